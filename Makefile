@@ -1,0 +1,61 @@
+# make demo    see Forge work, in a repository made for it
+# make test    the tests, offline, under five minutes on two cores
+# make check   vet, format, linters, race detector, the macOS build
+# make test-real   against real programs: bubblewrap, a pinned agent CLI
+# make bench   what Forge costs, beside the floor measured in the same run
+# make fuzz    each fuzz target for FUZZTIME
+
+GO       ?= go
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+
+.PHONY: all build demo test check vet fmt lint race rooms darwin test-real bench fuzz clean
+
+all: build
+
+build:
+	$(GO) build -trimpath -o bin/forge .
+
+demo: build
+	bin/forge demo
+
+test:
+	$(GO) test -timeout 5m ./...
+
+# The cheap ones first.
+check: vet fmt rooms darwin lint race
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags real ./...
+
+# Not by package: files for other systems count as well.
+fmt:
+	@out=$$(find . -name '*.go' -not -path './.git/*' -not -path '*/testdata/*' | xargs gofmt -l) && \
+		if [ -n "$$out" ]; then printf 'not formatted:\n%s\n' "$$out" >&2; exit 1; fi
+
+rooms:
+	$(GO) test -count=1 -run '^TestRooms' .
+
+# cgo is off, as it is when building for another system.
+darwin:
+	CGO_ENABLED=0 GOOS=darwin $(GO) build -o /dev/null ./...
+	CGO_ENABLED=0 GOOS=darwin $(GO) vet ./...
+
+lint:
+	scripts/lint.sh
+
+race:
+	$(GO) test -race -timeout 20m ./...
+
+test-real:
+	scripts/real.sh
+
+bench:
+	scripts/bench.sh $(BENCHTIME)
+
+fuzz:
+	scripts/fuzz.sh $(FUZZTIME)
+
+clean:
+	rm -rf bin

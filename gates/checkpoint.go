@@ -1,0 +1,142 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+// ErrBadAnswer refuses an answer that is none: a status that is not approved,
+// changes_requested or rejected, a choice that was not offered or says
+// something else than the status, or nobody who gave it.
+var ErrBadAnswer = errors.New("bad_answer")
+
+// Resolve is the compare-and-set of a checkpoint: the record answered by a, or
+// the record as it was and why a is refused. now is the time of the answer;
+// where one was recorded earlier, pass its own time.
+//
+// Refusals wrap work.ErrUnknown (another checkpoint's answer),
+// work.ErrAlreadyResolved, work.ErrExpired (now is the expiry or later, or the
+// record says so), work.ErrConflict (another revision; Revision 0 is whatever
+// is current), work.ErrEmptyFeedback (changes requested without a word) or
+// ErrBadAnswer; when several apply, the first of this list.
+//
+// a.Checkpoint has to be the full id. With a choice, a.Status may be "": it is
+// the choice's.
+func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint, error) {
+	refuse := func(why error, format string, args ...any) (work.Checkpoint, error) {
+		return cp, fmt.Errorf("answer checkpoint %s: %w: %s", cp.ID, why, fmt.Sprintf(format, args...))
+	}
+	if a.Checkpoint != cp.ID || cp.ID == "" {
+		return refuse(work.ErrUnknown, "the answer is for %q", clip(a.Checkpoint))
+	}
+	switch cp.Status {
+	case work.CheckpointPending:
+	case work.CheckpointExpired:
+		return refuse(work.ErrExpired, "it stays held")
+	default:
+		return refuse(work.ErrAlreadyResolved, "it is %s by %s", cp.Status, cp.AnsweredBy)
+	}
+	if overdue(cp, now) {
+		return refuse(work.ErrExpired, "it was open until %s", cp.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	if a.Revision != 0 && a.Revision != cp.Revision {
+		return refuse(work.ErrConflict, "the answer is for revision %d, current is %d", a.Revision, cp.Revision)
+	}
+
+	status, err := answeredStatus(cp, a)
+	if status == work.CheckpointChangesRequested && blank(a.Comment) {
+		return refuse(work.ErrEmptyFeedback, "say what has to change")
+	}
+	if err != nil {
+		return refuse(ErrBadAnswer, "%s", err)
+	}
+
+	at := now.UTC()
+	cp.Status, cp.Comment, cp.Choice = status, a.Comment, a.Choice
+	cp.AnsweredBy, cp.Door, cp.AnsweredAt = a.By, a.Door, &at
+	return cp, nil
+}
+
+func answeredStatus(cp work.Checkpoint, a work.Answer) (work.CheckpointStatus, error) {
+	status := a.Status
+	if a.Choice != "" {
+		offered, ok := choice(cp.Choices, a.Choice)
+		if !ok {
+			return status, fmt.Errorf("%q is not offered", clip(a.Choice))
+		}
+		if status == "" {
+			status = offered.Answer
+		}
+		if status != offered.Answer {
+			return status, fmt.Errorf("%s is not what %s means", clip(string(status)), offered.Name)
+		}
+	}
+	switch status {
+	case work.CheckpointApproved, work.CheckpointChangesRequested, work.CheckpointRejected:
+	default:
+		return status, fmt.Errorf("%q is no answer", clip(string(status)))
+	}
+	if blank(a.By) {
+		return status, errors.New("it does not say who answers")
+	}
+	return status, nil
+}
+
+func choice(of []work.Choice, name string) (work.Choice, bool) {
+	for _, c := range of {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return work.Choice{}, false
+}
+
+// Expire is a checkpoint whose time is over, held for good; ok is false, and
+// the record as it was, while it may still be answered or already is.
+func Expire(cp work.Checkpoint, now time.Time) (_ work.Checkpoint, ok bool) {
+	if cp.Status != work.CheckpointPending || !overdue(cp, now) {
+		return cp, false
+	}
+	cp.Status = work.CheckpointExpired
+	return cp, true
+}
+
+func overdue(cp work.Checkpoint, now time.Time) bool {
+	return cp.ExpiresAt != nil && !now.Before(*cp.ExpiresAt)
+}
+
+// blank is true for text in which nobody can see a word.
+func blank(s string) bool {
+	return strings.TrimFunc(s, isInvisible) == ""
+}
+
+// Choices are the ways to answer at a point that the three answers alone do
+// not tell apart; nil where they do.
+func Choices(pt Point) []work.Choice {
+	switch pt {
+	case PointStale:
+		return []work.Choice{
+			{Name: "continue", Answer: work.CheckpointApproved, Label: "continue as before"},
+			{Name: "pivot", Answer: work.CheckpointChangesRequested, Label: "pivot with a comment"},
+			{Name: "stop", Answer: work.CheckpointRejected, Label: "stop this phase"},
+			{Name: "abort", Answer: work.CheckpointRejected, Label: "abort the run"},
+		}
+	case PointSubPhase:
+		return []work.Choice{
+			{Name: "approve", Answer: work.CheckpointApproved, Label: "spawn it"},
+			{Name: "skip", Answer: work.CheckpointRejected, Label: "do not spawn it"},
+			{Name: "reject_all", Answer: work.CheckpointRejected, Label: "spawn no sub-phase in this phase"},
+		}
+	}
+	return nil
+}
+
+// AnsweredByYes says whether --yes may answer at a point: phase start,
+// iteration and sub-phase questions only.
+func AnsweredByYes(pt Point) bool {
+	return pt == PointPhaseStart || pt == PointIteration || pt == PointSubPhase
+}

@@ -1,0 +1,181 @@
+// Package gates decides, from a policy and facts alone, whether work goes on,
+// changes its course, stops, or waits for a person.
+package gates
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// Point is a place where work may go on, stop, or wait for a person.
+type Point string
+
+// The points. Checkpoint types have one point each, made by
+// CheckpointPoint; AnyCheckpoint stands for those that the policy does not name.
+const (
+	PointPlanInitial Point = "plan.initial"
+	PointPlanLater   Point = "plan.later"
+	PointTactical    Point = "tactical"
+	PointFinal       Point = "final"
+	PointPhaseStart  Point = "phase.start"
+	PointIteration   Point = "iteration"
+	PointStale       Point = "stale"
+	PointSubPhase    Point = "subphase"
+	PointIntent      Point = "intent"
+	PointContext     Point = "context"
+	PointAction      Point = "action"
+	PointFindings    Point = "findings"
+	PointPromote     Point = "promote"
+	AnyCheckpoint    Point = "ckpt.*"
+)
+
+const checkpointPrefix = "ckpt."
+
+// The checkpoint types that Forge itself knows.
+const (
+	PointPhaseTransition = Point(checkpointPrefix + "phase_transition")
+	PointDeliverable     = Point(checkpointPrefix + "deliverable")
+	PointFinalOutput     = Point(checkpointPrefix + "final_output")
+)
+
+// CheckpointPoint is the point of a checkpoint type ("final_output").
+func CheckpointPoint(kind string) Point { return Point(checkpointPrefix + kind) }
+
+// Points lists every point but those of single checkpoint types, in the order
+// in which they are shown.
+func Points() []Point {
+	return []Point{
+		PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
+		PointIteration, PointStale, PointSubPhase, AnyCheckpoint, PointIntent,
+		PointContext, PointAction, PointFindings, PointPromote,
+	}
+}
+
+func (pt Point) isCheckpoint() bool {
+	return len(pt) > len(checkpointPrefix) && strings.HasPrefix(string(pt), checkpointPrefix)
+}
+
+func (pt Point) known() bool {
+	switch pt {
+	case PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
+		PointIteration, PointStale, PointSubPhase, PointIntent, PointContext,
+		PointAction, PointFindings, PointPromote:
+		return true
+	}
+	return pt.isCheckpoint()
+}
+
+// Mode says who decides at a point.
+type Mode string
+
+// Auto: Forge decides. Human: a checkpoint opens and waits.
+const (
+	Auto  Mode = "auto"
+	Human Mode = "human"
+)
+
+// OnStale is the response to iterations without progress.
+type OnStale string
+
+// From free to conservative.
+const (
+	PivotThenFail OnStale = "pivot_then_fail"
+	AskOnStale    OnStale = "ask"
+)
+
+// FailVerdict is the response to findings that nothing can resolve.
+type FailVerdict string
+
+// From free to conservative.
+const (
+	FailPhase FailVerdict = "fail_phase"
+	AskOnFail FailVerdict = "ask"
+)
+
+// Promote is the response to an issue's finished run.
+type Promote string
+
+// From free to conservative.
+const (
+	PromoteOnClean Promote = "on_clean"
+	AlwaysReview   Promote = "always_review"
+)
+
+// StartUnasked says which phases start without a question although the gate at
+// phase.start is human. The zero value is the conservative one: none.
+type StartUnasked string
+
+// StartLowRisk: readonly phases, phases in permission mode autonomous, and
+// those whose direct dependencies each changed a few files (see
+// Interactive.MayStart). Of the presets, interactive alone has it.
+const (
+	StartNone    StartUnasked = ""
+	StartLowRisk StartUnasked = "low_risk"
+)
+
+// Policy says what Forge may do by itself: a value of independent axes,
+// compared and combined axis by axis. It does not change once made; the map
+// and slices in it are shared by its copies. The zero value asks everywhere.
+type Policy struct {
+	// Preset is the name of the preset with these very axes, "" for a policy
+	// of its own. It is for people: no decision reads it.
+	Preset string `json:"preset" toml:"-"`
+	// Gates holds the mode of each point. What it does not name is human,
+	// save that a checkpoint type takes the mode of AnyCheckpoint.
+	Gates map[Point]Mode `json:"gates" toml:"gates"`
+	// StartUnasked refines a human gate at phase.start; it means nothing
+	// where that gate is auto.
+	StartUnasked StartUnasked `json:"start_unasked,omitempty" toml:"start_unasked"`
+	// Limits bound what a machine may confirm. In JSON and TOML they stand
+	// beside the gates, by name.
+	Limits
+	// The points stale, findings and promote are human exactly where these
+	// responses ask.
+	OnStale     OnStale     `json:"on_stale" toml:"on_stale"`
+	FailVerdict FailVerdict `json:"fail_verdict" toml:"fail_verdict"`
+	Promote     Promote     `json:"promote" toml:"promote"`
+}
+
+// At is who decides at pt. A checkpoint type that the policy does not name
+// takes the mode of AnyCheckpoint; whatever else is missing or unknown, point
+// or mode, is Human.
+func (p Policy) At(pt Point) Mode {
+	if !pt.known() {
+		return Human
+	}
+	m, ok := p.Gates[pt]
+	if !ok && pt.isCheckpoint() {
+		m = p.Gates[AnyCheckpoint]
+	}
+	if m != Auto {
+		return Human
+	}
+	return Auto
+}
+
+// StaleResponse is what happens when a phase makes no progress: the policy's
+// response, or AskOnStale where the gate at the point stale is human or the
+// response is not a known word.
+func (p Policy) StaleResponse() OnStale {
+	if p.At(PointStale) == Auto && p.OnStale == PivotThenFail {
+		return PivotThenFail
+	}
+	return AskOnStale
+}
+
+// Version names the content of a policy, whatever its preset is called: 12
+// hexadecimal digits, equal for equal axes.
+func (p Policy) Version() string {
+	n := Meet(p, p)
+	n.Preset = ""
+	// Meet leaves only finite numbers, so that this cannot fail; were it to,
+	// the text of the error would still not be the version of any policy.
+	text, err := json.Marshal(n)
+	if err != nil {
+		text = []byte(err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"forge/internal/redact"
+	"forge/internal/work"
+)
+
+// kind is what the package needs to know of one sort of agent. A new kind is a
+// file with these three, and a line in kinds.
+type kind struct {
+	facts  Facts
+	launch func(setting) (launch, error)
+	detect func(ctx context.Context, a work.AgentSettings, e environ) Detection
+}
+
+func kinds() map[string]kind {
+	return map[string]kind{
+		"claude": {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
+		"exec":   {facts: Facts{}, launch: launchExec, detect: detectExec},
+		"script": {facts: scriptFacts(), launch: launchScript, detect: detectScript},
+	}
+}
+
+// Kinds lists the kinds of agents that can be run, sorted.
+func Kinds() []string {
+	var out []string
+	for name := range kinds() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Facts are what a kind of agent can do, and what it needs to see.
+type Facts struct {
+	Continues   bool     // a session can be continued
+	ReportsCost bool     // usage comes with money
+	ReadOnly    bool     // its write tools can be switched off; without, the tree check alone holds it
+	LoginFiles  []string // files it logs in with, below the home folder
+	SecretEnv   []string // variables with secrets that it is given
+	Env         []string // other variables that it is given
+}
+
+// FactsOf returns the facts of a kind; ok is false when there is no such kind.
+func FactsOf(name string) (facts Facts, ok bool) {
+	k, ok := kinds()[name]
+	return k.facts, ok
+}
+
+// setting is all that a kind gets to prepare an iteration.
+type setting struct {
+	req        work.IterationRequest
+	live       *live
+	environ    environ
+	red        *redact.Redactor
+	sandboxed  bool
+	executable string // Forge's own program, "" = the running one
+}
+
+// launch is how an iteration is started and read.
+type launch struct {
+	path  string   // absolute
+	args  []string // without argv[0]
+	names []string // variables let through from Forge's environment
+	set   []string // name=value, weaker than what the user's settings set
+	stdin string
+
+	// What the sandbox must show beside the phase folder.
+	read, write []string
+	readFiles   map[string]string // inside path → outside path
+
+	startsAtOnce bool // no event is needed to know that it has started
+	stream       stream
+}
+
+// stream reads what the agent prints. Write is called from one goroutine and
+// never fails; finish is called once, after the last Write.
+type stream interface {
+	Write(p []byte) (int, error)
+	// finish judges an agent that ended by itself or after its result, and
+	// reports words, usage and session in any case. Limits, caps and
+	// cancelling are judged by the caller.
+	finish(e ending) work.IterationReport
+}
+
+// ending is how the process ended.
+type ending struct {
+	code     *int   // nil when ended by a signal
+	signal   string // its name, "" = none
+	byItself bool   // not ended by Forge: code and signal are its own word
+	stderr   string // the end of it, without secrets
+}
+
+// failed says in one line how a process that ended by itself failed, "" when
+// it exited with 0.
+func (e ending) failed() string {
+	switch {
+	case !e.byItself || e.code != nil && *e.code == 0:
+		return ""
+	case e.code == nil:
+		return withLastLine("the agent was ended by signal "+e.signal, e.stderr)
+	default:
+		return withLastLine(exitText(*e.code), e.stderr)
+	}
+}

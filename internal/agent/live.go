@@ -1,0 +1,239 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/work"
+)
+
+// live is the running iteration as the reader of the agent's output sees it:
+// signs of life go to the process's limits and to whoever watches, and
+// spending goes against the caps. Its methods may be called from several
+// goroutines.
+type live struct {
+	req   work.IterationRequest
+	red   *redact.Redactor
+	ready chan struct{}
+	p     *proc.Process // nil when it could not be started; set once ready is closed
+
+	mu      sync.Mutex // also makes calls of watch one at a time
+	watch   func(work.Activity)
+	stopped *stop
+}
+
+// stop is why the reader ended the agent.
+type stop struct {
+	outcome work.Outcome
+	detail  string
+	resetAt *time.Time
+}
+
+func newLive(req work.IterationRequest, red *redact.Redactor, watch func(work.Activity)) *live {
+	return &live{req: req, red: red, watch: watch, ready: make(chan struct{})}
+}
+
+// started tells the waiting readers which process is theirs.
+func (l *live) started(p *proc.Process, atOnce bool) {
+	l.p = p
+	if p != nil && atOnce {
+		p.Started()
+	}
+	close(l.ready)
+}
+
+func (l *live) process(do func(*proc.Process)) {
+	<-l.ready
+	if l.p != nil {
+		do(l.p)
+	}
+}
+
+func (l *live) touch()     { l.process((*proc.Process).Touch) }
+func (l *live) firstSign() { l.process((*proc.Process).Started) }
+func (l *live) gotResult() { l.process((*proc.Process).GotResult) }
+func (l *live) busy(delta int) {
+	l.process(func(p *proc.Process) { p.Busy(delta) })
+}
+
+// stop ends the agent. The first reason counts.
+func (l *live) stop(s stop) {
+	l.mu.Lock()
+	first := l.stopped == nil
+	if first {
+		l.stopped = &s
+	}
+	l.mu.Unlock()
+	if first {
+		l.process((*proc.Process).Stop)
+	}
+}
+
+// show tells whoever watches what the agent is doing.
+func (l *live) show(kind, text string) {
+	if text = oneLine(text, l.red); text != "" {
+		l.tell(work.Activity{Kind: kind, Text: text})
+	}
+}
+
+func (l *live) tell(a work.Activity) {
+	if l.watch == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.Phase, a.Iteration = l.req.Phase, l.req.Iteration
+	l.watch(a)
+}
+
+// spent shows what the iteration has used so far and ends it beyond a cap.
+func (l *live) spent(u work.Usage) {
+	u = l.priced(u.Clean())
+	l.tell(work.Activity{Kind: "usage", Usage: u})
+	if limit := l.req.CostUSD; limit != nil && u.CostUSD != nil && *u.CostUSD > *limit {
+		l.stop(stop{outcome: work.OutcomeCostLimit, detail: fmt.Sprintf("the iteration has used $%.4f of $%.4f", *u.CostUSD, *limit)})
+	}
+	if limit := l.req.Tokens; limit != nil {
+		if n, ok := u.Tokens(); ok && n > *limit {
+			l.stop(stop{outcome: work.OutcomeCostLimit, detail: fmt.Sprintf("the iteration has used %d of %d tokens", n, *limit)})
+		}
+	}
+}
+
+// priced computes money from tokens when the agent names none and the
+// settings have both prices.
+func (l *live) priced(u work.Usage) work.Usage {
+	a := l.req.Agent
+	if u.CostUSD == nil && u.InputTokens != nil && u.OutputTokens != nil && a.USDPerMTokIn != nil && a.USDPerMTokOut != nil {
+		usd := (float64(*u.InputTokens)**a.USDPerMTokIn + float64(*u.OutputTokens)**a.USDPerMTokOut) / 1e6
+		u.CostUSD = &usd
+	}
+	return u.Clean()
+}
+
+// judge overrules the kind's word where Forge ended the process.
+func (l *live) judge(end proc.End, r *work.IterationReport) {
+	set := func(o work.Outcome, detail string) { r.Outcome, r.Detail = o, detail }
+	limits := l.req.Limits
+	switch end {
+	case proc.EndExited:
+	case proc.EndPostResult:
+		if r.Outcome == work.OutcomeOK {
+			set(work.OutcomePostResult, "the agent gave its result but did not exit")
+		}
+	case proc.EndStart:
+		set(work.OutcomeStartTimeout, fmt.Sprintf("no sign of life in %d s", limits.StartSecs))
+	case proc.EndIdle:
+		set(work.OutcomeIdleTimeout, fmt.Sprintf("no sign of life for %d s", limits.IdleSecs))
+	case proc.EndTotal:
+		set(work.OutcomeIterationTimeout, fmt.Sprintf("not done in %d s", limits.IterationSecs))
+	case proc.EndCancelled:
+		set(work.OutcomeInterrupted, "ended by Forge before it was done")
+	case proc.EndStopped:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.stopped == nil {
+			set(work.OutcomeAgentFailed, "stopped for no known reason")
+			return
+		}
+		set(l.stopped.outcome, l.stopped.detail)
+		if l.stopped.resetAt != nil {
+			r.ResetAt = l.stopped.resetAt
+		}
+	default:
+		set(work.OutcomeAgentFailed, fmt.Sprintf("the process ended in an unknown way: %q", end))
+	}
+}
+
+// lineBytes bounds a line for the live view.
+const lineBytes = 200
+
+// oneLine is the first line of s that holds anything, fit to be shown: without
+// secrets, escape sequences and other characters that do not print, at most
+// lineBytes long.
+func oneLine(s string, red *redact.Redactor) string {
+	const enough = 4 << 10 // to find a secret as a whole before the cut
+	s = red.String(strings.ToValidUTF8(s[:min(len(s), enough)], ""))
+	for line := range strings.SplitSeq(s, "\n") {
+		if line = strings.TrimSpace(printable(line)); line != "" {
+			return clip(line, lineBytes)
+		}
+	}
+	return ""
+}
+
+// printable drops escape sequences and what does not print; tabs become spaces.
+func printable(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		if s[0] == 0x1b {
+			s = s[escapeLen(s):]
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\t':
+			b.WriteByte(' ')
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// escapeLen is the length of the escape sequence that s begins with: CSI up to
+// its final byte, OSC and its like up to their end, else two bytes.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+		}
+		return len(s)
+	case ']', 'P', '_', '^', 'X':
+		for i := 2; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
+				return i + 2
+			}
+		}
+		return len(s)
+	}
+	return 2
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	const dots = "…"
+	return strings.ToValidUTF8(s[:most-len(dots)], "") + dots
+}
+
+func exitText(code int) string { return fmt.Sprintf("the agent exited with code %d", code) }
+
+// withLastLine adds the last line of an output to what is said.
+func withLastLine(said, output string) string {
+	output = strings.TrimSpace(output)
+	if i := strings.LastIndexByte(output, '\n'); i >= 0 {
+		output = output[i+1:]
+	}
+	if output == "" {
+		return said
+	}
+	return said + ": " + output
+}

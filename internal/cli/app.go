@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/log"
+	"github.com/mattn/go-isatty"
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/config"
+)
+
+// Version is the program's version; releases set it when they link.
+var Version = "0.1.0-dev"
+
+// App is one call of forge: everything that it may touch of its surroundings.
+type App struct {
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string
+	Dir     string // working directory
+	Now     func() time.Time
+	// Kill is closed when the user wants to leave at once, without waiting
+	// for a clean stop. nil = never.
+	Kill <-chan struct{}
+
+	quiet, verbose bool
+	log            *log.Logger
+}
+
+// New is the App of this process.
+func New() (*App, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w", err)
+	}
+	return &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now}, nil
+}
+
+// Run carries out one command line, without the program's name, and returns
+// the exit code. Cancelling ctx is the first Ctrl-C.
+func (a *App) Run(ctx context.Context, args []string) int {
+	a.logTo(log.InfoLevel)
+	err := a.refuseInside(args)
+	if err == nil {
+		err = a.command().RunContext(ctx, append([]string{"forge"}, reorder(a.command(), args)...))
+	}
+	var code codeError
+	var problems *config.Problems
+	switch {
+	case err == nil, errors.As(err, &code):
+	case errors.As(err, &problems):
+		for _, p := range problems.List {
+			fmt.Fprintln(a.Stderr, "forge: "+p.String())
+		}
+	default:
+		fmt.Fprintln(a.Stderr, "forge: "+err.Error())
+	}
+	return exitOf(err)
+}
+
+func (a *App) logTo(level log.Level) {
+	a.log = log.NewWithOptions(a.Stderr, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
+}
+
+func (a *App) command() *cli.App {
+	c := &cli.App{
+		Name: "forge", Usage: "drive a coding agent through a plan until every phase is proven done",
+		Version: Version, HideVersion: true, HideHelpCommand: false,
+		Writer: a.Stdout, ErrWriter: a.Stderr,
+		// Exit codes are this package's business alone.
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			return refuse("forge help shows what there is", "%v", err)
+		},
+		CommandNotFound: nil,
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge help shows what there is", "unknown command %q%s", c.Args().First(), a.suggest(c.Args().First()))
+			}
+			return cli.ShowAppHelp(c)
+		},
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say only what matters at the end"},
+			&cli.BoolFlag{Name: "verbose", Usage: "say everything"},
+		},
+		Before: func(c *cli.Context) error {
+			a.quiet, a.verbose = a.quiet || c.Bool("quiet"), a.verbose || c.Bool("verbose")
+			switch {
+			case a.quiet:
+				a.logTo(log.WarnLevel)
+			case a.verbose:
+				a.logTo(log.DebugLevel)
+			}
+			return nil
+		},
+		Commands: a.commands(),
+	}
+	for _, cmd := range c.Commands {
+		cmd.OnUsageError = c.OnUsageError
+		for _, sub := range cmd.Subcommands {
+			sub.OnUsageError = c.OnUsageError
+		}
+	}
+	return c
+}
+
+func (a *App) suggest(word string) string {
+	var names []string
+	for _, c := range a.commands() {
+		names = append(names, c.Name)
+	}
+	if near := nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// getenv is a variable of the environment that the App was given.
+func (a *App) getenv(name string) string {
+	for _, kv := range slices.Backward(a.Environ) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// terminal says that a person can read what is written to stderr and answer.
+func (a *App) terminal() bool {
+	in, ok1 := a.Stdin.(*os.File)
+	out, ok2 := a.Stderr.(*os.File)
+	return ok1 && ok2 && isatty.IsTerminal(in.Fd()) && isatty.IsTerminal(out.Fd()) && a.getenv("CI") == "" && a.getenv("TERM") != "dumb"
+}
+
+// insideCommands are the only ones that an agent inside a phase may call
+// (SPEC §6): none of them answers, changes or starts anything.
+var insideCommands = []string{"version", "help", "list", "status", "show", "why", "logs", "diff", "decide"}
+
+func (a *App) refuseInside(args []string) error {
+	if a.getenv("FORGE_PHASE") == "" && a.getenv("FORGE_LEASE") == "" {
+		return nil
+	}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		if slices.Contains(insideCommands, arg) {
+			return nil
+		}
+		return refuse("a person answers from outside", "forge %s is refused inside a phase", arg)
+	}
+	return nil
+}
+
+// reorder puts flags before arguments, as the flag parser wants them, so that
+// they may stand anywhere. What follows "--" stays as it is.
+func reorder(app *cli.App, args []string) []string {
+	flags := app.Flags
+	var path, front, back []string
+	commands := app.Commands
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append(append(append(path, front...), back...), args[i:]...)
+		case len(arg) > 1 && arg[0] == '-':
+			front = append(front, arg)
+			if i+1 < len(args) && takesValue(flags, arg) {
+				i++
+				front = append(front, args[i])
+			}
+		default:
+			if cmd := find(commands, arg); cmd != nil && len(back) == 0 {
+				path = append(path, front...)
+				path, front = append(path, arg), nil
+				commands, flags = cmd.Subcommands, cmd.Flags
+				continue
+			}
+			back = append(back, arg)
+		}
+	}
+	return append(append(path, front...), back...)
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func takesValue(flags []cli.Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			_, isBool := f.(*cli.BoolFlag)
+			return !isBool
+		}
+	}
+	return false
+}

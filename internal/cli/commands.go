@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+	"os/user"
+
+	"github.com/urfave/cli/v2"
+)
+
+// commands are all commands, in the order in which help shows them.
+func (a *App) commands() []*cli.Command {
+	return []*cli.Command{
+		a.runCommand(), a.phaseCommand(), a.resumeCommand(), a.listCommand(), a.versionCommand(),
+	}
+}
+
+func (a *App) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version",
+		Action: func(*cli.Context) error {
+			_, err := fmt.Fprintln(a.Stdout, "forge "+Version)
+			return err
+		},
+	}
+}
+
+// userName is who answers: the name of the user account.
+func userName(a *App) string {
+	if name := a.getenv("USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"forge/internal/agent"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/verify"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// engine is everything that a run needs of this machine.
+type engine struct {
+	repo   *git.Store
+	agents *agent.Agents
+	checks *verify.Bench
+	caps   proc.Capabilities
+}
+
+func (p *project) engine(ctx context.Context) (*engine, error) {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	if err != nil {
+		return nil, err
+	}
+	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
+	caps := proc.Detect(ctx)
+	return &engine{
+		repo:   repo,
+		agents: agent.New(agent.Config{Environ: p.app.Environ, Caps: caps, Redact: red}),
+		checks: verify.New(repo, caps, p.app.Environ, filepath.Join(p.state, "cache"), red),
+		caps:   caps,
+	}, nil
+}
+
+// checkSandbox refuses a run whose sandbox cannot be had, and says honestly
+// when there is none.
+func (p *project) checkSandbox(e *engine, set work.SandboxSettings) error {
+	level, err := proc.Choose(set.Mode, e.caps)
+	if err != nil {
+		return refuse("install bubblewrap, or set sandbox.mode in your own configuration", "%v", err)
+	}
+	if level == proc.LevelNone {
+		p.app.log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", e.caps.Why, "sandbox.mode", set.Mode)
+	}
+	return nil
+}
+
+// checkAgents finds every agent that the plan uses, before anything is spent.
+func (p *project) checkAgents(ctx context.Context, set work.Settings) error {
+	for name, a := range set.Agents {
+		d := agent.Detect(ctx, a, p.app.Environ)
+		switch {
+		case !d.Found:
+			return refuse("install it, or name another in [agent] use", "agent %q is not installed: %s", name, d.Why)
+		case d.LoggedIn == agent.LoginNo:
+			return refuse("log in first", "agent %q is not logged in: %s", name, d.Why)
+		}
+	}
+	return nil
+}
+
+func (p *project) layout() orchestrator.Layout {
+	return orchestrator.Layout{State: p.state, Checkout: p.base.RepoRoot}
+}
+
+// drive runs s under lease until it ends or freezes, and releases the lease.
+func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o driveOptions) (work.RunFinishedData, error) {
+	defer func() {
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+			p.app.log.Warn("give the run back", "err", err)
+		}
+	}()
+	d := &orchestrator.Driver{
+		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{},
+		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
+	}
+	return d.Run(ctx, s, first)
+}
+
+type driveOptions struct {
+	watch    orchestrator.Watcher
+	answers  bool
+	deadline time.Time
+}
+
+// newMark names the processes of one effect; nobody can guess it.
+func newMark() string {
+	var b [16]byte
+	// crypto/rand never fails (it ends the program instead).
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// newRunID is short enough to be typed: the day and four letters.
+func (a *App) newRunID() string {
+	const letters = "abcdefghjkmnpqrstvwxyz23456789"
+	var b [4]byte
+	_, _ = rand.Read(b[:])
+	for i := range b {
+		b[i] = letters[int(b[i])%len(letters)]
+	}
+	return fmt.Sprintf("%s-%s", a.Now().Format("060102"), b)
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"forge/gates"
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// The exit codes of SPEC §8.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitFrozen      = 3
+	exitLimit       = 4
+	exitUnjudged    = 5
+	exitInterrupted = 130
+)
+
+// usageError is the user's to mend: what is wrong and the way out.
+type usageError struct {
+	what string
+	fix  string
+}
+
+func (e *usageError) Error() string {
+	if e.fix == "" {
+		return e.what
+	}
+	return e.what + " (" + e.fix + ")"
+}
+
+func refuse(fix, format string, args ...any) error {
+	return &usageError{what: fmt.Sprintf(format, args...), fix: fix}
+}
+
+// codeError carries an exit code for which nothing more is to be said.
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// exitOf maps an error to its exit code. What nobody foresaw could not be
+// judged: it is neither done nor failed work.
+func exitOf(err error) int {
+	var (
+		code     codeError
+		usage    *usageError
+		problems *config.Problems
+		state    *git.StateError
+		choice   *gates.ChoiceError
+	)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	for _, known := range []error{
+		journal.ErrNewer, journal.ErrLocked, journal.ErrBroken, journal.ErrFull, journal.ErrReadOnly, journal.ErrLease,
+		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished,
+		work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrUnknown, work.ErrExpired,
+	} {
+		if errors.Is(err, known) {
+			return exitUsage
+		}
+	}
+	return exitUnjudged
+}
+
+// exitOfRun maps how a process left a run to its exit code.
+func exitOfRun(d work.RunFinishedData) int {
+	switch d.Outcome {
+	case work.RunCompleted:
+		return exitDone
+	case work.RunFrozen:
+		return exitFrozen
+	case work.RunLimit:
+		return exitLimit
+	case work.RunInterrupted:
+		return exitInterrupted
+	case work.RunCancelled:
+		if d.Reason == orchestrator.ReasonRedBaseline {
+			return exitUsage
+		}
+	}
+	return exitFailed
+}
+
+func decode(e work.Event, into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("read event %d (%s) of run %s: %w", e.Seq, e.Kind, e.Run, err)
+	}
+	return nil
+}

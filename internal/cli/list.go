@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/dag"
+	"forge/internal/config"
+	"forge/orchestrator"
+)
+
+func (a *App) listCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "show the plan: order, dependencies, agents, verify commands",
+		Flags: []cli.Flag{
+			outputFlag("text", "dot", "json"),
+			&cli.BoolFlag{Name: "autonomous", Usage: "as for run"},
+			&cli.StringFlag{Name: "level", Usage: "as for run"},
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "dot", "json")
+			if err != nil {
+				return err
+			}
+			p, err := a.openProject(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			plan, err := p.plan()
+			if err != nil {
+				return err
+			}
+			spec, _, err := p.resolve(plan, config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")})
+			if err != nil {
+				return err
+			}
+			for _, why := range unreviewed(spec) {
+				a.log.Warn("forge run will refuse: no reviewer can be asked", "why", why)
+			}
+			return p.list(spec, out)
+		},
+	}
+}
+
+// listedPhase is one phase of forge list --output json.
+type listedPhase struct {
+	Number     string   `json:"number"`
+	Name       string   `json:"name"`
+	Order      int      `json:"order"` // from 1
+	DependsOn  []string `json:"depends_on"`
+	Budget     int      `json:"budget"`
+	Permission string   `json:"permission_mode"`
+	Agent      string   `json:"agent"`
+	Model      string   `json:"model,omitempty"`
+	Verify     []string `json:"verify"`
+	Reviews    bool     `json:"reviews"`
+	Sensitive  bool     `json:"sensitive"`
+	Why        string   `json:"sensitive_pattern,omitempty"`
+}
+
+func (p *project) list(spec orchestrator.Spec, output string) error {
+	g, err := dag.New(orchestrator.Nodes(spec.Plan, spec.Settings))
+	if err != nil {
+		return err
+	}
+	at := map[string]int{}
+	for i, ph := range spec.Plan.Phases {
+		at[ph.Number] = i
+	}
+	if output == "dot" {
+		_, err := fmt.Fprint(p.app.Stdout, g.Dot(func(n string) (string, string) {
+			return n + " " + spec.Plan.Phases[at[n]].Name, ""
+		}))
+		return err
+	}
+	var phases []listedPhase
+	for i, n := range g.Order() {
+		ph, set := spec.Plan.Phases[at[n]], spec.Settings.Phases[n]
+		phases = append(phases, listedPhase{
+			Number: n, Name: ph.Name, Order: i + 1, DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
+			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...),
+			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
+		})
+	}
+	if output == "json" {
+		return printJSON(p.app.Stdout, map[string]any{"policy": spec.Policy.Preset, "phases": phases})
+	}
+	var rows [][]string
+	for _, ph := range phases {
+		note := ph.Permission
+		if ph.Sensitive {
+			note += ", sensitive (" + ph.Why + ")"
+		}
+		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
+	}
+	fmt.Fprint(p.app.Stdout, table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
+	levels := g.Levels()
+	wide := 0
+	for _, l := range levels {
+		wide = max(wide, len(l))
+	}
+	fmt.Fprintf(p.app.Stdout, "\n%d phases, longest chain %d, up to %d at once (max_parallel %d)\n", len(phases), len(levels), wide, spec.Settings.MaxParallel)
+	return nil
+}
+
+func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"forge/dag"
+	"forge/gates"
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// project is a checkout with its configuration and its state folder.
+type project struct {
+	app   *App
+	base  work.Base
+	cfg   *config.Config
+	state string
+	store *journal.Store // nil until openStore
+}
+
+const planFile = ".forge/phases.json"
+
+// openProject finds the checkout around the working directory and loads its
+// configuration. Warnings are said once, here.
+func (a *App) openProject(ctx context.Context, flags ...config.Setting) (*project, error) {
+	base, err := git.Inspect(ctx, a.Dir)
+	if err != nil {
+		return nil, err
+	}
+	state, err := config.StateDir(a.Environ, base.RepoRoot)
+	if err != nil {
+		return nil, err
+	}
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ, Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		a.log.Warn(w.String())
+	}
+	return &project{app: a, base: base, cfg: cfg, state: state}, nil
+}
+
+// openStore opens the journal, making the state folder when make is set. A
+// project without one has no runs: then it returns false.
+func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
+	if _, err := os.Stat(filepath.Join(p.state, "journal.db")); errors.Is(err, fs.ErrNotExist) && !create {
+		return false, nil
+	}
+	if err := os.MkdirAll(p.state, 0o700); err != nil {
+		return false, refuse("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
+	}
+	var err error
+	p.store, err = journal.Open(ctx, p.state)
+	return err == nil, err
+}
+
+func (p *project) close() {
+	if p.store != nil {
+		if err := p.store.Close(); err != nil {
+			p.app.log.Warn("close the journal", "err", err)
+		}
+	}
+}
+
+// plan loads phases.json.
+func (p *project) plan() (*config.Plan, error) {
+	path := filepath.Join(p.base.RepoRoot, planFile)
+	plan, warnings, err := config.LoadPlan(path, checkGraph)
+	for _, w := range warnings {
+		p.app.log.Warn(w.String())
+	}
+	if err != nil {
+		if _, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
+			return nil, refuse("forge init makes one to start from", "%s does not exist", planFile)
+		}
+		return nil, err
+	}
+	return plan, nil
+}
+
+func kinds() []config.KindFacts {
+	var out []config.KindFacts
+	for _, name := range agent.Kinds() {
+		f, _ := agent.FactsOf(name)
+		out = append(out, config.KindFacts{Name: name, Continues: f.Continues, ReportsCost: f.ReportsCost})
+	}
+	return out
+}
+
+// checkGraph says what is wrong with a plan's dependencies.
+func checkGraph(p work.Plan) []work.Problem {
+	index := map[string]int{}
+	nodes := make([]dag.Node[string], 0, len(p.Phases))
+	for i, ph := range p.Phases {
+		if _, seen := index[ph.Number]; !seen {
+			index[ph.Number] = i
+		}
+		nodes = append(nodes, dag.Node[string]{Key: ph.Number, Needs: ph.DependsOn})
+	}
+	_, err := dag.New(nodes)
+	var bad *dag.Problems[string]
+	if !errors.As(err, &bad) {
+		return nil
+	}
+	var out []work.Problem
+	add := func(number, field, what, fix string) {
+		out = append(out, work.Problem{Path: fmt.Sprintf("phases[%d].%s", index[number], field), What: what, Fix: fix})
+	}
+	var numbers []string
+	for n := range index {
+		numbers = append(numbers, n)
+	}
+	for _, n := range bad.Duplicates {
+		add(n, "number", fmt.Sprintf("phase %s stands twice in the plan", n), "give each phase its own number")
+	}
+	for _, n := range bad.Self {
+		add(n, "depends_on", fmt.Sprintf("phase %s depends on itself", n), "remove it from its own depends_on")
+	}
+	for _, m := range bad.Unknown {
+		fix := "name a phase of this plan"
+		if near := nearest(m.Need, numbers); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		add(m.Node, "depends_on", fmt.Sprintf("phase %s depends on %q, which the plan does not have", m.Node, m.Need), fix)
+	}
+	for _, c := range bad.Cycles {
+		add(c[0], "depends_on", "the dependencies form a cycle: "+strings.Join(append(c, c[0]), " → "), "remove one of its dependencies")
+	}
+	return out
+}
+
+func nearest(word string, of []string) string { return gates.Nearest(word, of) }
+
+// resolve turns plan, configuration and policy into what a run is opened with.
+func (p *project) resolve(plan *config.Plan, flags config.PolicyFlags) (orchestrator.Spec, gates.Origin, error) {
+	set, err := config.Resolve(p.cfg, plan, config.Facts{Kinds: kinds()})
+	if err != nil {
+		return orchestrator.Spec{}, gates.Origin{}, err
+	}
+	policy, origin, err := config.Policy(p.cfg, flags)
+	if err != nil {
+		return orchestrator.Spec{}, gates.Origin{}, err
+	}
+	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Base: p.base}
+	spec.Digest, err = p.digest()
+	return spec, origin, err
+}
+
+// digest is the hash of what the owner wrote: configuration, plan and spec. It
+// tells a resumed run that they were edited meanwhile.
+func (p *project) digest() (string, error) {
+	h := sha256.New()
+	for _, name := range []string{config.ProjectFile, planFile, config.SpecFile} {
+		data, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(name)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s\n", name, len(data), data)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// load rebuilds a run from its events.
+func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []work.Event, error) {
+	evs, err := p.store.Events(ctx, run, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(evs) == 0 || evs[0].Kind != work.RunStarted {
+		return nil, nil, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, run, work.RunStarted)
+	}
+	var d orchestrator.RunStartedData
+	if err := decode(evs[0], &d); err != nil {
+		return nil, nil, err
+	}
+	if d.Spec == nil {
+		data, err := p.store.Blob(ctx, d.Blob)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+		}
+		d.Spec = &orchestrator.Spec{}
+		if err := json.Unmarshal(data, d.Spec); err != nil {
+			return nil, nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+		}
+	}
+	s, err := orchestrator.NewState(run, *d.Spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range evs {
+		if err := orchestrator.Apply(s, e); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, evs, nil
+}
+
+// pick finds the run that a flag names, "" = the newest.
+func (p *project) pick(ctx context.Context, run string) (journal.RunRow, error) {
+	rows, err := p.store.Runs(ctx)
+	if err != nil {
+		return journal.RunRow{}, err
+	}
+	var found []journal.RunRow
+	for _, r := range rows {
+		if run == "" || r.ID == run {
+			return r, nil
+		}
+		if strings.HasPrefix(r.ID, run) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		if run == "" {
+			return journal.RunRow{}, refuse("forge run starts one", "this project has no runs")
+		}
+		return journal.RunRow{}, refuse("forge status --all lists them", "there is no run %q", run)
+	}
+	return journal.RunRow{}, refuse("write more of its id", "%q is the beginning of %d runs", run, len(found))
+}

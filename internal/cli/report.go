@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// report says at the end what was done, what it cost, where the result is, how
+// to undo it, and where to read on. It goes to stderr when stdout is a stream.
+func (p *project) report(s *orchestrator.State, end work.RunFinishedData, o runOptions) {
+	if o.output == "json" && p.app.quiet {
+		return
+	}
+	out := p.app.Stdout
+	if o.output == "json" {
+		out = p.app.Stderr
+	}
+	fmt.Fprint(out, reportText(s, end))
+}
+
+func reportText(s *orchestrator.State, end work.RunFinishedData) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nRun %s: %s", s.Run, end.Outcome)
+	if end.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", end.Reason)
+	}
+	b.WriteString("\n\n")
+	b.WriteString(phaseTable(s))
+	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
+	if end.Reason == orchestrator.ReasonRedBaseline {
+		fmt.Fprintf(&b, "\nThe project's verify commands fail before any work:\n%s\n", indent(strings.TrimSpace(s.Baseline.Output)))
+		b.WriteString("Mend them, or set verify.allow_red_baseline = true.\n")
+	}
+	if d := s.Delivery; d != nil {
+		if d.FastForwarded {
+			fmt.Fprintf(&b, "Result: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
+		} else {
+			fmt.Fprintf(&b, "Result: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
+		}
+	}
+	switch end.Outcome {
+	case work.RunFrozen:
+		b.WriteString("\nIt waits for you:\n")
+		for _, cp := range s.Open {
+			fmt.Fprintf(&b, "  %s  %s\n", cp.ID, cp.Question)
+		}
+		b.WriteString("Answer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\nThen:   forge resume\n")
+	case work.RunInterrupted, work.RunLimit:
+		fmt.Fprintf(&b, "Go on:  forge resume %s\n", s.Run)
+	case work.RunFailed:
+		fmt.Fprintf(&b, "Again:  forge resume %s   (opens the next attempt of what failed)\n", s.Run)
+	case work.RunCompleted, work.RunCancelled:
+	}
+	fmt.Fprintf(&b, "Why:    forge why --run %s\n", s.Run)
+	return b.String()
+}
+
+func phaseTable(s *orchestrator.State) string {
+	var rows [][]string
+	for _, n := range s.Order {
+		ph := s.Phases[n]
+		rows = append(rows, []string{n, ph.Plan.Name, standing(ph), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), reasonOf(ph)})
+	}
+	return table([]string{"PHASE", "NAME", "STATE", "ITERATIONS", "WHY"}, rows)
+}
+
+// standing is a phase's outcome, or where it is.
+func standing(p *orchestrator.Phase) string {
+	if p.Outcome != "" {
+		return string(p.Outcome)
+	}
+	return string(p.Stage)
+}
+
+func reasonOf(p *orchestrator.Phase) string {
+	text := string(p.Reason)
+	if p.Cause != "" {
+		text += " of " + p.Cause
+	}
+	if p.Detail != "" {
+		if text != "" {
+			text += ": "
+		}
+		text += firstLine(p.Detail, 100)
+	}
+	if p.Proof == work.ProofClaim {
+		text += "by its word alone"
+	}
+	return text
+}
+
+func money(l orchestrator.Ledger) string {
+	text := fmt.Sprintf("%.4f USD, %d tokens", l.USD, l.Tokens)
+	if l.UnknownUSD > 0 {
+		text += fmt.Sprintf(" (the cost of %d iterations is unknown)", l.UnknownUSD)
+	}
+	return text
+}
+
+// table lays rows out in columns as wide as their widest cell.
+func table(head []string, rows [][]string) string {
+	width := make([]int, len(head))
+	all := append([][]string{head}, rows...)
+	for _, r := range all {
+		for i, cell := range r {
+			width[i] = max(width[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, r := range all {
+		line := ""
+		for i, cell := range r {
+			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func firstLine(text string, most int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// since is a duration as a person reads it.
+func since(d time.Duration) string { return d.Round(time.Second).String() }

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/log"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// watcher is how this call shows the run: a live view on a terminal, JSON lines
+// on request, else plain log lines. done is called when the run has ended.
+func (p *project) watcher(ctx context.Context, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, done func()) {
+	plain := &plainWatcher{log: p.app.log}
+	switch {
+	case o.output == "json":
+		return &jsonStream{out: p.app.Stdout, plain: plain}, func() {}
+	case p.app.terminal() && !p.app.quiet && !p.app.verbose:
+		return p.liveWatcher(ctx, s, plain)
+	}
+	return plain, func() {}
+}
+
+// jsonStream prints the journal, one event per line (SPEC §8).
+type jsonStream struct {
+	out   io.Writer
+	plain *plainWatcher
+}
+
+func (j *jsonStream) Events(evs []work.Event, s *orchestrator.State) {
+	for _, e := range evs {
+		line, err := json.Marshal(e)
+		if err == nil {
+			_, err = fmt.Fprintf(j.out, "%s\n", line)
+		}
+		if err != nil {
+			j.plain.log.Error("print an event; the journal has it", "seq", e.Seq, "err", err)
+		}
+	}
+	j.plain.Events(evs, s)
+}
+
+func (j *jsonStream) Activity(work.Activity) {}
+
+// plainWatcher says in log lines what a person should know as it happens.
+type plainWatcher struct {
+	log *log.Logger
+	// unproven notes that the word alone counts was said.
+	unproven bool
+}
+
+func (w *plainWatcher) Activity(a work.Activity) {
+	w.log.Debug(a.Text, "phase", a.Phase, "is", a.Kind)
+}
+
+func (w *plainWatcher) Events(evs []work.Event, s *orchestrator.State) {
+	for _, e := range evs {
+		level, text, pairs := describe(e, s)
+		if text == "" {
+			continue
+		}
+		if e.Phase != "" {
+			pairs = append([]any{"phase", e.Phase}, pairs...)
+		}
+		w.log.Log(level, text, pairs...)
+		var fin work.PhaseFinishedData
+		if e.Kind == work.PhaseFinished && !w.unproven && decode(e, &fin) == nil && fin.Proof == work.ProofClaim {
+			w.unproven = true
+			w.log.Warn("there are no verify commands: a phase is done by the agent's word alone, and nothing is merged into your branch by itself", "set", "[verify] commands")
+		}
+	}
+}
+
+// describe says an event in one line; "" for what only the journal needs.
+func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
+	switch e.Kind {
+	case work.RunStarted:
+		return log.InfoLevel, "run " + e.Run + " started", []any{"policy", s.Spec.Policy.Preset, "phases", len(s.Spec.Plan.Phases)}
+	case work.RunResumed:
+		return log.InfoLevel, "run " + e.Run + " resumed", nil
+	case work.RunStopping:
+		return describeAs(e, func(d orchestrator.RunStoppingData) (log.Level, string, []any) {
+			return log.WarnLevel, "stopping", []any{"outcome", d.Outcome, "why", d.Reason}
+		})
+	case work.PhaseStarted:
+		return describeAs(e, func(d orchestrator.PhaseStartedData) (log.Level, string, []any) {
+			return log.InfoLevel, "started", []any{"name", d.Name, "agent", d.Agent, "budget", d.Budget}
+		})
+	case work.IterationStarted:
+		return describeAs(e, func(d work.IterationStartedData) (log.Level, string, []any) {
+			return log.InfoLevel, fmt.Sprintf("iteration %d", e.Iteration), []any{"prompt", d.Prompt}
+		})
+	case work.IterationFinished:
+		return describeAs(e, func(d work.IterationFinishedData) (log.Level, string, []any) {
+			pairs := []any{"outcome", d.Outcome, "files", d.Files}
+			if d.Detail != "" {
+				pairs = append(pairs, "detail", d.Detail)
+			}
+			if d.Usage.CostUSD != nil {
+				pairs = append(pairs, "usd", fmt.Sprintf("%.4f", *d.Usage.CostUSD))
+			}
+			level := log.InfoLevel
+			if d.Outcome != work.OutcomeOK {
+				level = log.WarnLevel
+			}
+			return level, fmt.Sprintf("iteration %d finished", e.Iteration), pairs
+		})
+	case work.VerifyFinished:
+		return describeAs(e, func(d work.VerifyFinishedData) (log.Level, string, []any) {
+			if d.OK {
+				return log.InfoLevel, "verify passed", []any{"on", d.On}
+			}
+			return log.WarnLevel, "verify failed", []any{"on", d.On, "problem", d.Problem}
+		})
+	case work.GateDecided:
+		return describeAs(e, func(d work.GateDecidedData) (log.Level, string, []any) {
+			level := log.DebugLevel
+			switch {
+			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed":
+				level = log.WarnLevel
+			case d.Gate == "subphase":
+				level = log.InfoLevel
+			}
+			return level, d.Gate + ": " + d.Decision, []any{"why", d.Reason, "by", d.By}
+		})
+	case work.SubPhaseSpawned:
+		return describeAs(e, func(d orchestrator.SubPhaseSpawnedData) (log.Level, string, []any) {
+			return log.InfoLevel, "sub-phase " + d.Number, []any{"name", d.Request.Name, "budget", d.Request.Budget}
+		})
+	case work.OutageBegan:
+		return describeAs(e, func(d orchestrator.OutageData) (log.Level, string, []any) {
+			return log.WarnLevel, "the provider is out", []any{"until", d.Until.Format("15:04:05"), "detail", d.Detail}
+		})
+	case work.CheckpointOpened:
+		return describeAs(e, func(d work.Checkpoint) (log.Level, string, []any) {
+			return log.WarnLevel, "waits for you: " + d.Question, []any{"answer", "forge approve " + d.ID}
+		})
+	case work.CheckpointAnswered:
+		return describeAs(e, func(d orchestrator.CheckpointAnsweredData) (log.Level, string, []any) {
+			return log.InfoLevel, "answered: " + string(d.Status) + d.Refused, []any{"by", d.By, "door", d.Door}
+		})
+	case work.PhaseMerged:
+		return describeAs(e, func(d orchestrator.PhaseMergedData) (log.Level, string, []any) {
+			return log.InfoLevel, "merged", []any{"files", d.Files, "empty", d.Empty}
+		})
+	case work.PhaseFinished:
+		return describeAs(e, func(d work.PhaseFinishedData) (log.Level, string, []any) {
+			pairs := []any{}
+			for _, kv := range [][2]string{{"reason", string(d.Reason)}, {"cause", d.Cause}, {"detail", d.Detail}} {
+				if kv[1] != "" {
+					pairs = append(pairs, kv[0], kv[1])
+				}
+			}
+			level := log.InfoLevel
+			if d.Outcome != work.PhaseDone {
+				level = log.WarnLevel
+			}
+			return level, string(d.Outcome), pairs
+		})
+	case work.Warned:
+		return describeAs(e, func(d orchestrator.WarnedData) (log.Level, string, []any) {
+			return log.WarnLevel, d.What, []any{"detail", d.Detail}
+		})
+	}
+	return log.DebugLevel, "", nil
+}
+
+func describeAs[T any](e work.Event, say func(T) (log.Level, string, []any)) (log.Level, string, []any) {
+	var d T
+	if err := decode(e, &d); err != nil {
+		return log.ErrorLevel, strings.TrimSpace(err.Error()), nil
+	}
+	return say(d)
+}

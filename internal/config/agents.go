@@ -1,0 +1,103 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"forge/internal/work"
+)
+
+// agentOf names the agent of a phase and resolves it on first use.
+func (r *resolver) agentOf(ph work.Phase, over Override, where func(string) (string, place)) string {
+	name, file, at := ph.Agent, "", place{}
+	switch {
+	case name != "":
+		file, at = where("agent")
+	case over.Agent != nil:
+		name = *over.Agent
+		file, at = r.cfg.overridePlace(ph.Name)
+	default:
+		name = said(r.cfg.File.Agent.Use)
+		file, at = r.cfg.where("agent", "use")
+	}
+	if _, done := r.out.Agents[name]; done {
+		return name
+	}
+	settings, what, fix := r.agent(name)
+	if what != "" {
+		if ph.Agent != "" {
+			what = "phase " + ph.Number + ": " + what
+		}
+		r.once(Problem{File: file, Line: at.line, Col: at.col, What: what, Fix: fix})
+		return name
+	}
+	r.out.Agents[name] = settings
+	return name
+}
+
+// once adds a problem that several phases share a single time.
+func (r *resolver) once(p Problem) {
+	if !slices.Contains(r.problems, p) {
+		r.problems = append(r.problems, p)
+	}
+}
+
+// overridePlace is where the agent of the last matching override stands.
+func (c *Config) overridePlace(name string) (file string, at place) {
+	for _, o := range c.overrides {
+		if o.said.Agent != nil && matchesName(o.glob, name) {
+			file, at = o.file, o.all.find([]string{"phases", "overrides", o.glob, "agent"})
+		}
+	}
+	return file, at
+}
+
+// agent fills in one agent; what says why it cannot be used.
+func (r *resolver) agent(name string) (s work.AgentSettings, what, fix string) {
+	entry, ok := r.cfg.File.Agents[name]
+	kind := agentKind(name, entry)
+	if kind == "" {
+		return s, fmt.Sprintf("unknown agent %q", clip(name)), suggest(name, r.cfg.agentNames())
+	}
+	at := slices.IndexFunc(r.facts.Kinds, func(k KindFacts) bool { return k.Name == kind })
+	if at < 0 {
+		var have []string
+		for _, k := range r.facts.Kinds {
+			have = append(have, k.Name)
+		}
+		return s, fmt.Sprintf("agent %q is of kind %s, which this version cannot run", clip(name), kind), suggest("", have)
+	}
+	facts := r.facts.Kinds[at]
+	if !ok && (kind == "exec" || kind == "script") {
+		return s, fmt.Sprintf("agent %q has no entry", clip(name)), "write [agents." + quoteKey(name) + "] with its " + map[string]string{"exec": "command", "script": "file"}[kind]
+	}
+	s = work.AgentSettings{
+		Name: name, Kind: kind, Model: said(entry.Model), Command: slices.Clone(entry.Command), Args: entry.Args, File: said(entry.File),
+		Env: entry.Env, SetEnv: entry.SetEnv, USDPerMTokIn: entry.USDPerMTokIn, USDPerMTokOut: entry.USDPerMTokOut,
+		SkipPermission: said(orElse(entry.SkipPermissions, r.cfg.File.Defaults.SkipPermissions)),
+		Checkout:       r.cfg.Root, Continues: facts.Continues, ReportsCost: facts.ReportsCost,
+	}
+	if cmd := said(r.cfg.File.Project.ClaudeCmd); name == "claude" && kind == "claude" && cmd != "" && len(s.Command) == 0 {
+		s.Command = []string{cmd}
+	}
+	if len(s.Command) > 0 && isRelative(s.Command[0]) {
+		s.Command[0] = filepath.Join(r.cfg.Root, s.Command[0])
+	}
+	if s.File != "" && !filepath.IsAbs(s.File) {
+		s.File = filepath.Join(r.cfg.Root, s.File)
+	}
+	return s, "", ""
+}
+
+// agentNames are the agents a phase may name: those with an entry, and the
+// kinds that need none.
+func (c *Config) agentNames() []string {
+	names := sortedKeys(c.File.Agents)
+	for _, k := range kinds() {
+		if k != "exec" && k != "script" && !slices.Contains(names, k) {
+			names = append(names, k)
+		}
+	}
+	return names
+}

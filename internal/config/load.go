@@ -1,0 +1,257 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// ProjectFile is the project's configuration, relative to the checkout.
+const ProjectFile = ".forge/forge.toml"
+
+// Sources is where a configuration comes from.
+type Sources struct {
+	ProjectDir string   // root of the checkout
+	UserFile   string   // "" = none; a file that does not exist says nothing
+	Environ    []string // NAME=value, as os.Environ gives it
+	Flags      []Setting
+}
+
+// Config is the configuration of a project: every value with its origin.
+type Config struct {
+	Root string // of the checkout
+	// File holds the merged values with the defaults filled in. Deprecated
+	// words are mapped. What has no default and was not said is nil.
+	File File
+
+	layers    []*layer
+	origins   map[string]string
+	overrides []overrideAt
+	asks      []string // name globs that "strict" was said for
+	environ   map[string]string
+}
+
+// overrideAt is one [phases.overrides."glob"] in the order of application.
+type overrideAt struct {
+	glob string
+	said Override
+	file string
+	at   place
+	all  index
+}
+
+// Load reads, checks and merges all sources. The error is *Problems and holds
+// the problems of all of them. Missing files are not problems.
+func Load(src Sources) (*Config, []Warning, error) {
+	c := &collector{}
+	cfg := &Config{Root: src.ProjectDir, origins: map[string]string{}, environ: environment(src.Environ)}
+	cfg.layers = append(cfg.layers, defaultLayer(c))
+	if src.UserFile != "" {
+		cfg.layers = append(cfg.layers, loadFile(c, anywhere{}, src.UserFile, src.UserFile, layerUser))
+	}
+	// FORGE_AUTONOMY alone stands below the project file.
+	cfg.environmentLayers(c, func(k Key) bool { return k.Name() == "autonomy.level" })
+	if root, err := os.OpenRoot(src.ProjectDir); err != nil {
+		c.add(src.ProjectDir, place{}, "cannot be opened: "+cause(err), "name the root of a checkout")
+	} else {
+		defer root.Close()
+		cfg.layers = append(cfg.layers, loadFile(c, root, filepath.FromSlash(ProjectFile), ProjectFile, layerProject))
+	}
+	cfg.environmentLayers(c, func(k Key) bool { return k.Name() != "autonomy.level" })
+	for _, o := range src.Flags {
+		k, ok := keyNamed(o.Key)
+		if !ok {
+			c.add(o.Flag, place{}, "sets the unknown key "+o.Key, suggest(o.Key, keyNames()))
+			continue
+		}
+		cfg.layers = append(cfg.layers, textLayer(c, k, o.Flag, o.Value, layerFlags))
+	}
+	cfg.merge()
+	cfg.mapDeprecated(c)
+	cfg.crossCheck(c)
+	if err := c.err(); err != nil {
+		return nil, c.warnings, err
+	}
+	return cfg, c.warnings, nil
+}
+
+func (c *Config) environmentLayers(col *collector, which func(Key) bool) {
+	for _, k := range Keys() {
+		if text := c.environ[k.Env]; k.Env != "" && text != "" && which(k) {
+			c.layers = append(c.layers, textLayer(col, k, k.Env, text, layerEnvironment))
+		}
+	}
+}
+
+// loadFile reads one TOML file into a layer; whatever is wrong is collected,
+// and the layer then says what could be read.
+func loadFile(c *collector, in folder, name, shown string, kind layerKind) *layer {
+	l := &layer{kind: kind, file: shown}
+	text, ok, problem := readText(in, name, shown, MaxTOMLBytes)
+	if problem != nil {
+		c.problems = append(c.problems, *problem)
+	}
+	if !ok {
+		return l
+	}
+	tree, index, problem := decodeTOML(text)
+	if problem != nil {
+		problem.File = shown
+		c.problems = append(c.problems, *problem)
+		return l
+	}
+	l.index = index
+	b := &binder{collector: c, layer: l}
+	b.table(tree, reflect.ValueOf(&l.said).Elem(), nil)
+	if len(b.unused) > 0 {
+		slices.Sort(b.unused)
+		c.warn(shown, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read and checked, nothing else")
+	}
+	return l
+}
+
+// decodeTOML decodes text into a tree with an index of places.
+func decodeTOML(text string) (map[string]any, index, *Problem) {
+	const fix = "correct the TOML there"
+	idx, stopped := scanTOML(text)
+	given := text
+	if stopped != nil {
+		if stopped.deep {
+			return nil, idx, &Problem{Line: stopped.at.line, Col: stopped.at.col, What: stopped.what, Fix: "write it flatter"}
+		}
+		// The decoder has better words for what is wrong here, but must not
+		// see unscanned text: its time is quadratic in the depth of keys.
+		given = text[:min(len(text), stopped.offset+100)]
+	}
+	var tree map[string]any
+	_, err := toml.Decode(given, &tree)
+	var perr toml.ParseError
+	switch {
+	case errors.As(err, &perr):
+		return nil, idx, &Problem{Line: perr.Position.Line, Col: perr.Position.Col, What: "broken TOML: " + oneLine(perr.Message), Fix: fix}
+	case err != nil:
+		return nil, idx, &Problem{What: "broken TOML: " + oneLine(err.Error()), Fix: fix}
+	case stopped != nil:
+		return nil, idx, &Problem{Line: stopped.at.line, Col: stopped.at.col, What: "broken TOML: " + stopped.what, Fix: fix}
+	}
+	return tree, idx, nil
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Setting is one flag that sets a key. A list is given with commas.
+type Setting struct {
+	Flag  string // "--max-parallel", as the user wrote it
+	Key   string // "defaults.max_parallel"
+	Value string
+}
+
+// textLayer is a layer of one value that came as text.
+func textLayer(c *collector, k Key, source, text string, kind layerKind) *layer {
+	l := &layer{kind: kind, file: source}
+	value, want := parseText(k.Type, text)
+	if want != "" {
+		c.add(source, place{}, fmt.Sprintf("%s is %q, want %s", k.Name(), clip(text), want), "write "+want)
+		return l
+	}
+	tree := map[string]any{}
+	inner := tree
+	for _, seg := range k.Path[:len(k.Path)-1] {
+		next := map[string]any{}
+		inner[seg] = next
+		inner = next
+	}
+	inner[k.Path[len(k.Path)-1]] = value
+	b := &binder{collector: c, layer: l}
+	b.table(tree, reflect.ValueOf(&l.said).Elem(), nil)
+	return l
+}
+
+// parseText reads a text as a value of a key's type; want says what it should
+// have been.
+func parseText(kind, text string) (value any, want string) {
+	switch kind {
+	case "string":
+		return text, ""
+	case "integer":
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n, ""
+		}
+		return nil, "digits"
+	case "number":
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n, ""
+		}
+		return nil, "a number"
+	case "true or false":
+		if text == "true" || text == "false" {
+			return text == "true", ""
+		}
+		return nil, "true or false"
+	case "list of strings":
+		var items []any
+		for _, one := range strings.Split(text, ",") {
+			items = append(items, strings.TrimSpace(one))
+		}
+		return items, ""
+	}
+	return nil, "a key that takes one value"
+}
+
+func keyNamed(name string) (Key, bool) {
+	for _, k := range Keys() {
+		if k.Name() == name {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+func keyNames() []string {
+	var out []string
+	for _, k := range Keys() {
+		out = append(out, k.Name())
+	}
+	return out
+}
+
+func environment(environ []string) map[string]string {
+	out := map[string]string{}
+	for _, line := range environ {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// defaultLayer is what the default tags of the settings type say.
+func defaultLayer(c *collector) *layer {
+	l := &layer{kind: layerDefaults, file: "default"}
+	tree, index, problem := decodeTOML(defaultText())
+	if problem != nil {
+		c.add("default", place{}, problem.What, "")
+		return l
+	}
+	l.index = index
+	b := &binder{collector: c, layer: l}
+	b.table(tree, reflect.ValueOf(&l.said).Elem(), nil)
+	return l
+}
+
+func defaultText() string {
+	var b strings.Builder
+	for _, k := range Keys() {
+		if k.Default != "" {
+			b.WriteString(dotted(k.Path) + " = " + k.Default + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,272 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// PlanFile is the plan of a project, relative to the checkout.
+const PlanFile = ".forge/phases.json"
+
+// Plan is a loaded and checked plan with the places of its phases.
+type Plan struct {
+	work.Plan
+	File string // as shown to the user
+
+	text string
+	root *jsonNode
+	asks map[int]bool // phases for which "strict" was said, by position
+}
+
+// where is the place of an address such as phases[3].agent.
+func (p *Plan) where(address string) place {
+	if p.root == nil {
+		return place{}
+	}
+	return placeAt(p.text, p.root.at(address))
+}
+
+// NewPlan wraps a plan that came from no file; problems then name no line.
+func NewPlan(p work.Plan) *Plan { return &Plan{Plan: p, File: "the plan"} }
+
+// LoadPlan reads and checks a phases.json. checkGraph looks at the dependencies
+// and addresses its problems like Plan.Check does; nil leaves them unchecked.
+// The error is *Problems with everything that is wrong, by file and line.
+func LoadPlan(path string, checkGraph func(work.Plan) []work.Problem) (*Plan, []Warning, error) {
+	c := &collector{}
+	shown := path
+	if strings.HasSuffix(filepath.ToSlash(path), "/"+PlanFile) {
+		shown = PlanFile
+	}
+	text, ok, problem := readText(anywhere{}, path, shown, MaxPlanBytes)
+	switch {
+	case problem != nil:
+		c.problems = append(c.problems, *problem)
+		return nil, nil, c.err()
+	case !ok:
+		c.add(shown, place{}, "there is no plan", "write one, or make one from the spec with forge generate")
+		return nil, nil, c.err()
+	}
+	return parsePlan(text, shown, checkGraph)
+}
+
+func parsePlan(text, shown string, checkGraph func(work.Plan) []work.Problem) (*Plan, []Warning, error) {
+	c := &collector{}
+	root, err := readJSON(text)
+	if err != nil {
+		bad, _ := err.(*jsonError)
+		c.add(shown, placeAt(text, bad.offset), "broken JSON: "+bad.what, "correct the JSON there")
+		return nil, nil, c.err()
+	}
+	p := &Plan{File: shown, text: text, root: root, asks: map[int]bool{}}
+	b := &planBinder{collector: c, plan: p}
+	b.file(root)
+	// A plan whose shape is wrong would only be reported a second time.
+	if len(c.problems) == 0 {
+		b.check(checkGraph)
+	}
+	if err := c.err(); err != nil {
+		return nil, c.warnings, err
+	}
+	return p, c.warnings, nil
+}
+
+// planBinder fills a plan from a JSON tree and goes on after a mistake.
+type planBinder struct {
+	*collector
+	plan   *Plan
+	unused []string
+}
+
+func (b *planBinder) bad(n *jsonNode, what, fix string) {
+	b.add(b.plan.File, placeAt(b.plan.text, n.offset), what, fix)
+}
+
+// fields calls the binder of each member; unknown and repeated names are
+// problems.
+func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
+	if n.kind != '{' {
+		b.bad(n, fmt.Sprintf("%s is %s, want an object", orWords(address, "the plan"), n.describe()), "write { … }")
+		return
+	}
+	seen := map[string]int{}
+	names := make([]string, len(known))
+	for i, f := range known {
+		names[i] = f.name
+	}
+	for _, m := range n.members {
+		at := m.name
+		if address != "" {
+			at = address + "." + m.name
+		}
+		here := &jsonNode{offset: m.offset}
+		if first, again := seen[m.name]; again {
+			b.bad(here, fmt.Sprintf("%s is written twice", clip(at)), fmt.Sprintf("remove one of them; the first is on line %d", placeAt(b.plan.text, first).line))
+			continue
+		}
+		seen[m.name] = m.offset
+		found := false
+		for _, f := range known {
+			if f.name == m.name {
+				found = true
+				if m.value.kind != 0 || m.value.value != nil { // null says nothing
+					f.bind(m.value, at)
+				}
+			}
+		}
+		if !found {
+			where := "the plan"
+			if address != "" {
+				where = "a phase"
+			}
+			b.bad(here, fmt.Sprintf("unknown key %q in %s", clip(m.name), where), suggest(m.name, names))
+		}
+	}
+}
+
+type planField struct {
+	name string
+	bind func(n *jsonNode, at string)
+}
+
+func (b *planBinder) file(n *jsonNode) {
+	p := &b.plan.Plan
+	b.fields(n, "", []planField{
+		{"spec_hash", b.text(&p.SpecHash)},
+		{"generated_at", b.text(&p.GeneratedAt)},
+		{"phases", func(n *jsonNode, at string) {
+			if n.kind != '[' {
+				b.bad(n, fmt.Sprintf("%s is %s, want a list", at, n.describe()), `write "phases": [ … ]`)
+				return
+			}
+			for i, item := range n.items {
+				p.Phases = append(p.Phases, work.Phase{})
+				b.phase(item, fmt.Sprintf("phases[%d]", i), i)
+			}
+		}},
+	})
+	if len(b.unused) > 0 {
+		b.warn(b.plan.File, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read, nothing else")
+	}
+}
+
+func (b *planBinder) phase(n *jsonNode, address string, i int) {
+	ph := &b.plan.Phases[i]
+	ignored := func(n *jsonNode, at string) {
+		if n.kind != '[' || len(n.items) > 0 {
+			b.unused = append(b.unused, at)
+		}
+	}
+	b.fields(n, address, []planField{
+		{"number", b.text(&ph.Number)},
+		{"name", b.text(&ph.Name)},
+		{"promise", b.text(&ph.Promise)},
+		{"budget", b.positive(&ph.Budget, "iterations")},
+		{"reasoning", b.text(&ph.Reasoning)},
+		{"depends_on", b.texts(&ph.DependsOn)},
+		{"skills", b.texts(&ph.Skills)},
+		{"permission_mode", b.permission(&ph.PermissionMode, i)},
+		{"phase_type", b.text(&ph.PhaseType)},
+		{"kind", b.text((*string)(&ph.Kind))},
+		{"agent", b.text(&ph.Agent)},
+		{"model", b.text(&ph.Model)},
+		{"reviews", b.reviews(&ph.Reviews)},
+		{"verify", b.texts(&ph.Verify)},
+		{"may_change", b.texts(&ph.MayChange)},
+		{"context_limit", b.text(&ph.ContextLimit)},
+		{"iteration_timeout_secs", b.positive(&ph.IterationTimeoutSecs, "seconds")},
+		// Of the Rust Forge, which also keeps the state of a run here.
+		{"parent_phase", ignored}, {"sub_phases", ignored}, {"iterations_used", ignored}, {"swarm", ignored}, {"council", ignored},
+		{"review", ignored},
+	})
+}
+
+func (b *planBinder) text(to *string) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		s, ok := n.value.(string)
+		if !ok {
+			b.bad(n, fmt.Sprintf("%s is %s, want a string", at, n.describe()), "write it in quotes")
+			return
+		}
+		*to = s
+	}
+}
+
+func (b *planBinder) texts(to *[]string) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		if n.kind != '[' {
+			b.bad(n, fmt.Sprintf("%s is %s, want a list of strings", at, n.describe()), `write ["…", "…"]`)
+			return
+		}
+		*to = nil
+		for i, item := range n.items {
+			var s string
+			b.text(&s)(item, fmt.Sprintf("%s[%d]", at, i))
+			*to = append(*to, s)
+		}
+	}
+}
+
+// positive binds a count; 0 written out is a mistake, leaving it out is not.
+func (b *planBinder) positive(to *int, unit string) func(*jsonNode, string) {
+	const most = 1_000_000_000
+	return func(n *jsonNode, at string) {
+		number, ok := n.value.(json.Number)
+		if !ok {
+			b.bad(n, fmt.Sprintf("%s is %s, want an integer", at, n.describe()), "write digits without quotes")
+			return
+		}
+		x, err := strconv.ParseInt(number.String(), 10, 64)
+		switch {
+		case err != nil || x > most:
+			b.bad(n, fmt.Sprintf("%s is %s, not a number of %s", at, clip(number.String()), unit), "write a whole number from 1")
+		case x < 1:
+			b.bad(n, fmt.Sprintf("%s is %d", at, x), "use 1 or more, or leave it out for the default")
+		default:
+			*to = int(x)
+		}
+	}
+}
+
+func (b *planBinder) permission(to *work.PermissionMode, i int) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		b.text((*string)(to))(n, at)
+		if *to == strict {
+			*to = work.PermissionStandard
+			b.plan.asks[i] = true
+			b.warn(b.plan.File, placeAt(b.plan.text, n.offset),
+				fmt.Sprintf(`%s "strict" is deprecated: the phase is now sensitive and asks before each iteration`, at),
+				`write "standard" and add its name to autonomy.sensitive_patterns.patterns`)
+		}
+	}
+}
+
+// reviews binds the names of specialists. The Rust Forge wrote an object with a
+// list of them, each an object with its type.
+func (b *planBinder) reviews(to *[]string) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		if n.kind == '{' {
+			inner := n.member("specialists")
+			if inner == nil {
+				if len(n.members) > 0 {
+					b.bad(n, at+" is an object without specialists", `write ["security"]`)
+				}
+				return
+			}
+			n, at = inner, at+".specialists"
+		}
+		plain := &jsonNode{offset: n.offset, kind: n.kind, value: n.value}
+		for _, item := range n.items {
+			if name := item.member("type"); item.kind == '{' && name != nil {
+				item = name
+			}
+			plain.items = append(plain.items, item)
+		}
+		b.texts(to)(plain, at)
+	}
+}

@@ -1,0 +1,135 @@
+package config
+
+// File is everything that a forge.toml may say. nil is "not said". The tags are
+// the single source of names, defaults, rules and documentation:
+//
+//	toml     the key
+//	doc      what it means, one sentence
+//	default  TOML literal of the built-in default
+//	sample   TOML literal for the example, where there is no default
+//	rule     checks, see rules.go; a|b is a closed list of words
+//	env      variable that sets it, above the files
+//	only     "user": the user's configuration alone may set it;
+//	         "tighten": a project may only make it stricter
+//	used     "no": accepted, checked, but without effect yet
+type File struct {
+	Project       Project          `toml:"project" doc:"The project itself."`
+	Defaults      Defaults         `toml:"defaults" doc:"What every phase starts from; a phase of the plan and a matching override may say otherwise."`
+	Agent         AgentChoice      `toml:"agent" doc:"Which agent works, and how long to wait for it."`
+	Agents        map[string]Agent `toml:"agents" doc:"Agents by name. The built-in kinds need no entry; an entry of the same name changes them." sample:"reviewed"`
+	Phases        Phases           `toml:"phases" doc:"Settings for phases whose name matches a glob (case-sensitive). Several may match: they apply in the order of the file, the later one wins."`
+	Worktree      Worktree         `toml:"worktree" doc:"What a fresh folder needs before work can start: it has no node_modules, virtual environment or .env."`
+	Verify        Verify           `toml:"verify" doc:"The commands that prove a phase. Forge runs them, never the agent."`
+	Limits        Limits           `toml:"limits" doc:"Time limits of one iteration, in seconds."`
+	Cost          Cost             `toml:"cost" doc:"Caps on money and tokens. None by default. A cap that is hit ends the run, resumable."`
+	Sandbox       Sandbox          `toml:"sandbox" doc:"What agents and verify commands can see and reach. Belongs to the user's configuration; a project may only make it stricter."`
+	Reviews       Reviews          `toml:"reviews" doc:"Reviews of what a phase did, after it is proven."`
+	Autonomy      Autonomy         `toml:"autonomy" doc:"Where a person decides. Choose one preset by level, or by the older switch enabled."`
+	Planning      Planning         `toml:"planning" doc:"An older way to choose a preset."`
+	Skills        Skills           `toml:"skills" doc:"Texts under .forge/skills/ that go into the prompts."`
+	Trust         Trust            `toml:"trust" doc:"Where secrets may go that a project's configuration names. Only in the user's configuration."`
+	LLM           LLM              `toml:"llm" used:"no" doc:"The model that Forge itself asks."`
+	Decomposition map[string]any   `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
+	Hooks         map[string]any   `toml:"hooks" used:"no" doc:"Commands at points of a run."`
+	Factory       Factory          `toml:"factory" used:"no" doc:"The board that turns issues into runs."`
+	Host          map[string]any   `toml:"host" used:"no" doc:"The code host that pull requests go to."`
+	Engine        map[string]any   `toml:"engine" used:"no" doc:"The distributed engine."`
+	Claude        map[string]any   `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
+	Council       map[string]any   `toml:"council" used:"no" doc:"Of the Rust Forge."`
+	Swarm         map[string]any   `toml:"swarm" used:"no" doc:"Of the Rust Forge; phases run in parallel by themselves, see defaults.max_parallel."`
+}
+
+// Project is [project].
+type Project struct {
+	Name      *string `toml:"name" doc:"Name shown in status and reports; the folder's name when not set." sample:"\"my-project\"" rule:"filled"`
+	ClaudeCmd *string `toml:"claude_cmd" doc:"Command of the claude agent; the older way to write agents.claude.command." sample:"\"claude\"" rule:"filled" env:"CLAUDE_CMD"`
+}
+
+// Defaults is [defaults].
+type Defaults struct {
+	Budget               *int    `toml:"budget" default:"8" doc:"Iterations a phase may use." rule:"min=1 max=100000" env:"FORGE_BUDGET"`
+	AutoApproveThreshold *int    `toml:"auto_approve_threshold" default:"5" doc:"In preset interactive a phase starts unasked when each direct dependency changed at least one and at most this many files; 0 always asks." rule:"min=0" env:"FORGE_AUTO_APPROVE_THRESHOLD"`
+	PermissionMode       *string `toml:"permission_mode" default:"\"standard\"" doc:"What an agent may do: standard, autonomous (same rights, starts unasked) or readonly. strict is deprecated." rule:"standard|autonomous|readonly|strict"`
+	ContextLimit         *string `toml:"context_limit" default:"\"\"" doc:"Start a new session beyond this many tokens (\"120000\") or this share of a window of 200000 (\"80%\"); empty leaves it to the agent." rule:"context"`
+	SkipPermissions      *bool   `toml:"skip_permissions" default:"false" doc:"Without a sandbox, let the agent run any command instead of edits and the verify commands only." env:"FORGE_SKIP_PERMISSIONS"`
+	MaxParallel          *int    `toml:"max_parallel" default:"4" doc:"Phases that run at the same time." rule:"min=1 max=1024" env:"FORGE_MAX_PARALLEL"`
+	FailFast             *bool   `toml:"fail_fast" default:"false" doc:"Start nothing new once a phase has failed."`
+}
+
+// AgentChoice is [agent].
+type AgentChoice struct {
+	Use        *string `toml:"use" default:"\"claude\"" doc:"The agent of every phase that names none." rule:"filled" env:"FORGE_AGENT"`
+	OutageWait *string `toml:"outage_wait" default:"\"30m\"" doc:"How long to wait for a provider that limits or is down before the run ends, resumable." rule:"duration"`
+}
+
+// Agent is one [agents.<name>].
+type Agent struct {
+	Kind            *string           `toml:"kind" doc:"How to talk to it: claude, codex, opencode, gemini, acp, exec (any command: prompt on stdin, text on stdout) or script. Not needed where the name is a kind." sample:"\"exec\"" rule:"claude|codex|opencode|gemini|acp|exec|script"`
+	Model           *string           `toml:"model" doc:"Model to ask the agent for; its own default when not set." sample:"\"model-name\"" rule:"filled"`
+	Command         []string          `toml:"command" doc:"Program and arguments, without a shell. A relative path is taken from the project's checkout." sample:"[\"./agent.sh\", \"--flag\"]" rule:"filled some"`
+	Args            []string          `toml:"args" doc:"Arguments appended to the command line of a built-in kind." sample:"[\"--verbose\"]"`
+	File            *string           `toml:"file" doc:"Script of a script agent, from the project's checkout." sample:"\"script.toml\"" rule:"filled"`
+	Env             []string          `toml:"env" doc:"Names of variables let through from Forge's own environment." sample:"[\"EXTRA_VARIABLE\"]" rule:"variable"`
+	SetEnv          map[string]string `toml:"set_env" doc:"Variables with fixed values; never secrets." sample:"{ MODE = \"ci\" }" rule:"variable"`
+	USDPerMTokIn    *float64          `toml:"usd_per_mtok_in" doc:"Price of a million input tokens, for agents that report tokens but no money." sample:"3.0" rule:"min=0"`
+	USDPerMTokOut   *float64          `toml:"usd_per_mtok_out" doc:"Price of a million output tokens." sample:"15.0" rule:"min=0"`
+	SkipPermissions *bool             `toml:"skip_permissions" doc:"As defaults.skip_permissions, for this agent." sample:"false"`
+}
+
+// Phases is [phases].
+type Phases struct {
+	Overrides map[string]Override `toml:"overrides" doc:"Settings of the phases whose name the glob matches." sample:"database-*" rule:"nameglob"`
+}
+
+// Override is one [phases.overrides."glob"].
+type Override struct {
+	Budget               *int           `toml:"budget" doc:"Iterations the phase may use." sample:"12" rule:"min=1 max=100000"`
+	PermissionMode       *string        `toml:"permission_mode" doc:"As in [defaults]." sample:"\"readonly\"" rule:"standard|autonomous|readonly|strict"`
+	ContextLimit         *string        `toml:"context_limit" doc:"As in [defaults]." sample:"\"60%\"" rule:"context"`
+	Skills               []string       `toml:"skills" doc:"Further skills." sample:"[\"migrations\"]" rule:"skill"`
+	Agent                *string        `toml:"agent" doc:"The agent of these phases." sample:"\"claude\"" rule:"filled"`
+	Model                *string        `toml:"model" doc:"The model of these phases." sample:"\"model-name\"" rule:"filled"`
+	Verify               []string       `toml:"verify" doc:"Commands that prove these phases, instead of verify.commands." sample:"[\"make test-db\"]" rule:"filled some"`
+	IterationTimeoutSecs *int           `toml:"iteration_timeout_secs" doc:"Longest iteration, instead of limits.iteration_secs." sample:"7200" rule:"min=1 max=2592000"`
+	Council              map[string]any `toml:"council" used:"no" doc:"Of the Rust Forge." sample:"{}"`
+	Swarm                map[string]any `toml:"swarm" used:"no" doc:"Of the Rust Forge." sample:"{}"`
+}
+
+// Worktree is [worktree].
+type Worktree struct {
+	Setup       []string `toml:"setup" default:"[]" doc:"Shell commands that make a fresh folder ready, run once per content of the cache_key files." rule:"filled"`
+	Copy        []string `toml:"copy" default:"[]" doc:"Globs of ignored files of the checkout to copy in, such as .env.test." rule:"pathglob"`
+	Link        []string `toml:"link" default:"[]" doc:"Globs of ignored files or folders to link in, read-only." rule:"pathglob"`
+	CacheKey    []string `toml:"cache_key" default:"[]" doc:"Globs of the files that setup depends on, such as package-lock.json; none: setup runs for each folder." rule:"pathglob"`
+	TimeoutSecs *int     `toml:"timeout_secs" default:"900" doc:"Longest time of one setup command, in seconds." rule:"min=1 max=2592000"`
+}
+
+// Verify is [verify].
+type Verify struct {
+	Commands         []string `toml:"commands" default:"[]" doc:"Shell commands, run in order until one fails. Without any, a phase is done by its claim alone." rule:"filled"`
+	TimeoutSecs      *int     `toml:"timeout_secs" default:"600" doc:"Longest time of one command, in seconds; more is a failure." rule:"min=1 max=2592000"`
+	Protected        []string `toml:"protected" default:"[\"@default\"]" doc:"Globs of files that decide what verify says. When a phase touches one, verify runs a second time without that change. \"@default\" stands for the built-in list, \"@tests\" (part of it) for every test file." rule:"protected"`
+	AllowRedBaseline *bool    `toml:"allow_red_baseline" default:"false" doc:"Start although the commands fail before anything was changed."`
+	None             *bool    `toml:"none" default:"false" doc:"The owner's word that this project needs no proof."`
+}
+
+// Limits is [limits].
+type Limits struct {
+	StartSecs      *int `toml:"start_secs" default:"60" doc:"Until the agent's first sign of life; 0 = no limit." rule:"min=0 max=2592000"`
+	IdleSecs       *int `toml:"idle_secs" default:"900" doc:"Without a sign of life; a running tool counts as one; 0 = no limit." rule:"min=0 max=2592000"`
+	IterationSecs  *int `toml:"iteration_secs" default:"3600" doc:"A whole iteration." rule:"min=1 max=2592000"`
+	PostResultSecs *int `toml:"post_result_secs" default:"30" doc:"From the agent's result to its exit." rule:"min=1 max=86400"`
+	DrainSecs      *int `toml:"drain_secs" default:"10" doc:"How long pipes may stay open after the exit." rule:"min=1 max=86400"`
+}
+
+// Cost is [cost].
+type Cost struct {
+	IterationUSD    *float64 `toml:"iteration_usd" doc:"Dollars of one iteration; also what is reserved for an iteration that reports nothing." sample:"2.0" rule:"positive"`
+	PhaseUSD        *float64 `toml:"phase_usd" doc:"Dollars of one phase." sample:"10.0" rule:"positive"`
+	RunUSD          *float64 `toml:"run_usd" doc:"Dollars of one run." sample:"50.0" rule:"positive" env:"FORGE_RUN_USD"`
+	DayUSD          *float64 `toml:"day_usd" doc:"Dollars of one calendar day (UTC) in this project." sample:"100.0" rule:"positive"`
+	IterationTokens *int64   `toml:"iteration_tokens" doc:"Tokens of one iteration." sample:"500000" rule:"min=1"`
+	PhaseTokens     *int64   `toml:"phase_tokens" doc:"Tokens of one phase." sample:"4000000" rule:"min=1"`
+	RunTokens       *int64   `toml:"run_tokens" doc:"Tokens of one run." sample:"20000000" rule:"min=1" env:"FORGE_RUN_TOKENS"`
+	DayTokens       *int64   `toml:"day_tokens" doc:"Tokens of one calendar day (UTC) in this project." sample:"40000000" rule:"min=1"`
+}

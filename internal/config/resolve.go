@@ -1,0 +1,266 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+// SpecFile is the spec of a project, relative to the checkout.
+const SpecFile = ".forge/spec.md"
+
+// Facts are what a run knows and the configuration cannot.
+type Facts struct {
+	// Kinds are the agent kinds that this program can run.
+	Kinds []KindFacts
+}
+
+// KindFacts are the properties of an agent kind.
+type KindFacts struct {
+	Name        string
+	Continues   bool // a session can be continued
+	ReportsCost bool // usage comes with money
+}
+
+// Resolve computes what a run works with: files, environment, flags, plan and
+// defaults merged, agents and skills filled in. The error is *Problems.
+func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
+	r := &resolver{collector: &collector{}, cfg: cfg, plan: plan, facts: facts}
+	f := cfg.File
+	r.out = work.Settings{
+		Project:              cfg.ProjectName(),
+		MaxParallel:          said(f.Defaults.MaxParallel),
+		FailFast:             said(f.Defaults.FailFast),
+		AutoApproveThreshold: said(f.Defaults.AutoApproveThreshold),
+		OutageWaitSecs:       durationSecs(said(f.Agent.OutageWait)),
+		Stale:                work.StaleSettings{Threshold: said(f.Autonomy.StaleIterationsBeforePivot), PivotPrompt: said(f.Autonomy.PivotPrompt)},
+		Limits: work.Limits{
+			StartSecs: said(f.Limits.StartSecs), IdleSecs: said(f.Limits.IdleSecs), IterationSecs: said(f.Limits.IterationSecs),
+			PostResultSecs: said(f.Limits.PostResultSecs), DrainSecs: said(f.Limits.DrainSecs),
+		},
+		Cost: work.Cost(f.Cost),
+		Verify: work.VerifySettings{
+			Commands: f.Verify.Commands, TimeoutSecs: said(f.Verify.TimeoutSecs), Protected: ExpandProtected(f.Verify.Protected),
+			AllowRedBaseline: said(f.Verify.AllowRedBaseline), None: said(f.Verify.None),
+		},
+		Worktree: work.Worktree{
+			Setup: f.Worktree.Setup, Copy: f.Worktree.Copy, Link: f.Worktree.Link, CacheKey: f.Worktree.CacheKey,
+			TimeoutSecs: said(f.Worktree.TimeoutSecs),
+		},
+		Sandbox: work.SandboxSettings{
+			Mode: said(f.Sandbox.Mode), Network: said(f.Sandbox.Network), Read: cfg.homePaths(f.Sandbox.Read), Write: cfg.homePaths(f.Sandbox.Write),
+		},
+		Agents: map[string]work.AgentSettings{},
+		Phases: map[string]work.PhaseSettings{},
+	}
+	r.openRoot()
+	defer r.closeRoot()
+	r.phases()
+	r.checkCost()
+	r.spec()
+	r.problems = append(r.problems, CheckTrust(cfg)...)
+	if err := r.err(); err != nil {
+		return work.Settings{}, err
+	}
+	return r.out, nil
+}
+
+type resolver struct {
+	*collector
+	cfg   *Config
+	plan  *Plan
+	facts Facts
+	out   work.Settings
+	root  *os.Root // nil: the checkout cannot be opened
+}
+
+func (r *resolver) openRoot() {
+	root, err := os.OpenRoot(r.cfg.Root)
+	if err != nil {
+		r.add(r.cfg.Root, place{}, "cannot be opened: "+cause(err), "name the root of a checkout")
+		return
+	}
+	r.root = root
+}
+
+func (r *resolver) closeRoot() {
+	if r.root != nil {
+		_ = r.root.Close() // nothing was written through it
+	}
+}
+
+// ProjectName is project.name, or the name of the checkout's folder.
+func (c *Config) ProjectName() string {
+	if name := said(c.File.Project.Name); name != "" {
+		return name
+	}
+	return filepath.Base(c.Root)
+}
+
+func durationSecs(text string) int {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return int((d + time.Second - 1) / time.Second)
+}
+
+// homePaths writes ~/ out.
+func (c *Config) homePaths(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(p, "~/"); ok && c.environ["HOME"] != "" {
+			p = filepath.Join(c.environ["HOME"], rest)
+		}
+		out = append(out, filepath.Clean(p))
+	}
+	return out
+}
+
+// phases resolves each phase: its own fields, then the overrides that match
+// its name, the last one winning, then the defaults.
+func (r *resolver) phases() {
+	for i, ph := range r.plan.Phases {
+		where := func(field string) (string, place) {
+			return r.plan.File, r.plan.where(fmt.Sprintf("phases[%d].%s", i, field))
+		}
+		over := r.cfg.overridesOf(ph.Name)
+		f := r.cfg.File
+		ps := work.PhaseSettings{
+			Budget:        firstOf(ph.Budget, said(over.Budget), said(f.Defaults.Budget)),
+			Permission:    work.PermissionMode(firstOf(string(ph.PermissionMode), said(over.PermissionMode), said(f.Defaults.PermissionMode))),
+			IterationSecs: firstOf(ph.IterationTimeoutSecs, said(over.IterationTimeoutSecs), said(f.Limits.IterationSecs)),
+			MayChange:     ph.MayChange,
+		}
+		limit := firstOf(ph.ContextLimit, said(over.ContextLimit), said(f.Defaults.ContextLimit))
+		ps.ContextTokens, _ = contextTokens(limit) // checked when it was read
+
+		// An empty list in a plan is a generator's way to say nothing; taken
+		// as "no verify" it would let a claim pass unproven.
+		switch {
+		case len(ph.Verify) > 0:
+			ps.Verify, ps.VerifyOwn = ph.Verify, true
+		case len(over.Verify) > 0:
+			ps.Verify, ps.VerifyOwn = over.Verify, true
+		default:
+			ps.Verify = f.Verify.Commands
+		}
+		for _, s := range slices.Concat(f.Skills.Global, over.Skills, ph.Skills) {
+			if !slices.Contains(ps.Skills, s) {
+				ps.Skills = append(ps.Skills, s)
+				r.skill(s, ph, where)
+			}
+		}
+		ps.Sensitive, ps.AskIteration = r.cfg.sensitive(ph.Name)
+		if r.plan.asks[i] {
+			ps.AskIteration = true
+			ps.Sensitive = firstOf(ps.Sensitive, ph.Name)
+		}
+		ps.Reviewed = said(f.Reviews.Enabled) || ps.Sensitive != "" || len(ph.Reviews) > 0
+
+		ps.Agent = r.agentOf(ph, over, where)
+		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
+		r.out.Phases[ph.Number] = ps
+	}
+}
+
+// firstOf is the first value that says something.
+func firstOf[T comparable](values ...T) T {
+	var nothing T
+	for _, v := range values {
+		if v != nothing {
+			return v
+		}
+	}
+	return nothing
+}
+
+// overridesOf merges the overrides whose glob matches the name, key by key;
+// their skills add up. It also remembers which of them named the agent.
+func (c *Config) overridesOf(name string) Override {
+	var out Override
+	for _, o := range c.overrides {
+		if !matchesName(o.glob, name) {
+			continue
+		}
+		s := o.said
+		out.Budget = orElse(s.Budget, out.Budget)
+		out.PermissionMode = orElse(s.PermissionMode, out.PermissionMode)
+		out.ContextLimit = orElse(s.ContextLimit, out.ContextLimit)
+		out.Agent = orElse(s.Agent, out.Agent)
+		out.Model = orElse(s.Model, out.Model)
+		out.IterationTimeoutSecs = orElse(s.IterationTimeoutSecs, out.IterationTimeoutSecs)
+		if s.Verify != nil {
+			out.Verify = s.Verify
+		}
+		out.Skills = append(out.Skills, s.Skills...)
+	}
+	return out
+}
+
+func orElse[T any](p, otherwise *T) *T {
+	if p != nil {
+		return p
+	}
+	return otherwise
+}
+
+func matchesName(pattern, name string) bool {
+	g, err := nameGlob(pattern)
+	return err == nil && g.Match(name)
+}
+
+// sensitive returns the first pattern that the name matches, and whether one
+// that "strict" was said for matches.
+func (c *Config) sensitive(name string) (pattern string, asks bool) {
+	for _, p := range c.File.Autonomy.SensitivePatterns.Patterns {
+		if matchesName(p, name) {
+			pattern = p
+			break
+		}
+	}
+	for _, p := range c.asks {
+		if matchesName(p, name) {
+			asks = true
+		}
+	}
+	return pattern, asks
+}
+
+// Sensitive returns the pattern that makes a phase of this name sensitive, ""
+// when none does.
+func (c *Config) Sensitive(name string) string {
+	pattern, _ := c.sensitive(name)
+	return pattern
+}
+
+// checkCost refuses a cap that nothing could ever be held against.
+func (r *resolver) checkCost() {
+	c := r.cfg.File.Cost
+	if c.IterationUSD != nil {
+		return
+	}
+	caps := []struct {
+		key  string
+		said bool
+	}{{"phase_usd", c.PhaseUSD != nil}, {"run_usd", c.RunUSD != nil}, {"day_usd", c.DayUSD != nil}}
+	for _, limit := range caps {
+		if !limit.said {
+			continue
+		}
+		for _, name := range sortedKeys(r.out.Agents) {
+			a := r.out.Agents[name]
+			if a.ReportsCost || a.USDPerMTokIn != nil && a.USDPerMTokOut != nil {
+				continue
+			}
+			file, at := r.cfg.where("cost", limit.key)
+			r.add(file, at, fmt.Sprintf("cost.%s caps dollars, but agent %s reports none", limit.key, name),
+				fmt.Sprintf("set usd_per_mtok_in and usd_per_mtok_out in [agents.%s], or cost.iteration_usd", quoteKey(name)))
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gobwas/glob"
+)
+
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	skillName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	hostName     = regexp.MustCompile(`^[A-Za-z0-9.:\[\]-]+$`)
+)
+
+// maxGlobBytes bounds a glob, whose matching is a backtracking walk.
+const maxGlobBytes = 500
+
+// check applies the rules of a field's tag to a value that has its type.
+func (b *binder) check(rules string, v reflect.Value, path []string) {
+	for _, rule := range strings.Fields(rules) {
+		switch x := reflect.Indirect(v).Interface().(type) {
+		case string:
+			b.checkText(rule, x, path)
+		case []string:
+			if rule == "some" && len(x) == 0 {
+				b.problem(path, dotted(path)+" is an empty list", "name at least one, or remove the key")
+			}
+			for i, one := range x {
+				b.checkText(rule, one, append(append([]string{}, path...), element(i)))
+			}
+		case map[string]string:
+			for _, key := range sortedKeys(x) {
+				b.checkText(rule, key, append(append([]string{}, path...), key))
+			}
+		case int:
+			b.checkNumber(rule, float64(x), path)
+		case int64:
+			b.checkNumber(rule, float64(x), path)
+		case float64:
+			b.checkNumber(rule, x, path)
+		}
+	}
+}
+
+func (b *binder) checkNumber(rule string, x float64, path []string) {
+	name, bound, _ := strings.Cut(rule, "=")
+	limit, _ := strconv.ParseFloat(bound, 64)
+	shown := strconv.FormatFloat(x, 'f', -1, 64)
+	switch {
+	case name == "min" && x < limit:
+		b.problem(path, dotted(path)+" is "+shown, "use "+bound+" or more")
+	case name == "max" && x > limit:
+		b.problem(path, dotted(path)+" is "+shown, "use "+bound+" or less")
+	case name == "positive" && x <= 0:
+		b.problem(path, dotted(path)+" is "+shown, "use more than 0, or remove the key for no cap")
+	}
+}
+
+// checkText applies one rule to one text; an unknown rule is a closed list of
+// words.
+func (b *binder) checkText(rule, x string, path []string) {
+	bad := func(what, fix string) { b.problem(path, dotted(path)+" "+what, fix) }
+	quoted := strconv.Quote(clip(x))
+	if strings.ContainsRune(x, 0) {
+		bad("contains a NUL byte", "remove it")
+		return
+	}
+	switch rule {
+	case "", "some":
+	case "filled":
+		if strings.TrimSpace(x) == "" {
+			bad("is empty", "write something, or remove it")
+		}
+	case "duration":
+		if d, err := time.ParseDuration(x); err != nil || d < 0 || d > 30*24*time.Hour {
+			bad("is "+quoted+", not a time", `write "30m" or "2h", at most "720h"`)
+		}
+	case "context":
+		if _, err := contextTokens(x); err != nil {
+			bad("is "+quoted, `write tokens ("120000"), a share ("80%"), or ""`)
+		}
+	case "pathglob":
+		if what := checkPathGlob(x); what != "" {
+			bad("is "+quoted+": "+what, `write a path below the checkout, such as "src/*.go" or ".github/**"`)
+		}
+	case "protected":
+		if x == DefaultProtected || x == TestFiles {
+			break
+		}
+		if what := checkPathGlob(x); what != "" || strings.HasPrefix(x, "@") {
+			bad("is "+quoted+": "+orWords(what, "unknown word"), `write a glob below the checkout, "@default" or "@tests"`)
+		}
+	case "nameglob":
+		if _, err := nameGlob(x); err != nil {
+			bad("is not a glob: "+err.Error(), `write such as "database-*"; \ before [ { * ? takes them literally`)
+		}
+	case "variable":
+		if !variableName.MatchString(x) {
+			bad("names "+quoted+", which is not a variable", "write letters, digits and _")
+		} else if strings.HasPrefix(x, "FORGE_") {
+			bad("names "+quoted+"; variables that begin with FORGE_ are Forge's own", "choose another name")
+		}
+	case "skill":
+		if !skillName.MatchString(x) {
+			bad("names "+quoted+", which is not a skill", "write the name of a file or folder in .forge/skills/, without its ending")
+		}
+	case "abspath":
+		if !filepath.IsAbs(x) && !strings.HasPrefix(x, "~/") {
+			bad("is "+quoted+", not an absolute path", "begin it with / or ~/")
+		}
+	case "host":
+		if !hostName.MatchString(x) {
+			bad("is "+quoted+", not a host", `write "llm.example.com" or "llm.example.com:8443"`)
+		}
+	case "url":
+		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			bad("is "+quoted+", not an address", `write such as "https://host/v1"`)
+		}
+	case "preset":
+		if names := presetNames(); !slices.Contains(names, x) {
+			bad("is "+quoted+", which is no preset", suggest(x, names))
+		}
+	default:
+		if words := strings.Split(rule, "|"); !slices.Contains(words, x) {
+			bad("is "+quoted, suggest(x, words))
+		}
+	}
+}
+
+func orWords(what, otherwise string) string {
+	if what == "" {
+		return otherwise
+	}
+	return what
+}
+
+// nameGlob compiles a glob over phase names, which have no separators.
+func nameGlob(text string) (*glob.Pattern, error) {
+	switch {
+	case text == "":
+		return nil, fmt.Errorf("it is empty")
+	case len(text) > maxGlobBytes:
+		return nil, fmt.Errorf("it is longer than %d bytes", maxGlobBytes)
+	}
+	return compileGlob(text)
+}
+
+// contextWindow is the window that a share is taken of: what the models in use
+// offer at least, since no agent reports its own.
+const contextWindow = 200_000
+
+// contextTokens reads a context limit; 0 = none.
+func contextTokens(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if share, ok := strings.CutSuffix(text, "%"); ok {
+		n, err := strconv.ParseInt(share, 10, 64)
+		if err != nil || n < 1 || n > 100 {
+			return 0, fmt.Errorf("%q is not a share", text)
+		}
+		return contextWindow * n / 100, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a number of tokens", text)
+	}
+	return n, nil
+}

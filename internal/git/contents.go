@@ -1,0 +1,58 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// WithContents returns a commit on commit whose tree is commit's with other
+// contents for the files named; each must exist there and keeps its mode.
+func (s *Store) WithContents(ctx context.Context, commit string, contents map[string][]byte) (string, error) {
+	entries, err := s.entries(ctx, commit)
+	if err != nil {
+		return "", fmt.Errorf("put contents into %s: %w", commit, err)
+	}
+	var info strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(contents)) {
+		entry, ok := entries[path]
+		if !ok {
+			return "", fmt.Errorf("put contents into %s: it has no file %q", commit, path)
+		}
+		res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--no-filters", "--stdin"}, stdin: bytes.NewReader(contents[path])})
+		if err != nil {
+			return "", fmt.Errorf("put contents into %s: %w", commit, err)
+		}
+		mode, _, _ := strings.Cut(entry, " ")
+		info.WriteString(mode + " blob " + res.line() + "\t" + path + "\x00")
+	}
+	return s.withEntries(ctx, commit, info.String(), "contents put back\n")
+}
+
+// withEntries returns a commit on commit with index entries replaced.
+func (s *Store) withEntries(ctx context.Context, commit, info, message string) (string, error) {
+	tmp, err := s.tempDir()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}
+	if _, err := s.git(ctx, call{args: []string{"read-tree", commit}, env: index}); err != nil {
+		return "", err
+	}
+	if _, err := s.git(ctx, call{
+		args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, env: index, stdin: strings.NewReader(info),
+	}); err != nil {
+		return "", err
+	}
+	res, err := s.git(ctx, call{args: []string{"write-tree"}, env: index})
+	if err != nil {
+		return "", err
+	}
+	return s.commit(ctx, res.line(), []string{commit}, message, "", nil)
+}

@@ -1,0 +1,261 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// counted is a store whose gits are started through a script that notes them.
+func counted(t testing.TB, script string) (*bed, string) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBed(t, nil)
+	bin := t.TempDir()
+	write(t, filepath.Join(bin, "git"), "! #!/bin/sh\necho \"$*\" >>'"+bin+"/calls'\n"+fmt.Sprintf(script, real)+"\n")
+	s, err := Open(b.ctx, Config{StateDir: b.state, Root: b.user, Environ: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Store = s
+	return b, bin
+}
+
+func calls(t testing.TB, bin string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(bin, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(t, filepath.Join(bin, "calls"))
+	return splitLines(data)
+}
+
+func TestSnapshotProcesses(t *testing.T) {
+	b, bin := counted(t, `exec '%s' "$@"`)
+	dir := b.folder("01")
+	calls(t, bin)
+	b.snap(dir, b.base)
+	if got := calls(t, bin); len(got) != 2 {
+		t.Errorf("unchanged: %d gits, want 2: %q", len(got), got)
+	}
+	parent := b.base
+	for i := range 3 {
+		b.write(dir, files{"a.txt": fmt.Sprint(i), fmt.Sprint("new", i): "n"})
+		parent = b.snap(dir, parent).Commit
+		if got := calls(t, bin); len(got) != 5 {
+			t.Errorf("changed: %d gits, want 5: %q", len(got), got)
+		}
+	}
+}
+
+// What a snapshot reports is on disk, at three syncs a snapshot.
+func TestSnapshotSyncs(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed: syncs cannot be counted")
+	}
+	if out, err := exec.Command(strace, "-f", "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace does not work here: %s", out)
+	}
+	b, bin := counted(t, `exec strace -f -qq -e trace=fsync,fdatasync -o "`+"$(mktemp /tmp/forge-sync-XXXXXX)"+`" '%s' "$@"`)
+	_ = bin
+	dir := b.folder("01")
+	count := func() int {
+		t.Helper()
+		logs, err := filepath.Glob("/tmp/forge-sync-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, log := range logs {
+			data, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(regexp.MustCompile(`(?m)f(data)?sync\(`).FindAll(data, -1))
+			remove(t, log)
+		}
+		return n
+	}
+	count()
+	b.snap(dir, b.base)
+	if n := count(); n != 0 {
+		t.Errorf("unchanged: %d syncs, want 0", n)
+	}
+	b.write(dir, files{"a.txt": "changed", "new/one": "1", "new/two": "2"})
+	b.snap(dir, b.base)
+	if n := count(); n < 1 || n > 3 {
+		t.Errorf("changed: %d syncs, want 1 to 3", n)
+	}
+}
+
+// A cancelled call ends git and what git started, and says why.
+func TestCancel(t *testing.T) {
+	b := newBed(t, files{"a": "a\n", ".gitattributes": "*.slow filter=slow\n"})
+	tool := filepath.Join(t.TempDir(), "slow")
+	write(t, tool, "! #!/bin/sh\necho $$ >'"+tool+".pid'\nexec sleep 600\n")
+	b.run("config", "filter.slow.clean", tool)
+	b.open()
+	dir := b.folder("01")
+	b.write(dir, files{"x.slow": "x", "ok": "1"})
+	ctx, cancel := context.WithCancelCause(b.ctx)
+	why := errors.New("stop now")
+	go func() {
+		for {
+			if data, err := os.ReadFile(tool + ".pid"); err == nil && bytes.HasSuffix(data, []byte("\n")) {
+				cancel(why)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := b.Snapshot(ctx, dir, b.base, "refs/forge/test", "m"); !errors.Is(err, why) {
+		t.Errorf("cancelled: %v, want %v", err, why)
+	}
+	b.run("config", "--unset", "filter.slow.clean")
+	b.open()
+	snap := b.snap(dir, b.base)
+	same(t, "afterwards", b.tree(snap.Commit), files{"a": "a\n", ".gitattributes": "*.slow filter=slow\n", "x.slow": "x", "ok": "1"})
+}
+
+// Configuration is written so that git reads back what was meant.
+func TestRenderConfig(t *testing.T) {
+	want := []setting{
+		{"core.autocrlf", "true"}, {`filter.we"ird\.sub.x.clean`, "a \"b\" \\c #d ;e 'f' \t g \n h "}, {"filter.other.clean", ""},
+		{"core.eol", "lf"}, {"merge.a b.driver", " leading"},
+	}
+	data, err := renderConfig(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "config")
+	write(t, file, string(data))
+	got := parseConfig([]byte(runGit(t, t.TempDir(), "config", "--list", "-z", "-f", file)))
+	if !slices.Equal(got, want) {
+		t.Errorf("read back %q, want %q\n%s", got, want, data)
+	}
+	for _, bad := range []setting{{"nosection", "x"}, {"core.x", "a\x00b"}, {"filter.a\nb.clean", "x"}} {
+		if _, err := renderConfig([]setting{bad}); err == nil {
+			t.Errorf("%q was written", bad)
+		}
+	}
+}
+
+func TestObjectPathsFollowAlternates(t *testing.T) {
+	b := newBed(t, nil)
+	clone := filepath.Join(filepath.Dir(b.user), "cl one\"")
+	runGit(t, filepath.Dir(b.user), "clone", "-q", "--shared", b.user, clone)
+	first := filepath.Join(b.user, ".git/objects")
+	b.user, b.state = clone, b.state+"2"
+	b.open()
+	sameStrings(t, "ObjectPaths", b.ObjectPaths(), []string{filepath.Join(clone, ".git/objects"), first})
+	dir := b.folder("01")
+	if got := runGit(t, dir, "status", "--porcelain"); got != "" {
+		t.Errorf("status = %q", got)
+	}
+	b.write(dir, files{"n": "n"})
+	if snap := b.snap(dir, b.base); !strings.Contains(strings.Join(changed(snap), " "), "A n") {
+		t.Errorf("snapshot = %+v", snap)
+	}
+}
+
+// bigBed is a repository of 2,000 files.
+func bigBed(b *testing.B) (*bed, string) {
+	b.Helper()
+	content := files{".gitignore": "*.log\n"}
+	for i := range 2000 {
+		content[fmt.Sprintf("dir%02d/sub%d/file%04d.txt", i%40, i%5, i)] = strings.Repeat(fmt.Sprintln("line", i), 20)
+	}
+	bed := newBed(b, content)
+	return bed, bed.folder("01")
+}
+
+// BenchmarkSnapshot compares snapshots with the same plumbing started
+// directly, in the same run; the ratio of the two is "x-floor".
+func BenchmarkSnapshot(b *testing.B) {
+	for _, change := range []bool{false, true} {
+		name := map[bool]string{false: "unchanged", true: "one-file"}[change]
+		b.Run(name, func(b *testing.B) {
+			bed, dir := bigBed(b)
+			floorDir := filepath.Join(bed.state, "floor")
+			if err := bed.OpenFolder(bed.ctx, floorDir, bed.base); err != nil {
+				b.Fatal(err)
+			}
+			var ours, floor time.Duration
+			parent, floorParent := bed.base, bed.base
+			n := 0
+			for b.Loop() {
+				n++
+				if change {
+					write(b, filepath.Join(dir, "dir00/sub0/file0000.txt"), fmt.Sprint(n))
+					write(b, filepath.Join(floorDir, "dir00/sub0/file0000.txt"), fmt.Sprint(n))
+				}
+				start := time.Now()
+				parent = bed.snap(dir, parent).Commit
+				middle := time.Now()
+				floorParent = bed.floor(floorDir, floorParent, change)
+				ours += middle.Sub(start)
+				floor += time.Since(middle)
+			}
+			b.ReportMetric(float64(ours)/float64(floor), "x-floor")
+			b.ReportMetric(float64(floor.Nanoseconds())/float64(n), "floor-ns/op")
+		})
+	}
+}
+
+// floor is a snapshot by plumbing with the same settings and nothing else.
+func (b *bed) floor(dir, parent string, change bool) string {
+	b.t.Helper()
+	sh := func(args ...string) string {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = b.repo
+		cmd.Env = append(os.Environ(), "GIT_DIR="+b.repo, "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+dir+".index",
+			"GIT_AUTHOR_NAME=Test", "GIT_AUTHOR_EMAIL=test@example.invalid", "GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@example.invalid")
+		out, err := cmd.Output()
+		if err != nil {
+			b.t.Fatal(args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	sh("add", "-A")
+	tree := sh("write-tree")
+	if !change {
+		return parent
+	}
+	commit := sh("commit-tree", tree, "-p", parent, "-m", "snapshot")
+	sh("update-ref", "refs/forge/floor", commit)
+	sh("diff-tree", "-r", "-z", "--raw", parent, commit)
+	return commit
+}
+
+// BenchmarkOpenFolder compares a phase folder with a linked worktree.
+func BenchmarkOpenFolder(b *testing.B) {
+	bed, dir := bigBed(b)
+	var ours, floor time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if err := bed.OpenFolder(bed.ctx, dir, bed.base); err != nil {
+			b.Fatal(err)
+		}
+		middle := time.Now()
+		linked := filepath.Join(bed.state, "linked")
+		bed.run("worktree", "add", "-q", "--detach", linked, bed.base)
+		floor += time.Since(middle)
+		ours += middle.Sub(start)
+		bed.run("worktree", "remove", "--force", linked)
+	}
+	b.ReportMetric(float64(ours)/float64(floor), "x-floor")
+}

@@ -1,0 +1,200 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// BranchError is a branch in the user's repository that Forge does not touch.
+type BranchError struct{ Branch, Why string }
+
+// Error says which branch and why.
+func (e *BranchError) Error() string { return "branch " + e.Branch + " " + e.Why }
+
+// inUser runs a command in the user's checkout.
+func (s *Store) inUser(ctx context.Context, c call) (result, error) {
+	c.dir = s.root
+	return s.user.run(ctx, c)
+}
+
+// Deliver makes branch (forge/…) in the user's repository point at commit,
+// with all objects it takes. Doing it twice is doing it once. A branch that
+// Forge did not make, that was moved since, or that is checked out somewhere
+// is left alone. Errors: *BranchError.
+func (s *Store) Deliver(ctx context.Context, branch, commit string) error {
+	if err := s.deliver(ctx, branch, commit); err != nil {
+		return fmt.Errorf("deliver %s: %w", branch, err)
+	}
+	return nil
+}
+
+func (s *Store) deliver(ctx context.Context, branch, commit string) error {
+	ref := "refs/heads/" + branch
+	if err := errors.Join(checkRef(ref), checkIDs(commit)); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(branch, "forge/") {
+		return &BranchError{branch, "is not below forge/"}
+	}
+	now, err := readRef(ctx, s.user, s.root, ref)
+	if err != nil {
+		return err
+	}
+	// Two notes, since Forge may die between the user's reference and its own
+	// note of it: what it was about to write, and what it wrote.
+	written, err := s.ReadRef(ctx, "refs/forge/delivered/"+branch)
+	if err != nil {
+		return err
+	}
+	intended, err := s.ReadRef(ctx, "refs/forge/delivering/"+branch)
+	if err != nil {
+		return err
+	}
+	if now != "" && now != commit && now != written && now != intended {
+		return &BranchError{branch, "was made or moved by someone else (it is at " + now[:12] + ")"}
+	}
+	if now != commit {
+		trees, err := s.worktrees(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range trees {
+			if t.branch == ref {
+				return &BranchError{branch, "is checked out in " + t.path}
+			}
+		}
+		if err := s.bring(ctx, commit); err != nil {
+			return err
+		}
+		if err := s.UpdateRef(ctx, "refs/forge/delivering/"+branch, commit, ""); err != nil {
+			return err
+		}
+		old := firstOf(now, ZeroID)
+		if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "forge: result of a run", ref, commit, old}}); err != nil {
+			if moved(err) {
+				return &BranchError{branch, "was moved at this moment"}
+			}
+			return err
+		}
+	}
+	return s.UpdateRef(ctx, "refs/forge/delivered/"+branch, commit, "")
+}
+
+// bring puts what commit takes and the user's repository lacks into it, and
+// checks that nothing is missing then.
+func (s *Store) bring(ctx context.Context, commit string) error {
+	whole := call{args: []string{"rev-list", "--objects", "--quiet", commit, "--not", "--all"}}
+	there := whole
+	there.ok = []int{1, 128}
+	if res, err := s.inUser(ctx, there); err != nil || res.code == 0 {
+		return err
+	}
+	tmp, err := s.tempDir()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	n, err := s.packMissing(ctx, commit, filepath.Join(tmp, "pack"))
+	if err != nil {
+		return err
+	}
+	packs, err := filepath.Glob(filepath.Join(tmp, "*.pack"))
+	if err != nil || len(packs) != n {
+		return errors.Join(err, fmt.Errorf("pack objects: %d packs announced, %d written", n, len(packs)))
+	}
+	for _, pack := range packs {
+		f, err := os.Open(pack)
+		if err != nil {
+			return err
+		}
+		_, err = s.inUser(ctx, call{args: []string{"index-pack", "--stdin"}, stdin: f})
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	_, err = s.inUser(ctx, whole)
+	return err
+}
+
+// worktree is one checkout of the user's repository.
+type worktree struct{ path, branch string }
+
+func (s *Store) worktrees(ctx context.Context) ([]worktree, error) {
+	res, err := s.inUser(ctx, call{args: []string{"worktree", "list", "--porcelain", "-z"}})
+	if err != nil {
+		return nil, err
+	}
+	return parseWorktrees(res.out), nil
+}
+
+// parseWorktrees reads "worktree list --porcelain -z".
+func parseWorktrees(out []byte) []worktree {
+	var all []worktree
+	for _, field := range splitZ(out) {
+		if path, ok := strings.CutPrefix(field, "worktree "); ok {
+			all = append(all, worktree{path: path})
+		} else if branch, ok := strings.CutPrefix(field, "branch "); ok && len(all) > 0 {
+			all[len(all)-1].branch = branch
+		}
+	}
+	return all
+}
+
+// KeepBase keeps commit, where a run starts, from being pruned out of the
+// user's repository while the run lives.
+func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
+	ref := "refs/forge/keep/" + run
+	if err := errors.Join(checkRef(ref), checkIDs(commit)); err != nil {
+		return fmt.Errorf("keep base of run %s: %w", run, err)
+	}
+	if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", ref, commit}}); err != nil {
+		return fmt.Errorf("keep base of run %s: %w", run, err)
+	}
+	s.mu.Lock()
+	s.bases[commit] = true
+	s.mu.Unlock()
+	return nil
+}
+
+// DropBase ends KeepBase. A base that is not kept is no error.
+func (s *Store) DropBase(ctx context.Context, run string) error {
+	ref := "refs/forge/keep/" + run
+	if err := checkRef(ref); err != nil {
+		return fmt.Errorf("drop base of run %s: %w", run, err)
+	}
+	if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", "-d", ref}}); err != nil {
+		return fmt.Errorf("drop base of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// pushTimeout bounds a push.
+const pushTimeout = 5 * time.Minute
+
+// Push pushes a delivered branch from the user's repository to one of its
+// remotes, with the user's own credentials and without a question. It never
+// forces. It takes at most five minutes.
+func (s *Store) Push(ctx context.Context, remote, branch string) error {
+	ref := "refs/heads/" + branch
+	if err := checkRef(ref); err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	if remote == "" || strings.HasPrefix(remote, "-") || strings.ContainsAny(remote, "\x00\n") {
+		return fmt.Errorf("push: not a remote: %q", remote)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, fmt.Errorf("no answer in %v", pushTimeout))
+	defer cancel()
+	_, err := s.inUser(ctx, call{
+		args: []string{"push", "--quiet", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", remote, ref + ":" + ref},
+		env:  s.push,
+	})
+	if err != nil {
+		return fmt.Errorf("push %s to %s: %w", branch, remote, err)
+	}
+	return nil
+}

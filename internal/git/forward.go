@@ -1,0 +1,206 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// FastForward moves the branch that the user has checked out from base to
+// commit, files and all, when nothing of the user's is in the way; else it
+// says why not, and the command that finishes the job. Only a failure in the
+// middle is an error. Doing it again after it was done reports the same.
+func (s *Store) FastForward(ctx context.Context, base work.Base, commit string) (work.Delivery, error) {
+	d := work.Delivery{Commit: commit}
+	if err := checkIDs(base.Commit, commit); err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	var err error
+	if d.Branch, err = s.deliveredAs(ctx, commit); err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	d.Undo = "git reset --keep " + base.Commit[:12]
+	here, err := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}})
+	if err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	head, err := s.inUser(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
+	if err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	if base.Branch != "" && head.line() == "refs/heads/"+base.Branch && here.line() == commit && commit != base.Commit {
+		d.FastForwarded = true // done before a crash
+		return d, nil
+	}
+	if d.Reason, err = s.whyNot(ctx, base, commit, head.line(), here.line()); err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	if d.Reason == "" {
+		if err := s.bring(ctx, commit); err != nil {
+			return d, fmt.Errorf("fast-forward: %w", err)
+		}
+		_, err := s.inUser(ctx, call{args: []string{
+			"merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet", commit,
+		}})
+		var cmd *CommandError
+		if errors.As(err, &cmd) {
+			if still, rerr := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}}); rerr == nil && still.line() == base.Commit {
+				d.Reason = "git refused: " + strings.ReplaceAll(strings.TrimSpace(cmd.Stderr), "\n", " ")
+				err = nil
+			}
+		}
+		if err != nil {
+			return d, fmt.Errorf("fast-forward: %w", err)
+		}
+	}
+	if d.FastForwarded = d.Reason == ""; !d.FastForwarded {
+		d.Undo = ""
+		if commit != base.Commit {
+			d.Next = "git merge " + firstOf(d.Branch, commit)
+		}
+	}
+	return d, nil
+}
+
+// deliveredAs returns a branch below forge/ that Deliver put at commit.
+func (s *Store) deliveredAs(ctx context.Context, commit string) (string, error) {
+	res, err := s.inUser(ctx, call{args: []string{"for-each-ref", "--points-at=" + commit, "--format=%(refname:lstrip=2)", "refs/heads/forge/"}})
+	if err != nil {
+		return "", err
+	}
+	return splitLines(res.out)[0], nil
+}
+
+// whyNot returns the first reason not to touch the user's checkout.
+func (s *Store) whyNot(ctx context.Context, base work.Base, commit, head, here string) (string, error) {
+	switch {
+	case commit == base.Commit:
+		return "the result is the base itself", nil
+	case base.Branch == "":
+		return "no branch was checked out when the run started", nil
+	case base.Shallow:
+		return "the repository is a shallow clone", nil
+	case head != "refs/heads/"+base.Branch:
+		return "branch " + base.Branch + " is not checked out any more", nil
+	case here != base.Commit:
+		return "branch " + base.Branch + " has moved since the run started", nil
+	}
+	if _, err := s.git(ctx, call{args: []string{"merge-base", "--is-ancestor", base.Commit, commit}}); err != nil {
+		var cmd *CommandError
+		if errors.As(err, &cmd) && cmd.Code == 1 {
+			return "the result does not build on the base", nil
+		}
+		return "", err
+	}
+	gitDir, err := s.inUser(ctx, call{args: []string{"rev-parse", "--absolute-git-dir"}})
+	if err != nil {
+		return "", err
+	}
+	for _, u := range unfinished {
+		if _, err := os.Lstat(filepath.Join(gitDir.line(), u.file)); err == nil {
+			return u.name + " is in progress", nil
+		}
+	}
+	trees, err := s.worktrees(ctx)
+	if err != nil {
+		return "", err
+	}
+	holders := 0
+	for _, t := range trees {
+		if t.branch == head {
+			holders++
+		}
+	}
+	if holders != 1 {
+		return "branch " + base.Branch + " is checked out in another worktree too", nil
+	}
+	return s.inTheWay(ctx, base.Commit, commit)
+}
+
+// inTheWay looks for changes of the user's that a fast-forward could meet.
+// .forge/ never counts: a result does not touch it.
+func (s *Store) inTheWay(ctx context.Context, from, to string) (string, error) {
+	res, err := s.inUser(ctx, call{
+		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"},
+		env:  []string{"GIT_OPTIONAL_LOCKS=0"},
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, rec := range splitZ(res.out) {
+		if len(rec) < 4 {
+			return "", fmt.Errorf("read status: unknown record %q", rec)
+		}
+		if p := rec[3:]; p != ".forge" && !strings.HasPrefix(p, ".forge/") {
+			return "tracked file " + p + " is changed", nil
+		}
+	}
+	diff, err := s.compare(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	gone := map[string]bool{}
+	for _, c := range diff.files {
+		if c.Status == "D" {
+			gone[c.Path] = true
+		}
+	}
+	for _, c := range diff.files {
+		if c.Status != "A" {
+			continue
+		}
+		blocker, err := blocking(s.root, c.Path, gone)
+		if err != nil {
+			return "", err
+		}
+		if blocker != "" {
+			return "untracked file " + blocker + " is in the way", nil
+		}
+	}
+	return "", nil
+}
+
+// blocking returns what lies at, above or below a path that is to be added
+// and would be lost. gone are the tracked files that go.
+func blocking(root, added string, gone map[string]bool) (string, error) {
+	for up := path.Dir(added); up != "."; up = path.Dir(up) {
+		info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(up)))
+		if err == nil && !info.IsDir() && !gone[up] {
+			return up, nil
+		}
+		if err == nil && !info.IsDir() {
+			return "", nil // a tracked file makes room for the folder
+		}
+	}
+	full := filepath.Join(root, filepath.FromSlash(added))
+	info, err := os.Lstat(full)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		return "", err
+	}
+	if !info.IsDir() {
+		return added, nil
+	}
+	var found string
+	err = filepath.WalkDir(full, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err == nil && !gone[filepath.ToSlash(rel)] {
+			found = filepath.ToSlash(rel)
+			return fs.SkipAll
+		}
+		return err
+	})
+	return found, err
+}

@@ -1,0 +1,113 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// StateError is a repository that a run cannot start in: what is wrong, and
+// the way out, each in one sentence.
+type StateError struct{ What, Fix string }
+
+// Error joins the two sentences.
+func (e *StateError) Error() string { return e.What + "; " + e.Fix }
+
+// unfinished maps what git leaves in its folder during an operation to the
+// operation's name and the way out of it.
+var unfinished = [...]struct{ file, name, fix string }{
+	{"rebase-merge", "a rebase", `finish it with "git rebase --continue" or take it back with "git rebase --abort"`},
+	{"rebase-apply", "a rebase or am", `finish it, or take it back with "git rebase --abort" or "git am --abort"`},
+	{"MERGE_HEAD", "a merge", `commit it, or take it back with "git merge --abort"`},
+	{"CHERRY_PICK_HEAD", "a cherry-pick", `finish it with "git cherry-pick --continue" or take it back with "git cherry-pick --abort"`},
+	{"REVERT_HEAD", "a revert", `finish it with "git revert --continue" or take it back with "git revert --abort"`},
+	{"BISECT_LOG", "a bisect", `end it with "git bisect reset"`},
+}
+
+// Inspect says where the user's repository around dir stands. A detached HEAD,
+// a shallow clone and a linked worktree are fine. Errors: *StateError for a
+// state that a run cannot start in.
+func Inspect(ctx context.Context, dir string) (work.Base, error) {
+	return inspect(ctx, os.Environ(), dir)
+}
+
+func inspect(ctx context.Context, environ []string, dir string) (work.Base, error) {
+	r, err := newRunner(environ)
+	if err != nil {
+		return work.Base{}, err
+	}
+	ask := func(args ...string) (string, error) {
+		res, err := r.run(ctx, call{dir: dir, args: args})
+		return res.line(), err
+	}
+	where, err := ask("rev-parse", "--is-bare-repository", "--is-inside-git-dir")
+	if err != nil {
+		return work.Base{}, notRepository(dir, err)
+	}
+	switch bare, inGit, _ := strings.Cut(where, "\n"); {
+	case bare == "true":
+		return work.Base{}, &StateError{dir + " is a bare git repository", "run forge in a clone with a working tree"}
+	case inGit == "true":
+		return work.Base{}, &StateError{dir + " is inside a .git folder", "change to the project's own folder"}
+	}
+	var base work.Base
+	if base.RepoRoot, err = ask("rev-parse", "--path-format=absolute", "--show-toplevel"); err != nil {
+		return work.Base{}, notRepository(dir, err)
+	}
+	facts, err := ask("rev-parse", "--show-object-format", "--is-shallow-repository")
+	if err != nil {
+		return work.Base{}, err
+	}
+	format, shallow, _ := strings.Cut(facts, "\n")
+	if format != "sha1" {
+		return work.Base{}, &StateError{"the repository uses the object format " + format, "Forge works with SHA-1 repositories only"}
+	}
+	base.Shallow = shallow == "true"
+	gitDir, err := ask("rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return work.Base{}, err
+	}
+	for _, u := range unfinished {
+		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
+			return work.Base{}, &StateError{u.name + " is in progress in the repository", u.fix}
+		}
+	}
+	res, err := r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "HEAD^{commit}"}, ok: []int{1, 128}})
+	if err != nil {
+		return work.Base{}, err
+	}
+	if base.Commit = res.line(); !isID(base.Commit) {
+		return work.Base{}, &StateError{"the repository has no commit yet", `make one, for example with "git add -A && git commit -m start"`}
+	}
+	res, err = r.run(ctx, call{dir: dir, args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
+	if err != nil {
+		return work.Base{}, err
+	}
+	base.Branch, _ = strings.CutPrefix(res.line(), "refs/heads/")
+	return base, nil
+}
+
+func notRepository(dir string, err error) error {
+	var cmd *CommandError
+	if errors.As(err, &cmd) && strings.Contains(cmd.Stderr, "not a git repository") {
+		return &StateError{dir + " is not in a git repository", `change to your project, or make one with "git init" and a first commit`}
+	}
+	return err
+}
+
+// isID says that s is a full SHA-1 object id.
+func isID(s string) bool {
+	if len(s) != 40 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

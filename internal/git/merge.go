@@ -1,0 +1,174 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// Merge merges two commits with their own merge base, without a folder. With
+// conflicts the tree holds files with markers; ours is the upper side.
+func (s *Store) Merge(ctx context.Context, ours, theirs string) (work.Merged, error) {
+	if err := checkIDs(ours, theirs); err != nil {
+		return work.Merged{}, fmt.Errorf("merge: %w", err)
+	}
+	res, err := s.git(ctx, call{
+		args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs},
+		ok:   []int{1},
+	})
+	if err != nil {
+		return work.Merged{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
+	}
+	fields := splitZ(res.out)
+	if len(fields) == 0 || !isID(fields[0]) || res.code == 0 && len(fields) != 1 || res.code == 1 && len(fields) < 2 {
+		return work.Merged{}, fmt.Errorf("merge %s into %s: answer of git not understood: %.200q", theirs, ours, res.out)
+	}
+	return work.Merged{Tree: fields[0], Conflicts: fields[1:]}, nil
+}
+
+// ConflictFolder makes the content of the phase folder dir the merge of
+// theirs into ours, with conflict markers, and returns the paths in conflict.
+// The throw-away repository stands at ours. The snapshot that follows has
+// ours as its parent.
+func (s *Store) ConflictFolder(ctx context.Context, dir, ours, theirs string) ([]string, error) {
+	merged, err := s.Merge(ctx, ours, theirs)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.folder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open conflict folder: %w", err)
+	}
+	defer f.mu.Unlock()
+	if standing(dir) != nil {
+		err = errors.Join(removeAll(dir), os.MkdirAll(dir, 0o755))
+	}
+	if err == nil {
+		err = s.layOver(ctx, f, merged.Tree)
+	}
+	if err == nil {
+		err = s.makeAgentRepo(ctx, f, ours)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open conflict folder %s: %w", dir, err)
+	}
+	return merged.Conflicts, nil
+}
+
+// CommitTree commits tree as Forge and points ref at it; ref "" is none.
+func (s *Store) CommitTree(ctx context.Context, tree string, parents []string, message, ref string) (string, error) {
+	return s.checkedCommit(ctx, tree, parents, message, ref, nil)
+}
+
+// Squash commits tree on parent in the user's name and points ref at it; ref
+// "" is none. When parent has that very tree there is nothing to commit, and
+// parent is returned; ref then points at parent.
+func (s *Store) Squash(ctx context.Context, tree, parent, message, ref string) (string, error) {
+	was, err := s.treeOf(ctx, parent)
+	if err != nil {
+		return "", fmt.Errorf("squash: %w", err)
+	}
+	if was == tree {
+		if ref == "" {
+			return parent, nil
+		}
+		return parent, s.UpdateRef(ctx, ref, parent, "")
+	}
+	return s.checkedCommit(ctx, tree, []string{parent}, message, ref, []string{
+		"GIT_AUTHOR_NAME=" + s.name, "GIT_AUTHOR_EMAIL=" + s.email,
+		"GIT_COMMITTER_NAME=" + s.name, "GIT_COMMITTER_EMAIL=" + s.email,
+	})
+}
+
+func (s *Store) checkedCommit(ctx context.Context, tree string, parents []string, message, ref string, env []string) (string, error) {
+	err := checkIDs(append([]string{tree}, parents...)...)
+	if err == nil && ref != "" {
+		err = checkRef(ref)
+	}
+	var id string
+	if err == nil {
+		id, err = s.commit(ctx, tree, parents, message, ref, env)
+	}
+	if err != nil {
+		return "", fmt.Errorf("commit tree %s: %w", tree, err)
+	}
+	return id, nil
+}
+
+// WithFilesFrom returns a commit on commit whose tree is commit's with paths
+// as they are in base; a path that base does not have is removed. It returns
+// commit itself when nothing differs.
+func (s *Store) WithFilesFrom(ctx context.Context, commit, base string, paths []string) (string, error) {
+	id, err := s.withFilesFrom(ctx, commit, base, paths)
+	if err != nil {
+		return "", fmt.Errorf("take files of %s into %s: %w", base, commit, err)
+	}
+	return id, nil
+}
+
+func (s *Store) withFilesFrom(ctx context.Context, commit, base string, paths []string) (string, error) {
+	before, err := s.treeOf(ctx, commit)
+	if err != nil || len(paths) == 0 {
+		return commit, err
+	}
+	entries, err := s.entries(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	var info strings.Builder
+	for _, path := range paths { // removals first: a file may make room for a folder
+		if _, ok := entries[path]; !ok {
+			info.WriteString("0 " + ZeroID + "\t" + path + "\x00")
+		}
+	}
+	for _, path := range paths {
+		if e, ok := entries[path]; ok {
+			info.WriteString(e + "\t" + path + "\x00")
+		}
+	}
+	tmp, err := s.tempDir()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}
+	if _, err := s.git(ctx, call{args: []string{"read-tree", commit}, env: index}); err != nil {
+		return "", err
+	}
+	if _, err := s.git(ctx, call{
+		args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, env: index,
+		stdin: strings.NewReader(info.String()),
+	}); err != nil {
+		return "", err
+	}
+	res, err := s.git(ctx, call{args: []string{"write-tree"}, env: index})
+	if err != nil || res.line() == before {
+		return commit, err
+	}
+	return s.commit(ctx, res.line(), []string{commit}, "files of "+base+"\n", "", nil)
+}
+
+// entries maps the paths of a commit or tree to their "mode type id".
+func (s *Store) entries(ctx context.Context, commit string) (map[string]string, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	res, err := s.git(ctx, call{args: []string{"ls-tree", "-r", "-z", "--full-tree", commit}})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, rec := range splitZ(res.out) {
+		entry, path, ok := strings.Cut(rec, "\t")
+		if !ok {
+			return nil, fmt.Errorf("read tree %s: unknown record %q", commit, rec)
+		}
+		all[path] = entry
+	}
+	return all, nil
+}

@@ -1,0 +1,278 @@
+// Package git keeps a project's snapshots in a bare repository of Forge's own,
+// gives agents folders that are made from it, and hands results to the user's
+// repository; it works through the git command line and trusts nothing that an
+// agent can write to.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Config says where the two repositories are.
+type Config struct {
+	// StateDir is the project's state folder; repo.git is made in it.
+	StateDir string
+	// Root is the root of the user's checkout (work.Base.RepoRoot).
+	Root string
+	// Environ is Forge's environment; nil is os.Environ(). Only a fixed list
+	// of its variables reaches git.
+	Environ []string
+}
+
+// Store is Forge's own repository of one project. Its methods may be called
+// from several goroutines; calls on the same folder wait for each other. One
+// Forge at a time may work in a folder. Nothing needs to be closed.
+type Store struct {
+	user *runner // git in the user's repository, with the user's configuration
+	own  *runner // git in repo.git, with repo.git's configuration alone
+	push []string
+
+	repo      string // STATE/repo.git
+	root      string // the user's checkout
+	commonDir string // the .git folder that the user's worktrees share
+	objects   []string
+	excludes  []byte // the user's info/exclude
+	settings  []setting
+	name      string // the user's identity for squash commits
+	email     string
+	stranger  bool // the user has no identity configured
+	started   time.Time
+
+	mu      sync.Mutex
+	trees   map[string]string  // commit → tree
+	folders map[string]*folder // by path
+	bases   map[string]bool    // commits that the user's repository holds
+}
+
+// Open makes STATE/repo.git when it is missing, brings its configuration and
+// its link to the user's objects up to date, and returns it. Errors:
+// *StateError when the user's configuration cannot be used safely.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if !filepath.IsAbs(cfg.StateDir) || !filepath.IsAbs(cfg.Root) {
+		return nil, fmt.Errorf("open git store: %q and %q must be absolute", cfg.StateDir, cfg.Root)
+	}
+	environ := cfg.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	r, err := newRunner(environ)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		user: r, push: pick(environ, letThroughPush), root: cfg.Root,
+		repo:  filepath.Join(cfg.StateDir, "repo.git"),
+		trees: map[string]string{}, folders: map[string]*folder{}, bases: map[string]bool{}, started: time.Now(),
+	}
+	if err := s.readUser(ctx); err != nil {
+		return nil, fmt.Errorf("open git store: %w", err)
+	}
+	s.own = r.with("GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_DIR="+s.repo,
+		"GIT_AUTHOR_NAME=Forge", "GIT_AUTHOR_EMAIL=forge@localhost", "GIT_COMMITTER_NAME=Forge", "GIT_COMMITTER_EMAIL=forge@localhost")
+	s.user = r.with("GIT_COMMITTER_NAME="+s.name, "GIT_COMMITTER_EMAIL="+s.email, "GIT_AUTHOR_NAME="+s.name, "GIT_AUTHOR_EMAIL="+s.email)
+	if err := s.makeRepo(); err != nil {
+		return nil, fmt.Errorf("make %s: %w", s.repo, err)
+	}
+	return s, nil
+}
+
+// Identity is who squash commits are by. ok is false when the user has no
+// user.name and user.email; then it is Forge <forge@localhost>.
+func (s *Store) Identity() (name, email string, ok bool) { return s.name, s.email, !s.stranger }
+
+// ObjectPaths are the folders with the user's git objects, which the git of a
+// phase folder reads: a sandbox shows them read-only.
+func (s *Store) ObjectPaths() []string { return append([]string(nil), s.objects...) }
+
+func (s *Store) readUser(ctx context.Context) error {
+	ask := func(args ...string) (string, error) {
+		res, err := s.user.run(ctx, call{dir: s.root, args: args})
+		return res.line(), err
+	}
+	var err error
+	if s.commonDir, err = ask("rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
+		return err
+	}
+	objects, err := ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return err
+	}
+	s.objects = objectDirs(objects)
+	// HEAD and the kept bases bound what is walked when objects are handed on.
+	res, err := s.user.run(ctx, call{dir: s.root, args: []string{"rev-parse", "--revs-only", "HEAD", "--glob=refs/forge/keep/*"}})
+	if err != nil {
+		return err
+	}
+	for _, id := range splitLines(res.out) {
+		if isID(id) {
+			s.bases[id] = true
+		}
+	}
+	res, err = s.user.run(ctx, call{dir: s.root, args: []string{"config", "--list", "-z", "--includes"}})
+	if err != nil {
+		return err
+	}
+	s.settings = parseConfig(res.out)
+	if err := checkCommands(s.root, s.settings); err != nil {
+		return err
+	}
+	s.name, s.email = last(s.settings, "author.name", "user.name"), last(s.settings, "author.email", "user.email")
+	if !usableIdent(s.name) || !usableIdent(s.email) {
+		s.name, s.email, s.stranger = "Forge", "forge@localhost", true
+	}
+	s.excludes, err = readSmall(filepath.Join(s.commonDir, "info", "exclude"))
+	return err
+}
+
+// makeRepo writes repo.git by hand, not by git init: every file is complete
+// or absent, so a Forge that was killed in the middle just does it again.
+func (s *Store) makeRepo() error {
+	config, err := renderConfig(ownSettings(s.settings, s.commonDir))
+	if err != nil {
+		return err
+	}
+	attributes, err := readSmall(filepath.Join(s.commonDir, "info", "attributes"))
+	if err != nil {
+		return err
+	}
+	shallow, err := readSmall(filepath.Join(s.commonDir, "shallow"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "info"} {
+		if err := os.MkdirAll(filepath.Join(s.repo, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{"objects/info/alternates", alternates(s.objects[:1])},
+		{"info/exclude", s.excludes},
+		{"info/attributes", attributes},
+		{"shallow", shallow},
+		{"config", config},
+		{"HEAD", []byte("ref: refs/heads/none\n")},
+	} {
+		if err := replaceFile(filepath.Join(s.repo, f.name), f.data); err != nil {
+			return err
+		}
+	}
+	s.removeOldTemp()
+	return nil
+}
+
+// tempDir makes a folder for one operation beside the objects.
+func (s *Store) tempDir() (string, error) { return os.MkdirTemp(s.repo, "tmp-") }
+
+// removeOldTemp removes what a killed Forge left in tempDir, and nothing that
+// another one may still be using.
+func (s *Store) removeOldTemp() {
+	old, _ := filepath.Glob(filepath.Join(s.repo, "tmp-*"))
+	for _, dir := range old {
+		if info, err := os.Lstat(dir); err == nil && s.started.Sub(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+// git runs a command in Forge's own repository.
+func (s *Store) git(ctx context.Context, c call) (result, error) {
+	c.dir = s.repo
+	return s.own.run(ctx, c)
+}
+
+// treeOf returns the tree of a commit, or id itself when it is a tree.
+func (s *Store) treeOf(ctx context.Context, id string) (string, error) {
+	if err := checkIDs(id); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	tree, ok := s.trees[id]
+	s.mu.Unlock()
+	if ok {
+		return tree, nil
+	}
+	res, err := s.git(ctx, call{args: []string{"rev-parse", "--quiet", "--verify", id + "^{tree}"}})
+	if err != nil {
+		return "", fmt.Errorf("read commit %s: %w", id, err)
+	}
+	s.remember(id, res.line())
+	return res.line(), nil
+}
+
+func (s *Store) remember(commit, tree string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.trees) > 4096 {
+		clear(s.trees)
+	}
+	s.trees[commit] = tree
+}
+
+func (s *Store) isBase(commit string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bases[commit]
+}
+
+func checkIDs(ids ...string) error {
+	for _, id := range ids {
+		if !isID(id) {
+			return fmt.Errorf("not an object id: %q", id)
+		}
+	}
+	return nil
+}
+
+const maxSmallFile = 4 << 20
+
+// readSmall reads a file of the user's git folder; a missing one is nil.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSmallFile {
+		return nil, fmt.Errorf("read %s: not a regular file of at most %d bytes", path, maxSmallFile)
+	}
+	return os.ReadFile(path)
+}
+
+// replaceFile makes path hold data, or be absent when data is nil, in one
+// step. A file that is as it should be is left alone.
+func replaceFile(path string, data []byte) error {
+	was, err := os.ReadFile(path)
+	switch {
+	case err == nil && data != nil && string(was) == string(data):
+		return nil
+	case data == nil && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case data == nil:
+		return os.Remove(path)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "tmp-")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}

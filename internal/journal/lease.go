@@ -1,0 +1,189 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Lease is the right to append to one run. It is kept by heartbeats and lost
+// to whoever takes the run over; every write under a lost lease is refused
+// with a *LeaseError. Its methods may be called by many goroutines.
+type Lease struct {
+	store  *Store
+	run    string
+	number int64
+	// epoch counts the leases of a run. A taken-over lease has a lower one
+	// than the run's row, for ever: that is the fence.
+	epoch int64
+}
+
+// Run is the run that the lease is for.
+func (l *Lease) Run() string { return l.run }
+
+// CreateRun makes a run without events and acquires it. ErrRunExists when
+// there is one of that name.
+func (s *Store) CreateRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
+	return s.createRun(ctx, run, owner, false)
+}
+
+// CreateSoleRun is CreateRun unless a run is unfinished: then it returns an
+// *UnfinishedError and nothing is made. Of two processes that try at once one
+// finds the other's run.
+func (s *Store) CreateSoleRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
+	return s.createRun(ctx, run, owner, true)
+}
+
+func (s *Store) createRun(ctx context.Context, run string, owner Owner, sole bool) (*Lease, error) {
+	if run == "" || owner.ID == "" {
+		return nil, errors.New("create run: its id or its owner is empty")
+	}
+	l := &Lease{store: s, run: run, epoch: 1}
+	err := s.write(ctx, s.durable, "create run "+run, func(ctx context.Context, w *writer) error {
+		if sole {
+			unfinished, err := s.unfinished(ctx, w.conn)
+			if err != nil {
+				return err
+			}
+			if len(unfinished) > 0 {
+				return &UnfinishedError{Runs: unfinished}
+			}
+		}
+		now := s.now().UnixNano()
+		n, err := w.exec(ctx, `INSERT INTO runs (id, created, epoch, owner, pid, host, boot, started, heartbeat)
+			VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			run, now, owner.ID, owner.PID, owner.Host, owner.Boot, owner.StartTime, now)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrRunExists
+		}
+		return w.row(ctx, `SELECT n FROM runs WHERE id = ?`, []any{run}, &l.number)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// AcquireRun takes the lease of a run that nobody holds, whose holder's last
+// heartbeat is older than LeaseTimeout, or whose holder is known dead. Else
+// it returns a *LeaseError; ErrNoRun when there is no such run. A run that its
+// owner itself asks for again is held too.
+func (s *Store) AcquireRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
+	if owner.ID == "" {
+		return nil, errors.New("acquire run: its owner is empty")
+	}
+	l := &Lease{store: s, run: run}
+	err := s.write(ctx, s.durable, "acquire run "+run, func(ctx context.Context, w *writer) error {
+		var h holder
+		err := w.row(ctx, `SELECT n, epoch, owner, pid, host, boot, started, heartbeat FROM runs WHERE id = ?`, []any{run},
+			append([]any{&l.number, &l.epoch}, h.fields()...)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNoRun
+		}
+		if err != nil {
+			return err
+		}
+		if h.holds(s.now()) {
+			return h.refusal(run)
+		}
+		l.epoch++
+		_, err = w.exec(ctx, `UPDATE runs SET epoch = ?, owner = ?, pid = ?, host = ?, boot = ?, started = ?, heartbeat = ? WHERE n = ?`,
+			l.epoch, owner.ID, owner.PID, owner.Host, owner.Boot, owner.StartTime, s.now().UnixNano(), l.number)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Heartbeat says that the owner lives; call it every HeartbeatEvery. A
+// *LeaseError means that the run was taken over: stop its agents.
+func (l *Lease) Heartbeat(ctx context.Context) error {
+	return l.store.quickly(ctx, "keep run "+l.run, func(ctx context.Context, w *writer) error {
+		return l.update(ctx, w, `UPDATE runs SET heartbeat = ? WHERE n = ? AND epoch = ? AND owner IS NOT NULL`, l.store.now().UnixNano())
+	})
+}
+
+// Release gives the run back, so that the next process need not wait. A
+// *LeaseError means that there was nothing to give back any more.
+func (l *Lease) Release(ctx context.Context) error {
+	return l.store.quickly(ctx, "release run "+l.run, func(ctx context.Context, w *writer) error {
+		return l.update(ctx, w, `UPDATE runs SET owner = NULL, heartbeat = ? WHERE n = ? AND epoch = ? AND owner IS NOT NULL`, l.store.now().UnixNano())
+	})
+}
+
+func (l *Lease) update(ctx context.Context, w *writer, query string, now int64) error {
+	n, err := w.exec(ctx, query, now, l.number, l.epoch)
+	if err == nil && n == 0 {
+		err = l.lost(ctx, w)
+	}
+	return err
+}
+
+// fence reads the run's tail if the lease still holds, in the transaction
+// that is about to write. An overdue heartbeat does not matter as long as
+// nobody took over.
+func (l *Lease) fence(ctx context.Context, w *writer) (seq int64, prev Hash, err error) {
+	var id sql.NullInt64
+	var hash []byte
+	err = w.row(ctx, `SELECT e.id, e.hash FROM runs r LEFT JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id > ? AND id < ?)
+		WHERE r.n = ? AND r.epoch = ? AND r.owner IS NOT NULL`,
+		[]any{eventID(l.number, 0), eventID(l.number+1, 0), l.number, l.epoch}, &id, &hash)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, Hash{}, l.lost(ctx, w)
+	case err != nil:
+		return 0, Hash{}, err
+	case !id.Valid:
+		return 0, Root(l.run), nil
+	}
+	seq = id.Int64 - eventID(l.number, 0)
+	if len(hash) != len(prev) {
+		return 0, Hash{}, &BrokenError{File: l.store.path, Run: l.run, Seq: seq, What: "its hash is not one"}
+	}
+	return seq, Hash(hash), nil
+}
+
+// lost says who has the run instead.
+func (l *Lease) lost(ctx context.Context, w *writer) error {
+	var h holder
+	err := w.row(ctx, `SELECT owner, pid, host, boot, started, heartbeat FROM runs WHERE n = ?`, []any{l.number}, h.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%w: its row is gone", ErrNoRun)
+	}
+	if err != nil {
+		return err
+	}
+	return h.refusal(l.run)
+}
+
+// holder is the lease part of a run's row.
+type holder struct {
+	id        sql.NullString
+	owner     Owner
+	heartbeat int64
+}
+
+// fields are the places for owner, pid, host, boot, started, heartbeat.
+func (h *holder) fields() []any {
+	return []any{&h.id, &h.owner.PID, &h.owner.Host, &h.owner.Boot, &h.owner.StartTime, &h.heartbeat}
+}
+
+// holds says that nobody else may have the run now. A heartbeat in the future
+// (the clock was set back) holds too: when in doubt, a run is not taken.
+func (h *holder) holds(now time.Time) bool {
+	return h.id.Valid && now.Sub(fromNano(h.heartbeat)) <= LeaseTimeout && !h.owner.dead()
+}
+
+func (h *holder) refusal(run string) error {
+	if !h.id.Valid {
+		return &LeaseError{Run: run}
+	}
+	return &LeaseError{Run: run, Owner: h.id.String, PID: h.owner.PID, Host: h.owner.Host, Heartbeat: fromNano(h.heartbeat)}
+}

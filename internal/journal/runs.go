@@ -1,0 +1,88 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"forge/internal/work"
+)
+
+// RunRow is what a listing shows of a run.
+type RunRow struct {
+	ID      string
+	Created time.Time
+	Updated time.Time // of the last event
+	Events  int64
+	Status
+	// Owner holds the run, nil when nobody does. Alive says that it may not
+	// be taken over now; a holder that is not alive died or hangs.
+	Owner *Owner
+	Alive bool
+}
+
+// Unfinished says that something of the run is left to do.
+func (r RunRow) Unfinished() bool { return !r.Outcome.Final() }
+
+// queryer is a connection or a pool of them.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// A run without events and without a living owner never began: its process
+// died before it could say what the run is. It is not listed.
+const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesce(e.id, 0) & 0xffffffff, coalesce(e.time, r.created),
+	r.owner, r.pid, r.host, r.boot, r.started, r.heartbeat
+	FROM runs r LEFT JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)
+	WHERE (e.id IS NOT NULL OR r.owner IS NOT NULL)`
+
+// Runs returns all runs, the newest first, without reading their events.
+func (s *Store) Runs(ctx context.Context) ([]RunRow, error) {
+	rows, err := s.listRuns(ctx, s.readers, selectRuns+` ORDER BY r.n DESC`)
+	return rows, s.explain("list runs", err)
+}
+
+// Unfinished returns the runs that have something left to do, the newest
+// first: those that are running, frozen, interrupted or at a limit, and those
+// whose process died.
+func (s *Store) Unfinished(ctx context.Context) ([]RunRow, error) {
+	rows, err := s.unfinished(ctx, s.readers)
+	return rows, s.explain("list unfinished runs", err)
+}
+
+func (s *Store) unfinished(ctx context.Context, q queryer) ([]RunRow, error) {
+	rows, err := s.listRuns(ctx, q, selectRuns+` AND r.outcome NOT IN ('completed', 'failed', 'cancelled') ORDER BY r.n DESC`)
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (s *Store) listRuns(ctx context.Context, q queryer, query string) ([]RunRow, error) {
+	rows, err := q.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	now := s.now()
+	var runs []RunRow
+	for rows.Next() {
+		var r RunRow
+		var h holder
+		var created, updated int64
+		var outcome string
+		if err := rows.Scan(append([]any{&r.ID, &created, &outcome, &r.Branch, &r.CostUSD, &r.Events, &updated}, h.fields()...)...); err != nil {
+			return nil, err
+		}
+		r.Created, r.Updated, r.Outcome = fromNano(created), fromNano(updated), work.RunOutcome(outcome)
+		if h.id.Valid {
+			h.owner.ID = h.id.String
+			r.Owner, r.Alive = &h.owner, h.holds(now)
+		}
+		if r.Events == 0 && !r.Alive {
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs, rows.Err()
+}

@@ -1,0 +1,114 @@
+package proc
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Level is how strongly a child is shut in.
+type Level string
+
+const (
+	// LevelBubblewrap: own file system view, pid namespace and, without
+	// Network, own network.
+	LevelBubblewrap Level = "bubblewrap"
+	// LevelLandlock: the host's file system with access by list. Without
+	// Network the kernel refuses TCP, and UDP where it can (ABI 10); other
+	// protocols, multipath TCP among them, go through. Mode, owner and times
+	// of files outside can be changed as far as the user may. HOME and TMPDIR
+	// point to a folder that is gone after the end; /tmp is out of reach.
+	// Processes share the host's pid namespace.
+	LevelLandlock Level = "landlock"
+	// LevelNone: nothing.
+	LevelNone Level = "none"
+)
+
+// Sandbox says what a child may see. Everything that is not listed and is not
+// part of the system's programs and settings (/usr, /etc, /opt, …, the folders
+// of PATH) is out of sight: HOME and the folder for temporary files are empty,
+// writable, and gone after the end.
+//
+// Of paths inside one another the inner one decides, so that a phase folder
+// inside a hidden state folder can be written, and a hidden file inside a
+// readable folder is hidden. For the same path Write wins over Hide, and Hide
+// over Read.
+type Sandbox struct {
+	Level Level // chosen by Choose; "" is an error
+
+	// Absolute paths. Write must exist; Read and Hide need not.
+	Write, Read, Hide []string
+
+	// ReadFiles are single files, read-only: path inside → path outside.
+	// Under landlock, which cannot move files, a path inside must lie in
+	// HOME or be the path outside.
+	ReadFiles map[string]string
+
+	Network bool // the host's network, loopback included; false cuts it
+}
+
+// Capabilities are the sandboxes that work on this machine.
+type Capabilities struct {
+	Bubblewrap, Landlock bool
+	// Why says for each one that does not work what is in the way, and for
+	// each one that does what it cannot do here; "" = nothing to say.
+	Why string
+}
+
+// Choose picks the level for [sandbox] mode: auto is the strongest that works,
+// or none; required is an error when none works; off is none. Any other word
+// is an error.
+func Choose(mode string, c Capabilities) (Level, error) {
+	switch {
+	case mode == "off":
+		return LevelNone, nil
+	case mode != "auto" && mode != "required":
+		return "", fmt.Errorf("unknown sandbox mode %q: use auto, required or off", mode)
+	case c.Bubblewrap:
+		return LevelBubblewrap, nil
+	case c.Landlock:
+		return LevelLandlock, nil
+	case mode == "auto":
+		return LevelNone, nil
+	}
+	return "", fmt.Errorf("a sandbox is required and none works here: %s", c.Why)
+}
+
+// check refuses what could not be held to.
+func (s *Sandbox) check() error {
+	for _, list := range [][]string{s.Write, s.Read, s.Hide} {
+		for _, p := range list {
+			if !filepath.IsAbs(p) {
+				return fmt.Errorf("sandbox path %q is not absolute", p)
+			}
+		}
+	}
+	for in, out := range s.ReadFiles {
+		if !filepath.IsAbs(in) || !filepath.IsAbs(out) {
+			return fmt.Errorf("sandbox file %q from %q is not absolute", in, out)
+		}
+	}
+	return nil
+}
+
+// prepare turns the spec into a command line, with the sandbox around it.
+func prepare(s Spec, path string) (launching, error) {
+	if s.Sandbox == nil || s.Sandbox.Level == LevelNone {
+		return launching{
+			path: path, argv: append([]string{s.Path}, s.Args...), env: s.Env,
+			level: LevelNone, cleanup: func() {},
+		}, nil
+	}
+	if err := s.Sandbox.check(); err != nil {
+		return launching{}, err
+	}
+	if !filepath.IsAbs(s.Dir) {
+		return launching{}, fmt.Errorf("sandbox needs an absolute working folder, not %q", s.Dir)
+	}
+	switch s.Sandbox.Level {
+	case LevelBubblewrap:
+		return prepareBubblewrap(s, path)
+	case LevelLandlock:
+		return prepareLandlock(s, path)
+	}
+	return launching{}, fmt.Errorf("unknown sandbox level %q", s.Sandbox.Level)
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Detect tries the sandboxes. There are none outside Linux.
+func Detect(context.Context) Capabilities {
+	return Capabilities{Why: fmt.Sprintf("bubblewrap and landlock need Linux; on %s a child is not shut in, and of its processes only its group is ended", runtime.GOOS)}
+}
+
+// LandlockChild does nothing outside Linux.
+func LandlockChild() {}
+
+func prepareBubblewrap(Spec, string) (launching, error) {
+	return launching{}, fmt.Errorf("bubblewrap on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func prepareLandlock(Spec, string) (launching, error) {
+	return launching{}, fmt.Errorf("landlock on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}

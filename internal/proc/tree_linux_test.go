@@ -1,0 +1,467 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func wantFree(t *testing.T, lock string) {
+	t.Helper()
+	if !free(lock) {
+		t.Errorf("a process that holds %s is alive", filepath.Base(lock))
+	}
+}
+
+// wantHeld guards against tests that pass because nothing ever ran.
+func wantHeld(t *testing.T, lock string) {
+	t.Helper()
+	if _, err := os.Stat(lock + ".held"); err != nil {
+		t.Errorf("the process that was to hold %s never did", filepath.Base(lock))
+	}
+}
+
+// What a child leaves behind is ended after its exit, in whatever way it was
+// started.
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"plain", "session", "cleared"} {
+		for _, how := range []string{"leave", "twice"} {
+			t.Run(how+" "+way, func(t *testing.T) {
+				t.Parallel()
+				lock := filepath.Join(t.TempDir(), "lock")
+				r, out := run(t, child(t, how, way, lock))
+				wantExit(t, r, 0)
+				if r.LeftBehind != 1 || r.DrainExpired {
+					t.Errorf("%s; output %q", describe(r), out)
+				}
+				wantHeld(t, lock)
+				wantFree(t, lock)
+			})
+		}
+	}
+}
+
+// A grandchild that holds the output open delays the end by the drain limit
+// and no more; without session, mark and parent its descriptor gives it away.
+func TestOutputHeldOpen(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"holding", "pipe"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			lock := filepath.Join(t.TempDir(), "lock")
+			s := child(t, "leave", way, lock)
+			s.Limits.Drain = 50 * time.Millisecond
+			r, out := run(t, s)
+			wantExit(t, r, 0)
+			if !r.DrainExpired || r.LeftBehind != 1 || out != "left\n" {
+				t.Errorf("%s; output %q", describe(r), out)
+			}
+			wantHeld(t, lock)
+			wantFree(t, lock)
+		})
+	}
+}
+
+// The whole tree ends with a limit.
+func TestTreeEndsOnLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, way, holder string }{
+		{"plain", "plain", "hold"},
+		{"own session", "session", "hold"},
+		{"no environment", "cleared", "hold"},
+		{"neither, but a living parent", "ghost", "hold"},
+		{"deaf to SIGTERM", "session", "hold-deaf"},
+		{"deaf, no environment", "ghost", "hold-deaf"},
+		{"stopped", "session", "hold-stopped"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			lock := filepath.Join(t.TempDir(), "lock")
+			s := child(t, "keep", c.way, lock, c.holder)
+			out := untilSays("ready")
+			s.Stdout = out
+			p, err := Start(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-out.seen
+			p.Stop()
+			r := p.Wait()
+			if r.End != EndStopped || r.Err != nil {
+				t.Error(describe(r))
+			}
+			if want := c.holder == "hold-deaf"; (r.LeftBehind == 1) != want {
+				t.Errorf("%d left behind; does it ignore SIGTERM: %t", r.LeftBehind, want)
+			}
+			wantFree(t, lock)
+		})
+	}
+}
+
+func TestDeafAndStoppedChildren(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"hold-deaf", "hold-stopped"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lock := filepath.Join(t.TempDir(), "lock")
+			p, err := Start(t.Context(), child(t, name, lock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			waitHeld(lock)
+			p.Stop()
+			r := p.Wait()
+			want := map[string]string{"hold-deaf": "killed", "hold-stopped": "terminated"}[name]
+			if r.Signal != want || r.Err != nil || r.LeftBehind != 0 {
+				t.Errorf("ended with %s, want signal %s; %s", r.how(), want, describe(r))
+			}
+			wantFree(t, lock)
+		})
+	}
+}
+
+// A process that is born of the SIGTERM is ended with the rest.
+func TestNewbornOfSIGTERM(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	s := child(t, "newborn", lock)
+	s.Limits.Grace = 5 * time.Second
+	out := untilSays("ready")
+	s.Stdout = out
+	p, err := Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-out.seen
+	p.Stop()
+	if r := p.Wait(); r.Err != nil || !strings.Contains(out.said.String(), "born") {
+		t.Errorf("%s; output %q", describe(r), out.said.String())
+	}
+	time.Sleep(50 * time.Millisecond) // to come up, if it lived
+	wantFree(t, lock)
+}
+
+// Forty processes, each in its own session, without the mark, deaf to SIGTERM:
+// only the chain of parents leads to them.
+func TestDeepTreeWithoutEnvironment(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	p, err := Start(t.Context(), child(t, "breed", lock, "3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tree = 1 + 3 + 9 + 27
+	var held []string
+	for range 6000 {
+		if held, _ = filepath.Glob(lock + ".*.held"); len(held) == tree {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.Stop()
+	r := p.Wait()
+	if len(held) != tree || r.LeftBehind != tree-1 || r.Err != nil {
+		t.Errorf("%d of %d processes came up; %s", len(held), tree, describe(r))
+	}
+	for _, h := range held {
+		wantFree(t, strings.TrimSuffix(h, ".held"))
+	}
+}
+
+// A bomb that moves to a new process and session all the time is caught by
+// its mark. It holds a shared lock at every moment.
+func TestForkBomb(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	r, _ := run(t, child(t, "bomb", lock))
+	wantExit(t, r, 0)
+	if r.LeftBehind == 0 {
+		t.Error("nothing was left behind")
+	}
+	wantHeld(t, lock)
+	time.Sleep(50 * time.Millisecond) // a survivor would have come back
+	wantFree(t, lock)
+}
+
+// What is documented as escaping without a sandbox does: if this test fails,
+// the documentation can promise more.
+func TestGhostEscapes(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	r, _ := run(t, child(t, "leave", "ghost", lock))
+	if free(lock) || r.LeftBehind != 0 {
+		t.Errorf("the ghost was found: %s", describe(r))
+	}
+	killHolder(t, lock)
+}
+
+// killHolder ends the process that has the file open.
+func killHolder(t *testing.T, lock string) {
+	t.Helper()
+	dirs, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, link := range dirs {
+		if target, err := os.Readlink(link); err == nil && target == lock {
+			if pid, _ := strconv.Atoi(strings.Split(link, "/")[2]); pid != os.Getpid() {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+	for range 1000 {
+		if free(lock) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("the holder could not be ended")
+}
+
+// Two children at the same time are apart: ending one leaves the other.
+func TestNeighboursAreSpared(t *testing.T) {
+	t.Parallel()
+	locks := [2]string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
+	var ps [2]*Process
+	for i, lock := range locks {
+		s := child(t, "keep", "session", lock, "hold")
+		out := untilSays("ready")
+		s.Stdout = out
+		p, err := Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-out.seen
+		ps[i] = p
+	}
+	ps[0].Stop()
+	ps[0].Wait()
+	wantFree(t, locks[0])
+	if free(locks[1]) {
+		t.Error("the neighbour's process was ended, too")
+	}
+	ps[1].Stop()
+	ps[1].Wait()
+	wantFree(t, locks[1])
+}
+
+func TestInheritedDescriptorsStayWithForge(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	f, err := os.Create(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fd, err := unix.Dup(int(f.Fd())) // unlike Go's own, children inherit it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if _, out := run(t, child(t, "fds", secret)); out != "" {
+		t.Errorf("the child has Forge's file open as %q", out)
+	}
+}
+
+func TestKillMarked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mark := filepath.Base(dir) + randomMark()
+	lock := func(name string) string { return filepath.Join(dir, name) }
+	start := func(mark, name string, args ...string) *exec.Cmd {
+		c := exec.Command(self(), append([]string{"child:" + name}, args...)...)
+		c.Env = []string{"BEFORE=" + strings.Repeat("x", environChunk), MarkVariable + "=" + mark}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+		return c
+	}
+	start(mark, "keep", "session", lock("a"), "hold")
+	start(mark, "hold-deaf", lock("b"))
+	start(mark, "hold-stopped", lock("c"))
+	start(mark+"-other", "hold", lock("longer"))
+	start(mark[:len(mark)-1], "hold", lock("shorter"))
+	for _, name := range []string{"a", "b", "c", "longer", "shorter"} {
+		waitHeld(lock(name))
+	}
+
+	n, err := KillMarked(mark, 200*time.Millisecond)
+	if n != 4 || err != nil {
+		t.Errorf("KillMarked = %d, %v, want 4 processes", n, err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		wantFree(t, lock(name))
+	}
+	for _, name := range []string{"longer", "shorter"} {
+		if free(lock(name)) {
+			t.Errorf("the process with the %s mark was ended, too", name)
+		}
+	}
+	if n, err := KillMarked(mark, time.Second); n != 0 || err != nil {
+		t.Errorf("again: %d, %v", n, err)
+	}
+	if _, err := KillMarked("", time.Second); err == nil {
+		t.Error("the empty mark was accepted")
+	}
+}
+
+// After the death of Forge itself its processes are found by their mark, or
+// have died with it.
+func TestAfterTheDeathOfForge(t *testing.T) {
+	t.Parallel()
+	for _, level := range []Level{LevelNone, LevelLandlock, LevelBubblewrap} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			need(t, level)
+			dir := t.TempDir()
+			lock := filepath.Join(dir, "lock")
+			mark := randomMark()
+			forge := exec.Command(self(), "child:forge", string(level), lock, mark)
+			out := untilSays("ready")
+			forge.Stdout = out
+			if err := forge.Start(); err != nil {
+				t.Fatal(err)
+			}
+			exited := make(chan struct{})
+			go func() { defer close(exited); forge.Wait() }()
+			select {
+			case <-out.seen:
+			case <-exited:
+				t.Fatalf("it did not start: %s", out.said.String())
+			}
+			forge.Process.Kill()
+			if level == LevelBubblewrap {
+				// Also without a search: the kernel does it.
+				for range 2000 {
+					if free(lock) {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				wantFree(t, lock)
+			}
+			n, err := KillMarked(mark, 100*time.Millisecond)
+			if err != nil || level == LevelNone && n != 2 {
+				t.Errorf("KillMarked = %d, %v", n, err)
+			}
+			<-exited
+			wantFree(t, lock)
+		})
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	const rest = " 0 0 20 0 3 0 123456 1000 10 18446744073709551615 0 0"
+	for _, c := range []struct {
+		in   string
+		want stat
+		ok   bool
+	}{
+		{"12 (sh) S 1 2 3 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 123456 99\n", stat{12, 1, 2, 3, 'S', 4194560, 3, 123456}, true},
+		{"12 (a) Z 9 (b) R 1 2 3 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 77 99\n", stat{12, 1, 2, 3, 'R', 0, 1, 77}, true},
+		{"12 (\n) ) ) T 1 2 3 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 77 99\n", stat{12, 1, 2, 3, 'T', 0, 1, 77}, true},
+		{"", stat{}, false},
+		{"12 (sh", stat{}, false},
+		{"12 (sh) S 1 2 3" + rest, stat{}, false},
+		{"12 (sh) S x 2 3 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 77 99\n", stat{}, false},
+	} {
+		got, err := parseStat(12, []byte(c.in))
+		if (err == nil) != c.ok || c.ok && got != c.want {
+			t.Errorf("parseStat(%q) = %+v, %v", c.in, got, err)
+		}
+	}
+}
+
+// A process chooses its name, and can put anything into it but a NUL.
+func FuzzParseStat(f *testing.F) {
+	f.Add("sh", 1, 2, 3)
+	f.Add(") Z 1 1 1 (", 4, 5, 6)
+	f.Add("))))", 7, 8, 9)
+	f.Add("\n \xff", 0, -1, 1<<30)
+	f.Fuzz(func(t *testing.T, name string, ppid, group, session int) {
+		line := "7 (" + name + ") S " + strconv.Itoa(ppid) + " " + strconv.Itoa(group) + " " + strconv.Itoa(session) +
+			" 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 77 99\n"
+		s, err := parseStat(7, []byte(line))
+		if ppid < 0 || group < 0 || session < 0 {
+			if err == nil {
+				t.Fatalf("%q was accepted", line)
+			}
+			return
+		}
+		if want := (stat{7, ppid, group, session, 'S', 0, 1, 77}); err != nil || s != want {
+			t.Fatalf("parseStat(%q) = %+v, %v, want %+v", line, s, err, want)
+		}
+		// Whatever the file holds, it must not panic.
+		parseStat(7, []byte(name))
+	})
+}
+
+func FuzzFindEntry(f *testing.F) {
+	f.Add([]byte("A=1\x00FORGE_LEASE=x\x00B=2\x00"), []byte("FORGE_LEASE=x"), 3)
+	f.Add([]byte("FORGE_LEASE=xy\x00"), []byte("FORGE_LEASE=x"), 2)
+	f.Add([]byte("xFORGE_LEASE=x"), []byte("FORGE_LEASE=x"), 1)
+	f.Add([]byte("FORGE_LEASE=x"), []byte("FORGE_LEASE=x"), 100)
+	f.Fuzz(func(t *testing.T, environ, variable []byte, piece int) {
+		if len(variable) == 0 || len(variable) > 100 || bytes.IndexByte(variable, 0) >= 0 || len(environ) > 10000 {
+			return
+		}
+		want := false
+		for entry := range bytes.SplitSeq(environ, []byte{0}) {
+			want = want || bytes.Equal(entry, variable)
+		}
+		rest := environ
+		got, _ := findEntry(func(b []byte) (int, error) {
+			n := copy(b, rest[:min(len(rest), 1+max(piece, 0)%64)])
+			rest = rest[n:]
+			return n, nil
+		}, variable, make([]byte, len(variable)+2))
+		if got != want {
+			t.Fatalf("findEntry(%q, %q) = %t", environ, variable, got)
+		}
+	})
+}
+
+// BenchmarkRun compares a child that does nothing with the same one started by
+// os/exec, which is the floor: the difference is the search for what it left.
+func BenchmarkRun(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("run", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Run(context.Background(), Spec{Path: "/bin/true", Dir: "/"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+var errNeeded = errors.New("FORGE_TEST_REQUIRE_SANDBOX is set")
+
+// need skips the test where the machine has no such sandbox, unless it is said
+// to have one.
+func need(t *testing.T, level Level) {
+	t.Helper()
+	if level == LevelNone {
+		return
+	}
+	if err := try(t.Context(), Sandbox{Level: level, Network: true}); err != nil {
+		if os.Getenv("FORGE_TEST_REQUIRE_SANDBOX") == "1" {
+			t.Fatalf("%v, but %s does not work: %v", errNeeded, level, err)
+		}
+		t.Skipf("%s does not work here: %v", level, err)
+	}
+}

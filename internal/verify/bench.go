@@ -1,0 +1,260 @@
+// Package verify makes fresh folders ready for work and runs a project's own
+// verify commands on exactly one commit, in a folder that no agent ever sees.
+//
+// # What a verify command can reach
+//
+// It runs under the agent's sandbox: its folder and a home of its own are
+// writable, tool chains and what [sandbox] names are readable, the state
+// folder is hidden. Its environment is the short list of proc.BaseEnv without
+// any credential. The home is made for each call and dropped with the folder,
+// so nothing that the agent's code writes during one verify (a forged test
+// cache, a configuration file) is there in the next one. It starts with what
+// the setup commands left in theirs; paths of [sandbox] read and write that
+// lie under the user's home stand at the same place in it, which is how an
+// owner shares a build cache who accepts that.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/work"
+)
+
+// DefaultTimeout bounds each command for which nothing else is configured.
+const DefaultTimeout = 600 * time.Second
+
+// Checkout writes the files of a commit. It is called for different folders
+// at once, never twice for the same.
+type Checkout interface {
+	// Materialize makes dir, or changes it, so that it holds exactly the
+	// files of commit, without a .git.
+	Materialize(ctx context.Context, dir, commit string) error
+}
+
+// Bench sets folders up and verifies commits in them. It may be used for
+// several folders at once.
+type Bench struct {
+	checkout Checkout
+	caps     proc.Capabilities
+	environ  []string
+	cache    *cache
+	red      *redact.Redactor
+
+	mu       sync.Mutex
+	building map[string]chan struct{} // one setup per cache key at a time
+}
+
+// New returns a bench. environ is Forge's own environment; cacheDir keeps the
+// results of setup, is made when needed, and must be out of every agent's
+// reach. A nil red hides nothing.
+func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string, red *redact.Redactor) *Bench {
+	if red == nil {
+		red = redact.New(nil)
+	}
+	return &Bench{
+		checkout: co,
+		caps:     caps,
+		environ:  append([]string(nil), environ...),
+		cache:    &cache{dir: cacheDir},
+		red:      red,
+		building: map[string]chan struct{}{},
+	}
+}
+
+// Setup makes the fresh folder req.Dir ready for work: copies, links, then
+// the setup commands, or what they produced when they last ran for the same
+// cache key. Setup that fails is a report that is not OK, with the output of
+// the command; an error means that it could not be judged.
+//
+// The folder must hold accepted work only, and must not have been set up
+// before: what the commands add to it is what later folders are given.
+func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.CommandsReport, error) {
+	out, err := openTranscript("", b.red)
+	if err != nil {
+		return work.CommandsReport{}, err
+	}
+	_, rep, err := b.open(ctx, folder{
+		dir: req.Dir, checkout: req.Checkout, accepted: true,
+		phase: req.Phase, mark: req.Mark, out: out,
+		worktree: req.Settings, sandbox: req.Sandbox, hide: req.Hide,
+	})
+	// A home that stays is removed by the next call, which fails if it cannot.
+	_ = removeAll(homeOf(req.Dir))
+	if err != nil {
+		return rep, orCancelled(ctx, fmt.Errorf("set up %s: %w", req.Dir, err))
+	}
+	return rep, nil
+}
+
+// Verify runs req.Commands on exactly req.Commit in req.Dir, which is made
+// anew and dropped afterwards. Each runs by sh -c, in order, until one fails;
+// every exit code but 0, a signal and a timeout are failures. Setup that fails
+// is a failure as well. An error, which is ctx's own when it was cancelled,
+// means that the commit could not be judged and is neither red nor green. A
+// nil watch is fine; it is called from the caller's goroutine.
+func (b *Bench) Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
+	rep, err := b.verify(ctx, req, watch)
+	if err != nil {
+		return rep, orCancelled(ctx, fmt.Errorf("verify %s: %w", req.Commit, err))
+	}
+	return rep, nil
+}
+
+func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
+	var none work.CommandsReport
+	if len(req.Commands) == 0 {
+		return none, errors.New("there are no verify commands")
+	}
+	out, err := openTranscript(req.LogPath, b.red)
+	if err != nil {
+		return none, err
+	}
+	defer func() { _ = out.Close() }() // the way out with an error; else it is closed by then
+	// Removed here and not left to the checkout: whatever the last verify did
+	// to the folder, this one starts from nothing.
+	if err := removeAll(req.Dir); err != nil {
+		return none, err
+	}
+	if err := b.checkout.Materialize(ctx, req.Dir, req.Commit); err != nil {
+		return none, err
+	}
+	defer func() {
+		// What stays is removed by the next call, which fails if it cannot.
+		_ = removeAll(req.Dir)
+		_ = removeAll(homeOf(req.Dir))
+	}()
+	sh, rep, err := b.open(ctx, folder{
+		dir: req.Dir, checkout: req.Checkout, env: req.Env,
+		phase: req.Phase, mark: req.Mark, out: out, watch: watch,
+		worktree: req.Worktree, sandbox: req.Sandbox, hide: req.Hide,
+	})
+	if err == nil && rep.OK {
+		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
+		rep, err = sh.run(ctx, req.Commands)
+	}
+	if err == nil {
+		err = out.Close()
+	}
+	return rep, err
+}
+
+// folder is one folder that is to be made ready.
+type folder struct {
+	dir, checkout, phase, mark string
+
+	env      []string // names let through
+	worktree work.Worktree
+	sandbox  work.SandboxSettings
+	hide     []string
+	accepted bool // the content is the run's own, not one agent's
+	out      *transcript
+	watch    func(work.Activity)
+}
+
+// open makes f ready for work and returns the shell for its commands. The
+// report is OK when everything worked.
+func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport, error) {
+	var rep work.CommandsReport
+	level, err := proc.Choose(f.sandbox.Mode, b.caps)
+	if err != nil {
+		return nil, rep, err
+	}
+	rep.Sandbox = string(level)
+	home := homeOf(f.dir)
+	if err := b.makeHome(home, f.sandbox); err != nil {
+		return nil, rep, err
+	}
+	in, err := b.bring(ctx, f.checkout, f.dir, f.worktree)
+	if problem := (*settingError)(nil); errors.As(err, &problem) {
+		rep.Problem = "worktree setup: " + problem.Error()
+		return nil, rep, nil
+	}
+	if err != nil {
+		return nil, rep, err
+	}
+	sh := &shell{
+		dir: f.dir, env: b.environment(home, f.env), mark: f.mark,
+		box:   b.sandbox(level, f.dir, home, f.sandbox, f.hide, in.targets),
+		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
+		out: f.out, watch: f.watch, red: b.red,
+	}
+	rep, err = b.setUp(ctx, sh, f, home, in.print)
+	return sh, rep, err
+}
+
+// setUp runs the setup commands, or restores what they produced.
+func (b *Bench) setUp(ctx context.Context, sh *shell, f folder, home, brought string) (work.CommandsReport, error) {
+	hit := work.CommandsReport{OK: true, Sandbox: string(sh.level())}
+	if len(f.worktree.Setup) == 0 {
+		return hit, nil
+	}
+	key, err := cacheKey(f.dir, f.worktree, brought)
+	if err != nil {
+		return work.CommandsReport{}, err
+	}
+	if key == "" {
+		return sh.run(ctx, f.worktree.Setup)
+	}
+	free, err := b.alone(ctx, key)
+	if err != nil {
+		return work.CommandsReport{}, err
+	}
+	defer free()
+	areas := []area{{name: "folder", dir: f.dir}, {name: "home", dir: home}}
+	if found, err := b.cache.restore(ctx, key, areas); found || err != nil {
+		return hit, err
+	}
+	for i := range areas {
+		if areas[i].before, err = list(areas[i].dir); err != nil {
+			return work.CommandsReport{}, err
+		}
+	}
+	rep, err := sh.run(ctx, f.worktree.Setup)
+	// An agent's commit never feeds the cache: what its scripts do to a
+	// package folder would outlive the commit that did it.
+	if err == nil && rep.OK && f.accepted {
+		// A result that cannot be kept costs the next folder time, no more.
+		_ = b.cache.store(ctx, key, areas)
+	}
+	return rep, err
+}
+
+// alone waits until no other folder is being set up for key, so that of
+// several phases that start together one works and the others are given.
+func (b *Bench) alone(ctx context.Context, key string) (free func(), err error) {
+	b.mu.Lock()
+	turn, ok := b.building[key]
+	if !ok {
+		turn = make(chan struct{}, 1)
+		b.building[key] = turn
+	}
+	b.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// orCancelled returns ctx's error when it was cancelled: what went wrong after
+// that is its consequence.
+func orCancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func timeout(secs int) time.Duration {
+	if secs <= 0 {
+		return DefaultTimeout
+	}
+	return time.Duration(secs) * time.Second
+}

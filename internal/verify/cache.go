@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+const (
+	cacheVersion  = 1 // of the form of an entry; part of its key
+	keptEntries   = 8
+	manifestName  = "manifest.json"
+	partialPrefix = ".new-"
+	partialAge    = 24 * time.Hour // older ones belong to nobody
+)
+
+// cache keeps what setup commands produced, one folder per key below dir: the
+// trees and a manifest with a sum for each file. An entry comes to its name by
+// one rename and its content is checked while it is copied out, so that a half
+// or damaged one is a miss.
+type cache struct{ dir string }
+
+// area is a tree that setup fills: the folder itself or the home.
+type area struct {
+	name, dir string
+	before    map[string]bool // paths that setup did not make
+}
+
+type manifest struct {
+	Version int               `json:"version"`
+	Areas   map[string][]node `json:"areas"`
+}
+
+// cacheKey is the hash of everything that setup is said to depend on: the
+// files that cache_key names, its commands, and what was brought into the
+// folder. It is "" when cache_key names nothing: then only running the
+// commands can tell.
+func cacheKey(dir string, w work.Worktree, brought string) (string, error) {
+	if len(w.CacheKey) == 0 {
+		return "", nil
+	}
+	patterns, err := compile("cache_key", w.CacheKey)
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	var files []node
+	for _, p := range patterns {
+		found, err := p.match(root)
+		if err != nil {
+			return "", err
+		}
+		for _, f := range found {
+			all, err := nodes(root, f, nil)
+			if err != nil {
+				return "", err
+			}
+			files = append(files, all...)
+		}
+	}
+	for i := range files {
+		files[i].Time = time.Time{}
+		if files[i].Mode.IsRegular() {
+			data, err := root.ReadFile(files[i].Path)
+			if err != nil {
+				return "", err
+			}
+			sum := sha256.Sum256(data)
+			files[i].Sum = hex.EncodeToString(sum[:])
+		}
+	}
+	text, err := json.Marshal(struct {
+		Version          int
+		System, Brought  string
+		Setup, CacheKeys []string
+		Files            []node
+	}{cacheVersion, runtime.GOOS + "/" + runtime.GOARCH, brought, w.Setup, w.CacheKey, files})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// restore copies the entry of key into areas; false when there is none that
+// can be used, and then the areas are as before.
+func (c *cache) restore(ctx context.Context, key string, areas []area) (bool, error) {
+	entry := filepath.Join(c.dir, key)
+	data, err := os.ReadFile(filepath.Join(entry, manifestName))
+	if err != nil {
+		return false, c.drop(entry)
+	}
+	var m manifest
+	if err := json.Unmarshal(data, &m); err != nil || m.Version != cacheVersion {
+		return false, c.drop(entry)
+	}
+	err = c.unpack(ctx, entry, m, areas)
+	switch {
+	case err == nil:
+		now := time.Now()
+		_ = os.Chtimes(entry, now, now) // only orders what prune removes
+		return true, nil
+	case errors.Is(err, errDamaged), errors.Is(err, fs.ErrNotExist):
+		return false, c.drop(entry)
+	default:
+		return false, err
+	}
+}
+
+// unpack copies the trees of an entry into areas: all of them or, with an
+// error, nothing.
+func (c *cache) unpack(ctx context.Context, entry string, m manifest, areas []area) (err error) {
+	for _, a := range areas {
+		all, ok := m.Areas[a.name]
+		if !ok {
+			return errDamaged
+		}
+		to, openErr := openCopier(filepath.Join(entry, a.name), a.dir)
+		if openErr != nil {
+			return openErr
+		}
+		defer func() {
+			if err != nil {
+				if undoErr := to.undo(); undoErr != nil {
+					err = fmt.Errorf("take back %s: %w", a.dir, undoErr)
+				}
+			}
+			_ = to.close() // its files are closed one by one
+		}()
+		if err = to.copy(ctx, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store makes the entry of key from what areas hold beyond their before.
+func (c *cache) store(ctx context.Context, key string, areas []area) (err error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	partial, err := os.MkdirTemp(c.dir, partialPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeAll(partial))
+		}
+	}()
+	m := manifest{Version: cacheVersion, Areas: map[string][]node{}}
+	for _, a := range areas {
+		if m.Areas[a.name], err = keep(ctx, a, filepath.Join(partial, a.name)); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(partial, manifestName), data, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, filepath.Join(c.dir, key)); err != nil {
+		return err // another process was faster: its entry is as good
+	}
+	return c.prune()
+}
+
+// keep copies what is new in a to dir.
+func keep(ctx context.Context, a area, dir string) ([]node, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c, err := openCopier(a.dir, dir)
+	if err != nil {
+		return nil, err
+	}
+	c.plain = true
+	all, err := nodes(c.from, ".", func(p string) bool { return a.before[p] })
+	if err == nil {
+		err = c.copy(ctx, all)
+	}
+	if all == nil {
+		all = []node{} // in the manifest: nothing, not forgotten
+	}
+	return all, errors.Join(err, c.close())
+}
+
+// drop removes an entry that cannot be used, first from its name.
+func (c *cache) drop(entry string) error {
+	if _, err := os.Lstat(entry); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	away, err := os.MkdirTemp(c.dir, partialPrefix)
+	if err != nil {
+		return fmt.Errorf("drop setup cache entry: %w", err)
+	}
+	err = os.Rename(entry, filepath.Join(away, "entry"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // another process dropped it
+	}
+	return errors.Join(err, removeAll(away))
+}
+
+// prune removes all but the entries used last, and what was left half made.
+func (c *cache) prune() error {
+	all, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	type used struct {
+		path string
+		at   time.Time
+	}
+	var entries []used
+	for _, e := range all {
+		info, err := e.Info()
+		if err != nil {
+			continue // gone meanwhile
+		}
+		path := filepath.Join(c.dir, e.Name())
+		if !strings.HasPrefix(e.Name(), partialPrefix) {
+			entries = append(entries, used{path, info.ModTime()})
+		} else if time.Since(info.ModTime()) > partialAge {
+			if err := removeAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b used) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(a.path, b.path)) })
+	for _, e := range entries[min(len(entries), keptEntries):] {
+		if err := c.drop(e.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

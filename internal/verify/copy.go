@@ -1,0 +1,222 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// errDamaged says that a file is not what its node says.
+var errDamaged = errors.New("content differs from its record")
+
+// copier copies nodes between two trees with mode, time and links as they are.
+// What stands in the destination already stays, and nothing is ever written
+// through a link there, nor outside of it.
+type copier struct {
+	from, to *os.Root
+	plain    bool            // keep mode and time in the nodes only, so that all can be read and removed
+	dirs     map[string]bool // of to: usable or blocked by something else
+	made     []string        // in to, parents first
+}
+
+// openCopier opens both directories; close ends it.
+func openCopier(from, to string) (*copier, error) {
+	f, err := os.OpenRoot(from)
+	if err != nil {
+		return nil, err
+	}
+	t, err := os.OpenRoot(to)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &copier{from: f, to: t}, nil
+}
+
+func (c *copier) close() error { return errors.Join(c.from.Close(), c.to.Close()) }
+
+// copy copies all, which must have parents before children. Sums are checked
+// where they are given and filled in where not.
+func (c *copier) copy(ctx context.Context, all []node) error {
+	c.dirs = map[string]bool{".": true}
+	planned := map[string]bool{} // globs may overlap
+	var files, dirs []*node
+	for i := range all {
+		n := &all[i]
+		if !fs.ValidPath(n.Path) {
+			return fmt.Errorf("copy %q, which is no path below a folder: %w", n.Path, errDamaged)
+		}
+		if ok, err := c.ensure(path.Dir(n.Path)); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		switch {
+		case n.Mode.IsDir():
+			had := c.dirs[n.Path]
+			made := len(c.made)
+			if _, err := c.ensure(n.Path); err != nil {
+				return err
+			}
+			if !had && len(c.made) > made {
+				dirs = append(dirs, n)
+			}
+		case n.Mode&fs.ModeSymlink != 0:
+			if err := c.to.Symlink(n.Target, n.Path); err == nil {
+				c.made = append(c.made, n.Path)
+			} else if !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		default:
+			if _, err := c.to.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) && !planned[n.Path] {
+				planned[n.Path] = true
+				files = append(files, n)
+				c.made = append(c.made, n.Path)
+			}
+		}
+	}
+	if err := c.files(ctx, files); err != nil {
+		return err
+	}
+	// Last, and children before parents: a directory may be read-only, and
+	// filling it changes its time.
+	for _, n := range slices.Backward(dirs) {
+		if err := c.finish(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensure makes dir in the destination; false when something else stands there
+// or above.
+func (c *copier) ensure(dir string) (bool, error) {
+	if ok, known := c.dirs[dir]; known {
+		return ok, nil
+	}
+	ok, err := c.ensure(path.Dir(dir))
+	if err != nil {
+		return false, err
+	}
+	if ok {
+		err = c.to.Mkdir(dir, 0o700)
+		if err == nil {
+			c.made = append(c.made, dir)
+		} else if errors.Is(err, fs.ErrExist) {
+			info, statErr := c.to.Lstat(dir)
+			if statErr != nil {
+				return false, statErr
+			}
+			ok = info.IsDir()
+		} else {
+			return false, err
+		}
+	}
+	c.dirs[dir] = ok
+	return ok, nil
+}
+
+func (c *copier) files(ctx context.Context, files []*node) error {
+	next := make(chan *node)
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for i := range errs {
+		wg.Go(func() {
+			for n := range next {
+				if errs[i] == nil {
+					errs[i] = c.file(n)
+				}
+				if errs[i] != nil {
+					stop()
+				}
+			}
+		})
+	}
+	for _, n := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- n
+	}
+	close(next)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+func (c *copier) file(n *node) (err error) {
+	in, err := c.from.Open(n.Path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := c.to.OpenFile(n.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := out.Close(); err == nil {
+			err = closeErr
+		}
+		if err == nil {
+			err = c.finish(n)
+		}
+	}()
+	// File to file, so that a file system that can shares the blocks; the
+	// source is in memory when it is read again for its sum.
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	size, err := io.Copy(sum, in)
+	if err != nil {
+		return err
+	}
+	got := hex.EncodeToString(sum.Sum(nil))
+	if n.Sum != "" && (n.Sum != got || n.Size != size) {
+		return fmt.Errorf("copy %s: %w", n.Path, errDamaged)
+	}
+	n.Sum, n.Size = got, size
+	return nil
+}
+
+func (c *copier) finish(n *node) error {
+	if c.plain {
+		return nil
+	}
+	if err := c.to.Chtimes(n.Path, n.Time, n.Time); err != nil {
+		return err
+	}
+	return c.to.Chmod(n.Path, n.Mode.Perm())
+}
+
+// undo removes what copy made.
+func (c *copier) undo() error {
+	var errs []error
+	for _, p := range slices.Backward(c.made) {
+		if info, err := c.to.Lstat(p); err == nil && info.IsDir() {
+			_ = c.to.Chmod(p, 0o700) // a removal below it fails otherwise, and says so
+		}
+	}
+	for _, p := range slices.Backward(c.made) {
+		if err := c.to.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,191 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"forge/internal/proc"
+	"forge/internal/work"
+)
+
+// homeOf is the home of the commands that run in dir: beside it, out of the
+// snapshot.
+func homeOf(dir string) string { return filepath.Clean(dir) + ".bench-home" }
+
+// makeHome makes an empty home in which the shared paths of the user's own
+// home stand at their place.
+func (b *Bench) makeHome(home string, s work.SandboxSettings) error {
+	if err := removeAll(home); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	users := variable(b.environ, "HOME")
+	if users == "" {
+		return nil
+	}
+	shared := slices.Concat(s.Write, s.Read)
+	// Shorter paths first: what lies below one that is shared is shared.
+	slices.SortFunc(shared, func(a, b string) int { return len(a) - len(b) })
+	for _, path := range shared {
+		rel, err := filepath.Rel(users, path)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			continue // not there for the user either
+		}
+		if err := shareAt(home, rel, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func shareAt(home, rel, path string) error {
+	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(filepath.Join(home, dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil
+		}
+	}
+	place := filepath.Join(home, rel)
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return err
+	}
+	if err := os.Symlink(path, place); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// toolHomes are the variables by which version managers find the tools that
+// their programs in PATH only stand for, with their default below the user's
+// home. None of them holds a login.
+var toolHomes = []struct{ name, dir string }{
+	{"RUSTUP_HOME", ".rustup"},
+	{"NVM_DIR", ".nvm"},
+	{"PYENV_ROOT", ".pyenv"},
+	{"RBENV_ROOT", ".rbenv"},
+	{"VOLTA_HOME", ".volta"},
+	{"ASDF_DATA_DIR", ".asdf"},
+}
+
+// environment is what a command sees: the base list and the names let through,
+// without anything secret, with a home of its own.
+func (b *Bench) environment(home string, names []string) []string {
+	var open []string
+	for _, n := range names {
+		if !proc.SecretName(n) {
+			open = append(open, n)
+		}
+	}
+	env := proc.BaseEnv(b.environ, open)
+	env = slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == "HOME" || proc.SecretName(name)
+	})
+	for i, e := range env {
+		if name, value, _ := strings.Cut(e, "="); strings.HasSuffix(strings.ToLower(name), "_proxy") {
+			env[i] = name + "=" + withoutLogin(value)
+		}
+	}
+	env = append(env, "HOME="+home)
+	for _, t := range b.tools() {
+		if variable(env, t.name) == "" {
+			env = append(env, t.name+"="+t.dir)
+		}
+	}
+	return env
+}
+
+// tools are the version managers that the user has.
+func (b *Bench) tools() (found []struct{ name, dir string }) {
+	for _, t := range toolHomes {
+		dir := variable(b.environ, t.name)
+		if users := variable(b.environ, "HOME"); dir == "" && users != "" {
+			dir = filepath.Join(users, t.dir)
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
+			t.dir = dir
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// sandbox is the view of a command in dir: nil at LevelNone.
+func (b *Bench) sandbox(level proc.Level, dir, home string, s work.SandboxSettings, hide, targets []string) *proc.Sandbox {
+	if level == proc.LevelNone {
+		return nil
+	}
+	open := []string{dir, home}
+	for _, path := range s.Write {
+		// A cache that nobody has made yet is not there, which is no reason
+		// not to judge.
+		if _, err := os.Stat(path); err == nil {
+			open = append(open, path)
+		}
+	}
+	box := &proc.Sandbox{
+		Level:   level,
+		Write:   open,
+		Read:    slices.Concat(s.Read, targets),
+		Hide:    hide,
+		Network: s.Network,
+	}
+	for _, t := range b.tools() {
+		box.Read = append(box.Read, t.dir)
+	}
+	return box
+}
+
+// withoutLogin removes user and password from the address of a proxy. What
+// cannot be read as one is dropped when it may hold a login.
+func withoutLogin(proxy string) string {
+	if !strings.Contains(proxy, "@") {
+		return proxy
+	}
+	u, err := url.Parse(proxy)
+	if err != nil || u.User == nil {
+		return proxy[strings.LastIndex(proxy, "@")+1:]
+	}
+	u.User = nil
+	return u.String()
+}
+
+// variable returns the value of name, "" when it is not there.
+func variable(environ []string, name string) string {
+	for _, e := range slices.Backward(environ) {
+		if n, v, ok := strings.Cut(e, "="); ok && n == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// removeAll removes dir even where a command took its own rights away, as the
+// module caches of some tools do.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			// Errors show when the removal is tried again. WalkDir calls
+			// this before it reads the directory.
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return os.RemoveAll(dir)
+}

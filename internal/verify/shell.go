@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/work"
+)
+
+// Output of one command that a report keeps: the head says how it began, the
+// tail what broke.
+const (
+	headBytes = 16 << 10
+	tailBytes = 48 << 10
+)
+
+// shell runs commands in one folder.
+type shell struct {
+	dir     string
+	env     []string
+	box     *proc.Sandbox // nil = none
+	mark    string
+	timeout time.Duration // of each command
+	phase   string
+	kind    string // of the activity: setup or verify
+	out     *transcript
+	watch   func(work.Activity)
+	red     *redact.Redactor
+}
+
+// run runs commands in order and stops at the first that fails.
+func (s *shell) run(ctx context.Context, commands []string) (work.CommandsReport, error) {
+	rep := work.CommandsReport{Sandbox: string(s.level())}
+	for _, c := range commands {
+		if err := ctx.Err(); err != nil {
+			return rep, err
+		}
+		one, problem, err := s.runOne(ctx, c)
+		if err != nil {
+			return rep, err
+		}
+		rep.Ran = append(rep.Ran, one)
+		if !one.OK {
+			rep.Problem = problem
+			return rep, nil
+		}
+	}
+	rep.OK = true
+	return rep, nil
+}
+
+func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport, string, error) {
+	shown := s.red.String(strings.ToValidUTF8(command, "\uFFFD"))
+	rep := work.CommandReport{Command: shown}
+	if s.watch != nil {
+		s.watch(work.Activity{Phase: s.phase, Kind: s.kind, Text: oneLine(shown)})
+	}
+	if err := s.out.note("$ " + shown); err != nil {
+		return rep, "", err
+	}
+	tail := proc.NewTail(headBytes, tailBytes)
+	out := s.out.command(tail)
+	res, err := proc.Run(ctx, proc.Spec{
+		Path: "sh", Args: []string{"-c", command},
+		Dir: s.dir, Env: s.env, Mark: s.mark,
+		Stdout: out, Stderr: out,
+		Sandbox: s.box,
+		Limits:  proc.Limits{Total: s.timeout},
+	})
+	if err != nil {
+		return rep, "", fmt.Errorf("run %q: %w", oneLine(shown), err)
+	}
+	// A full disk must not turn red into green or hide why it was red.
+	if err := out.Close(); err != nil {
+		return rep, "", fmt.Errorf("keep output of %q: %w", oneLine(shown), err)
+	}
+	rep.Output = strings.ToValidUTF8(tail.String(), "\uFFFD")
+	problem := s.judge(&rep, res)
+	if !rep.OK && ctx.Err() != nil {
+		return rep, "", ctx.Err()
+	}
+	return rep, problem, s.out.note("# " + ending(rep, problem, res.LeftBehind))
+}
+
+// judge fills rep in and says what is wrong, "" when nothing is. Only an exit
+// by itself with code 0 is good.
+func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
+	what := s.kind + " command "
+	name := ": " + oneLine(rep.Command)
+	if res.End != proc.EndExited {
+		rep.TimedOut = res.End == proc.EndTotal
+		if rep.TimedOut {
+			return what + "timed out after " + s.timeout.String() + name
+		}
+		return what + "was ended (" + string(res.End) + ")" + name
+	}
+	rep.ExitCode = res.ExitCode
+	if res.ExitCode == nil {
+		return what + "was ended by signal " + res.Signal + name
+	}
+	switch code := *res.ExitCode; code {
+	case 0:
+		rep.OK = true
+		return ""
+	case 126:
+		return what + "could not be executed (exit code 126)" + name
+	case 127:
+		return what + "was not found (exit code 127)" + name
+	default:
+		return fmt.Sprintf("%sfailed with exit code %d%s", what, code, name)
+	}
+}
+
+func (s *shell) level() proc.Level {
+	if s.box == nil {
+		return proc.LevelNone
+	}
+	return s.box.Level
+}
+
+func ending(rep work.CommandReport, problem string, left int) string {
+	text := problem
+	if rep.OK {
+		text = "exit code 0"
+	}
+	if left > 0 {
+		text += fmt.Sprintf("; %d processes left behind were ended", left)
+	}
+	return text
+}
+
+// oneLine makes text fit one line of a live view.
+func oneLine(text string) string {
+	const most = 200
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
+	if len(text) <= most {
+		return text
+	}
+	b := []byte(text[:most-len("…")])
+	for len(b) > 0 && !utf8.Valid(b) {
+		b = b[:len(b)-1]
+	}
+	return string(bytes.TrimSpace(b)) + "…"
+}

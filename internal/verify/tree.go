@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// node is one path of a tree: a directory, a file or a symbolic link. Other
+// kinds (sockets, pipes) are not kept.
+type node struct {
+	Path   string      `json:"path"` // below the tree's root, with slashes
+	Mode   fs.FileMode `json:"mode"`
+	Size   int64       `json:"size,omitempty"`
+	Time   time.Time   `json:"time"`
+	Target string      `json:"target,omitempty"` // of a link, as it stands
+	Sum    string      `json:"sum,omitempty"`    // sha256 of a file's content
+}
+
+// list returns the paths below dir, without its .git. A dir that is not there
+// has none.
+func list(dir string) (map[string]bool, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	paths := map[string]bool{}
+	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case p == ".git":
+			return skip(d)
+		case p != ".":
+			paths[p] = true
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// nodes returns what stands at p and below it in root, parents first, except
+// what leave says; leave may be nil.
+func nodes(root *os.Root, p string, leave func(string) bool) ([]node, error) {
+	var all []node
+	err := walk(root, p, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if p == ".git" {
+			return skip(d)
+		}
+		if p == "." || leave != nil && leave(p) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		n := node{Path: p, Mode: info.Mode(), Time: info.ModTime()}
+		switch {
+		case info.Mode().IsRegular():
+			n.Size = info.Size()
+		case info.Mode()&fs.ModeSymlink != 0:
+			if n.Target, err = root.Readlink(p); err != nil {
+				return err
+			}
+		case !info.IsDir():
+			return nil
+		}
+		all = append(all, n)
+		return nil
+	})
+	return all, err
+}
+
+// walk is fs.WalkDir that does not follow a link at p either.
+func walk(root *os.Root, p string, do fs.WalkDirFunc) error {
+	info, err := root.Lstat(p)
+	if err == nil && info.IsDir() {
+		return fs.WalkDir(root.FS(), p, do)
+	}
+	if err == nil {
+		err = do(p, fs.FileInfoToDirEntry(info), nil)
+	} else {
+		err = do(p, nil, err)
+	}
+	if errors.Is(err, fs.SkipDir) || errors.Is(err, fs.SkipAll) {
+		return nil
+	}
+	return err
+}
+
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}

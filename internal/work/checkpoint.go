@@ -1,0 +1,70 @@
+package work
+
+import (
+	"errors"
+	"time"
+)
+
+// CheckpointStatus is the state of a checkpoint. Everything but pending is final.
+type CheckpointStatus string
+
+const (
+	CheckpointPending          CheckpointStatus = "pending"
+	CheckpointApproved         CheckpointStatus = "approved"
+	CheckpointChangesRequested CheckpointStatus = "changes_requested"
+	CheckpointRejected         CheckpointStatus = "rejected"
+	CheckpointExpired          CheckpointStatus = "expired" // held, never yes
+)
+
+// Checkpoint is a gate that waits for a person: one durable record, answered once.
+type Checkpoint struct {
+	ID       string   `json:"id"`
+	Run      string   `json:"run"`
+	Phase    string   `json:"phase,omitempty"`
+	Kind     string   `json:"kind"`             // the gate: phase.start, stale, final, …
+	Points   []string `json:"points,omitempty"` // all gates that this one answer answers
+	Revision int      `json:"revision"`         // of what is judged, from 1
+	Hash     string   `json:"hash"`             // content hash of what is judged
+	Question string   `json:"question"`         // one line for a person
+	Facts    string   `json:"facts,omitempty"`  // what the answer is judged on, as text
+	Choices  []Choice `json:"choices,omitempty"`
+	Policy   string   `json:"policy"` // version (hash) of the policy that asked
+
+	Status     CheckpointStatus `json:"status"`
+	Comment    string           `json:"comment,omitempty"`
+	Choice     string           `json:"choice,omitempty"`
+	AnsweredBy string           `json:"answered_by,omitempty"`
+	Door       string           `json:"door,omitempty"` // terminal, cli, web, pull request
+	OpenedAt   time.Time        `json:"opened_at"`
+	ExpiresAt  *time.Time       `json:"expires_at,omitempty"`
+	AnsweredAt *time.Time       `json:"answered_at,omitempty"`
+}
+
+// Choice is one way to answer that the three answers alone do not name
+// (stale: continue, pivot, stop, abort).
+type Choice struct {
+	Name   string           `json:"name"`
+	Answer CheckpointStatus `json:"answer"`
+	Label  string           `json:"label"`
+}
+
+// Answer is what a door writes; the owner of the run turns it into events.
+type Answer struct {
+	Checkpoint string           `json:"checkpoint"`
+	Revision   int              `json:"revision"` // 0 = whatever is current
+	Status     CheckpointStatus `json:"status"`
+	Comment    string           `json:"comment,omitempty"`
+	Choice     string           `json:"choice,omitempty"`
+	By         string           `json:"by"`
+	Door       string           `json:"door"`
+	At         time.Time        `json:"at"`
+}
+
+// Refused answers. Each one is exit code 2 at the command line.
+var (
+	ErrAlreadyResolved = errors.New("already_resolved")
+	ErrConflict        = errors.New("conflict")
+	ErrEmptyFeedback   = errors.New("empty_feedback")
+	ErrUnknown         = errors.New("unknown_checkpoint")
+	ErrExpired         = errors.New("expired")
+)

@@ -1,0 +1,226 @@
+package work
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventVersion is the version of the envelope and of every payload written by
+// this program. Older ones are brought up by upcasters when read.
+const EventVersion = 1
+
+// MaxEventBytes bounds the payload of an event; what is longer is a blob.
+const MaxEventBytes = 16 << 10
+
+// Event is one line of a run's journal: a fact or a decision, never undone.
+type Event struct {
+	V         int             `json:"v"`
+	Seq       int64           `json:"seq"` // dense from 1 within the run
+	Time      time.Time       `json:"time"`
+	Run       string          `json:"run"`
+	Kind      EventKind       `json:"kind"`
+	Phase     string          `json:"phase,omitempty"`
+	Iteration int             `json:"iteration,omitempty"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// EventKind names what happened. Kinds may be added; none changes its meaning.
+type EventKind string
+
+const (
+	RunStarted         EventKind = "run.started"
+	RunResumed         EventKind = "run.resumed"
+	RunStopping        EventKind = "run.stopping"
+	RunFinished        EventKind = "run.finished"
+	PhaseStarted       EventKind = "phase.started"
+	PhaseReopened      EventKind = "phase.reopened"
+	PhaseFinished      EventKind = "phase.finished"
+	PhaseMerged        EventKind = "phase.merged"
+	GateDecided        EventKind = "gate.decided"
+	FolderStarted      EventKind = "folder.started"
+	FolderFinished     EventKind = "folder.finished"
+	IterationStarted   EventKind = "iteration.started"
+	IterationFinished  EventKind = "iteration.finished"
+	VerifyStarted      EventKind = "verify.started"
+	VerifyFinished     EventKind = "verify.finished"
+	MergeStarted       EventKind = "merge.started"
+	MergeFinished      EventKind = "merge.finished"
+	LandStarted        EventKind = "land.started"
+	SubPhaseSpawned    EventKind = "subphase.spawned"
+	SubPhaseFolded     EventKind = "subphase.folded"
+	CheckpointOpened   EventKind = "checkpoint.opened"
+	CheckpointAnswered EventKind = "checkpoint.answered"
+	OutageBegan        EventKind = "outage.began"
+	OutageEnded        EventKind = "outage.ended"
+	DeliverStarted     EventKind = "deliver.started"
+	DeliverFinished    EventKind = "deliver.finished"
+	Warned             EventKind = "warned"
+)
+
+// PhaseOutcome is how a phase ended.
+type PhaseOutcome string
+
+const (
+	PhaseDone      PhaseOutcome = "done"
+	PhaseFailed    PhaseOutcome = "failed"
+	PhaseSkipped   PhaseOutcome = "skipped"
+	PhaseCancelled PhaseOutcome = "cancelled"
+)
+
+// Reason is why a phase failed or was skipped.
+type Reason string
+
+const (
+	ReasonBudgetExhausted   Reason = "budget_exhausted"
+	ReasonStale             Reason = "stale"
+	ReasonAgentFailed       Reason = "agent_failed"
+	ReasonAgentHung         Reason = "agent_hung"
+	ReasonVerifyFailed      Reason = "verify_failed"
+	ReasonReviewFailed      Reason = "review_failed"
+	ReasonReviewUnknown     Reason = "review_unknown"
+	ReasonEvidenceChanged   Reason = "evidence_changed"
+	ReasonReadonlyViolation Reason = "readonly_violation"
+	ReasonMergeConflict     Reason = "merge_conflict"
+	ReasonCostLimit         Reason = "cost_limit"
+	ReasonSetupFailed       Reason = "setup_failed"
+	ReasonRejected          Reason = "rejected"
+	ReasonInternal          Reason = "internal"
+	ReasonDependencyFailed  Reason = "dependency_failed"
+	ReasonUser              Reason = "user"
+)
+
+// RunOutcome is how a process left a run. Only completed, failed and cancelled
+// are final; the others can be resumed.
+type RunOutcome string
+
+const (
+	RunCompleted   RunOutcome = "completed"
+	RunFailed      RunOutcome = "failed"
+	RunFrozen      RunOutcome = "frozen"
+	RunLimit       RunOutcome = "limit"
+	RunCancelled   RunOutcome = "cancelled"
+	RunInterrupted RunOutcome = "interrupted"
+)
+
+// Final says that nothing of the run is left to do.
+func (o RunOutcome) Final() bool {
+	return o == RunCompleted || o == RunFailed || o == RunCancelled
+}
+
+// Proof says what a phase's "done" rests on.
+type Proof string
+
+const (
+	ProofVerified Proof = "verified"
+	ProofClaim    Proof = "claim"  // no verify commands: only the agent's word
+	ProofWaived   Proof = "waived" // [verify] none = true
+)
+
+// CommandID is the deterministic name of an effect:
+// run/phase/attempt/iteration/step.
+type CommandID string
+
+// The payloads. Every effect's started and finished event carries its command id.
+
+// IterationStartedData is the payload of iteration.started.
+type IterationStartedData struct {
+	Command  CommandID `json:"command"`
+	Agent    string    `json:"agent"`
+	Session  string    `json:"session,omitempty"` // continued
+	Prompt   string    `json:"prompt,omitempty"`  // why this prompt: full, feedback, pivot, fix, resolve, final
+	Fix      bool      `json:"fix,omitempty"`     // outside the budget
+	Reserved *float64  `json:"reserved_usd,omitempty"`
+}
+
+// IterationFinishedData is the payload of iteration.finished.
+type IterationFinishedData struct {
+	Command   CommandID  `json:"command"`
+	Outcome   Outcome    `json:"outcome"`
+	Detail    string     `json:"detail,omitempty"`
+	Changed   bool       `json:"changed"`
+	Files     int        `json:"files"`
+	Signals   Signals    `json:"signals"`
+	Claims    []string   `json:"claims,omitempty"`
+	Usage     Usage      `json:"usage"`
+	Total     Usage      `json:"total"`
+	Snapshot  string     `json:"snapshot,omitempty"`
+	Tree      string     `json:"tree,omitempty"`
+	Fix       bool       `json:"fix,omitempty"`
+	Session   string     `json:"session,omitempty"`
+	Lost      bool       `json:"session_lost,omitempty"`
+	Denied    []string   `json:"denied,omitempty"`
+	Dropped   []string   `json:"dropped,omitempty"`
+	ExitCode  *int       `json:"exit_code"`
+	Left      int        `json:"left_behind,omitempty"`
+	Sandbox   string     `json:"sandbox,omitempty"`
+	ResetAt   *time.Time `json:"reset_at,omitempty"`
+	Message   string     `json:"message,omitempty"`
+	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
+}
+
+// VerifyOn says on what tree verify ran.
+type VerifyOn string
+
+const (
+	OnSnapshot  VerifyOn = "snapshot"
+	OnMerged    VerifyOn = "merged"
+	OnBase      VerifyOn = "base"
+	OnProtected VerifyOn = "protected"
+)
+
+// VerifyStartedData is the payload of verify.started.
+type VerifyStartedData struct {
+	Command CommandID `json:"command"`
+	On      VerifyOn  `json:"on"`
+	Commit  string    `json:"commit"`
+}
+
+// VerifyFinishedData is the payload of verify.finished.
+type VerifyFinishedData struct {
+	ID       CommandID `json:"id"`
+	On       VerifyOn  `json:"on"`
+	OK       bool      `json:"ok"`
+	ExitCode *int      `json:"exit_code"`
+	Command  string    `json:"command,omitempty"` // the one that failed, or the last
+	TimedOut bool      `json:"timed_out,omitempty"`
+	Output   string    `json:"output,omitempty"` // tail of the failing output
+	Problem  string    `json:"problem,omitempty"`
+	Sandbox  string    `json:"sandbox,omitempty"`
+	// Touched are the protected files that the phase changed and no
+	// may_change glob covers; Gone the test files of the base that it removed.
+	Touched []string `json:"touched,omitempty"`
+	Gone    []string `json:"gone,omitempty"`
+}
+
+// GateDecidedData is the payload of gate.decided: every decision, also "went on".
+type GateDecidedData struct {
+	Gate     string   `json:"gate"`
+	Decision string   `json:"decision"`
+	By       string   `json:"by"` // strategy:name, person:name, rule:name
+	Policy   string   `json:"policy,omitempty"`
+	Passed   []string `json:"passed,omitempty"`
+	Failed   []string `json:"failed,omitempty"`
+	Facts    string   `json:"facts,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Comment  string   `json:"comment,omitempty"` // a person's words, for the agent
+}
+
+// PhaseFinishedData is the payload of phase.finished.
+type PhaseFinishedData struct {
+	Outcome    PhaseOutcome `json:"outcome"`
+	Reason     Reason       `json:"reason,omitempty"`
+	Cause      string       `json:"cause,omitempty"` // the phase that failed first
+	Detail     string       `json:"detail,omitempty"`
+	Iterations int          `json:"iterations"`
+	Proof      Proof        `json:"proof,omitempty"`
+}
+
+// RunFinishedData is the payload of run.finished.
+type RunFinishedData struct {
+	Outcome RunOutcome `json:"outcome"`
+	Reason  string     `json:"reason,omitempty"`
+	Branch  string     `json:"branch,omitempty"`
+	Commit  string     `json:"commit,omitempty"`
+	CostUSD *float64   `json:"cost_usd"` // nil when any part is unknown
+}

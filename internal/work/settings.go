@@ -1,0 +1,117 @@
+package work
+
+// Settings is the configuration of one run, fully resolved: files, flags and
+// defaults are already merged, deprecated words already mapped. It is recorded
+// with run.started and read from there ever after.
+type Settings struct {
+	Project              string                   `json:"project"`
+	MaxParallel          int                      `json:"max_parallel"`
+	FailFast             bool                     `json:"fail_fast,omitempty"`
+	AutoApproveThreshold int                      `json:"auto_approve_threshold"` // files; see gates
+	OutageWaitSecs       int                      `json:"outage_wait_secs"`
+	Stale                StaleSettings            `json:"stale"`
+	Limits               Limits                   `json:"limits"`
+	Cost                 Cost                     `json:"cost"`
+	Verify               VerifySettings           `json:"verify"`
+	Worktree             Worktree                 `json:"worktree"`
+	Sandbox              SandboxSettings          `json:"sandbox"`
+	Agents               map[string]AgentSettings `json:"agents"` // by name, only those that a phase uses
+	Phases               map[string]PhaseSettings `json:"phases"` // by phase number
+	Spec                 string                   `json:"spec,omitempty"`
+	Skills               map[string]string        `json:"skills,omitempty"` // name → text
+}
+
+// StaleSettings are the words of [autonomy] that the stale check needs.
+type StaleSettings struct {
+	Threshold   int    `json:"threshold"` // iterations without progress before a pivot; 0 = off
+	PivotPrompt string `json:"pivot_prompt,omitempty"`
+}
+
+// Limits are the time limits of one iteration, in seconds; 0 = none, except
+// that DrainSecs and PostResultSecs always hold.
+type Limits struct {
+	StartSecs      int `json:"start_secs"`
+	IdleSecs       int `json:"idle_secs"`
+	IterationSecs  int `json:"iteration_secs"`
+	PostResultSecs int `json:"post_result_secs"`
+	DrainSecs      int `json:"drain_secs"`
+}
+
+// Cost holds the caps on money and tokens; nil = no cap.
+type Cost struct {
+	IterationUSD    *float64 `json:"iteration_usd,omitempty"`
+	PhaseUSD        *float64 `json:"phase_usd,omitempty"`
+	RunUSD          *float64 `json:"run_usd,omitempty"`
+	DayUSD          *float64 `json:"day_usd,omitempty"`
+	IterationTokens *int64   `json:"iteration_tokens,omitempty"`
+	PhaseTokens     *int64   `json:"phase_tokens,omitempty"`
+	RunTokens       *int64   `json:"run_tokens,omitempty"`
+	DayTokens       *int64   `json:"day_tokens,omitempty"`
+}
+
+// VerifySettings is [verify].
+type VerifySettings struct {
+	Commands         []string `json:"commands,omitempty"`
+	TimeoutSecs      int      `json:"timeout_secs"` // of each command
+	Protected        []string `json:"protected,omitempty"`
+	AllowRedBaseline bool     `json:"allow_red_baseline,omitempty"`
+	None             bool     `json:"none,omitempty"` // the owner waives proof
+}
+
+// Worktree is [worktree]: what a fresh folder needs before work can start.
+type Worktree struct {
+	Setup    []string `json:"setup,omitempty"` // shell commands
+	Copy     []string `json:"copy,omitempty"`  // globs of ignored files of the checkout
+	Link     []string `json:"link,omitempty"`  // likewise, linked and read-only
+	CacheKey []string `json:"cache_key,omitempty"`
+	// TimeoutSecs of each setup command.
+	TimeoutSecs int `json:"timeout_secs,omitempty"`
+}
+
+// SandboxSettings is [sandbox].
+type SandboxSettings struct {
+	Mode    string   `json:"mode"`            // auto, required, off
+	Network bool     `json:"network"`         // agents and verify commands may reach the network
+	Read    []string `json:"read,omitempty"`  // further paths, read-only
+	Write   []string `json:"write,omitempty"` // further paths, writable (caches)
+}
+
+// AgentSettings is one [agents.<name>] with its defaults filled in.
+type AgentSettings struct {
+	Name           string            `json:"name"`
+	Kind           string            `json:"kind"` // claude, exec, script, …
+	Model          string            `json:"model,omitempty"`
+	Command        []string          `json:"command,omitempty"` // exec; or another binary for a CLI kind
+	Args           []string          `json:"args,omitempty"`    // appended to the command line of a CLI kind
+	File           string            `json:"file,omitempty"`    // script; absolute
+	Env            []string          `json:"env,omitempty"`     // names let through from Forge's environment
+	SetEnv         map[string]string `json:"set_env,omitempty"` // fixed values, never secrets
+	USDPerMTokIn   *float64          `json:"usd_per_mtok_in,omitempty"`
+	USDPerMTokOut  *float64          `json:"usd_per_mtok_out,omitempty"`
+	SkipPermission bool              `json:"skip_permissions,omitempty"`
+	// Checkout is the root of the user's checkout, against which a relative
+	// Command[0] was resolved.
+	Checkout string `json:"checkout,omitempty"`
+	// Continues says that a session can be continued, so that later
+	// iterations get the feedback only. ReportsCost says that usage comes
+	// with money. Both are facts of the kind, filled in at run start.
+	Continues   bool `json:"continues,omitempty"`
+	ReportsCost bool `json:"reports_cost,omitempty"`
+}
+
+// PhaseSettings is what one phase runs with.
+type PhaseSettings struct {
+	Budget        int            `json:"budget"` // iterations
+	Agent         string         `json:"agent"`
+	Model         string         `json:"model,omitempty"`
+	Permission    PermissionMode `json:"permission"`
+	AskIteration  bool           `json:"ask_iteration,omitempty"` // from the deprecated "strict"
+	Verify        []string       `json:"verify,omitempty"`        // the commands that prove it
+	VerifyOwn     bool           `json:"verify_own,omitempty"`    // Verify is the phase's own list
+	MayChange     []string       `json:"may_change,omitempty"`
+	IterationSecs int            `json:"iteration_secs"`
+	ContextTokens int64          `json:"context_tokens,omitempty"` // 0 = no limit
+	Skills        []string       `json:"skills,omitempty"`
+	Sensitive     string         `json:"sensitive,omitempty"` // the pattern that matched, "" = not
+	Reviewed      bool           `json:"reviewed,omitempty"`
+}

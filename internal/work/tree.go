@@ -1,0 +1,72 @@
+package work
+
+// FileChange is one path that differs between two trees.
+type FileChange struct {
+	Path   string `json:"path"`
+	Status string `json:"status"` // A, M, D, T
+}
+
+// Snapshot is the content of a phase folder as a commit in Forge's own
+// repository.
+type Snapshot struct {
+	Commit  string       `json:"commit"`
+	Tree    string       `json:"tree"`
+	Changed bool         `json:"changed"` // against the parent's tree
+	Files   []FileChange `json:"files,omitempty"`
+	// Dropped are the agent's edits that Forge does not carry: paths under
+	// .forge/, and nested repositories.
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+// Merged is the result of a three-way merge of two commits.
+type Merged struct {
+	Tree      string   `json:"tree"` // with conflict markers when Conflicts is not empty
+	Conflicts []string `json:"conflicts,omitempty"`
+}
+
+// Base is where the user's repository stands when a run opens.
+type Base struct {
+	Commit   string `json:"commit"`
+	Branch   string `json:"branch,omitempty"` // "" = detached HEAD
+	Shallow  bool   `json:"shallow,omitempty"`
+	RepoRoot string `json:"repo_root"`
+}
+
+// Delivery says what became of a finished run in the user's repository.
+type Delivery struct {
+	Branch        string `json:"branch"`
+	Commit        string `json:"commit"`
+	FastForwarded bool   `json:"fast_forwarded"`
+	Reason        string `json:"reason,omitempty"` // why it was not
+	Undo          string `json:"undo,omitempty"`   // command that takes it back
+	Next          string `json:"next,omitempty"`   // command that finishes the job
+}
+
+// CommandReport is what came of one shell command.
+type CommandReport struct {
+	Command  string `json:"command"`
+	OK       bool   `json:"ok"`
+	ExitCode *int   `json:"exit_code"` // nil: ended by a signal or a timeout
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Output   string `json:"output,omitempty"` // redacted; middle dropped beyond the cap
+}
+
+// CommandsReport is what came of a list of commands, which stops at the first
+// failure: Ran holds the commands that ran, in order.
+type CommandsReport struct {
+	OK  bool            `json:"ok"`
+	Ran []CommandReport `json:"ran,omitempty"`
+	// Problem says, when not OK, what failed in one line.
+	Problem string `json:"problem,omitempty"`
+	Sandbox string `json:"sandbox,omitempty"`
+}
+
+// Failed returns the command that failed, or nil.
+func (r CommandsReport) Failed() *CommandReport {
+	for i := range r.Ran {
+		if !r.Ran[i].OK {
+			return &r.Ran[i]
+		}
+	}
+	return nil
+}

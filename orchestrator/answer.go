@@ -1,0 +1,241 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// ChoiceAbort is the choice that cancels the whole run; every door offers it
+// everywhere.
+const ChoiceAbort = "abort"
+
+// choiceRejectAll answers every sub-phase request of the phase that waits.
+const choiceRejectAll = "reject_all"
+
+// open opens a checkpoint; p is nil for one about the run as a whole.
+func (d *decision) open(p *Phase, kind string, failed []string, question, facts string) {
+	s := d.s
+	cp := work.Checkpoint{
+		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: []string{kind}, Revision: 1,
+		Question: question, Facts: clipText(facts, 6<<10), Choices: gates.Choices(gates.Point(kind)), Policy: s.version,
+		Status: work.CheckpointPending, OpenedAt: d.now.UTC(),
+	}
+	judged, number := s.Head, ""
+	if p != nil {
+		number = p.Number
+		cp.Phase, cp.Revision, judged = p.Number, max(p.Iteration, 1), p.Last
+	}
+	if kind == string(gates.PointFinal) {
+		cp.Points = append(cp.Points, string(gates.PointFinalOutput))
+		cp.Revision = s.Final.Revision + 1
+	}
+	sum := sha256.Sum256([]byte(kind + "\x00" + judged + "\x00" + cp.Facts))
+	cp.Hash = hex.EncodeToString(sum[:])
+	d.phase(number, work.GateDecided, work.GateDecidedData{
+		Gate: kind, Decision: decideAsk, By: "policy:" + s.Spec.Policy.Preset, Policy: cp.Policy, Failed: failed, Reason: question,
+	})
+	d.phase(number, work.CheckpointOpened, cp)
+}
+
+// answered turns a person's answer into what follows from it, as in SPEC §6.
+func (d *decision) answered(a work.Answer) {
+	s := d.s
+	cp := s.Open[a.Checkpoint]
+	data := CheckpointAnsweredData{ID: a.Checkpoint, Status: a.Status, Choice: a.Choice, Reason: clipText(a.Comment, 4000), By: a.By, Door: a.Door}
+	switch {
+	case cp == nil:
+		data.Refused = work.ErrAlreadyResolved.Error()
+	case a.Revision != 0 && a.Revision != cp.Revision:
+		data.Refused = work.ErrConflict.Error()
+	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
+		data.Refused = "not an answer: " + clipText(string(a.Status), 40)
+	}
+	if data.Refused != "" {
+		d.run(work.CheckpointAnswered, data)
+		return
+	}
+	d.phase(cp.Phase, work.CheckpointAnswered, data)
+	by := "person:" + a.By
+	if a.Choice == ChoiceAbort {
+		d.gate(cp.Phase, cp.Kind, decideStop, by, "the run was aborted")
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "aborted by " + a.By})
+		return
+	}
+	yes, comment := a.Status == work.CheckpointApproved, ""
+	if a.Status == work.CheckpointChangesRequested {
+		comment = clipText(a.Comment, 4000)
+	}
+	p := s.Phases[cp.Phase]
+	if p == nil {
+		d.answeredRun(cp, a, by, comment)
+		return
+	}
+	say := func(decision string) {
+		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+			Gate: cp.Kind, Decision: decision, By: by, Policy: cp.Policy, Reason: clipText(a.Comment, 500), Comment: comment,
+		})
+	}
+	switch gates.Point(cp.Kind) {
+	case gates.PointPhaseStart:
+		if yes || comment != "" {
+			say(decideGo)
+			d.start(p)
+			return
+		}
+		say(decideReject)
+		d.finish(p, work.PhaseSkipped, work.ReasonUser, a.Comment)
+	case gates.PointIteration:
+		if yes || comment != "" {
+			say(decideApprove)
+			return
+		}
+		say(decideReject)
+		d.finish(p, work.PhaseFailed, work.ReasonRejected, a.Comment)
+	case gates.PointStale:
+		switch {
+		case yes:
+			say(decideContinue)
+		case comment != "":
+			say(decidePivot)
+		default:
+			say(decideStop)
+			d.finish(p, work.PhaseFailed, work.ReasonStale, "stopped by a person: "+a.Comment)
+		}
+	case gates.PointSubPhase:
+		d.answeredSubPhase(p, a, yes, say)
+	case gates.PointPhaseTransition:
+		switch {
+		case yes:
+			say(decideGo)
+		case comment != "":
+			say(decideRework)
+		default:
+			say(decideReject)
+			d.finish(p, work.PhaseFailed, work.ReasonRejected, a.Comment)
+		}
+	}
+}
+
+func (d *decision) answeredSubPhase(p *Phase, a work.Answer, yes bool, say func(string)) {
+	if len(p.Requests) == 0 {
+		return
+	}
+	if yes {
+		say(decideApprove)
+		d.spawn(p, p.Requests[0])
+		return
+	}
+	n := 1
+	if a.Choice == choiceRejectAll {
+		n = len(p.Requests)
+	}
+	for range n {
+		say(decideReject)
+	}
+}
+
+func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment string) {
+	yes := a.Status == work.CheckpointApproved
+	if cp.Kind == PointBaseline {
+		if yes || comment != "" {
+			d.gate("", PointBaseline, decideGo, by, a.Comment)
+			return
+		}
+		d.gate("", PointBaseline, decideStop, by, a.Comment)
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: ReasonRedBaseline})
+		return
+	}
+	switch last := d.s.Phases[d.s.LastMerged]; {
+	case yes:
+		d.gate("", string(gates.PointFinal), decideGo, by, a.Comment)
+	case comment != "" && last != nil:
+		d.gate("", string(gates.PointFinal), decideRework, by, comment)
+		d.phase(last.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenFinal, Budget: last.Budget})
+		d.phase(last.Number, work.GateDecided, work.GateDecidedData{Gate: string(gates.PointFinal), Decision: decideRework, By: by, Comment: comment})
+	default:
+		d.gate("", string(gates.PointFinal), decideReject, by, a.Comment)
+	}
+}
+
+// end decides on the result once every phase is over.
+func (d *decision) end() {
+	s := d.s
+	done, left := true, ""
+	for _, n := range s.Order {
+		if p := s.Phases[n]; p.Parent == "" && p.Outcome != work.PhaseDone {
+			done, left = false, n
+			break
+		}
+	}
+	switch {
+	case s.Final.Stage == FinalOver:
+		d.finished(done)
+	case s.Final.Stage != FinalNone:
+	case !done && s.Head == s.Spec.Base.Commit:
+		d.rule("", string(gates.PointFinal), decideNone, "phase "+left+" is not done, and nothing was merged")
+		d.finished(false)
+	case !done:
+		d.rule("", string(gates.PointFinal), decideGo, "phase "+left+" is not done; what is done is kept on the branch")
+	case s.Spec.Policy.At(gates.PointFinal) == gates.Auto && s.Spec.Policy.At(gates.PointFinalOutput) == gates.Auto:
+		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
+	default:
+		facts := s.summary()
+		if s.Final.Note != "" {
+			facts = s.Final.Note + "\n" + facts
+		}
+		d.open(nil, string(gates.PointFinal), []string{"gate"}, "Land the result of run "+s.Run+"?", facts)
+	}
+}
+
+func (s *State) summary() string {
+	text := ""
+	for _, n := range s.Order {
+		p := s.Phases[n]
+		text += fmt.Sprintf("%s %s: %s %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, p.Outcome, p.Reason, p.Iteration, max(p.Files, 0))
+	}
+	return clipMiddle(text, 4<<10)
+}
+
+func (d *decision) finished(done bool) {
+	outcome, reason := work.RunCompleted, ""
+	if !done {
+		outcome = work.RunFailed
+	}
+	if d.s.Final.Rejected != "" {
+		outcome, reason = work.RunFailed, "rejected: "+d.s.Final.Rejected
+	}
+	d.finishRun(outcome, reason)
+}
+
+func (d *decision) finishRun(outcome work.RunOutcome, reason string) {
+	data := work.RunFinishedData{Outcome: outcome, Reason: clipText(reason, 500), CostUSD: d.s.Ledger.Cost()}
+	if d.s.Delivery != nil {
+		data.Branch, data.Commit = d.s.Delivery.Branch, d.s.Delivery.Commit
+	}
+	d.run(work.RunFinished, data)
+}
+
+// drained ends the process's part in the run: after a stop, or frozen when all
+// that is left waits for a person.
+func (d *decision) drained() {
+	s := d.s
+	switch {
+	case !s.Live:
+	case s.Stopping == nil && len(Pending(s)) == 0 && len(s.Open) > 0:
+		d.finishRun(work.RunFrozen, "waits for a person")
+	case s.Stopping == nil:
+	default:
+		if s.Stopping.Outcome.Final() {
+			for _, n := range s.Order {
+				if p := s.Phases[n]; p.Stage != StageFinished {
+					d.finish(p, work.PhaseCancelled, "", s.Stopping.Reason)
+				}
+			}
+		}
+		d.finishRun(s.Stopping.Outcome, s.Stopping.Reason)
+	}
+}

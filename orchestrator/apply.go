@@ -1,0 +1,260 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"forge/dag"
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// NewState is a run before its first event.
+func NewState(run string, spec Spec) (*State, error) {
+	s := &State{
+		Run: run, Spec: spec, Head: spec.Base.Commit,
+		Phases: map[string]*Phase{}, Open: map[string]*work.Checkpoint{},
+		Baseline: Baseline{Stage: BaselinePassed}, version: spec.Policy.Version(),
+	}
+	if len(spec.Settings.Verify.Commands) > 0 && !spec.Settings.Verify.None {
+		s.Baseline.Stage = BaselineDue
+	}
+	graph, err := dag.New(Nodes(spec.Plan, spec.Settings))
+	if err != nil {
+		return nil, fmt.Errorf("build the graph of run %s: %w", run, err)
+	}
+	s.frontier, s.topo = graph.Frontier(), graph.Order()
+	for _, ph := range spec.Plan.Phases {
+		set, ok := spec.Settings.Phases[ph.Number]
+		if !ok {
+			return nil, fmt.Errorf("run %s has no settings for phase %s", run, ph.Number)
+		}
+		s.Phases[ph.Number] = s.newPhase(ph, set, "")
+		s.Order = append(s.Order, ph.Number)
+	}
+	if len(spec.Only) > 0 {
+		keep := map[string]bool{}
+		for _, n := range spec.Only {
+			keep[n] = true
+		}
+		for _, n := range s.topo {
+			if keep[n] {
+				continue
+			}
+			if err := s.frontier.LeaveOut(n); err != nil {
+				return nil, fmt.Errorf("leave out phase %s: %w", n, err)
+			}
+			p := s.Phases[n]
+			p.Stage, p.Outcome, p.Reason, p.Proof = StageFinished, work.PhaseDone, work.ReasonUser, work.ProofWaived
+		}
+	}
+	return s, nil
+}
+
+// Nodes are the plan's phases as nodes of a graph, weighted by their budgets.
+func Nodes(plan work.Plan, set work.Settings) []dag.Node[string] {
+	nodes := make([]dag.Node[string], 0, len(plan.Phases))
+	for _, ph := range plan.Phases {
+		nodes = append(nodes, dag.Node[string]{Key: ph.Number, Needs: ph.DependsOn, Weight: int64(max(set.Phases[ph.Number].Budget, 1))})
+	}
+	return nodes
+}
+
+func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *Phase {
+	return &Phase{
+		Number: ph.Number, Parent: parent, Plan: ph, Set: set, Stage: StageWaiting, Budget: set.Budget,
+		Tries: map[int]int{}, Kind: IterationWork, Files: -1,
+		Stale: gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.Spec.Policy.StaleResponse()},
+	}
+}
+
+// Apply folds one event into the state. It is total: an event that does not
+// fit (a duplicate, a later one of an unknown kind) changes nothing but Seq.
+// It never decides, so that replaying an old journal never decides anew.
+func Apply(s *State, e work.Event) error {
+	if e.Seq != s.Seq+1 {
+		return fmt.Errorf("apply event %d of run %s: %d was due", e.Seq, s.Run, s.Seq+1)
+	}
+	s.Seq = e.Seq
+	if apply, ok := appliers[e.Kind]; ok {
+		if err := apply(s, s.Phases[e.Phase], e); err != nil {
+			return fmt.Errorf("apply event %d (%s) of run %s: %w", e.Seq, e.Kind, s.Run, err)
+		}
+	}
+	return nil
+}
+
+// applier folds one kind; p is the event's phase, nil where it names none.
+type applier func(s *State, p *Phase, e work.Event) error
+
+// appliers is a constant table.
+var appliers = map[work.EventKind]applier{
+	work.RunStarted:         func(s *State, _ *Phase, _ work.Event) error { s.Live = true; return nil },
+	work.RunResumed:         with(applyResumed),
+	work.RunStopping:        with(func(s *State, _ *Phase, _ work.Event, d RunStoppingData) { s.Stopping = &d }),
+	work.RunFinished:        with(applyRunFinished),
+	work.GateDecided:        with(applyGate),
+	work.CheckpointOpened:   with(applyOpened),
+	work.CheckpointAnswered: with(applyAnswered),
+	work.VerifyFinished:     with(applyVerified),
+	work.DeliverFinished:    with(applyDelivered),
+	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
+	work.PhaseReopened:      with(ofPhase(applyReopened)),
+	work.PhaseFinished:      with(ofPhase(applyPhaseFinished)),
+	work.FolderFinished:     with(ofPhase(applyFolder)),
+	work.IterationStarted:   with(ofPhase(applyIterationStarted)),
+	work.IterationFinished:  with(ofPhase(applyIterationFinished)),
+	work.OutageBegan:        with(ofPhase(applyOutage)),
+	work.OutageEnded:        with(ofPhase(func(s *State, p *Phase, _ work.Event, _ OutageData) { p.Stage = StageGate })),
+	work.SubPhaseSpawned:    with(ofPhase(applySpawned)),
+	work.SubPhaseFolded:     with(ofPhase(applyFolded)),
+	work.MergeStarted:       with(ofPhase(func(s *State, p *Phase, _ work.Event, _ EffectData) { s.takeTurn(p) })),
+	work.MergeFinished:      with(ofPhase(applyMergeFinished)),
+	work.PhaseMerged:        with(ofPhase(applyMerged)),
+}
+
+func with[T any](f func(*State, *Phase, work.Event, T)) applier {
+	return func(s *State, p *Phase, e work.Event) error {
+		var d T
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return fmt.Errorf("read its data: %w", err)
+		}
+		f(s, p, e, d)
+		return nil
+	}
+}
+
+// ofPhase drops events of phases that the run does not have.
+func ofPhase[T any](f func(*State, *Phase, work.Event, T)) func(*State, *Phase, work.Event, T) {
+	return func(s *State, p *Phase, e work.Event, d T) {
+		if p != nil {
+			f(s, p, e, d)
+		}
+	}
+}
+
+func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
+	s.Live, s.Outcome = true, ""
+	// A run that was being cancelled when its process died stays cancelled.
+	if s.Stopping != nil && !s.Stopping.Outcome.Final() {
+		s.Stopping = nil
+	}
+	s.Ledger.forfeit()
+	if d.AcceptUnknown {
+		s.Ledger.UnknownUSD, s.Ledger.UnknownTokens = 0, 0
+	}
+	if d.Cost != nil {
+		s.Spec.Settings.Cost = *d.Cost
+	}
+	for n, b := range d.Budgets {
+		if p := s.Phases[n]; p != nil {
+			p.Budget = b
+		}
+	}
+	if s.Baseline.Stage == BaselineRed {
+		s.Baseline.Stage = BaselineDue
+	}
+	for _, n := range s.working {
+		p := s.Phases[n]
+		p.Usage.forfeit()
+		if d.AcceptUnknown {
+			p.Usage.UnknownUSD, p.Usage.UnknownTokens = 0, 0
+		}
+		p.Reset = true
+		p.takeBack()
+		if p.Stage == StageOutage {
+			p.Stage = StageGate
+		}
+		p.Outage = nil
+	}
+}
+
+// takeBack forgets an iteration that has begun and not finished: it runs again
+// under the same number, when its gate finds that there is money for it.
+func (p *Phase) takeBack() {
+	if p.Begun {
+		p.Begun = false
+		p.Iteration--
+	}
+	if p.Stage == StageIterate {
+		p.Stage = StageGate
+	}
+}
+
+func applyRunFinished(s *State, _ *Phase, _ work.Event, d work.RunFinishedData) {
+	s.Live, s.Outcome, s.Reason, s.Stopping = false, d.Outcome, d.Reason, nil
+	if d.Outcome.Final() {
+		s.Open = map[string]*work.Checkpoint{}
+	}
+}
+
+func applyOpened(s *State, p *Phase, _ work.Event, cp work.Checkpoint) {
+	s.Asked++
+	s.Open[cp.ID] = &cp
+	switch {
+	case p != nil:
+		if p.Stage == StageReady || p.Stage == StageWaiting {
+			s.enter(p)
+		}
+		p.Stage = StageAsked
+	case cp.Kind == PointBaseline:
+		s.Baseline.Stage = BaselineAsked
+	default:
+		s.Final.Stage = FinalAsked
+		s.Final.Revision = cp.Revision
+	}
+}
+
+// applyAnswered closes a checkpoint. Its phase lines up behind those that are
+// under way, so that it displaces none of them.
+func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
+	if d.Refused != "" {
+		return
+	}
+	delete(s.Open, d.ID)
+	for ; p != nil; p = s.Phases[p.Parent] {
+		s.leave(p)
+		s.enter(p)
+	}
+}
+
+// enter makes p one of the phases that settle looks at.
+func (s *State) enter(p *Phase) {
+	for _, n := range s.working {
+		if n == p.Number {
+			return
+		}
+	}
+	s.working = append(s.working, p.Number)
+}
+
+func (s *State) leave(p *Phase) {
+	for i, n := range s.working {
+		if n == p.Number {
+			s.working = append(s.working[:i:i], s.working[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *State) takeTurn(p *Phase) {
+	s.Merger = p.Number
+	s.dropTurn(p)
+}
+
+func (s *State) dropTurn(p *Phase) {
+	for i, n := range s.Turns {
+		if n == p.Number {
+			s.Turns = append(s.Turns[:i:i], s.Turns[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *State) releaseTurn(p *Phase) {
+	s.dropTurn(p)
+	if s.Merger == p.Number {
+		s.Merger = ""
+	}
+	p.Merge = nil
+}

@@ -1,0 +1,176 @@
+package orchestrator
+
+import (
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// The gates beside those of the policy: rules that the core itself decides.
+const (
+	PointBaseline = "baseline"
+	gateClaim     = "claim"
+	gateMerge     = "merge"
+	gateEvidence  = "evidence"
+)
+
+// The decisions that move a phase on.
+const (
+	decideGo       = "go"
+	decideAsk      = "ask"
+	decideStop     = "stop"
+	decidePivot    = "pivot"
+	decideContinue = "continue"
+	decideApprove  = "approve"
+	decideReject   = "reject"
+	decideClaimed  = "claimed"
+	decideNone     = "not_claimed"
+	decideAgain    = "verify_again"
+	decideChanged  = "changed"
+	decideLand     = "land"
+	decideReverify = "verify"
+	decideResolve  = "resolve"
+	decideRework   = "rework"
+)
+
+const (
+	reopenFinal  = "final"
+	reopenResume = "resume"
+)
+
+func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+	if p == nil {
+		applyRunGate(s, d)
+		return
+	}
+	if d.Comment != "" {
+		p.Comments = append(p.Comments, d.Comment)
+	}
+	switch d.Gate {
+	case string(gates.PointPhaseTransition):
+		switch d.Decision {
+		case decideGo:
+			p.Stage = StageTurn
+			s.Turns = append(s.Turns, p.Number)
+		case decideRework:
+			p.Kind, p.Stage = IterationRework, StageGate
+		}
+	case string(gates.PointIteration):
+		switch d.Decision {
+		case decideGo:
+			p.Stage = StageIterate
+		case decideApprove:
+			p.Allowed, p.Stage = p.Iteration+1, StageGate
+		}
+	case gateClaim:
+		p.Judged.Claim = ClaimNone
+		if d.Decision != decideClaimed {
+			return
+		}
+		p.Judged.Claim = ClaimMade
+		p.Stage = StageProven
+		switch {
+		case len(p.Set.Verify) > 0:
+			p.Stage = StageVerify
+		case s.Spec.Settings.Verify.None:
+			p.Proof = work.ProofWaived
+		default:
+			p.Proof = work.ProofClaim
+		}
+	case string(gates.PointStale):
+		if d.Decision == decideAsk {
+			return
+		}
+		p.Judged.Stalling = false
+		p.Stale.Count = 0
+		p.Stage = StageJudge
+		if d.Decision == decidePivot {
+			p.Stale.Pivoted = true
+			p.Pivot = s.pivotText()
+			p.Session = ""
+		}
+	case string(gates.PointSubPhase):
+		if d.Decision != decideApprove && d.Decision != decideReject {
+			return
+		}
+		if len(p.Requests) > 0 {
+			if d.Decision == decideReject {
+				p.note("The sub-phase %q was not spawned: %s", p.Requests[0].Name, d.Reason)
+			}
+			p.Requests = p.Requests[1:]
+		}
+		p.Stage = StageJudge
+	case gateMerge:
+		if p.Merge == nil {
+			return
+		}
+		if p.Kind == IterationResolve {
+			p.Merge.Commit, p.Merge.Tree = p.Last, p.Tree
+		}
+		switch d.Decision {
+		case decideLand:
+			p.Stage = StageLand
+		case decideReverify:
+			p.Stage = StageReverify
+		case decideResolve:
+			p.Kind, p.Reset = IterationResolve, true
+			p.Stage = StageGate
+		case decideRework:
+			// The merged tree is red: the phase goes on from it.
+			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
+			s.releaseTurn(p)
+			p.Stage = StageGate
+		}
+	}
+}
+
+func (s *State) pivotText() string {
+	if text := s.Spec.Settings.Stale.PivotPrompt; text != "" {
+		return text
+	}
+	return gates.DefaultPivotPrompt
+}
+
+func applyRunGate(s *State, d work.GateDecidedData) {
+	switch d.Gate {
+	case PointBaseline:
+		if d.Decision == decideGo {
+			s.Baseline.Stage = BaselinePassed
+		}
+	case string(gates.PointFinal):
+		switch d.Decision {
+		case decideGo:
+			s.Final.Stage = FinalDeliver
+		case decideReject:
+			s.Final.Stage, s.Final.Rejected = FinalDeliver, d.Reason
+			if s.Final.Rejected == "" {
+				s.Final.Rejected = "rejected by " + d.By
+			}
+		}
+	}
+}
+
+func applyDelivered(s *State, _ *Phase, _ work.Event, d DeliverFinishedData) {
+	if s.Final.Stage == FinalDeliver {
+		s.Final.Stage = FinalOver
+		s.Delivery = &d.Delivery
+	}
+}
+
+func applyMergeFinished(s *State, p *Phase, _ work.Event, d MergeFinishedData) {
+	if p.Stage != StageTurn {
+		return
+	}
+	p.Merge = &d
+	p.Files = d.Files
+	p.Stage = StageMerged
+}
+
+func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
+	if p.Stage != StageLand {
+		return
+	}
+	s.Head, s.LastMerged = d.Commit, p.Number
+	p.Files, p.Landed = d.Files, true
+	s.releaseTurn(p)
+	p.Stage = StageLanded
+}

@@ -1,0 +1,323 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strings"
+
+	"forge/dag"
+	"forge/internal/work"
+)
+
+func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
+	if p.Stage == StageFinished {
+		return
+	}
+	s.enter(p)
+	if p.Parent == "" {
+		// The frontier refuses only what has been started already.
+		_ = s.frontier.Start(p.Number)
+	}
+	if p.Last == "" {
+		p.Base, p.Last = d.Base, d.Base
+	}
+	p.Stage = StageFolder
+}
+
+func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
+	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
+	p.Budget, p.Spent, p.FailedRow, p.HungRow = d.Budget, 0, 0, 0
+	p.Requests, p.Child, p.Outage, p.Merge, p.Session = nil, "", nil, nil, ""
+	p.Stale.Count, p.Stale.Pivoted, p.Pivot = 0, false, ""
+	p.Reopened++
+	p.Reset = true
+	if d.Why == reopenFinal {
+		// The result was judged as a whole, so the rework starts from it.
+		p.Base, p.Last, p.Tree = s.Head, s.Head, ""
+		p.Kind, p.Stage = IterationRework, StageFolder
+		s.Final.Stage = FinalNone
+		s.enter(p)
+		return
+	}
+	p.Iteration, p.Kind, p.Stage, p.Proof = 0, IterationWork, StageWaiting, ""
+	_ = s.frontier.Reopen(p.Number)
+	s.Final = Final{Revision: s.Final.Revision}
+	s.Delivery = nil
+}
+
+func applyFolder(s *State, p *Phase, _ work.Event, d FolderFinishedData) {
+	if p.Stage != StageFolder {
+		return
+	}
+	if !d.OK {
+		p.Judged = Judged{Outcome: outcomeSetup, Detail: d.Problem}
+		p.Stage = StageJudge
+		return
+	}
+	p.Stage = StageGate
+}
+
+// outcomeSetup marks a judgement that is not about an iteration: the folder
+// could not be made ready.
+const outcomeSetup work.Outcome = "setup_failed"
+
+func applyIterationStarted(s *State, p *Phase, e work.Event, d work.IterationStartedData) {
+	if p.Stage != StageIterate || p.Begun {
+		return
+	}
+	p.Begun, p.Command = true, d.Command
+	p.Iteration = e.Iteration
+	p.Tries[e.Iteration] = e.Attempt
+	s.Ledger.reserve(d.Command, d.Reserved)
+	s.top(p).Usage.reserve(d.Command, d.Reserved)
+}
+
+func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFinishedData) {
+	if !p.Begun || e.Iteration != p.Iteration || e.Attempt != p.Tries[e.Iteration] {
+		return
+	}
+	p.Begun = false
+	s.Ledger.settle(d.Command, d.Usage)
+	s.top(p).Usage.settle(d.Command, d.Usage)
+	s.weaken(d.Sandbox)
+	switch d.Outcome {
+	case work.OutcomeInterrupted:
+		p.Iteration--
+		p.Reset, p.Stage = true, StageGate
+		return
+	case work.OutcomeRateLimited:
+		p.Iteration--
+		p.Reset = true
+		p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, ResetAt: d.ResetAt}
+		p.Stage = StageJudge
+		return
+	}
+	p.Session, p.Total = d.Session, d.Total
+	if d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
+		p.Session = ""
+	}
+	if limit := p.Set.ContextTokens; limit > 0 && d.Usage.InputTokens != nil && *d.Usage.InputTokens > limit {
+		p.Session = ""
+	}
+	if d.Snapshot != "" {
+		p.Last, p.Tree = d.Snapshot, d.Tree
+	}
+	p.Reset = false
+	if p.Kind == IterationWork {
+		p.Spent++
+	}
+	p.count(d)
+	p.remember(e.Iteration, d)
+	p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, Claims: d.Claims, Claim: ClaimDue, Markers: d.Conflicts}
+	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork
+	p.Stage = StageJudge
+}
+
+// count keeps what the rules about failures and progress look at. A failed
+// iteration is not "no progress".
+func (p *Phase) count(d work.IterationFinishedData) {
+	p.FailedRow = row(p.FailedRow, d.Outcome == work.OutcomeAgentFailed)
+	p.HungRow = row(p.HungRow, d.Outcome.Hung())
+	tracker, progress := p.Progress.Observe(d.Changed, d.Signals.Progress)
+	p.Progress = tracker
+	if !d.Outcome.KeepsClaim() || p.Kind != IterationWork {
+		return
+	}
+	p.Stale.Count = row(p.Stale.Count, !progress)
+}
+
+func row(n int, again bool) int {
+	if again {
+		return n + 1
+	}
+	return 0
+}
+
+// remember keeps for the next prompts what the agent said and what Forge saw.
+func (p *Phase) remember(n int, d work.IterationFinishedData) {
+	p.Notes, p.Comments, p.Pivot, p.Verified = nil, nil, "", ""
+	p.Blockers, p.Strategy = d.Signals.Blockers, d.Signals.Pivots
+	line := fmt.Sprintf("Iteration %d: %s, %d file(s) changed.", n, d.Outcome, d.Files)
+	if said := firstLine(d.Message); said != "" {
+		line += " It said: " + said
+	}
+	p.History = append(p.History, line)
+	if most := 20; len(p.History) > most {
+		p.History = p.History[len(p.History)-most:]
+	}
+	if d.Outcome != work.OutcomeOK {
+		p.note("The last iteration ended %s: %s", d.Outcome, d.Detail)
+	}
+	for _, denied := range d.Denied {
+		p.note("A permission was refused: %s", denied)
+	}
+	if len(d.Dropped) > 0 {
+		p.note("Changes to these paths were dropped, they are not yours to change: %s", strings.Join(d.Dropped, ", "))
+	}
+	for _, problem := range d.Signals.Problems {
+		p.note("A signal could not be used: %s", problem)
+	}
+	if d.Signals.RequestDecomposition {
+		p.note("Decomposition was asked for: ask for sub-phases one by one with the spawn-subphase signal.")
+	}
+	p.Requests = append(p.Requests, d.Signals.SubPhases...)
+}
+
+func (p *Phase) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return clipText(line, 200)
+}
+
+func (s *State) weaken(level string) {
+	if level == "none" || s.Sandbox == "" {
+		s.Sandbox = level
+	}
+}
+
+func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) {
+	switch {
+	case d.On == work.OnBase:
+		if s.Baseline.Stage == BaselineDue {
+			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output}
+			if d.OK {
+				s.Baseline.Stage = BaselinePassed
+			}
+		}
+		return
+	case p == nil:
+		return
+	}
+	p.Evidence, p.Gone = d.Touched, d.Gone
+	switch {
+	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
+		p.Judged.Claim = ClaimNone
+		if !d.OK {
+			p.red(d)
+			p.Stage = StageJudge
+			return
+		}
+		p.Proof = work.ProofVerified
+		p.Stage = StageEvidence
+		if len(d.Touched) == 0 && len(d.Gone) == 0 {
+			p.Stage = p.afterProof()
+		}
+	case d.On == work.OnProtected && p.Stage == StageEvidence:
+		if d.OK {
+			p.Stage, p.Evidence = p.afterProof(), nil
+			return
+		}
+		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
+		p.Stage = StageJudge
+	}
+}
+
+// outcomeEvidence marks a judgement about protected evidence.
+const outcomeEvidence work.Outcome = "evidence_changed"
+
+func (p *Phase) afterProof() Stage {
+	if p.Merge != nil {
+		return StageLand
+	}
+	return StageProven
+}
+
+func (p *Phase) red(d work.VerifyFinishedData) {
+	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
+	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
+}
+
+func applyOutage(_ *State, p *Phase, e work.Event, d OutageData) {
+	since := e.Time
+	if p.Outage != nil {
+		since = p.Outage.Since
+	}
+	p.Outage = &Outage{Since: since, Until: d.Until, Tries: d.Tries}
+	p.Stage = StageOutage
+}
+
+func applySpawned(s *State, p *Phase, _ work.Event, d SubPhaseSpawnedData) {
+	if s.Phases[d.Number] != nil {
+		return
+	}
+	set := p.Set
+	set.Budget, set.Skills = d.Request.Budget, p.Set.Skills
+	// The parent's own list may be about what the parent as a whole has to
+	// reach; the project's list must hold at any time.
+	if p.Set.VerifyOwn {
+		set.Verify, set.VerifyOwn = s.Spec.Settings.Verify.Commands, false
+	}
+	child := s.newPhase(work.Phase{
+		Number: d.Number, Name: d.Request.Name, Promise: d.Request.Promise, Budget: d.Request.Budget,
+		Reasoning: d.Request.Reasoning, Kind: p.Plan.Kind, PhaseType: p.Plan.PhaseType,
+	}, set, p.Number)
+	child.Base, child.Last, child.Tree = p.Last, p.Last, p.Tree
+	child.Stage = StageReady
+	s.Phases[d.Number] = child
+	s.Order = append(s.Order, d.Number)
+	s.enter(child)
+	p.Spawned++
+	p.Child, p.Stage = d.Number, StageSub
+}
+
+func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
+	if p.Child != d.Number {
+		return
+	}
+	p.Child, p.Stage = "", StageJudge
+	p.Spent += d.Spent
+	if d.Outcome != work.PhaseDone {
+		p.note("Sub-phase %s did not succeed: %s %s. Its work was dropped.", d.Number, d.Outcome, d.Reason)
+		return
+	}
+	p.note("Sub-phase %s is done, its work is in your folder.", d.Number)
+	if d.Commit != p.Last {
+		p.Last, p.Tree, p.Reset = d.Commit, "", true
+		p.Stale.Count = 0
+	}
+}
+
+func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedData) {
+	if p.Stage == StageFinished {
+		return
+	}
+	p.Outcome, p.Reason, p.Cause, p.Detail, p.Proof = d.Outcome, d.Reason, d.Cause, d.Detail, d.Proof
+	p.Stage = StageFinished
+	if p.Kind == IterationRework {
+		s.Final.Note = d.Detail
+	}
+	p.Kind = IterationWork
+	if p.Begun {
+		// What it consumed will never be known.
+		p.Begun = false
+		s.Ledger.settle(p.Command, work.Usage{})
+		s.top(p).Usage.settle(p.Command, work.Usage{})
+	}
+	s.releaseTurn(p)
+	s.leave(p)
+	for id, cp := range s.Open {
+		if cp.Phase == p.Number {
+			delete(s.Open, id)
+		}
+	}
+	if d.Proof == work.ProofClaim {
+		s.Unproven = true
+	}
+	if p.Parent != "" {
+		return
+	}
+	if len(s.skips) > 0 && s.skips[0].Key == p.Number {
+		s.skips = s.skips[1:]
+	}
+	if d.Outcome == work.PhaseDone {
+		_, _ = s.frontier.Done(p.Number)
+		return
+	}
+	if st := s.frontier.State(p.Number); st == dag.Skipped || st == dag.Failed {
+		return
+	}
+	skipped, _ := s.frontier.Fail(p.Number)
+	s.skips = append(s.skips, skipped...)
+}

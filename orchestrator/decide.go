@@ -1,0 +1,302 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// Decide says which events follow from an input, one step at a time: apply
+// what it returns, then ask again with Settle until nothing follows. It
+// changes nothing.
+func Decide(s *State, in Input) []work.Event {
+	d := &decision{s: s, now: in.Now, day: in.Day}
+	switch f := in.Fact.(type) {
+	case Opened:
+		d.opened(f)
+	case Resumed:
+		d.resumed(f)
+	case Began:
+		d.began(f.Command)
+	case FolderDone:
+		d.folderDone(f)
+	case IterationDone:
+		d.iterationDone(f)
+	case VerifyDone:
+		d.verifyDone(f)
+	case MergeDone:
+		if d.awaited(f.Command) {
+			d.emit(work.MergeFinished, f.Command, f.Result)
+		}
+	case LandDone:
+		if d.awaited(f.Command) {
+			p := s.Phases[f.Command.Phase]
+			d.emit(work.PhaseMerged, f.Command, PhaseMergedData{Command: f.Command.ID, Commit: f.Commit, Empty: f.Empty, Files: max(p.Files, 0)})
+		}
+	case DeliverDone:
+		if d.awaited(f.Command) {
+			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: f.Delivery})
+		}
+	case Broke:
+		d.broke(f)
+	case Answered:
+		d.answered(f.Answer)
+	case Stop:
+		if s.Live && s.Stopping == nil {
+			d.run(work.RunStopping, RunStoppingData{Outcome: f.Outcome, Reason: f.Reason})
+		}
+	case Drained:
+		d.drained()
+	case Noted:
+		d.phase(f.Phase, work.Warned, f.WarnedData)
+	case Tick, settled:
+		d.settle()
+	}
+	return d.out
+}
+
+// Feed decides, applies, and settles until nothing follows; it returns the
+// events in order. The state is then that after the last one.
+func Feed(s *State, in Input) ([]work.Event, error) {
+	var all []work.Event
+	for evs := Decide(s, in); len(evs) > 0; evs = Decide(s, Input{Now: in.Now, Day: in.Day, Fact: settled{}}) {
+		for _, e := range evs {
+			if err := Apply(s, e); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, evs...)
+		if len(all) > 100*(len(s.Phases)+10) {
+			return nil, fmt.Errorf("decide run %s: the same decisions follow each other without end", s.Run)
+		}
+	}
+	return all, nil
+}
+
+// decision collects the events of one step.
+type decision struct {
+	s   *State
+	now time.Time
+	day Day
+	out []work.Event
+	// granted are the nodes that may carry something out, see settle.
+	granted map[string]bool
+}
+
+func (d *decision) add(e work.Event, data any) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		// Payloads are our own types; what they cannot hold is kept out by
+		// Usage.Clean and the clipping below.
+		raw, _ = json.Marshal(WarnedData{What: "payload lost", Detail: err.Error()})
+	}
+	e.V, e.Seq, e.Time, e.Run, e.Data = work.EventVersion, d.s.Seq+int64(len(d.out))+1, d.now.UTC(), d.s.Run, raw
+	d.out = append(d.out, e)
+}
+
+func (d *decision) run(kind work.EventKind, data any) { d.add(work.Event{Kind: kind}, data) }
+
+func (d *decision) phase(number string, kind work.EventKind, data any) {
+	e := work.Event{Kind: kind, Phase: number}
+	if p := d.s.Phases[number]; p != nil {
+		e.Iteration = p.Iteration
+	}
+	d.add(e, data)
+}
+
+func (d *decision) emit(kind work.EventKind, c Command, data any) {
+	d.add(work.Event{Kind: kind, Phase: c.Phase, Iteration: c.Iteration, Attempt: c.Attempt}, data)
+}
+
+// awaited records a result that nobody waits for any more, and drops it.
+func (d *decision) awaited(c Command) bool {
+	if d.s.Live && d.s.expects(c) {
+		return true
+	}
+	if d.s.Live {
+		d.phase(c.Phase, work.Warned, WarnedData{What: "late result ignored", Detail: string(c.ID)})
+	}
+	return false
+}
+
+func (d *decision) opened(f Opened) {
+	if d.s.Seq != 0 {
+		return
+	}
+	sp := d.s.Spec
+	d.run(work.RunStarted, RunStartedData{
+		Spec: f.Inline, Blob: f.Blob, Policy: d.s.version, Level: sp.Policy.Preset,
+		Branch: sp.Branch, Base: sp.Base.Commit, Phases: len(sp.Plan.Phases),
+	})
+}
+
+func (d *decision) resumed(f Resumed) {
+	if d.s.Seq == 0 || d.s.Outcome == work.RunCompleted || d.s.Outcome == work.RunCancelled {
+		return
+	}
+	if d.s.Outcome == work.RunFailed && !f.Reopen {
+		return
+	}
+	d.run(work.RunResumed, f.RunResumedData)
+	if d.s.Outcome != work.RunFailed {
+		return
+	}
+	// In the graph's order, so that a cause is open again before its dependents.
+	for _, n := range d.s.topo {
+		p := d.s.Phases[n]
+		if p.Stage != StageFinished || p.Outcome == work.PhaseDone {
+			continue
+		}
+		budget := p.Set.Budget
+		if b, ok := f.Budgets[n]; ok {
+			budget = b
+		}
+		d.phase(n, work.PhaseReopened, PhaseReopenedData{Why: reopenResume, Budget: budget})
+	}
+}
+
+func (d *decision) began(c Command) {
+	if !d.s.Live || d.s.Stopping != nil || !d.s.expects(c) {
+		return
+	}
+	switch c.Step {
+	case StepFolder:
+		d.emit(work.FolderStarted, c, EffectData{Command: c.ID})
+	case StepIterate:
+		p := d.s.Phases[c.Phase]
+		if p.Begun {
+			return
+		}
+		d.emit(work.IterationStarted, c, work.IterationStartedData{
+			Command: c.ID, Agent: p.Set.Agent, Session: d.s.sessionOf(p), Prompt: promptKind(d.s, p),
+			Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+		})
+	case StepBase, StepVerify:
+		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+	case StepMerge:
+		d.emit(work.MergeStarted, c, EffectData{Command: c.ID})
+	case StepLand:
+		d.emit(work.LandStarted, c, EffectData{Command: c.ID})
+	case StepDeliver:
+		d.emit(work.DeliverStarted, c, EffectData{Command: c.ID})
+	}
+}
+
+func (d *decision) folderDone(f FolderDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	data := FolderFinishedData{Command: f.Command.ID, OK: f.Setup.OK, Problem: f.Setup.Problem}
+	if failed := f.Setup.Failed(); failed != nil {
+		data.Output = clipMiddle(failed.Output, maxOutput)
+	}
+	if !f.Setup.OK && data.Problem == "" {
+		data.Problem = "the folder could not be made ready"
+	}
+	d.emit(work.FolderFinished, f.Command, data)
+}
+
+func (d *decision) iterationDone(f IterationDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	p, r := d.s.Phases[f.Command.Phase], f.Report
+	if !p.Begun {
+		return
+	}
+	data := work.IterationFinishedData{
+		Command: f.Command.ID, Outcome: r.Outcome, Detail: clipText(r.Detail, 500),
+		Changed: f.Snapshot.Changed, Files: len(f.Snapshot.Files), Signals: clipSignals(r.Signals),
+		Claims: r.Claims, Usage: r.Usage.Clean(), Total: r.Total.Clean(),
+		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
+		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 200), Dropped: clipList(f.Snapshot.Dropped, 20, 200),
+		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
+		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 20, 200),
+	}
+	if data.Outcome == "" {
+		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
+	}
+	if !data.Outcome.KeepsClaim() {
+		data.Claims = nil
+	}
+	data.Claims = clipList(data.Claims, 3, work.MaxPromiseBytes)
+	if p.Set.Permission == work.PermissionReadonly && f.Snapshot.Changed {
+		data.Outcome, data.Detail = work.OutcomeReadonlyViolation, fmt.Sprintf("a readonly phase changed %d file(s)", len(f.Snapshot.Files))
+		data.Snapshot, data.Tree, data.Claims = "", "", nil
+	}
+	if data.Outcome == work.OutcomeInterrupted || data.Outcome == work.OutcomeRateLimited {
+		// Such an iteration runs again from where it began.
+		data.Snapshot, data.Tree = "", ""
+	}
+	d.emit(work.IterationFinished, f.Command, data)
+}
+
+func (d *decision) verifyDone(f VerifyDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	data := work.VerifyFinishedData{
+		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
+		Touched: clipList(f.Touched, 30, 200), Gone: clipList(f.Gone, 30, 200),
+	}
+	if n := len(f.Report.Ran); n > 0 {
+		last := f.Report.Ran[n-1]
+		if failed := f.Report.Failed(); failed != nil {
+			last = *failed
+			data.Output = clipMiddle(last.Output, maxOutput)
+		}
+		data.Command, data.ExitCode, data.TimedOut = clipText(last.Command, 500), last.ExitCode, last.TimedOut
+	} else if f.Report.OK {
+		// Nothing ran: that proves nothing.
+		data.OK, data.Problem = false, "no verify command ran"
+	}
+	d.emit(work.VerifyFinished, f.Command, data)
+}
+
+// broke ends what could not be carried out: it is neither red nor green, so
+// the phase cannot go on.
+func (d *decision) broke(f Broke) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	p := d.s.Phases[f.Command.Phase]
+	if p == nil {
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: "internal: " + clipText(f.Problem, 500)})
+		return
+	}
+	d.finish(p, work.PhaseFailed, work.ReasonInternal, f.Problem)
+}
+
+func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reason, detail string) {
+	if outcome == work.PhaseFailed && p.merged() {
+		// A rework came to nothing: what was merged before stands, and the
+		// next final question says so.
+		outcome, detail, reason = work.PhaseDone, fmt.Sprintf("the rework was dropped (%s): %s", reason, detail), ""
+	}
+	data := work.PhaseFinishedData{Outcome: outcome, Reason: reason, Detail: clipText(detail, 500), Iterations: p.Iteration}
+	if outcome == work.PhaseDone {
+		data.Proof = p.Proof
+	}
+	d.phase(p.Number, work.PhaseFinished, data)
+}
+
+func (d *decision) gate(number, gate, decision, by, reason string) {
+	d.phase(number, work.GateDecided, work.GateDecidedData{
+		Gate: gate, Decision: decision, By: by, Reason: clipText(reason, 500), Policy: d.s.version,
+	})
+}
+
+func (d *decision) rule(number, gate, decision, reason string) {
+	d.gate(number, gate, decision, "rule:"+gate, reason)
+}
+
+// strategy records what the strategy answered, under the decision's own word.
+func (d *decision) strategy(number string, gate gates.Point, decision string, dec gates.Decision) {
+	d.phase(number, work.GateDecided, work.GateDecidedData{
+		Gate: string(gate), Decision: decision, By: dec.By, Passed: dec.Passed, Failed: dec.Failed,
+		Facts: clipText(dec.Facts, 500), Reason: clipText(dec.Reason, 500), Policy: d.s.version,
+	})
+}

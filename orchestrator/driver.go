@@ -1,0 +1,364 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"forge/internal/work"
+)
+
+// Driver carries out the commands of one run with goroutines, and feeds their
+// results back into the core. All fields but Deadline and Watch are required.
+type Driver struct {
+	Journal   Journal
+	Agents    Agents
+	Repo      Repo
+	Checks    Checks
+	Evidence  Evidence
+	Processes Processes
+	Watch     Watcher
+	Layout    Layout
+	Now       func() time.Time
+	NewMark   func() string
+	// Answers says that somebody may answer while the run waits, so that it
+	// does not freeze: a person at the terminal.
+	Answers bool
+	// Deadline ends the run with outcome limit; zero = none.
+	Deadline time.Time
+}
+
+const (
+	heartbeatEvery = 5 * time.Second
+	inboxEvery     = 200 * time.Millisecond
+)
+
+// session is one process's part in a run: the state, and what is under way.
+type session struct {
+	*Driver
+	s        *State
+	batch    Batch
+	under    map[work.CommandID]underway
+	results  chan result
+	activity chan work.Activity
+	seen     map[int64]bool // inbox rows fed already
+}
+
+type underway struct {
+	cancel context.CancelFunc
+	mark   string
+}
+
+type result struct {
+	id   work.CommandID
+	mark string
+	fact Fact
+}
+
+// Run drives s from first (Opened or Resumed) until the run ends, freezes or
+// is stopped by ctx, and returns how. Every effect has ended when it returns.
+// An error means that the journal could not be written; what it holds is whole.
+func (d *Driver) Run(ctx context.Context, s *State, first Fact) (work.RunFinishedData, error) {
+	r := &session{
+		Driver: d, s: s, under: map[work.CommandID]underway{}, seen: map[int64]bool{},
+		results: make(chan result), activity: make(chan work.Activity, 256),
+	}
+	err := r.endLeftovers(ctx)
+	if err == nil {
+		err = r.drive(ctx, first)
+	}
+	r.abandon()
+	if err != nil {
+		return work.RunFinishedData{}, fmt.Errorf("drive run %s: %w", s.Run, err)
+	}
+	return work.RunFinishedData{Outcome: s.Outcome, Reason: s.Reason, CostUSD: s.Ledger.Cost()}, nil
+}
+
+// endLeftovers ends what a dead process of this run left running, before any
+// of it is done again.
+func (r *session) endLeftovers(ctx context.Context) error {
+	left, err := r.Journal.Attempts(ctx)
+	if err != nil {
+		return fmt.Errorf("read attempts: %w", err)
+	}
+	for _, a := range left {
+		if err := r.Processes.End(ctx, a.Mark); err != nil {
+			return fmt.Errorf("end what %s left running: %w", a.Command, err)
+		}
+		r.batch.Over = append(r.batch.Over, a)
+	}
+	return nil
+}
+
+func (r *session) drive(ctx context.Context, first Fact) error {
+	if err := r.feed(ctx, first); err != nil {
+		return err
+	}
+	if !r.s.Live {
+		return fmt.Errorf("run %s cannot go on from here: it ended %s", r.s.Run, r.s.Outcome)
+	}
+	heartbeat, poll := time.NewTicker(heartbeatEvery), time.NewTicker(inboxEvery)
+	defer heartbeat.Stop()
+	defer poll.Stop()
+	if err := r.takeAnswers(ctx, true); err != nil {
+		return err
+	}
+	interrupted := ctx.Done()
+	for r.s.Live {
+		if err := r.startPending(ctx); err != nil {
+			return err
+		}
+		if len(r.under) == 0 && (r.s.Stopping != nil || !r.waits()) {
+			if err := r.rest(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		timer, stop := r.timer()
+		var err error
+		select {
+		case res := <-r.results:
+			err = r.ended(ctx, res)
+		case a := <-r.activity:
+			r.Watch.Activity(a)
+		case <-timer:
+			err = r.tick(ctx)
+		case <-heartbeat.C:
+			err = r.Journal.Heartbeat(context.WithoutCancel(ctx))
+		case <-poll.C:
+			err = r.takeAnswers(ctx, false)
+		case <-interrupted:
+			interrupted = nil
+			err = r.stop(ctx, Stop{Outcome: work.RunInterrupted, Reason: "interrupted"})
+		}
+		stop()
+		if err != nil {
+			return err
+		}
+	}
+	return r.flush(ctx)
+}
+
+// waits says that the run waits for a time, or for an answer that may come
+// while the process lives.
+func (r *session) waits() bool {
+	pending := Pending(r.s)
+	return len(pending) > 0 || (r.Answers && len(r.s.Open) > 0)
+}
+
+// rest ends the process's part when nothing is under way.
+func (r *session) rest(ctx context.Context) error {
+	if err := r.feed(ctx, Drained{}); err != nil {
+		return err
+	}
+	if r.s.Live {
+		return errors.New("nothing is left to do, and the run has not ended")
+	}
+	return nil
+}
+
+// timer fires at the next moment that the core waits for.
+func (r *session) timer() (<-chan time.Time, func()) {
+	var next time.Time
+	for _, c := range Pending(r.s) {
+		if c.Step == StepWait && (next.IsZero() || c.Until.Before(next)) {
+			next = c.Until
+		}
+	}
+	if !r.Deadline.IsZero() && r.s.Stopping == nil && (next.IsZero() || r.Deadline.Before(next)) {
+		next = r.Deadline
+	}
+	if next.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(max(next.Sub(r.Now()), 0))
+	return t.C, func() { t.Stop() }
+}
+
+func (r *session) tick(ctx context.Context) error {
+	if !r.Deadline.IsZero() && !r.Now().Before(r.Deadline) && r.s.Stopping == nil {
+		return r.stop(ctx, Stop{Outcome: work.RunLimit, Reason: "the deadline has come"})
+	}
+	return r.feed(ctx, Tick{})
+}
+
+// stop starts nothing new and ends what is under way.
+func (r *session) stop(ctx context.Context, why Stop) error {
+	if err := r.feed(ctx, why); err != nil {
+		return err
+	}
+	r.cancelUnder()
+	return nil
+}
+
+func (r *session) cancelUnder() {
+	for _, u := range r.under {
+		u.cancel()
+	}
+}
+
+// abandon waits until every effect has ended; their results are lost, as if
+// the process had died.
+func (r *session) abandon() {
+	r.cancelUnder()
+	for len(r.under) > 0 {
+		select {
+		case res := <-r.results:
+			delete(r.under, res.id)
+		case <-r.activity:
+		}
+	}
+}
+
+// feed puts one fact through the core and writes what follows.
+func (r *session) feed(ctx context.Context, fact Fact) error {
+	if err := r.think(ctx, fact); err != nil {
+		return err
+	}
+	return r.flush(ctx)
+}
+
+// think puts one fact through the core without writing yet.
+func (r *session) think(ctx context.Context, fact Fact) error {
+	in := Input{Now: r.Now(), Fact: fact}
+	if c := r.s.Spec.Settings.Cost; c.DayUSD != nil || c.DayTokens != nil {
+		var err error
+		if in.Day, err = r.Journal.Day(context.WithoutCancel(ctx)); err != nil {
+			return fmt.Errorf("read the day's usage: %w", err)
+		}
+	}
+	before := r.s.Stopping
+	evs, err := Feed(r.s, in)
+	if err != nil {
+		return err
+	}
+	if err := r.collect(evs); err != nil {
+		return err
+	}
+	if stop := r.s.Stopping; before == nil && stop != nil && stop.Outcome == work.RunCancelled {
+		r.cancelUnder()
+	}
+	return nil
+}
+
+// flush writes what the core decided; only then may any of it be acted upon.
+func (r *session) flush(ctx context.Context) error {
+	b := r.batch
+	if len(b.Events) == 0 && len(b.Consumed) == 0 && len(b.Over) == 0 {
+		return nil
+	}
+	if err := r.Journal.Append(context.WithoutCancel(ctx), b); err != nil {
+		return fmt.Errorf("append to the journal: %w", err)
+	}
+	r.batch = Batch{}
+	r.Watch.Events(b.Events, r.s)
+	return nil
+}
+
+// startPending begins every pending command that is not under way yet. Their
+// started events, and those of what went before, are one write.
+func (r *session) startPending(ctx context.Context) error {
+	var jobs []job
+	for _, c := range Pending(r.s) {
+		if _, ok := r.under[c.ID]; ok || c.Step == StepWait {
+			continue
+		}
+		j, err := r.prepare(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := r.think(ctx, Began{Command: c}); err != nil {
+			return err
+		}
+		r.batch.Began = append(r.batch.Began, Attempt{Command: c.ID, Mark: j.mark})
+		jobs = append(jobs, j)
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		jctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		r.under[j.command.ID] = underway{cancel: cancel, mark: j.mark}
+		go func() {
+			defer cancel()
+			fact := j.do(jctx)
+			r.results <- result{id: j.command.ID, mark: j.mark, fact: fact}
+		}()
+	}
+	return nil
+}
+
+func (r *session) ended(ctx context.Context, res result) error {
+	delete(r.under, res.id)
+	r.batch.Over = append(r.batch.Over, Attempt{Command: res.id, Mark: res.mark})
+	if res.fact == nil {
+		// It was cancelled before it came to a result: it is done again by
+		// whoever resumes the run.
+		return nil
+	}
+	// What follows at once is written together with it, see startPending.
+	return r.think(ctx, res.fact)
+}
+
+// takeAnswers feeds what the doors wrote. The rows are gone in the transaction
+// that holds their events.
+func (r *session) takeAnswers(ctx context.Context, now bool) error {
+	if r.s.Stopping != nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if !now {
+		changed, err := r.Journal.Changed(ctx)
+		if err != nil || !changed {
+			return err
+		}
+	}
+	rows, err := r.Journal.Inbox(ctx)
+	if err != nil {
+		return fmt.Errorf("read the inbox: %w", err)
+	}
+	for _, row := range rows {
+		if r.seen[row.ID] || r.s.Stopping != nil || !r.s.Live {
+			continue
+		}
+		r.seen[row.ID] = true
+		r.batch.Consumed = append(r.batch.Consumed, row.ID)
+		if err := r.feed(ctx, Answered{row.Answer}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect puts events into the batch, with the rows that go with them.
+func (r *session) collect(evs []work.Event) error {
+	r.batch.Events = append(r.batch.Events, evs...)
+	for _, e := range evs {
+		switch e.Kind {
+		case work.CheckpointOpened:
+			var cp work.Checkpoint
+			if err := decode(e, &cp); err != nil {
+				return err
+			}
+			r.batch.Opened = append(r.batch.Opened, cp)
+		case work.IterationFinished:
+			var it work.IterationFinishedData
+			if err := decode(e, &it); err != nil {
+				return err
+			}
+			u := UsageEntry{Command: it.Command, USD: it.Usage.CostUSD}
+			if u.USD == nil {
+				// Silence leaves the reservation standing.
+				u.USD = r.s.Spec.Settings.Cost.IterationUSD
+			}
+			if n, ok := it.Usage.Tokens(); ok {
+				u.Tokens = &n
+			}
+			r.batch.Usage = append(r.batch.Usage, u)
+		case work.RunFinished:
+			r.batch.Expire = r.s.Outcome.Final()
+		}
+	}
+	return nil
+}

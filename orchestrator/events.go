@@ -1,0 +1,149 @@
+package orchestrator
+
+import (
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// Spec is what a run was opened with: resolved once, recorded with
+// run.started, and read from there ever after.
+type Spec struct {
+	Plan     work.Plan     `json:"plan"`
+	Settings work.Settings `json:"settings"`
+	Policy   gates.Policy  `json:"policy"`
+	Base     work.Base     `json:"base"`
+	Branch   string        `json:"branch"` // of the result, in the user's repository
+	// Only are the phases to run; the others count as done. Empty = all.
+	Only []string `json:"only,omitempty"`
+	// AnswerYes is --yes: phase start, iteration and sub-phase questions are
+	// answered by the flag instead of a person.
+	AnswerYes bool `json:"answer_yes,omitempty"`
+	NoMerge   bool `json:"no_merge,omitempty"`
+	// Digest of the configuration and plan files, to notice later edits.
+	Digest string `json:"digest,omitempty"`
+}
+
+// RunStartedData is the payload of run.started. Spec is nil when it is larger
+// than an event may be; then Blob names it.
+type RunStartedData struct {
+	Spec   *Spec  `json:"spec,omitempty"`
+	Blob   string `json:"blob,omitempty"`
+	Policy string `json:"policy"` // version
+	Level  string `json:"level"`  // preset
+	Branch string `json:"branch"`
+	Base   string `json:"base"`
+	Phases int    `json:"phases"`
+}
+
+// RunResumedData is the payload of run.resumed.
+type RunResumedData struct {
+	By      string         `json:"by,omitempty"`
+	Budgets map[string]int `json:"budgets,omitempty"` // widened
+	Cost    *work.Cost     `json:"cost,omitempty"`    // caps raised
+	// AcceptUnknown says that a person saw that usage is unknown under a cap
+	// and lets the run go on.
+	AcceptUnknown bool `json:"accept_unknown,omitempty"`
+}
+
+// RunStoppingData is the payload of run.stopping: nothing new is started.
+type RunStoppingData struct {
+	Outcome work.RunOutcome `json:"outcome"`
+	Reason  string          `json:"reason"`
+}
+
+// PhaseStartedData is the payload of phase.started.
+type PhaseStartedData struct {
+	Name   string `json:"name"`
+	Base   string `json:"base"`
+	Agent  string `json:"agent"`
+	Budget int    `json:"budget"`
+	Parent string `json:"parent,omitempty"`
+}
+
+// PhaseReopenedData is the payload of phase.reopened.
+type PhaseReopenedData struct {
+	Why    string `json:"why"` // resume, final
+	Budget int    `json:"budget"`
+}
+
+// EffectData is the payload of started events that need no more than an id.
+type EffectData struct {
+	Command work.CommandID `json:"command"`
+}
+
+// FolderFinishedData is the payload of folder.finished.
+type FolderFinishedData struct {
+	Command work.CommandID `json:"command"`
+	OK      bool           `json:"ok"`
+	Problem string         `json:"problem,omitempty"`
+	Output  string         `json:"output,omitempty"`
+}
+
+// MergeFinishedData is the payload of merge.finished.
+type MergeFinishedData struct {
+	Command   work.CommandID `json:"command"`
+	Head      string         `json:"head"` // run head it was merged onto
+	Moved     bool           `json:"moved"`
+	Tree      string         `json:"tree"`
+	Commit    string         `json:"commit"` // holds the tree; parents head and snapshot when moved
+	Conflicts []string       `json:"conflicts,omitempty"`
+	Files     int            `json:"files"` // changed by the phase
+}
+
+// PhaseMergedData is the payload of phase.merged.
+type PhaseMergedData struct {
+	Command work.CommandID `json:"id"`
+	Commit  string         `json:"commit"`
+	Empty   bool           `json:"empty,omitempty"`
+	Files   int            `json:"files"`
+}
+
+// SubPhaseSpawnedData is the payload of subphase.spawned; the event's phase is
+// the parent.
+type SubPhaseSpawnedData struct {
+	Number  string               `json:"number"`
+	Request work.SubPhaseRequest `json:"request"`
+}
+
+// SubPhaseFoldedData is the payload of subphase.folded.
+type SubPhaseFoldedData struct {
+	Number  string            `json:"number"`
+	Outcome work.PhaseOutcome `json:"outcome"`
+	Reason  work.Reason       `json:"reason,omitempty"`
+	Commit  string            `json:"commit,omitempty"`
+	Spent   int               `json:"spent"`
+}
+
+// CheckpointAnsweredData is the payload of checkpoint.answered.
+type CheckpointAnsweredData struct {
+	ID     string                `json:"id"`
+	Status work.CheckpointStatus `json:"status"`
+	Choice string                `json:"choice,omitempty"`
+	Reason string                `json:"reason,omitempty"` // the person's comment
+	By     string                `json:"by"`
+	Door   string                `json:"door"`
+	// Refused says why an answer changed nothing.
+	Refused string `json:"refused,omitempty"`
+}
+
+// OutageData is the payload of outage.began and outage.ended.
+type OutageData struct {
+	Until  time.Time `json:"until,omitzero"`
+	Detail string    `json:"detail,omitempty"`
+	Tries  int       `json:"tries,omitempty"`
+}
+
+// DeliverFinishedData is the payload of deliver.finished.
+type DeliverFinishedData struct {
+	Command  work.CommandID `json:"command"`
+	Delivery work.Delivery  `json:"delivery"`
+}
+
+// WarnedData is the payload of warned: something a person should know that
+// changes nothing by itself.
+type WarnedData struct {
+	What   string `json:"what"`
+	Detail string `json:"detail,omitempty"`
+}

@@ -1,0 +1,151 @@
+package orchestrator
+
+import (
+	"time"
+
+	"forge/internal/work"
+)
+
+// Input is one fact that enters the core, with the time at which it does.
+type Input struct {
+	Now time.Time
+	Day Day // consumed today, where a cap of the day is set
+	Fact
+}
+
+// Fact is what happened: one of the types below.
+type Fact interface{ fact() }
+
+// Opened opens a run.
+type Opened struct {
+	Inline *Spec
+	Blob   string
+}
+
+// Resumed lets a process go on with a run that another one left.
+type Resumed struct {
+	RunResumedData
+	// Reopen opens the next attempt of failed and skipped phases.
+	Reopen bool
+}
+
+// Began says that a command is being carried out from now on.
+type Began struct{ Command Command }
+
+// FolderDone is the end of a folder command.
+type FolderDone struct {
+	Command Command
+	Setup   work.CommandsReport
+}
+
+// IterationDone is the end of an iteration.
+type IterationDone struct {
+	Command  Command
+	Report   work.IterationReport
+	Snapshot work.Snapshot
+	Markers  []string // files that still hold conflict markers
+}
+
+// VerifyDone is the end of a verify command.
+type VerifyDone struct {
+	Command Command
+	Report  work.CommandsReport
+	Touched []string
+	Gone    []string
+}
+
+// MergeDone is the end of a merge command.
+type MergeDone struct {
+	Command Command
+	Result  MergeFinishedData
+}
+
+// LandDone is the end of a land command.
+type LandDone struct {
+	Command Command
+	Commit  string
+	Empty   bool
+}
+
+// DeliverDone is the end of a deliver command.
+type DeliverDone struct {
+	Command  Command
+	Delivery work.Delivery
+}
+
+// Broke says that a command could not be carried out: neither yes nor no.
+type Broke struct {
+	Command Command
+	Problem string
+}
+
+// Answered is a person's answer to a checkpoint.
+type Answered struct{ work.Answer }
+
+// Tick says that time has passed.
+type Tick struct{}
+
+// Stop asks the run to end: nothing new is started.
+type Stop struct {
+	Outcome work.RunOutcome
+	Reason  string
+}
+
+// Drained says that nothing is being carried out any more after a stop, or
+// that nobody is there to answer what the run waits for.
+type Drained struct{}
+
+// Noted is something that a person should know.
+type Noted struct {
+	WarnedData
+	Phase string
+}
+
+// settled asks what follows from the state alone.
+type settled struct{}
+
+func (Opened) fact()        {}
+func (Resumed) fact()       {}
+func (Began) fact()         {}
+func (FolderDone) fact()    {}
+func (IterationDone) fact() {}
+func (VerifyDone) fact()    {}
+func (MergeDone) fact()     {}
+func (LandDone) fact()      {}
+func (DeliverDone) fact()   {}
+func (Broke) fact()         {}
+func (Answered) fact()      {}
+func (Tick) fact()          {}
+func (Stop) fact()          {}
+func (Drained) fact()       {}
+func (Noted) fact()         {}
+func (settled) fact()       {}
+
+// Step names what a command does.
+type Step string
+
+const (
+	StepBase    Step = "verify-base"
+	StepFolder  Step = "folder"
+	StepIterate Step = "iterate"
+	StepVerify  Step = "verify"
+	StepMerge   Step = "merge"
+	StepLand    Step = "land"
+	StepDeliver Step = "deliver"
+	StepWait    Step = "wait"
+)
+
+// Command is something to be done now. Its id is deterministic, so that the
+// same command after a crash is recognised.
+type Command struct {
+	ID        work.CommandID
+	Step      Step
+	Phase     string
+	Iteration int
+	Attempt   int
+
+	Kind   IterationKind // iterate
+	On     work.VerifyOn // verify
+	Commit string        // verify, land, deliver: what it is about
+	Until  time.Time     // wait
+}

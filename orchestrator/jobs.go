@@ -1,0 +1,324 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// job is one command made ready to be carried out: do holds values only, so
+// that it can run beside the core. It returns nil when ctx ended it before it
+// came to a result.
+type job struct {
+	command Command
+	mark    string
+	do      func(ctx context.Context) Fact
+}
+
+func (r *session) prepare(ctx context.Context, c Command) (job, error) {
+	j := job{command: c, mark: r.NewMark()}
+	p := r.s.Phases[c.Phase]
+	switch c.Step {
+	case StepFolder:
+		j.do = r.folderJob(c, j.mark)
+	case StepIterate:
+		j.do = r.iterateJob(c, p, j.mark)
+	case StepBase, StepVerify:
+		j.do = r.verifyJob(c, p, j.mark)
+	case StepMerge:
+		j.do = r.mergeJob(c, p)
+	case StepLand:
+		count, hash, err := r.Journal.Head(ctx)
+		if err != nil {
+			return j, fmt.Errorf("read the journal's head: %w", err)
+		}
+		j.do = r.landJob(c, p, count, hash)
+	case StepDeliver:
+		j.do = r.deliverJob(c)
+	default:
+		return j, fmt.Errorf("carry out %s: unknown step %q", c.ID, c.Step)
+	}
+	return j, nil
+}
+
+// failed turns an error into the fact that nobody knows what came of c.
+func failed(ctx context.Context, c Command, doing string, err error) Fact {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return Broke{Command: c, Problem: fmt.Sprintf("%s: %v", doing, err)}
+}
+
+func (r *session) folderJob(c Command, mark string) func(context.Context) Fact {
+	dir := r.Layout.PhaseDir(r.s.Run, c.Phase)
+	set := r.s.Spec.Settings
+	req := work.SetupRequest{
+		Phase: c.Phase, Dir: dir, Checkout: r.Layout.Checkout, Settings: set.Worktree,
+		Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
+	}
+	return func(ctx context.Context) Fact {
+		if err := r.Repo.OpenFolder(ctx, dir, c.Commit); err != nil {
+			return failed(ctx, c, "make the phase folder", err)
+		}
+		rep, err := r.Checks.Setup(ctx, req)
+		if err != nil {
+			return failed(ctx, c, "set up the phase folder", err)
+		}
+		return FolderDone{Command: c, Setup: rep}
+	}
+}
+
+// iteration is what an iterate job knows of its phase.
+type iteration struct {
+	dir, last, parent string
+	reset             bool
+	kind              IterationKind
+	head              string // resolve: the run head
+	theirs            string // resolve: the phase's last snapshot
+	conflicts         []string
+	fresh             string // prompt of a new session
+	setup             work.SetupRequest
+}
+
+func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Context) Fact {
+	set := r.s.Spec.Settings
+	session := r.s.sessionOf(p)
+	agent := set.Agents[p.Set.Agent]
+	limits := set.Limits
+	limits.IterationSecs = p.Set.IterationSecs
+	model := p.Set.Model
+	if model == "" {
+		model = agent.Model
+	}
+	dir := r.Layout.PhaseDir(r.s.Run, c.Phase)
+	usd, tokens := r.s.ceiling(p)
+	req := work.IterationRequest{
+		Run: r.s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: r.s.Spec.Policy.Preset,
+		Agent: agent, Model: model, Permission: p.Set.Permission, Verify: p.Set.Verify, Limits: limits,
+		Dir: dir, Prompt: Prompt(r.s, p, session), Session: session, Mark: mark,
+		LogPath: r.Layout.IterationLog(r.s.Run, c.Phase, c.Iteration, c.Attempt),
+		Sandbox: set.Sandbox, ReadPaths: r.Repo.ObjectPaths(), HidePaths: []string{r.Layout.State},
+		CostUSD: usd, Tokens: tokens,
+	}
+	if session != "" {
+		req.Before = p.Total
+	}
+	it := iteration{
+		dir: dir, last: p.Last, parent: p.Last, reset: p.Reset, kind: p.Kind, fresh: Prompt(r.s, p, ""),
+		setup: work.SetupRequest{Phase: c.Phase, Dir: dir, Checkout: r.Layout.Checkout, Settings: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark},
+	}
+	if p.Kind == IterationResolve {
+		it.head, it.theirs, it.parent, it.conflicts = p.Merge.Head, p.Last, p.Merge.Commit, p.Merge.Conflicts
+	}
+	ref := Ref(r.s.Run, fmt.Sprintf("%s/%d-%d", c.Phase, c.Iteration, c.Attempt))
+	message := fmt.Sprintf("phase %s iteration %d attempt %d\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, c.Iteration, c.Attempt, r.s.Run, c.Phase)
+	return func(ctx context.Context) Fact { return r.iterate(ctx, c, it, req, ref, message) }
+}
+
+func (r *session) iterate(ctx context.Context, c Command, it iteration, req work.IterationRequest, ref, message string) Fact {
+	interrupted := IterationDone{Command: c, Report: work.IterationReport{Outcome: work.OutcomeInterrupted, Detail: "Forge was asked to stop"}}
+	if err := r.reset(ctx, it); err != nil {
+		if ctx.Err() != nil {
+			return interrupted
+		}
+		return failed(ctx, c, "set the phase folder back", err)
+	}
+	rep, err := r.Agents.Iterate(ctx, req, r.tell)
+	if err == nil && rep.SessionLost && req.Session != "" && ctx.Err() == nil {
+		// The agent forgot the session, so that the feedback alone would
+		// mean nothing to it.
+		req.Session, req.Prompt, req.Before = "", it.fresh, work.Usage{}
+		rep, err = r.Agents.Iterate(ctx, req, r.tell)
+	}
+	if ctx.Err() != nil {
+		interrupted.Report.Usage, interrupted.Report.Total = rep.Usage, rep.Total
+		return interrupted
+	}
+	if err != nil {
+		return failed(ctx, c, "run the agent", err)
+	}
+	done := IterationDone{Command: c, Report: rep}
+	if rep.Outcome == work.OutcomeInterrupted || rep.Outcome == work.OutcomeRateLimited {
+		return done
+	}
+	ctx = context.WithoutCancel(ctx)
+	done.Snapshot, err = r.Repo.Snapshot(ctx, it.dir, it.parent, ref, message)
+	if err != nil {
+		return Broke{Command: c, Problem: fmt.Sprintf("take the snapshot: %v", err)}
+	}
+	if len(it.conflicts) > 0 {
+		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, it.conflicts)
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("look for conflict markers: %v", err)}
+		}
+	}
+	return done
+}
+
+// reset sets the folder to where the iteration starts, unless it is there.
+func (r *session) reset(ctx context.Context, it iteration) error {
+	if it.kind == IterationResolve {
+		_, err := r.Repo.ConflictFolder(ctx, it.dir, it.head, it.theirs)
+		return err
+	}
+	if !it.reset {
+		return nil
+	}
+	if folderExists(it.dir) {
+		return r.Repo.ResetFolder(ctx, it.dir, it.last)
+	}
+	if err := r.Repo.OpenFolder(ctx, it.dir, it.last); err != nil {
+		return err
+	}
+	rep, err := r.Checks.Setup(ctx, it.setup)
+	if err == nil && !rep.OK {
+		err = errors.New("setup: " + rep.Problem)
+	}
+	return err
+}
+
+func folderExists(dir string) bool {
+	_, err := os.Lstat(dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// tell passes a sign of life on; when nobody keeps up, it is dropped.
+func (r *session) tell(a work.Activity) {
+	select {
+	case r.activity <- a:
+	default:
+	}
+}
+
+func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Context) Fact {
+	set := r.s.Spec.Settings
+	req := work.VerifyRequest{
+		Phase: c.Phase, Checkout: r.Layout.Checkout, Commit: c.Commit, Commands: set.Verify.Commands, TimeoutSecs: set.Verify.TimeoutSecs,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
+	}
+	name := "base-verify"
+	base, evidence, mayChange := "", []string(nil), []string(nil)
+	if p != nil {
+		req.Commands = p.Set.Verify
+		req.Env = set.Agents[p.Set.Agent].Env
+		base, evidence, mayChange = p.Base, p.Evidence, p.Set.MayChange
+		if p.Merge != nil {
+			base = p.Merge.Head
+		}
+		name = fmt.Sprintf("%s-%d-verify-%s", c.Phase, c.Iteration, c.On)
+	} else {
+		req.Phase = "base"
+	}
+	req.Dir = r.Layout.VerifyDir(r.s.Run, req.Phase)
+	req.LogPath = r.Layout.Log(r.s.Run, name)
+	protected := set.Verify.Protected
+	return func(ctx context.Context) Fact {
+		done := VerifyDone{Command: c}
+		var err error
+		if c.On == work.OnProtected {
+			if req.Commit, err = r.Evidence.Restore(ctx, base, c.Commit, evidence); err != nil {
+				return failed(ctx, c, "put the protected files back", err)
+			}
+		}
+		if done.Report, err = r.Checks.Verify(ctx, req, r.tell); err != nil {
+			return failed(ctx, c, "verify", err)
+		}
+		if !done.Report.OK || c.On == work.OnBase {
+			return done
+		}
+		if done.Touched, done.Gone, err = r.Evidence.Judge(ctx, base, c.Commit, protected, mayChange); err != nil {
+			return failed(ctx, c, "judge the phase's changes", err)
+		}
+		return done
+	}
+}
+
+func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
+	head, base, last := r.s.Head, p.Base, p.Last
+	ref := Ref(r.s.Run, fmt.Sprintf("%s/merge-%d", c.Phase, c.Iteration))
+	message := fmt.Sprintf("merge of phase %s\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, r.s.Run, c.Phase)
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		res := MergeFinishedData{Command: c.ID, Head: head, Moved: head != base, Commit: last}
+		changes, err := r.Repo.Changes(ctx, base, last)
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("list the phase's changes: %v", err)}
+		}
+		res.Files = len(changes)
+		m, err := r.Repo.Merge(ctx, head, last)
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("merge with the run head: %v", err)}
+		}
+		res.Tree, res.Conflicts = m.Tree, clipList(m.Conflicts, 30, 200)
+		if res.Moved {
+			if res.Commit, err = r.Repo.CommitTree(ctx, m.Tree, []string{head, last}, message, ref); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("keep the merged tree: %v", err)}
+			}
+		}
+		return MergeDone{Command: c, Result: res}
+	}
+}
+
+func (r *session) landJob(c Command, p *Phase, count int64, hash string) func(context.Context) Fact {
+	head, tree, run := r.s.Head, p.Merge.Tree, r.s.Run
+	message := fmt.Sprintf("%s\n\nForge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", strings.TrimSpace(p.Plan.Name), run, p.Number, hash)
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		commit, err := r.Repo.Squash(ctx, tree, head, message, Ref(run, "head"))
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("commit the phase: %v", err)}
+		}
+		if err := r.Repo.Anchor(ctx, run, count, hash); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("anchor the journal: %v", err)}
+		}
+		return LandDone{Command: c, Commit: commit, Empty: commit == head}
+	}
+}
+
+func (r *session) deliverJob(c Command) func(context.Context) Fact {
+	spec, unproven, rejected := r.s.Spec, r.s.Unproven, r.s.Final.Rejected != ""
+	done := true
+	for _, p := range r.s.Phases {
+		if p.Parent == "" && p.Outcome != work.PhaseDone {
+			done = false
+		}
+	}
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		d := work.Delivery{Branch: spec.Branch, Commit: c.Commit, Next: "git merge " + spec.Branch}
+		if err := r.Repo.Deliver(ctx, spec.Branch, c.Commit); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
+		}
+		switch {
+		case !done || rejected:
+			d.Reason = "not everything is done"
+		case unproven:
+			d.Reason = "a phase is done by the agent's word alone, without verify commands"
+		case spec.NoMerge:
+			d.Reason = "--no-merge was given"
+		case spec.Base.Branch == "":
+			d.Reason = "HEAD is detached"
+		case spec.Base.Shallow:
+			d.Reason = "the repository is a shallow clone"
+		default:
+			ff, err := r.Repo.FastForward(ctx, spec.Base, c.Commit)
+			if err != nil {
+				// The branch is there; that the checkout could not be moved
+				// takes nothing away.
+				d.Reason = err.Error()
+				break
+			}
+			ff.Branch, ff.Commit = spec.Branch, c.Commit
+			if !ff.FastForwarded && ff.Next == "" {
+				ff.Next = d.Next
+			}
+			d = ff
+		}
+		return DeliverDone{Command: c, Delivery: d}
+	}
+}

@@ -1,0 +1,230 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// After so many in a row a phase fails (SPEC §3).
+const (
+	maxFailedRow = 3
+	maxHungRow   = 2
+)
+
+// judge decides what follows from an iteration, in SPEC §3's order: outcome,
+// readonly, claim and verify, sub-phases, stale check, budget.
+func (d *decision) judge(p *Phase) {
+	switch p.Judged.Outcome {
+	case outcomeSetup:
+		d.finish(p, work.PhaseFailed, work.ReasonSetupFailed, p.Judged.Detail)
+		return
+	case outcomeEvidence:
+		detail := "verify fails with the protected files as at the base: " + strings.Join(p.Evidence, ", ")
+		d.rule(p.Number, gateEvidence, decideChanged, detail)
+		d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, detail)
+		return
+	case work.OutcomeReadonlyViolation:
+		d.finish(p, work.PhaseFailed, work.ReasonReadonlyViolation, p.Judged.Detail)
+		return
+	case work.OutcomeCancelled:
+		d.finish(p, work.PhaseCancelled, "", p.Judged.Detail)
+		return
+	case work.OutcomeRateLimited:
+		d.outage(p)
+		return
+	case work.OutcomeCostLimit:
+		if p.Judged.Claim == ClaimDue {
+			d.rule(p.Number, gateClaim, decideNone, "the iteration was ended at its cost limit")
+			d.run(work.RunStopping, RunStoppingData{Outcome: work.RunLimit, Reason: "the cost limit of an iteration of phase " + p.Number + " was reached"})
+			return
+		}
+	}
+	if p.Kind.Free() {
+		d.judgeFree(p)
+		return
+	}
+	if p.Merge != nil {
+		d.judgeRedMerge(p)
+		return
+	}
+	switch {
+	case p.FailedRow >= maxFailedRow:
+		d.finish(p, work.PhaseFailed, work.ReasonAgentFailed, fmt.Sprintf("the agent failed %d times in a row: %s", p.FailedRow, p.Judged.Detail))
+	case p.HungRow >= maxHungRow:
+		d.finish(p, work.PhaseFailed, work.ReasonAgentHung, fmt.Sprintf("the agent hung %d times in a row: %s", p.HungRow, p.Judged.Detail))
+	case p.Judged.Claim == ClaimDue && len(p.Judged.Claims) > 0:
+		d.claim(p)
+	case len(p.Requests) > 0:
+		d.subPhase(p)
+	case p.Judged.Stalling && p.Stale.Threshold > 0 && p.Stale.Count >= p.Stale.Threshold:
+		d.stale(p)
+	case p.Spent >= p.Budget:
+		d.finish(p, work.PhaseFailed, work.ReasonBudgetExhausted, fmt.Sprintf("%d of %d iterations used", p.Spent, p.Budget))
+	default:
+		d.mayIterate(p)
+	}
+}
+
+func (d *decision) claim(p *Phase) {
+	promise := strings.TrimSpace(p.Plan.Promise)
+	said, one := work.Claim(p.Judged.Claims)
+	switch {
+	case !one:
+		d.rule(p.Number, gateClaim, decideNone, "the last message holds different promises")
+	case said != promise:
+		d.rule(p.Number, gateClaim, decideNone, fmt.Sprintf("the promise said is not this phase's: %q", clipText(said, 100)))
+	default:
+		d.rule(p.Number, gateClaim, decideClaimed, "the promise stands in the last message")
+	}
+}
+
+// judgeFree judges an iteration outside the budget: nobody waits for a new
+// promise, and there is no second one.
+func (d *decision) judgeFree(p *Phase) {
+	bad := ""
+	switch {
+	case !p.Judged.Outcome.KeepsClaim():
+		bad = fmt.Sprintf("the iteration ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
+	case len(p.Judged.Markers) > 0:
+		bad = "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
+	case p.Judged.Claim == ClaimNone:
+		bad = "verify fails: " + firstLine(p.Verified)
+	}
+	if p.Kind == IterationResolve {
+		switch {
+		case bad != "":
+			d.finish(p, work.PhaseFailed, work.ReasonMergeConflict, bad)
+		case len(p.Set.Verify) > 0:
+			d.rule(p.Number, gateMerge, decideReverify, "the conflict was resolved, so the merged tree has to be proven")
+		default:
+			d.rule(p.Number, gateMerge, decideLand, "the conflict was resolved, and there are no verify commands")
+		}
+		return
+	}
+	if bad != "" {
+		d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, bad)
+		return
+	}
+	d.rule(p.Number, gateClaim, decideClaimed, "a rework that was asked for needs no new promise")
+}
+
+// judgeRedMerge decides on a merged tree that fails verify.
+func (d *decision) judgeRedMerge(p *Phase) {
+	if p.Spent < p.Budget {
+		d.rule(p.Number, gateMerge, decideRework, "the merged tree fails verify; the phase goes on from it")
+		return
+	}
+	d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, "the merged tree fails verify and no iteration is left")
+}
+
+// The waits between two tries of a provider that names no reset time.
+const (
+	firstOutageWait = 30 * time.Second
+	mostOutageWait  = 5 * time.Minute
+)
+
+func (d *decision) outage(p *Phase) {
+	since, tries := d.now, 0
+	if p.Outage != nil {
+		since, tries = p.Outage.Since, p.Outage.Tries
+	}
+	wait := mostOutageWait
+	if tries < 4 {
+		wait = min(firstOutageWait<<tries, mostOutageWait)
+	}
+	until := d.now.Add(wait)
+	if at := p.Judged.ResetAt; at != nil && at.After(d.now) {
+		until = *at
+	}
+	most := time.Duration(d.s.Spec.Settings.OutageWaitSecs) * time.Second
+	if until.After(since.Add(most)) {
+		d.run(work.RunStopping, RunStoppingData{
+			Outcome: work.RunLimit,
+			Reason:  fmt.Sprintf("the provider of phase %s is out (%s), longer than agent.outage_wait", p.Number, clipText(p.Judged.Detail, 200)),
+		})
+		return
+	}
+	d.phase(p.Number, work.OutageBegan, OutageData{Until: until.UTC(), Detail: clipText(p.Judged.Detail, 200), Tries: tries + 1})
+}
+
+func (d *decision) stale(p *Phase) {
+	dec := gates.For(d.s.Spec.Policy).OnNoProgress(gates.StaleFacts{
+		Phase: p.Number, Threshold: p.Stale.Threshold, Count: p.Stale.Count, Pivoted: p.Stale.Pivoted,
+	})
+	switch dec.Verdict {
+	case gates.Go:
+		d.strategy(p.Number, gates.PointStale, decideContinue, dec)
+	case gates.Pivot:
+		d.strategy(p.Number, gates.PointStale, decidePivot, dec)
+	case gates.Ask:
+		d.open(p, string(gates.PointStale), dec.Failed, fmt.Sprintf("Phase %s %q made no progress for %d iterations. What now?", p.Number, p.Plan.Name, p.Stale.Count), strings.Join(p.History, "\n"))
+	default:
+		d.strategy(p.Number, gates.PointStale, decideStop, dec)
+		d.finish(p, work.PhaseFailed, work.ReasonStale, fmt.Sprintf("no progress for %d iterations after the pivot", p.Stale.Count))
+	}
+}
+
+// subPhase decides on the first request that waits.
+func (d *decision) subPhase(p *Phase) {
+	r := p.Requests[0]
+	facts := gates.SubPhaseFacts{Parent: p.Number, Name: r.Name, Requested: r.Budget, Remaining: p.Budget - p.Spent, Spawned: p.Spawned}
+	if why := d.s.forbidden(p, r); why != "" {
+		d.rule(p.Number, string(gates.PointSubPhase), decideReject, why)
+		return
+	}
+	dec := gates.For(d.s.Spec.Policy).MaySpawn(facts)
+	switch {
+	case dec.Verdict == gates.Go:
+		d.strategy(p.Number, gates.PointSubPhase, decideApprove, dec)
+		d.spawn(p, r)
+	case dec.Verdict == gates.Ask && facts.Requested > facts.Remaining:
+		d.rule(p.Number, string(gates.PointSubPhase), decideReject, fmt.Sprintf("it asks for %d iterations, %d are left", facts.Requested, facts.Remaining))
+	case dec.Verdict == gates.Ask && d.s.Spec.AnswerYes:
+		d.gate(p.Number, string(gates.PointSubPhase), decideApprove, "flag:--yes", dec.Reason)
+		d.spawn(p, r)
+	case dec.Verdict == gates.Ask:
+		d.open(p, string(gates.PointSubPhase), dec.Failed, fmt.Sprintf("Spawn sub-phase %q of phase %s?", r.Name, p.Number), fmt.Sprintf("budget %d of the %d iterations that are left; promise %q\n%s", r.Budget, facts.Remaining, r.Promise, r.Reasoning))
+	default:
+		d.strategy(p.Number, gates.PointSubPhase, decideReject, dec)
+	}
+}
+
+// forbidden says why a sub-phase cannot be spawned whatever the policy says.
+func (s *State) forbidden(p *Phase, r work.SubPhaseRequest) string {
+	switch {
+	case p.Parent != "":
+		return "sub-phases do not nest"
+	case strings.Contains(p.Number, "."):
+		return "the phase's own number is already that of a part"
+	case p.Spawned >= maxSubPhases:
+		return fmt.Sprintf("a phase may spawn at most %d sub-phases", maxSubPhases)
+	case r.Budget < 1:
+		return "its budget is not a number of iterations"
+	}
+	plan := work.Plan{Phases: []work.Phase{{Number: "0", Name: r.Name, Promise: r.Promise}}}
+	if problems := plan.Check(); len(problems) > 0 {
+		return problems[0].What
+	}
+	promise := strings.TrimSpace(r.Promise)
+	for _, n := range s.Order {
+		if strings.TrimSpace(s.Phases[n].Plan.Promise) == promise {
+			return "its promise is that of phase " + n
+		}
+	}
+	return ""
+}
+
+func (d *decision) spawn(p *Phase, r work.SubPhaseRequest) {
+	number := ""
+	for i := p.Spawned + 1; ; i++ {
+		number = fmt.Sprintf("%s.%d", p.Number, i)
+		if d.s.Phases[number] == nil {
+			break
+		}
+	}
+	d.phase(p.Number, work.SubPhaseSpawned, SubPhaseSpawnedData{Number: number, Request: r})
+}

@@ -1,0 +1,48 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"forge/internal/work"
+)
+
+// Layout says where the folders of a project's runs are.
+type Layout struct {
+	State    string // the state folder, hidden from agents
+	Checkout string // root of the user's checkout
+}
+
+// RunDir holds everything of a run that is not in the journal.
+func (l Layout) RunDir(run string) string { return filepath.Join(l.State, "runs", run) }
+
+// PhaseDir is where the agent of a phase works.
+func (l Layout) PhaseDir(run, phase string) string {
+	return filepath.Join(l.RunDir(run), "phases", phase)
+}
+
+// VerifyDir is where a phase is proven.
+func (l Layout) VerifyDir(run, phase string) string {
+	return filepath.Join(l.RunDir(run), "verify", phase)
+}
+
+// Log is the raw output of one effect.
+func (l Layout) Log(run, name string) string {
+	return filepath.Join(l.RunDir(run), "logs", name+".log")
+}
+
+// IterationLog is the raw output of one attempt at an iteration.
+func (l Layout) IterationLog(run, phase string, iteration, attempt int) string {
+	return l.Log(run, fmt.Sprintf("%s-%d-%d", phase, iteration, attempt))
+}
+
+// Ref is where Forge's own repository keeps a commit of a run.
+func Ref(run, name string) string { return "refs/forge/runs/" + run + "/" + name }
+
+func decode(e work.Event, into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return nil
+}

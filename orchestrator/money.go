@@ -1,0 +1,188 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"forge/internal/work"
+)
+
+// Ledger is what has been consumed. An iteration that reports nothing leaves
+// its reservation standing; where there is none, it is unknown.
+type Ledger struct {
+	USD           float64
+	Tokens        int64
+	UnknownUSD    int // iterations whose cost nobody knows
+	UnknownTokens int
+	Reserved      map[work.CommandID]float64
+}
+
+func (l *Ledger) reserve(id work.CommandID, usd *float64) {
+	if usd == nil {
+		return
+	}
+	if l.Reserved == nil {
+		l.Reserved = map[work.CommandID]float64{}
+	}
+	l.Reserved[id] = *usd
+}
+
+// settle replaces the reservation of id by what was reported.
+func (l *Ledger) settle(id work.CommandID, u work.Usage) {
+	held, reserved := l.Reserved[id]
+	delete(l.Reserved, id)
+	switch {
+	case u.CostUSD != nil:
+		l.USD += *u.CostUSD
+	case reserved:
+		l.USD += held
+	default:
+		l.UnknownUSD++
+	}
+	if n, ok := u.Tokens(); ok {
+		l.Tokens += n
+	} else {
+		l.UnknownTokens++
+	}
+}
+
+// forfeit turns the reservations of a dead process into spending: what the
+// interrupted attempts cost will never be known.
+func (l *Ledger) forfeit() {
+	for id, usd := range l.Reserved {
+		l.USD += usd
+		delete(l.Reserved, id)
+	}
+}
+
+func (l *Ledger) reservedSum() float64 {
+	var sum float64
+	for _, usd := range l.Reserved {
+		sum += usd
+	}
+	return sum
+}
+
+// Cost is the money spent so far; nil when a part of it is unknown.
+func (l Ledger) Cost() *float64 {
+	if l.UnknownUSD > 0 {
+		return nil
+	}
+	usd := l.USD
+	return &usd
+}
+
+// Day is what the whole project consumed today, as the journal knows it.
+type Day struct {
+	USD           float64
+	Tokens        int64
+	UnknownUSD    int // iterations whose cost nobody knows
+	UnknownTokens int
+}
+
+// room says whether an iteration of p may start under the caps: yes, not
+// before others have reported, or not at all (why names the cap).
+func (s *State) room(p *Phase, day Day) (start bool, why string) {
+	c := s.Spec.Settings.Cost
+	var need float64
+	if c.IterationUSD != nil {
+		need = *c.IterationUSD
+	}
+	top := s.top(p)
+	// Iterations that passed this gate and have not begun hold nothing yet.
+	held, heldTop := s.Ledger.reservedSum(), top.Usage.reservedSum()
+	for _, n := range s.working {
+		other := s.Phases[n]
+		if other == p || other.Stage != StageIterate || other.Begun {
+			continue
+		}
+		held += need
+		if s.top(other) == top {
+			heldTop += need
+		}
+	}
+	usd := []struct {
+		name    string
+		most    *float64
+		spent   float64
+		held    float64
+		unknown int
+	}{
+		{"phase_usd", c.PhaseUSD, top.Usage.USD, heldTop, top.Usage.UnknownUSD},
+		{"run_usd", c.RunUSD, s.Ledger.USD, held, s.Ledger.UnknownUSD},
+		{"day_usd", c.DayUSD, day.USD, held, day.UnknownUSD},
+	}
+	wait := false
+	for _, u := range usd {
+		switch {
+		case u.most == nil:
+		case u.unknown > 0 && c.IterationUSD == nil:
+			return false, fmt.Sprintf("cost.%s is set, but the cost of %d iteration(s) is unknown", u.name, u.unknown)
+		case u.spent >= *u.most, u.spent+need > *u.most:
+			return false, fmt.Sprintf("cost.%s: %.4f of %.4f USD spent, the next iteration may need %.4f", u.name, u.spent, *u.most, need)
+		case u.held > 0 && u.spent+u.held+need > *u.most:
+			wait = true
+		}
+	}
+	var needTokens int64
+	if c.IterationTokens != nil {
+		needTokens = *c.IterationTokens
+	}
+	tokens := []struct {
+		name    string
+		most    *int64
+		spent   int64
+		unknown int
+	}{
+		{"phase_tokens", c.PhaseTokens, top.Usage.Tokens, top.Usage.UnknownTokens},
+		{"run_tokens", c.RunTokens, s.Ledger.Tokens, s.Ledger.UnknownTokens},
+		{"day_tokens", c.DayTokens, day.Tokens, day.UnknownTokens},
+	}
+	for _, t := range tokens {
+		switch {
+		case t.most == nil:
+		case t.unknown > 0:
+			return false, fmt.Sprintf("cost.%s is set, but the tokens of %d iteration(s) are unknown", t.name, t.unknown)
+		case t.spent >= *t.most, t.spent+needTokens > *t.most:
+			return false, fmt.Sprintf("cost.%s: %d of %d tokens spent, the next iteration may need %d", t.name, t.spent, *t.most, needTokens)
+		}
+	}
+	return !wait, ""
+}
+
+// ceiling is the most that an iteration of p may cost before it is ended.
+func (s *State) ceiling(p *Phase) (usd *float64, tokens *int64) {
+	c := s.Spec.Settings.Cost
+	top := s.top(p)
+	lowest := func(most *float64, spent float64) {
+		if most == nil {
+			return
+		}
+		if left := *most - spent; usd == nil || left < *usd {
+			usd = &left
+		}
+	}
+	lowest(c.IterationUSD, 0)
+	lowest(c.PhaseUSD, top.Usage.USD)
+	lowest(c.RunUSD, s.Ledger.USD)
+	least := func(most *int64, spent int64) {
+		if most == nil {
+			return
+		}
+		if left := *most - spent; tokens == nil || left < *tokens {
+			tokens = &left
+		}
+	}
+	least(c.IterationTokens, 0)
+	least(c.PhaseTokens, top.Usage.Tokens)
+	least(c.RunTokens, s.Ledger.Tokens)
+	return usd, tokens
+}
+
+// top is the node of the graph that p belongs to: sub-phases draw on their
+// parent's remainder.
+func (s *State) top(p *Phase) *Phase {
+	if p.Parent != "" {
+		return s.Phases[p.Parent]
+	}
+	return p
+}

@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"forge/internal/work"
+)
+
+// Pending says what is to be done now. It is derived from the state and never
+// stored: a command that is under way is pending until its result is applied.
+func Pending(s *State) []Command {
+	if !s.Live || s.Stopping != nil {
+		return nil
+	}
+	var out []Command
+	if s.Baseline.Stage == BaselineDue {
+		return []Command{{ID: s.id("", 0, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}}
+	}
+	if s.Baseline.Stage != BaselinePassed {
+		return nil
+	}
+	granted := s.granted()
+	for _, n := range s.working {
+		if !granted[s.top(s.Phases[n]).Number] {
+			continue
+		}
+		if c, ok := s.pendingOf(s.Phases[n]); ok {
+			out = append(out, c)
+		}
+	}
+	if s.Final.Stage == FinalDeliver {
+		out = append(out, Command{ID: s.id("", s.Final.Revision, 0, string(StepDeliver)), Step: StepDeliver, Commit: s.Head})
+	}
+	return out
+}
+
+// granted are the nodes that have one of the max_parallel places: those that
+// came up first. One that was answered lines up again at the end.
+func (s *State) granted() map[string]bool {
+	granted, places := map[string]bool{}, max(s.Spec.Settings.MaxParallel, 1)
+	for _, n := range s.working {
+		if p := s.Phases[n]; s.holds(p) && len(granted) < places {
+			granted[n] = true
+		}
+	}
+	return granted
+}
+
+func (s *State) pendingOf(p *Phase) (Command, bool) {
+	try := p.Tries[p.Iteration]
+	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(try, 1)}
+	switch p.Stage {
+	case StageFolder:
+		c.Step, c.Commit = StepFolder, p.Last
+		c.Attempt = p.Reopened + 1
+	case StageIterate:
+		c.Step, c.Kind, c.Commit = StepIterate, p.Kind, p.Last
+		if !p.Begun {
+			c.Iteration = p.Iteration + 1
+			c.Attempt = p.Tries[c.Iteration] + 1
+		}
+	case StageOutage:
+		c.Step, c.Until = StepWait, p.Outage.Until
+	case StageVerify:
+		c.Step, c.On, c.Commit = StepVerify, work.OnSnapshot, p.Last
+	case StageEvidence:
+		c.Step, c.On, c.Commit = StepVerify, work.OnProtected, p.Last
+		if p.Merge != nil {
+			c.Commit = p.Merge.Commit
+		}
+	case StageReverify:
+		c.Step, c.On, c.Commit = StepVerify, work.OnMerged, p.Merge.Commit
+	case StageTurn:
+		if !s.hasTurn(p) {
+			return c, false
+		}
+		c.Step, c.Commit = StepMerge, p.Last
+	case StageLand:
+		c.Step, c.Commit = StepLand, p.Merge.Commit
+	default:
+		return c, false
+	}
+	step := string(c.Step)
+	if c.Step == StepVerify {
+		step += "-" + string(c.On)
+	}
+	if c.Step == StepWait {
+		step += fmt.Sprintf("-%d", p.Outage.Tries)
+	}
+	c.ID = s.id(p.Number, c.Attempt, c.Iteration, step)
+	return c, true
+}
+
+// hasTurn says that p is the one to merge now: one at a time per run, in the
+// order in which the phases were proven.
+func (s *State) hasTurn(p *Phase) bool {
+	if s.Merger != "" {
+		return s.Merger == p.Number
+	}
+	return len(s.Turns) > 0 && s.Turns[0] == p.Number
+}
+
+func (s *State) id(phase string, attempt, iteration int, step string) work.CommandID {
+	if phase == "" {
+		phase = "run"
+	}
+	return work.CommandID(fmt.Sprintf("%s/%s/%d/%d/%s", s.Run, phase, attempt, iteration, step))
+}
+
+// expects says whether the result of c is still awaited: a late or doubled
+// result is not. What was under way when a stop came still counts.
+func (s *State) expects(c Command) bool {
+	if p := s.Phases[c.Phase]; p != nil {
+		w, ok := s.pendingOf(p)
+		return ok && w.ID == c.ID
+	}
+	switch c.Step {
+	case StepBase:
+		return s.Baseline.Stage == BaselineDue
+	case StepDeliver:
+		return s.Final.Stage == FinalDeliver
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package orchestrator
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sort"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// The kinds of prompts, as iteration.started names them.
+const (
+	promptFull     = "full"     // a new session
+	promptFeedback = "feedback" // a continued one
+	promptPivot    = "pivot"
+	promptResolve  = "resolve"
+	promptRework   = "rework"
+)
+
+// sessionOf is the agent session that p's next iteration continues, "" for a
+// new one.
+func (s *State) sessionOf(p *Phase) string {
+	if p.Pivot != "" || !s.Spec.Settings.Agents[p.Set.Agent].Continues {
+		return ""
+	}
+	return p.Session
+}
+
+func promptKind(s *State, p *Phase) string {
+	switch {
+	case p.Kind == IterationResolve:
+		return promptResolve
+	case p.Kind == IterationRework:
+		return promptRework
+	case p.Pivot != "":
+		return promptPivot
+	case s.sessionOf(p) != "":
+		return promptFeedback
+	}
+	return promptFull
+}
+
+// Prompt is the text of p's next iteration, in the session that sessionOf
+// names. It never contains a live tag: the promise's words and the tag's name
+// stand apart, and tags in texts from elsewhere are defused, so that an agent
+// that echoes its prompt claims nothing.
+func Prompt(s *State, p *Phase, session string) string {
+	var b strings.Builder
+	if session == "" {
+		s.writeTask(&b, p)
+	}
+	writeFeedback(&b, p)
+	if session != "" {
+		fmt.Fprintf(&b, "\nGo on with phase %s %q. Iteration %d; %d of %d are used.\n", p.Number, inert(p.Plan.Name), p.Iteration+1, p.Spent, p.Budget)
+	}
+	return b.String()
+}
+
+func (s *State) writeTask(b *strings.Builder, p *Phase) {
+	set := s.Spec.Settings
+	fmt.Fprintf(b, "You work on phase %s, %q, of a larger piece of work. Work only on this phase, in the current folder.\n", p.Number, inert(p.Plan.Name))
+	if set.Spec != "" {
+		section(b, "The specification of the whole work", set.Spec)
+	}
+	if p.Plan.Reasoning != "" {
+		section(b, "What this phase is about", p.Plan.Reasoning)
+	}
+	names := append([]string(nil), p.Set.Skills...)
+	sort.Strings(names)
+	for _, name := range names {
+		section(b, "Skill: "+inert(name), set.Skills[name])
+	}
+	b.WriteString("\n## When it is done\n\n")
+	fmt.Fprintf(b, "When everything of this phase is done and checked, and not before, end your last message with the promise. It is an XML element; its name is the word promise in lower case, its content these words and nothing else: %s\n", inert(p.Plan.Promise))
+	if len(p.Set.Verify) > 0 {
+		b.WriteString("The promise is then proven by running these commands on your work in a fresh folder; ignored files are not there:\n\n")
+		for _, c := range p.Set.Verify {
+			fmt.Fprintf(b, "    %s\n", inert(c))
+		}
+	}
+	if p.Set.Permission == work.PermissionReadonly {
+		b.WriteString("\nThis phase is read-only: change no file. Any change fails it.\n")
+	}
+	b.WriteString("\nOther elements that you may use in your messages: progress (a percentage), blocker (what stops you), pivot (a new strategy), ")
+	b.WriteString("spawn-subphase (a JSON object with name, promise, budget and reasoning, for a part that deserves its own iterations).\n")
+	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
+	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
+	if len(p.History) > 0 {
+		section(b, "What happened so far", strings.Join(p.History, "\n"))
+	}
+}
+
+func writeFeedback(b *strings.Builder, p *Phase) {
+	switch p.Kind {
+	case IterationResolve:
+		fmt.Fprintf(b, "\n## Merge conflict\n\nYour work was merged with what others did meanwhile. Conflict markers stand in these files: %s\nResolve each conflict so that both sides' intent holds, remove every marker, and change nothing else.\n", inert(strings.Join(p.Merge.Conflicts, ", ")))
+	case IterationRework:
+		b.WriteString("\n## Changes requested\n\nA person looked at the result and asks for changes; their words are below. No promise is needed this time.\n")
+	case IterationWork:
+	}
+	if p.Pivot != "" {
+		b.WriteString("\n## Change your strategy\n\n" + inert(p.Pivot) + "\n")
+	}
+	for _, strategy := range p.Strategy {
+		section(b, "You announced a new strategy; follow it now", strategy)
+	}
+	for _, blocker := range p.Blockers {
+		section(b, "You named this blocker; remove it first, or work around it", blocker)
+	}
+	for _, comment := range p.Comments {
+		section(b, "A person says", comment)
+	}
+	if p.Verified != "" {
+		section(b, "Verify failed. This is its output", p.Verified)
+	}
+	if len(p.Notes) > 0 {
+		section(b, "Notes", strings.Join(p.Notes, "\n"))
+	}
+}
+
+// section fences text as data. The fence carries a hash of the text, so that
+// the text cannot close it.
+func section(b *strings.Builder, title, text string) {
+	text = strings.TrimSpace(inert(text))
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	fmt.Fprintf(b, "\n## %s\n\n~~~data-%08x\n%s\n~~~end-%08x\n", title, h.Sum32(), text, h.Sum32())
+}

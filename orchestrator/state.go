@@ -1,0 +1,207 @@
+package orchestrator
+
+import (
+	"time"
+
+	"forge/dag"
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// State is a run as its events tell it. It is built by NewState and Apply
+// alone; everything that is to be done is derived from it by Pending.
+type State struct {
+	Run      string
+	Spec     Spec
+	Seq      int64
+	Live     bool            // a process is in it: no run.finished since the last start or resume
+	Outcome  work.RunOutcome // of the last run.finished
+	Reason   string
+	Stopping *RunStoppingData
+
+	Baseline   Baseline
+	Head       string   // of the run branch
+	LastMerged string   // phase
+	Merger     string   // the phase whose turn it is to merge, "" = free
+	Turns      []string // proven phases, in the order in which they were proven
+
+	Phases map[string]*Phase
+	Order  []string // plan order, sub-phases after their parents' spawn
+	Open   map[string]*work.Checkpoint
+	Asked  int // checkpoints so far, for their ids
+
+	Ledger   Ledger
+	Final    Final
+	Delivery *work.Delivery
+	Sandbox  string // the weakest sandbox any effect ran under
+	Unproven bool   // some phase is done by its word alone
+
+	version  string   // of the policy
+	topo     []string // the graph's order
+	frontier *dag.Frontier[string]
+	skips    []dag.Skip[string] // dependents of what failed, whose finished events are due
+	working  []string           // phases that are asked about or under way, in the order in which they came up
+}
+
+// Baseline is the verify of the base before the first iteration.
+type Baseline struct {
+	Stage  BaselineStage
+	Output string
+}
+
+// BaselineStage is where the baseline stands.
+type BaselineStage string
+
+const (
+	BaselineDue    BaselineStage = "due"
+	BaselineRed    BaselineStage = "red"
+	BaselineAsked  BaselineStage = "asked"
+	BaselinePassed BaselineStage = "passed" // green, not needed, or accepted
+)
+
+// Final is the end of the run: the gate before the result lands, and landing.
+type Final struct {
+	Stage    FinalStage
+	Revision int // of the result, counted by the times it was judged
+	Rejected string
+	Note     string // why the last rework is not in the result
+}
+
+// FinalStage is where the end of the run stands.
+type FinalStage string
+
+const (
+	FinalNone    FinalStage = ""
+	FinalAsked   FinalStage = "asked"
+	FinalDeliver FinalStage = "deliver"
+	FinalOver    FinalStage = "over"
+)
+
+// Stage is where a phase stands. docs/states.md draws the transitions.
+type Stage string
+
+const (
+	StageWaiting  Stage = "waiting"  // for its dependencies
+	StageReady    Stage = "ready"    // start gate is due
+	StageAsked    Stage = "asked"    // a person is asked
+	StageFolder   Stage = "folder"   // its folder is being made
+	StageGate     Stage = "gate"     // the next iteration's gate is due
+	StageIterate  Stage = "iterate"  // the agent works
+	StageOutage   Stage = "outage"   // the provider is out; a timer runs
+	StageJudge    Stage = "judge"    // what came of the iteration is being judged
+	StageSub      Stage = "subphase" // a sub-phase is under way
+	StageVerify   Stage = "verify"
+	StageEvidence Stage = "evidence" // verify again with the protected files as at the base
+	StageProven   Stage = "proven"   // gates before the merge are due
+	StageTurn     Stage = "turn"     // waits for its turn to merge, then merges
+	StageMerged   Stage = "merged"   // the merged tree is known: verify it, resolve it, or land it
+	StageReverify Stage = "reverify" // verify on the merged tree
+	StageLand     Stage = "land"
+	StageLanded   Stage = "landed" // on the run branch; finished event is due
+	StageFinished Stage = "finished"
+)
+
+// Stages lists every stage in the order of a phase's way.
+func Stages() []Stage {
+	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
+		StageSub, StageVerify, StageEvidence, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StageLanded, StageFinished}
+}
+
+// IterationKind says what an iteration is for.
+type IterationKind string
+
+const (
+	IterationWork    IterationKind = "work"
+	IterationResolve IterationKind = "resolve" // of a merge conflict, outside the budget
+	IterationRework  IterationKind = "rework"  // asked for at the final gate, outside the budget
+)
+
+// Free says that the iteration does not count against the budget and needs no
+// new promise.
+func (k IterationKind) Free() bool { return k != IterationWork }
+
+// Phase is one phase of the run, or a sub-phase of one.
+type Phase struct {
+	Number string
+	Parent string // "" = a node of the graph
+	Plan   work.Phase
+	Set    work.PhaseSettings
+	Stage  Stage
+
+	Outcome work.PhaseOutcome
+	Reason  work.Reason
+	Cause   string
+	Detail  string
+	Proof   work.Proof
+
+	Base string // commit it began at
+	Last string // last snapshot
+	Tree string // of Last
+
+	Iteration int // number of the last iteration, from 1
+	Begun     bool
+	Command   work.CommandID // of the iteration that has begun
+	Spent     int            // iterations of the budget that are used up
+	Budget    int
+	Tries     map[int]int // attempts so far, by iteration
+	Reopened  int
+	Kind      IterationKind // of the next or current iteration
+	Reset     bool          // the folder must be set to Last before the next iteration
+
+	Session   string // the agent's, to be continued
+	Total     work.Usage
+	Comments  []string // of people, for the next prompt
+	Notes     []string // feedback for the next prompt
+	Verified  string   // failing verify output for the next prompt
+	Pivot     string   // due in the next prompt only
+	History   []string // one line per iteration, for compacted prompts
+	Blockers  []string
+	Strategy  []string // the agent's own pivots, fed back as directives
+	FailedRow int
+	HungRow   int
+	Progress  gates.ProgressTracker
+	Stale     gates.StaleHandler
+	Judged    Judged
+	Requests  []work.SubPhaseRequest
+	Spawned   int
+	Child     string
+	Outage    *Outage
+	Merge     *MergeFinishedData
+	Evidence  []string // protected files it touched
+	Gone      []string // test files of the base that it removed
+	Files     int      // changed when merged; -1 = not merged
+	Landed    bool     // some work of it is on the run branch
+	Allowed   int      // iteration that a person said yes to
+	Usage     Ledger
+}
+
+// Judged are the facts of the iteration that is being judged.
+type Judged struct {
+	Outcome  work.Outcome
+	Detail   string
+	Claims   []string
+	Claim    ClaimStage
+	Markers  []string
+	ResetAt  *time.Time
+	Stalling bool // the stale check of this iteration is still due
+}
+
+// ClaimStage says how far the claim of an iteration is judged.
+type ClaimStage string
+
+const (
+	ClaimDue  ClaimStage = "due"
+	ClaimNone ClaimStage = "none"
+	ClaimMade ClaimStage = "made"
+)
+
+// Outage is a provider that does not answer.
+type Outage struct {
+	Since time.Time
+	Until time.Time
+	Tries int
+}
+
+// merged says that work of p is in the result already, so that what is under
+// way is a rework asked for at the final gate.
+func (p *Phase) merged() bool { return p.Kind == IterationRework && p.Landed }

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs every benchmark for the time given (default 1s), one package after the
+# other so that they do not disturb each other.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+time=${1:-1s}
+status=0
+for pkg in $(go list ./...); do
+	dir=$(go list -f '{{.Dir}}' "$pkg")
+	if grep -qs '^func Benchmark' "$dir"/*_test.go; then
+		go test -p 1 -run '^$' -bench . -benchtime "$time" -timeout 30m "$pkg" || status=1
+	fi
+done
+exit $status

@@ -1,0 +1,76 @@
+# Sourced by the scripts beside it: the versions of the tools that Forge's own
+# checks use, and where they are kept. Nothing is installed into the checkout
+# or onto the user's PATH.
+
+GOLANGCI_VERSION=v2.15.0
+CLAUDE_VERSION=2.1.329
+
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/forge-test
+
+say() { printf '==> %s\n' "$*" >&2; }
+
+die() {
+	printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+	exit 1
+}
+
+# apt PROGRAM PACKAGE: installs PACKAGE when PROGRAM is missing and this is
+# root on a system with apt. Whether it is there afterwards is the caller's
+# question.
+apt() {
+	if command -v "$1" >/dev/null || [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		return 0
+	fi
+	say "installing $2"
+	if [ -z "${apt_updated:-}" ]; then
+		apt-get update -qq </dev/null >&2 || say "apt-get update failed: trying with the lists that are there"
+		apt_updated=1
+	fi
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" </dev/null >&2 ||
+		say "$2 could not be installed"
+}
+
+# golangci prints the path of the linter, which it builds when it is missing.
+golangci() {
+	local dir=$tools/golangci-lint-$GOLANGCI_VERSION
+	if [ ! -x "$dir/golangci-lint" ]; then
+		say "building golangci-lint $GOLANGCI_VERSION, about a minute"
+		mkdir -p "$tools"
+		local new
+		new=$(mktemp -d "$tools/.new-XXXXXX")
+		GOFLAGS= GOBIN=$new go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION" >&2 ||
+			die "golangci-lint $GOLANGCI_VERSION cannot be built: is the Go module proxy within reach?"
+		mkdir -p "$dir"
+		mv -f "$new/golangci-lint" "$dir/golangci-lint"
+		rmdir "$new"
+	fi
+	echo "$dir/golangci-lint"
+}
+
+# claude prints the path of the pinned Claude Code, which it installs when it
+# is missing.
+claude() {
+	local dir=$tools/claude-code-$CLAUDE_VERSION
+	local bin=$dir/node_modules/.bin/claude
+	if [ ! -x "$bin" ]; then
+		command -v npm >/dev/null || die "claude-code is installed by npm, which is not in PATH: install Node and npm"
+		say "installing claude-code $CLAUDE_VERSION"
+		mkdir -p "$tools"
+		local new
+		new=$(mktemp -d "$tools/.new-XXXXXX")
+		# The version is named because npm otherwise takes an older one that
+		# asks for the running Node.
+		npm install --prefix "$new" --no-audit --no-fund --no-save --loglevel=error \
+			"@anthropic-ai/claude-code@$CLAUDE_VERSION" </dev/null >&2 ||
+			die "claude-code $CLAUDE_VERSION cannot be installed: is the npm registry within reach?"
+		rm -rf "$dir"
+		mv "$new" "$dir"
+	fi
+	local is
+	is=$(DISABLE_AUTOUPDATER=1 "$bin" --version </dev/null 2>&1) || die "$bin does not run: $is"
+	case $is in
+	"$CLAUDE_VERSION "*) ;;
+	*) die "$bin is $is and not $CLAUDE_VERSION: remove $dir" ;;
+	esac
+	echo "$bin"
+}
