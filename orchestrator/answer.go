@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"forge/gates"
 	"forge/internal/work"
@@ -45,7 +46,11 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 func (d *decision) answered(a work.Answer) {
 	s := d.s
 	cp := s.Open[a.Checkpoint]
-	data := CheckpointAnsweredData{ID: a.Checkpoint, Status: a.Status, Choice: a.Choice, Reason: clipText(a.Comment, 4000), By: a.By, Door: a.Door}
+	a.By, a.Door = clipText(a.By, 200), clipText(a.Door, 40)
+	data := CheckpointAnsweredData{
+		ID: clipText(a.Checkpoint, 200), Status: work.CheckpointStatus(clipText(string(a.Status), 40)), Choice: clipText(a.Choice, 40),
+		Reason: clipText(a.Comment, 4000), By: a.By, Door: a.Door,
+	}
 	switch {
 	case cp == nil:
 		data.Refused = work.ErrAlreadyResolved.Error()
@@ -53,6 +58,8 @@ func (d *decision) answered(a work.Answer) {
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
 		data.Refused = "not an answer: " + clipText(string(a.Status), 40)
+	case a.Status == work.CheckpointChangesRequested && strings.TrimSpace(a.Comment) == "":
+		data.Refused = work.ErrEmptyFeedback.Error()
 	}
 	if data.Refused != "" {
 		d.run(work.CheckpointAnswered, data)

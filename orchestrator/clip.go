@@ -12,36 +12,57 @@ import (
 // whole is in the log file.
 const maxOutput = 6 << 10
 
-// clipText keeps the first n bytes of valid text.
+// encodedLen is how many bytes r takes up in an event: a control character is
+// written as six.
+func encodedLen(r rune) int {
+	switch {
+	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
+		return 2
+	case r < ' ', r == 0x7f, r == '\u2028', r == '\u2029':
+		return 6
+	}
+	return utf8.RuneLen(r)
+}
+
+// fitting is how much of the beginning of valid text takes up at most n bytes
+// in an event.
+func fitting(text string, n int) int {
+	for i, r := range text {
+		if n -= encodedLen(r); n < 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// clipText keeps what of the beginning of text takes up n bytes in an event.
 func clipText(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
-		return text
+	if cut := fitting(text, n); cut < len(text) {
+		return text[:cut] + "…"
 	}
-	cut := n
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return text
 }
 
 // clipMiddle keeps the beginning and the end: the cause of a failure stands
 // in one of them.
 func clipMiddle(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
+	if fitting(text, n) == len(text) {
 		return text
 	}
-	head, tail := n/3, len(text)-(n-n/3)
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
+	head, tail := fitting(text, n/3), len(text)
+	for left := n - n/3; tail > head; {
+		r, size := utf8.DecodeLastRuneInString(text[:tail])
+		if left -= encodedLen(r); left < 0 {
+			break
+		}
+		tail -= size
 	}
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", text[:head], tail-head, text[tail:])
 }
 
+// clipList is for people: what it leaves out, it says.
 func clipList(list []string, most, each int) []string {
 	var out []string
 	for i, text := range list {
@@ -65,13 +86,31 @@ func clipSignals(sig work.Signals) work.Signals {
 		sig.Progress = sig.Progress[n-10:]
 	}
 	var kept []work.SubPhaseRequest
+	room, left := maxRequests, 0
 	for _, r := range sig.SubPhases {
-		if len(kept) == maxSubPhases || len(r.Name)+len(r.Promise)+len(r.Reasoning) > 700 {
-			sig.Problems = append(sig.Problems, fmt.Sprintf("sub-phase %q left out: too many, or its texts have more than 700 bytes", clipText(r.Name, 60)))
+		size := encodedSize(r.Name) + encodedSize(r.Promise) + encodedSize(r.Reasoning)
+		if size > room || len(kept) == maxSubPhases {
+			left++
 			continue
 		}
+		room -= size
 		kept = append(kept, r)
+	}
+	if left > 0 {
+		sig.Problems = append(sig.Problems, fmt.Sprintf("%d sub-phase(s) left out: at most %d at once, with texts of %d bytes together", left, maxSubPhases, maxRequests))
 	}
 	sig.SubPhases = kept
 	return sig
+}
+
+// maxRequests is how many bytes the sub-phases of one iteration may take up in
+// its event.
+const maxRequests = 3 << 10
+
+func encodedSize(text string) int {
+	n := 0
+	for _, r := range text {
+		n += encodedLen(r)
+	}
+	return n
 }

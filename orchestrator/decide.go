@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -38,7 +39,9 @@ func Decide(s *State, in Input) []work.Event {
 		}
 	case DeliverDone:
 		if d.awaited(f.Command) {
-			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: f.Delivery})
+			del := f.Delivery
+			del.Reason, del.Undo, del.Next = clipText(del.Reason, 1000), clipText(del.Undo, 1000), clipText(del.Next, 1000)
+			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: del})
 		}
 	case Broke:
 		d.broke(f)
@@ -51,7 +54,7 @@ func Decide(s *State, in Input) []work.Event {
 	case Drained:
 		d.drained()
 	case Noted:
-		d.phase(f.Phase, work.Warned, f.WarnedData)
+		d.phase(f.Phase, work.Warned, WarnedData{What: clipText(f.What, 500), Detail: clipText(f.Detail, 4000)})
 	case Tick, settled:
 		d.settle()
 	}
@@ -87,14 +90,24 @@ type decision struct {
 }
 
 func (d *decision) add(e work.Event, data any) {
-	raw, err := json.Marshal(data)
+	raw, err := encode(data)
 	if err != nil {
 		// Payloads are our own types; what they cannot hold is kept out by
 		// Usage.Clean and the clipping below.
-		raw, _ = json.Marshal(WarnedData{What: "payload lost", Detail: err.Error()})
+		raw, _ = encode(WarnedData{What: "payload lost", Detail: err.Error()})
 	}
 	e.V, e.Seq, e.Time, e.Run, e.Data = work.EventVersion, d.s.Seq+int64(len(d.out))+1, d.now.UTC(), d.s.Run, raw
 	d.out = append(d.out, e)
+}
+
+// encode writes angle brackets as they are: six bytes each would make events
+// of a page of HTML larger than an event may be.
+func encode(data any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(data)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func (d *decision) run(kind work.EventKind, data any) { d.add(work.Event{Kind: kind}, data) }
@@ -189,7 +202,7 @@ func (d *decision) folderDone(f FolderDone) {
 	if !d.awaited(f.Command) {
 		return
 	}
-	data := FolderFinishedData{Command: f.Command.ID, OK: f.Setup.OK, Problem: f.Setup.Problem}
+	data := FolderFinishedData{Command: f.Command.ID, OK: f.Setup.OK, Problem: clipText(f.Setup.Problem, 500)}
 	if failed := f.Setup.Failed(); failed != nil {
 		data.Output = clipMiddle(failed.Output, maxOutput)
 	}
@@ -212,9 +225,9 @@ func (d *decision) iterationDone(f IterationDone) {
 		Changed: f.Snapshot.Changed, Files: len(f.Snapshot.Files), Signals: clipSignals(r.Signals),
 		Claims: r.Claims, Usage: r.Usage.Clean(), Total: r.Total.Clean(),
 		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
-		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 200), Dropped: clipList(f.Snapshot.Dropped, 20, 200),
+		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
-		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 20, 200),
+		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
@@ -222,7 +235,7 @@ func (d *decision) iterationDone(f IterationDone) {
 	if !data.Outcome.KeepsClaim() {
 		data.Claims = nil
 	}
-	data.Claims = clipList(data.Claims, 3, work.MaxPromiseBytes)
+	data.Claims = distinct(data.Claims)
 	if p.Set.Permission == work.PermissionReadonly && f.Snapshot.Changed {
 		data.Outcome, data.Detail = work.OutcomeReadonlyViolation, fmt.Sprintf("a readonly phase changed %d file(s)", len(f.Snapshot.Files))
 		data.Snapshot, data.Tree, data.Claims = "", "", nil
@@ -232,6 +245,20 @@ func (d *decision) iterationDone(f IterationDone) {
 		data.Snapshot, data.Tree = "", ""
 	}
 	d.emit(work.IterationFinished, f.Command, data)
+}
+
+// distinct keeps the first two different claims: said twice is said once, and
+// with two different ones nothing is claimed.
+func distinct(claims []string) []string {
+	var out []string
+	for _, c := range claims {
+		if c = clipText(c, 2*work.MaxPromiseBytes); len(out) == 0 || c != out[0] {
+			if out = append(out, c); len(out) == 2 {
+				break
+			}
+		}
+	}
+	return out
 }
 
 func (d *decision) verifyDone(f VerifyDone) {

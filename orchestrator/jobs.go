@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"forge/internal/work"
@@ -25,7 +26,7 @@ func (r *session) prepare(ctx context.Context, c Command) (job, error) {
 	p := r.s.Phases[c.Phase]
 	switch c.Step {
 	case StepFolder:
-		j.do = r.folderJob(c, j.mark)
+		j.do = r.folderJob(c, p, j.mark)
 	case StepIterate:
 		j.do = r.iterateJob(c, p, j.mark)
 	case StepBase, StepVerify:
@@ -54,23 +55,47 @@ func failed(ctx context.Context, c Command, doing string, err error) Fact {
 	return Broke{Command: c, Problem: fmt.Sprintf("%s: %v", doing, err)}
 }
 
-func (r *session) folderJob(c Command, mark string) func(context.Context) Fact {
-	dir := r.Layout.PhaseDir(r.s.Run, c.Phase)
+// opening is how a phase folder is made.
+type opening struct {
+	base string // commit that setup runs on: of the run branch, no agent's own
+	last string // commit that the folder holds afterwards
+	req  work.SetupRequest
+}
+
+func (r *session) opening(p *Phase, mark string) opening {
 	set := r.s.Spec.Settings
-	req := work.SetupRequest{
-		Phase: c.Phase, Dir: dir, Checkout: r.Layout.Checkout, Settings: set.Worktree,
+	return opening{base: r.s.top(p).Base, last: p.Last, req: work.SetupRequest{
+		Phase: p.Number, Dir: r.Layout.PhaseDir(r.s.Run, p.Number), Checkout: r.Layout.Checkout, Settings: set.Worktree,
 		Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
-	}
+	}}
+}
+
+func (r *session) folderJob(c Command, p *Phase, mark string) func(context.Context) Fact {
+	o := r.opening(p, mark)
 	return func(ctx context.Context) Fact {
-		if err := r.Repo.OpenFolder(ctx, dir, c.Commit); err != nil {
-			return failed(ctx, c, "make the phase folder", err)
-		}
-		rep, err := r.Checks.Setup(ctx, req)
+		rep, err := r.openFolder(ctx, o)
 		if err != nil {
-			return failed(ctx, c, "set up the phase folder", err)
+			return failed(ctx, c, "make the phase folder", err)
 		}
 		return FolderDone{Command: c, Setup: rep}
 	}
+}
+
+// openFolder makes a folder ready. Setup runs before any agent's work is in
+// it, since what setup produces is kept for other folders.
+func (r *session) openFolder(ctx context.Context, o opening) (work.CommandsReport, error) {
+	if err := r.Repo.OpenFolder(ctx, o.req.Dir, o.base); err != nil {
+		return work.CommandsReport{}, err
+	}
+	rep, err := r.Checks.Setup(ctx, o.req)
+	if err != nil || !rep.OK {
+		return rep, err
+	}
+	if o.last != o.base || len(o.req.Settings.Setup) > 0 {
+		// Setup may have touched tracked files.
+		err = r.Repo.ResetFolder(ctx, o.req.Dir, o.last)
+	}
+	return rep, err
 }
 
 // iteration is what an iterate job knows of its phase.
@@ -80,9 +105,8 @@ type iteration struct {
 	kind              IterationKind
 	head              string // resolve: the run head
 	theirs            string // resolve: the phase's last snapshot
-	conflicts         []string
 	fresh             string // prompt of a new session
-	setup             work.SetupRequest
+	open              opening
 }
 
 func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Context) Fact {
@@ -110,10 +134,10 @@ func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Cont
 	}
 	it := iteration{
 		dir: dir, last: p.Last, parent: p.Last, reset: p.Reset, kind: p.Kind, fresh: Prompt(r.s, p, ""),
-		setup: work.SetupRequest{Phase: c.Phase, Dir: dir, Checkout: r.Layout.Checkout, Settings: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark},
+		open: r.opening(p, mark),
 	}
 	if p.Kind == IterationResolve {
-		it.head, it.theirs, it.parent, it.conflicts = p.Merge.Head, p.Last, p.Merge.Commit, p.Merge.Conflicts
+		it.head, it.theirs, it.parent = p.Merge.Head, p.Last, p.Merge.Commit
 	}
 	ref := Ref(r.s.Run, fmt.Sprintf("%s/%d-%d", c.Phase, c.Iteration, c.Attempt))
 	message := fmt.Sprintf("phase %s iteration %d attempt %d\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, c.Iteration, c.Attempt, r.s.Run, c.Phase)
@@ -122,17 +146,29 @@ func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Cont
 
 func (r *session) iterate(ctx context.Context, c Command, it iteration, req work.IterationRequest, ref, message string) Fact {
 	interrupted := IterationDone{Command: c, Report: work.IterationReport{Outcome: work.OutcomeInterrupted, Detail: "Forge was asked to stop"}}
-	if err := r.reset(ctx, it); err != nil {
+	conflicts, err := r.reset(ctx, it)
+	if err != nil {
 		if ctx.Err() != nil {
 			return interrupted
 		}
 		return failed(ctx, c, "set the phase folder back", err)
 	}
+	if err := keepPrompt(req); err != nil {
+		return failed(ctx, c, "keep the prompt", err)
+	}
+	links, err := r.Checks.Links(ctx, it.open.req.Checkout, it.open.req.Settings)
+	if err != nil {
+		return failed(ctx, c, "find what is linked", err)
+	}
+	req.ReadPaths = append(req.ReadPaths, links...)
 	rep, err := r.Agents.Iterate(ctx, req, r.tell)
 	if err == nil && rep.SessionLost && req.Session != "" && ctx.Err() == nil {
 		// The agent forgot the session, so that the feedback alone would
 		// mean nothing to it.
 		req.Session, req.Prompt, req.Before = "", it.fresh, work.Usage{}
+		if err := keepPrompt(req); err != nil {
+			return failed(ctx, c, "keep the prompt", err)
+		}
 		rep, err = r.Agents.Iterate(ctx, req, r.tell)
 	}
 	if ctx.Err() != nil {
@@ -151,8 +187,8 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 	if err != nil {
 		return Broke{Command: c, Problem: fmt.Sprintf("take the snapshot: %v", err)}
 	}
-	if len(it.conflicts) > 0 {
-		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, it.conflicts)
+	if len(conflicts) > 0 {
+		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, conflicts)
 		if err != nil {
 			return Broke{Command: c, Problem: fmt.Sprintf("look for conflict markers: %v", err)}
 		}
@@ -160,26 +196,37 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 	return done
 }
 
-// reset sets the folder to where the iteration starts, unless it is there.
-func (r *session) reset(ctx context.Context, it iteration) error {
-	if it.kind == IterationResolve {
-		_, err := r.Repo.ConflictFolder(ctx, it.dir, it.head, it.theirs)
-		return err
-	}
-	if !it.reset {
+// PromptOf is the file beside an iteration's log that holds its prompt.
+func PromptOf(log string) string { return strings.TrimSuffix(log, ".log") + ".prompt" }
+
+// keepPrompt writes down what the agent is told, for people to read.
+func keepPrompt(req work.IterationRequest) error {
+	if req.LogPath == "" {
 		return nil
 	}
-	if folderExists(it.dir) {
-		return r.Repo.ResetFolder(ctx, it.dir, it.last)
-	}
-	if err := r.Repo.OpenFolder(ctx, it.dir, it.last); err != nil {
+	if err := os.MkdirAll(filepath.Dir(req.LogPath), 0o700); err != nil {
 		return err
 	}
-	rep, err := r.Checks.Setup(ctx, it.setup)
+	return os.WriteFile(PromptOf(req.LogPath), []byte(req.Prompt), 0o600)
+}
+
+// reset sets the folder to where the iteration starts, unless it is there, and
+// returns the files in which it has conflicts to resolve.
+func (r *session) reset(ctx context.Context, it iteration) (conflicts []string, err error) {
+	if it.kind == IterationResolve {
+		return r.Repo.ConflictFolder(ctx, it.dir, it.head, it.theirs)
+	}
+	if !it.reset {
+		return nil, nil
+	}
+	if folderExists(it.dir) {
+		return nil, r.Repo.ResetFolder(ctx, it.dir, it.last)
+	}
+	rep, err := r.openFolder(ctx, it.open)
 	if err == nil && !rep.OK {
 		err = errors.New("setup: " + rep.Problem)
 	}
-	return err
+	return nil, err
 }
 
 func folderExists(dir string) bool {
@@ -202,11 +249,11 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
 	}
 	name := "base-verify"
-	base, evidence, mayChange := "", []string(nil), []string(nil)
+	base, mayChange := "", []string(nil)
 	if p != nil {
 		req.Commands = p.Set.Verify
 		req.Env = set.Agents[p.Set.Agent].Env
-		base, evidence, mayChange = p.Base, p.Evidence, p.Set.MayChange
+		base, mayChange = p.Base, p.Set.MayChange
 		if p.Merge != nil {
 			base = p.Merge.Head
 		}
@@ -221,7 +268,12 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 		done := VerifyDone{Command: c}
 		var err error
 		if c.On == work.OnProtected {
-			if req.Commit, err = r.Evidence.Restore(ctx, base, c.Commit, evidence); err != nil {
+			// Judged anew: the list in the journal is cut short for people.
+			touched, _, err := r.Evidence.Judge(ctx, base, c.Commit, protected, mayChange)
+			if err == nil {
+				req.Commit, err = r.Evidence.Restore(ctx, base, c.Commit, touched)
+			}
+			if err != nil {
 				return failed(ctx, c, "put the protected files back", err)
 			}
 		}

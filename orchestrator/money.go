@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"math"
 
 	"forge/internal/work"
 )
@@ -38,8 +39,9 @@ func (l *Ledger) settle(id work.CommandID, u work.Usage) {
 	default:
 		l.UnknownUSD++
 	}
-	if n, ok := u.Tokens(); ok {
-		l.Tokens += n
+	if n, ok := u.Tokens(); ok && n >= 0 {
+		// A sum that overflows would be room for more.
+		l.Tokens += min(n, math.MaxInt64-l.Tokens)
 	} else {
 		l.UnknownTokens++
 	}
@@ -64,10 +66,10 @@ func (l *Ledger) reservedSum() float64 {
 
 // Cost is the money spent so far; nil when a part of it is unknown.
 func (l Ledger) Cost() *float64 {
-	if l.UnknownUSD > 0 {
+	usd := l.USD
+	if l.UnknownUSD > 0 || math.IsInf(usd, 0) {
 		return nil
 	}
-	usd := l.USD
 	return &usd
 }
 

@@ -37,6 +37,9 @@ type Repo interface {
 type Checks interface {
 	Setup(ctx context.Context, req work.SetupRequest) (work.CommandsReport, error)
 	Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error)
+	// Links are the outside targets of the links that Setup makes, which an
+	// agent's sandbox has to show.
+	Links(ctx context.Context, checkout string, w work.Worktree) ([]string, error)
 }
 
 // Evidence judges which of a phase's changes touch what its proof rests on.

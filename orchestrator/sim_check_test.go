@@ -2,40 +2,111 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 
 	"forge/dag"
 	"forge/internal/work"
 )
 
-// invariants are what must hold after every event, whatever happens.
+// invariants are what must hold after every event, whatever happens. They keep
+// their own books, beside those of the state. What they note about events that
+// are not written yet is taken back when the process dies.
 type invariants struct {
-	w        *world
-	started  map[string]bool // iteration attempts
-	finished map[string]bool
-	over     map[string]bool // iterations that came to a result, per opening of the phase
-	opened   map[string]int  // reopenings
-	ended    map[string]bool
-	asked    map[string]work.CheckpointStatus
-	needs    map[string][]string
-	pending  map[string]string // phase → tree that was merged and waits for its landing
+	w    *world
+	undo []func()
+
+	started   map[string]bool // attempts at iterations
+	finished  map[string]bool
+	performed map[work.CommandID]bool // agents that ran, in the world: never taken back
+	counted   map[string]int          // phase → last iteration that came to a result
+	ended     map[string]bool
+	landed    map[string]string // phase → tree
+	proven    map[string]string // phase → tree that passed its last proof
+	claims    map[string]bool   // phase → its last report claims its own promise, in truth
+	asked     map[string]work.Checkpoint
+	answers   map[string][]work.Answer // by checkpoint, in truth
+	resolved  map[string]bool
+	said      map[string]work.CheckpointStatus // phase → the answer whose decisions are due
+	needs     map[string][]string
+	outcome   work.RunOutcome
+	books     books
 }
 
 func newInvariants(w *world) *invariants {
 	c := &invariants{
-		w: w, started: map[string]bool{}, finished: map[string]bool{}, over: map[string]bool{}, opened: map[string]int{},
-		ended: map[string]bool{}, asked: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, pending: map[string]string{},
+		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{},
+		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
+		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{},
 	}
 	for _, ph := range w.spec.Plan.Phases {
 		c.needs[ph.Number] = ph.DependsOn
 	}
+	c.books = newBooks(w.spec.Settings)
 	return c
+}
+
+// note writes into a map so that it can be taken back.
+func note[K comparable, V any](c *invariants, m map[K]V, k K, v V) {
+	old, had := m[k]
+	c.undo = append(c.undo, func() {
+		if delete(m, k); had {
+			m[k] = old
+		}
+	})
+	m[k] = v
+}
+
+func (c *invariants) rollBack() {
+	for _, undo := range slices.Backward(c.undo) {
+		undo()
+	}
+	c.undo = nil
+}
+
+// performs: an agent runs at most once for every attempt that is on record.
+func (c *invariants) performs(e effect) error {
+	if e.Step != StepIterate {
+		return nil
+	}
+	if c.performed[e.ID] {
+		return fmt.Errorf("the agent of %s runs twice", e.ID)
+	}
+	c.performed[e.ID] = true
+	if attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt); !c.started[attempt] {
+		return fmt.Errorf("the agent of %s runs without being on record", e.ID)
+	}
+	return nil
+}
+
+// given is an answer that a door accepted.
+func (c *invariants) given(a work.Answer) {
+	c.answers[a.Checkpoint] = append(c.answers[a.Checkpoint], a)
+}
+
+// observed is what truly came of an effect.
+func (c *invariants) observed(f Fact) {
+	it, ok := f.(IterationDone)
+	if !ok {
+		return
+	}
+	p := c.w.s.Phases[it.Command.Phase]
+	words := slices.Compact(slices.Clone(it.Report.Claims))
+	kept := it.Report.Outcome == work.OutcomeOK || it.Report.Outcome == work.OutcomePostResult
+	note(c, c.claims, p.Number, kept && len(words) == 1 && words[0] == p.Plan.Promise)
 }
 
 // before judges an event against the state that it is about to change.
 func (c *invariants) before(s *State, e work.Event) error {
 	p := s.Phases[e.Phase]
-	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
+	if err := c.books.before(c, s, e); err != nil {
+		return err
+	}
 	switch e.Kind {
+	case work.RunResumed:
+		if c.outcome == work.RunCompleted || c.outcome == work.RunCancelled {
+			return fmt.Errorf("a run that is %s goes on", c.outcome)
+		}
+		c.setOutcome("")
 	case work.PhaseStarted:
 		for _, n := range c.needs[e.Phase] {
 			if s.Phases[n].Outcome != work.PhaseDone {
@@ -43,70 +114,118 @@ func (c *invariants) before(s *State, e work.Event) error {
 			}
 		}
 	case work.IterationStarted:
-		if c.started[attempt] {
-			return fmt.Errorf("iteration %s starts twice", attempt)
-		}
-		c.started[attempt] = true
-		if p.Kind == IterationWork && p.Spent >= p.Budget {
-			return fmt.Errorf("iteration %s starts beyond the budget of %d", attempt, p.Budget)
-		}
+		return c.iterationStarted(p, e)
 	case work.IterationFinished:
-		if !c.started[attempt] || c.finished[attempt] {
-			return fmt.Errorf("iteration %s finishes without having started, or twice", attempt)
-		}
-		c.finished[attempt] = true
-		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		if d.Outcome != work.OutcomeInterrupted && d.Outcome != work.OutcomeRateLimited {
-			id := fmt.Sprintf("%s/%d/%d", e.Phase, c.opened[e.Phase], e.Iteration)
-			if c.over[id] {
-				return fmt.Errorf("iteration %s came to a result twice", id)
-			}
-			c.over[id] = true
-		}
+		return c.iterationFinished(e)
 	case work.PhaseReopened:
-		c.opened[e.Phase]++
-		delete(c.ended, e.Phase)
+		note(c, c.counted, e.Phase, 0)
+		note(c, c.ended, e.Phase, false)
+		if s.Final.Stage == FinalAsked {
+			// A rework counts on from where the phase was.
+			note(c, c.counted, e.Phase, p.Iteration)
+		}
+	case work.VerifyFinished:
+		return c.verified(p, e)
 	case work.PhaseMerged:
 		return c.merged(s, p, e)
 	case work.PhaseFinished:
 		return c.phaseFinished(s, p, e)
-	case work.CheckpointAnswered:
-		var d CheckpointAnsweredData
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		if d.Refused == "" && c.asked[d.ID] != "" {
-			return fmt.Errorf("checkpoint %s is answered twice", d.ID)
-		}
-		if d.Refused == "" {
-			c.asked[d.ID] = d.Status
-		}
+	case work.CheckpointOpened, work.CheckpointAnswered, work.GateDecided:
+		return c.person(s, e)
 	case work.RunFinished:
 		return c.runFinished(s, e)
 	}
 	return nil
 }
 
-// merged: nothing lands whose very tree was not proven, and only in its turn.
+func (c *invariants) setOutcome(o work.RunOutcome) {
+	old := c.outcome
+	c.undo = append(c.undo, func() { c.outcome = old })
+	c.outcome = o
+}
+
+func (c *invariants) iterationStarted(p *Phase, e work.Event) error {
+	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
+	switch {
+	case c.started[attempt]:
+		return fmt.Errorf("iteration %s starts twice", attempt)
+	case e.Iteration != c.counted[e.Phase]+1:
+		return fmt.Errorf("iteration %s starts after number %d: one is lost or done again", attempt, c.counted[e.Phase])
+	case p.Kind == IterationWork && p.Spent >= p.Budget:
+		return fmt.Errorf("iteration %s starts beyond the budget of %d", attempt, p.Budget)
+	}
+	note(c, c.started, attempt, true)
+	return nil
+}
+
+func (c *invariants) iterationFinished(e work.Event) error {
+	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
+	if !c.started[attempt] || c.finished[attempt] {
+		return fmt.Errorf("iteration %s finishes without having started, or twice", attempt)
+	}
+	note(c, c.finished, attempt, true)
+	var d work.IterationFinishedData
+	if err := decode(e, &d); err != nil {
+		return err
+	}
+	if d.Command == "" {
+		return fmt.Errorf("the data of iteration %s is lost", attempt)
+	}
+	if d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+		return nil
+	}
+	if e.Iteration != c.counted[e.Phase]+1 {
+		return fmt.Errorf("iteration %s comes to a result after number %d", attempt, c.counted[e.Phase])
+	}
+	note(c, c.counted, e.Phase, e.Iteration)
+	return nil
+}
+
+// verified: a yes counts only when the world said yes to that very commit.
+func (c *invariants) verified(p *Phase, e work.Event) error {
+	var d work.VerifyFinishedData
+	if err := decode(e, &d); err != nil || !d.OK || p == nil {
+		return err
+	}
+	commit := p.Last
+	if p.Merge != nil {
+		commit = p.Merge.Commit
+	}
+	if t := c.w.treeOf(commit); !t.proven {
+		return fmt.Errorf("verify of phase %s on %s is green, and in truth it is not", e.Phase, c.w.commits[commit])
+	}
+	note(c, c.proven, e.Phase, c.w.commits[commit])
+	return nil
+}
+
+// merged: nothing lands but the very tree that was proven, and in its turn.
 func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 	var d PhaseMergedData
 	if err := decode(e, &d); err != nil {
 		return err
 	}
-	tree := c.w.trees[d.Commit]
-	if s.Merger != e.Phase {
+	name := c.w.commits[d.Commit]
+	t := c.w.trees[name]
+	verify := len(p.Set.Verify) > 0
+	switch {
+	case s.Merger != e.Phase:
 		return fmt.Errorf("phase %s lands in the turn of %q", e.Phase, s.Merger)
+	case p.Parent != "":
+		return fmt.Errorf("sub-phase %s lands by itself", e.Phase)
+	case t.marked:
+		return fmt.Errorf("phase %s lands tree %s with conflict markers", e.Phase, name)
+	case verify && (!t.green || !t.proven):
+		return fmt.Errorf("phase %s lands tree %s: green %v, proven %v", e.Phase, name, t.green, t.proven)
+	case verify && c.proven[e.Phase] != name && !(d.Empty && c.w.commits[p.Last] == name):
+		return fmt.Errorf("phase %s lands tree %s, proven was %s", e.Phase, name, c.proven[e.Phase])
+	case verify && t.touched && !t.protected:
+		return fmt.Errorf("phase %s lands tree %s, whose protected files nobody checked", e.Phase, name)
+	case verify && t.cheats:
+		return fmt.Errorf("phase %s lands tree %s with tampered tests", e.Phase, name)
+	case verify && t.gone:
+		return fmt.Errorf("phase %s lands tree %s without the base's tests", e.Phase, name)
 	}
-	if len(p.Set.Verify) > 0 && (!c.w.green[tree] || !c.w.proven[tree]) {
-		return fmt.Errorf("phase %s lands tree %s: green %v, proven %v", e.Phase, tree, c.w.green[tree], c.w.proven[tree])
-	}
-	if len(p.Set.Verify) > 0 && c.w.evil[tree] {
-		return fmt.Errorf("phase %s lands tree %s with tampered tests", e.Phase, tree)
-	}
-	c.pending[e.Phase] = tree
+	note(c, c.landed, e.Phase, name)
 	return nil
 }
 
@@ -118,20 +237,34 @@ func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
 	if c.ended[e.Phase] {
 		return fmt.Errorf("phase %s ends twice", e.Phase)
 	}
-	c.ended[e.Phase] = true
-	switch {
-	case d.Outcome == work.PhaseDone && p.Parent == "" && c.pending[e.Phase] == "":
-		return fmt.Errorf("phase %s is done without having been merged", e.Phase)
-	case d.Outcome == work.PhaseDone && d.Proof == "":
-		return fmt.Errorf("phase %s is done without a proof", e.Phase)
-	case d.Outcome == work.PhaseDone && d.Proof == work.ProofClaim && len(p.Set.Verify) > 0:
-		return fmt.Errorf("phase %s is done by its word in spite of verify commands", e.Phase)
-	case d.Outcome == work.PhaseFailed && d.Reason == "":
-		return fmt.Errorf("phase %s fails without a reason", e.Phase)
-	case d.Outcome == work.PhaseSkipped && d.Reason == work.ReasonDependencyFailed:
-		if s.frontier.State(e.Phase) != dag.Skipped || s.Phases[d.Cause] == nil || s.Phases[d.Cause].Outcome == work.PhaseDone {
-			return fmt.Errorf("phase %s is skipped because of %q, which did not fail", e.Phase, d.Cause)
+	note(c, c.ended, e.Phase, true)
+	c.w.reasons[d.Reason]++
+	verify := len(p.Set.Verify) > 0
+	switch d.Outcome {
+	case work.PhaseDone:
+		switch {
+		case p.Parent == "" && c.landed[e.Phase] == "":
+			return fmt.Errorf("phase %s is done without having been merged", e.Phase)
+		case verify && d.Proof != work.ProofVerified, !verify && d.Proof != work.ProofClaim && d.Proof != work.ProofWaived:
+			return fmt.Errorf("phase %s is done with proof %q", e.Phase, d.Proof)
+		case d.Proof == work.ProofWaived && !c.w.spec.Settings.Verify.None:
+			return fmt.Errorf("phase %s is done by a waiver that nobody gave", e.Phase)
 		}
+	case work.PhaseFailed:
+		if d.Reason == "" {
+			return fmt.Errorf("phase %s fails without a reason", e.Phase)
+		}
+	case work.PhaseSkipped:
+		if d.Reason == work.ReasonUser {
+			return nil
+		}
+		cause := s.Phases[d.Cause]
+		if s.frontier.State(e.Phase) != dag.Skipped || cause == nil || cause.Outcome == work.PhaseDone || cause.Outcome == work.PhaseSkipped && cause.Reason != work.ReasonUser {
+			return fmt.Errorf("phase %s is skipped because of %q, which is not the first failure", e.Phase, d.Cause)
+		}
+	case work.PhaseCancelled:
+	default:
+		return fmt.Errorf("phase %s ends %q", e.Phase, d.Outcome)
 	}
 	return nil
 }
@@ -141,6 +274,10 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 	if err := decode(e, &d); err != nil {
 		return err
 	}
+	c.setOutcome(d.Outcome)
+	if n := len(c.w.under); n > 0 {
+		return fmt.Errorf("the run ends %s with %d effects under way", d.Outcome, n)
+	}
 	done := true
 	for _, p := range s.Phases {
 		done = done && (p.Parent != "" || p.Outcome == work.PhaseDone)
@@ -148,40 +285,21 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 			return fmt.Errorf("the run ends %s while phase %s stands at %s", d.Outcome, p.Number, p.Stage)
 		}
 	}
-	if d.Outcome == work.RunCompleted && !done {
-		return fmt.Errorf("the run completes with phases that are not done")
-	}
-	return nil
-}
-
-// after judges the state that an event left.
-func (c *invariants) after(s *State) error {
-	busy := map[string]bool{}
-	for _, u := range c.w.under {
-		if p := s.Phases[u.Phase]; p != nil {
-			busy[s.top(p).Number] = true
+	switch d.Outcome {
+	case work.RunCompleted:
+		if !done {
+			return fmt.Errorf("the run completes with phases that are not done")
 		}
-	}
-	if n, most := len(busy), s.Spec.Settings.MaxParallel; n > most {
-		return fmt.Errorf("%d phases run at once, %d may", n, most)
-	}
-	if most := s.Spec.Settings.Cost.RunUSD; most != nil && s.Ledger.USD+s.Ledger.reservedSum() > *most+1e-9 {
-		return fmt.Errorf("%.4f USD spent and reserved, the cap is %.4f", s.Ledger.USD+s.Ledger.reservedSum(), *most)
-	}
-	merging := 0
-	for _, p := range s.Phases {
-		if p.Merge != nil && p.Stage != StageFinished {
-			merging++
+		if s.Delivery == nil || c.w.commits[s.Delivery.Commit] != c.w.commits[s.Head] {
+			return fmt.Errorf("the run completes, and its result is not delivered")
 		}
-		if p.Spent > p.Budget {
-			return fmt.Errorf("phase %s spent %d of %d iterations", p.Number, p.Spent, p.Budget)
+	case work.RunFrozen:
+		if len(Pending(s)) > 0 || len(s.Open) == 0 {
+			return fmt.Errorf("the run freezes with %d commands pending and %d questions open", len(Pending(s)), len(s.Open))
 		}
-		if len(s.Phases) > 0 && p.Spawned > maxSubPhases {
-			return fmt.Errorf("phase %s spawned %d sub-phases", p.Number, p.Spawned)
-		}
-	}
-	if merging > 1 {
-		return fmt.Errorf("%d phases merge at once", merging)
+	case work.RunFailed, work.RunCancelled, work.RunLimit, work.RunInterrupted:
+	default:
+		return fmt.Errorf("the run ends %q", d.Outcome)
 	}
 	return nil
 }

@@ -2,53 +2,79 @@ package orchestrator
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"math"
+	"strings"
 	"time"
 
-	"forge/gates"
 	"forge/internal/work"
 )
 
-// world is everything outside the core, made of values: the journal, the git
-// repository, the agent, the people. It is seeded, so that a schedule can be
-// run again.
+// tree is the truth about one content, which nobody but the world knows.
+type tree struct {
+	green   bool // verify passes on it
+	touched bool // it changes protected files …
+	cheats  bool // … and passes because of them alone
+	gone    bool // a test file of the base is missing
+	marked  bool // conflict markers are left
+
+	proven    bool // a verify said yes to it
+	protected bool // likewise, with the protected files as at the base
+}
+
+// world is everything outside the core, made of values: the disk, the git
+// repository, the agents, the people, and one process after the other that
+// works on the run. It is seeded, so that a schedule can be played again.
 type world struct {
-	rng     *rand.Rand
-	spec    Spec
-	s       *State
-	now     time.Time
+	dice
+	spec Spec
+	now  time.Time
+
+	// On disk.
 	journal []work.Event
-	under   map[work.CommandID]Command // begun in this process
-	late    []Fact                     // results that were delivered already, to be doubled
-	trees   map[string]string          // commit → tree
-	green   map[string]bool            // tree → its verify is green (the truth)
-	evil    map[string]bool            // tree → its tests were tampered with
-	proven  map[string]bool            // trees that a verify said yes to
-	commits int
-	runs    map[string]int // iterations started, by phase/iteration/attempt
+	records map[string]work.Checkpoint // as the doors see them
+	inbox   []Inbox
+	rows    int64
+	trees   map[string]*tree
+	commits map[string]string // commit → tree
+	spent   map[string]Day    // by day (UTC)
+
+	// The live process: the state as it sees it, what it has not written yet,
+	// and what it has set going.
+	s        *State
+	batch    []work.Event
+	consumed map[int64]bool
+	under    map[work.CommandID]effect
+
+	late    []Fact // results that were delivered once
+	long    bool   // every text is a monster
+	huge    bool   // usage is absurd
 	faults  map[string]int
+	edges   edges
+	reasons map[work.Reason]int
+	gates   map[string]int
 	bug     bug
 	check   *invariants
-	trail   []string
 }
 
-// bug breaks the core on purpose: it changes events before they are applied,
-// or the state after.
-type bug struct {
-	name   string
-	events func(s *State, evs []work.Event) []work.Event
-	state  func(s *State)
+// effect is a command under way, with what its agent was allowed.
+type effect struct {
+	Command
+	usd    *float64
+	tokens *int64
 }
 
-func newWorld(seed uint64, b bug) (*world, error) {
+func newWorld(l *lab, d dice, b bug) (*world, error) {
 	w := &world{
-		rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), bug: b,
-		under: map[work.CommandID]Command{}, trees: map[string]string{}, green: map[string]bool{}, evil: map[string]bool{},
-		proven: map[string]bool{}, runs: map[string]int{}, faults: map[string]int{},
+		dice: d, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), bug: b,
+		records: map[string]work.Checkpoint{}, trees: map[string]*tree{}, commits: map[string]string{}, spent: map[string]Day{},
+		consumed: map[int64]bool{}, under: map[work.CommandID]effect{},
+		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{},
 	}
-	w.spec = w.randomSpec()
-	w.trees[w.spec.Base.Commit] = "t0"
-	w.green["t0"] = w.rng.IntN(20) > 0
+	w.spec = l.randomSpec(d)
+	w.long = w.chance(6)
+	w.huge = w.spec.Settings.Cost == work.Cost{} && w.chance(8)
+	w.trees["t0"] = &tree{green: !w.chance(6)}
+	w.commits[w.spec.Base.Commit] = "t0"
 	s, err := NewState("sim", w.spec)
 	if err != nil {
 		return nil, err
@@ -58,166 +84,241 @@ func newWorld(seed uint64, b bug) (*world, error) {
 	return w, nil
 }
 
-func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
+func (w *world) fault(name string) { w.faults[name]++ }
 
-func (w *world) randomSpec() Spec {
-	preset := gates.PresetAutonomous
-	if w.chance(40) {
-		preset = gates.PresetInteractive
-	}
-	policy, _ := gates.Preset(preset)
-	n := 1 + w.rng.IntN(7)
-	sp := Spec{Policy: policy, Branch: "forge/run-sim", Base: work.Base{Commit: "c0", Branch: "main"}}
-	set := work.Settings{
-		MaxParallel: 1 + w.rng.IntN(3), FailFast: w.chance(10), AutoApproveThreshold: 5, OutageWaitSecs: 1800,
-		Stale:  work.StaleSettings{Threshold: w.rng.IntN(4)},
-		Agents: map[string]work.AgentSettings{"a": {Name: "a", Continues: w.chance(50)}},
-		Phases: map[string]work.PhaseSettings{},
-	}
-	if w.chance(70) {
-		set.Verify.Commands = []string{"make test"}
-	}
-	if w.chance(30) {
-		usd, per := 0.5+w.rng.Float64()*4, 0.25
-		set.Cost.RunUSD, set.Cost.IterationUSD = &usd, &per
-	}
-	sp.AnswerYes = w.chance(20)
-	for i := range n {
-		ph := work.Phase{Number: fmt.Sprintf("%02d", i+1), Name: fmt.Sprintf("phase %d", i+1), Promise: fmt.Sprintf("P%d", i+1)}
-		for j := range i {
-			if w.chance(30) {
-				ph.DependsOn = append(ph.DependsOn, fmt.Sprintf("%02d", j+1))
-			}
-		}
-		ps := work.PhaseSettings{Budget: 1 + w.rng.IntN(5), Agent: "a", Permission: work.PermissionStandard, AskIteration: w.chance(5), Verify: set.Verify.Commands}
-		if w.chance(5) {
-			ps.Permission = work.PermissionReadonly
-		}
-		sp.Plan.Phases = append(sp.Plan.Phases, ph)
-		set.Phases[ph.Number] = ps
-	}
-	sp.Settings = set
-	return sp
+// monsters are texts that agents and commands have been seen to print, and
+// some that only somebody who means harm would.
+var monsters = []string{
+	strings.Repeat("<a href=\"&\">", 3000), strings.Repeat("\x1b[31m\x00\x07", 5000), strings.Repeat("\u2028\u2029", 4000),
+	strings.Repeat("\xff\xfe", 9000), strings.Repeat("é€𝄞", 3000), strings.Repeat("\\\"\n", 6000), strings.Repeat("line\n", 4000),
 }
 
-func (w *world) commit(tree string) string {
-	w.commits++
-	c := fmt.Sprintf("c%d", w.commits)
-	w.trees[c] = tree
+func (w *world) text(short string) string {
+	if !w.long || w.chance(40) {
+		return short
+	}
+	w.fault("huge text")
+	return short + monsters[w.IntN(len(monsters))]
+}
+
+func (w *world) texts(n int, short string) []string {
+	var out []string
+	for range n {
+		out = append(out, w.text(short))
+	}
+	return out
+}
+
+func (w *world) commit(of string) string {
+	c := fmt.Sprintf("c%d", len(w.commits))
+	w.commits[c] = of
 	return c
 }
 
-func (w *world) newTree(parent string) string {
-	w.commits++
-	t := fmt.Sprintf("t%d", w.commits)
-	w.green[t] = w.chance(60)
-	w.evil[t] = w.chance(5)
-	_ = parent
-	return t
+func (w *world) newTree() string {
+	name := fmt.Sprintf("t%d", len(w.trees))
+	t := &tree{green: w.chance(60), touched: w.chance(8), gone: w.chance(2)}
+	t.cheats = t.touched && w.chance(50)
+	w.trees[name] = t
+	return name
 }
 
-// outcome carries a command out: the truth of the world, as a fact.
-func (w *world) outcome(c Command) Fact {
+func (w *world) treeOf(commit string) *tree { return w.trees[w.commits[commit]] }
+
+// outcome carries an effect out: the truth of the world, as a fact.
+func (w *world) outcome(e effect) Fact {
+	c, p := e.Command, w.s.Phases[e.Phase]
 	if w.chance(1) {
-		w.faults["broke"]++
-		return Broke{Command: c, Problem: "no space left"}
+		w.fault("broke")
+		return Broke{Command: c, Problem: w.text("no space left")}
 	}
-	p := w.s.Phases[c.Phase]
 	switch c.Step {
 	case StepFolder:
-		return FolderDone{Command: c, Setup: work.CommandsReport{OK: w.chance(97), Problem: "setup is red"}}
+		setup := work.CommandsReport{OK: w.chance(97)}
+		if !setup.OK && w.chance(80) {
+			setup.Problem, setup.Ran = w.text("setup is red"), []work.CommandReport{{Command: "npm ci", Output: w.text("no")}}
+		}
+		return FolderDone{Command: c, Setup: setup}
 	case StepIterate:
-		return w.iterate(c, p)
+		return w.iterate(e, p)
 	case StepBase, StepVerify:
 		return w.verify(c)
 	case StepMerge:
 		return w.merge(c, p)
 	case StepLand:
-		tree := p.Merge.Tree
-		if w.trees[w.s.Head] == tree {
+		if w.commits[w.s.Head] == p.Merge.Tree {
 			return LandDone{Command: c, Commit: w.s.Head, Empty: true}
 		}
-		return LandDone{Command: c, Commit: w.commit(tree)}
+		return LandDone{Command: c, Commit: w.commit(p.Merge.Tree)}
 	case StepDeliver:
-		return DeliverDone{Command: c, Delivery: work.Delivery{Branch: w.spec.Branch, Commit: c.Commit}}
+		return DeliverDone{Command: c, Delivery: work.Delivery{Branch: w.spec.Branch, Commit: c.Commit, Reason: w.text("")}}
 	}
 	return nil
 }
 
-func (w *world) iterate(c Command, p *Phase) Fact {
-	rep := work.IterationReport{Outcome: work.OutcomeOK, Session: "s1", Sandbox: "none", Signals: work.Signals{}}
-	one, cost := int64(100), w.rng.Float64()*0.25
-	rep.Usage = work.Usage{InputTokens: &one, OutputTokens: &one, CostUSD: &cost}
-	if w.chance(15) {
-		rep.Usage = work.Usage{}
-		w.faults["silence"]++
+func (w *world) iterate(e effect, p *Phase) Fact {
+	rep := work.IterationReport{Session: "s1", Sandbox: "none", Message: w.text("done"), Detail: w.text(""), SessionLost: w.chance(3)}
+	rep.Outcome = w.agentOutcome()
+	rep.Usage, rep.Outcome = w.usage(e, rep.Outcome)
+	rep.Total = rep.Usage
+	if rep.Outcome == work.OutcomeRateLimited && w.chance(40) {
+		at := w.now.Add(time.Duration(w.IntN(3000)-300) * time.Second)
+		rep.ResetAt = &at
 	}
-	switch x := w.rng.IntN(100); {
-	case x < 6:
-		rep.Outcome = work.OutcomeAgentFailed
-	case x < 10:
-		rep.Outcome = work.OutcomeIdleTimeout
-	case x < 13:
-		rep.Outcome = work.OutcomeRateLimited
-	case x < 14:
-		rep.Outcome = work.OutcomePostResult
-	case x < 15:
-		rep.Outcome = "" // nobody knows
-	}
-	if w.chance(35) {
-		rep.Claims = []string{p.Plan.Promise}
-	} else if w.chance(5) {
+	switch x := w.IntN(100); {
+	case x < 35:
+		rep.Claims = []string{p.Plan.Promise, p.Plan.Promise}[:1+w.IntN(2)]
+	case x < 38:
 		rep.Claims = []string{p.Plan.Promise, "something else"}
+	case x < 42:
+		rep.Claims = []string{"P1"} // of phase 01, and nobody else's
 	}
-	if w.chance(8) {
-		rep.Signals.SubPhases = append(rep.Signals.SubPhases, work.SubPhaseRequest{
-			Name: "part", Promise: fmt.Sprintf("S%d", w.rng.IntN(1000)), Budget: 1 + w.rng.IntN(3),
-		})
-	}
-	done := IterationDone{Command: c, Report: rep}
-	parent := c.Commit
+	rep.Signals = w.signals()
+	done := IterationDone{Command: e.Command, Report: rep}
+	parent := e.Commit
 	if p.Kind == IterationResolve {
 		parent = p.Merge.Commit
-		if w.chance(20) {
-			done.Markers = []string{"a.txt"}
-		}
 	}
-	tree := w.trees[parent]
-	done.Snapshot = work.Snapshot{Commit: parent, Tree: tree}
-	if w.chance(60) {
-		tree = w.newTree(tree)
-		done.Snapshot = work.Snapshot{Commit: w.commit(tree), Tree: tree, Changed: true, Files: []work.FileChange{{Path: "a.txt", Status: "M"}}}
+	name := w.commits[parent]
+	done.Snapshot = work.Snapshot{Commit: parent, Tree: name, Dropped: w.texts(w.IntN(20)/19, ".forge/x")}
+	if w.chance(60) && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
+		name = w.newTree()
+		w.trees[name].marked = p.Kind == IterationResolve && w.chance(20)
+		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
+		done.Snapshot.Files = []work.FileChange{{Path: "a.txt", Status: "M"}}
+	}
+	if w.trees[name].marked {
+		done.Markers = []string{"a.txt"}
 	}
 	return done
 }
 
-func (w *world) verify(c Command) Fact {
-	tree := w.trees[c.Commit]
-	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: w.green[tree], Problem: "red", Ran: []work.CommandReport{{Command: "make test", OK: w.green[tree]}}}}
-	switch {
-	case c.On == work.OnProtected:
-		d.Report.OK = w.green[tree] && !w.evil[tree]
-		d.Report.Ran[0].OK = d.Report.OK
-		if d.Report.OK {
-			w.proven[tree+"/protected"] = true
+func (w *world) agentOutcome() work.Outcome {
+	switch x := w.IntN(200); {
+	case x < 14:
+		return work.OutcomeAgentFailed
+	case x < 20:
+		return work.OutcomeIdleTimeout
+	case x < 22:
+		return work.OutcomeStartTimeout
+	case x < 24:
+		return work.OutcomeIterationTimeout
+	case x < 32:
+		return work.OutcomeRateLimited
+	case x < 35:
+		return work.OutcomePostResult
+	case x < 36:
+		return work.OutcomeCancelled
+	case x < 37:
+		return work.OutcomeInterrupted
+	case x < 39:
+		w.fault("unknown outcome")
+		return []work.Outcome{"", "fine"}[w.IntN(2)]
+	}
+	return work.OutcomeOK
+}
+
+// usage is what an iteration consumed: never more than it was allowed, since
+// the agent is ended there; and often nobody knows.
+func (w *world) usage(e effect, o work.Outcome) (work.Usage, work.Outcome) {
+	usd, in, out := w.Float64()*perIteration, w.Int64N(perIterationTokens/2), w.Int64N(perIterationTokens/2)
+	if e.usd != nil && usd >= *e.usd {
+		usd, o = *e.usd, work.OutcomeCostLimit
+	}
+	if e.tokens != nil && in+out >= *e.tokens {
+		in, out, o = *e.tokens, 0, work.OutcomeCostLimit
+	}
+	u := work.Usage{InputTokens: &in, OutputTokens: &out, CostUSD: &usd}
+	switch x := w.IntN(100); {
+	case w.huge && x < 50:
+		w.fault("absurd usage")
+		usd, in, out = math.MaxFloat64, math.MaxInt64, math.MaxInt64
+	case x < 8:
+		w.fault("silence")
+		return work.Usage{}, o
+	case x < 11:
+		w.fault("negative usage")
+		usd, in = -1, -1
+	case x < 13:
+		w.fault("usage that is no number")
+		usd = []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[w.IntN(3)]
+	}
+	return u, o
+}
+
+func (w *world) signals() work.Signals {
+	var s work.Signals
+	switch x := w.IntN(100); {
+	case x < 20:
+		s.Progress = []float64{float64(w.IntN(101))}
+	case x < 25:
+		s.Blockers, s.Pivots, s.Problems = w.texts(w.IntN(4), "no network"), w.texts(w.IntN(3), "by hand"), w.texts(w.IntN(9), "unusable")
+	case x < 34:
+		for range 1 + w.IntN(2) {
+			s.SubPhases = append(s.SubPhases, w.request())
 		}
-	case d.Report.OK && c.On != work.OnBase:
-		w.proven[tree] = true
-		if w.evil[tree] {
-			d.Touched = []string{"Makefile"}
+	case x < 35:
+		w.fault("many sub-phases")
+		for range 12 {
+			s.SubPhases = append(s.SubPhases, w.request())
+		}
+	}
+	s.RequestDecomposition = w.chance(2)
+	return s
+}
+
+func (w *world) request() work.SubPhaseRequest {
+	r := work.SubPhaseRequest{Name: "part", Promise: fmt.Sprintf("S%d", w.IntN(1000)), Budget: 1 + w.IntN(3), Reasoning: w.text("it is big")}
+	switch x := w.IntN(100); {
+	case x < 5:
+		r.Promise = "P1"
+	case x < 8:
+		r.Budget = w.IntN(3) - 2
+	case x < 10:
+		r.Name = "../part"
+	}
+	return r
+}
+
+func (w *world) verify(c Command) Fact {
+	t := w.treeOf(c.Commit)
+	ok := t.green && (c.On != work.OnProtected || !t.cheats)
+	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}}
+	switch {
+	case !ok:
+		d.Report.Problem = w.text("make test is red")
+		if w.chance(3) {
+			d.Report.Ran = nil
+		}
+	case w.chance(1):
+		w.fault("nothing ran")
+		d.Report.Ran = nil
+	case c.On == work.OnProtected:
+		t.protected = true
+	case c.On != work.OnBase:
+		t.proven = true
+		if t.touched {
+			d.Touched = w.texts(1+w.IntN(40), "Makefile")
+		}
+		if t.gone {
+			d.Gone = w.texts(1, "a_test.go")
 		}
 	}
 	return d
 }
 
 func (w *world) merge(c Command, p *Phase) Fact {
-	res := MergeFinishedData{Command: c.ID, Head: w.s.Head, Moved: w.s.Head != p.Base, Commit: p.Last, Tree: w.trees[p.Last], Files: 1}
-	if res.Moved {
-		res.Tree = w.newTree(res.Tree)
-		if w.chance(25) {
-			res.Conflicts = []string{"a.txt"}
-		}
-		res.Commit = w.commit(res.Tree)
+	res := MergeFinishedData{Command: c.ID, Head: w.s.Head, Moved: w.s.Head != p.Base, Commit: p.Last, Tree: w.commits[p.Last], Files: w.IntN(9)}
+	if !res.Moved {
+		return MergeDone{Command: c, Result: res}
 	}
+	if w.chance(80) {
+		res.Tree = w.newTree()
+		if w.chance(25) {
+			res.Conflicts = w.texts(1, "a.txt")
+			w.trees[res.Tree].marked = true
+		}
+	}
+	res.Commit = w.commit(res.Tree)
 	return MergeDone{Command: c, Result: res}
 }

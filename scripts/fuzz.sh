@@ -12,7 +12,8 @@ status=0
 for pkg in $(go list ./...); do
 	dir=$(go list -f '{{.Dir}}' "$pkg")
 	grep -qs '^func Fuzz' "$dir"/*_test.go || continue
-	for target in $(go test -list '^Fuzz' "$pkg" | grep '^Fuzz'); do
+	list=$(go test -list '^Fuzz' "$pkg")
+	for target in $(grep '^Fuzz' <<<"$list" || true); do
 		found=$((found + 1))
 		printf '==> %s %s for %s\n' "$pkg" "$target" "$time"
 		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$pkg" || status=1

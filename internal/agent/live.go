@@ -77,6 +77,9 @@ func (l *live) stop(s stop) {
 
 // show tells whoever watches what the agent is doing.
 func (l *live) show(kind, text string) {
+	if l.watch == nil {
+		return
+	}
 	if text = oneLine(text, l.red); text != "" {
 		l.tell(work.Activity{Kind: kind, Text: text})
 	}

@@ -309,10 +309,17 @@ func tables(v any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// nearest is the known word that takes the fewest edits to reach.
+// nearest is the known word that takes the fewest edits to reach, or of which
+// the word is the beginning.
 func nearest(word string, known []string) string {
 	word = word[:min(len(word), 60)] // the effort grows with its length
+	far := func(k string) int {
+		if strings.HasPrefix(k, word) {
+			return 0
+		}
+		return edits(word, k)
+	}
 	return slices.MinFunc(known, func(a, b string) int {
-		return cmp.Or(cmp.Compare(edits(word, a), edits(word, b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(far(a), far(b)), strings.Compare(a, b))
 	})
 }

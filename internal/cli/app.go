@@ -162,16 +162,19 @@ func (a *App) refuseInside(args []string) error {
 }
 
 // reorder puts flags before arguments, as the flag parser wants them, so that
-// they may stand anywhere. What follows "--" stays as it is.
+// they may stand anywhere; those of the program go before the command. What
+// follows "--" stays as it is.
 func reorder(app *cli.App, args []string) []string {
 	flags := app.Flags
-	var path, front, back []string
+	var global, path, front, back []string
 	commands := app.Commands
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
-			return append(append(append(path, front...), back...), args[i:]...)
+			return slices.Concat(global, path, front, back, args[i:])
+		case named(app.Flags, arg) && !named(flags, arg):
+			global = append(global, arg)
 		case len(arg) > 1 && arg[0] == '-':
 			front = append(front, arg)
 			if i+1 < len(args) && takesValue(flags, arg) {
@@ -188,7 +191,13 @@ func reorder(app *cli.App, args []string) []string {
 			back = append(back, arg)
 		}
 	}
-	return append(append(path, front...), back...)
+	return slices.Concat(global, path, front, back)
+}
+
+// named says that arg is one of flags.
+func named(flags []cli.Flag, arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return strings.HasPrefix(arg, "-") && slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
 func find(commands []*cli.Command, name string) *cli.Command {

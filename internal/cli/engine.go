@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -79,12 +80,33 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 			p.app.log.Warn("give the run back", "err", err)
 		}
 	}()
+	over := make(chan struct{})
+	defer close(over)
+	go p.leaveAtOnce(lease.Run(), over)
 	d := &orchestrator.Driver{
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
 		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
 	}
 	return d.Run(ctx, s, first)
+}
+
+// leaveAtOnce is the second Ctrl-C: the agents are killed and the process ends
+// here. The journal is whole at any moment, so that the run can be resumed.
+func (p *project) leaveAtOnce(run string, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-p.app.Kill:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if rows, err := p.store.Attempts(ctx, run); err == nil {
+		for _, r := range rows {
+			_, _ = proc.KillMarked(r.Mark, 0)
+		}
+	}
+	os.Exit(exitInterrupted)
 }
 
 type driveOptions struct {

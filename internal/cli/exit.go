@@ -56,13 +56,14 @@ func exitOf(err error) int {
 		problems *config.Problems
 		state    *git.StateError
 		choice   *gates.ChoiceError
+		version  *git.VersionError
 	)
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &code):
 		return int(code)
-	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice):
+	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice), errors.As(err, &version):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -70,7 +71,8 @@ func exitOf(err error) int {
 	for _, known := range []error{
 		journal.ErrNewer, journal.ErrLocked, journal.ErrBroken, journal.ErrFull, journal.ErrReadOnly, journal.ErrLease,
 		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished,
-		work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrUnknown, work.ErrExpired,
+		work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrUnknown, work.ErrExpired, gates.ErrBadAnswer,
+		git.ErrNoGit,
 	} {
 		if errors.Is(err, known) {
 			return exitUsage

@@ -57,13 +57,24 @@ func (a *App) openProject(ctx context.Context, flags ...config.Setting) (*projec
 // openStore opens the journal, making the state folder when make is set. A
 // project without one has no runs: then it returns false.
 func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
-	if _, err := os.Stat(filepath.Join(p.state, "journal.db")); errors.Is(err, fs.ErrNotExist) && !create {
+	_, err := os.Stat(filepath.Join(p.state, "journal.db"))
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if fresh && !create {
 		return false, nil
 	}
-	if err := os.MkdirAll(p.state, 0o700); err != nil {
-		return false, refuse("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
+	if fresh {
+		if err := os.MkdirAll(p.state, 0o700); err != nil {
+			return false, refuse("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
+		}
+		if err := p.makeKey(); err != nil {
+			return false, err
+		}
 	}
-	var err error
+	if create {
+		if err := p.key(); err != nil {
+			return false, err
+		}
+	}
 	p.store, err = journal.Open(ctx, p.state)
 	return err == nil, err
 }
@@ -180,24 +191,7 @@ func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(evs) == 0 || evs[0].Kind != work.RunStarted {
-		return nil, nil, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, run, work.RunStarted)
-	}
-	var d orchestrator.RunStartedData
-	if err := decode(evs[0], &d); err != nil {
-		return nil, nil, err
-	}
-	if d.Spec == nil {
-		data, err := p.store.Blob(ctx, d.Blob)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
-		}
-		d.Spec = &orchestrator.Spec{}
-		if err := json.Unmarshal(data, d.Spec); err != nil {
-			return nil, nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
-		}
-	}
-	s, err := orchestrator.NewState(run, *d.Spec)
+	s, err := p.begin(ctx, run, evs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,6 +201,28 @@ func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []
 		}
 	}
 	return s, evs, nil
+}
+
+// begin is a run before its first event, with what that event opens it with.
+func (p *project) begin(ctx context.Context, run string, evs []work.Event) (*orchestrator.State, error) {
+	if len(evs) == 0 || evs[0].Kind != work.RunStarted {
+		return nil, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, run, work.RunStarted)
+	}
+	var d orchestrator.RunStartedData
+	if err := decode(evs[0], &d); err != nil {
+		return nil, err
+	}
+	if d.Spec == nil {
+		data, err := p.store.Blob(ctx, d.Blob)
+		if err != nil {
+			return nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+		}
+		d.Spec = &orchestrator.Spec{}
+		if err := json.Unmarshal(data, d.Spec); err != nil {
+			return nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+		}
+	}
+	return orchestrator.NewState(run, *d.Spec)
 }
 
 // pick finds the run that a flag names, "" = the newest.

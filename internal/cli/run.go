@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +169,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	p.warnMoney(spec)
+	p.warnHidden(spec)
 	id := a.newRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
@@ -237,11 +241,25 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 			p.app.log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
+	if end.Outcome == work.RunCompleted {
+		p.sweep(s.Run)
+	}
 	p.report(s, end, o)
+	p.reportCI(s, end)
 	if pushErr != nil {
 		return refuse(fmt.Sprintf("git push %s %s", o.remote, s.Delivery.Branch), "push the result: %v", pushErr)
 	}
 	return nil
+}
+
+// sweep removes the folders that a completed run worked in; its logs stay.
+func (p *project) sweep(run string) {
+	dir := p.layout().RunDir(run)
+	for _, name := range []string{"phases", "verify"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			p.app.log.Warn("remove the folders of the finished run", "err", err)
+		}
+	}
 }
 
 // selection is the list of phases that --from and --only leave in.
@@ -331,6 +349,20 @@ func (p *project) warnMoney(spec orchestrator.Spec) {
 	}
 }
 
+// warnHidden shows what a person who reads the spec or a skill would not see;
+// the agent does not get it either.
+func (p *project) warnHidden(spec orchestrator.Spec) {
+	texts := map[string]string{"the spec": spec.Settings.Spec}
+	for name, text := range spec.Settings.Skills {
+		texts["skill "+name] = text
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if _, hidden := orchestrator.Reveal(texts[name]); hidden > 0 {
+			p.app.log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
+		}
+	}
+}
+
 func (a *App) resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "resume", Usage: "go on with a run that is frozen, interrupted, at a limit, or failed", ArgsUsage: "[RUN]",
@@ -380,6 +412,9 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 		if err == nil {
 			err = refuse("forge run starts one", "this project has no runs")
 		}
+		return err
+	}
+	if err := p.key(); err != nil {
 		return err
 	}
 	row, err := p.pickResumable(ctx, o.run)

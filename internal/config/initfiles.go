@@ -44,7 +44,7 @@ func initTOML(p Proposal, agent string) string {
 		}
 		fmt.Fprintf(&b, "cache_key = [%s]\n", strings.Join(keys, ", "))
 	}
-	b.WriteString("\n# Where a person decides: interactive asks at the terminal, autonomous never asks.\n[autonomy]\nlevel = \"interactive\"\n")
+	b.WriteString("\n# Where a person decides: interactive asks at the terminal, autonomous never asks.\n# [autonomy]\n# level = \"interactive\"\n")
 	b.WriteString("\n# Phases that must be reviewed, by name.\n# [autonomy.sensitive_patterns]\n# patterns = [\"database-*\", \"security-*\", \"auth-*\"]\n")
 	b.WriteString("\n# Caps; without any, only the budget of iterations ends a phase.\n# [cost]\n# run_usd = 20.0\n")
 	return b.String()

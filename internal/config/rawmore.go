@@ -71,7 +71,7 @@ type Trust struct {
 
 // TrustProject is one [trust.projects."/path"].
 type TrustProject struct {
-	Env []string `toml:"env" doc:"Secret variables that commands of this project may receive." sample:"[\"SERVICE_TOKEN\"]" rule:"variable" only:"user"`
+	Env []string `toml:"env" doc:"Secret variables that commands of this project may receive; PREFIX_* stands for all that begin so." sample:"[\"SERVICE_TOKEN\"]" rule:"grant" only:"user"`
 }
 
 // LLM is [llm].

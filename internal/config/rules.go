@@ -108,6 +108,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 		} else if strings.HasPrefix(x, "FORGE_") {
 			bad("names "+quoted+"; variables that begin with FORGE_ are Forge's own", "choose another name")
 		}
+	case "grant":
+		if !variableName.MatchString(strings.TrimSuffix(x, "*")) {
+			bad("names "+quoted+", which is not a variable", "write letters, digits and _, or a beginning and *")
+		}
 	case "skill":
 		if !skillName.MatchString(x) {
 			bad("names "+quoted+", which is not a skill", "write the name of a file or folder in .forge/skills/, without its ending")

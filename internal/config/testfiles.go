@@ -39,7 +39,9 @@ var testNames = map[string]func(stem string) bool{
 	".rb": func(s string) bool {
 		return strings.HasSuffix(s, "_spec") || strings.HasSuffix(s, "_test") || strings.HasPrefix(s, "test_")
 	},
-	".rs":      func(s string) bool { return s == "tests" || strings.HasSuffix(s, "_test") || strings.HasSuffix(s, "_tests") },
+	".rs": func(s string) bool {
+		return s == "tests" || strings.HasSuffix(s, "_test") || strings.HasSuffix(s, "_tests")
+	},
 	".js":      scriptTest,
 	".jsx":     scriptTest,
 	".mjs":     scriptTest,

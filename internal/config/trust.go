@@ -192,7 +192,7 @@ var addressIn = regexp.MustCompile(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<
 // variable: a proxy, or its service.
 func aims(variable string, vendorPrefixes []string) bool {
 	upper := strings.ToUpper(variable)
-	for _, end := range []string{"_PROXY", "BASE_URL", "API_BASE", "API_URL", "ENDPOINT"} {
+	for _, end := range []string{"_PROXY", "_BASE_URL", "API_BASE", "API_URL", "_ENDPOINT"} {
 		if strings.HasSuffix(upper, end) {
 			return true
 		}

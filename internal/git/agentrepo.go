@@ -14,6 +14,10 @@ import (
 // Forge's, which holds the work of other phases; what the user's lacks is
 // packed into it.
 func (s *Store) makeAgentRepo(ctx context.Context, f *folder, commit string) error {
+	// The first snapshot compares with this tree; it need not ask for it then.
+	if _, err := s.treeOf(ctx, commit); err != nil {
+		return err
+	}
 	git := filepath.Join(f.dir, ".git")
 	if err := removeAll(git); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (s *Store) WithContents(ctx context.Context, commit string, contents map[st
 	var info strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(contents)) {
 		entry, ok := entries[path]
-		if !ok {
+		if !ok || strings.HasPrefix(entry, "160000 ") {
 			return "", fmt.Errorf("put contents into %s: it has no file %q", commit, path)
 		}
 		res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--no-filters", "--stdin"}, stdin: bytes.NewReader(contents[path])})
@@ -34,8 +34,13 @@ func (s *Store) WithContents(ctx context.Context, commit string, contents map[st
 	return s.withEntries(ctx, commit, info.String(), "contents put back\n")
 }
 
-// withEntries returns a commit on commit with index entries replaced.
+// withEntries returns a commit on commit with index entries replaced, or
+// commit itself when that changes nothing.
 func (s *Store) withEntries(ctx context.Context, commit, info, message string) (string, error) {
+	before, err := s.treeOf(ctx, commit)
+	if err != nil {
+		return "", err
+	}
 	tmp, err := s.tempDir()
 	if err != nil {
 		return "", err
@@ -51,8 +56,8 @@ func (s *Store) withEntries(ctx context.Context, commit, info, message string) (
 		return "", err
 	}
 	res, err := s.git(ctx, call{args: []string{"write-tree"}, env: index})
-	if err != nil {
-		return "", err
+	if err != nil || res.line() == before {
+		return commit, err
 	}
 	return s.commit(ctx, res.line(), []string{commit}, message, "", nil)
 }

@@ -70,12 +70,11 @@ func TestSnapshotSyncs(t *testing.T) {
 	if out, err := exec.Command(strace, "-f", "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace does not work here: %s", out)
 	}
-	b, bin := counted(t, `exec strace -f -qq -e trace=fsync,fdatasync -o "`+"$(mktemp /tmp/forge-sync-XXXXXX)"+`" '%s' "$@"`)
-	_ = bin
+	b, bin := counted(t, `exec strace -f -qq -e trace=fsync,fdatasync -o "$0.sync.$$" '%s' "$@"`)
 	dir := b.folder("01")
 	count := func() int {
 		t.Helper()
-		logs, err := filepath.Glob("/tmp/forge-sync-*")
+		logs, err := filepath.Glob(filepath.Join(bin, "git.sync.*"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,18 +180,11 @@ func blocking(root, added string, gone map[string]bool) (string, error) {
 		}
 	}
 	full := filepath.Join(root, filepath.FromSlash(added))
-	info, err := os.Lstat(full)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		return "", err
-	}
-	if !info.IsDir() {
-		return added, nil
+	if _, err := os.Lstat(full); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
 	var found string
-	err = filepath.WalkDir(full, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(full, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"forge/internal/work"
@@ -112,8 +111,7 @@ func (s *Store) WithFilesFrom(ctx context.Context, commit, base string, paths []
 }
 
 func (s *Store) withFilesFrom(ctx context.Context, commit, base string, paths []string) (string, error) {
-	before, err := s.treeOf(ctx, commit)
-	if err != nil || len(paths) == 0 {
+	if err := checkIDs(commit); err != nil || len(paths) == 0 {
 		return commit, err
 	}
 	entries, err := s.entries(ctx, base)
@@ -131,26 +129,7 @@ func (s *Store) withFilesFrom(ctx context.Context, commit, base string, paths []
 			info.WriteString(e + "\t" + path + "\x00")
 		}
 	}
-	tmp, err := s.tempDir()
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}
-	if _, err := s.git(ctx, call{args: []string{"read-tree", commit}, env: index}); err != nil {
-		return "", err
-	}
-	if _, err := s.git(ctx, call{
-		args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, env: index,
-		stdin: strings.NewReader(info.String()),
-	}); err != nil {
-		return "", err
-	}
-	res, err := s.git(ctx, call{args: []string{"write-tree"}, env: index})
-	if err != nil || res.line() == before {
-		return commit, err
-	}
-	return s.commit(ctx, res.line(), []string{commit}, "files of "+base+"\n", "", nil)
+	return s.withEntries(ctx, commit, info.String(), "files of "+base+"\n")
 }
 
 // entries maps the paths of a commit or tree to their "mode type id".

@@ -136,6 +136,21 @@ func TestWithFilesFrom(t *testing.T) {
 	}
 }
 
+func TestWithContents(t *testing.T) {
+	b := newBed(t, files{"package.json": "{}\n", "run": "! x\n", "other": "o\n"})
+	id, err := b.WithContents(b.ctx, b.base, map[string][]byte{"package.json": []byte("{\"a\":1}\r\n"), "run": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "contents", b.tree(id), files{"package.json": "{\"a\":1}\r\n", "run": "! ", "other": "o\n"})
+	if same, err := b.WithContents(b.ctx, b.base, map[string][]byte{"other": []byte("o\n")}); err != nil || same != b.base {
+		t.Errorf("same contents = %s, %v", same, err)
+	}
+	if _, err := b.WithContents(b.ctx, b.base, map[string][]byte{"new": nil}); err == nil {
+		t.Error("a file that is not there went through")
+	}
+}
+
 func TestReading(t *testing.T) {
 	b := newBed(t, files{"a": "a\n", "link": "-> /etc/passwd", "bin": "\x00\x01", "old": strings.Repeat("line\n", 50), "d/:(top)f": "f\n"})
 	commit := b.result("01", files{"a": "b\n", "bin": "\x00\x02", "renamed": strings.Repeat("line\n", 50), "d/:(top)f": "g\n"}, "old")

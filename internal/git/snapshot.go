@@ -89,8 +89,8 @@ func (s *Store) record(ctx context.Context, f *folder, parent, before string) (w
 			snap.Changed, snap.Files = true, diff.files
 			return snap, nil
 		}
-		// Git does not always say so when it takes a repository for a
-		// submodule, for example where a file was before.
+		// The net below the messages that addAll goes by: no repository of
+		// an agent's is ever recorded as a submodule.
 		if round > 1 {
 			return snap, fmt.Errorf("record %q: still a repository of its own", links[0])
 		}

@@ -28,8 +28,8 @@ func openMany(t testing.TB, s *Store, l *Lease, n int) {
 // Ten thousand checkpoints, each answered by two at once.
 func TestTenThousandRaces(t *testing.T) {
 	n := 10000
-	if testing.Short() {
-		n = 500
+	if underRace {
+		n = 1000
 	}
 	dir := t.TempDir()
 	s := openIn(t, dir, unsynced)

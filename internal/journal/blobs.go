@@ -66,7 +66,7 @@ func (s *Store) writeBlob(path string, data []byte) (err error) {
 	defer func() {
 		if err != nil {
 			temp.Close()
-			os.Remove(temp.Name())
+			_ = os.Remove(temp.Name()) // sweepBlobs takes what stays
 		}
 	}()
 	if _, err := temp.Write(data); err != nil {

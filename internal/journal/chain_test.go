@@ -207,8 +207,11 @@ func TestPages(t *testing.T) {
 	if want != n {
 		t.Errorf("%d events, want %d", want, n)
 	}
-	for range s.Replay(t.Context(), "run", 0) {
-		break
+	for _, err := range s.Replay(t.Context(), "run", 0) {
+		if err != nil {
+			t.Error(err)
+		}
+		break // a caller may stop early
 	}
 }
 

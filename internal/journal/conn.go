@@ -162,6 +162,4 @@ func (s *Store) quickWriter(ctx context.Context) (*writer, error) {
 	return s.quick, nil
 }
 
-func unixNano(t time.Time) int64 { return t.UnixNano() }
-
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }

@@ -43,7 +43,7 @@ func parseStat(stat []byte) (int64, processState) {
 	// The name in field 2 is in parentheses and may hold anything, also
 	// white space and parentheses.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, start = 3 - 3, 22 - 3
+	const state, start = 0, 19 // fields 3 and 22
 	if len(fields) <= start {
 		return 0, processUnknown
 	}

@@ -72,7 +72,7 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 		option(s)
 	}
 	if err := s.open(ctx); err != nil {
-		s.Close()
+		_ = s.Close() // nothing was written; the first error is the one to tell
 		return nil, err
 	}
 	return s, nil

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -57,8 +58,8 @@ func (v *view) mounts() ([]string, error) {
 		around := v.kind(filepath.Dir(p))
 		real, err := filepath.EvalSymlinks(p)
 		exists := err == nil
-		if exists && real != p && around.visible() {
-			continue // the link is in sight and leads to real, which has its own entry
+		if exists && real != p && v.linked(p) {
+			continue
 		}
 		switch v.at[p] {
 		case system, read:
@@ -108,4 +109,17 @@ func judgeBubblewrap(said []byte) error {
 		return nil
 	}
 	return errors.New("bubblewrap could not start the command (its error is in the output)")
+}
+
+// namespaceInit returns the process that bubblewrap's pid namespace lives and
+// dies with, from what bubblewrap said; 0 = not said yet.
+func namespaceInit(said []byte) int {
+	line, _, _ := bytes.Cut(said, []byte("\n"))
+	var status struct {
+		Child int `json:"child-pid"`
+	}
+	if json.Unmarshal(line, &status) != nil {
+		return 0
+	}
+	return status.Child
 }

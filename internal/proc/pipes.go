@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -23,6 +24,7 @@ type pipes struct {
 	stdin  *os.File   // our end; nil = /dev/null
 	out    []*output
 	status *os.File      // our end; nil = none
+	said   []byte        // read from status
 	fed    chan struct{} // closed when stdin is written
 	copied chan struct{} // closed when every output has ended
 }
@@ -194,20 +196,38 @@ func (p *pipes) finish() error {
 			err = errors.Join(err, o.err)
 		}
 	}
+	if p.status != nil {
+		p.poll()
+		p.status.Close()
+	}
 	if !copied {
 		err = errors.New("write child's output: the writer blocks")
 	}
 	return err
 }
 
-// readStatus returns what the sandbox said. Its writers are gone, so that it
-// waits for nothing.
-func (p *pipes) readStatus() []byte {
+// poll takes what the sandbox has said by now, without waiting for more.
+func (p *pipes) poll() []byte {
 	if p.status == nil {
 		return nil
 	}
-	defer p.status.Close()
-	_ = p.status.SetReadDeadline(time.Now().Add(time.Second))
-	said, _ := io.ReadAll(io.LimitReader(p.status, statusBytes))
-	return said
+	c, err := p.status.SyscallConn()
+	if err != nil {
+		return p.said
+	}
+	_ = c.Read(func(fd uintptr) bool {
+		for len(p.said) < statusBytes {
+			var b [1 << 10]byte
+			n, err := syscall.Read(int(fd), b[:])
+			if err == syscall.EINTR {
+				continue
+			}
+			if n <= 0 || err != nil {
+				break
+			}
+			p.said = append(p.said, b[:n]...)
+		}
+		return true
+	})
+	return p.said
 }

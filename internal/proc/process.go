@@ -110,6 +110,7 @@ func (p *Process) supervise(ctx context.Context) {
 
 	r := Result{Sandbox: p.launched.level}
 	r.End = p.watch(ctx, exited)
+	p.tree.adopt(p.pipes.poll())
 	var alive int
 	if r.End == EndExited {
 		r.DrainExpired = !p.drain(ctx)
@@ -122,7 +123,6 @@ func (p *Process) supervise(ctx context.Context) {
 		p.pipes.cut()
 	}
 	r.Err = p.pipes.finish()
-	said := p.pipes.readStatus()
 	if isClosed(exited) {
 		// Reaped last: until here the child's number, which is also that of
 		// its group and session, could stand for nothing else.
@@ -138,7 +138,7 @@ func (p *Process) supervise(ctx context.Context) {
 		r.Err = errors.Join(r.Err, fmt.Errorf("end process tree: %d %w", alive, ErrAlive))
 	}
 	if p.launched.status != nil && r.End == EndExited {
-		r.Err = errors.Join(r.Err, p.launched.status(said))
+		r.Err = errors.Join(r.Err, p.launched.status(p.pipes.said))
 	}
 	p.result = r
 }
@@ -191,8 +191,10 @@ func (p *Process) drain(ctx context.Context) bool {
 func (p *Process) end(exited <-chan struct{}, grace time.Duration) (killed, alive int) {
 	deadline := time.Now().Add(grace)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		left := p.tree.terminate(p.pipesOpen())
-		if left == 0 && isClosed(exited) {
+		// In this order: a child that exits after the search may have left
+		// one more process just before.
+		gone := isClosed(exited)
+		if p.tree.terminate(p.pipesOpen()) == 0 && gone {
 			return 0, 0
 		}
 		now := time.Now()
@@ -201,12 +203,7 @@ func (p *Process) end(exited <-chan struct{}, grace time.Duration) (killed, aliv
 		}
 		time.Sleep(min(wait, deadline.Sub(now)))
 	}
-	killed, alive = p.tree.kill(p.pipesOpen, killPatience)
-	select {
-	case <-exited:
-	case <-time.After(killPatience):
-	}
-	return killed, alive
+	return p.tree.kill(p.pipesOpen, func() bool { return isClosed(exited) }, killPatience)
 }
 
 // endLeftovers ends what outlived the child; it returns how many that were and

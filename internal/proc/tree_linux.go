@@ -55,6 +55,20 @@ func newTree(root int, mark string, level Level, out []*output) *tree {
 	return t
 }
 
+// adopt learns from what the sandbox said which process its pid namespace dies
+// with. That one is not gone before every other of the namespace is; while it
+// ends it has no environment to be known by.
+func (t *tree) adopt(said []byte) {
+	if !t.spare {
+		return
+	}
+	if pid := namespaceInit(said); pid > 0 {
+		if s, err := readStat(pid, make([]byte, statBytes)); err == nil && s.start >= t.start {
+			t.known[pid] = s.start
+		}
+	}
+}
+
 // count says how many members are alive, the root not counted. open says that
 // the root's output is still open, so that who holds it is a member too.
 func (t *tree) count(open bool) int { return len(t.members(open)) }
@@ -81,12 +95,13 @@ func (t *tree) terminate(open bool) int {
 
 // kill stops all members first, so that none can fork away from the sight of
 // the search, then kills them, and repeats that until none is left or patience
-// is over. It returns how many it killed beside the root, and how many of those
-// it still sees.
-func (t *tree) kill(open func() bool, patience time.Duration) (killed, alive int) {
+// is over. gone says that the root has exited. It returns how many processes it
+// killed beside the root, and how many of those it still sees.
+func (t *tree) kill(open, gone func() bool, patience time.Duration) (killed, alive int) {
 	seen := map[identity]bool{}
 	deadline := time.Now().Add(patience)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		last := gone() // before the search, or the root could fork behind it
 		t.signalRoot(syscall.SIGSTOP)
 		members := t.freeze(open)
 		t.signalRoot(syscall.SIGKILL)
@@ -94,7 +109,7 @@ func (t *tree) kill(open func() bool, patience time.Duration) (killed, alive int
 			seen[m] = true
 			m.signal(syscall.SIGKILL)
 		}
-		if len(members) == 0 || time.Now().After(deadline) {
+		if len(members) == 0 && last || time.Now().After(deadline) {
 			return len(seen), len(members)
 		}
 		time.Sleep(wait)
@@ -163,7 +178,7 @@ func KillMarked(mark string, grace time.Duration) (int, error) {
 		}
 		time.Sleep(min(wait, deadline.Sub(now)))
 	}
-	_, alive := t.kill(func() bool { return false }, killPatience)
+	_, alive := t.kill(func() bool { return false }, func() bool { return true }, killPatience)
 	if alive > 0 {
 		return len(t.known), fmt.Errorf("end marked processes: %d %w", alive, ErrAlive)
 	}

@@ -16,6 +16,8 @@ type tree struct{ root int }
 
 func newTree(root int, _ string, _ Level, _ []*output) *tree { return &tree{root: root} }
 
+func (t *tree) adopt([]byte) {}
+
 // count is 1 while anything of the group is there.
 func (t *tree) count(bool) int {
 	if syscall.Kill(-t.root, 0) == nil {
@@ -30,7 +32,7 @@ func (t *tree) terminate(bool) int {
 	return t.count(false)
 }
 
-func (t *tree) kill(_ func() bool, patience time.Duration) (killed, alive int) {
+func (t *tree) kill(_, _ func() bool, patience time.Duration) (killed, alive int) {
 	killed = t.count(false)
 	deadline := time.Now().Add(patience)
 	for {

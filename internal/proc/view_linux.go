@@ -66,7 +66,12 @@ func newView(s Spec, exe string) (*view, error) {
 	v.addPrivate(append(slices.Clone(v.homes), "/tmp", "/var/tmp", "/run", lookup(s.Env, "TMPDIR")))
 	v.addPath(lookup(s.Env, "PATH"))
 	v.addNamed(s, exe)
-	if k := v.kind(s.Dir); !k.visible() && k != private {
+	for in, out := range v.files {
+		if _, err := os.Stat(out); err != nil {
+			return nil, fmt.Errorf("open %s for the sandbox: %w", in, err)
+		}
+	}
+	if !v.kind(s.Dir).visible() && v.at[filepath.Clean(s.Dir)] != private {
 		return nil, fmt.Errorf("the working folder %s is not visible in the sandbox", s.Dir)
 	}
 	return v, nil
@@ -98,6 +103,20 @@ func (v *view) kind(path string) access {
 			return unseen
 		}
 	}
+}
+
+// linked says whether path is reached by a symbolic link that is in sight
+// itself, and so needs no entry beside that of the link's target.
+func (v *view) linked(path string) bool {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		if fi, err := os.Lstat(path[:i]); err == nil && fi.Mode().Type() == fs.ModeSymlink {
+			return v.kind(filepath.Dir(path[:i])).visible()
+		}
+	}
+	return false
 }
 
 // sees says whether the file that path leads to is in sight.
@@ -149,7 +168,7 @@ func (v *view) addPrivate(folders []string) {
 			continue
 		}
 		for _, p := range spelledAndReal(p) {
-			if k := v.kind(p); k != write && k != private {
+			if v.kind(p) != write {
 				v.at[p] = max(v.at[p], private)
 			}
 		}

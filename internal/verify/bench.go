@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -50,9 +51,9 @@ type Bench struct {
 	building map[string]chan struct{} // one setup per cache key at a time
 }
 
-// New returns a bench. environ is Forge's own environment; cacheDir keeps the
-// results of setup, is made when needed, and must be out of every agent's
-// reach. A nil red hides nothing.
+// New returns a bench. environ is Forge's own environment; the results of
+// setup are kept in cacheDir/setup, which is made when needed and must be out
+// of every agent's reach. A nil red hides nothing.
 func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string, red *redact.Redactor) *Bench {
 	if red == nil {
 		red = redact.New(nil)
@@ -61,7 +62,7 @@ func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string,
 		checkout: co,
 		caps:     caps,
 		environ:  append([]string(nil), environ...),
-		cache:    &cache{dir: cacheDir},
+		cache:    &cache{dir: filepath.Join(cacheDir, "setup")},
 		red:      red,
 		building: map[string]chan struct{}{},
 	}

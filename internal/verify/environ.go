@@ -80,13 +80,7 @@ var toolHomes = []struct{ name, dir string }{
 // environment is what a command sees: the base list and the names let through,
 // without anything secret, with a home of its own.
 func (b *Bench) environment(home string, names []string) []string {
-	var open []string
-	for _, n := range names {
-		if !proc.SecretName(n) {
-			open = append(open, n)
-		}
-	}
-	env := proc.BaseEnv(b.environ, open)
+	env := proc.BaseEnv(b.environ, names)
 	env = slices.DeleteFunc(env, func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
 		return name == "HOME" || proc.SecretName(name)

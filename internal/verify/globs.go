@@ -42,7 +42,7 @@ func compile(name string, texts []string) ([]pattern, error) {
 		clean := strings.Trim(strings.TrimPrefix(text, "./"), "/")
 		names := strings.Split(clean, "/")
 		for _, n := range names {
-			if n == ".." || n == "" {
+			if n == ".." || n == "." || n == "" {
 				return nil, badSetting("%s: %q is not a path inside the checkout", name, text)
 			}
 		}

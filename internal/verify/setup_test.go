@@ -41,7 +41,7 @@ func TestSetupRunsInOrderAndReportsFailure(t *testing.T) {
 func TestSetupCacheHit(t *testing.T) {
 	b := newBench(t, nil)
 	w := cached(b.mark("ran"), "mkdir -p deps/bin && echo prog >deps/bin/p && chmod 751 deps/bin/p && ln -s bin/p deps/p && touch -d 2001-02-03T04:05:06Z deps/bin/p && chmod 555 deps/bin && mkdir src/gen && echo g >src/gen/g && echo changed >src/a")
-	b.mustSetup(locked, "", w)
+	b.mustSetup(files{"lock": "1", "src/a": "a", "src/gone": "of another commit"}, "", w)
 	dir := b.mustSetup(files{"lock": "1", "src/a": "other", "src/b": "b"}, "", w)
 	if b.marks("ran") != 1 {
 		t.Fatalf("setup ran %d times, want once", b.marks("ran"))
@@ -61,6 +61,9 @@ func TestSetupCacheHit(t *testing.T) {
 	}
 	if got := read(t, dir, "deps/p") + read(t, dir, "src/gen/g"); got != "prog\ng\n" {
 		t.Errorf("restored content %q", got)
+	}
+	if exists(dir, "src/gone") {
+		t.Error("a file of another commit came with what setup made")
 	}
 	if got := read(t, dir, "src/a"); got != "other" {
 		t.Errorf("a file of the commit became %q", got)
@@ -261,17 +264,22 @@ func TestCacheKeepsTheEntriesUsedLast(t *testing.T) {
 	b := newBench(t, nil)
 	setup := func(lock string) { b.mustSetup(files{"lock": lock}, "", cached(b.mark("ran"), "echo x >made")) }
 	dir := filepath.Join(b.state, "cache", "setup")
+	old := time.Now().Add(-48 * time.Hour)
 	for i := range keptEntries {
 		setup(strings.Repeat("x", i+1))
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-48 * time.Hour)
-	for _, e := range entries {
-		if err := os.Chtimes(filepath.Join(dir, e.Name()), old, old); err != nil {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, e := range entries { // the first becomes the oldest
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := info.ModTime().Add(-48 * time.Hour)
+			if err := os.Chtimes(filepath.Join(dir, e.Name()), at, at); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if err := (files{partialPrefix + "1/x": "x"}).write(dir); err != nil {
@@ -286,7 +294,7 @@ func TestCacheKeepsTheEntriesUsedLast(t *testing.T) {
 	if got, want := b.marks("ran"), keptEntries+1; got != want {
 		t.Errorf("setup ran %d times, want %d: the entry used last was dropped", got, want)
 	}
-	if entries, err = os.ReadDir(dir); err != nil || len(entries) != keptEntries {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != keptEntries {
 		t.Errorf("cache holds %d entries, %v; want %d", len(entries), err, keptEntries)
 	}
 }

@@ -93,7 +93,7 @@ func newBench(t *testing.T, tree files) *bench {
 		t: t, state: state, outside: t.TempDir(),
 		commits: &commits{all: map[string]files{"c1": tree}},
 	}
-	b.Bench = New(b.commits, proc.Capabilities{}, environ(t), filepath.Join(state, "cache", "setup"), redact.New([]string{"hunter2hunter2"}))
+	b.Bench = New(b.commits, proc.Capabilities{}, environ(t), filepath.Join(state, "cache"), redact.New([]string{"hunter2hunter2"}))
 	return b
 }
 
@@ -221,7 +221,16 @@ func alive(t *testing.T, pidFile string) bool {
 	if pid == "" {
 		t.Fatalf("%s is empty", pidFile)
 	}
-	// ps knows zombies, which nobody may be there to reap.
-	out, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+	// A zombie is dead: there may be nobody to reap it.
+	state := ""
+	if exists("/proc/self/stat") {
+		stat, _ := os.ReadFile("/proc/" + pid + "/stat") // not there: dead
+		if _, rest, ok := strings.Cut(string(stat), ") "); ok {
+			state = rest
+		}
+	} else {
+		out, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // an error: dead
+		state = strings.TrimSpace(string(out))
+	}
+	return state != "" && !strings.HasPrefix(state, "Z")
 }

@@ -86,7 +86,10 @@ func TestVerifyEndsTheWholeTree(t *testing.T) {
 			b := newBench(t, files{})
 			pids := filepath.Join(b.outside, "pid")
 			req := b.req("(trap '' TERM; echo $(exec sh -c 'echo $PPID') >" + pids + "; exec sleep 300) >/dev/null 2>&1 & while ! [ -s " + pids + " ]; do :; done" + tt.after)
-			req.TimeoutSecs = 2
+			req.TimeoutSecs = 5
+			if tt.ok {
+				req.TimeoutSecs = 60
+			}
 			rep := b.verify(req)
 			if rep.OK != tt.ok {
 				t.Errorf("OK %v, want %v: %s", rep.OK, tt.ok, rep.Problem)

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/gates"
+	"forge/internal/journal"
+	"forge/internal/work"
+)
+
+// maxComment is how much of a comment reaches the agent and the journal, in
+// bytes; a longer one is refused rather than cut.
+const maxComment = 4000
+
+func (a *App) approveCommand() *cli.Command {
+	cmd := a.answerCommand("approve", "answer a checkpoint with yes", work.CheckpointApproved)
+	cmd.Flags = append(cmd.Flags, &cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, if no process drives it"})
+	return cmd
+}
+
+func (a *App) requestChangesCommand() *cli.Command {
+	return a.answerCommand("request-changes", "answer a checkpoint with what has to change", work.CheckpointChangesRequested)
+}
+
+func (a *App) rejectCommand() *cli.Command {
+	return a.answerCommand("reject", "answer a checkpoint with no", work.CheckpointRejected)
+}
+
+func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: "ID",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "your `COMMENT`; - reads it from standard input"},
+			&cli.StringFlag{Name: "choice", Usage: "which of the checkpoint's choices is meant (forge show `NAME`s them)"},
+			&cli.IntFlag{Name: "revision", Usage: "refuse when something else than revision `N` is asked about"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := checkpointArg(c)
+			if err != nil {
+				return err
+			}
+			if c.IsSet("revision") && c.Int("revision") < 1 {
+				return refuse("forge show names it", "--revision %d is not a revision", c.Int("revision"))
+			}
+			comment, err := a.comment(c.String("message"))
+			if err != nil {
+				return err
+			}
+			return a.answer(c.Context, work.Answer{
+				Checkpoint: id, Revision: c.Int("revision"), Status: status, Comment: comment, Choice: c.String("choice"),
+				By: userName(a), Door: "cli", At: a.Now(),
+			}, c.Bool("resume"), out)
+		},
+	}
+}
+
+// comment is the text of -m, where "-" stands for standard input.
+func (a *App) comment(text string) (string, error) {
+	if text == "-" {
+		read, err := io.ReadAll(io.LimitReader(a.Stdin, maxComment*4))
+		if err != nil {
+			return "", fmt.Errorf("read the comment from standard input: %w", err)
+		}
+		text = strings.TrimSpace(string(read))
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > maxComment {
+		return "", refuse(fmt.Sprintf("keep it under %d bytes, or put it into a file of the project and name that", maxComment), "the comment has %d bytes", len(text))
+	}
+	return text, nil
+}
+
+// answered is what the answering commands print with --output json.
+type answered struct {
+	Error   string `json:"error,omitempty"` // code of a refused answer
+	Message string `json:"message,omitempty"`
+	// Checkpoint is the record as it is now, also when the answer was refused;
+	// null when there is none.
+	Checkpoint *work.Checkpoint `json:"checkpoint"`
+	Driven     bool             `json:"driven"` // a process goes on with the run by itself
+	Next       string           `json:"next,omitempty"`
+}
+
+func (a *App) answer(ctx context.Context, ans work.Answer, resume bool, output string) error {
+	cp, row, err := a.giveAnswer(ctx, ans)
+	if err != nil {
+		if code := refusalCode(err); code != "" && output == "json" {
+			out := answered{Error: code, Message: err.Error()}
+			if cp.ID != "" {
+				out.Checkpoint = &cp
+			}
+			err = errors.Join(err, printJSON(a.Stdout, out))
+		}
+		return err
+	}
+	out := answered{Checkpoint: &cp, Driven: driven(row), Next: "forge resume " + row.ID}
+	if out.Driven {
+		out.Next = "the process that drives the run goes on by itself"
+	}
+	if resume && !out.Driven {
+		// The stream of the resumed run holds the answer too.
+		a.log.Info("answered", "checkpoint", cp.ID, "status", cp.Status)
+		return a.resume(ctx, runOptions{run: row.ID, output: output})
+	}
+	if output == "json" {
+		return printJSON(a.Stdout, out)
+	}
+	next := "Next: " + out.Next
+	if out.Driven {
+		next = "Next: " + out.Next + fmt.Sprintf(" (process %d)", row.Owner.PID)
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s: %s by %s\n%s\n", cp.ID, strings.ReplaceAll(string(cp.Status), "_", " "), harmless(cp.AnsweredBy), next)
+	return err
+}
+
+// giveAnswer writes the answer and says where its run stands. The checkpoint is
+// returned as it is now, also when the answer is refused.
+func (a *App) giveAnswer(ctx context.Context, ans work.Answer) (work.Checkpoint, journal.RunRow, error) {
+	none := journal.RunRow{}
+	p, err := a.openJournal(ctx)
+	if err != nil {
+		return work.Checkpoint{}, none, err
+	}
+	defer p.close()
+	if err := p.key(); err != nil {
+		return work.Checkpoint{}, none, err
+	}
+	cp, err := p.findCheckpoint(ctx, ans.Checkpoint)
+	if err != nil {
+		return cp, none, refused(err, work.Checkpoint{})
+	}
+	ans.Checkpoint = cp.ID
+	// What no door may pass on is refused with its reason; the journal then
+	// decides who was first.
+	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
+		return cp, none, refused(err, cp)
+	}
+	now, err := p.store.Answer(ctx, ans)
+	if err != nil {
+		if now.ID != "" {
+			cp = now
+		}
+		return cp, none, refused(err, cp)
+	}
+	row, err := p.pick(ctx, now.Run)
+	return now, row, err
+}
+
+// refusalCodes are the words for answers that change nothing.
+var refusalCodes = []error{work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrExpired, work.ErrUnknown, gates.ErrBadAnswer}
+
+// refusalCode is the word for why an answer was refused, "" when err is
+// something else.
+func refusalCode(err error) string {
+	for _, known := range refusalCodes {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return ""
+}
+
+// refusedError is a refused answer with the way out.
+type refusedError struct {
+	err error
+	fix string
+}
+
+func (e *refusedError) Error() string { return e.err.Error() + " (" + e.fix + ")" }
+func (e *refusedError) Unwrap() error { return e.err }
+
+func refused(err error, cp work.Checkpoint) error {
+	fix := ""
+	switch refusalCode(err) {
+	case work.ErrAlreadyResolved.Error():
+		fix = "the first answer counts; forge show " + cp.ID + " shows it"
+	case work.ErrConflict.Error():
+		fix = "look again: forge show " + cp.ID
+	case work.ErrEmptyFeedback.Error():
+		fix = "say it with -m TEXT"
+	case work.ErrExpired.Error():
+		fix = "it stays held; forge status --run " + cp.Run + " shows where its run stands"
+	case work.ErrUnknown.Error():
+		fix = "forge checkpoints lists what is open"
+	case gates.ErrBadAnswer.Error():
+		fix = "forge show " + cp.ID + " names the choices"
+	default:
+		return err
+	}
+	return &refusedError{err: err, fix: fix}
+}

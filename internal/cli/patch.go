@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"io"
+)
+
+// printPatch prints a patch on stdout: as it is into a file or pipe, harmless
+// and coloured on a terminal.
+func (a *App) printPatch(patch string) error {
+	if a.stdoutTerminal() {
+		patch = harmless(patch)
+	}
+	if a.colour() {
+		patch = colourPatch(patch)
+	}
+	if patch != "" && !strings.HasSuffix(patch, "\n") {
+		patch += "\n"
+	}
+	_, err := io.WriteString(a.Stdout, patch)
+	return err
+}
+
+// patchLine says what a line of a patch is.
+type patchLine int
+
+const (
+	lineHeader patchLine = iota
+	lineHunk
+	lineAdded
+	lineRemoved
+	lineContext
+)
+
+// patchReader tells the lines of a patch apart: within a hunk, whose length its
+// header gives, no line is a header, whatever it looks like.
+type patchReader struct{ old, new int }
+
+func (r *patchReader) read(line string) patchLine {
+	if r.old > 0 || r.new > 0 {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			r.new--
+			return lineAdded
+		case strings.HasPrefix(line, "-"):
+			r.old--
+			return lineRemoved
+		case strings.HasPrefix(line, `\`):
+			return lineContext
+		default:
+			r.old--
+			r.new--
+			return lineContext
+		}
+	}
+	if rest, ok := strings.CutPrefix(line, "@@ -"); ok {
+		if old, rest, ok := strings.Cut(rest, " +"); ok {
+			fresh, _, _ := strings.Cut(rest, " @@")
+			r.old, r.new = hunkLength(old), hunkLength(fresh)
+		}
+		return lineHunk
+	}
+	if strings.HasPrefix(line, `\`) {
+		return lineContext
+	}
+	return lineHeader
+}
+
+// hunkLength is the length in "start,length"; without one it is 1.
+func hunkLength(text string) int {
+	_, length, ok := strings.Cut(text, ",")
+	if !ok {
+		return 1
+	}
+	n, err := strconv.Atoi(length)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func colourPatch(patch string) string {
+	colours := map[patchLine]string{lineHeader: "1", lineHunk: "36", lineAdded: "32", lineRemoved: "31"}
+	var b strings.Builder
+	var r patchReader
+	for line := range strings.Lines(patch) {
+		text := strings.TrimSuffix(line, "\n")
+		if c := colours[r.read(text)]; c != "" {
+			text = "\x1b[" + c + "m" + text + "\x1b[0m"
+		}
+		b.WriteString(text)
+		if strings.HasSuffix(line, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// patchStat lists the files of a patch with the lines added and removed.
+func patchStat(patch string) string {
+	type file struct {
+		name           string
+		added, removed int
+		binary         bool
+	}
+	var files []*file
+	var r patchReader
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSuffix(line, "\n")
+		kind := r.read(line)
+		if kind == lineHeader && strings.HasPrefix(line, "diff --git ") {
+			files = append(files, &file{name: strings.TrimPrefix(line, "diff --git ")})
+			continue
+		}
+		if len(files) == 0 {
+			continue
+		}
+		f := files[len(files)-1]
+		switch {
+		case kind == lineAdded:
+			f.added++
+		case kind == lineRemoved:
+			f.removed++
+		case kind == lineHeader && strings.HasPrefix(line, "Binary files "):
+			f.binary = true
+		}
+		if kind == lineHeader {
+			f.name = patchName(line, f.name)
+		}
+	}
+	var rows [][]string
+	added, removed := 0, 0
+	for _, f := range files {
+		change := fmt.Sprintf("+%d -%d", f.added, f.removed)
+		if f.binary {
+			change = "binary"
+		}
+		added, removed = added+f.added, removed+f.removed
+		rows = append(rows, []string{"  " + f.name, change})
+	}
+	rows = append(rows, []string{fmt.Sprintf("%d file(s)", len(files)), fmt.Sprintf("+%d -%d", added, removed)})
+	return table(rows[0], rows[1:])
+}
+
+// patchName is a file's name as a header line gives it, else name.
+func patchName(line, name string) string {
+	for _, prefix := range []string{"+++ b/", `+++ "b/`, "--- a/", `--- "a/`, "rename to "} {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSuffix(strings.TrimSuffix(rest, "\t"), `"`)
+		}
+	}
+	a, b, ok := strings.Cut(name, " b/")
+	if ok && strings.HasPrefix(a, "a/") && a == "a/"+b {
+		return b
+	}
+	return name
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) showCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show what a checkpoint asks, and what is judged", ArgsUsage: "ID",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "stat", Usage: "list the changed files without the changes"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := checkpointArg(c)
+			if err != nil {
+				return err
+			}
+			p, err := a.openJournal(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			cp, err := p.findCheckpoint(c.Context, id)
+			if err != nil {
+				return refused(err, cp)
+			}
+			s, err := p.show(c.Context, cp, c.Bool("stat"))
+			if err != nil {
+				return err
+			}
+			if out == "json" {
+				return printJSON(a.Stdout, s)
+			}
+			return p.showText(s)
+		},
+	}
+}
+
+// shownCheckpoint is forge show --output json: the record, and what is judged
+// as it was when the question was asked.
+type shownCheckpoint struct {
+	work.Checkpoint
+	Name     string            `json:"name,omitempty"` // of the phase
+	Level    string            `json:"level"`          // the policy's preset
+	From     string            `json:"from,omitempty"` // commit that Judged is compared with
+	Judged   string            `json:"judged,omitempty"`
+	Files    []work.FileChange `json:"files"`
+	Diff     string            `json:"diff"`
+	Evidence evidenceShown     `json:"evidence"`
+}
+
+// evidenceShown is what is known about the proof of what is judged.
+type evidenceShown struct {
+	Verify    *work.VerifyFinishedData `json:"verify"`    // the last one before the question; null = none
+	Protected []string                 `json:"protected"` // protected files that the phase touched
+	Gone      []string                 `json:"gone"`      // test files of the base that are missing
+}
+
+func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
+	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}}
+	s, err := p.asked(ctx, cp, &out.Evidence)
+	if err != nil {
+		return out, err
+	}
+	out.Level = s.Spec.Policy.Preset
+	switch ph := s.Phases[cp.Phase]; {
+	case ph != nil:
+		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, ph.Last
+		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
+		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
+	case cp.Kind != orchestrator.PointBaseline:
+		out.From, out.Judged = s.Spec.Base.Commit, s.Head
+	}
+	if out.From == out.Judged {
+		return out, nil
+	}
+	repo, err := p.repo(ctx)
+	if err != nil {
+		return out, err
+	}
+	changes, err := repo.Changes(ctx, out.From, out.Judged)
+	if err != nil {
+		return out, fmt.Errorf("list what is judged: %w", err)
+	}
+	out.Files = append(out.Files, changes...)
+	if !stat {
+		if out.Diff, err = repo.Diff(ctx, out.From, out.Judged); err != nil {
+			return out, fmt.Errorf("show what is judged: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// asked is the run as it was when cp was opened, and the last verify before.
+func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceShown) (*orchestrator.State, error) {
+	evs, err := p.store.Events(ctx, cp.Run, 0)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.begin(ctx, cp.Run, evs)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range evs {
+		if err := orchestrator.Apply(s, e); err != nil {
+			return nil, err
+		}
+		switch {
+		case e.Kind == work.VerifyFinished && (e.Phase == cp.Phase || cp.Phase == ""):
+			var d work.VerifyFinishedData
+			if err := decode(e, &d); err != nil {
+				return nil, err
+			}
+			ev.Verify = &d
+		case e.Kind == work.CheckpointOpened && s.Open[cp.ID] != nil:
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: run %s does not say that checkpoint %s was opened", journal.ErrBroken, cp.Run, cp.ID)
+}
+
+// repo opens Forge's own repository to read in it.
+func (p *project) repo(ctx context.Context) (*git.Store, error) {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, refuse("ask as the user who started the run", "open Forge's repository: %v", err)
+	}
+	return repo, err
+}
+
+func (p *project) showText(s shownCheckpoint) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n\n", s.ID, s.Question)
+	phase := s.Phase
+	if phase == "" {
+		phase = "the run as a whole"
+	} else {
+		phase += " " + s.Name
+	}
+	rows := [][]string{
+		{"  status", statusLine(s.Checkpoint)}, {"  run", s.Run}, {"  phase", phase},
+		{"  gate", strings.Join(s.Points, ", ")},
+		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, short(s.Hash))},
+		{"  policy", s.Level + ", version " + short(s.Policy)},
+		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.app.ago(s.OpenedAt) + ")"},
+	}
+	if s.ExpiresAt != nil {
+		rows = append(rows, []string{"  expires", s.ExpiresAt.Local().Format(time.DateTime)})
+	}
+	b.WriteString(table(rows[0], rows[1:]))
+	if s.Comment != "" {
+		b.WriteString("\nComment:\n" + indent(strings.TrimSpace(s.Comment)) + "\n")
+	}
+	if s.Facts != "" {
+		b.WriteString("\nFacts:\n" + indent(strings.TrimSpace(s.Facts)) + "\n")
+	}
+	b.WriteString(s.Evidence.text())
+	b.WriteString(s.changes())
+	b.WriteString(s.ways())
+	if _, err := fmt.Fprint(p.app.Stdout, harmless(b.String())); err != nil || s.Diff == "" {
+		return err
+	}
+	if _, err := fmt.Fprintln(p.app.Stdout); err != nil {
+		return err
+	}
+	return p.app.printPatch(s.Diff)
+}
+
+func statusLine(cp work.Checkpoint) string {
+	text := strings.ReplaceAll(string(cp.Status), "_", " ")
+	if cp.AnsweredAt != nil {
+		text += fmt.Sprintf(" by %s (%s) at %s", cp.AnsweredBy, cp.Door, cp.AnsweredAt.Local().Format(time.DateTime))
+	}
+	if cp.Choice != "" {
+		text += ", choice " + cp.Choice
+	}
+	return text
+}
+
+func (e evidenceShown) text() string {
+	var b strings.Builder
+	if v := e.Verify; v != nil {
+		word := "passed"
+		if !v.OK {
+			word = "FAILED: " + v.Problem
+		}
+		fmt.Fprintf(&b, "  verify on the %s tree: %s (%s)\n", v.On, word, v.Command)
+	}
+	if len(e.Protected) > 0 {
+		fmt.Fprintf(&b, "  protected files it touched: %s\n", strings.Join(e.Protected, ", "))
+	}
+	if len(e.Gone) > 0 {
+		fmt.Fprintf(&b, "  tests of the base that are gone: %s\n", strings.Join(e.Gone, ", "))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nEvidence:\n" + b.String()
+}
+
+func (s shownCheckpoint) changes() string {
+	if len(s.Files) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nChanges: %s..%s, %d file(s)\n", short(s.From), short(s.Judged), len(s.Files))
+	const most = 50
+	for i, f := range s.Files {
+		if i == most {
+			fmt.Fprintf(&b, "  … and %d more\n", len(s.Files)-most)
+			break
+		}
+		fmt.Fprintf(&b, "  %s %s\n", f.Status, f.Path)
+	}
+	return b.String()
+}
+
+// ways are the commands that answer it, while it can be answered.
+func (s shownCheckpoint) ways() string {
+	if s.Status != work.CheckpointPending {
+		return ""
+	}
+	var rows [][]string
+	for _, c := range s.Choices {
+		verb, comment := "approve", ""
+		switch c.Answer {
+		case work.CheckpointRejected:
+			verb = "reject"
+		case work.CheckpointChangesRequested:
+			verb, comment = "request-changes", " -m TEXT"
+		}
+		rows = append(rows, []string{fmt.Sprintf("  forge %s %s --choice %s%s", verb, s.ID, c.Name, comment), c.Label})
+	}
+	if len(rows) == 0 {
+		rows = [][]string{{"  forge approve " + s.ID}, {"  forge request-changes " + s.ID + " -m TEXT"}, {"  forge reject " + s.ID}}
+	}
+	return "\nAnswer:\n" + table(rows[0], rows[1:])
+}

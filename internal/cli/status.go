@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) statusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show where a run stands", ArgsUsage: "[RUN]",
+		Flags: []cli.Flag{
+			runFlag(),
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list all runs of this project"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			run, err := runOf(c)
+			if err != nil {
+				return err
+			}
+			if c.Bool("all") {
+				if run != "" {
+					return refuse("leave one out", "--all and a run do not go together")
+				}
+				return a.statusAll(c.Context, out)
+			}
+			p, err := a.openJournal(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			return p.status(c.Context, run, out)
+		},
+	}
+}
+
+func runFlag() cli.Flag {
+	return &cli.StringFlag{Name: "run", Usage: "the run `ID`, or how it begins; the newest when not given"}
+}
+
+// runOf is the run named by --run or as the only argument; "" = the newest.
+func runOf(c *cli.Context) (string, error) {
+	run, err := oneArg(c.Args().Slice(), "run")
+	if err == nil && run != "" && c.IsSet("run") && run != c.String("run") {
+		err = refuse("name one", "two runs, %q and %q", c.String("run"), run)
+	}
+	if run == "" {
+		run = c.String("run")
+	}
+	return run, err
+}
+
+// runStatus is forge status --output json (SPEC §8).
+type runStatus struct {
+	Run         string             `json:"run"`
+	State       string             `json:"state"` // running, frozen, limit, interrupted, finished
+	Outcome     work.RunOutcome    `json:"outcome,omitempty"`
+	Policy      string             `json:"policy"`
+	Branch      string             `json:"branch"`
+	Base        string             `json:"base"`
+	Phases      []phaseStatus      `json:"phases"`
+	Checkpoints []checkpointStatus `json:"checkpoints"`
+}
+
+type phaseStatus struct {
+	Number     string             `json:"number"`
+	Name       string             `json:"name"`
+	State      orchestrator.Stage `json:"state"`
+	Outcome    work.PhaseOutcome  `json:"outcome,omitempty"`
+	Reason     work.Reason        `json:"reason,omitempty"`
+	Cause      string             `json:"cause,omitempty"`
+	Iterations int                `json:"iterations"`
+	Budget     int                `json:"budget"`
+	Sensitive  bool               `json:"sensitive"`
+	Proof      work.Proof         `json:"proof,omitempty"`
+	CostUSD    *float64           `json:"cost_usd"` // null = unknown
+}
+
+type checkpointStatus struct {
+	ID       string                `json:"id"`
+	Kind     string                `json:"kind"`
+	Phase    string                `json:"phase"`
+	Status   work.CheckpointStatus `json:"status"`
+	Revision int                   `json:"revision"`
+}
+
+func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) runStatus {
+	out := runStatus{
+		Run: r.ID, State: runState(r), Outcome: r.Outcome, Policy: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit,
+		Phases: []phaseStatus{}, Checkpoints: []checkpointStatus{},
+	}
+	for _, n := range s.Order {
+		p := s.Phases[n]
+		out.Phases = append(out.Phases, phaseStatus{
+			Number: n, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
+			Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
+		})
+	}
+	for _, cp := range asked {
+		out.Checkpoints = append(out.Checkpoints, checkpointStatus{ID: cp.ID, Kind: cp.Kind, Phase: cp.Phase, Status: cp.Status, Revision: cp.Revision})
+	}
+	return out
+}
+
+func (p *project) status(ctx context.Context, run, output string) error {
+	row, s, _, err := p.look(ctx, run)
+	if err != nil {
+		return err
+	}
+	asked, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: row.ID})
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return printJSON(p.app.Stdout, statusOfRun(row, s, asked))
+	}
+	text := p.statusText(row, s, asked)
+	if run == "" {
+		more, err := p.otherUnfinished(ctx, row.ID)
+		if err != nil {
+			return err
+		}
+		text += more
+	}
+	_, err = fmt.Fprint(p.app.Stdout, harmless(text))
+	return err
+}
+
+func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Run %s: %s\n", r.ID, standingOf(r, s))
+	branch := s.Spec.Base.Branch
+	if branch == "" {
+		branch = "detached HEAD"
+	}
+	rows := [][]string{
+		{"  policy", s.Spec.Policy.Preset},
+		{"  branch", s.Spec.Branch},
+		{"  base", short(s.Spec.Base.Commit) + " (" + branch + ")"},
+		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.app.ago(r.Created) + "), last event " + p.app.ago(r.Updated)},
+		{"  cost", money(s.Ledger)},
+	}
+	if r.Owner != nil && driven(r) {
+		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
+	}
+	b.WriteString(table(rows[0], rows[1:]))
+	b.WriteString("\n" + phaseTable(s))
+	if d := s.Delivery; d != nil && d.FastForwarded {
+		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
+	} else if d != nil {
+		fmt.Fprintf(&b, "\nResult: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
+	}
+	b.WriteString(nextSteps(r, s, asked))
+	return b.String()
+}
+
+// standingOf says in words where a run stands.
+func standingOf(r journal.RunRow, s *orchestrator.State) string {
+	why := ""
+	if s.Reason != "" && r.Outcome != "" {
+		why = " (" + s.Reason + ")"
+	}
+	switch state := runState(r); state {
+	case stateFinished:
+		return string(r.Outcome) + why
+	case string(work.RunInterrupted):
+		if r.Outcome == "" {
+			return "interrupted (its process died)"
+		}
+		return state + why
+	case string(work.RunFrozen):
+		return "frozen, it waits for a person"
+	default:
+		return state + why
+	}
+}
+
+// nextSteps says what a person can do now.
+func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) string {
+	var b strings.Builder
+	open, answered := 0, 0
+	for _, cp := range asked {
+		switch {
+		case cp.Status == work.CheckpointPending:
+			if open++; open == 1 {
+				b.WriteString("\nIt waits for you:\n")
+			}
+			fmt.Fprintf(&b, "  %s  %s\n", cp.ID, cp.Question)
+		case s.Open[cp.ID] != nil:
+			answered++
+			fmt.Fprintf(&b, "\nAnswered: %s %s by %s\n", cp.ID, cp.Status, cp.AnsweredBy)
+		}
+	}
+	if open > 0 {
+		b.WriteString("Look:   forge show ID\nAnswer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\n")
+	}
+	switch state := runState(r); {
+	case state == stateRunning:
+		fmt.Fprintf(&b, "\nFollow: forge logs --follow --run %s\n", r.ID)
+	case state == string(work.RunFrozen) && answered == 0:
+		fmt.Fprintf(&b, "Then:   forge resume %s\n", r.ID)
+	case state != stateFinished:
+		fmt.Fprintf(&b, "\nGo on:  forge resume %s\n", r.ID)
+	case r.Outcome == work.RunFailed:
+		fmt.Fprintf(&b, "\nAgain:  forge resume %s   (opens the next attempt of what failed)\n", r.ID)
+	}
+	fmt.Fprintf(&b, "Why:    forge why --run %s\n", r.ID)
+	return b.String()
+}
+
+// otherUnfinished names the runs beside id that something is left to do in.
+func (p *project) otherUnfinished(ctx context.Context, id string) (string, error) {
+	rows, err := p.store.Unfinished(ctx)
+	text := ""
+	for _, r := range rows {
+		if r.ID != id {
+			text += fmt.Sprintf("\nAlso unfinished: run %s (%s): forge status --run %s\n", r.ID, runState(r), r.ID)
+		}
+	}
+	return text, err
+}
+
+// runSummary is one run of forge status --all --output json.
+type runSummary struct {
+	Run     string          `json:"run"`
+	State   string          `json:"state"`
+	Outcome work.RunOutcome `json:"outcome,omitempty"`
+	Created time.Time       `json:"created"`
+	Updated time.Time       `json:"updated"`
+	Branch  string          `json:"branch,omitempty"` // of the result, once delivered
+	CostUSD *float64        `json:"cost_usd"`         // null = unknown
+}
+
+func (a *App) statusAll(ctx context.Context, output string) error {
+	p, err := a.findProject(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	runs := []runSummary{}
+	if ok, err := p.openStore(ctx, false); err != nil {
+		return err
+	} else if ok {
+		rows, err := p.store.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			runs = append(runs, runSummary{Run: r.ID, State: runState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
+		}
+	}
+	if output == "json" {
+		return printJSON(a.Stdout, map[string]any{"runs": runs})
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "This project has no runs: forge run starts one.")
+		return err
+	}
+	var rows [][]string
+	for _, r := range runs {
+		state, cost := r.State, "unknown"
+		if state == stateFinished {
+			state = string(r.Outcome)
+		}
+		if r.CostUSD != nil {
+			cost = fmt.Sprintf("%.4f", *r.CostUSD)
+		}
+		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.ago(r.Updated), state, cost, r.Branch})
+	}
+	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
+	return err
+}

@@ -1,0 +1,153 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// person judges what is done in the name of a person: every answer was given
+// in truth, once, for that revision, and nothing else speaks where the policy
+// wants a person.
+func (c *invariants) person(s *State, e work.Event) error {
+	switch e.Kind {
+	case work.CheckpointOpened:
+		var cp work.Checkpoint
+		if err := decode(e, &cp); err != nil {
+			return err
+		}
+		if _, twice := c.asked[cp.ID]; twice {
+			return fmt.Errorf("checkpoint %s is opened twice", cp.ID)
+		}
+		note(c, c.asked, cp.ID, cp)
+	case work.CheckpointAnswered:
+		var d CheckpointAnsweredData
+		if err := decode(e, &d); err != nil || d.Refused != "" {
+			return err
+		}
+		if c.resolved[d.ID] {
+			return fmt.Errorf("checkpoint %s is answered twice", d.ID)
+		}
+		note(c, c.resolved, d.ID, true)
+		if !slices.ContainsFunc(c.answers[d.ID], func(a work.Answer) bool {
+			return a.Status == d.Status && (a.Revision == 0 || a.Revision == c.asked[d.ID].Revision)
+		}) {
+			return fmt.Errorf("checkpoint %s is %s, which nobody said", d.ID, d.Status)
+		}
+		note(c, c.said, e.Phase, d.Status)
+	case work.GateDecided:
+		var d work.GateDecidedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		return c.decided(s, e, d)
+	}
+	return nil
+}
+
+// means are the decisions that each answer may lead to (SPEC §6).
+var means = map[string]map[work.CheckpointStatus][]string{
+	string(gates.PointPhaseStart): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointIteration): {
+		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideApprove}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointStale): {
+		work.CheckpointApproved: {decideContinue}, work.CheckpointChangesRequested: {decidePivot}, work.CheckpointRejected: {decideStop}},
+	string(gates.PointSubPhase): {
+		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideReject}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointPhaseTransition): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointFinal): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework, decideReject}, work.CheckpointRejected: {decideReject}},
+	PointBaseline: {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideStop}},
+}
+
+func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) error {
+	c.w.gates[d.Gate+" "+d.Decision]++
+	by, _, _ := strings.Cut(d.By, ":")
+	human := c.w.spec.Policy.At(gates.Point(d.Gate)) == gates.Human
+	switch {
+	case d.Gate == gateClaim && d.Decision == decideClaimed && s.Phases[e.Phase].Kind == IterationWork && !c.claims[e.Phase]:
+		return fmt.Errorf("phase %s is said to have claimed its promise, and has not", e.Phase)
+	case by == "person":
+		status, abort := c.said[e.Phase], false
+		for _, a := range c.answers {
+			abort = abort || slices.ContainsFunc(a, func(a work.Answer) bool { return a.Choice == ChoiceAbort })
+		}
+		// A rework is decided for the run, and then for the phase that does it.
+		if c.said[e.Phase] == "" {
+			status = c.said[""]
+		}
+		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
+			return fmt.Errorf("gate %s of phase %q is decided %s after the answer %q", d.Gate, e.Phase, d.Decision, status)
+		}
+	case d.Decision == decideAsk || !human:
+	case by == "flag":
+		if !gates.AnsweredByYes(gates.Point(d.Gate)) || !c.w.spec.AnswerYes {
+			return fmt.Errorf("--yes answers at %s", d.Gate)
+		}
+	case by == "strategy" && d.By != "strategy:interactive":
+		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
+	case d.Gate == string(gates.PointPhaseTransition), d.Gate == string(gates.PointFinal) && d.Decision == decideGo && c.allDone(s):
+		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
+	}
+	return nil
+}
+
+func (c *invariants) allDone(s *State) bool {
+	for _, p := range s.Phases {
+		if p.Parent == "" && p.Outcome != work.PhaseDone {
+			return false
+		}
+	}
+	return true
+}
+
+// leftOver judges what a process leaves behind, on disk alone.
+func (c *invariants) leftOver(s *State) error {
+	if s.Outcome != work.RunCompleted && s.Outcome != work.RunFailed {
+		return nil
+	}
+	for _, row := range c.w.inbox {
+		if _, open := s.Open[row.Answer.Checkpoint]; open || !c.resolved[row.Answer.Checkpoint] {
+			return fmt.Errorf("the run is %s, and the answer to %s was never heard", s.Outcome, row.Answer.Checkpoint)
+		}
+	}
+	return nil
+}
+
+// after judges the state that an event left.
+func (c *invariants) after(s *State) error {
+	busy := map[string]bool{}
+	for _, u := range c.w.under {
+		if p := s.Phases[u.Phase]; p != nil {
+			busy[s.top(p).Number] = true
+		}
+	}
+	if n, most := len(busy), c.w.spec.Settings.MaxParallel; n > most {
+		return fmt.Errorf("%d phases run at once, %d may", n, most)
+	}
+	merging := 0
+	for _, p := range s.Phases {
+		if p.Merge != nil && p.Stage != StageFinished {
+			merging++
+		}
+		if p.Spent > p.Budget {
+			return fmt.Errorf("phase %s spent %d of %d iterations", p.Number, p.Spent, p.Budget)
+		}
+		if p.Spawned > maxSubPhases {
+			return fmt.Errorf("phase %s spawned %d sub-phases", p.Number, p.Spawned)
+		}
+		if p.Parent != "" && p.Spawned > 0 {
+			return fmt.Errorf("sub-phase %s has sub-phases of its own", p.Number)
+		}
+	}
+	if merging > 1 {
+		return fmt.Errorf("%d phases merge at once", merging)
+	}
+	return nil
+}
