@@ -103,9 +103,6 @@ func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 		if p.Merge == nil {
 			return
 		}
-		if p.Kind == IterationResolve {
-			p.Merge.Commit, p.Merge.Tree = p.Last, p.Tree
-		}
 		switch d.Decision {
 		case decideLand:
 			p.Stage = StageLand

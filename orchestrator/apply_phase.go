@@ -98,7 +98,12 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	if limit := p.Set.ContextTokens; limit > 0 && d.Usage.InputTokens != nil && *d.Usage.InputTokens > limit {
 		p.Session = ""
 	}
-	if d.Snapshot != "" {
+	switch {
+	case d.Snapshot == "":
+	case p.Kind == IterationResolve && p.Merge != nil:
+		// Not the phase's own: should this fail, its work is what it was.
+		p.Merge.Commit, p.Merge.Tree = d.Snapshot, d.Tree
+	default:
 		p.Last, p.Tree = d.Snapshot, d.Tree
 	}
 	p.Reset = false

@@ -30,6 +30,7 @@ func Decide(s *State, in Input) []work.Event {
 		d.verifyDone(f)
 	case MergeDone:
 		if d.awaited(f.Command) {
+			f.Result.Conflicts = clipList(f.Result.Conflicts, 30, 200)
 			d.emit(work.MergeFinished, f.Command, f.Result)
 		}
 	case LandDone:
@@ -231,6 +232,9 @@ func (d *decision) iterationDone(f IterationDone) {
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
+	}
+	if stop := d.s.Stopping; data.Outcome == work.OutcomeInterrupted && stop != nil && stop.Outcome == work.RunCancelled {
+		data.Outcome = work.OutcomeCancelled
 	}
 	if !data.Outcome.KeepsClaim() {
 		data.Claims = nil

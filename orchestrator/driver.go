@@ -260,17 +260,17 @@ func (r *session) flush(ctx context.Context) error {
 // started events, and those of what went before, are one write.
 func (r *session) startPending(ctx context.Context) error {
 	var jobs []job
-	for _, c := range Pending(r.s) {
-		if _, ok := r.under[c.ID]; ok || c.Step == StepWait {
-			continue
-		}
-		j, err := r.prepare(ctx, c)
+	begun := map[work.CommandID]bool{}
+	// One by one: that a command begins may make another one due, or end the run.
+	for c, due := r.next(begun); due; c, due = r.next(begun) {
+		j, err := r.prepare(context.WithoutCancel(ctx), c)
 		if err != nil {
 			return err
 		}
 		if err := r.think(ctx, Began{Command: c}); err != nil {
 			return err
 		}
+		begun[c.ID] = true
 		r.batch.Began = append(r.batch.Began, Attempt{Command: c.ID, Mark: j.mark})
 		jobs = append(jobs, j)
 	}
@@ -287,6 +287,16 @@ func (r *session) startPending(ctx context.Context) error {
 		}()
 	}
 	return nil
+}
+
+// next is a pending command that is neither under way nor among begun.
+func (r *session) next(begun map[work.CommandID]bool) (Command, bool) {
+	for _, c := range Pending(r.s) {
+		if _, ok := r.under[c.ID]; !ok && !begun[c.ID] && c.Step != StepWait {
+			return c, true
+		}
+	}
+	return Command{}, false
 }
 
 func (r *session) ended(ctx context.Context, res result) error {

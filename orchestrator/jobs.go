@@ -306,7 +306,7 @@ func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
 		if err != nil {
 			return Broke{Command: c, Problem: fmt.Sprintf("merge with the run head: %v", err)}
 		}
-		res.Tree, res.Conflicts = m.Tree, clipList(m.Conflicts, 30, 200)
+		res.Tree, res.Conflicts = m.Tree, m.Conflicts
 		if res.Moved {
 			if res.Commit, err = r.Repo.CommitTree(ctx, m.Tree, []string{head, last}, message, ref); err != nil {
 				return Broke{Command: c, Problem: fmt.Sprintf("keep the merged tree: %v", err)}

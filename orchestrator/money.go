@@ -27,15 +27,18 @@ func (l *Ledger) reserve(id work.CommandID, usd *float64) {
 	l.Reserved[id] = *usd
 }
 
+// spend keeps the sum a number, whatever an agent says that it cost.
+func (l *Ledger) spend(usd float64) { l.USD = min(l.USD+usd, math.MaxFloat64) }
+
 // settle replaces the reservation of id by what was reported.
 func (l *Ledger) settle(id work.CommandID, u work.Usage) {
 	held, reserved := l.Reserved[id]
 	delete(l.Reserved, id)
 	switch {
 	case u.CostUSD != nil:
-		l.USD += *u.CostUSD
+		l.spend(*u.CostUSD)
 	case reserved:
-		l.USD += held
+		l.spend(held)
 	default:
 		l.UnknownUSD++
 	}
@@ -51,7 +54,7 @@ func (l *Ledger) settle(id work.CommandID, u work.Usage) {
 // interrupted attempts cost will never be known.
 func (l *Ledger) forfeit() {
 	for id, usd := range l.Reserved {
-		l.USD += usd
+		l.spend(usd)
 		delete(l.Reserved, id)
 	}
 }
@@ -66,10 +69,10 @@ func (l *Ledger) reservedSum() float64 {
 
 // Cost is the money spent so far; nil when a part of it is unknown.
 func (l Ledger) Cost() *float64 {
-	usd := l.USD
-	if l.UnknownUSD > 0 || math.IsInf(usd, 0) {
+	if l.UnknownUSD > 0 {
 		return nil
 	}
+	usd := l.USD
 	return &usd
 }
 
@@ -90,13 +93,25 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 		need = *c.IterationUSD
 	}
 	top := s.top(p)
-	// Iterations that passed this gate and have not begun hold nothing yet.
+	var needTokens int64
+	if c.IterationTokens != nil {
+		needTokens = *c.IterationTokens
+	}
 	held, heldTop := s.Ledger.reservedSum(), top.Usage.reservedSum()
+	var heldTokens, heldTopTokens int64
 	for _, n := range s.working {
 		other := s.Phases[n]
-		if other == p || other.Stage != StageIterate || other.Begun {
+		if other == p || other.Stage != StageIterate {
 			continue
 		}
+		heldTokens += needTokens
+		if s.top(other) == top {
+			heldTopTokens += needTokens
+		}
+		if other.Begun {
+			continue
+		}
+		// It passed this gate, and has reserved nothing yet.
 		held += need
 		if s.top(other) == top {
 			heldTop += need
@@ -125,19 +140,16 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 			wait = true
 		}
 	}
-	var needTokens int64
-	if c.IterationTokens != nil {
-		needTokens = *c.IterationTokens
-	}
 	tokens := []struct {
 		name    string
 		most    *int64
 		spent   int64
+		held    int64
 		unknown int
 	}{
-		{"phase_tokens", c.PhaseTokens, top.Usage.Tokens, top.Usage.UnknownTokens},
-		{"run_tokens", c.RunTokens, s.Ledger.Tokens, s.Ledger.UnknownTokens},
-		{"day_tokens", c.DayTokens, day.Tokens, day.UnknownTokens},
+		{"phase_tokens", c.PhaseTokens, top.Usage.Tokens, heldTopTokens, top.Usage.UnknownTokens},
+		{"run_tokens", c.RunTokens, s.Ledger.Tokens, heldTokens, s.Ledger.UnknownTokens},
+		{"day_tokens", c.DayTokens, day.Tokens, heldTokens, day.UnknownTokens},
 	}
 	for _, t := range tokens {
 		switch {
@@ -146,6 +158,8 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 			return false, fmt.Sprintf("cost.%s is set, but the tokens of %d iteration(s) are unknown", t.name, t.unknown)
 		case t.spent >= *t.most, t.spent+needTokens > *t.most:
 			return false, fmt.Sprintf("cost.%s: %d of %d tokens spent, the next iteration may need %d", t.name, t.spent, *t.most, needTokens)
+		case t.held > 0 && t.spent+t.held+needTokens > *t.most:
+			wait = true
 		}
 	}
 	return !wait, ""

@@ -69,7 +69,11 @@ var means = map[string]map[work.CheckpointStatus][]string{
 func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) error {
 	c.w.gates[d.Gate+" "+d.Decision]++
 	by, _, _ := strings.Cut(d.By, ":")
-	human := c.w.spec.Policy.At(gates.Point(d.Gate)) == gates.Human
+	point := gates.Point(d.Gate)
+	if p := s.Phases[e.Phase]; point == gates.PointPhaseStart && p != nil && p.Parent != "" {
+		point = gates.PointSubPhase // may this sub-phase run?
+	}
+	human := c.w.spec.Policy.At(point) == gates.Human
 	switch {
 	case d.Gate == gateClaim && d.Decision == decideClaimed && s.Phases[e.Phase].Kind == IterationWork && !c.claims[e.Phase]:
 		return fmt.Errorf("phase %s is said to have claimed its promise, and has not", e.Phase)
@@ -79,7 +83,7 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 			abort = abort || slices.ContainsFunc(a, func(a work.Answer) bool { return a.Choice == ChoiceAbort })
 		}
 		// A rework is decided for the run, and then for the phase that does it.
-		if c.said[e.Phase] == "" {
+		if point == gates.PointFinal {
 			status = c.said[""]
 		}
 		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
@@ -87,7 +91,7 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 		}
 	case d.Decision == decideAsk || !human:
 	case by == "flag":
-		if !gates.AnsweredByYes(gates.Point(d.Gate)) || !c.w.spec.AnswerYes {
+		if !gates.AnsweredByYes(point) || !c.w.spec.AnswerYes {
 			return fmt.Errorf("--yes answers at %s", d.Gate)
 		}
 	case by == "strategy" && d.By != "strategy:interactive":

@@ -143,10 +143,8 @@ func (w *world) tell(f Fact) error {
 // begin sets going what is pending: first on record, then in the world.
 func (w *world) begin() error {
 	var jobs []effect
-	for _, c := range Pending(w.s) {
-		if _, ok := w.under[c.ID]; ok || c.Step == StepWait {
-			continue
-		}
+	begun := map[work.CommandID]bool{}
+	for c, due := w.next(begun); due; c, due = w.next(begun) {
 		e := effect{Command: c}
 		if p := w.s.Phases[c.Phase]; p != nil {
 			e.usd, e.tokens = w.s.ceiling(p)
@@ -154,6 +152,7 @@ func (w *world) begin() error {
 		if err := w.think(Began{Command: c}); err != nil {
 			return err
 		}
+		begun[c.ID] = true
 		jobs = append(jobs, e)
 	}
 	if len(w.batch) > 0 && w.chance(2) {
@@ -172,6 +171,16 @@ func (w *world) begin() error {
 		}
 	}
 	return nil
+}
+
+// next is a pending command that is neither under way nor among begun.
+func (w *world) next(begun map[work.CommandID]bool) (Command, bool) {
+	for _, c := range Pending(w.s) {
+		if _, ok := w.under[c.ID]; !ok && !begun[c.ID] && c.Step != StepWait {
+			return c, true
+		}
+	}
+	return Command{}, false
 }
 
 // step lets one thing happen.
@@ -207,6 +216,10 @@ func (w *world) step() error {
 	id := pick(w, w.under)
 	e := w.under[id]
 	delete(w.under, id)
+	if !w.s.expects(e.Command) {
+		w.fault("overtaken by an earlier attempt's result")
+		return nil
+	}
 	if w.s.Stopping != nil && w.chance(50) {
 		w.fault("cancelled")
 		if e.Step != StepIterate {

@@ -2,10 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
-
-	"io"
 )
 
 // printPatch prints a patch on stdout: as it is into a file or pipe, harmless

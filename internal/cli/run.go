@@ -218,6 +218,9 @@ func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, 
 	if err != nil {
 		return err
 	}
+	if err := p.anchor(ctx, e, s.Run); err != nil {
+		p.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+	}
 	if err := p.after(ctx, e, s, end, o); err != nil {
 		return err
 	}
@@ -519,6 +522,16 @@ func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
 		}
 	}
 	return cost, nil
+}
+
+// anchor notes the journal's length outside of it.
+func (p *project) anchor(ctx context.Context, e *engine, run string) error {
+	ctx = context.WithoutCancel(ctx)
+	count, head, err := p.store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	return e.repo.Anchor(ctx, run, count, head)
 }
 
 // checkAnchor holds the journal against what Forge's own repository knows of

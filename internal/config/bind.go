@@ -128,7 +128,7 @@ func (b *binder) namedTables(in any, v reflect.Value, path []string, rule string
 }
 
 func (b *binder) tableList(in any, v reflect.Value, path []string) {
-	items, ok := listOf(in)
+	items, ok := in.([]any)
 	if !ok {
 		b.wrongType(in, v, path)
 		return
@@ -220,7 +220,7 @@ func (b *binder) composite(in any, v reflect.Value, path []string) {
 		v.Set(reflect.ValueOf(out))
 		return
 	}
-	items, ok := listOf(in)
+	items, ok := in.([]any)
 	if !ok || v.Kind() != reflect.Slice {
 		b.wrongType(in, v, path)
 		return
@@ -269,26 +269,12 @@ func describe(in any) string {
 		return "true or false"
 	case map[string]any:
 		return "a table"
-	case []any, []map[string]any:
+	case []any:
 		return "a list"
 	case time.Time:
 		return "a date"
 	}
 	return "another type"
-}
-
-func listOf(in any) ([]any, bool) {
-	switch x := in.(type) {
-	case []any:
-		return x, true
-	case []map[string]any:
-		out := make([]any, len(x))
-		for i := range x {
-			out[i] = x[i]
-		}
-		return out, true
-	}
-	return nil, false
 }
 
 func sortedKeys[V any](m map[string]V) []string {

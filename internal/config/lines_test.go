@@ -36,6 +36,8 @@ m = 3
 z = true
  [ "a" . b . c ]
 w = {}
+v = """a"""""
+u = 1
 `
 
 func TestLinesOfEveryForm(t *testing.T) {
@@ -62,6 +64,7 @@ func TestLinesOfEveryForm(t *testing.T) {
 		{[]string{"t", element(1), "sub", "m"}, place{24, 1}},
 		{[]string{"t", element(1), "u", element(1), "z"}, place{27, 1}},
 		{[]string{"a", "b", "c", "w"}, place{29, 1}},
+		{[]string{"a", "b", "c", "u"}, place{31, 1}},
 		{[]string{"a", "b", "c", "unknown"}, place{28, 4}},
 		{[]string{"nowhere"}, place{}},
 	} {
@@ -98,14 +101,14 @@ func checkIndex(t *testing.T, text string) {
 				walk(inner, append(append([]string{}, path...), k))
 			}
 		default:
-			if items, ok := listOf(v); ok {
+			if items, ok := v.([]any); ok {
 				for i, inner := range items {
 					walk(inner, append(append([]string{}, path...), element(i)))
 				}
 			}
 		}
 	}
-	walk(tree, nil)
+	walk(plainLists(tree), nil)
 }
 
 // FuzzForgeToml holds three things: nothing panics or hangs, every key has a

@@ -141,7 +141,32 @@ func decodeTOML(text string) (map[string]any, index, *Problem) {
 	case stopped != nil:
 		return nil, idx, &Problem{Line: stopped.at.line, Col: stopped.at.col, What: "broken TOML: " + stopped.what, Fix: fix}
 	}
+	for k, v := range tree {
+		tree[k] = plainLists(v)
+	}
 	return tree, idx, nil
+}
+
+// plainLists makes lists of tables like every other list, so that the two ways
+// to write one compare equal.
+func plainLists(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for k, inner := range x {
+			x[k] = plainLists(inner)
+		}
+	case []any:
+		for i, inner := range x {
+			x[i] = plainLists(inner)
+		}
+	case []map[string]any:
+		out := make([]any, len(x))
+		for i, inner := range x {
+			out[i] = plainLists(inner)
+		}
+		return out
+	}
+	return v
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -42,6 +42,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, name string) {
 	switch {
 	case f.Hang:
 		<-r.Context().Done()
+		hangUp(w)
 	case f.Status != 0:
 		kind := f.Kind
 		if kind == "" {

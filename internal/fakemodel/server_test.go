@@ -70,32 +70,40 @@ func ask(t *testing.T, url, body string) (a answer, err error) {
 			Type    string
 			Message struct {
 				ID    string
-				Usage struct{ Input_tokens int }
+				Usage struct {
+					Input int `json:"input_tokens"`
+				}
 			}
-			Content_block struct{ Type, Name, ID string }
-			Delta         struct{ Type, Text, Thinking, Partial_json, Stop_reason string }
-			Usage         struct{ Output_tokens int }
+			Block struct{ Type, Name, ID string } `json:"content_block"`
+			Delta struct {
+				Text, Thinking string
+				Input          string `json:"partial_json"`
+				Stop           string `json:"stop_reason"`
+			}
+			Usage struct {
+				Output int `json:"output_tokens"`
+			}
 		}
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
 		switch e.Type {
 		case "message_start":
-			a.input = e.Message.Usage.Input_tokens
+			a.input = e.Message.Usage.Input
 			a.ids = append(a.ids, e.Message.ID)
 		case "content_block_start":
-			if e.Content_block.Type == "tool_use" {
-				a.tools, a.ids = append(a.tools, e.Content_block.Name), append(a.ids, e.Content_block.ID)
+			if e.Block.Type == "tool_use" {
+				a.tools, a.ids = append(a.tools, e.Block.Name), append(a.ids, e.Block.ID)
 				input.Reset()
 			}
 		case "content_block_delta":
 			a.text += e.Delta.Text
 			a.thinking += e.Delta.Thinking
-			if e.Delta.Partial_json != "" {
-				a.tools[len(a.tools)-1] += e.Delta.Partial_json
+			if e.Delta.Input != "" {
+				a.tools[len(a.tools)-1] += e.Delta.Input
 			}
 		case "message_delta":
-			a.stop, a.output = e.Delta.Stop_reason, e.Usage.Output_tokens
+			a.stop, a.output = e.Delta.Stop, e.Usage.Output
 		}
 	}
 }
@@ -213,7 +221,9 @@ func TestHangEndsWithTheServer(t *testing.T) {
 	default:
 	}
 	s.Close()
-	<-done
+	if err := <-done; err == nil {
+		t.Error("the answer that hung was complete")
+	}
 	http.DefaultClient.CloseIdleConnections()
 }
 

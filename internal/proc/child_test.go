@@ -86,6 +86,7 @@ func childs() map[string]func(args []string) {
 			signal.Notify(c, syscall.SIGTERM)
 			fmt.Println("ready")
 			<-c
+			time.Sleep(50 * time.Millisecond)
 			fmt.Println("tidied up")
 			os.Exit(7)
 		},
@@ -136,6 +137,30 @@ func childs() map[string]func(args []string) {
 			}
 			signal.Ignore(syscall.SIGTERM)
 			hold(lock)
+			sleep()
+		},
+		// spawner starts processes that nothing but their parent gives away,
+		// one after another; all of them share a lock with it.
+		"spawner": func(a []string) {
+			signal.Ignore(syscall.SIGTERM)
+			lock, _ := os.OpenFile(a[0], os.O_CREATE|os.O_RDWR, 0o600)
+			syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+			for i := range 500 {
+				c := exec.Command("/bin/sleep", "600")
+				c.Env, c.SysProcAttr, c.ExtraFiles = []string{"NOTHING=1"}, &syscall.SysProcAttr{Setsid: true}, []*os.File{lock}
+				if err := c.Start(); err != nil {
+					break
+				}
+				if i == 20 {
+					fmt.Println("ready")
+				}
+			}
+			sleep()
+		},
+		// over starts another child in the way that a[0] names and stays.
+		"over": func(a []string) {
+			signal.Ignore(syscall.SIGTERM)
+			spawn(ways()[a[0]], a[1], a[2:]...)
 			sleep()
 		},
 		// bomb forks without end: each process starts its successor in a new

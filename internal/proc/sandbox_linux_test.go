@@ -107,7 +107,7 @@ func wantContent(t *testing.T, path, want string) {
 // phases, and reads objects from a repository in it.
 func TestSandboxView(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
-		d := files(t, "state/key", "state/runs/1/phase/old.txt", "state/runs/2/other.txt", "state/repo/objects/object",
+		d := files(t, "state/key", "state/runs/1/phase/old.txt", "state/runs/1/phase/sub/", "state/runs/2/other.txt", "state/repo/objects/object",
 			"project/spec.md", "project/private/secret", "project/also-secret")
 		at := func(name string) string { return filepath.Join(d, name) }
 		s := child(t, "")
@@ -123,7 +123,7 @@ func TestSandboxView(t *testing.T) {
 			"write:new.txt", "ok",
 			"truncate:new.txt", "ok",
 			"write:"+at("state/runs/1/phase/absolute.txt"), "ok",
-			"rename:absolute.txt:moved.txt", "ok",
+			"rename:absolute.txt:sub/moved.txt", "ok",
 			"read:"+at("state/key"), "refused",
 			"read:"+at("state/runs/2/other.txt"), "refused",
 			"write:"+at("state/runs/2/other.txt"), "refused",
@@ -147,7 +147,7 @@ func TestSandboxView(t *testing.T) {
 		ask(t, s, "write:"+at("outside.txt"))
 		wantContent(t, at("outside.txt"), "")
 		wantContent(t, at("state/runs/1/phase/new.txt"), "")
-		wantContent(t, at("state/runs/1/phase/moved.txt"), "written by the child")
+		wantContent(t, at("state/runs/1/phase/sub/moved.txt"), "written by the child")
 		wantContent(t, at("state/runs/2/other.txt"), "content of other.txt")
 		wantContent(t, at("project/spec.md"), "content of spec.md")
 		wantContent(t, at("state/key"), "content of key")

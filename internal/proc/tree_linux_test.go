@@ -71,6 +71,35 @@ func TestOutputHeldOpen(t *testing.T) {
 	}
 }
 
+// A stop while a grandchild holds the output open does not wait for the drain.
+func TestStopCutsTheDrainShort(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	s := child(t, "leave", "holding", lock)
+	s.Limits.Drain = 10 * time.Minute
+	out := untilSays("left")
+	s.Stdout = out
+	p, err := Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-out.seen
+	for {
+		if s, err := readStat(p.PID(), make([]byte, statBytes)); err != nil || s.dead() {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // for Forge to notice the exit
+	p.Stop()
+	if r := p.Wait(); r.Err != nil || r.End != EndExited || !r.DrainExpired {
+		t.Error(describe(r))
+	}
+	if !free(lock) {
+		t.Error("the grandchild lives")
+	}
+}
+
 // The whole tree ends with a limit.
 func TestTreeEndsOnLimit(t *testing.T) {
 	t.Parallel()
@@ -175,6 +204,27 @@ func TestDeepTreeWithoutEnvironment(t *testing.T) {
 	for _, h := range held {
 		wantFree(t, strings.TrimSuffix(h, ".held"))
 	}
+}
+
+// A child that starts processes faster than they can be looked for is stopped
+// before it is killed, or those that lose it would be lost to the search.
+func TestSpawner(t *testing.T) {
+	t.Parallel()
+	lock := filepath.Join(t.TempDir(), "lock")
+	s := child(t, "over", "pipe", "spawner", lock)
+	s.Limits.Grace = time.Millisecond
+	out := untilSays("ready")
+	s.Stdout = out
+	p, err := Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-out.seen
+	p.Stop()
+	if r := p.Wait(); r.Err != nil || r.LeftBehind < 20 {
+		t.Error(describe(r))
+	}
+	wantFree(t, lock)
 }
 
 // A bomb that moves to a new process and session all the time is caught by

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/orchestrator"
+)
+
+func (a *App) configCommand() *cli.Command {
+	return &cli.Command{
+		Name: "config", Usage: "show or check the configuration",
+		Subcommands: []*cli.Command{
+			{
+				Name: "show", Usage: "show every value with where it comes from",
+				Flags:  []cli.Flag{outputFlag("text", "json")},
+				Action: a.withoutArgs(a.configShow),
+			},
+			{
+				Name: "validate", Usage: "find everything that forge run would refuse",
+				Flags:  append(policyFlags(), outputFlag("text", "json")),
+				Action: a.withoutArgs(a.configValidate),
+			},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge config show, forge config validate", "unknown command \"config %s\"", c.Args().First())
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+func policyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "autonomous", Usage: "as for run"},
+		&cli.StringFlag{Name: "level", Usage: "as for run"},
+	}
+}
+
+func (a *App) withoutArgs(do func(c *cli.Context, output string) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := outputOf(c, "text", "json")
+		if err != nil {
+			return err
+		}
+		if c.Args().Present() {
+			return refuse("", "forge config %s takes no arguments, got %q", c.Command.Name, c.Args().First())
+		}
+		return do(c, out)
+	}
+}
+
+// shownValue is one value of forge config show --output json.
+type shownValue struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // as TOML
+	Origin string `json:"origin"`
+}
+
+func (a *App) configShow(c *cli.Context, output string) error {
+	p, err := a.openProject(c.Context)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	hide := redact.New(secretsSet(p.cfg))
+	if output == "text" {
+		_, err := fmt.Fprint(a.Stdout, harmless(hide.String(p.cfg.Render())))
+		return err
+	}
+	values := []shownValue{}
+	for _, l := range p.cfg.Show() {
+		values = append(values, shownValue{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin})
+	}
+	return printJSON(a.Stdout, map[string]any{"state": p.state, "values": values})
+}
+
+// secretsSet are the secrets that a user wrote into set_env.
+func secretsSet(cfg *config.Config) []string {
+	var secrets []string
+	for _, ag := range cfg.File.Agents {
+		for name, value := range ag.SetEnv {
+			if config.SecretName(name) && value != "" {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	return secrets
+}
+
+// validation collects all that is wrong before a run, from all sides.
+type validation struct {
+	OK       bool           `json:"ok"`
+	Problems []shownProblem `json:"problems"`
+	Warnings []shownProblem `json:"warnings"`
+}
+
+type shownProblem struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Col  int    `json:"col,omitempty"`
+	What string `json:"what"`
+	Fix  string `json:"fix,omitempty"`
+}
+
+func (v *validation) warn(list []config.Warning) {
+	for _, w := range list {
+		v.Warnings = append(v.Warnings, shownProblem(w))
+	}
+}
+
+// add takes in an error of any kind; a problem that is there already counts
+// once.
+func (v *validation) add(err error) {
+	var problems *config.Problems
+	var usage *usageError
+	var state *git.StateError
+	switch {
+	case err == nil:
+	case errors.As(err, &problems):
+		for _, p := range problems.List {
+			v.problem(shownProblem(p))
+		}
+	case errors.As(err, &usage):
+		v.problem(shownProblem{What: usage.what, Fix: usage.fix})
+	case errors.As(err, &state):
+		v.problem(shownProblem{What: state.What, Fix: state.Fix})
+	default:
+		v.problem(shownProblem{What: err.Error()})
+	}
+}
+
+func (v *validation) problem(p shownProblem) {
+	for _, known := range v.Problems {
+		if known == p {
+			return
+		}
+	}
+	v.Problems = append(v.Problems, p)
+}
+
+func (a *App) configValidate(c *cli.Context, output string) error {
+	v := &validation{Problems: []shownProblem{}, Warnings: []shownProblem{}}
+	a.validate(c.Context, v, config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")})
+	v.OK = len(v.Problems) == 0
+	if output == "json" {
+		if err := printJSON(a.Stdout, v); err != nil {
+			return err
+		}
+	} else {
+		for _, w := range v.Warnings {
+			a.log.Warn(config.Problem(w).String())
+		}
+		for _, p := range v.Problems {
+			fmt.Fprintln(a.Stderr, "forge: "+harmless(config.Problem(p).String()))
+		}
+	}
+	if !v.OK {
+		return codeError(exitUsage)
+	}
+	if output == "json" {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.Stdout, "ok")
+	return err
+}
+
+// validate looks at everything that run looks at before it spends anything,
+// and goes on past each problem as far as the rest can be judged.
+func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFlags) {
+	base, err := git.Inspect(ctx, a.Dir)
+	v.add(err)
+	if base.RepoRoot == "" {
+		if base.RepoRoot = checkoutAround(a.Dir); base.RepoRoot == "" {
+			return
+		}
+	}
+	p := &project{app: a, base: base}
+	p.state, err = config.StateDir(a.Environ, base.RepoRoot)
+	v.add(err)
+	plan, warnings, err := config.LoadPlan(filepath.Join(base.RepoRoot, filepath.FromSlash(planFile)), checkGraph)
+	v.warn(warnings)
+	v.add(err)
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
+	v.warn(warnings)
+	v.add(err)
+	if err != nil {
+		return
+	}
+	p.cfg = cfg
+	_, _, err = config.Policy(cfg, flags)
+	v.add(err)
+	if plan == nil {
+		for _, problem := range config.CheckTrust(cfg) {
+			v.problem(shownProblem(problem))
+		}
+		return
+	}
+	set, err := config.Resolve(cfg, plan, config.Facts{Kinds: kinds()})
+	if err != nil {
+		v.add(err)
+		return
+	}
+	for _, why := range unreviewed(orchestrator.Spec{Plan: plan.Plan, Settings: set}) {
+		v.Warnings = append(v.Warnings, shownProblem{What: "forge run will refuse, since no reviewer can be asked: " + why})
+	}
+	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
+		d := agent.Detect(ctx, set.Agents[name], a.Environ)
+		switch {
+		case !d.Found:
+			v.problem(shownProblem{What: fmt.Sprintf("agent %q is not installed: %s", name, d.Why), Fix: "install it, or name another in [agent] use"})
+		case d.LoggedIn == agent.LoginNo:
+			v.problem(shownProblem{What: fmt.Sprintf("agent %q is not logged in: %s", name, d.Why), Fix: "log in first"})
+		}
+	}
+	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
+		v.problem(shownProblem{What: err.Error(), Fix: "install bubblewrap, or set sandbox.mode in your own configuration"})
+	}
+	if strings.TrimSpace(set.Spec) == "" {
+		v.Warnings = append(v.Warnings, shownProblem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})
+	}
+}

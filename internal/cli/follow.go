@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+)
+
+// followEvery is how often forge logs --follow looks for more.
+const followEvery = 200 * time.Millisecond
+
+// follower shows logs as they grow: several at once, in whole lines, with the
+// name of each where it changes.
+type follower struct {
+	list  *logList
+	out   io.Writer
+	shown string // title of the log whose lines came last
+	first bool
+	at    map[string]int64  // by path: bytes read
+	held  map[string][]byte // by path: the beginning of a line
+	gone  map[string]bool   // by path: read to its end
+}
+
+// follow shows what running agents print, and what those after them print,
+// until the run ends.
+func (p *project) follow(ctx context.Context, run string, f logFilter) error {
+	l, seq, err := p.logList(ctx, run, f)
+	if err != nil {
+		return err
+	}
+	row, err := p.pick(ctx, run)
+	if err != nil {
+		return err
+	}
+	out, done := p.app.viewer()
+	w := &follower{list: l, out: out, first: true, at: map[string]int64{}, held: map[string][]byte{}, gone: map[string]bool{}}
+	w.skipOld(driven(row))
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		// The journal first: what a log holds when its effect has ended is
+		// all of it.
+		if row, err = p.pick(ctx, row.ID); err != nil {
+			return err
+		}
+		evs, err := p.store.Events(ctx, row.ID, seq)
+		if err != nil {
+			return err
+		}
+		for _, e := range evs {
+			l.see(e)
+			seq = e.Seq
+		}
+		if err := w.show(); err != nil {
+			return err
+		}
+		if err := done(); err != nil {
+			return err
+		}
+		if !driven(row) && seq >= row.Events {
+			return p.followed(runState(row), row.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return codeError(exitInterrupted)
+		case <-tick.C:
+		}
+	}
+}
+
+// followed says on stderr why there is nothing more to follow.
+func (p *project) followed(state, run string) error {
+	if state != stateFinished {
+		p.app.log.Info("no process drives the run", "run", run, "state", state, "next", "forge resume "+run)
+	}
+	return nil
+}
+
+// skipOld leaves out what ended before. Of a run that nobody drives the last
+// log is shown.
+func (w *follower) skipOld(running bool) {
+	for i, log := range w.list.logs {
+		w.gone[log.path] = log.over && (running || i < len(w.list.logs)-1)
+	}
+}
+
+func (w *follower) show() error {
+	for _, log := range w.list.logs {
+		if w.gone[log.path] && log.over {
+			continue
+		}
+		if err := w.more(log); err != nil {
+			return err
+		}
+		w.gone[log.path] = log.over
+	}
+	return nil
+}
+
+// more shows what was added to a log since the last time.
+func (w *follower) more(log *runLog) error {
+	f, err := os.Open(log.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", log.title, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", log.title, err)
+	}
+	if info.Size() < w.at[log.path] {
+		// The effect is done again and writes the file anew.
+		w.at[log.path], w.held[log.path] = 0, nil
+	}
+	if _, err := f.Seek(w.at[log.path], io.SeekStart); err != nil {
+		return fmt.Errorf("follow %s: %w", log.title, err)
+	}
+	part := make([]byte, 256<<10)
+	for {
+		n, err := f.Read(part)
+		w.at[log.path] += int64(n)
+		if n > 0 {
+			if err := w.lines(log, part[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("follow %s: %w", log.title, err)
+		}
+	}
+	if rest := w.held[log.path]; log.over && len(rest) > 0 {
+		w.held[log.path] = nil
+		return w.print(log, append(rest, '\n'))
+	}
+	return nil
+}
+
+// maxHeld is from where on a line is shown before it has ended, in bytes.
+const maxHeld = 64 << 10
+
+// lines shows the whole lines of what was read and keeps the rest.
+func (w *follower) lines(log *runLog, text []byte) error {
+	text = append(w.held[log.path], text...)
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if len(text)-end > maxHeld {
+		end = len(text)
+	}
+	w.held[log.path] = append([]byte(nil), text[end:]...)
+	if end == 0 {
+		return nil
+	}
+	return w.print(log, text[:end])
+}
+
+func (w *follower) print(log *runLog, text []byte) error {
+	if w.shown != log.title {
+		if err := logTitle(w.out, log.title, w.first); err != nil {
+			return err
+		}
+		w.shown, w.first = log.title, false
+	}
+	_, err := w.out.Write(text)
+	return err
+}
+

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/journal"
+)
+
+func (a *App) resetCommand() *cli.Command {
+	return &cli.Command{
+		Name: "reset", Usage: "put away all runs of this project: journal, logs, folders; your branches stay",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "run", Usage: "remove the folders and logs of run `ID` alone; its journal stays"},
+			&cli.BoolFlag{Name: "purge", Usage: "remove for good instead of putting aside"},
+			&cli.BoolFlag{Name: "force", Usage: "although the journal cannot be read"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge reset --run ID", "forge reset takes no arguments, got %q", c.Args().First())
+			}
+			p, err := a.findProject(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			r := reset{project: p, yes: c.Bool("yes"), purge: c.Bool("purge"), force: c.Bool("force")}
+			if run := c.String("run"); run != "" {
+				return r.ofRun(c.Context, run)
+			}
+			return r.all(c.Context)
+		},
+	}
+}
+
+// reset is one call of forge reset.
+type reset struct {
+	*project
+	yes, purge, force bool
+}
+
+func (r reset) all(ctx context.Context) error {
+	entries, err := os.ReadDir(r.state)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		_, err := fmt.Fprintln(r.app.Stdout, "Nothing to reset: this project has no runs.")
+		return err
+	}
+	if err != nil {
+		return refuse("reset as the user who started the runs", "read the state folder: %v", err)
+	}
+	if err := r.isState(entries); err != nil {
+		return err
+	}
+	rows, err := r.idle(ctx)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("This puts away %d run(s) of %s: %s", len(rows), r.name(), r.state)
+	if r.purge {
+		what = fmt.Sprintf("This removes %d run(s) of %s for good: %s", len(rows), r.name(), r.state)
+	}
+	if err := r.confirm(what, r.name()); err != nil {
+		return err
+	}
+	r.close()
+	r.store = nil
+	if !r.purge {
+		return r.putAside(len(rows))
+	}
+	// What kept the runs' bases in the user's repository goes with them.
+	r.dropBases(ctx, rows)
+	if err := removeTree(r.state); err != nil {
+		return fmt.Errorf("remove the state folder: %w", err)
+	}
+	_, err = fmt.Fprintf(r.app.Stdout, "Removed: %s (%d runs). Your branches and files are as they were.\n", r.state, len(rows))
+	return err
+}
+
+// isState refuses a folder in which something lies that is not Forge's, such as
+// a home folder that FORGE_STATE_DIR names by mistake.
+func (r reset) isState(entries []os.DirEntry) error {
+	ours := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, "journal.db"):
+			ours = true
+		case name == "key", name == "blobs", name == "repo.git", name == "runs", name == "cache":
+		default:
+			return refuse("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
+		}
+	}
+	if !ours {
+		return refuse("remove it yourself if it is Forge's", "the folder %s holds no journal", r.state)
+	}
+	return nil
+}
+
+// idle lists the runs, and refuses while one of them is being driven.
+func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
+	_, err := r.openStore(ctx, false)
+	var rows []journal.RunRow
+	if err == nil {
+		rows, err = r.store.Runs(ctx)
+	}
+	switch {
+	case err == nil:
+	case r.force && !errors.Is(err, journal.ErrLocked):
+		r.app.log.Warn("whether a run is being driven is not known", "why", err)
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("%w (forge reset --force goes on without it)", err)
+	}
+	for _, row := range rows {
+		if row.Alive {
+			return nil, refuse("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
+		}
+	}
+	return rows, nil
+}
+
+// putAside renames the state folder, so that there is a way back.
+func (r reset) putAside(runs int) error {
+	base := r.state + ".removed-" + r.app.Now().UTC().Format("20060102-150405")
+	aside := base
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		aside = fmt.Sprintf("%s-%d", base, n)
+	}
+	if err := os.Rename(r.state, aside); err != nil {
+		return refuse("forge reset --purge removes it instead", "put the state folder aside: %v", err)
+	}
+	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d runs). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.state, aside)
+	return err
+}
+
+func (r reset) dropBases(ctx context.Context, rows []journal.RunRow) {
+	repo, err := git.Open(ctx, git.Config{StateDir: r.state, Root: r.base.RepoRoot, Environ: r.app.Environ})
+	for _, row := range rows {
+		if err == nil {
+			err = repo.DropBase(ctx, row.ID)
+		}
+	}
+	if err != nil {
+		r.app.log.Warn("drop the refs that kept the bases of runs", "err", err)
+	}
+}
+
+// ofRun removes what of one run is not in the journal.
+func (r reset) ofRun(ctx context.Context, run string) error {
+	ok, err := r.openStore(ctx, false)
+	if err == nil && !ok {
+		err = noRuns()
+	}
+	if err != nil {
+		return err
+	}
+	row, err := r.pick(ctx, run)
+	if err != nil {
+		return err
+	}
+	if row.Alive {
+		return refuse("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
+	}
+	dir := r.layout().RunDir(row.ID)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		_, err := fmt.Fprintf(r.app.Stdout, "Nothing to reset: run %s has no folders.\n", row.ID)
+		return err
+	}
+	if err := r.confirm(fmt.Sprintf("This removes the folders and logs of run %s: %s", row.ID, dir), row.ID); err != nil {
+		return err
+	}
+	if err := removeTree(dir); err != nil {
+		return fmt.Errorf("remove the folders of run %s: %w", row.ID, err)
+	}
+	text := fmt.Sprintf("Removed: %s. Its journal stays: forge why --run %s\n", dir, row.ID)
+	if row.Unfinished() {
+		text += "Its folders are made again by: forge resume " + row.ID + "\n"
+	}
+	_, err = fmt.Fprint(r.app.Stdout, text)
+	return err
+}
+
+// name is the project's name; its folder's when the configuration cannot be
+// read.
+func (r reset) name() string {
+	cfg, _, err := config.Load(config.Sources{ProjectDir: r.base.RepoRoot, UserFile: config.UserFile(r.app.Environ), Environ: r.app.Environ})
+	if err != nil {
+		return filepath.Base(r.base.RepoRoot)
+	}
+	return cfg.ProjectName()
+}
+
+// confirm has a word typed again; anything else, and nobody to type it, is no.
+func (r reset) confirm(what, word string) error {
+	if r.yes {
+		return nil
+	}
+	fmt.Fprintf(r.app.Stderr, "%s\nType %s to go on: ", what, word)
+	typed, err := bufio.NewReader(r.app.Stdin).ReadString('\n')
+	if strings.TrimSpace(typed) == word && word != "" {
+		return nil
+	}
+	fmt.Fprintln(r.app.Stderr)
+	if err != nil && typed == "" {
+		return refuse("--yes goes on without asking", "nobody is there to confirm it; nothing was removed")
+	}
+	return refuse("", "%q is not %q; nothing was removed", strings.TrimSpace(typed), word)
+}
+
+// removeTree removes a folder with all that is in it, also what its owner made
+// read-only, as package caches are.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	walkErr := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			// The folder is made readable before it is read: WalkDir calls
+			// with the folder first, and again when reading it failed.
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return errors.Join(walkErr, os.RemoveAll(dir))
+}

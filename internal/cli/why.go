@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) whyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "why", Usage: "show every decision of a run or phase, with its facts", ArgsUsage: "[PHASE]",
+		Flags: []cli.Flag{runFlag(), outputFlag("text", "json")},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			phase, err := oneArg(c.Args().Slice(), "phase")
+			if err != nil {
+				return err
+			}
+			p, err := a.openJournal(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			return p.why(c.Context, c.String("run"), phase, out)
+		},
+	}
+}
+
+// whyKinds are the events that say why: the decisions, and what they rest on.
+var whyKinds = []work.EventKind{
+	work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
+	work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
+	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered,
+	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.MergeFinished,
+	work.SubPhaseSpawned, work.SubPhaseFolded, work.OutageBegan, work.DeliverFinished, work.Warned,
+}
+
+// whyOutput is forge why --output json.
+type whyOutput struct {
+	Run     string          `json:"run"`
+	State   string          `json:"state"`
+	Outcome work.RunOutcome `json:"outcome,omitempty"`
+	Level   string          `json:"level"`  // the policy's preset
+	Policy  string          `json:"policy"` // its version
+	Phase   string          `json:"phase,omitempty"`
+	Events  []work.Event    `json:"events"` // as in the stream of forge run, without what decides nothing
+}
+
+func (p *project) why(ctx context.Context, run, phase, output string) error {
+	row, s, evs, err := p.look(ctx, run)
+	if err != nil {
+		return err
+	}
+	if phase != "" && s.Phases[phase] == nil {
+		return noPhase(s, phase)
+	}
+	out := whyOutput{Run: row.ID, State: runState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
+	for _, e := range evs {
+		if slices.Contains(whyKinds, e.Kind) && belongs(s, phase, e) {
+			out.Events = append(out.Events, e)
+		}
+	}
+	if output == "json" {
+		return printJSON(p.app.Stdout, out)
+	}
+	return p.whyText(row, s, out)
+}
+
+// belongs says that an event is about the phase or a sub-phase of it, or that
+// none was named.
+func belongs(s *orchestrator.State, phase string, e work.Event) bool {
+	if phase == "" || e.Phase == phase {
+		return true
+	}
+	ph := s.Phases[e.Phase]
+	return ph != nil && ph.Parent == phase
+}
+
+func (p *project) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
+	w := bufio.NewWriter(p.app.Stdout)
+	t := &teller{out: w, policy: out.Policy}
+	t.wrap("", "Run "+r.ID+": "+standingOf(r, s)+", policy "+out.Level+" (version "+short(out.Policy)+")")
+	for _, e := range out.Events {
+		if err := t.tell(e); err != nil {
+			return err
+		}
+	}
+	if phase := s.Phases[out.Phase]; phase != nil {
+		t.wrap("", "")
+		t.wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
+	}
+	return w.Flush()
+}

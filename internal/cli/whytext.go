@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// tellWidth is how wide forge why writes, in characters; tellIndent is where
+// what belongs to an entry begins.
+const (
+	tellWidth  = 100
+	tellIndent = 17
+)
+
+// teller writes events as entries: time, phase, what happened, and below it
+// from which facts. Its writer keeps its first error.
+type teller struct {
+	out    *bufio.Writer
+	policy string // version of the run's policy, said once
+	day    string
+}
+
+// tell writes one event; what says nothing to a person is left out.
+func (t *teller) tell(e work.Event) error {
+	head, facts, err := say(e)
+	if err != nil || head == "" {
+		return err
+	}
+	at := e.Time.Local()
+	if day := at.Format(time.DateOnly); day != t.day {
+		t.day = day
+		fmt.Fprintf(t.out, "\n%s\n", day)
+	}
+	phase := e.Phase
+	if phase == "" {
+		phase = "run"
+	}
+	t.wrap(fmt.Sprintf("%s  %-*s", at.Format(time.TimeOnly), tellIndent-len("15:04:05  "), oneLine(phase, tellIndent-len("15:04:05  ")-1)), head)
+	for _, f := range facts {
+		switch {
+		case f[1] == "", f[0] == "policy" && f[1] == t.policy:
+			continue
+		case f[0] == "policy":
+			f[1] = "version " + short(f[1])
+		}
+		t.wrap(fmt.Sprintf("%*s%-8s", tellIndent, "", f[0]), f[1])
+	}
+	return nil
+}
+
+// wrap writes text after lead, further lines below its beginning.
+func (t *teller) wrap(lead, text string) {
+	under := strings.Repeat(" ", utf8.RuneCountInString(lead))
+	for _, line := range strings.Split(strings.TrimRight(harmless(text), "\n"), "\n") {
+		for _, part := range fold(line, tellWidth-len(under)) {
+			fmt.Fprintln(t.out, strings.TrimRight(lead+part, " "))
+			lead = under
+		}
+	}
+}
+
+// fold breaks a line into parts of at most n runes, between words where it can.
+func fold(line string, n int) []string {
+	var parts []string
+	r := []rune(strings.ReplaceAll(line, "\t", "    "))
+	for len(r) > n {
+		at := n
+		for i := n; i > n/2; i-- {
+			if r[i] == ' ' {
+				at = i
+				break
+			}
+		}
+		parts = append(parts, string(r[:at]))
+		for r = r[at:]; len(r) > 0 && r[0] == ' '; {
+			r = r[1:]
+		}
+	}
+	return append(parts, string(r))
+}
+
+// facts are labelled lines below an entry; empty ones are left out.
+type facts [][2]string
+
+// say puts an event into words.
+func say(e work.Event) (head string, below facts, err error) {
+	switch e.Kind {
+	case work.GateDecided:
+		return telling(e, sayGate)
+	case work.CheckpointOpened:
+		return telling(e, func(d work.Checkpoint) (string, facts) {
+			return "a person is asked: " + d.Question, facts{{"id", d.ID + ", revision " + fmt.Sprint(d.Revision)}, {"facts", d.Facts}}
+		})
+	case work.CheckpointAnswered:
+		return telling(e, sayAnswer)
+	case work.IterationFinished:
+		return telling(e, func(d work.IterationFinishedData) (string, facts) { return sayIteration(e, d) })
+	case work.VerifyFinished:
+		return telling(e, sayVerify)
+	case work.RunStarted:
+		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
+			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, short(d.Base), d.Level), nil
+		})
+	case work.RunResumed:
+		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
+			f := facts{}
+			for _, n := range slices.Sorted(maps.Keys(d.Budgets)) {
+				f = append(f, [2]string{"budget", fmt.Sprintf("phase %s has %d iterations", n, d.Budgets[n])})
+			}
+			if d.Cost != nil {
+				f = append(f, [2]string{"cost", "caps were raised"})
+			}
+			return "resumed by " + d.By, f
+		})
+	case work.RunStopping:
+		return telling(e, func(d orchestrator.RunStoppingData) (string, facts) {
+			return "stops: " + string(d.Outcome), facts{{"why", d.Reason}}
+		})
+	case work.RunFinished:
+		return telling(e, func(d work.RunFinishedData) (string, facts) {
+			return "the process left the run: " + string(d.Outcome), facts{{"why", d.Reason}, {"result", d.Branch}}
+		})
+	case work.DeliverFinished:
+		return telling(e, func(d orchestrator.DeliverFinishedData) (string, facts) {
+			if d.Delivery.FastForwarded {
+				return "result delivered to " + d.Delivery.Branch + ", the checked-out branch was moved to it", nil
+			}
+			return "result delivered to " + d.Delivery.Branch + ", not merged", facts{{"why", d.Delivery.Reason}}
+		})
+	}
+	return sayPhase(e)
+}
+
+// sayPhase puts the events of a phase's way into words.
+func sayPhase(e work.Event) (string, facts, error) {
+	switch e.Kind {
+	case work.PhaseStarted:
+		return telling(e, func(d orchestrator.PhaseStartedData) (string, facts) {
+			return fmt.Sprintf("started %q: agent %s, budget %d, base %s", d.Name, d.Agent, d.Budget, short(d.Base)), nil
+		})
+	case work.PhaseReopened:
+		return telling(e, func(d orchestrator.PhaseReopenedData) (string, facts) {
+			return fmt.Sprintf("opened again (%s), budget %d", d.Why, d.Budget), nil
+		})
+	case work.PhaseMerged:
+		return telling(e, func(d orchestrator.PhaseMergedData) (string, facts) {
+			if d.Empty {
+				return "merged: nothing changed", nil
+			}
+			return fmt.Sprintf("merged as %s, %d file(s)", short(d.Commit), d.Files), nil
+		})
+	case work.PhaseFinished:
+		return telling(e, func(d work.PhaseFinishedData) (string, facts) {
+			head := string(d.Outcome)
+			if d.Reason != "" {
+				head += ": " + string(d.Reason)
+			}
+			if d.Cause != "" {
+				head += " (phase " + d.Cause + ")"
+			}
+			return head, facts{{"detail", d.Detail}, {"proof", string(d.Proof)}}
+		})
+	case work.FolderFinished:
+		return telling(e, func(d orchestrator.FolderFinishedData) (string, facts) {
+			if d.OK {
+				return "", nil
+			}
+			return "its folder could not be made ready", facts{{"problem", d.Problem}, {"output", tailOf(d.Output)}}
+		})
+	case work.MergeFinished:
+		return telling(e, func(d orchestrator.MergeFinishedData) (string, facts) {
+			if len(d.Conflicts) == 0 {
+				return "", nil
+			}
+			return "conflicts with the run's head", facts{{"files", strings.Join(d.Conflicts, ", ")}}
+		})
+	case work.SubPhaseSpawned:
+		return telling(e, func(d orchestrator.SubPhaseSpawnedData) (string, facts) {
+			return fmt.Sprintf("spawned sub-phase %s %q, budget %d", d.Number, d.Request.Name, d.Request.Budget), nil
+		})
+	case work.SubPhaseFolded:
+		return telling(e, func(d orchestrator.SubPhaseFoldedData) (string, facts) {
+			return fmt.Sprintf("sub-phase %s ended %s %s, %d iteration(s)", d.Number, d.Outcome, d.Reason, d.Spent), nil
+		})
+	case work.OutageBegan:
+		return telling(e, func(d orchestrator.OutageData) (string, facts) {
+			return "the provider is out, next try at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}
+		})
+	case work.Warned:
+		return telling(e, func(d orchestrator.WarnedData) (string, facts) {
+			return "note: " + d.What, facts{{"detail", d.Detail}}
+		})
+	}
+	return "", nil, nil
+}
+
+func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts, error) {
+	var d T
+	if err := decode(e, &d); err != nil {
+		return "", nil, err
+	}
+	head, below := words(d)
+	return head, below, nil
+}
+
+func sayGate(d work.GateDecidedData) (string, facts) {
+	return d.Gate + " → " + d.Decision, facts{
+		{"by", d.By}, {"policy", d.Policy}, {"passed", strings.Join(d.Passed, ", ")}, {"failed", strings.Join(d.Failed, ", ")},
+		{"facts", d.Facts}, {"why", d.Reason}, {"comment", d.Comment},
+	}
+}
+
+func sayAnswer(d orchestrator.CheckpointAnsweredData) (string, facts) {
+	head := fmt.Sprintf("answered: %s by %s (%s)", strings.ReplaceAll(string(d.Status), "_", " "), d.By, d.Door)
+	if d.Choice != "" {
+		head += ", choice " + d.Choice
+	}
+	if d.Refused != "" {
+		head = "an answer by " + d.By + " (" + d.Door + ") was refused: " + d.Refused
+	}
+	return head, facts{{"id", d.ID}, {"comment", d.Reason}}
+}
+
+func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
+	head := fmt.Sprintf("iteration %d: %s, %d file(s) changed", e.Iteration, d.Outcome, d.Files)
+	if e.Attempt > 1 {
+		head += fmt.Sprintf(" (attempt %d)", e.Attempt)
+	}
+	if d.Usage.CostUSD != nil {
+		head += fmt.Sprintf(", %.4f USD", *d.Usage.CostUSD)
+	}
+	f := facts{{"detail", d.Detail}, {"claimed", strings.Join(d.Claims, " | ")}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
+		{"pivot", strings.Join(d.Signals.Pivots, " | ")}, {"denied", strings.Join(d.Denied, " | ")}, {"dropped", strings.Join(d.Dropped, ", ")}}
+	if n := len(d.Signals.Progress); n > 0 {
+		f = append(f, [2]string{"progress", fmt.Sprintf("%v %% by its own word", d.Signals.Progress[n-1])})
+	}
+	if d.Left > 0 {
+		f = append(f, [2]string{"left", fmt.Sprintf("%d process(es) that it left behind were ended", d.Left)})
+	}
+	return head, f
+}
+
+func sayVerify(d work.VerifyFinishedData) (string, facts) {
+	f := facts{{"command", d.Command}, {"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}}
+	if d.OK {
+		return fmt.Sprintf("verify on the %s tree: passed", d.On), f
+	}
+	return fmt.Sprintf("verify on the %s tree: FAILED", d.On), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
+}
+
+// tailOf is the end of an output: the last lines say what went wrong.
+func tailOf(output string) string {
+	const most = 12
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	if len(lines) > most {
+		lines = append([]string{fmt.Sprintf("… %d lines before", len(lines)-most)}, lines[len(lines)-most:]...)
+	}
+	return strings.Join(lines, "\n")
+}
