@@ -141,7 +141,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	}
 	s.Ledger.forfeit()
 	if d.AcceptUnknown {
-		s.Ledger.UnknownUSD, s.Ledger.UnknownTokens = 0, 0
+		s.Ledger.accept()
 	}
 	if d.Cost != nil {
 		s.Spec.Settings.Cost = *d.Cost
@@ -158,7 +158,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 		p := s.Phases[n]
 		p.Usage.forfeit()
 		if d.AcceptUnknown {
-			p.Usage.UnknownUSD, p.Usage.UnknownTokens = 0, 0
+			p.Usage.accept()
 		}
 		p.Reset = true
 		p.takeBack()

@@ -149,6 +149,7 @@ func applyRunGate(s *State, d work.GateDecidedData) {
 func applyDelivered(s *State, _ *Phase, _ work.Event, d DeliverFinishedData) {
 	if s.Final.Stage == FinalDeliver {
 		s.Final.Stage = FinalOver
+		s.Final.Tries++
 		s.Delivery = &d.Delivery
 	}
 }

@@ -24,6 +24,9 @@ func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
 }
 
 func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
+	if p.Outcome == work.PhaseFailed {
+		p.note("The last attempt at this phase failed: %s. %s", p.Reason, p.Detail)
+	}
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
 	p.Budget, p.Spent, p.FailedRow, p.HungRow = d.Budget, 0, 0, 0
 	p.Requests, p.Child, p.Outage, p.Merge, p.Session = nil, "", nil, nil, ""
@@ -40,7 +43,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	}
 	p.Iteration, p.Kind, p.Stage, p.Proof = 0, IterationWork, StageWaiting, ""
 	_ = s.frontier.Reopen(p.Number)
-	s.Final = Final{Revision: s.Final.Revision}
+	s.Final = Final{Revision: s.Final.Revision, Tries: s.Final.Tries}
 	s.Delivery = nil
 }
 
@@ -91,6 +94,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		p.Stage = StageJudge
 		return
 	}
+	p.Outage = nil
 	p.Session, p.Total = d.Session, d.Total
 	if d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
 		p.Session = ""
@@ -186,7 +190,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	switch {
 	case d.On == work.OnBase:
 		if s.Baseline.Stage == BaselineDue {
-			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output}
+			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1}
 			if d.OK {
 				s.Baseline.Stage = BaselinePassed
 			}

@@ -54,8 +54,6 @@ func Decide(s *State, in Input) []work.Event {
 		}
 	case Drained:
 		d.drained()
-	case Noted:
-		d.phase(f.Phase, work.Warned, WarnedData{What: clipText(f.What, 500), Detail: clipText(f.Detail, 4000)})
 	case Tick, settled:
 		d.settle()
 	}

@@ -95,12 +95,6 @@ type Stop struct {
 // that nobody is there to answer what the run waits for.
 type Drained struct{}
 
-// Noted is something that a person should know.
-type Noted struct {
-	WarnedData
-	Phase string
-}
-
 // settled asks what follows from the state alone.
 type settled struct{}
 
@@ -118,7 +112,6 @@ func (Answered) fact()      {}
 func (Tick) fact()          {}
 func (Stop) fact()          {}
 func (Drained) fact()       {}
-func (Noted) fact()         {}
 func (settled) fact()       {}
 
 // Step names what a command does.

@@ -14,7 +14,11 @@ type Ledger struct {
 	Tokens        int64
 	UnknownUSD    int // iterations whose cost nobody knows
 	UnknownTokens int
-	Reserved      map[work.CommandID]float64
+	// Accepted are those of the unknown ones that a person saw when the run
+	// was resumed, so that they no longer stop it. They stay unknown.
+	AcceptedUSD    int
+	AcceptedTokens int
+	Reserved       map[work.CommandID]float64
 }
 
 func (l *Ledger) reserve(id work.CommandID, usd *float64) {
@@ -58,6 +62,9 @@ func (l *Ledger) forfeit() {
 		delete(l.Reserved, id)
 	}
 }
+
+// accept lets what is unknown so far no longer stop the run.
+func (l *Ledger) accept() { l.AcceptedUSD, l.AcceptedTokens = l.UnknownUSD, l.UnknownTokens }
 
 func (l *Ledger) reservedSum() float64 {
 	var sum float64
@@ -124,8 +131,8 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 		held    float64
 		unknown int
 	}{
-		{"phase_usd", c.PhaseUSD, top.Usage.USD, heldTop, top.Usage.UnknownUSD},
-		{"run_usd", c.RunUSD, s.Ledger.USD, held, s.Ledger.UnknownUSD},
+		{"phase_usd", c.PhaseUSD, top.Usage.USD, heldTop, top.Usage.UnknownUSD - top.Usage.AcceptedUSD},
+		{"run_usd", c.RunUSD, s.Ledger.USD, held, s.Ledger.UnknownUSD - s.Ledger.AcceptedUSD},
 		{"day_usd", c.DayUSD, day.USD, held, day.UnknownUSD},
 	}
 	wait := false

@@ -14,7 +14,7 @@ func Pending(s *State) []Command {
 	}
 	var out []Command
 	if s.Baseline.Stage == BaselineDue {
-		return []Command{{ID: s.id("", 0, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}}
+		return []Command{s.baseCommand()}
 	}
 	if s.Baseline.Stage != BaselinePassed {
 		return nil
@@ -29,9 +29,19 @@ func Pending(s *State) []Command {
 		}
 	}
 	if s.Final.Stage == FinalDeliver {
-		out = append(out, Command{ID: s.id("", s.Final.Revision, 0, string(StepDeliver)), Step: StepDeliver, Commit: s.Head})
+		out = append(out, s.deliverCommand())
 	}
 	return out
+}
+
+// The run's own commands are counted, so that a late result of an earlier one
+// is not taken for that of a later.
+func (s *State) baseCommand() Command {
+	return Command{ID: s.id("", s.Baseline.Tries+1, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}
+}
+
+func (s *State) deliverCommand() Command {
+	return Command{ID: s.id("", s.Final.Tries+1, 0, string(StepDeliver)), Step: StepDeliver, Commit: s.Head}
 }
 
 // granted are the nodes that have one of the max_parallel places: those that
@@ -116,9 +126,9 @@ func (s *State) expects(c Command) bool {
 	}
 	switch c.Step {
 	case StepBase:
-		return s.Baseline.Stage == BaselineDue
+		return s.Baseline.Stage == BaselineDue && c.ID == s.baseCommand().ID
 	case StepDeliver:
-		return s.Final.Stage == FinalDeliver
+		return s.Final.Stage == FinalDeliver && c.ID == s.deliverCommand().ID
 	}
 	return false
 }

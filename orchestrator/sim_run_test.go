@@ -109,7 +109,7 @@ func (w *world) write() error {
 		return fmt.Errorf("%d answers are gone from the inbox, %d are in the journal", gone, answered)
 	}
 	w.journal = append(w.journal, w.batch...)
-	w.batch, w.check.undo = nil, nil
+	w.batch, w.check.undo, w.heard = nil, nil, len(w.late)
 	return nil
 }
 
@@ -204,8 +204,6 @@ func (w *world) step() error {
 		return w.tell(Stop{Outcome: work.RunInterrupted, Reason: "interrupted"})
 	case x < 22:
 		return w.tick()
-	case x < 24:
-		return w.tell(Noted{WarnedData: WarnedData{What: w.text("by the way")}})
 	case x < 54 && w.open():
 		return w.answer()
 	case x < 66 && len(w.inbox) > 0 && w.s.Stopping == nil:
@@ -217,8 +215,7 @@ func (w *world) step() error {
 	e := w.under[id]
 	delete(w.under, id)
 	if !w.s.expects(e.Command) {
-		w.fault("overtaken by an earlier attempt's result")
-		return nil
+		return fmt.Errorf("nobody waits for %s, which is under way", e.ID)
 	}
 	if w.s.Stopping != nil && w.chance(50) {
 		w.fault("cancelled")
@@ -293,6 +290,7 @@ func (w *world) idle() error {
 func (w *world) crash(how string) error {
 	w.fault(how)
 	w.check.rollBack()
+	w.late = w.late[:w.heard]
 	if err := w.rebuild(); err != nil {
 		return err
 	}

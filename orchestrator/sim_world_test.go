@@ -46,6 +46,7 @@ type world struct {
 	under    map[work.CommandID]effect
 
 	late    []Fact // results that were delivered once
+	heard   int    // how many of them are on disk
 	long    bool   // every text is a monster
 	huge    bool   // usage is absurd
 	faults  map[string]int

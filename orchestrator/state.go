@@ -47,6 +47,7 @@ type State struct {
 type Baseline struct {
 	Stage  BaselineStage
 	Output string
+	Tries  int // results so far
 }
 
 // BaselineStage is where the baseline stands.
@@ -65,6 +66,7 @@ type Final struct {
 	Revision int // of the result, counted by the times it was judged
 	Rejected string
 	Note     string // why the last rework is not in the result
+	Tries    int    // deliveries so far
 }
 
 // FinalStage is where the end of the run stands.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/git"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -89,28 +88,33 @@ func (p *project) diff(ctx context.Context, run string, what diffOf, stat bool) 
 	if err != nil {
 		return err
 	}
+	empty := true
 	for _, s := range spans {
-		if err := p.printSpan(ctx, repo, s, len(spans) > 1, stat); err != nil {
+		patch, err := repo.Diff(ctx, s.from, s.to)
+		if err != nil {
+			return fmt.Errorf("diff %s: %w", s.title, err)
+		}
+		if patch == "" {
+			continue
+		}
+		empty = false
+		if err := p.printSpan(s, patch, len(spans) > 1, stat); err != nil {
 			return err
 		}
+	}
+	if empty {
+		// Not on stdout, where a patch is expected.
+		p.app.log.Info("no change", "of", spans[0].title)
 	}
 	return nil
 }
 
-func (p *project) printSpan(ctx context.Context, repo *git.Store, s span, titled, stat bool) error {
-	patch, err := repo.Diff(ctx, s.from, s.to)
-	if err != nil {
-		return fmt.Errorf("diff %s: %w", s.title, err)
-	}
-	switch {
-	case patch == "":
-		// Not on stdout, where a patch is expected.
-		p.app.log.Info("no change", "of", s.title)
-		return nil
-	case stat:
+func (p *project) printSpan(s span, patch string, titled, stat bool) error {
+	if stat {
 		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, short(s.from), short(s.to), harmless(patchStat(patch)))
 		return err
-	case titled:
+	}
+	if titled {
 		p.app.log.Info(s.title, "from", short(s.from), "to", short(s.to))
 	}
 	return p.app.printPatch(patch)

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"time"
-
 )
 
 // followEvery is how often forge logs --follow looks for more.
@@ -174,4 +173,3 @@ func (w *follower) print(log *runLog, text []byte) error {
 	_, err := w.out.Write(text)
 	return err
 }
-

@@ -83,7 +83,7 @@ func (r reset) all(ctx context.Context) error {
 	if err := removeTree(r.state); err != nil {
 		return fmt.Errorf("remove the state folder: %w", err)
 	}
-	_, err = fmt.Fprintf(r.app.Stdout, "Removed: %s (%d runs). Your branches and files are as they were.\n", r.state, len(rows))
+	_, err = fmt.Fprintf(r.app.Stdout, "Removed: %s (%d run(s)). Your branches and files are as they were.\n", r.state, len(rows))
 	return err
 }
 
@@ -142,7 +142,7 @@ func (r reset) putAside(runs int) error {
 	if err := os.Rename(r.state, aside); err != nil {
 		return refuse("forge reset --purge removes it instead", "put the state folder aside: %v", err)
 	}
-	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d runs). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.state, aside)
+	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d run(s)). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.state, aside)
 	return err
 }
 

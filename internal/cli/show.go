@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +73,9 @@ type evidenceShown struct {
 	Verify    *work.VerifyFinishedData `json:"verify"`    // the last one before the question; null = none
 	Protected []string                 `json:"protected"` // protected files that the phase touched
 	Gone      []string                 `json:"gone"`      // test files of the base that are missing
+	// Proofs says of each done phase what its "done" rests on, where the run
+	// as a whole is judged.
+	Proofs map[string]work.Proof `json:"proofs,omitempty"`
 }
 
 func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
@@ -87,6 +92,12 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
 	case cp.Kind != orchestrator.PointBaseline:
 		out.From, out.Judged = s.Spec.Base.Commit, s.Head
+		out.Evidence.Proofs = map[string]work.Proof{}
+		for _, n := range s.Order {
+			if ph := s.Phases[n]; ph.Outcome == work.PhaseDone {
+				out.Evidence.Proofs[n] = ph.Proof
+			}
+		}
 	}
 	if out.From == out.Judged {
 		return out, nil
@@ -202,6 +213,9 @@ func (e evidenceShown) text() string {
 			word = "FAILED: " + v.Problem
 		}
 		fmt.Fprintf(&b, "  verify on the %s tree: %s (%s)\n", v.On, word, v.Command)
+	}
+	for _, n := range slices.Sorted(maps.Keys(e.Proofs)) {
+		fmt.Fprintf(&b, "  phase %s: %s\n", n, e.Proofs[n])
 	}
 	if len(e.Protected) > 0 {
 		fmt.Fprintf(&b, "  protected files it touched: %s\n", strings.Join(e.Protected, ", "))

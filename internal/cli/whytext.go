@@ -212,6 +212,9 @@ func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts,
 }
 
 func sayGate(d work.GateDecidedData) (string, facts) {
+	if d.Decision == "ask" {
+		d.Reason = "" // the question, which the checkpoint repeats
+	}
 	return d.Gate + " → " + d.Decision, facts{
 		{"by", d.By}, {"policy", d.Policy}, {"passed", strings.Join(d.Passed, ", ")}, {"failed", strings.Join(d.Failed, ", ")},
 		{"facts", d.Facts}, {"why", d.Reason}, {"comment", d.Comment},

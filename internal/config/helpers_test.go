@@ -34,17 +34,6 @@ func load(t testing.TB, text string) (*Config, []Warning, error) {
 	return Load(Sources{ProjectDir: project(t, map[string]string{ProjectFile: text})})
 }
 
-func mustLoad(t testing.TB, text string) *Config {
-	t.Helper()
-	cfg, _, err := load(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
-}
-
-func lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
-
 func kindFacts() Facts {
 	return Facts{Kinds: []KindFacts{{Name: "claude", Continues: true, ReportsCost: true}, {Name: "exec"}, {Name: "script", ReportsCost: true}}}
 }

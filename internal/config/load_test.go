@@ -16,11 +16,11 @@ func TestBadForgeTOML(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"unknown section", "[defualts]\nbudget = 3\n", []string{`1: unknown key defualts in forge.toml (did you mean "defaults"?)`}},
+		{"unknown section", "[defalts]\nbudget = 3\n", []string{`1: unknown key defalts in forge.toml (did you mean "defaults"?)`}},
 		{"unknown key", "[defaults]\n\nbugdet = 3\n", []string{`3: unknown key bugdet in [defaults] (did you mean "budget"?)`}},
 		{"unknown key of a named table", "[agents.mine]\nkind = \"exec\"\ncommand = [\"./a\"]\ncomand = []\n", []string{`4: unknown key comand in [agents.mine] (did you mean "command"?)`}},
 		{"unknown key in a list of tables", "[[reviews.specialists]]\ntype = \"security\"\n[[reviews.specialists]]\ntipe = \"x\"\n", []string{`4: unknown key tipe in [reviews.specialists[1]] (did you mean "type"?)`}},
-		{"unknown key in an inline table", "agents.mine = { kind = \"exec\", command = [\"a\"],\n modle = \"x\" }\n", []string{`2: unknown key modle in [agents.mine] (did you mean "model"?)`}},
+		{"unknown key in an inline table", "agents.mine = { kind = \"exec\", command = [\"a\"],\n mdel = \"x\" }\n", []string{`2: unknown key mdel in [agents.mine] (did you mean "model"?)`}},
 		{"wrong types", "[defaults]\nbudget = \"8\"\nfail_fast = 1\n[verify]\ncommands = \"make\"\n[cost]\nrun_usd = true\n[agent]\nuse = 3\n", []string{
 			"2: defaults.budget is a string, want an integer (write digits without quotes)",
 			"3: defaults.fail_fast is an integer, want true or false (write true or false without quotes)",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -59,8 +60,12 @@ func parsePlan(text, shown string, checkGraph func(work.Plan) []work.Problem) (*
 	c := &collector{}
 	root, err := readJSON(text)
 	if err != nil {
-		bad, _ := err.(*jsonError)
-		c.add(shown, placeAt(text, bad.offset), "broken JSON: "+bad.what, "correct the JSON there")
+		at := place{1, 1}
+		var bad *jsonError
+		if errors.As(err, &bad) {
+			at = placeAt(text, bad.offset)
+		}
+		c.add(shown, at, "broken JSON: "+err.Error(), "correct the JSON there")
 		return nil, nil, c.err()
 	}
 	p := &Plan{File: shown, text: text, root: root, asks: map[int]bool{}}

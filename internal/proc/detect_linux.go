@@ -50,8 +50,9 @@ func Detect(ctx context.Context) Capabilities {
 // try runs true(1) in the sandbox.
 func try(ctx context.Context, sb Sandbox) error {
 	out := NewTail(1000, 1000)
+	env := BaseEnv(os.Environ(), nil)
 	r, err := Run(ctx, Spec{
-		Path: "true", Dir: "/usr", Env: BaseEnv(os.Environ(), nil), Stdout: out, Stderr: out,
+		Path: "true", Dir: "/usr", Env: setenv(env, "PATH", lookup(env, "PATH")+":/usr/bin:/bin"), Stdout: out, Stderr: out,
 		Sandbox: &sb, Limits: Limits{Total: detectLimit},
 	})
 	said := strings.Join(strings.Fields(out.String()), " ")

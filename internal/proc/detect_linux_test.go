@@ -76,7 +76,10 @@ func TestDetect(t *testing.T) {
 func TestDetectWithoutBubblewrap(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c := Detect(t.Context())
-	if c.Bubblewrap || !strings.Contains(c.Why, "bubblewrap does not work: ") {
+	if c.Bubblewrap || !strings.Contains(c.Why, "bubblewrap does not work: ") || !strings.Contains(c.Why, "find bubblewrap") {
 		t.Errorf("%+v", c)
+	}
+	if works := try(t.Context(), Sandbox{Level: LevelLandlock, Network: true}) == nil; works != c.Landlock {
+		t.Errorf("landlock works: %t, and Detect says %+v", works, c)
 	}
 }

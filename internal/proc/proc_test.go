@@ -273,6 +273,7 @@ func TestLimits(t *testing.T) {
 			p.Busy(1)
 			p.Busy(-2)
 		}, EndIdle},
+		{"total, while a tool runs after an end too many", Limits{Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(-1); p.Busy(1) }, EndTotal},
 		{"total, while a tool runs", Limits{Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(1) }, EndTotal},
 		{"post-result", Limits{PostResult: short, Start: time.Hour}, (*Process).GotResult, EndPostResult},
 		{"post-result, not idle", Limits{PostResult: short, Idle: time.Millisecond, Start: time.Hour}, (*Process).GotResult, EndPostResult},

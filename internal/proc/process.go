@@ -59,7 +59,13 @@ func (p *Process) Touch() { p.clock.touched.Store(p.sinceStart()) }
 // suspended while any runs and begins anew when the last one ends.
 func (p *Process) Busy(delta int) {
 	p.Touch()
-	p.clock.busy.Add(int64(delta))
+	for {
+		old := p.clock.busy.Load()
+		// An end that is told twice must not count against the next tool.
+		if p.clock.busy.CompareAndSwap(old, max(old+int64(delta), 0)) {
+			break
+		}
+	}
 	p.poke()
 }
 

@@ -34,17 +34,6 @@ func (s stat) dead() bool {
 // repeated.
 const unsurePatience = 50 * time.Millisecond
 
-// births is the numbers of the processes that were born after from, up to to.
-// Linux gives numbers in rising order and begins anew at the end.
-type births struct{ from, to int }
-
-func (b births) has(pid int) bool {
-	if b.from <= b.to {
-		return b.from < pid && pid <= b.to
-	}
-	return b.from < pid || pid <= b.to
-}
-
 // members returns the living members of the tree without the root. It searches
 // again where a search proves nothing: one has no environment for the moment,
 // because it is inside execve, or is ending and may still hold files while its
@@ -53,14 +42,14 @@ func (b births) has(pid int) bool {
 // born since are looked at.
 func (t *tree) members(open bool) []identity {
 	deadline := time.Now().Add(unsurePatience)
-	before := lastBorn()
+	before := readBirth().last
 	found, unsure := t.search(open, nil)
 	for wait := time.Millisecond; time.Now().Before(deadline); {
-		switch now := lastBorn(); {
+		switch now := readBirth().last; {
 		case unsure:
 			time.Sleep(wait)
 			wait *= 2
-			before = lastBorn()
+			before = readBirth().last
 			found, unsure = t.search(open, nil)
 		case len(found) > 0 || now == before:
 			return found
@@ -72,26 +61,11 @@ func (t *tree) members(open bool) []identity {
 	return found
 }
 
-// lastBorn is the number of the newest process (the last field of
-// /proc/loadavg), -1 where that cannot be told.
-func lastBorn() int {
-	b, err := readSome("/proc/loadavg", make([]byte, 128))
-	if err != nil {
-		return -1
-	}
-	f := bytes.Fields(b)
-	if len(f) == 0 {
-		return -1
-	}
-	n, err := strconv.Atoi(string(f[len(f)-1]))
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
 // search looks once, at all processes or at those of only.
 func (t *tree) search(open bool, only *births) (found []identity, unsure bool) {
+	if only == nil {
+		only = t.since()
+	}
 	young := t.young(only)
 	in := make(map[int]bool, len(young))
 	if t.root > 0 {

@@ -17,6 +17,7 @@ import (
 type tree struct {
 	root  int    // pid, group and session of the child; 0 = there is none
 	start uint64 // of the root; nothing older can belong to it
+	forks int    // of the whole machine before the root's, -1 = unknown
 	mark  []byte // FORGE_LEASE=…
 	// spare says that the root is bubblewrap's monitor: it must outlive
 	// SIGTERM, or the kernel kills the command before it could tidy up.
@@ -35,12 +36,15 @@ type identity struct {
 func newTree(root int, mark string, level Level, out []*output) *tree {
 	t := &tree{
 		root: root, mark: []byte(MarkVariable + "=" + mark), spare: level == LevelBubblewrap,
-		known: map[int]uint64{}, told: map[identity]bool{},
+		known: map[int]uint64{}, told: map[identity]bool{}, forks: -1,
 	}
 	if root > 0 {
 		if s, err := readStat(root, make([]byte, statBytes)); err == nil {
 			t.start = s.start
 		}
+		// What the child has started by now makes the count too low by so
+		// little that the margin in since covers it.
+		t.forks = readForks()
 	}
 	for _, o := range out {
 		var st unix.Stat_t

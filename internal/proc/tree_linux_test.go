@@ -416,11 +416,18 @@ func BenchmarkRun(b *testing.B) {
 			}
 		}
 	})
-	b.Run("run", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := Run(context.Background(), Spec{Path: "/bin/true", Dir: "/"}); err != nil {
-				b.Fatal(err)
-			}
+	for _, sb := range []*Sandbox{nil, {Level: LevelLandlock, Network: true}, {Level: LevelBubblewrap, Network: true}} {
+		name := "run"
+		if sb != nil {
+			name = string(sb.Level)
 		}
-	})
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s := Spec{Path: "/bin/true", Dir: "/usr", Env: BaseEnv(os.Environ(), nil), Sandbox: sb}
+				if _, err := Run(context.Background(), s); err != nil {
+					b.Skip(err)
+				}
+			}
+		})
+	}
 }

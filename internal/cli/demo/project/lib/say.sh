@@ -1,0 +1,2 @@
+# say TEXT: prints TEXT on a line of its own.
+say() { printf '%s\n' "$*"; }

@@ -1,0 +1,2 @@
+. lib/say.sh
+test "$(say hello world)" = "hello world"
