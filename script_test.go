@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -31,11 +32,17 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
+			// For scripts that take PATH away.
+			forge, err := exec.LookPath("forge")
+			if err != nil {
+				return err
+			}
+			env.Setenv("FORGE", forge)
+			env.Values[scriptStateKey{}] = &scriptState{}
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "repo": repo,
-		},
+		Cmds:      scriptCommands(),
+		Condition: scriptCondition,
 	})
 }
 

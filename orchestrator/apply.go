@@ -162,7 +162,8 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 		}
 		p.Reset = true
 		p.takeBack()
-		if p.Stage == StageOutage {
+		if p.Stage == StageOutage || p.Stage == StageJudge && p.Judged.Outcome == work.OutcomeRateLimited {
+			// Resuming asks the provider again, whatever it said last.
 			p.Stage = StageGate
 		}
 		p.Outage = nil

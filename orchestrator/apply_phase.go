@@ -199,7 +199,12 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	case p == nil:
 		return
 	}
-	p.Evidence, p.Gone = d.Touched, d.Gone
+	if d.On != work.OnProtected {
+		// The verify with those files put back is about what this one names.
+		if d.On != work.OnProtected {
+		p.Evidence, p.Gone = d.Touched, d.Gone
+	}
+	}
 	switch {
 	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
 		p.Judged.Claim = ClaimNone

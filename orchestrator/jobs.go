@@ -347,7 +347,9 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
 		}
 		switch {
-		case !done || rejected:
+		case rejected:
+			d.Reason = "it was rejected"
+		case !done:
 			d.Reason = "not everything is done"
 		case unproven:
 			d.Reason = "a phase is done by the agent's word alone, without verify commands"

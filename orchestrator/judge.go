@@ -23,7 +23,7 @@ func (d *decision) judge(p *Phase) {
 		d.finish(p, work.PhaseFailed, work.ReasonSetupFailed, p.Judged.Detail)
 		return
 	case outcomeEvidence:
-		detail := "verify fails with the protected files as at the base: " + strings.Join(p.Evidence, ", ")
+		detail := "verify fails with the protected files as at the base: " + strings.Join(p.Evidence, ", ") + "; may_change in the plan allows a phase to change them"
 		d.rule(p.Number, gateEvidence, decideChanged, detail)
 		d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, detail)
 		return

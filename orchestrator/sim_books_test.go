@@ -25,22 +25,9 @@ func newBooks(set work.Settings) books {
 	}
 }
 
+// before notes what dead processes and failed phases leave behind.
 func (b *books) before(c *invariants, s *State, e work.Event) error {
 	switch e.Kind {
-	case work.IterationStarted:
-		var d work.IterationStartedData
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		top := s.top(s.Phases[e.Phase]).Number
-		note(c, b.running, d.Command, top)
-		return b.starts(c.w.today(), top)
-	case work.IterationFinished:
-		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		return b.ends(c, d.Command, d.Usage)
 	case work.PhaseFinished:
 		// What it may have begun has come to nothing that anybody knows of.
 		if p := s.Phases[e.Phase]; p.Begun {
@@ -102,6 +89,11 @@ func (b *books) ends(c *invariants, id work.CommandID, u work.Usage) error {
 		}
 	}
 	return nil
+}
+
+func (b *books) begins(c *invariants, id work.CommandID, top string) error {
+	note(c, b.running, id, top)
+	return b.starts(c.w.today(), top)
 }
 
 // starts: with everything that runs, the one that starts included, no cap can

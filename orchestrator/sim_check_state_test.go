@@ -124,6 +124,17 @@ func (c *invariants) leftOver(s *State) error {
 	return nil
 }
 
+// lost judges what a dead process leaves behind: an answer that a door accepted
+// is in the journal, or still in the inbox.
+func (c *invariants) lost(s *State) error {
+	for id := range c.answers {
+		if _, open := s.Open[id]; open && !slices.ContainsFunc(c.w.inbox, func(row Inbox) bool { return row.Answer.Checkpoint == id }) {
+			return fmt.Errorf("the answer to %s is lost", id)
+		}
+	}
+	return nil
+}
+
 // after judges the state that an event left.
 func (c *invariants) after(s *State) error {
 	busy := map[string]bool{}

@@ -14,11 +14,13 @@ import (
 type invariants struct {
 	w    *world
 	undo []func()
+	used []work.Usage // of iterations whose end is not written yet
 
 	started   map[string]bool // attempts at iterations
 	finished  map[string]bool
 	performed map[work.CommandID]bool // agents that ran, in the world: never taken back
 	counted   map[string]int          // phase → last iteration that came to a result
+	spent     map[string]int          // phase → iterations of its budget, sub-phases included
 	ended     map[string]bool
 	landed    map[string]string // phase → tree
 	proven    map[string]string // phase → tree that passed its last proof
@@ -34,7 +36,7 @@ type invariants struct {
 
 func newInvariants(w *world) *invariants {
 	c := &invariants{
-		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{},
+		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{},
 	}
@@ -60,7 +62,7 @@ func (c *invariants) rollBack() {
 	for _, undo := range slices.Backward(c.undo) {
 		undo()
 	}
-	c.undo = nil
+	c.undo, c.used = nil, nil
 }
 
 // performs: an agent runs at most once for every attempt that is on record.
@@ -114,11 +116,12 @@ func (c *invariants) before(s *State, e work.Event) error {
 			}
 		}
 	case work.IterationStarted:
-		return c.iterationStarted(p, e)
+		return c.iterationStarted(s, p, e)
 	case work.IterationFinished:
 		return c.iterationFinished(e)
 	case work.PhaseReopened:
 		note(c, c.counted, e.Phase, 0)
+		note(c, c.spent, e.Phase, 0)
 		note(c, c.ended, e.Phase, false)
 		if s.Final.Stage == FinalAsked {
 			// A rework counts on from where the phase was.
@@ -144,18 +147,22 @@ func (c *invariants) setOutcome(o work.RunOutcome) {
 	c.outcome = o
 }
 
-func (c *invariants) iterationStarted(p *Phase, e work.Event) error {
+func (c *invariants) iterationStarted(s *State, p *Phase, e work.Event) error {
 	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
 	switch {
 	case c.started[attempt]:
 		return fmt.Errorf("iteration %s starts twice", attempt)
 	case e.Iteration != c.counted[e.Phase]+1:
 		return fmt.Errorf("iteration %s starts after number %d: one is lost or done again", attempt, c.counted[e.Phase])
-	case p.Kind == IterationWork && p.Spent >= p.Budget:
+	case p.Kind == IterationWork && (c.spent[e.Phase] >= p.Budget || c.spent[s.top(p).Number] >= s.top(p).Budget):
 		return fmt.Errorf("iteration %s starts beyond the budget of %d", attempt, p.Budget)
 	}
 	note(c, c.started, attempt, true)
-	return nil
+	var d work.IterationStartedData
+	if err := decode(e, &d); err != nil {
+		return err
+	}
+	return c.books.begins(c, d.Command, s.top(p).Number)
 }
 
 func (c *invariants) iterationFinished(e work.Event) error {
@@ -171,6 +178,10 @@ func (c *invariants) iterationFinished(e work.Event) error {
 	if d.Command == "" {
 		return fmt.Errorf("the data of iteration %s is lost", attempt)
 	}
+	c.used = append(c.used, d.Usage)
+	if err := c.books.ends(c, d.Command, d.Usage); err != nil {
+		return err
+	}
 	if d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
 		return nil
 	}
@@ -178,6 +189,13 @@ func (c *invariants) iterationFinished(e work.Event) error {
 		return fmt.Errorf("iteration %s comes to a result after number %d", attempt, c.counted[e.Phase])
 	}
 	note(c, c.counted, e.Phase, e.Iteration)
+	if d.Fix {
+		return nil
+	}
+	note(c, c.spent, e.Phase, c.spent[e.Phase]+1)
+	if p := c.w.s.Phases[e.Phase]; p.Parent != "" {
+		note(c, c.spent, p.Parent, c.spent[p.Parent]+1)
+	}
 	return nil
 }
 
@@ -275,6 +293,7 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 		return err
 	}
 	c.setOutcome(d.Outcome)
+	c.w.ends[d.Outcome]++
 	if n := len(c.w.under); n > 0 {
 		return fmt.Errorf("the run ends %s with %d effects under way", d.Outcome, n)
 	}

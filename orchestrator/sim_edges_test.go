@@ -42,6 +42,9 @@ func (es edges) merge(other edges) {
 
 func (es edges) labels(e edge) []string { return slices.Sorted(maps.Keys(es[e])) }
 
+// backWhereItWas stands for whatever a resumed run was at.
+const backWhereItWas = "resumed"
+
 // runStage is where a run stands as a whole.
 func runStage(s *State) string {
 	switch {
@@ -80,6 +83,9 @@ func (es edges) watch(s *State, e work.Event) func(*State) {
 			return label
 		}
 		if now := runStage(s); now != run {
+			if e.Kind == work.RunResumed {
+				now = backWhereItWas
+			}
 			es.add(edge{ofRuns, run, now}, name())
 		}
 		for n, was := range stages {

@@ -115,7 +115,7 @@ func (w *world) run() error {
 			return err
 		}
 	}
-	return errStuck
+	return errLong
 }
 
 // afterwards decides whether another process takes the run up again.
@@ -135,7 +135,7 @@ func (w *world) afterwards() (bool, error) {
 		w.fault("resumed when it was over")
 		return false, w.tell(Resumed{Reopen: true})
 	case work.RunFailed:
-		if w.chance(70) {
+		if w.chance(80) {
 			return false, w.tell(Resumed{})
 		}
 		w.fault("reopened")
@@ -149,7 +149,7 @@ func (w *world) afterwards() (bool, error) {
 			}
 		}
 	case work.RunLimit:
-		if w.chance(40) {
+		if w.chance(55) {
 			return false, nil
 		}
 		w.fault("resumed after a limit")
@@ -161,7 +161,7 @@ func (w *world) afterwards() (bool, error) {
 		}
 	default:
 		w.fault(fmt.Sprintf("resumed after %s", outcome))
-		for w.open() && w.chance(50) {
+		for w.open() && w.chance(80) {
 			if err := w.answer(); err != nil {
 				return false, err
 			}

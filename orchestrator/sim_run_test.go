@@ -12,7 +12,11 @@ import (
 	"forge/internal/work"
 )
 
-var errStuck = errors.New("the schedule does not end")
+var (
+	errStuck = errors.New("the schedule does not end")
+	// errLong ends a schedule that a fuzzer stretches out; it broke nothing.
+	errLong = errors.New("the schedule is longer than any that seeds alone make")
+)
 
 // bug breaks the core on purpose. Each hook may be nil.
 type bug struct {
@@ -86,12 +90,6 @@ func (w *world) write() error {
 			w.records[cp.ID] = cp
 		case work.CheckpointAnswered:
 			answered++
-		case work.IterationFinished:
-			var d work.IterationFinishedData
-			if err := decode(e, &d); err != nil {
-				return err
-			}
-			w.spend(d.Usage)
 		case work.RunFinished:
 			if w.s.Outcome.Final() {
 				for id, cp := range w.records {
@@ -103,13 +101,17 @@ func (w *world) write() error {
 			}
 		}
 	}
+	for _, u := range w.check.used {
+		w.spend(u)
+	}
 	before := len(w.inbox)
 	w.inbox = slices.DeleteFunc(w.inbox, func(row Inbox) bool { return w.consumed[row.ID] })
 	if gone := before - len(w.inbox); gone > answered {
 		return fmt.Errorf("%d answers are gone from the inbox, %d are in the journal", gone, answered)
 	}
 	w.journal = append(w.journal, w.batch...)
-	w.batch, w.check.undo, w.heard = nil, nil, len(w.late)
+	w.batch, w.heard = nil, len(w.late)
+	w.check.undo, w.check.used = nil, nil
 	return nil
 }
 
@@ -155,13 +157,13 @@ func (w *world) begin() error {
 		begun[c.ID] = true
 		jobs = append(jobs, e)
 	}
-	if len(w.batch) > 0 && w.chance(2) {
+	if len(w.batch) > 0 && w.chance(1) {
 		return w.crash("crash before the write")
 	}
 	if err := w.write(); err != nil {
 		return err
 	}
-	if len(jobs) > 0 && w.chance(2) {
+	if len(jobs) > 0 && w.chance(1) {
 		return w.crash("crash between event and effect")
 	}
 	for _, e := range jobs {
@@ -190,7 +192,7 @@ func (w *world) step() error {
 		return err
 	}
 	switch x := w.IntN(200); {
-	case x < 4:
+	case x < 2:
 		return w.crash("crash")
 	case x < 8 && len(w.late) > 0:
 		w.fault("duplicate")
@@ -264,7 +266,7 @@ func (w *world) idle() error {
 		if len(w.inbox) > 0 {
 			return w.takeAnswers()
 		}
-		if w.open() && w.chance(40) {
+		if w.open() && w.chance(65) {
 			return w.answer()
 		}
 		for _, c := range Pending(w.s) {
@@ -294,6 +296,9 @@ func (w *world) crash(how string) error {
 	if err := w.rebuild(); err != nil {
 		return err
 	}
+	if err := w.check.lost(w.s); err != nil {
+		return err
+	}
 	return w.tell(Resumed{})
 }
 
@@ -301,7 +306,7 @@ func (w *world) crash(how string) error {
 // from disk.
 func (w *world) rebuild() error {
 	spec, evs := w.spec, w.journal
-	if w.chance(25) && len(evs) > 0 {
+	if w.chance(4) && len(evs) > 0 {
 		raw, err := json.Marshal(evs)
 		if err != nil {
 			return err

@@ -97,7 +97,7 @@ func (l *lab) randomSpec(d dice) Spec {
 		set.Verify.None = true
 	}
 	set.Cost = randomCost(d)
-	for i := range 1 + d.IntN(7) {
+	for i := range 1 + d.IntN(5) {
 		ph := work.Phase{Number: fmt.Sprintf("%02d", i+1), Name: fmt.Sprintf("phase %d", i+1), Promise: fmt.Sprintf("P%d", i+1)}
 		for j := range i {
 			if d.chance(30) {
@@ -105,7 +105,7 @@ func (l *lab) randomSpec(d dice) Spec {
 			}
 		}
 		ps := work.PhaseSettings{
-			Budget: 1 + d.IntN(5), Agent: "a", Permission: work.PermissionStandard, AskIteration: d.chance(5), Verify: set.Verify.Commands,
+			Budget: 1 + d.IntN(4), Agent: "a", Permission: work.PermissionStandard, AskIteration: d.chance(5), Verify: set.Verify.Commands,
 		}
 		switch x := d.IntN(100); {
 		case x < 8:

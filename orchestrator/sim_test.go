@@ -1,10 +1,13 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +20,7 @@ type coverage struct {
 	reasons                        map[work.Reason]int
 	stages                         map[Stage]bool
 	edges                          edges
-	steps                          int
+	events                         int
 }
 
 func newCoverage() *coverage {
@@ -46,8 +49,10 @@ func (c *coverage) add(w *world) {
 			c.stages[Stage(e.to)] = true
 		}
 	}
-	c.outcomes[string(w.s.Outcome)]++
-	c.steps += len(w.journal)
+	for o, n := range w.ends {
+		c.outcomes[string(o)] += n
+	}
+	c.events += len(w.journal)
 }
 
 // play plays the schedule of one seed, and what a fuzzer adds to it.
@@ -67,6 +72,9 @@ func tail(evs []work.Event, n int) string {
 	return b.String()
 }
 
+// fewSchedules reach everything that TestSimulation wants to see.
+const fewSchedules = 4000
+
 // schedules is how many a test plays: FORGE_SCHEDULES, else few enough for
 // every test run.
 func schedules(few int) int {
@@ -79,6 +87,8 @@ func schedules(few int) int {
 // simulate plays n schedules and fails at the first that breaks an invariant.
 func simulate(t testing.TB, l *lab, n int) *coverage {
 	t.Helper()
+	// Worlds are short-lived; collecting them often costs a fifth of the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	c := newCoverage()
 	for seed := range uint64(n) {
 		w, err := play(l, seed+1, nil, bug{})
@@ -95,9 +105,60 @@ func simulate(t testing.TB, l *lab, n int) *coverage {
 }
 
 func TestSimulation(t *testing.T) {
-	n := schedules(4000)
+	n := schedules(fewSchedules)
 	begin := time.Now()
 	c := simulate(t, newLab(t), n)
-	t.Logf("%d schedules, %.0f a second, %d events; kinds %v; faults %v; outcomes %v; reasons %v; gates %v",
-		n, float64(n)/time.Since(begin).Seconds(), c.steps, c.kinds, c.faults, c.outcomes, c.reasons, c.gates)
+	t.Logf("%d schedules, %.0f a second, %d events\nkinds %v\nfaults %v\nended %v\nreasons %v\ngates %v",
+		n, float64(n)/time.Since(begin).Seconds(), c.events, c.kinds, c.faults, c.outcomes, c.reasons, c.gates)
+	if n < fewSchedules {
+		checkStates(t, c.edges, false)
+		return
+	}
+	c.check(t)
+	checkStates(t, c.edges, true)
+}
+
+// FuzzSchedule lets the bytes steer what a schedule begins with.
+func FuzzSchedule(f *testing.F) {
+	l := newLab(f)
+	f.Add(uint64(1), []byte{})
+	f.Add(uint64(2), []byte("\x00\x00\x00\x00\xff\xff\xff\xff\x80\x80\x80\x80"))
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte) {
+		w, err := play(l, seed, data[:min(len(data), 4000)], bug{})
+		if errors.Is(err, errLong) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, tail(append(w.journal, w.batch...), 25))
+		}
+	})
+}
+
+// BenchmarkSimulation counts the schedules that one core plays in a second of
+// its own time, whatever else the machine does.
+func BenchmarkSimulation(b *testing.B) {
+	l := newLab(b)
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	events, seed := 0, uint64(0)
+	begin := cpuTime(b)
+	for b.Loop() {
+		seed++
+		w, err := play(l, seed, nil, bug{})
+		if err != nil {
+			b.Fatalf("seed %d: %v", seed, err)
+		}
+		events += len(w.journal)
+	}
+	spent := (cpuTime(b) - begin).Seconds()
+	b.ReportMetric(float64(seed)/spent, "schedules/core-s")
+	b.ReportMetric(float64(events)/spent, "events/core-s")
+}
+
+// cpuTime is the processor time that this process has used.
+func cpuTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -45,14 +45,16 @@ type world struct {
 	consumed map[int64]bool
 	under    map[work.CommandID]effect
 
-	late    []Fact // results that were delivered once
-	heard   int    // how many of them are on disk
-	long    bool   // every text is a monster
-	huge    bool   // usage is absurd
+	late    []Fact       // results that were delivered once
+	heard   int          // how many of them are on disk
+	long    bool         // every text is a monster
+	huge    bool         // usage is absurd
+	sick    work.Outcome // how most iterations end; "" = no agent is sick
 	faults  map[string]int
 	edges   edges
 	reasons map[work.Reason]int
 	gates   map[string]int
+	ends    map[work.RunOutcome]int
 	bug     bug
 	check   *invariants
 }
@@ -69,11 +71,14 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 		dice: d, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), bug: b,
 		records: map[string]work.Checkpoint{}, trees: map[string]*tree{}, commits: map[string]string{}, spent: map[string]Day{},
 		consumed: map[int64]bool{}, under: map[work.CommandID]effect{},
-		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{},
+		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
 	w.spec = l.randomSpec(d)
 	w.long = w.chance(6)
 	w.huge = w.spec.Settings.Cost == work.Cost{} && w.chance(8)
+	if w.chance(8) {
+		w.sick = []work.Outcome{work.OutcomeAgentFailed, work.OutcomeIdleTimeout, work.OutcomeRateLimited}[w.IntN(3)]
+	}
 	w.trees["t0"] = &tree{green: !w.chance(6)}
 	w.commits[w.spec.Base.Commit] = "t0"
 	s, err := NewState("sim", w.spec)
@@ -90,8 +95,8 @@ func (w *world) fault(name string) { w.faults[name]++ }
 // monsters are texts that agents and commands have been seen to print, and
 // some that only somebody who means harm would.
 var monsters = []string{
-	strings.Repeat("<a href=\"&\">", 3000), strings.Repeat("\x1b[31m\x00\x07", 5000), strings.Repeat("\u2028\u2029", 4000),
-	strings.Repeat("\xff\xfe", 9000), strings.Repeat("é€𝄞", 3000), strings.Repeat("\\\"\n", 6000), strings.Repeat("line\n", 4000),
+	strings.Repeat("<a href=\"&\">", 600), strings.Repeat("\x1b[31m\x00\x07", 1000), strings.Repeat("\u2028\u2029", 900),
+	strings.Repeat("a\xff", 3000), strings.Repeat("é€𝄞", 900), strings.Repeat("\\\"\n", 2500), strings.Repeat("line\n", 1500),
 }
 
 func (w *world) text(short string) string {
@@ -195,6 +200,9 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 }
 
 func (w *world) agentOutcome() work.Outcome {
+	if w.sick != "" && w.chance(70) {
+		return w.sick
+	}
 	switch x := w.IntN(200); {
 	case x < 14:
 		return work.OutcomeAgentFailed

@@ -103,7 +103,9 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		return work.IterationReport{}, fmt.Errorf("start agent %q: %w", req.Agent.Name, err)
 	}
 	res := p.Wait()
-	if res.Err != nil && !errors.Is(res.Err, proc.ErrAlive) {
+	if res.Err != nil {
+		// Also when a process could not be ended: it may still write to the
+		// folder, so that nobody knows what a snapshot would hold.
 		return work.IterationReport{}, fmt.Errorf("run agent %q: %w", req.Agent.Name, res.Err)
 	}
 	_ = errors.Join(outLog.Close(), errLog.Close()) // the log itself keeps its errors
@@ -115,9 +117,6 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 	report.Total = report.Total.Clean()
 	if !report.Outcome.KeepsClaim() {
 		report.Claims = nil
-	}
-	if res.Err != nil {
-		report.Detail = strings.TrimPrefix(report.Detail+"; "+res.Err.Error(), "; ")
 	}
 	report.Detail = oneLine(report.Detail, a.config.Redact)
 	return report, nil

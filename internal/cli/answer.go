@@ -19,9 +19,7 @@ import (
 const maxComment = 4000
 
 func (a *App) approveCommand() *cli.Command {
-	cmd := a.answerCommand("approve", "answer a checkpoint with yes", work.CheckpointApproved)
-	cmd.Flags = append(cmd.Flags, &cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, if no process drives it"})
-	return cmd
+	return a.answerCommand("approve", "answer a checkpoint with yes", work.CheckpointApproved)
 }
 
 func (a *App) requestChangesCommand() *cli.Command {
@@ -39,6 +37,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "your `COMMENT`; - reads it from standard input"},
 			&cli.StringFlag{Name: "choice", Usage: "which of the checkpoint's choices is meant (forge show `NAME`s them)"},
 			&cli.IntFlag{Name: "revision", Usage: "refuse when something else than revision `N` is asked about"},
+			&cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, unless a process drives it"},
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {

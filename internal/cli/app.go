@@ -74,7 +74,7 @@ func (a *App) logTo(level log.Level) {
 func (a *App) command() *cli.App {
 	c := &cli.App{
 		Name: "forge", Usage: "drive a coding agent through a plan until every phase is proven done",
-		Version: Version, HideVersion: true, HideHelpCommand: false,
+		Version: Version, HideVersion: true,
 		Writer: a.Stdout, ErrWriter: a.Stderr,
 		// Exit codes are this package's business alone.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -104,6 +104,7 @@ func (a *App) command() *cli.App {
 		},
 		Commands: a.commands(),
 	}
+	ownHelp(c)
 	for _, cmd := range c.Commands {
 		cmd.OnUsageError = c.OnUsageError
 		for _, sub := range cmd.Subcommands {
@@ -167,7 +168,7 @@ func (a *App) refuseInside(args []string) error {
 func reorder(app *cli.App, args []string) []string {
 	flags := app.Flags
 	var global, path, front, back []string
-	commands := app.Commands
+	commands, help := app.Commands, false
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -176,7 +177,7 @@ func reorder(app *cli.App, args []string) []string {
 		case named(app.Flags, arg) && !named(flags, arg):
 			global = append(global, arg)
 		case len(arg) > 1 && arg[0] == '-':
-			front = append(front, arg)
+			front, help = append(front, arg), help || asksForHelp(arg)
 			if i+1 < len(args) && takesValue(flags, arg) {
 				i++
 				front = append(front, args[i])
@@ -190,6 +191,9 @@ func reorder(app *cli.App, args []string) []string {
 			}
 			back = append(back, arg)
 		}
+	}
+	if help {
+		back = nil // whatever it is about, the answer is how the command is used
 	}
 	return slices.Concat(global, path, front, back)
 }

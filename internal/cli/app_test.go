@@ -112,3 +112,48 @@ func TestDecideAnswersEveryLine(t *testing.T) {
 		}
 	}
 }
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"-h"}} {
+		w.forge(args...).want(exitDone).says("request-changes", "--verbose")
+	}
+	for _, args := range [][]string{{"help", "approve"}, {"approve", "--help"}, {"approve", "x", "-h"}, {"approve", "x", "-m", "y", "--help"}} {
+		w.forge(args...).want(exitDone).says("forge approve", "--revision")
+	}
+	for _, args := range [][]string{{"help", "config", "show"}, {"config", "show", "--help"}} {
+		w.forge(args...).want(exitDone).says("forge config show", "--output")
+	}
+	w.forge("config").want(exitDone).says("validate")
+	w.forge("config", "--help").want(exitDone).says("validate")
+	w.forge("help", "nonsense").want(exitUsage).warns("nonsense")
+	w.forge("approve", "-m", "-h", "x").want(exitUsage).warns("no runs") // a comment, not a question
+}
+
+// Every command has its line in the help, in the same order as the commands.
+func TestHelpListsEveryCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	var names []string
+	for _, c := range (&App{}).commands() {
+		names = append(names, "\n   "+c.Name)
+	}
+	order(t, w.forge("help").want(exitDone).stdout, names...)
+}
+
+// Flags may stand before and after the command and its arguments.
+func TestFlagsStandAnywhere(t *testing.T) {
+	t.Parallel()
+	w := frozen(t, done("01"))
+	for _, args := range [][]string{
+		{"show", ".1", "--output", "json", "--stat"}, {"show", "--stat", ".1", "--output=json"}, {"--quiet", "show", "-o", "json", ".1"},
+		{"show", ".1", "-o", "json", "--quiet"},
+	} {
+		got := map[string]any{}
+		w.forge(args...).want(exitDone).json(&got)
+		if got["status"] != "pending" {
+			t.Errorf("forge %v: %v", args, got)
+		}
+	}
+}

@@ -5,11 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"forge/internal/agent"
+	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
@@ -50,21 +54,40 @@ func (p *project) checkSandbox(e *engine, set work.SandboxSettings) error {
 		return refuse("install bubblewrap, or set sandbox.mode in your own configuration", "%v", err)
 	}
 	if level == proc.LevelNone {
-		p.app.log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", e.caps.Why, "sandbox.mode", set.Mode)
+		why := e.caps.Why
+		if set.Mode == "off" {
+			why = "it is switched off"
+		}
+		p.app.log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", why, "sandbox.mode", set.Mode)
 	}
 	return nil
 }
 
-// checkAgents finds every agent that the plan uses, before anything is spent.
+// checkAgents finds every agent that the plan uses, before anything is spent,
+// and says of all that cannot work what they lack.
 func (p *project) checkAgents(ctx context.Context, set work.Settings) error {
-	for name, a := range set.Agents {
+	var list []config.Problem
+	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
+		a := set.Agents[name]
 		d := agent.Detect(ctx, a, p.app.Environ)
+		what, fix := "", ""
 		switch {
+		case !d.Found && a.Kind == "script":
+			what, fix = "cannot be used", "correct its script"
 		case !d.Found:
-			return refuse("install it, or name another in [agent] use", "agent %q is not installed: %s", name, d.Why)
+			what, fix = "is not installed", "install it, or name another in [agent] use"
 		case d.LoggedIn == agent.LoginNo:
-			return refuse("log in first", "agent %q is not logged in: %s", name, d.Why)
+			what, fix = "is not logged in", "log in first"
+		default:
+			continue
 		}
+		// A script has as many lines here as it has mistakes.
+		for line := range strings.Lines(d.Why) {
+			list = append(list, config.Problem{What: fmt.Sprintf("agent %q %s: %s", name, what, strings.TrimSpace(line)), Fix: fix})
+		}
+	}
+	if len(list) > 0 {
+		return &config.Problems{List: list}
 	}
 	return nil
 }

@@ -87,8 +87,11 @@ func boardOf(s *orchestrator.State) board {
 		if p.Parent == "" {
 			b.count.add(p)
 		}
-		if underWay(p) {
+		if underWay(p) && p.Parent == "" {
 			b.rows = append(b.rows, rowOf(s, p))
+		}
+		if c := s.Phases[p.Child]; c != nil && c.Parent == n && underWay(c) {
+			b.rows = append(b.rows, rowOf(s, c))
 		}
 	}
 	if s.Final.Stage == orchestrator.FinalDeliver {

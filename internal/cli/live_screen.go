@@ -20,6 +20,7 @@ type screen struct {
 	drawing sync.Mutex // held while the terminal takes what is written
 	drawn   []string   // the block that stands there
 	full    bool       // the terminal's other screen is shown
+	paused  bool       // somebody else has the terminal
 
 	waiting sync.Mutex
 	above   []string // log lines that are not drawn yet
@@ -35,7 +36,7 @@ const (
 	pasteOn    = "\x1b[?2004h" // pasted text is told from keys
 	pasteOff   = "\x1b[?2004l"
 	fullOn     = "\x1b[?1049h"
-	fullOff    = "\x1b[?1049l"
+	fullOff    = "\x1b[H\x1b[J\x1b[?1049l" // emptied first: tmux keeps what does not fit any more
 	eraseRight = "\x1b[K"
 	eraseBelow = "\x1b[J"
 	plainStyle = "\x1b[m"
@@ -63,10 +64,11 @@ func (s *screen) takeAbove() []string {
 	return above
 }
 
-// open begins to draw.
+// open begins to draw, or goes on after a pause.
 func (s *screen) open() error {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
+	s.paused = false
 	_, err := io.WriteString(s.out, cursorHide+pasteOn)
 	return err
 }
@@ -75,6 +77,13 @@ func (s *screen) open() error {
 func (s *screen) draw(block []string, width int) error {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
+	return s.put(block, width)
+}
+
+func (s *screen) put(block []string, width int) error {
+	if s.paused {
+		return nil
+	}
 	text := ""
 	if s.full {
 		s.full, text = false, fullOff
@@ -92,6 +101,9 @@ func (s *screen) draw(block []string, width int) error {
 func (s *screen) drawFull(lines []string) error {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
+	if s.paused {
+		return nil
+	}
 	var b strings.Builder
 	b.WriteString(syncBegin)
 	if !s.full {
@@ -110,22 +122,26 @@ func (s *screen) drawFull(lines []string) error {
 	return err
 }
 
-// rest removes the block and gives the terminal back as it was found; what is
-// logged from now on is drawn when draw is called again.
-func (s *screen) rest(width int) error {
-	err := s.draw(nil, width)
+// pause removes the block and draws nothing until the screen is opened again;
+// what is logged meanwhile waits.
+func (s *screen) pause(width int) error {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
-	_, werr := io.WriteString(s.out, pasteOff+cursorShow)
-	if err == nil {
+	if s.paused {
+		return nil
+	}
+	err := s.put(nil, width)
+	s.paused = true
+	if _, werr := io.WriteString(s.out, pasteOff+cursorShow); err == nil {
 		err = werr
 	}
 	return err
 }
 
-// close is rest for good.
+// close is pause for good: what waits, and what is logged from now on, is
+// written as it is.
 func (s *screen) close(width int) error {
-	err := s.rest(width)
+	err := s.pause(width)
 	s.waiting.Lock()
 	defer s.waiting.Unlock()
 	s.closed = true

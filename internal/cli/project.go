@@ -57,8 +57,17 @@ func (a *App) openProject(ctx context.Context, flags ...config.Setting) (*projec
 // openStore opens the journal, making the state folder when make is set. A
 // project without one has no runs: then it returns false.
 func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
-	_, err := os.Stat(filepath.Join(p.state, "journal.db"))
+	info, err := os.Stat(filepath.Join(p.state, "journal.db"))
 	fresh := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !fresh {
+		return false, refuse("set FORGE_STATE_DIR to a folder that you may read and write", "look for the journal: %v", err)
+	}
+	if fresh || info.Size() == 0 {
+		// The journal is made before anything else of a run.
+		if _, err := os.Lstat(filepath.Join(p.state, "runs")); err == nil {
+			return false, &journal.BrokenError{File: filepath.Join(p.state, "journal.db"), What: "it is missing or empty although there were runs"}
+		}
+	}
 	if fresh && !create {
 		return false, nil
 	}

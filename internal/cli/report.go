@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,14 +26,14 @@ func (p *project) report(s *orchestrator.State, end work.RunFinishedData, o runO
 func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nRun %s: %s", s.Run, end.Outcome)
-	if end.Reason != "" {
+	if end.Reason != "" && end.Reason != string(end.Outcome) {
 		fmt.Fprintf(&b, " (%s)", end.Reason)
 	}
 	b.WriteString("\n\n")
 	b.WriteString(phaseTable(s))
 	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
 	if end.Reason == orchestrator.ReasonRedBaseline {
-		fmt.Fprintf(&b, "\nThe project's verify commands fail before any work:\n%s\n", indent(strings.TrimSpace(s.Baseline.Output)))
+		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", indent(strings.TrimSpace(s.Baseline.Output)))
 		b.WriteString("Mend them, or set verify.allow_red_baseline = true.\n")
 	}
 	if d := s.Delivery; d != nil {
@@ -52,11 +53,19 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	case work.RunInterrupted, work.RunLimit:
 		fmt.Fprintf(&b, "Go on:  forge resume %s\n", s.Run)
 	case work.RunFailed:
+		if finishedWhole(s) {
+			break // rejected: there is no next attempt of anything
+		}
 		fmt.Fprintf(&b, "Again:  forge resume %s   (opens the next attempt of what failed)\n", s.Run)
 	case work.RunCompleted, work.RunCancelled:
 	}
 	fmt.Fprintf(&b, "Why:    forge why --run %s\n", s.Run)
 	return b.String()
+}
+
+// finishedWhole says that every phase of the run is done.
+func finishedWhole(s *orchestrator.State) bool {
+	return !slices.ContainsFunc(s.Order, func(n string) bool { return s.Phases[n].Outcome != work.PhaseDone })
 }
 
 func phaseTable(s *orchestrator.State) string {
@@ -96,7 +105,7 @@ func reasonOf(p *orchestrator.Phase) string {
 func money(l orchestrator.Ledger) string {
 	text := fmt.Sprintf("%.4f USD, %d tokens", l.USD, l.Tokens)
 	if l.UnknownUSD > 0 {
-		text += fmt.Sprintf(" (the cost of %d iterations is unknown)", l.UnknownUSD)
+		text += fmt.Sprintf(" (the cost of %d iteration(s) is unknown)", l.UnknownUSD)
 	}
 	return text
 }

@@ -95,7 +95,7 @@ func (r reset) isState(entries []os.DirEntry) error {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "journal.db"):
 			ours = true
-		case name == "key", name == "blobs", name == "repo.git", name == "runs", name == "cache":
+		case name == "key", name == "blobs", name == "repo.git", name == "runs", name == "cache", strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refuse("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
 		}

@@ -14,16 +14,20 @@ import (
 )
 
 // watcher is how this call shows the run: a live view on a terminal, JSON lines
-// on request, else plain log lines. done is called when the run has ended.
-func (p *project) watcher(ctx context.Context, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, done func()) {
+// on request, else plain log lines. asks says that a person is asked in it, so
+// that the run waits for answers. done is called when the run has ended, and
+// may be called again.
+func (p *project) watcher(ctx context.Context, e *engine, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, asks bool, done func()) {
 	plain := &plainWatcher{log: p.app.log}
-	switch {
-	case o.output == "json":
-		return &jsonStream{out: p.app.Stdout, plain: plain}, func() {}
-	case p.app.terminal() && !p.app.quiet && !p.app.verbose:
-		return p.liveWatcher(ctx, s, plain)
+	if o.output == "json" {
+		return &jsonStream{out: p.app.Stdout, plain: plain}, false, func() {}
 	}
-	return plain, func() {}
+	if p.app.terminal() {
+		if v := p.liveView(ctx, e, s, plain); v != nil {
+			return v, true, v.end
+		}
+	}
+	return plain, false, func() {}
 }
 
 // jsonStream prints the journal, one event per line (SPEC §8).

@@ -38,7 +38,8 @@ func (r *resolver) agentOf(ph work.Phase, over Override, where func(string) (str
 
 // once adds a problem that several phases share a single time.
 func (r *resolver) once(p Problem) {
-	if !slices.Contains(r.problems, p) {
+	if !r.said[p] {
+		r.said[p] = true
 		r.problems = append(r.problems, p)
 	}
 }
@@ -46,7 +47,7 @@ func (r *resolver) once(p Problem) {
 // overridePlace is where the agent of the last matching override stands.
 func (c *Config) overridePlace(name string) (file string, at place) {
 	for _, o := range c.overrides {
-		if o.said.Agent != nil && matchesName(o.glob, name) {
+		if o.said.Agent != nil && c.matches(o.glob, name) {
 			file, at = o.file, o.all.find([]string{"phases", "overrides", o.glob, "agent"})
 		}
 	}

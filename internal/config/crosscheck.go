@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -28,8 +29,8 @@ func (c *Config) crossCheck(col *collector) {
 // kinds are the agent kinds that the configuration knows; which of them this
 // program can run is a fact given to Resolve.
 func kinds() []string {
-	f, _ := keyNamed("agents." + named + ".kind")
-	return strings.Split(f.Rule, "|")
+	f, _ := fieldByKey(reflect.TypeFor[Agent](), "kind")
+	return strings.Split(f.Tag.Get("rule"), "|")
 }
 
 // checkAgent looks at one entry of one file together with what lies below it.

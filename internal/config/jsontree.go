@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 	"strings"
 )
 
@@ -173,8 +174,21 @@ func (n *jsonNode) at(address string) int {
 	return n.offset
 }
 
-// placeAt turns an offset into a line and a column.
-func placeAt(text string, offset int) place {
-	before := text[:min(max(offset, 0), len(text))]
-	return place{1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')}
+// lineTable finds places in a text by the offsets of its lines.
+type lineTable []int
+
+func newLineTable(text string) lineTable {
+	t := lineTable{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			t = append(t, i+1)
+		}
+	}
+	return t
+}
+
+// place turns an offset into a line and a column.
+func (t lineTable) place(offset int) place {
+	line := sort.SearchInts(t, max(offset, 0)+1) // the lines that begin at or before it
+	return place{line, max(offset, 0) - t[line-1] + 1}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/gobwas/glob"
 )
 
 // ProjectFile is the project's configuration, relative to the checkout.
@@ -36,6 +37,7 @@ type Config struct {
 	overrides []overrideAt
 	asks      []string // name globs that "strict" was said for
 	environ   map[string]string
+	globs     map[string]*glob.Pattern // over phase names, compiled
 }
 
 // overrideAt is one [phases.overrides."glob"] in the order of application.
@@ -76,6 +78,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 	cfg.merge()
 	cfg.mapDeprecated(c)
 	cfg.crossCheck(c)
+	cfg.compileGlobs()
 	if err := c.err(); err != nil {
 		return nil, c.warnings, err
 	}

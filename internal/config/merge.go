@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+
+	"github.com/gobwas/glob"
 )
 
 // merge lays the layers over each other: per key the later one that says
@@ -94,10 +96,10 @@ func (c *Config) originFile(path []string) string {
 // collectOverrides keeps the order of the file, which a table loses.
 func (c *Config) collectOverrides(l *layer) {
 	first := len(c.overrides)
-	for _, glob := range sortedKeys(l.said.Phases.Overrides) {
+	for _, pattern := range sortedKeys(l.said.Phases.Overrides) {
 		c.overrides = append(c.overrides, overrideAt{
-			glob: glob, said: l.said.Phases.Overrides[glob], file: l.file,
-			at: l.index.find([]string{"phases", "overrides", glob}), all: l.index,
+			glob: pattern, said: l.said.Phases.Overrides[pattern], file: l.file,
+			at: l.index.find([]string{"phases", "overrides", pattern}), all: l.index,
 		})
 	}
 	mine := c.overrides[first:]
@@ -105,4 +107,20 @@ func (c *Config) collectOverrides(l *layer) {
 		a, b := mine[i].at, mine[j].at
 		return a.line < b.line || a.line == b.line && a.col < b.col
 	})
+}
+
+// compileGlobs compiles once what every phase is matched against. A bad glob is
+// a problem that was found when its file was read.
+func (c *Config) compileGlobs() {
+	c.globs = map[string]*glob.Pattern{}
+	patterns := append([]string{}, c.asks...)
+	patterns = append(patterns, c.File.Autonomy.SensitivePatterns.Patterns...)
+	for _, o := range c.overrides {
+		patterns = append(patterns, o.glob)
+	}
+	for _, text := range patterns {
+		if g, err := nameGlob(text); err == nil {
+			c.globs[text] = g
+		}
+	}
 }

@@ -19,9 +19,9 @@ type Plan struct {
 	work.Plan
 	File string // as shown to the user
 
-	text string
-	root *jsonNode
-	asks map[int]bool // phases for which "strict" was said, by position
+	lines lineTable
+	root  *jsonNode
+	asks  map[int]bool // phases for which "strict" was said, by position
 }
 
 // where is the place of an address such as phases[3].agent.
@@ -29,7 +29,7 @@ func (p *Plan) where(address string) place {
 	if p.root == nil {
 		return place{}
 	}
-	return placeAt(p.text, p.root.at(address))
+	return p.lines.place(p.root.at(address))
 }
 
 // NewPlan wraps a plan that came from no file; problems then name no line.
@@ -63,18 +63,15 @@ func parsePlan(text, shown string, checkGraph func(work.Plan) []work.Problem) (*
 		at := place{1, 1}
 		var bad *jsonError
 		if errors.As(err, &bad) {
-			at = placeAt(text, bad.offset)
+			at = newLineTable(text).place(bad.offset)
 		}
 		c.add(shown, at, "broken JSON: "+err.Error(), "correct the JSON there")
 		return nil, nil, c.err()
 	}
-	p := &Plan{File: shown, text: text, root: root, asks: map[int]bool{}}
-	b := &planBinder{collector: c, plan: p}
+	p := &Plan{File: shown, lines: newLineTable(text), root: root, asks: map[int]bool{}}
+	b := &planBinder{collector: c, plan: p, meant: map[string]bool{}}
 	b.file(root)
-	// A plan whose shape is wrong would only be reported a second time.
-	if len(c.problems) == 0 {
-		b.check(checkGraph)
-	}
+	b.check(checkGraph)
 	if err := c.err(); err != nil {
 		return nil, c.warnings, err
 	}
@@ -86,10 +83,11 @@ type planBinder struct {
 	*collector
 	plan   *Plan
 	unused []string
+	meant  map[string]bool // addresses that an unknown key was probably meant for
 }
 
 func (b *planBinder) bad(n *jsonNode, what, fix string) {
-	b.add(b.plan.File, placeAt(b.plan.text, n.offset), what, fix)
+	b.add(b.plan.File, b.plan.lines.place(n.offset), what, fix)
 }
 
 // fields calls the binder of each member; unknown and repeated names are
@@ -111,7 +109,7 @@ func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
 		}
 		here := &jsonNode{offset: m.offset}
 		if first, again := seen[m.name]; again {
-			b.bad(here, fmt.Sprintf("%s is written twice", clip(at)), fmt.Sprintf("remove one of them; the first is on line %d", placeAt(b.plan.text, first).line))
+			b.bad(here, fmt.Sprintf("%s is written twice", clip(at)), fmt.Sprintf("remove one of them; the first is on line %d", b.plan.lines.place(first).line))
 			continue
 		}
 		seen[m.name] = m.offset
@@ -129,6 +127,7 @@ func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
 			if address != "" {
 				where = "a phase"
 			}
+			b.meant[strings.TrimSuffix(at, m.name)+nearest(m.name, names)] = true
 			b.bad(here, fmt.Sprintf("unknown key %q in %s", clip(m.name), where), suggest(m.name, names))
 		}
 	}
@@ -244,7 +243,7 @@ func (b *planBinder) permission(to *work.PermissionMode, i int) func(*jsonNode, 
 		if *to == strict {
 			*to = work.PermissionStandard
 			b.plan.asks[i] = true
-			b.warn(b.plan.File, placeAt(b.plan.text, n.offset),
+			b.warn(b.plan.File, b.plan.lines.place(n.offset),
 				fmt.Sprintf(`%s "strict" is deprecated: the phase is now sensitive and asks before each iteration`, at),
 				`write "standard" and add its name to autonomy.sensitive_patterns.patterns`)
 		}

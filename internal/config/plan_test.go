@@ -37,7 +37,13 @@ func TestBadPlans(t *testing.T) {
 		{"no phases", "{}", []string{"1: phases: the plan has no phases (add at least one phase with number, name and promise)"}},
 		{"unknown keys", "{\"phasis\": [],\n\"phases\": [\n{\"number\":\"1\", \"promis\": \"X\"}]}", []string{
 			`1: unknown key "phasis" in the plan (did you mean "phases"?)`,
+			"3: phase 1, name: the name is empty (give the phase a short name)",
 			`3: unknown key "promis" in a phase (did you mean "promise"?)`,
+		}},
+		{"a wrong shape hides nothing", "{\"phases\": [\n{\"number\": \"1\", \"name\": \"a\", \"promise\": \"A\", \"budget\": 0},\n{\"number\": \"2\", \"name\": \"b\", \"promise\": \"A\", \"agent\": 7}]}", []string{
+			"2: phases[0].budget is 0 (use 1 or more, or leave it out for the default)",
+			`3: phase 2, promise: the promise "A" is also that of phase 1 (give each phase its own words)`,
+			"3: phases[1].agent is a number, want a string (write it in quotes)",
 		}},
 		{"key twice", phase(`"name": "b"`), []string{"3: phases[0].name is written twice (remove one of them; the first is on line 2)"}},
 		{"wrong types", "{\"phases\": [\n{\"number\": 1,\n\"name\": [],\n\"promise\": \"P\",\n\"budget\": \"8\",\n\"depends_on\": \"01\",\n\"skills\": [\"a\", 2]},\n7]}", []string{

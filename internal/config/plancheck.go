@@ -8,14 +8,20 @@ import (
 )
 
 // check looks at the plan as a whole: each phase, what phases must not share,
-// and the graph.
+// and the graph. What has a wrong shape or name was said when it was read, and is
+// not said a second time for the value that is missing because of it.
 func (b *planBinder) check(checkGraph func(work.Plan) []work.Problem) {
 	plan := b.plan
+	misshapen := map[place]bool{}
+	for _, p := range b.problems {
+		misshapen[place{p.Line, p.Col}] = true
+	}
 	seen := map[string]bool{}
 	report := func(list []work.Problem) {
 		for _, pr := range list {
 			key := pr.Path + "\x00" + pr.What
-			if seen[key] || seen[pr.Path] && strings.HasSuffix(pr.Path, ".number") {
+			at := plan.where(pr.Path)
+			if misshapen[at] || b.meant[pr.Path] || seen[key] || seen[pr.Path] && strings.HasSuffix(pr.Path, ".number") {
 				continue
 			}
 			seen[key], seen[pr.Path] = true, true
@@ -23,7 +29,7 @@ func (b *planBinder) check(checkGraph func(work.Plan) []work.Problem) {
 			if address := shortAddress(plan.Plan, pr.Path); address != "" {
 				what = address + ": " + what
 			}
-			b.add(plan.File, plan.where(pr.Path), what, pr.Fix)
+			b.add(plan.File, at, what, pr.Fix)
 		}
 	}
 	report(plan.Check())

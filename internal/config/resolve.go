@@ -30,7 +30,7 @@ type KindFacts struct {
 // Resolve computes what a run works with: files, environment, flags, plan and
 // defaults merged, agents and skills filled in. The error is *Problems.
 func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
-	r := &resolver{collector: &collector{}, cfg: cfg, plan: plan, facts: facts}
+	r := &resolver{collector: &collector{}, said: map[Problem]bool{}, cfg: cfg, plan: plan, facts: facts}
 	f := cfg.File
 	r.out = work.Settings{
 		Project:              cfg.ProjectName(),
@@ -72,6 +72,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 
 type resolver struct {
 	*collector
+	said  map[Problem]bool // by once
 	cfg   *Config
 	plan  *Plan
 	facts Facts
@@ -185,7 +186,7 @@ func firstOf[T comparable](values ...T) T {
 func (c *Config) overridesOf(name string) Override {
 	var out Override
 	for _, o := range c.overrides {
-		if !matchesName(o.glob, name) {
+		if !c.matches(o.glob, name) {
 			continue
 		}
 		s := o.said
@@ -210,22 +211,23 @@ func orElse[T any](p, otherwise *T) *T {
 	return otherwise
 }
 
-func matchesName(pattern, name string) bool {
-	g, err := nameGlob(pattern)
-	return err == nil && g.Match(name)
+// matches tells whether a phase's name matches a glob of the configuration.
+func (c *Config) matches(glob, name string) bool {
+	g := c.globs[glob]
+	return g != nil && g.Match(name)
 }
 
 // sensitive returns the first pattern that the name matches, and whether one
 // that "strict" was said for matches.
 func (c *Config) sensitive(name string) (pattern string, asks bool) {
 	for _, p := range c.File.Autonomy.SensitivePatterns.Patterns {
-		if matchesName(p, name) {
+		if c.matches(p, name) {
 			pattern = p
 			break
 		}
 	}
 	for _, p := range c.asks {
-		if matchesName(p, name) {
+		if c.matches(p, name) {
 			asks = true
 		}
 	}

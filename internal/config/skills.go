@@ -46,7 +46,7 @@ func (r *resolver) skillPlace(name string, ph work.Phase, where func(string) (st
 	}
 	for _, o := range r.cfg.overrides {
 		for i, s := range o.said.Skills {
-			if s == name && matchesName(o.glob, ph.Name) {
+			if s == name && r.cfg.matches(o.glob, ph.Name) {
 				return o.file, o.all.find([]string{"phases", "overrides", o.glob, "skills", element(i)})
 			}
 		}

@@ -35,8 +35,9 @@ type Tool struct {
 // Fault is what goes wrong with an answer; the zero value is none.
 type Fault struct {
 	Status  int               // answer with this HTTP status instead
-	Kind    string            // error type in the body, "" = the usual one of Status
+	Kind    string            // error type in the body, "" = the usual one of Status; Responses without Status: the answer fails half-way
 	Message string            // error message in the body
+	Detail  map[string]any    // further fields of the error in the body (Responses)
 	Headers map[string]string // added to the answer (Retry-After, …)
 	Cut     bool              // close the connection in the middle of the answer
 	Hang    bool              // answer nothing until the client or the server goes away
@@ -173,8 +174,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodHead || r.Method == http.MethodGet:
 		w.WriteHeader(http.StatusOK)
+	case path == "v1/responses":
+		s.responses(w, r, name)
 	case path == "v1/messages":
 		s.messages(w, r, name)
+	case path == "v1/chat/completions":
+		s.chat(w, r, name)
+	case strings.HasPrefix(path, "v1beta/models/"):
+		s.gemini(w, r, name, strings.TrimPrefix(path, "v1beta/models/"))
 	case path == "v1/messages/count_tokens":
 		writeJSON(w, http.StatusOK, map[string]int{"input_tokens": 100})
 	default:

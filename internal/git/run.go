@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,11 +29,15 @@ type CommandError struct {
 	Stderr string // trimmed
 }
 
-// Error says verb, exit code and the last line that git printed.
+// Error says verb, exit code and the line in which git says what is wrong: the
+// first that begins with fatal or error, else the last.
 func (e *CommandError) Error() string {
-	said := e.Stderr
-	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
-		said = said[i+1:]
+	lines := strings.Split(e.Stderr, "\n")
+	said := lines[len(lines)-1]
+	if i := slices.IndexFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "fatal: ") || strings.HasPrefix(l, "error: ")
+	}); i >= 0 {
+		said = lines[i]
 	}
 	if said == "" {
 		return fmt.Sprintf("git %s: exit code %d", e.Verb, e.Code)

@@ -73,22 +73,24 @@ func readNumbers() int {
 
 // since is the numbers that descendants of the root can have; nil is all.
 func (t *tree) since() *births {
-	if t.root == 0 || t.forks < 0 {
+	if t.root == 0 || t.forks < 0 || t.tasks <= 0 {
 		return nil
 	}
 	now, forks := readBirth(), readForks()
 	if now.last < 0 || forks < 0 {
 		return nil
 	}
-	return window(t.root, now, forks-t.forks, readNumbers())
+	return window(t.root, now.last, t.tasks, forks-t.forks, readNumbers())
 }
 
-// window is the numbers given after root, when forks processes were started
-// since; nil where that is so many that the numbering may have come around.
-// Numbers that are in use are passed over, as if they were given.
-func window(root int, now birth, forks, numbers int) *births {
-	if 2*(forks+now.tasks) >= numbers {
+// window is the numbers given after root, up to last, when tasks were alive at
+// root's birth and forks were started since. It is nil where the numbering may
+// have come around: each start takes a number, and passes over those in use,
+// which are those of tasks, and as many again where a group or session outlives
+// its leader.
+func window(root, last, tasks, forks, numbers int) *births {
+	if 2*(forks+tasks) >= numbers {
 		return nil
 	}
-	return &births{root, now.last}
+	return &births{root, last}
 }

@@ -31,6 +31,7 @@ func TestWindow(t *testing.T) {
 			fork()
 		}
 		root := fork()
+		tasks := len(alive)
 		forks := rng.IntN(numbers)
 		var born []int
 		for range forks {
@@ -44,7 +45,7 @@ func TestWindow(t *testing.T) {
 			}
 			born = append(born, fork())
 		}
-		w := window(root, birth{last, len(alive)}, forks, numbers)
+		w := window(root, last, tasks, forks, numbers)
 		if w == nil {
 			without++
 			continue

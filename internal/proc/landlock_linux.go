@@ -2,6 +2,8 @@ package proc
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +46,7 @@ func prepareLandlock(s Spec, exe string) (_ launching, err error) {
 	if err := v.rules(&order); err != nil {
 		return launching{}, err
 	}
-	scratch, err := os.MkdirTemp("", "forge-")
+	scratch, err := os.MkdirTemp("", scratchName(s.Mark))
 	if err != nil {
 		return launching{}, fmt.Errorf("make sandbox folder: %w", err)
 	}
@@ -189,6 +191,21 @@ func judgeLandlock(said []byte) error {
 		return fmt.Errorf("landlock could not start the command: %w", errNoLandlockChild)
 	}
 	return nil
+}
+
+// scratchName begins the names of the folders that children of the mark use as
+// HOME and TMPDIR.
+func scratchName(mark string) string {
+	sum := sha256.Sum256([]byte(mark))
+	return "forge-" + hex.EncodeToString(sum[:8]) + "-"
+}
+
+// removeScratch removes what a Forge that died has left of such folders.
+func removeScratch(mark string) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName(mark)+"*"))
+	for _, dir := range left {
+		removeAll(dir)
+	}
 }
 
 // removeAll removes a folder also where the child has left folders in it that

@@ -17,7 +17,8 @@ import (
 type tree struct {
 	root  int    // pid, group and session of the child; 0 = there is none
 	start uint64 // of the root; nothing older can belong to it
-	forks int    // of the whole machine before the root's, -1 = unknown
+	forks int    // of the whole machine until about the root's start, -1 = unknown
+	tasks int    // processes and threads of the whole machine then
 	mark  []byte // FORGE_LEASE=…
 	// spare says that the root is bubblewrap's monitor: it must outlive
 	// SIGTERM, or the kernel kills the command before it could tidy up.
@@ -44,7 +45,7 @@ func newTree(root int, mark string, level Level, out []*output) *tree {
 		}
 		// What the child has started by now makes the count too low by so
 		// little that the margin in since covers it.
-		t.forks = readForks()
+		t.forks, t.tasks = readForks(), readBirth().tasks
 	}
 	for _, o := range out {
 		var st unix.Stat_t
@@ -163,7 +164,8 @@ func (m identity) signal(sig syscall.Signal) {
 }
 
 // KillMarked ends every process whose environment has FORGE_LEASE=mark, and
-// their descendants: SIGTERM, SIGKILL after grace. It returns how many there
+// their descendants: SIGTERM, SIGKILL after grace; then it removes the folder
+// for temporary files that a sandbox of theirs had. It returns how many there
 // were. The error is ErrAlive when some survived, and a refusal of the empty
 // mark. Forge's own process is never touched.
 func KillMarked(mark string, grace time.Duration) (int, error) {
@@ -174,6 +176,7 @@ func KillMarked(mark string, grace time.Duration) (int, error) {
 	deadline := time.Now().Add(grace)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		if t.terminate(false) == 0 {
+			removeScratch(mark)
 			return len(t.known), nil
 		}
 		now := time.Now()
@@ -186,6 +189,7 @@ func KillMarked(mark string, grace time.Duration) (int, error) {
 	if alive > 0 {
 		return len(t.known), fmt.Errorf("end marked processes: %d %w", alive, ErrAlive)
 	}
+	removeScratch(mark)
 	return len(t.known), nil
 }
 

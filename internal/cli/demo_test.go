@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// fakeDemo plays the demo with a program that is not forge. The real one is
+// driven by testdata/script/demo.txtar.
+func fakeDemo(t *testing.T, ctx context.Context, program, keep string) (code int, stdout string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fake")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs safeBuffer
+	a := &App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
+	err := a.demo(ctx, path, keep)
+	return exitOf(err), out.String() + errs.String()
+}
+
+// A forge that is not what it says fails the demo, whose folder then stays.
+func TestDemoFailsWithABrokenForge(t *testing.T) {
+	tests := []struct{ name, program, want string }{
+		{"ends at once", "exit 0", "ended by itself with exit code 0"},
+		{"dies before the kill", "kill -9 $$", "no iteration was being worked on"},
+		{"prints nonsense", "echo hello", `printed "hello", which is no event`},
+		{"never gets anywhere", `echo '{"v":1,"seq":1,"run":"r","kind":"run.started","data":{}}'`, "ended by itself"},
+		{"cannot be resumed", `[ "$1" = resume ] && exit 5
+echo '{"v":1,"seq":1,"run":"r","kind":"iteration.started","phase":"07","iteration":2,"attempt":1,"data":{}}'
+exec sleep 60`, "read the demo's journal"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "kept")
+			code, out := fakeDemo(t, context.Background(), tt.program, dir)
+			if code != exitFailed || !strings.Contains(out, tt.want) || !strings.Contains(out, "Everything is kept in") {
+				t.Errorf("exit code %d, want 1 and %q in\n%s", code, tt.want, out)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "phrases", ".forge", "phases.json")); err != nil {
+				t.Error(err)
+			}
+			for line := range strings.SplitSeq(out, "\n") {
+				if utf8.RuneCountInString(line) > 100 && !strings.Contains(line, dir) && !strings.Contains(line, tt.want) {
+					t.Errorf("wider than 100 columns: %q", line)
+				}
+			}
+		})
+	}
+}
+
+func TestDemoRemovesItsFolder(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if code, out := fakeDemo(t, ctx, "exit 0", ""); code != exitInterrupted {
+		t.Errorf("exit code %d, want 130\n%s", code, out)
+	}
+	left, err := filepath.Glob(filepath.Join(tmp, "forge-demo-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestDemoRefusesAFolderInUse(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := fakeDemo(t, context.Background(), "exit 0", dir); code != exitUsage {
+		t.Errorf("exit code %d, want 2\n%s", code, out)
+	}
+}
+
+// The plan shows what it is there for, whatever the runner makes of it.
+func TestDemoPlanHasEightPhases(t *testing.T) {
+	text, err := demoFiles.ReadFile("demo/forge/phases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), `"number"`); n < 8 {
+		t.Errorf("%d phases", n)
+	}
+}
+
+func TestQuoteShell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "''", "/a/b-c_1.2": "/a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "~": "'~'",
+	} {
+		if got := quoteShell(text); got != want {
+			t.Errorf("quoteShell(%q) = %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// carryOn drives s and says at the end what came of it.
+func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
+	var opts driveOptions
+	if o.deadline > 0 {
+		opts.deadline = p.app.Now().Add(o.deadline)
+	}
+	view, asks, done := p.watcher(ctx, e, s, o)
+	// A panic must not keep the terminal either.
+	defer done()
+	opts.watch, opts.answers = view, asks
+	end, err := p.drive(ctx, e, lease, s, first, opts)
+	done()
+	if err != nil {
+		return err
+	}
+	if err := p.anchor(ctx, e, s.Run); err != nil {
+		p.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+	}
+	if err := p.after(ctx, e, s, end, o); err != nil {
+		return err
+	}
+	if code := exitOfRun(end); code != exitDone {
+		return codeError(code)
+	}
+	return nil
+}
+
+// after does what belongs to the end of a run in the user's repository.
+func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
+	ctx = context.WithoutCancel(ctx)
+	var pushErr error
+	if o.push && s.Delivery != nil && s.Delivery.Branch != "" {
+		if pushErr = e.repo.Push(ctx, o.remote, s.Delivery.Branch); pushErr == nil {
+			p.app.log.Info("pushed", "branch", s.Delivery.Branch, "remote", o.remote)
+		}
+	}
+	if end.Outcome.Final() {
+		if err := e.repo.DropBase(ctx, s.Run); err != nil {
+			p.app.log.Warn("drop the ref that kept the base", "err", err)
+		}
+	}
+	if end.Outcome == work.RunCompleted {
+		p.sweep(s.Run)
+	}
+	p.report(s, end, o)
+	p.reportCI(s, end)
+	if pushErr != nil {
+		return refuse(fmt.Sprintf("git push %s %s", o.remote, s.Delivery.Branch), "push the result: %v", pushErr)
+	}
+	return nil
+}
+
+// sweep removes the folders that a completed run worked in; its logs stay.
+func (p *project) sweep(run string) {
+	dir := p.layout().RunDir(run)
+	for _, name := range []string{"phases", "verify"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			p.app.log.Warn("remove the folders of the finished run", "err", err)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/work"
+)
+
+// initOptions are the flags of init.
+type initOptions struct {
+	agent  string
+	dryRun bool
+	yes    bool
+	noTry  bool
+	limit  time.Duration // of each command that is tried
+}
+
+func (a *App) initCommand() *cli.Command {
+	return &cli.Command{
+		Name: "init", Usage: "find agent, setup and tests of a project, try them, and write .forge/",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "agent", Usage: "use this `KIND` of agent: " + strings.Join(agent.Kinds(), ", ")},
+			&cli.BoolFlag{Name: "dry-run", Usage: "look only: run no command of the project, write nothing"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing"},
+			&cli.BoolFlag{Name: "no-try", Usage: "do not try the setup and verify commands"},
+			&cli.DurationFlag{Name: "limit", Usage: "end a command that is tried after `TIME`", Value: 5 * time.Minute},
+		},
+		Action: func(c *cli.Context) error {
+			o := initOptions{agent: c.String("agent"), dryRun: c.Bool("dry-run"), yes: c.Bool("yes"), noTry: c.Bool("no-try"), limit: c.Duration("limit")}
+			if c.Args().Present() {
+				return refuse("change to the project and call forge init", "forge init takes no arguments, got %q", c.Args().First())
+			}
+			if o.limit < time.Second {
+				return refuse("write a time such as 10m", "--limit %v is less than a second", o.limit)
+			}
+			return a.init(c.Context, o)
+		},
+	}
+}
+
+// initiation is one call of forge init: what it found, and what it will write.
+type initiation struct {
+	app  *App
+	o    initOptions
+	base work.Base // Commit is "" while the repository has none
+	set  work.Settings
+	// configured says that there is a forge.toml: it is kept, and what it says
+	// is what is tried.
+	configured bool
+	agent      initAgent
+	proposal   config.Proposal
+	failed     bool // something that was tried did
+}
+
+// init finds, tries, writes, and says what it found, what worked and what to
+// do next. Nothing that is there is overwritten.
+func (a *App) init(ctx context.Context, o initOptions) error {
+	i := &initiation{app: a, o: o}
+	if err := i.look(ctx); err != nil {
+		return err
+	}
+	i.sayProject()
+	if err := i.findAgent(ctx); err != nil {
+		return err
+	}
+	i.sayAgent()
+	if err := i.try(ctx); err != nil {
+		if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+			a.log.Warn("stopped: nothing was written")
+			return codeError(exitInterrupted)
+		}
+		return err
+	}
+	files := i.files()
+	if o.dryRun {
+		return i.sayDry(files)
+	}
+	wrote, kept, err := writeNew(i.base.RepoRoot, files)
+	if err != nil {
+		return err
+	}
+	i.sayFiles(wrote, kept)
+	i.checkWritten(ctx)
+	i.sayNext(wrote)
+	return nil
+}
+
+// look finds the checkout, what is configured for it, and what its files say.
+func (i *initiation) look(ctx context.Context) error {
+	a := i.app
+	base, err := git.Inspect(ctx, a.Dir)
+	if err != nil {
+		root := checkoutAround(a.Dir)
+		if root == "" || !unborn(err) {
+			return err
+		}
+		base = work.Base{RepoRoot: root}
+	}
+	i.base = base
+	if _, err := os.Lstat(i.at(config.ProjectFile)); err == nil {
+		i.configured = true
+	}
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		a.log.Warn(w.String())
+	}
+	if i.configured && i.o.agent != "" {
+		return refuse("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
+	}
+	i.agent.configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
+	// One phase that says nothing of its own: what every phase starts from.
+	plan := &config.Plan{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "any", Promise: "ANY"}}}, File: planFile}
+	if i.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: kinds()}); err != nil {
+		return err
+	}
+	i.agent.name = i.set.Phases["01"].Agent
+	if !i.configured {
+		i.proposal = proposalFor(base.RepoRoot, i.inside())
+	}
+	return nil
+}
+
+// unborn says that a repository was refused because it has no commit yet.
+func unborn(err error) bool {
+	var state *git.StateError
+	return errors.As(err, &state) && strings.Contains(state.What, "no commit")
+}
+
+func (i *initiation) at(name string) string {
+	return filepath.Join(i.base.RepoRoot, filepath.FromSlash(name))
+}
+
+// inside is the working directory below the root of the checkout, "" at the
+// root itself.
+func (i *initiation) inside() string {
+	dir, err := filepath.EvalSymlinks(i.app.Dir)
+	if err != nil {
+		return ""
+	}
+	root, err := filepath.EvalSymlinks(i.base.RepoRoot)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// proposalFor looks at the root; where it says nothing, at the folder in which
+// init was called, whose commands then run there.
+func proposalFor(root, inside string) config.Proposal {
+	p := config.DetectProject(root)
+	if inside == "" || quoteShell(inside) != inside || len(p.Verify) > 0 || len(p.Setup) > 0 {
+		return p
+	}
+	sub := config.DetectProject(filepath.Join(root, filepath.FromSlash(inside)))
+	move := func(from []config.Command) (out []config.Command) {
+		for _, c := range from {
+			out = append(out, config.Command{Run: "cd " + inside + " && " + c.Run, Why: inside + ": " + c.Why})
+		}
+		return out
+	}
+	p.Verify, p.Setup = move(sub.Verify), move(sub.Setup)
+	for _, key := range sub.CacheKey {
+		p.CacheKey = append(p.CacheKey, inside+"/"+key)
+	}
+	return p
+}
+
+// initAgent is the agent that the project will use.
+type initAgent struct {
+	name       string // "" = none was found
+	kind       string
+	configured bool // by the project, the user's configuration or a variable
+	found      agent.Detection
+	others     []string // what else was looked for, and what came of it
+}
+
+// findAgent takes the agent that is configured or asked for, else the first
+// that is installed, claude before the others.
+func (i *initiation) findAgent(ctx context.Context) error {
+	g := &i.agent
+	if g.configured {
+		set := i.set.Agents[g.name]
+		g.kind, g.found = set.Kind, agent.Detect(ctx, set, i.app.Environ)
+		return nil
+	}
+	candidates := []string{"claude"}
+	for _, kind := range agent.Kinds() {
+		// Of these there are as many as anyone writes; none can be found.
+		if kind != "claude" && kind != "exec" && kind != "script" {
+			candidates = append(candidates, kind)
+		}
+	}
+	g.name = ""
+	if kind := i.o.agent; kind != "" {
+		if _, ok := agent.FactsOf(kind); !ok {
+			return refuse("there are "+strings.Join(agent.Kinds(), ", "), "--agent %s: unknown kind of agent", kind)
+		}
+		g.kind, g.name = kind, map[string]string{"exec": "mine", "script": "dry"}[kind]
+		if g.name != "" {
+			return nil
+		}
+		candidates, g.name = []string{kind}, kind
+	}
+	for _, kind := range candidates {
+		d := agent.Detect(ctx, work.AgentSettings{Name: kind, Kind: kind}, i.app.Environ)
+		if d.Found || g.name == kind {
+			g.name, g.kind, g.found = kind, kind, d
+			return nil
+		}
+		g.others = append(g.others, d.Why)
+	}
+	return nil
+}

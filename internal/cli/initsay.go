@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/proc"
+	"forge/internal/work"
+)
+
+// say prints one line of what was found: what it is about, a mark, the words.
+func (i *initiation) say(about, mark, format string, args ...any) {
+	fmt.Fprintf(i.app.Stdout, "%-8s %1s %s\n", about, mark, harmless(fmt.Sprintf(format, args...)))
+}
+
+func (i *initiation) sayProject() {
+	i.say("Project", " ", "%s", i.base.RepoRoot)
+	if inside := i.inside(); inside != "" {
+		i.say("", " ", "the root of the git repository; you are in its folder %s", inside)
+	}
+	if i.base.Commit == "" {
+		i.say("", markNo, "it has no commit yet: forge run needs one to start from")
+	}
+}
+
+func (i *initiation) sayAgent() {
+	g := i.agent
+	switch {
+	case g.kind == "exec" && !g.configured:
+		i.say("Agent", " ", "a command of yours: put it into [agents.mine] of %s", config.ProjectFile)
+	case g.kind == "script" && !g.configured:
+		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", initScriptFile)
+	case g.name == "":
+		i.say("Agent", markNo, "none found")
+		for _, why := range g.others {
+			i.say("", " ", "%s", why)
+		}
+		i.say("", " ", "or use a command of your own: forge init --agent exec")
+	case !g.found.Found:
+		i.say("Agent", markNo, "%s: %s", g.name, g.found.Why)
+	default:
+		text := strings.TrimSpace(g.name + " " + g.found.Version)
+		mark := map[agent.Login]string{agent.LoginYes: markYes, agent.LoginNo: markNo}[g.found.LoggedIn]
+		switch g.found.LoggedIn {
+		case agent.LoginYes:
+			text += ", logged in"
+		case agent.LoginNo:
+			text += ", not logged in"
+		case agent.LoginUnknown:
+			text += ", whether it is logged in shows when it runs"
+		}
+		if g.kind == "script" || g.kind == "exec" {
+			text, mark = g.name+" ("+g.found.Path+")", markYes
+		}
+		i.say("Agent", mark, "%s", text)
+		if g.found.Why != "" {
+			i.say("", " ", "%s", g.found.Why)
+		}
+	}
+}
+
+func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err error) {
+	switch {
+	case err != nil:
+		i.say("Sandbox", markNo, "%v", err)
+	case level == proc.LevelNone && i.set.Sandbox.Mode == "off":
+		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
+	case level == proc.LevelNone:
+		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", oneLine(caps.Why, 300))
+		i.say("", " ", "bubblewrap is the strongest: install it, and allow user namespaces")
+	case level == proc.LevelLandlock:
+		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", oneLine(caps.Why, 300))
+	default:
+		i.say("Sandbox", markYes, "%s", level)
+	}
+}
+
+// sayNothing is for a project in which no command was found.
+func (i *initiation) sayNothing() {
+	if i.set.Verify.None {
+		i.say("Verify", " ", "waived by verify.none")
+		return
+	}
+	i.sayNoVerify()
+}
+
+func (i *initiation) sayNoVerify() {
+	i.say("Verify", markNo, "there is no command: without one a phase is done by the agent's word alone")
+	i.say("", " ", "put yours into [verify] commands of %s", config.ProjectFile)
+}
+
+func (i *initiation) sayUntried(t trial, why string) {
+	for _, kind := range []struct {
+		about    string
+		commands []string
+	}{{"Setup", t.worktree.Setup}, {"Verify", t.commands}} {
+		for _, c := range kind.commands {
+			i.say(kind.about, "?", "%s (not tried: %s)", oneLine(c, 100), why)
+		}
+	}
+}
+
+// sayTried says what came of each command.
+func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
+	about := strings.ToUpper(kind[:1]) + kind[1:]
+	if len(rep.Ran) == 0 {
+		mark, text := markYes, "nothing had to be run"
+		if !rep.OK {
+			mark, text = markNo, oneLine(rep.Problem, 300)
+		}
+		i.say(about, mark, "%s", text)
+		return
+	}
+	for n, c := range commands {
+		switch {
+		case n >= len(rep.Ran):
+			i.say(about, "?", "%s (not tried, as the one before failed)", oneLine(c, 100))
+		case rep.Ran[n].OK:
+			i.say(about, markYes, "%s", oneLine(c, 100))
+		default:
+			i.say(about, markNo, "%s: %s", oneLine(c, 100), howItEnded(rep.Ran[n]))
+			if end := lastLines(rep.Ran[n].Output, 8); end != "" {
+				fmt.Fprintln(i.app.Stdout, indent(indent(harmless(end))))
+			}
+		}
+	}
+	i.say("", " ", "tried for %s on commit %s, in a folder of its own", took.Round(100*time.Millisecond), short(i.base.Commit))
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for k, l := range lines {
+		lines[k] = oneLine(l, 160)
+	}
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+func (i *initiation) sayFiles(wrote, kept []string) {
+	if len(wrote) > 0 {
+		i.say("Wrote", " ", "%s", strings.Join(wrote, ", "))
+	}
+	if len(kept) > 0 {
+		i.say("Kept", " ", "%s: already there, not touched", strings.Join(kept, ", "))
+	}
+}
+
+// sayNext says what to type next, in the order in which it makes sense.
+func (i *initiation) sayNext(wrote []string) {
+	var steps [][2]string
+	add := func(what, why string) { steps = append(steps, [2]string{what, why}) }
+	if i.base.Commit == "" {
+		add(`git add -A && git commit -m start`, "the commit that forge run starts from")
+	}
+	switch {
+	case i.agent.name == "":
+		add("install an agent", "then name it in "+config.ProjectFile)
+	case i.agent.kind == "script" && !i.agent.configured:
+	case i.agent.kind == "exec" && !i.agent.configured:
+		add("edit "+config.ProjectFile, "the command of your agent")
+	case !i.agent.found.Found:
+		add("install the agent", oneLine(i.agent.found.Why, 100))
+	case i.agent.found.LoggedIn == agent.LoginNo:
+		add("log in", i.agent.found.Why)
+	}
+	if i.failed {
+		add("mend what failed", "in the project, or in "+config.ProjectFile+": forge run starts from a project that passes")
+	}
+	if slices.Contains(wrote, config.SpecFile) {
+		add("edit "+config.SpecFile, "what is to be built")
+	}
+	if slices.Contains(wrote, planFile) {
+		add("edit "+planFile, "the phases; what is there is an example that runs as it is")
+	}
+	add("forge list", "the plan as forge understands it")
+	add("forge run", "asks you before each phase; --autonomous does not")
+	fmt.Fprint(i.app.Stdout, "\nNext:\n")
+	var rows [][]string
+	for n, s := range steps {
+		rows = append(rows, []string{fmt.Sprintf("  %d. %s", n+1, s[0]), s[1]})
+	}
+	fmt.Fprint(i.app.Stdout, table(rows[0], rows[1:]))
+}

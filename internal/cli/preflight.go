@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// selection is the list of phases that --from and --only leave in.
+func selection(plan work.Plan, from, only []string) ([]string, error) {
+	if len(from) == 0 && len(only) == 0 {
+		return nil, nil
+	}
+	at := map[string]int{}
+	var numbers []string
+	for i, ph := range plan.Phases {
+		at[ph.Number] = i
+		numbers = append(numbers, ph.Number)
+	}
+	keep := map[string]bool{}
+	for _, words := range []struct {
+		flag string
+		list []string
+		rest bool
+	}{{"--from", from, true}, {"--only", only, false}} {
+		for _, n := range words.list {
+			i, ok := at[n]
+			if !ok {
+				return nil, refuse("the plan has "+strings.Join(numbers, ", "), "%s %s: the plan has no such phase", words.flag, n)
+			}
+			keep[n] = true
+			for _, later := range plan.Phases[i:] {
+				keep[later.Number] = keep[later.Number] || words.rest
+			}
+		}
+	}
+	var out []string
+	for _, ph := range plan.Phases {
+		if keep[ph.Number] {
+			out = append(out, ph.Number)
+		}
+	}
+	return out, nil
+}
+
+// checkReviews refuses what cannot be judged: reviews and sensitive phases
+// need a reviewer.
+func (p *project) checkReviews(spec orchestrator.Spec) error {
+	if whys := unreviewed(spec); len(whys) > 0 {
+		return refuse("turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
+	}
+	return nil
+}
+
+func unreviewed(spec orchestrator.Spec) []string {
+	var whys []string
+	for _, ph := range spec.Plan.Phases {
+		set := spec.Settings.Phases[ph.Number]
+		switch {
+		case set.Sensitive != "":
+			whys = append(whys, fmt.Sprintf("phase %s %q is sensitive (pattern %q)", ph.Number, ph.Name, set.Sensitive))
+		case set.Reviewed:
+			whys = append(whys, fmt.Sprintf("phase %s %q is to be reviewed", ph.Number, ph.Name))
+		}
+	}
+	return whys
+}
+
+func (p *project) checkUnfinished(ctx context.Context, fresh bool) error {
+	rows, err := p.store.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Alive && r.Owner != nil {
+			return refuse("wait for it, or stop it", "run %s is being driven by process %d", r.ID, r.Owner.PID)
+		}
+	}
+	if len(rows) > 0 && !fresh {
+		r := rows[0]
+		state := string(r.Outcome)
+		if state == "" {
+			state = "interrupted"
+		}
+		return refuse("forge resume goes on with it; forge run --new opens another", "run %s is unfinished (%s)", r.ID, state)
+	}
+	return nil
+}
+
+func (p *project) warnMoney(spec orchestrator.Spec) {
+	if spec.Settings.Cost == (work.Cost{}) && spec.Policy.Preset == "autonomous" {
+		p.app.log.Warn("no cost cap is set: nothing but the budgets bounds what this run may spend", "set", "[cost] run_usd")
+	}
+}
+
+// warnHidden shows what a person who reads the spec or a skill would not see;
+// the agent does not get it either.
+func (p *project) warnHidden(spec orchestrator.Spec) {
+	texts := map[string]string{"the spec": spec.Settings.Spec}
+	for name, text := range spec.Settings.Skills {
+		texts["skill "+name] = text
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if _, hidden := orchestrator.Reveal(texts[name]); hidden > 0 {
+			p.app.log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+
+	"github.com/urfave/cli/v2"
+)
+
+func (a *App) resumeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "resume", Usage: "go on with a run that is frozen, interrupted, at a limit, or failed", ArgsUsage: "[RUN]",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "budget", Usage: "widen the budget of a phase: `N=ITERATIONS`"},
+			&cli.StringSliceFlag{Name: "cost", Usage: "raise a cap: `KEY=VALUE`, such as run_usd=20"},
+			&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME`"},
+			&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
+			&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			o := runOptions{run: c.Args().First(), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost")}
+			if o.budgets, err = parseBudgets(c.StringSlice("budget")); err != nil {
+				return err
+			}
+			return a.resume(c.Context, o)
+		},
+	}
+}
+
+func parseBudgets(words []string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, w := range words {
+		n, text, ok := strings.Cut(w, "=")
+		b, err := strconv.Atoi(text)
+		if !ok || err != nil || b < 1 {
+			return nil, refuse("write it as --budget 05=20", "--budget %q is not PHASE=ITERATIONS", w)
+		}
+		out[n] = b
+	}
+	return out, nil
+}
+
+// resume goes on with a run where its events left it.
+func (a *App) resume(ctx context.Context, o runOptions) error {
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if ok, err := p.openStore(ctx, false); err != nil || !ok {
+		if err == nil {
+			err = refuse("forge run starts one", "this project has no runs")
+		}
+		return err
+	}
+	if err := p.key(); err != nil {
+		return err
+	}
+	row, err := p.pickResumable(ctx, o.run)
+	if err != nil {
+		return err
+	}
+	e, err := p.engine(ctx)
+	if err != nil {
+		return err
+	}
+	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
+	if err != nil {
+		return err
+	}
+	s, _, err := p.load(ctx, row.ID)
+	if err == nil {
+		err = p.checkAnchor(ctx, e, row.ID)
+	}
+	var first orchestrator.Resumed
+	if err == nil {
+		first, err = p.resumed(s, o)
+	}
+	if err == nil {
+		err = p.checkSandbox(e, s.Spec.Settings.Sandbox)
+	}
+	if err != nil {
+		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	return p.carryOn(ctx, e, lease, s, first, o)
+}
+
+// pickResumable is the run that is named, or the newest that can go on.
+func (p *project) pickResumable(ctx context.Context, id string) (journal.RunRow, error) {
+	row, err := p.pick(ctx, id)
+	if err != nil {
+		return row, err
+	}
+	if id == "" {
+		rows, err := p.store.Unfinished(ctx)
+		if err != nil {
+			return row, err
+		}
+		if len(rows) > 0 {
+			row = rows[0]
+		}
+	}
+	switch row.Outcome {
+	case work.RunCompleted, work.RunCancelled:
+		return row, refuse("forge run starts a new one", "run %s is %s: there is nothing to go on with", row.ID, row.Outcome)
+	}
+	return row, nil
+}
+
+// resumed is the fact that opens the next process of a run. A configuration
+// that was edited since is named as not used.
+func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Resumed, error) {
+	if digest, err := p.digest(); err != nil {
+		return orchestrator.Resumed{}, err
+	} else if s.Spec.Digest != "" && digest != s.Spec.Digest {
+		p.app.log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
+	}
+	if s.Outcome == work.RunFailed && finishedWhole(s) {
+		return orchestrator.Resumed{}, refuse("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
+	}
+	r := orchestrator.Resumed{Reopen: true}
+	r.By, r.AcceptUnknown = userName(p.app), true
+	for n := range o.budgets {
+		if s.Phases[n] == nil {
+			return r, refuse("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)
+		}
+	}
+	if len(o.budgets) > 0 {
+		r.Budgets = o.budgets
+	}
+	cost, err := raiseCaps(s.Spec.Settings.Cost, o.costs)
+	if err != nil {
+		return r, err
+	}
+	if len(o.costs) > 0 {
+		r.Cost = &cost
+	}
+	return r, nil
+}
+
+// raiseCaps sets caps by their names in [cost].
+func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
+	usd := map[string]**float64{"iteration_usd": &cost.IterationUSD, "phase_usd": &cost.PhaseUSD, "run_usd": &cost.RunUSD, "day_usd": &cost.DayUSD}
+	tokens := map[string]**int64{"iteration_tokens": &cost.IterationTokens, "phase_tokens": &cost.PhaseTokens, "run_tokens": &cost.RunTokens, "day_tokens": &cost.DayTokens}
+	for _, w := range words {
+		key, text, _ := strings.Cut(w, "=")
+		if into, ok := usd[key]; ok {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(v > 0) || v > 1e9 {
+				return cost, refuse("write it as --cost run_usd=20", "--cost %q is not an amount", w)
+			}
+			*into = &v
+		} else if into, ok := tokens[key]; ok {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || v < 1 {
+				return cost, refuse("write it as --cost run_tokens=2000000", "--cost %q is not a number of tokens", w)
+			}
+			*into = &v
+		} else {
+			return cost, refuse("the keys are those of [cost]", "--cost %q: unknown cap", w)
+		}
+	}
+	return cost, nil
+}
+
+// anchor notes the journal's length outside of it.
+func (p *project) anchor(ctx context.Context, e *engine, run string) error {
+	ctx = context.WithoutCancel(ctx)
+	count, head, err := p.store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	return e.repo.Anchor(ctx, run, count, head)
+}
+
+// checkAnchor holds the journal against what Forge's own repository knows of
+// its length: a chain cannot show a cut tail.
+func (p *project) checkAnchor(ctx context.Context, e *engine, run string) error {
+	count, head, ok, err := e.repo.ReadAnchor(ctx, run)
+	if err != nil || !ok {
+		return err
+	}
+	return p.store.CheckAnchor(ctx, run, count, head)
+}

@@ -1,0 +1,225 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"forge/internal/work"
+)
+
+// rewrite replaces the payload of the events of one kind.
+func rewrite[T any](kind work.EventKind, change func(s *State, e *work.Event, d *T)) func(*State, Fact, []work.Event) []work.Event {
+	return func(s *State, _ Fact, evs []work.Event) []work.Event {
+		for i := range evs {
+			var d T
+			if evs[i].Kind != kind || decode(evs[i], &d) != nil {
+				continue
+			}
+			change(s, &evs[i], &d)
+			evs[i].Data, _ = json.Marshal(d)
+		}
+		return evs
+	}
+}
+
+// afterApply changes the state behind the back of the events.
+func afterApply(change func(s *State, e work.Event)) func(*State, work.Event, func() error) error {
+	return func(s *State, e work.Event, apply func() error) error {
+		err := apply()
+		if err == nil {
+			change(s, e)
+		}
+		return err
+	}
+}
+
+// TestSeededBugs shows that the simulation finds what it is there to find:
+// each row breaks the core in one way, and has to fail within the same number
+// of schedules for the reason that it should.
+func TestSeededBugs(t *testing.T) {
+	tests := []struct {
+		name string
+		bug  bug
+		want []string // one of these is the complaint
+	}{
+		{"a red verify turned green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.OK = true
+		})}, []string{"in truth it is not"}},
+		{"touched evidence ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.Touched = nil
+		})}, []string{"whose protected files nobody checked"}},
+		{"missing tests ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.Gone = nil
+		})}, []string{"without the base's tests"}},
+		{"the merged tree not verified again", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Decision == decideReverify {
+				d.Decision = decideLand
+			}
+		})}, []string{"proven false", "proven was"}},
+		{"conflict markers ignored", bug{events: rewrite(work.IterationFinished, func(_ *State, _ *work.Event, d *work.IterationFinishedData) {
+			d.Conflicts = nil
+		})}, []string{"with conflict markers"}},
+		{"a conflict landed as it is", bug{events: rewrite(work.MergeFinished, func(_ *State, _ *work.Event, d *MergeFinishedData) {
+			d.Conflicts = nil
+		})}, []string{"with conflict markers"}},
+		{"a claim taken from a failed iteration", bug{fact: func(_ *State, f Fact) Fact {
+			if it, ok := f.(IterationDone); ok && it.Report.Outcome == work.OutcomeAgentFailed {
+				it.Report.Outcome = work.OutcomeOK
+				return it
+			}
+			return f
+		}}, []string{"claimed its promise, and has not"}},
+		{"another phase's promise taken", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && len(p.Judged.Claims) > 0 {
+				p.Judged.Claims = []string{p.Plan.Promise}
+			}
+		})}, []string{"claimed its promise, and has not"}},
+		{"a reservation forgotten", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationStarted {
+				clear(s.Ledger.Reserved)
+				clear(s.top(p).Usage.Reserved)
+			}
+		})}, []string{"cap "}},
+		{"silence counted as free", bug{apply: afterApply(func(s *State, e work.Event) {
+			s.Ledger.UnknownUSD, s.Ledger.UnknownTokens = 0, 0
+			for _, p := range s.Phases {
+				p.Usage.UnknownUSD, p.Usage.UnknownTokens = 0, 0
+			}
+		})}, []string{"is unknown", "are unknown"}},
+		{"a skipped dependent started", bug{events: func(s *State, _ Fact, evs []work.Event) []work.Event {
+			for i, e := range evs {
+				var d work.PhaseFinishedData
+				if e.Kind == work.PhaseFinished && decode(e, &d) == nil && d.Reason == work.ReasonDependencyFailed {
+					evs[i].Kind = work.PhaseStarted
+				}
+			}
+			return evs
+		}}, []string{"starts, but"}},
+		{"the merge turn not held", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.MergeStarted {
+				s.Merger = ""
+			}
+		})}, []string{"lands in the turn of", "merge at once", "nobody waits for"}},
+		{"an interrupted iteration not taken back", bug{apply: func(s *State, e work.Event, apply func() error) error {
+			begun := map[*Phase]bool{}
+			for _, p := range s.Phases {
+				begun[p] = p.Begun && e.Kind == work.RunResumed
+			}
+			err := apply()
+			for p, was := range begun {
+				if was && p.Stage == StageGate {
+					p.Begun, p.Stage = true, StageIterate
+					p.Iteration++
+				}
+			}
+			return err
+		}}, []string{"runs twice"}},
+		{"an interrupted iteration lost", bug{apply: func(s *State, e work.Event, apply func() error) error {
+			p := s.Phases[e.Phase]
+			if e.Kind != work.IterationFinished || p == nil {
+				return apply()
+			}
+			n := p.Iteration
+			err := apply()
+			p.Iteration = n
+			return err
+		}}, []string{"one is lost or done again"}},
+		{"a doubled result accepted", bug{events: func(s *State, f Fact, evs []work.Event) []work.Event {
+			it, ok := f.(IterationDone)
+			if !ok || len(evs) != 1 || evs[0].Kind != work.Warned {
+				return evs
+			}
+			evs[0] = work.Event{Kind: work.IterationFinished, Phase: it.Command.Phase, Iteration: it.Command.Iteration, Attempt: it.Command.Attempt}
+			evs[0].Data, _ = json.Marshal(work.IterationFinishedData{Command: it.Command.ID, Outcome: work.OutcomeOK})
+			return evs
+		}}, []string{"or twice"}},
+		{"an iteration beyond the budget", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p.Spent == p.Budget && p.Kind == IterationWork {
+				p.Spent--
+			}
+		})}, []string{"beyond the budget"}},
+		{"an answer for another revision accepted", bug{fact: func(_ *State, f Fact) Fact {
+			if a, ok := f.(Answered); ok {
+				a.Revision = 0
+				return a
+			}
+			return f
+		}}, []string{"which nobody said"}},
+		{"an expired or unknown answer turned into yes", bug{fact: func(_ *State, f Fact) Fact {
+			a, ok := f.(Answered)
+			if ok && a.Status != work.CheckpointRejected && a.Status != work.CheckpointChangesRequested {
+				a.Status = work.CheckpointApproved
+				return a
+			}
+			return f
+		}}, []string{"which nobody said"}},
+		{"a no taken for a yes", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Decision == decideStop && strings.HasPrefix(d.By, "person:") {
+				d.Decision = decideContinue
+			}
+		})}, []string{"after the answer"}},
+		{"a human gate decided by a machine", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Decision == decideAsk {
+				d.Decision, d.By = decideGo, "strategy:autonomous"
+			}
+		})}, []string{"is human, and"}},
+		{"an answer lost with its process", bug{eager: true}, []string{"is lost"}},
+		{"a cancelled run resumed", bug{events: func(s *State, f Fact, evs []work.Event) []work.Event {
+			if _, ok := f.(Resumed); ok && s.Outcome == work.RunCancelled && len(evs) == 0 {
+				return []work.Event{{Kind: work.RunResumed, Data: json.RawMessage("{}")}}
+			}
+			return evs
+		}}, []string{"goes on"}},
+		{"a run completed with phases that failed", bug{events: rewrite(work.RunFinished, func(_ *State, _ *work.Event, d *work.RunFinishedData) {
+			if d.Outcome == work.RunFailed {
+				d.Outcome = work.RunCompleted
+			}
+		})}, []string{"completes with phases"}},
+		{"a run frozen too early", bug{events: func(s *State, _ Fact, evs []work.Event) []work.Event {
+			if len(evs) > 0 && evs[len(evs)-1].Kind == work.CheckpointOpened && len(s.working) > 1 {
+				evs = append(evs, work.Event{Kind: work.RunFinished})
+				evs[len(evs)-1].Data, _ = json.Marshal(work.RunFinishedData{Outcome: work.RunFrozen})
+			}
+			return evs
+		}}, []string{"freezes with", "under way"}},
+		{"max_parallel ignored", bug{apply: afterApply(func(s *State, e work.Event) {
+			s.Spec.Settings.MaxParallel = 9
+		})}, []string{"phases run at once"}},
+		{"an effect off the record", bug{events: func(_ *State, _ Fact, evs []work.Event) []work.Event {
+			return slices.DeleteFunc(evs, func(e work.Event) bool { return e.Kind == work.IterationStarted })
+		}}, []string{"without being on record"}},
+		{"something that Apply decides by itself", bug{apply: func() func(*State, work.Event, func() error) error {
+			n := 0
+			return afterApply(func(s *State, e work.Event) {
+				if n++; e.Kind == work.PhaseStarted {
+					s.Phases[e.Phase].Budget += n % 2
+				}
+			})
+		}()}, []string{"after a replay differs"}},
+		{"a merge turn that nobody gives back", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.PhaseFinished && s.Merger == "" {
+				s.Merger = e.Phase
+			}
+		})}, []string{errStuck.Error()}},
+	}
+	const within = 1500
+	l := newLab(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for seed := range uint64(within) {
+				_, err := play(l, seed+1, nil, tt.bug)
+				if err == nil {
+					continue
+				}
+				if !slices.ContainsFunc(tt.want, func(part string) bool { return strings.Contains(err.Error(), part) }) {
+					t.Errorf("seed %d: found as %q, want one of %q", seed+1, clipText(err.Error(), 300), tt.want)
+				}
+				t.Logf("found by seed %d", seed+1)
+				return
+			}
+			t.Errorf("not found within %d schedules", within)
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// check fails where the schedules did not reach what they are there for.
+func (c *coverage) check(t *testing.T) {
+	t.Helper()
+	for _, s := range Stages() {
+		if !c.stages[s] {
+			t.Errorf("no phase reached stage %s", s)
+		}
+	}
+	for _, k := range []work.EventKind{
+		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished, work.PhaseStarted, work.PhaseReopened, work.PhaseFinished, work.PhaseMerged,
+		work.GateDecided, work.FolderStarted, work.FolderFinished, work.IterationStarted, work.IterationFinished, work.VerifyStarted, work.VerifyFinished,
+		work.MergeStarted, work.MergeFinished, work.LandStarted, work.SubPhaseSpawned, work.SubPhaseFolded, work.CheckpointOpened, work.CheckpointAnswered,
+		work.OutageBegan, work.OutageEnded, work.DeliverStarted, work.DeliverFinished, work.Warned,
+	} {
+		if c.kinds[string(k)] == 0 {
+			t.Errorf("no schedule reached %s", k)
+		}
+	}
+	for _, o := range []work.RunOutcome{work.RunCompleted, work.RunFailed, work.RunCancelled, work.RunFrozen, work.RunLimit, work.RunInterrupted} {
+		if c.outcomes[string(o)] == 0 {
+			t.Errorf("no process ended %s", o)
+		}
+	}
+	// Those of reviews, and cost_limit, which ends the run instead, are not
+	// within reach of this core.
+	for _, r := range []work.Reason{
+		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged,
+		work.ReasonReadonlyViolation, work.ReasonMergeConflict, work.ReasonSetupFailed, work.ReasonRejected, work.ReasonInternal,
+		work.ReasonDependencyFailed, work.ReasonUser,
+	} {
+		if c.reasons[r] == 0 {
+			t.Errorf("no phase ended for the reason %s", r)
+		}
+	}
+	for _, f := range []string{
+		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
+		"duplicate", "stop", "deadline", "cancelled", "result after a stop", "broke", "days pass", "the clock is set back",
+		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran",
+		"answer for another revision", "answer to an unknown checkpoint", "expired", "unknown answer", "feedback without a word", "doubled answer",
+		"refused at the door", "reopened", "resumed when it was over", "resumed after a limit", "resumed after frozen", "resumed after interrupted",
+	} {
+		if c.faults[f] == 0 {
+			t.Errorf("no schedule met %q", f)
+		}
+	}
+	for gate, decisions := range map[string][]string{
+		PointBaseline:                      {decideGo, decideAsk, decideStop},
+		string(gates.PointPhaseStart):      {decideGo, decideAsk, decideReject, decideStop},
+		string(gates.PointIteration):       {decideGo, decideAsk, decideApprove, decideReject, decideStop},
+		string(gates.PointStale):           {decideAsk, decideContinue, decidePivot, decideStop},
+		string(gates.PointSubPhase):        {decideAsk, decideApprove, decideReject},
+		string(gates.PointPhaseTransition): {decideGo, decideAsk, decideRework, decideReject, decideStop},
+		string(gates.PointFinal):           {decideGo, decideAsk, decideRework, decideReject, decideNone, decideStop},
+		gateClaim:                          {decideClaimed, decideNone},
+		gateEvidence:                       {decideChanged},
+		gateMerge:                          {decideLand, decideReverify, decideResolve, decideRework},
+	} {
+		for _, d := range decisions {
+			if c.gates[gate+" "+d] == 0 {
+				t.Errorf("gate %s never decided %s", gate, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"forge/internal/work"
+)
+
+func TestClaims(t *testing.T) {
+	tests := []struct {
+		name string
+		told []func(*IterationDone)
+		want Stage
+	}{
+		{"the promise", []func(*IterationDone){says("P01")}, StageVerify},
+		{"the promise, said four times", []func(*IterationDone){says("P01", "P01", "P01", "P01")}, StageVerify},
+		{"nothing said: exit 0 alone proves nothing", nil, StageIterate},
+		{"two different promises", []func(*IterationDone){says("P01", "P02")}, StageIterate},
+		{"the promise and, long after, another", []func(*IterationDone){says("P01", "P01", "P01", "P01", "P01", "other")}, StageIterate},
+		{"another phase's promise", []func(*IterationDone){says("P02")}, StageIterate},
+		{"another case", []func(*IterationDone){says("p01")}, StageIterate},
+		{"a beginning of the promise", []func(*IterationDone){says("P0")}, StageIterate},
+		{"said, with nothing changed", []func(*IterationDone){says("P01"), changesNothing}, StageVerify},
+		{"said, and asked for a sub-phase", []func(*IterationDone){says("P01"), asksFor(part("S", 1))}, StageVerify},
+		{"after the result", []func(*IterationDone){says("P01"), ends(work.OutcomePostResult)}, StageVerify},
+		{"in a failed iteration", []func(*IterationDone){says("P01"), ends(work.OutcomeAgentFailed)}, StageIterate},
+		{"before a start timeout", []func(*IterationDone){says("P01"), ends(work.OutcomeStartTimeout)}, StageIterate},
+		{"before an idle timeout", []func(*IterationDone){says("P01"), ends(work.OutcomeIdleTimeout)}, StageIterate},
+		{"before an iteration timeout", []func(*IterationDone){says("P01"), ends(work.OutcomeIterationTimeout)}, StageIterate},
+		{"of a provider that is out", []func(*IterationDone){says("P01"), ends(work.OutcomeRateLimited)}, StageOutage},
+		{"of an iteration that was interrupted", []func(*IterationDone){says("P01"), ends(work.OutcomeInterrupted)}, StageIterate},
+		{"with an outcome that nobody knows", []func(*IterationDone){says("P01"), ends("")}, StageIterate},
+		{"with a word for an outcome that is none", []func(*IterationDone){says("P01"), ends("fine")}, StageIterate},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			st := tell(t, phases("01", "02"))
+			st.work("01", tt.told...)
+			st.stands("01", tt.want)
+		})
+	}
+}
+
+// A promise with quotation marks takes up more bytes in an event than it has.
+func TestALongPromiseIsClaimed(t *testing.T) {
+	promise := strings.Repeat(`"\`, work.MaxPromiseBytes/2)
+	st := tell(t, func(sp *Spec) { sp.Plan.Phases[0].Promise = promise })
+	st.work("01", says(promise))
+	st.stands("01", StageVerify)
+}
+
+// A timeout voids the claim, keeps the tree and spends the iteration.
+func TestATimeoutKeepsTheTree(t *testing.T) {
+	st := tell(t)
+	st.work("01", says("P01"), ends(work.OutcomeIdleTimeout))
+	p := st.phase("01")
+	if p.Last != "c1" || p.Tree != "t1" || p.Spent != 1 {
+		t.Errorf("after a timeout the phase is at %s, %s with %d iterations spent, want c1, t1 and 1", p.Last, p.Tree, p.Spent)
+	}
+}
+
+func TestProof(t *testing.T) {
+	t.Run("verified", func(t *testing.T) {
+		st := tell(t)
+		st.done("01")
+		st.ended("01", work.PhaseDone, "")
+		st.deliver()
+		st.runEnded(work.RunCompleted)
+		if got := st.phase("01").Proof; got != work.ProofVerified || st.s.Unproven {
+			t.Errorf("the proof is %q (unproven: %v), want verified", got, st.s.Unproven)
+		}
+	})
+	t.Run("without verify commands it is the agent's word", func(t *testing.T) {
+		st := tell(t, unproven())
+		st.done("01")
+		if got := st.phase("01").Proof; got != work.ProofClaim || !st.s.Unproven {
+			t.Errorf("the proof is %q (unproven: %v), want claim", got, st.s.Unproven)
+		}
+	})
+	t.Run("the owner's waiver", func(t *testing.T) {
+		st := tell(t, unproven(), setting(func(s *work.Settings) { s.Verify.None = true }))
+		st.done("01")
+		if got := st.phase("01").Proof; got != work.ProofWaived || st.s.Unproven {
+			t.Errorf("the proof is %q (unproven: %v), want waived", got, st.s.Unproven)
+		}
+	})
+	t.Run("red: the output is the next feedback", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", false)
+		st.stands("01", StageIterate)
+		if prompt := st.prompt("01"); !strings.Contains(prompt, "output of make test") {
+			t.Errorf("the prompt after a red verify lacks its output:\n%s", prompt)
+		}
+		st.work("01")
+		if prompt := st.prompt("01"); strings.Contains(prompt, "output of make test") {
+			t.Error("the output of verify is in the prompt after the next one, too")
+		}
+	})
+	t.Run("where nothing ran, nothing is proven", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true, func(d *VerifyDone) { d.Report.Ran = nil })
+		st.stands("01", StageIterate)
+	})
+	t.Run("what could not be judged is neither red nor green", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.feed(Broke{Command: st.begun("01", StepVerify), Problem: "no space left"})
+		st.ended("01", work.PhaseFailed, work.ReasonInternal)
+	})
+}
+
+func TestBaseline(t *testing.T) {
+	t.Run("red, and nobody is there", func(t *testing.T) {
+		st := open(t)
+		st.isPending("verify-base")
+		st.base(false)
+		st.stopped(work.RunCancelled, ReasonRedBaseline)
+		st.runEnded(work.RunCancelled)
+		if n := st.count(work.IterationStarted); n != 0 {
+			t.Errorf("%d iterations were started on a red base", n)
+		}
+	})
+	t.Run("red and allowed", func(t *testing.T) {
+		st := open(t, setting(func(s *work.Settings) { s.Verify.AllowRedBaseline = true }))
+		st.base(false)
+		st.isPending("01 folder")
+	})
+	t.Run("red, and a person says yes", func(t *testing.T) {
+		st := open(t, human("phase.start"))
+		st.base(false)
+		st.isPending()
+		st.approve("", PointBaseline)
+		st.asked("01", "phase.start")
+	})
+	t.Run("red, and a person says no", func(t *testing.T) {
+		st := open(t, human("phase.start"))
+		st.base(false)
+		st.answer("", PointBaseline, work.CheckpointRejected)
+		st.runEnded(work.RunCancelled)
+	})
+	t.Run("--yes does not answer", func(t *testing.T) {
+		st := open(t, human("phase.start"), func(sp *Spec) { sp.AnswerYes = true })
+		st.base(false)
+		st.asked("", PointBaseline)
+	})
+	t.Run("a phase's own list is not about the base", func(t *testing.T) {
+		st := open(t, unproven(), ofPhase01(func(ps *work.PhaseSettings) { ps.Verify, ps.VerifyOwn = []string{"make phase"}, true }))
+		st.isPending("01 folder")
+	})
+	t.Run("could not be judged", func(t *testing.T) {
+		st := open(t)
+		st.feed(Broke{Command: st.begun("", StepBase), Problem: "no shell"})
+		st.runEnded(work.RunInterrupted)
+		st.dies(Resumed{})
+		st.isPending("verify-base")
+	})
+}
+
+func TestEvidence(t *testing.T) {
+	touched := func(d *VerifyDone) { d.Touched = []string{"Makefile"} }
+	t.Run("touched, and green with the base's files", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true, touched)
+		st.stands("01", StageEvidence)
+		if c := Pending(st.s); len(c) != 1 || c[0].On != work.OnProtected {
+			t.Fatalf("pending is %+v, want a verify with the protected files", c)
+		}
+		st.verify("01", true)
+		st.merge("01")
+		st.land("01")
+		st.ended("01", work.PhaseDone, "")
+	})
+	t.Run("touched, and red with the base's files", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true, touched)
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+		if detail := st.phase("01").Detail; !strings.Contains(detail, "Makefile") {
+			t.Errorf("the failure does not name the file: %q", detail)
+		}
+	})
+	t.Run("a test file of the base is gone", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true, func(d *VerifyDone) { d.Gone = []string{"a_test.go"} })
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+		if detail := st.phase("01").Detail; !strings.Contains(detail, "a_test.go") {
+			t.Errorf("the failure does not name the file: %q", detail)
+		}
+	})
+	t.Run("touched by the merge", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true)
+		st.merge("01", moved())
+		st.verify("01", true, touched)
+		c := Pending(st.s)
+		if len(c) != 1 || c[0].On != work.OnProtected || c[0].Commit != st.phase("01").Merge.Commit {
+			t.Fatalf("pending is %+v, want a verify of the merged tree with the protected files", c)
+		}
+		st.verify("01", true)
+		st.isPending("01 land")
+	})
+	t.Run("what may_change covers is not reported", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true)
+		st.isPending("01 merge")
+	})
+}
+
+// The verify of a merged tree that goes red is not the phase's failure as long
+// as it has iterations left.
+func TestMerges(t *testing.T) {
+	proven := func(t *testing.T, change ...func(*Spec)) *story {
+		st := tell(t, change...)
+		st.work("01", says("P01"))
+		st.verify("01", true)
+		return st
+	}
+	t.Run("onto an unmoved head", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01")
+		st.isPending("01 land")
+	})
+	t.Run("the head moved: verified again", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", moved())
+		if c := Pending(st.s); len(c) != 1 || c[0].On != work.OnMerged || c[0].Commit != "c1+" {
+			t.Fatalf("pending is %+v, want a verify of the merged tree", c)
+		}
+		st.verify("01", true)
+		st.land("01")
+		st.ended("01", work.PhaseDone, "")
+	})
+	t.Run("the head moved, to the very same tree", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", func(m *MergeFinishedData) { m.Moved = true })
+		st.isPending("01 land")
+	})
+	t.Run("red on the merged tree, iterations left", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", moved())
+		st.verify("01", false)
+		st.isPending("01 iterate")
+		if p := st.phase("01"); p.Last != "c1+" || p.Base != "c0" || st.s.Merger != "" {
+			t.Errorf("the phase goes on from %s (base %s, turn of %q), want c1+, c0 and nobody's", p.Last, p.Base, st.s.Merger)
+		}
+		if prompt := st.prompt("01"); !strings.Contains(prompt, "output of make test") {
+			t.Errorf("the prompt lacks the output of the red verify:\n%s", prompt)
+		}
+		st.done("01")
+		st.ended("01", work.PhaseDone, "")
+	})
+	t.Run("red on the merged tree, none left", func(t *testing.T) {
+		st := proven(t, budget(1))
+		st.merge("01", moved())
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonVerifyFailed)
+	})
+	t.Run("red on its own tree, none left", func(t *testing.T) {
+		st := tell(t, budget(1))
+		st.work("01", says("P01"))
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonBudgetExhausted)
+	})
+	t.Run("a conflict gets one iteration outside the budget", func(t *testing.T) {
+		st := proven(t, budget(1))
+		st.merge("01", moved("a.txt"))
+		st.isPending("01 iterate")
+		if prompt := st.prompt("01"); !strings.Contains(prompt, "a.txt") || !strings.Contains(prompt, "onflict") {
+			t.Errorf("the prompt does not ask to resolve a.txt:\n%s", prompt)
+		}
+		st.work("01")
+		if p := st.phase("01"); p.Spent != 1 {
+			t.Errorf("%d iterations are spent, want 1: the resolution is outside the budget", p.Spent)
+		}
+		st.verify("01", true)
+		st.land("01")
+		st.ended("01", work.PhaseDone, "")
+	})
+	t.Run("markers are left", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", moved("a.txt"))
+		st.work("01", func(d *IterationDone) { d.Markers = []string{"a.txt"} })
+		st.ended("01", work.PhaseFailed, work.ReasonMergeConflict)
+		if got := st.phase("01").Last; got != "c1" {
+			t.Errorf("the phase stands at %s, want its own work, c1", got)
+		}
+	})
+	t.Run("the resolution is red", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", moved("a.txt"))
+		st.work("01")
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonMergeConflict)
+	})
+	t.Run("the resolving agent hangs", func(t *testing.T) {
+		st := proven(t)
+		st.merge("01", moved("a.txt"))
+		st.work("01", ends(work.OutcomeIdleTimeout))
+		st.ended("01", work.PhaseFailed, work.ReasonMergeConflict)
+	})
+	t.Run("one at a time, in the order of proof", func(t *testing.T) {
+		st := tell(t, phases("01", "02", "03"))
+		for _, n := range []string{"02", "01", "03"} {
+			st.work(n, says("P"+n))
+		}
+		st.verify("01", true)
+		st.verify("02", true)
+		st.isPending("01 merge", "03 verify")
+		st.merge("01")
+		st.verify("03", true)
+		st.isPending("01 land")
+		st.land("01")
+		st.isPending("02 merge")
+		st.merge("02", moved("a.txt"))
+		st.isPending("02 iterate")
+		st.work("02", ends(work.OutcomeAgentFailed))
+		st.isPending("03 merge")
+	})
+	t.Run("an empty diff merges as the head", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"), changesNothing)
+		st.verify("01", true)
+		st.merge("01")
+		st.feed(LandDone{Command: st.begun("01", StepLand), Commit: st.s.Head, Empty: true})
+		if d := last[PhaseMergedData](st, work.PhaseMerged); !d.Empty || d.Commit != "c0" {
+			t.Errorf("merged %+v, want the head, marked empty", d)
+		}
+	})
+}
+
+func TestPendingOrderIsStable(t *testing.T) {
+	st := tell(t, phases("01", "02", "03", "04"))
+	first := st.pending()
+	for range 20 {
+		if got := st.pending(); !slices.Equal(got, first) {
+			t.Fatalf("pending is %q and then %q", first, got)
+		}
+	}
+}
