@@ -30,7 +30,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
 	p.Budget, p.Spent, p.FailedRow, p.HungRow = d.Budget, 0, 0, 0
 	p.Requests, p.Child, p.Outage, p.Merge, p.Session = nil, "", nil, nil, ""
-	p.Stale.Count, p.Stale.Pivoted, p.Pivot = 0, false, ""
+	p.Stale.Count, p.Stale.Pivoted, p.Pivot, p.Allowed = 0, false, "", 0
 	p.Reopened++
 	p.Reset = true
 	if d.Why == reopenFinal {
@@ -202,8 +202,8 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	if d.On != work.OnProtected {
 		// The verify with those files put back is about what this one names.
 		if d.On != work.OnProtected {
-		p.Evidence, p.Gone = d.Touched, d.Gone
-	}
+			p.Evidence, p.Gone = d.Touched, d.Gone
+		}
 	}
 	switch {
 	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:

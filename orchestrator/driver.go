@@ -221,13 +221,11 @@ func (r *session) feed(ctx context.Context, fact Fact) error {
 
 // think puts one fact through the core without writing yet.
 func (r *session) think(ctx context.Context, fact Fact) error {
-	in := Input{Now: r.Now(), Fact: fact}
-	if c := r.s.Spec.Settings.Cost; c.DayUSD != nil || c.DayTokens != nil {
-		var err error
-		if in.Day, err = r.Journal.Day(context.WithoutCancel(ctx)); err != nil {
-			return fmt.Errorf("read the day's usage: %w", err)
-		}
+	day, err := r.day(ctx)
+	if err != nil {
+		return err
 	}
+	in := Input{Now: r.Now(), Day: day, Fact: fact}
 	before := r.s.Stopping
 	evs, err := Feed(r.s, in)
 	if err != nil {
@@ -240,6 +238,18 @@ func (r *session) think(ctx context.Context, fact Fact) error {
 		r.cancelUnder()
 	}
 	return nil
+}
+
+// day is what was consumed today, where a cap of the day is set.
+func (r *session) day(ctx context.Context) (Day, error) {
+	if c := r.s.Spec.Settings.Cost; c.DayUSD == nil && c.DayTokens == nil {
+		return Day{}, nil
+	}
+	day, err := r.Journal.Day(context.WithoutCancel(ctx))
+	if err != nil {
+		return day, fmt.Errorf("read the day's usage: %w", err)
+	}
+	return day, nil
 }
 
 // flush writes what the core decided; only then may any of it be acted upon.

@@ -28,7 +28,11 @@ func (r *session) prepare(ctx context.Context, c Command) (job, error) {
 	case StepFolder:
 		j.do = r.folderJob(c, p, j.mark)
 	case StepIterate:
-		j.do = r.iterateJob(c, p, j.mark)
+		day, err := r.day(ctx)
+		if err != nil {
+			return j, err
+		}
+		j.do = r.iterateJob(c, p, j.mark, day)
 	case StepBase, StepVerify:
 		j.do = r.verifyJob(c, p, j.mark)
 	case StepMerge:
@@ -109,7 +113,7 @@ type iteration struct {
 	open              opening
 }
 
-func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Context) Fact {
+func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(context.Context) Fact {
 	set := r.s.Spec.Settings
 	session := r.s.sessionOf(p)
 	agent := set.Agents[p.Set.Agent]
@@ -120,7 +124,7 @@ func (r *session) iterateJob(c Command, p *Phase, mark string) func(context.Cont
 		model = agent.Model
 	}
 	dir := r.Layout.PhaseDir(r.s.Run, c.Phase)
-	usd, tokens := r.s.ceiling(p)
+	usd, tokens := r.s.ceiling(p, day)
 	req := work.IterationRequest{
 		Run: r.s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: r.s.Spec.Policy.Preset,
 		Agent: agent, Model: model, Permission: p.Set.Permission, Verify: p.Set.Verify, Limits: limits,

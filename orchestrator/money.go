@@ -173,7 +173,7 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 }
 
 // ceiling is the most that an iteration of p may cost before it is ended.
-func (s *State) ceiling(p *Phase) (usd *float64, tokens *int64) {
+func (s *State) ceiling(p *Phase, day Day) (usd *float64, tokens *int64) {
 	c := s.Spec.Settings.Cost
 	top := s.top(p)
 	lowest := func(most *float64, spent float64) {
@@ -187,6 +187,7 @@ func (s *State) ceiling(p *Phase) (usd *float64, tokens *int64) {
 	lowest(c.IterationUSD, 0)
 	lowest(c.PhaseUSD, top.Usage.USD)
 	lowest(c.RunUSD, s.Ledger.USD)
+	lowest(c.DayUSD, day.USD)
 	least := func(most *int64, spent int64) {
 		if most == nil {
 			return
@@ -198,6 +199,7 @@ func (s *State) ceiling(p *Phase) (usd *float64, tokens *int64) {
 	least(c.IterationTokens, 0)
 	least(c.PhaseTokens, top.Usage.Tokens)
 	least(c.RunTokens, s.Ledger.Tokens)
+	least(c.DayTokens, day.Tokens)
 	return usd, tokens
 }
 

@@ -52,7 +52,7 @@ func (d *decision) baseline() {
 	case s.Spec.Settings.Verify.AllowRedBaseline:
 		d.rule("", PointBaseline, decideGo, "verify.allow_red_baseline is set")
 	case s.Spec.Policy.At(gates.PointPhaseStart) == gates.Human:
-		d.open(nil, PointBaseline, nil, "The project's own verify commands fail before any work. Go on all the same?", clipText(s.Baseline.Output, 4000))
+		d.open(nil, PointBaseline, nil, "The project's own setup or verify commands fail before any work. Go on all the same?", clipText(s.Baseline.Output, 4000))
 	default:
 		d.rule("", PointBaseline, decideStop, "the project's verify commands fail on the base")
 		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: ReasonRedBaseline})
@@ -131,7 +131,8 @@ func (d *decision) mayStart(p *Phase) {
 	for _, n := range p.Plan.DependsOn {
 		facts.DependencyFiles = append(facts.DependencyFiles, d.s.Phases[n].Files)
 	}
-	if p.Reopened > 0 {
+	// One that never started, nobody has said yes to.
+	if p.Reopened > 0 && p.Last != "" {
 		d.rule(p.Number, string(gates.PointPhaseStart), decideGo, "resumed by a person")
 		d.start(p)
 		return

@@ -149,7 +149,7 @@ func (w *world) begin() error {
 	for c, due := w.next(begun); due; c, due = w.next(begun) {
 		e := effect{Command: c}
 		if p := w.s.Phases[c.Phase]; p != nil {
-			e.usd, e.tokens = w.s.ceiling(p)
+			e.usd, e.tokens = w.s.ceiling(p, w.today())
 		}
 		if err := w.think(Began{Command: c}); err != nil {
 			return err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"forge/internal/work"
@@ -49,7 +51,8 @@ func annotations(s *orchestrator.State, end work.RunFinishedData) string {
 			fmt.Fprintf(&b, "::%s title=%s::%s\n", level, escapeProperty(fmt.Sprintf("phase %s %s", n, ph.Plan.Name)), escapeData(string(ph.Outcome)+" "+reasonOf(ph)))
 		}
 	}
-	for _, cp := range s.Open {
+	for _, id := range slices.Sorted(maps.Keys(s.Open)) {
+		cp := s.Open[id]
 		fmt.Fprintf(&b, "::notice title=%s::%s\n", escapeProperty("waits for a person"), escapeData(cp.ID+" "+cp.Question))
 	}
 	if end.Outcome == work.RunLimit {

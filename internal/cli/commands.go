@@ -10,7 +10,7 @@ import (
 // commands are all commands, in the order in which help shows them.
 func (a *App) commands() []*cli.Command {
 	return []*cli.Command{
-		a.runCommand(), a.phaseCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(),
+		a.generateCommand(), a.runCommand(), a.phaseCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(),
 		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(),
 		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.configCommand(),
 		a.resetCommand(), a.versionCommand(), a.decideCommand(),

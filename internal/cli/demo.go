@@ -54,6 +54,7 @@ func (a *App) demo(ctx context.Context, program, keep string) error {
 	a.demoHead(ctx, w)
 	err = d.play(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
+		a.log.Warn("the demo was stopped")
 		return errors.Join(codeError(exitInterrupted), w.drop())
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

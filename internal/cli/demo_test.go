@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/log"
 )
 
 // fakeDemo plays the demo with a program that is not forge. The real one is
@@ -20,6 +22,7 @@ func fakeDemo(t *testing.T, ctx context.Context, program, keep string) (code int
 	}
 	var out, errs safeBuffer
 	a := &App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
+	a.logTo(log.InfoLevel)
 	err := a.demo(ctx, path, keep)
 	return exitOf(err), out.String() + errs.String()
 }
@@ -33,6 +36,7 @@ func TestDemoFailsWithABrokenForge(t *testing.T) {
 		{"never gets anywhere", `echo '{"v":1,"seq":1,"run":"r","kind":"run.started","data":{}}'`, "ended by itself"},
 		{"cannot be resumed", `[ "$1" = resume ] && exit 5
 echo '{"v":1,"seq":1,"run":"r","kind":"iteration.started","phase":"07","iteration":2,"attempt":1,"data":{}}'
+mkdir -p $FORGE_STATE_DIR/runs/r/logs && echo '{"text":""}' > $FORGE_STATE_DIR/runs/r/logs/07-2-1.log
 exec sleep 60`, "read the demo's journal"},
 	}
 	for _, tt := range tests {

@@ -156,7 +156,9 @@ func change[T any](t *testing.T, r *demoRecord, kind work.EventKind, phase strin
 }
 
 func is(kind work.EventKind, phase string, iteration int) func(work.Event) bool {
-	return func(e work.Event) bool { return e.Kind == kind && e.Phase == phase && (iteration == 0 || e.Iteration == iteration) }
+	return func(e work.Event) bool {
+		return e.Kind == kind && e.Phase == phase && (iteration == 0 || e.Iteration == iteration)
+	}
 }
 
 func staleOf(phase, decision string) func(work.Event) bool {

@@ -159,7 +159,8 @@ type demoProcess struct {
 }
 
 // stream runs forge with --output json, shows each event to see, and kills the
-// process with SIGKILL at the first event for which at says so; nil = never.
+// process with SIGKILL at the first event for which at says so, once the agent
+// of that iteration works; nil = never.
 func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(work.Event) bool, args ...string) (demoProcess, error) {
 	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -195,10 +196,11 @@ func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(wo
 		}
 		see(e)
 		if at != nil && at(e) {
+			at = nil
+			w.awaitAgent(ctx, e)
 			if err := cmd.Process.Kill(); err != nil {
 				broken = fmt.Errorf("kill forge: %w", err)
 			}
-			at = nil
 		}
 	}
 	var exit *exec.ExitError
@@ -209,6 +211,17 @@ func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(wo
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.killed = ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 	return p, broken
+}
+
+// awaitAgent waits until the agent of an iteration has said something, so that
+// it is in the middle of its work; not for long, since the checks tell.
+func (w *demoWorld) awaitAgent(ctx context.Context, e work.Event) {
+	log := orchestrator.Layout{State: w.state}.IterationLog(e.Run, e.Phase, e.Iteration, e.Attempt)
+	for began := time.Now(); ctx.Err() == nil && time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+		if text, err := os.ReadFile(log); err == nil && bytes.Contains(text, []byte(`"text"`)) {
+			return
+		}
+	}
 }
 
 // gather reads the facts that only the end can tell.

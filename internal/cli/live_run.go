@@ -137,8 +137,14 @@ func (v *liveView) suspend() bool {
 	if err := errors.Join(v.screen.pause(width), v.tty.giveBack()); err != nil {
 		v.plain.log.Warn("give the terminal back", "err", err)
 	}
-	// Returns when somebody lets the process go on.
-	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil || !v.tty.foreground() {
+	// The call may return before the process stands still.
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return false
+	}
+	if <-goesOn; !v.tty.foreground() {
 		return false
 	}
 	return v.tty.take() == nil && v.screen.open() == nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,8 +47,8 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	switch end.Outcome {
 	case work.RunFrozen:
 		b.WriteString("\nIt waits for you:\n")
-		for _, cp := range s.Open {
-			fmt.Fprintf(&b, "  %s  %s\n", cp.ID, cp.Question)
+		for _, id := range slices.Sorted(maps.Keys(s.Open)) {
+			fmt.Fprintf(&b, "  %s  %s\n", id, s.Open[id].Question)
 		}
 		b.WriteString("Answer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\nThen:   forge resume\n")
 	case work.RunInterrupted, work.RunLimit:

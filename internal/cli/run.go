@@ -26,6 +26,8 @@ type runOptions struct {
 	push       bool
 	remote     string
 	fresh      bool // --new
+	generate   bool
+	strict     bool
 	yes        bool
 	deadline   time.Duration
 	output     string
@@ -48,6 +50,8 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
 		&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
 		&cli.BoolFlag{Name: "new", Usage: "open a new run although another is unfinished"},
+		&cli.BoolFlag{Name: "generate", Usage: "draft the plan first when there is none"},
+		&cli.BoolFlag{Name: "strict", Usage: "refuse a plan that was made from another spec"},
 		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "answer phase start, iteration and sub-phase questions with yes"},
 		outputFlag("text", "json"),
 	}
@@ -74,6 +78,7 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
 		policy: config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")},
 		from:   c.StringSlice("from"), only: c.StringSlice("only"), dryRun: c.Bool("dry-run"), noMerge: c.Bool("no-merge"),
+		generate: c.Bool("generate"), strict: c.Bool("strict"),
 		push: c.Bool("push"), remote: c.String("remote"), fresh: c.Bool("new"), yes: c.Bool("yes"), deadline: c.Duration("deadline"), output: out,
 	}
 	if c.IsSet("deadline") && o.deadline <= 0 {
@@ -128,8 +133,16 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer p.close()
+	if o.generate && !p.hasPlan() {
+		if err := a.generate(ctx, generateOptions{yes: o.yes}); err != nil {
+			return err
+		}
+	}
 	plan, err := p.plan()
 	if err != nil {
+		return err
+	}
+	if err := p.checkSpecHash(plan.Plan, o.strict); err != nil {
 		return err
 	}
 	spec, origin, err := p.resolve(plan, o.policy)

@@ -170,8 +170,13 @@ func checkName(name string) []Problem {
 	return nil
 }
 
+// hasControl finds what a terminal obeys or a reader does not see, such as a
+// turn of the writing direction; a joiner of emoji is neither.
 func hasControl(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) >= 0
+	const joiner = '\u200d'
+	return strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == unicode.ReplacementChar || r != joiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	}) >= 0
 }
 
 func known[T comparable](all []T, v T) bool {

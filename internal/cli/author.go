@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"forge/internal/config"
+	"forge/internal/planner"
+	"forge/internal/work"
+)
+
+// planAuthor drafts a plan with an agent, in a throw-away folder at the user's
+// commit. Whatever else the agent does there is dropped.
+type planAuthor struct {
+	p       *project
+	e       *engine
+	set     work.Settings
+	dir     string
+	session string
+	total   work.Usage
+	drafts  int
+}
+
+func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
+	if a.drafts == 0 {
+		if err := a.e.repo.OpenFolder(ctx, a.dir, a.p.base.Commit); err != nil {
+			return nil, err
+		}
+	}
+	a.drafts++
+	phase := a.set.Phases["0"]
+	agent := a.set.Agents[phase.Agent]
+	model := phase.Model
+	if model == "" {
+		model = agent.Model
+	}
+	limits := a.set.Limits
+	limits.IterationSecs = phase.IterationSecs
+	rep, err := a.e.agents.Iterate(ctx, work.IterationRequest{
+		Run: "plan", Phase: "0", PhaseName: "plan", Iteration: a.drafts, Attempt: 1, Level: "generate",
+		Agent: agent, Model: model, Permission: work.PermissionStandard, Limits: limits,
+		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: newMark(),
+		LogPath: fmt.Sprintf("%s.%d.log", a.dir, a.drafts), Sandbox: a.set.Sandbox,
+		ReadPaths: a.e.repo.ObjectPaths(), HidePaths: []string{a.p.state},
+		CostUSD: a.set.Cost.IterationUSD, Tokens: a.set.Cost.IterationTokens,
+	}, func(act work.Activity) { a.p.app.log.Debug(act.Text, "is", act.Kind) })
+	if err != nil {
+		return nil, fmt.Errorf("draft the plan: %w", err)
+	}
+	if !rep.Outcome.KeepsClaim() {
+		return nil, refuse("the output is in "+fmt.Sprintf("%s.%d.log", a.dir, a.drafts), "the agent drafted no plan: %s, %s", rep.Outcome, rep.Detail)
+	}
+	if agent.Continues {
+		a.session, a.total = rep.Session, rep.Total
+	}
+	if u := rep.Usage; u.CostUSD != nil {
+		a.p.app.log.Info("drafted", "usd", fmt.Sprintf("%.4f", *u.CostUSD))
+	}
+	return readDraft(a.dir)
+}
+
+// readDraft reads the plan file as plain data: no links are followed out of
+// the folder.
+func readDraft(dir string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the draft: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Lstat(planner.FileName)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil, planner.ErrNoDraft
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the draft: %w", err)
+	}
+	f, err := root.Open(planner.FileName)
+	if err != nil {
+		return nil, fmt.Errorf("read the draft: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, config.MaxPlanBytes+1))
+}
+
+func (a *planAuthor) close() {
+	for _, path := range []string{a.dir, a.dir + ".index"} {
+		if err := os.RemoveAll(path); err != nil {
+			a.p.app.log.Warn("remove the folder of the draft", "err", err)
+		}
+	}
+}

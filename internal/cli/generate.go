@@ -1,0 +1,398 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/atomicfile"
+	"forge/internal/config"
+	"forge/internal/planner"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// generateOptions are the flags of generate.
+type generateOptions struct {
+	text            string // TEXT, FILE or "-"; "" = the spec file
+	extend, replace bool
+	yes             bool
+	agent, model    string
+}
+
+func (a *App) generateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "generate", Usage: "let the agent draft a plan from a spec", ArgsUsage: "[TEXT|FILE|-]",
+		Description: "Without an argument the spec is .forge/spec.md. The draft is checked, repaired once\nwhere it has to be, shown with a forecast, and written when you say yes.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "extend", Usage: "add phases to the plan that is there"},
+			&cli.BoolFlag{Name: "replace", Usage: "replace the plan that is there"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write without asking"},
+			&cli.StringFlag{Name: "agent", Usage: "the agent that drafts; default that of [agent] use"},
+			&cli.StringFlag{Name: "model", Usage: "its model"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Len() > 1 {
+				return refuse("put the text into quotes", "forge generate takes one text or file, got %d", c.Args().Len())
+			}
+			return a.generate(c.Context, generateOptions{
+				text: c.Args().First(), extend: c.Bool("extend"), replace: c.Bool("replace"), yes: c.Bool("yes"), agent: c.String("agent"), model: c.String("model"),
+			})
+		},
+	}
+}
+
+// generate drafts a plan and writes it. Nothing of the project changes before
+// the user has said yes.
+func (a *App) generate(ctx context.Context, o generateOptions) error {
+	if o.extend && o.replace {
+		return refuse("give one of them", "--extend and --replace contradict each other")
+	}
+	var flags []config.Setting
+	if o.agent != "" {
+		flags = append(flags, config.Setting{Flag: "--agent", Key: "agent.use", Value: o.agent})
+	}
+	p, err := a.openProject(ctx, flags...)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	spec, fromFile, err := p.specFor(o)
+	if err != nil {
+		return err
+	}
+	if what, fix := planner.CheckSpec(spec); what != "" {
+		return refuse(fix, "%s", what)
+	}
+	existing, err := p.existingPlan(o)
+	if err != nil {
+		return err
+	}
+	if _, err := p.openStore(ctx, true); err != nil {
+		return err
+	}
+	text, err := p.draft(ctx, o, spec, existing)
+	if err != nil {
+		return err
+	}
+	plan, err := p.finishPlan(text, existing, spec)
+	if err != nil {
+		return err
+	}
+	if err := p.showPlan(ctx, plan); err != nil {
+		return err
+	}
+	return p.writePlan(ctx, o, plan, spec, fromFile)
+}
+
+// specFor is the spec to plan from. fromFile says that it is the project's
+// own, which need not be written.
+func (p *project) specFor(o generateOptions) (spec string, fromFile bool, err error) {
+	own := filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile))
+	read := func(r io.Reader) (string, error) {
+		text, err := io.ReadAll(io.LimitReader(r, config.MaxSpecBytes+1))
+		return string(text), err
+	}
+	switch o.text {
+	case "-":
+		spec, err = read(p.app.Stdin)
+		return spec, false, err
+	case "":
+		f, err := os.Open(own)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", false, refuse(`write it, or say what to build: forge generate "…"`, "%s does not exist", config.SpecFile)
+		}
+		if err != nil {
+			return "", false, refuse("make it readable", "read the spec: %v", err)
+		}
+		defer func() { _ = f.Close() }()
+		spec, err = read(f)
+		return spec, true, err
+	}
+	path := o.text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.app.Dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		// No such file: the argument is the text itself.
+		return o.text, false, nil
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false, refuse("name a file, or write the text", "%s is not a file", o.text)
+	}
+	spec, err = read(f)
+	return spec, path == own, err
+}
+
+func (p *project) hasPlan() bool {
+	_, err := os.Lstat(filepath.Join(p.base.RepoRoot, planFile))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkSpecHash says that a plan was made from another spec than the project
+// has now; strict makes that an error.
+func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
+	if plan.SpecHash == "" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return refuse("make it readable", "read the spec: %v", err)
+	}
+	if specHash(string(text)) == plan.SpecHash {
+		return nil
+	}
+	if strict {
+		return refuse("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", planFile, config.SpecFile)
+	}
+	p.app.log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
+	return nil
+}
+
+// existingPlan is the plan to extend, nil for none. A plan that is there is
+// touched on request only, which is found out before anything is spent.
+func (p *project) existingPlan(o generateOptions) (*work.Plan, error) {
+	if !p.hasPlan() {
+		if o.extend {
+			return nil, refuse("leave --extend out", "there is no %s to extend", planFile)
+		}
+		return nil, nil
+	}
+	if o.replace {
+		return nil, nil
+	}
+	if !o.extend {
+		return nil, refuse("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", planFile)
+	}
+	plan, err := p.plan()
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan, nil
+}
+
+// draft has the plan written by the agent.
+func (p *project) draft(ctx context.Context, o generateOptions, spec string, existing *work.Plan) ([]byte, error) {
+	e, err := p.engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "plan", Promise: "PLAN", Model: o.model}}})
+	set, err := config.Resolve(p.cfg, one, config.Facts{Kinds: kinds()})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkAgents(ctx, set); err != nil {
+		return nil, err
+	}
+	if err := p.checkSandbox(e, set.Sandbox); err != nil {
+		return nil, err
+	}
+	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.state, "drafts", p.app.newRunID())}
+	defer author.close()
+	p.app.log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
+	text, err := planner.Draft(ctx, author, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
+		return p.draftProblems(text, existing)
+	})
+	var bad *planner.DraftError
+	switch {
+	case errors.As(err, &bad):
+		return nil, refuse("say more in the spec, or write the plan by hand; the draft is in "+p.keepDraft(bad.Text), "%v", bad)
+	case errors.Is(err, planner.ErrNoDraft):
+		return nil, refuse("forge generate again, or with another agent", "%v", err)
+	}
+	return text, err
+}
+
+// draftProblems is everything wrong with a draft: of the file, and of what
+// would become of the plan with it.
+func (p *project) draftProblems(text []byte, existing *work.Plan) []string {
+	graph := checkGraph
+	if existing != nil {
+		graph = nil
+	}
+	plan, problems := p.parsePlan(text, graph)
+	if len(problems) > 0 {
+		return problems
+	}
+	if n := len(plan.Phases); n > planner.MaxPhases {
+		return []string{fmt.Sprintf("the plan has %d phases; at most %d are taken", n, planner.MaxPhases)}
+	}
+	if existing == nil {
+		return nil
+	}
+	whole, err := json.Marshal(planner.Extend(*existing, plan.Plan))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, problems = p.parsePlan(whole, checkGraph)
+	return problems
+}
+
+// parsePlan reads a draft; graph is nil where its dependencies cannot be
+// judged yet, because they may name phases of the plan that it extends.
+func (p *project) parsePlan(text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
+	path := filepath.Join(p.state, "draft.json")
+	if err := atomicfile.Write(path, text, 0o600); err != nil {
+		return nil, []string{err.Error()}
+	}
+	defer func() { _ = os.Remove(path) }()
+	plan, _, err := config.LoadPlan(path, graph)
+	var problems *config.Problems
+	switch {
+	case errors.As(err, &problems):
+		var out []string
+		for _, pr := range problems.List {
+			out = append(out, fmt.Sprintf("line %d: %s (%s)", pr.Line, pr.What, pr.Fix))
+		}
+		return nil, out
+	case err != nil:
+		return nil, []string{err.Error()}
+	}
+	return plan, nil
+}
+
+// finishPlan is the plan that would be written.
+func (p *project) finishPlan(text []byte, existing *work.Plan, spec string) (*config.Plan, error) {
+	plan, problems := p.parsePlan(text, nil)
+	if len(problems) > 0 {
+		return nil, &planner.DraftError{Problems: problems, Text: text}
+	}
+	whole := plan.Plan
+	if existing != nil {
+		whole = planner.Extend(*existing, plan.Plan)
+	}
+	whole.SpecHash, whole.GeneratedAt = specHash(spec), p.app.Now().UTC().Format(time.RFC3339)
+	return config.NewPlan(whole), nil
+}
+
+func specHash(spec string) string {
+	sum := sha256.Sum256([]byte(spec))
+	return hex.EncodeToString(sum[:])
+}
+
+// showPlan shows the graph and the forecast.
+func (p *project) showPlan(ctx context.Context, plan *config.Plan) error {
+	spec, _, err := p.resolve(plan, config.PolicyFlags{})
+	if err != nil {
+		return err
+	}
+	if err := p.list(spec, "text"); err != nil {
+		return err
+	}
+	f, err := p.forecast(ctx, spec)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(p.app.Stdout, f)
+	return err
+}
+
+// recentRuns is how many past runs a forecast looks at.
+const recentRuns = 20
+
+func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner.Forecast, error) {
+	var budgets []int
+	for _, ph := range spec.Plan.Phases {
+		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
+	}
+	rows, err := p.store.Runs(ctx)
+	if err != nil {
+		return planner.Forecast{}, err
+	}
+	var past []planner.Sample
+	for i, r := range rows {
+		if i == recentRuns {
+			break
+		}
+		s, evs, err := p.load(ctx, r.ID)
+		if err != nil {
+			p.app.log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
+			continue
+		}
+		had := map[string]int{}
+		for n, ph := range s.Phases {
+			had[n] = ph.Budget
+		}
+		past = append(past, planner.Samples(r.ID, had, evs, decode)...)
+	}
+	return planner.Predict(budgets, past), nil
+}
+
+// writePlan asks and writes.
+func (p *project) writePlan(ctx context.Context, o generateOptions, plan *config.Plan, spec string, fromFile bool) error {
+	text, err := json.MarshalIndent(plan.Plan, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the plan: %w", err)
+	}
+	text = append(text, '\n')
+	if !o.yes {
+		if !p.app.terminal() {
+			return refuse("forge generate --yes writes it; this draft is in "+p.keepDraft(text), "nobody can be asked whether to write %s", planFile)
+		}
+		if ok, err := p.app.confirm(ctx, "Write "+planFile+"?", "", "yes, write it"); err != nil || !ok {
+			if err == nil {
+				err = refuse("the draft is in "+p.keepDraft(text), "nothing was written")
+			}
+			return err
+		}
+	}
+	if !fromFile {
+		if err := p.writeSpec(o, spec); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(p.base.RepoRoot, ".forge"), 0o755); err != nil {
+		return refuse("make the folder writable", "write the plan: %v", err)
+	}
+	if err := atomicfile.Write(filepath.Join(p.base.RepoRoot, planFile), text, 0o644); err != nil {
+		return refuse("make the folder writable", "write the plan: %v", err)
+	}
+	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", planFile)
+	return nil
+}
+
+// writeSpec keeps the words that the plan was made from as the project's spec.
+func (p *project) writeSpec(o generateOptions, spec string) error {
+	path := filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile))
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && o.replace:
+	case err != nil:
+		return refuse("make it readable", "read the spec: %v", err)
+	case o.extend:
+		spec = string(old) + "\n\n" + spec
+	case string(old) != spec:
+		p.app.log.Warn("the spec file was left as it is; the plan was made from other words", "file", config.SpecFile)
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return refuse("make the folder writable", "write the spec: %v", err)
+	}
+	return atomicfile.Write(path, []byte(spec), 0o644)
+}
+
+// keepDraft loses nothing that an agent was paid for.
+func (p *project) keepDraft(text []byte) string {
+	path := filepath.Join(p.state, "drafts", "phases.json")
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = atomicfile.Write(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Sprintf("no file (%v)", err)
+	}
+	return path
+}

@@ -1,0 +1,171 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+// Sample is what one finished phase of the past took.
+type Sample struct {
+	Run        string
+	Iterations int
+	Budget     int
+	Time       time.Duration // of its iterations
+	USD        *float64      // nil = unknown
+}
+
+// Range is a forecast: half of the past lay between Low and High.
+type Range struct{ Low, Likely, High float64 }
+
+// Forecast is what a plan will take, as far as the past tells.
+type Forecast struct {
+	Phases     int
+	Budget     int // iterations, the most it can take
+	Iterations *Range
+	Time       *Range // seconds of agents' work, not of the clock: phases run in parallel
+	USD        *Range
+	Samples    int
+	Runs       int
+}
+
+// fewSamples is below which the past says too little to be counted on.
+const fewSamples = 5
+
+// Predict forecasts a plan from samples of the project's past runs. Budgets are
+// those that the phases would run with. What the past does not know is nil.
+func Predict(budgets []int, past []Sample) Forecast {
+	f := Forecast{Phases: len(budgets)}
+	for _, b := range budgets {
+		f.Budget += b
+	}
+	runs := map[string]bool{}
+	var shares, seconds, usd []float64
+	for _, s := range past {
+		if s.Iterations < 1 || s.Budget < 1 {
+			continue
+		}
+		f.Samples++
+		runs[s.Run] = true
+		shares = append(shares, float64(s.Iterations)/float64(s.Budget))
+		if s.Time > 0 {
+			seconds = append(seconds, s.Time.Seconds()/float64(s.Iterations))
+		}
+		if s.USD != nil {
+			usd = append(usd, *s.USD/float64(s.Iterations))
+		}
+	}
+	f.Runs = len(runs)
+	if len(shares) == 0 {
+		return f
+	}
+	share := quartiles(shares)
+	f.Iterations = &Range{}
+	for _, b := range budgets {
+		f.Iterations.Low += clampIterations(share.Low, b)
+		f.Iterations.Likely += clampIterations(share.Likely, b)
+		f.Iterations.High += clampIterations(share.High, b)
+	}
+	f.Time, f.USD = times(f.Iterations, seconds), times(f.Iterations, usd)
+	return f
+}
+
+// clampIterations: no phase takes less than one iteration, or more than its budget.
+func clampIterations(share float64, budget int) float64 {
+	return min(max(math.Round(share*float64(budget)), 1), float64(budget))
+}
+
+func times(n *Range, each []float64) *Range {
+	if len(each) == 0 {
+		return nil
+	}
+	q := quartiles(each)
+	return &Range{Low: n.Low * q.Low, Likely: n.Likely * q.Likely, High: n.High * q.High}
+}
+
+func quartiles(v []float64) Range {
+	v = slices.Sorted(slices.Values(v))
+	at := func(q float64) float64 { return v[int(math.Round(q*float64(len(v)-1)))] }
+	return Range{Low: at(0.25), Likely: at(0.5), High: at(0.75)}
+}
+
+// String says the forecast and how sure it is.
+func (f Forecast) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d phases, at most %d iterations.\n", f.Phases, f.Budget)
+	if f.Iterations == nil {
+		b.WriteString("Forecast: none; no phase of this project has finished yet, so the budgets are all there is.\n")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Forecast: %.0f iterations (%.0f to %.0f)", f.Iterations.Likely, f.Iterations.Low, f.Iterations.High)
+	if f.Time != nil {
+		fmt.Fprintf(&b, ", %s of agents' work (%s to %s)", span(f.Time.Likely), span(f.Time.Low), span(f.Time.High))
+	}
+	if f.USD != nil {
+		fmt.Fprintf(&b, ", %.2f USD (%.2f to %.2f)", f.USD.Likely, f.USD.Low, f.USD.High)
+	} else {
+		b.WriteString(", cost unknown")
+	}
+	sure := "half of the past lies in these ranges"
+	if f.Samples < fewSamples {
+		sure = "too few to be sure of"
+	}
+	fmt.Fprintf(&b, ".\nIt rests on %d finished phases of %d runs: %s.\n", f.Samples, f.Runs, sure)
+	return b.String()
+}
+
+func span(seconds float64) string {
+	return (time.Duration(seconds) * time.Second).Round(time.Second).String()
+}
+
+// Samples reads the finished phases out of the events of one run.
+func Samples(run string, budgets map[string]int, evs []work.Event, read func(work.Event, any) error) []Sample {
+	type taken struct {
+		sample Sample
+		began  time.Time
+		priced bool
+	}
+	phases := map[string]*taken{}
+	var out []Sample
+	for _, e := range evs {
+		t := phases[e.Phase]
+		switch e.Kind {
+		case work.PhaseStarted:
+			phases[e.Phase] = &taken{sample: Sample{Run: run, Budget: budgets[e.Phase]}, priced: true}
+		case work.IterationStarted:
+			if t != nil {
+				t.began = e.Time
+			}
+		case work.IterationFinished:
+			var d work.IterationFinishedData
+			if t == nil || read(e, &d) != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+				continue
+			}
+			t.sample.Iterations++
+			t.sample.Time += e.Time.Sub(t.began)
+			if d.Usage.CostUSD == nil {
+				t.priced = false
+				continue
+			}
+			sum := *d.Usage.CostUSD
+			if t.sample.USD != nil {
+				sum += *t.sample.USD
+			}
+			t.sample.USD = &sum
+		case work.PhaseFinished:
+			var d work.PhaseFinishedData
+			if t == nil || read(e, &d) != nil || d.Outcome != work.PhaseDone {
+				continue
+			}
+			if !t.priced {
+				t.sample.USD = nil
+			}
+			out = append(out, t.sample)
+		}
+	}
+	return out
+}
