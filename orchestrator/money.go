@@ -154,8 +154,8 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 		held    int64
 		unknown int
 	}{
-		{"phase_tokens", c.PhaseTokens, top.Usage.Tokens, heldTopTokens, top.Usage.UnknownTokens},
-		{"run_tokens", c.RunTokens, s.Ledger.Tokens, heldTokens, s.Ledger.UnknownTokens},
+		{"phase_tokens", c.PhaseTokens, top.Usage.Tokens, heldTopTokens, top.Usage.UnknownTokens - top.Usage.AcceptedTokens},
+		{"run_tokens", c.RunTokens, s.Ledger.Tokens, heldTokens, s.Ledger.UnknownTokens - s.Ledger.AcceptedTokens},
 		{"day_tokens", c.DayTokens, day.Tokens, heldTokens, day.UnknownTokens},
 	}
 	for _, t := range tokens {

@@ -1,8 +1,8 @@
 package orchestrator
 
 import (
+	"crypto/sha256"
 	"fmt"
-	"hash/fnv"
 	"sort"
 	"strings"
 
@@ -94,7 +94,8 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 func writeFeedback(b *strings.Builder, p *Phase) {
 	switch p.Kind {
 	case IterationResolve:
-		fmt.Fprintf(b, "\n## Merge conflict\n\nYour work was merged with what others did meanwhile. Conflict markers stand in these files: %s\nResolve each conflict so that both sides' intent holds, remove every marker, and change nothing else.\n", inert(strings.Join(p.Merge.Conflicts, ", ")))
+		b.WriteString("\n## Merge conflict\n\nYour work was merged with what others did meanwhile. Resolve each conflict so that both sides' intent holds, remove every marker, and change nothing else.\n")
+		section(b, "Conflict markers stand in these files", strings.Join(p.Merge.Conflicts, "\n"))
 	case IterationRework:
 		b.WriteString("\n## Changes requested\n\nA person looked at the result and asks for changes; their words are below. No promise is needed this time.\n")
 	case IterationWork:
@@ -119,11 +120,10 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	}
 }
 
-// section fences text as data. The fence carries a hash of the text, so that
-// the text cannot close it.
+// section fences text as data. The fence carries a hash of the text, which no
+// text can hold of itself, so that none can close it.
 func section(b *strings.Builder, title, text string) {
 	text = strings.TrimSpace(inert(text))
-	h := fnv.New32a()
-	h.Write([]byte(text))
-	fmt.Fprintf(b, "\n## %s\n\n~~~data-%08x\n%s\n~~~end-%08x\n", title, h.Sum32(), text, h.Sum32())
+	sum := sha256.Sum256([]byte(text))
+	fmt.Fprintf(b, "\n## %s\n\n~~~data-%x\n%s\n~~~end-%x\n", title, sum[:8], text, sum[:8])
 }

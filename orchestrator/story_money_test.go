@@ -29,7 +29,7 @@ func TestCaps(t *testing.T) {
 		{"run_usd", work.Cost{RunUSD: usd(2)}, work.Cost{RunUSD: usd(9)},
 			func(st *story) { st.work("01", uses(1.5, 1)); st.work("01", uses(0.5, 1)) }},
 		{"day_usd", work.Cost{DayUSD: usd(2)}, work.Cost{DayUSD: usd(9)},
-			func(st *story) { st.day.USD = 2; st.work("01", uses(0, 1)) }},
+			func(st *story) { st.folder("01"); st.day.USD = 2; st.work("01", uses(0, 1)) }},
 		{"iteration_tokens", work.Cost{IterationTokens: tokens(100), RunTokens: tokens(250)}, work.Cost{RunTokens: tokens(900)},
 			func(st *story) { st.work("01", uses(1, 100)); st.work("01", uses(1, 100)) }},
 		{"phase_tokens", work.Cost{PhaseTokens: tokens(100)}, work.Cost{PhaseTokens: tokens(900)},
@@ -37,7 +37,7 @@ func TestCaps(t *testing.T) {
 		{"run_tokens", work.Cost{RunTokens: tokens(100)}, work.Cost{RunTokens: tokens(900)},
 			func(st *story) { st.work("01", uses(1, 100)) }},
 		{"day_tokens", work.Cost{DayTokens: tokens(100)}, work.Cost{DayTokens: tokens(900)},
-			func(st *story) { st.day.Tokens = 100; st.work("01", uses(1, 1)) }},
+			func(st *story) { st.folder("01"); st.day.Tokens = 100; st.work("01", uses(1, 1)) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestReservations(t *testing.T) {
 		st.work("01", uses(0.2, 1))
 		st.isPending("01 iterate") // its next one came first
 		st.work("01", uses(0.2, 1), says("P01"))
-		st.isPending("02 iterate", "01 verify")
+		st.isPending("01 verify", "02 iterate")
 	})
 	t.Run("likewise for tokens", func(t *testing.T) {
 		st := tell(t, phases("01", "02"), caps(work.Cost{IterationTokens: tokens(100), RunTokens: tokens(150)}))
@@ -158,6 +158,9 @@ func TestUnknownUsage(t *testing.T) {
 		st := tell(t, caps(work.Cost{RunTokens: tokens(100)}))
 		st.work("01", func(d *IterationDone) { d.Report.Usage.CostUSD = usd(0) })
 		st.stopped(work.RunLimit, "tokens of 1 iteration(s) are unknown")
+		st.runEnded(work.RunLimit)
+		st.dies(Resumed{RunResumedData: RunResumedData{AcceptUnknown: true}})
+		st.isPending("01 iterate")
 	})
 	t.Run("absurd, and twice", func(t *testing.T) {
 		st := tell(t, budget(9))

@@ -63,7 +63,7 @@ func TestOnly(t *testing.T) {
 func TestFailFast(t *testing.T) {
 	st := tell(t, phases("01", "02", "03", "04 after 03"), setting(func(s *work.Settings) { s.FailFast, s.MaxParallel = true, 2 }))
 	st.folder("01")
-	st.isPending("01 iterate", "03 folder") // the longest path first
+	st.isPending("03 folder", "01 iterate") // the longest path first
 	fails(st, "01")
 	st.ended("02", work.PhaseCancelled, "")
 	st.stands("03", StageFolder) // what is under way goes on

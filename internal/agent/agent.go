@@ -158,10 +158,14 @@ func sandboxOf(req work.IterationRequest, level proc.Level, l launch) *proc.Sand
 		}
 		return all
 	}
+	dir, readOnlyDir := []string{req.Dir}, []string(nil)
+	if l.readOnly {
+		dir, readOnlyDir = nil, dir
+	}
 	return &proc.Sandbox{
 		Level:     level,
-		Write:     join([]string{req.Dir}, req.Sandbox.Write, l.write),
-		Read:      join(req.Sandbox.Read, req.ReadPaths, l.read),
+		Write:     join(dir, req.Sandbox.Write, l.write),
+		Read:      join(readOnlyDir, req.Sandbox.Read, req.ReadPaths, l.read),
 		Hide:      req.HidePaths,
 		ReadFiles: l.readFiles,
 		Network:   req.Sandbox.Network,

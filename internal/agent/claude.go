@@ -50,11 +50,10 @@ func launchClaude(s setting) (launch, error) {
 	if err != nil {
 		return launch{}, err
 	}
-	facts := claudeFacts()
 	stream := newClaudeStream(s)
 	l := launch{
 		path: path, args: append(append([]string(nil), before...), args...),
-		names: append(append([]string(nil), facts.SecretEnv...), facts.Env...),
+		names: claudeFacts().names(),
 		set:   set,
 		// By standard input: a single argument may not be longer than
 		// 128 KiB on Linux.

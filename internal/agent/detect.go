@@ -61,14 +61,15 @@ func detectClaude(ctx context.Context, a work.AgentSettings, e environ) Detectio
 	if !ok {
 		return Detection{LoggedIn: LoginUnknown, Why: program + " is not installed: see https://code.claude.com/docs"}
 	}
-	version, code, err := ask(ctx, e, a, path, "--version")
+	l := launch{path: path, names: claudeFacts().names(), set: []string{"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}}
+	version, code, err := ask(ctx, e, a, l, "--version")
 	d := Detection{Path: path, LoggedIn: LoginUnknown}
 	if err != nil || code != 0 {
 		d.Why = fmt.Sprintf("%s --version does not work", path)
 		return d
 	}
 	d.Found, d.Version = true, firstWord(version)
-	answer, _, err := ask(ctx, e, a, path, "auth", "status")
+	answer, _, err := ask(ctx, e, a, l, "auth", "status")
 	var status struct {
 		LoggedIn *bool `json:"loggedIn"`
 	}
@@ -100,24 +101,20 @@ func claudeCredentials(e environ) bool {
 // maxAnswerBytes bounds what a program says about itself.
 const maxAnswerBytes = 64 << 10
 
-// ask runs a program with the environment that an iteration would have.
-func ask(ctx context.Context, e environ, a work.AgentSettings, path string, args ...string) (answer []byte, code int, err error) {
-	facts := claudeFacts()
+// ask runs a program with the environment that an iteration would have; of l,
+// path, names and set count.
+func ask(ctx context.Context, e environ, a work.AgentSettings, l launch, args ...string) (answer []byte, code int, err error) {
 	var out bytes.Buffer
 	res, err := proc.Run(ctx, proc.Spec{
-		Path: path, Args: args, Dir: os.TempDir(),
-		Env: e.of(work.IterationRequest{Agent: a}, launch{
-			names: append(append([]string(nil), facts.SecretEnv...), facts.Env...),
-			set:   []string{"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
-		}),
+		Path: l.path, Args: args, Dir: os.TempDir(), Env: e.of(work.IterationRequest{Agent: a}, l),
 		Stdout: &limited{to: &out, left: maxAnswerBytes},
 		Limits: proc.Limits{Total: detectPatience, Drain: time.Second},
 	})
 	switch {
 	case err != nil:
-		return nil, 0, fmt.Errorf("ask %s: %w", path, err)
+		return nil, 0, fmt.Errorf("ask %s: %w", l.path, err)
 	case res.End != proc.EndExited || res.ExitCode == nil:
-		return nil, 0, fmt.Errorf("ask %s: it ended by %s", path, res.End)
+		return nil, 0, fmt.Errorf("ask %s: it ended by %s", l.path, res.End)
 	}
 	return out.Bytes(), *res.ExitCode, nil
 }

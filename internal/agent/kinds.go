@@ -19,6 +19,7 @@ type kind struct {
 func kinds() map[string]kind {
 	return map[string]kind{
 		"claude": {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
+		"codex":  {facts: codexFacts(), launch: launchCodex, detect: detectCodex},
 		"exec":   {facts: Facts{}, launch: launchExec, detect: detectExec},
 		"script": {facts: scriptFacts(), launch: launchScript, detect: detectScript},
 	}
@@ -43,6 +44,9 @@ type Facts struct {
 	SecretEnv   []string // variables with secrets that it is given
 	Env         []string // other variables that it is given
 }
+
+// names are the variables that the kind is given.
+func (f Facts) names() []string { return append(slices.Clone(f.SecretEnv), f.Env...) }
 
 // FactsOf returns the facts of a kind; ok is false when there is no such kind.
 func FactsOf(name string) (facts Facts, ok bool) {
@@ -71,6 +75,7 @@ type launch struct {
 	// What the sandbox must show beside the phase folder.
 	read, write []string
 	readFiles   map[string]string // inside path → outside path
+	readOnly    bool              // shows the phase folder itself read-only
 
 	startsAtOnce bool // no event is needed to know that it has started
 	stream       stream

@@ -124,6 +124,12 @@ func (l *live) priced(u work.Usage) work.Usage {
 func (l *live) judge(end proc.End, r *work.IterationReport) {
 	set := func(o work.Outcome, detail string) { r.Outcome, r.Detail = o, detail }
 	limits := l.req.Limits
+	l.mu.Lock()
+	stopped := l.stopped
+	l.mu.Unlock()
+	if end == proc.EndExited && stopped != nil {
+		end = proc.EndStopped // the agent was faster, which changes nothing
+	}
 	switch end {
 	case proc.EndExited:
 	case proc.EndPostResult:
@@ -139,15 +145,13 @@ func (l *live) judge(end proc.End, r *work.IterationReport) {
 	case proc.EndCancelled:
 		set(work.OutcomeInterrupted, "ended by Forge before it was done")
 	case proc.EndStopped:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.stopped == nil {
+		if stopped == nil {
 			set(work.OutcomeAgentFailed, "stopped for no known reason")
 			return
 		}
-		set(l.stopped.outcome, l.stopped.detail)
-		if l.stopped.resetAt != nil {
-			r.ResetAt = l.stopped.resetAt
+		set(stopped.outcome, stopped.detail)
+		if stopped.resetAt != nil {
+			r.ResetAt = stopped.resetAt
 		}
 	default:
 		set(work.OutcomeAgentFailed, fmt.Sprintf("the process ended in an unknown way: %q", end))

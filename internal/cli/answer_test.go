@@ -59,7 +59,7 @@ type answerJSON struct {
 }
 
 // An answer that changes nothing exits 2 with its word, as text and as JSON.
-func TestRefusedAnswers(t *testing.T) {
+func TestRefusedAnswersAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := frozen(t, done("01"))
 	refused := func(code string, args ...string) answerJSON {

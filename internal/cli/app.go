@@ -74,7 +74,7 @@ func (a *App) logTo(level log.Level) {
 func (a *App) command() *cli.App {
 	c := &cli.App{
 		Name: "forge", Usage: "drive a coding agent through a plan until every phase is proven done",
-		Version: Version, HideVersion: true,
+		Version: Version, HideVersion: true, EnableBashCompletion: true,
 		Writer: a.Stdout, ErrWriter: a.Stderr,
 		// Exit codes are this package's business alone.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -166,6 +166,9 @@ func (a *App) refuseInside(args []string) error {
 // they may stand anywhere; those of the program go before the command. What
 // follows "--" stays as it is.
 func reorder(app *cli.App, args []string) []string {
+	if n := len(args); n > 0 && args[n-1] == "--generate-bash-completion" {
+		return args // a shell asks what may come next; the parser wants the question last
+	}
 	flags := app.Flags
 	var global, path, front, back []string
 	commands, help := app.Commands, false

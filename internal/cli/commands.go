@@ -13,7 +13,8 @@ func (a *App) commands() []*cli.Command {
 		a.generateCommand(), a.runCommand(), a.phaseCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(),
 		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(),
 		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.configCommand(),
-		a.resetCommand(), a.versionCommand(), a.decideCommand(),
+		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),
+		a.trustCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(),
 	}
 }
 

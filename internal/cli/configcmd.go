@@ -33,10 +33,20 @@ func (a *App) configCommand() *cli.Command {
 				Flags:  append(policyFlags(), outputFlag("text", "json")),
 				Action: a.withoutArgs(a.configValidate),
 			},
+			{
+				Name: "schema", Usage: "print the JSON schema of forge.toml, for editors",
+				Action: func(*cli.Context) error {
+					text, err := config.JSONSchema()
+					if err == nil {
+						_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
+					}
+					return err
+				},
+			},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge config show, forge config validate", "unknown command \"config %s\"", c.Args().First())
+				return refuse("forge config show, validate or schema", "unknown command \"config %s\"", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},

@@ -21,6 +21,7 @@ type asking struct {
 	opts  []option
 	ready bool
 	step  step
+	theme huh.Theme
 	form  *huh.Form
 	// What the form's fields hold.
 	pick    int
@@ -37,7 +38,9 @@ const (
 	stepConfirm
 )
 
-func newAsking(q question) *asking { return &asking{q: q, opts: optionsOf(q)} }
+func newAsking(q question) *asking {
+	return &asking{q: q, opts: optionsOf(q), theme: doorTheme()}
+}
 
 func (a *asking) begin(width int) tea.Cmd {
 	a.pick = 0
@@ -77,7 +80,7 @@ func (a *asking) confirm(width int) tea.Cmd {
 
 func (a *asking) enter(s step, width int, field huh.Field) tea.Cmd {
 	a.step, a.picked = s, false
-	a.form = huh.NewForm(huh.NewGroup(field)).WithShowHelp(false).WithShowErrors(true).WithTheme(huh.ThemeFunc(doorTheme))
+	a.form = huh.NewForm(huh.NewGroup(field)).WithShowHelp(false).WithShowErrors(true).WithTheme(a.theme)
 	return tea.Batch(a.form.Init(), a.measure(width))
 }
 
@@ -177,9 +180,10 @@ func textLines(text string, width int) []string {
 	return strings.Split(ansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), max(width, 1), true), "\n")
 }
 
-// doorTheme is the terminal's own colours, without a frame.
-func doorTheme(dark bool) *huh.Styles {
-	t := huh.ThemeBase(dark)
+// doorTheme is the terminal's own colours, without a frame. They are the same
+// on any background, and made once, since a form asks for them at every turn.
+func doorTheme() huh.Theme {
+	t := huh.ThemeBase(true)
 	for _, f := range []*huh.FieldStyles{&t.Focused, &t.Blurred} {
 		f.Base = t.Form.Base
 		f.SelectSelector = f.SelectSelector.Foreground(ansi.Cyan).Bold(true)
@@ -190,5 +194,5 @@ func doorTheme(dark bool) *huh.Styles {
 		f.FocusedButton = t.Form.Base.Padding(0, 1).MarginRight(1).Reverse(true)
 		f.BlurredButton = t.Form.Base.Padding(0, 1).MarginRight(1)
 	}
-	return t
+	return huh.ThemeFunc(func(bool) *huh.Styles { return t })
 }

@@ -55,6 +55,9 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	if end.Outcome == work.RunCompleted {
 		p.sweep(s.Run)
 	}
+	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
+		p.app.log.Warn("tidy up after old runs", "err", err)
+	}
 	p.report(s, end, o)
 	p.reportCI(s, end)
 	if pushErr != nil {

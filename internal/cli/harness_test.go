@@ -159,27 +159,32 @@ func (w *world) call(ctx context.Context, stdin string, args ...string) ended {
 type started struct {
 	stdout, stderr *safeBuffer
 	stop           context.CancelFunc
-	over           chan ended
+	over           chan struct{}
+	end            ended // once over is closed
 }
 
-// begin starts a command beside the test; stop is the first Ctrl-C. The test
-// has to wait for it.
+// begin starts a command beside the test; stop is the first Ctrl-C. It has
+// ended when the test has.
 func (w *world) begin(args ...string) *started {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &started{stdout: &safeBuffer{}, stderr: &safeBuffer{}, stop: cancel, over: make(chan ended, 1)}
+	s := &started{stdout: &safeBuffer{}, stderr: &safeBuffer{}, stop: cancel, over: make(chan struct{})}
 	app := &App{Stdin: strings.NewReader(""), Stdout: s.stdout, Stderr: s.stderr, Environ: w.env, Dir: w.root, Now: time.Now}
 	go func() {
+		defer close(s.over)
 		code := app.Run(ctx, args)
-		s.over <- ended{t: w.t, args: args, code: code, stdout: s.stdout.String(), stderr: s.stderr.String()}
+		s.end = ended{t: w.t, args: args, code: code, stdout: s.stdout.String(), stderr: s.stderr.String()}
 	}()
-	w.t.Cleanup(cancel)
+	w.t.Cleanup(func() {
+		cancel()
+		<-s.over
+	})
 	return s
 }
 
 func (s *started) wait() ended {
-	defer s.stop()
-	return <-s.over
+	<-s.over
+	return s.end
 }
 
 // eventually waits until cond holds; it gives up after a time that only a
@@ -193,7 +198,7 @@ func (w *world) eventually(what string, cond func() bool) {
 	}
 }
 
-// code checks the exit code and returns the same.
+// want checks the exit code.
 func (e ended) want(code int) ended {
 	e.t.Helper()
 	if e.code != code {

@@ -150,6 +150,7 @@ func (i *initiation) sayFiles(wrote, kept []string) {
 
 // sayNext says what to type next, in the order in which it makes sense.
 func (i *initiation) sayNext(wrote []string) {
+	const or = "or " // before another way to do the step above
 	var steps [][2]string
 	add := func(what, why string) { steps = append(steps, [2]string{what, why}) }
 	if i.base.Commit == "" {
@@ -174,13 +175,23 @@ func (i *initiation) sayNext(wrote []string) {
 	}
 	if slices.Contains(wrote, planFile) {
 		add("edit "+planFile, "the phases; what is there is an example that runs as it is")
+		if i.agent.name != "" && i.agent.kind != "script" {
+			add(or+"forge generate --replace", "your agent drafts them from the spec")
+		}
 	}
 	add("forge list", "the plan as forge understands it")
 	add("forge run", "asks you before each phase; --autonomous does not")
 	fmt.Fprint(i.app.Stdout, "\nNext:\n")
 	var rows [][]string
-	for n, s := range steps {
-		rows = append(rows, []string{fmt.Sprintf("  %d. %s", n+1, s[0]), s[1]})
+	n := 0
+	for _, s := range steps {
+		head := fmt.Sprintf("  %d. ", n+1)
+		if strings.HasPrefix(s[0], or) {
+			head = "     "
+		} else {
+			n++
+		}
+		rows = append(rows, []string{head + s[0], s[1]})
 	}
 	fmt.Fprint(i.app.Stdout, table(rows[0], rows[1:]))
 }

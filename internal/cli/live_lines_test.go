@@ -34,11 +34,11 @@ func TestBoardShowsTheRun(t *testing.T) {
 	t.Parallel()
 	want := strings.Join([]string{
 		"",
-		"03      parser                     2/5   1m12s  12.4k tok  $0.034  » edit src/parse.go",
-		"└ 03.1  measure                    1/1      2s                     measuring",
-		"04      漢字のレキサーを書くとい…  1/8+  1h00m      ? tok      $?  漢字漢字漢字漢字漢字漢字漢字漢…",
-		"06      docs                       0/3      0s                     the provider is out; again in 4…",
-		"██████××----▒▒▒▒▒▒??····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting",
+		"03      parser                    2/5  1m12s  12.4k tok  $0.034  » edit src/parse.go",
+		"└ 03.1  measure                   1/1     2s                     measuring",
+		"04      漢字のレキサーを書くと…  1/8+  1h00m      ? tok      $?  漢字漢字漢字漢字漢字漢字漢字漢字…",
+		"06      docs                      0/3     0s                     the provider is out; again in 4m1…",
+		"3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?",
 	}, "\n")
 	if got := bare(busyBoard().lines(100, 20, noon)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -53,7 +53,7 @@ func TestBoardFits(t *testing.T) {
 		strings.Contains(got, "$0.034") || !strings.Contains(got, "+2 more") {
 		t.Errorf("50 columns, 4 rows:\n%s", got)
 	}
-	if got := bare(busyBoard().lines(200, 6, noon)); !strings.Contains(got, "2 waiting  2m10s  45.2k tok  $0.120+?") {
+	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒??····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?") {
 		t.Errorf("a wide terminal shows the sums:\n%s", got)
 	}
 	b := busyBoard()
@@ -128,7 +128,7 @@ func TestBar(t *testing.T) {
 func TestActionIsHarmless(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"tool": "» a\\x1b[2J b", "text": "a\\x1b[2J b", "verify": "verify: a\\x1b[2J b"} {
-		if got := act(work.Activity{Kind: kind, Text: " a\x1b[2J\nb\r "}); got != want {
+		if got := act(work.Activity{Kind: kind, Text: " a\x1b[2J\r\nb "}); got != want {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}

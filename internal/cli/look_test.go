@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // twice is a script whose phase 01 makes a false promise first: its first
@@ -137,6 +138,58 @@ func TestDiff(t *testing.T) {
 	w.git("apply", w.home+"/run.patch")
 	if !w.exists("out-02.txt") {
 		t.Error("the patch of the run does not hold the second phase")
+	}
+}
+
+// What a phase changed is what it added to the run, also when it had to be
+// fitted to what others merged before it.
+func TestDiffOfAResolvedConflict(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, `[[step]]
+phase = "01"
+do = [{write = "shared.txt", content = "from one\n"}, {write = "one.txt", content = "1\n"}, {print = "<promise>PHASE 01 DONE</promise>"}]
+[[step]]
+phase = "02"
+iteration = 1
+do = [{run = "while [ ! -e `+dir+`/go ]; do sleep 0.02; done"}, {write = "shared.txt", content = "from two\n"}, {print = "<promise>PHASE 02 DONE</promise>"}]
+[[step]]
+phase = "02"
+do = [{write = "shared.txt", content = "from both\n"}]
+`)
+	w.plan(phase("01", "first", 2), phase("02", "second", 2))
+	run := w.begin("run", "--autonomous")
+	w.eventually("the first phase is merged", func() bool { return strings.Contains(w.forge("why", "01").stdout, "merged as") })
+	w.write(dir+"/go", "")
+	run.wait().want(exitDone)
+	got := w.forge("diff", "02").want(exitDone).says("-from one", "+from both")
+	if strings.Contains(got.stdout, "one.txt") {
+		t.Errorf("it shows what the first phase changed:\n%s", got.stdout)
+	}
+	if got := w.forge("diff", "02", "2").want(exitDone).says("+from both"); !strings.Contains(got.stdout, "-<<<<<<<") {
+		t.Errorf("the iteration that resolved it began with markers:\n%s", got.stdout)
+	}
+	w.forge("why", "02").want(exitDone).says("conflicts with the run's head", "shared.txt", "merge → resolve")
+}
+
+// An iteration whose process died is over; done again, it writes its log anew.
+func TestLogListAfterACrash(t *testing.T) {
+	l := &logList{layout: orchestrator.Layout{State: "/state"}}
+	began := func(iteration, attempt int) work.Event {
+		return work.Event{Kind: work.IterationStarted, Run: "r", Phase: "01", Iteration: iteration, Attempt: attempt}
+	}
+	l.see(began(1, 1))
+	if l.logs[0].over {
+		t.Error("a running iteration is over")
+	}
+	l.see(work.Event{Kind: work.RunResumed, Run: "r"})
+	if !l.logs[0].over {
+		t.Error("the iteration of a dead process is not over")
+	}
+	l.see(began(1, 2))
+	l.see(began(1, 2))
+	if len(l.logs) != 2 || l.logs[1].over || l.logs[1].path != "/state/runs/r/logs/01-1-2.log" {
+		t.Errorf("logs: %+v", l.logs)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"forge/internal/journal"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // The keys are a contract with scripts (SPEC §8): each of them is there, and
@@ -132,6 +133,20 @@ func TestStatusWhateverTheConfiguration(t *testing.T) {
 	w.forge("show", ".1").want(exitDone)
 	w.forge("approve", ".1").want(exitDone)
 	w.forge("why").want(exitDone)
+}
+
+func TestStatusNamesSensitivePhases(t *testing.T) {
+	plan := work.Plan{Phases: []work.Phase{phase("01", "auth", 1), phase("02", "docs", 1)}}
+	s, err := orchestrator.NewState("r", orchestrator.Spec{Plan: plan, Settings: work.Settings{
+		Phases: map[string]work.PhaseSettings{"01": {Budget: 1, Sensitive: "auth*"}, "02": {Budget: 1}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := statusOfRun(journal.RunRow{}, s, nil)
+	if !got.Phases[0].Sensitive || got.Phases[1].Sensitive {
+		t.Errorf("phases: %+v", got.Phases)
+	}
 }
 
 // keys checks that an object has exactly these keys.

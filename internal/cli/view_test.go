@@ -28,6 +28,7 @@ func TestHarmless(t *testing.T) {
 // moves a cursor.
 func FuzzHarmlessWriter(f *testing.F) {
 	f.Add("plain\r\ntext ✓ \x1b[31m", 3)
+	f.Add("line\r\nline", 5)
 	f.Add("\xf0\x9f\x91\xa9\u200d\xff\r", 1)
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		if at = max(at, 0); at > len(text) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -101,4 +102,18 @@ func (c *Config) agentNames() []string {
 		}
 	}
 	return names
+}
+
+// Agents are the agents that the configuration names, in the order of their
+// names, with their defaults filled in. Those that cannot be used are left
+// out; Resolve says why when a phase wants one.
+func (c *Config) Agents(facts Facts) []work.AgentSettings {
+	r := &resolver{collector: &collector{}, cfg: c, facts: facts}
+	var out []work.AgentSettings
+	for _, name := range slices.Sorted(maps.Keys(c.File.Agents)) {
+		if s, what, _ := r.agent(name); what == "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }

@@ -47,6 +47,7 @@ func TestCheckNamesThePlace(t *testing.T) {
 		{"name with a backslash", func(p *Phase) { p.Name = `a\b` }, "phases[1].name", "path separator"},
 		{"name that is a flag", func(p *Phase) { p.Name = "--force" }, "phases[1].name", "dash"},
 		{"name with an escape sequence", func(p *Phase) { p.Name = "a\x1b[31m" }, "phases[1].name", "control character"},
+		{"name that turns the writing direction", func(p *Phase) { p.Name = "a\u202eb" }, "phases[1].name", "control character"},
 		{"name of broken UTF-8", func(p *Phase) { p.Name = "a\xff" }, "phases[1].name", "control character"},
 		{"name of 10 KB", func(p *Phase) { p.Name = strings.Repeat("x", 10<<10) }, "phases[1].name", "10240 bytes"},
 		{"no promise", func(p *Phase) { p.Promise = "\n" }, "phases[1].promise", "empty"},

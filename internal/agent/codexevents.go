@@ -1,0 +1,212 @@
+package agent
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+// What is read of Codex's events; everything else is skipped unseen.
+const (
+	codexType field = 1 + iota
+	codexThread
+	codexMessage
+	codexItem
+	codexItemID
+	codexItemType
+	codexItemText
+	codexItemCommand
+	codexItemPath
+	codexItemServer
+	codexItemTool
+	codexItemQuery
+	codexItemMessage
+	codexItemStatus
+	codexFailure
+	codexInTokens
+	codexOutTokens
+	codexFieldCount
+)
+
+func codexFields() map[string]field {
+	return map[string]field{
+		"type": codexType, "thread_id": codexThread, "message": codexMessage,
+		"item": codexItem, "item.id": codexItemID, "item.type": codexItemType, "item.text": codexItemText,
+		"item.command": codexItemCommand, "item.changes[].path": codexItemPath, "item.server": codexItemServer,
+		"item.tool": codexItemTool, "item.query": codexItemQuery, "item.message": codexItemMessage, "item.status": codexItemStatus,
+		"error.message": codexFailure, "usage.input_tokens": codexInTokens, "usage.output_tokens": codexOutTokens,
+	}
+}
+
+// codexStream reads the events of `codex exec --json`. Only whole messages of
+// the agent are its words: not what it thinks, runs or plans, nor what the
+// program says. Events that are not known are passed over.
+type codexStream struct {
+	setting
+	lines *jsonLines
+	words words // its part is the text of the item being read
+	now   func() time.Time
+
+	event [codexFieldCount]value // of the line being read
+
+	messages int             // ids of items begin anew with each turn
+	running  map[string]bool // tools that have begun and not ended
+	offline  time.Time       // since when the network is waited for; zero = it is not
+
+	session string
+	denied  []string
+	end     codexEnd
+}
+
+func newCodexStream(s setting) *codexStream {
+	c := &codexStream{setting: s, running: map[string]bool{}, now: time.Now}
+	c.lines = newJSONLines(codexFields(), c)
+	return c
+}
+
+// Write reads on. It never fails.
+func (c *codexStream) Write(p []byte) (int, error) {
+	c.live.touch()
+	return c.lines.Write(p)
+}
+
+// object begins an item: of two in one line the last counts.
+func (c *codexStream) object(f field) {
+	if f == codexItem {
+		for f := codexItem; f <= codexItemStatus; f++ {
+			c.event[f] = value{text: c.event[f].text[:0]}
+		}
+		c.words.drop()
+	}
+}
+
+func (c *codexStream) value(f field, kind byte, part []byte, last bool) {
+	v := &c.event[f]
+	if v.whole { // of a key that comes twice the last counts
+		if v.text = v.text[:0]; f == codexItemText {
+			c.words.drop()
+		}
+	}
+	if f == codexItemText && kind == '"' {
+		_, _ = c.words.Write(part)
+	}
+	v.kind, v.whole = kind, last
+	v.text = append(v.text, part[:max(0, min(len(part), valueBytes-len(v.text)))]...)
+}
+
+func (c *codexStream) text(f field) string { return string(c.event[f].text) }
+
+// line acts on an event, now that all its keys are known.
+func (c *codexStream) line(ok bool) {
+	if ok {
+		c.live.firstSign()
+		c.act()
+	}
+	c.words.drop()
+	for f := range c.event {
+		c.event[f] = value{text: c.event[f].text[:0]}
+	}
+}
+
+func (c *codexStream) act() {
+	switch string(c.event[codexType].text) {
+	case "thread.started":
+		c.session = c.text(codexThread)
+	case "turn.started":
+		c.end = codexEnd{}
+	case "item.started":
+		c.offline = time.Time{}
+		if about, tool := c.tool(); tool {
+			c.begun(c.text(codexItemID))
+			c.live.show("tool", about)
+		}
+	case "item.completed":
+		c.offline = time.Time{}
+		c.ended(c.text(codexItemID))
+		if about, tool := c.tool(); tool && c.req.Permission == work.PermissionReadonly && c.text(codexItemType) == "file_change" && c.text(codexItemStatus) == "failed" {
+			c.denied = capped(c.denied, []string{oneLine(about, c.red)})
+		}
+		if string(c.event[codexItemType].text) == "agent_message" && c.event[codexItemText].kind == '"' {
+			c.messages++
+			c.words.keep()
+			c.words.take(strconv.Itoa(c.messages))
+			if c.live.watch != nil {
+				c.live.show("text", c.text(codexItemText))
+			}
+		}
+	case "error":
+		c.trouble(c.text(codexMessage))
+	case "turn.completed":
+		c.atEnd(codexEnd{seen: true, success: true})
+	case "turn.failed":
+		c.atEnd(codexEnd{seen: true, why: c.text(codexFailure)})
+	}
+}
+
+// tool says what the item does, if it is one that takes time and always ends:
+// a list of things to do begins as well, and never ends.
+func (c *codexStream) tool() (about string, ok bool) {
+	kind := c.text(codexItemType)
+	switch kind {
+	case "command_execution":
+		about = c.text(codexItemCommand)
+	case "file_change":
+		about = c.text(codexItemPath)
+	case "mcp_tool_call":
+		about = c.text(codexItemServer) + "." + c.text(codexItemTool)
+	case "collab_tool_call":
+		about = c.text(codexItemTool)
+	case "web_search":
+		about = c.text(codexItemQuery)
+	default:
+		return "", false
+	}
+	return strings.ReplaceAll(kind, "_", " ") + ": " + about, true
+}
+
+func (c *codexStream) begun(id string) {
+	if id != "" && !c.running[id] && len(c.running) < maxRunning {
+		c.running[id] = true
+		c.live.busy(1)
+	}
+}
+
+func (c *codexStream) ended(id string) {
+	if c.running[id] {
+		delete(c.running, id)
+		c.live.busy(-1)
+	}
+}
+
+const (
+	codexRetry   = "Reconnecting..."
+	codexOffline = codexRetry + " waiting for network"
+	// codexPatience is how long the program may wait for the network, which
+	// it does for ever by itself. Beyond that Forge waits: visibly, and
+	// holding nothing.
+	codexPatience = 30 * time.Second
+)
+
+// trouble takes what the program says of an error. That it tries again is no
+// failure.
+func (c *codexStream) trouble(message string) {
+	if !strings.HasPrefix(message, codexRetry) {
+		c.end.lastError = message
+		return
+	}
+	c.live.show("retry", message)
+	now := c.now()
+	if at := codexReset(message, now, c.environ); at != nil && at.Sub(now) > longRetry {
+		c.live.stop(stop{outcome: work.OutcomeRateLimited, detail: message, resetAt: at})
+	}
+	switch {
+	case !strings.HasPrefix(message, codexOffline):
+		c.offline = time.Time{}
+	case c.offline.IsZero():
+		c.offline = now
+	case now.Sub(c.offline) >= codexPatience:
+		c.live.stop(stop{outcome: work.OutcomeRateLimited, detail: message})
+	}
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/proc"
+	"forge/internal/work"
+)
+
+// listedAgent is one agent of forge agents --output json.
+type listedAgent struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Used     bool   `json:"used"` // by [agent] use
+	Found    bool   `json:"found"`
+	Version  string `json:"version,omitempty"`
+	Login    string `json:"login"`
+	Why      string `json:"why,omitempty"`
+	Resume   bool   `json:"resume"`
+	Cost     bool   `json:"cost"`
+	Readonly bool   `json:"readonly"`
+}
+
+func (a *App) agentsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "agents", Usage: "list the agents, what is installed, and what they can do",
+		Flags: []cli.Flag{outputFlag("text", "json")},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			list, err := a.listAgents(c.Context)
+			if err != nil {
+				return err
+			}
+			if out == "json" {
+				return printJSON(a.Stdout, list)
+			}
+			var rows [][]string
+			for _, g := range list {
+				name := g.Name
+				if g.Used {
+					name += " *"
+				}
+				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), firstLine(g.Why, 80)})
+			}
+			_, err = fmt.Fprint(a.Stdout, table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "NOTE"}, rows), "\n* the agent of phases that name none\n")
+			return err
+		},
+	}
+}
+
+func found(g listedAgent) string {
+	switch {
+	case g.Found && g.Version != "":
+		return g.Version
+	case g.Found:
+		return "yes"
+	}
+	return "no"
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// listAgents are the built-in kinds and the project's own agents. Outside a
+// repository there are the built-in ones alone.
+func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
+	p, err := a.openProject(ctx)
+	var state *git.StateError
+	if errors.As(err, &state) {
+		p, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	settings := map[string]work.AgentSettings{}
+	add := func(s work.AgentSettings) {
+		if _, known := settings[s.Name]; !known {
+			names = append(names, s.Name)
+		}
+		settings[s.Name] = s
+	}
+	for _, kind := range agent.Kinds() {
+		// A kind without a login of its own needs a command or file of the
+		// user's: it is listed where one is configured.
+		if f, _ := agent.FactsOf(kind); len(f.SecretEnv) > 0 {
+			add(work.AgentSettings{Name: kind, Kind: kind})
+		}
+	}
+	use := ""
+	if p != nil {
+		use = *p.cfg.File.Agent.Use
+		for _, s := range p.cfg.Agents(config.Facts{Kinds: kinds()}) {
+			add(s)
+		}
+	}
+	var out []listedAgent
+	for _, name := range names {
+		s := settings[name]
+		d, f := agent.Detect(ctx, s, a.Environ), agent.Facts{}
+		f, _ = agent.FactsOf(s.Kind)
+		out = append(out, listedAgent{
+			Name: name, Kind: s.Kind, Used: name == use, Found: d.Found, Version: d.Version, Login: string(d.LoggedIn), Why: d.Why,
+			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly,
+		})
+	}
+	return out, nil
+}
+
+func (a *App) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Usage: "find what is missing on this machine and in this project, and say how to get it",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "try", Usage: "also ask the agent one question (costs a little)"}},
+		Action: func(c *cli.Context) error {
+			d := &doctor{app: a}
+			d.look(c.Context, c.Bool("try"))
+			fmt.Fprintln(a.Stdout)
+			if d.bad > 0 {
+				fmt.Fprintf(a.Stdout, "%d problem(s).\n", d.bad)
+				return codeError(exitUsage)
+			}
+			fmt.Fprintln(a.Stdout, "Everything that forge run needs is there.")
+			return nil
+		},
+	}
+}
+
+// doctor says one line for each thing it looks at.
+type doctor struct {
+	app *App
+	bad int
+}
+
+func (d *doctor) say(mark, what, fix string) {
+	fmt.Fprintf(d.app.Stdout, "%s %s\n", mark, what)
+	if fix != "" {
+		fmt.Fprintf(d.app.Stdout, "    → %s\n", fix)
+	}
+}
+
+func (d *doctor) good(format string, args ...any) { d.say("✓", fmt.Sprintf(format, args...), "") }
+
+func (d *doctor) poor(fix, format string, args ...any) {
+	d.bad++
+	d.say("✗", fmt.Sprintf(format, args...), fix)
+}
+
+func (d *doctor) note(fix, format string, args ...any) { d.say("!", fmt.Sprintf(format, args...), fix) }
+
+func (d *doctor) look(ctx context.Context, try bool) {
+	if err := git.Probe(ctx); err != nil {
+		d.poor("install git 2.39 or later", "git: %v", err)
+		return
+	}
+	d.good("git")
+	caps := proc.Detect(ctx)
+	switch {
+	case caps.Bubblewrap:
+		d.good("sandbox: bubblewrap")
+	case caps.Landlock:
+		d.note("install bubblewrap for a tighter one", "sandbox: landlock (%s)", caps.Why)
+	default:
+		d.note("install bubblewrap", "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
+	}
+	p, err := d.app.openProject(ctx)
+	if err != nil {
+		d.failed("project", err)
+		return
+	}
+	defer p.close()
+	d.good("project %s, configuration is valid", p.cfg.ProjectName())
+	if err := d.writable(p.state); err != nil {
+		d.poor("set FORGE_STATE_DIR to a folder that can be written", "state folder: %v", err)
+	} else {
+		d.good("state folder can be written")
+	}
+	plan, err := p.plan()
+	if err != nil {
+		d.failed("plan", err)
+		plan = config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "doctor", Promise: "WELL"}}})
+	} else {
+		d.good("plan: %d phases", len(plan.Phases))
+	}
+	spec, _, err := p.resolve(plan, config.PolicyFlags{})
+	if err != nil {
+		d.failed("settings", err)
+		return
+	}
+	for name, s := range spec.Settings.Agents {
+		d.agent(ctx, p, name, s, spec.Settings, try)
+	}
+	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
+		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
+	}
+	for _, why := range unreviewed(spec) {
+		d.note("", "forge run will refuse: %s", why)
+	}
+}
+
+func (d *doctor) failed(what string, err error) {
+	var problems *config.Problems
+	if !errors.As(err, &problems) {
+		d.poor("", "%s: %v", what, err)
+		return
+	}
+	for _, pr := range problems.List {
+		d.poor("", "%s: %s", what, pr)
+	}
+}
+
+func (d *doctor) writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (d *doctor) agent(ctx context.Context, p *project, name string, s work.AgentSettings, set work.Settings, try bool) {
+	found := agent.Detect(ctx, s, d.app.Environ)
+	switch {
+	case !found.Found:
+		d.poor(found.Why, "agent %q is not installed", name)
+		return
+	case found.LoggedIn == agent.LoginNo:
+		d.poor(found.Why, "agent %q is not logged in", name)
+		return
+	}
+	d.good("agent %q %s, login: %s", name, found.Version, found.LoggedIn)
+	if !try {
+		return
+	}
+	said, err := p.tryAgent(ctx, s, set)
+	if err != nil {
+		d.poor("", "agent %q does not answer: %v", name, err)
+		return
+	}
+	d.good("agent %q answers: %s", name, said)
+}
+
+// tryAgent asks an agent one question in an empty folder.
+func (p *project) tryAgent(ctx context.Context, s work.AgentSettings, set work.Settings) (string, error) {
+	e, err := p.engine(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "forge-doctor-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	rep, err := e.agents.Iterate(ctx, work.IterationRequest{
+		Run: "doctor", Phase: "0", PhaseName: "doctor", Iteration: 1, Attempt: 1, Level: "doctor", Agent: s, Model: s.Model,
+		Permission: work.PermissionReadonly, Limits: set.Limits, Dir: dir, Prompt: "Answer with the one word: well", Mark: newMark(),
+		LogPath: dir + ".log", Sandbox: set.Sandbox, HidePaths: []string{p.state},
+	}, nil)
+	_ = os.Remove(dir + ".log")
+	if err != nil {
+		return "", err
+	}
+	if !rep.Outcome.KeepsClaim() {
+		return "", fmt.Errorf("%s: %s", rep.Outcome, rep.Detail)
+	}
+	return firstLine(strings.TrimSpace(rep.Message), 60), nil
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) auditCommand() *cli.Command {
+	run := &cli.StringFlag{Name: "run", Usage: "`ID` of the run; default the newest"}
+	return &cli.Command{
+		Name: "audit", Usage: "show, export or verify the journal of a run",
+		Subcommands: []*cli.Command{
+			{Name: "show", Usage: "every event in one line", Flags: []cli.Flag{run}, Action: a.auditing(auditShow)},
+			{Name: "export", Usage: "every event as JSON, one per line", Flags: []cli.Flag{run}, Action: a.auditing(auditExport)},
+			{
+				Name: "verify", Usage: "hold the chain of hashes against itself, Forge's repository and the commits",
+				Flags: []cli.Flag{run, &cli.BoolFlag{Name: "all", Usage: "all runs"}}, Action: a.auditVerify,
+			},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge audit show, export or verify", "unknown command \"audit %s\"", c.Args().First())
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+// openRuns opens a project that has runs.
+func (a *App) openRuns(c *cli.Context) (*project, error) {
+	p, err := a.openProject(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := p.openStore(c.Context, false)
+	if err == nil && !ok {
+		err = refuse("forge run starts one", "this project has no runs")
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (a *App) auditing(show func(*project, work.Event) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		p, err := a.openRuns(c)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		row, err := p.pick(c.Context, c.String("run"))
+		if err != nil {
+			return err
+		}
+		for e, err := range p.store.Replay(c.Context, row.ID, 0) {
+			if err != nil {
+				return err
+			}
+			if err := show(p, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func auditExport(p *project, e work.Event) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("export event %d: %w", e.Seq, err)
+	}
+	_, err = fmt.Fprintf(p.app.Stdout, "%s\n", line)
+	return err
+}
+
+func auditShow(p *project, e work.Event) error {
+	where := e.Phase
+	if e.Iteration > 0 {
+		where += fmt.Sprintf("/%d", e.Iteration)
+	}
+	if e.Attempt > 1 {
+		where += fmt.Sprintf(" attempt %d", e.Attempt)
+	}
+	text := string(e.Data)
+	if e.Kind == work.RunStarted {
+		text = "" // plan and configuration: forge audit export
+	}
+	_, err := fmt.Fprintf(p.app.Stdout, "%5d  %s  %-20s %-12s %s\n", e.Seq, e.Time.Local().Format(time.DateTime), e.Kind, where, firstLine(harmless(text), 160))
+	return err
+}
+
+// auditVerify reads every event of a run, which checks the chain, and holds it
+// against what Forge's repository and its commits say of it.
+func (a *App) auditVerify(c *cli.Context) error {
+	p, err := a.openRuns(c)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	repo, err := git.Open(c.Context, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: a.Environ})
+	if err != nil {
+		return err
+	}
+	rows, err := p.store.Runs(c.Context)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("all") {
+		row, err := p.pick(c.Context, c.String("run"))
+		if err != nil {
+			return err
+		}
+		rows = []journal.RunRow{row}
+	}
+	bad := false
+	for _, r := range rows {
+		count, err := p.verifyRun(c, repo, r.ID)
+		if err != nil {
+			bad = true
+			fmt.Fprintf(a.Stdout, "%s  BROKEN  %v\n", r.ID, err)
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s  ok  %d events\n", r.ID, count)
+	}
+	if bad {
+		return codeError(exitUsage)
+	}
+	return nil
+}
+
+func (p *project) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
+	s, evs, err := p.load(c.Context, run)
+	if err != nil {
+		return 0, err
+	}
+	anchored, head, ok, err := repo.ReadAnchor(c.Context, run)
+	if err == nil && ok {
+		err = p.store.CheckAnchor(c.Context, run, anchored, head)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range evs {
+		var d orchestrator.PhaseMergedData
+		if e.Kind != work.PhaseMerged {
+			continue
+		}
+		if err := decode(e, &d); err != nil {
+			return 0, err
+		}
+		if there, err := repo.Exists(c.Context, d.Commit); err != nil || !there {
+			return 0, errors.Join(err, fmt.Errorf("the commit %s of phase %s is missing", d.Commit, e.Phase))
+		}
+	}
+	return s.Seq, nil
+}

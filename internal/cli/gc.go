@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/journal"
+)
+
+// keepRuns is how long the folders and logs of finished runs are kept.
+const keepRuns = 30 * 24 * time.Hour
+
+func (a *App) gcCommand() *cli.Command {
+	return &cli.Command{
+		Name: "gc", Usage: "remove folders and logs of finished runs; journals stay",
+		Description: "It also runs by itself after each run, with the default age.",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "keep", Value: keepRuns, Usage: "keep what is younger than `TIME`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be removed"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Duration("keep") < 0 {
+				return refuse("write a time such as 720h", "--keep %v is negative", c.Duration("keep"))
+			}
+			p, err := a.openRuns(c)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			freed, err := p.collect(c.Context, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
+			})
+			if err != nil {
+				return err
+			}
+			verb := "removed"
+			if c.Bool("dry-run") {
+				verb = "would remove"
+			}
+			fmt.Fprintf(a.Stdout, "%s %d KB\n", verb, freed/1024)
+			return nil
+		},
+	}
+}
+
+// collect removes the folders of runs that ended before keep ago, and those of
+// no run at all. Runs that can be resumed keep theirs.
+func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	rows, err := p.store.Runs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	known := map[string]journal.RunRow{}
+	for _, r := range rows {
+		known[r.ID] = r
+	}
+	dirs, err := filepath.Glob(filepath.Join(p.state, "runs", "*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, dir := range dirs {
+		r, ok := known[filepath.Base(dir)]
+		if ok && (r.Unfinished() || r.Alive || p.app.Now().Sub(r.Updated) < keep) {
+			continue
+		}
+		size := sizeOf(dir)
+		if !dry {
+			if err := os.RemoveAll(dir); err != nil {
+				return freed, fmt.Errorf("remove %s: %w", dir, err)
+			}
+		}
+		freed += size
+		say(dir, size)
+	}
+	return freed, nil
+}
+
+// sizeOf counts the bytes of the files below dir; what cannot be read counts
+// as nothing.
+func sizeOf(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/atomicfile"
+	"forge/internal/config"
+)
+
+func (a *App) trustCommand() *cli.Command {
+	return &cli.Command{
+		Name: "trust", Usage: "let this project's commands have a secret that its configuration names", ArgsUsage: "VARIABLE…",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write without asking"}},
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return refuse("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables")
+			}
+			return a.trust(c)
+		},
+	}
+}
+
+// trust adds entries to the user's own configuration. The file is checked as a
+// whole before it takes the old one's place.
+func (a *App) trust(c *cli.Context) error {
+	p, err := a.openTrusting(c)
+	if err != nil {
+		return err
+	}
+	path := config.UserFile(a.Environ)
+	if path == "" {
+		return refuse("set HOME or XDG_CONFIG_HOME", "there is no place for a user configuration")
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return refuse("make it readable", "read %s: %v", path, err)
+	}
+	text, err := config.AddTrust(string(old), p, c.Args().Slice())
+	if err != nil {
+		return refuse("add it by hand:\n"+config.TrustEntry(p, c.Args().First()), "%s: %v", path, err)
+	}
+	fmt.Fprintf(a.Stdout, "%s will say that commands of %s may have %s.\n", path, p, strings.Join(c.Args().Slice(), ", "))
+	if !c.Bool("yes") {
+		if !a.terminal() {
+			return refuse("--yes writes it", "nobody can be asked; nothing was changed")
+		}
+		if ok, err := a.confirm(c.Context, "Write it?", "", "yes, trust it"); err != nil || !ok {
+			if err == nil {
+				err = refuse("", "nothing was changed")
+			}
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return refuse("make the folder writable", "write %s: %v", path, err)
+	}
+	return atomicfile.Write(path, []byte(text), 0o600)
+}
+
+// openTrusting is the root of the checkout; its configuration may be one that
+// is refused for lack of trust.
+func (a *App) openTrusting(c *cli.Context) (string, error) {
+	p, err := a.openProject(c.Context)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	return p.base.RepoRoot, nil
+}
