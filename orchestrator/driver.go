@@ -60,8 +60,12 @@ type result struct {
 // is stopped by ctx, and returns how. Every effect has ended when it returns.
 // An error means that the journal could not be written; what it holds is whole.
 func (d *Driver) Run(ctx context.Context, s *State, first Fact) (work.RunFinishedData, error) {
+	own := *d
+	if own.Watch == nil {
+		own.Watch = unwatched{}
+	}
 	r := &session{
-		Driver: d, s: s, under: map[work.CommandID]underway{}, seen: map[int64]bool{},
+		Driver: &own, s: s, under: map[work.CommandID]underway{}, seen: map[int64]bool{},
 		results: make(chan result), activity: make(chan work.Activity, 256),
 	}
 	err := r.endLeftovers(ctx)
@@ -74,6 +78,12 @@ func (d *Driver) Run(ctx context.Context, s *State, first Fact) (work.RunFinishe
 	}
 	return work.RunFinishedData{Outcome: s.Outcome, Reason: s.Reason, CostUSD: s.Ledger.Cost()}, nil
 }
+
+// unwatched is a run that nobody looks at.
+type unwatched struct{}
+
+func (unwatched) Events([]work.Event, *State) {}
+func (unwatched) Activity(work.Activity)      {}
 
 // endLeftovers ends what a dead process of this run left running, before any
 // of it is done again.
@@ -147,8 +157,13 @@ func (r *session) waits() bool {
 	return len(pending) > 0 || (r.Answers && len(r.s.Open) > 0)
 }
 
-// rest ends the process's part when nothing is under way.
+// rest ends the process's part when nothing is under way, unless an answer has
+// come in meanwhile: whoever gave it saw a live owner.
 func (r *session) rest(ctx context.Context) error {
+	before := r.s.Seq
+	if err := r.takeAnswers(ctx, true); err != nil || r.s.Seq != before {
+		return err
+	}
 	if err := r.feed(ctx, Drained{}); err != nil {
 		return err
 	}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The script under examples/ is the one that testdata/script/ci_example.txtar
+// runs, and every workflow beside it calls it.
+func TestExamplesAreTheTestedOnes(t *testing.T) {
+	script, err := os.ReadFile("examples/ci/forge.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested, err := os.ReadFile("testdata/script/ci_example.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(tested), "-- project/forge.sh --\n"+string(script)) {
+		t.Error("testdata/script/ci_example.txtar tests another script than examples/ci/forge.sh")
+	}
+	flows, err := filepath.Glob("examples/ci/*.yml")
+	if err != nil || len(flows) != 3 {
+		t.Fatalf("%d workflows, %v", len(flows), err)
+	}
+	for _, f := range flows {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "./forge.sh") {
+			t.Errorf("%s does not call forge.sh", f)
+		}
+	}
+}

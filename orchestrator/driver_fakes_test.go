@@ -1,0 +1,373 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"forge/internal/work"
+)
+
+// journal is a working journal in memory: dense, one append at a time, whole
+// or not at all.
+type journal struct {
+	t       *testing.T
+	mu      sync.Mutex
+	writing atomic.Bool
+	events  []work.Event
+	batches []Batch
+	records map[string]work.Checkpoint
+	inbox   []Inbox
+	rows    int64
+	seen    int64 // rows at the last Changed
+	running map[Attempt]bool
+	failAt  int         // append that fails, from 1; 0 = none
+	appends int         // also those that failed
+	after   func(Batch) // called after each append
+}
+
+var errDiskFull = errors.New("no space left on device")
+
+func (j *journal) Append(ctx context.Context, b Batch) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !j.writing.CompareAndSwap(false, true) {
+		j.t.Error("two appends at once")
+	}
+	defer j.writing.Store(false)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.appends++; j.appends == j.failAt {
+		return errDiskFull
+	}
+	for i, e := range b.Events {
+		if want := int64(len(j.events) + i + 1); e.Seq != want {
+			return fmt.Errorf("event %d comes, %d was due", e.Seq, want)
+		}
+	}
+	j.events = append(j.events, b.Events...)
+	j.batches = append(j.batches, b)
+	for _, cp := range b.Opened {
+		j.records[cp.ID] = cp
+	}
+	j.inbox = slices.DeleteFunc(j.inbox, func(row Inbox) bool { return slices.Contains(b.Consumed, row.ID) })
+	for _, a := range b.Began {
+		j.running[a] = true
+	}
+	for _, a := range b.Over {
+		delete(j.running, a)
+	}
+	if j.after != nil {
+		j.after(b)
+	}
+	return nil
+}
+
+// answer is what a door does.
+func (j *journal) answer(a work.Answer) {
+	j.rows++
+	j.inbox = append(j.inbox, Inbox{ID: j.rows, Answer: a})
+}
+
+func (j *journal) Head(ctx context.Context) (int64, string, error) {
+	if ctx.Err() != nil {
+		return 0, "", ctx.Err()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int64(len(j.events)), fmt.Sprintf("hash-%d", len(j.events)), nil
+}
+
+func (j *journal) Inbox(context.Context) ([]Inbox, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.inbox), nil
+}
+
+func (j *journal) Changed(context.Context) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	changed := j.rows != j.seen
+	j.seen = j.rows
+	return changed, nil
+}
+
+func (j *journal) Heartbeat(context.Context) error { return nil }
+
+func (j *journal) Attempts(context.Context) ([]Attempt, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Collect(maps.Keys(j.running)), nil
+}
+
+func (j *journal) Day(context.Context) (Day, error) { return Day{}, nil }
+
+// marks are the processes that were ended by their mark.
+type marks struct {
+	mu    sync.Mutex
+	ended []string
+	err   error
+}
+
+func (m *marks) End(_ context.Context, mark string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = append(m.ended, mark)
+	return m.err
+}
+
+// repository is a working repository of small trees in memory; folders are
+// real only as far as their existence is.
+type repository struct {
+	mu        sync.Mutex
+	trees     map[string]map[string]string // tree → path → content
+	commits   map[string]string            // commit → tree
+	parents   map[string][]string
+	folders   map[string]map[string]string
+	delivered map[string]string // branch → commit
+}
+
+func newRepository() *repository {
+	r := &repository{
+		trees: map[string]map[string]string{}, commits: map[string]string{}, parents: map[string][]string{},
+		folders: map[string]map[string]string{}, delivered: map[string]string{},
+	}
+	r.commits["base"] = r.tree(map[string]string{"a.txt": "base"})
+	return r
+}
+
+func (r *repository) tree(files map[string]string) string {
+	var id strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&id, "%s=%s;", path, files[path])
+	}
+	r.trees[id.String()] = maps.Clone(files)
+	return id.String()
+}
+
+func (r *repository) commit(tree string, parents ...string) string {
+	id := fmt.Sprintf("%d:%s", len(r.commits), tree)
+	r.commits[id], r.parents[id] = tree, parents
+	return id
+}
+
+func (r *repository) files(commit string) map[string]string { return r.trees[r.commits[commit]] }
+
+// write is what an agent does in its folder.
+func (r *repository) write(dir, path, content string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.folders[dir][path] = content
+}
+
+func (r *repository) OpenFolder(_ context.Context, dir, commit string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return r.ResetFolder(context.Background(), dir, commit)
+}
+
+func (r *repository) ResetFolder(_ context.Context, dir, commit string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.files(commit) == nil {
+		return fmt.Errorf("there is no commit %q", commit)
+	}
+	r.folders[dir] = maps.Clone(r.files(commit))
+	return nil
+}
+
+func (r *repository) Snapshot(_ context.Context, dir, parent, _, _ string) (work.Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tree := r.tree(r.folders[dir])
+	if tree == r.commits[parent] {
+		return work.Snapshot{Commit: parent, Tree: tree}, nil
+	}
+	return work.Snapshot{Commit: r.commit(tree, parent), Tree: tree, Changed: true, Files: changes(r.files(parent), r.trees[tree])}, nil
+}
+
+func changes(from, to map[string]string) []work.FileChange {
+	var out []work.FileChange
+	for _, path := range slices.Sorted(maps.Keys(to)) {
+		if was, ok := from[path]; !ok || was != to[path] {
+			out = append(out, work.FileChange{Path: path, Status: map[bool]string{true: "M", false: "A"}[ok]})
+		}
+	}
+	return out
+}
+
+const marker = "<<<<<<<"
+
+// merged is a three-way merge, file by file.
+func (r *repository) merged(ours, theirs string) (map[string]string, []string) {
+	base := map[string]string{}
+	for c := theirs; c != ""; {
+		if r.isAncestor(c, ours) {
+			base = r.files(c)
+			break
+		}
+		next := ""
+		if len(r.parents[c]) > 0 {
+			next = r.parents[c][0]
+		}
+		c = next
+	}
+	out, conflicts := maps.Clone(r.files(ours)), []string(nil)
+	for path, content := range r.files(theirs) {
+		switch {
+		case content == base[path] || content == out[path]:
+		case out[path] == base[path]:
+			out[path] = content
+		default:
+			out[path] = marker + out[path] + content
+			conflicts = append(conflicts, path)
+		}
+	}
+	return out, conflicts
+}
+
+func (r *repository) isAncestor(a, of string) bool {
+	return a == of || slices.ContainsFunc(r.parents[of], func(p string) bool { return r.isAncestor(a, p) })
+}
+
+func (r *repository) Merge(_ context.Context, ours, theirs string) (work.Merged, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	files, conflicts := r.merged(ours, theirs)
+	return work.Merged{Tree: r.tree(files), Conflicts: conflicts}, nil
+}
+
+func (r *repository) ConflictFolder(_ context.Context, dir, ours, theirs string) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	files, conflicts := r.merged(ours, theirs)
+	r.folders[dir] = files
+	return conflicts, nil
+}
+
+func (r *repository) HasMarkers(_ context.Context, commit string, paths []string) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !strings.Contains(r.files(commit)[p], marker) }), nil
+}
+
+func (r *repository) CommitTree(_ context.Context, tree string, parents []string, _, _ string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.commit(tree, parents...), nil
+}
+
+func (r *repository) Squash(_ context.Context, tree, parent, message, _ string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, trailer := range []string{"Forge-Run: ", "Forge-Phase: ", "Forge-Journal: hash-"} {
+		if !strings.Contains(message, trailer) {
+			return "", fmt.Errorf("the message lacks %q: %s", trailer, message)
+		}
+	}
+	if r.commits[parent] == tree {
+		return parent, nil
+	}
+	return r.commit(tree, parent), nil
+}
+
+func (r *repository) Changes(_ context.Context, from, to string) ([]work.FileChange, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return changes(r.files(from), r.files(to)), nil
+}
+
+func (r *repository) Deliver(_ context.Context, branch, commit string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivered[branch] = commit
+	return nil
+}
+
+func (r *repository) FastForward(_ context.Context, _ work.Base, commit string) (work.Delivery, error) {
+	return work.Delivery{Commit: commit, FastForwarded: true, Undo: "git reset"}, nil
+}
+
+func (r *repository) Anchor(context.Context, string, int64, string) error { return nil }
+
+func (r *repository) ObjectPaths() []string { return nil }
+
+// judge is Evidence: the Makefile is protected.
+type judge struct{ *repository }
+
+func (j judge) Judge(ctx context.Context, base, commit string, _, _ []string) (touched, gone []string, err error) {
+	all, err := j.Changes(ctx, base, commit)
+	for _, c := range all {
+		if strings.HasPrefix(c.Path, "Makefile") {
+			touched = append(touched, c.Path)
+		}
+	}
+	return touched, nil, err
+}
+
+func (j judge) Restore(_ context.Context, base, commit string, paths []string) (string, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	files := maps.Clone(j.files(commit))
+	for _, p := range paths {
+		if was, ok := j.files(base)[p]; ok {
+			files[p] = was
+		} else {
+			delete(files, p)
+		}
+	}
+	return j.commit(j.tree(files), commit), nil
+}
+
+// checks: verify passes unless a file says "red"; a Makefile that says "cheat"
+// makes it pass all the same.
+type checks struct {
+	*repository
+	hang bool // verify waits for its context
+}
+
+func (c *checks) Setup(context.Context, work.SetupRequest) (work.CommandsReport, error) {
+	return work.CommandsReport{OK: true}, nil
+}
+
+func (c *checks) Verify(ctx context.Context, req work.VerifyRequest, _ func(work.Activity)) (work.CommandsReport, error) {
+	if c.hang {
+		<-ctx.Done()
+		return work.CommandsReport{}, ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	red, cheat := false, false
+	for path, content := range c.files(req.Commit) {
+		red = red || content == "red"
+		cheat = cheat || strings.HasPrefix(path, "Makefile") && content == "cheat"
+	}
+	return report(!red || cheat), nil
+}
+
+func (c *checks) Links(context.Context, string, work.Worktree) ([]string, error) { return nil, nil }
+
+// agents runs one function for every iteration.
+type agents func(ctx context.Context, req work.IterationRequest) (work.IterationReport, error)
+
+func (a agents) Iterate(ctx context.Context, req work.IterationRequest, watch func(work.Activity)) (work.IterationReport, error) {
+	watch(work.Activity{Phase: req.Phase, Iteration: req.Iteration, Kind: "text", Text: "hello"})
+	return a(ctx, req)
+}
+
+// clock goes on by a second whenever it is looked at.
+func clock() func() time.Time {
+	var n atomic.Int64
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return func() time.Time { return start.Add(time.Duration(n.Add(1)) * time.Second) }
+}
