@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"forge/internal/fakemodel"
-	"forge/internal/work"
 )
 
 // withClaude is a project whose agent is the real Claude Code, in an empty
@@ -199,20 +199,56 @@ func (c *withClaude) sent(iteration, attempt int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// started and finished are the payloads of the iterations' events, in order.
-func started(t *testing.T, evs []event) []work.IterationStartedData {
-	return payloads[work.IterationStartedData](t, evs, work.IterationStarted)
+// usage is what an iteration or a session used.
+type usage struct {
+	CostUSD *float64 `json:"cost_usd"`
 }
 
-func finished(t *testing.T, evs []event) []work.IterationFinishedData {
-	return payloads[work.IterationFinishedData](t, evs, work.IterationFinished)
+// iterationStart and iterationEnd are the payloads of an iteration's two events.
+type iterationStart struct {
+	Session, Prompt string
 }
 
-func payloads[T any](t *testing.T, evs []event, kind work.EventKind) []T {
+type iterationEnd struct {
+	Outcome, Detail, Session, Sandbox string
+	Changed                           bool
+	Claims, Denied                    []string
+	Signals                           struct{ Promises []string }
+	Usage, Total                      usage
+	ResetAt                           *time.Time `json:"reset_at"`
+}
+
+func started(t *testing.T, evs []event) []iterationStart {
+	t.Helper()
+	return payloads[iterationStart](t, evs, "iteration.started")
+}
+
+func finished(t *testing.T, evs []event) []iterationEnd {
+	t.Helper()
+	return payloads[iterationEnd](t, evs, "iteration.finished")
+}
+
+// runEnd is the payload of run.finished.
+type runEnd struct {
+	Outcome, Reason string
+	usage
+}
+
+// ends is how a forge process left the run, and what it cost until then.
+func ends(t *testing.T, evs []event) (runEnd, float64) {
+	t.Helper()
+	d := payloads[runEnd](t, evs, "run.finished")
+	if len(d) != 1 || d[0].CostUSD == nil {
+		t.Fatalf("the run ended %+v", d)
+	}
+	return d[0], *d[0].CostUSD
+}
+
+func payloads[T any](t *testing.T, evs []event, kind string) []T {
 	t.Helper()
 	var out []T
 	for _, e := range evs {
-		if e.Kind != string(kind) {
+		if e.Kind != kind {
 			continue
 		}
 		var d T

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,21 +10,11 @@ import (
 	"time"
 
 	"forge/internal/fakemodel"
-	"forge/internal/work"
-	"forge/orchestrator"
 )
 
-func costOf(t *testing.T, e event) float64 {
+func outages(t *testing.T, evs []event) []struct{ Until time.Time } {
 	t.Helper()
-	var d work.RunFinishedData
-	if err := json.Unmarshal(e.Data, &d); err != nil || d.CostUSD == nil {
-		t.Fatalf("%s %s: %v", e.Kind, e.Data, err)
-	}
-	return *d.CostUSD
-}
-
-func outages(t *testing.T, evs []event) []orchestrator.OutageData {
-	return payloads[orchestrator.OutageData](t, evs, work.OutageBegan)
+	return payloads[struct{ Until time.Time }](t, evs, "outage.began")
 }
 
 // A provider that says when it will be back is waited for until then, and the
@@ -113,8 +102,8 @@ func TestClaudeProviderStaysDown(t *testing.T) {
 	t.Parallel()
 	c := newWithClaude(t, "off", onePhase(3, ""), proveB+"[agent]\noutage_wait = \"10s\"\n", down)
 	evs := c.runs(4, "run", "--autonomous")
-	if d := payloads[work.RunFinishedData](t, evs, work.RunFinished); len(d) != 1 || d[0].Outcome != work.RunLimit || !strings.Contains(d[0].Reason, "outage_wait") {
-		t.Errorf("the run ended %+v", d)
+	if end, _ := ends(t, evs); end.Outcome != "limit" || !strings.Contains(end.Reason, "outage_wait") {
+		t.Errorf("the run ended %+v", end)
 	}
 	if got := ended(evs, "01"); got != "never" {
 		t.Errorf("the phase ended %q", got)
@@ -143,8 +132,9 @@ model = "claude-sonnet-4-5"
 run_usd = 1.0
 `, says("I write.", writes("b.txt", "b\n")), dear("There is more to do."), dear("And more."), dear("And more again."), dear("Still more."), dear("And on."))
 	evs := c.runs(4, "run", "--autonomous")
-	if d := payloads[work.RunFinishedData](t, evs, work.RunFinished); len(d) != 1 || d[0].Outcome != work.RunLimit || d[0].Reason == "" {
-		t.Errorf("the run ended %+v", d)
+	end, spent := ends(t, evs)
+	if end.Outcome != "limit" || end.Reason == "" {
+		t.Errorf("the run ended %+v", end)
 	}
 	var sum float64
 	good := 0
@@ -163,8 +153,8 @@ run_usd = 1.0
 	if good != 3 {
 		t.Errorf("%d whole iterations of 0.315 USD under a cap of 1.0 USD, want 3", good)
 	}
-	if got := costOf(t, find(evs, "run.finished", "")); !near(got, sum) {
-		t.Errorf("the run has cost %g, its iterations %g", got, sum)
+	if !near(spent, sum) {
+		t.Errorf("the run has cost %g, its iterations %g", spent, sum)
 	}
 	// Nothing was changed, so it stops again.
 	c.runs(4, "resume")
@@ -173,7 +163,7 @@ run_usd = 1.0
 	if got := ended(more, "01"); got != "done" {
 		t.Errorf("the phase ended %q", got)
 	}
-	if got := costOf(t, find(more, "run.finished", "")); got <= sum {
-		t.Errorf("the run has cost %g, %g before", got, sum)
+	if _, spent = ends(t, more); spent <= sum {
+		t.Errorf("the run has cost %g, %g before", spent, sum)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"forge/gates"
 	"forge/internal/fakemodel"
 )
 
 const stallSoon = proveB + `
 [autonomy]
 stale_iterations_before_pivot = 2
+pivot_prompt = "Begin at the other end."
 `
 
 var idle = says("I think about it.")
@@ -42,7 +42,7 @@ func TestClaudeStallsAndPivots(t *testing.T) {
 		if same := i > 0 && begun[i].Session == done[i-1].Session; same != want.same {
 			t.Errorf("iteration %d continues: %v, want %v", i+1, same, want.same)
 		}
-		pivots := strings.Contains(prompts[i].prompt, strings.TrimSpace(gates.DefaultPivotPrompt))
+		pivots := strings.Contains(prompts[i].prompt, "Begin at the other end.")
 		if pivots != (want.prompt == "pivot") {
 			t.Errorf("iteration %d is told to change its strategy: %v", i+1, pivots)
 		}
@@ -86,14 +86,14 @@ func TestClaudeHangs(t *testing.T) {
 		want   string
 	}{
 		"model": {
-			config: config + "idle_secs = 4\n", want: "idle_timeout",
+			config: config + "idle_secs = 8\n", want: "idle_timeout",
 			turns: []fakemodel.Turn{
 				says("I start it.", bash("setsid sh -c 'while :; do sleep 1; done' 97541 >/dev/null 2>&1 </dev/null & echo on its way")),
 				{Fault: fakemodel.Fault{Hang: true}},
 			},
 		},
 		"tool": {
-			config: config + "idle_secs = 3\niteration_secs = 9\n", want: "iteration_timeout",
+			config: config + "idle_secs = 8\niteration_secs = 16\n", want: "iteration_timeout",
 			turns: []fakemodel.Turn{says("I wait. <promise>ALL DONE</promise>", bash(looping("97541")))},
 		},
 	} {
@@ -110,7 +110,7 @@ func TestClaudeHangs(t *testing.T) {
 					t.Errorf("exit code %d", code)
 				}
 				begun, done := started(t, evs), finished(t, evs)
-				if len(done) != 2 || string(done[0].Outcome) != h.want || len(done[0].Claims) > 0 || done[1].Outcome != "ok" {
+				if len(done) != 2 || done[0].Outcome != h.want || len(done[0].Claims) > 0 || done[1].Outcome != "ok" {
 					t.Errorf("iterations %+v", done)
 				}
 				if len(begun) != 2 || begun[1].Session != "" || begun[1].Prompt != "full" {

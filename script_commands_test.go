@@ -196,18 +196,13 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[len(found)-1])
 }
 
-// stream FILE [FROM]: every line is an event of one run, numbered without gaps
-// from FROM (1), in UTC, and what began has ended.
+// stream FILE [resumed]: every line is an event of one run, numbered without
+// gaps from 1 (resumed: from a later one), in UTC, and what began has ended.
 func stream(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: stream FILE [FROM]")
+	if neg || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "resumed" {
+		ts.Fatalf("usage: stream FILE [resumed]")
 	}
 	next := int64(1)
-	if len(args) == 2 {
-		var err error
-		next, err = strconv.ParseInt(args[1], 10, 64)
-		ts.Check(err)
-	}
 	text := ts.ReadFile(args[0])
 	if text == "" || !strings.HasSuffix(text, "\n") {
 		ts.Fatalf("the stream is empty or ends within a line")
@@ -230,6 +225,9 @@ func stream(ts *testscript.TestScript, neg bool, args []string) {
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&e); err != nil || dec.More() {
 			ts.Fatalf("not an event: %s: %v", line, err)
+		}
+		if run == "" && len(args) == 2 && e.Seq > 1 {
+			next = e.Seq
 		}
 		at, err := time.Parse(time.RFC3339Nano, e.Time)
 		switch {

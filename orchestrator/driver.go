@@ -102,10 +102,12 @@ func (r *session) endLeftovers(ctx context.Context) error {
 }
 
 func (r *session) drive(ctx context.Context, first Fact) error {
+	before := r.s.Seq
 	if err := r.feed(ctx, first); err != nil {
 		return err
 	}
-	if !r.s.Live {
+	// One that had nothing left but its end has come to it already.
+	if !r.s.Live && r.s.Seq == before {
 		return fmt.Errorf("run %s cannot go on from here: it ended %s", r.s.Run, r.s.Outcome)
 	}
 	heartbeat, poll := time.NewTicker(heartbeatEvery), time.NewTicker(inboxEvery)

@@ -193,10 +193,10 @@ func (r *repository) Snapshot(_ context.Context, dir, parent, _, _ string) (work
 	if tree == r.commits[parent] {
 		return work.Snapshot{Commit: parent, Tree: tree}, nil
 	}
-	return work.Snapshot{Commit: r.commit(tree, parent), Tree: tree, Changed: true, Files: changes(r.files(parent), r.trees[tree])}, nil
+	return work.Snapshot{Commit: r.commit(tree, parent), Tree: tree, Changed: true, Files: differences(r.files(parent), r.trees[tree])}, nil
 }
 
-func changes(from, to map[string]string) []work.FileChange {
+func differences(from, to map[string]string) []work.FileChange {
 	var out []work.FileChange
 	for _, path := range slices.Sorted(maps.Keys(to)) {
 		if was, ok := from[path]; !ok || was != to[path] {
@@ -284,7 +284,7 @@ func (r *repository) Squash(_ context.Context, tree, parent, message, _ string) 
 func (r *repository) Changes(_ context.Context, from, to string) ([]work.FileChange, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return changes(r.files(from), r.files(to)), nil
+	return differences(r.files(from), r.files(to)), nil
 }
 
 func (r *repository) Deliver(_ context.Context, branch, commit string) error {

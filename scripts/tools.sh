@@ -60,7 +60,7 @@ claude() {
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		# The version is named because npm otherwise takes an older one that
 		# asks for the running Node.
-		npm install --prefix "$new" --no-audit --no-fund --no-save --loglevel=error \
+		npm install --prefix "$new" --no-audit --no-fund --no-save --no-update-notifier --loglevel=error \
 			"@anthropic-ai/claude-code@$CLAUDE_VERSION" </dev/null >&2 ||
 			die "claude-code $CLAUDE_VERSION cannot be installed: is the npm registry within reach?"
 		rm -rf "$dir"

@@ -78,6 +78,10 @@ func codexArgs(s setting) ([]string, error) {
 	default:
 		args = append(args, "-s", "workspace-write", "-c", `approval_policy="never"`,
 			"-c", fmt.Sprintf("sandbox_workspace_write.network_access=%t", req.Sandbox.Network))
+		if cmp.Or(req.Agent.SetEnv["TMPDIR"], s.environ.get("TMPDIR")) != "" {
+			// That folder can be written; the one shared by all need not.
+			args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+		}
 	}
 	if model := cmp.Or(req.Model, req.Agent.Model); model != "" {
 		args = append(args, "-m", model)

@@ -125,16 +125,15 @@ func (c *codexStream) act() {
 	case "item.completed":
 		c.offline = time.Time{}
 		c.ended(c.text(codexItemID))
-		if about, tool := c.tool(); tool && c.req.Permission == work.PermissionReadonly && c.text(codexItemType) == "file_change" && c.text(codexItemStatus) == "failed" {
-			c.denied = capped(c.denied, []string{oneLine(about, c.red)})
-		}
-		if string(c.event[codexItemType].text) == "agent_message" && c.event[codexItemText].kind == '"' {
+		switch kind := string(c.event[codexItemType].text); {
+		case kind == "agent_message" && c.event[codexItemText].kind == '"':
 			c.messages++
 			c.words.keep()
 			c.words.take(strconv.Itoa(c.messages))
-			if c.live.watch != nil {
-				c.live.show("text", c.text(codexItemText))
-			}
+			c.live.show("text", c.text(codexItemText))
+		case kind == "file_change" && c.req.Permission == work.PermissionReadonly && c.text(codexItemStatus) == "failed":
+			about, _ := c.tool()
+			c.denied = capped(c.denied, []string{oneLine(about, c.red)})
 		}
 	case "error":
 		c.trouble(c.text(codexMessage))

@@ -68,8 +68,16 @@ func (a *App) Run(ctx context.Context, args []string) int {
 }
 
 func (a *App) logTo(level log.Level) {
-	a.log = log.NewWithOptions(a.Stderr, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
+	// Of a file that is a terminal the library asks the colours, and the
+	// terminal's answer comes in where a person types; so it does not see one.
+	a.log = log.NewWithOptions(struct{ io.Writer }{a.Stderr}, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
+	if a.coloured(a.Stderr) {
+		a.log.SetColorProfile(sixteenColours)
+	}
 }
+
+// sixteenColours is termenv.ANSI, which every coloured terminal can show.
+const sixteenColours = 2
 
 func (a *App) command() *cli.App {
 	c := &cli.App{

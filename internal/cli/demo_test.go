@@ -42,7 +42,7 @@ exec sleep 60`, "read the demo's journal"},
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "kept")
-			code, out := fakeDemo(t, context.Background(), tt.program, dir)
+			code, out := fakeDemo(t, t.Context(), tt.program, dir)
 			if code != exitFailed || !strings.Contains(out, tt.want) || !strings.Contains(out, "Everything is kept in") {
 				t.Errorf("exit code %d, want 1 and %q in\n%s", code, tt.want, out)
 			}
@@ -61,7 +61,7 @@ exec sleep 60`, "read the demo's journal"},
 func TestDemoRemovesItsFolder(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if code, out := fakeDemo(t, ctx, "exit 0", ""); code != exitInterrupted {
 		t.Errorf("exit code %d, want 130\n%s", code, out)
@@ -77,7 +77,7 @@ func TestDemoRefusesAFolderInUse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := fakeDemo(t, context.Background(), "exit 0", dir); code != exitUsage {
+	if code, out := fakeDemo(t, t.Context(), "exit 0", dir); code != exitUsage {
 		t.Errorf("exit code %d, want 2\n%s", code, out)
 	}
 }

@@ -120,7 +120,7 @@ func broken(r *demoRecord) (names []string) {
 	return names
 }
 
-// drop removes the events for which gone says so, and numbers the others anew.
+// without removes the events for which gone says so, and numbers the others anew.
 func (r *demoRecord) without(gone func(work.Event) bool) {
 	r.Events = slices.DeleteFunc(r.Events, gone)
 	for i := range r.Events {

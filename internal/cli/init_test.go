@@ -178,6 +178,14 @@ func TestInitRefusesBrokenConfiguration(t *testing.T) {
 	}
 }
 
+// Of several commands each is said for itself.
+func TestInitSaysWhichCommandFails(t *testing.T) {
+	t.Parallel()
+	w := newBare(t, nil)
+	w.write(".forge/forge.toml", "[worktree]\nsetup = [\"echo 1 > made\"]\n[verify]\ncommands = [\"test -f made\", \"exit 4\", \"true\"]\n")
+	w.forge("init").want(exitDone).says("Setup    ✓ echo 1 > made", "Verify   ✓ test -f made", "Verify   ✗ exit 4: exit code 4", "Verify   ? true (not tried")
+}
+
 // A kept file that forge run would refuse is said at once.
 func TestInitSaysWhatRunWouldRefuse(t *testing.T) {
 	t.Parallel()

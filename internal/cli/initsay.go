@@ -107,28 +107,27 @@ func (i *initiation) sayUntried(t trial, why string) {
 // sayTried says what came of each command.
 func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
 	about := strings.ToUpper(kind[:1]) + kind[1:]
-	if len(rep.Ran) == 0 {
-		mark, text := markYes, "nothing had to be run"
-		if !rep.OK {
-			mark, text = markNo, oneLine(rep.Problem, 300)
-		}
-		i.say(about, mark, "%s", text)
+	// What fails need not be one of them: a copy or link, or setup once more
+	// in the folder of verify.
+	failed := rep.Failed()
+	if !rep.OK && (failed == nil || !slices.Contains(commands, failed.Command)) {
+		i.say(about, markNo, "%s", oneLine(rep.Problem, 300))
 		return
 	}
-	for n, c := range commands {
-		switch {
-		case n >= len(rep.Ran):
-			i.say(about, "?", "%s (not tried, as the one before failed)", oneLine(c, 100))
-		case rep.Ran[n].OK:
+	for _, c := range commands {
+		switch ran := reportOf(rep, c); {
+		case rep.OK || ran != nil && ran.OK:
 			i.say(about, markYes, "%s", oneLine(c, 100))
+		case ran == nil:
+			i.say(about, "?", "%s (not tried, as the one before failed)", oneLine(c, 100))
 		default:
-			i.say(about, markNo, "%s: %s", oneLine(c, 100), howItEnded(rep.Ran[n]))
-			if end := lastLines(rep.Ran[n].Output, 8); end != "" {
+			i.say(about, markNo, "%s: %s", oneLine(c, 100), howItEnded(*ran))
+			if end := lastLines(ran.Output, 8); end != "" {
 				fmt.Fprintln(i.app.Stdout, indent(indent(harmless(end))))
 			}
 		}
 	}
-	i.say("", " ", "tried for %s on commit %s, in a folder of its own", took.Round(100*time.Millisecond), short(i.base.Commit))
+	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), short(i.base.Commit))
 }
 
 func lastLines(text string, n int) string {

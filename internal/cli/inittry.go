@@ -156,14 +156,24 @@ func (t trial) run(ctx context.Context) (err error) {
 func (i *initiation) note(commands *[]config.Command, rep work.CommandsReport) {
 	for n := range *commands {
 		c := &(*commands)[n]
-		switch {
-		case n < len(rep.Ran) && rep.Ran[n].OK:
-		case n < len(rep.Ran):
-			c.Why += "; it FAILED when forge init tried it: " + howItEnded(rep.Ran[n])
-		case !rep.OK:
+		switch ran := reportOf(rep, c.Run); {
+		case rep.OK || ran != nil && ran.OK:
+		case ran != nil:
+			c.Why += "; it FAILED when forge init tried it: " + howItEnded(*ran)
+		default:
 			c.Why += "; not tried, as something before it failed"
 		}
 	}
+}
+
+// reportOf is what came of a command, nil when it did not run.
+func reportOf(rep work.CommandsReport, command string) *work.CommandReport {
+	for n := range rep.Ran {
+		if rep.Ran[n].Command == command {
+			return &rep.Ran[n]
+		}
+	}
+	return nil
 }
 
 func howItEnded(c work.CommandReport) string {

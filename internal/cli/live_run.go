@@ -34,7 +34,7 @@ func (v *liveView) begin(ctx context.Context) error {
 		return err
 	}
 	if err := v.screen.open(); err != nil {
-		return errors.Join(err, v.tty.giveBack())
+		return errors.Join(err)
 	}
 	v.plain.log.SetOutput(&logOutput{v.tty.out, v.screen})
 	interrupted := ctx
@@ -82,7 +82,7 @@ func (v *liveView) restore() {
 	v.closed = true
 	v.mu.Unlock()
 	width, _ := v.tty.size()
-	err := errors.Join(v.screen.close(width), v.tty.giveBack())
+	err := errors.Join(v.screen.close(width))
 	v.plain.log.SetOutput(v.tty.out)
 	if err != nil {
 		v.plain.log.Warn("give the terminal back", "err", err)

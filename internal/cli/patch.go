@@ -10,7 +10,7 @@ import (
 // printPatch prints a patch on stdout: as it is into a file or pipe, harmless
 // and coloured on a terminal.
 func (a *App) printPatch(patch string) error {
-	if a.stdoutTerminal() {
+	if isTerminal(a.Stdout) {
 		patch = harmless(patch)
 	}
 	if a.colour() {

@@ -121,16 +121,19 @@ func runState(r journal.RunRow) string {
 // driven says that a process goes on with the run by itself.
 func driven(r journal.RunRow) bool { return runState(r) == stateRunning }
 
-// stdoutTerminal says that a person sees what is written to stdout.
-func (a *App) stdoutTerminal() bool {
-	f, ok := a.Stdout.(*os.File)
+// isTerminal says that what is written to w is seen on a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// colour says that stdout may be coloured.
-func (a *App) colour() bool {
-	return a.stdoutTerminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+// coloured says that what is written to w may be coloured.
+func (a *App) coloured(w io.Writer) bool {
+	return isTerminal(w) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
+
+// colour says that stdout may be coloured.
+func (a *App) colour() bool { return a.coloured(a.Stdout) }
 
 // harmless makes text from elsewhere safe to show on a terminal: what would
 // move the cursor, change colours or turn the writing direction is shown as
@@ -205,7 +208,7 @@ func (w *harmlessWriter) Flush() error {
 // viewer is stdout for text that agents wrote: as it is into a file or pipe,
 // harmless on a terminal. done writes what is held back.
 func (a *App) viewer() (w io.Writer, done func() error) {
-	if !a.stdoutTerminal() {
+	if !isTerminal(a.Stdout) {
 		return a.Stdout, func() error { return nil }
 	}
 	h := &harmlessWriter{to: a.Stdout}

@@ -1,0 +1,352 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+	"go.uber.org/goleak"
+)
+
+// rig is a run with everything around it but the driver faked, over as many
+// processes as a test wants.
+type rig struct {
+	t        *testing.T
+	spec     Spec
+	journal  *journal
+	repo     *repository
+	checks   *checks
+	marks    *marks
+	agent    agents
+	layout   Layout
+	now      func() time.Time
+	answers  bool
+	deadline time.Time
+	marked   atomic.Int64
+	started  atomic.Int64 // agents
+}
+
+func newRig(t *testing.T, agent agents, change ...func(*Spec)) *rig {
+	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	sp := open(t, change...).spec
+	sp.Base.Commit = "base"
+	repo := newRepository()
+	return &rig{
+		t: t, spec: sp, repo: repo, checks: &checks{repository: repo}, marks: &marks{}, agent: agent, now: clock(),
+		journal: &journal{t: t, records: map[string]work.Checkpoint{}, running: map[Attempt]bool{}},
+		layout:  Layout{State: t.TempDir(), Checkout: t.TempDir()},
+	}
+}
+
+// run is one process: what the journal holds, and then on.
+func (r *rig) run(ctx context.Context) (work.RunFinishedData, error) {
+	r.t.Helper()
+	s, err := NewState("sim", r.spec)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	first := Fact(Opened{Inline: &r.spec})
+	for _, e := range r.journal.events {
+		if err := Apply(s, e); err != nil {
+			r.t.Fatal(err)
+		}
+		first = Resumed{}
+	}
+	d := &Driver{
+		Journal: r.journal, Repo: r.repo, Checks: r.checks, Evidence: judge{r.repo}, Processes: r.marks, Layout: r.layout, Now: r.now,
+		NewMark: func() string { return fmt.Sprintf("mark-%d", r.marked.Add(1)) }, Answers: r.answers, Deadline: r.deadline,
+		Agents: agents(func(ctx context.Context, req work.IterationRequest) (work.IterationReport, error) {
+			r.started.Add(1)
+			return r.agent(ctx, req)
+		}),
+	}
+	return d.Run(ctx, s, first)
+}
+
+// ends runs one process and wants it to end so.
+func (r *rig) ends(want work.RunOutcome) {
+	r.t.Helper()
+	got, err := r.run(context.Background())
+	if err != nil || got.Outcome != want {
+		r.t.Fatalf("the run ended %q (%s), %v; want %s; the last events are\n%s", got.Outcome, got.Reason, err, want, tail(r.journal.events, 12))
+	}
+}
+
+// result is the tree on the branch in the user's repository.
+func (r *rig) result() map[string]string { return r.repo.files(r.repo.delivered["forge/run-sim"]) }
+
+func (r *rig) count(kind work.EventKind) (n int) {
+	for _, e := range r.journal.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func ok(claims ...string) (work.IterationReport, error) {
+	return work.IterationReport{Outcome: work.OutcomeOK, Session: "s", Claims: claims, Sandbox: "bubblewrap"}, nil
+}
+
+// diligent writes one file per iteration and claims in the second one. Its
+// phase 01 asks for a sub-phase first; its phase 02 is red at first.
+func diligent(r **rig) agents {
+	return func(_ context.Context, req work.IterationRequest) (work.IterationReport, error) {
+		content := "good"
+		if req.Phase == "02" && req.Iteration == 2 {
+			content = "red"
+		}
+		(*r).repo.write(req.Dir, req.Phase+".txt", content)
+		rep, err := ok()
+		switch {
+		case req.Phase == "01" && req.Iteration == 1:
+			rep.Signals.SubPhases = []work.SubPhaseRequest{part("S", 2)}
+		case req.Phase == "01.1":
+			rep.Claims = []string{"S"}
+		case req.Iteration > 1:
+			rep.Claims = []string{"P" + req.Phase}
+		}
+		return rep, err
+	}
+}
+
+func diligentRig(t *testing.T) *rig {
+	t.Helper()
+	var r *rig
+	r = newRig(t, diligent(&r), phases("01", "02", "03 after 01,02"))
+	return r
+}
+
+var diligentResult = map[string]string{"a.txt": "base", "01.txt": "good", "01.1.txt": "good", "02.txt": "good", "03.txt": "good"}
+
+func TestDriverToTheEnd(t *testing.T) {
+	r := diligentRig(t)
+	r.ends(work.RunCompleted)
+	if got := r.result(); !maps.Equal(got, diligentResult) {
+		t.Errorf("the result is %v, want %v", got, diligentResult)
+	}
+	if n, want := r.count(work.IterationFinished), 2+1+3+2; n != want {
+		t.Errorf("%d iterations were done, want %d", n, want)
+	}
+	if len(r.journal.running) > 0 {
+		t.Errorf("these are still on record as running: %v", r.journal.running)
+	}
+	var last work.RunFinishedData
+	if err := decode(r.journal.events[len(r.journal.events)-1], &last); err != nil || last.Outcome != work.RunCompleted || last.Branch != "forge/run-sim" {
+		t.Errorf("the last event says %+v, %v", last, err)
+	}
+	if _, err := r.run(context.Background()); err == nil {
+		t.Error("a completed run was driven on")
+	}
+}
+
+// In the long run an iteration costs one write: its end and the start of the
+// next one are one append.
+func TestOneAppendPerIteration(t *testing.T) {
+	const n = 50
+	var r *rig
+	r = newRig(t, func(_ context.Context, req work.IterationRequest) (work.IterationReport, error) {
+		r.repo.write(req.Dir, "a.txt", fmt.Sprint(req.Iteration))
+		return ok()
+	}, budget(n))
+	r.ends(work.RunFailed)
+	together := 0
+	for _, b := range r.journal.batches {
+		kinds := map[work.EventKind]int{}
+		for _, e := range b.Events {
+			kinds[e.Kind]++
+		}
+		if kinds[work.IterationStarted] > 0 && kinds[work.IterationFinished] > 0 {
+			together++
+		}
+	}
+	if together != n-1 {
+		t.Errorf("of %d iterations %d began in the append that ended the one before, want %d", n, together, n-1)
+	}
+	if most := n + 10; r.journal.appends > most {
+		t.Errorf("%d appends for %d iterations, want at most %d", r.journal.appends, n, most)
+	}
+}
+
+// Whatever append fails, the process ends with the error, starts nothing after
+// it, and the next one comes to the same end.
+func TestEveryAppendMayFail(t *testing.T) {
+	whole := diligentRig(t)
+	whole.ends(work.RunCompleted)
+	for k := 1; k <= whole.journal.appends; k++ {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			r := diligentRig(t)
+			r.journal.failAt = k
+			_, err := r.run(context.Background())
+			if !errors.Is(err, errDiskFull) {
+				t.Fatalf("the run ended with %v, want the journal's error", err)
+			}
+			if r.journal.appends != k {
+				t.Errorf("%d appends were tried, want none after the one that failed, %d", r.journal.appends, k)
+			}
+			if begun, started := int64(r.count(work.IterationStarted)), r.started.Load(); started > begun {
+				t.Errorf("%d agents ran, %d are on record", started, begun)
+			}
+			r.ends(work.RunCompleted)
+			if got := r.result(); !maps.Equal(got, diligentResult) {
+				t.Errorf("the result is %v, want %v", got, diligentResult)
+			}
+			if n := r.count(work.IterationFinished); n != whole.count(work.IterationFinished) {
+				t.Errorf("%d iterations came to an end, want %d", n, whole.count(work.IterationFinished))
+			}
+			if len(r.journal.running) > 0 {
+				t.Errorf("these are still on record as running: %v", r.journal.running)
+			}
+		})
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var r *rig
+	first := true
+	r = newRig(t, func(agent context.Context, req work.IterationRequest) (work.IterationReport, error) {
+		r.repo.write(req.Dir, req.Phase+".txt", "half done")
+		if first {
+			first = false
+			cancel()
+			<-agent.Done()
+			return work.IterationReport{Outcome: work.OutcomeInterrupted}, nil
+		}
+		if got := r.repo.folders[req.Dir]["01.txt"]; got != "half done" || req.Attempt != 2 || req.Iteration != 1 {
+			t.Errorf("attempt %d at iteration %d runs on %q", req.Attempt, req.Iteration, got)
+		}
+		r.repo.write(req.Dir, "01.txt", "done")
+		return ok("P01")
+	})
+	got, err := r.run(ctx)
+	if err != nil || got.Outcome != work.RunInterrupted {
+		t.Fatalf("the run ended %q, %v, want interrupted", got.Outcome, err)
+	}
+	r.ends(work.RunCompleted)
+	if got := r.result()["01.txt"]; got != "done" {
+		t.Errorf("the result is %q", got)
+	}
+}
+
+// A stop may come at any time, also between a result and what follows from it.
+func TestInterruptAtAnyTime(t *testing.T) {
+	for at := range 30 {
+		r := diligentRig(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		n := 0
+		r.journal.after = func(Batch) {
+			if n++; n == at+1 {
+				cancel()
+			}
+		}
+		got, err := r.run(ctx)
+		cancel()
+		if err != nil || got.Outcome != work.RunInterrupted && got.Outcome != work.RunCompleted {
+			t.Fatalf("cancelled at append %d the run ended %q, %v", at+1, got.Outcome, err)
+		}
+		if got.Outcome == work.RunInterrupted {
+			r.ends(work.RunCompleted)
+		}
+		if got := r.result(); !maps.Equal(got, diligentResult) {
+			t.Errorf("cancelled at append %d the result is %v, want %v", at+1, got, diligentResult)
+		}
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, _ work.IterationRequest) (work.IterationReport, error) {
+		<-ctx.Done()
+		return work.IterationReport{Outcome: work.OutcomeInterrupted}, nil
+	})
+	r.now = time.Now
+	r.deadline = time.Now().Add(50 * time.Millisecond)
+	got, err := r.run(context.Background())
+	if err != nil || got.Outcome != work.RunLimit || !strings.Contains(got.Reason, "deadline") {
+		t.Fatalf("the run ended %q (%s), %v, want limit by the deadline", got.Outcome, got.Reason, err)
+	}
+}
+
+// What a dead process left running is ended before anything is done.
+func TestLeftovers(t *testing.T) {
+	var r *rig
+	r = newRig(t, func(_ context.Context, req work.IterationRequest) (work.IterationReport, error) {
+		if !slices.Contains(r.marks.ended, "old mark") {
+			t.Error("an agent runs beside what a dead process left")
+		}
+		return ok("P01")
+	})
+	r.journal.running[Attempt{Command: "sim/01/1/1/iterate", Mark: "old mark"}] = true
+	r.marks.err = errors.New("it does not end")
+	if _, err := r.run(context.Background()); err == nil || r.started.Load() > 0 || len(r.journal.events) > 0 {
+		t.Fatalf("with processes that do not end the run ended %v, after %d agents and %d events", err, r.started.Load(), len(r.journal.events))
+	}
+	r.marks.err = nil
+	r.ends(work.RunCompleted)
+	if len(r.journal.running) > 0 {
+		t.Errorf("these are still on record as running: %v", r.journal.running)
+	}
+}
+
+func TestAnswersWhileRunning(t *testing.T) {
+	r := diligentRig(t)
+	human(gates.PointPhaseStart, gates.PointFinal)(&r.spec)
+	r.answers = true
+	r.journal.after = func(b Batch) {
+		for _, cp := range b.Opened {
+			if cp.Kind != string(gates.PointSubPhase) {
+				r.journal.answer(work.Answer{Checkpoint: cp.ID, Status: work.CheckpointApproved, By: "test", Door: "cli"})
+			}
+		}
+	}
+	r.ends(work.RunCompleted)
+	if len(r.journal.inbox) > 0 || r.count(work.CheckpointAnswered) != 4 {
+		t.Errorf("%d answers are left, %d were heard; want none and 4", len(r.journal.inbox), r.count(work.CheckpointAnswered))
+	}
+	for _, b := range r.journal.batches {
+		answered := 0
+		for _, e := range b.Events {
+			if e.Kind == work.CheckpointAnswered {
+				answered++
+			}
+		}
+		if answered != len(b.Consumed) {
+			t.Errorf("an append has %d answers and takes %d rows", answered, len(b.Consumed))
+		}
+	}
+}
+
+// An answer that comes in while its owner is about to freeze is heard.
+func TestAnswerJustBeforeTheFreeze(t *testing.T) {
+	r := diligentRig(t)
+	human(gates.PointFinal)(&r.spec)
+	r.journal.after = func(b Batch) {
+		for _, cp := range b.Opened {
+			r.journal.answer(work.Answer{Checkpoint: cp.ID, Status: work.CheckpointApproved, By: "test", Door: "cli"})
+		}
+	}
+	r.ends(work.RunCompleted)
+}
+
+func TestFreezeAndResume(t *testing.T) {
+	r := diligentRig(t)
+	human(gates.PointFinal)(&r.spec)
+	r.ends(work.RunFrozen)
+	r.ends(work.RunFrozen) // nobody answered
+	for id := range r.journal.records {
+		r.journal.answer(work.Answer{Checkpoint: id, Status: work.CheckpointApproved, By: "test", Door: "cli"})
+	}
+	r.ends(work.RunCompleted)
+	if got := r.result(); !maps.Equal(got, diligentResult) {
+		t.Errorf("the result is %v, want %v", got, diligentResult)
+	}
+}
