@@ -20,6 +20,7 @@ type checkout struct {
 	root string // holds repo, home, state, config
 	env  []string
 	path string // folder put before the others of PATH, "" = none
+	dir  string // where commands start, below root; "" = repo
 }
 
 // newCheckout makes a repository of files, committed, and a user configuration
@@ -67,6 +68,9 @@ func (c *checkout) write(name, text string) {
 func (c *checkout) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = c.at("repo"), c.env
+	if c.dir != "" {
+		cmd.Dir = c.at(c.dir)
+	}
 	if c.path != "" {
 		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "PATH="+c.path+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}

@@ -57,11 +57,11 @@ func newKilled(t *testing.T) *checkout {
 
 // outcome is what must be the same however often forge died: the tree, and how
 // each phase ended after how many iterations.
-func (k *checkout) outcome() string {
-	k.t.Helper()
-	text, stderr, code := k.forge("status", "--output", "json")
+func (c *checkout) outcome() string {
+	c.t.Helper()
+	text, stderr, code := c.forge("status", "--output", "json")
 	if code != 0 {
-		k.t.Fatalf("forge status: exit code %d\n%s", code, stderr)
+		c.t.Fatalf("forge status: exit code %d\n%s", code, stderr)
 	}
 	var st struct {
 		Outcome string `json:"outcome"`
@@ -73,9 +73,9 @@ func (k *checkout) outcome() string {
 		} `json:"phases"`
 	}
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
-		k.t.Fatalf("forge status printed %q: %v", text, err)
+		c.t.Fatalf("forge status printed %q: %v", text, err)
 	}
-	return fmt.Sprintf("%s %v\n%s", st.Outcome, st.Phases, k.must("git", "ls-tree", "-r", "HEAD"))
+	return fmt.Sprintf("%s %v\n%s", st.Outcome, st.Phases, c.must("git", "ls-tree", "-r", "HEAD"))
 }
 
 // onceEach fails when an iteration came to a result twice.
@@ -127,24 +127,24 @@ func killEvery(t *testing.T, step int64) {
 	}
 }
 
-func (k *checkout) resumeToEnd(evs []event, want string) {
-	k.t.Helper()
-	more, died, code := k.stream(0, "resume")
+func (c *checkout) resumeToEnd(evs []event, want string) {
+	c.t.Helper()
+	more, died, code := c.stream(0, "resume")
 	switch {
 	case !died && code == 0:
 	case len(evs) == 0:
 		// A kill before the first event leaves no run to go on with.
-		if more, _, code = k.stream(0, "run", "--autonomous"); code != 0 {
-			k.t.Fatalf("run after a kill before the first event: exit code %d", code)
+		if more, _, code = c.stream(0, "run", "--autonomous"); code != 0 {
+			c.t.Fatalf("run after a kill before the first event: exit code %d", code)
 		}
-	case !died && code == 2 && strings.HasPrefix(k.outcome(), "completed "):
+	case !died && code == 2 && strings.HasPrefix(c.outcome(), "completed "):
 		// All was done but the tidying up, so that there is nothing to resume.
 	default:
-		k.t.Fatalf("resume: exit code %d, died %v", code, died)
+		c.t.Fatalf("resume: exit code %d, died %v", code, died)
 	}
-	onceEach(k.t, append(evs, more...))
-	if got := k.outcome(); got != want {
-		k.t.Errorf("after a kill the run ended\n%s\nwithout one it ends\n%s", got, want)
+	onceEach(c.t, append(evs, more...))
+	if got := c.outcome(); got != want {
+		c.t.Errorf("after a kill the run ended\n%s\nwithout one it ends\n%s", got, want)
 	}
 }
 
@@ -152,22 +152,22 @@ func TestKillAtJournalOffsets(t *testing.T) { killEvery(t, 10) }
 
 // killingGit puts a git before the real one that kills forge after its n-th
 // call: the effect is done, its event is not written.
-func (k *checkout) killingGit(n int) {
-	k.t.Helper()
+func (c *checkout) killingGit(n int) {
+	c.t.Helper()
 	real, err := exec.LookPath("git")
 	if err != nil {
-		k.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	k.path = k.at("shim")
-	k.write("shim/git", fmt.Sprintf(`#!/bin/sh
+	c.path = c.at("shim")
+	c.write("shim/git", fmt.Sprintf(`#!/bin/sh
 %s "$@"
 code=$?
 echo x >> %s/calls
 if [ "$(wc -l < %s/calls)" -eq %d ]; then kill -9 $PPID; fi
 exit $code
-`, real, k.path, k.path, n))
-	if err := os.Chmod(filepath.Join(k.path, "git"), 0o755); err != nil {
-		k.t.Fatal(err)
+`, real, c.path, c.path, n))
+	if err := os.Chmod(filepath.Join(c.path, "git"), 0o755); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

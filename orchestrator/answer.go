@@ -17,12 +17,24 @@ const ChoiceAbort = "abort"
 // choiceRejectAll answers every sub-phase request of the phase that waits.
 const choiceRejectAll = "reject_all"
 
+// choices are the ways to answer at a point beside yes, no and a comment;
+// aborting the run is always one.
+func choices(pt gates.Point) []work.Choice {
+	all := gates.Choices(pt)
+	for _, c := range all {
+		if c.Name == ChoiceAbort {
+			return all
+		}
+	}
+	return append(all, work.Choice{Name: ChoiceAbort, Answer: work.CheckpointRejected, Label: "abort the run"})
+}
+
 // open opens a checkpoint; p is nil for one about the run as a whole.
 func (d *decision) open(p *Phase, kind string, failed []string, question, facts string) {
 	s := d.s
 	cp := work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: []string{kind}, Revision: 1,
-		Question: question, Facts: clipText(facts, 6<<10), Choices: gates.Choices(gates.Point(kind)), Policy: s.version,
+		Question: question, Facts: clipText(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(),
 	}
 	judged, number := s.Head, ""

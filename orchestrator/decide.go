@@ -50,7 +50,7 @@ func Decide(s *State, in Input) []work.Event {
 		d.answered(f.Answer)
 	case Stop:
 		if s.Live && s.Stopping == nil {
-			d.run(work.RunStopping, RunStoppingData{Outcome: f.Outcome, Reason: f.Reason})
+			d.run(work.RunStopping, RunStoppingData(f))
 		}
 	case Drained:
 		d.drained()

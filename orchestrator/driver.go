@@ -149,7 +149,23 @@ func (r *session) drive(ctx context.Context, first Fact) error {
 			return err
 		}
 	}
-	return r.flush(ctx)
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	return r.answeredLast(ctx)
+}
+
+// answeredLast goes on with a run that froze while an answer was on its way:
+// whoever gave it was told that this process hears it.
+func (r *session) answeredLast(ctx context.Context) error {
+	if r.s.Outcome != work.RunFrozen || ctx.Err() != nil {
+		return nil
+	}
+	rows, err := r.Journal.Inbox(context.WithoutCancel(ctx))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return r.drive(ctx, Resumed{RunResumedData: RunResumedData{By: "an answer"}})
 }
 
 // waits says that the run waits for a time, or for an answer that may come

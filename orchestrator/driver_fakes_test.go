@@ -179,6 +179,9 @@ func (r *repository) OpenFolder(_ context.Context, dir, commit string) error {
 func (r *repository) ResetFolder(_ context.Context, dir, commit string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, err := os.Lstat(dir); err != nil {
+		return err
+	}
 	if r.files(commit) == nil {
 		return fmt.Errorf("there is no commit %q", commit)
 	}
@@ -233,6 +236,7 @@ func (r *repository) merged(ours, theirs string) (map[string]string, []string) {
 			conflicts = append(conflicts, path)
 		}
 	}
+	slices.Sort(conflicts)
 	return out, conflicts
 }
 

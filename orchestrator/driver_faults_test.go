@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,5 +239,46 @@ func TestAbortWhileAnotherPhaseRuns(t *testing.T) {
 	r.ends(work.RunCancelled)
 	if _, err := r.run(context.Background()); err == nil {
 		t.Error("a cancelled run was driven on")
+	}
+}
+
+// stopping is a context that is cancelled before the driver looks.
+type stopping struct {
+	context.Context
+	done      chan struct{}
+	cancelled atomic.Bool
+}
+
+func (s *stopping) Done() <-chan struct{} { return s.done }
+
+func (s *stopping) Err() error {
+	if s.cancelled.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A stop that comes with a result, and is seen after it, ends the run as any
+// other does.
+func TestAStopThatIsSeenLate(t *testing.T) {
+	for _, kind := range []work.EventKind{work.FolderStarted, work.IterationStarted, work.VerifyStarted, work.MergeStarted, work.LandStarted} {
+		t.Run(string(kind), func(t *testing.T) {
+			r := newRig(t, func(context.Context, work.IterationRequest) (work.IterationReport, error) { return ok("P01") })
+			ctx := &stopping{Context: context.Background(), done: make(chan struct{})}
+			r.journal.after = func(b Batch) {
+				for _, e := range b.Events {
+					switch {
+					case e.Kind == kind:
+						ctx.cancelled.Store(true)
+					case e.Kind == work.DeliverStarted:
+						close(ctx.done)
+					}
+				}
+			}
+			got, err := r.run(ctx)
+			if err != nil || got.Outcome != work.RunInterrupted && got.Outcome != work.RunCompleted {
+				t.Fatalf("the run ended %q, %v", got.Outcome, err)
+			}
+		})
 	}
 }

@@ -213,17 +213,15 @@ func TestEveryAppendMayFail(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var r *rig
-	first := true
 	r = newRig(t, func(agent context.Context, req work.IterationRequest) (work.IterationReport, error) {
-		r.repo.write(req.Dir, req.Phase+".txt", "half done")
-		if first {
-			first = false
+		if junk := r.repo.folders[req.Dir]["junk.txt"]; junk != "" || req.Iteration != 1 {
+			t.Errorf("attempt %d at iteration %d runs on %q", req.Attempt, req.Iteration, junk)
+		}
+		if req.Attempt == 1 {
+			r.repo.write(req.Dir, "junk.txt", "half done")
 			cancel()
 			<-agent.Done()
 			return work.IterationReport{Outcome: work.OutcomeInterrupted}, nil
-		}
-		if got := r.repo.folders[req.Dir]["01.txt"]; got != "half done" || req.Attempt != 2 || req.Iteration != 1 {
-			t.Errorf("attempt %d at iteration %d runs on %q", req.Attempt, req.Iteration, got)
 		}
 		r.repo.write(req.Dir, "01.txt", "done")
 		return ok("P01")
@@ -235,6 +233,33 @@ func TestInterrupt(t *testing.T) {
 	r.ends(work.RunCompleted)
 	if got := r.result()["01.txt"]; got != "done" {
 		t.Errorf("the result is %q", got)
+	}
+}
+
+// What an agent did whose end is not on record is not in the folder when its
+// iteration runs again.
+func TestUnrecordedWorkIsGone(t *testing.T) {
+	var r *rig
+	r = newRig(t, func(_ context.Context, req work.IterationRequest) (work.IterationReport, error) {
+		if junk := r.repo.folders[req.Dir]["junk.txt"]; junk != "" {
+			t.Errorf("attempt %d at iteration %d runs on %q", req.Attempt, req.Iteration, junk)
+		}
+		r.repo.write(req.Dir, fmt.Sprintf("%d.txt", req.Iteration), "done")
+		if req.Iteration < 2 {
+			return ok()
+		}
+		if req.Attempt == 1 {
+			r.repo.write(req.Dir, "junk.txt", "half done")
+			r.journal.failAt = r.journal.appends + 1
+		}
+		return ok("P01")
+	})
+	if _, err := r.run(context.Background()); !errors.Is(err, errDiskFull) {
+		t.Fatalf("the run ended with %v, want the journal's error", err)
+	}
+	r.ends(work.RunCompleted)
+	if got, want := r.result(), map[string]string{"a.txt": "base", "1.txt": "done", "2.txt": "done"}; !maps.Equal(got, want) {
+		t.Errorf("the result is %v, want %v", got, want)
 	}
 }
 

@@ -18,7 +18,7 @@ func rewrite[T any](kind work.EventKind, change func(s *State, e *work.Event, d 
 				continue
 			}
 			change(s, &evs[i], &d)
-			evs[i].Data, _ = json.Marshal(d)
+			evs[i].Data, _ = encode(d)
 		}
 		return evs
 	}

@@ -33,8 +33,7 @@ func (w *world) answer() error {
 		a.Status, a.Comment = work.CheckpointChangesRequested, w.text("please")
 	case x < 53:
 		a.Status, a.Choice = work.CheckpointRejected, ChoiceAbort
-		cp.Choices = append(cp.Choices[:len(cp.Choices):len(cp.Choices)], work.Choice{Name: ChoiceAbort, Answer: a.Status})
-	case x < 80 && len(cp.Choices) > 0:
+	case x < 80 && len(cp.Choices) > 1: // one is to abort, which ends the story
 		ch := cp.Choices[w.IntN(len(cp.Choices))]
 		a.Choice, a.Status, a.Comment = ch.Name, ch.Answer, "because"
 	case x < 100 && w.s.Live:

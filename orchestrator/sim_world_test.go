@@ -95,7 +95,7 @@ func (w *world) fault(name string) { w.faults[name]++ }
 // monsters are texts that agents and commands have been seen to print, and
 // some that only somebody who means harm would.
 var monsters = []string{
-	strings.Repeat("<a href=\"&\">", 600), strings.Repeat("\x1b[31m\x00\x07", 1000), strings.Repeat("\u2028\u2029", 900),
+	strings.Repeat("<&>", 2500), strings.Repeat("\x1b[31m\x00\x07", 1000), strings.Repeat("\u2028\u2029", 900),
 	strings.Repeat("a\xff", 3000), strings.Repeat("é€𝄞", 900), strings.Repeat("\\\"\n", 2500), strings.Repeat("line\n", 1500),
 }
 

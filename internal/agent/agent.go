@@ -89,6 +89,9 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		Stderr: &streams{first: errLog, then: func(p []byte) (int, error) {
 			live.touch()
 			stderr.write(p)
+			if l.stderr != nil {
+				_, _ = l.stderr.Write(p)
+			}
 			return len(p), nil
 		}},
 		Sandbox: sandboxOf(req, level, l),

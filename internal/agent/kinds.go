@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"forge/internal/redact"
@@ -18,10 +19,12 @@ type kind struct {
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"claude": {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
-		"codex":  {facts: codexFacts(), launch: launchCodex, detect: detectCodex},
-		"exec":   {facts: Facts{}, launch: launchExec, detect: detectExec},
-		"script": {facts: scriptFacts(), launch: launchScript, detect: detectScript},
+		"claude":   {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
+		"codex":    {facts: codexFacts(), launch: launchCodex, detect: detectCodex},
+		"exec":     {facts: Facts{}, launch: launchExec, detect: detectExec},
+		"gemini":   {facts: geminiFacts(), launch: launchGemini, detect: detectGemini},
+		"opencode": {facts: opencodeFacts(), launch: launchOpencode, detect: detectOpencode},
+		"script":   {facts: scriptFacts(), launch: launchScript, detect: detectScript},
 	}
 }
 
@@ -79,6 +82,9 @@ type launch struct {
 
 	startsAtOnce bool // no event is needed to know that it has started
 	stream       stream
+	// stderr reads standard error as well, in a goroutine that is not the
+	// stream's; nil = nobody does. It never fails.
+	stderr io.Writer
 }
 
 // stream reads what the agent prints. Write is called from one goroutine and

@@ -44,7 +44,7 @@ func write(path string, data []byte, perm fs.FileMode, place func(from, to strin
 	}
 	// After a rename there is nothing left to remove; after a link, and after
 	// every failure, there is.
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }()
 	if err := fill(temp, data, perm); err != nil {
 		return bare(err)
 	}

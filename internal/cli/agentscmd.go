@@ -113,8 +113,8 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 	var out []listedAgent
 	for _, name := range names {
 		s := settings[name]
-		d, f := agent.Detect(ctx, s, a.Environ), agent.Facts{}
-		f, _ = agent.FactsOf(s.Kind)
+		d := agent.Detect(ctx, s, a.Environ)
+		f, _ := agent.FactsOf(s.Kind)
 		out = append(out, listedAgent{
 			Name: name, Kind: s.Kind, Used: name == use, Found: d.Found, Version: d.Version, Login: string(d.LoggedIn), Why: d.Why,
 			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly,

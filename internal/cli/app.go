@@ -68,11 +68,17 @@ func (a *App) Run(ctx context.Context, args []string) int {
 }
 
 func (a *App) logTo(level log.Level) {
-	// Of a file that is a terminal the library asks the colours, and the
-	// terminal's answer comes in where a person types; so it does not see one.
-	a.log = log.NewWithOptions(struct{ io.Writer }{a.Stderr}, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
+	a.log = log.NewWithOptions(io.Discard, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
+	a.logInto(a.log, a.Stderr)
+}
+
+// logInto lets l write to w, in colours where stderr shows them. Of a file
+// that is a terminal the library asks its colours, waits for the answer, and
+// reads it where a person types; so it does not get to see the file.
+func (a *App) logInto(l *log.Logger, w io.Writer) {
+	l.SetOutput(struct{ io.Writer }{w})
 	if a.coloured(a.Stderr) {
-		a.log.SetColorProfile(sixteenColours)
+		l.SetColorProfile(sixteenColours)
 	}
 }
 

@@ -98,6 +98,9 @@ func boardOf(s *orchestrator.State) board {
 		b.rows = append(b.rows, phaseRow{name: "result", doing: "bringing it into your repository"})
 	}
 	for _, cp := range s.Open {
+		if !s.Live || s.Stopping != nil {
+			break // answers wait for the next process
+		}
 		b.questions = append(b.questions, questionOf(s, *cp))
 	}
 	slices.SortFunc(b.questions, func(x, y question) int {

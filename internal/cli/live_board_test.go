@@ -141,6 +141,10 @@ func TestQuestionsKnowTheirChange(t *testing.T) {
 			t.Errorf("%s %s: %s..%s (%s), want %+v", c.phase, c.kind, got.from, got.to, got.about, c)
 		}
 	}
+	s.Stopping = &orchestrator.RunStoppingData{Reason: "the deadline has come"}
+	if b := boardOf(s); len(b.questions) > 0 || b.stopping == "" {
+		t.Errorf("the run stops, and still asks: %+v", b)
+	}
 	s.Head = ""
 	if q := questionOf(s, *s.Open["b"]); q.changed() {
 		t.Errorf("there is no head yet, but %+v has a change", q)

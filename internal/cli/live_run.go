@@ -19,24 +19,15 @@ const (
 	tickEvery = time.Second            // at least, for the clocks
 )
 
-// logOutput is the terminal for a logger, which looks at it to choose colours;
-// what it writes goes through the screen.
-type logOutput struct {
-	*os.File
-	screen *screen
-}
-
-func (l *logOutput) Write(p []byte) (int, error) { return l.screen.Write(p) }
-
 // begin takes the terminal and starts the view's goroutines. They end with ctx.
 func (v *liveView) begin(ctx context.Context) error {
 	if err := v.tty.take(); err != nil {
 		return err
 	}
 	if err := v.screen.open(); err != nil {
-		return errors.Join(err)
+		return errors.Join(err, v.tty.giveBack())
 	}
-	v.plain.log.SetOutput(&logOutput{v.tty.out, v.screen})
+	v.p.app.logInto(v.plain.log, v.screen)
 	interrupted := ctx
 	ctx, v.stop = context.WithCancel(ctx)
 	width, height := v.tty.size()
@@ -82,8 +73,8 @@ func (v *liveView) restore() {
 	v.closed = true
 	v.mu.Unlock()
 	width, _ := v.tty.size()
-	err := errors.Join(v.screen.close(width))
-	v.plain.log.SetOutput(v.tty.out)
+	err := errors.Join(v.screen.close(width), v.tty.giveBack())
+	v.p.app.logInto(v.plain.log, v.tty.out)
 	if err != nil {
 		v.plain.log.Warn("give the terminal back", "err", err)
 	}
@@ -109,18 +100,23 @@ func (v *liveView) pump(ctx context.Context) {
 	}
 }
 
-// signals follows the terminal's size, and leaves it while the process is
-// stopped by Ctrl-Z.
+// signals follows the terminal's size, leaves it while the process is stopped
+// by Ctrl-Z, and before Ctrl-\ ends it.
 func (v *liveView) signals(ctx context.Context) {
 	got := make(chan os.Signal, 4)
-	signal.Notify(got, syscall.SIGWINCH, syscall.SIGTSTP)
+	signal.Notify(got, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGQUIT)
 	defer signal.Stop(got)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case s := <-got:
-			if s == syscall.SIGTSTP && !v.suspend() {
+			switch {
+			case s == syscall.SIGQUIT:
+				v.leave()
+				signal.Reset(syscall.SIGQUIT)
+				_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT) // itself: always allowed
+			case s == syscall.SIGTSTP && !v.suspend():
 				v.stop()
 				return
 			}
@@ -130,13 +126,18 @@ func (v *liveView) signals(ctx context.Context) {
 	}
 }
 
-// suspend gives the terminal back, stops the process, and takes the terminal
-// again when it goes on. In the background it cannot have it.
-func (v *liveView) suspend() bool {
+// leave gives the terminal back for a while.
+func (v *liveView) leave() {
 	width, _ := v.tty.size()
 	if err := errors.Join(v.screen.pause(width), v.tty.giveBack()); err != nil {
 		v.plain.log.Warn("give the terminal back", "err", err)
 	}
+}
+
+// suspend gives the terminal back, stops the process, and takes the terminal
+// again when it goes on. In the background it cannot have it.
+func (v *liveView) suspend() bool {
+	v.leave()
 	// The call may return before the process stands still.
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)

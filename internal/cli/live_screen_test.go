@@ -219,6 +219,13 @@ func TestFrameWritesTheChange(t *testing.T) {
 	if strings.Contains(got, "first") || !strings.Contains(got, "2nd") || strings.Contains(got, eraseBelow) {
 		t.Errorf("one line changed: %q", got)
 	}
+	// Wherever the change is, the cursor ends behind the last line: a terminal
+	// that wraps that line takes the cursor along.
+	p := newPaper(t, 80, 24)
+	fmt.Fprint(p, strings.Join(block, "\r\n")+got)
+	if p.x != len("third") || p.y != 2 {
+		t.Errorf("the cursor stands at %d, %d", p.x, p.y)
+	}
 }
 
 // While a page is shown and while the screen rests, what is logged waits; it is

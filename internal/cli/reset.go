@@ -93,9 +93,9 @@ func (r reset) isState(entries []os.DirEntry) error {
 	ours := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case strings.HasPrefix(name, "journal.db"):
+		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
-		case name == "key", name == "blobs", name == "repo.git", name == "runs", name == "cache", strings.HasPrefix(name, ".tmp-"):
+		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refuse("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
 		}

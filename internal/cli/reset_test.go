@@ -93,6 +93,21 @@ func TestResetOfABrokenJournal(t *testing.T) {
 	w.forge("reset", "--yes", "--force").want(exitDone).says("Put away:")
 }
 
+// Neither does one that is gone.
+func TestResetOfALostJournal(t *testing.T) {
+	t.Parallel()
+	w := frozen(t, done("01"))
+	for _, name := range []string{"journal.db", "journal.db-wal", "journal.db-shm"} {
+		if err := os.Remove(filepath.Join(w.state, name)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	w.forge("run").want(exitUsage).warns("missing")
+	w.forge("reset", "--yes").want(exitUsage).warns("--force")
+	w.forge("reset", "--yes", "--force").want(exitDone)
+	w.forge("run").want(exitFrozen)
+}
+
 // between is the text after a and before b.
 func between(text, a, b string) string {
 	_, text, _ = strings.Cut(text, a)

@@ -29,6 +29,12 @@ func (a *App) resumeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if c.Args().Len() > 1 {
+				return refuse("forge resume RUN", "forge resume takes one run, got %q as well", c.Args().Get(1))
+			}
+			if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
+				return refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
+			}
 			o := runOptions{run: c.Args().First(), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost")}
 			if o.budgets, err = parseBudgets(c.StringSlice("budget")); err != nil {
 				return err

@@ -116,7 +116,7 @@ func probe(ctx context.Context, environ []string) error {
 	if err != nil {
 		var exit *exec.Error
 		if errors.As(err, &exit) {
-			return fmt.Errorf("%w (%v)", ErrNoGit, err)
+			return fmt.Errorf("%w (%w)", ErrNoGit, err)
 		}
 		return err
 	}

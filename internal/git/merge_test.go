@@ -16,7 +16,7 @@ func TestMerge(t *testing.T) {
 	ours := b.result("01", files{"a": "ours\n2\n3\n", "odd\nname": "ours\n", "new": "n"})
 	clean := b.result("02", files{"a": "1\n2\ntheirs\n", "exe": "! x"}, "b")
 	m, err := b.Merge(b.ctx, ours, clean)
-	if err != nil || m.Conflicts != nil && len(m.Conflicts) != 0 {
+	if err != nil || len(m.Conflicts) != 0 {
 		t.Fatalf("Merge = %+v, %v", m, err)
 	}
 	want := files{"a": "ours\n2\ntheirs\n", "odd\nname": "ours\n", "new": "n", "exe": "! x", ".forge/forge.toml": "x\n"}

@@ -177,7 +177,7 @@ func readBatch(r *bufio.Reader, commit string, paths []string, fn func(string, i
 		// "<id> <type> <size>", or the question itself and " missing", which
 		// may hold line feeds.
 		head, err := r.Peek(41)
-		if err != nil && len(head) < 41 && err != io.EOF {
+		if err != nil && len(head) < 41 && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if len(head) < 41 || head[40] != ' ' {

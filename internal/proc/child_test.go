@@ -41,7 +41,7 @@ func childs() map[string]func(args []string) {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			sleep()
 		},
-		"cat": func([]string) { io.Copy(os.Stdout, os.Stdin) },
+		"cat": func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
 		"env": func([]string) { fmt.Println(strings.Join(os.Environ(), "\n")) },
 		// both writes to stdout and stderr by turns.
 		"both": func([]string) {
@@ -56,7 +56,7 @@ func childs() map[string]func(args []string) {
 			for range n {
 				w.Write(bytes.Repeat([]byte{'x'}, 1<<20))
 			}
-			w.Flush()
+			_ = w.Flush()
 		},
 		// fds tells which of its descriptors are the file.
 		"fds": func(a []string) {
@@ -144,7 +144,7 @@ func childs() map[string]func(args []string) {
 		"spawner": func(a []string) {
 			signal.Ignore(syscall.SIGTERM)
 			lock, _ := os.OpenFile(a[0], os.O_CREATE|os.O_RDWR, 0o600)
-			syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+			_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
 			for i := range 500 {
 				c := exec.Command("/bin/sleep", "600")
 				c.Env, c.SysProcAttr, c.ExtraFiles = []string{"NOTHING=1"}, &syscall.SysProcAttr{Setsid: true}, []*os.File{lock}
@@ -167,8 +167,8 @@ func childs() map[string]func(args []string) {
 		// session and goes, a moment later.
 		"bomb": func(a []string) {
 			lock, _ := os.OpenFile(a[0], os.O_CREATE|os.O_RDWR, 0o600)
-			syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
-			os.WriteFile(a[0]+".held", nil, 0o600)
+			_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+			_ = os.WriteFile(a[0]+".held", nil, 0o600)
 			time.Sleep(3 * time.Millisecond)
 			spawn(how{session: true, closed: true}, "bomb", a[0])
 			time.Sleep(3 * time.Millisecond)

@@ -295,7 +295,7 @@ func TestSandboxAsRoot(t *testing.T) {
 			"write:"+sysctl, "refused",
 		)
 		if after, _ := os.ReadFile(sysctl); !bytes.Equal(before, after) {
-			os.WriteFile(sysctl, before, 0o644)
+			_ = os.WriteFile(sysctl, before, 0o644)
 			t.Error("a sandboxed child changed a setting of the kernel")
 		}
 	})

@@ -48,7 +48,7 @@ func TestTail(t *testing.T) {
 func TestTailTakesMemoryAsBytesArrive(t *testing.T) {
 	t.Parallel()
 	tail := NewTail(1<<30, 1<<30)
-	tail.Write([]byte("short"))
+	_, _ = tail.Write([]byte("short"))
 	if cap(tail.head)+cap(tail.ring) > 100 {
 		t.Errorf("%d bytes for a short word", cap(tail.head)+cap(tail.ring))
 	}
@@ -63,7 +63,7 @@ func FuzzTail(f *testing.F) {
 		head, last, piece = head&63, last&63, 1+piece&31
 		tail := NewTail(head, last)
 		for i := 0; i < len(in); i += piece {
-			tail.Write([]byte(in[i:min(i+piece, len(in))]))
+			_, _ = tail.Write([]byte(in[i:min(i+piece, len(in))]))
 		}
 		got := tail.String()
 		if !utf8.ValidString(got) {

@@ -113,7 +113,7 @@ func TestEverySplitOfASecret(t *testing.T) {
 			var out bytes.Buffer
 			w := r.Writer(&out)
 			for _, part := range []string{in[:i], in[i:j], in[j:]} {
-				w.Write([]byte(part))
+				_, _ = w.Write([]byte(part))
 			}
 			w.Close()
 			if out.String() != want {
@@ -126,11 +126,11 @@ func TestEverySplitOfASecret(t *testing.T) {
 func TestWriterHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
 	var out bytes.Buffer
 	w := New([]string{"hunter22", "hunter-with-a-long-tail"}).Writer(&out)
-	w.Write([]byte("a line\n"))
+	_, _ = w.Write([]byte("a line\n"))
 	if got := out.String(); got != "a line\n" {
 		t.Errorf("after a line without a secret: %q passed on", got)
 	}
-	w.Write([]byte("x hunter2"))
+	_, _ = w.Write([]byte("x hunter2"))
 	if got := out.String(); got != "a line\nx " {
 		t.Errorf("with the beginning of a secret: %q passed on", got)
 	}
