@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -300,10 +301,11 @@ func (d *decision) broke(f Broke) {
 }
 
 func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reason, detail string) {
-	if outcome == work.PhaseFailed && p.merged() {
+	if d.s.Stopping == nil && outcome != work.PhaseDone && p.merged() {
 		// A rework came to nothing: what was merged before stands, and the
 		// next final question says so.
-		outcome, detail, reason = work.PhaseDone, fmt.Sprintf("the rework was dropped (%s): %s", reason, detail), ""
+		why := cmp.Or(string(reason), string(outcome))
+		outcome, detail, reason = work.PhaseDone, fmt.Sprintf("the rework was dropped (%s): %s", why, detail), ""
 	}
 	data := work.PhaseFinishedData{Outcome: outcome, Reason: reason, Detail: clipText(detail, 500), Iterations: p.Iteration}
 	if outcome == work.PhaseDone {

@@ -269,8 +269,8 @@ func (w *world) idle() error {
 		if w.open() && w.chance(65) {
 			return w.answer()
 		}
-		for _, c := range Pending(w.s) {
-			if c.Step != StepWait {
+		if pending := Pending(w.s); len(pending) > 0 {
+			if pending[0].Step != StepWait {
 				return nil // the process has just come up
 			}
 			w.now = w.now.Add(time.Minute)

@@ -264,6 +264,21 @@ func TestFinalAnswers(t *testing.T) {
 			t.Errorf("the question does not say that the rework was dropped: %q", cp.Facts)
 		}
 	})
+	for name, end := range map[string]func(st *story){
+		"cancelled": func(st *story) { st.work("01", ends(work.OutcomeCancelled)) },
+		"hung":      func(st *story) { st.work("01", ends(work.OutcomeIdleTimeout)) },
+		"broken":    func(st *story) { st.feed(Broke{Command: st.begun("01", StepFolder), Problem: "no space"}) },
+	} {
+		t.Run("changes that end "+name+": what was merged stands", func(t *testing.T) {
+			st := begin(t)
+			st.answer("", gates.PointFinal, changes, "a better name")
+			end(st)
+			st.ended("01", work.PhaseDone, "")
+			st.approve("", gates.PointFinal)
+			st.deliver()
+			st.runEnded(work.RunCompleted)
+		})
+	}
 	t.Run("an old answer is for the old revision", func(t *testing.T) {
 		st := begin(t)
 		first := *st.asked("", gates.PointFinal)

@@ -203,7 +203,7 @@ func geminiStore(s setting, l *launch) error {
 		files[".gemini/"+name] = filepath.Join(home, name)
 	}
 	for _, name := range []string{"GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_SYSTEM_MD"} {
-		if file := s.environ.get(name); filepath.IsAbs(file) {
+		if file := cmp.Or(s.req.Agent.SetEnv[name], s.environ.get(name)); filepath.IsAbs(file) {
 			if _, err := os.Stat(file); err == nil {
 				l.readFiles[file] = file
 			}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -188,7 +189,7 @@ func opencodeStore(s setting, l *launch) error {
 			files["config/opencode/"+name] = filepath.Join(config, name)
 		}
 	}
-	if file := s.environ.get("OPENCODE_CONFIG"); filepath.IsAbs(file) {
+	if file := cmp.Or(s.req.Agent.SetEnv["OPENCODE_CONFIG"], s.environ.get("OPENCODE_CONFIG")); filepath.IsAbs(file) {
 		if _, err := os.Stat(file); err == nil {
 			l.readFiles[file] = file
 		}

@@ -54,7 +54,7 @@ func childs() map[string]func(args []string) {
 			n, _ := strconv.Atoi(a[0])
 			w := bufio.NewWriterSize(os.Stdout, 1<<16)
 			for range n {
-				w.Write(bytes.Repeat([]byte{'x'}, 1<<20))
+				_, _ = w.Write(bytes.Repeat([]byte{'x'}, 1<<20))
 			}
 			_ = w.Flush()
 		},

@@ -134,7 +134,7 @@ func TestWriterHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
 	if got := out.String(); got != "a line\nx " {
 		t.Errorf("with the beginning of a secret: %q passed on", got)
 	}
-	w.Write([]byte("3"))
+	_, _ = w.Write([]byte("3"))
 	if got := out.String(); got != "a line\nx hunter23" {
 		t.Errorf("when it was none: %q passed on", got)
 	}
@@ -266,7 +266,7 @@ func BenchmarkWriter(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		w := New(secrets).Writer(discard{})
 		for b.Loop() {
-			w.Write(text)
+			_, _ = w.Write(text)
 		}
 	})
 }
