@@ -261,5 +261,5 @@ func resultOf(t *testing.T, stdout string) string {
 	if !ok {
 		t.Fatalf("no result is named:\n%s", stdout)
 	}
-	return strings.Fields(rest)[0]
+	return strings.TrimSuffix(strings.Fields(rest)[0], ",")
 }

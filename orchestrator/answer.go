@@ -214,7 +214,11 @@ func (s *State) summary() string {
 	text := ""
 	for _, n := range s.Order {
 		p := s.Phases[n]
-		text += fmt.Sprintf("%s %s: %s %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, p.Outcome, p.Reason, p.Iteration, max(p.Files, 0))
+		how := string(p.Outcome)
+		if p.Reason != "" {
+			how += " " + string(p.Reason)
+		}
+		text += fmt.Sprintf("%s %s: %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, how, p.Iteration, max(p.Files, 0))
 	}
 	return clipMiddle(text, 4<<10)
 }

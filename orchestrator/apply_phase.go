@@ -28,7 +28,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 		p.note("The last attempt at this phase failed: %s. %s", p.Reason, p.Detail)
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
-	p.Budget, p.Spent, p.FailedRow, p.HungRow = d.Budget, 0, 0, 0
+	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
 	p.Requests, p.Child, p.Outage, p.Merge, p.Session = nil, "", nil, nil, ""
 	p.Stale.Count, p.Stale.Pivoted, p.Pivot, p.Allowed = 0, false, "", 0
 	p.Reopened++
@@ -41,7 +41,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 		s.enter(p)
 		return
 	}
-	p.Iteration, p.Kind, p.Stage, p.Proof = 0, IterationWork, StageWaiting, ""
+	p.Iteration, p.Spent, p.Kind, p.Stage, p.Proof = 0, 0, IterationWork, StageWaiting, ""
 	_ = s.frontier.Reopen(p.Number)
 	s.Final = Final{Revision: s.Final.Revision, Tries: s.Final.Tries}
 	s.Delivery = nil

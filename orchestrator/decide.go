@@ -301,7 +301,7 @@ func (d *decision) broke(f Broke) {
 }
 
 func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reason, detail string) {
-	if d.s.Stopping == nil && outcome != work.PhaseDone && p.merged() {
+	if p.merged() && (outcome == work.PhaseFailed || outcome == work.PhaseCancelled && d.s.Stopping == nil) {
 		// A rework came to nothing: what was merged before stands, and the
 		// next final question says so.
 		why := cmp.Or(string(reason), string(outcome))

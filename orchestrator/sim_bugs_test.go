@@ -164,7 +164,12 @@ func TestSeededBugs(t *testing.T) {
 			if d.Decision == decideAsk {
 				d.Decision, d.By = decideGo, "strategy:autonomous"
 			}
-		})}, []string{"is human, and"}},
+		})}, []string{"is human, and", "without a yes of its own"}},
+		{"a yes that serves twice", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p.Allowed > 0 {
+				p.Allowed = p.Iteration + 1
+			}
+		})}, []string{"without a yes of its own"}},
 		{"an answer lost with its process", bug{eager: true}, []string{"is lost"}},
 		{"a cancelled run resumed", bug{events: func(s *State, f Fact, evs []work.Event) []work.Event {
 			if _, ok := f.(Resumed); ok && s.Outcome == work.RunCancelled && len(evs) == 0 {

@@ -74,6 +74,17 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 		point = gates.PointSubPhase // may this sub-phase run?
 	}
 	human := c.w.spec.Policy.At(point) == gates.Human
+	if point == gates.PointIteration && s.Phases[e.Phase].Kind == IterationWork {
+		// A yes is for one iteration of one opening of the phase.
+		asks := human || s.Phases[e.Phase].Set.AskIteration && c.w.spec.Policy.At(gates.PointPhaseStart) == gates.Human
+		this := fmt.Sprintf("%d/%d", s.Phases[e.Phase].Reopened, c.counted[e.Phase]+1)
+		switch {
+		case d.Decision == decideApprove:
+			note(c, c.allowed, e.Phase, this)
+		case d.Decision == decideGo && asks && by != "flag" && c.allowed[e.Phase] != this:
+			return fmt.Errorf("iteration %s of phase %s goes on without a yes of its own", this, e.Phase)
+		}
+	}
 	switch {
 	case d.Gate == gateClaim && d.Decision == decideClaimed && s.Phases[e.Phase].Kind == IterationWork && !c.claims[e.Phase]:
 		return fmt.Errorf("phase %s is said to have claimed its promise, and has not", e.Phase)

@@ -21,6 +21,7 @@ type invariants struct {
 	performed map[work.CommandID]bool // agents that ran, in the world: never taken back
 	counted   map[string]int          // phase → last iteration that came to a result
 	spent     map[string]int          // phase → iterations of its budget, sub-phases included
+	allowed   map[string]string       // phase → iteration that a person said yes to
 	ended     map[string]bool
 	landed    map[string]string // phase → tree
 	proven    map[string]string // phase → tree that passed its last proof
@@ -36,7 +37,7 @@ type invariants struct {
 
 func newInvariants(w *world) *invariants {
 	c := &invariants{
-		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{},
+		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{},
 	}

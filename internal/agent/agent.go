@@ -96,6 +96,13 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		}},
 		Sandbox: sandboxOf(req, level, l),
 		Limits:  limitsOf(req.Limits),
+		Ending:  l.ending,
+	}
+	if l.input != nil {
+		spec.Stdin = l.input
+	}
+	if l.postResult > 0 {
+		spec.Limits.PostResult = min(spec.Limits.PostResult, l.postResult)
 	}
 	p, err := proc.Start(ctx, spec)
 	live.started(p, l.startsAtOnce)
@@ -104,6 +111,9 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 			return work.IterationReport{Outcome: work.OutcomeInterrupted, Detail: "cancelled before the agent started"}, nil
 		}
 		return work.IterationReport{}, fmt.Errorf("start agent %q: %w", req.Agent.Name, err)
+	}
+	if l.begin != nil {
+		l.begin(ctx)
 	}
 	res := p.Wait()
 	if res.Err != nil {

@@ -3,9 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +42,7 @@ func launchCodex(s setting) (launch, error) {
 	if err != nil {
 		return launch{}, err
 	}
+	stream := newCodexStream(s)
 	l := launch{
 		path: path, args: slices.Concat(before, args),
 		names: codexFacts().names(),
@@ -51,7 +50,7 @@ func launchCodex(s setting) (launch, error) {
 		// argument may not be longer than 128 KiB on Linux.
 		stdin:     s.req.Prompt,
 		readFiles: shown(path), read: modulesOf(path),
-		stream: newCodexStream(s),
+		stream: stream, stderr: &logLines{to: stream.logged},
 	}
 	if s.sandboxed {
 		l.readOnly = s.req.Permission == work.PermissionReadonly
@@ -83,7 +82,7 @@ func codexArgs(s setting) ([]string, error) {
 			args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
 		}
 	}
-	if model := cmp.Or(req.Model, req.Agent.Model); model != "" {
+	if model := modelOf(req); model != "" {
 		args = append(args, "-m", model)
 	}
 	// What follows "resume" would not know all of these.
@@ -125,35 +124,11 @@ func codexStore(s setting, l *launch) error {
 		l.write = append(l.write, home)
 		return nil
 	}
-	dir := s.req.Dir
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	store := filepath.Join(home, "forge", notInSlug.ReplaceAllString(dir, "-"))
-	if err := os.MkdirAll(store, 0o700); err != nil {
-		return fmt.Errorf("make the agent's session folder: %w", err)
-	}
-	for _, name := range []string{"auth.json", "config.toml"} {
-		// Made anew each time: the agent can write here.
-		link := filepath.Join(store, name)
-		if err := os.RemoveAll(link); err != nil {
-			return fmt.Errorf("make the agent's session folder: %w", err)
-		}
-		file, err := filepath.EvalSymlinks(filepath.Join(home, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.Symlink(file, link)
-		}
-		if err != nil {
-			return fmt.Errorf("show %s to the agent: %w", name, err)
-		}
-		l.readFiles[file] = file
-	}
-	l.write = append(l.write, store)
+	store := filepath.Join(home, "forge", folderSlug(s.req.Dir))
 	l.set = append(l.set, "CODEX_HOME="+store)
-	return nil
+	return ownStore(l, store, map[string]string{
+		"auth.json": filepath.Join(home, "auth.json"), "config.toml": filepath.Join(home, "config.toml"),
+	})
 }
 
 func detectCodex(ctx context.Context, a work.AgentSettings, e environ) Detection {

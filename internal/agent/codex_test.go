@@ -294,12 +294,13 @@ func TestCodexSessionLost(t *testing.T) {
 }
 
 func TestCodexDenied(t *testing.T) {
-	e := exited(0)
-	e.stderr = "2026-11-21T06:28:13.403116Z ERROR codex_core::tools::router: error=patch rejected: writing outside of the project; \x1b[31mrejected by user approval settings\n" +
+	c := codexFor(work.IterationRequest{})
+	stderr := &logLines{to: c.logged}
+	_, _ = stderr.Write([]byte("2026-11-21T06:28:13.403116Z ERROR codex_core::tools::router: error=patch rejected: writing outside of the project; \x1b[31mrejected by user approval settings\n" +
 		"2026-11-21T06:28:13.403116Z ERROR codex_core::tools::router: error=unsupported call: nosuch\n" +
-		"2026-11-21T06:28:14.403116Z ERROR codex_core::tools::router: error=approval policy is Never; reject command — you cannot ask\n" + "rejected"
+		"2026-11-21T06:28:14.403116Z ERROR codex_core::tools::router: error=approval policy is Never; reject command — you cannot ask\nrejected\n"))
 	want := []string{"patch rejected: writing outside of the project; rejected by user approval settings", "approval policy is Never; reject command — you cannot ask"}
-	if r := readCodex(work.IterationRequest{}, e, codexBegin, codexTurn, codexOK); !slices.Equal(r.Denied, want) {
+	if r := c.finish(exited(0)); !slices.Equal(r.Denied, want) {
 		t.Errorf("denied %q", r.Denied)
 	}
 	failed := strings.NewReplacer("item.started", "item.completed", "in_progress", "failed", "hello", "hunter2hunter2").Replace(codexEdit)

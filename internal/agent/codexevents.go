@@ -58,6 +58,8 @@ type codexStream struct {
 	session string
 	denied  []string
 	end     codexEnd
+
+	refused []string // said on standard error; read when that has ended
 }
 
 func newCodexStream(s setting) *codexStream {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
 	"strconv"
@@ -50,7 +51,7 @@ func (c *codexStream) own() work.Usage {
 
 func (c *codexStream) finish(e ending) work.IterationReport {
 	c.lines.close()
-	r := work.IterationReport{Session: c.session, Usage: c.own(), Total: c.end.total, Denied: capped(c.denied, codexDenied(e.stderr))}
+	r := work.IterationReport{Session: c.session, Usage: c.own(), Total: c.end.total, Denied: capped(c.denied, c.refused)}
 	c.words.report(&r, c.red)
 	r.Outcome, r.Detail = c.judge(e)
 	if r.Outcome == work.OutcomeRateLimited {
@@ -122,15 +123,13 @@ func (c *codexStream) sessionRefused(e ending) bool {
 		strings.HasPrefix(c.end.why, "Codex ran out of room in the model's context window")
 }
 
-// codexDenied finds what was refused to the agent. No event says so.
-func codexDenied(stderr string) (denied []string) {
-	for line := range strings.SplitSeq(stderr, "\n") {
-		_, what, ok := strings.Cut(line, " ERROR codex_core::tools::router: error=")
-		if ok && (strings.Contains(what, "rejected") || strings.Contains(what, "reject command")) {
-			denied = capped(denied, []string{clip(printable(what), lineBytes)})
-		}
+// logged takes a line of standard error, which alone says what was refused to
+// the agent.
+func (c *codexStream) logged(line []byte) {
+	_, what, ok := bytes.Cut(line, []byte(" ERROR codex_core::tools::router: error="))
+	if ok && (bytes.Contains(what, []byte("rejected")) || bytes.Contains(what, []byte("reject command"))) {
+		c.refused = capped(c.refused, []string{oneLine(string(what), c.red)})
 	}
-	return denied
 }
 
 var (

@@ -148,7 +148,7 @@ func TestRealGeminiProviderTrouble(t *testing.T) {
 				t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
 			}
 			if r.ExitCode == nil || *r.ExitCode != c.code {
-				t.Errorf("exit code %v, want %d: the trap is not there", r.ExitCode, c.code)
+				t.Errorf("exit code %d, want %d: the trap is not there", *r.ExitCode, c.code)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"forge/internal/redact"
 	"forge/internal/work"
@@ -19,6 +20,7 @@ type kind struct {
 
 func kinds() map[string]kind {
 	return map[string]kind{
+		"acp":      {facts: acpFacts(), launch: launchACP, detect: detectACP},
 		"claude":   {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
 		"codex":    {facts: codexFacts(), launch: launchCodex, detect: detectCodex},
 		"exec":     {facts: Facts{}, launch: launchExec, detect: detectExec},
@@ -74,11 +76,20 @@ type launch struct {
 	names []string // variables let through from Forge's environment
 	set   []string // name=value, weaker than what the user's settings set
 	stdin string
+	input io.Reader // in the place of stdin; nil = stdin
 
 	// What the sandbox must show beside the phase folder.
 	read, write []string
 	readFiles   map[string]string // inside path → outside path
 	readOnly    bool              // shows the phase folder itself read-only
+
+	// begin starts the conversation with a program that has to be talked to,
+	// once it runs; the stream's finish waits for what it starts. ending
+	// asks the program to end before Forge ends it, see proc.Spec.Ending.
+	// postResult, when it is shorter than the limit, takes its place.
+	begin      func(ctx context.Context)
+	ending     func(ctx context.Context)
+	postResult time.Duration
 
 	startsAtOnce bool // no event is needed to know that it has started
 	stream       stream

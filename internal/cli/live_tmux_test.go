@@ -192,8 +192,25 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	}
 }
 
-// A dumb terminal and CI get plain lines, and freeze instead of asking.
-func TestNoLiveViewWithoutATerminal(t *testing.T) {
+// Aborting is confirmed, and cancels the run for good.
+func TestAbortingOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 2))
+	term := w.terminal(80, 24, "run")
+	term.shows("? Start phase 01", "or its letter")
+	term.keys("x")
+	term.shows("Abort the run?")
+	term.keys("Right")
+	term.keys("Enter")
+	term.shows("EXIT=1", "cancelled (aborted by tester)")
+	term.restored()
+	w.forge("resume").want(exitUsage)
+}
+
+// In CI, though on a terminal, there are plain lines, and the run freezes
+// instead of asking.
+func TestNoLiveViewInCI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, done("01"), "test -f README.md")
 	w.plan(phase("01", "first", 2))

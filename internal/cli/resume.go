@@ -89,6 +89,9 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 	if err == nil {
 		err = p.checkAnchor(ctx, e, row.ID)
 	}
+	if err == nil {
+		err = checkWork(ctx, e, s)
+	}
 	var first orchestrator.Resumed
 	if err == nil {
 		first, err = p.resumed(s, o)
@@ -188,6 +191,20 @@ func (p *project) anchor(ctx context.Context, e *engine, run string) error {
 		return err
 	}
 	return e.repo.Anchor(ctx, run, count, head)
+}
+
+// checkWork makes sure that every commit which the run goes on from is whole.
+func checkWork(ctx context.Context, e *engine, s *orchestrator.State) error {
+	if s.Spec.Base.Commit == "" {
+		return nil // it ended before it began
+	}
+	commits := []string{s.Head}
+	for _, number := range s.Order {
+		if ph := s.Phases[number]; ph.Outcome != work.PhaseDone {
+			commits = append(commits, ph.Base, ph.Last)
+		}
+	}
+	return e.repo.CheckWhole(ctx, s.Spec.Base.Commit, commits)
 }
 
 // checkAnchor holds the journal against what Forge's own repository knows of

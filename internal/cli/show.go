@@ -252,6 +252,9 @@ func (s shownCheckpoint) ways() string {
 		return ""
 	}
 	var rows [][]string
+	if len(s.Choices) < 2 { // aborting is always one
+		rows = [][]string{{"  forge approve " + s.ID, ""}, {"  forge request-changes " + s.ID + " -m TEXT", ""}, {"  forge reject " + s.ID, ""}}
+	}
 	for _, c := range s.Choices {
 		verb, comment := "approve", ""
 		switch c.Answer {
@@ -261,9 +264,6 @@ func (s shownCheckpoint) ways() string {
 			verb, comment = "request-changes", " -m TEXT"
 		}
 		rows = append(rows, []string{fmt.Sprintf("  forge %s %s --choice %s%s", verb, s.ID, c.Name, comment), c.Label})
-	}
-	if len(rows) == 0 {
-		rows = [][]string{{"  forge approve " + s.ID}, {"  forge request-changes " + s.ID + " -m TEXT"}, {"  forge reject " + s.ID}}
 	}
 	return "\nAnswer:\n" + table(rows[0], rows[1:])
 }

@@ -81,7 +81,7 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 		return work.Base{}, err
 	}
 	if base.Commit = res.line(); !isID(base.Commit) {
-		return work.Base{}, &StateError{"the repository has no commit yet", `make one, for example with "git add -A && git commit -m start"`}
+		return work.Base{}, noCommit(ask)
 	}
 	res, err = r.run(ctx, call{dir: dir, args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
 	if err != nil {
@@ -89,6 +89,23 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 	}
 	base.Branch, _ = strings.CutPrefix(res.line(), "refs/heads/")
 	return base, nil
+}
+
+// noCommit tells a new repository from one whose checked-out branch was
+// deleted or only begun.
+func noCommit(ask func(...string) (string, error)) error {
+	refs, err := ask("for-each-ref", "--count=1", "refs/heads", "refs/remotes")
+	if err != nil {
+		return err
+	}
+	if refs == "" {
+		return &StateError{"the repository has no commit yet", `make one, for example with "git add -A && git commit -m start"`}
+	}
+	head, err := ask("symbolic-ref", "--short", "HEAD")
+	if err != nil {
+		return err
+	}
+	return &StateError{"the checked-out branch " + head + " has no commit", `check out a branch that has one, for example with "git switch BRANCH"`}
 }
 
 func notRepository(dir string, err error) error {

@@ -86,6 +86,7 @@ func (p *pipes) output(w io.Writer, null *os.File) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	widen(end)
 	p.opened = append(p.opened, end)
 	p.out = append(p.out, &output{r: r, w: w})
 	return end, nil

@@ -67,6 +67,12 @@ type Spec struct {
 
 	Sandbox *Sandbox // nil = none
 	Limits  Limits
+
+	// Ending, unless nil, is called when a limit, a stop or the context is
+	// about to end the child, so that it can be asked to end by itself. The
+	// first signal is sent when it returns; it has to do so when ctx is
+	// done, which is half a second later, or earlier when the child exits.
+	Ending func(ctx context.Context)
 }
 
 // Limits are the time limits of a child. 0 means none, except that Drain 0 is
@@ -213,7 +219,7 @@ func launch(s Spec, l launching) (*Process, error) {
 		child: child, launched: l, limits: s.Limits, pipes: pipes,
 		tree: newTree(child.Pid, s.Mark, l.level, pipes.out),
 		done: make(chan struct{}), stop: make(chan struct{}), wake: make(chan struct{}, 1),
-		begun: time.Now(),
+		begun: time.Now(), ending: s.Ending,
 	}
 	pipes.run(s.Stdin)
 	return p, nil

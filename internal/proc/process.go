@@ -34,6 +34,7 @@ type Process struct {
 	pipes    *pipes
 	tree     *tree
 
+	ending  func(ctx context.Context) // nil = nobody asks first
 	begun   time.Time
 	clock   clock
 	wake    chan struct{} // the clock's limits changed
@@ -116,6 +117,9 @@ func (p *Process) supervise(ctx context.Context) {
 
 	r := Result{Sandbox: p.launched.level}
 	r.End = p.watch(ctx, exited)
+	if r.End != EndExited && p.ending != nil {
+		p.ask(exited)
+	}
 	p.tree.adopt(p.pipes.poll())
 	var alive int
 	if r.End == EndExited {
@@ -147,6 +151,26 @@ func (p *Process) supervise(ctx context.Context) {
 		r.Err = errors.Join(r.Err, p.launched.status(p.pipes.said))
 	}
 	p.result = r
+}
+
+// askPatience is how long a child may take to end when it is asked to.
+const askPatience = 500 * time.Millisecond
+
+// ask lets the child be asked to end, until it does or the time is over.
+func (p *Process) ask(exited <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		select {
+		case <-exited:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	p.ending(ctx)
+	cancel()
+	<-told
 }
 
 // watch waits for the exit, the first limit, or a stop.

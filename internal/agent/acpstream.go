@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"forge/internal/work"
+)
+
+// What is read of a server's messages as they come; requests and answers are
+// read by the library as well.
+const (
+	acpMethod field = 1 + iota
+	acpID
+	acpOfSession
+	acpUpdateKind
+	acpContentType
+	acpText
+	acpMessageID
+	acpCallID
+	acpCallStatus
+	acpCallTitle
+	acpCallKind
+	acpCostAmount
+	acpCostCurrency
+	acpParent
+	acpFieldCount
+)
+
+func acpFields() map[string]field {
+	const update = "params.update."
+	return map[string]field{
+		"method": acpMethod, "id": acpID, "params.sessionId": acpOfSession,
+		update + "sessionUpdate": acpUpdateKind, update + "content.type": acpContentType, update + "content.text": acpText,
+		update + "messageId": acpMessageID, update + "toolCallId": acpCallID, update + "status": acpCallStatus,
+		update + "title": acpCallTitle, update + "kind": acpCallKind,
+		update + "cost.amount": acpCostAmount, update + "cost.currency": acpCostCurrency,
+		// A subagent's words name the call that it works for.
+		update + "_meta.claudeCode.parentToolUseId": acpParent,
+	}
+}
+
+// acpStream reads what a server says. Only text of the agent's messages in
+// the session, after the prompt, is its words: not what it thinks or calls,
+// not the conversation so far, which some tell again when it is continued.
+// Updates that are not known are passed over.
+//
+// The library gets requests and answers only: it queues updates and hangs up
+// when the queue is full, and reads no line of more than 10 MB.
+type acpStream struct {
+	setting
+	input *acpInput
+	lines *jsonLines
+	words words // its part is what the agent says at the moment
+
+	// Set by begin.
+	begun  chan struct{}
+	hangUp context.CancelFunc
+	rpc    *io.PipeWriter
+	conn   *acp.Connection
+	talked chan struct{}
+	end    acpEnd       // ordered by talked
+	unread atomic.Int64 // answers that have come and are not known to be read
+
+	// Of the line being read.
+	raw      []byte
+	rawCut   bool
+	event    [acpFieldCount]value
+	text     []byte
+	textCut  bool
+	requests int
+
+	named   bool   // messages have ids
+	message string // the one being said
+	count   int    // of those without ids
+	parted  bool   // something stood between it and what follows
+	called  bool   // and that was a call
+	running map[string]bool
+	cost    *float64 // of the whole session, as last reported
+
+	mu      sync.Mutex
+	session string // "" until the prompt is sent
+	server  acpServer
+	denied  []string
+}
+
+const (
+	// maxACPLine bounds what is kept of one message for the library.
+	maxACPLine = 8 << 20
+	// maxACPRequests bounds the questions of one iteration.
+	maxACPRequests = 20_000
+)
+
+func newACPStream(s setting) *acpStream {
+	c := &acpStream{
+		setting: s, input: newACPInput(), begun: make(chan struct{}), talked: make(chan struct{}), running: map[string]bool{},
+	}
+	c.lines = newJSONLines(acpFields(), c)
+	return c
+}
+
+// Write reads on. It never fails.
+func (c *acpStream) Write(p []byte) (int, error) {
+	<-c.begun
+	c.live.touch()
+	n := len(p)
+	for len(p) > 0 {
+		line := p
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			line = p[:i+1]
+		}
+		if room := maxACPLine - len(c.raw); len(line) <= room {
+			c.raw = append(c.raw, line...)
+		} else {
+			c.rawCut = true
+		}
+		_, _ = c.lines.Write(line)
+		p = p[len(line):]
+		if line[len(line)-1] == '\n' {
+			c.raw, c.rawCut = c.raw[:0], false
+		}
+	}
+	return n, nil
+}
+
+func (c *acpStream) object(field) {}
+
+func (c *acpStream) value(f field, kind byte, part []byte, last bool) {
+	v := &c.event[f]
+	if v.whole { // of a key that comes twice the last counts
+		if v.text = v.text[:0]; f == acpText {
+			c.text, c.textCut = c.text[:0], false
+		}
+	}
+	v.kind, v.whole = kind, last
+	if f == acpText {
+		if len(c.text)+len(part) > maxACPLine {
+			c.textCut = true
+			return
+		}
+		c.text = append(c.text, part...)
+		return
+	}
+	v.text = append(v.text, part[:max(0, min(len(part), valueBytes-len(v.text)))]...)
+}
+
+func (c *acpStream) is(f field, s string) bool { return string(c.event[f].text) == s }
+
+// line acts on a message, now that it is whole.
+func (c *acpStream) line(ok bool) {
+	if ok {
+		c.live.firstSign()
+		switch method, id := c.event[acpMethod].kind != 0, c.event[acpID].kind; {
+		case id == '"' || id == '0':
+			c.pass(!method)
+		case c.is(acpMethod, acp.ClientMethodSessionUpdate):
+			c.update()
+		}
+	}
+	for f := range c.event {
+		c.event[f] = value{text: c.event[f].text[:0]}
+	}
+	c.text, c.textCut = c.text[:0], false
+}
+
+// pass hands a request or an answer to the library.
+func (c *acpStream) pass(answer bool) {
+	if c.requests++; c.requests > maxACPRequests || c.rawCut {
+		c.live.stop(stop{outcome: work.OutcomeAgentFailed, detail: "the agent sends more, or longer, messages than the protocol needs"})
+		return
+	}
+	if answer {
+		c.unread.Add(1)
+	}
+	_, _ = c.rpc.Write(c.raw) // fails when the conversation is over
+}
+
+// update acts on what the server reports of its turn.
+func (c *acpStream) update() {
+	c.mu.Lock()
+	session := c.session
+	c.mu.Unlock()
+	if session == "" || !c.is(acpOfSession, session) {
+		return
+	}
+	switch string(c.event[acpUpdateKind].text) {
+	case "agent_message_chunk":
+		c.said()
+	case "agent_thought_chunk":
+		c.endCalls()
+		c.parted = true
+	case "tool_call", "tool_call_update":
+		c.call()
+	case "usage_update":
+		amount, err := strconv.ParseFloat(string(c.event[acpCostAmount].text), 64)
+		if err == nil && amount >= 0 && c.is(acpCostCurrency, "USD") {
+			c.cost = &amount
+			c.live.spent(c.spent())
+		}
+	}
+}
+
+// said takes a part of a message. Where messages have ids, a text without one
+// is the server's own, such as that it has changed its mode.
+func (c *acpStream) said() {
+	id := string(c.event[acpMessageID].text)
+	switch {
+	case c.event[acpParent].kind == '"' || !c.is(acpContentType, "text") || c.event[acpText].kind != '"':
+		return
+	case c.textCut:
+		c.live.stop(stop{outcome: work.OutcomeAgentFailed, detail: "a message of the agent is too long to be read"})
+		return
+	case id == "" && c.named:
+		return
+	case id == "" && (c.called || c.message == ""):
+		c.count++
+		c.next("#" + strconv.Itoa(c.count))
+	case id != "" && id != c.message:
+		c.named = true
+		c.next(id)
+	}
+	c.endCalls()
+	if c.parted {
+		c.words.keep() // no tag reaches over a call or a thought
+	}
+	c.parted, c.called = false, false
+	_, _ = c.words.Write(c.text)
+}
+
+// next ends the message that was being said, and begins another one.
+func (c *acpStream) next(message string) {
+	if c.message != "" {
+		c.words.keep()
+		c.words.take(c.message)
+	}
+	c.message = message
+}
+
+func (c *acpStream) call() {
+	if line := c.words.part.lastLine(); !c.parted && len(line) > 0 {
+		c.live.show("text", string(line))
+	}
+	c.parted, c.called = true, true
+	id, title := string(c.event[acpCallID].text), string(c.event[acpCallTitle].text)
+	switch string(c.event[acpCallStatus].text) {
+	case "completed", "failed":
+		if c.running[id] {
+			delete(c.running, id)
+			c.live.busy(-1)
+		}
+	case "pending", "in_progress":
+		if id != "" && !c.running[id] && len(c.running) < maxRunning {
+			c.running[id] = true
+			c.live.busy(1)
+			c.live.show("tool", title)
+		}
+	}
+}
+
+// endCalls says that no call runs any more: the model goes on only when all
+// have ended, also those whose end the server does not tell.
+func (c *acpStream) endCalls() {
+	for id := range c.running {
+		delete(c.running, id)
+		c.live.busy(-1)
+	}
+}
