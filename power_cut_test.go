@@ -57,34 +57,34 @@ func TestPowerCut(t *testing.T) {
 
 // carryOn resumes after a power cut: the run comes to the same end, or Forge
 // refuses because the journal is shorter than it was once.
-func (k *checkout) carryOn(c cut, want string) {
-	k.t.Helper()
-	stdout, stderr, code := k.forge("resume")
+func (c *checkout) carryOn(loss cut, want string) {
+	c.t.Helper()
+	stdout, stderr, code := c.forge("resume")
 	switch {
-	case code == 2 && c.frames > 0 && strings.Contains(stderr, "was there once and is missing"):
+	case code == 2 && loss.frames > 0 && strings.Contains(stderr, "was there once and is missing"):
 		return
 	case code == 2 && strings.Contains(stderr, "this project has no runs"):
-		if stdout, stderr, code = k.forge("run", "--autonomous"); code != 0 {
-			k.t.Fatalf("forge run: exit code %d\n%s%s", code, stdout, stderr)
+		if stdout, stderr, code = c.forge("run", "--autonomous"); code != 0 {
+			c.t.Fatalf("forge run: exit code %d\n%s%s", code, stdout, stderr)
 		}
 	case code == 2 && strings.Contains(stderr, "is completed: there is nothing to go on with"):
 	case code != 0:
-		k.t.Fatalf("forge resume: exit code %d\n%s%s", code, stdout, stderr)
+		c.t.Fatalf("forge resume: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	onceEach(k.t, k.exported())
-	if got := k.outcome(); got != want {
-		k.t.Errorf("after a power cut the run ended\n%s\nwithout one it ends\n%s", got, want)
+	onceEach(c.t, c.exported())
+	if got := c.outcome(); got != want {
+		c.t.Errorf("after a power cut the run ended\n%s\nwithout one it ends\n%s", got, want)
 	}
-	k.must("git", "fsck", "--strict", "--no-dangling")
-	if _, stderr, code := k.forge("audit", "verify"); code != 0 {
-		k.t.Errorf("forge audit verify: exit code %d\n%s", code, stderr)
+	c.must("git", "fsck", "--strict", "--no-dangling")
+	if _, stderr, code := c.forge("audit", "verify"); code != 0 {
+		c.t.Errorf("forge audit verify: exit code %d\n%s", code, stderr)
 	}
 }
 
 // exported are the events that the journal holds; none when it holds no run.
-func (k *checkout) exported() []event {
-	k.t.Helper()
-	stdout, _, _ := k.forge("audit", "export")
+func (c *checkout) exported() []event {
+	c.t.Helper()
+	stdout, _, _ := c.forge("audit", "export")
 	var evs []event
 	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
 		var e event
@@ -92,7 +92,7 @@ func (k *checkout) exported() []event {
 			continue
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			k.t.Fatalf("forge audit export printed %q: %v", line, err)
+			c.t.Fatalf("forge audit export printed %q: %v", line, err)
 		}
 		evs = append(evs, e)
 	}
@@ -130,14 +130,14 @@ func (c cut) happen(k *checkout) {
 
 // reached are the objects that the named ones take, and those that the anchors
 // of the journal point at.
-func (k *checkout) reached(named map[string]bool) map[string]bool {
-	k.t.Helper()
+func (c *checkout) reached(named map[string]bool) map[string]bool {
+	c.t.Helper()
 	git := func(stdin string, args ...string) []string {
-		cmd := k.command("git", append([]string{"--git-dir=" + k.at("state/repo.git")}, args...)...)
+		cmd := c.command("git", append([]string{"--git-dir=" + c.at("state/repo.git")}, args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
 		out, err := cmd.Output()
 		if err != nil {
-			k.t.Fatalf("git %v: %v", args, err)
+			c.t.Fatalf("git %v: %v", args, err)
 		}
 		return strings.Fields(string(out))
 	}
@@ -159,8 +159,8 @@ func (k *checkout) reached(named map[string]bool) map[string]bool {
 	return keep
 }
 
-func (k *checkout) each(root string, do func(path string)) {
-	k.t.Helper()
+func (c *checkout) each(root string, do func(path string)) {
+	c.t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			do(path)
@@ -168,17 +168,17 @@ func (k *checkout) each(root string, do func(path string)) {
 		return err
 	})
 	if err != nil && !os.IsNotExist(err) {
-		k.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 }
 
-func (k *checkout) lose(c cut, path string) {
-	k.t.Helper()
+func (c *checkout) lose(loss cut, path string) {
+	c.t.Helper()
 	if err := os.Chmod(path, 0o600); err != nil {
-		k.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	if err := c.lost(path); err != nil {
-		k.t.Fatal(err)
+	if err := loss.lost(path); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

@@ -29,6 +29,7 @@ type journal struct {
 	rows    int64
 	seen    int64 // rows at the last Changed
 	running map[Attempt]bool
+	day     Day
 	failAt  int         // append that fails, from 1; 0 = none
 	appends int         // also those that failed
 	after   func(Batch) // called after each append
@@ -109,7 +110,7 @@ func (j *journal) Attempts(context.Context) ([]Attempt, error) {
 	return slices.Collect(maps.Keys(j.running)), nil
 }
 
-func (j *journal) Day(context.Context) (Day, error) { return Day{}, nil }
+func (j *journal) Day(context.Context) (Day, error) { return j.day, nil }
 
 // marks are the processes that were ended by their mark.
 type marks struct {
@@ -134,6 +135,8 @@ type repository struct {
 	parents   map[string][]string
 	folders   map[string]map[string]string
 	delivered map[string]string // branch → commit
+	refuse    error             // of Deliver
+	stuck     error             // of FastForward
 }
 
 func newRepository() *repository {
@@ -295,11 +298,11 @@ func (r *repository) Deliver(_ context.Context, branch, commit string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.delivered[branch] = commit
-	return nil
+	return r.refuse
 }
 
 func (r *repository) FastForward(_ context.Context, _ work.Base, commit string) (work.Delivery, error) {
-	return work.Delivery{Commit: commit, FastForwarded: true, Undo: "git reset"}, nil
+	return work.Delivery{Commit: commit, FastForwarded: r.stuck == nil, Undo: "git reset"}, r.stuck
 }
 
 func (r *repository) Anchor(context.Context, string, int64, string) error { return nil }

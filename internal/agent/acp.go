@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,10 +93,10 @@ func acpHello(ctx context.Context, e environ, a work.AgentSettings, path string,
 	}
 	input := newACPInput()
 	_, _ = input.Write(append(request, '\n')) // takes all
-	answer := acpAnswer{come: make(chan struct{})}
+	answer := &acpAnswer{come: make(chan struct{})}
 	p, err := proc.Start(ctx, proc.Spec{
 		Path: path, Args: args, Dir: os.TempDir(), Env: e.of(work.IterationRequest{Agent: a}, launch{}),
-		Stdin: input, Stdout: &logLines{to: answer.line},
+		Stdin: input, Stdout: answer,
 		Limits: proc.Limits{Total: detectPatience, Drain: time.Second, Grace: time.Second},
 	})
 	if err != nil {
@@ -120,13 +121,31 @@ func acpHello(ctx context.Context, e environ, a work.AgentSettings, path string,
 	return answer.server, answer.server.check()
 }
 
-// acpAnswer waits for the answer to the first request.
+// acpAnswer is a writer that waits for the answer to the first request.
 type acpAnswer struct {
 	server acpServer
 	come   chan struct{} // closed when it is there
+	line   []byte
 }
 
-func (a *acpAnswer) line(b []byte) {
+// Write reads on. It never fails.
+func (a *acpAnswer) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if len(a.line)+len(line) <= maxACPHello {
+			a.line = append(a.line, line...)
+		}
+		if line[len(line)-1] == '\n' {
+			a.read(a.line)
+			a.line = a.line[:0]
+		}
+	}
+	return len(p), nil
+}
+
+// maxACPHello bounds what a server says of itself.
+const maxACPHello = 1 << 20
+
+func (a *acpAnswer) read(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Result *acpServer      `json:"result"`
@@ -137,7 +156,7 @@ func (a *acpAnswer) line(b []byte) {
 		return
 	default:
 	}
-	if json.Unmarshal(b, &m) != nil || string(m.ID) != "1" || m.Result == nil && m.Error == nil {
+	if json.Unmarshal(line, &m) != nil || string(m.ID) != "1" || m.Result == nil && m.Error == nil {
 		return
 	}
 	if m.Result != nil {

@@ -21,8 +21,10 @@ func (c *acpStream) finish(e ending) work.IterationReport {
 	if c.message != "" {
 		c.next("")
 	}
+	c.mu.Lock()
 	r := work.IterationReport{Denied: c.denied}
-	if end.server.continues() {
+	c.mu.Unlock()
+	if end.server.continues() && c.keeps() {
 		r.Session = end.session
 	}
 	c.words.report(&r, c.red)
@@ -36,6 +38,10 @@ func (c *acpStream) finish(e ending) work.IterationReport {
 	r.Usage, r.Total = c.usage(end)
 	return r
 }
+
+// keeps says that what the server keeps of its sessions may outlive it: the
+// home that a sandbox gives it does not.
+func (c *acpStream) keeps() bool { return !c.sandboxed || len(c.req.Sandbox.Write) > 0 }
 
 // judge says how the turn ended. The protocol knows one good end; how the
 // server exits afterwards is not part of it.

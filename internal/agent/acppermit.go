@@ -91,13 +91,11 @@ func (p acpPolicy) decide(a acpAsk) (allowed bool, option string) {
 }
 
 func (p acpPolicy) allows(a acpAsk) bool {
-	switch a.Call.Kind {
-	case "read", "search", "think":
-		return true
-	case "fetch":
-		return !p.readOnly && p.all
-	}
 	switch {
+	case a.Call.Kind == "think":
+		return true
+	case a.Call.Kind == "read" || a.Call.Kind == "search":
+		return p.all || len(a.paths()) == 0 || p.inside(a)
 	case p.readOnly:
 		return false
 	case p.all:
@@ -111,10 +109,8 @@ func (p acpPolicy) allows(a acpAsk) bool {
 	return false
 }
 
-// inside says that a call names the files it changes, and that all of them lie
-// in the folder.
-func (p acpPolicy) inside(a acpAsk) bool {
-	var paths []string
+// paths are the files that a call names.
+func (a acpAsk) paths() (paths []string) {
 	for _, l := range a.Call.At {
 		paths = append(paths, l.Path)
 	}
@@ -123,34 +119,34 @@ func (p acpPolicy) inside(a acpAsk) bool {
 			paths = append(paths, c.Path)
 		}
 	}
-	dir := real(p.dir)
+	return paths
+}
+
+// inside says that a call names the files it changes, and that all of them lie
+// in the folder.
+func (p acpPolicy) inside(a acpAsk) bool {
+	paths := a.paths()
+	dir := realPath(p.dir)
 	for _, path := range paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.dir, path)
 		}
 		// The file may be new, and so may folders on the way to it.
-		if rel, err := filepath.Rel(dir, realParent(path)); err != nil || !filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(dir, realPath(path)); err != nil || !filepath.IsLocal(rel) {
 			return false
 		}
 	}
 	return len(paths) > 0
 }
 
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return filepath.Clean(path)
-}
-
-// realParent resolves symlinks in the part of path that exists.
-func realParent(path string) string {
+// realPath resolves symlinks in the part of path that exists.
+func realPath(path string) string {
 	path = filepath.Clean(path)
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
 	}
 	if parent := filepath.Dir(path); parent != path {
-		return filepath.Join(realParent(parent), filepath.Base(path))
+		return filepath.Join(realPath(parent), filepath.Base(path))
 	}
 	return path
 }

@@ -236,16 +236,22 @@ func (c *acpStream) said() {
 // next ends the message that was being said, and begins another one.
 func (c *acpStream) next(message string) {
 	if c.message != "" {
+		c.show()
 		c.words.keep()
 		c.words.take(c.message)
 	}
 	c.message = message
 }
 
-func (c *acpStream) call() {
+// show tells whoever watches what was said last.
+func (c *acpStream) show() {
 	if line := c.words.part.lastLine(); !c.parted && len(line) > 0 {
 		c.live.show("text", string(line))
 	}
+}
+
+func (c *acpStream) call() {
+	c.show()
 	c.parted, c.called = true, true
 	id, title := string(c.event[acpCallID].text), string(c.event[acpCallTitle].text)
 	switch string(c.event[acpCallStatus].text) {

@@ -217,7 +217,11 @@ func (c *acpStream) model(ctx context.Context, s acpSession) error {
 
 // cancel asks the server to end its turn, and waits for it to do so.
 func (c *acpStream) cancel(ctx context.Context) {
-	<-c.begun
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+		return
+	}
 	c.mu.Lock()
 	session := c.session
 	c.mu.Unlock()

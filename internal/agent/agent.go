@@ -116,14 +116,14 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		l.begin(ctx)
 	}
 	res := p.Wait()
+	_ = errors.Join(outLog.Close(), errLog.Close()) // the log itself keeps its errors
+	e := ending{code: res.ExitCode, signal: res.Signal, byItself: res.End == proc.EndExited, stderr: stderr.text(a.config.Redact)}
+	report := l.stream.finish(e)
 	if res.Err != nil {
 		// Also when a process could not be ended: it may still write to the
 		// folder, so that nobody knows what a snapshot would hold.
 		return work.IterationReport{}, fmt.Errorf("run agent %q: %w", req.Agent.Name, res.Err)
 	}
-	_ = errors.Join(outLog.Close(), errLog.Close()) // the log itself keeps its errors
-	e := ending{code: res.ExitCode, signal: res.Signal, byItself: res.End == proc.EndExited, stderr: stderr.text(a.config.Redact)}
-	report := l.stream.finish(e)
 	report.ExitCode, report.LeftBehind, report.Sandbox = res.ExitCode, res.LeftBehind, string(res.Sandbox)
 	live.judge(res.End, &report)
 	report.Usage = live.priced(report.Usage.Clean())

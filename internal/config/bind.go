@@ -33,6 +33,7 @@ type binder struct {
 	*collector
 	layer  *layer
 	unused []string
+	more   bool // within a section that is not used and may hold unknown keys
 }
 
 func (b *binder) problem(path []string, what, fix string) {
@@ -44,6 +45,9 @@ func (b *binder) table(tree map[string]any, v reflect.Value, path []string) {
 	for _, key := range sortedKeys(tree) {
 		at := append(append([]string{}, path...), key)
 		f, ok := fieldByKey(v.Type(), key)
+		if !ok && b.more {
+			continue // the section was named as a whole
+		}
 		if !ok {
 			where := "in forge.toml"
 			if len(path) > 0 {
@@ -58,7 +62,10 @@ func (b *binder) table(tree map[string]any, v reflect.Value, path []string) {
 		if !b.mayset(f.Tag.Get("only"), tree[key], at) {
 			continue
 		}
+		outer := b.more
+		b.more = outer || f.Tag.Get("more") == "unused"
 		b.value(tree[key], v.FieldByIndex(f.Index), at, f.Tag.Get("rule"))
+		b.more = outer
 	}
 }
 

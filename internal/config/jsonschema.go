@@ -55,6 +55,9 @@ func schemaOf(t reflect.Type) *schemaNode {
 			one := schemaOf(f.Type)
 			one.Description = f.Tag.Get("doc")
 			one.rule(f.Tag.Get("rule"), f.Tag.Get("default"))
+			if f.Tag.Get("more") == "unused" {
+				one.Additional = true
+			}
 			n.Properties[f.Tag.Get("toml")] = one
 		}
 		return n

@@ -31,7 +31,7 @@ type File struct {
 	LLM           LLM              `toml:"llm" used:"no" doc:"The model that Forge itself asks."`
 	Decomposition map[string]any   `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
 	Hooks         map[string]any   `toml:"hooks" used:"no" doc:"Commands at points of a run."`
-	Factory       Factory          `toml:"factory" used:"no" doc:"The board that turns issues into runs."`
+	Factory       Factory          `toml:"factory" used:"no" more:"unused" doc:"The board that turns issues into runs. Other keys, of the Rust Forge, are let pass."`
 	Host          map[string]any   `toml:"host" used:"no" doc:"The code host that pull requests go to."`
 	Engine        map[string]any   `toml:"engine" used:"no" doc:"The distributed engine."`
 	Claude        map[string]any   `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`

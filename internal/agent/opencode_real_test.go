@@ -1,0 +1,444 @@
+//go:build real
+
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"forge/internal/agent/agenttest"
+	"forge/internal/fakemodel"
+	"forge/internal/proc"
+	"forge/internal/work"
+)
+
+// These tests drive the real program, which FORGE_REAL_OPENCODE names, in an
+// empty home with a dummy key against a model server of our own. It takes
+// seconds to start, and most of a gigabyte.
+
+type realOpencode struct {
+	program string
+	server  *fakemodel.Server
+	agents  *Agents
+}
+
+func newRealOpencode(t *testing.T) *realOpencode {
+	t.Helper()
+	program := os.Getenv("FORGE_REAL_OPENCODE")
+	if program == "" {
+		t.Skip("FORGE_REAL_OPENCODE does not name the program")
+	}
+	server, err := fakemodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return &realOpencode{program: program, server: server, agents: newAgents(t)}
+}
+
+// settings make opencode ask the model server, which a settings file names.
+func (o *realOpencode) settings(t *testing.T, turns ...fakemodel.Turn) work.AgentSettings {
+	t.Helper()
+	return o.at(t, o.server.Script(scriptName(t), turns...), map[string]float64{"input": 3, "output": 15})
+}
+
+func (o *realOpencode) at(t *testing.T, url string, price map[string]float64) work.AgentSettings {
+	t.Helper()
+	model := map[string]any{"name": "Fake", "limit": map[string]int{"context": 200_000, "output": 8192}}
+	if price != nil {
+		model["cost"] = price
+	}
+	config, err := json.Marshal(map[string]any{
+		"model": "fake/fake-model", "small_model": "fake/fake-model",
+		"provider": map[string]any{"fake": map[string]any{
+			"npm": "@ai-sdk/openai-compatible", "name": "fake",
+			"options": map[string]string{"baseURL": url + "/v1", "apiKey": "dummy"},
+			"models":  map[string]any{"fake-model": model},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "opencode.json")
+	write(t, file, string(config), 0o600)
+	return work.AgentSettings{
+		Name: "opencode", Kind: "opencode", Command: []string{o.program},
+		SetEnv: map[string]string{"OPENCODE_CONFIG": file, "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+	}
+}
+
+func (o *realOpencode) request(t *testing.T, turns ...fakemodel.Turn) work.IterationRequest {
+	t.Helper()
+	return work.IterationRequest{
+		Run: "r1", Phase: "01", PhaseName: "first", Iteration: 1, Attempt: 1, Agent: o.settings(t, turns...),
+		Permission: work.PermissionStandard, Dir: t.TempDir(), Prompt: "Do the work.",
+		Mark: scriptName(t) + strconv.Itoa(os.Getpid()), LogPath: filepath.Join(t.TempDir(), "log"),
+		Limits:  work.Limits{StartSecs: 120, IdleSecs: 120, IterationSecs: 300, PostResultSecs: 60, DrainSecs: 10},
+		Sandbox: work.SandboxSettings{Mode: "off"},
+	}
+}
+
+func (o *realOpencode) run(t *testing.T, req work.IterationRequest) work.IterationReport {
+	t.Helper()
+	return runReal(t, o.agents, req)
+}
+
+func opencodeShell(command string) fakemodel.Tool {
+	return fakemodel.Tool{Name: "bash", Input: map[string]any{"command": command, "description": "a step", "timeout": 600_000}}
+}
+
+func opencodeWrite(path, content string) fakemodel.Tool {
+	return fakemodel.Tool{Name: "write", Input: map[string]string{"filePath": path, "content": content}}
+}
+
+func TestRealOpencodeConforms(t *testing.T) {
+	o := newRealOpencode(t)
+	tools := realTools{
+		shell: opencodeShell,
+		write: func(dir, name, content string) fakemodel.Tool {
+			return opencodeWrite(filepath.Join(dir, name), content)
+		},
+		refused: opencodeShell("touch /etc/forge-refused"),
+		outage: func(secs int) fakemodel.Fault {
+			return fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": strconv.Itoa(secs)}}
+		},
+	}
+	agenttest.Run(t, agenttest.Harness{
+		Agent: o.agents, Idle: 40, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
+			turns := tools.turns(t, dir, steps)
+			if last := len(turns) - 1; steps[len(steps)-1].Outage > 0 {
+				// It says how long it is to wait only when it has given up.
+				soon := fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "0"}}
+				turns = slices.Insert(turns, last, fakemodel.Turn{Fault: soon, Repeat: 4})
+			}
+			settings := o.settings(t, turns...)
+			settings.SkipPermission = !slices.ContainsFunc(steps, func(s agenttest.Step) bool { return s.Refused })
+			return settings
+		},
+	})
+}
+
+func TestRealOpencodeProviderTrouble(t *testing.T) {
+	o := newRealOpencode(t)
+	soon := map[string]string{"Retry-After": "1"}
+	for name, c := range map[string]struct {
+		fault fakemodel.Fault
+		want  work.Outcome
+	}{
+		"500":           {fakemodel.Fault{Status: 500, Headers: soon}, work.OutcomeRateLimited},
+		"401":           {fakemodel.Fault{Status: 401}, work.OutcomeRateLimited},
+		"no credit":     {fakemodel.Fault{Status: 402}, work.OutcomeRateLimited},
+		"bad request":   {fakemodel.Fault{Status: 400, Message: "no, and connection refused"}, work.OutcomeAgentFailed},
+		"unknown model": {fakemodel.Fault{Status: 404}, work.OutcomeAgentFailed},
+		// It tries five times more, with pauses, in which it prints nothing.
+		"cut": {fakemodel.Fault{Cut: true}, work.OutcomeRateLimited},
+		// It would wait by itself, and print nothing.
+		"told to wait long": {fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "3000"}}, work.OutcomeRateLimited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := o.run(t, o.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: c.fault}))
+			if r.Outcome != c.want || len(r.Claims) > 0 || r.Detail == "" {
+				t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+			}
+		})
+	}
+	t.Run("cut once", func(t *testing.T) {
+		t.Parallel()
+		r := o.run(t, o.request(t, fakemodel.Turn{Text: "half <promise>HALF</promise>", Fault: fakemodel.Fault{Cut: true}}, fakemodel.Turn{Text: "<promise>DONE</promise>"}))
+		if r.Outcome != work.OutcomeOK || !slices.Equal(r.Claims, []string{"DONE"}) {
+			t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+		}
+	})
+	t.Run("no such model", func(t *testing.T) {
+		t.Parallel()
+		req := o.request(t)
+		req.Model = "fake/none"
+		if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !strings.Contains(r.Detail, "fake/none") {
+			t.Errorf("outcome %q (%s)", r.Outcome, r.Detail)
+		}
+	})
+}
+
+// While it waits to try again it prints nothing, which is not what the idle
+// limit is for.
+func TestRealOpencodeWaitingIsNotIdle(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Fault: fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "45"}}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+	req.Limits.IdleSecs = 30
+	if r := o.run(t, req); r.Outcome != work.OutcomeOK || len(r.Claims) != 1 {
+		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+	}
+}
+
+// Nor does it when a tool has begun.
+func TestRealOpencodeToolIsNotIdle(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Tools: []fakemodel.Tool{opencodeShell("sleep 45")}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+	req.Agent.SkipPermission = true
+	req.Limits.IdleSecs = 30
+	if r := o.run(t, req); r.Outcome != work.OutcomeOK || len(r.Claims) != 1 {
+		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+	}
+}
+
+// It shortens a conversation that is too long, and goes on with it: for ever
+// when that does not help.
+func TestRealOpencodeTooLong(t *testing.T) {
+	o := newRealOpencode(t)
+	const tooLong = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."
+	first := o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
+	req := o.request(t, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 400, Message: tooLong}})
+	req.Session, req.Before = first.Session, first.Total
+	r := o.run(t, req)
+	if r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || !strings.Contains(r.Detail, "too long") {
+		t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
+	}
+	if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), `"synthetic":true`) {
+		t.Errorf("the trap is not there: %v", err)
+	}
+}
+
+// Each step tells its own usage, and a session that goes on begins at zero.
+func TestRealOpencodeUsageOfASession(t *testing.T) {
+	o := newRealOpencode(t)
+	var before work.IterationReport
+	for i := range 2 {
+		req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeWrite("a.txt", strconv.Itoa(i))}, Input: 1000}, fakemodel.Turn{Text: "So."})
+		req.Session, req.Before, req.Mark = before.Session, before.Total, req.Mark+strconv.Itoa(i)
+		r := o.run(t, req)
+		if n, ok := r.Usage.Tokens(); r.Outcome != work.OutcomeOK || !ok || n != 1120 || r.Usage.CostUSD == nil || *r.Usage.CostUSD < 0.0035 || *r.Usage.CostUSD > 0.0037 {
+			t.Errorf("iteration %d: outcome %q (%s), usage %+v", i, r.Outcome, r.Detail, r.Usage)
+		}
+		if before.Session != "" && r.Session != before.Session {
+			t.Errorf("session %q went on as %q", before.Session, r.Session)
+		}
+		before = r
+	}
+	for _, q := range o.server.Requests(scriptName(t)) {
+		if q.Side {
+			t.Errorf("a request beside the conversation: %s", q.Body)
+		}
+	}
+}
+
+// For a model whose price it does not know it reports a cost of 0.
+func TestRealOpencodeUnknownPrice(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t)
+	req.Agent = o.at(t, o.server.Script(scriptName(t), fakemodel.Turn{Text: "So."}), nil)
+	r := o.run(t, req)
+	if _, ok := r.Usage.Tokens(); r.Outcome != work.OutcomeOK || !ok || r.Usage.CostUSD != nil {
+		t.Errorf("outcome %q (%s), usage %+v", r.Outcome, r.Detail, r.Usage)
+	}
+	if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), `"cost":0}`) {
+		t.Errorf("the trap is not there: %v", err)
+	}
+}
+
+func TestRealOpencodeUnknownSession(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Text: "hello"})
+	req.Session = "ses_e033f3e6affeBXxgrM7Z6Mf4pX"
+	if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" {
+		t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
+	}
+}
+
+// A session whose agent was killed in the midst of a tool can be continued,
+// also when no event has named it yet. The tool is left running, in a session
+// of its own.
+func TestRealOpencodeGoesOnAfterAKill(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeShell("tail -f /dev/null")}})
+	req.Agent.SkipPermission = true
+	req.Limits.IterationSecs = 40
+	killed := o.run(t, req)
+	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" || killed.LeftBehind == 0 {
+		t.Fatalf("outcome %q (%s), session %q, left behind %d", killed.Outcome, killed.Detail, killed.Session, killed.LeftBehind)
+	}
+	again := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+	again.Dir, again.Session, again.Mark = req.Dir, killed.Session, again.Mark+"2"
+	if r := o.run(t, again); r.Outcome != work.OutcomeOK || r.Session != killed.Session || len(r.Claims) != 1 {
+		t.Errorf("outcome %q (%s), session %q, claims %q", r.Outcome, r.Detail, r.Session, r.Claims)
+	}
+}
+
+func TestRealOpencodeKilledFromOutside(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Text: "I run. <promise>DONE</promise>", Tools: []fakemodel.Tool{opencodeShell("kill -TERM $PPID; sleep 60")}})
+	req.Agent.SkipPermission = true
+	if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || len(r.Claims) > 0 {
+		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+	}
+}
+
+func TestRealOpencodeFloods(t *testing.T) {
+	o := newRealOpencode(t)
+	r := o.run(t, o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 2 << 20}}))
+	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
+		t.Errorf("outcome %q (%s), claims %q, message of %d bytes", r.Outcome, r.Detail, r.Claims, len(r.Message))
+	}
+}
+
+// A prompt as an argument would be too long, and arrive in quotes.
+func TestRealOpencodePrompt(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Text: "read"})
+	req.Prompt = `Do "the work". ` + strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
+	if r := o.run(t, req); r.Outcome != work.OutcomeOK {
+		t.Fatalf("outcome %q (%s)", r.Outcome, r.Detail)
+	}
+	want, _ := json.Marshal(req.Prompt)
+	if !slices.ContainsFunc(o.server.Requests(scriptName(t)), func(q fakemodel.Request) bool { return strings.Contains(string(q.Body), string(want)) }) {
+		t.Error("the prompt did not reach the model as it is")
+	}
+}
+
+func TestRealOpencodePermissions(t *testing.T) {
+	o := newRealOpencode(t)
+	try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
+		req := o.request(t)
+		req.Agent = o.settings(t,
+			fakemodel.Turn{Text: "I try.", Tools: []fakemodel.Tool{
+				opencodeWrite(filepath.Join(req.Dir, "written"), "x"), opencodeShell("go version > ran"), opencodeShell("sh -c 'touch shell'"),
+				opencodeShell("sh -c 'touch shell'; touch more"), opencodeShell("sh -c 'touch shell' > verify"),
+				{Name: "task", Input: map[string]string{"description": "d", "prompt": "do it", "subagent_type": "general"}},
+			}},
+			fakemodel.Turn{Text: "I have tried."})
+		req.Verify = []string{"sh -c 'touch shell'"}
+		// What the agent writes of this sort does not count in its next
+		// iteration; what the project says to every agent does.
+		write(t, filepath.Join(req.Dir, "opencode.json"), `{"permission":"allow","agent":{"forge":{"permission":{"bash":"allow","edit":"allow"}}}}`, 0o644)
+		write(t, filepath.Join(req.Dir, "AGENTS.md"), "THE RULES OF THE PROJECT", 0o644)
+		change(&req)
+		r := o.run(t, req)
+		if r.Outcome != work.OutcomeOK {
+			t.Errorf("outcome %q (%s)", r.Outcome, r.Detail)
+		}
+		requests := o.server.Requests(scriptName(t))
+		if len(requests) != 2 || !strings.Contains(string(requests[0].Body), "THE RULES OF THE PROJECT") {
+			t.Errorf("%d requests, or without the project's rules", len(requests))
+		}
+		return r, func(name string) bool {
+			_, err := os.Stat(filepath.Join(req.Dir, name))
+			return err == nil
+		}
+	}
+	t.Run("readonly", func(t *testing.T) {
+		r, exists := try(t, func(req *work.IterationRequest) { req.Permission = work.PermissionReadonly })
+		if exists("written") || exists("ran") || exists("shell") || exists("more") || exists("verify") || len(r.Denied) != 6 {
+			t.Errorf("something was written; denied: %q", r.Denied)
+		}
+	})
+	t.Run("standard", func(t *testing.T) {
+		r, exists := try(t, func(*work.IterationRequest) {})
+		if !exists("written") || exists("ran") || !exists("shell") || exists("more") || exists("verify") || len(r.Denied) != 4 {
+			t.Errorf("written %v, ran %v, verify command %v, more %v, denied %q", exists("written"), exists("ran"), exists("shell"), exists("more"), r.Denied)
+		}
+	})
+	t.Run("skip", func(t *testing.T) {
+		r, exists := try(t, func(req *work.IterationRequest) { req.Agent.SkipPermission = true })
+		if !exists("written") || !exists("ran") || !exists("shell") || !exists("more") || len(r.Denied) > 1 {
+			t.Errorf("denied %q", r.Denied)
+		}
+	})
+}
+
+func TestRealOpencodeSandboxed(t *testing.T) {
+	o := newRealOpencode(t)
+	for name, caps := range map[string]proc.Capabilities{
+		"bubblewrap": {Bubblewrap: o.agents.config.Caps.Bubblewrap},
+		"landlock":   {Landlock: o.agents.config.Caps.Landlock},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !caps.Bubblewrap && !caps.Landlock {
+				t.Skip("not on this machine")
+			}
+			a := New(Config{Environ: o.agents.config.Environ, Caps: caps})
+			data := filepath.Join(a.environ.home, ".local", "share", "opencode")
+			if err := os.MkdirAll(data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			const login = `{"other":{"type":"api","key":"dummy"}}`
+			write(t, filepath.Join(data, "auth.json"), login, 0o600)
+			write(t, filepath.Join(data, "another"), "of the user's", 0o600)
+			outside, dir := t.TempDir(), t.TempDir()
+			iterate := func(mark string, permission work.PermissionMode, from work.IterationReport, turns ...fakemodel.Turn) work.IterationReport {
+				req := o.request(t, turns...)
+				req.Sandbox = work.SandboxSettings{Mode: "required", Network: true}
+				req.Session, req.Before, req.Permission, req.Dir = from.Session, from.Total, permission, dir
+				req.Mark += mark
+				r := runReal(t, a, req)
+				if r.Outcome != work.OutcomeOK || r.Sandbox != name {
+					t.Fatalf("outcome %q (%s), sandbox %q", r.Outcome, r.Detail, r.Sandbox)
+				}
+				return r
+			}
+			first := iterate("1", work.PermissionStandard, work.IterationReport{},
+				fakemodel.Turn{Text: "I work.", Tools: []fakemodel.Tool{opencodeWrite(filepath.Join(dir, "a.txt"), "hello"),
+					opencodeShell("touch b.txt; touch " + outside + "/c.txt; cat " + data + "/another > seen; echo x > " + data + "/auth.json")}},
+				fakemodel.Turn{Text: "More to do."})
+			for _, f := range []string{"a.txt", "b.txt"} {
+				if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(outside, "c.txt")); err == nil {
+				t.Error("the agent wrote outside of its folder")
+			}
+			if b, _ := os.ReadFile(filepath.Join(dir, "seen")); len(b) > 0 {
+				t.Error("the agent sees what else is in the user's folder")
+			}
+			if b, _ := os.ReadFile(filepath.Join(data, "auth.json")); string(b) != login {
+				t.Errorf("the user's login is now %q", b)
+			}
+			second := iterate("2", work.PermissionStandard, first, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+			if second.Session != first.Session || len(second.Claims) != 1 {
+				t.Errorf("session not continued: %+v", second)
+			}
+			third := iterate("3", work.PermissionReadonly, work.IterationReport{},
+				fakemodel.Turn{Text: "I look.", Tools: []fakemodel.Tool{opencodeWrite(filepath.Join(dir, "d.txt"), "hello"), opencodeShell("touch e.txt")}},
+				fakemodel.Turn{Text: "So."})
+			for _, f := range []string{"d.txt", "e.txt"} {
+				if _, err := os.Stat(filepath.Join(dir, f)); err == nil {
+					t.Errorf("%s was written in a readonly phase", f)
+				}
+			}
+			if len(third.Denied) != 2 {
+				t.Errorf("denied %q", third.Denied)
+			}
+		})
+	}
+}
+
+func TestRealOpencodeCaps(t *testing.T) {
+	o := newRealOpencode(t)
+	req := o.request(t, fakemodel.Turn{Text: "on", Tools: []fakemodel.Tool{opencodeWrite("a", "x")}, Input: 100_000, Output: 1000, Repeat: -1})
+	usd := 0.5
+	req.CostUSD = &usd
+	if r := o.run(t, req); r.Outcome != work.OutcomeCostLimit || r.Usage.CostUSD == nil || *r.Usage.CostUSD < usd {
+		t.Errorf("outcome %q (%s), usage %+v", r.Outcome, r.Detail, r.Usage)
+	}
+}
+
+func TestRealOpencodeDetected(t *testing.T) {
+	o := newRealOpencode(t)
+	a := work.AgentSettings{Kind: "opencode", Command: []string{o.program}}
+	environ := o.agents.config.Environ
+	if d := Detect(t.Context(), a, environ); !d.Found || d.LoggedIn != LoginUnknown || !d.Usable() || !strings.HasPrefix(d.Version, "1.") {
+		t.Errorf("without a key: %+v", d)
+	}
+	if d := Detect(t.Context(), a, append([]string{"ANTHROPIC_API_KEY=dummy"}, environ...)); d.LoggedIn != LoginYes {
+		t.Errorf("with a key: %+v", d)
+	}
+	if d := Detect(t.Context(), o.settings(t), environ); d.LoggedIn != LoginYes {
+		t.Errorf("with a provider in its settings: %+v", d)
+	}
+}
