@@ -68,7 +68,7 @@ func (d *Driver) Run(ctx context.Context, s *State, first Fact) (work.RunFinishe
 		Driver: &own, s: s, under: map[work.CommandID]underway{}, seen: map[int64]bool{},
 		results: make(chan result), activity: make(chan work.Activity, 256),
 	}
-	err := r.endLeftovers(ctx)
+	err := r.endLeftovers(context.WithoutCancel(ctx))
 	if err == nil {
 		err = r.drive(ctx, first)
 	}

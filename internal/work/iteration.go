@@ -52,12 +52,14 @@ func (u Usage) Clean() Usage {
 	return u
 }
 
-// Tokens is the sum of both directions; ok is false when either is unknown.
+// Tokens is the sum of both directions; ok is false when either is unknown or
+// absurd.
 func (u Usage) Tokens() (n int64, ok bool) {
 	if u.InputTokens == nil || u.OutputTokens == nil {
 		return 0, false
 	}
-	return *u.InputTokens + *u.OutputTokens, true
+	n = *u.InputTokens + *u.OutputTokens
+	return n, n >= 0 // a sum that overflows is not known
 }
 
 // IterationRequest is everything an agent needs for one iteration.
