@@ -294,7 +294,7 @@ func (d *decision) broke(f Broke) {
 	}
 	p := d.s.Phases[f.Command.Phase]
 	if p == nil {
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: "internal: " + clipText(f.Problem, 500)})
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: StopInternal + clipText(f.Problem, 500)})
 		return
 	}
 	d.finish(p, work.PhaseFailed, work.ReasonInternal, f.Problem)

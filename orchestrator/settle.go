@@ -59,6 +59,10 @@ func (d *decision) baseline() {
 	}
 }
 
+// StopInternal begins the reason of a run that stopped because something could
+// not be carried out: it is neither done nor failed, and can be resumed.
+const StopInternal = "internal: "
+
 // ReasonRedBaseline is why a run was cancelled before its first iteration.
 const ReasonRedBaseline = "red_baseline"
 

@@ -27,6 +27,7 @@ type realServer struct {
 	tools    realTools
 	// settings point the server to the model under url; home is its own.
 	settings func(t *testing.T, home, url string) map[string]string
+	idle     int  // seconds that it may be silent, also while it starts
 	cost     bool // reports money
 	tokens   bool // reports the tokens of a whole turn
 	lost     bool // cannot continue its own sessions, though it says so
@@ -39,7 +40,7 @@ func realServers() map[string]realServer {
 	}
 	return map[string]realServer{
 		"claude-agent-acp": {
-			variable: "FORGE_REAL_CLAUDE_ACP", cost: true, tokens: true,
+			variable: "FORGE_REAL_CLAUDE_ACP", idle: 8, cost: true, tokens: true,
 			tools: realTools{
 				shell: bash, outage: limit, refused: writeTool("/etc/forge-refused", "x"),
 				write: func(dir, name, content string) fakemodel.Tool { return writeTool(filepath.Join(dir, name), content) },
@@ -49,6 +50,33 @@ func realServers() map[string]realServer {
 					"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_TELEMETRY": "1",
 					"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
 				}
+			},
+		},
+		"opencode": {
+			variable: "FORGE_REAL_OPENCODE", command: []string{"acp"}, idle: 25, cost: true,
+			tools: realTools{
+				shell: opencodeShell, outage: limit, refused: opencodeWrite("/etc/forge-refused", "x"),
+				write: func(dir, name, content string) fakemodel.Tool { return opencodeWrite(filepath.Join(dir, name), content) },
+			},
+			settings: func(t *testing.T, home, url string) map[string]string {
+				set := (&realOpencode{}).at(t, url, map[string]float64{"input": 3, "output": 15}).SetEnv
+				// By itself it asks for next to nothing.
+				set["OPENCODE_PERMISSION"] = `{"edit":"ask","bash":"ask","external_directory":"ask"}`
+				return set
+			},
+		},
+		"gemini": {
+			variable: "FORGE_REAL_GEMINI", command: []string{"--acp", "-m", "gemini-2.5-flash", "--skip-trust"}, idle: 8, tokens: true, lost: true,
+			tools: realTools{
+				shell: geminiShell, outage: limit, refused: geminiWrite("/etc/forge-refused", "x"),
+				write: func(dir, name, content string) fakemodel.Tool { return geminiWrite(filepath.Join(dir, name), content) },
+			},
+			settings: func(t *testing.T, home, url string) map[string]string {
+				if err := os.MkdirAll(filepath.Join(home, ".gemini"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(home, ".gemini", "settings.json"), geminiSettings, 0o600)
+				return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"}
 			},
 		},
 	}
@@ -101,23 +129,16 @@ func (c *realACP) request(t *testing.T, turns ...fakemodel.Turn) work.IterationR
 
 func (c *realACP) run(t *testing.T, req work.IterationRequest) work.IterationReport {
 	t.Helper()
-	r, err := c.agents.Iterate(t.Context(), req, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			log, _ := os.ReadFile(req.LogPath)
-			t.Logf("report: %+v\nlog: %s", r, log)
-		}
-	})
-	return r
+	return runReal(t, c.agents, req)
 }
 
 func TestRealACPConforms(t *testing.T) {
 	eachRealACP(t, func(t *testing.T, c *realACP) {
+		if c.lost {
+			t.Skip("its sessions cannot be continued, which the suite would have to be told beforehand")
+		}
 		agenttest.Run(t, agenttest.Harness{
-			Agent: c.agents, Idle: 8, Messages: true, Continues: !c.lost, Reports: c.tokens, Outages: true, Refuses: true,
+			Agent: c.agents, Idle: c.idle, Messages: true, Continues: true, Reports: c.tokens, Outages: true, Refuses: true,
 			Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 				settings := c.agent(t, scriptName(t), c.tools.turns(t, dir, steps)...)
 				settings.SkipPermission = !slices.ContainsFunc(steps, func(s agenttest.Step) bool { return s.Refused })
@@ -130,7 +151,8 @@ func TestRealACPConforms(t *testing.T) {
 // What is told again of a session does not count.
 func TestRealACPGoesOn(t *testing.T) {
 	eachRealACP(t, func(t *testing.T, c *realACP) {
-		first := c.run(t, c.request(t, fakemodel.Turn{Text: "It is <promise>DONE</promise>."}))
+		begin := c.request(t, fakemodel.Turn{Text: "It is <promise>DONE</promise>."})
+		first := c.run(t, begin)
 		if first.Outcome != work.OutcomeOK || len(first.Claims) != 1 || first.Session == "" {
 			t.Fatalf("outcome %q (%s), claims %q, session %q", first.Outcome, first.Detail, first.Claims, first.Session)
 		}
@@ -138,7 +160,7 @@ func TestRealACPGoesOn(t *testing.T) {
 			t.Errorf("usage %s", shownUsage(first.Usage))
 		}
 		req := c.request(t, fakemodel.Turn{Text: "There is more to do."})
-		req.Session, req.Before, req.Mark = first.Session, first.Total, req.Mark+"2"
+		req.Session, req.Before, req.Mark, req.Dir = first.Session, first.Total, req.Mark+"2", begin.Dir
 		second := c.run(t, req)
 		if c.lost {
 			if second.Outcome != work.OutcomeAgentFailed || !second.SessionLost || second.Session != "" {
@@ -150,6 +172,7 @@ func TestRealACPGoesOn(t *testing.T) {
 			t.Errorf("outcome %q (%s), session %q, claims %q, message %q", second.Outcome, second.Detail, second.Session, second.Claims, second.Message)
 		}
 		gone := c.request(t, fakemodel.Turn{Text: "hello"})
+		gone.Dir = begin.Dir
 		gone.Session, gone.Mark = first.Session[:len(first.Session)-4]+"0000", gone.Mark+"3"
 		if r := c.run(t, gone); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" {
 			t.Errorf("unknown session: outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
@@ -263,9 +286,9 @@ func TestRealACPSandboxed(t *testing.T) {
 						fakemodel.Turn{Tools: []fakemodel.Tool{c.tools.shell("touch b.txt; touch " + outside + "/c.txt")}},
 						fakemodel.Turn{Text: "<promise>DONE</promise>"})
 					req.Permission, req.Mark = permission, req.Mark+string(permission)
-					req.Sandbox = work.SandboxSettings{Mode: "required", Network: true, Read: []string{c.agents.environ.home}}
+					req.Sandbox = work.SandboxSettings{Mode: "required", Network: true, Write: []string{c.agents.environ.home}}
 					r := c.run(t, req)
-					if r.Outcome != work.OutcomeOK || r.Sandbox != name || len(r.Claims) != 1 || r.Session != "" {
+					if r.Outcome != work.OutcomeOK || r.Sandbox != name || len(r.Claims) != 1 || r.Session == "" {
 						t.Errorf("%s: outcome %q (%s), sandbox %q, claims %q, session %q", permission, r.Outcome, r.Detail, r.Sandbox, r.Claims, r.Session)
 					}
 					for _, f := range []string{"a.txt", "b.txt"} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -141,6 +142,14 @@ func (a *App) doctorCommand() *cli.Command {
 	}
 }
 
+// sandboxFix is the way to a sandbox on this system.
+func sandboxFix() string {
+	if runtime.GOOS == "linux" {
+		return "install bubblewrap, and allow user namespaces"
+	}
+	return "run forge on Linux, for example in a container or a virtual machine"
+}
+
 // doctor says one line for each thing it looks at.
 type doctor struct {
 	app *App
@@ -176,7 +185,7 @@ func (d *doctor) look(ctx context.Context, try bool) {
 	case caps.Landlock:
 		d.note("install bubblewrap for a tighter one", "sandbox: landlock (%s)", caps.Why)
 	default:
-		d.note("install bubblewrap", "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
+		d.note(sandboxFix(), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
 	}
 	p, err := d.app.openProject(ctx)
 	if err != nil {

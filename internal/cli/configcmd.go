@@ -237,7 +237,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 		}
 	}
 	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
-		v.problem(shownProblem{What: err.Error(), Fix: "install bubblewrap, or set sandbox.mode in your own configuration"})
+		v.problem(shownProblem{What: err.Error(), Fix: sandboxFix() + ", or set sandbox.mode in your own configuration"})
 	}
 	if strings.TrimSpace(set.Spec) == "" {
 		v.Warnings = append(v.Warnings, shownProblem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})

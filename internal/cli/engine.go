@@ -51,7 +51,7 @@ func (p *project) engine(ctx context.Context) (*engine, error) {
 func (p *project) checkSandbox(e *engine, set work.SandboxSettings) error {
 	level, err := proc.Choose(set.Mode, e.caps)
 	if err != nil {
-		return refuse("install bubblewrap, or set sandbox.mode in your own configuration", "%v", err)
+		return refuse(sandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
 	}
 	if level == proc.LevelNone {
 		why := e.caps.Why
@@ -108,7 +108,7 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 	go p.leaveAtOnce(lease.Run(), over)
 	d := &orchestrator.Driver{
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
-		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
 	}
 	return d.Run(ctx, s, first)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"forge/gates"
 	"forge/internal/config"
@@ -91,6 +92,9 @@ func exitOfRun(d work.RunFinishedData) int {
 	case work.RunLimit:
 		return exitLimit
 	case work.RunInterrupted:
+		if strings.HasPrefix(d.Reason, orchestrator.StopInternal) {
+			return exitUnjudged
+		}
 		return exitInterrupted
 	case work.RunCancelled:
 		if d.Reason == orchestrator.ReasonRedBaseline {

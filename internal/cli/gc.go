@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -60,12 +61,14 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 	for _, r := range rows {
 		known[r.ID] = r
 	}
-	dirs, err := filepath.Glob(filepath.Join(p.state, "runs", "*"))
-	if err != nil {
-		return 0, err
+	runs := filepath.Join(p.state, "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("list the folders of runs: %w", err)
 	}
-	for _, dir := range dirs {
-		r, ok := known[filepath.Base(dir)]
+	for _, entry := range entries {
+		dir := filepath.Join(runs, entry.Name())
+		r, ok := known[entry.Name()]
 		if ok && (r.Unfinished() || r.Alive || p.app.Now().Sub(r.Updated) < keep) {
 			continue
 		}

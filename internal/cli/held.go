@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/charmbracelet/log"
+
 	"forge/internal/journal"
-	"forge/internal/proc"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -97,9 +99,19 @@ func (h *held) Day(ctx context.Context) (d orchestrator.Day, err error) {
 }
 
 // tree ends processes by their mark.
-type tree struct{}
+type tree struct {
+	kill func(mark string, grace time.Duration) (int, error) // proc.KillMarked
+	log  *log.Logger
+}
 
-func (tree) End(_ context.Context, mark string) error {
-	_, err := proc.KillMarked(mark, 3*time.Second)
+// End ends what a Forge that died left running. Where the system cannot find
+// processes by their mark, a person is told to look for them: to refuse would
+// mean that a run which died there could never be resumed.
+func (t tree) End(_ context.Context, mark string) error {
+	_, err := t.kill(mark, 3*time.Second)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.log.Warn("forge died while an agent or a check was at work; on this system it cannot find out whether that still runs: look for it, and end it", "variable", "FORGE_LEASE="+mark)
+		return nil
+	}
 	return err
 }

@@ -71,7 +71,7 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
 	case level == proc.LevelNone:
 		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", oneLine(caps.Why, 300))
-		i.say("", " ", "bubblewrap is the strongest: install it, and allow user namespaces")
+		i.say("", " ", "the way to one: %s", sandboxFix())
 	case level == proc.LevelLandlock:
 		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", oneLine(caps.Why, 300))
 	default:

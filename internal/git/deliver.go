@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,12 +104,12 @@ func (s *Store) bring(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	packs, err := filepath.Glob(filepath.Join(tmp, "*.pack"))
+	packs, err := fs.Glob(os.DirFS(tmp), "*.pack")
 	if err != nil || len(packs) != n {
 		return errors.Join(err, fmt.Errorf("pack objects: %d packs announced, %d written", n, len(packs)))
 	}
 	for _, pack := range packs {
-		f, err := os.Open(pack)
+		f, err := os.Open(filepath.Join(tmp, pack))
 		if err != nil {
 			return err
 		}

@@ -73,11 +73,13 @@ func (s *Store) CheckWhole(ctx context.Context, base string, commits []string) e
 
 // removeEmptyObjects removes loose objects without content.
 func (s *Store) removeEmptyObjects() error {
-	folders, err := filepath.Glob(filepath.Join(s.repo, "objects", "[0-9a-f][0-9a-f]"))
+	objects := filepath.Join(s.repo, "objects")
+	names, err := fs.Glob(os.DirFS(objects), "[0-9a-f][0-9a-f]")
 	if err != nil {
 		return err
 	}
-	for _, folder := range folders {
+	for _, name := range names {
+		folder := filepath.Join(objects, name)
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			return err

@@ -176,8 +176,9 @@ func (s *Store) tempDir() (string, error) { return os.MkdirTemp(s.repo, "tmp-") 
 // removeOldTemp removes what a killed Forge left in tempDir, and nothing that
 // another one may still be using.
 func (s *Store) removeOldTemp() {
-	old, _ := filepath.Glob(filepath.Join(s.repo, "tmp-*"))
-	for _, dir := range old {
+	old, _ := fs.Glob(os.DirFS(s.repo), "tmp-*")
+	for _, name := range old {
+		dir := filepath.Join(s.repo, name)
 		if info, err := os.Lstat(dir); err == nil && s.started.Sub(info.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(dir)
 		}

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/log"
+)
+
+func TestTreeWhereMarksCannotBeFound(t *testing.T) {
+	var said bytes.Buffer
+	end := func(err error) error {
+		return tree{kill: func(string, time.Duration) (int, error) { return 0, err }, log: log.New(&said)}.End(t.Context(), "mark-1")
+	}
+	if err := end(nil); err != nil || said.Len() > 0 {
+		t.Errorf("ended: %v, said %q", err, &said)
+	}
+	broken := errors.New("broken")
+	if err := end(broken); !errors.Is(err, broken) || said.Len() > 0 {
+		t.Errorf("broken: %v, said %q", err, &said)
+	}
+	if err := end(fmt.Errorf("here: %w", errors.ErrUnsupported)); err != nil || !strings.Contains(said.String(), "FORGE_LEASE=mark-1") {
+		t.Errorf("unsupported: %v, said %q", err, &said)
+	}
+}

@@ -1,0 +1,53 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCheckWhole(t *testing.T) {
+	b := newBed(t, nil)
+	dir := b.folder("p")
+	b.write(dir, files{"new.txt": "new\n"})
+	snap, err := b.Snapshot(b.ctx, dir, b.base, "refs/forge/t/a", "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CheckWhole(b.ctx, b.base, []string{"", b.base, snap.Commit}); err != nil {
+		t.Errorf("all is there: %v", err)
+	}
+	if err := b.CheckWhole(b.ctx, b.base, nil); err != nil {
+		t.Errorf("the base alone: %v", err)
+	}
+	if err := b.CheckWhole(b.ctx, "main", nil); err == nil {
+		t.Error("a name that is no id was taken")
+	}
+	missing := func(what, base string, commits ...string) {
+		t.Helper()
+		var state *StateError
+		if err := b.CheckWhole(b.ctx, base, commits); !errors.As(err, &state) || !strings.Contains(state.What, what) {
+			t.Errorf("got %v, want one about %q", err, what)
+		}
+	}
+	object := func(id string) string { return filepath.Join(b.repo, "objects", id[:2], id[2:]) }
+	blob := b.ownGit("rev-parse", snap.Commit+":new.txt")
+	if err := os.Chmod(object(blob), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(object(blob), 0); err != nil {
+		t.Fatal(err)
+	}
+	missing("object "+blob, b.base, snap.Commit)
+	if _, err := os.Lstat(object(blob)); err == nil {
+		t.Error("the empty object is still there")
+	}
+	if err := os.Remove(object(snap.Commit)); err != nil {
+		t.Fatal(err)
+	}
+	missing("commit "+snap.Commit, b.base, snap.Commit)
+	none := strings.Repeat("1", 40)
+	missing("commit "+none, none)
+}
