@@ -31,6 +31,8 @@ type realServer struct {
 	cost     bool // reports money
 	tokens   bool // reports the tokens of a whole turn
 	lost     bool // cannot continue its own sessions, though it says so
+	blind    bool // does not say what command it asks to run, but in a title
+	loops    bool // takes a flood of like words for a loop
 }
 
 func realServers() map[string]realServer {
@@ -66,7 +68,8 @@ func realServers() map[string]realServer {
 			},
 		},
 		"gemini": {
-			variable: "FORGE_REAL_GEMINI", command: []string{"--acp", "-m", "gemini-2.5-flash", "--skip-trust"}, idle: 8, tokens: true, lost: true,
+			variable: "FORGE_REAL_GEMINI", command: []string{"--acp", "-m", "gemini-2.5-flash", "--skip-trust"}, idle: 8,
+			tokens: true, lost: true, blind: true, loops: true,
 			tools: realTools{
 				shell: geminiShell, outage: limit, refused: geminiWrite("/etc/forge-refused", "x"),
 				write: func(dir, name, content string) fakemodel.Tool { return geminiWrite(filepath.Join(dir, name), content) },
@@ -206,6 +209,12 @@ func TestRealACPProviderTrouble(t *testing.T) {
 func TestRealACPFloods(t *testing.T) {
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		r := c.run(t, c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 3 << 20}}))
+		if c.loops {
+			if r.Outcome != work.OutcomeAgentFailed || len(r.Claims) > 0 || !strings.Contains(r.Detail, "max turn requests") {
+				t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+			}
+			return
+		}
 		if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
 			t.Errorf("outcome %q (%s), claims %q, message of %d bytes", r.Outcome, r.Detail, r.Claims, len(r.Message))
 		}
@@ -255,7 +264,7 @@ func TestRealACPPermissions(t *testing.T) {
 		})
 		t.Run("standard", func(t *testing.T) {
 			r, exists := try(t, func(req *work.IterationRequest) { req.Verify = []string{"sh -c 'touch shell'"} })
-			if !exists("written") || exists("ran") || !exists("shell") || len(r.Denied) == 0 {
+			if !exists("written") || exists("ran") || exists("shell") == c.blind || len(r.Denied) == 0 {
 				t.Errorf("written %v, ran %v, verify command %v, denied %q", exists("written"), exists("ran"), exists("shell"), r.Denied)
 			}
 		})

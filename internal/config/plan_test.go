@@ -45,6 +45,9 @@ func TestBadPlans(t *testing.T) {
 			`3: phase 2, promise: the promise "A" is also that of phase 1 (give each phase its own words)`,
 			"3: phases[1].agent is a number, want a string (write it in quotes)",
 		}},
+		{"a dependency twice", "{\"phases\": [\n{\"number\": \"1\", \"name\": \"a\", \"promise\": \"A\"},\n{\"number\": \"2\", \"name\": \"b\", \"promise\": \"B\", \"depends_on\": [\"1\", \"1\"]}]}", []string{
+			`3: phase 2, depends_on[1]: it depends on "1" twice (remove one of them)`,
+		}},
 		{"key twice", phase(`"name": "b"`), []string{"3: phases[0].name is written twice (remove one of them; the first is on line 2)"}},
 		{"wrong types", "{\"phases\": [\n{\"number\": 1,\n\"name\": [],\n\"promise\": \"P\",\n\"budget\": \"8\",\n\"depends_on\": \"01\",\n\"skills\": [\"a\", 2]},\n7]}", []string{
 			"2: phases[0].number is a number, want a string (write it in quotes)",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/work"
@@ -73,6 +74,11 @@ func checkWords(p work.Plan) []work.Problem {
 		}
 		if _, err := contextTokens(ph.ContextLimit); err != nil {
 			add("context_limit", fmt.Sprintf("%q is no context limit", clip(ph.ContextLimit)), `write tokens ("120000") or a share ("80%")`)
+		}
+		for j, n := range ph.DependsOn {
+			if slices.Contains(ph.DependsOn[:j], n) {
+				add(fmt.Sprintf("depends_on[%d]", j), fmt.Sprintf("it depends on %q twice", clip(n)), "remove one of them")
+			}
 		}
 		for j, g := range ph.MayChange {
 			if what := checkPathGlob(g); what != "" {

@@ -88,6 +88,14 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 		return work.Base{}, err
 	}
 	base.Branch, _ = strings.CutPrefix(res.line(), "refs/heads/")
+	// A branch and a folder of branches cannot have the same name.
+	res, err = r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "refs/heads/forge"}, ok: []int{1}})
+	if err != nil {
+		return work.Base{}, err
+	}
+	if res.line() != "" {
+		return work.Base{}, &StateError{`the branch "forge" is in the way of the branches forge/… that hold results`, `rename it, for example with "git branch -m forge forge-old"`}
+	}
 	return base, nil
 }
 

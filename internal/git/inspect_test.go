@@ -80,6 +80,7 @@ func TestInspectRefuses(t *testing.T) {
 			_, _ = tryGit(b.user, "revert", "HEAD~1")
 			return b.user
 		}},
+		{"a branch in the way", "in the way of the branches forge/", func(b *bed) string { b.run("branch", "forge"); return b.user }},
 		{"bisect", "a bisect is in progress", func(b *bed) string { b.run("bisect", "start"); return b.user }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
