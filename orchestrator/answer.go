@@ -195,7 +195,7 @@ func (d *decision) end() {
 		d.finished(done)
 	case s.Final.Stage != FinalNone:
 	case !done && s.Head == s.Spec.Base.Commit:
-		d.rule("", string(gates.PointFinal), decideNone, "phase "+left+" is not done, and nothing was merged")
+		d.rule("", string(gates.PointFinal), decideNothing, "phase "+left+" is not done, and nothing was merged")
 		d.finished(false)
 	case !done:
 		d.rule("", string(gates.PointFinal), decideGo, "phase "+left+" is not done; what is done is kept on the branch")

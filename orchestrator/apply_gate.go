@@ -24,6 +24,7 @@ const (
 	decideReject   = "reject"
 	decideClaimed  = "claimed"
 	decideNone     = "not_claimed"
+	decideNothing  = "nothing_to_land"
 	decideAgain    = "verify_again"
 	decideChanged  = "changed"
 	decideLand     = "land"

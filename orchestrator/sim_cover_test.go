@@ -59,7 +59,7 @@ func (c *coverage) check(t *testing.T) {
 		string(gates.PointStale):           {decideAsk, decideContinue, decidePivot, decideStop},
 		string(gates.PointSubPhase):        {decideAsk, decideApprove, decideReject},
 		string(gates.PointPhaseTransition): {decideGo, decideAsk, decideRework, decideReject, decideStop},
-		string(gates.PointFinal):           {decideGo, decideAsk, decideRework, decideReject, decideNone, decideStop},
+		string(gates.PointFinal):           {decideGo, decideAsk, decideRework, decideReject, decideNothing, decideStop},
 		gateClaim:                          {decideClaimed, decideNone},
 		gateEvidence:                       {decideChanged},
 		gateMerge:                          {decideLand, decideReverify, decideResolve, decideRework},

@@ -58,10 +58,19 @@ func realServers() map[string]realServer {
 			variable: "FORGE_REAL_OPENCODE", command: []string{"acp"}, idle: 25, cost: true,
 			tools: realTools{
 				shell: opencodeShell, outage: limit, refused: opencodeWrite("/etc/forge-refused", "x"),
-				write: func(dir, name, content string) fakemodel.Tool { return opencodeWrite(filepath.Join(dir, name), content) },
+				write: func(dir, name, content string) fakemodel.Tool {
+					return opencodeWrite(filepath.Join(dir, name), content)
+				},
 			},
 			settings: func(t *testing.T, home, url string) map[string]string {
 				set := (&realOpencode{}).at(t, url, map[string]float64{"input": 3, "output": 15}).SetEnv
+				config, err := os.ReadFile(set["OPENCODE_CONFIG"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Where a sandbox shows it.
+				set["OPENCODE_CONFIG"] = filepath.Join(home, "of-"+scriptName(t)+".json")
+				write(t, set["OPENCODE_CONFIG"], string(config), 0o600)
 				// By itself it asks for next to nothing.
 				set["OPENCODE_PERMISSION"] = `{"edit":"ask","bash":"ask","external_directory":"ask"}`
 				return set
@@ -195,8 +204,9 @@ func TestRealACPProviderTrouble(t *testing.T) {
 			"503": {fakemodel.Fault{Status: 503, Message: "service unavailable", Headers: wait}, work.OutcomeRateLimited},
 			"400": {fakemodel.Fault{Status: 400, Message: "no such tool"}, work.OutcomeAgentFailed},
 		} {
+			// One after the other: not every server can start several times in
+			// an empty home.
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
 				r := c.run(t, c.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: trouble.fault}))
 				if r.Outcome != trouble.want || len(r.Claims) > 0 || r.Detail == "" {
 					t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
@@ -297,7 +307,7 @@ func TestRealACPSandboxed(t *testing.T) {
 					req.Permission, req.Mark = permission, req.Mark+string(permission)
 					req.Sandbox = work.SandboxSettings{Mode: "required", Network: true, Write: []string{c.agents.environ.home}}
 					r := c.run(t, req)
-					if r.Outcome != work.OutcomeOK || r.Sandbox != name || len(r.Claims) != 1 || r.Session == "" {
+					if r.Outcome != work.OutcomeOK || r.Sandbox != name || allowed && len(r.Claims) != 1 || r.Session == "" {
 						t.Errorf("%s: outcome %q (%s), sandbox %q, claims %q, session %q", permission, r.Outcome, r.Detail, r.Sandbox, r.Claims, r.Session)
 					}
 					for _, f := range []string{"a.txt", "b.txt"} {

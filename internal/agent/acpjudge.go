@@ -15,7 +15,10 @@ import (
 )
 
 func (c *acpStream) finish(e ending) work.IterationReport {
-	end := c.over()
+	return c.report(c.over(), e)
+}
+
+func (c *acpStream) report(end acpEnd, e ending) work.IterationReport {
 	c.lines.close()
 	c.endCalls()
 	if c.message != "" {

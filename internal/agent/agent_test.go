@@ -19,6 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	proc.LandlockChild()
 	ScriptChild()
+	acpServerChild()
 	goleak.VerifyTestMain(m)
 }
 
@@ -29,6 +30,10 @@ func newAgents(t *testing.T) *Agents {
 
 func TestExecConforms(t *testing.T) {
 	agenttest.Run(t, execHarness(newAgents(t)))
+}
+
+func TestACPConforms(t *testing.T) {
+	agenttest.Run(t, acpHarness(newAgents(t)))
 }
 
 func TestScriptConforms(t *testing.T) {

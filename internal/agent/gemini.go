@@ -16,7 +16,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"forge/internal/atomicfile"
 	"forge/internal/work"
 )
 
@@ -168,13 +167,30 @@ func geminiPolicy(s setting) (string, error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("write the agent's policy: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return "", fmt.Errorf("write the agent's policy: %w", err)
-	}
-	if err := atomicfile.Write(file, text.Bytes(), 0o600); err != nil {
+	if err := writeWhole(file, text.Bytes()); err != nil {
 		return "", fmt.Errorf("write the agent's policy: %w", err)
 	}
 	return file, nil
+}
+
+// writeWhole writes a file so that nobody ever reads half of it.
+func writeWhole(file string, text []byte) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*") // for nobody else to read
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // geminiHome is the folder of settings, login and sessions, "" = none.

@@ -68,7 +68,7 @@ func TestGeminiJudgement(t *testing.T) {
 		"status of another kind":     {[]string{gSaid, strings.Replace(gOK, `"success"`, `true`, 1)}, exited(0), work.OutcomeAgentFailed, false},
 		"an error, exit 0":           {[]string{gSaid, gError("[API Error: blocked]")}, exited(0), work.OutcomeAgentFailed, false},
 		"an error before success":    {[]string{gFailed, gSaid, gOK}, exited(0), work.OutcomeAgentFailed, false},
-		"an unknown severity":        {[]string{strings.Replace(gFailed, `"error",`, `"mild",`, 1), gSaid, gOK}, exited(0), work.OutcomeAgentFailed, false},
+		"an unknown severity":        {[]string{strings.Replace(gFailed, `"severity":"error"`, `"severity":"mild"`, 1), gSaid, gOK}, exited(0), work.OutcomeAgentFailed, false},
 		"a warning":                  {[]string{gWarn, gSaid, gOK}, exited(0), work.OutcomeOK, true},
 		"a result, then another":     {[]string{gError("x"), gSaid, gOK}, exited(0), work.OutcomeOK, true},
 		"429":                        {[]string{gError("[API Error: x]")}, exited(173), work.OutcomeRateLimited, false},

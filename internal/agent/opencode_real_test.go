@@ -169,6 +169,7 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 // While it waits to try again it prints nothing, which is not what the idle
 // limit is for.
 func TestRealOpencodeWaitingIsNotIdle(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Fault: fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "45"}}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
 	req.Limits.IdleSecs = 30
@@ -179,6 +180,7 @@ func TestRealOpencodeWaitingIsNotIdle(t *testing.T) {
 
 // Nor does it when a tool has begun.
 func TestRealOpencodeToolIsNotIdle(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Tools: []fakemodel.Tool{opencodeShell("sleep 45")}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
 	req.Agent.SkipPermission = true
@@ -191,11 +193,13 @@ func TestRealOpencodeToolIsNotIdle(t *testing.T) {
 // It shortens a conversation that is too long, and goes on with it: for ever
 // when that does not help.
 func TestRealOpencodeTooLong(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	const tooLong = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."
-	first := o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
+	again := o.request(t, fakemodel.Turn{Text: "hello"})
+	first := o.run(t, again)
 	req := o.request(t, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 400, Message: tooLong}})
-	req.Session, req.Before = first.Session, first.Total
+	req.Dir, req.Session, req.Before = again.Dir, first.Session, first.Total
 	r := o.run(t, req)
 	if r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || !strings.Contains(r.Detail, "too long") {
 		t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
@@ -207,10 +211,13 @@ func TestRealOpencodeTooLong(t *testing.T) {
 
 // Each step tells its own usage, and a session that goes on begins at zero.
 func TestRealOpencodeUsageOfASession(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	var before work.IterationReport
+	dir := t.TempDir()
 	for i := range 2 {
 		req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeWrite("a.txt", strconv.Itoa(i))}, Input: 1000}, fakemodel.Turn{Text: "So."})
+		req.Dir = dir
 		req.Session, req.Before, req.Mark = before.Session, before.Total, req.Mark+strconv.Itoa(i)
 		r := o.run(t, req)
 		if n, ok := r.Usage.Tokens(); r.Outcome != work.OutcomeOK || !ok || n != 1120 || r.Usage.CostUSD == nil || *r.Usage.CostUSD < 0.0035 || *r.Usage.CostUSD > 0.0037 {
@@ -230,6 +237,7 @@ func TestRealOpencodeUsageOfASession(t *testing.T) {
 
 // For a model whose price it does not know it reports a cost of 0.
 func TestRealOpencodeUnknownPrice(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t)
 	req.Agent = o.at(t, o.server.Script(scriptName(t), fakemodel.Turn{Text: "So."}), nil)
@@ -243,6 +251,7 @@ func TestRealOpencodeUnknownPrice(t *testing.T) {
 }
 
 func TestRealOpencodeUnknownSession(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Text: "hello"})
 	req.Session = "ses_e033f3e6affeBXxgrM7Z6Mf4pX"
@@ -251,17 +260,29 @@ func TestRealOpencodeUnknownSession(t *testing.T) {
 	}
 }
 
+// In another folder it goes on where nobody hears it, and never leaves.
+func TestRealOpencodeSessionOfAnotherFolder(t *testing.T) {
+	t.Parallel()
+	o := newRealOpencode(t)
+	first := o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
+	req := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+	req.Session, req.Before, req.Limits.PostResultSecs = first.Session, first.Total, 10
+	if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || len(r.Claims) > 0 {
+		t.Errorf("outcome %q (%s), lost %v, session %q, claims %q", r.Outcome, r.Detail, r.SessionLost, r.Session, r.Claims)
+	}
+}
+
 // A session whose agent was killed in the midst of a tool can be continued,
-// also when no event has named it yet. The tool is left running, in a session
-// of its own.
+// also when no event has named it yet.
 func TestRealOpencodeGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeShell("tail -f /dev/null")}})
 	req.Agent.SkipPermission = true
 	req.Limits.IterationSecs = 40
 	killed := o.run(t, req)
-	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" || killed.LeftBehind == 0 {
-		t.Fatalf("outcome %q (%s), session %q, left behind %d", killed.Outcome, killed.Detail, killed.Session, killed.LeftBehind)
+	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" {
+		t.Fatalf("outcome %q (%s), session %q", killed.Outcome, killed.Detail, killed.Session)
 	}
 	again := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
 	again.Dir, again.Session, again.Mark = req.Dir, killed.Session, again.Mark+"2"
@@ -271,6 +292,7 @@ func TestRealOpencodeGoesOnAfterAKill(t *testing.T) {
 }
 
 func TestRealOpencodeKilledFromOutside(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Text: "I run. <promise>DONE</promise>", Tools: []fakemodel.Tool{opencodeShell("kill -TERM $PPID; sleep 60")}})
 	req.Agent.SkipPermission = true
@@ -280,6 +302,7 @@ func TestRealOpencodeKilledFromOutside(t *testing.T) {
 }
 
 func TestRealOpencodeFloods(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	r := o.run(t, o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 2 << 20}}))
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
@@ -289,6 +312,7 @@ func TestRealOpencodeFloods(t *testing.T) {
 
 // A prompt as an argument would be too long, and arrive in quotes.
 func TestRealOpencodePrompt(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Text: "read"})
 	req.Prompt = `Do "the work". ` + strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
@@ -419,6 +443,7 @@ func TestRealOpencodeSandboxed(t *testing.T) {
 }
 
 func TestRealOpencodeCaps(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	req := o.request(t, fakemodel.Turn{Text: "on", Tools: []fakemodel.Tool{opencodeWrite("a", "x")}, Input: 100_000, Output: 1000, Repeat: -1})
 	usd := 0.5

@@ -25,6 +25,7 @@ type opencodeEnd struct {
 	last     int // steps when the last of them came
 
 	logged string // the last error in the log
+	left   bool   // the log says that it is done
 
 	in, out int64
 	cost    float64
@@ -134,11 +135,19 @@ func (o *opencodeStream) finish(e ending) work.IterationReport {
 	case work.OutcomeRateLimited:
 		r.ResetAt = o.end.resetAt
 	case work.OutcomeAgentFailed:
-		if o.req.Session != "" && (o.end.name == "ContextOverflowError" || o.session == "" && strings.Contains(e.stderr, "Session not found")) {
+		if o.req.Session != "" && o.sessionRefused(e) {
 			r.SessionLost, r.Session = true, ""
 		}
 	}
 	return r
+}
+
+// sessionRefused says that the session to continue is not there, or too long
+// to be continued, or of another folder: then the program goes on with it, and
+// hears nothing of that.
+func (o *opencodeStream) sessionRefused(e ending) bool {
+	return o.end.name == "ContextOverflowError" || o.session == "" && strings.Contains(e.stderr, "Session not found") ||
+		o.end.left && o.session == "" && o.end.all == 0
 }
 
 // judge says how an agent ended that ended by itself, or after its last step.

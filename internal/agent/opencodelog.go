@@ -41,6 +41,7 @@ func (o *opencodeStream) log(line []byte) {
 		if id := logValue(line, "session.id"); id != "" && id == cmp.Or(o.session, o.req.Session) {
 			o.answered()
 			o.toolsEnded()
+			o.end.left = true
 			o.live.gotResult()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -59,6 +60,9 @@ func parseBudgets(words []string) (map[string]int, error) {
 
 // resume goes on with a run where its events left it.
 func (a *App) resume(ctx context.Context, o runOptions) error {
+	if err := git.Probe(ctx); err != nil {
+		return err
+	}
 	p, err := a.openProject(ctx)
 	if err != nil {
 		return err

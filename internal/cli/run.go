@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
+	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -128,6 +129,9 @@ func (a *App) phaseCommand() *cli.Command {
 
 // run opens a new run and drives it.
 func (a *App) run(ctx context.Context, o runOptions) error {
+	if err := git.Probe(ctx); err != nil {
+		return err
+	}
 	p, err := a.openProject(ctx, o.settings...)
 	if err != nil {
 		return err

@@ -10,8 +10,11 @@ import (
 func TestEndingAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := child(t, "cat")
+	// The race detector otherwise takes a second to exit.
+	s.Env = append(s.Env, "GORACE=atexit_sleep_ms=0")
 	r, w := io.Pipe()
-	s.Stdin = r
+	out := untilSays("ready")
+	s.Stdin, s.Stdout = r, out
 	s.Ending = func(ctx context.Context) {
 		_ = w.Close() // of a pipe: never fails
 		<-ctx.Done()
@@ -20,6 +23,8 @@ func TestEndingAsksFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, _ = io.WriteString(w, "ready") // else the wait below does not end
+	<-out.seen
 	p.Stop()
 	if r := p.Wait(); r.End != EndStopped || r.ExitCode == nil || *r.ExitCode != 0 {
 		t.Errorf("got %s with %s, want a stopped child with code 0", describe(r), r.how())
