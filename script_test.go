@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 				"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid",
 				"GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
 				"XDG_CONFIG_HOME": filepath.Join(home, ".config"), "USER": "tester", "NO_COLOR": "1",
+				"GORACE": os.Getenv("GORACE"),
 			} {
 				env.Setenv(name, value)
 			}

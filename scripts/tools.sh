@@ -4,6 +4,8 @@
 
 GOLANGCI_VERSION=v2.15.0
 CLAUDE_VERSION=2.1.329
+GEMINI_VERSION=0.61.0
+OPENCODE_VERSION=1.18.33
 
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/forge-test
 
@@ -47,30 +49,36 @@ golangci() {
 	echo "$dir/golangci-lint"
 }
 
-# claude prints the path of the pinned Claude Code, which it installs when it
-# is missing.
-claude() {
-	local dir=$tools/claude-code-$CLAUDE_VERSION
-	local bin=$dir/node_modules/.bin/claude
+# npm_program PACKAGE VERSION PROGRAM prints the path of a pinned program of an
+# npm package, which it installs when it is missing.
+npm_program() {
+	local package=$1 version=$2 program=$3
+	local dir=$tools/$program-$version
+	local bin=$dir/node_modules/.bin/$program
 	if [ ! -x "$bin" ]; then
-		command -v npm >/dev/null || die "claude-code is installed by npm, which is not in PATH: install Node and npm"
-		say "installing claude-code $CLAUDE_VERSION"
+		command -v npm >/dev/null || die "$program is installed by npm, which is not in PATH: install Node and npm"
+		say "installing $package $version"
 		mkdir -p "$tools"
 		local new
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		# The version is named because npm otherwise takes an older one that
 		# asks for the running Node.
 		npm install --prefix "$new" --no-audit --no-fund --no-save --no-update-notifier --loglevel=error \
-			"@anthropic-ai/claude-code@$CLAUDE_VERSION" </dev/null >&2 ||
-			die "claude-code $CLAUDE_VERSION cannot be installed: is the npm registry within reach?"
+			"$package@$version" </dev/null >&2 ||
+			die "$package $version cannot be installed: is the npm registry within reach?"
 		rm -rf "$dir"
 		mv "$new" "$dir"
 	fi
+	# Some write to their home even to say that.
 	local is
-	is=$(DISABLE_AUTOUPDATER=1 "$bin" --version </dev/null 2>&1) || die "$bin does not run: $is"
-	case $is in
-	"$CLAUDE_VERSION "*) ;;
-	*) die "$bin is $is and not $CLAUDE_VERSION: remove $dir" ;;
+	is=$(HOME=$dir DISABLE_AUTOUPDATER=1 OPENCODE_DISABLE_AUTOUPDATE=1 "$bin" --version </dev/null 2>&1) || die "$bin does not run: $is"
+	case " $is " in
+	*" $version "*) ;;
+	*) die "$bin is $is and not $version: remove $dir" ;;
 	esac
 	echo "$bin"
 }
+
+claude() { npm_program @anthropic-ai/claude-code "$CLAUDE_VERSION" claude; }
+gemini() { npm_program @google/gemini-cli "$GEMINI_VERSION" gemini; }
+opencode() { npm_program opencode-ai "$OPENCODE_VERSION" opencode; }

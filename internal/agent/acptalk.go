@@ -215,7 +215,7 @@ func (c *acpStream) model(ctx context.Context, s acpSession) error {
 	return fmt.Errorf("the agent does not let a model be chosen, and %q is set", clip(model, 60))
 }
 
-// cancel asks the server to end its turn, and waits for it to do so.
+// cancel asks the server to end its turn, and gives it the time to do so.
 func (c *acpStream) cancel(ctx context.Context) {
 	select {
 	case <-c.begun:
@@ -233,12 +233,8 @@ func (c *acpStream) cancel(ctx context.Context) {
 		return
 	default:
 	}
-	if c.conn.SendNotification(ctx, acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(session)}) != nil {
-		return
-	}
-	select {
-	case <-c.talked:
-	case <-ctx.Done():
+	if c.conn.SendNotification(ctx, acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(session)}) == nil {
+		<-ctx.Done() // when the turn is over, its input ends, and so may it
 	}
 }
 
@@ -259,9 +255,9 @@ func (c *acpStream) over() acpEnd {
 	}
 	c.input.Close()
 	_ = c.rpc.Close() // of a pipe: never fails
+	<-c.conn.Done()
 	c.hangUp()
 	<-c.talked
-	<-c.conn.Done()
 	return c.end
 }
 

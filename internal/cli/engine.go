@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"forge/internal/agent"
@@ -110,7 +108,7 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 	go p.leaveAtOnce(lease.Run(), over)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go stopUnread(stop, over)
+	go p.app.stopUnread(stop, over)
 	d := &orchestrator.Driver{
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
 		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
@@ -135,19 +133,6 @@ func (p *project) leaveAtOnce(run string, over <-chan struct{}) {
 		}
 	}
 	os.Exit(exitInterrupted)
-}
-
-// stopUnread ends the run cleanly when what it prints into a pipe is read no
-// more. The signal's own way would be to end the process, with the agents left
-// running. It stays caught, since the report may meet the same pipe.
-func stopUnread(stop func(), over <-chan struct{}) {
-	closed := make(chan os.Signal, 1)
-	signal.Notify(closed, syscall.SIGPIPE)
-	select {
-	case <-over:
-	case <-closed:
-		stop()
-	}
 }
 
 type driveOptions struct {
