@@ -14,11 +14,11 @@ fi
 # program is not named is skipped.
 for agent in ${FORGE_REAL_AGENTS:-claude}; do
 	case $agent in
-	claude | gemini | opencode) ;;
+	claude | claude-acp | codex | gemini | opencode) ;;
 	*) die "unknown agent $agent in FORGE_REAL_AGENTS" ;;
 	esac
 	path=$($agent)
-	export "FORGE_REAL_$(echo "$agent" | tr a-z A-Z)=$path"
+	export "FORGE_REAL_$(echo "$agent" | tr a-z- A-Z_)=$path"
 	say "testing with $path"
 done
 # A test that finds no sandbox fails instead of saying that it was skipped.

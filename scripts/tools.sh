@@ -4,6 +4,8 @@
 
 GOLANGCI_VERSION=v2.15.0
 CLAUDE_VERSION=2.1.329
+CLAUDE_ACP_VERSION=0.49.0
+CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
 
@@ -72,6 +74,8 @@ npm_program() {
 	# Some write to their home even to say that.
 	local is
 	is=$(HOME=$dir DISABLE_AUTOUPDATER=1 OPENCODE_DISABLE_AUTOUPDATE=1 "$bin" --version </dev/null 2>&1) || die "$bin does not run: $is"
+	# A server says nothing before it is asked in its protocol.
+	[ -n "$is" ] || is=$(sed -n 's/^ *"version": *"\(.*\)".*/\1/p' "$dir/node_modules/$package/package.json")
 	case " $is " in
 	*" $version "*) ;;
 	*) die "$bin is $is and not $version: remove $dir" ;;
@@ -82,3 +86,5 @@ npm_program() {
 claude() { npm_program @anthropic-ai/claude-code "$CLAUDE_VERSION" claude; }
 gemini() { npm_program @google/gemini-cli "$GEMINI_VERSION" gemini; }
 opencode() { npm_program opencode-ai "$OPENCODE_VERSION" opencode; }
+codex() { npm_program @openai/codex "$CODEX_VERSION" codex; }
+claude-acp() { npm_program @agentclientprotocol/claude-agent-acp "$CLAUDE_ACP_VERSION" claude-agent-acp; }

@@ -33,6 +33,7 @@ type acpScript struct {
 	Stop     string // reason of the turn's end, "" = end_turn
 	Stays    bool   // does not exit when its input ends
 	Quits    bool   // exits as soon as it has answered
+	Deaf     bool   // ignores SIGTERM
 }
 
 // acpAct is one thing that it does in a turn; one field is set.
@@ -138,6 +139,9 @@ func (s *acpFake) next() (m acpMessage) {
 }
 
 func (s *acpFake) serve() {
+	if s.Deaf {
+		signal.Ignore(syscall.SIGTERM)
+	}
 	if s.Greeting != "" {
 		fmt.Println(s.Greeting)
 	}

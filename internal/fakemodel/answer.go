@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 )
 
@@ -42,7 +43,11 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, name string, fault
 		if message == "" {
 			message = "scripted " + kind
 		}
-		writeJSON(w, f.Status, fault(f.Status, kind, message))
+		answer := fault(f.Status, kind, message)
+		if e, ok := answer["error"].(object); ok {
+			maps.Copy(e, f.Detail)
+		}
+		writeJSON(w, f.Status, answer)
 	default:
 		return t, true
 	}

@@ -3,8 +3,6 @@ package fakemodel
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 )
 
@@ -12,97 +10,54 @@ import (
 // Input is a string is called as a custom tool with that text; any other Input
 // is the arguments of a function.
 func (s *Server) responses(w http.ResponseWriter, r *http.Request, name string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxRequestBytes))
-	if err != nil {
-		return // the client is gone
-	}
 	var ask struct {
 		Model  string            `json:"model"`
 		Stream bool              `json:"stream"`
 		Tools  []json.RawMessage `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &ask); err != nil {
-		writeJSON(w, http.StatusBadRequest, responsesError("invalid_request_error", err.Error(), nil))
-		return
-	}
-	t := s.next(name, Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, Side: len(ask.Tools) == 0})
-	f := t.Fault
-	if !pause(r.Context(), f.Slow) {
-		return
-	}
-	for k, v := range f.Headers {
-		w.Header().Set(k, v)
-	}
+	t, ok := s.turn(w, r, name, responsesError, func(body []byte) (side bool, err error) {
+		err = json.Unmarshal(body, &ask)
+		return len(ask.Tools) == 0, err
+	})
 	switch {
-	case f.Hang:
-		<-r.Context().Done()
+	case !ok:
+	case ask.Stream:
+		responsesStream(newEvents(w, r, t), t, ask.Model)
+	case t.Fault.Cut:
 		hangUp(w)
-	case f.Status != 0:
-		kind := f.Kind
-		if kind == "" {
-			kind = responsesKind(f.Status)
-		}
-		writeJSON(w, f.Status, responsesError(kind, f.Message, f.Detail))
-	case !ask.Stream && f.Cut:
-		hangUp(w)
-	case !ask.Stream:
-		writeJSON(w, http.StatusOK, response(t, ask.Model, "completed", items(t)))
 	default:
-		s.streamResponse(w, r, t, ask.Model)
+		writeJSON(w, http.StatusOK, response(t, ask.Model, "completed", items(t)))
 	}
 }
 
-// streamResponse sends the answer as server-sent events.
-func (s *Server) streamResponse(w http.ResponseWriter, r *http.Request, t Turn, model string) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	flusher, _ := w.(http.Flusher)
+// responsesStream sends the answer as server-sent events.
+func responsesStream(e *events, t Turn, model string) {
 	serial := 0
-	send := func(kind string, data object) bool {
+	send := func(kind string, data object) {
 		data["type"], data["sequence_number"] = kind, serial
 		serial++
-		b, err := json.Marshal(data)
-		if err != nil {
-			panic(fmt.Sprintf("fakemodel: tool input of the script: %v", err))
-		}
-		_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, b)
-		if flusher != nil {
-			flusher.Flush()
-		}
-		return err == nil && pause(r.Context(), t.Fault.Slow)
+		e.raw("event: " + kind + "\ndata: " + string(marshal(data)) + "\n\n")
 	}
-	if !send("response.created", object{"response": response(t, model, "in_progress", nil)}) {
-		return
-	}
+	send("response.created", object{"response": response(t, model, "in_progress", nil)})
 	if f := t.Fault; f.Kind != "" {
 		failed := response(t, model, "failed", nil)
 		failed["error"] = object{"code": f.Kind, "message": f.Message}
-		_ = send("response.failed", object{"response": failed})
+		send("response.failed", object{"response": failed})
 		return
 	}
 	all := items(t)
 	for i, item := range all {
-		begun := object{"output_index": i, "item": emptied(item)}
-		if !send("response.output_item.added", begun) {
-			return
-		}
+		send("response.output_item.added", object{"output_index": i, "item": emptied(item)})
 		if item["type"] == "message" {
 			for _, d := range textDeltas(t) {
-				if !send("response.output_text.delta", object{"output_index": i, "content_index": 0, "item_id": item["id"], "delta": d["text"]}) {
-					return
-				}
+				send("response.output_text.delta", object{"output_index": i, "content_index": 0, "item_id": item["id"], "delta": d["text"]})
 			}
 		}
-		if t.Fault.Cut {
-			hangUp(w)
-		}
-		if !send("response.output_item.done", object{"output_index": i, "item": item}) {
-			return
-		}
+		e.mayCut()
+		send("response.output_item.done", object{"output_index": i, "item": item})
 	}
-	if t.Fault.Cut {
-		hangUp(w)
-	}
-	_ = send("response.completed", object{"response": response(t, model, "completed", all)})
+	e.mayCut()
+	send("response.completed", object{"response": response(t, model, "completed", all)})
 }
 
 // items are what the answer consists of, whole.
@@ -126,11 +81,7 @@ func items(t Turn) []object {
 			out = append(out, object{"type": "custom_tool_call", "id": "ctc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "input": input})
 			continue
 		}
-		arguments, err := json.Marshal(tool.Input)
-		if err != nil {
-			panic(fmt.Sprintf("fakemodel: tool input of the script: %v", err))
-		}
-		out = append(out, object{"type": "function_call", "id": "fc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "arguments": string(arguments)})
+		out = append(out, object{"type": "function_call", "id": "fc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "arguments": string(marshal(tool.Input))})
 	}
 	return out
 }
@@ -165,21 +116,6 @@ func response(t Turn, model, status string, output []object) object {
 	return r
 }
 
-func responsesKind(status int) string {
-	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnauthorized, http.StatusForbidden:
-		return "invalid_request_error"
-	case http.StatusTooManyRequests:
-		return "rate_limit_exceeded"
-	}
-	return "server_error"
-}
-
-func responsesError(kind, message string, detail map[string]any) object {
-	if message == "" {
-		message = "scripted " + kind
-	}
-	e := object{"type": kind, "message": message, "code": nil, "param": nil}
-	maps.Copy(e, detail)
-	return object{"error": e}
+func responsesError(_ int, kind, message string) object {
+	return object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}}
 }

@@ -37,7 +37,7 @@ type Fault struct {
 	Status  int               // answer with this HTTP status instead
 	Kind    string            // error type in the body, "" = the usual one of Status; Responses without Status: the answer fails half-way
 	Message string            // error message in the body
-	Detail  map[string]any    // further fields of the error in the body (Responses)
+	Detail  map[string]any    // further fields of the error in the body (not of Messages)
 	Headers map[string]string // added to the answer (Retry-After, …)
 	Cut     bool              // close the connection in the middle of the answer
 	Hang    bool              // answer nothing until the client or the server goes away
