@@ -106,7 +106,7 @@ func TestVerifyCancelledIsNeitherRedNorGreen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	pids := filepath.Join(b.outside, "pid")
-	req := b.req("true", "echo $$ >"+pids+"; sleep 300", b.mark("never"))
+	req := b.req("true", "echo $$ >"+pids+".new; mv "+pids+".new "+pids+"; sleep 300", b.mark("never"))
 	rep, err := b.Verify(ctx, req, func(a work.Activity) {
 		if strings.Contains(a.Text, "sleep") {
 			go func() {
