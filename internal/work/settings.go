@@ -15,6 +15,7 @@ type Settings struct {
 	Verify               VerifySettings           `json:"verify"`
 	Worktree             Worktree                 `json:"worktree"`
 	Sandbox              SandboxSettings          `json:"sandbox"`
+	Reviews              ReviewSettings           `json:"reviews,omitzero"`
 	Agents               map[string]AgentSettings `json:"agents"` // by name, only those that a phase uses
 	Phases               map[string]PhaseSettings `json:"phases"` // by phase number
 	Spec                 string                   `json:"spec,omitempty"`
@@ -114,4 +115,7 @@ type PhaseSettings struct {
 	Skills        []string       `json:"skills,omitempty"`
 	Sensitive     string         `json:"sensitive,omitempty"` // the pattern that matched, "" = not
 	Reviewed      bool           `json:"reviewed,omitempty"`
+	// Reviewers look at what the phase did; at least one where Reviewed is set.
+	Reviewers []Specialist `json:"reviewers,omitempty"`
+	MaxFixes  int          `json:"max_fixes,omitempty"` // fixes that the arbiter may ask for
 }
