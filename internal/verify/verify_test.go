@@ -108,7 +108,7 @@ func TestVerifyCancelledIsNeitherRedNorGreen(t *testing.T) {
 	pids := filepath.Join(b.outside, "pid")
 	req := b.req("true", "echo $$ >"+pids+".new; mv "+pids+".new "+pids+"; sleep 300", b.mark("never"))
 	rep, err := b.Verify(ctx, req, func(a work.Activity) {
-		if strings.Contains(a.Text, "sleep") {
+		if strings.Contains(a.Text, "echo $$") && ctx.Err() == nil {
 			go func() {
 				for !exists(pids) {
 					if ctx.Err() != nil {
