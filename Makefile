@@ -1,7 +1,7 @@
 # make demo    see Forge work, in a repository made for it
 # make test    the tests, offline, under five minutes on two cores
 # make check   vet, format, linters, race detector, the macOS build
-# make test-real   against real programs: bubblewrap, a pinned agent CLI
+# make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run
 # make fuzz    each fuzz target for FUZZTIME
 
@@ -20,7 +20,7 @@ demo: build
 	bin/forge demo
 
 test:
-	$(GO) test -timeout 5m ./...
+	$(GO) test -timeout 15m ./...
 
 # The cheap ones first.
 check: vet fmt rooms darwin lint race
@@ -47,7 +47,7 @@ lint:
 
 # By itself the detector holds each process for a second when it ends.
 race:
-	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 20m ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 30m ./...
 
 test-real:
 	scripts/real.sh

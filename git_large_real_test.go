@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestLargeFile drives an agent that writes 200 MB, one half of it a single
+// TestRealLargeFile drives an agent that writes 200 MB, one half of it a single
 // line: it arrives whole, and Forge's own memory stays within bounds. Git's is
 // its own affair.
-func TestLargeFile(t *testing.T) {
+func TestRealLargeFile(t *testing.T) {
 	const most = 128 << 10 // KiB
 	k := newCorner(t, `
 head -c 100000000 /dev/zero | tr '\0' x >line.txt; head -c 100000000 /dev/urandom >data.bin; sha256sum line.txt data.bin >sums`+claims, "sha256sum -c sums")

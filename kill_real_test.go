@@ -4,6 +4,6 @@ package main
 
 import "testing"
 
-func TestKillAtEveryJournalOffset(t *testing.T) { killEvery(t, 1) }
+func TestRealKillAtEveryJournalOffset(t *testing.T) { killEvery(t, 1) }
 
-func TestKillAfterEveryGitCommand(t *testing.T) { killBetween(t, 1) }
+func TestRealKillAfterEveryGitCommand(t *testing.T) { killBetween(t, 1) }

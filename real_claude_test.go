@@ -3,145 +3,21 @@
 package main
 
 import (
-	"os"
-	"os/exec"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/internal/fakemodel"
 )
 
-// inModes runs a test without a sandbox and with bubblewrap.
-func inModes(t *testing.T, test func(t *testing.T, sandbox string)) {
-	for _, sandbox := range []string{"off", "required"} {
-		t.Run("sandbox "+sandbox, func(t *testing.T) {
-			if _, err := exec.LookPath("bwrap"); err != nil && sandbox == "required" {
-				if os.Getenv("FORGE_TEST_REQUIRE_SANDBOX") != "" {
-					t.Fatal("bubblewrap is required and not installed")
-				}
-				t.Skip("bubblewrap is not installed")
-			}
-			t.Parallel()
-			test(t, sandbox)
-		})
-	}
-}
-
-const proveB = `[verify]
-commands = ["test ! -f bad.txt"]
-`
-
-func TestClaudeEditsAndIsMerged(t *testing.T) {
-	inModes(t, func(t *testing.T, sandbox string) {
-		c := newWithClaude(t, sandbox, onePhase(3, ""), proveB, says("I write.", writes("b.txt", "b\n")), claim)
-		evs := c.runs(0, "run", "--autonomous")
-		if got := ended(evs, "01"); got != "done" {
-			t.Errorf("the phase ended %q", got)
-		}
-		if got := c.must("git", "show", "main:b.txt"); got != "b\n" {
-			t.Errorf("main holds b.txt %q", got)
-		}
-		prompts := c.prompts()
-		if len(prompts) != 1 || strings.TrimSpace(prompts[0].prompt) != c.sent(1, 1) {
-			t.Errorf("the model was asked %q", prompts)
-		}
-		want := map[string]string{"off": "none", "required": "bubblewrap"}[sandbox]
-		if got := finished(t, evs); len(got) != 1 || got[0].Sandbox != want || got[0].Usage.CostUSD == nil {
-			t.Errorf("iterations %+v", got)
-		}
-	})
-}
-
-// A false promise is fed back into the same session, without what it knows.
-func TestClaudeGoesOnInItsSession(t *testing.T) {
-	inModes(t, func(t *testing.T, sandbox string) {
-		c := newWithClaude(t, sandbox, onePhase(3, ""), proveB+"[defaults]\nskip_permissions = true\n",
-			says("I write.", writes("bad.txt", "b\n"), writes("b.txt", "b\n")), claim,
-			says("I see.", bash("rm bad.txt")), claim)
-		evs := c.runs(0, "run", "--autonomous")
-		begun, done := started(t, evs), finished(t, evs)
-		if len(begun) != 2 || len(done) != 2 {
-			t.Fatalf("%d iterations began, %d finished", len(begun), len(done))
-		}
-		if begun[0].Session != "" || begun[0].Prompt != "full" {
-			t.Errorf("the first iteration began %+v", begun[0])
-		}
-		if begun[1].Session == "" || begun[1].Session != done[0].Session || begun[1].Prompt != "feedback" || done[1].Session != done[0].Session {
-			t.Errorf("session %q was followed by %+v and %q", done[0].Session, begun[1], done[1].Session)
-		}
-		prompts := c.prompts()
-		if len(prompts) != 2 {
-			t.Fatalf("%d prompts", len(prompts))
-		}
-		second := prompts[1]
-		if !strings.Contains(second.prompt, "test ! -f bad.txt") || strings.TrimSpace(second.prompt) != c.sent(2, 1) {
-			t.Errorf("the second prompt is %q", second.prompt)
-		}
-		for _, known := range []string{"Words of the whole specification", "its content these words"} {
-			if strings.Contains(second.prompt, known) {
-				t.Errorf("the second prompt repeats %q", known)
-			}
-			if !strings.Contains(second.before, known) {
-				t.Errorf("the session has forgotten %q", known)
-			}
-		}
-		// What the program counts for the whole session is not counted twice.
-		one, two, sum := done[0].Usage.CostUSD, done[1].Usage.CostUSD, done[1].Total.CostUSD
-		if one == nil || two == nil || sum == nil || *one <= 0 || !near(*one, *two) || !near(*sum, *one+*two) {
-			t.Errorf("cost %v, then %v of %v", one, two, sum)
-		}
-		if _, spent := ends(t, evs); !near(spent, *one+*two) {
-			t.Errorf("the run has cost %g", spent)
-		}
-	})
-}
-
-func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
-
-func TestClaudeIsRefused(t *testing.T) {
-	t.Parallel()
-	c := newWithClaude(t, "off", onePhase(3, ""), proveB,
-		says("I run it.", bash("go version > ran.txt")), says("It was refused."),
-		says("I write.", writes("b.txt", "b\n")), claim)
-	evs := c.runs(0, "run", "--autonomous")
-	done, prompts := finished(t, evs), c.prompts()
-	if len(done) != 2 || len(prompts) != 2 {
-		t.Fatalf("%d iterations, %d prompts", len(done), len(prompts))
-	}
-	if want := []string{"Bash: go version > ran.txt"}; !slices.Equal(done[0].Denied, want) || done[0].Outcome != "ok" || done[0].Changed {
-		t.Errorf("outcome %q, changed %v, denied %q, want %q", done[0].Outcome, done[0].Changed, done[0].Denied, want)
-	}
-	if !strings.Contains(prompts[1].prompt, "go version > ran.txt") {
-		t.Errorf("the second prompt does not say what was refused: %q", prompts[1].prompt)
-	}
-}
-
-func TestClaudeReadOnly(t *testing.T) {
-	inModes(t, func(t *testing.T, sandbox string) {
-		c := newWithClaude(t, sandbox, onePhase(1, `,"permission_mode":"readonly"`), proveB,
-			says("I try.", writes("b.txt", "b\n"), bash("touch c.txt"), bash("echo x > d.txt")),
-			says("I try again.", fakemodel.Tool{Name: "Edit", Input: map[string]string{"file_path": "a.txt", "old_string": "a", "new_string": "b"}}),
-			claim)
-		evs := c.runs(0, "run", "--autonomous")
-		done := finished(t, evs)
-		if len(done) != 1 || done[0].Changed || done[0].Outcome != "ok" || len(done[0].Denied) == 0 {
-			t.Errorf("iterations %+v", done)
-		}
-		if got := ended(evs, "01"); got != "done" {
-			t.Errorf("the phase ended %q", got)
-		}
-		if got := strings.TrimSpace(c.must("git", "log", "--format=%s", "main")); got != "start" {
-			t.Errorf("main holds the commits %q", got)
-		}
-	})
-}
+// What only Claude Code can show, or one agent for all.
 
 // Only the model's own last words claim anything.
-func TestClaudeWordsThatDoNotCount(t *testing.T) {
+func TestRealClaudeWordsThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	const promise = "<promise>ALL DONE</promise>"
-	c := newWithClaude(t, "off", onePhase(2, ""), proveB+`
+	c := newWith(t, the("claude"), "off", onePhase(2, ""), proveB+`
 [defaults]
 skip_permissions = true
 [agents.claude]
@@ -170,5 +46,112 @@ args = ["--forward-subagent-text"]
 	done := finished(t, evs)
 	if len(done) != 2 || len(done[0].Claims) > 0 || len(done[1].Claims) != 1 {
 		t.Errorf("iterations %+v", done)
+	}
+}
+
+func TestRealClaudeStallsTwice(t *testing.T) {
+	t.Parallel()
+	c := newWith(t, the("claude"), "off", onePhase(8, ""), stallSoon, idle, idle, idle, idle, idle)
+	evs := c.runs(1, "run", "--autonomous")
+	if got := ended(evs, "01"); got != "failed stale" {
+		t.Errorf("the phase ended %q", got)
+	}
+	if got := len(finished(t, evs)); got != 4 {
+		t.Errorf("after %d iterations, want 4", got)
+	}
+}
+
+// A provider that says when it will be back is waited for until then, and the
+// iteration runs again.
+func TestRealClaudeUsageLimit(t *testing.T) {
+	t.Parallel()
+	reset := time.Now().Add(25 * time.Second).Truncate(time.Second)
+	c := newWith(t, the("claude"), "off", onePhase(3, ""), proveB, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{
+		Status: 429, Headers: map[string]string{
+			"anthropic-ratelimit-unified-status":               "rejected",
+			"anthropic-ratelimit-unified-reset":                strconv.FormatInt(reset.Unix(), 10),
+			"anthropic-ratelimit-unified-representative-claim": "five_hour",
+		}}})
+	// Only a login, not a key, is told when the limit ends.
+	c.env = append(c.env, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy")
+	for i, kv := range c.env {
+		if strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") {
+			c.env[i] = "UNUSED=1"
+		}
+	}
+	var last time.Time
+	evs, code := c.follow(func(e event, _ func()) {
+		switch e.Kind {
+		case "outage.began":
+			c.answer(says("I write.", writes("b.txt", "b\n")), claim)
+		case "iteration.started":
+			last = time.Now()
+		}
+	}, "run", "--autonomous")
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	done, out := finished(t, evs), outages(t, evs)
+	if len(done) != 2 || done[0].Outcome != "rate_limited" || done[0].ResetAt == nil || !done[0].ResetAt.Equal(reset) || done[1].Outcome != "ok" {
+		t.Errorf("iterations %+v", done)
+	}
+	if len(out) != 1 || !out[0].Until.Equal(reset) || find(evs, "outage.ended", "01").Seq == 0 {
+		t.Errorf("outages %+v, the limit ends %v", out, reset)
+	}
+	if last.Before(reset) {
+		t.Errorf("it went on %v before the limit's end", reset.Sub(last))
+	}
+	onceMore(t, evs)
+}
+
+// dear is an iteration of about 0.3 USD.
+func dear(text string) fakemodel.Turn {
+	return fakemodel.Turn{Text: text, Input: 100_000, Output: 1000}
+}
+
+// The cap counts what each iteration costs by itself, although the program
+// counts for the session, and stops the run, which goes on with a higher one.
+func TestRealClaudeCostCap(t *testing.T) {
+	t.Parallel()
+	c := newWith(t, the("claude"), "off", onePhase(8, ""), proveB+`
+[agents.claude]
+model = "claude-sonnet-4-5"
+[cost]
+run_usd = 1.0
+`, says("I write.", writes("b.txt", "b\n")), dear("There is more to do."), dear("And more."), dear("And more again."), dear("Still more."), dear("And on."))
+	evs := c.runs(4, "run", "--autonomous")
+	end, spent := ends(t, evs)
+	if end.Outcome != "limit" || end.Reason == "" {
+		t.Errorf("the run ended %+v", end)
+	}
+	var sum float64
+	good := 0
+	for i, d := range finished(t, evs) {
+		if d.Usage.CostUSD == nil || d.Total.CostUSD == nil {
+			t.Fatalf("the cost of iteration %d is unknown", i+1)
+		}
+		sum += *d.Usage.CostUSD
+		if !near(*d.Total.CostUSD, sum) {
+			t.Errorf("after iteration %d the session has cost %g, its iterations %g", i+1, *d.Total.CostUSD, sum)
+		}
+		if d.Outcome == "ok" {
+			good++
+		}
+	}
+	if good != 3 {
+		t.Errorf("%d whole iterations of 0.315 USD under a cap of 1.0 USD, want 3", good)
+	}
+	if !near(spent, sum) {
+		t.Errorf("the run has cost %g, its iterations %g", spent, sum)
+	}
+	// Nothing was changed, so it stops again.
+	c.runs(4, "resume")
+	c.answer(claim)
+	more := c.runs(0, "resume", "--cost", "run_usd=3")
+	if got := ended(more, "01"); got != "done" {
+		t.Errorf("the phase ended %q", got)
+	}
+	if _, spent = ends(t, more); spent <= sum {
+		t.Errorf("the run has cost %g, %g before", spent, sum)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,11 +20,11 @@ import (
 	"forge/internal/fakemodel"
 )
 
-// withClaude is a project whose agent is the real Claude Code, in an empty
-// home and with a dummy key, and the model server that it asks.
-type withClaude struct {
+// withAgent is a project whose agent is a real one, in an empty home and with a
+// dummy key, and the model server that it asks.
+type withAgent struct {
 	*checkout
-	name   string // of what the server is to answer
+	player player
 	server *fakemodel.Server
 }
 
@@ -35,42 +36,51 @@ func onePhase(budget int, more string) string {
 // claim is the last turn of an iteration that says that the phase is done.
 var claim = fakemodel.Turn{Text: "It is done and checked.\n<promise>ALL DONE</promise>"}
 
-// newWithClaude makes a project of the plan and the configuration, whose agent
-// is answered with turns.
-func newWithClaude(t *testing.T, sandbox, plan, config string, turns ...fakemodel.Turn) *withClaude {
+// newWith makes a project of the plan and the configuration, whose agent is p,
+// answered with turns.
+func newWith(t *testing.T, p player, sandbox, plan, config string, turns ...fakemodel.Turn) *withAgent {
 	t.Helper()
-	program := os.Getenv("FORGE_REAL_CLAUDE")
-	if program == "" {
-		t.Skip("FORGE_REAL_CLAUDE does not name the program")
-	}
+	p.program(t)
+	c := newWithAll(t, []player{p}, sandbox, plan, config)
+	c.answer(turns...)
+	return c
+}
+
+// newWithAll is newWith for several agents, of which the first is that of
+// phases that name none. None is answered yet.
+func newWithAll(t *testing.T, all []player, sandbox, plan, config string) *withAgent {
+	t.Helper()
 	server, err := fakemodel.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	c := &withClaude{checkout: newCheckout(t, sandbox, map[string]string{
+	c := &withAgent{checkout: newCheckout(t, sandbox, map[string]string{
 		".forge/phases.json": plan, ".forge/forge.toml": config,
 		".forge/spec.md": "# A small thing\n\nWords of the whole specification.\n", "a.txt": "a\n",
-	}), name: "one", server: server}
-	var env []string
-	for _, kv := range c.env {
-		if !strings.HasPrefix(kv, "ANTHROPIC_") && !strings.HasPrefix(kv, "CLAUDE") {
-			env = append(env, kv)
-		}
+	}), player: all[0], server: server}
+	c.env = slices.DeleteFunc(c.env, func(kv string) bool {
+		return slices.ContainsFunc([]string{"ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "OPENCODE_", "XDG_DATA", "XDG_CACHE", "XDG_STATE"},
+			func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
+	})
+	user := fmt.Sprintf("[sandbox]\nmode = %q\n[agent]\nuse = %q\n", sandbox, all[0].name)
+	var folders []string
+	for _, p := range all {
+		program := p.program(t)
+		folders = append(folders, filepath.Dir(program))
+		user += p.settle(c, program, server.URL(p.name))
 	}
-	c.env = append(env, "ANTHROPIC_BASE_URL="+c.answer(turns...), "ANTHROPIC_API_KEY=dummy")
-	c.path = filepath.Dir(program)
+	c.path = strings.Join(folders, string(os.PathListSeparator))
+	c.write("config/forge/config.toml", user)
 	return c
 }
 
 // answer sets what the model says from now on.
-func (c *withClaude) answer(turns ...fakemodel.Turn) (url string) {
-	return c.server.Script(c.name, turns...)
-}
+func (c *withAgent) answer(turns ...fakemodel.Turn) { c.server.Script(c.player.name, turns...) }
 
 // follow is stream, but lets do see each event as it comes, with what kills
 // forge.
-func (c *withClaude) follow(do func(e event, kill func()), args ...string) (evs []event, code int) {
+func (c *withAgent) follow(do func(e event, kill func()), args ...string) (evs []event, code int) {
 	c.t.Helper()
 	var stderr bytes.Buffer
 	cmd := c.command(os.Args[0], append(args, "--output", "json")...)
@@ -113,7 +123,7 @@ func (c *withClaude) follow(do func(e event, kill func()), args ...string) (evs 
 }
 
 // runs is follow for a run that has to end with an exit code.
-func (c *withClaude) runs(want int, args ...string) []event {
+func (c *withAgent) runs(want int, args ...string) []event {
 	c.t.Helper()
 	evs, code := c.follow(nil, args...)
 	if code != want {
@@ -122,71 +132,8 @@ func (c *withClaude) runs(want int, args ...string) []event {
 	return evs
 }
 
-// asked is what one request of the agent's main conversation says.
-type asked struct {
-	prompt string // the user's words since the model spoke last
-	before string // everything said before them
-}
-
-// prompts are the requests that brought a new prompt, oldest first; one that
-// was repeated counts once.
-func (c *withClaude) prompts() []asked {
-	c.t.Helper()
-	var out []asked
-	for _, r := range c.server.Requests(c.name) {
-		var body struct {
-			Messages []struct {
-				Role    string          `json:"role"`
-				Content json.RawMessage `json:"content"`
-			} `json:"messages"`
-		}
-		if r.Side {
-			continue
-		}
-		if err := json.Unmarshal(r.Body, &body); err != nil {
-			c.t.Fatal(err)
-		}
-		var a asked
-		results := false
-		for _, m := range body.Messages {
-			words, result := wordsOf(m.Content)
-			switch m.Role {
-			case "assistant":
-				a.before += a.prompt + words + "\n"
-				a.prompt, results = "", false
-			case "user":
-				a.prompt += words
-				results = results || result
-			}
-		}
-		if !results && (len(out) == 0 || out[len(out)-1] != a) {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// wordsOf is the text of a message without what the agent adds to the user's
-// words, and whether it brings results of tools.
-func wordsOf(content json.RawMessage) (words string, result bool) {
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(content, &words) != nil {
-		_ = json.Unmarshal(content, &blocks)
-	}
-	for _, b := range blocks {
-		if !strings.HasPrefix(b.Text, "<system-reminder>") {
-			words += b.Text
-		}
-		result = result || b.Type == "tool_result"
-	}
-	return words, result
-}
-
 // sent is the prompt that Forge says it gave to an attempt at an iteration.
-func (c *withClaude) sent(iteration, attempt int) string {
+func (c *withAgent) sent(iteration, attempt int) string {
 	c.t.Helper()
 	files, _ := filepath.Glob(c.at(fmt.Sprintf("state/runs/*/logs/01-%d-%d.prompt", iteration, attempt)))
 	if len(files) != 1 {
@@ -202,6 +149,7 @@ func (c *withClaude) sent(iteration, attempt int) string {
 // usage is what an iteration or a session used.
 type usage struct {
 	CostUSD *float64 `json:"cost_usd"`
+	Input   *int64   `json:"input_tokens"`
 }
 
 // iterationStart and iterationEnd are the payloads of an iteration's two events.
@@ -234,12 +182,16 @@ type runEnd struct {
 	usage
 }
 
-// ends is how a forge process left the run, and what it cost until then.
+// ends is how a forge process left the run, and what it cost until then; -1
+// when that is not known.
 func ends(t *testing.T, evs []event) (runEnd, float64) {
 	t.Helper()
 	d := payloads[runEnd](t, evs, "run.finished")
-	if len(d) != 1 || d[0].CostUSD == nil {
+	if len(d) != 1 {
 		t.Fatalf("the run ended %+v", d)
+	}
+	if d[0].CostUSD == nil {
+		return d[0], -1
 	}
 	return d[0], *d[0].CostUSD
 }
@@ -258,15 +210,6 @@ func payloads[T any](t *testing.T, evs []event, kind string) []T {
 		out = append(out, d)
 	}
 	return out
-}
-
-func bash(command string) fakemodel.Tool {
-	return fakemodel.Tool{Name: "Bash", Input: map[string]string{"command": command, "description": "a step"}}
-}
-
-// writes is a file of the folder that the agent works in.
-func writes(name, content string) fakemodel.Tool {
-	return fakemodel.Tool{Name: "Write", Input: map[string]string{"file_path": name, "content": content}}
 }
 
 func says(text string, tools ...fakemodel.Tool) fakemodel.Turn {

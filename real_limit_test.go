@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,52 +11,14 @@ import (
 	"forge/internal/fakemodel"
 )
 
+// fails is a provider that answers with a status for good.
+func fails(status int) fakemodel.Turn {
+	return fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: status, Headers: map[string]string{"Retry-After": "1"}}}
+}
+
 func outages(t *testing.T, evs []event) []struct{ Until time.Time } {
 	t.Helper()
 	return payloads[struct{ Until time.Time }](t, evs, "outage.began")
-}
-
-// A provider that says when it will be back is waited for until then, and the
-// iteration runs again.
-func TestClaudeUsageLimit(t *testing.T) {
-	t.Parallel()
-	reset := time.Now().Add(25 * time.Second).Truncate(time.Second)
-	c := newWithClaude(t, "off", onePhase(3, ""), proveB, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{
-		Status: 429, Headers: map[string]string{
-			"anthropic-ratelimit-unified-status":               "rejected",
-			"anthropic-ratelimit-unified-reset":                strconv.FormatInt(reset.Unix(), 10),
-			"anthropic-ratelimit-unified-representative-claim": "five_hour",
-		}}})
-	// Only a login, not a key, is told when the limit ends.
-	c.env = append(c.env, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy")
-	for i, kv := range c.env {
-		if strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") {
-			c.env[i] = "UNUSED=1"
-		}
-	}
-	var last time.Time
-	evs, code := c.follow(func(e event, _ func()) {
-		switch e.Kind {
-		case "outage.began":
-			c.answer(says("I write.", writes("b.txt", "b\n")), claim)
-		case "iteration.started":
-			last = time.Now()
-		}
-	}, "run", "--autonomous")
-	if code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	done, out := finished(t, evs), outages(t, evs)
-	if len(done) != 2 || done[0].Outcome != "rate_limited" || done[0].ResetAt == nil || !done[0].ResetAt.Equal(reset) || done[1].Outcome != "ok" {
-		t.Errorf("iterations %+v", done)
-	}
-	if len(out) != 1 || !out[0].Until.Equal(reset) || find(evs, "outage.ended", "01").Seq == 0 {
-		t.Errorf("outages %+v, the limit ends %v", out, reset)
-	}
-	if last.Before(reset) {
-		t.Errorf("it went on %v before the limit's end", reset.Sub(last))
-	}
-	onceMore(t, evs)
 }
 
 // onceMore says that the first iteration ran in two attempts, and no other.
@@ -74,96 +35,110 @@ func onceMore(t *testing.T, evs []event) {
 	}
 }
 
-var down = fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 500}}
-
-// A provider that does not say when it will be back is asked again by and by.
-func TestClaudeProviderIsDown(t *testing.T) {
-	t.Parallel()
-	c := newWithClaude(t, "off", onePhase(3, ""), proveB, down)
-	evs, code := c.follow(func(e event, _ func()) {
-		if e.Kind == "outage.began" {
-			c.answer(says("I write.", writes("b.txt", "b\n")), claim)
+// A provider that is out is asked again by and by.
+func TestRealProviderIsDown(t *testing.T) {
+	eachPlayer(t, func(t *testing.T, p player) {
+		c := newWith(t, p, "off", onePhase(3, ""), proveB, fails(500))
+		evs, code := c.follow(func(e event, _ func()) {
+			if e.Kind == "outage.began" {
+				c.answer(says("I write.", p.write("b.txt", "b\n")), claim)
+			}
+		}, "run", "--autonomous")
+		if code != 0 {
+			t.Errorf("exit code %d", code)
 		}
-	}, "run", "--autonomous")
-	if code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	if done := finished(t, evs); len(done) != 2 || done[0].Outcome != "rate_limited" || done[0].ResetAt != nil || done[0].Detail == "" {
-		t.Errorf("iterations %+v", done)
-	}
-	if len(outages(t, evs)) != 1 || find(evs, "outage.ended", "01").Seq == 0 {
-		t.Errorf("outages %+v", outages(t, evs))
-	}
-	onceMore(t, evs)
+		if done := finished(t, evs); len(done) != 2 || done[0].Outcome != "rate_limited" || done[0].Detail == "" {
+			t.Errorf("iterations %+v", done)
+		}
+		if len(outages(t, evs)) != 1 || find(evs, "outage.ended", "01").Seq == 0 {
+			t.Errorf("outages %+v", outages(t, evs))
+		}
+		onceMore(t, evs)
+	})
 }
 
 // A provider that is away for too long ends the run, which can be resumed.
-func TestClaudeProviderStaysDown(t *testing.T) {
-	t.Parallel()
-	c := newWithClaude(t, "off", onePhase(3, ""), proveB+"[agent]\noutage_wait = \"10s\"\n", down)
-	evs := c.runs(4, "run", "--autonomous")
-	if end, _ := ends(t, evs); end.Outcome != "limit" || !strings.Contains(end.Reason, "outage_wait") {
-		t.Errorf("the run ended %+v", end)
-	}
-	if got := ended(evs, "01"); got != "never" {
-		t.Errorf("the phase ended %q", got)
-	}
-	c.answer(says("I write.", writes("b.txt", "b\n")), claim)
-	more := c.runs(0, "resume")
-	onceMore(t, append(evs, more...))
-	if got := ended(more, "01"); got != "done" {
-		t.Errorf("the phase ended %q", got)
-	}
+func TestRealProviderStaysDown(t *testing.T) {
+	eachPlayer(t, func(t *testing.T, p player) {
+		c := newWith(t, p, "off", onePhase(3, ""), proveB+"[agent]\noutage_wait = \"10s\"\n", fails(429))
+		evs := c.runs(4, "run", "--autonomous")
+		if end, _ := ends(t, evs); end.Outcome != "limit" || !strings.Contains(end.Reason, "outage_wait") {
+			t.Errorf("the run ended %+v", end)
+		}
+		if got := ended(evs, "01"); got != "never" {
+			t.Errorf("the phase ended %q", got)
+		}
+		c.answer(says("I write.", p.write("b.txt", "b\n")), claim)
+		more := c.runs(0, "resume")
+		// How often it is asked until then depends on when each of them gives up.
+		if again := find(more, "iteration.started", "01"); again.Iteration != 1 || again.Attempt < 2 || len(finished(t, more)) != 1 {
+			t.Errorf("iteration %d, attempt %d was started", again.Iteration, again.Attempt)
+		}
+		if got := ended(more, "01"); got != "done" {
+			t.Errorf("the phase ended %q", got)
+		}
+	})
 }
 
-// dear is an iteration of about 0.3 USD.
-func dear(text string) fakemodel.Turn {
-	return fakemodel.Turn{Text: text, Input: 100_000, Output: 1000}
+// A login that expires in mid-run is no failure of the agent's. What was done
+// before stays, and the run says what is missing.
+func TestRealLoginExpires(t *testing.T) {
+	eachPlayer(t, func(t *testing.T, p player) {
+		expired := fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 401, Message: "The login has expired."}}
+		c := newWith(t, p, "off", onePhase(4, ""), proveB+"[agent]\noutage_wait = \"10s\"\n",
+			says("I write.", p.write("b.txt", "b\n")), says("There is more to do."),
+			says("I go on.", p.write("c.txt", "c\n")), expired)
+		evs := c.runs(4, "run", "--autonomous")
+		done := finished(t, evs)
+		if len(done) != 2 || done[0].Outcome != "ok" || done[1].Outcome != "rate_limited" || len(done[1].Claims) > 0 {
+			t.Fatalf("iterations %+v", done)
+		}
+		if why := strings.ToLower(done[1].Detail); !strings.Contains(why, "login") && !strings.Contains(why, "401") && !strings.Contains(why, "authenti") {
+			t.Errorf("the outcome does not speak of a login: %q", done[1].Detail)
+		}
+		if end, _ := ends(t, evs); end.Outcome != "limit" || !strings.Contains(end.Reason, "outage_wait") {
+			t.Errorf("the run ended %+v", end)
+		}
+		if text, _, _ := c.forge("why", "01"); !strings.Contains(text, firstWords(done[1].Detail)) {
+			t.Errorf("forge why does not say %q: %s", done[1].Detail, text)
+		}
+		c.answer(says("I go on.", p.write("c.txt", "c\n")), claim)
+		more := c.runs(0, "resume")
+		if again := find(more, "iteration.started", "01"); again.Iteration != 2 || again.Attempt != 2 {
+			t.Errorf("iteration %d, attempt %d was started, want 2 and 2", again.Iteration, again.Attempt)
+		}
+		if got := strings.Fields(c.must("git", "ls-tree", "--name-only", "main")); strings.Join(got, " ") != ".forge a.txt b.txt c.txt" {
+			t.Errorf("main holds %q", got)
+		}
+	})
 }
 
-// The cap counts what each iteration costs by itself, although the program
-// counts for the session, and stops the run, which goes on with a higher one.
-func TestClaudeCostCap(t *testing.T) {
-	t.Parallel()
-	c := newWithClaude(t, "off", onePhase(8, ""), proveB+`
-[agents.claude]
-model = "claude-sonnet-4-5"
-[cost]
-run_usd = 1.0
-`, says("I write.", writes("b.txt", "b\n")), dear("There is more to do."), dear("And more."), dear("And more again."), dear("Still more."), dear("And on."))
-	evs := c.runs(4, "run", "--autonomous")
-	end, spent := ends(t, evs)
-	if end.Outcome != "limit" || end.Reason == "" {
-		t.Errorf("the run ended %+v", end)
-	}
-	var sum float64
-	good := 0
-	for i, d := range finished(t, evs) {
-		if d.Usage.CostUSD == nil || d.Total.CostUSD == nil {
-			t.Fatalf("the cost of iteration %d is unknown", i+1)
+// firstWords are enough of a line to find it where it is folded.
+func firstWords(s string) string {
+	return strings.Join(strings.Fields(s)[:min(3, len(strings.Fields(s)))], " ")
+}
+
+// A model that does not exist is said to be the reason, and asked for a few
+// times, not for ever.
+func TestRealNoSuchModel(t *testing.T) {
+	eachPlayer(t, func(t *testing.T, p player) {
+		none := fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 404, Kind: "not_found_error", Message: "The model no-such-model does not exist."}}
+		c := newWith(t, p, "off", onePhase(8, ""), proveB, none)
+		evs := c.runs(1, "run", "--autonomous")
+		if got := ended(evs, "01"); got != "failed agent_failed" {
+			t.Errorf("the phase ended %q", got)
 		}
-		sum += *d.Usage.CostUSD
-		if !near(*d.Total.CostUSD, sum) {
-			t.Errorf("after iteration %d the session has cost %g, its iterations %g", i+1, *d.Total.CostUSD, sum)
+		done := finished(t, evs)
+		if len(done) != 3 {
+			t.Errorf("%d iterations, want 3", len(done))
 		}
-		if d.Outcome == "ok" {
-			good++
+		for _, d := range done {
+			if d.Outcome != "agent_failed" || !strings.Contains(d.Detail, "model") {
+				t.Errorf("outcome %q: %s", d.Outcome, d.Detail)
+			}
 		}
-	}
-	if good != 3 {
-		t.Errorf("%d whole iterations of 0.315 USD under a cap of 1.0 USD, want 3", good)
-	}
-	if !near(spent, sum) {
-		t.Errorf("the run has cost %g, its iterations %g", spent, sum)
-	}
-	// Nothing was changed, so it stops again.
-	c.runs(4, "resume")
-	c.answer(claim)
-	more := c.runs(0, "resume", "--cost", "run_usd=3")
-	if got := ended(more, "01"); got != "done" {
-		t.Errorf("the phase ended %q", got)
-	}
-	if _, spent = ends(t, more); spent <= sum {
-		t.Errorf("the run has cost %g, %g before", spent, sum)
-	}
+		if n := len(c.server.Requests(p.name)); n > 30 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
 }

@@ -38,7 +38,7 @@ func stateOf(ts *testscript.TestScript) *scriptState {
 func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"exits": exits, "repo": repo, "untouched": untouched, "sql": sql, "hold": hold, "until": until,
-		"signal": signalAll, "ended": endedWith, "capture": capture, "stream": stream, "plain": plain,
+		"signal": signalAll, "ended": endedWith, "capture": capture, "stream": stream, "plain": plain, "model": modelService,
 	}
 }
 

@@ -43,7 +43,8 @@ type Frontier[K cmp.Ordered] struct {
 	unmet []int // needs that are not done
 	cause []int // node whose failure skipped this one, -1 = none
 	ready *queue
-	count map[State]int
+	count Counts
+	ranks []int // of what finish released, kept for its room
 	work  int
 }
 
@@ -56,7 +57,6 @@ func (g *Graph[K]) Frontier() *Frontier[K] {
 		unmet: make([]int, n),
 		cause: make([]int, n),
 		ready: newQueue(n),
-		count: map[State]int{},
 	}
 	for v := range n {
 		f.work++
@@ -159,18 +159,27 @@ func (f *Frontier[K]) Cause(k K) (cause K, ok bool) {
 
 // Finished says that every node is done, failed or skipped.
 func (f *Frontier[K]) Finished() bool {
-	return f.count[Waiting] == 0 && f.count[Ready] == 0 && f.count[Running] == 0
+	return f.count.Waiting == 0 && f.count.Ready == 0 && f.count.Running == 0
 }
 
 // Counts returns the number of nodes in each state.
-func (f *Frontier[K]) Counts() Counts {
-	return Counts{
-		Waiting: f.count[Waiting],
-		Ready:   f.count[Ready],
-		Running: f.count[Running],
-		Done:    f.count[Done],
-		Failed:  f.count[Failed],
-		Skipped: f.count[Skipped],
+func (f *Frontier[K]) Counts() Counts { return f.count }
+
+// of is the number of the nodes in state s.
+func (c *Counts) of(s State) *int {
+	switch s {
+	case Waiting:
+		return &c.Waiting
+	case Ready:
+		return &c.Ready
+	case Running:
+		return &c.Running
+	case Done:
+		return &c.Done
+	case Failed:
+		return &c.Failed
+	default:
+		return &c.Skipped
 	}
 }
 
@@ -203,7 +212,7 @@ func (f *Frontier[K]) open(v int) {
 func (f *Frontier[K]) finish(v int) (released []K) {
 	f.set(v, Done)
 	f.work++
-	var ranks []int
+	ranks := f.ranks[:0]
 	for _, d := range f.g.dependents[v] {
 		f.work++
 		if f.unmet[d]--; f.unmet[d] == 0 && f.state[d] == Waiting {
@@ -211,9 +220,13 @@ func (f *Frontier[K]) finish(v int) (released []K) {
 			ranks = append(ranks, f.g.rank[d])
 		}
 	}
+	f.ranks = ranks
 	slices.Sort(ranks)
-	for _, r := range ranks {
-		released = append(released, f.g.keys[f.g.byRank[r]])
+	if len(ranks) > 0 {
+		released = make([]K, len(ranks))
+	}
+	for i, r := range ranks {
+		released[i] = f.g.keys[f.g.byRank[r]]
 	}
 	return released
 }
@@ -222,13 +235,13 @@ func (f *Frontier[K]) finish(v int) (released []K) {
 // its state.
 func (f *Frontier[K]) set(v int, s State) {
 	if old := f.state[v]; old != "" {
-		f.count[old]--
+		*f.count.of(old)--
 		if old == Ready {
 			f.ready.remove(f.g.rank[v])
 		}
 	}
 	f.state[v] = s
-	f.count[s]++
+	*f.count.of(s)++
 	if s == Ready {
 		f.ready.push(f.g.rank[v])
 	}

@@ -83,6 +83,14 @@ func TestFrontierIsThatOfTheSlowTwin(t *testing.T) {
 			return allowed
 		}
 		t.Repeat(map[string]func(*rapid.T){
+			// Whatever follows, follows from what was written down as well.
+			"restore": func(t *rapid.T) {
+				again, err := g.Restore(fast.Standings())
+				if err != nil {
+					t.Fatal(err)
+				}
+				fast = again
+			},
 			"start": func(t *rapid.T) {
 				k := node.Draw(t, "k")
 				if agree("start", fast.Start(k), slow.at(k) == Ready) {

@@ -83,12 +83,18 @@ func (g *Graph[K]) connect(nodes []Node[K], p *Problems[K]) {
 			p.Duplicates = append(p.Duplicates, n.Key)
 		}
 	}
+	edges := 0
+	for _, n := range nodes {
+		edges += len(n.Needs)
+	}
 	g.needs = make([][]int, len(nodes))
-	g.dependents = make([][]int, len(nodes))
 	selves := map[K]bool{}
 	missing := map[Missing[K]]bool{}
 	lastBy := make([]int, len(nodes)) // need → 1 + the node that listed it last
+	count := make([]int, len(nodes))  // of dependents
+	flat := make([]int, 0, edges)     // backs needs
 	for i, n := range nodes {
+		begin := len(flat)
 		for _, key := range n.Needs {
 			g.work++
 			need, known := g.index[key]
@@ -105,11 +111,29 @@ func (g *Graph[K]) connect(nodes []Node[K], p *Problems[K]) {
 				}
 			case lastBy[need] != i+1:
 				lastBy[need] = i + 1
-				g.needs[i] = append(g.needs[i], need)
-				g.dependents[need] = append(g.dependents[need], i)
+				flat = append(flat, need)
+				count[need]++
 			}
 		}
+		g.needs[i] = flat[begin:len(flat):len(flat)]
 	}
+	g.dependents = turned(g.needs, count, len(flat))
+}
+
+// turned gives for each node those that need it, in the order of the nodes.
+// count says how many those are, edges how many all of them.
+func turned(needs [][]int, count []int, edges int) [][]int {
+	out := make([][]int, len(needs))
+	flat := make([]int, edges)
+	for i, n := range count {
+		out[i], flat = flat[:0:n], flat[n:]
+	}
+	for i, list := range needs {
+		for _, need := range list {
+			out[need] = append(out[need], i)
+		}
+	}
+	return out
 }
 
 // measure fills critical. comps holds the nodes with needs before dependents,

@@ -21,7 +21,8 @@ var ErrBadAnswer = errors.New("bad_answer")
 // Refusals wrap work.ErrUnknown (another checkpoint's answer),
 // work.ErrAlreadyResolved, work.ErrExpired (now is the expiry or later, or the
 // record says so), work.ErrConflict (another revision; Revision 0 is whatever
-// is current), work.ErrEmptyFeedback (changes requested without a word) or
+// is current), work.ErrEmptyFeedback (changes requested, or critical findings accepted,
+// without a word) or
 // ErrBadAnswer; when several apply, the first of this list.
 //
 // a.Checkpoint has to be the full id. With a choice, a.Status may be "": it is
@@ -50,6 +51,9 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 	status, err := answeredStatus(cp, a)
 	if status == work.CheckpointChangesRequested && blank(a.Comment) {
 		return refuse(work.ErrEmptyFeedback, "say what has to change")
+	}
+	if status == work.CheckpointApproved && cp.ReasonDue && blank(a.Comment) {
+		return refuse(work.ErrEmptyFeedback, "critical findings are accepted with a reason or not at all")
 	}
 	if err != nil {
 		return refuse(ErrBadAnswer, "%s", err)

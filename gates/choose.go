@@ -1,21 +1,29 @@
 package gates
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"forge/internal/work"
 )
 
-// Choice holds every word that may choose a run's policy. Later fields count
-// only when the earlier ones say nothing; all that is said has to be known.
+// Choice holds every word that may choose a policy. Later fields count only
+// when the earlier ones say nothing; all that is said has to be known.
 type Choice struct {
-	Autonomous     bool   // --autonomous
-	Level          string // --level; "" = not given
-	ProjectEnabled *bool  // autonomy.enabled; nil = not written
-	ProjectLevel   string // autonomy.level; "" = not written
-	Environment    string // FORGE_AUTONOMY; "" = not set
-	Ceiling        string // autonomy.ceiling: the preset that bounds the choice; "" = none
+	Autonomous         bool   // --autonomous
+	Level              string // --level, of a run or at resume; "" = not given
+	Job                string // what a job was given when it was made; "" = nothing
+	Expert             string // the level of the job's expert; "" = none
+	ProjectEnabled     *bool  // autonomy.enabled; nil = not written
+	ProjectInteractive *bool  // planning.interactive; nil = not written
+	ProjectLevel       string // autonomy.level; "" = not written
+	Environment        string // FORGE_AUTONOMY; "" = not set
+	BuiltIn            string // where nothing is said; "" = interactive
+	Ceiling            string // autonomy.ceiling: the built-in preset that bounds the choice; "" = none
+	// Presets are those that a word may name; a ceiling is always a built-in
+	// one, since a project must not say what bounds it.
+	Presets Catalogue
 }
 
 // Origin says where a policy comes from.
@@ -40,11 +48,11 @@ type ChoiceError struct{ Problem work.Problem }
 
 func (e *ChoiceError) Error() string { return e.Problem.String() }
 
-// Choose is the policy of a run: the most specific word wins (flags, project
-// file, FORGE_AUTONOMY, built-in interactive), and the ceiling bounds it.
-// Errors are *ChoiceError.
+// Choose is the policy of a run or job: the most specific word wins (flags,
+// job, expert, project file, FORGE_AUTONOMY, built-in), and the ceiling bounds
+// it. Errors are *ChoiceError.
 func Choose(c Choice) (Policy, Origin, error) {
-	var autonomous, enabled string
+	var autonomous, enabled, planning string
 	if c.Autonomous {
 		autonomous = PresetAutonomous
 	}
@@ -54,16 +62,21 @@ func Choose(c Choice) (Policy, Origin, error) {
 			enabled = PresetAutonomous
 		}
 	}
+	if c.ProjectInteractive != nil {
+		planning = either(*c.ProjectInteractive, PresetPartial, PresetReview)
+	}
 	places := [][]word{ // the most specific first; the words of one place have to agree
 		{{"--level", c.Level}, {"--autonomous", autonomous}},
-		{{"autonomy.level", c.ProjectLevel}, {"autonomy.enabled", enabled}},
+		{{"job", c.Job}},
+		{{"expert", c.Expert}},
+		{{"autonomy.level", c.ProjectLevel}, {"autonomy.enabled", enabled}, {"planning.interactive", planning}},
 		{{"FORGE_AUTONOMY", c.Environment}},
-		{{"built-in", PresetInteractive}},
+		{{"built-in", cmp.Or(c.BuiltIn, PresetInteractive)}},
 	}
 	var chosen *Policy
 	var origin Origin
 	for _, place := range places {
-		w, p, err := agreed(place)
+		w, p, err := agreed(c.Presets, place)
 		if err != nil {
 			return Policy{}, Origin{}, err
 		}
@@ -74,7 +87,7 @@ func Choose(c Choice) (Policy, Origin, error) {
 	if c.Ceiling == "" {
 		return *chosen, origin, nil
 	}
-	_, ceiling, err := agreed([]word{{"autonomy.ceiling", c.Ceiling}})
+	_, ceiling, err := agreed(Catalogue{}, []word{{"autonomy.ceiling", c.Ceiling}})
 	if err != nil {
 		return Policy{}, Origin{}, err
 	}
@@ -87,15 +100,15 @@ type word struct{ place, preset string }
 
 // agreed is the first word that says something and its policy, nil when none
 // does. Two presets with the same axes agree.
-func agreed(words []word) (first word, chosen *Policy, err error) {
+func agreed(presets Catalogue, words []word) (first word, chosen *Policy, err error) {
 	for _, w := range words {
 		if w.preset == "" {
 			continue
 		}
-		p, ok := Preset(w.preset)
+		p, ok := presets.Preset(w.preset)
 		if !ok {
 			return word{}, nil, &ChoiceError{work.Problem{
-				Path: w.place, What: fmt.Sprintf("unknown preset %q", clip(w.preset)), Fix: didYouMean(w.preset, presetNames()),
+				Path: w.place, What: fmt.Sprintf("unknown preset %q", clip(w.preset)), Fix: didYouMean(w.preset, presets.Names()),
 			}}
 		}
 		if chosen == nil {
@@ -112,3 +125,17 @@ func agreed(words []word) (first word, chosen *Policy, err error) {
 	}
 	return first, chosen, nil
 }
+
+// ExpertLevel is the level of a built-in expert's jobs; partial for any other.
+func ExpertLevel(expert string) string {
+	switch expert {
+	case "debugger":
+		return "full"
+	case "validator":
+		return PresetReview
+	}
+	return PresetPartial
+}
+
+// Experts lists the built-in experts.
+func Experts() []string { return []string{"researcher", "writer", "coder", "validator", "debugger"} }

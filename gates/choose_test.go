@@ -28,6 +28,15 @@ func TestChoose(t *testing.T) {
 		{"disabled and level agree", Choice{ProjectEnabled: &off, ProjectLevel: "interactive"}, "interactive", "autonomy.level"},
 		{"flags agree", Choice{Autonomous: true, Level: "autonomous"}, "autonomous", "--level"},
 		{"a wide ceiling", Choice{Ceiling: "autonomous"}, "interactive", "built-in"},
+		{"a job's built-in", Choice{BuiltIn: "partial"}, "partial", "built-in"},
+		{"the project above the built-in", Choice{BuiltIn: "partial", ProjectLevel: "guided"}, "guided", "autonomy.level"},
+		{"the expert above the project", Choice{Expert: "full", ProjectLevel: "guided"}, "full", "expert"},
+		{"the job above the expert", Choice{Job: "dependent", Expert: "full", ProjectLevel: "guided"}, "dependent", "job"},
+		{"the flag above the job", Choice{Level: "review", Job: "dependent", Expert: "full"}, "review", "--level"},
+		{"planning", Choice{ProjectInteractive: &on}, "partial", "planning.interactive"},
+		{"planning off", Choice{ProjectInteractive: &off, Environment: "full"}, "review", "planning.interactive"},
+		{"planning and level agree", Choice{ProjectInteractive: &on, ProjectLevel: "partial"}, "partial", "autonomy.level"},
+		{"two names of one policy agree", Choice{Autonomous: true, Level: "end_to_end"}, "end_to_end", "--level"},
 	}
 	for _, tt := range tests {
 		p, origin, err := Choose(tt.c)
@@ -65,10 +74,14 @@ func TestChooseRefuses(t *testing.T) {
 		{"disabled against level", Choice{ProjectEnabled: &off, ProjectLevel: "autonomous"}, "autonomy.level", []string{"autonomy.enabled says interactive"}},
 		{"a flag does not hide it", Choice{Autonomous: true, ProjectEnabled: &off, ProjectLevel: "autonomous"}, "autonomy.level", []string{"remove one"}},
 		{"flags disagree", Choice{Autonomous: true, Level: "interactive"}, "--level", []string{"--autonomous says autonomous"}},
-		{"unknown level", Choice{ProjectLevel: "autonomus"}, "autonomy.level", []string{`"autonomus"`, `did you mean "autonomous"`, "interactive, autonomous"}},
+		{"unknown level", Choice{ProjectLevel: "autonomus"}, "autonomy.level", []string{`"autonomus"`, `did you mean "autonomous"`, "full, review, partial, guided, dependent, autonomous"}},
 		{"unknown flag", Choice{Level: "Interactive"}, "--level", []string{`did you mean "interactive"`}},
-		{"unknown environment", Choice{Environment: "yes"}, "FORGE_AUTONOMY", []string{"unknown preset", "interactive, autonomous"}},
+		{"unknown environment", Choice{Environment: "yes"}, "FORGE_AUTONOMY", []string{"unknown preset", "full, review, partial, guided, dependent, autonomous"}},
 		{"unknown and outranked", Choice{Autonomous: true, Environment: "auto"}, "FORGE_AUTONOMY", []string{`did you mean "autonomous"`}},
+		{"planning against enabled", Choice{ProjectEnabled: &on, ProjectInteractive: &on}, "autonomy.enabled", []string{"planning.interactive says partial"}},
+		{"planning against level", Choice{ProjectLevel: "full", ProjectInteractive: &on}, "autonomy.level", []string{"planning.interactive says partial"}},
+		{"unknown job", Choice{Job: "fulll"}, "job", []string{`did you mean "full"`}},
+		{"unknown and outranked expert", Choice{Level: "full", Expert: "debugger"}, "expert", []string{"unknown preset"}},
 		{"unknown ceiling", Choice{Ceiling: "none"}, "autonomy.ceiling", []string{"unknown preset"}},
 	}
 	for _, tt := range tests {

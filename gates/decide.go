@@ -29,16 +29,25 @@ func decideError(code, format string, args ...any) error {
 }
 
 // DecideKinds lists the kinds of question that DecideLine answers, sorted.
-func DecideKinds() []string { return []string{"signals", "stale", "subphase"} }
+func DecideKinds() []string {
+	return []string{"advance", "checkpoint", "effective", "freeze", "level", "override", "resume", "signals", "stale", "subphase"}
+}
 
 // DecideLine answers one line of `forge decide <kind>`: a JSON object in, one
 // out, without a line end. It asks the functions that a run uses, and reads
 // nothing but the line. Errors are *DecideError.
 func DecideLine(kind string, line []byte) ([]byte, error) {
 	decide, ok := map[string]func([]byte) (any, error){
-		"signals":  DecideSignals,
-		"stale":    DecideStale,
-		"subphase": DecideSubPhase,
+		"advance":    DecideAdvance,
+		"checkpoint": DecideCheckpoint,
+		"effective":  DecideEffective,
+		"freeze":     DecideFreeze,
+		"level":      DecideLevel,
+		"override":   DecideOverride,
+		"resume":     DecideResume,
+		"signals":    DecideSignals,
+		"stale":      DecideStale,
+		"subphase":   DecideSubPhase,
 	}[kind]
 	if !ok {
 		return nil, decideError(CodeUnknownKind, "unknown kind %q: %s", clip(kind), didYouMean(kind, DecideKinds()))

@@ -16,19 +16,39 @@ type object struct {
 	fields map[string]json.RawMessage
 }
 
-// parseObject reads one object with no other fields than allowed, beside name,
-// note and id, which may say anything.
+// remarks are allowed in every object and may say anything.
+func remarks() []string { return []string{"name", "note", "id"} }
+
+// parseObject reads one object with no other fields than allowed, beside
+// remarks.
 func parseObject(in []byte, path string, allowed ...string) (object, error) {
+	o, names, err := parseFields(in, path)
+	if err != nil {
+		return o, err
+	}
+	for _, name := range names {
+		if !slices.Contains(allowed, name) && !slices.Contains(remarks(), name) {
+			return o, decideError(CodeUnknownField, "unknown field %q: %s", clip(o.at(name)), didYouMean(name, allowed))
+		}
+	}
+	return o, nil
+}
+
+// parseFields reads one object with any fields, and their names in order.
+func parseFields(in []byte, path string) (object, []string, error) {
 	o := object{path: path, fields: map[string]json.RawMessage{}}
+	refuse := func(code, format string, args ...any) (object, []string, error) {
+		return o, nil, decideError(code, format, args...)
+	}
 	if !utf8.Valid(in) || !json.Valid(in) {
-		return o, decideError(CodeBadJSON, "the line is not one JSON value in UTF-8")
+		return refuse(CodeBadJSON, "the line is not one JSON value in UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(in))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		if path == "" {
-			return o, decideError(CodeBadJSON, "the line is not a JSON object")
+			return refuse(CodeBadJSON, "the line is not a JSON object")
 		}
-		return o, decideError(CodeBadValue, "%s is not an object", path)
+		return refuse(CodeBadValue, "%s is not an object", path)
 	}
 	var names []string
 	for dec.More() {
@@ -36,20 +56,15 @@ func parseObject(in []byte, path string, allowed ...string) (object, error) {
 		name, ok := token.(string)
 		var raw json.RawMessage
 		if err != nil || !ok || dec.Decode(&raw) != nil {
-			return o, decideError(CodeBadJSON, "the line is not a JSON object")
+			return refuse(CodeBadJSON, "the line is not a JSON object")
 		}
 		if o.has(name) {
-			return o, decideError(CodeBadJSON, "%s is there twice", clip(o.at(name)))
+			return refuse(CodeBadJSON, "%s is there twice", clip(o.at(name)))
 		}
 		o.fields[name] = raw
 		names = append(names, name)
 	}
-	for _, name := range names {
-		if !slices.Contains(allowed, name) && !slices.Contains([]string{"name", "note", "id"}, name) {
-			return o, decideError(CodeUnknownField, "unknown field %q: %s", clip(o.at(name)), didYouMean(name, allowed))
-		}
-	}
-	return o, nil
+	return o, names, nil
 }
 
 func (o object) has(name string) bool { _, ok := o.fields[name]; return ok }
@@ -59,6 +74,12 @@ func (o object) at(name string) string {
 		return name
 	}
 	return o.path + "." + name
+}
+
+// silent is true for a field that is missing or null.
+func (o object) silent(name string) bool {
+	raw, ok := o.fields[name]
+	return !ok || string(raw) == "null"
 }
 
 // need is the raw value of a field that has to be there.

@@ -136,16 +136,27 @@ func FuzzDecideLine(f *testing.F) {
 	for _, line := range []string{
 		`{"threshold":2,"mode":"autonomous","iterations":[{"changed":false},{"changed":true,"progress":40}]}`,
 		`{"requested":1,"remaining":2,"note":"x"}`, `{"text":"<promise>done</promise>"}`,
+		`{"level":null,"phase_type":"strategic","phase_number":1,"job_complete":false}`, `{"freeze_context":"tactical","decision":"feedback"}`,
+		`{"framework":"partial","expert":"debugger","override":null}`, `{"level":"semi_supervised","type":"x","checkpoint_types":["x"]}`,
+		`{"preset":"full","override":{"auto_advance":["intent"],"gates":{"final":"human"}},"target":"action","proposal":{"confidence":0.9,"kind":"standard","intrinsic":{"irreversibility":"low"}}}`,
+		`{"parent":"guided","child":"<inherit>","child_override":{"budget_usd":1e-3,"contexts":[]}}`,
+		`{"chain":["full",{"preset":"guided","on_stale":"ask"}]}`,
 		`{"requested":1,"requested":2}`, `{"threshold":1e999}`, "{\"text\":\"\xff\"}", `[]`, `null`, ``,
 	} {
-		for i := range DecideKinds() {
-			f.Add(uint8(i), []byte(line))
+		for _, kind := range DecideKinds() {
+			f.Add(kind, []byte(line))
 		}
 	}
 	codes := []string{CodeBadJSON, CodeUnknownField, CodeMissingField, CodeBadValue}
-	f.Fuzz(func(t *testing.T, which uint8, line []byte) {
-		kind := DecideKinds()[int(which)%len(DecideKinds())]
+	f.Fuzz(func(t *testing.T, kind string, line []byte) {
 		got, err := DecideLine(kind, line)
+		if !slices.Contains(DecideKinds(), kind) {
+			var refused *DecideError
+			if !errors.As(err, &refused) || refused.Code != CodeUnknownKind {
+				t.Fatalf("kind %q: %v", kind, err)
+			}
+			return
+		}
 		if err != nil {
 			var refused *DecideError
 			if !errors.As(err, &refused) || !slices.Contains(codes, refused.Code) || refused.Message == "" || got != nil {
@@ -156,7 +167,7 @@ func FuzzDecideLine(f *testing.F) {
 		if !json.Valid(got) || strings.Contains(string(got), "\n") {
 			t.Fatalf("the answer is no line of JSON: %q", got)
 		}
-		var fields map[string]any
+		var fields map[string]json.RawMessage
 		if json.Unmarshal(line, &fields) != nil {
 			t.Fatalf("%q was answered and is no object", line)
 		}
@@ -165,7 +176,7 @@ func FuzzDecideLine(f *testing.F) {
 			if _, there := fields[extra]; there {
 				continue
 			}
-			fields[extra] = nil
+			fields[extra] = json.RawMessage("null")
 			longer, _ := json.Marshal(fields)
 			again, err := DecideLine(kind, longer)
 			if allowed && (err != nil || string(again) != string(got)) {

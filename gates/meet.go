@@ -36,11 +36,17 @@ func Meet(a, b Policy) Policy {
 }
 
 // Exceeds names every axis on which child is freer than parent: gates by their
-// point, sorted, then limits and responses. nil means that parent allows all
-// that child does. combined_inference frees nothing and is never named.
+// point, sorted, then limits and responses, promote once for gate and response.
+// nil means that parent allows all that child does. combined_inference frees
+// nothing and is never named.
 func Exceeds(child, parent Policy) []string {
-	out := differing(child, Meet(child, parent))
-	return slices.DeleteFunc(out, func(axis string) bool { return axis == "combined_inference" })
+	var out []string
+	for _, axis := range differing(child, Meet(child, parent)) {
+		if axis != "combined_inference" && !slices.Contains(out, axis) {
+			out = append(out, axis)
+		}
+	}
+	return out
 }
 
 // starts ranks what may start at phase.start without a person.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -153,6 +154,25 @@ func (p Policy) At(pt Point) Mode {
 		return Human
 	}
 	return Auto
+}
+
+// StopsAt says whether a checkpoint of a type waits for a person. Unlike At it
+// takes any text for a type, also one that no project could register. Types
+// that are given in the place of the three that Forge itself knows all wait;
+// the three then take the mode of AnyCheckpoint. nil changes nothing.
+func (p Policy) StopsAt(kind string, instead []string) bool {
+	pt := CheckpointPoint(kind)
+	m, named := p.Gates[pt]
+	if instead != nil {
+		if slices.Contains(instead, kind) {
+			return true
+		}
+		named = named && pt != PointPhaseTransition && pt != PointDeliverable && pt != PointFinalOutput
+	}
+	if !named {
+		m = p.Gates[AnyCheckpoint]
+	}
+	return m != Auto
 }
 
 // StaleResponse is what happens when a phase makes no progress: the policy's

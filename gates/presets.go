@@ -2,7 +2,11 @@ package gates
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -12,83 +16,133 @@ var presetData string
 
 // The presets that the program itself names.
 const (
-	PresetInteractive = "interactive"
-	PresetAutonomous  = "autonomous"
+	PresetInteractive    = "interactive"
+	PresetAutonomous     = "autonomous"
+	PresetPartial        = "partial"
+	PresetReview         = "review"
+	PresetSemiSupervised = "semi_supervised"
+	PresetPlanThenReview = "plan_then_review"
+	PresetDefault        = "default"
 )
+
+// Levels lists the five presets that people choose from first, from free to
+// conservative.
+func Levels() []string { return []string{"full", "review", "partial", "guided", "dependent"} }
 
 // PresetInfo is what a person needs to choose a preset.
 type PresetInfo struct {
 	Name string
 	Use  string // when to use it, in one sentence
+	Own  bool   // a project's own, not built in
 }
 
-type presetEntry struct {
-	Name string `toml:"name"`
-	Use  string `toml:"use"`
-	Policy
-}
-
-// Preset returns the policy of a name; ok is false when there is none.
+// Preset returns the built-in policy of a name; ok is false when there is none.
 // Every call returns a policy of its own.
-func Preset(name string) (p Policy, ok bool) {
-	entries, err := readPresets(presetData)
-	if err != nil {
-		return Policy{}, false
-	}
-	for _, e := range entries {
-		if e.Name == name {
-			return e.Policy, true
+func Preset(name string) (p Policy, ok bool) { return Catalogue{}.Preset(name) }
+
+// Presets lists the built-in presets in the order in which they are shown.
+func Presets() []PresetInfo { return Catalogue{}.List() }
+
+// Catalogue is every preset that a word may name: the built-in ones and a
+// project's own. The zero value has the built-in ones alone.
+type Catalogue struct{ own []namedPolicy }
+
+type namedPolicy struct {
+	PresetInfo
+	policy Policy
+}
+
+// Preset returns the policy of a name; ok is false when there is none. Every
+// call returns a policy of its own.
+func (c Catalogue) Preset(name string) (p Policy, ok bool) {
+	for _, list := range [][]namedPolicy{builtIn(), c.own} {
+		for _, e := range list {
+			if e.Name == name {
+				return e.policy.clone(), true
+			}
 		}
 	}
 	return Policy{}, false
 }
 
-// Presets lists the presets in the order in which they are shown.
-func Presets() []PresetInfo {
-	entries, err := readPresets(presetData)
-	if err != nil {
-		return nil
-	}
-	out := make([]PresetInfo, len(entries))
-	for i, e := range entries {
-		out[i] = PresetInfo{Name: e.Name, Use: e.Use}
+// List lists the presets in the order in which they are shown, a project's own
+// last and sorted.
+func (c Catalogue) List() []PresetInfo {
+	var out []PresetInfo
+	for _, e := range slices.Concat(builtIn(), c.own) {
+		out = append(out, e.PresetInfo)
 	}
 	return out
 }
 
-func presetNames() []string {
+// Names lists the names of List.
+func (c Catalogue) Names() []string {
 	var out []string
-	for _, p := range Presets() {
+	for _, p := range c.List() {
 		out = append(out, p.Name)
 	}
 	return out
 }
 
+// Identical lists the other presets that have the same axes.
+func (c Catalogue) Identical(name string) []string {
+	p, ok := c.Preset(name)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, other := range c.List() {
+		if q, _ := c.Preset(other.Name); other.Name != name && len(Compare(p, q)) == 0 {
+			out = append(out, other.Name)
+		}
+	}
+	return out
+}
+
+func (p Policy) clone() Policy {
+	p.Gates = maps.Clone(p.Gates)
+	p.Consent, p.ActionKinds, p.Contexts = slices.Clone(p.Consent), slices.Clone(p.ActionKinds), slices.Clone(p.Contexts)
+	return p
+}
+
+// builtIn reads the embedded file once: it cannot change, and a line of forge
+// decide must not pay for it again. With a mistake in it there are no presets,
+// so that every name is refused; a test keeps it from being made.
+var builtIn = sync.OnceValue(func() []namedPolicy {
+	list, err := readPresets(presetData)
+	if err != nil {
+		return nil
+	}
+	return list
+})
+
 // readPresets takes nothing for granted: one preset with a mistake, and there
 // are none.
-func readPresets(data string) ([]presetEntry, error) {
-	var file struct {
-		Preset []presetEntry `toml:"preset"`
-	}
-	meta, err := toml.Decode(data, &file)
-	if err != nil {
+func readPresets(data string) ([]namedPolicy, error) {
+	var file map[string]any
+	if _, err := toml.Decode(data, &file); err != nil {
 		return nil, fmt.Errorf("read presets: %w", err)
 	}
-	if keys := meta.Undecoded(); len(keys) > 0 {
-		return nil, fmt.Errorf("read presets: unknown key %s", keys[0])
+	entries, ok := file["preset"].([]map[string]any)
+	if !ok || len(file) != 1 {
+		return nil, errors.New("read presets: there is something beside entries of preset")
 	}
-	seen := map[string]bool{}
-	for i := range file.Preset {
-		e := &file.Preset[i]
-		if e.Name == "" || e.Use == "" || seen[e.Name] {
-			return nil, fmt.Errorf("read presets: entry %d (%q) has no name of its own, or no use", i+1, e.Name)
+	var defs []Definition
+	for i, table := range entries {
+		name, _ := table["name"].(string)
+		use, _ := table["use"].(string)
+		extends, given := table["extends"].(string)
+		if _, said := table["extends"]; name == "" || use == "" || said != given {
+			return nil, fmt.Errorf("read presets: entry %d (%q) has no name, or no use, or extends no name", i+1, name)
 		}
-		seen[e.Name] = true
-		if problems := e.Validate(); len(problems) > 0 {
-			return nil, fmt.Errorf("read preset %s: %s", e.Name, problems[0])
+		for _, key := range []string{"name", "use", "extends"} {
+			delete(table, key)
 		}
-		e.Preset = e.Name
-		e.Policy = Meet(e.Policy, e.Policy)
+		defs = append(defs, Definition{Name: name, Use: use, Extends: extends, Axes: table})
 	}
-	return file.Preset, nil
+	out, problems := define(defs, nil, func(name string) (Policy, bool) { return Policy{}, name == "" })
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read preset %s: %s", problems[0].Name, problems[0].Problem)
+	}
+	return out, nil
 }

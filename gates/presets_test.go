@@ -10,10 +10,41 @@ import (
 
 // The table of the specification, row by row.
 const presetTable = `
-preset      | plan.initial | plan.later | tactical | final | 3 named | ckpt.* | intent, context | action | phase.start | subphase | stale | findings | promote
-autonomous  | auto | auto | auto | auto  | auto | auto | auto | auto  | auto  | auto  | pivot | fail | on_clean
-interactive | auto | auto | auto | human | auto | auto | auto | human | human | human | ask   | ask  | review
+preset           | plan.initial | plan.later | tactical | final | 3 named | ckpt.* | intent, context | action | phase.start | subphase | stale | findings | promote
+full             | auto  | auto  | auto  | auto  | auto         | auto  | auto  | auto  | auto  | auto  | pivot | fail | on_clean
+review           | auto  | auto  | auto  | human | final_output | auto  | auto  | human | auto  | auto  | pivot | fail | review
+partial          | human | auto  | auto  | human | final_output | auto  | auto  | human | auto  | auto  | pivot | fail | review
+guided           | human | human | auto  | human | human        | auto  | auto  | human | auto  | auto  | pivot | fail | review
+dependent        | human | human | human | human | human        | human | human | human | auto  | auto  | ask   | ask  | review
+autonomous       | auto  | auto  | auto  | auto  | auto         | auto  | auto  | auto  | auto  | auto  | pivot | fail | on_clean
+semi_supervised  | auto  | auto  | auto  | human | human        | auto  | auto  | human | auto  | auto  | pivot | fail | review
+manual           | human | human | human | human | human        | human | human | human | human | human | ask   | ask  | review
+interactive      | auto  | auto  | auto  | human | auto         | auto  | auto  | human | human | human | ask   | ask  | review
+end_to_end       | auto  | auto  | auto  | auto  | auto         | auto  | auto  | auto  | auto  | auto  | pivot | fail | on_clean
+plan_then_review | auto  | auto  | auto  | human | auto         | auto  | auto  | human | auto  | auto  | pivot | fail | review
+hands_off        | human | human | human | human | human        | human | human | human | human | human | ask   | ask  | review
+default          | human | human | human | human | human        | human | human | human | human | human | ask   | ask  | review
 `
+
+// limitsOf are the limits that the specification gives a preset in words.
+func limitsOf(name string) Limits {
+	l := Limits{
+		Consent: []string{"action_approved"}, ConfidenceFloor: 0.6, BudgetUSD: 0.50,
+		IrreversibilityMax: RiskMedium, RegretMax: RiskMedium, PauseOnRiskAmplifier: true,
+		ActionKinds: []string{"standard", "improvised", "suggestion"},
+		Contexts:    []string{"action_proposal", "agent_autonomous"},
+		TierFloor:   TierFrontierFast, TierCeiling: TierAgentHeadless,
+	}
+	switch name {
+	case "full", "autonomous", "end_to_end":
+		l.Consent = []string{}
+	case "dependent", "manual", "hands_off":
+		l.Consent, l.BudgetUSD = []string{"intent_confirmed", "context_confirmed", "action_picked", "action_approved"}, 0.20
+	case "default":
+		l.Consent, l.ConfidenceFloor = []string{}, 0.3
+	}
+	return l
+}
 
 func TestPresetsAreThoseOfTheTable(t *testing.T) {
 	var named []string
@@ -34,6 +65,9 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		p := preset(t, cells[0])
 
 		want := map[Point]Mode{PointIteration: Auto}
+		if name := cells[0]; name == "manual" || name == "hands_off" || name == "default" {
+			want[PointIteration] = Human
+		}
 		for i, points := range [][]Point{
 			{PointPlanInitial}, {PointPlanLater}, {PointTactical}, {PointFinal},
 			{PointPhaseTransition, PointDeliverable, PointFinalOutput}, {AnyCheckpoint},
@@ -41,6 +75,9 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		} {
 			for _, pt := range points {
 				want[pt] = Mode(cells[i+1])
+				if cells[i+1] == "final_output" {
+					want[pt] = map[bool]Mode{true: Human, false: Auto}[pt == PointFinalOutput]
+				}
 			}
 		}
 		onStale := map[string]OnStale{"pivot": PivotThenFail, "ask": AskOnStale}[cells[11]]
@@ -60,14 +97,7 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		if p.Preset != cells[0] {
 			t.Errorf("%s calls itself %q", cells[0], p.Preset)
 		}
-		limits := Limits{
-			Consent:         map[string][]string{"autonomous": {}, "interactive": {"action_approved"}}[cells[0]],
-			ConfidenceFloor: 0.6, BudgetUSD: 0.50,
-			IrreversibilityMax: RiskMedium, RegretMax: RiskMedium, PauseOnRiskAmplifier: true,
-			ActionKinds: []string{"standard", "improvised", "suggestion"},
-			Contexts:    []string{"action_proposal", "agent_autonomous"},
-			TierFloor:   TierFrontierFast, TierCeiling: TierAgentHeadless,
-		}
+		limits := limitsOf(cells[0])
 		if !reflect.DeepEqual(p.Limits, limits) {
 			t.Errorf("%s: limits %+v, want %+v", cells[0], p.Limits, limits)
 		}
@@ -76,8 +106,7 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 			t.Errorf("%s: start_unasked %q", cells[0], p.StartUnasked)
 		}
 	}
-	slices.Sort(named)
-	if !slices.Equal(named, tabled) {
+	if !slices.Equal(named, tabled) { // in this order they are shown
 		t.Errorf("presets %v, want %v", named, tabled)
 	}
 }
@@ -102,14 +131,20 @@ func TestPresetsAreNotShared(t *testing.T) {
 
 func TestReadPresetsRefuses(t *testing.T) {
 	for name, edit := range map[string][2]string{
-		"broken TOML":      {`name = "autonomous"`, `name = `},
-		"unknown axis":     {`promote = "on_clean"`, "promote = \"on_clean\"\nprmote = 1"},
-		"unknown gate":     {`"tactical" = "auto"`, `"tactic" = "auto"`},
-		"unknown mode":     {`"tactical" = "auto"`, `"tactical" = "yes"`},
-		"unknown response": {`on_stale = "pivot_then_fail"`, `on_stale = "pivot"`},
-		"same name twice":  {`name = "autonomous"`, `name = "interactive"`},
-		"no use":           {`use = "Nobody`, `use = "" # "`},
-		"wrong type":       {`confidence_floor = 0.6`, `confidence_floor = "high"`},
+		"broken TOML":         {`name = "autonomous"`, `name = `},
+		"unknown axis":        {`promote = "on_clean"`, "promote = \"on_clean\"\nprmote = 1"},
+		"unknown gate":        {`"tactical" = "auto"`, `"tactic" = "auto"`},
+		"unknown mode":        {`"tactical" = "auto"`, `"tactical" = "yes"`},
+		"unknown response":    {`on_stale = "pivot_then_fail"`, `on_stale = "pivot"`},
+		"missing limit":       {`tier_floor = "frontier_fast"`, ``},
+		"same name twice":     {`name = "autonomous"`, `name = "interactive"`},
+		"no use":              {`use = "Nobody`, `use = "" # "`},
+		"no name":             {`name = "autonomous"`, ``},
+		"wrong type":          {`confidence_floor = 0.6`, `confidence_floor = "high"`},
+		"extends nothing":     {`extends = "guided"`, `extends = "gided"`},
+		"extends a number":    {`extends = "guided"`, `extends = 3`},
+		"extends in a circle": {`extends = "full"` + "\n" + `use = "You trust`, `extends = "dependent"` + "\n" + `use = "You trust`},
+		"something else":      {"[[preset]]\nname = \"autonomous\"", "[other]\na = 1\n[[preset]]\nname = \"autonomous\""},
 	} {
 		data := strings.Replace(presetData, edit[0], edit[1], 1)
 		if data == presetData {
@@ -117,6 +152,37 @@ func TestReadPresetsRefuses(t *testing.T) {
 		}
 		if got, err := readPresets(data); err == nil {
 			t.Errorf("%s: read %d presets", name, len(got))
+		}
+	}
+}
+
+func TestIdentical(t *testing.T) {
+	for name, want := range map[string][]string{
+		"full": {"autonomous", "end_to_end"}, "autonomous": {"full", "end_to_end"}, "manual": {"hands_off"},
+		"interactive": nil, "guided": nil, "semi_supervised": nil, "plan_then_review": nil, "default": nil, "nonsense": nil,
+	} {
+		if got := (Catalogue{}).Identical(name); !slices.Equal(got, want) {
+			t.Errorf("%s is the same as %v, want %v", name, got, want)
+		}
+	}
+}
+
+// The presets form chains: each is freer than the next, or as free, on every
+// axis.
+func TestPresetChains(t *testing.T) {
+	for _, chain := range [][]string{
+		Levels(), {"autonomous", "semi_supervised", "manual"},
+		{"end_to_end", "plan_then_review", "hands_off"}, {"autonomous", "interactive"}, {"default", "hands_off"},
+	} {
+		for i, freerOne := range chain {
+			for _, bound := range chain[i:] {
+				if axes := freer(preset(t, bound), preset(t, freerOne)); len(axes) > 0 {
+					t.Errorf("%s is freer than %s on %v", bound, freerOne, axes)
+				}
+				if s := CheckSpawn(preset(t, bound), preset(t, freerOne)); !s.Allowed() {
+					t.Errorf("%s may not spawn %s: %+v", freerOne, bound, s)
+				}
+			}
 		}
 	}
 }

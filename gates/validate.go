@@ -22,11 +22,8 @@ func (p Policy) Validate() []work.Problem {
 	}
 	for _, pt := range slices.Sorted(maps.Keys(p.Gates)) {
 		path := "gates." + clip(string(pt))
-		switch {
-		case !pt.known():
-			add(path, "unknown gate", didYouMean(string(pt), words(Points())))
-		case len(pt) > maxPointBytes || strings.ContainsFunc(string(pt), isInvisible):
-			add(path, "a checkpoint type of unusable form", fmt.Sprintf("use printable text of at most %d bytes", maxPointBytes))
+		if what, fix := pt.problem(); what != "" {
+			add(path, what, fix)
 		}
 		if m := p.Gates[pt]; m != Auto && m != Human {
 			add(path, fmt.Sprintf("unknown mode %q", clip(string(m))), "use auto or human")
@@ -55,6 +52,17 @@ func (p Policy) Validate() []work.Problem {
 	agree(PointFindings, p.FailVerdict != FailPhase, "fail_verdict")
 	agree(PointPromote, p.Promote != PromoteOnClean, "promote")
 	return out
+}
+
+// problem is why a policy cannot name a point, and the way out; "" when it can.
+func (pt Point) problem() (what, fix string) {
+	switch {
+	case !pt.known():
+		return "unknown gate", didYouMean(string(pt), words(Points()))
+	case len(pt) > maxPointBytes || strings.ContainsFunc(string(pt), isInvisible):
+		return "a checkpoint type of unusable form", fmt.Sprintf("use printable text of at most %d bytes", maxPointBytes)
+	}
+	return "", ""
 }
 
 func limitProblems(l Limits) []work.Problem {

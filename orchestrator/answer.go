@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -29,11 +30,12 @@ func choices(pt gates.Point) []work.Choice {
 	return append(all, work.Choice{Name: ChoiceAbort, Answer: work.CheckpointRejected, Label: "abort the run"})
 }
 
-// open opens a checkpoint; p is nil for one about the run as a whole.
-func (d *decision) open(p *Phase, kind string, failed []string, question, facts string) {
+// open opens a checkpoint; p is nil for one about the run as a whole. One
+// answer answers the points of also, too.
+func (d *decision) open(p *Phase, kind string, failed []string, question, facts string, also ...string) {
 	s := d.s
 	cp := work.Checkpoint{
-		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: []string{kind}, Revision: 1,
+		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
 		Question: question, Facts: clipText(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(),
 	}
@@ -42,6 +44,9 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 		number = p.Number
 		cp.Phase, cp.Revision, judged = p.Number, max(p.Iteration, 1), p.Last
 	}
+	if kind == string(gates.PointFindings) {
+		cp.ReasonDue, judged = p.critical(), p.Review.Commit
+	}
 	if kind == string(gates.PointFinal) {
 		cp.Points = append(cp.Points, string(gates.PointFinalOutput))
 		cp.Revision = s.Final.Revision + 1
@@ -49,14 +54,23 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	sum := sha256.Sum256([]byte(kind + "\x00" + judged + "\x00" + cp.Facts))
 	cp.Hash = hex.EncodeToString(sum[:])
 	d.phase(number, work.GateDecided, work.GateDecidedData{
-		Gate: kind, Decision: decideAsk, By: "policy:" + s.Spec.Policy.Preset, Policy: cp.Policy, Failed: failed, Reason: question,
+		Gate: kind, Decision: decideAsk, By: s.policyName(), Policy: cp.Policy, Failed: failed, Reason: question,
 	})
 	d.phase(number, work.CheckpointOpened, cp)
 }
 
+// policyName is who decides where the policy does: its preset, or the version
+// of one that has none.
+func (s *State) policyName() string { return "policy:" + cmp.Or(s.Spec.Policy.Preset, s.version) }
+
 // answered turns a person's answer into what follows from it, as in SPEC §6.
 func (d *decision) answered(a work.Answer) {
 	s := d.s
+	if len(a.Policy) > 0 {
+		if d.changePolicy(a); a.Checkpoint == "" {
+			return
+		}
+	}
 	cp := s.Open[a.Checkpoint]
 	a.By, a.Door = clipText(a.By, 200), clipText(a.Door, 40)
 	data := CheckpointAnsweredData{
@@ -70,7 +84,7 @@ func (d *decision) answered(a work.Answer) {
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
 		data.Refused = "not an answer: " + clipText(string(a.Status), 40)
-	case a.Status == work.CheckpointChangesRequested && strings.TrimSpace(a.Comment) == "":
+	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && cp.ReasonDue) && strings.TrimSpace(a.Comment) == "":
 		data.Refused = work.ErrEmptyFeedback.Error()
 	}
 	if data.Refused != "" {
@@ -97,6 +111,14 @@ func (d *decision) answered(a work.Answer) {
 		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
 			Gate: cp.Kind, Decision: decision, By: by, Policy: cp.Policy, Reason: clipText(a.Comment, 500), Comment: comment,
 		})
+	}
+	if d.s.Job != nil && atBoundary(cp.Kind) {
+		d.answeredBoundary(p, a, comment, say)
+		return
+	}
+	if isStop(cp.Kind) {
+		d.answeredStop(p, a, yes, comment, say)
+		return
 	}
 	switch gates.Point(cp.Kind) {
 	case gates.PointPhaseStart:
@@ -126,6 +148,16 @@ func (d *decision) answered(a work.Answer) {
 		}
 	case gates.PointSubPhase:
 		d.answeredSubPhase(p, a, yes, say)
+	case gates.PointFindings:
+		switch {
+		case yes:
+			say(decideGo)
+		case comment != "":
+			say(decideFix)
+		default:
+			say(decideReject)
+			d.finish(p, work.PhaseFailed, p.reviewReason(), "rejected by "+a.By+": "+a.Comment)
+		}
 	case gates.PointPhaseTransition:
 		switch {
 		case yes:
@@ -183,7 +215,7 @@ func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment s
 // end decides on the result once every phase is over.
 func (d *decision) end() {
 	s := d.s
-	done, left := true, ""
+	done, left := s.Job == nil || s.Job.Status == gates.JobCompleted, ""
 	for _, n := range s.Order {
 		if p := s.Phases[n]; p.Parent == "" && p.Outcome != work.PhaseDone {
 			done, left = false, n
@@ -194,6 +226,8 @@ func (d *decision) end() {
 	case s.Final.Stage == FinalOver:
 		d.finished(done)
 	case s.Final.Stage != FinalNone:
+	case s.Job != nil && done:
+		d.rule("", gateJob, decideGo, "it was decided at the end of the job")
 	case !done && s.Head == s.Spec.Base.Commit:
 		d.rule("", string(gates.PointFinal), decideNothing, "phase "+left+" is not done, and nothing was merged")
 		d.finished(false)

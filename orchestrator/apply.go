@@ -16,6 +16,9 @@ func NewState(run string, spec Spec) (*State, error) {
 		Phases: map[string]*Phase{}, Open: map[string]*work.Checkpoint{},
 		Baseline: Baseline{Stage: BaselinePassed}, version: spec.Policy.Version(),
 	}
+	if s.Job = newJob(spec); s.Job != nil {
+		s.Head = spec.Job.Start
+	}
 	if len(spec.Settings.Verify.Commands) > 0 && !spec.Settings.Verify.None {
 		s.Baseline.Stage = BaselineDue
 	}
@@ -94,6 +97,9 @@ var appliers = map[work.EventKind]applier{
 	work.RunStopping:        with(func(s *State, _ *Phase, _ work.Event, d RunStoppingData) { s.Stopping = &d }),
 	work.RunFinished:        with(applyRunFinished),
 	work.GateDecided:        with(applyGate),
+	work.PolicyChanged:      with(applyPolicyChanged),
+	work.PhaseAdded:         with(applyPhaseAdded),
+	work.JobDecided:         with(applyJobDecided),
 	work.CheckpointOpened:   with(applyOpened),
 	work.CheckpointAnswered: with(applyAnswered),
 	work.VerifyFinished:     with(applyVerified),
@@ -104,6 +110,11 @@ var appliers = map[work.EventKind]applier{
 	work.FolderFinished:     with(ofPhase(applyFolder)),
 	work.IterationStarted:   with(ofPhase(applyIterationStarted)),
 	work.IterationFinished:  with(ofPhase(applyIterationFinished)),
+	work.ReviewStarted:      with(ofPhase(applyReviewStarted)),
+	work.ReviewFinished:     with(ofPhase(applyReviewFinished)),
+	work.ArbiterStarted:     with(ofPhase(applyArbiterStarted)),
+	work.ArbiterFinished:    with(ofPhase(applyArbiterFinished)),
+	work.ArbiterDecided:     with(ofPhase(applyArbiterDecided)),
 	work.OutageBegan:        with(ofPhase(applyOutage)),
 	work.OutageEnded:        with(ofPhase(func(s *State, p *Phase, _ work.Event, _ OutageData) { p.Stage = StageGate })),
 	work.SubPhaseSpawned:    with(ofPhase(applySpawned)),
@@ -162,6 +173,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 		}
 		p.Reset = true
 		p.takeBack()
+		p.Review.takeBack()
 		if p.Stage == StageOutage || p.Stage == StageJudge && p.Judged.Outcome == work.OutcomeRateLimited {
 			// Resuming asks the provider again, whatever it said last.
 			p.Stage = StageGate
@@ -197,7 +209,13 @@ func applyOpened(s *State, p *Phase, _ work.Event, cp work.Checkpoint) {
 		if p.Stage == StageReady || p.Stage == StageWaiting {
 			s.enter(p)
 		}
-		p.Stage = StageAsked
+		p.AskedAt, p.Stage = p.Stage, StageAsked
+		if isStop(cp.Kind) && p.Merge != nil {
+			// It goes on from the merged tree, and holds up nobody's merge.
+			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
+			p.Kind = IterationRework
+			s.releaseTurn(p)
+		}
 	case cp.Kind == PointBaseline:
 		s.Baseline.Stage = BaselineAsked
 	default:

@@ -11,6 +11,8 @@ const (
 	gateClaim     = "claim"
 	gateMerge     = "merge"
 	gateEvidence  = "evidence"
+	gateReview    = "review"
+	gateArbiter   = "arbiter"
 )
 
 // The decisions that move a phase on.
@@ -31,6 +33,10 @@ const (
 	decideReverify = "verify"
 	decideResolve  = "resolve"
 	decideRework   = "rework"
+	decideReview   = "review"
+	decideArbiter  = "arbiter"
+	decideFix      = "fix"
+	decideAskAgain = "ask_again"
 )
 
 const (
@@ -38,7 +44,7 @@ const (
 	reopenResume = "resume"
 )
 
-func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	if p == nil {
 		applyRunGate(s, d)
 		return
@@ -46,14 +52,18 @@ func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	if d.Comment != "" {
 		p.Comments = append(p.Comments, d.Comment)
 	}
+	if isStop(d.Gate) {
+		s.applyStop(p, d)
+		return
+	}
 	switch d.Gate {
 	case string(gates.PointPhaseTransition):
 		switch d.Decision {
 		case decideGo:
-			p.Stage = StageTurn
+			p.Stops, p.Stage = nil, StageTurn
 			s.Turns = append(s.Turns, p.Number)
 		case decideRework:
-			p.Kind, p.Stage = IterationRework, StageGate
+			p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
 		}
 	case string(gates.PointIteration):
 		switch d.Decision {
@@ -65,18 +75,23 @@ func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	case gateClaim:
 		p.Judged.Claim = ClaimNone
 		if d.Decision != decideClaimed {
+			if s.ofJob(p) {
+				p.note("The phase is not at its end: %s", d.Reason)
+				p.Complete = nil
+			}
 			return
 		}
 		p.Judged.Claim = ClaimMade
-		p.Stage = StageProven
 		switch {
 		case len(p.Set.Verify) > 0:
 			p.Stage = StageVerify
+			return
 		case s.Spec.Settings.Verify.None:
 			p.Proof = work.ProofWaived
 		default:
 			p.Proof = work.ProofClaim
 		}
+		p.Stage = s.afterProof(p)
 	case string(gates.PointStale):
 		if d.Decision == decideAsk {
 			return
@@ -100,6 +115,13 @@ func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 			p.Requests = p.Requests[1:]
 		}
 		p.Stage = StageJudge
+	case gateEvidence:
+		if s.reviews(p) && p.Stage == StageEvidence {
+			p.Review.Evidence = d.Reason
+			p.Stage = s.afterProof(p)
+		}
+	case gateReview, gateArbiter, string(gates.PointFindings):
+		s.applyReviewGate(p, e.Time, d)
 	case gateMerge:
 		if p.Merge == nil {
 			return
@@ -109,6 +131,8 @@ func applyGate(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 			p.Stage = StageLand
 		case decideReverify:
 			p.Stage = StageReverify
+		case decideReview:
+			p.Stage = s.afterProof(p)
 		case decideResolve:
 			p.Kind, p.Reset = IterationResolve, true
 			p.Stage = StageGate
@@ -134,6 +158,8 @@ func applyRunGate(s *State, d work.GateDecidedData) {
 		if d.Decision == decideGo {
 			s.Baseline.Stage = BaselinePassed
 		}
+	case gateJob:
+		s.Final.Stage = FinalDeliver
 	case string(gates.PointFinal):
 		switch d.Decision {
 		case decideGo:

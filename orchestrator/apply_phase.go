@@ -13,7 +13,7 @@ func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
 		return
 	}
 	s.enter(p)
-	if p.Parent == "" {
+	if p.Parent == "" && s.Job == nil {
 		// The frontier refuses only what has been started already.
 		_ = s.frontier.Start(p.Number)
 	}
@@ -29,20 +29,27 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
 	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
-	p.Requests, p.Child, p.Outage, p.Merge, p.Session = nil, "", nil, nil, ""
+	p.Requests, p.Stops, p.Child, p.Outage, p.Merge, p.Session = nil, nil, "", nil, nil, ""
 	p.Stale.Count, p.Stale.Pivoted, p.Pivot, p.Allowed = 0, false, "", 0
+	p.Review = Review{}
 	p.Reopened++
 	p.Reset = true
 	if d.Why == reopenFinal {
 		// The result was judged as a whole, so the rework starts from it.
 		p.Base, p.Last, p.Tree = s.Head, s.Head, ""
-		p.Kind, p.Stage = IterationRework, StageFolder
+		p.Kind, p.Stage, p.Reworking = IterationRework, StageFolder, true
 		s.Final.Stage = FinalNone
 		s.enter(p)
 		return
 	}
 	p.Iteration, p.Spent, p.Kind, p.Stage, p.Proof = 0, 0, IterationWork, StageWaiting, ""
-	_ = s.frontier.Reopen(p.Number)
+	if s.Job != nil {
+		p.Stage = StageReady
+		s.enter(p)
+		s.Job.Over, s.Job.Status, s.Job.Then = false, "", nil
+	} else {
+		_ = s.frontier.Reopen(p.Number)
+	}
 	s.Final = Final{Revision: s.Final.Revision, Tries: s.Final.Tries}
 	s.Delivery = nil
 }
@@ -106,7 +113,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	case d.Snapshot == "":
 	case p.Kind == IterationResolve && p.Merge != nil:
 		// Not the phase's own: should this fail, its work is what it was.
-		p.Merge.Commit, p.Merge.Tree = d.Snapshot, d.Tree
+		p.Merge.Commit, p.Merge.Tree, p.Merge.Resolved = d.Snapshot, d.Tree, true
 	default:
 		p.Last, p.Tree = d.Snapshot, d.Tree
 	}
@@ -169,6 +176,18 @@ func (p *Phase) remember(n int, d work.IterationFinishedData) {
 		p.note("Decomposition was asked for: ask for sub-phases one by one with the spawn-subphase signal.")
 	}
 	p.Requests = append(p.Requests, d.Signals.SubPhases...)
+	// What was not asked yet, since reviews come first, is still to be asked.
+	stops, _ := parseStops(d.Signals)
+	p.Stops = append(p.Stops, stops...)
+	if p.Kind == IterationWork {
+		p.Complete = nil
+	}
+	for _, raw := range d.Signals.JobComplete {
+		if c, err := work.ParseCompletion(raw); err == nil && d.Outcome.KeepsClaim() {
+			p.Complete = &c
+		}
+	}
+	p.Check = d.Todos
 }
 
 func (p *Phase) note(format string, args ...any) {
@@ -199,11 +218,10 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	case p == nil:
 		return
 	}
-	if d.On != work.OnProtected {
-		// The verify with those files put back is about what this one names.
-		if d.On != work.OnProtected {
-			p.Evidence, p.Gone = d.Touched, d.Gone
-		}
+	if d.OK && d.On != work.OnProtected {
+		// The verify with those files put back is about what this one names. A
+		// red one leaves standing what was said of the last proven tree.
+		p.Evidence, p.Gone, p.Review.Evidence = d.Touched, d.Gone, ""
 	}
 	switch {
 	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
@@ -215,12 +233,18 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 		}
 		p.Proof = work.ProofVerified
 		p.Stage = StageEvidence
-		if len(d.Touched) == 0 && len(d.Gone) == 0 {
-			p.Stage = p.afterProof()
+		if len(d.Touched) == 0 && len(d.Gone) == 0 || s.accepted(p) {
+			p.Stage = s.afterProof(p)
 		}
 	case d.On == work.OnProtected && p.Stage == StageEvidence:
-		if d.OK {
-			p.Stage, p.Evidence = p.afterProof(), nil
+		switch {
+		case d.OK:
+			p.Evidence = nil
+			p.Stage = s.afterProof(p)
+			return
+		case s.reviews(p):
+			p.Review.Evidence = "verify fails with the protected files as at the base: " + d.Problem
+			p.Stage = s.afterProof(p)
 			return
 		}
 		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
@@ -231,8 +255,14 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 // outcomeEvidence marks a judgement about protected evidence.
 const outcomeEvidence work.Outcome = "evidence_changed"
 
-func (p *Phase) afterProof() Stage {
-	if p.Merge != nil {
+// afterProof is where a proven phase goes on: to its reviews, unless they have
+// nothing new to look at.
+func (s *State) afterProof(p *Phase) Stage {
+	switch {
+	case s.toReview(p):
+		s.openReview(p)
+		return StageReview
+	case p.Merge != nil:
 		return StageLand
 	}
 	return StageProven
@@ -299,16 +329,21 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail, p.Proof = d.Outcome, d.Reason, d.Cause, d.Detail, d.Proof
 	p.Stage = StageFinished
-	if p.Kind == IterationRework {
+	if p.Reworking {
 		s.Final.Note = d.Detail
 	}
-	p.Kind = IterationWork
+	p.Kind, p.Reworking = IterationWork, false
 	if p.Begun {
 		// What it consumed will never be known.
 		p.Begun = false
 		s.Ledger.settle(p.Command, work.Usage{})
 		s.top(p).Usage.settle(p.Command, work.Usage{})
 	}
+	for _, id := range p.Review.begun() {
+		s.Ledger.settle(id, work.Usage{})
+		p.Usage.settle(id, work.Usage{})
+	}
+	p.Review.takeBack()
 	s.releaseTurn(p)
 	s.leave(p)
 	for id, cp := range s.Open {
@@ -320,6 +355,10 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 		s.Unproven = true
 	}
 	if p.Parent != "" {
+		return
+	}
+	if s.Job != nil {
+		s.Job.goOn(d.Outcome)
 		return
 	}
 	if len(s.skips) > 0 && s.skips[0].Key == p.Number {

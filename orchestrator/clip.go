@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -81,7 +82,8 @@ func clipSignals(sig work.Signals) work.Signals {
 	sig.Blockers = clipList(sig.Blockers, 5, 300)
 	sig.Pivots = clipList(sig.Pivots, 3, 300)
 	sig.Problems = clipList(sig.Problems, 5, 200)
-	sig.Checkpoints, sig.JobComplete = nil, nil
+	sig.Checkpoints = clipStops(&sig)
+	sig.JobComplete = clipCompletion(&sig)
 	if n := len(sig.Progress); n > 10 {
 		sig.Progress = sig.Progress[n-10:]
 	}
@@ -102,6 +104,65 @@ func clipSignals(sig work.Signals) work.Signals {
 	sig.SubPhases = kept
 	return sig
 }
+
+// clipStops keeps the first checkpoints that an agent asks for, each small
+// enough for an event; what cannot be used becomes a problem.
+func clipStops(sig *work.Signals) []json.RawMessage {
+	stops, problems := parseStops(*sig)
+	sig.Problems = append(sig.Problems, clipList(problems, 3, 200)...)
+	var out []json.RawMessage
+	for i, r := range stops {
+		if i == maxStops {
+			sig.Problems = append(sig.Problems, fmt.Sprintf("%d checkpoint(s) left out: at most %d at once", len(stops)-i, maxStops))
+			break
+		}
+		raw, err := encode(work.StopRequest{Type: clipText(r.Type, 60), Summary: clipText(r.Summary, 300), Paths: clipList(r.Paths, 5, 100)})
+		if err == nil {
+			out = append(out, raw)
+		}
+	}
+	return out
+}
+
+// clipCompletion keeps the one claim that a job is complete; two different ones
+// are none.
+func clipCompletion(sig *work.Signals) []json.RawMessage {
+	var out []json.RawMessage
+	for _, raw := range sig.JobComplete {
+		c, err := work.ParseCompletion(raw)
+		if err != nil {
+			sig.Problems = append(sig.Problems, clipText("job-complete: "+err.Error(), 200))
+			return nil
+		}
+		c.Summary, c.Notes, c.Deliverables = clipText(c.Summary, 1000), clipText(c.Notes, 500), clipList(c.Deliverables, 10, 100)
+		short, err := encode(c)
+		switch {
+		case err != nil:
+			return nil
+		case len(out) == 0:
+			out = append(out, short)
+		case string(out[0]) != string(short):
+			sig.Problems = append(sig.Problems, "job-complete: said twice, and differently")
+			return nil
+		}
+	}
+	return out
+}
+
+// clipTodos keeps the titles short; their number is what counts.
+func clipTodos(c *work.TodoCheck) *work.TodoCheck {
+	if c == nil {
+		return nil
+	}
+	out := work.TodoCheck{Total: c.Total, Problems: clipList(c.Problems, 5, 150)}
+	for _, title := range c.Done[:min(len(c.Done), 2*work.MaxTodos)] {
+		out.Done = append(out.Done, clipText(title, 40))
+	}
+	return &out
+}
+
+// maxStops is how many checkpoints an agent may ask for in one iteration.
+const maxStops = 3
 
 // maxRequests is how many bytes the sub-phases of one iteration may take up in
 // its event.

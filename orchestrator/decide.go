@@ -29,9 +29,14 @@ func Decide(s *State, in Input) []work.Event {
 		d.iterationDone(f)
 	case VerifyDone:
 		d.verifyDone(f)
+	case ReviewDone:
+		d.reviewDone(f)
+	case ArbiterDone:
+		d.arbiterDone(f)
 	case MergeDone:
 		if d.awaited(f.Command) {
 			f.Result.Conflicts = clipList(f.Result.Conflicts, 30, 200)
+			f.Result.Differs = clipList(f.Result.Differs, 30, 200)
 			d.emit(work.MergeFinished, f.Command, f.Result)
 		}
 	case LandDone:
@@ -157,18 +162,27 @@ func (d *decision) resumed(f Resumed) {
 	if d.s.Outcome != work.RunFailed {
 		return
 	}
+	if s := d.s; s.Job != nil {
+		if p := s.lastOfJob(); p != nil && p.Stage == StageFinished && p.Outcome != work.PhaseDone {
+			d.phase(p.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenResume, Budget: d.budgetOf(p, f)})
+		}
+		return
+	}
 	// In the graph's order, so that a cause is open again before its dependents.
 	for _, n := range d.s.topo {
 		p := d.s.Phases[n]
 		if p.Stage != StageFinished || p.Outcome == work.PhaseDone {
 			continue
 		}
-		budget := p.Set.Budget
-		if b, ok := f.Budgets[n]; ok {
-			budget = b
-		}
-		d.phase(n, work.PhaseReopened, PhaseReopenedData{Why: reopenResume, Budget: budget})
+		d.phase(n, work.PhaseReopened, PhaseReopenedData{Why: reopenResume, Budget: d.budgetOf(p, f)})
 	}
+}
+
+func (d *decision) budgetOf(p *Phase, f Resumed) int {
+	if b, ok := f.Budgets[p.Number]; ok {
+		return b
+	}
+	return p.Set.Budget
 }
 
 func (d *decision) began(c Command) {
@@ -189,6 +203,10 @@ func (d *decision) began(c Command) {
 		})
 	case StepBase, StepVerify:
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+	case StepReview:
+		d.reviewBegan(c)
+	case StepArbiter:
+		d.arbiterBegan(c)
 	case StepMerge:
 		d.emit(work.MergeStarted, c, EffectData{Command: c.ID})
 	case StepLand:
@@ -227,7 +245,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
 		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
-		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100),
+		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: clipTodos(f.Todos),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"

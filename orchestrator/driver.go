@@ -10,13 +10,16 @@ import (
 )
 
 // Driver carries out the commands of one run with goroutines, and feeds their
-// results back into the core. All fields but Deadline and Watch are required.
+// results back into the core. All fields but Reviewers, Todos, Deadline and
+// Watch are required.
 type Driver struct {
 	Journal   Journal
 	Agents    Agents
 	Repo      Repo
 	Checks    Checks
 	Evidence  Evidence
+	Reviewers Reviewers // nil where no phase is reviewed
+	Todos     Todos     // nil where the run is no job
 	Processes Processes
 	Watch     Watcher
 	Layout    Layout
@@ -46,8 +49,9 @@ type session struct {
 }
 
 type underway struct {
-	cancel context.CancelFunc
-	mark   string
+	command Command
+	cancel  context.CancelFunc
+	mark    string
 }
 
 type result struct {
@@ -270,7 +274,22 @@ func (r *session) think(ctx context.Context, fact Fact) error {
 	if stop := r.s.Stopping; before == nil && stop != nil && stop.Outcome == work.RunCancelled {
 		r.cancelUnder()
 	}
+	for _, e := range evs {
+		if e.Kind == work.PhaseFinished {
+			r.cancelReviews(e.Phase)
+		}
+	}
 	return nil
+}
+
+// cancelReviews ends the reviews of a phase that is over: they are the only
+// effects of a phase of which several are under way at once.
+func (r *session) cancelReviews(phase string) {
+	for _, u := range r.under {
+		if u.command.Phase == phase && u.command.Step == StepReview {
+			u.cancel()
+		}
+	}
 }
 
 // day is what was consumed today, where a cap of the day is set.
@@ -322,7 +341,7 @@ func (r *session) startPending(ctx context.Context) error {
 	}
 	for _, j := range jobs {
 		jctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		r.under[j.command.ID] = underway{cancel: cancel, mark: j.mark}
+		r.under[j.command.ID] = underway{command: j.command, cancel: cancel, mark: j.mark}
 		go func() {
 			defer cancel()
 			fact := j.do(jctx)
@@ -400,18 +419,35 @@ func (r *session) collect(evs []work.Event) error {
 			if err := decode(e, &it); err != nil {
 				return err
 			}
-			u := UsageEntry{Command: it.Command, USD: it.Usage.CostUSD}
-			if u.USD == nil {
-				// Silence leaves the reservation standing.
-				u.USD = r.s.Spec.Settings.Cost.IterationUSD
+			r.used(it.Command, it.Usage)
+		case work.ReviewFinished:
+			var rv ReviewFinishedData
+			if err := decode(e, &rv); err != nil {
+				return err
 			}
-			if n, ok := it.Usage.Tokens(); ok {
-				u.Tokens = &n
+			r.used(rv.Command, rv.Usage)
+		case work.ArbiterFinished:
+			var ar ArbiterFinishedData
+			if err := decode(e, &ar); err != nil {
+				return err
 			}
-			r.batch.Usage = append(r.batch.Usage, u)
+			r.used(ar.Command, ar.Answer.Usage)
 		case work.RunFinished:
 			r.batch.Expire = r.s.Outcome.Final()
 		}
 	}
 	return nil
+}
+
+// used notes what an effect consumed, for the caps of the day.
+func (r *session) used(id work.CommandID, of work.Usage) {
+	u := UsageEntry{Command: id, USD: of.CostUSD}
+	if u.USD == nil {
+		// Silence leaves the reservation standing.
+		u.USD = r.s.Spec.Settings.Cost.IterationUSD
+	}
+	if n, ok := of.Tokens(); ok {
+		u.Tokens = &n
+	}
+	r.batch.Usage = append(r.batch.Usage, u)
 }

@@ -139,6 +139,18 @@ type repository struct {
 	stuck     error             // of FastForward
 }
 
+// Strip takes a folder out of a commit.
+func (r *repository) Strip(_ context.Context, commit, base, folder, message, ref string) (string, error) {
+	r.mu.Lock()
+	files := maps.Clone(r.trees[r.commits[commit]])
+	r.mu.Unlock()
+	maps.DeleteFunc(files, func(path, _ string) bool { return strings.HasPrefix(path, folder+"/") })
+	r.mu.Lock()
+	tree := r.tree(files)
+	r.mu.Unlock()
+	return r.Squash(context.Background(), tree, base, message, ref)
+}
+
 func newRepository() *repository {
 	r := &repository{
 		trees: map[string]map[string]string{}, commits: map[string]string{}, parents: map[string][]string{},

@@ -12,9 +12,13 @@ import (
 type Spec struct {
 	Plan     work.Plan     `json:"plan"`
 	Settings work.Settings `json:"settings"`
+	Job      *work.Job     `json:"job,omitempty"` // instead of a plan
 	Policy   gates.Policy  `json:"policy"`
-	Base     work.Base     `json:"base"`
-	Branch   string        `json:"branch"` // of the result, in the user's repository
+	// Bound is what no later choice of a level may pass: the meet of the
+	// ceiling and all parents. nil = nothing bounds it.
+	Bound  *gates.Policy `json:"bound,omitempty"`
+	Base   work.Base     `json:"base"`
+	Branch string        `json:"branch"` // of the result, in the user's repository
 	// Only are the phases to run; the others count as done. Empty = all.
 	Only []string `json:"only,omitempty"`
 	// AnswerYes is --yes: phase start, iteration and sub-phase questions are
@@ -90,6 +94,11 @@ type MergeFinishedData struct {
 	Commit    string         `json:"commit"` // holds the tree; parents head and snapshot when moved
 	Conflicts []string       `json:"conflicts,omitempty"`
 	Files     int            `json:"files"` // changed by the phase
+	// Differs are the files of the phase's change, of a reviewed phase, whose
+	// content is not the reviewed one.
+	Differs []string `json:"differs,omitempty"`
+	// Resolved says that an agent resolved conflicts in it.
+	Resolved bool `json:"resolved,omitempty"`
 }
 
 // PhaseMergedData is the payload of phase.merged.
@@ -139,6 +148,17 @@ type OutageData struct {
 type DeliverFinishedData struct {
 	Command  work.CommandID `json:"command"`
 	Delivery work.Delivery  `json:"delivery"`
+}
+
+// PolicyChangedData is the payload of policy.changed: it holds from the next
+// decision on.
+type PolicyChangedData struct {
+	Policy  gates.Policy `json:"policy"`
+	Version string       `json:"version"`
+	Level   string       `json:"level"` // its preset
+	Bounded []string     `json:"bounded,omitempty"`
+	By      string       `json:"by"`
+	Door    string       `json:"door"`
 }
 
 // WarnedData is the payload of warned: something a person should know that

@@ -24,6 +24,10 @@ import (
 //	                  evidence, a conflict, a pivot, a stalled phase with a
 //	                  skipped dependent, an outage, a failure, an interruption,
 //	                  two resumes
+//	v1-reviews        a fail that is fixed, changed evidence, an unknown, a model
+//	                  overruled, findings answered three ways, an interruption
+//	v1-job            strategic and tactical phases, feedback, a level that is
+//	                  changed in the middle, a result
 //	v1-with-a-person  each question asked and answered: a red base, a start, a
 //	                  stall, a sub-phase, a rejected phase that is opened again,
 //	                  a result that is sent back once and then lands

@@ -44,6 +44,7 @@ type IterationDone struct {
 	Report   work.IterationReport
 	Snapshot work.Snapshot
 	Markers  []string // files that still hold conflict markers
+	Todos    *work.TodoCheck
 }
 
 // VerifyDone is the end of a verify command.
@@ -52,6 +53,18 @@ type VerifyDone struct {
 	Report  work.CommandsReport
 	Touched []string
 	Gone    []string
+}
+
+// ReviewDone is the end of a review command.
+type ReviewDone struct {
+	Command Command
+	Report  work.ReviewReport
+}
+
+// ArbiterDone is the end of an arbiter command.
+type ArbiterDone struct {
+	Command Command
+	Answer  work.ArbiterAnswer
 }
 
 // MergeDone is the end of a merge command.
@@ -104,6 +117,8 @@ func (Began) fact()         {}
 func (FolderDone) fact()    {}
 func (IterationDone) fact() {}
 func (VerifyDone) fact()    {}
+func (ReviewDone) fact()    {}
+func (ArbiterDone) fact()   {}
 func (MergeDone) fact()     {}
 func (LandDone) fact()      {}
 func (DeliverDone) fact()   {}
@@ -122,6 +137,8 @@ const (
 	StepFolder  Step = "folder"
 	StepIterate Step = "iterate"
 	StepVerify  Step = "verify"
+	StepReview  Step = "review"
+	StepArbiter Step = "arbiter"
 	StepMerge   Step = "merge"
 	StepLand    Step = "land"
 	StepDeliver Step = "deliver"
@@ -137,8 +154,9 @@ type Command struct {
 	Iteration int
 	Attempt   int
 
-	Kind   IterationKind // iterate
-	On     work.VerifyOn // verify
-	Commit string        // verify, land, deliver: what it is about
-	Until  time.Time     // wait
+	Kind       IterationKind // iterate
+	On         work.VerifyOn // verify
+	Commit     string        // verify, review, land, deliver: what it is about
+	Specialist string        // review
+	Until      time.Time     // wait
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -35,6 +36,14 @@ func (r *session) prepare(ctx context.Context, c Command) (job, error) {
 		j.do = r.iterateJob(c, p, j.mark, day)
 	case StepBase, StepVerify:
 		j.do = r.verifyJob(c, p, j.mark)
+	case StepReview:
+		day, err := r.day(ctx)
+		if err != nil {
+			return j, err
+		}
+		j.do = r.reviewJob(c, p, j.mark, day)
+	case StepArbiter:
+		j.do = r.arbiterJob(c, p)
 	case StepMerge:
 		j.do = r.mergeJob(c, p)
 	case StepLand:
@@ -111,6 +120,8 @@ type iteration struct {
 	theirs            string // resolve: the phase's last snapshot
 	fresh             string // prompt of a new session
 	open              opening
+	todos             bool // of a job: read them in the snapshot
+	done              int  // of them that were done before
 }
 
 func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(context.Context) Fact {
@@ -138,7 +149,10 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 	}
 	it := iteration{
 		dir: dir, last: p.Last, parent: p.Last, reset: p.Reset, kind: p.Kind, fresh: Prompt(r.s, p, ""),
-		open: r.opening(p, mark),
+		open: r.opening(p, mark), todos: r.s.ofJob(p),
+	}
+	if p.Check != nil {
+		it.done = len(p.Check.Done)
 	}
 	if p.Kind == IterationResolve {
 		it.head, it.theirs, it.parent = p.Merge.Head, p.Last, p.Merge.Commit
@@ -191,6 +205,11 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 	if err != nil {
 		return Broke{Command: c, Problem: fmt.Sprintf("take the snapshot: %v", err)}
 	}
+	if it.todos {
+		if err := r.readTodos(ctx, it, &done, ref); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("read the job's todos: %v", err)}
+		}
+	}
 	if len(conflicts) > 0 {
 		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, conflicts)
 		if err != nil {
@@ -198,6 +217,28 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 		}
 	}
 	return done
+}
+
+// readTodos reads the todos in the snapshot. Those that were finished give it
+// their names.
+func (r *session) readTodos(ctx context.Context, it iteration, done *IterationDone, ref string) error {
+	if r.Todos == nil {
+		return errors.New("nobody reads them")
+	}
+	check, err := r.Todos.Todos(ctx, done.Snapshot.Commit)
+	if err != nil {
+		return err
+	}
+	done.Todos = &check
+	if len(check.Problems) > 0 || len(check.Done) <= it.done || !done.Snapshot.Changed {
+		return nil
+	}
+	var b strings.Builder
+	for _, title := range check.Done[it.done:] {
+		fmt.Fprintf(&b, "todo: %s\n", clipText(firstLine(title), 100))
+	}
+	done.Snapshot.Commit, err = r.Repo.CommitTree(ctx, done.Snapshot.Tree, []string{it.parent}, b.String(), ref)
+	return err
 }
 
 // PromptOf is the file beside an iteration's log that holds its prompt.
@@ -295,7 +336,7 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 }
 
 func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
-	head, base, last := r.s.Head, p.Base, p.Last
+	head, base, last, reviewed := r.s.Head, p.Base, p.Last, r.s.reviews(p)
 	ref := Ref(r.s.Run, fmt.Sprintf("%s/merge-%d", c.Phase, c.Iteration))
 	message := fmt.Sprintf("merge of phase %s\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, r.s.Run, c.Phase)
 	return func(ctx context.Context) Fact {
@@ -314,6 +355,11 @@ func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
 		if res.Moved {
 			if res.Commit, err = r.Repo.CommitTree(ctx, m.Tree, []string{head, last}, message, ref); err != nil {
 				return Broke{Command: c, Problem: fmt.Sprintf("keep the merged tree: %v", err)}
+			}
+		}
+		if res.Moved && reviewed && len(res.Conflicts) == 0 {
+			if res.Differs, err = r.differs(ctx, head, last, res.Commit); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("compare the merged tree with the reviewed one: %v", err)}
 			}
 		}
 		return MergeDone{Command: c, Result: res}
@@ -337,18 +383,33 @@ func (r *session) landJob(c Command, p *Phase, count int64, hash string) func(co
 }
 
 func (r *session) deliverJob(c Command) func(context.Context) Fact {
-	spec, unproven, rejected := r.s.Spec, r.s.Unproven, r.s.Final.Rejected != ""
+	spec, run, unproven, rejected := r.s.Spec, r.s.Run, r.s.Unproven, r.s.Final.Rejected != ""
 	done := true
 	for _, p := range r.s.Phases {
 		if p.Parent == "" && p.Outcome != work.PhaseDone {
 			done = false
 		}
 	}
+	if j := r.s.Job; j != nil {
+		done = j.Status == gates.JobCompleted
+	}
+	message := "result of the job\n"
+	if r.s.Job != nil && r.s.Job.Claim != nil {
+		message = clipText(r.s.Job.Claim.Summary, 2000) + "\n"
+	}
+	message += fmt.Sprintf("\nForge-Run: %s\n", run)
 	return func(ctx context.Context) Fact {
 		ctx = context.WithoutCancel(ctx)
 		d := work.Delivery{Branch: spec.Branch, Commit: c.Commit, Next: "git merge " + spec.Branch}
 		if err := r.Repo.Deliver(ctx, spec.Branch, c.Commit); err != nil {
 			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
+		}
+		result := c.Commit
+		if spec.Job != nil {
+			var err error
+			if result, err = r.Repo.Strip(ctx, c.Commit, spec.Base.Commit, work.JobDir, message, Ref(run, "result")); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("take the job's documents out of the result: %v", err)}
+			}
 		}
 		switch {
 		case rejected:
@@ -364,14 +425,14 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 		case spec.Base.Shallow:
 			d.Reason = "the repository is a shallow clone"
 		default:
-			ff, err := r.Repo.FastForward(ctx, spec.Base, c.Commit)
+			ff, err := r.Repo.FastForward(ctx, spec.Base, result)
 			if err != nil {
 				// The branch is there; that the checkout could not be moved
 				// takes nothing away.
 				d.Reason = err.Error()
 				break
 			}
-			ff.Branch, ff.Commit = spec.Branch, c.Commit
+			ff.Branch, ff.Commit = spec.Branch, result
 			if !ff.FastForwarded && ff.Next == "" {
 				ff.Next = d.Next
 			}

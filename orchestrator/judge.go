@@ -43,6 +43,14 @@ func (d *decision) judge(p *Phase) {
 			return
 		}
 	}
+	if len(p.Stops) > 0 && !p.claiming() {
+		// What is claimed is proven first: then the stop and the gates before
+		// the merge share one record.
+		if !d.passStops(p) {
+			d.stop(p)
+		}
+		return
+	}
 	if p.Kind.Free() {
 		d.judgeFree(p)
 		return
@@ -56,7 +64,7 @@ func (d *decision) judge(p *Phase) {
 		d.finish(p, work.PhaseFailed, work.ReasonAgentFailed, fmt.Sprintf("the agent failed %d times in a row: %s", p.FailedRow, p.Judged.Detail))
 	case p.HungRow >= maxHungRow:
 		d.finish(p, work.PhaseFailed, work.ReasonAgentHung, fmt.Sprintf("the agent hung %d times in a row: %s", p.HungRow, p.Judged.Detail))
-	case p.Judged.Claim == ClaimDue && len(p.Judged.Claims) > 0:
+	case p.Judged.Claim == ClaimDue && p.claims():
 		d.claim(p)
 	case len(p.Requests) > 0:
 		d.subPhase(p)
@@ -70,6 +78,10 @@ func (d *decision) judge(p *Phase) {
 }
 
 func (d *decision) claim(p *Phase) {
+	if d.s.ofJob(p) {
+		d.claimJob(p)
+		return
+	}
 	promise := strings.TrimSpace(p.Plan.Promise)
 	said, one := work.Claim(p.Judged.Claims)
 	switch {
@@ -82,34 +94,61 @@ func (d *decision) claim(p *Phase) {
 	}
 }
 
+// claiming says that the iteration is about to be proven.
+func (p *Phase) claiming() bool {
+	switch {
+	case p.Judged.Claim != ClaimDue || p.Kind == IterationResolve:
+		return false
+	case p.Kind.Free():
+		return p.badFree() == ""
+	}
+	return p.Merge == nil && p.claims()
+}
+
+// claims says that the agent claims the end of the phase, or of the job.
+func (p *Phase) claims() bool { return len(p.Judged.Claims) > 0 || p.Complete != nil }
+
+// badFree is why an iteration outside the budget came to nothing; "" when it
+// did not.
+func (p *Phase) badFree() string {
+	switch {
+	case !p.Judged.Outcome.KeepsClaim():
+		return fmt.Sprintf("the iteration ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
+	case len(p.Judged.Markers) > 0:
+		return "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
+	case p.Judged.Claim == ClaimNone:
+		return "verify fails: " + firstLine(p.Verified)
+	case p.Todos != "" && p.Kind != IterationResolve:
+		return p.unborne()
+	}
+	return ""
+}
+
 // judgeFree judges an iteration outside the budget: nobody waits for a new
 // promise, and there is no second one.
 func (d *decision) judgeFree(p *Phase) {
-	bad := ""
-	switch {
-	case !p.Judged.Outcome.KeepsClaim():
-		bad = fmt.Sprintf("the iteration ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
-	case len(p.Judged.Markers) > 0:
-		bad = "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
-	case p.Judged.Claim == ClaimNone:
-		bad = "verify fails: " + firstLine(p.Verified)
-	}
+	bad := p.badFree()
 	if p.Kind == IterationResolve {
 		switch {
 		case bad != "":
 			d.finish(p, work.PhaseFailed, work.ReasonMergeConflict, bad)
 		case len(p.Set.Verify) > 0:
 			d.rule(p.Number, gateMerge, decideReverify, "the conflict was resolved, so the merged tree has to be proven")
+		case d.s.toReview(p):
+			d.rule(p.Number, gateMerge, decideReview, "the conflict was resolved, so the merged tree has to be reviewed")
 		default:
 			d.rule(p.Number, gateMerge, decideLand, "the conflict was resolved, and there are no verify commands")
 		}
 		return
 	}
-	if bad != "" {
+	switch {
+	case bad != "" && p.Kind == IterationFix:
+		d.rule(p.Number, gateReview, decideArbiter, "the fix came to nothing: "+bad)
+	case bad != "":
 		d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, bad)
-		return
+	default:
+		d.rule(p.Number, gateClaim, decideClaimed, "a "+string(p.Kind)+" that was asked for needs no new promise")
 	}
-	d.rule(p.Number, gateClaim, decideClaimed, "a rework that was asked for needs no new promise")
 }
 
 // judgeRedMerge decides on a merged tree that fails verify.

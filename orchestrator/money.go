@@ -91,37 +91,31 @@ type Day struct {
 	UnknownTokens int
 }
 
-// room says whether an iteration of p may start under the caps: yes, not
-// before others have reported, or not at all (why names the cap).
-func (s *State) room(p *Phase, day Day) (start bool, why string) {
+// room says whether n iterations or reviews of p may start under the caps: yes,
+// not before others have reported, or not at all (why names the cap).
+func (s *State) room(p *Phase, day Day, n int) (start bool, why string) {
 	c := s.Spec.Settings.Cost
-	var need float64
+	var each float64
 	if c.IterationUSD != nil {
-		need = *c.IterationUSD
+		each = *c.IterationUSD
 	}
 	top := s.top(p)
-	var needTokens int64
+	var eachTokens int64
 	if c.IterationTokens != nil {
-		needTokens = *c.IterationTokens
+		eachTokens = *c.IterationTokens
 	}
+	need, needTokens := float64(n)*each, int64(n)*eachTokens
 	held, heldTop := s.Ledger.reservedSum(), top.Usage.reservedSum()
 	var heldTokens, heldTopTokens int64
 	for _, n := range s.working {
 		other := s.Phases[n]
-		if other == p || other.Stage != StageIterate {
-			continue
-		}
-		heldTokens += needTokens
+		// What passed this gate and has not begun has reserved nothing yet.
+		going, begun := s.underWay(other)
+		heldTokens += int64(going) * eachTokens
+		held += float64(going-begun) * each
 		if s.top(other) == top {
-			heldTopTokens += needTokens
-		}
-		if other.Begun {
-			continue
-		}
-		// It passed this gate, and has reserved nothing yet.
-		held += need
-		if s.top(other) == top {
-			heldTop += need
+			heldTopTokens += int64(going) * eachTokens
+			heldTop += float64(going-begun) * each
 		}
 	}
 	usd := []struct {
@@ -170,6 +164,25 @@ func (s *State) room(p *Phase, day Day) (start bool, why string) {
 		}
 	}
 	return !wait, ""
+}
+
+// underWay counts the effects of p that cost money and may be carried out now,
+// and those of them that have begun.
+func (s *State) underWay(p *Phase) (going, begun int) {
+	switch p.Stage {
+	case StageIterate:
+		going = 1
+		if p.Begun {
+			begun = 1
+		}
+	case StageReview, StageArbiter:
+		begun = len(p.Review.begun())
+		_, _, going = p.Review.due()
+		if p.Review.Cleared || p.Review.Asking != "" {
+			going++
+		}
+	}
+	return going, begun
 }
 
 // ceiling is the most that an iteration of p may cost before it is ended.

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 
 	"forge/internal/work"
 )
@@ -24,9 +25,7 @@ func Pending(s *State) []Command {
 		if !granted[s.top(s.Phases[n]).Number] {
 			continue
 		}
-		if c, ok := s.pendingOf(s.Phases[n]); ok {
-			out = append(out, c)
-		}
+		out = append(out, s.pendingOf(s.Phases[n])...)
 	}
 	if s.Final.Stage == FinalDeliver {
 		out = append(out, s.deliverCommand())
@@ -56,7 +55,20 @@ func (s *State) granted() map[string]bool {
 	return granted
 }
 
-func (s *State) pendingOf(p *Phase) (Command, bool) {
+func (s *State) pendingOf(p *Phase) []Command {
+	switch p.Stage {
+	case StageReview:
+		return s.pendingReviews(p)
+	case StageArbiter:
+		return s.pendingArbiter(p)
+	}
+	if c, ok := s.pendingStep(p); ok {
+		return []Command{c}
+	}
+	return nil
+}
+
+func (s *State) pendingStep(p *Phase) (Command, bool) {
 	try := p.Tries[p.Iteration]
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(try, 1)}
 	switch p.Stage {
@@ -97,17 +109,28 @@ func (s *State) pendingOf(p *Phase) (Command, bool) {
 	if c.Step == StepWait {
 		step += fmt.Sprintf("-%d", p.Outage.Tries)
 	}
+	if p.Review.Commit != "" && c.Commit != "" && c.Step != StepIterate {
+		// A reviewed phase may merge more than once in one iteration.
+		step += "-" + short(c.Commit)
+	}
 	c.ID = s.id(p.Number, c.Attempt, c.Iteration, step)
 	return c, true
 }
 
 // hasTurn says that p is the one to merge now: one at a time per run, in the
-// order in which the phases were proven.
+// order in which the phases were proven. One that lost its place to another
+// while it waited for a person lets that one go first.
 func (s *State) hasTurn(p *Phase) bool {
 	if s.Merger != "" {
 		return s.Merger == p.Number
 	}
-	return len(s.Turns) > 0 && s.Turns[0] == p.Number
+	granted := s.granted()
+	for _, n := range s.Turns {
+		if granted[n] {
+			return n == p.Number
+		}
+	}
+	return false
 }
 
 func (s *State) id(phase string, attempt, iteration int, step string) work.CommandID {
@@ -121,8 +144,7 @@ func (s *State) id(phase string, attempt, iteration int, step string) work.Comma
 // result is not. What was under way when a stop came still counts.
 func (s *State) expects(c Command) bool {
 	if p := s.Phases[c.Phase]; p != nil {
-		w, ok := s.pendingOf(p)
-		return ok && w.ID == c.ID
+		return slices.ContainsFunc(s.pendingOf(p), func(w Command) bool { return w.ID == c.ID })
 	}
 	switch c.Step {
 	case StepBase:

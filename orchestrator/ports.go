@@ -29,6 +29,9 @@ type Repo interface {
 	Deliver(ctx context.Context, branch, commit string) error
 	FastForward(ctx context.Context, base work.Base, commit string) (work.Delivery, error)
 	Anchor(ctx context.Context, run string, count int64, head string) error
+	// Strip is one commit on base that holds the content of commit without a
+	// folder; base itself when nothing else differs.
+	Strip(ctx context.Context, commit, base, folder, message, ref string) (string, error)
 	ObjectPaths() []string
 }
 
@@ -51,6 +54,20 @@ type Evidence interface {
 	// Restore is commit with the files at paths as in base; of package
 	// manifests only the scripts are put back.
 	Restore(ctx context.Context, base, commit string, paths []string) (string, error)
+}
+
+// Reviewers ask the specialists and the arbiter's model. That there is no usable
+// answer is a report; an error means that Forge could not do its own part.
+// Both may be called for several phases and specialists at once.
+type Reviewers interface {
+	Review(ctx context.Context, req work.ReviewRequest) (work.ReviewReport, error)
+	Arbitrate(ctx context.Context, req work.ArbiterRequest) (work.ArbiterAnswer, error)
+}
+
+// Todos reads a job's todos in a commit. That they cannot be used is in the
+// check; an error means that the commit could not be read.
+type Todos interface {
+	Todos(ctx context.Context, commit string) (work.TodoCheck, error)
 }
 
 // Batch is what one step of the core writes, in one transaction.

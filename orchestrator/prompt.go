@@ -16,6 +16,7 @@ const (
 	promptPivot    = "pivot"
 	promptResolve  = "resolve"
 	promptRework   = "rework"
+	promptFix      = "fix"
 )
 
 // sessionOf is the agent session that p's next iteration continues, "" for a
@@ -33,6 +34,8 @@ func promptKind(s *State, p *Phase) string {
 		return promptResolve
 	case p.Kind == IterationRework:
 		return promptRework
+	case p.Kind == IterationFix:
+		return promptFix
 	case p.Pivot != "":
 		return promptPivot
 	case s.sessionOf(p) != "":
@@ -58,6 +61,10 @@ func Prompt(s *State, p *Phase, session string) string {
 }
 
 func (s *State) writeTask(b *strings.Builder, p *Phase) {
+	if s.ofJob(p) {
+		s.writeJobTask(b, p)
+		return
+	}
 	set := s.Spec.Settings
 	fmt.Fprintf(b, "You work on phase %s, %q, of a larger piece of work. Work only on this phase, in the current folder.\n", p.Number, inert(p.Plan.Name))
 	if set.Spec != "" {
@@ -98,6 +105,8 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 		section(b, "Conflict markers stand in these files", strings.Join(p.Merge.Conflicts, "\n"))
 	case IterationRework:
 		b.WriteString("\n## Changes requested\n\nA person looked at the result and asks for changes; their words are below. No promise is needed this time.\n")
+	case IterationFix:
+		writeFindings(b, p)
 	case IterationWork:
 	}
 	if p.Pivot != "" {

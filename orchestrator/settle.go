@@ -37,6 +37,10 @@ func (d *decision) settle() {
 			return
 		}
 	}
+	if s.Job != nil {
+		d.job()
+		return
+	}
 	if d.startNext(); len(d.out) > 0 {
 		return
 	}
@@ -204,8 +208,15 @@ func (d *decision) settlePhase(p *Phase) {
 	case StageEvidence:
 		if len(p.Gone) > 0 {
 			d.rule(p.Number, gateEvidence, decideChanged, "test files of the base are gone: "+strings.Join(p.Gone, ", "))
+			if d.s.reviews(p) {
+				return
+			}
 			d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, "test files of the base are gone: "+strings.Join(p.Gone, ", "))
 		}
+	case StageReview:
+		d.reviews(p)
+	case StageArbiter:
+		d.arbiter(p)
 	case StageProven:
 		d.proven(p)
 	case StageMerged:
@@ -220,12 +231,7 @@ func (d *decision) mayIterate(p *Phase) {
 		// Money is set aside here, so not for a phase that has no place yet.
 		return
 	}
-	start, why := d.s.room(p, d.day)
-	if why != "" {
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunLimit, Reason: why})
-		return
-	}
-	if !start {
+	if !d.afford(p, 1) {
 		return
 	}
 	if p.Kind.Free() {
@@ -249,6 +255,17 @@ func (d *decision) mayIterate(p *Phase) {
 	}
 }
 
+// afford says that n effects of p that cost money may begin; where no money is
+// left for them, the run ends.
+func (d *decision) afford(p *Phase, n int) bool {
+	start, why := d.s.room(p, d.day, n)
+	if why != "" {
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunLimit, Reason: why})
+		return false
+	}
+	return start
+}
+
 // fold takes a finished sub-phase back into its parent.
 func (d *decision) fold(p *Phase) {
 	child := d.s.Phases[p.Child]
@@ -263,17 +280,29 @@ func (d *decision) fold(p *Phase) {
 }
 
 // proven passes a proven phase on: a sub-phase back to its parent, any other
-// to the gates before the merge. Reviews stand between the two.
+// to the gates before the merge. Its reviews are over.
 func (d *decision) proven(p *Phase) {
 	if p.Parent != "" {
 		d.finish(p, work.PhaseDone, "", "")
 		return
 	}
-	if d.s.Spec.Policy.At(gates.PointPhaseTransition) == gates.Auto {
+	if d.s.Job != nil {
+		d.boundary(p)
+		return
+	}
+	if d.passStops(p) {
+		return
+	}
+	// What falls on this boundary shares one record.
+	points := d.s.stopPoints(p)
+	if d.s.Spec.Policy.At(gates.PointPhaseTransition) != gates.Auto {
+		points = append([]string{string(gates.PointPhaseTransition)}, points...)
+	}
+	if len(points) == 0 {
 		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "the gate is auto")
 		return
 	}
-	d.open(p, string(gates.PointPhaseTransition), nil, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), strings.Join(p.History, "\n"))
+	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
 }
 
 // merged decides what follows from the merged tree: land it when it is the
@@ -287,6 +316,8 @@ func (d *decision) merged(p *Phase) {
 		d.rule(p.Number, gateMerge, decideLand, "the merged tree is the proven one")
 	case len(p.Set.Verify) > 0:
 		d.rule(p.Number, gateMerge, decideReverify, "the base moved, so the merged tree has to be proven")
+	case d.s.toReview(p):
+		d.rule(p.Number, gateMerge, decideReview, "the base moved, and the merged tree holds content that nobody reviewed")
 	default:
 		d.rule(p.Number, gateMerge, decideLand, "the base moved, and there are no verify commands")
 	}

@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"forge/internal/work"
 )
@@ -30,7 +32,13 @@ func (b *books) before(c *invariants, s *State, e work.Event) error {
 	switch e.Kind {
 	case work.PhaseFinished:
 		// What it may have begun has come to nothing that anybody knows of.
-		if p := s.Phases[e.Phase]; p.Begun {
+		p := s.Phases[e.Phase]
+		for _, id := range p.Review.begun() {
+			if err := b.ends(c, id, work.Usage{}); err != nil {
+				return err
+			}
+		}
+		if p.Begun {
 			return b.ends(c, p.Command, work.Usage{})
 		}
 	case work.RunResumed:
@@ -47,7 +55,7 @@ func (b *books) before(c *invariants, s *State, e work.Event) error {
 			note(c, b.caps, "", *d.Cost)
 		}
 		if d.AcceptUnknown {
-			for _, n := range append([]string{""}, s.topo...) {
+			for _, n := range append(slices.Collect(maps.Keys(s.Phases)), "") {
 				note(c, b.unknown, n, 0)
 				note(c, b.silent, n, 0)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -203,6 +204,66 @@ func TestSeededBugs(t *testing.T) {
 				}
 			})
 		}()}, []string{"after a replay differs"}},
+		{"a level that passes its bound", bug{events: rewrite(work.PolicyChanged, func(s *State, _ *work.Event, d *PolicyChangedData) {
+			if s.Spec.Bound != nil {
+				d.Policy, _ = gates.Preset(gates.PresetAutonomous)
+				d.Version = d.Policy.Version()
+			}
+		})}, []string{"freer than its bound"}},
+		{"a stop of the agent waved through", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Gate == "ckpt.notes" && d.Decision == decideAsk {
+				d.Decision, d.By = decideGo, "rule:ckpt.notes"
+			}
+		})}, []string{"is human, and", "nobody was asked"}},
+		{"a missing review turned into a pass", bug{events: rewrite(work.ReviewFinished, func(_ *State, _ *work.Event, d *ReviewFinishedData) {
+			if d.Verdict == work.VerdictUnknown {
+				d.Verdict = work.VerdictPass
+			}
+		})}, []string{"without a review by", "without the answer of"}},
+		{"critical findings forgotten", bug{events: rewrite(work.ReviewFinished, func(_ *State, _ *work.Event, d *ReviewFinishedData) {
+			if d.Findings = nil; d.Verdict == work.VerdictFail {
+				d.Verdict = work.VerdictWarn
+			}
+		})}, []string{"with a critical finding", "a critical finding"}},
+		{"a reviewer that fails overheard", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Gate == gateReview && d.Decision == decideArbiter {
+				d.Decision = decideGo
+			}
+		})}, []string{"without a review by", "with a critical finding", "whose protected files", "without the base's tests"}},
+		{"merged content that nobody reviewed", bug{events: rewrite(work.MergeFinished, func(_ *State, _ *work.Event, d *MergeFinishedData) {
+			d.Differs = nil
+		})}, []string{"without a review by"}},
+		{"fixes without an end", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.ArbiterDecided {
+				p.Review.Attempts = 0
+			}
+		})}, []string{"gets fix"}},
+		{"a fix that is red goes on", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; p != nil && p.Stage == StageArbiter {
+				p.Review.Commit, p.Review.Tree = p.Last, p.Tree
+			}
+		})}, []string{"proven false", "without a review by", "without the answer of", "proven was", "in truth", "nobody waits for"}},
+		{"a critical finding accepted without a reason", bug{events: rewrite(work.CheckpointOpened, func(s *State, e *work.Event, d *work.Checkpoint) {
+			d.ReasonDue = false
+		})}, []string{"without a reason"}},
+		{"findings let pass by the arbiter's model", bug{events: func(s *State, _ Fact, evs []work.Event) []work.Event {
+			for i := range evs {
+				var d ArbiterDecidedData
+				if evs[i].Kind == work.ArbiterDecided && decode(evs[i], &d) == nil && d.Said == "Proceed" {
+					d.Verdict = "Proceed"
+					evs = evs[:i+1]
+					evs[i].Data, _ = encode(d)
+					return evs
+				}
+			}
+			return evs
+		}}, []string{"lets a critical finding"}},
+		{"reviews that cost nothing", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.ReviewStarted {
+				clear(s.Ledger.Reserved)
+				clear(s.Phases[e.Phase].Usage.Reserved)
+			}
+		})}, []string{"cap "}},
 		{"a merge turn that nobody gives back", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.PhaseFinished && s.Merger == "" {
 				s.Merger = e.Phase

@@ -38,6 +38,9 @@ func (c *invariants) person(s *State, e work.Event) error {
 			return fmt.Errorf("checkpoint %s is %s, which nobody said", d.ID, d.Status)
 		}
 		note(c, c.said, e.Phase, d.Status)
+		for _, pt := range c.asked[d.ID].Points {
+			note(c, c.stops, e.Phase, slices.DeleteFunc(slices.Clone(c.stops[e.Phase]), func(s string) bool { return s == pt }))
+		}
 	case work.GateDecided:
 		var d work.GateDecidedData
 		if err := decode(e, &d); err != nil {
@@ -62,6 +65,18 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointFinal): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework, decideReject}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointFindings): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideFix}, work.CheckpointRejected: {decideReject}},
+	"ckpt.deliverable": {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	"ckpt.notes": {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointPlanInitial): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointPlanLater): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointTactical): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	PointBaseline: {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideStop}},
 }
@@ -73,10 +88,10 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 	if p := s.Phases[e.Phase]; point == gates.PointPhaseStart && p != nil && p.Parent != "" {
 		point = gates.PointSubPhase // may this sub-phase run?
 	}
-	human := c.w.spec.Policy.At(point) == gates.Human
+	human := c.policy.At(point) == gates.Human
 	if point == gates.PointIteration && s.Phases[e.Phase].Kind == IterationWork {
 		// A yes is for one iteration of one opening of the phase.
-		asks := human || s.Phases[e.Phase].Set.AskIteration && c.w.spec.Policy.At(gates.PointPhaseStart) == gates.Human
+		asks := human || s.Phases[e.Phase].Set.AskIteration && c.policy.At(gates.PointPhaseStart) == gates.Human
 		this := fmt.Sprintf("%d/%d", s.Phases[e.Phase].Reopened, c.counted[e.Phase]+1)
 		switch {
 		case d.Decision == decideApprove:
@@ -84,6 +99,16 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 		case d.Decision == decideGo && asks && by != "flag" && c.allowed[e.Phase] != this:
 			return fmt.Errorf("iteration %s of phase %s goes on without a yes of its own", this, e.Phase)
 		}
+	}
+	if point == gates.PointFindings && d.Decision == decideGo {
+		if by != "person" {
+			return fmt.Errorf("%s lets the findings against phase %s pass", d.By, e.Phase)
+		}
+		p := s.Phases[e.Phase]
+		if _, critical := c.truth(p, c.w.commits[p.Review.Commit]); (critical || p.Review.Evidence != "") && d.Reason == "" {
+			return fmt.Errorf("a critical finding of phase %s is accepted without a reason", e.Phase)
+		}
+		note(c, c.let, e.Phase, c.w.commits[p.Review.Commit])
 	}
 	switch {
 	case d.Gate == gateClaim && d.Decision == decideClaimed && s.Phases[e.Phase].Kind == IterationWork && !c.claims[e.Phase]:
@@ -94,7 +119,7 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 			abort = abort || slices.ContainsFunc(a, func(a work.Answer) bool { return a.Choice == ChoiceAbort })
 		}
 		// A rework is decided for the run, and then for the phase that does it.
-		if point == gates.PointFinal {
+		if point == gates.PointFinal && s.Job == nil {
 			status = c.said[""]
 		}
 		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
@@ -106,6 +131,8 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 			return fmt.Errorf("--yes answers at %s", d.Gate)
 		}
 	case by == "strategy" && d.By != "strategy:interactive":
+		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
+	case isStop(d.Gate) && d.Decision == decideGo:
 		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
 	case d.Gate == string(gates.PointPhaseTransition), d.Gate == string(gates.PointFinal) && d.Decision == decideGo && c.allDone(s):
 		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
@@ -128,6 +155,9 @@ func (c *invariants) leftOver(s *State) error {
 		return nil
 	}
 	for _, row := range c.w.inbox {
+		if row.Answer.Checkpoint == "" {
+			continue // a level, for whoever resumes it
+		}
 		if _, open := s.Open[row.Answer.Checkpoint]; open || !c.resolved[row.Answer.Checkpoint] {
 			return fmt.Errorf("the run is %s, and the answer to %s was never heard", s.Outcome, row.Answer.Checkpoint)
 		}
@@ -150,7 +180,8 @@ func (c *invariants) lost(s *State) error {
 func (c *invariants) after(s *State) error {
 	busy := map[string]bool{}
 	for _, u := range c.w.under {
-		if p := s.Phases[u.Phase]; p != nil {
+		// Reviews of a phase that is over are being ended.
+		if p := s.Phases[u.Phase]; p != nil && !(u.Step == StepReview && p.Stage == StageFinished) {
 			busy[s.top(p).Number] = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"forge/dag"
+	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -25,6 +26,7 @@ type invariants struct {
 	ended     map[string]bool
 	landed    map[string]string // phase → tree
 	proven    map[string]string // phase → tree that passed its last proof
+	let       map[string]string // phase → tree that a person, or the arbiter by its rules, let pass
 	claims    map[string]bool   // phase → its last report claims its own promise, in truth
 	asked     map[string]work.Checkpoint
 	answers   map[string][]work.Answer // by checkpoint, in truth
@@ -32,6 +34,10 @@ type invariants struct {
 	said      map[string]work.CheckpointStatus // phase → the answer whose decisions are due
 	needs     map[string][]string
 	outcome   work.RunOutcome
+	policy    gates.Policy        // that holds now
+	nextOfJob string              // "kind todos" of the phase that is due, none, end, cancelled, failed
+	completes map[string]bool     // phase → its last report says, in truth, that the job is complete
+	stops     map[string][]string // phase → points that a person has to look at
 	books     books
 }
 
@@ -39,12 +45,14 @@ func newInvariants(w *world) *invariants {
 	c := &invariants{
 		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
-		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{},
+		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, let: map[string]string{},
 	}
 	for _, ph := range w.spec.Plan.Phases {
 		c.needs[ph.Number] = ph.DependsOn
 	}
 	c.books = newBooks(w.spec.Settings)
+	c.policy, c.stops = w.spec.Policy, map[string][]string{}
+	c.completes = map[string]bool{}
 	return c
 }
 
@@ -68,6 +76,9 @@ func (c *invariants) rollBack() {
 
 // performs: an agent runs at most once for every attempt that is on record.
 func (c *invariants) performs(e effect) error {
+	if e.Step == StepReview && len(c.w.s.Phases[e.Phase].Set.Verify) > 0 && !c.w.treeOf(e.Commit).proven {
+		return fmt.Errorf("%s looks at a tree that is not proven", e.ID)
+	}
 	if e.Step != StepIterate {
 		return nil
 	}
@@ -96,6 +107,9 @@ func (c *invariants) observed(f Fact) {
 	words := slices.Compact(slices.Clone(it.Report.Claims))
 	kept := it.Report.Outcome == work.OutcomeOK || it.Report.Outcome == work.OutcomePostResult
 	note(c, c.claims, p.Number, kept && len(words) == 1 && words[0] == p.Plan.Promise)
+	if c.w.spec.Job != nil && p.Parent == "" {
+		c.observedJob(p, it)
+	}
 }
 
 // before judges an event against the state that it is about to change.
@@ -123,14 +137,25 @@ func (c *invariants) before(s *State, e work.Event) error {
 	case work.PhaseReopened:
 		note(c, c.counted, e.Phase, 0)
 		note(c, c.spent, e.Phase, 0)
+		note(c, c.spent, "fixes of "+e.Phase, 0)
 		note(c, c.ended, e.Phase, false)
+		note(c, c.stops, e.Phase, nil)
 		if s.Final.Stage == FinalAsked {
 			// A rework counts on from where the phase was.
 			note(c, c.counted, e.Phase, p.Iteration)
 		}
 	case work.VerifyFinished:
 		return c.verified(p, e)
+	case work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided:
+		return c.ofReviews(s, p, e)
+	case work.PhaseAdded, work.JobDecided:
+		return c.ofJob(s, p, e)
+	case work.PolicyChanged:
+		return c.policyChanged(e)
 	case work.PhaseMerged:
+		if left := c.stops[e.Phase]; len(left) > 0 {
+			return fmt.Errorf("phase %s lands, and nobody was asked at %v", e.Phase, left)
+		}
 		return c.merged(s, p, e)
 	case work.PhaseFinished:
 		return c.phaseFinished(s, p, e)
@@ -150,7 +175,9 @@ func (c *invariants) setOutcome(o work.RunOutcome) {
 
 func (c *invariants) iterationStarted(s *State, p *Phase, e work.Event) error {
 	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
-	switch {
+	switch left := c.stops[e.Phase]; {
+	case len(left) > 0 && p.Kind != IterationFix:
+		return fmt.Errorf("iteration %s starts, and nobody was asked at %v", attempt, left)
 	case c.started[attempt]:
 		return fmt.Errorf("iteration %s starts twice", attempt)
 	case e.Iteration != c.counted[e.Phase]+1:
@@ -190,6 +217,7 @@ func (c *invariants) iterationFinished(e work.Event) error {
 		return fmt.Errorf("iteration %s comes to a result after number %d", attempt, c.counted[e.Phase])
 	}
 	note(c, c.counted, e.Phase, e.Iteration)
+	note(c, c.stops, e.Phase, append(slices.Clone(c.stops[e.Phase]), c.humanStops(c.w.s.Phases[e.Phase], d)...))
 	if d.Fix {
 		return nil
 	}
@@ -237,6 +265,8 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s: green %v, proven %v", e.Phase, name, t.green, t.proven)
 	case verify && c.proven[e.Phase] != name && !(d.Empty && c.w.commits[p.Last] == name):
 		return fmt.Errorf("phase %s lands tree %s, proven was %s", e.Phase, name, c.proven[e.Phase])
+	case c.isLet(e.Phase, name):
+		// A person saw that the evidence was changed, and let it pass.
 	case verify && t.touched && !t.protected:
 		return fmt.Errorf("phase %s lands tree %s, whose protected files nobody checked", e.Phase, name)
 	case verify && t.cheats:
@@ -245,7 +275,7 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s without the base's tests", e.Phase, name)
 	}
 	note(c, c.landed, e.Phase, name)
-	return nil
+	return c.reviewedTree(p, name)
 }
 
 func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
@@ -262,6 +292,8 @@ func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
 	switch d.Outcome {
 	case work.PhaseDone:
 		switch {
+		case c.w.spec.Job != nil && c.nextOfJob == "strategic resume":
+			// Its work goes on in the next phase.
 		case p.Parent == "" && c.landed[e.Phase] == "":
 			return fmt.Errorf("phase %s is done without having been merged", e.Phase)
 		case verify && d.Proof != work.ProofVerified, !verify && d.Proof != work.ProofClaim && d.Proof != work.ProofWaived:
@@ -295,7 +327,14 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 	}
 	c.setOutcome(d.Outcome)
 	c.w.ends[d.Outcome]++
-	if n := len(c.w.under); n > 0 {
+	n := 0
+	for _, u := range c.w.under {
+		// Reviews of a phase that is over are being ended, and their results dropped.
+		if p := s.Phases[u.Phase]; p == nil || u.Step != StepReview || p.Stage != StageFinished {
+			n++
+		}
+	}
+	if n > 0 {
 		return fmt.Errorf("the run ends %s with %d effects under way", d.Outcome, n)
 	}
 	done := true
@@ -303,6 +342,11 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 		done = done && (p.Parent != "" || p.Outcome == work.PhaseDone)
 		if d.Outcome.Final() && p.Stage != StageFinished {
 			return fmt.Errorf("the run ends %s while phase %s stands at %s", d.Outcome, p.Number, p.Stage)
+		}
+	}
+	if c.w.spec.Job != nil {
+		if err := c.jobOver(d.Outcome); err != nil {
+			return err
 		}
 	}
 	switch d.Outcome {

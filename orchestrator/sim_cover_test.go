@@ -18,8 +18,8 @@ func (c *coverage) check(t *testing.T) {
 	for _, k := range []work.EventKind{
 		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished, work.PhaseStarted, work.PhaseReopened, work.PhaseFinished, work.PhaseMerged,
 		work.GateDecided, work.FolderStarted, work.FolderFinished, work.IterationStarted, work.IterationFinished, work.VerifyStarted, work.VerifyFinished,
-		work.MergeStarted, work.MergeFinished, work.LandStarted, work.SubPhaseSpawned, work.SubPhaseFolded, work.CheckpointOpened, work.CheckpointAnswered,
-		work.OutageBegan, work.OutageEnded, work.DeliverStarted, work.DeliverFinished, work.Warned,
+		work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided, work.MergeStarted, work.MergeFinished, work.LandStarted, work.SubPhaseSpawned, work.SubPhaseFolded, work.CheckpointOpened, work.CheckpointAnswered,
+		work.OutageBegan, work.OutageEnded, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseAdded, work.JobDecided, work.Warned,
 	} {
 		if c.kinds[string(k)] == 0 {
 			t.Errorf("no schedule reached %s", k)
@@ -30,10 +30,9 @@ func (c *coverage) check(t *testing.T) {
 			t.Errorf("no process ended %s", o)
 		}
 	}
-	// Those of reviews, and cost_limit, which ends the run instead, are not
-	// within reach of this core.
+	// cost_limit ends the run instead.
 	for _, r := range []work.Reason{
-		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged,
+		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged, work.ReasonReviewFailed, work.ReasonReviewUnknown,
 		work.ReasonReadonlyViolation, work.ReasonMergeConflict, work.ReasonSetupFailed, work.ReasonRejected, work.ReasonInternal,
 		work.ReasonDependencyFailed, work.ReasonUser,
 	} {
@@ -46,6 +45,7 @@ func (c *coverage) check(t *testing.T) {
 		"duplicate", "stop", "deadline", "cancelled", "result after a stop", "broke", "days pass", "the clock is set back",
 		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran",
 		"answer for another revision", "answer to an unknown checkpoint", "expired", "unknown answer", "feedback without a word", "doubled answer",
+		"todos that cannot be used", "too many or too few todos", "a completion that cannot be read", "two completions", "a checkpoint that cannot be read", "a level that cannot be read", "no usable review", "a review of a phase that is over", "a fail without a finding", "a pass with findings", "files left out", "an unknown severity", "a critical finding accepted without a word",
 		"refused at the door", "reopened", "resumed when it was over", "resumed after a limit", "resumed after frozen", "resumed after interrupted",
 	} {
 		if c.faults[f] == 0 {
@@ -62,7 +62,17 @@ func (c *coverage) check(t *testing.T) {
 		string(gates.PointFinal):           {decideGo, decideAsk, decideRework, decideReject, decideNothing, decideStop},
 		gateClaim:                          {decideClaimed, decideNone},
 		gateEvidence:                       {decideChanged},
-		gateMerge:                          {decideLand, decideReverify, decideResolve, decideRework},
+		gateStop:                           {decideReject},
+		gateJob:                            {decideGo},
+		string(gates.PointPlanInitial):     {decideGo, decideAsk, decideRework, decideReject, decideStop},
+		string(gates.PointPlanLater):       {decideGo, decideAsk, decideRework, decideReject},
+		string(gates.PointTactical):        {decideGo, decideAsk, decideRework, decideReject},
+		"ckpt.deliverable":                 {decideAsk, decideGo, decideRework, decideReject},
+		"ckpt.notes":                       {decideAsk, decideGo, decideRework, decideReject},
+		gateReview:                         {decideReview, decideAskAgain, decideArbiter, decideGo},
+		gateArbiter:                        {decideAsk},
+		string(gates.PointFindings):        {decideAsk, decideGo, decideFix, decideReject},
+		gateMerge:                          {decideLand, decideReverify, decideResolve, decideRework, decideReview},
 	} {
 		for _, d := range decisions {
 			if c.gates[gate+" "+d] == 0 {

@@ -25,7 +25,14 @@ func (w *world) answer() error {
 	for cp.Status != work.CheckpointPending && w.chance(90) {
 		cp = w.records[pick(w, w.records)]
 	}
+	if cp.ReasonDue && cp.Status == work.CheckpointPending && w.s.Live && w.chance(30) {
+		w.fault("a critical finding accepted without a word")
+		return w.tell(Answered{work.Answer{Checkpoint: cp.ID, Status: work.CheckpointApproved, Comment: " ", By: "test", Door: "cli", At: w.now}})
+	}
 	a := work.Answer{Checkpoint: cp.ID, Status: work.CheckpointApproved, By: "test", Door: "cli", At: w.now}
+	if w.chance(50) {
+		a.Comment = "it is meant"
+	}
 	switch x := w.IntN(200); {
 	case x < 20:
 		a.Status, a.Comment = work.CheckpointRejected, w.text("no")
@@ -38,6 +45,15 @@ func (w *world) answer() error {
 		a.Choice, a.Status, a.Comment = ch.Name, ch.Answer, "because"
 	case x < 100 && w.s.Live:
 		return w.noAnswer(a)
+	}
+	if w.chance(8) {
+		a.Policy = w.level()
+	}
+	if w.chance(4) {
+		// forge level answers nothing.
+		w.rows++
+		w.inbox = append(w.inbox, Inbox{ID: w.rows, Answer: work.Answer{By: "test", Door: "cli", At: w.now, Policy: w.level()}})
+		return nil
 	}
 	resolved, err := gates.Resolve(cp, a, w.now)
 	if err != nil {

@@ -88,7 +88,7 @@ func (w *world) write() error {
 				return err
 			}
 			w.records[cp.ID] = cp
-		case work.CheckpointAnswered:
+		case work.CheckpointAnswered, work.PolicyChanged, work.Warned:
 			answered++
 		case work.RunFinished:
 			if w.s.Outcome.Final() {
@@ -216,6 +216,10 @@ func (w *world) step() error {
 	id := pick(w, w.under)
 	e := w.under[id]
 	delete(w.under, id)
+	if p := w.s.Phases[e.Phase]; e.Step == StepReview && p.Stage == StageFinished {
+		w.fault("a review of a phase that is over")
+		return w.tell(w.outcome(e))
+	}
 	if !w.s.expects(e.Command) {
 		return fmt.Errorf("nobody waits for %s, which is under way", e.ID)
 	}

@@ -61,8 +61,9 @@ func (l *lab) randomPolicy(d dice) gates.Policy {
 	p := l.autonomous
 	p.Preset, p.Gates = "", maps.Clone(p.Gates)
 	for _, point := range []gates.Point{
+		gates.PointDeliverable, gates.CheckpointPoint("notes"),
 		gates.PointPhaseStart, gates.PointIteration, gates.PointStale, gates.PointSubPhase,
-		gates.PointFinal, gates.PointPhaseTransition, gates.PointFinalOutput,
+		gates.PointFindings, gates.PointFinal, gates.PointPhaseTransition, gates.PointFinalOutput,
 	} {
 		if d.chance(30) {
 			p.Gates[point] = gates.Human
@@ -70,6 +71,9 @@ func (l *lab) randomPolicy(d dice) gates.Policy {
 	}
 	if p.At(gates.PointStale) == gates.Human {
 		p.OnStale = gates.AskOnStale
+	}
+	if p.At(gates.PointFindings) == gates.Human {
+		p.FailVerdict = gates.AskOnFail
 	}
 	if d.chance(30) {
 		p.StartUnasked = gates.StartLowRisk
@@ -122,7 +126,16 @@ func (l *lab) randomSpec(d dice) Spec {
 		sp.Plan.Phases = append(sp.Plan.Phases, ph)
 		set.Phases[ph.Number] = ps
 	}
-	if d.chance(15) {
+	randomReviews(d, &sp)
+	if d.chance(50) {
+		set.CheckpointTypes = []string{"notes"}
+	}
+	if d.chance(30) {
+		sp.Bound = &l.interactive
+		sp.Policy = gates.Meet(sp.Policy, *sp.Bound)
+	}
+	l.randomJob(d, &sp)
+	if d.chance(15) && sp.Job == nil {
 		for _, ph := range sp.Plan.Phases {
 			if d.chance(60) {
 				sp.Only = append(sp.Only, ph.Number)

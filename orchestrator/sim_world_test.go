@@ -11,11 +11,14 @@ import (
 
 // tree is the truth about one content, which nobody but the world knows.
 type tree struct {
-	green   bool // verify passes on it
-	touched bool // it changes protected files …
-	cheats  bool // … and passes because of them alone
-	gone    bool // a test file of the base is missing
-	marked  bool // conflict markers are left
+	green   bool            // verify passes on it
+	touched bool            // it changes protected files …
+	cheats  bool            // … and passes because of them alone
+	gone    bool            // a test file of the base is missing
+	marked  bool            // conflict markers are left
+	flaw    work.Severity   // what reviewers may find
+	todos   *work.TodoCheck // of a job
+	like    string          // tree with the same content of the phase's files
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
@@ -37,6 +40,8 @@ type world struct {
 	trees   map[string]*tree
 	commits map[string]string // commit → tree
 	spent   map[string]Day    // by day (UTC)
+	said    map[string]said   // by specialist and tree
+	deaf    bool              // most reviews give no usable answer
 
 	// The live process: the state as it sees it, what it has not written yet,
 	// and what it has set going.
@@ -75,6 +80,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	}
 	w.spec = l.randomSpec(d)
 	w.long = w.chance(6)
+	w.deaf = w.chance(6)
 	w.huge = w.spec.Settings.Cost == work.Cost{} && w.chance(8)
 	if w.chance(8) {
 		w.sick = []work.Outcome{work.OutcomeAgentFailed, work.OutcomeIdleTimeout, work.OutcomeRateLimited}[w.IntN(3)]
@@ -125,6 +131,9 @@ func (w *world) newTree() string {
 	name := fmt.Sprintf("t%d", len(w.trees))
 	t := &tree{green: w.chance(60), touched: w.chance(8), gone: w.chance(2)}
 	t.cheats = t.touched && w.chance(50)
+	if x := w.IntN(100); x < 25 {
+		t.flaw = work.Severities()[x/10]
+	}
 	w.trees[name] = t
 	return name
 }
@@ -149,6 +158,10 @@ func (w *world) outcome(e effect) Fact {
 		return w.iterate(e, p)
 	case StepBase, StepVerify:
 		return w.verify(c)
+	case StepReview:
+		return w.review(e)
+	case StepArbiter:
+		return w.arbitrate(e)
 	case StepMerge:
 		return w.merge(c, p)
 	case StepLand:
@@ -172,14 +185,20 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		rep.ResetAt = &at
 	}
 	switch x := w.IntN(100); {
-	case x < 35:
+	case x < 35, x < 70 && w.s.ofJob(p):
 		rep.Claims = []string{p.Plan.Promise, p.Plan.Promise}[:1+w.IntN(2)]
-	case x < 38:
-		rep.Claims = []string{p.Plan.Promise, "something else"}
-	case x < 42:
+	case x < 73:
+		if x < 38 || w.s.ofJob(p) {
+			rep.Claims = []string{p.Plan.Promise, "something else"}
+		}
+	case x < 77:
 		rep.Claims = []string{"P1"} // of phase 01, and nobody else's
 	}
 	rep.Signals = w.signals()
+	job := w.s.ofJob(p)
+	if job && w.chance(12) {
+		rep.Signals.JobComplete = w.completion()
+	}
 	done := IterationDone{Command: e.Command, Report: rep}
 	parent := e.Commit
 	if p.Kind == IterationResolve {
@@ -192,6 +211,12 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		w.trees[name].marked = p.Kind == IterationResolve && w.chance(20)
 		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
 		done.Snapshot.Files = []work.FileChange{{Path: "a.txt", Status: "M"}}
+	}
+	if job {
+		if done.Snapshot.Changed {
+			w.trees[name].todos = w.todos(p)
+		}
+		done.Todos = w.trees[name].todos
 	}
 	if w.trees[name].marked {
 		done.Markers = []string{"a.txt"}
@@ -273,6 +298,9 @@ func (w *world) signals() work.Signals {
 		}
 	}
 	s.RequestDecomposition = w.chance(2)
+	if w.chance(10) {
+		s.Checkpoints = w.stops()
+	}
 	return s
 }
 
@@ -326,6 +354,10 @@ func (w *world) merge(c Command, p *Phase) Fact {
 		if w.chance(25) {
 			res.Conflicts = w.texts(1, "a.txt")
 			w.trees[res.Tree].marked = true
+		} else if w.chance(60) {
+			w.trees[res.Tree].like = w.commits[p.Last]
+		} else {
+			res.Differs = w.texts(1+w.IntN(40), "a.txt")
 		}
 	}
 	res.Commit = w.commit(res.Tree)

@@ -30,6 +30,7 @@ type State struct {
 	Open   map[string]*work.Checkpoint
 	Asked  int // checkpoints so far, for their ids
 
+	Job      *JobState // nil = a run of a plan
 	Ledger   Ledger
 	Final    Final
 	Delivery *work.Delivery
@@ -94,6 +95,8 @@ const (
 	StageSub      Stage = "subphase" // a sub-phase is under way
 	StageVerify   Stage = "verify"
 	StageEvidence Stage = "evidence" // verify again with the protected files as at the base
+	StageReview   Stage = "review"   // specialists look at the proven tree
+	StageArbiter  Stage = "arbiter"  // what follows from the reviews is being decided
 	StageProven   Stage = "proven"   // gates before the merge are due
 	StageTurn     Stage = "turn"     // waits for its turn to merge, then merges
 	StageMerged   Stage = "merged"   // the merged tree is known: verify it, resolve it, or land it
@@ -106,7 +109,7 @@ const (
 // Stages lists every stage in the order of a phase's way.
 func Stages() []Stage {
 	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
-		StageSub, StageVerify, StageEvidence, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StageLanded, StageFinished}
+		StageSub, StageVerify, StageEvidence, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StageLanded, StageFinished}
 }
 
 // IterationKind says what an iteration is for.
@@ -116,6 +119,7 @@ const (
 	IterationWork    IterationKind = "work"
 	IterationResolve IterationKind = "resolve" // of a merge conflict, outside the budget
 	IterationRework  IterationKind = "rework"  // asked for at the final gate, outside the budget
+	IterationFix     IterationKind = "fix"     // of what reviews found, outside the budget
 )
 
 // Free says that the iteration does not count against the budget and needs no
@@ -165,6 +169,11 @@ type Phase struct {
 	Stale     gates.StaleHandler
 	Judged    Judged
 	Requests  []work.SubPhaseRequest
+	Stops     []work.StopRequest // checkpoints that the agent asked for
+	AskedAt   Stage              // where it stood when a person was asked
+	Todos     gates.TodoSet      // of a job's phase
+	Check     *work.TodoCheck    // what the job's todos said last
+	Complete  *work.Completion   // the agent says that the job is complete
 	Spawned   int
 	Child     string
 	Outage    *Outage
@@ -172,8 +181,10 @@ type Phase struct {
 	Evidence  []string // protected files it touched
 	Gone      []string // test files of the base that it removed
 	Files     int      // changed when merged; -1 = not merged
-	Landed    bool     // some work of it is on the run branch
-	Allowed   int      // iteration that a person said yes to
+	Review    Review
+	Landed    bool // some work of it is on the run branch
+	Reworking bool // asked for at the final gate
+	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
 }
 
@@ -206,4 +217,4 @@ type Outage struct {
 
 // merged says that work of p is in the result already, so that what is under
 // way is a rework asked for at the final gate.
-func (p *Phase) merged() bool { return p.Kind == IterationRework && p.Landed }
+func (p *Phase) merged() bool { return p.Reworking && p.Landed }

@@ -46,11 +46,13 @@ func onlyFrom() map[Stage][]Stage {
 		StageIterate:  {StageGate, StageJudge},
 		StageVerify:   {StageJudge},
 		StageEvidence: {StageVerify, StageReverify},
-		StageProven:   {StageJudge, StageVerify, StageEvidence},
+		StageReview:   {StageJudge, StageVerify, StageEvidence, StageMerged, StageReverify},
+		StageArbiter:  {StageReview, StageJudge},
+		StageProven:   {StageJudge, StageVerify, StageEvidence, StageReview, StageArbiter, StageAsked},
 		StageTurn:     {StageProven, StageAsked},
 		StageMerged:   {StageTurn},
 		StageReverify: {StageMerged, StageJudge},
-		StageLand:     {StageMerged, StageReverify, StageEvidence, StageJudge},
+		StageLand:     {StageMerged, StageReverify, StageEvidence, StageJudge, StageReview},
 		StageLanded:   {StageLand},
 	}
 }

@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # Runs every benchmark for the time given (default 1s), one package after the
-# other so that they do not disturb each other.
+# other so that they do not disturb each other. go-task, beside which a plan is
+# measured, is built when it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/tools.sh
+if task=$(gotask); then
+	export FORGE_BENCH_TASK=$task
+else
+	say "without go-task, its comparison is skipped"
+fi
 
 time=${1:-1s}
 status=0

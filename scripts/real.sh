@@ -1,18 +1,30 @@
 #!/usr/bin/env bash
 # Runs the tests that need real programs: bubblewrap, and the pinned agents
 # against the fake model server of internal/fakemodel. No key, no account and no
-# model are used.
+# model are used. What cannot be installed is an error.
+#
+# Arguments take the place of what is selected below:
+#
+#	FORGE_REAL_AGENTS=codex scripts/real.sh -run RealCodex ./internal/agent
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
+
+# What needs no real program has been run by make test, and is not run again.
+# Selected by their names are the tests of files with the build tag real, which
+# all are called TestReal…, and those that are skipped where there is no
+# sandbox, which have it in their name or are named here. selection_test.go
+# fails when one of either sort is missing.
+selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$'
+packages='. ./internal/agent ./internal/proc ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
 	command -v bwrap >/dev/null || die "bubblewrap is missing: install the package bubblewrap"
 fi
-# FORGE_REAL_AGENTS names more of them: the others take longer, and a test whose
-# program is not named is skipped.
-for agent in ${FORGE_REAL_AGENTS:-claude}; do
+# FORGE_REAL_AGENTS names fewer of them: a test whose program is not named is
+# skipped.
+for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp}; do
 	case $agent in
 	claude | claude-acp | codex | gemini | opencode) ;;
 	*) die "unknown agent $agent in FORGE_REAL_AGENTS" ;;
@@ -24,4 +36,7 @@ done
 # A test that finds no sandbox fails instead of saying that it was skipped.
 export FORGE_TEST_REQUIRE_SANDBOX=1
 
-exec go test -count=1 -timeout 45m -tags real "$@" ./...
+# shellcheck disable=SC2086 # packages are several words
+[ $# -gt 0 ] || set -- -run "$selection" $packages
+# More at once than there are cores: most of the time is waiting for limits.
+exec go test -count=1 -timeout 20m -parallel 3 -tags real "$@"

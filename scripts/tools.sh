@@ -3,6 +3,7 @@
 # or onto the user's PATH.
 
 GOLANGCI_VERSION=v2.15.0
+TASK_VERSION=v3.43.3
 CLAUDE_VERSION=2.1.329
 CLAUDE_ACP_VERSION=0.49.0
 CODEX_VERSION=0.169.0
@@ -34,22 +35,27 @@ apt() {
 		say "$2 could not be installed"
 }
 
-# golangci prints the path of the linter, which it builds when it is missing.
-golangci() {
-	local dir=$tools/golangci-lint-$GOLANGCI_VERSION
-	if [ ! -x "$dir/golangci-lint" ]; then
-		say "building golangci-lint $GOLANGCI_VERSION, about a minute"
+# go_program NAME VERSION PACKAGE prints the path of a program that the Go
+# toolchain builds when it is missing.
+go_program() {
+	local name=$1 version=$2 package=$3
+	local dir=$tools/$name-$version
+	if [ ! -x "$dir/$name" ]; then
+		say "building $name $version, about a minute"
 		mkdir -p "$tools"
 		local new
 		new=$(mktemp -d "$tools/.new-XXXXXX")
-		GOFLAGS= GOBIN=$new go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION" >&2 ||
-			die "golangci-lint $GOLANGCI_VERSION cannot be built: is the Go module proxy within reach?"
+		GOFLAGS= GOBIN=$new go install "$package@$version" >&2 ||
+			die "$name $version cannot be built: is the Go module proxy within reach?"
 		mkdir -p "$dir"
-		mv -f "$new/golangci-lint" "$dir/golangci-lint"
+		mv -f "$new/$name" "$dir/$name"
 		rmdir "$new"
 	fi
-	echo "$dir/golangci-lint"
+	echo "$dir/$name"
 }
+
+golangci() { go_program golangci-lint "$GOLANGCI_VERSION" github.com/golangci/golangci-lint/v2/cmd/golangci-lint; }
+gotask() { go_program task "$TASK_VERSION" github.com/go-task/task/v3/cmd/task; }
 
 # npm_program PACKAGE VERSION PROGRAM prints the path of a pinned program of an
 # npm package, which it installs when it is missing.

@@ -30,7 +30,7 @@ type realServer struct {
 	idle     int  // seconds that it may be silent, also while it starts
 	cost     bool // reports money
 	tokens   bool // reports the tokens of a whole turn
-	lost     bool // cannot continue its own sessions, though it says so
+	lost     bool // cannot always continue its own sessions, though it says so
 	blind    bool // does not say what command it asks to run, but in a title
 	loops    bool // takes a flood of like words for a loop
 }
@@ -111,6 +111,7 @@ func eachRealACP(t *testing.T, test func(*testing.T, *realACP)) {
 		}
 		found = true
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server, err := fakemodel.Start()
 			if err != nil {
 				t.Fatal(err)
@@ -145,10 +146,13 @@ func (c *realACP) run(t *testing.T, req work.IterationRequest) work.IterationRep
 }
 
 func TestRealACPConforms(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		if c.lost {
 			t.Skip("its sessions cannot be continued, which the suite would have to be told beforehand")
 		}
+		// Several that start at once in an empty home are in each other's way.
+		c.run(t, c.request(t, fakemodel.Turn{Text: "hello"}))
 		agenttest.Run(t, agenttest.Harness{
 			Agent: c.agents, Idle: c.idle, Messages: true, Continues: true, Reports: c.tokens, Outages: true, Refuses: true,
 			Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
@@ -162,6 +166,7 @@ func TestRealACPConforms(t *testing.T) {
 
 // What is told again of a session does not count.
 func TestRealACPGoesOn(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		begin := c.request(t, fakemodel.Turn{Text: "It is <promise>DONE</promise>."})
 		first := c.run(t, begin)
@@ -174,8 +179,8 @@ func TestRealACPGoesOn(t *testing.T) {
 		req := c.request(t, fakemodel.Turn{Text: "There is more to do."})
 		req.Session, req.Before, req.Mark, req.Dir = first.Session, first.Total, req.Mark+"2", begin.Dir
 		second := c.run(t, req)
-		if c.lost {
-			if second.Outcome != work.OutcomeAgentFailed || !second.SessionLost || second.Session != "" {
+		if c.lost && second.SessionLost {
+			if second.Outcome != work.OutcomeAgentFailed || second.Session != "" {
 				t.Errorf("outcome %q (%s), session %q, lost %v", second.Outcome, second.Detail, second.Session, second.SessionLost)
 			}
 			return
@@ -193,6 +198,7 @@ func TestRealACPGoesOn(t *testing.T) {
 }
 
 func TestRealACPProviderTrouble(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		wait := map[string]string{"Retry-After": "1"}
 		for name, trouble := range map[string]struct {
@@ -217,6 +223,7 @@ func TestRealACPProviderTrouble(t *testing.T) {
 }
 
 func TestRealACPFloods(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		r := c.run(t, c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 3 << 20}}))
 		if c.loops {
@@ -232,6 +239,7 @@ func TestRealACPFloods(t *testing.T) {
 }
 
 func TestRealACPLongPrompt(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		req := c.request(t, fakemodel.Turn{Text: "read"})
 		req.Prompt = strings.Repeat("A long tale. ", 20_000) + "THE END OF THE PROMPT"
@@ -248,6 +256,7 @@ func TestRealACPLongPrompt(t *testing.T) {
 }
 
 func TestRealACPPermissions(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
 			req := c.request(t)
@@ -258,7 +267,8 @@ func TestRealACPPermissions(t *testing.T) {
 				fakemodel.Turn{Text: "I have tried."})
 			change(&req)
 			r := c.run(t, req)
-			if r.Outcome != work.OutcomeOK {
+			// A server that is slow to leave has done its work all the same.
+			if !r.Outcome.KeepsClaim() {
 				t.Errorf("outcome %q (%s)", r.Outcome, r.Detail)
 			}
 			return r, func(name string) bool {
@@ -288,6 +298,7 @@ func TestRealACPPermissions(t *testing.T) {
 }
 
 func TestRealACPSandboxed(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		for name, caps := range map[string]proc.Capabilities{
 			"bubblewrap": {Bubblewrap: c.agents.config.Caps.Bubblewrap},
@@ -325,6 +336,7 @@ func TestRealACPSandboxed(t *testing.T) {
 }
 
 func TestRealACPDetected(t *testing.T) {
+	t.Parallel()
 	eachRealACP(t, func(t *testing.T, c *realACP) {
 		d := Detect(t.Context(), c.agent(t, scriptName(t)), c.agents.config.Environ)
 		if !d.Usable() || d.Version == "" || d.LoggedIn != LoginUnknown {

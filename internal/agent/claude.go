@@ -18,7 +18,8 @@ import (
 
 func claudeFacts() Facts {
 	return Facts{
-		Continues: true, ReportsCost: true, ReadOnly: true,
+		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "2.1.329",
+		TurnLimit:  `args = ["--max-turns", "50"] in [agents.claude]`,
 		LoginFiles: []string{".claude/.credentials.json", ".claude.json"},
 		SecretEnv:  []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Env: []string{

@@ -82,6 +82,7 @@ func writeTool(path, content string) fakemodel.Tool {
 }
 
 func TestRealClaudeConforms(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	agenttest.Run(t, agenttest.Harness{
 		Agent: c.agents, Idle: 5, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
@@ -143,6 +144,7 @@ func TestRealClaudeConforms(t *testing.T) {
 }
 
 func TestRealClaudeProviderTrouble(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	for name, fault := range map[string]fakemodel.Fault{
 		"429":        {Status: 429, Headers: map[string]string{"Retry-After": "1"}},
@@ -192,6 +194,7 @@ func TestRealClaudeProviderTrouble(t *testing.T) {
 }
 
 func TestRealClaudeUnknownSession(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	req := c.request(t, fakemodel.Turn{Text: "hello"})
 	req.Session = "21111111-1111-4111-8111-111111111111"
@@ -201,6 +204,7 @@ func TestRealClaudeUnknownSession(t *testing.T) {
 }
 
 func TestRealClaudeFloods(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	r := c.run(t, c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 10 << 20}}))
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
@@ -209,6 +213,7 @@ func TestRealClaudeFloods(t *testing.T) {
 }
 
 func TestRealClaudeLongPrompt(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	req := c.request(t, fakemodel.Turn{Text: "read"})
 	req.Prompt = strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
@@ -224,6 +229,7 @@ func TestRealClaudeLongPrompt(t *testing.T) {
 }
 
 func TestRealClaudeSubagentsWordsDoNotCount(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	req := c.request(t,
 		fakemodel.Turn{Text: "I ask another.", Tools: []fakemodel.Tool{{Name: "Agent", Input: map[string]string{
@@ -237,6 +243,7 @@ func TestRealClaudeSubagentsWordsDoNotCount(t *testing.T) {
 }
 
 func TestRealClaudePermissions(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
 		req := c.request(t)
@@ -276,6 +283,7 @@ func TestRealClaudePermissions(t *testing.T) {
 }
 
 func TestRealClaudeSandboxed(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	for name, caps := range map[string]proc.Capabilities{
 		"bubblewrap": {Bubblewrap: c.agents.config.Caps.Bubblewrap},
@@ -319,6 +327,7 @@ func TestRealClaudeSandboxed(t *testing.T) {
 }
 
 func TestRealClaudeCaps(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	turn := fakemodel.Turn{Text: "on", Tools: []fakemodel.Tool{bash("true")}, Input: 100_000, Output: 1000, Repeat: -1}
 	t.Run("money", func(t *testing.T) {
@@ -341,6 +350,7 @@ func TestRealClaudeCaps(t *testing.T) {
 }
 
 func TestRealClaudeDetected(t *testing.T) {
+	t.Parallel()
 	c := newRealClaude(t)
 	a := work.AgentSettings{Kind: "claude", Command: []string{c.program}}
 	if d := Detect(t.Context(), a, c.agents.config.Environ); !d.Found || d.LoggedIn != LoginNo || d.Version == "" || d.Usable() {
@@ -349,5 +359,19 @@ func TestRealClaudeDetected(t *testing.T) {
 	env := append([]string{"ANTHROPIC_API_KEY=dummy"}, c.agents.config.Environ...)
 	if d := Detect(t.Context(), a, env); !d.Usable() || d.LoggedIn != LoginYes {
 		t.Errorf("with a key: %+v", d)
+	}
+}
+
+// What forge agents says of the limit on turns holds.
+func TestRealClaudeTurnLimit(t *testing.T) {
+	t.Parallel()
+	c := newRealClaude(t)
+	req := c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>", Tools: []fakemodel.Tool{bash("true")}, Repeat: -1})
+	req.Agent.Args = []string{"--max-turns", "2"}
+	if r := c.run(t, req); r.Outcome != work.OutcomeAgentFailed || len(r.Claims) > 0 {
+		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+	}
+	if n := len(c.server.Requests(scriptName(t))); n > 3 {
+		t.Errorf("the model was asked %d times", n)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 func codexFacts() Facts {
 	return Facts{
-		Continues: true, ReadOnly: true,
+		Continues: true, ReadOnly: true, Tried: "0.169.0",
 		LoginFiles: []string{".codex/auth.json"},
 		SecretEnv:  []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY"},
 		Env: []string{

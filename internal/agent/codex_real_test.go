@@ -91,6 +91,7 @@ func codexPatch(path, content string) fakemodel.Tool {
 }
 
 func TestRealCodexConforms(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	tools := realTools{
 		shell:   codexShell,
@@ -112,6 +113,7 @@ func TestRealCodexConforms(t *testing.T) {
 
 // What it counts is the whole session's.
 func TestRealCodexUsageOfASession(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	price := 10.0
 	var before work.IterationReport
@@ -139,6 +141,7 @@ func shownUsage(u work.Usage) string {
 }
 
 func TestRealCodexProviderTrouble(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	for name, fault := range map[string]fakemodel.Fault{
 		"429":         {Status: 429},
@@ -211,6 +214,7 @@ func TestRealCodexProviderTrouble(t *testing.T) {
 // An error among the items is none of the turn's: this one is about a model
 // that the program does not know.
 func TestRealCodexErrorItemIsNoFailure(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	req := c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
 	req.Model = "no-such-model"
@@ -224,6 +228,7 @@ func TestRealCodexErrorItemIsNoFailure(t *testing.T) {
 }
 
 func TestRealCodexSessionLost(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	t.Run("unknown", func(t *testing.T) {
 		req := c.request(t, fakemodel.Turn{Text: "hello"})
@@ -244,6 +249,7 @@ func TestRealCodexSessionLost(t *testing.T) {
 
 // A session whose agent was killed in the midst of a tool can be continued.
 func TestRealCodexGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	req := c.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{codexShell("tail -f /dev/null")}})
 	req.Agent.SkipPermission = true
@@ -260,14 +266,16 @@ func TestRealCodexGoesOnAfterAKill(t *testing.T) {
 }
 
 func TestRealCodexFloods(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
-	r := c.run(t, c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 10 << 20}}))
+	r := c.run(t, c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 2 << 20}}))
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
 		t.Errorf("outcome %q (%s), claims %q, message of %d bytes", r.Outcome, r.Detail, r.Claims, len(r.Message))
 	}
 }
 
 func TestRealCodexLongPrompt(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	req := c.request(t, fakemodel.Turn{Text: "read"})
 	req.Prompt = strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"

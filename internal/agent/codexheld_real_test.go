@@ -15,6 +15,7 @@ import (
 )
 
 func TestRealCodexPermissions(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	outside := filepath.Join(c.agents.environ.home, "outside")
 	try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
@@ -61,6 +62,7 @@ func TestRealCodexPermissions(t *testing.T) {
 }
 
 func TestRealCodexSandboxed(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	for name, caps := range map[string]proc.Capabilities{
 		"bubblewrap": {Bubblewrap: c.agents.config.Caps.Bubblewrap},
@@ -131,6 +133,7 @@ func TestRealCodexSandboxed(t *testing.T) {
 }
 
 func TestRealCodexCaps(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	req := c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>", Input: 100_000, Output: 1000})
 	tokens := int64(50_000)
@@ -141,6 +144,7 @@ func TestRealCodexCaps(t *testing.T) {
 }
 
 func TestRealCodexDetected(t *testing.T) {
+	t.Parallel()
 	c := newRealCodex(t)
 	a := work.AgentSettings{Kind: "codex", Command: []string{c.program}}
 	environ := c.agents.config.Environ

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ type Detection struct {
 	Version  string // as it says itself; "" = it does not
 	LoggedIn Login
 	Why      string // one line: what is missing, and what to do about it
+	// Untried is one line that says that Forge has not been tested with such
+	// a version, "" when it has. It stands in nobody's way.
+	Untried string
 }
 
 // Usable says that a run may start with the agent. A login that is not known
@@ -49,7 +53,37 @@ func Detect(ctx context.Context, a work.AgentSettings, environ []string) Detecti
 	}
 	ctx, cancel := context.WithTimeout(ctx, detectPatience)
 	defer cancel()
-	return k.detect(ctx, a, newEnviron(environ, ""))
+	d := k.detect(ctx, a, newEnviron(environ, ""))
+	d.Untried = untried(d, k.facts.Tried)
+	return d
+}
+
+var versionNumber = regexp.MustCompile(`^v?([0-9]+)\.([0-9]+)(?:[.+-]|$)`)
+
+// series is the part of a version that changes when something breaks: the
+// first number, and before 1.0 the second. "" when it is no such version.
+func series(version string) string {
+	m := versionNumber.FindStringSubmatch(version)
+	switch {
+	case m == nil:
+		return ""
+	case strings.Trim(m[1], "0") == "":
+		return "0." + m[2]
+	}
+	return m[1]
+}
+
+// untried compares the version found with the one that is tested.
+func untried(d Detection, tried string) string {
+	switch {
+	case !d.Found || tried == "":
+		return ""
+	case d.Version == "":
+		return "it does not say its version; Forge is tested with " + tried
+	case series(d.Version) != series(tried):
+		return fmt.Sprintf("Forge is tested with version %s, and not with %s: should it behave oddly, install that", tried, d.Version)
+	}
+	return ""
 }
 
 func detectClaude(ctx context.Context, a work.AgentSettings, e environ) Detection {

@@ -25,7 +25,8 @@ import (
 
 func geminiFacts() Facts {
 	return Facts{
-		Continues: true, ReadOnly: true,
+		Continues: true, ReadOnly: true, Tried: "0.61.0",
+		TurnLimit:  `{"model": {"maxSessionTurns": 50}} in ~/.gemini/settings.json`,
 		LoginFiles: []string{".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/settings.json", ".gemini/.env"},
 		SecretEnv:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_ACCESS_TOKEN"},
 		Env: []string{

@@ -104,6 +104,7 @@ func geminiWrite(path, content string) fakemodel.Tool {
 }
 
 func TestRealGeminiConforms(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	tools := realTools{
 		shell:   geminiShell,
@@ -125,6 +126,7 @@ func TestRealGeminiConforms(t *testing.T) {
 
 // The exit code is the HTTP status, cut to eight bits.
 func TestRealGeminiProviderTrouble(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	for name, c := range map[string]struct {
 		fault fakemodel.Fault
@@ -139,6 +141,7 @@ func TestRealGeminiProviderTrouble(t *testing.T) {
 		"cut":           {fakemodel.Fault{Cut: true}, 1, work.OutcomeRateLimited},
 		"bad request":   {fakemodel.Fault{Status: 400, Message: "429 Too Many Requests, fetch failed"}, 144, work.OutcomeAgentFailed},
 		"unknown model": {fakemodel.Fault{Status: 404, Message: "models/none is not found"}, 1, work.OutcomeAgentFailed},
+		"no such model": {fakemodel.Fault{Status: 404, Kind: "not_found_error", Message: "The model none does not exist."}, 1, work.OutcomeAgentFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +189,7 @@ func TestRealGeminiProviderTrouble(t *testing.T) {
 }
 
 func TestRealGeminiWithoutSettings(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	g.configure(t, `{}`)
 	if r := g.run(t, g.request(t)); r.Outcome != work.OutcomeRateLimited || r.ExitCode == nil || *r.ExitCode != geminiNoLogin {
@@ -194,6 +198,7 @@ func TestRealGeminiWithoutSettings(t *testing.T) {
 }
 
 func TestRealGeminiTurnLimit(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	g.configure(t, `{"security":{"auth":{"selectedType":"gemini-api-key"}},"model":{"maxSessionTurns":1}}`)
 	r := g.run(t, g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>", Tools: []fakemodel.Tool{geminiWrite("a", "x")}}))
@@ -204,6 +209,7 @@ func TestRealGeminiTurnLimit(t *testing.T) {
 
 // On a signal that is not Forge's the program exits with 0.
 func TestRealGeminiKilledFromOutside(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	req := g.request(t,
 		fakemodel.Turn{Text: "I run. <promise>DONE</promise>", Tools: []fakemodel.Tool{geminiShell("echo on > ran; kill -TERM $PPID; sleep 60")}})
@@ -222,6 +228,7 @@ func TestRealGeminiKilledFromOutside(t *testing.T) {
 
 // It names no price, and counts each run for itself.
 func TestRealGeminiUsageOfASession(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	price := 10.0
 	var before work.IterationReport
@@ -245,6 +252,7 @@ func TestRealGeminiUsageOfASession(t *testing.T) {
 }
 
 func TestRealGeminiUnknownSession(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	req := g.request(t, fakemodel.Turn{Text: "hello"})
 	req.Session = "21111111-1111-4111-8111-111111111111"
@@ -255,6 +263,7 @@ func TestRealGeminiUnknownSession(t *testing.T) {
 
 // A session whose agent was killed in the midst of a tool can be continued.
 func TestRealGeminiGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	req := g.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{geminiShell("tail -f /dev/null")}})
 	req.Agent.SkipPermission = true
@@ -271,6 +280,7 @@ func TestRealGeminiGoesOnAfterAKill(t *testing.T) {
 }
 
 func TestRealGeminiFloods(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	r := g.run(t, g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 10 << 20}}))
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
@@ -280,6 +290,7 @@ func TestRealGeminiFloods(t *testing.T) {
 
 // A prompt that begins like a command of the program is none.
 func TestRealGeminiPrompts(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	for name, prompt := range map[string]string{
 		"long":    strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT",

@@ -80,6 +80,7 @@ func TestGeminiJudgement(t *testing.T) {
 		"not logged in":              {nil, stderr(41, "Invalid auth method selected."), work.OutcomeRateLimited, false},
 		"cut off":                    {[]string{gSaid, gError("[API Error: terminated]")}, exited(1), work.OutcomeRateLimited, false},
 		"no server":                  {[]string{gError("[API Error: exception TypeError: fetch failed sending request]")}, exited(1), work.OutcomeRateLimited, false},
+		"no such model":              {[]string{gError("[API Error: The model none does not exist. (not_found_error)]")}, exited(1), work.OutcomeAgentFailed, false},
 		"words of another error":     {[]string{gError("the tool was terminated")}, exited(1), work.OutcomeAgentFailed, false},
 		"an error of an unknown API": {[]string{gError("[API Error: something]")}, exited(1), work.OutcomeAgentFailed, false},
 	} {

@@ -107,7 +107,7 @@ func geminiOutage(code int) bool {
 
 // geminiNetwork is what the program says of an error that has no HTTP status,
 // since there was no answer, or half of one.
-var geminiNetwork = regexp.MustCompile(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|und_err|network|timed? ?out)`)
+var geminiNetwork = regexp.MustCompile(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|\bund_err_|network|timed? ?out)`)
 
 var geminiTooLong = regexp.MustCompile(`(?i)input token count.* exceeds the maximum|context window`)
 

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRealGeminiPermissions(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
 		req := g.request(t,
@@ -66,6 +67,7 @@ func TestRealGeminiPermissions(t *testing.T) {
 }
 
 func TestRealGeminiSandboxed(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	for name, caps := range map[string]proc.Capabilities{
 		"bubblewrap": {Bubblewrap: g.agents.config.Caps.Bubblewrap},
@@ -127,6 +129,7 @@ func TestRealGeminiSandboxed(t *testing.T) {
 }
 
 func TestRealGeminiCaps(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	req := g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>", Input: 100_000, Output: 1000})
 	tokens := int64(50_000)
@@ -137,6 +140,7 @@ func TestRealGeminiCaps(t *testing.T) {
 }
 
 func TestRealGeminiDetected(t *testing.T) {
+	t.Parallel()
 	g := newRealGemini(t)
 	a := work.AgentSettings{Kind: "gemini", Command: []string{g.program}}
 	environ := g.agents.config.Environ

@@ -45,6 +45,8 @@ type Facts struct {
 	Continues   bool     // a session can be continued
 	ReportsCost bool     // usage comes with money
 	ReadOnly    bool     // its write tools can be switched off; without, the tree check alone holds it
+	TurnLimit   string   // how the user bounds the turns of an iteration, "" = it has no such limit
+	Tried       string   // the version that Forge is tested with, "" = none, or of its own
 	LoginFiles  []string // files it logs in with, below the home folder
 	SecretEnv   []string // variables with secrets that it is given
 	Env         []string // other variables that it is given

@@ -19,7 +19,8 @@ import (
 
 func opencodeFacts() Facts {
 	return Facts{
-		Continues: true, ReportsCost: true, ReadOnly: true,
+		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "1.18.33",
+		TurnLimit:  `{"agent": {"build": {"steps": 50}, "forge": {"steps": 50}}} in opencode.json`,
 		LoginFiles: []string{".local/share/opencode/auth.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"},
 		SecretEnv: []string{
 			"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",

@@ -96,6 +96,7 @@ func opencodeWrite(path, content string) fakemodel.Tool {
 }
 
 func TestRealOpencodeConforms(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	tools := realTools{
 		shell: opencodeShell,
@@ -107,6 +108,8 @@ func TestRealOpencodeConforms(t *testing.T) {
 			return fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": strconv.Itoa(secs)}}
 		},
 	}
+	// Several that start at once in an empty home are in each other's way.
+	o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
 	agenttest.Run(t, agenttest.Harness{
 		Agent: o.agents, Idle: 40, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
@@ -124,6 +127,7 @@ func TestRealOpencodeConforms(t *testing.T) {
 }
 
 func TestRealOpencodeProviderTrouble(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	soon := map[string]string{"Retry-After": "1"}
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRealOpencodePermissions(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	try := func(t *testing.T, change func(*work.IterationRequest)) (work.IterationReport, func(string) bool) {
 		req := o.request(t)
@@ -64,6 +65,7 @@ func TestRealOpencodePermissions(t *testing.T) {
 }
 
 func TestRealOpencodeSandboxed(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	for name, caps := range map[string]proc.Capabilities{
 		"bubblewrap": {Bubblewrap: o.agents.config.Caps.Bubblewrap},
@@ -142,6 +144,7 @@ func TestRealOpencodeCaps(t *testing.T) {
 }
 
 func TestRealOpencodeDetected(t *testing.T) {
+	t.Parallel()
 	o := newRealOpencode(t)
 	a := work.AgentSettings{Kind: "opencode", Command: []string{o.program}}
 	environ := o.agents.config.Environ
@@ -153,5 +156,33 @@ func TestRealOpencodeDetected(t *testing.T) {
 	}
 	if d := Detect(t.Context(), o.settings(t), environ); d.LoggedIn != LoginYes {
 		t.Errorf("with a provider in its settings: %+v", d)
+	}
+}
+
+// What forge agents says of the limit on turns holds, whichever of the two
+// agents of opencode Forge takes. At the limit it asks for a summary, without
+// tools, and ends well.
+func TestRealOpencodeTurnLimit(t *testing.T) {
+	t.Parallel()
+	o := newRealOpencode(t)
+	for name, skip := range map[string]bool{"forge": false, "build": true} {
+		t.Run(name, func(t *testing.T) {
+			req := o.request(t, fakemodel.Turn{Text: "On.", Tools: []fakemodel.Tool{opencodeWrite("a", "x")}, Repeat: 1}, fakemodel.Turn{Text: "So far."})
+			req.Agent.SkipPermission = skip
+			file := req.Agent.SetEnv["OPENCODE_CONFIG"]
+			config, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, file, strings.Replace(string(config), "{", `{"agent":{"build":{"steps":2},"forge":{"steps":2}},`, 1), 0o600)
+			r := o.run(t, req)
+			requests := o.server.Requests(scriptName(t))
+			if r.Outcome != work.OutcomeOK || len(requests) < 2 || len(requests) > 3 {
+				t.Fatalf("outcome %q (%s), %d requests", r.Outcome, r.Detail, len(requests))
+			}
+			if last := string(requests[len(requests)-1].Body); !strings.Contains(last, "MAXIMUM STEPS") {
+				t.Errorf("the model was not told of the limit: %s", last)
+			}
+		})
 	}
 }

@@ -14,6 +14,9 @@ const (
 	// tailBytes are kept of it. What a cut leaves of a secret stands in the
 	// first of them, which are thrown away.
 	tailBytes = 2 * messageBytes
+	// wholeBytes are kept of the last message, for those who ask an agent a
+	// question and need all of its answer.
+	wholeBytes = 256 << 10
 )
 
 // words collects what an agent says: the signals of everything, and the
@@ -34,6 +37,7 @@ type words struct {
 
 // Write adds to the part. It never fails.
 func (w *words) Write(p []byte) (int, error) {
+	w.part.max, w.more.max, w.end.max = wholeBytes, wholeBytes, wholeBytes
 	_, _ = w.scanner.Write(p)
 	w.part.write(p)
 	return len(p), nil
@@ -96,7 +100,8 @@ func capped[T any](to, more []T) []T {
 
 // report fills in what was said, without secrets.
 func (w *words) report(r *work.IterationReport, red *redact.Redactor) {
-	r.Message = w.end.text(red)
+	r.Whole = w.end.whole(red)
+	r.Message = endOf(r.Whole)
 	r.Claims = w.promises
 	r.Signals = redacted(w.all, red)
 }
@@ -121,20 +126,29 @@ func redacted(s work.Signals, red *redact.Redactor) work.Signals {
 	return s
 }
 
-// tail keeps the last tailBytes of what is written to it.
+// tail keeps the last max bytes of what is written to it.
 type tail struct {
 	b   []byte
 	cut bool
+	max int // 0 = tailBytes
+}
+
+func (t *tail) most() int {
+	if t.max == 0 {
+		return tailBytes
+	}
+	return t.max
 }
 
 func (t *tail) write(p []byte) {
-	if len(p) >= tailBytes {
-		t.cut = t.cut || len(p) > tailBytes || len(t.b) > 0
-		t.b = append(t.b[:0], p[len(p)-tailBytes:]...)
+	most := t.most()
+	if len(p) >= most {
+		t.cut = t.cut || len(p) > most || len(t.b) > 0
+		t.b = append(t.b[:0], p[len(p)-most:]...)
 		return
 	}
 	t.b = append(t.b, p...)
-	if over := len(t.b) - tailBytes; over > 3*tailBytes {
+	if over := len(t.b) - most; over > 3*most {
 		t.trim(over)
 	}
 }
@@ -157,7 +171,7 @@ func (t *tail) reset() { t.b, t.cut = t.b[:0], false }
 
 // raw is what is kept, secrets and all.
 func (t *tail) raw() []byte {
-	if over := len(t.b) - tailBytes; over > 0 {
+	if over := len(t.b) - t.most(); over > 0 {
 		t.trim(over)
 	}
 	return t.b
@@ -165,14 +179,21 @@ func (t *tail) raw() []byte {
 
 // text is the end of what was written: valid, without secrets, at most
 // messageBytes long.
-func (t *tail) text(red *redact.Redactor) string {
+func (t *tail) text(red *redact.Redactor) string { return endOf(t.whole(red)) }
+
+// whole is all that is kept, valid and without secrets.
+func (t *tail) whole(red *redact.Redactor) string {
 	s := red.String(string(t.raw()))
 	if t.cut {
 		s = s[min(len(s), tailBytes-messageBytes):]
 	}
-	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// endOf is the end of s, at most messageBytes long.
+func endOf(s string) string {
 	if over := len(s) - messageBytes; over > 0 {
-		s = strings.ToValidUTF8(s[over:], "")
+		return strings.ToValidUTF8(s[over:], "")
 	}
 	return s
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -29,6 +32,11 @@ type listedAgent struct {
 	Resume   bool   `json:"resume"`
 	Cost     bool   `json:"cost"`
 	Readonly bool   `json:"readonly"`
+	// TurnLimit says that the turns of an iteration can be bounded, by what
+	// TurnLimitBy shows as a sample.
+	TurnLimit   bool   `json:"turn_limit"`
+	TurnLimitBy string `json:"turn_limit_by,omitempty"`
+	Untried     string `json:"untried,omitempty"`
 }
 
 func (a *App) agentsCommand() *cli.Command {
@@ -53,12 +61,25 @@ func (a *App) agentsCommand() *cli.Command {
 				if g.Used {
 					name += " *"
 				}
-				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), firstLine(g.Why, 80)})
+				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), firstLine(cmp.Or(g.Why, g.Untried), 100)})
 			}
-			_, err = fmt.Fprint(a.Stdout, table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "NOTE"}, rows), "\n* the agent of phases that name none\n")
+			_, err = fmt.Fprint(a.Stdout, table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "TURNS", "NOTE"}, rows), agentsLegend(list))
 			return err
 		},
 	}
+}
+
+// agentsLegend says what the table does not explain by itself.
+func agentsLegend(list []listedAgent) string {
+	text := "\n* the agent of phases that name none\n"
+	said := map[string]bool{}
+	for _, g := range list {
+		if g.TurnLimit && !said[g.Kind] {
+			said[g.Kind] = true
+			text += fmt.Sprintf("TURNS of an iteration are bounded for %s by %s\n", g.Kind, g.TurnLimitBy)
+		}
+	}
+	return text
 }
 
 func found(g listedAgent) string {
@@ -118,7 +139,7 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 		f, _ := agent.FactsOf(s.Kind)
 		out = append(out, listedAgent{
 			Name: name, Kind: s.Kind, Used: name == use, Found: d.Found, Version: d.Version, Login: string(d.LoggedIn), Why: d.Why,
-			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly,
+			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly, TurnLimit: f.TurnLimit != "", TurnLimitBy: f.TurnLimit, Untried: d.Untried,
 		})
 	}
 	return out, nil
@@ -211,9 +232,10 @@ func (d *doctor) look(ctx context.Context, try bool) {
 		d.failed("settings", err)
 		return
 	}
-	for name, s := range spec.Settings.Agents {
-		d.agent(ctx, p, name, s, spec.Settings, try)
+	for _, name := range slices.Sorted(maps.Keys(spec.Settings.Agents)) {
+		d.agent(ctx, p, name, spec.Settings.Agents[name], spec.Settings, try)
 	}
+	d.model(ctx, p, spec)
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}
@@ -254,7 +276,13 @@ func (d *doctor) agent(ctx context.Context, p *project, name string, s work.Agen
 		d.poor(found.Why, "agent %q is not logged in", name)
 		return
 	}
-	d.good("agent %q %s, login: %s", name, found.Version, found.LoggedIn)
+	d.good("agent %s, login: %s", strings.TrimSpace(fmt.Sprintf("%q %s", name, found.Version)), found.LoggedIn)
+	if found.LoggedIn == agent.LoginUnknown && found.Why != "" {
+		d.note("forge doctor --try asks it one question", "agent %q: %s", name, found.Why)
+	}
+	if found.Untried != "" {
+		d.note("", "agent %q: %s", name, found.Untried)
+	}
 	if !try {
 		return
 	}

@@ -37,6 +37,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "your `COMMENT`; - reads it from standard input"},
 			&cli.StringFlag{Name: "choice", Usage: "which of the checkpoint's choices is meant (forge show `NAME`s them)"},
 			&cli.IntFlag{Name: "revision", Usage: "refuse when something else than revision `N` is asked about"},
+			levelFlag(),
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, unless a process drives it"},
 			outputFlag("text", "json"),
 		},
@@ -59,7 +60,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			return a.answer(c.Context, work.Answer{
 				Checkpoint: id, Revision: c.Int("revision"), Status: status, Comment: comment, Choice: c.String("choice"),
 				By: userName(a), Door: "cli", At: a.Now(),
-			}, c.Bool("resume"), out)
+			}, answerOptions{level: c.String("level"), resume: c.Bool("resume"), output: out})
 		},
 	}
 }
@@ -91,10 +92,17 @@ type answered struct {
 	Next       string           `json:"next,omitempty"`
 }
 
-func (a *App) answer(ctx context.Context, ans work.Answer, resume bool, output string) error {
-	cp, row, err := a.giveAnswer(ctx, ans)
+// answerOptions are what an answer is given with.
+type answerOptions struct {
+	level  string // "" = as it is
+	resume bool
+	output string
+}
+
+func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) error {
+	cp, row, err := a.giveAnswer(ctx, ans, o.level)
 	if err != nil {
-		if code := refusalCode(err); code != "" && output == "json" {
+		if code := refusalCode(err); code != "" && o.output == "json" {
 			out := answered{Error: code, Message: err.Error()}
 			if cp.ID != "" {
 				out.Checkpoint = &cp
@@ -107,12 +115,12 @@ func (a *App) answer(ctx context.Context, ans work.Answer, resume bool, output s
 	if out.Driven {
 		out.Next = "the process that drives the run goes on by itself"
 	}
-	if resume && !out.Driven {
+	if o.resume && !out.Driven {
 		// The stream of the resumed run holds the answer too.
 		a.log.Info("answered", "checkpoint", cp.ID, "status", cp.Status)
-		return a.resume(ctx, runOptions{run: row.ID, output: output})
+		return a.resume(ctx, runOptions{run: row.ID, output: o.output})
 	}
-	if output == "json" {
+	if o.output == "json" {
 		return printJSON(a.Stdout, out)
 	}
 	next := "Next: " + out.Next
@@ -123,9 +131,10 @@ func (a *App) answer(ctx context.Context, ans work.Answer, resume bool, output s
 	return err
 }
 
-// giveAnswer writes the answer and says where its run stands. The checkpoint is
-// returned as it is now, also when the answer is refused.
-func (a *App) giveAnswer(ctx context.Context, ans work.Answer) (work.Checkpoint, journal.RunRow, error) {
+// giveAnswer writes the answer, with a change of level if one is named, and
+// says where its run stands. The checkpoint is returned as it is now, also when
+// the answer is refused.
+func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
 	none := journal.RunRow{}
 	p, err := a.openJournal(ctx)
 	if err != nil {
@@ -144,6 +153,9 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer) (work.Checkpoint,
 	// decides who was first.
 	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
 		return cp, none, refused(err, cp)
+	}
+	if err := p.withLevel(ctx, cp.Run, level, &ans); err != nil {
+		return cp, none, err
 	}
 	now, err := p.store.Answer(ctx, ans)
 	if err != nil {

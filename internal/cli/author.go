@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
+	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/planner"
 	"forge/internal/work"
@@ -92,4 +94,17 @@ func (a *planAuthor) close() {
 			a.p.app.log.Warn("remove the folder of the draft", "err", err)
 		}
 	}
+}
+
+// keepDraft loses nothing that an agent was paid for.
+func (p *project) keepDraft(text []byte) string {
+	path := filepath.Join(p.state, "drafts", "phases.json")
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = atomicfile.Write(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Sprintf("no file (%v)", err)
+	}
+	return path
 }

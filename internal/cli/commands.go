@@ -11,9 +11,9 @@ import (
 func (a *App) commands() []*cli.Command {
 	return []*cli.Command{
 		a.initCommand(), a.generateCommand(), a.runCommand(), a.phaseCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(),
-		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(),
-		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.configCommand(), a.demoCommand(),
-		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),
+		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(), a.levelCommand(),
+		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.reviewCommand(), a.policyCommand(), a.configCommand(), a.demoCommand(),
+		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.evalCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),
 		a.trustCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(),
 	}
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -11,47 +13,71 @@ import (
 const (
 	bashCompletion = `# bash: put "source <(forge completion bash)" into ~/.bashrc
 _forge() {
-	local cur words
-	cur="${COMP_WORDS[COMP_CWORD]}"
-	if [[ "$cur" == -* ]]; then
-		words=$("${COMP_WORDS[@]:0:COMP_CWORD}" "$cur" --generate-bash-completion 2>/dev/null)
-	else
-		words=$("${COMP_WORDS[@]:0:COMP_CWORD}" --generate-bash-completion 2>/dev/null)
-	fi
-	COMPREPLY=($(compgen -W "${words}" -- "$cur"))
+	local current="${COMP_WORDS[COMP_CWORD]}"
+	local asked=("${COMP_WORDS[@]:0:COMP_CWORD}")
+	# "--" by itself would end the flags.
+	case "$current" in
+	--) asked+=(-) ;;
+	-*) asked+=("$current") ;;
+	esac
+	COMPREPLY=($(compgen -W "$("${asked[@]}" --generate-bash-completion 2>/dev/null)" -- "$current"))
 }
 complete -o bashdefault -o default -F _forge forge
 `
 	zshCompletion = `#compdef forge
-# zsh: put "source <(forge completion zsh)" into ~/.zshrc
+# zsh: put "source <(forge completion zsh)" into ~/.zshrc, after compinit
 _forge() {
-	local -a words_
-	words_=("${(@f)$(${words[1,CURRENT-1]} --generate-bash-completion 2>/dev/null)}")
-	_describe 'forge' words_ || _files
+	local -a asked offered
+	asked=("${(@)words[1,CURRENT-1]}")
+	case ${words[CURRENT]} in
+	--) asked+=(-) ;;
+	-*) asked+=("${words[CURRENT]}") ;;
+	esac
+	offered=(${(f)"$("${asked[@]}" --generate-bash-completion 2>/dev/null)"})
+	compadd -a offered || _files
 }
 compdef _forge forge
 `
+	fishCompletion = `# fish: put "forge completion fish | source" into ~/.config/fish/config.fish
+function __forge_offered
+	set -l asked (commandline -opc)
+	set -l current (commandline -ct)
+	if string match -q -- '-*' "$current"
+		set -a asked (string replace -r '^--$' - -- "$current")
+	end
+	command $asked --generate-bash-completion 2>/dev/null
+end
+complete -c forge -f -a '(__forge_offered)'
+complete -c forge -n 'contains -- generate (commandline -opc)' -F
+`
 )
+
+// completions are the scripts by their shells.
+func completions() map[string]string {
+	return map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+}
 
 func (a *App) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh|fish",
+		BashComplete: func(c *cli.Context) {
+			if c.Args().Present() {
+				return
+			}
+			for _, shell := range slices.Sorted(maps.Keys(completions())) {
+				fmt.Fprintln(a.Stdout, shell)
+			}
+		},
 		Action: func(c *cli.Context) error {
-			var text string
-			switch shell := c.Args().First(); shell {
-			case "bash":
-				text = bashCompletion
-			case "zsh":
-				text = zshCompletion
-			case "fish":
-				var err error
-				if text, err = a.command().ToFishCompletion(); err != nil {
-					return fmt.Errorf("make the fish completion: %w", err)
-				}
-			default:
+			shell, err := oneArg(c.Args().Slice(), "shell")
+			if err != nil {
+				return err
+			}
+			text, ok := completions()[shell]
+			if !ok {
 				return refuse("use bash, zsh or fish", "unknown shell %q", shell)
 			}
-			_, err := fmt.Fprint(a.Stdout, text)
+			_, err = fmt.Fprint(a.Stdout, text)
 			return err
 		},
 	}
@@ -61,7 +87,7 @@ func (a *App) manCommand() *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page (forge man | man -l -)",
 		Action: func(*cli.Context) error {
-			text, err := a.command().ToMan()
+			text, err := a.command().ToManWithSection(1)
 			if err != nil {
 				return fmt.Errorf("make the manual page: %w", err)
 			}

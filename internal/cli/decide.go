@@ -12,13 +12,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
+	"forge/review"
 )
 
 // maxDecideLine bounds one line of forge decide, in bytes.
 const maxDecideLine = 16 << 20
 
 func (a *App) decideCommand() *cli.Command {
-	kinds := gates.DecideKinds()
+	kinds := slices.Concat(gates.DecideKinds(), review.DecideKinds())
+	slices.Sort(kinds)
 	return &cli.Command{
 		Name: "decide", Usage: "ask the functions that a run asks: JSON objects in, one per line, one answer each",
 		ArgsUsage: strings.Join(kinds, "|"),
@@ -74,14 +76,23 @@ func (a *App) decide(kind string) error {
 }
 
 func decideLine(kind string, line []byte, tooLong bool) (answer []byte, bad bool) {
+	ask := gates.DecideLine
+	if slices.Contains(review.DecideKinds(), kind) {
+		ask = review.DecideLine
+	}
 	var err error
 	if tooLong {
 		err = &gates.DecideError{Code: gates.CodeBadValue, Message: fmt.Sprintf("the line has more than %d bytes", maxDecideLine)}
-	} else if answer, err = gates.DecideLine(kind, line); err == nil {
+	} else if answer, err = ask(kind, line); err == nil {
 		return answer, false
 	}
 	var known *gates.DecideError
-	if !errors.As(err, &known) {
+	var value *review.ValueError
+	switch {
+	case errors.As(err, &known):
+	case errors.As(err, &value):
+		known = &gates.DecideError{Code: value.Code, Message: value.Message}
+	default:
 		known = &gates.DecideError{Code: gates.CodeBadValue, Message: err.Error()}
 	}
 	answer, err = json.Marshal(known)

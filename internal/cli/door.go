@@ -58,6 +58,11 @@ func optionsOf(q question) []option {
 	if len(answers) == 0 {
 		answers = usualAnswers(gates.Point(q.cp.Kind))
 	}
+	for i, o := range answers {
+		if o.status == work.CheckpointApproved && q.cp.ReasonDue {
+			answers[i].comment, answers[i].label = mustComment, o.label+", with your reason"
+		}
+	}
 	for _, o := range answers {
 		out = append(out, o)
 		if o.status == work.CheckpointApproved && gates.AnsweredByYes(gates.Point(q.cp.Kind)) {
@@ -97,6 +102,7 @@ func usualAnswers(at gates.Point) []option {
 		gates.PointIteration:       {"yes, run it", "run it with a comment for the agent", "no, the phase fails"},
 		gates.PointPhaseTransition: {"yes, merge it", "not yet: one more iteration with a comment", "no, the phase fails"},
 		gates.PointFinal:           {"yes, land it", "not yet: one more iteration with a comment", "no, keep it on its branch; the run fails"},
+		gates.PointFindings:        {"yes, go on with these findings", "fix it, with a comment for the agent", "no, the phase fails"},
 		orchestrator.PointBaseline: {"yes, go on all the same", "", "no, stop here"},
 	}
 	w, ok := words[at]

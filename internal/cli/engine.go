@@ -79,6 +79,9 @@ func (p *project) checkAgents(ctx context.Context, set work.Settings) error {
 		case d.LoggedIn == agent.LoginNo:
 			what, fix = "is not logged in", "log in first"
 		default:
+			if d.Untried != "" {
+				p.app.log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
+			}
 			continue
 		}
 		// A script has as many lines here as it has mistakes.
@@ -109,12 +112,30 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go p.app.stopUnread(stop, over)
+	desk, err := p.reviewDesk(e, s.Spec.Settings.Reviews)
+	if err != nil {
+		return work.RunFinishedData{}, err
+	}
+	if desk.model != nil {
+		defer desk.model.Close()
+	}
 	d := &orchestrator.Driver{
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
-		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Reviewers: desk, Processes: tree{kill: proc.KillMarked, log: p.app.log},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
 	}
 	return d.Run(ctx, s, first)
+}
+
+// reviewDesk is who reviews a run, and what its arbiter's model is asked with.
+func (p *project) reviewDesk(e *engine, set work.ReviewSettings) (*reviewDesk, error) {
+	desk := &reviewDesk{repo: e.repo, agents: e.agents, blobs: p.store}
+	if set.By != byModel && set.Arbiter == "" {
+		return desk, nil
+	}
+	var err error
+	desk.model, err = p.model()
+	return desk, err
 }
 
 // leaveAtOnce is the second Ctrl-C: the agents are killed and the process ends

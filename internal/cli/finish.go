@@ -20,7 +20,7 @@ func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, 
 	view, asks, done := p.watcher(ctx, e, s, o)
 	// A panic must not keep the terminal either.
 	defer done()
-	opts.watch, opts.answers = view, asks
+	opts.watch, opts.answers = &keeper{Watcher: view, p: p, saved: s.Seq}, asks
 	end, err := p.drive(ctx, e, lease, s, first, opts)
 	done()
 	if err != nil {
@@ -60,6 +60,7 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	}
 	p.report(s, end, o)
 	p.reportCI(s, end)
+	p.notify(ctx, s, end)
 	if pushErr != nil {
 		return refuse(fmt.Sprintf("git push %s %s", o.remote, s.Delivery.Branch), "push the result: %v", pushErr)
 	}

@@ -45,6 +45,9 @@ func (a *App) generateCommand() *cli.Command {
 			if c.Args().Len() > 1 {
 				return refuse("put the text into quotes", "forge generate takes one text or file, got %d", c.Args().Len())
 			}
+			if c.Args().Len() == 1 && c.Args().First() == "" {
+				return refuse("write down what has to be built", "the spec is empty")
+			}
 			return a.generate(c.Context, generateOptions{
 				text: c.Args().First(), extend: c.Bool("extend"), replace: c.Bool("replace"), yes: c.Bool("yes"), agent: c.String("agent"), model: c.String("model"),
 			})
@@ -382,17 +385,4 @@ func (p *project) writeSpec(o generateOptions, spec string) error {
 		return refuse("make the folder writable", "write the spec: %v", err)
 	}
 	return atomicfile.Write(path, []byte(spec), 0o644)
-}
-
-// keepDraft loses nothing that an agent was paid for.
-func (p *project) keepDraft(text []byte) string {
-	path := filepath.Join(p.state, "drafts", "phases.json")
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = atomicfile.Write(path, text, 0o600)
-	}
-	if err != nil {
-		return fmt.Sprintf("no file (%v)", err)
-	}
-	return path
 }

@@ -48,18 +48,20 @@ func (a *App) listCommand() *cli.Command {
 
 // listedPhase is one phase of forge list --output json.
 type listedPhase struct {
-	Number     string   `json:"number"`
-	Name       string   `json:"name"`
-	Order      int      `json:"order"` // from 1
-	DependsOn  []string `json:"depends_on"`
-	Budget     int      `json:"budget"`
-	Permission string   `json:"permission_mode"`
-	Agent      string   `json:"agent"`
-	Model      string   `json:"model,omitempty"`
-	Verify     []string `json:"verify"`
-	Reviews    bool     `json:"reviews"`
-	Sensitive  bool     `json:"sensitive"`
-	Why        string   `json:"sensitive_pattern,omitempty"`
+	Number     string           `json:"number"`
+	Name       string           `json:"name"`
+	Order      int              `json:"order"` // from 1
+	DependsOn  []string         `json:"depends_on"`
+	Budget     int              `json:"budget"`
+	Permission string           `json:"permission_mode"`
+	Agent      string           `json:"agent"`
+	Model      string           `json:"model,omitempty"`
+	Verify     []string         `json:"verify"`
+	Reviews    bool             `json:"reviews"`
+	Sensitive  bool             `json:"sensitive"`
+	Why        string           `json:"sensitive_pattern,omitempty"`
+	Reviewers  []listedReviewer `json:"reviewers,omitempty"`
+	MaxFixes   int              `json:"max_fixes,omitempty"`
 }
 
 func (p *project) list(spec orchestrator.Spec, output string) error {
@@ -84,10 +86,11 @@ func (p *project) list(spec orchestrator.Spec, output string) error {
 			Number: n, Name: ph.Name, Order: i + 1, DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
 			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...),
 			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
+			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes,
 		})
 	}
 	if output == "json" {
-		return printJSON(p.app.Stdout, map[string]any{"policy": spec.Policy.Preset, "phases": phases})
+		return printJSON(p.app.Stdout, map[string]any{"policy": spec.Policy.Preset, "phases": phases, "reviewed_by": spec.Settings.Reviews.By})
 	}
 	var rows [][]string
 	for _, ph := range phases {
@@ -98,6 +101,7 @@ func (p *project) list(spec orchestrator.Spec, output string) error {
 		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
 	}
 	fmt.Fprint(p.app.Stdout, table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
+	fmt.Fprint(p.app.Stdout, reviewText(phases, spec.Settings.Reviews))
 	levels := g.Levels()
 	wide := 0
 	for _, l := range levels {

@@ -178,6 +178,8 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 			return "begins"
 		case p.Kind == orchestrator.IterationResolve:
 			return "the agent resolves a conflict"
+		case p.Kind == orchestrator.IterationFix:
+			return "the agent fixes what reviewers found"
 		}
 		return "the agent works"
 	case orchestrator.StageOutage:
@@ -188,6 +190,10 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 		return "verify"
 	case orchestrator.StageEvidence:
 		return "verify, with the protected files as they were"
+	case orchestrator.StageReview:
+		return reviewing(p)
+	case orchestrator.StageArbiter:
+		return "the arbiter decides"
 	case orchestrator.StageTurn:
 		if s.Merger != "" && s.Merger != p.Number {
 			return "proven; merges after " + s.Merger
@@ -208,7 +214,7 @@ func questionOf(s *orchestrator.State, cp work.Checkpoint) question {
 		p = s.Phases[p.Parent]
 	}
 	if p != nil && p.Last != "" {
-		q.from, q.to, q.about = p.Base, p.Last, "phase "+p.Number
+		q.from, q.to, q.about = p.Base, judgedOf(p, cp), "phase "+p.Number
 	}
 	if gates.Point(cp.Kind) == gates.PointFinal {
 		q.about = "the result"

@@ -52,12 +52,17 @@ func selection(plan work.Plan, from, only []string) ([]string, error) {
 // need a reviewer.
 func (p *project) checkReviews(spec orchestrator.Spec) error {
 	if whys := unreviewed(spec); len(whys) > 0 {
-		return refuse("turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
+		return refuse("set [llm] base_url and model, or reviews.agent; or turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
 	}
 	return nil
 }
 
+// unreviewed says of each phase that needs a reviewer why, where nobody can be
+// asked.
 func unreviewed(spec orchestrator.Spec) []string {
+	if spec.Settings.Reviews.By != "" {
+		return nil
+	}
 	var whys []string
 	for _, ph := range spec.Plan.Phases {
 		set := spec.Settings.Phases[ph.Number]

@@ -175,16 +175,24 @@ func (p *project) resolve(plan *config.Plan, flags config.PolicyFlags) (orchestr
 	if err != nil {
 		return orchestrator.Spec{}, gates.Origin{}, err
 	}
-	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Base: p.base}
+	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Bound: p.cfg.Ceiling(), Base: p.base}
 	spec.Digest, err = p.digest()
 	return spec, origin, err
 }
 
-// digest is the hash of what the owner wrote: configuration, plan and spec. It
-// tells a resumed run that they were edited meanwhile.
+// digest is the hash of what the owner wrote: configuration, plan, spec and
+// policies. It tells a resumed run that they were edited meanwhile.
 func (p *project) digest() (string, error) {
 	h := sha256.New()
-	for _, name := range []string{config.ProjectFile, planFile, config.SpecFile} {
+	names := []string{config.ProjectFile, planFile, config.SpecFile}
+	// Sorted; a folder that cannot be listed holds none that a run began with.
+	entries, _ := os.ReadDir(filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.PolicyFolder)))
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".toml") && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, config.PolicyFolder+"/"+e.Name())
+		}
+	}
+	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("read %s: %w", name, err)

@@ -69,9 +69,11 @@ func finishedWhole(s *orchestrator.State) bool {
 	return !slices.ContainsFunc(s.Order, func(n string) bool { return s.Phases[n].Outcome != work.PhaseDone })
 }
 
-func phaseTable(s *orchestrator.State) string {
+func phaseTable(s *orchestrator.State) string { return tableOf(s, s.Order) }
+
+func tableOf(s *orchestrator.State, phases []string) string {
 	var rows [][]string
-	for _, n := range s.Order {
+	for _, n := range phases {
 		ph := s.Phases[n]
 		rows = append(rows, []string{n, ph.Plan.Name, standing(ph), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), reasonOf(ph)})
 	}
@@ -106,7 +108,7 @@ func reasonOf(p *orchestrator.Phase) string {
 func money(l orchestrator.Ledger) string {
 	text := fmt.Sprintf("%.4f USD, %d tokens", l.USD, l.Tokens)
 	if l.UnknownUSD > 0 {
-		text += fmt.Sprintf(" (the cost of %d iteration(s) is unknown)", l.UnknownUSD)
+		text += fmt.Sprintf(" (the cost of %d call(s) is unknown)", l.UnknownUSD)
 	}
 	return text
 }

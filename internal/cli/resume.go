@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ func (a *App) resumeCommand() *cli.Command {
 			&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME`"},
 			&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
 			&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
+			levelFlag(),
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
@@ -36,7 +38,7 @@ func (a *App) resumeCommand() *cli.Command {
 			if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
 				return refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
 			}
-			o := runOptions{run: c.Args().First(), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost")}
+			o := runOptions{run: c.Args().First(), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
 			if o.budgets, err = parseBudgets(c.StringSlice("budget")); err != nil {
 				return err
 			}
@@ -63,7 +65,7 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 	if err := git.Probe(ctx); err != nil {
 		return err
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.openRecorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,6 +78,11 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 	}
 	if err := p.key(); err != nil {
 		return err
+	}
+	if o.level != "" {
+		if _, err := (policies{cfg: p.cfg}).preset(o.level); err != nil {
+			return err
+		}
 	}
 	row, err := p.pickResumable(ctx, o.run)
 	if err != nil {
@@ -103,10 +110,25 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 	if err == nil {
 		err = p.checkSandbox(e, s.Spec.Settings.Sandbox)
 	}
+	if err == nil {
+		err = p.checkReviewer(ctx, s.Spec.Settings, notDone(s))
+	}
+	if err == nil && o.level != "" {
+		var c levelChange
+		if c, err = p.levelFor(s, o.level); err == nil {
+			p.sayLevel(c)
+			err = p.tellLevel(ctx, c)
+		}
+	}
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	return p.carryOn(ctx, e, lease, s, first, o)
+}
+
+// notDone are the phases that a resumed run may work on.
+func notDone(s *orchestrator.State) []string {
+	return slices.DeleteFunc(slices.Clone(s.Order), func(n string) bool { return s.Phases[n].Outcome == work.PhaseDone })
 }
 
 // pickResumable is the run that is named, or the newest that can go on.

@@ -35,6 +35,7 @@ type runOptions struct {
 	run        string         // resume: which
 	budgets    map[string]int // resume
 	costs      []string       // resume
+	level      string         // resume: the run's policy from now on, "" = as it is
 }
 
 func runFlags() []cli.Flag {
@@ -165,6 +166,9 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return p.list(spec, o.output)
 	}
 	if err := p.checkAgents(ctx, spec.Settings); err != nil {
+		return err
+	}
+	if err := p.checkReviewer(ctx, spec.Settings, selected(plan.Plan, spec.Only)); err != nil {
 		return err
 	}
 	if _, err := p.openStore(ctx, true); err != nil {

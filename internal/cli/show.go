@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -87,7 +88,7 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 	out.Level = s.Spec.Policy.Preset
 	switch ph := s.Phases[cp.Phase]; {
 	case ph != nil:
-		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, ph.Last
+		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, judgedOf(ph, cp)
 		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
 		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
 	case cp.Kind != orchestrator.PointBaseline:
@@ -117,6 +118,15 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 		}
 	}
 	return out, nil
+}
+
+// judgedOf is the commit that an answer to cp is about. Findings are about the
+// tree that was reviewed, whatever a later fix left behind.
+func judgedOf(ph *orchestrator.Phase, cp work.Checkpoint) string {
+	if gates.Point(cp.Kind) == gates.PointFindings && ph.Review.Commit != "" {
+		return ph.Review.Commit
+	}
+	return ph.Last
 }
 
 // asked is the run as it was when cp was opened, and the last verify before.
@@ -253,7 +263,11 @@ func (s shownCheckpoint) ways() string {
 	}
 	var rows [][]string
 	if len(s.Choices) < 2 { // aborting is always one
-		rows = [][]string{{"  forge approve " + s.ID, ""}, {"  forge request-changes " + s.ID + " -m TEXT", ""}, {"  forge reject " + s.ID, ""}}
+		reason := ""
+		if s.ReasonDue {
+			reason = " -m REASON"
+		}
+		rows = [][]string{{"  forge approve " + s.ID + reason, ""}, {"  forge request-changes " + s.ID + " -m TEXT", ""}, {"  forge reject " + s.ID, ""}}
 	}
 	for _, c := range s.Choices {
 		verb, comment := "approve", ""

@@ -19,6 +19,7 @@ func (a *App) statusCommand() *cli.Command {
 		Flags: []cli.Flag{
 			runFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list all runs of this project"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "go on until no process drives the run any more; not on a terminal: print what changes"},
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
@@ -34,6 +35,9 @@ func (a *App) statusCommand() *cli.Command {
 				if run != "" {
 					return refuse("leave one out", "--all and a run do not go together")
 				}
+				if c.Bool("watch") {
+					return refuse("leave one out", "--all and --watch do not go together")
+				}
 				return a.statusAll(c.Context, out)
 			}
 			p, err := a.openJournal(c.Context)
@@ -41,6 +45,9 @@ func (a *App) statusCommand() *cli.Command {
 				return err
 			}
 			defer p.close()
+			if c.Bool("watch") {
+				return p.watchStatus(c.Context, run, out)
+			}
 			return p.status(c.Context, run, out)
 		},
 	}
@@ -115,7 +122,7 @@ func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoin
 }
 
 func (p *project) status(ctx context.Context, run, output string) error {
-	row, s, _, err := p.look(ctx, run)
+	row, s, err := p.stand(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -126,7 +133,7 @@ func (p *project) status(ctx context.Context, run, output string) error {
 	if output == "json" {
 		return printJSON(p.app.Stdout, statusOfRun(row, s, asked))
 	}
-	text := p.statusText(row, s, asked)
+	text := p.statusText(row, s, asked, phaseTable(s))
 	if run == "" {
 		more, err := p.otherUnfinished(ctx, row.ID)
 		if err != nil {
@@ -138,7 +145,7 @@ func (p *project) status(ctx context.Context, run, output string) error {
 	return err
 }
 
-func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) string {
+func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s: %s\n", r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
@@ -156,7 +163,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
 	}
 	b.WriteString(table(rows[0], rows[1:]))
-	b.WriteString("\n" + phaseTable(s))
+	b.WriteString("\n" + phases)
 	if d := s.Delivery; d != nil && d.FastForwarded {
 		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
 	} else if d != nil {

@@ -16,11 +16,11 @@ import (
 
 func (a *App) trustCommand() *cli.Command {
 	return &cli.Command{
-		Name: "trust", Usage: "let this project's commands have a secret that its configuration names", ArgsUsage: "VARIABLE…",
+		Name: "trust", Usage: "let this project's commands have a secret that its configuration names, or let secrets go to a host", ArgsUsage: "VARIABLE|HOST…",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write without asking"}},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
-				return refuse("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables")
+				return refuse("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables, and hosts")
 			}
 			return a.trust(c)
 		},
@@ -46,7 +46,20 @@ func (a *App) trust(c *cli.Context) error {
 	if err != nil {
 		return refuse("add it by hand:\n"+config.TrustEntry(p, c.Args().First()), "%s: %v", path, err)
 	}
-	fmt.Fprintf(a.Stdout, "%s will say that commands of %s may have %s.\n", path, p, strings.Join(c.Args().Slice(), ", "))
+	var variables, hosts []string
+	for _, name := range c.Args().Slice() {
+		if config.TrustsHost(name) {
+			hosts = append(hosts, name)
+		} else {
+			variables = append(variables, name)
+		}
+	}
+	if len(variables) > 0 {
+		fmt.Fprintf(a.Stdout, "%s will say that commands of %s may have %s.\n", path, p, strings.Join(variables, ", "))
+	}
+	if len(hosts) > 0 {
+		fmt.Fprintf(a.Stdout, "%s will say that secrets which any project names may go to %s.\n", path, strings.Join(hosts, ", "))
+	}
 	if !c.Bool("yes") {
 		if !a.terminal() {
 			return refuse("--yes writes it", "nobody can be asked; nothing was changed")

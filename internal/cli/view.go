@@ -83,7 +83,7 @@ func (p *project) look(ctx context.Context, run string) (journal.RunRow, *orches
 	// The process that drives the run may write between the two reads.
 	for tries := 0; ; tries++ {
 		if row.Events == 0 {
-			return row, nil, nil, refuse("try again", "run %s is just being opened", row.ID)
+			return row, nil, nil, justOpened(row.ID)
 		}
 		s, evs, err := p.load(ctx, row.ID)
 		if err != nil {
@@ -96,6 +96,10 @@ func (p *project) look(ctx context.Context, run string) (journal.RunRow, *orches
 			return row, s, evs, nil
 		}
 	}
+}
+
+func justOpened(run string) error {
+	return refuse("try again", "run %s is just being opened", run)
 }
 
 // The states of a run that no outcome names.

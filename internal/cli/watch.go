@@ -127,11 +127,15 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 			switch {
 			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed":
 				level = log.WarnLevel
+			case d.Gate == "review" && d.Decision == "arbiter":
+				level = log.WarnLevel
 			case d.Gate == "subphase":
 				level = log.InfoLevel
 			}
 			return level, d.Gate + ": " + d.Decision, []any{"why", d.Reason, "by", d.By}
 		})
+	case work.ReviewStarted, work.ReviewFinished, work.ArbiterDecided:
+		return describeReview(e)
 	case work.SubPhaseSpawned:
 		return describeAs(e, func(d orchestrator.SubPhaseSpawnedData) (log.Level, string, []any) {
 			return log.InfoLevel, "sub-phase " + d.Number, []any{"name", d.Request.Name, "budget", d.Request.Budget}
@@ -148,6 +152,8 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.CheckpointAnsweredData) (log.Level, string, []any) {
 			return log.InfoLevel, "answered: " + string(d.Status) + d.Refused, []any{"by", d.By, "door", d.Door}
 		})
+	case work.PolicyChanged:
+		return describePolicy(e)
 	case work.PhaseMerged:
 		return describeAs(e, func(d orchestrator.PhaseMergedData) (log.Level, string, []any) {
 			return log.InfoLevel, "merged", []any{"files", d.Files, "empty", d.Empty}

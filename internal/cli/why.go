@@ -40,8 +40,9 @@ func (a *App) whyCommand() *cli.Command {
 var whyKinds = []work.EventKind{
 	work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
 	work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
-	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered,
+	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.PolicyChanged,
 	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.MergeFinished,
+	work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 	work.SubPhaseSpawned, work.SubPhaseFolded, work.OutageBegan, work.DeliverFinished, work.Warned,
 }
 

@@ -51,7 +51,7 @@ func (t *teller) tell(e work.Event) error {
 		case f[0] == "policy":
 			f[1] = "version " + short(f[1])
 		}
-		t.wrap(fmt.Sprintf("%*s%-8s", tellIndent, "", f[0]), f[1])
+		t.wrap(fmt.Sprintf("%*s%-7s ", tellIndent, "", f[0]), f[1])
 	}
 	return nil
 }
@@ -194,6 +194,10 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return telling(e, func(d orchestrator.OutageData) (string, facts) {
 			return "the provider is out, next try at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}
 		})
+	case work.PolicyChanged:
+		return sayPolicy(e)
+	case work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided:
+		return sayOfReviews(e)
 	case work.Warned:
 		return telling(e, func(d orchestrator.WarnedData) (string, facts) {
 			return "note: " + d.What, facts{{"detail", d.Detail}}

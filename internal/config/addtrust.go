@@ -9,36 +9,55 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// AddTrust returns a user configuration that also grants the secrets to the
-// commands of the project at root. Text and comments stay as they are; only an
-// entry of that project that is there already cannot be added to.
-func AddTrust(text, root string, secrets []string) (string, error) {
-	for _, s := range secrets {
-		if s == "" || strings.ContainsAny(s, "= \t\n\"'") {
-			return "", fmt.Errorf("%q is not the name of a variable", clip(s))
+// AddTrust returns a user configuration that also grants the named variables to
+// the commands of the project at root, and lets secrets that any project names
+// go to the named hosts. Text and comments stay as they are; only an entry that
+// is there already cannot be added to.
+func AddTrust(text, root string, names []string) (string, error) {
+	var variables, hosts []string
+	for _, s := range names {
+		switch {
+		case TrustsHost(s):
+			hosts = append(hosts, quoteString(s))
+		case s == "" || strings.ContainsAny(s, "= \t\n\"'./:"):
+			return "", fmt.Errorf("%q is neither the name of a variable nor a host", clip(s))
+		default:
+			variables = append(variables, quoteString(s))
 		}
 	}
 	var said struct {
 		Trust struct {
 			Projects map[string]any `toml:"projects"`
+			Hosts    []string       `toml:"hosts"`
 		} `toml:"trust"`
 	}
 	if _, err := toml.Decode(text, &said); err != nil {
 		return "", fmt.Errorf("it is broken: %w", err)
 	}
-	if _, there := said.Trust.Projects[filepath.Clean(root)]; there {
+	_, there := said.Trust.Projects[filepath.Clean(root)]
+	switch {
+	case there && len(variables) > 0:
 		return "", errors.New("it has an entry for this project already")
-	}
-	names := make([]string, len(secrets))
-	for i, s := range secrets {
-		names[i] = quoteString(s)
+	case said.Trust.Hosts != nil && len(hosts) > 0:
+		return "", errors.New("it has a list of trusted hosts already")
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	text += fmt.Sprintf("\n[trust.projects.%s]\nenv = [%s]\n", quoteString(filepath.Clean(root)), strings.Join(names, ", "))
+	if len(hosts) > 0 {
+		text += fmt.Sprintf("\n[trust]\nhosts = [%s]\n", strings.Join(hosts, ", "))
+	}
+	if len(variables) > 0 {
+		text += fmt.Sprintf("\n[trust.projects.%s]\nenv = [%s]\n", quoteString(filepath.Clean(root)), strings.Join(variables, ", "))
+	}
 	if _, err := toml.Decode(text, &said); err != nil {
 		return "", fmt.Errorf("adding to it breaks it: %w", err)
 	}
 	return text, nil
+}
+
+// TrustsHost says that a name given to forge trust is a host, not a variable:
+// it has a dot or a colon, which no variable has.
+func TrustsHost(name string) bool {
+	return strings.ContainsAny(name, ".:") && hostName.MatchString(name)
 }

@@ -33,7 +33,8 @@ type binder struct {
 	*collector
 	layer  *layer
 	unused []string
-	more   bool // within a section that is not used and may hold unknown keys
+	more   bool   // within a section that is not used and may hold unknown keys
+	top    string // what the file is called; "" = forge.toml
 }
 
 func (b *binder) problem(path []string, what, fix string) {
@@ -49,7 +50,7 @@ func (b *binder) table(tree map[string]any, v reflect.Value, path []string) {
 			continue // the section was named as a whole
 		}
 		if !ok {
-			where := "in forge.toml"
+			where := "in " + orWords(b.top, "forge.toml")
 			if len(path) > 0 {
 				where = "in [" + dotted(path) + "]"
 			}

@@ -23,7 +23,21 @@ func (c *Config) crossCheck(col *collector) {
 		file, at := c.where("verify", "none")
 		col.add(file, at, "verify.none waives proof, but verify.commands are set", "remove one of them")
 	}
+	c.checkNotify(col)
 	c.checkPlanning(col)
+	c.checkDataSources(col)
+	c.checkLLM(col)
+	c.checkReviews(col)
+	c.checkPolicyWords(col)
+}
+
+// checkNotify refuses a program that would be taken from wherever forge was
+// called.
+func (c *Config) checkNotify(col *collector) {
+	if cmd := c.File.Notify.Command; len(cmd) > 0 && strings.Contains(cmd[0], "/") && !filepath.IsAbs(cmd[0]) && !strings.HasPrefix(cmd[0], "~/") {
+		file, at := c.where("notify", "command")
+		col.add(file, at, "notify.command is a relative path", "write an absolute path, one from ~/, or a name found in PATH")
+	}
 }
 
 // kinds are the agent kinds that the configuration knows; which of them this

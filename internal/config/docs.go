@@ -43,7 +43,7 @@ A project is configured by ` + "`.forge/forge.toml`" + `, a user by ` + "`$XDG_C
 
 Tables merge key by key, lists are replaced as a whole. ` + "`forge config show`" + ` prints every value with its origin. Unknown keys, wrong types and bad globs are errors; all of them are reported together, each with its file and line.
 
-` + "`autonomy.ceiling`, `[trust]` and `[sandbox]`" + ` belong to the user's configuration. A project that sets them is refused, save that it may make the sandbox stricter: ` + "`sandbox.mode = \"required\"`" + ` and ` + "`sandbox.network = false`" + `. A relative path of a program or script is taken from the checkout, and therefore refused in the user's configuration.
+` + "`autonomy.ceiling`, `[trust]`, `[notify]` and `[sandbox]`" + ` belong to the user's configuration. A project that sets them is refused, save that it may make the sandbox stricter: ` + "`sandbox.mode = \"required\"`" + ` and ` + "`sandbox.network = false`" + `. A relative path of a program or script is taken from the checkout, and therefore refused in the user's configuration.
 `
 
 // isSection is true for what has a heading of its own.
@@ -151,6 +151,8 @@ Globs read as in .gitignore: without a slash in any folder, with a leading slash
 
 ## Policy
 
+See docs/policy.md; a project's own presets stand in ` + "`.forge/policies/`" + `.
+
 ` + "`--autonomous`, `--level`, `autonomy.level`, `autonomy.enabled`" + ` choose a preset, the most specific word wins, and ` + "`autonomy.ceiling`" + ` bounds it. ` + "`[autonomy.policy]`" + ` lays single axes over the choice of its own file or of a less specific one; a flag replaces them too. An unknown axis or word is an error.
 
 ## Secrets that a project names
@@ -159,7 +161,7 @@ A secret is a variable whose name contains KEY, TOKEN, SECRET, PASSW or CREDENTI
 
 - a secret in ` + "`env`" + ` of an agent whose command the project chose (exec, acp), or of an agent of another vendor: allow with ` + "`[trust.projects.\"<checkout>\"] env = [\"NAME\"]`" + `
 - another program in the place of a built-in agent (` + "`command`, `project.claude_cmd`" + `), which would get its keys and login: allow with ` + "`env = [\"ANTHROPIC_*\"]`" + ` there, or set the command in the user's configuration
-- an address in ` + "`set_env`, `args` or `llm.base_url`" + ` that is neither the vendor's nor loopback: allow with ` + "`[trust] hosts`" + `
+- an address in ` + "`set_env`, `args` or `llm.base_url`" + ` that is neither the vendor's nor loopback, nor what the user's own ` + "`[llm]`" + ` names: allow with ` + "`forge trust <host>`" + `, which writes ` + "`[trust] hosts`" + `
 - a variable in ` + "`set_env`" + ` of a built-in agent that loads code into it (NODE_OPTIONS, LD_PRELOAD, PATH, …)
 
 Values of secrets do not belong into ` + "`set_env`" + ` of a project at all.

@@ -20,6 +20,7 @@ type schemaNode struct {
 	Additional any         `json:"additionalProperties,omitempty"`
 	Items      *schemaNode `json:"items,omitempty"`
 	Enum       []string    `json:"enum,omitempty"`
+	Examples   []string    `json:"examples,omitempty"`
 	Minimum    *float64    `json:"minimum,omitempty"`
 	Maximum    *float64    `json:"maximum,omitempty"`
 	Default    any         `json:"default,omitempty"`
@@ -77,8 +78,9 @@ func (n *schemaNode) rule(rule, def string) {
 		case name == "max" && err == nil:
 			n.Maximum = &number
 		case name == "preset":
+			// Not all: a project may have presets of its own.
 			for _, p := range gates.Presets() {
-				n.Enum = append(n.Enum, p.Name)
+				n.Examples = append(n.Examples, p.Name)
 			}
 		case strings.Contains(word, "|"):
 			n.Enum = strings.Split(word, "|")

@@ -23,7 +23,20 @@ type Sources struct {
 	UserFile   string   // "" = none; a file that does not exist says nothing
 	Environ    []string // NAME=value, as os.Environ gives it
 	Flags      []Setting
+	// Without leaves parts of the project's own configuration unread, for who
+	// goes on with what was recorded while they are broken.
+	Without Part
 }
+
+// Part is a part of a project's configuration.
+type Part int
+
+// The parts. AllOfProject includes the policies.
+const (
+	Nothing Part = iota
+	Policies
+	AllOfProject
+)
 
 // Config is the configuration of a project: every value with its origin.
 type Config struct {
@@ -38,6 +51,8 @@ type Config struct {
 	asks      []string // name globs that "strict" was said for
 	environ   map[string]string
 	globs     map[string]*glob.Pattern // over phase names, compiled
+	policies  policySet
+	without   Part
 }
 
 // overrideAt is one [phases.overrides."glob"] in the order of application.
@@ -53,7 +68,7 @@ type overrideAt struct {
 // the problems of all of them. Missing files are not problems.
 func Load(src Sources) (*Config, []Warning, error) {
 	c := &collector{}
-	cfg := &Config{Root: src.ProjectDir, origins: map[string]string{}, environ: environment(src.Environ)}
+	cfg := &Config{Root: src.ProjectDir, origins: map[string]string{}, environ: environment(src.Environ), without: src.Without}
 	cfg.layers = append(cfg.layers, defaultLayer(c))
 	if src.UserFile != "" {
 		cfg.layers = append(cfg.layers, loadFile(c, anywhere{}, src.UserFile, src.UserFile, layerUser))
@@ -64,7 +79,12 @@ func Load(src Sources) (*Config, []Warning, error) {
 		c.add(src.ProjectDir, place{}, "cannot be opened: "+cause(err), "name the root of a checkout")
 	} else {
 		defer root.Close()
-		cfg.layers = append(cfg.layers, loadFile(c, root, filepath.FromSlash(ProjectFile), ProjectFile, layerProject))
+		if src.Without < AllOfProject {
+			cfg.layers = append(cfg.layers, loadFile(c, root, filepath.FromSlash(ProjectFile), ProjectFile, layerProject))
+		}
+		if src.Without < Policies {
+			cfg.loadPolicies(c, root)
+		}
 	}
 	cfg.environmentLayers(c, func(k Key) bool { return k.Name() != "autonomy.level" })
 	for _, o := range src.Flags {

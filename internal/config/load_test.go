@@ -92,7 +92,7 @@ func TestBadForgeTOML(t *testing.T) {
 		{"deep lists", "x = 1\ny = " + strings.Repeat("[", 30000), []string{"2: nested deeper than 32 levels (write it flatter)"}},
 		{"deep tables", "y = " + strings.Repeat("{a=", 30000), []string{"1: nested deeper than 32 levels (write it flatter)"}},
 		{"not UTF-8", "[project]\nname = \"\xff\"\n", []string{"2: is not UTF-8 text (save it as UTF-8)"}},
-		{"planning of presets to come", "[autonomy]\nlevel = \"interactive\"\n[planning]\ninteractive = true\n", nil},
+		{"planning beside another level", "[autonomy]\nlevel = \"interactive\"\n[planning]\ninteractive = true\n", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -182,12 +182,12 @@ func TestProblemsOfAllFilesTogether(t *testing.T) {
 	want := strings.Join([]string{
 		user + ":1: unknown key x in forge.toml (" + suggest("x", keysIn(typeOfFile())) + ")",
 		user + ":4: agents.mine.command is a relative path in the user's configuration (write an absolute path, or a name found in PATH)",
-		`FORGE_AUTONOMY: autonomy.level is "wild", which is no preset (` + suggest("wild", presetNames()) + ")",
 		".forge/forge.toml:2: defaults.budget is 0 (use 1 or more)",
 		`FORGE_SKIP_PERMISSIONS: defaults.skip_permissions is "yes", want true or false (write true or false)`,
 		`FORGE_MAX_PARALLEL: defaults.max_parallel is "many", want digits (write digits)`,
 		"--budget: defaults.budget is -3 (use 1 or more)",
 		"--x: sets the unknown key defaults.nope (" + suggest("defaults.nope", keyNames()) + ")",
+		`FORGE_AUTONOMY: autonomy.level is "wild", which is no preset (` + suggest("wild", presetNames()) + ")",
 	}, "\n")
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

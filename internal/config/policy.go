@@ -1,69 +1,79 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 
 	"forge/gates"
 	"forge/internal/work"
 )
 
-// PolicyFlags are the flags that choose a policy.
+// PolicyFlags are the words that choose a policy beside the configuration.
 type PolicyFlags struct {
 	Autonomous bool   // --autonomous
-	Level      string // --level; "" = not given
+	Level      string // --level, of a run or at resume; "" = not given
+	Job        string // the level a job was given when it was made; "" = none
+	Expert     string // the level of the job's expert; "" = none
+	BuiltIn    string // where nothing is said; "" = interactive
 }
 
-// Policy chooses the policy of a run: flags, then the project file, then
-// FORGE_AUTONOMY, then the user's configuration, then the built-in; bounded by
-// autonomy.ceiling. Single axes of [autonomy.policy] belong to the choice of
-// their file: a more specific word replaces them too. The error is *Problems.
+// Policy chooses the policy of a run: flags, job, expert, then the project
+// file, then FORGE_AUTONOMY, then the user's configuration, then the built-in;
+// bounded by autonomy.ceiling. Single axes of [autonomy.policy] belong to the
+// choice of their file: a more specific word replaces them too. The error is
+// *Problems.
 func Policy(cfg *Config, flags PolicyFlags) (gates.Policy, gates.Origin, error) {
+	policy, origin, _, err := choosePolicy(cfg, flags)
+	return policy, origin, err
+}
+
+// Ceiling is what the user's configuration lets no run pass; nil = nothing.
+func (c *Config) Ceiling() *gates.Policy {
+	bound, ok := gates.Preset(said(c.File.Autonomy.Ceiling))
+	if !ok {
+		return nil // none, or one that Load has refused
+	}
+	return &bound
+}
+
+// choosePolicy is Policy with the stages that led to it.
+func choosePolicy(cfg *Config, flags PolicyFlags) (gates.Policy, gates.Origin, []stage, error) {
 	c := &collector{}
-	choice := gates.Choice{Autonomous: flags.Autonomous, Level: flags.Level, Ceiling: said(cfg.File.Autonomy.Ceiling)}
+	choice := gates.Choice{
+		Autonomous: flags.Autonomous, Level: flags.Level, Job: flags.Job, Expert: flags.Expert, BuiltIn: flags.BuiltIn,
+		Presets: cfg.policies.catalogue,
+	}
 	rename := map[string]string{}
 	var axes []*layer
-	flagged := flags.Autonomous || flags.Level != ""
+	replaced := flags.Autonomous || flags.Level != "" || flags.Job != "" || flags.Expert != ""
 	for _, l := range cfg.layers {
-		enabled, level := l.said.Autonomy.Enabled, said(l.said.Autonomy.Level)
-		if p := l.said.Planning.Interactive; p != nil && level == "" {
-			level = planningPreset(*p)
-		}
-		speaks := enabled != nil || level != ""
+		a, planning := l.said.Autonomy, l.said.Planning.Interactive
+		level := said(a.Level)
+		speaks := a.Enabled != nil || level != "" || planning != nil
 		switch {
 		case l.kind == layerEnvironment && speaks:
 			choice.Environment, axes = level, nil
 			delete(rename, "FORGE_AUTONOMY")
 		case l.kind == layerUser && speaks:
-			if enabled != nil && level == "" {
-				level = enabledPreset(*enabled)
-			} else if enabled != nil && level != enabledPreset(*enabled) {
-				c.add(l.file, l.index.find([]string{"autonomy", "level"}),
-					fmt.Sprintf("autonomy.level is %q, but autonomy.enabled stands for %q", level, enabledPreset(*enabled)), "keep autonomy.level alone")
-			}
-			choice.Environment, axes = level, nil
+			choice.Environment, axes = cfg.userWord(c, l), nil
 			rename["FORGE_AUTONOMY"] = l.file
 		case l.kind == layerProject && speaks:
-			choice.ProjectEnabled, choice.ProjectLevel, axes = enabled, level, nil
+			choice.ProjectEnabled, choice.ProjectLevel, choice.ProjectInteractive, axes = a.Enabled, level, planning, nil
 		}
-		if len(l.said.Autonomy.Policy) > 0 && !flagged {
+		if len(a.Policy) > 0 && !replaced {
 			axes = append(axes, l)
 		}
-	}
-	// The ceiling bounds what is chosen, axes included.
-	ceiling := choice.Ceiling
-	if len(axes) > 0 {
-		choice.Ceiling = ""
 	}
 	policy, origin, err := gates.Choose(choice)
 	if err != nil {
 		cfg.choiceProblem(c, err, rename)
-		return gates.Policy{}, gates.Origin{}, c.err()
+		return gates.Policy{}, gates.Origin{}, nil, c.err()
+	}
+	stages := cfg.policies.stages(origin.Preset)
+	if with := policy.WithCheckpointTypes(cfg.File.Autonomy.CheckpointTypes); with.Preset != policy.Preset {
+		policy = with
+		stages = append(stages, stage{policy: policy, name: placed(cfg.where("autonomy", "checkpoint_types"))})
 	}
 	if as, ok := rename[origin.Source]; ok {
 		origin.Source = as
@@ -71,18 +81,49 @@ func Policy(cfg *Config, flags PolicyFlags) (gates.Policy, gates.Origin, error) 
 	for _, l := range axes {
 		policy = overlay(c, l, policy)
 		origin.Source += " with axes of " + l.file
+		stages = append(stages, stage{policy: policy, name: l.file, said: l.saidAxis})
 	}
-	if bound, ok := gates.Preset(ceiling); ceiling != "" && len(axes) > 0 {
+	// The ceiling bounds what is chosen, axes included.
+	if ceiling := said(cfg.File.Autonomy.Ceiling); ceiling != "" {
+		file, at := cfg.where("autonomy", "ceiling")
+		bound, ok := gates.Preset(ceiling)
 		if !ok {
-			c.add("", place{}, fmt.Sprintf("unknown ceiling %q", clip(ceiling)), suggest(ceiling, presetNames()))
+			c.add(file, at, fmt.Sprintf("unknown ceiling %q", clip(ceiling)), suggest(ceiling, presetNames()))
 		}
 		origin.Ceiling, origin.Bounded = ceiling, gates.Exceeds(policy, bound)
 		policy = gates.Meet(policy, bound)
+		stages = append(stages, stage{policy: policy, name: fmt.Sprintf("ceiling %s by %s", ceiling, placed(file, at))})
 	}
 	if err := c.err(); err != nil {
-		return gates.Policy{}, gates.Origin{}, err
+		return gates.Policy{}, gates.Origin{}, nil, err
 	}
-	return policy, origin, nil
+	return policy, origin, stages, nil
+}
+
+// userWord is the preset that a user's configuration chooses. Its words have
+// to agree, as those of a project have to.
+func (c *Config) userWord(col *collector, l *layer) string {
+	a := l.said.Autonomy
+	word, first := said(a.Level), "autonomy.level"
+	agree := func(key, preset string) {
+		if word == "" {
+			word, first = preset, key
+			return
+		}
+		p, ok := c.policies.catalogue.Preset(word)
+		q, _ := gates.Preset(preset)
+		if ok && p.Version() != q.Version() {
+			col.add(l.file, l.index.find(strings.Split(first, ".")),
+				fmt.Sprintf("%s is %q, but %s stands for %q", first, word, key, preset), "keep autonomy.level alone")
+		}
+	}
+	if a.Enabled != nil {
+		agree("autonomy.enabled", enabledPreset(*a.Enabled))
+	}
+	if p := l.said.Planning.Interactive; p != nil {
+		agree("planning.interactive", planningPreset(*p))
+	}
+	return word
 }
 
 func enabledPreset(enabled bool) string {
@@ -103,7 +144,7 @@ func (c *Config) choiceProblem(col *collector, err error, rename map[string]stri
 	if as, ok := rename[source]; ok {
 		source = as
 	}
-	if strings.HasPrefix(source, "autonomy.") {
+	if strings.HasPrefix(source, "autonomy.") || strings.HasPrefix(source, "planning.") {
 		file, at := c.where(strings.Split(source, ".")...)
 		col.add(file, at, source+": "+choice.Problem.What, choice.Problem.Fix)
 		return
@@ -111,49 +152,15 @@ func (c *Config) choiceProblem(col *collector, err error, rename map[string]stri
 	col.add(source, place{}, choice.Problem.What, choice.Problem.Fix)
 }
 
-// overlay lays the single axes of one file over a policy. Axes that it does not
-// name stay; unknown ones and unknown words are problems. A response and the
-// gate of the same name move together unless both are said.
+// overlay lays the single axes of one file over a policy.
 func overlay(c *collector, l *layer, policy gates.Policy) gates.Policy {
-	said := l.said.Autonomy.Policy
-	at := func(keys ...string) place { return l.index.find(append([]string{"autonomy", "policy"}, keys...)) }
-	var text bytes.Buffer
-	if err := toml.NewEncoder(&text).Encode(said); err != nil {
-		c.add(l.file, at(), "autonomy.policy cannot be read: "+oneLine(err.Error()), "write axes as forge policy shows them")
-		return policy
+	out, problems := policy.With(l.said.Autonomy.Policy)
+	if len(problems) == 0 {
+		problems = out.Validate()
 	}
-	out := policy
-	out.Gates = maps.Clone(policy.Gates)
-	meta, err := toml.Decode(text.String(), &out)
-	if err != nil {
-		c.add(l.file, at(), "autonomy.policy: "+oneLine(err.Error()), "write axes as forge policy shows them")
-		return policy
+	for _, pr := range problems {
+		c.add(l.file, l.index.find(append([]string{"autonomy", "policy"}, axisPath(pr)...)), "autonomy.policy."+pr.Path+": "+pr.What, pr.Fix)
 	}
-	for _, key := range meta.Undecoded() {
-		c.add(l.file, at(key...), fmt.Sprintf("autonomy.policy has no axis %s", dotted(key)), suggest(key[len(key)-1], axisNames()))
-	}
-	pair(&out, said, gates.PointStale, "on_stale", out.OnStale == gates.AskOnStale, func(ask bool) {
-		out.OnStale = gates.PivotThenFail
-		if ask {
-			out.OnStale = gates.AskOnStale
-		}
-	})
-	pair(&out, said, gates.PointFindings, "fail_verdict", out.FailVerdict == gates.AskOnFail, func(ask bool) {
-		out.FailVerdict = gates.FailPhase
-		if ask {
-			out.FailVerdict = gates.AskOnFail
-		}
-	})
-	pair(&out, said, gates.PointPromote, "promote", out.Promote == gates.AlwaysReview, func(ask bool) {
-		out.Promote = gates.PromoteOnClean
-		if ask {
-			out.Promote = gates.AlwaysReview
-		}
-	})
-	for _, pr := range out.Validate() {
-		c.add(l.file, at(axisPath(pr)...), "autonomy.policy."+pr.Path+": "+pr.What, pr.Fix)
-	}
-	out.Preset = ""
 	return out
 }
 
@@ -167,33 +174,8 @@ func axisPath(pr work.Problem) []string {
 	return []string{axis}
 }
 
-func pair(p *gates.Policy, said map[string]any, point gates.Point, response string, asks bool, set func(ask bool)) {
-	gatesSaid, _ := said["gates"].(map[string]any)
-	_, gateSaid := gatesSaid[string(point)]
-	_, responseSaid := said[response]
-	switch {
-	case responseSaid && !gateSaid:
-		p.Gates[point] = gates.Auto
-		if asks {
-			p.Gates[point] = gates.Human
-		}
-	case gateSaid && !responseSaid:
-		set(p.Gates[point] == gates.Human)
-	}
-}
-
-func axisNames() []string {
-	return []string{"gates", "start_unasked", "consent", "confidence_floor", "irreversibility_max", "regret_max", "pause_on_risk_amplifier",
-		"action_kinds", "contexts", "tier_floor", "tier_ceiling", "budget_usd", "combined_inference", "on_stale", "fail_verdict", "promote"}
-}
-
 // nearest is the known word that a mistyped one most likely meant; "" if none.
 func nearest(word string, known []string) string { return gates.Nearest(word, known) }
 
-func presetNames() []string {
-	var out []string
-	for _, p := range gates.Presets() {
-		out = append(out, p.Name)
-	}
-	return out
-}
+// presetNames are the built-in ones.
+func presetNames() []string { return gates.Catalogue{}.Names() }

@@ -97,10 +97,10 @@ func TestBadAxes(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		`.forge/forge.toml:3: autonomy.policy has no axis on_stael (did you mean "on_stale"?)`,
+		`.forge/forge.toml:3: autonomy.policy.on_stael: unknown axis (did you mean "on_stale"?`,
 		`.forge/forge.toml:4: autonomy.policy.promote: unknown word "never"`,
 		`.forge/forge.toml:6: autonomy.policy.gates.fnial: unknown gate`,
-		`.forge/forge.toml:7: autonomy.policy.gates.final: unknown mode "maybe"`,
+		`.forge/forge.toml:7: autonomy.policy.gates.final: unknown word "maybe" (use one of auto, human)`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %s in\n%v", want, err)

@@ -13,30 +13,33 @@ package config
 //	         "tighten": a project may only make it stricter
 //	used     "no": accepted, checked, but without effect yet
 type File struct {
-	Project       Project          `toml:"project" doc:"The project itself."`
-	Defaults      Defaults         `toml:"defaults" doc:"What every phase starts from; a phase of the plan and a matching override may say otherwise."`
-	Agent         AgentChoice      `toml:"agent" doc:"Which agent works, and how long to wait for it."`
-	Agents        map[string]Agent `toml:"agents" doc:"Agents by name. The built-in kinds need no entry; an entry of the same name changes them." sample:"reviewed"`
-	Phases        Phases           `toml:"phases" doc:"Settings for phases whose name matches a glob (case-sensitive). Several may match: they apply in the order of the file, the later one wins."`
-	Worktree      Worktree         `toml:"worktree" doc:"What a fresh folder needs before work can start: it has no node_modules, virtual environment or .env."`
-	Verify        Verify           `toml:"verify" doc:"The commands that prove a phase. Forge runs them, never the agent."`
-	Limits        Limits           `toml:"limits" doc:"Time limits of one iteration, in seconds."`
-	Cost          Cost             `toml:"cost" doc:"Caps on money and tokens. None by default. A cap that is hit ends the run, resumable."`
-	Sandbox       Sandbox          `toml:"sandbox" doc:"What agents and verify commands can see and reach. Belongs to the user's configuration; a project may only make it stricter."`
-	Reviews       Reviews          `toml:"reviews" doc:"Reviews of what a phase did, after it is proven."`
-	Autonomy      Autonomy         `toml:"autonomy" doc:"Where a person decides. Choose one preset by level, or by the older switch enabled."`
-	Planning      Planning         `toml:"planning" doc:"An older way to choose a preset."`
-	Skills        Skills           `toml:"skills" doc:"Texts under .forge/skills/ that go into the prompts."`
-	Trust         Trust            `toml:"trust" doc:"Where secrets may go that a project's configuration names. Only in the user's configuration."`
-	LLM           LLM              `toml:"llm" used:"no" doc:"The model that Forge itself asks."`
-	Decomposition map[string]any   `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
-	Hooks         map[string]any   `toml:"hooks" used:"no" doc:"Commands at points of a run."`
-	Factory       Factory          `toml:"factory" used:"no" more:"unused" doc:"The board that turns issues into runs. Other keys, of the Rust Forge, are let pass."`
-	Host          map[string]any   `toml:"host" used:"no" doc:"The code host that pull requests go to."`
-	Engine        map[string]any   `toml:"engine" used:"no" doc:"The distributed engine."`
-	Claude        map[string]any   `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
-	Council       map[string]any   `toml:"council" used:"no" doc:"Of the Rust Forge."`
-	Swarm         map[string]any   `toml:"swarm" used:"no" doc:"Of the Rust Forge; phases run in parallel by themselves, see defaults.max_parallel."`
+	Project       Project               `toml:"project" doc:"The project itself."`
+	Defaults      Defaults              `toml:"defaults" doc:"What every phase starts from; a phase of the plan and a matching override may say otherwise."`
+	Agent         AgentChoice           `toml:"agent" doc:"Which agent works, and how long to wait for it."`
+	Agents        map[string]Agent      `toml:"agents" doc:"Agents by name. The built-in kinds need no entry; an entry of the same name changes them." sample:"reviewed"`
+	Phases        Phases                `toml:"phases" doc:"Settings for phases whose name matches a glob (case-sensitive). Several may match: they apply in the order of the file, the later one wins."`
+	Worktree      Worktree              `toml:"worktree" doc:"What a fresh folder needs before work can start: it has no node_modules, virtual environment or .env."`
+	Verify        Verify                `toml:"verify" doc:"The commands that prove a phase. Forge runs them, never the agent."`
+	Limits        Limits                `toml:"limits" doc:"Time limits of one iteration, in seconds."`
+	Cost          Cost                  `toml:"cost" doc:"Caps on money and tokens. None by default. A cap that is hit ends the run, resumable."`
+	Sandbox       Sandbox               `toml:"sandbox" doc:"What agents and verify commands can see and reach. Belongs to the user's configuration; a project may only make it stricter."`
+	Reviews       Reviews               `toml:"reviews" doc:"Reviews of what a phase did, after it is proven."`
+	Autonomy      Autonomy              `toml:"autonomy" doc:"Where a person decides. Choose one preset by level, or by the older switch enabled."`
+	Notify        Notify                `toml:"notify" doc:"Who is told when a run freezes or ends. Only in the user's configuration: a repository starts no program and sends nothing."`
+	Planning      Planning              `toml:"planning" doc:"An older way to choose a preset."`
+	Skills        Skills                `toml:"skills" doc:"Texts under .forge/skills/ that go into the prompts."`
+	Trust         Trust                 `toml:"trust" doc:"Where secrets may go that a project's configuration names. Only in the user's configuration."`
+	DataSources   map[string]DataSource `toml:"datasources" doc:"What jobs may look into, by name; a job gets those that it is started with (--data)." sample:"handbook"`
+	Job           Job                   `toml:"job" doc:"Jobs: work without a fixed plan."`
+	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
+	Decomposition map[string]any        `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
+	Hooks         map[string]any        `toml:"hooks" used:"no" doc:"Commands at points of a run."`
+	Factory       Factory               `toml:"factory" used:"no" more:"unused" doc:"The board that turns issues into runs. Other keys, of the Rust Forge, are let pass."`
+	Host          map[string]any        `toml:"host" used:"no" doc:"The code host that pull requests go to."`
+	Engine        map[string]any        `toml:"engine" used:"no" doc:"The distributed engine."`
+	Claude        map[string]any        `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
+	Council       map[string]any        `toml:"council" used:"no" doc:"Of the Rust Forge."`
+	Swarm         map[string]any        `toml:"swarm" used:"no" doc:"Of the Rust Forge; phases run in parallel by themselves, see defaults.max_parallel."`
 }
 
 // Project is [project].

@@ -11,10 +11,11 @@ type Sandbox struct {
 // Reviews is [reviews].
 type Reviews struct {
 	Enabled               *bool        `toml:"enabled" default:"false" doc:"Review every phase; sensitive phases are always reviewed."`
-	Specialists           []Specialist `toml:"specialists" doc:"Who reviews; the built-in security and architecture gate, performance and simplicity advise."`
+	Agent                 *string      `toml:"agent" doc:"The agent that reviews, without the right to change anything, where [llm] names no model." sample:"\"claude\"" rule:"filled"`
+	Specialists           []Specialist `toml:"specialists" doc:"Changes a built-in reviewer or adds one of your own. The built-in ones are security and architecture, which gate, and performance and simplicity, which advise. .forge/review-prompts/security.md takes the place of that reviewer's own part of the prompt, and likewise for each."`
 	Parallel              *bool        `toml:"parallel" default:"true" doc:"Ask all reviewers at the same time."`
 	Mode                  *string      `toml:"mode" default:"\"auto\"" doc:"Only auto; manual and arbiter are deprecated and mean auto." rule:"auto|manual|arbiter"`
-	Model                 *string      `toml:"model" doc:"The arbiter's model." sample:"\"model-name\"" rule:"filled"`
+	Model                 *string      `toml:"model" doc:"The arbiter's model, instead of the one in [llm]; it is asked where llm.base_url is set." sample:"\"model-name\"" rule:"filled"`
 	MaxFixAttempts        *int         `toml:"max_fix_attempts" default:"2" doc:"Iterations to fix what a review found; doubled in sensitive phases." rule:"min=0 max=1000"`
 	ConfidenceThreshold   *float64     `toml:"confidence_threshold" default:"0.7" doc:"From which confidence on minor findings may stand." rule:"min=0 max=1"`
 	FailPhaseOnUnresolved *bool        `toml:"fail_phase_on_unresolved" default:"true" doc:"Fail a phase over unresolved major findings; critical ones always do."`
@@ -24,8 +25,8 @@ type Reviews struct {
 
 // Specialist is one [[reviews.specialists]].
 type Specialist struct {
-	Type       *string  `toml:"type" doc:"security, architecture, performance, simplicity, or a name of your own." sample:"\"security\"" rule:"filled"`
-	Gate       *bool    `toml:"gate" doc:"Whether its findings hold the phase." sample:"true"`
+	Type       *string  `toml:"type" doc:"security, architecture, performance, simplicity, or a name of your own." sample:"\"security\"" rule:"specialist"`
+	Gate       *bool    `toml:"gate" doc:"Whether its findings hold the phase; without a word a built-in one stays as it is, and one of your own gates." sample:"true"`
 	FocusAreas []string `toml:"focus_areas" doc:"What it looks at." sample:"[\"injection\"]" rule:"filled"`
 }
 
@@ -39,6 +40,8 @@ type Autonomy struct {
 	SensitivePatterns          SensitivePatterns `toml:"sensitive_patterns" doc:"Phases that are always reviewed by all specialists."`
 	AutoPromote                AutoPromote       `toml:"auto_promote" doc:"Whether a clean issue goes to done by itself."`
 	Policy                     map[string]any    `toml:"policy" doc:"Single axes of the policy, over the preset."`
+	CheckpointTypes            []string          `toml:"checkpoint_types" default:"[]" doc:"Types of checkpoint that agents may open beside deliverable. In preset semi_supervised the types named here stop, instead of phase_transition, deliverable and final_output." rule:"checkpointtype"`
+	CheckpointExpires          *string           `toml:"checkpoint_expires" doc:"How long a checkpoint may be answered; after that it is held, which is never a yes. Without a word it waits for ever." sample:"\"72h\"" rule:"duration"`
 }
 
 // SensitivePatterns is [autonomy.sensitive_patterns].
@@ -51,6 +54,14 @@ type SensitivePatterns struct {
 type AutoPromote struct {
 	Enabled        *bool `toml:"enabled" default:"true" doc:"Promote at all."`
 	PromoteOnClean *bool `toml:"promote_on_clean" default:"true" doc:"Promote when every review passed."`
+}
+
+// Notify is [notify], of the user's configuration.
+type Notify struct {
+	Command     []string `toml:"command" doc:"Program and arguments, without a shell; it gets the notice as JSON on standard input. By absolute path, from ~/, or by its name alone." sample:"[\"notify-forge\", \"--desktop\"]" rule:"filled some" only:"user"`
+	Webhook     *string  `toml:"webhook" doc:"Address that the notice is posted to as JSON." sample:"\"https://hooks.example.com/forge\"" rule:"webhook" only:"user"`
+	On          []string `toml:"on" default:"[\"frozen\", \"finished\"]" doc:"When: frozen (a person is asked, and nothing else can go on), finished (completed, failed, cancelled, or at a limit)." rule:"frozen|finished" only:"user"`
+	TimeoutSecs *int     `toml:"timeout_secs" default:"10" doc:"The longest that a notice may hold up the end of a run, in seconds." rule:"min=1 max=60" only:"user"`
 }
 
 // Planning is [planning].
@@ -76,11 +87,16 @@ type TrustProject struct {
 
 // LLM is [llm].
 type LLM struct {
-	BaseURL   *string           `toml:"base_url" doc:"Address of an OpenAI-compatible service." sample:"\"http://127.0.0.1:8080/v1\"" rule:"url"`
-	Model     *string           `toml:"model" doc:"The model for everything that has no role." sample:"\"model-name\"" rule:"filled"`
-	APIKeyEnv *string           `toml:"api_key_env" doc:"Name of the variable that holds the key." sample:"\"OPENAI_API_KEY\"" rule:"variable"`
-	Roles     map[string]string `toml:"roles" doc:"Model by role." sample:"{ arbiter = \"model-name\" }"`
-	Tiers     map[string]string `toml:"tiers" doc:"Tier by model." sample:"{ model-name = \"frontier_fast\" }"`
+	BaseURL         *string           `toml:"base_url" doc:"Address of an OpenAI-compatible service, without a user or password in it." sample:"\"http://127.0.0.1:8080/v1\"" rule:"url"`
+	Model           *string           `toml:"model" doc:"The model for everything that has no role." sample:"\"model-name\"" rule:"filled"`
+	APIKeyEnv       *string           `toml:"api_key_env" doc:"Name of the variable that holds the key; without one none is sent." sample:"\"OPENAI_API_KEY\"" rule:"variable"`
+	TimeoutSecs     *int              `toml:"timeout_secs" default:"120" doc:"Longest silence of the service while it answers, in seconds." rule:"min=1 max=86400"`
+	ContextTokens   *int              `toml:"context_tokens" default:"100000" doc:"The most that one question may hold; a larger change is asked about in parts." rule:"min=4000 max=10000000"`
+	MaxOutputTokens *int              `toml:"max_output_tokens" default:"8000" doc:"The most that one answer may hold, the model's thoughts included." rule:"min=256 max=1000000"`
+	USDPerMTokIn    *float64          `toml:"usd_per_mtok_in" doc:"Price of a million input tokens; without both prices the cost is unknown." sample:"3.0" rule:"min=0"`
+	USDPerMTokOut   *float64          `toml:"usd_per_mtok_out" doc:"Price of a million output tokens." sample:"15.0" rule:"min=0"`
+	Roles           map[string]string `toml:"roles" doc:"Model by role: reviewer, arbiter, triage, embedding." sample:"{ arbiter = \"model-name\" }"`
+	Tiers           map[string]string `toml:"tiers" doc:"Tier by model, rising: local_tool_calling, local_fast, frontier_fast (where nothing is said), frontier_balanced, frontier_best, agent_headless, user." sample:"{ model-name = \"frontier_fast\" }"`
 }
 
 // Factory is [factory].

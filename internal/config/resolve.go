@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/internal/work"
+	"forge/review"
 )
 
 // SpecFile is the spec of a project, relative to the checkout.
@@ -55,12 +56,15 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		Sandbox: work.SandboxSettings{
 			Mode: said(f.Sandbox.Mode), Network: said(f.Sandbox.Network), Read: cfg.homePaths(f.Sandbox.Read), Write: cfg.homePaths(f.Sandbox.Write),
 		},
-		Agents: map[string]work.AgentSettings{},
-		Phases: map[string]work.PhaseSettings{},
+		Agents:          map[string]work.AgentSettings{},
+		Phases:          map[string]work.PhaseSettings{},
+		CheckpointTypes: f.Autonomy.CheckpointTypes,
+		CheckpointSecs:  durationSecs(said(f.Autonomy.CheckpointExpires)),
 	}
 	r.openRoot()
 	defer r.closeRoot()
 	r.phases()
+	r.reviews()
 	r.checkCost()
 	r.spec()
 	r.problems = append(r.problems, CheckTrust(cfg)...)
@@ -162,8 +166,7 @@ func (r *resolver) phases() {
 			ps.AskIteration = true
 			ps.Sensitive = firstOf(ps.Sensitive, ph.Name)
 		}
-		ps.Reviewed = said(f.Reviews.Enabled) || ps.Sensitive != "" || len(ph.Reviews) > 0
-
+		r.reviewers(i, ph, &ps)
 		ps.Agent = r.agentOf(ph, over, where)
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
 		r.out.Phases[ph.Number] = ps
@@ -220,11 +223,11 @@ func (c *Config) matches(glob, name string) bool {
 // sensitive returns the first pattern that the name matches, and whether one
 // that "strict" was said for matches.
 func (c *Config) sensitive(name string) (pattern string, asks bool) {
-	for _, p := range c.File.Autonomy.SensitivePatterns.Patterns {
-		if c.matches(p, name) {
-			pattern = p
-			break
-		}
+	// The patterns were checked when they were read; one that could not be used
+	// would make the phase sensitive.
+	pattern, _, err := review.Sensitive(c.File.Autonomy.SensitivePatterns.Patterns, name)
+	if err != nil {
+		pattern = err.Error()
 	}
 	for _, p := range c.asks {
 		if c.matches(p, name) {
@@ -254,6 +257,10 @@ func (r *resolver) checkCost() {
 	for _, limit := range caps {
 		if !limit.said {
 			continue
+		}
+		if by, fix := r.unpriced(); by != "" {
+			file, at := r.cfg.where("cost", limit.key)
+			r.add(file, at, fmt.Sprintf("cost.%s caps dollars, but %s has no price", limit.key, by), fix)
 		}
 		for _, name := range sortedKeys(r.out.Agents) {
 			a := r.out.Agents[name]

@@ -88,11 +88,12 @@ func TestResolve(t *testing.T) {
 	}
 	wantPhases := map[string]work.PhaseSettings{
 		"01": {Budget: 6, Agent: "claude", Permission: "autonomous", Verify: []string{"make test"}, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house"}},
-		"02": {Budget: 9, Agent: "mine", Model: "small", Permission: "autonomous", Verify: []string{"make test"}, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house", "sql"}, Sensitive: "db-*", Reviewed: true},
+		"02": {Budget: 9, Agent: "mine", Model: "small", Permission: "autonomous", Verify: []string{"make test"}, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house", "sql"}, Sensitive: "db-*", Reviewed: true, Reviewers: allGating(), MaxFixes: 4},
 		// Both overrides match; the later one in the file wins on budget.
-		"03": {Budget: 10, Agent: "claude", Model: "big", Permission: "autonomous", Verify: []string{"make core"}, VerifyOwn: true, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house", "sql"}, Sensitive: "*-core", Reviewed: true},
-		"04": {Budget: 2, Agent: "dry", Permission: "readonly", Verify: []string{"true"}, VerifyOwn: true, MayChange: []string{"tests/**"}, IterationSecs: 60, ContextTokens: 1000, Skills: []string{"house", "sql"}, Reviewed: true},
-		"05": {Budget: 6, Agent: "claude", Permission: "standard", AskIteration: true, Verify: []string{"make test"}, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house"}, Sensitive: "DB-x", Reviewed: true},
+		"03": {Budget: 10, Agent: "claude", Model: "big", Permission: "autonomous", Verify: []string{"make core"}, VerifyOwn: true, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house", "sql"}, Sensitive: "*-core", Reviewed: true, Reviewers: allGating(), MaxFixes: 4},
+		"04": {Budget: 2, Agent: "dry", Permission: "readonly", Verify: []string{"true"}, VerifyOwn: true, MayChange: []string{"tests/**"}, IterationSecs: 60, ContextTokens: 1000, Skills: []string{"house", "sql"}, Reviewed: true,
+			Reviewers: []work.Specialist{{Name: "security", Gating: true}}, MaxFixes: 2},
+		"05": {Budget: 6, Agent: "claude", Permission: "standard", AskIteration: true, Verify: []string{"make test"}, IterationSecs: 3600, ContextTokens: 100_000, Skills: []string{"house"}, Sensitive: "DB-x", Reviewed: true, Reviewers: allGating(), MaxFixes: 4},
 	}
 	for number, want := range wantPhases {
 		if got := s.Phases[number]; !reflect.DeepEqual(got, want) {

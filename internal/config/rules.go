@@ -127,11 +127,20 @@ func (b *binder) checkText(rule, x string, path []string) {
 	case "url":
 		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			bad("is "+quoted+", not an address", `write such as "https://host/v1"`)
+		} else if u.User != nil {
+			bad("holds a user or password", "write the address alone, and name the key's variable in llm.api_key_env")
 		}
-	case "preset":
-		if names := presetNames(); !slices.Contains(names, x) {
-			bad("is "+quoted+", which is no preset", suggest(x, names))
+	case "webhook":
+		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			bad("is not an address", `write such as "https://hooks.example.com/forge"`) // it may hold a secret, so it is not shown
 		}
+	case "checkpointtype":
+		if !policyName.MatchString(x) {
+			bad("names "+quoted+", which is no type of checkpoint", `write small letters, digits, _ and -, a letter first, such as "release-notes"`)
+		}
+	case "specialist":
+		b.checkSpecialistName(x, path)
+	case "preset": // once the project's own are known: checkPolicyWords
 	default:
 		if words := strings.Split(rule, "|"); !slices.Contains(words, x) {
 			bad("is "+quoted, suggest(x, words))

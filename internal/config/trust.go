@@ -49,6 +49,13 @@ func vendorHosts(secret string) []string {
 			}
 		}
 	}
+	for prefix, host := range map[string]string{
+		"DEEPSEEK_": "deepseek.com", "GROQ_": "groq.com", "MISTRAL_": "mistral.ai", "OPENROUTER_": "openrouter.ai", "TOGETHER_": "together.xyz", "XAI_": "x.ai",
+	} {
+		if strings.HasPrefix(strings.ToUpper(secret), prefix) {
+			out = append(out, host)
+		}
+	}
 	return out
 }
 
@@ -152,13 +159,26 @@ func (c *Config) checkLLMTrust(col *collector, l *layer) {
 	if secret == "" || said(llm.BaseURL) == "" || l.said.LLM.BaseURL == nil && l.said.LLM.APIKeyEnv == nil {
 		return
 	}
-	if host := c.foreignHost(*llm.BaseURL, vendorHosts(secret)); host != "" {
+	if host := c.foreignHost(*llm.BaseURL, vendorHosts(secret)); host != "" && !c.userAsks(*llm.BaseURL) {
 		key := []string{"llm", "base_url"}
 		if l.said.LLM.BaseURL == nil {
 			key[1] = "api_key_env"
 		}
 		col.add(l.file, l.index.find(key), fmt.Sprintf("llm sends %s to %s", secret, host), hostFix(host))
 	}
+}
+
+// userAsks says that somebody other than the project named the service at this
+// address.
+func (c *Config) userAsks(address string) bool {
+	at, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.layers, func(l *layer) bool {
+		u, err := url.Parse(said(l.said.LLM.BaseURL))
+		return l.kind != layerProject && err == nil && u.Host != "" && u.Scheme == at.Scheme && strings.EqualFold(u.Host, at.Host)
+	})
 }
 
 // grants says that the user lets commands of this project have the secret.
@@ -183,7 +203,7 @@ func (c *Config) grantFix(secret string) string {
 }
 
 func hostFix(host string) string {
-	return fmt.Sprintf("if you trust it, allow it with %s, which adds %q to [trust] hosts of your configuration", trustCommand, host)
+	return fmt.Sprintf("if you trust it, allow it with %s %s, which adds it to [trust] hosts of your configuration", trustCommand, host)
 }
 
 var addressIn = regexp.MustCompile(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<>,;]+`)
@@ -246,8 +266,11 @@ func loads(variable string) bool {
 	return strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
 }
 
-// TrustEntry is the text that grants a secret to the commands of a project, to
-// be added to the user's configuration.
+// TrustEntry is the text that grants a secret to the commands of a project, or
+// lets secrets go to a host, to be added to the user's configuration.
 func TrustEntry(root, secret string) string {
+	if TrustsHost(secret) {
+		return fmt.Sprintf("[trust]\nhosts = [%s]\n", quoteString(secret))
+	}
 	return fmt.Sprintf("[trust.projects.%s]\nenv = [%s]\n", quoteString(filepath.Clean(root)), quoteString(secret))
 }

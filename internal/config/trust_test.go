@@ -38,6 +38,12 @@ func TestCheckTrust(t *testing.T) {
 		{"llm", "", "[llm]\nbase_url = \"https://evil.example/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", "2: llm sends OPENAI_API_KEY to evil.example"},
 		{"llm of the vendor", "", "[llm]\nbase_url = \"https://api.openai.com/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", ""},
 		{"llm, the user's key", "[llm]\napi_key_env = \"OPENAI_API_KEY\"\n", "[llm]\nbase_url = \"https://evil.example/v1\"\n", "2: llm sends OPENAI_API_KEY"},
+		{"llm of another vendor", "", "[llm]\nbase_url = \"https://openrouter.ai/api/v1\"\napi_key_env = \"OPENROUTER_API_KEY\"\n", ""},
+		{"llm, a vendor with another's key", "", "[llm]\nbase_url = \"https://openrouter.ai/api/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", "2: llm sends OPENAI_API_KEY to openrouter.ai"},
+		{"llm on loopback", "", "[llm]\nbase_url = \"http://localhost:8080/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", ""},
+		{"llm at a trusted host", "[trust]\nhosts = [\"llm.example:8443\"]\n", "[llm]\nbase_url = \"https://llm.example:8443/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", ""},
+		{"llm, the user's service", "[llm]\nbase_url = \"https://corp.example/v1\"\n", "[llm]\napi_key_env = \"CORP_KEY\"\n", ""},
+		{"llm, the user's service in the clear", "[llm]\nbase_url = \"https://corp.example/v1\"\n", "[llm]\nbase_url = \"http://corp.example/v1\"\napi_key_env = \"CORP_KEY\"\n", "2: llm sends CORP_KEY to corp.example"},
 		{"llm, the user's word", "[llm]\nbase_url = \"https://corp.example/v1\"\napi_key_env = \"CORP_KEY\"\n", "", ""},
 	}
 	for _, tt := range tests {
@@ -72,6 +78,36 @@ func TestTrustEntryGrants(t *testing.T) {
 	must(t, err)
 	if problems := CheckTrust(cfg); len(problems) > 0 {
 		t.Errorf("got %v", problems)
+	}
+}
+
+// What forge trust writes lets the service be asked, and only that one.
+func TestAddTrustOfAHost(t *testing.T) {
+	dir := project(t, map[string]string{ProjectFile: "[llm]\nbase_url = \"https://llm.example:8443/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n"})
+	user := filepath.Join(t.TempDir(), "config.toml")
+	check := func(text string) []Problem {
+		write(t, user, text)
+		cfg, _, err := Load(Sources{ProjectDir: dir, UserFile: user})
+		must(t, err)
+		return CheckTrust(cfg)
+	}
+	const mine = "# mine\n[trust.projects.\"/elsewhere\"]\nenv = [\"A_TOKEN\"]\n"
+	problems := check(mine)
+	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "forge trust llm.example:8443") {
+		t.Fatalf("got %v", problems)
+	}
+	text, err := AddTrust(mine, dir, []string{"llm.example:8443", "B_TOKEN"})
+	must(t, err)
+	if problems := check(text); len(problems) > 0 || !strings.HasPrefix(text, mine) || !strings.Contains(text, "B_TOKEN") {
+		t.Errorf("%v with\n%s", problems, text)
+	}
+	if problems := check(TrustEntry(dir, "other.example")); len(problems) != 1 {
+		t.Errorf("another host: %v", problems)
+	}
+	for _, bad := range []struct{ text, name string }{{text, "two.example"}, {text, "C_TOKEN"}, {"", "a b.example"}, {"", ""}, {"", "https://x.example"}, {"[trust", "x.example"}} {
+		if out, err := AddTrust(bad.text, dir, []string{bad.name}); err == nil {
+			t.Errorf("%q to\n%s: accepted as\n%s", bad.name, bad.text, out)
+		}
 	}
 }
 

@@ -21,15 +21,19 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, name string) {
 	case !ok:
 	case ask.Stream:
 		chatStream(newEvents(w, r, t), t, ask.Model)
-	case t.Fault.Cut:
-		hangUp(w)
+	case t.Body != "":
+		writeBody(w, t, []byte(t.Body))
 	default:
 		text, calls := "", chatCalls(t)
 		for _, d := range textDeltas(t) {
 			text += d["text"].(string)
 		}
-		writeJSON(w, http.StatusOK, chatEnvelope(t, ask.Model, "chat.completion", []object{{"index": 0, "finish_reason": chatReason(t),
-			"message": object{"role": "assistant", "content": text, "reasoning_content": t.Thinking, "tool_calls": calls}}}, true))
+		message := object{"role": "assistant", "content": text, "reasoning_content": t.Thinking, "tool_calls": calls}
+		if t.Refusal != "" {
+			message["refusal"] = t.Refusal
+		}
+		writeBody(w, t, marshal(chatEnvelope(t, ask.Model, "chat.completion",
+			[]object{{"index": 0, "finish_reason": chatReason(t), "message": message}}, !t.NoUsage)))
 	}
 }
 
@@ -74,7 +78,10 @@ func chatCalls(t Turn) []object {
 }
 
 func chatReason(t Turn) string {
-	if len(t.Tools) > 0 {
+	switch {
+	case t.Finish != "":
+		return t.Finish
+	case len(t.Tools) > 0:
 		return "tool_calls"
 	}
 	return "stop"

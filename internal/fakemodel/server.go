@@ -23,6 +23,13 @@ type Turn struct {
 	Fault    Fault
 	Repeat   int // how many further requests get the same answer, -1 = all
 
+	// Of a Service alone.
+	When    string // answer the first request whose body holds this; "" = any
+	Body    string // the whole answer instead, as it stands
+	Refusal string // the model's refusal
+	Finish  string // finish_reason, "" = the usual one
+	NoUsage bool   // say nothing of tokens
+
 	serial int // number of the answer, part of its ids
 }
 
@@ -69,6 +76,7 @@ type Server struct {
 type script struct {
 	turns    []Turn
 	requests []Request
+	service  *Service // nil = a script for an agent
 }
 
 // Start opens a server on a free loopback port. Close ends it.
@@ -145,8 +153,12 @@ func (s *Server) next(name string, r Request) Turn {
 		sc = &script{}
 		s.scripts[name] = sc
 	}
+	r.Side = r.Side && sc.service == nil
 	sc.requests = append(sc.requests, r)
 	s.answers++
+	if sc.service != nil {
+		return sc.answer(r, s.answers)
+	}
 	switch {
 	case r.Side:
 		return Turn{Text: "ok", serial: s.answers}

@@ -27,7 +27,8 @@ type InboxRow struct {
 //	work.ErrAlreadyResolved  it was answered
 //	work.ErrExpired          its time is over, at a.At or before; it stays held
 //	work.ErrConflict         a.Revision is neither 0 nor what is asked about
-//	work.ErrEmptyFeedback    changes are requested without a comment
+//	work.ErrEmptyFeedback    changes are requested, or critical findings accepted,
+//	                         without a comment
 //
 // a.Checkpoint is a whole id; a.Status must be approved, changes_requested or
 // rejected, and a.Choice, when given, one of the choices with that answer.
@@ -69,6 +70,28 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 	return current, nil
 }
 
+// Tell puts an answer without a checkpoint into run's inbox, for any process: a
+// change of the run's level. ErrNoRun when there is no such run.
+func (s *Store) Tell(ctx context.Context, run string, a work.Answer) error {
+	verb := "tell run " + run
+	switch {
+	case a.Checkpoint != "" || len(a.Policy) == 0:
+		return fmt.Errorf("%s: an answer without a checkpoint changes the policy, and nothing else does", verb)
+	case !storable(a.At):
+		return fmt.Errorf("%s: the time of the answer is not set", verb)
+	}
+	return s.write(ctx, s.durable, verb, func(ctx context.Context, w *writer) error {
+		var number int64
+		switch err := w.row(ctx, `SELECT n FROM runs WHERE id = ?`, []any{run}, &number); {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrNoRun
+		case err != nil:
+			return err
+		}
+		return deliver(ctx, w, number, work.Checkpoint{}, a)
+	})
+}
+
 // resolve turns a pending checkpoint into an answered one, or into an expired
 // one, or says why not.
 func resolve(c *work.Checkpoint, a work.Answer) error {
@@ -90,7 +113,7 @@ func resolve(c *work.Checkpoint, a work.Answer) error {
 		return work.ErrExpired
 	case a.Revision != 0 && a.Revision != c.Revision:
 		return fmt.Errorf("%w: revision %d was judged, revision %d is asked about", work.ErrConflict, a.Revision, c.Revision)
-	case a.Status == work.CheckpointChangesRequested && strings.TrimSpace(a.Comment) == "":
+	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && c.ReasonDue) && strings.TrimSpace(a.Comment) == "":
 		return work.ErrEmptyFeedback
 	case a.Choice != "" && !offers(c, a):
 		return fmt.Errorf("it offers no choice %q for %s", a.Choice, a.Status)

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 )
@@ -29,6 +30,9 @@ type Checkpoint struct {
 	Facts    string   `json:"facts,omitempty"`  // what the answer is judged on, as text
 	Choices  []Choice `json:"choices,omitempty"`
 	Policy   string   `json:"policy"` // version (hash) of the policy that asked
+	// ReasonDue says that approving takes a reason: critical findings are
+	// accepted with one or not at all.
+	ReasonDue bool `json:"reason_due,omitempty"`
 
 	Status     CheckpointStatus `json:"status"`
 	Comment    string           `json:"comment,omitempty"`
@@ -58,6 +62,9 @@ type Answer struct {
 	By         string           `json:"by"`
 	Door       string           `json:"door"`
 	At         time.Time        `json:"at"`
+	// Policy is the run's policy from now on, as JSON; empty = as it is. An
+	// answer without a checkpoint does nothing else.
+	Policy json.RawMessage `json:"policy,omitempty"`
 }
 
 // Refused answers. Each one is exit code 2 at the command line.

@@ -44,6 +44,11 @@ const (
 	IterationFinished  EventKind = "iteration.finished"
 	VerifyStarted      EventKind = "verify.started"
 	VerifyFinished     EventKind = "verify.finished"
+	ReviewStarted      EventKind = "review.started"
+	ReviewFinished     EventKind = "review.finished"
+	ArbiterStarted     EventKind = "arbiter.started"
+	ArbiterFinished    EventKind = "arbiter.finished"
+	ArbiterDecided     EventKind = "arbiter.decided"
 	MergeStarted       EventKind = "merge.started"
 	MergeFinished      EventKind = "merge.finished"
 	LandStarted        EventKind = "land.started"
@@ -55,6 +60,9 @@ const (
 	OutageEnded        EventKind = "outage.ended"
 	DeliverStarted     EventKind = "deliver.started"
 	DeliverFinished    EventKind = "deliver.finished"
+	PhaseAdded         EventKind = "phase.added"
+	JobDecided         EventKind = "job.decided"
+	PolicyChanged      EventKind = "policy.changed"
 	Warned             EventKind = "warned"
 )
 
@@ -157,6 +165,8 @@ type IterationFinishedData struct {
 	ResetAt   *time.Time `json:"reset_at,omitempty"`
 	Message   string     `json:"message,omitempty"`
 	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
+	// Todos is what a job's todos say in the snapshot; nil outside a job.
+	Todos *TodoCheck `json:"todos,omitempty"`
 }
 
 // VerifyOn says on what tree verify ran.

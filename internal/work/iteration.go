@@ -114,6 +114,9 @@ type IterationReport struct {
 	ResetAt     *time.Time `json:"reset_at,omitempty"`
 	LeftBehind  int        `json:"left_behind,omitempty"` // processes ended after the agent's exit
 	Sandbox     string     `json:"sandbox"`               // bubblewrap, landlock, none
+	// Whole is the last assistant message, up to 256 KB from its end. It is
+	// never recorded.
+	Whole string `json:"-"`
 }
 
 // Activity is one sign of life of a running agent, for the live view.

@@ -93,6 +93,10 @@ type ReviewRequest struct {
 	Limits    Limits
 	ReadPaths []string
 	HidePaths []string
+	// CostUSD and Tokens are the most that the review may consume; nil = no
+	// limit.
+	CostUSD *float64
+	Tokens  *int64
 }
 
 // ReviewReport is what came of it. That a reviewer gave no usable answer is a
@@ -108,6 +112,7 @@ type ReviewReport struct {
 	Hallucinated int       `json:"hallucinated,omitempty"` // dropped: no such line in the change
 	Files        []string  `json:"files,omitempty"`        // that were reviewed
 	Unreviewed   []string  `json:"unreviewed,omitempty"`   // that were not, by name
+	Confidence   *float64  `json:"confidence,omitempty"`   // the reviewer's own, of its least sure part; nil = unknown
 	Model        string    `json:"model,omitempty"`
 	Usage        Usage     `json:"usage"`
 	Request      string    `json:"request,omitempty"` // blob: exactly what was asked

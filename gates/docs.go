@@ -1,0 +1,160 @@
+package gates
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Docs is docs/policy.md, made from the presets.
+func Docs() string {
+	var b strings.Builder
+	b.WriteString(docsHead)
+	list := Presets()
+	levels, others := list[:len(Levels())], list[len(Levels()):]
+	b.WriteString("\n## The five levels\n\n| level | when to use it |\n|---|---|\n")
+	for _, info := range levels {
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", info.Name, info.Use, alsoText(info.Name))
+	}
+	b.WriteString("\n## The other presets\n\n| preset | when to use it |\n|---|---|\n")
+	for _, info := range others {
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", info.Name, info.Use, alsoText(info.Name))
+	}
+	b.WriteString("\n## Who decides where\n\n`·` is auto: Forge decides. Where a preset says human, a person does.\n\n")
+	b.WriteString(matrix(list))
+	b.WriteString("\n## Limits\n\nEverywhere: ")
+	b.WriteString(docsLimits(list))
+	b.WriteString("\n## What will stop you\n")
+	for _, info := range list {
+		docsStops(&b, info)
+	}
+	b.WriteString(docsTail)
+	return b.String()
+}
+
+const docsHead = `# Autonomy policy
+
+This page is made from the presets in ` + "`gates/presets.toml`" + `; ` + "`go test ./gates -update`" + ` writes it anew, and a test holds it against the data.
+
+A policy says at which points Forge waits for a person, within which limits it confirms by itself, and what it does when something does not go on. It is made of single axes. A preset is a policy with a name: ` + "`forge run --level NAME`, `autonomy.level`, `FORGE_AUTONOMY`" + `. Where nothing is said a run is ` + "`interactive`" + ` and a job ` + "`partial`" + `.
+
+` + "`forge policy list`" + ` shows the presets, ` + "`show`" + ` every axis of the policy that holds here with the place that it comes from, ` + "`explain`" + ` what will stop you, ` + "`diff`" + ` how two of them differ, and ` + "`check`" + ` whether one may be spawned below another.
+`
+
+const docsTail = `
+## Choosing and bounding
+
+The most specific word chooses: a flag or a level given at resume, then the job, its expert, the project file, ` + "`FORGE_AUTONOMY`" + `, the built-in. ` + "`--autonomous` and `autonomy.enabled = true`" + ` stand for ` + "`autonomous`, `enabled = false` for `interactive`, `planning.interactive`" + ` for ` + "`partial` (true) or `review` (false)" + `. Words of one place that disagree are refused.
+
+The choice is then bounded, axis by axis, by ` + "`autonomy.ceiling`" + ` of the user's own configuration and by every parent of the work: the more conservative value holds. A child that asks for more than its parents is refused when it is spawned, with every axis named.
+
+From free to conservative: auto → human; more kinds of ` + "`consent`; a higher `confidence_floor`; a lower `irreversibility_max` or `regret_max`; `pause_on_risk_amplifier`; shorter `action_kinds` and `contexts`" + ` (empty allows nothing)` + "; a higher `tier_floor`, a lower `tier_ceiling`, a lower `budget_usd`; `ask` and `always_review`. `combined_inference`" + ` frees nothing.
+
+## A preset of your own
+
+A file ` + "`.forge/policies/careful.toml`" + ` makes the preset ` + "`careful`" + `. It says what differs from the preset that it extends; without ` + "`extends`" + ` that is ` + "`default`" + `, where every gate asks.
+
+` + "```toml" + `
+use = "Changes to the payment service."
+extends = "guided"
+confidence_floor = 0.8
+contexts = ["action_proposal"]
+
+[gates]
+"phase.start" = "human"
+"ckpt.schema_change" = "human"
+` + "```" + `
+
+The same axes may stand in ` + "`[autonomy.policy]`" + ` of a configuration, over the preset chosen there. A gate and the response of its name (` + "`stale` and `on_stale`, `findings` and `fail_verdict`, `promote`" + `) move together. Unknown words, wrong types and cycles are errors. A ceiling is always a built-in preset: what bounds a project is not the project's to say.
+`
+
+func alsoText(name string) string {
+	same := Catalogue{}.Identical(name)
+	if len(same) == 0 {
+		return ""
+	}
+	return " The same as `" + strings.Join(same, "`, `") + "`."
+}
+
+// matrix has a row per preset; presets that are the same share one.
+func matrix(list []PresetInfo) string {
+	var b strings.Builder
+	points := slices.Concat(Points()[:8], []Point{PointPhaseTransition, PointDeliverable, PointFinalOutput}, Points()[8:])
+	b.WriteString("| preset |")
+	for _, pt := range points {
+		fmt.Fprintf(&b, " `%s` |", pt)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(points)) + "\n")
+	shown := map[string]bool{}
+	for _, info := range list {
+		if shown[info.Name] {
+			continue
+		}
+		same := append([]string{info.Name}, Catalogue{}.Identical(info.Name)...)
+		for _, name := range same {
+			shown[name] = true
+		}
+		p, _ := Preset(info.Name)
+		fmt.Fprintf(&b, "| `%s` |", strings.Join(same, "`, `"))
+		for _, pt := range points {
+			fmt.Fprintf(&b, " %s |", matrixCell(p, pt))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func matrixCell(p Policy, pt Point) string {
+	switch {
+	case p.At(pt) == Auto:
+		return "·"
+	case pt == PointPhaseStart && p.StartUnasked == StartLowRisk:
+		return "human, low risk unasked"
+	}
+	return string(Human)
+}
+
+// docsLimits says what all presets share, and then each limit by which they
+// differ.
+func docsLimits(list []PresetInfo) string {
+	var shared, table []string
+	for _, name := range limitNames() {
+		values := map[string][]string{}
+		var order []string
+		for _, info := range list {
+			p, _ := Preset(info.Name)
+			v := fmt.Sprint(p.value(Axis{Name: name}))
+			if _, ok := values[v]; !ok {
+				order = append(order, v)
+			}
+			values[v] = append(values[v], info.Name)
+		}
+		if len(order) == 1 {
+			shared = append(shared, fmt.Sprintf("`%s` %s", name, order[0]))
+			continue
+		}
+		for _, v := range order {
+			table = append(table, fmt.Sprintf("| `%s` | %s | `%s` |\n", name, v, strings.Join(values[v], "`, `")))
+		}
+	}
+	return strings.Join(shared, "; ") + ".\n\n| limit | value | presets |\n|---|---|---|\n" + strings.Join(table, "")
+}
+
+func docsStops(b *strings.Builder, info PresetInfo) {
+	p, _ := Preset(info.Name)
+	e := Explain(p)
+	fmt.Fprintf(b, "\n### `%s`\n\n", info.Name)
+	for _, same := range (Catalogue{}).Identical(info.Name) {
+		if strings.Contains(b.String(), "### `"+same+"`") {
+			fmt.Fprintf(b, "As `%s`.\n", same)
+			return
+		}
+	}
+	if len(e.Stops) == 0 {
+		b.WriteString("Nothing stops you.\n")
+	}
+	for _, s := range e.Stops {
+		fmt.Fprintf(b, "- `%s`: %s\n", s.Point, s.When)
+	}
+	b.WriteString("\n" + strings.Join(e.Alone, " ") + "\n")
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"forge/internal/llm"
+	"forge/orchestrator"
+)
+
+// model asks every model that Forge itself would use for one word. Without
+// [llm] there is nothing to say.
+func (d *doctor) model(ctx context.Context, p *project, spec orchestrator.Spec) {
+	m, ok, err := p.cfg.Model()
+	if err != nil {
+		d.failed("llm", err)
+		return
+	}
+	if !ok {
+		return
+	}
+	host := hostOf(m.BaseURL)
+	c, err := p.model()
+	if err != nil {
+		d.failed("llm", err)
+		return
+	}
+	defer c.Close()
+	models := reviewModels(spec.Settings.Reviews)
+	if len(models) == 0 {
+		d.note("set llm.model", "model at %s: none is named, so it is not asked", host)
+		return
+	}
+	for _, name := range models {
+		err := p.probe(ctx, c, []string{name})
+		var trouble *llm.Trouble
+		switch {
+		case err == nil:
+			d.good("model %s at %s answers", name, host)
+		case errors.As(err, &trouble) && trouble.Kind == llm.RateLimited && trouble.Passes():
+			d.note("wait, or ask less at once", "model %s at %s: %s", name, host, trouble.What)
+		case errors.As(err, &trouble):
+			d.poor(trouble.Fix, "model %s at %s: %s", name, host, trouble.What)
+		default:
+			d.poor("", "model %s at %s: %v", name, host, err)
+		}
+	}
+	if !m.Priced() {
+		d.note("set usd_per_mtok_in and usd_per_mtok_out in [llm]", "the model has no price: what reviews cost is not known")
+	}
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"forge/internal/eval"
+	"forge/internal/llm"
+	"forge/internal/work"
+)
+
+// evalRun is one trial at work.
+type evalRun struct {
+	p           *project
+	t           *eval.Trial
+	cases       []eval.Case
+	specialists map[string]work.Specialist
+	client      *llm.Client // nil where nobody can be asked
+	hand        []eval.Same // what a person said before
+	cost        work.Cost
+	reached     string // the limit that ended it
+}
+
+// eval asks about every case, one after the other, and stores each answer
+// before the next question: what was paid for is kept.
+func (a *App) eval(ctx context.Context, o evalOptions) error {
+	p, err := a.evalProject()
+	if err != nil {
+		return err
+	}
+	r := &evalRun{p: p, specialists: map[string]work.Specialist{}, cost: work.Cost(p.cfg.File.Cost)}
+	if r.client, err = p.model(); err != nil {
+		return err
+	}
+	if r.client != nil {
+		defer r.client.Close()
+	}
+	if o.resume != "" {
+		err = r.takeUp(o)
+	} else {
+		err = r.begin(o)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.check(ctx); err != nil {
+		return err
+	}
+	err = r.ask(ctx)
+	if err == nil || errors.Is(err, context.Canceled) {
+		return r.end(o, err != nil)
+	}
+	return err
+}
+
+// begin opens a trial.
+func (r *evalRun) begin(o evalOptions) (err error) {
+	if r.cases, err = evalCases(o.setup); err != nil {
+		return err
+	}
+	a := r.p.app
+	r.t = &eval.Trial{
+		V: eval.TrialVersion, ID: a.newRunID(), Started: a.Now().UTC().Truncate(time.Second), Asked: eval.AskedRecord, Judge: eval.JudgePlace,
+		Setup: o.setup, Usage: eval.Nothing(), JudgeUsage: eval.Nothing(), Outcomes: []eval.Outcome{},
+	}
+	if err := r.prompts(); err != nil {
+		return err
+	}
+	replay := o.recorded || o.setup.Answers != ""
+	switch {
+	case !replay && r.client != nil:
+		r.t.Asked = eval.AskedLLM
+		r.t.Model, r.t.Arbiter = o.model, o.model
+		if o.model == "" {
+			r.t.Model, r.t.Arbiter = r.client.ModelFor(llm.RoleReviewer), r.client.ModelFor(llm.RoleArbiter)
+		}
+		if r.t.Model == "" || r.t.Arbiter == "" {
+			return refuse("set llm.model, or give --model NAME or --recorded", "[llm] names no model for the reviewers or the arbiter")
+		}
+	case o.model != "":
+		return refuse("set llm.base_url in .forge/forge.toml", "--model %s: [llm] names no service to ask", firstLine(o.model, 60))
+	case o.setup.Record != "":
+		return refuse("set llm.base_url in .forge/forge.toml", "--record: [llm] names no service to ask")
+	}
+	if err := r.judgeBy(o); err != nil {
+		return err
+	}
+	if r.t.Asked == eval.AskedRecord && r.t.Judge == eval.JudgePlace {
+		for _, c := range r.cases {
+			rec, err := recordOf(r.t.Setup, c)
+			if err != nil {
+				return err
+			}
+			if rec != nil && len(rec.Same) > 0 {
+				r.t.Judge = eval.JudgeRecord
+			}
+		}
+	}
+	if !replay && r.client == nil {
+		if name := r.p.cfg.File.Reviews.Agent; name != nil && *name != "" {
+			a.log.Warn("this project is reviewed by an agent, and only models of [llm] can be measured", "agent", *name)
+		}
+		a.log.Info("no model is set in [llm]: recorded answers are looked at, and nobody is asked")
+	}
+	return nil
+}
+
+// prompts finds the reviewers' prompts and their hashes.
+func (r *evalRun) prompts() error {
+	hashes := map[string]string{}
+	for _, c := range r.cases {
+		if _, done := hashes[c.Specialist]; done {
+			continue
+		}
+		s, err := r.p.evalSpecialist(c.Specialist, r.t.Setup.Prompts)
+		if err != nil {
+			return err
+		}
+		r.specialists[c.Specialist], hashes[c.Specialist] = s, eval.PromptHash(s)
+	}
+	if r.t.Prompts == nil {
+		r.t.Prompts = hashes
+		return nil
+	}
+	for _, c := range r.cases {
+		if name := c.Specialist; r.t.Find(c.Name) == nil && r.t.Prompts[name] != hashes[name] {
+			return refuse("put it back, or start anew: forge eval", "the prompt of %s has changed since trial %s began", name, r.t.ID)
+		}
+	}
+	return nil
+}
+
+func (r *evalRun) judgeBy(o evalOptions) error {
+	switch {
+	case o.judge != "":
+		if r.client == nil {
+			return refuse("set llm.base_url in .forge/forge.toml", "--judge %s: [llm] names no service to ask", firstLine(o.judge, 60))
+		}
+		r.t.Judge, r.t.JudgeModel = eval.JudgeModel, o.judge
+	case o.byHand != "":
+		r.t.Judge, r.t.HandFile = eval.JudgeHand, o.byHand
+	}
+	return nil
+}
+
+// takeUp goes on with a trial.
+func (r *evalRun) takeUp(o evalOptions) (err error) {
+	if r.t, err = r.p.trial(o.resume); err != nil {
+		return err
+	}
+	if r.cases, err = evalCases(r.t.Setup); err != nil {
+		return err
+	}
+	if changed := r.t.Changed(r.cases); changed != "" {
+		return refuse("put them back, or start anew: forge eval", "cases of trial %s have changed since: %s", r.t.ID, firstLine(changed, 300))
+	}
+	if err := r.prompts(); err != nil {
+		return err
+	}
+	if r.t.Asked == eval.AskedLLM && r.client == nil && len(r.pending()) > 0 {
+		return refuse("set llm.base_url again", "trial %s asks the model %s, and [llm] names no service", r.t.ID, r.t.Model)
+	}
+	return r.judgeBy(o)
+}
+
+func (r *evalRun) pending() []eval.Case {
+	return slices.DeleteFunc(slices.Clone(r.cases), func(c eval.Case) bool { return r.t.Find(c.Name) != nil })
+}
+
+// check finds out, before anything is spent, whether it can be asked and
+// counted, and says about how much it will be.
+func (r *evalRun) check(ctx context.Context) error {
+	if r.t.HandFile != "" {
+		var err error
+		if r.hand, err = readHand(r.t.HandFile); err != nil {
+			return err
+		}
+	}
+	pending := r.pending()
+	var models []string
+	if r.t.Asked == eval.AskedLLM {
+		for _, c := range pending {
+			m := r.t.Model
+			if c.Ruling != nil {
+				m = r.t.Arbiter
+			}
+			if !slices.Contains(models, m) {
+				models = append(models, m)
+			}
+		}
+	}
+	asked := len(models) > 0
+	if r.t.Judge == eval.JudgeModel && !slices.Contains(models, r.t.JudgeModel) {
+		models = append(models, r.t.JudgeModel)
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	m, _, err := r.p.cfg.Model()
+	if err != nil {
+		return err
+	}
+	if r.cost.RunUSD != nil && !m.Priced() {
+		return refuse("set usd_per_mtok_in and usd_per_mtok_out in [llm], or remove cost.run_usd", "cost.run_usd is set, and nothing says what the model costs")
+	}
+	if err := r.p.probe(ctx, r.client, models); err != nil {
+		var trouble *llm.Trouble
+		if errors.Is(err, context.Canceled) || !errors.As(err, &trouble) {
+			return err
+		}
+		if trouble.Kind == llm.RateLimited && trouble.Passes() {
+			r.p.app.log.Warn("the model is limited at the moment; nothing was asked", "why", trouble.What)
+			return codeError(exitLimit)
+		}
+		return refuse(trouble.Fix, "the model cannot be asked: %s", trouble.What)
+	}
+	if !asked {
+		return nil
+	}
+	n, in, out := eval.Estimate(ctx, pending, func(name string) work.Specialist { return r.specialists[name] })
+	usd := "unknown: [llm] has no price"
+	if m.Priced() {
+		about := (float64(in)**m.USDPerMTokIn + float64(out)**m.USDPerMTokOut) / 1e6
+		usd = fmt.Sprintf("about %.2f", about)
+		if limit := r.cost.RunUSD; limit != nil && about > *limit {
+			r.p.app.log.Warn("the estimate is above cost.run_usd: it will stop there, and can go on later", "run_usd", *limit)
+		}
+	}
+	r.p.app.log.Info("asking about the cases", "model", r.t.Model, "questions", n, "tokens_in", in, "tokens_out", out, "usd", usd)
+	if r.t.Judge == eval.JudgeModel {
+		r.p.app.log.Info("beside that, one short question for each finding at an expected place", "model", r.t.JudgeModel)
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/config"
+	"forge/internal/eval"
+	"forge/internal/work"
+)
+
+// trialCall is what a command about stored trials works on.
+type trialCall struct {
+	p    *project
+	args []string
+	json bool
+}
+
+// onTrials reads arguments, at least and at most so many.
+func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := outputOf(c, "text", "json")
+		if err != nil {
+			return err
+		}
+		if have := c.Args().Len(); have < least || have > most {
+			return refuse(usage, "forge eval %s takes another number of arguments than %d", c.Command.Name, have)
+		}
+		p, err := a.findTrials()
+		if err != nil {
+			return err
+		}
+		return do(trialCall{p: p, args: c.Args().Slice(), json: out == "json"})
+	}
+}
+
+// findTrials finds the state folder alone: what is stored can be looked at
+// whatever state the configuration is in.
+func (a *App) findTrials() (*project, error) {
+	root := a.evalRoot()
+	state, err := config.StateDir(a.Environ, root)
+	if err != nil {
+		return nil, err
+	}
+	return &project{app: a, base: work.Base{RepoRoot: root}, state: state}, nil
+}
+
+func (a *App) evalList(c trialCall) error {
+	all, err := c.p.trials()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		list := []map[string]any{}
+		for _, t := range all {
+			list = append(list, map[string]any{
+				"id": t.ID, "started": t.Started, "ended": t.Ended, "asked": t.Asked, "model": t.Model, "judge": t.Judge, "cases": len(t.Outcomes),
+				"prompts": t.Prompts, "recall": recallOf(t), "cost_usd": t.Spent().CostUSD,
+			})
+		}
+		return printJSON(a.Stdout, map[string]any{"trials": list})
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(a.Stdout, "There are no trials. forge eval makes one.")
+		return nil
+	}
+	var rows [][]string
+	for _, t := range all {
+		state := "whole"
+		if t.Ended == nil {
+			state = "unfinished"
+		}
+		rows = append(rows, []string{t.ID, t.Started.Format("2006-01-02 15:04"), askedText(t), fmt.Sprint(len(t.Outcomes)), state, rateText(recallOf(t)), usdText(t.Spent())})
+	}
+	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
+	return err
+}
+
+// recallOf is the recall over all reviewers.
+func recallOf(t *eval.Trial) eval.Rate {
+	if all := eval.Summarize(t.Outcomes); len(all) > 0 {
+		return all[len(all)-1].Recall
+	}
+	return eval.NewRate(0, 0)
+}
+
+func (a *App) evalShow(c trialCall) error {
+	id := ""
+	if len(c.args) > 0 {
+		id = c.args[0]
+	}
+	t, err := c.p.trial(id)
+	if err != nil {
+		return err
+	}
+	return a.showTrial(t, c.json, true)
+}
+
+// showTrial prints a trial; whole says case by case.
+func (a *App) showTrial(t *eval.Trial, asJSON, whole bool) error {
+	summary, arbiter := eval.Summarize(t.Outcomes), eval.Confuse(t.Outcomes)
+	if asJSON {
+		if summary == nil {
+			summary = []eval.Summary{}
+		}
+		if arbiter == nil {
+			arbiter = []eval.Confusion{}
+		}
+		return printJSON(a.Stdout, map[string]any{"trial": t, "summary": summary, "arbiter": arbiter})
+	}
+	var b strings.Builder
+	b.WriteString(trialHead(t) + "\n")
+	if whole {
+		b.WriteString("\n" + caseTable(t))
+	}
+	if len(summary) > 0 {
+		b.WriteString("\n" + summaryText(summary))
+	}
+	for _, m := range arbiter {
+		b.WriteString("\n" + confusionText(m))
+	}
+	for _, l := range []struct {
+		head   string
+		status eval.Status
+	}{{"Missed", eval.Missed}, {"False alarms", eval.Flagged}, {"Not decided", eval.Unknown}} {
+		if text := listed(t, l.status); text != "" {
+			b.WriteString("\n" + l.head + ":\n" + text)
+		}
+	}
+	if !whole {
+		fmt.Fprintf(&b, "\nforge eval show %s shows it case by case, forge eval compare A B two trials.\n", t.ID)
+	}
+	_, err := fmt.Fprint(a.Stdout, harmless(b.String()))
+	return err
+}
+
+func trialHead(t *eval.Trial) string {
+	judge := map[string]string{
+		eval.JudgePlace: "not compared: place and severity alone", eval.JudgeRecord: "compared as recorded",
+		eval.JudgeHand: "compared by hand", eval.JudgeModel: "compared by " + t.JudgeModel,
+	}[t.Judge]
+	return fmt.Sprintf("Trial %s: %s, %d case(s), descriptions %s, %s", t.ID, askedText(t), len(t.Outcomes), judge, usdText(t.Spent())+" USD")
+}
+
+func askedText(t *eval.Trial) string {
+	if t.Asked == eval.AskedRecord {
+		return "recorded answers"
+	}
+	if t.Arbiter != t.Model {
+		return t.Model + " and " + t.Arbiter
+	}
+	return t.Model
+}
+
+func usdText(u work.Usage) string {
+	if u.CostUSD == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.4f", *u.CostUSD)
+}
+
+// rateText is "5/6 83%".
+func rateText(r eval.Rate) string {
+	if r.Rate == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d %.0f%%", r.Hits, r.Of, 100**r.Rate)
+}
+
+// rateWhole has the interval too.
+func rateWhole(r eval.Rate) string {
+	if r.Rate == nil {
+		return "nothing to judge"
+	}
+	return fmt.Sprintf("%d of %d = %.0f%% (95%% by Wilson: %.0f%% to %.0f%%)", r.Hits, r.Of, 100**r.Rate, 100**r.Low, 100**r.High)
+}
+
+func summaryText(all []eval.Summary) string {
+	var rows [][]string
+	for _, s := range all {
+		name, per := s.Specialist, "-"
+		if name == "" {
+			name = "all"
+		}
+		if s.PerChange != nil {
+			per = fmt.Sprintf("%.1f", *s.PerChange)
+		}
+		rows = append(rows, []string{
+			name, s.Model, fmt.Sprint(s.Cases), fmt.Sprint(s.Unknown), rateText(s.Recall), rateText(s.Precision), per,
+			rateText(s.Hallucinated), rateText(s.Violations), rateText(s.Clean), usdText(s.Usage),
+		})
+	}
+	text := table([]string{"REVIEWER", "MODEL", "CASES", "UNKNOWN", "RECALL", "PRECISION", "PER CHANGE", "HALLUCINATED", "FALSE ALARMS", "CLEAN FLAGGED", "USD"}, rows)
+	last := all[len(all)-1]
+	text += fmt.Sprintf("Recall:    %s\nPrecision: %s\n", rateWhole(last.Recall), rateWhole(last.Precision))
+	if last.Unknown > 0 {
+		text += fmt.Sprintf("%d case(s) had no usable answer. They count as unknown, not as nothing found.\n", last.Unknown)
+	}
+	if last.Undecided > 0 {
+		text += fmt.Sprintf("%d expectation(s) are not decided: nobody has said whether a finding means the same. --judge MODEL or --by-hand FILE does.\n", last.Undecided)
+	}
+	return text
+}
+
+func confusionText(c eval.Confusion) string {
+	head := map[string]string{eval.ByRules: "ARBITER, RULES ALONE", eval.ByModel: "ARBITER, MODEL ALONE", eval.ByBoth: "ARBITER, AS IN A RUN"}[c.Way]
+	names := []string{"Proceed", "Fix", "FailPhase"}
+	var rows [][]string
+	for i, name := range names {
+		row := []string{"right is " + name}
+		for j := range names {
+			row = append(row, fmt.Sprint(c.Count[i][j]))
+		}
+		rows = append(rows, row)
+	}
+	text := table([]string{head, "PROCEED", "FIX", "FAILPHASE"}, rows)
+	text += fmt.Sprintf("False proceeds: %s\nRight:          %s\n", rateWhole(c.FalseProceed), rateWhole(c.Right))
+	if c.Way == eval.ByBoth {
+		text += fmt.Sprintf("Cost:           %s USD\n", usdText(c.Usage))
+	}
+	if c.Unknown > 0 {
+		text += fmt.Sprintf("%d case(s) had no usable answer; they are in no cell.\n", c.Unknown)
+	}
+	return text
+}
+
+func caseTable(t *eval.Trial) string {
+	var rows [][]string
+	for _, o := range t.Outcomes {
+		said, what := string(o.Verdict), []string{}
+		if o.Ruling != nil {
+			said = fmt.Sprintf("rules %s, model %s, run %s", o.Ruling.Rules, orDash(string(o.Ruling.Said)), orDash(string(o.Ruling.Both)))
+			what = append(what, "right is "+string(o.Ruling.Right))
+		}
+		for _, k := range o.Expected {
+			what = append(what, k.ID+" "+string(k.Status))
+		}
+		if n := len(slices.DeleteFunc(slices.Clone(o.Kinds), func(k eval.Kind) bool { return k != eval.Other })); n > 0 {
+			what = append(what, fmt.Sprintf("%d other", n))
+		}
+		if o.Hallucinated > 0 {
+			what = append(what, fmt.Sprintf("%d hallucinated", o.Hallucinated))
+		}
+		why := o.Why
+		if o.Ruling != nil {
+			why = o.Ruling.Why
+		}
+		if why != "" {
+			what = append(what, "why: "+firstLine(why, 100))
+		}
+		rows = append(rows, []string{o.Case, said, strings.Join(what, ", ")})
+	}
+	return table([]string{"CASE", "SAID", "CAME OF IT"}, rows)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// listed are the expectations with a status, a line each.
+func listed(t *eval.Trial, status eval.Status) string {
+	var b strings.Builder
+	for _, o := range t.Outcomes {
+		for _, k := range o.Expected {
+			if k.Status == status && o.Verdict != work.VerdictUnknown {
+				fmt.Fprintf(&b, "  %s: %s (%s)\n", o.Case, k.ID, k.Severity)
+			}
+		}
+	}
+	return b.String()
+}

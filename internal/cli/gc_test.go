@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// later is forge as it runs that much later.
+func (w *world) later(d time.Duration, args ...string) ended {
+	w.t.Helper()
+	var stdout, stderr safeBuffer
+	app := &App{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Environ: w.env, Dir: w.root, Now: func() time.Time { return time.Now().Add(d) }}
+	code := app.Run(w.t.Context(), args)
+	return ended{t: w.t, args: args, code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// folders are the runs that have one.
+func (w *world) folders() []string {
+	w.t.Helper()
+	entries, err := os.ReadDir(filepath.Join(w.state, "runs"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// After a run the folders of those that ended a month ago are removed, and
+// those of no run at all; what can be resumed keeps its own, and every journal
+// stays.
+func TestOldFoldersGoByThemselves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 1))
+	w.forge("run").want(exitFrozen)
+	waits := w.folders()
+	w.forge("run", "--autonomous", "--new").want(exitDone)
+	old := slices.DeleteFunc(w.folders(), func(n string) bool { return slices.Contains(waits, n) })
+	if len(waits) != 1 || len(old) != 1 {
+		t.Fatalf("folders of the waiting run %q, of the other %q", waits, old)
+	}
+	w.write(filepath.Join(w.state, "runs", "nobody", "logs", "x.log"), "of a run that nobody knows\n")
+	w.write(".forge/agent.toml", done("01")+"# again\n")
+	w.later(29*24*time.Hour, "run", "--autonomous", "--new").want(exitDone)
+	young := slices.DeleteFunc(w.folders(), func(n string) bool { return n == waits[0] || n == old[0] })
+	if len(young) != 1 || !slices.Contains(w.folders(), old[0]) {
+		t.Fatalf("after 29 days there are %q", w.folders())
+	}
+	w.later(31*24*time.Hour, "run", "--autonomous", "--new").want(exitDone)
+	left := w.folders()
+	if slices.Contains(left, old[0]) || !slices.Contains(left, waits[0]) || !slices.Contains(left, young[0]) || len(left) != 3 {
+		t.Errorf("after 31 days there are %q; %s ended a month ago, %s waits", left, old[0], waits[0])
+	}
+	w.forge("status", old[0]).want(exitDone).says("completed")
+	w.forge("audit", "verify", "--all").want(exitDone)
+	w.forge("gc", "--keep", "-1s").want(exitUsage)
+	w.later(32*24*time.Hour, "gc", "--keep", "0s").want(exitDone).says("removed")
+	if left := w.folders(); !slices.Equal(left, waits) {
+		t.Errorf("gc --keep 0s left %q, want %q", left, waits)
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/gates"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) levelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "level", Usage: "change the policy of a run or job from its next boundary on", ArgsUsage: "RUN|JOB PRESET",
+		Flags: []cli.Flag{outputFlag("text", "json")},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			if c.Args().Len() != 2 {
+				return refuse("forge level RUN PRESET; forge status names the run, forge policy list the presets", "forge level takes a run and a preset")
+			}
+			return a.changeLevel(c.Context, c.Args().Get(0), c.Args().Get(1), out)
+		},
+	}
+}
+
+// levelFlag is --level of the commands that let a run go on.
+func levelFlag() cli.Flag {
+	return &cli.StringFlag{Name: "level", Usage: "change the run's policy to the preset `NAME` from its next boundary on"}
+}
+
+// levelChange is what a change of level comes to, and forge level --output json.
+type levelChange struct {
+	Run     string       `json:"run"`
+	Level   string       `json:"level"`   // what was asked for
+	Policy  gates.Policy `json:"policy"`  // what it comes to
+	Version string       `json:"version"` // of Policy
+	Bounded []string     `json:"bounded"` // axes on which the ceiling or a parent took something away
+	Changed []string     `json:"changed"` // axes that are not as they were
+	Open    []string     `json:"open"`    // checkpoints that wait all the same
+	Driven  bool         `json:"driven"`  // a process goes on with the run by itself
+	Next    string       `json:"next"`
+}
+
+func (a *App) changeLevel(ctx context.Context, run, level, output string) error {
+	p, err := a.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.key(); err != nil {
+		return err
+	}
+	row, s, _, err := p.look(ctx, run)
+	if err != nil {
+		if _, ok := gates.Preset(run); ok {
+			err = refuse("forge level RUN PRESET", "%q is a preset, and stands where the run is named", run)
+		}
+		return err
+	}
+	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
+		return refuse("forge run --level "+level+" starts a new one", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome)
+	}
+	change, err := p.levelFor(s, level)
+	if err != nil {
+		return err
+	}
+	if err := p.tellLevel(ctx, change); err != nil {
+		return err
+	}
+	if row, err = p.pick(ctx, row.ID); err != nil {
+		return err
+	}
+	change.Driven, change.Next = driven(row), "forge resume "+row.ID
+	if change.Driven {
+		change.Next = "the process that drives the run takes it up by itself"
+	}
+	if output == "json" {
+		return printJSON(a.Stdout, change)
+	}
+	_, err = fmt.Fprint(a.Stdout, harmless(change.text()))
+	return err
+}
+
+// levelFor is what a preset comes to for a run: its bound is that of the run's
+// start and the ceiling of today.
+func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, error) {
+	c := levelChange{Run: s.Run, Level: level, Bounded: []string{}, Changed: []string{}, Open: []string{}}
+	cfg := p.cfg
+	if cfg == nil {
+		var err error
+		if cfg, err = p.app.recordedConfig(p.base.RepoRoot); err != nil {
+			return c, err
+		}
+	}
+	chosen, err := policies{cfg: cfg}.preset(level)
+	if err != nil {
+		return c, err
+	}
+	c.Policy = chosen.WithCheckpointTypes(s.Spec.Settings.CheckpointTypes)
+	for _, bound := range []*gates.Policy{s.Spec.Bound, cfg.Ceiling()} {
+		if bound == nil {
+			continue
+		}
+		for _, axis := range gates.Exceeds(c.Policy, *bound) {
+			if !slices.Contains(c.Bounded, axis) {
+				c.Bounded = append(c.Bounded, axis)
+			}
+		}
+		c.Policy = gates.Meet(c.Policy, *bound)
+	}
+	c.Version = c.Policy.Version()
+	for _, d := range gates.Compare(s.Spec.Policy, c.Policy) {
+		c.Changed = append(c.Changed, d.Name)
+	}
+	for id := range s.Open {
+		c.Open = append(c.Open, id)
+	}
+	slices.Sort(c.Open)
+	return c, nil
+}
+
+// tellLevel leaves the change for the process that drives the run, or will.
+func (p *project) tellLevel(ctx context.Context, c levelChange) error {
+	policy, err := json.Marshal(c.Policy)
+	if err != nil {
+		return fmt.Errorf("write down policy %s: %w", c.Level, err)
+	}
+	return p.store.Tell(ctx, c.Run, work.Answer{By: userName(p.app), Door: "cli", At: p.app.Now(), Policy: policy})
+}
+
+func (c levelChange) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: level %s (version %s) from the next boundary on\n", c.Run, c.Level, short(c.Version))
+	if len(c.Changed) == 0 {
+		b.WriteString("  It decides as before.\n")
+	} else {
+		fmt.Fprintf(&b, "  changed: %s\n", strings.Join(c.Changed, ", "))
+	}
+	if len(c.Bounded) > 0 {
+		fmt.Fprintf(&b, "  The bound of the run is more careful than %s on: %s\n", c.Level, strings.Join(c.Bounded, ", "))
+	}
+	for _, id := range c.Open {
+		fmt.Fprintf(&b, "  %s was asked before, and still waits: forge show %s\n", id, id)
+	}
+	fmt.Fprintf(&b, "Next: %s\n", c.Next)
+	return b.String()
+}
+
+// withLevel puts a change of level into an answer, so that one transaction
+// writes both. It says what the bound took away.
+func (p *project) withLevel(ctx context.Context, run, level string, ans *work.Answer) error {
+	if level == "" {
+		return nil
+	}
+	_, s, _, err := p.look(ctx, run)
+	if err != nil {
+		return err
+	}
+	c, err := p.levelFor(s, level)
+	if err != nil {
+		return err
+	}
+	p.sayLevel(c)
+	ans.Policy, err = json.Marshal(c.Policy)
+	return err
+}
+
+func (p *project) sayLevel(c levelChange) {
+	pairs := []any{"version", short(c.Version)}
+	if len(c.Bounded) > 0 {
+		pairs = append(pairs, "the run's bound is more careful on", strings.Join(c.Bounded, ", "))
+	}
+	p.app.log.Info("level "+c.Level+" from the next boundary on", pairs...)
+}

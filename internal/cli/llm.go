@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"forge/internal/llm"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/work"
+)
+
+// probeTime bounds how long a run waits for its reviewer before it begins.
+const probeTime = time.Minute
+
+// byModel is the word of ReviewSettings.By for a model of [llm].
+const byModel = "llm"
+
+// model is the client of [llm]; nil where no service is named. What the user's
+// environment holds in secrets is never sent.
+func (p *project) model() (*llm.Client, error) {
+	m, ok, err := p.cfg.Model()
+	if err != nil || !ok {
+		return nil, err
+	}
+	c, err := llm.New(llm.Config{
+		BaseURL: m.BaseURL, Model: m.Model, Roles: m.Roles, Tiers: m.Tiers, Key: m.Key, KeyEnv: m.KeyEnv,
+		Timeout: m.Timeout, ContextTokens: m.ContextTokens, MaxOutputTokens: m.MaxOutputTokens,
+		USDPerMTokIn: m.USDPerMTokIn, USDPerMTokOut: m.USDPerMTokOut,
+		Secrets: redact.FromEnv(p.app.Environ, proc.SecretName),
+	})
+	if err != nil {
+		return nil, refuse("correct [llm], or the variable of its key", "%v", err)
+	}
+	return c, nil
+}
+
+// checkReviewer asks the models that the reviews of these phases rest on for
+// one word: a missing key or an unknown model is said before work is paid for,
+// not after. A service that limits at the moment is no reason not to begin.
+func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases []string) error {
+	if !slices.ContainsFunc(phases, func(n string) bool { return set.Phases[n].Reviewed }) {
+		return nil
+	}
+	models := reviewModels(set.Reviews)
+	if len(models) == 0 {
+		return nil
+	}
+	c, err := p.model()
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return refuse("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
+	}
+	defer c.Close()
+	err = p.probe(ctx, c, models)
+	var trouble *llm.Trouble
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled) || !errors.As(err, &trouble):
+		return err
+	case trouble.Kind == llm.RateLimited && trouble.Passes():
+		p.app.log.Warn("the model that reviews is limited at the moment; its reviews will have to wait", "why", trouble.What)
+		return nil
+	}
+	return refuse(trouble.Fix, "the model that reviews cannot be asked: %s", trouble.What)
+}
+
+// probe is bounded: the run's first minute is to say what is missing.
+func (p *project) probe(ctx context.Context, c *llm.Client, models []string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	return c.Probe(ctx, models...)
+}
+
+// reviewModels are the models that reviews and the arbiter ask, each once.
+func reviewModels(r work.ReviewSettings) []string {
+	var out []string
+	if r.By == byModel {
+		out = append(out, r.Model)
+	}
+	if r.Arbiter != "" && !slices.Contains(out, r.Arbiter) {
+		out = append(out, r.Arbiter)
+	}
+	return out
+}
+
+// selected are the numbers of the phases that a run carries out.
+func selected(plan work.Plan, only []string) []string {
+	var out []string
+	for _, ph := range plan.Phases {
+		if len(only) == 0 || slices.Contains(only, ph.Number) {
+			out = append(out, ph.Number)
+		}
+	}
+	return out
+}
+
+// hostOf is where the model answers, as it is shown.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	return u.Host
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"forge/internal/proc"
+	"forge/internal/work"
+	"forge/review"
+)
+
+// maxAsks is how often a gating reviewer is asked that gives no usable answer.
+const maxAsks = 3
+
+// askWait is how long to wait before the ask that follows the given number of
+// them: 15 s, then 60 s, as in a run.
+func askWait(asks int) time.Duration { return 15 * time.Second << (2 * (asks - 1)) }
+
+// reviewed is what came of one specialist: its last report, and what all of
+// its asks took.
+type reviewed struct {
+	work.Specialist
+	work.ReviewReport
+	asks              int
+	usage             []work.Usage
+	requests, answers []string // blobs
+}
+
+// round asks specialists side by side.
+type round struct {
+	review func(ctx context.Context, req work.ReviewRequest) (work.ReviewReport, error)
+	wait   func(ctx context.Context, d time.Duration) error
+	log    *log.Logger
+	purse  *purse
+	// never are files that no answer can be about: to ask again for their
+	// sake alone would give the same.
+	never    map[string]bool
+	parallel int
+	req      work.ReviewRequest // but for what differs between specialists
+	temp     string
+}
+
+// all asks every specialist; the reports come in their order. An error means
+// that Forge could not do its own part: then nothing is known.
+func (q *round) all(ctx context.Context, specialists []work.Specialist) ([]reviewed, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := make([]reviewed, len(specialists))
+	places := make(chan struct{}, max(q.parallel, 1))
+	var group sync.WaitGroup
+	for i, s := range specialists {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		group.Go(func() {
+			defer func() { <-places }()
+			var err error
+			if out[i], err = q.one(ctx, s); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return out, nil
+}
+
+// one asks one specialist until its answer is usable or it is not worth asking
+// again.
+func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
+	r := reviewed{Specialist: s}
+	for {
+		share, why := q.purse.take()
+		if why != "" {
+			if r.asks == 0 {
+				r.ReviewReport = work.ReviewReport{Specialist: s.Name, Verdict: work.VerdictUnknown, Why: "not asked: " + why}
+			}
+			q.finished(r)
+			return r, nil
+		}
+		r.asks++
+		q.log.Info("review by "+s.Name, "ask", r.asks)
+		req := q.req
+		req.Specialist, req.Ask, req.CostUSD, req.Tokens = s, r.asks, share.usd, share.tokens
+		req.Dir = filepath.Join(q.temp, "folder-"+s.Name)
+		req.LogPath = filepath.Join(q.temp, fmt.Sprintf("log-%s-%d", s.Name, r.asks))
+		rep, err := q.review(ctx, req)
+		q.purse.settle(share, rep.Usage.Clean())
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		if err != nil {
+			return r, fmt.Errorf("review by %s: %w", s.Name, err)
+		}
+		if !rep.Verdict.Known() {
+			rep.Verdict, rep.Why = work.VerdictUnknown, "the reviewer's verdict is unknown"
+		}
+		r.ReviewReport = rep
+		r.usage = append(r.usage, rep.Usage.Clean())
+		for _, b := range []struct {
+			to   *[]string
+			name string
+		}{{&r.requests, rep.Request}, {&r.answers, rep.Answer}} {
+			if b.name != "" {
+				*b.to = append(*b.to, b.name)
+			}
+		}
+		if !s.Gating || rep.Verdict != work.VerdictUnknown || r.asks == maxAsks || q.final(rep) {
+			q.finished(r)
+			return r, nil
+		}
+		pause := askWait(r.asks)
+		q.log.Warn("review by "+s.Name+": no usable answer, it is asked again", "in", pause, "why", oneLine(rep.Why, 160))
+		if err := q.wait(ctx, pause); err != nil {
+			return r, context.Cause(ctx)
+		}
+	}
+}
+
+// final says that the report is unknown for files alone that never will be
+// reviewed.
+func (q *round) final(rep work.ReviewReport) bool {
+	return len(rep.Unreviewed) > 0 && !slices.ContainsFunc(rep.Unreviewed, func(f string) bool { return !q.never[f] })
+}
+
+func (q *round) finished(r reviewed) {
+	level, pairs := log.InfoLevel, []any{"findings", len(r.Findings)}
+	if r.Verdict != work.VerdictPass {
+		level = log.WarnLevel
+	}
+	if r.Why != "" {
+		pairs = append(pairs, "why", oneLine(r.Why, 160))
+	}
+	q.log.Log(level, "review by "+r.Name+": "+string(r.Verdict), pairs...)
+}
+
+// ask asks the specialists of a review.
+func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work.Specialist) ([]reviewed, error) {
+	never, err := r.neverReviewed(ctx, desk)
+	if err != nil {
+		return nil, err
+	}
+	purse, err := r.newPurse(ctx, len(specialists))
+	if err != nil {
+		return nil, err
+	}
+	mark := newMark()
+	over := make(chan struct{})
+	defer close(over)
+	go r.leaveReview(mark, over)
+	by := r.set.Reviews.By
+	q := &round{
+		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, never: never, parallel: r.set.MaxParallel, temp: r.temp,
+		req: work.ReviewRequest{
+			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
+			Mark: mark, Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
+			ReadPaths: r.repo.ObjectPaths(), HidePaths: []string{r.state},
+		},
+	}
+	if r.set.Reviews.OneByOne {
+		q.parallel = 1
+	}
+	if !r.options.phaseless && r.set.Spec != "" {
+		q.req.Summary = "The change belongs to no phase. What the project is to do as a whole, as far as it was written down:\n\n" + r.set.Spec
+	}
+	return q.all(ctx, specialists)
+}
+
+// neverReviewed are the files that no reviewer can be shown, by their names.
+func (r *reviewOf) neverReviewed(ctx context.Context, desk *reviewDesk) (map[string]bool, error) {
+	change, err := desk.change(ctx, r.base.Commit, r.now)
+	if err != nil {
+		return nil, err
+	}
+	in := review.Input{Specialist: work.Specialist{Name: forgeItself, Gating: true}, Change: change}
+	if desk.model != nil {
+		in.PartTokens = partTokens(desk.model)
+	}
+	return setOf(review.Review(ctx, yes{}, in).Unreviewed), nil
+}
+
+// yes passes whatever it is shown: what it has not passed was not shown.
+type yes struct{}
+
+func (yes) Ask(context.Context, review.Question) (review.Reply, error) {
+	return review.Reply{JSON: []byte(`{"verdict":"pass","confidence":1,"findings":[],"need":[]}`)}, nil
+}
+
+// leaveReview is the second Ctrl-C: agents are killed, and nobody waits for
+// them. The process ends by the third, or by itself.
+func (r *reviewOf) leaveReview(mark string, over <-chan struct{}) {
+	select {
+	case <-over:
+	case <-r.app.Kill:
+		_, _ = proc.KillMarked(mark, 0) // what is left is ended when its wait is over
+	}
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// reviewBase is where a change begins.
+type reviewBase struct {
+	Ref    string `json:"ref"`    // as it is shown
+	Why    string `json:"chosen"` // what made it the base
+	Tip    string `json:"tip"`    // commit that Ref names
+	Commit string `json:"commit"` // where the change left Ref
+}
+
+// candidate is a revision that may be the base.
+type candidate struct {
+	rev, shown, why string
+	must            bool // said by somebody: that it is missing is an error
+}
+
+// findBase chooses the base and finds where the change left it.
+func (r *reviewOf) findBase(ctx context.Context) (reviewBase, error) {
+	list, err := r.candidates(ctx)
+	if err != nil {
+		return reviewBase{}, err
+	}
+	for i, c := range list {
+		tip, err := r.repo.FindCommit(ctx, c.rev)
+		if err != nil {
+			return reviewBase{}, err
+		}
+		if tip != "" {
+			return r.leftAt(ctx, c, tip)
+		}
+		if c.must && (i+1 == len(list) || !list[i+1].must) {
+			return reviewBase{}, r.noBase(c)
+		}
+	}
+	return reviewBase{}, refuse("forge review --base REF names it", "nothing is found to compare with: the branch follows nothing, and there is no origin/HEAD, main or master")
+}
+
+// candidates are what may be the base, the first that exists wins.
+func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
+	if ref := r.options.base; ref != "" {
+		return []candidate{{ref, ref, "--base", true}}, nil
+	}
+	if list := r.app.pullRequestBase(); len(list) > 0 {
+		return list, nil
+	}
+	var out []candidate
+	up, err := r.repo.Upstream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if up != "" {
+		out = append(out, candidate{up, shortRef(up), "upstream of the branch", true})
+	}
+	return append(out,
+		candidate{rev: "refs/remotes/origin/HEAD", shown: "origin/HEAD", why: "default branch of origin"},
+		candidate{rev: "refs/remotes/origin/main", shown: "origin/main", why: "by its name"}, candidate{rev: "refs/remotes/origin/master", shown: "origin/master", why: "by its name"},
+		candidate{rev: "refs/heads/main", shown: "main", why: "by its name"}, candidate{rev: "refs/heads/master", shown: "master", why: "by its name"},
+	), nil
+}
+
+// pullRequestBase is what CI says of the pull request that it runs for; none
+// outside of one. A branch is looked for as the remote's and then as one's own.
+func (a *App) pullRequestBase() []candidate {
+	branch, why, commit := "", "", ""
+	switch {
+	case a.inActions():
+		branch, why = a.getenv("GITHUB_BASE_REF"), "base of the pull request, by GITHUB_BASE_REF"
+	case a.getenv("GITLAB_CI") == "true":
+		branch, why = a.getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), "target of the merge request, by CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
+		commit = a.getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
+	}
+	var out []candidate
+	if branch != "" {
+		out = append(out, candidate{"refs/remotes/origin/" + branch, "origin/" + branch, why, true})
+	}
+	if commit != "" {
+		out = append(out, candidate{commit, short(commit), "base of the merge request, by CI_MERGE_REQUEST_DIFF_BASE_SHA", true})
+	}
+	if branch != "" {
+		out = append(out, candidate{"refs/heads/" + branch, branch, why, true})
+	}
+	return out
+}
+
+// inActions says that GitHub or Gitea Actions run forge.
+func (a *App) inActions() bool {
+	return a.getenv("GITHUB_ACTIONS") == "true" || a.getenv("GITEA_ACTIONS") == "true"
+}
+
+func shortRef(full string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/", "refs/"} {
+		if name, ok := strings.CutPrefix(full, prefix); ok {
+			return name
+		}
+	}
+	return full
+}
+
+// leftAt is the base whose tip is known: the commit at which the change left it.
+func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewBase, error) {
+	b := reviewBase{Ref: c.shown, Why: c.why, Tip: tip}
+	var err error
+	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.project.base.Commit); err != nil || b.Commit != "" {
+		return b, err
+	}
+	if r.project.base.Shallow {
+		return b, r.shallow(fmt.Sprintf("where the change left %s", c.shown))
+	}
+	return b, refuse("name another with --base", "%s and the checked-out commit have no history in common", c.shown)
+}
+
+// noBase says that a base which somebody named is not there.
+func (r *reviewOf) noBase(c candidate) error {
+	if r.project.base.Shallow {
+		return r.shallow(fmt.Sprintf("the base %q (%s)", c.shown, c.why))
+	}
+	if c.why == "--base" {
+		return refuse("name a branch, tag or commit of this repository", "--base %q: there is no such commit", c.shown)
+	}
+	return refuse("fetch it, or name another with --base", "the base %q (%s) is not in this clone", c.shown, c.why)
+}
+
+func (r *reviewOf) shallow(what string) error {
+	return refuse(`fetch the history, with "git fetch --unshallow" or fetch-depth: 0 (GitHub, Gitea) or GIT_DEPTH: "0" (GitLab)`, "the clone is shallow and does not hold %s", what)
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"forge/internal/config"
+	"forge/internal/work"
+)
+
+// reviewPhase is the name under which a change that belongs to no phase is
+// reviewed; scripted agents know it by this name.
+const reviewPhase = "review"
+
+// configure loads the configuration as it is in the base, with the user's own
+// and the environment's, and returns the reviewers that are to be asked.
+func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
+	root := filepath.Join(r.temp, "base")
+	there, err := r.layOut(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: root, UserFile: config.UserFile(r.app.Environ), Environ: r.app.Environ})
+	if err != nil {
+		return nil, r.ofBase(err, root)
+	}
+	for _, w := range warnings {
+		r.app.log.Warn(w.String())
+	}
+	r.cfg = cfg
+	r.trustAs(root)
+	known := r.specialists()
+	wanted := r.options.specialists
+	for _, name := range wanted {
+		if !slices.Contains(known, name) {
+			fix := "there are " + strings.Join(known, ", ")
+			if near := nearest(name, known); near != "" {
+				fix = fmt.Sprintf("did you mean %q? %s", near, fix)
+			}
+			return nil, refuse(fix, "unknown reviewer %q", name)
+		}
+	}
+	if len(wanted) == 0 {
+		wanted = known
+	}
+	plan := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: reviewPhase, Name: reviewPhase, Promise: "REVIEWED", Reviews: wanted}}})
+	if r.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: kinds()}); err != nil {
+		return nil, r.ofBase(err, root)
+	}
+	if err := r.checkBy(there); err != nil {
+		return nil, err
+	}
+	if err := r.layOutAgent(ctx, root); err != nil {
+		return nil, err
+	}
+	var out []work.Specialist
+	for _, s := range r.set.Phases[reviewPhase].Reviewers {
+		if slices.Contains(wanted, s.Name) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// checkBy refuses a review that nobody could carry out. The arbiter has no part
+// in a review, and agents that work none.
+func (r *reviewOf) checkBy(there bool) error {
+	r.set.Reviews.Arbiter = ""
+	by := r.set.Reviews.By
+	if by == "" {
+		what := "no reviewer can be asked"
+		if !there {
+			what += fmt.Sprintf(": %s has no %s, and that of the change under review is not used", r.base.Ref, config.ProjectFile)
+		}
+		return refuse("set [llm] base_url and model, or reviews.agent, in the base or in your own configuration", "%s", what)
+	}
+	agents := map[string]work.AgentSettings{}
+	if name := reviewAgent(by); name != "" {
+		agents[name] = r.set.Agents[name]
+	}
+	r.set.Agents = agents
+	return nil
+}
+
+// layOut writes the base's .forge/ into a folder; there says that it has a
+// configuration.
+func (r *reviewOf) layOut(ctx context.Context, root string) (there bool, err error) {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return false, fmt.Errorf("lay out the base's configuration: %w", err)
+	}
+	files, err := r.repo.Files(ctx, r.base.Commit)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range files {
+		if !strings.HasPrefix(name, ".forge/") {
+			continue
+		}
+		if !filepath.IsLocal(name) {
+			return false, fmt.Errorf("lay out the base's configuration: %q leads out of the project", name)
+		}
+		text, err := r.repo.Show(ctx, r.base.Commit, name)
+		if err != nil {
+			return false, err
+		}
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return false, fmt.Errorf("lay out the base's configuration: %w", err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return false, fmt.Errorf("lay out the base's configuration: %w", err)
+		}
+		there = there || name == config.ProjectFile
+	}
+	return there, nil
+}
+
+// layOutAgent writes all of the base where a reviewing agent is a program or a
+// script of the project: the change must not be what reviews itself.
+func (r *reviewOf) layOutAgent(ctx context.Context, root string) error {
+	a := r.set.Agents[reviewAgent(r.set.Reviews.By)]
+	inside := func(path string) bool { return strings.HasPrefix(path, root+string(filepath.Separator)) }
+	if !inside(a.File) && !(len(a.Command) > 0 && inside(a.Command[0])) {
+		return nil
+	}
+	if err := r.repo.Materialize(ctx, root, r.base.Commit); err != nil {
+		return fmt.Errorf("lay out the base: %w", err)
+	}
+	return nil
+}
+
+// trustAs lets what the user grants to the checkout hold for its base, which
+// stands elsewhere.
+func (r *reviewOf) trustAs(root string) {
+	real := func(path string) string {
+		if p, err := filepath.EvalSymlinks(path); err == nil {
+			return p
+		}
+		return filepath.Clean(path)
+	}
+	for path, granted := range r.cfg.File.Trust.Projects {
+		if real(path) == real(r.project.base.RepoRoot) {
+			r.cfg.File.Trust.Projects[root] = granted
+			return
+		}
+	}
+}
+
+// ofBase says of problems that they are the base's, and names the checkout
+// where they name its copy.
+func (r *reviewOf) ofBase(err error, root string) error {
+	var problems *config.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	out := &config.Problems{}
+	for _, p := range problems.List {
+		p.What = strings.ReplaceAll(p.What, root, r.project.base.RepoRoot)
+		p.Fix = strings.ReplaceAll(p.Fix, root, r.project.base.RepoRoot)
+		if strings.HasPrefix(p.File, ".forge/") {
+			p.What += fmt.Sprintf(" in the base, %s at %s", r.base.Ref, short(r.base.Commit))
+		}
+		out.List = append(out.List, p)
+	}
+	return out
+}

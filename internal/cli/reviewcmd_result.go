@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"forge/internal/work"
+	"forge/review"
+)
+
+// reviewResult is what forge review --output json prints; docs/review.md
+// describes it.
+type reviewResult struct {
+	V          int               `json:"v"`
+	Verdict    work.Verdict      `json:"verdict"`
+	Why        []string          `json:"why"` // of a verdict that is no pass
+	Base       reviewBase        `json:"base"`
+	Head       string            `json:"head"`     // the checked-out commit
+	Commit     string            `json:"commit"`   // what was reviewed, in Forge's own repository
+	Files      []work.FileChange `json:"files"`    // of the change
+	By         string            `json:"by"`       // llm, or agent:<name>
+	Own        []reviewFinding   `json:"own"`      // Forge's own findings
+	Findings   []reviewFinding   `json:"findings"` // of the reviewers, duplicates merged, worst first
+	Notes      []reviewFinding   `json:"notes"`    // beyond what one reviewer may hold against a change
+	Reviewers  []reviewerResult  `json:"reviewers"`
+	Unreviewed []string          `json:"unreviewed"` // files that a reviewer did not see, or git cannot record
+	Usage      work.Usage        `json:"usage"`
+}
+
+// reviewerResult is one specialist's part.
+type reviewerResult struct {
+	Name         string       `json:"name"`
+	Gating       bool         `json:"gating"`
+	Verdict      work.Verdict `json:"verdict"`
+	Why          string       `json:"why,omitempty"`
+	Asks         int          `json:"asks"`
+	Findings     int          `json:"findings"`
+	Hallucinated int          `json:"hallucinated"` // dropped: no such line in the change
+	Unreviewed   []string     `json:"unreviewed"`
+	Confidence   *float64     `json:"confidence"`
+	Model        string       `json:"model,omitempty"`
+	Usage        work.Usage   `json:"usage"`
+	Requests     []string     `json:"requests"` // blobs, see docs/storage.md
+	Answers      []string     `json:"answers"`
+}
+
+// result sums up what Forge and the reviewers found. No word of a reviewer
+// reaches Forge's own findings or another reviewer's report.
+func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []reviewed) reviewResult {
+	out := reviewResult{
+		V: 1, Base: r.base, Head: r.project.base.Commit, Commit: r.now, Files: []work.FileChange{}, By: r.set.Reviews.By,
+		Own: []reviewFinding{}, Reviewers: []reviewerResult{}, Unreviewed: []string{},
+	}
+	out.Base.Ref, out.Base.Why = r.clean(out.Base.Ref), r.clean(out.Base.Why)
+	for _, c := range changes {
+		out.Files = append(out.Files, work.FileChange{Path: r.clean(review.Name(c.Path)), Status: c.Status})
+	}
+	for _, f := range own {
+		f.Finding = r.cleanFinding(f.Finding)
+		out.Own = append(out.Own, f)
+	}
+	gates := map[string]bool{}
+	var found, notes []work.Finding
+	var usage []work.Usage
+	unseen := map[string]bool{}
+	for _, name := range r.left {
+		unseen[r.clean(review.Name(name))] = true
+	}
+	for _, s := range all {
+		gates[s.Name] = s.Gating
+		one := reviewerResult{
+			Name: s.Name, Gating: s.Gating, Verdict: s.Verdict, Why: r.clean(s.Why), Asks: s.asks, Hallucinated: s.Hallucinated,
+			Findings: len(s.ReviewReport.Findings) + len(s.Notes), Unreviewed: []string{}, Confidence: s.Confidence, Model: r.clean(s.Model), Usage: sumUsage(s.usage),
+			Requests: append([]string{}, s.requests...), Answers: append([]string{}, s.answers...),
+		}
+		for _, name := range s.Unreviewed {
+			one.Unreviewed = append(one.Unreviewed, r.clean(name))
+			unseen[r.clean(name)] = true
+		}
+		found, notes, usage = append(found, s.ReviewReport.Findings...), append(notes, s.Notes...), append(usage, s.usage...)
+		out.Reviewers = append(out.Reviewers, one)
+	}
+	for name := range unseen {
+		out.Unreviewed = append(out.Unreviewed, name)
+	}
+	slices.Sort(out.Unreviewed)
+	out.Findings, out.Notes, out.Usage = r.merged(found, gates), r.merged(notes, gates), sumUsage(usage)
+	out.Verdict, out.Why = verdictOf(out.Own, out.Reviewers, len(r.left))
+	return out
+}
+
+// merged are findings of all specialists, each once; those of a gating one gate.
+func (r *reviewOf) merged(all []work.Finding, gates map[string]bool) []reviewFinding {
+	out := []reviewFinding{}
+	for _, f := range review.Merge(all) {
+		gating := gates[f.Specialist] || slices.ContainsFunc(f.Also, func(name string) bool { return gates[name] })
+		out = append(out, reviewFinding{Finding: r.cleanFinding(f), Gating: gating})
+	}
+	return out
+}
+
+// verdictOf is fail when something that gates is against the change, whatever
+// is not known beside it; else unknown when what gates has no usable answer or
+// files were left out; else a warning for anything that is no pass.
+func verdictOf(own []reviewFinding, reviewers []reviewerResult, left int) (work.Verdict, []string) {
+	by := map[work.Verdict][]string{}
+	say := func(v work.Verdict, format string, args ...any) { by[v] = append(by[v], fmt.Sprintf(format, args...)) }
+	rules := map[string]int{}
+	for _, f := range own {
+		if rules[f.Rule]++; f.Gating {
+			rules["!"+f.Rule]++
+		}
+	}
+	for _, rule := range []string{ruleGone, ruleSettings, ruleTouched} {
+		switch {
+		case rules["!"+rule] > 0:
+			say(work.VerdictFail, "%s: %d file(s)", rule, rules["!"+rule])
+		case rules[rule] > 0:
+			say(work.VerdictWarn, "%s: %d file(s)", rule, rules[rule])
+		}
+	}
+	if left > 0 {
+		say(work.VerdictUnknown, "%d file(s) cannot be recorded by git and were not reviewed", left)
+	}
+	for _, s := range reviewers {
+		v, role := s.Verdict, "gates"
+		if !s.Gating {
+			role = "advises"
+		}
+		switch {
+		case !v.Known():
+			v = work.VerdictUnknown
+		case !s.Gating && v != work.VerdictPass:
+			v = work.VerdictWarn
+		}
+		if !s.Gating && v == work.VerdictUnknown {
+			v = work.VerdictWarn
+		}
+		if v != work.VerdictPass {
+			text := fmt.Sprintf("%s (%s): %s", s.Name, role, s.Verdict)
+			if s.Why != "" {
+				text += ", " + s.Why
+			}
+			say(v, "%s", text)
+		}
+	}
+	why := []string{}
+	verdict := work.VerdictPass
+	for _, v := range []work.Verdict{work.VerdictFail, work.VerdictUnknown, work.VerdictWarn} {
+		if len(by[v]) > 0 && verdict == work.VerdictPass {
+			verdict = v
+		}
+		why = append(why, by[v]...)
+	}
+	return verdict, why
+}
+
+// exit is the exit code of a verdict. What is no verdict is unknown.
+func exitOfReview(v work.Verdict) int {
+	switch v {
+	case work.VerdictPass, work.VerdictWarn:
+		return exitDone
+	case work.VerdictFail:
+		return exitFailed
+	}
+	return exitUnjudged
+}
+
+// clean takes secrets out of a foreign text, and what a terminal would obey.
+func (r *reviewOf) clean(text string) string { return harmless(r.red.String(text)) }
+
+func (r *reviewOf) cleanFinding(f work.Finding) work.Finding {
+	for _, t := range []*string{&f.Specialist, &f.File, &f.Issue, &f.Failure, &f.Suggestion, &f.Repro} {
+		*t = r.clean(*t)
+	}
+	f.Also = slices.Clone(f.Also)
+	for i := range f.Also {
+		f.Also[i] = r.clean(f.Also[i])
+	}
+	return f
+}
+
+// sumUsage adds up; one unknown amount makes its sum unknown.
+func sumUsage(all []work.Usage) work.Usage {
+	sum := nothingUsed()
+	in, out, usd := *sum.InputTokens, *sum.OutputTokens, *sum.CostUSD
+	sum.InputTokens, sum.OutputTokens, sum.CostUSD = &in, &out, &usd
+	for _, u := range all {
+		sum.InputTokens = plus(sum.InputTokens, u.InputTokens)
+		sum.OutputTokens = plus(sum.OutputTokens, u.OutputTokens)
+		sum.CostUSD = plus(sum.CostUSD, u.CostUSD)
+	}
+	return sum.Clean()
+}
+
+func plus[T int64 | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
+}

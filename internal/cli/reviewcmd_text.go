@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// tell prints a result, reports it to CI, and returns its exit code.
+func (r *reviewOf) tell(res reviewResult) error {
+	text := ""
+	switch r.options.output {
+	case "json":
+		data, err := json.MarshalIndent(res, "", "  ")
+		if err != nil {
+			return fmt.Errorf("write the result as JSON: %w", err)
+		}
+		text = string(data) + "\n"
+	case "sarif":
+		data, err := json.MarshalIndent(sarifOf(res), "", "  ")
+		if err != nil {
+			return fmt.Errorf("write the result as SARIF: %w", err)
+		}
+		text = string(data) + "\n"
+	case "markdown":
+		text = reviewMarkdown(res)
+	default:
+		text = reviewReport(res)
+	}
+	if _, err := fmt.Fprint(r.app.Stdout, text); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	r.reportReview(res)
+	if code := exitOfReview(res.Verdict); code != exitDone {
+		return codeError(code)
+	}
+	return nil
+}
+
+// reviewReport is a result for a terminal.
+func reviewReport(res reviewResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s since %s (%s, %s)\n\n", countFiles(len(res.Files)), short(res.Base.Commit), res.Base.Ref, res.Base.Why)
+	list := func(title string, all []reviewFinding) {
+		if len(all) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "%s:\n", title)
+		for _, f := range all {
+			who := f.Specialist
+			if f.Rule != "" {
+				who = f.Rule
+			}
+			if f.Gating {
+				who += ", gates"
+			}
+			first, more, _ := strings.Cut(sayFinding(f.Finding), "\n")
+			fmt.Fprintf(&b, "  %-8s  %s  [%s]\n", f.Severity, first, who)
+			if more != "" {
+				// Indented, no text can pass for a line of the report.
+				b.WriteString("            " + strings.ReplaceAll(more, "\n", "\n            ") + "\n")
+			}
+		}
+		b.WriteString("\n")
+	}
+	list("Found by Forge itself", res.Own)
+	list("Found by reviewers", res.Findings)
+	list("Notes", res.Notes)
+	rows := make([][]string, 0, len(res.Reviewers))
+	for _, s := range res.Reviewers {
+		role := "gates"
+		if !s.Gating {
+			role = "advises"
+		}
+		rows = append(rows, []string{s.Name, role, string(s.Verdict), fmt.Sprint(s.Findings), oneLine(s.Why, 200)})
+	}
+	b.WriteString(table([]string{"reviewer", "", "verdict", "findings", "why"}, rows))
+	if len(res.Unreviewed) > 0 {
+		fmt.Fprintf(&b, "\nNot reviewed: %s\n", strings.Join(res.Unreviewed, ", "))
+	}
+	fmt.Fprintf(&b, "\nCost: %s\n", usageText(res.Usage))
+	for _, w := range res.Why {
+		fmt.Fprintf(&b, "  %s\n", oneLine(w, 300))
+	}
+	fmt.Fprintf(&b, "Verdict: %s\n", res.Verdict)
+	return b.String()
+}
+
+func countFiles(n int) string {
+	switch n {
+	case 0:
+		return "Nothing changed"
+	case 1:
+		return "1 file changed"
+	}
+	return fmt.Sprintf("%d files changed", n)
+}
+
+// usageText says what was consumed, and what of it nobody knows.
+func usageText(u work.Usage) string {
+	text := "unknown"
+	if u.CostUSD != nil {
+		text = fmt.Sprintf("%.4f USD", *u.CostUSD)
+	}
+	if n, ok := u.Tokens(); ok {
+		return fmt.Sprintf("%s, %d tokens", text, n)
+	}
+	return text + ", tokens unknown"
+}

@@ -1,0 +1,78 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// WithFiles returns a commit on commit, by Forge, with files added or replaced
+// by their paths, and points ref at it; ref "" is none. Without a change it is
+// commit itself.
+func (s *Store) WithFiles(ctx context.Context, commit string, files map[string][]byte, message, ref string) (string, error) {
+	if err := checkIDs(commit); err != nil {
+		return "", fmt.Errorf("add files to %s: %w", commit, err)
+	}
+	var info strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if !fs.ValidPath(path) || strings.Contains(path, "\x00") {
+			return "", fmt.Errorf("add files to %s: not a path: %q", commit, path)
+		}
+		res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--no-filters", "--stdin"}, stdin: bytes.NewReader(files[path])})
+		if err != nil {
+			return "", fmt.Errorf("add files to %s: %w", commit, err)
+		}
+		info.WriteString("100644 blob " + res.line() + "\t" + path + "\x00")
+	}
+	made, err := s.withEntries(ctx, commit, info.String(), message)
+	if err == nil && ref != "" {
+		err = s.UpdateRef(ctx, ref, made, "")
+	}
+	if err != nil {
+		return "", fmt.Errorf("add files to %s: %w", commit, err)
+	}
+	return made, nil
+}
+
+// ErrNotText is what stands at a path that holds no ordinary file.
+var ErrNotText = errors.New("not an ordinary file")
+
+// File returns the content of the ordinary file at path of a commit. Errors:
+// fs.ErrNotExist; ErrNotText for a folder, a link or a submodule;
+// *TooLargeError.
+func (s *Store) File(ctx context.Context, commit, path string) ([]byte, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, fmt.Errorf("read %q: %w", path, err)
+	}
+	res, err := s.git(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", commit, "--", path}, env: []string{"GIT_LITERAL_PATHSPECS=1"}})
+	if err != nil {
+		return nil, fmt.Errorf("read %q of %s: %w", path, commit, err)
+	}
+	entry, _, _ := strings.Cut(string(res.out), "\x00")
+	how, name, ok := strings.Cut(entry, "\t")
+	switch {
+	case !ok || name != path:
+		return nil, fmt.Errorf("read %q of %s: %w", path, commit, fs.ErrNotExist)
+	case !strings.HasPrefix(how, "100"):
+		return nil, fmt.Errorf("read %q of %s: %w", path, commit, ErrNotText)
+	}
+	return s.Show(ctx, commit, path)
+}
+
+// Ignored are those of paths, relative to the user's checkout, that its ignore
+// rules leave out, tracked or not.
+func (s *Store) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	res, err := s.user.run(ctx, call{
+		dir: s.root, args: []string{"check-ignore", "--no-index", "-z", "--stdin"}, ok: []int{1},
+		stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask what is ignored: %w", err)
+	}
+	return splitZ(res.out), nil
+}

@@ -1,0 +1,2 @@
+// Package todos reads the todos of a job.
+package todos

@@ -1,0 +1,75 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// writeJobTask tells a new session what the job is, and what this phase of it
+// is there for.
+func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
+	j := s.Spec.Job
+	fmt.Fprintf(b, "You work on a job in the current folder. Phases that plan (strategic) and phases that do (tactical) alternate until the job is complete. This is %s, the level is %s.\n", inert(p.Plan.Name), inert(s.Spec.Policy.Preset))
+	if j.Prompt != "" {
+		section(b, "Your expertise: "+inert(j.Expert), j.Prompt)
+	}
+	section(b, "The job", j.Description)
+	fmt.Fprintf(b, "\nThe job's own documents are in %s/: workspace.md (what you have to remember), plan.md (the plan), todos.yaml (the todos of the next tactical phase), tools/ (what you can use)", work.JobDir)
+	if len(j.Documents) > 0 {
+		fmt.Fprintf(b, ", documents/ (what the user gave you: %s)", inert(strings.Join(j.Documents, ", ")))
+	}
+	if len(j.Sources) > 0 {
+		fmt.Fprintf(b, ". Data sources are described in tools/: %s", inert(strings.Join(j.Sources, ", ")))
+	}
+	b.WriteString(". What you write there is for people to read and for your own later sessions.\n")
+	section(b, "What to do in this phase", todosOf(p.Todos))
+	b.WriteString("\n## When it is done\n\n")
+	fmt.Fprintf(b, "End your last message with the promise. It is an XML element; its name is the word promise in lower case, its content these words and nothing else: %s\n", inert(p.Plan.Promise))
+	if p.Plan.Kind == work.KindStrategic {
+		fmt.Fprintf(b, "It counts only when %s/todos.yaml holds %d to %d todos, each with a title, none twice.\n", work.JobDir, work.MinTodos, work.MaxTodos)
+	} else {
+		fmt.Fprintf(b, "It counts only when every todo in %s/todos.yaml is marked as done. Finish one todo, mark it, and end your message: each finished todo becomes a commit.\n", work.JobDir)
+	}
+	b.WriteString("When the whole job is complete, say so instead, by an element named job-complete that holds a JSON object with summary, deliverables (a list of paths), confidence (0 to 1) and notes.\n")
+	if len(p.Set.Verify) > 0 {
+		b.WriteString("What you claim is then proven by running these commands on your work in a fresh folder; ignored files are not there:\n\n")
+		for _, c := range p.Set.Verify {
+			fmt.Fprintf(b, "    %s\n", inert(c))
+		}
+	}
+	b.WriteString("\nOther elements that you may use: progress (a percentage), blocker (what stops you), pivot (a new strategy), checkpoint (a JSON object with type, summary and paths: somebody should look before you go on).\n")
+	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
+	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
+	if len(p.History) > 0 {
+		section(b, "What happened so far", strings.Join(p.History, "\n"))
+	}
+}
+
+// todosOf are the todos that a phase begins with (SPEC §6).
+func todosOf(set gates.TodoSet) string {
+	file := work.JobDir + "/"
+	switch set {
+	case todosInitial:
+		return "1. Read every document, and look into every data source.\n" +
+			"2. Write " + file + "workspace.md: the task in your words, what you learned, constraints, open questions.\n" +
+			"3. Write " + file + "plan.md: the way to the goal in phases, and how success is told from failure.\n" +
+			"4. Add to " + file + "tools/ what you found out about the tools that you will use.\n" +
+			"5. Write " + file + "todos.yaml: the todos of the first tactical phase."
+	case gates.TodosTransition:
+		return "1. Look back at the tactical phase: write " + file + "archive/ a retrospective with what worked, what did not, and why.\n" +
+			"2. Move the finished todos into " + file + "archive/.\n" +
+			"3. Bring " + file + "workspace.md up to date.\n" +
+			"4. Adapt " + file + "plan.md to what you know now.\n" +
+			"5. Write " + file + "todos.yaml for the next tactical phase, or say that the job is complete."
+	case gates.TodosResume:
+		return "1. Process each comment of the feedback.\n" +
+			"2. Look at the results that it touches, and judge them anew.\n" +
+			"3. Adapt " + file + "plan.md and " + file + "workspace.md; keep the feedback there under the heading Review Feedback.\n" +
+			"4. Write corrective todos into " + file + "todos.yaml.\n" +
+			"5. Answer each comment in " + file + "workspace.md."
+	}
+	return "Do the todos in " + file + "todos.yaml in their order. Mark each as done when it is done and checked, and not before."
+}

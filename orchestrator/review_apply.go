@@ -1,0 +1,175 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+	"forge/review"
+)
+
+// openReview makes due whoever has not seen the proven tree.
+func (s *State) openReview(p *Phase) {
+	r := &p.Review
+	commit, tree := p.Last, p.Tree
+	if p.Merge != nil {
+		commit, tree = p.Merge.Commit, p.Merge.Tree
+	}
+	if commit != r.Commit {
+		r.Answer = nil
+	}
+	// What a person accepted was about another tree.
+	r.Commit, r.Tree, r.Check, r.LetFiles = commit, tree, p.Check, nil
+	if r.Of == nil {
+		r.Of = map[string]*Opinion{}
+	}
+	for _, sp := range p.Set.Reviewers {
+		o := r.Of[sp.Name]
+		if o == nil {
+			o = &Opinion{}
+			r.Of[sp.Name] = o
+		}
+		// The same tree is not asked about until somebody likes it.
+		if o.Commit != commit || o.Verdict == work.VerdictUnknown {
+			o.Due, o.Asks, o.NotBefore = true, 0, time.Time{}
+		}
+	}
+}
+
+func applyReviewStarted(s *State, p *Phase, _ work.Event, d ReviewStartedData) {
+	o := p.Review.Of[d.Specialist]
+	if p.Stage != StageReview || o == nil || !o.Due || o.Begun != "" {
+		return
+	}
+	o.Begun = d.Command
+	s.Ledger.reserve(d.Command, d.Reserved)
+	p.Usage.reserve(d.Command, d.Reserved)
+}
+
+func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData) {
+	o := p.Review.Of[d.Specialist]
+	if p.Stage != StageReview || o == nil || o.Begun != d.Command {
+		return
+	}
+	o.Begun, o.Cleared = "", false
+	s.Ledger.settle(d.Command, d.Usage)
+	p.Usage.settle(d.Command, d.Usage)
+	if d.Verdict == work.VerdictUnknown {
+		if o.Asks++; d.Gating && o.Asks < mostAsks {
+			// It passes the gate of the money once more.
+			o.NotBefore, o.Why = e.Time.Add(askWait(o.Asks)), d.Why
+			return
+		}
+	}
+	findings, verdict := d.Findings, d.Verdict
+	if o.since() != "" && verdict != work.VerdictUnknown {
+		// Only what changed was looked at: what was said of the rest stands.
+		findings = slices.Concat(findings, o.Findings)
+		if verdict == work.VerdictPass {
+			verdict = o.Verdict
+		}
+	}
+	*o = Opinion{Commit: d.Commit, Verdict: verdict, Why: d.Why, Findings: findings}
+}
+
+func applyArbiterStarted(s *State, p *Phase, _ work.Event, d ArbiterStartedData) {
+	if p.Stage != StageArbiter || p.Review.Asking != "" {
+		return
+	}
+	p.Review.Asking = d.Command
+	s.Ledger.reserve(d.Command, d.Reserved)
+	p.Usage.reserve(d.Command, d.Reserved)
+}
+
+func applyArbiterFinished(s *State, p *Phase, _ work.Event, d ArbiterFinishedData) {
+	if p.Stage != StageArbiter || p.Review.Asking != d.Command {
+		return
+	}
+	s.Ledger.settle(d.Command, d.Answer.Usage)
+	p.Usage.settle(d.Command, d.Answer.Usage)
+	p.Review.Asking, p.Review.Cleared, p.Review.Answer = "", false, &d.Answer
+}
+
+func applyArbiterDecided(_ *State, p *Phase, _ work.Event, d ArbiterDecidedData) {
+	if p.Stage != StageArbiter {
+		return
+	}
+	switch d.Verdict {
+	case review.Proceed:
+		p.passReview(fmt.Sprintf("arbiter: %s", d.Reason))
+	case review.Fix:
+		p.Review.Attempts++
+		p.Kind, p.Stage = IterationFix, StageGate
+	}
+}
+
+// passReview lets the reviewed tree go on, with or without findings; what a
+// fix left behind that was not proven is dropped.
+func (p *Phase) passReview(let string) {
+	r := &p.Review
+	if p.Merge == nil && p.Last != r.Commit {
+		p.Last, p.Tree, p.Check, p.Reset = r.Commit, r.Tree, r.Check, true
+	}
+	if let != "" {
+		r.Let = let
+		if r.Evidence != "" {
+			r.LetFiles = slices.Concat(p.Evidence, p.Gone)
+		}
+	}
+	if p.Kind == IterationFix {
+		p.Kind = p.ownKind()
+	}
+	p.Stage = StageProven
+	if p.Merge != nil {
+		p.Stage = StageLand
+	}
+}
+
+// ownKind is the kind of p's iterations when nothing else is asked of it.
+func (p *Phase) ownKind() IterationKind {
+	if p.Reworking {
+		return IterationRework
+	}
+	return IterationWork
+}
+
+// applyReviewGate folds the decisions around reviews, the machine's and people's.
+func (s *State) applyReviewGate(p *Phase, at time.Time, d work.GateDecidedData) {
+	switch d.Decision {
+	case decideReview: // there is money for them
+		if p.Stage == StageReview {
+			most := len(p.Set.Reviewers)
+			if s.Spec.Settings.Reviews.OneByOne {
+				most = 1
+			}
+			p.clear(most)
+		}
+	case decideAskAgain:
+		for _, o := range p.rested(at) {
+			o.NotBefore = time.Time{}
+		}
+	case decideAsk:
+		if p.Stage == StageArbiter && d.Gate == gateArbiter {
+			p.Review.Cleared = true
+		}
+	case decideArbiter:
+		if p.Merge != nil {
+			// The phase goes on from the merged tree, and holds up nobody's merge.
+			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
+			s.releaseTurn(p)
+			p.Kind = p.ownKind()
+		}
+		p.Review.Cleared, p.Stage = false, StageArbiter
+	case decideGo:
+		switch d.Gate {
+		case gateReview:
+			p.passReview("")
+		case string(gates.PointFindings):
+			p.passReview(d.By)
+		}
+	case decideFix:
+		p.Kind, p.Stage = IterationFix, StageGate
+	}
+}

@@ -1,0 +1,237 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+	"forge/review"
+)
+
+func (d *decision) reviewBegan(c Command) {
+	p := d.s.Phases[c.Phase]
+	o := p.Review.Of[c.Specialist]
+	if o.Begun != "" {
+		return
+	}
+	d.emit(work.ReviewStarted, c, ReviewStartedData{
+		Command: c.ID, Specialist: c.Specialist, Gating: p.gates(c.Specialist), Commit: c.Commit, Since: o.since(),
+		Ask: o.Asks + 1, Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+	})
+}
+
+// since is the commit that the specialist need not look at again: one that it
+// had nothing to stop for in.
+func (o *Opinion) since() string {
+	if o.Verdict == work.VerdictPass || o.Verdict == work.VerdictWarn {
+		return o.Commit
+	}
+	return ""
+}
+
+func (p *Phase) gates(specialist string) bool {
+	for _, sp := range p.Set.Reviewers {
+		if sp.Name == specialist {
+			return sp.Gating
+		}
+	}
+	return true
+}
+
+func (d *decision) arbiterBegan(c Command) {
+	if d.s.Phases[c.Phase].Review.Asking == "" {
+		d.emit(work.ArbiterStarted, c, ArbiterStartedData{
+			Command: c.ID, Model: clipText(d.s.Spec.Settings.Reviews.Arbiter, 200), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+		})
+	}
+}
+
+// reviewDone records a report as far as it can be believed: a verdict is never
+// better than its findings, and one without what it needs is unknown.
+func (d *decision) reviewDone(f ReviewDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	p, r := d.s.Phases[f.Command.Phase], f.Report
+	o := p.Review.Of[f.Command.Specialist]
+	if o.Begun == "" {
+		return
+	}
+	data := ReviewFinishedData{
+		Command: f.Command.ID, Specialist: f.Command.Specialist, Gating: p.gates(f.Command.Specialist), Commit: f.Command.Commit, Ask: o.Asks + 1,
+		Verdict: r.Verdict, Why: clipText(r.Why, 500), Hallucinated: max(r.Hallucinated, 0), Files: len(r.Files),
+		Unreviewed: clipList(r.Unreviewed, 10, 80), Model: clipText(r.Model, 200), Usage: r.Usage.Clean(),
+		Request: clipText(r.Request, 100), Answer: clipText(r.Answer, 100),
+	}
+	found, notes := r.Findings, r.Notes
+	if worst := worstOf(append(slices.Clip(found), notes...)); worst != worstOf(found) {
+		// A note is never worse than the findings.
+		found, notes = append(slices.Clip(found), notes...), nil
+	}
+	var left, more int
+	data.Findings, left = clipFindings(data.Specialist, found, 6, 180)
+	data.Notes, more = clipFindings(data.Specialist, notes, 3, 100)
+	data.LeftOut = left + more
+	switch worst := worstOf(found); {
+	case !r.Verdict.Known():
+		data.Verdict, data.Why = work.VerdictUnknown, "the reviewer's verdict is unknown"
+	case r.Verdict == work.VerdictUnknown:
+	case len(r.Unreviewed) > 0 && data.Gating:
+		data.Verdict, data.Why = work.VerdictUnknown, fmt.Sprintf("%d file(s) were not reviewed", len(r.Unreviewed))
+	case worst == work.SeverityCritical || worst == work.SeverityMajor:
+		data.Verdict = work.VerdictFail
+	case r.Verdict == work.VerdictFail && worst == "":
+		data.Verdict, data.Why = work.VerdictUnknown, "it fails without a finding"
+	case r.Verdict == work.VerdictPass && worst == work.SeverityMinor:
+		data.Verdict = work.VerdictWarn
+	}
+	d.emit(work.ReviewFinished, f.Command, data)
+}
+
+// worstOf is the highest severity, "" of no findings; an unknown one counts as
+// critical.
+func worstOf(all []work.Finding) work.Severity {
+	var out work.Severity
+	for _, f := range all {
+		switch {
+		case !f.Severity.Known() || f.Severity == work.SeverityCritical:
+			return work.SeverityCritical
+		case f.Severity == work.SeverityMajor || out == "":
+			out = f.Severity
+		}
+	}
+	return out
+}
+
+// clipFindings keeps the worst of them, in the order in which they came, as
+// findings of who: nobody else speaks in a report, and nobody in Forge's name.
+func clipFindings(who string, all []work.Finding, most, each int) (out []work.Finding, left int) {
+	for _, severity := range work.Severities() {
+		for _, f := range all {
+			if !f.Severity.Known() {
+				f.Severity = work.SeverityCritical
+			}
+			if f.Severity != severity {
+				continue
+			}
+			if len(out) == most {
+				left++
+				continue
+			}
+			out = append(out, work.Finding{
+				Specialist: clipText(who, 50), Also: clipList(f.Also, 3, 40), Severity: severity,
+				File: clipText(f.File, 200), Line: max(f.Line, 0), EndLine: max(f.EndLine, 0),
+				Issue: clipText(f.Issue, 2*each), Failure: clipText(f.Failure, each), Suggestion: clipText(f.Suggestion, 2*each), Repro: clipText(f.Repro, each),
+			})
+		}
+	}
+	return out, left
+}
+
+func (d *decision) arbiterDone(f ArbiterDone) {
+	if !d.awaited(f.Command) || d.s.Phases[f.Command.Phase].Review.Asking == "" {
+		return
+	}
+	a := f.Answer
+	a.Usage = a.Usage.Clean()
+	a.Verdict, a.Reason, a.Why = clipText(a.Verdict, 20), clipText(a.Reason, 500), clipText(a.Why, 500)
+	a.Instructions, a.Model = clipText(a.Instructions, 2000), clipText(a.Model, 200)
+	a.Request, a.Answer = clipText(a.Request, 100), clipText(a.Answer, 100)
+	if c := a.Confidence; c != nil && !(*c >= 0 && *c <= 1) {
+		a.Confidence = nil
+	}
+	d.emit(work.ArbiterFinished, f.Command, ArbiterFinishedData{Command: f.Command.ID, Answer: a})
+}
+
+// reviews asks for what is due, and decides once every answer is there.
+func (d *decision) reviews(p *Phase) {
+	if !d.granted[p.Number] {
+		return
+	}
+	if rested := p.rested(d.now); len(rested) > 0 {
+		d.rule(p.Number, gateReview, decideAskAgain, fmt.Sprintf("%d reviewer(s) gave no usable answer and may be asked again", len(rested)))
+		return
+	}
+	if missing, ready, going := p.Review.due(); missing > 0 {
+		if d.s.Spec.Settings.Reviews.OneByOne {
+			ready = min(ready, 1-min(going, 1))
+		}
+		if ready > 0 && d.afford(p, ready) {
+			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%d reviewer(s) are asked about %s", ready, short(p.Review.Commit)))
+		}
+		return
+	}
+	unknown, objections := p.unanswered(), p.objections()
+	switch {
+	case len(unknown) > 0:
+		d.rule(p.Number, gateReview, decideArbiter, "no usable answer of "+strings.Join(unknown, ", "))
+	case len(objections) > 0:
+		d.rule(p.Number, gateReview, decideArbiter, fmt.Sprintf("%d finding(s) stand against it", len(objections)))
+	default:
+		d.rule(p.Number, gateReview, decideGo, p.opinions())
+	}
+}
+
+// opinions says in a line what each reviewer said.
+func (p *Phase) opinions() string {
+	var out []string
+	for _, sp := range p.Set.Reviewers {
+		if o := p.Review.Of[sp.Name]; o != nil {
+			out = append(out, fmt.Sprintf("%s %s", sp.Name, o.Verdict))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// arbiter decides what follows from findings and missing answers: the rules
+// decide, the model tells them how sure it is and whether there is a way to fix.
+func (d *decision) arbiter(p *Phase) {
+	s, r := d.s, &p.Review
+	if s.asksModel(p) {
+		if d.granted[p.Number] && !r.Cleared && d.afford(p, 1) {
+			d.rule(p.Number, gateArbiter, decideAsk, "the arbiter's model is asked")
+		}
+		return
+	}
+	set := s.Spec.Settings.Reviews
+	objections, unknown := p.objections(), p.unanswered()
+	c := review.Case{
+		Unknown: len(unknown) > 0, Threshold: set.Threshold, FixPath: p.Set.Permission != work.PermissionReadonly,
+		Attempts: r.Attempts, Most: p.Set.MaxFixes, Ask: s.Spec.Policy.FailVerdict == gates.AskOnFail, KeepMajor: set.KeepMajor,
+	}
+	data := ArbiterDecidedData{Attempt: r.Attempts, Most: c.Most, Unknown: clipList(unknown, 10, 60)}
+	for _, f := range objections {
+		c.Severities = append(c.Severities, f.Severity)
+	}
+	if a := r.Answer; a != nil {
+		c.Confidence = a.Confidence
+		c.FixPath = c.FixPath && (a.FixPath == nil || *a.FixPath)
+		data.Said, data.Why, data.Confidence = a.Verdict, a.Reason, a.Confidence
+		if a.Verdict == "" {
+			data.Why = a.Why
+		}
+	}
+	data.Verdict, data.Reason = review.Rule(c)
+	data.Findings = c.Severities[:min(len(c.Severities), 50)]
+	data.Overruled = data.Said != "" && data.Said != string(data.Verdict)
+	d.phase(p.Number, work.ArbiterDecided, data)
+	switch data.Verdict {
+	case review.Proceed, review.Fix:
+	case review.AskHuman:
+		d.open(p, string(gates.PointFindings), []string{"fail_verdict"}, fmt.Sprintf("Reviews of phase %s %q did not pass (%s). Go on all the same?", p.Number, p.Plan.Name, data.Reason), p.tellFindings())
+	default:
+		d.finish(p, work.PhaseFailed, p.reviewReason(), fmt.Sprintf("%s: %s", data.Reason, clipText(firstObjection(objections, unknown), 300)))
+	}
+}
+
+func firstObjection(objections []work.Finding, unknown []string) string {
+	if len(unknown) > 0 {
+		return "no usable answer of " + strings.Join(unknown, ", ")
+	}
+	if len(objections) == 0 {
+		return "nothing is left to say"
+	}
+	return tellFinding(objections[0])
+}

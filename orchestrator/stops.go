@@ -1,0 +1,164 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// An agent may ask for somebody to look before it goes on. That can add a
+// stop, never remove one: what the policy decides by itself is recorded and
+// goes on.
+
+// The points of checkpoints that Forge opens by itself; no agent does.
+func ownPoint(pt gates.Point) bool {
+	return pt == gates.PointPhaseTransition || pt == gates.PointFinalOutput
+}
+
+// stopPoint is the point of an agent's checkpoint; ok is false for a type that
+// is not registered.
+func (s *State) stopPoint(r work.StopRequest) (pt gates.Point, ok bool) {
+	pt = gates.CheckpointPoint(r.Type)
+	return pt, pt == gates.PointDeliverable || !ownPoint(pt) && slices.Contains(s.Spec.Settings.CheckpointTypes, r.Type)
+}
+
+// gateStop is the rule about checkpoints that nobody registered.
+const gateStop = "checkpoint"
+
+// isStop says that a gate is that of a checkpoint which an agent opens.
+func isStop(gate string) bool {
+	return gate == gateStop || strings.HasPrefix(gate, "ckpt.") && !ownPoint(gates.Point(gate))
+}
+
+// passStops decides the first stop that needs no person; false when none is
+// left.
+func (d *decision) passStops(p *Phase) bool {
+	for _, r := range p.Stops {
+		pt, ok := d.s.stopPoint(r)
+		switch {
+		case !ok:
+			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", clipText(r.Type, 60)))
+			return true
+		case d.s.Spec.Policy.At(pt) == gates.Auto:
+			d.rule(p.Number, string(pt), decideGo, "the gate is auto: "+clipText(r.Summary, 200))
+			return true
+		}
+	}
+	return false
+}
+
+// stopPoints are the points of the stops that wait for a person, each once.
+func (s *State) stopPoints(p *Phase) []string {
+	var out []string
+	for _, r := range p.Stops {
+		if pt, ok := s.stopPoint(r); ok && !slices.Contains(out, string(pt)) {
+			out = append(out, string(pt))
+		}
+	}
+	return out
+}
+
+// stop asks a person about what the agent wants to have looked at.
+func (d *decision) stop(p *Phase) {
+	points := d.s.stopPoints(p)
+	d.open(p, points[0], points, fmt.Sprintf("Phase %s %q asks you to look: %s", p.Number, p.Plan.Name, clipText(p.Stops[0].Summary, 300)), p.tellStops(), points[1:]...)
+}
+
+func (p *Phase) tellStops() string {
+	var b strings.Builder
+	for _, r := range p.Stops {
+		fmt.Fprintf(&b, "%s: %s\n", r.Type, r.Summary)
+		for _, path := range r.Paths {
+			fmt.Fprintf(&b, "  %s\n", path)
+		}
+	}
+	return b.String()
+}
+
+// answeredStop turns the answer at a stop into what follows: go on, do it
+// again with the comment, or stop the step and tell the agent why.
+func (d *decision) answeredStop(p *Phase, a work.Answer, yes bool, comment string, say func(string)) {
+	switch {
+	case yes:
+		say(decideGo)
+	case comment != "":
+		say(decideRework)
+	default:
+		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+			Gate: d.s.Open[a.Checkpoint].Kind, Decision: decideReject, By: "person:" + a.By, Policy: d.s.version,
+			Reason: clipText(a.Comment, 500), Comment: clipText("This step was stopped. "+a.Comment, 4000),
+		})
+	}
+}
+
+// applyStop folds the decision at a stop.
+func (s *State) applyStop(p *Phase, d work.GateDecidedData) {
+	if d.Decision == decideAsk {
+		return
+	}
+	if !strings.HasPrefix(d.By, "person:") {
+		for i, r := range p.Stops {
+			pt, ok := s.stopPoint(r)
+			if ok && string(pt) == d.Gate || !ok && d.Gate == gateStop {
+				p.Stops = slices.Delete(slices.Clone(p.Stops), i, i+1)
+				break
+			}
+		}
+		if d.Decision == decideReject {
+			p.note("Your checkpoint was not opened: %s", d.Reason)
+		}
+		return
+	}
+	p.Stops = nil
+	if p.AskedAt != StageProven {
+		p.Stage = StageJudge
+		return
+	}
+	if d.Decision == decideGo {
+		p.Stage = StageTurn
+		s.Turns = append(s.Turns, p.Number)
+		return
+	}
+	p.Kind, p.Stage = IterationRework, StageGate
+}
+
+// parseStops reads the checkpoints in an agent's words; what cannot be used is
+// a problem for the agent to read.
+func parseStops(sig work.Signals) (stops []work.StopRequest, problems []string) {
+	for _, raw := range sig.Checkpoints {
+		r, err := work.ParseStop(raw)
+		if err != nil {
+			problems = append(problems, "checkpoint: "+err.Error())
+			continue
+		}
+		stops = append(stops, r)
+	}
+	return stops, problems
+}
+
+// changePolicy gives the run another policy, never a freer one than it was
+// bounded by when it was opened.
+func (d *decision) changePolicy(a work.Answer) {
+	chosen, err := gates.ReadPolicy(a.Policy)
+	if err != nil {
+		d.run(work.Warned, WarnedData{What: "a change of level was not understood, and changes nothing", Detail: clipText(err.Error(), 300)})
+		return
+	}
+	data := PolicyChangedData{By: clipText(a.By, 200), Door: clipText(a.Door, 40), Policy: chosen}
+	if b := d.s.Spec.Bound; b != nil {
+		data.Bounded = clipList(gates.Exceeds(chosen, *b), 30, 60)
+		data.Policy = gates.Meet(chosen, *b)
+	}
+	data.Level, data.Version = data.Policy.Preset, data.Policy.Version()
+	d.run(work.PolicyChanged, data)
+}
+
+func applyPolicyChanged(s *State, _ *Phase, _ work.Event, d PolicyChangedData) {
+	s.Spec.Policy, s.version = d.Policy, d.Version
+	for _, p := range s.Phases {
+		p.Stale.OnStale = d.Policy.StaleResponse()
+	}
+}
