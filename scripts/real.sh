@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 # sandbox, which have it in their name or are named here. selection_test.go
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$'
-packages='. ./internal/agent ./internal/proc ./internal/verify'
+packages='. ./internal/agent ./internal/cli ./internal/proc ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
@@ -33,6 +33,8 @@ for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp}; do
 	export "FORGE_REAL_$(echo "$agent" | tr a-z- A-Z_)=$path"
 	say "testing with $path"
 done
+FORGE_SARIF_SCHEMA=$(sarif_schema)
+export FORGE_SARIF_SCHEMA
 # A test that finds no sandbox fails instead of saying that it was skipped.
 export FORGE_TEST_REQUIRE_SANDBOX=1
 

@@ -6,6 +6,7 @@ GOLANGCI_VERSION=v2.15.0
 TASK_VERSION=v3.43.3
 CLAUDE_VERSION=2.1.329
 CLAUDE_ACP_VERSION=0.49.0
+GOSEC_VERSION=v2.29.0
 CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
@@ -55,6 +56,23 @@ go_program() {
 }
 
 golangci() { go_program golangci-lint "$GOLANGCI_VERSION" github.com/golangci/golangci-lint/v2/cmd/golangci-lint; }
+
+# sarif_schema prints the path of the JSON schema of SARIF 2.1.0 as OASIS
+# publishes it, which a module of the Go proxy carries.
+sarif_schema() {
+	local dir=$tools/sarif-schema-$GOSEC_VERSION
+	if [ ! -s "$dir/sarif-schema-2.1.0.json" ]; then
+		say "fetching the schema of SARIF"
+		mkdir -p "$dir"
+		local module
+		module=$(cd "$dir" && GOFLAGS=-mod=mod go mod download -json "github.com/securego/gosec/v2@$GOSEC_VERSION" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
+		[ -n "$module" ] || die "the schema of SARIF cannot be fetched: is the Go module proxy within reach?"
+		cp "$module/report/sarif/testdata/sarif-schema-2.1.0.json" "$dir/.new"
+		mv -f "$dir/.new" "$dir/sarif-schema-2.1.0.json"
+	fi
+	echo "$dir/sarif-schema-2.1.0.json"
+}
+
 gotask() { go_program task "$TASK_VERSION" github.com/go-task/task/v3/cmd/task; }
 
 # npm_program PACKAGE VERSION PROGRAM prints the path of a pinned program of an

@@ -168,9 +168,6 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 		what = "HEAD"
 	}
 	r.app.log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
-	if r.project.base.Shallow {
-		r.app.log.Debug("the clone is shallow")
-	}
 }
 
 // desk is who asks; done lets go of it. Where there is something to ask about,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/charmbracelet/log"
@@ -92,31 +93,42 @@ func TestReviewBreaksOff(t *testing.T) {
 	}
 }
 
-// At most as many are asked at once as may be.
+// At most as many are asked at once as may be, and no fewer.
 func TestReviewIsBounded(t *testing.T) {
-	q, _ := roundOf(nil)
-	q.parallel = 2
-	var mu sync.Mutex
-	going, most := 0, 0
-	meet := make(chan struct{})
-	q.review = func(context.Context, work.ReviewRequest) (work.ReviewReport, error) {
-		mu.Lock()
-		going++
-		most = max(most, going)
-		mu.Unlock()
-		// Two at a time have to meet here: one after the other would hang.
-		select {
-		case meet <- struct{}{}:
-		case <-meet:
+	synctest.Test(t, func(t *testing.T) {
+		q, _ := roundOf(nil)
+		q.parallel = 2
+		q.review = func(context.Context, work.ReviewRequest) (work.ReviewReport, error) {
+			time.Sleep(time.Minute) // of the bubble's clock
+			return verdict(work.VerdictPass), nil
 		}
-		mu.Lock()
-		going--
-		mu.Unlock()
-		return verdict(work.VerdictPass), nil
+		start := time.Now()
+		got, err := q.all(t.Context(), []work.Specialist{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
+		if took := time.Since(start); err != nil || len(got) != 4 || got[2].Name != "c" || took != 2*time.Minute {
+			t.Errorf("%v, %+v, %v; four of a minute each, two at once", took, got, err)
+		}
+	})
+}
+
+// What a cap leaves is divided among those who are still to be asked.
+func TestPurseIsShared(t *testing.T) {
+	eight := 8.0
+	p := &purse{cost: work.Cost{RunUSD: &eight}, waiting: 4}
+	var held []share
+	for range 4 {
+		s, why := p.take()
+		if why != "" || *s.usd != 2 {
+			t.Fatalf("%+v, %q", s, why)
+		}
+		held = append(held, s)
 	}
-	got, err := q.all(t.Context(), []work.Specialist{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
-	if err != nil || len(got) != 4 || most > 2 || got[2].Name != "c" {
-		t.Errorf("%d at once, %+v, %v", most, got, err)
+	if _, why := p.take(); !strings.Contains(why, "cost.run_usd") {
+		t.Errorf("a fifth gets something: %q", why)
+	}
+	half := 0.5
+	p.settle(held[0], work.Usage{CostUSD: &half})
+	if s, why := p.take(); why != "" || *s.usd != 1.5 {
+		t.Errorf("what one has left is not for the next: %+v, %q", s, why)
 	}
 }
 

@@ -222,6 +222,7 @@ func TestReviewInjection(t *testing.T) {
 func TestReviewSaysNothingLive(t *testing.T) {
 	issue := `red \u001b[31m\u009b31m \u202e and sk-secret-value; @maintainer closes #1, see https://evil.example/x <img src=x> ::error::x`
 	w, _ := changed(t, twoLines(), "", to("security", strings.Replace(saysFail, "it prints to standard error", issue, 1)))
+	w.write(".claude/sk-secret-value", "x\n") // Forge's own finding names it
 	w.env = append(w.env, "MY_SECRET=sk-secret-value")
 	for _, out := range []string{"text", "json", "sarif", "markdown"} {
 		e := w.forge("review", "--output", out, "--specialists", "security").want(exitFailed)
@@ -276,12 +277,12 @@ func TestReviewSarifFitsTheSchema(t *testing.T) {
 }
 
 func TestReviewInActions(t *testing.T) {
-	w, _ := changed(t, map[string]string{"main.go": twoLines()["main.go"], "CLAUDE.md": "x\n"}, "", to("security", strings.Replace(saysFail, "it prints", `it\n::error::prints 100%`, 1)))
+	w, _ := changed(t, map[string]string{"main.go": twoLines()["main.go"], "CLAUDE.md": "x\n"}, "", to("security", strings.Replace(saysFail, "nobody reads it", `not\n::error::read 100%`, 1)))
 	summary := filepath.Join(w.home, "summary.md")
 	for _, system := range []string{"GITHUB_ACTIONS=true", "GITEA_ACTIONS=true"} {
 		w.env = append(w.env, system, "GITHUB_STEP_SUMMARY="+summary)
 		e := w.forge("review").want(exitFailed)
-		e.warns("::error file=main.go,line=4,title=major%3A security::it", "::warning file=CLAUDE.md,line=1,title=major%3A settings_changed::")
+		e.warns("::error file=main.go,line=4,title=major%3A security::it prints to standard error%0Anot%0A::error::read 100%25\n", "::warning file=CLAUDE.md,line=1,title=major%3A settings_changed::")
 		if strings.Contains(e.stderr, "\n::error::") {
 			t.Error("a finding began a command")
 		}
@@ -346,4 +347,6 @@ func TestReviewKeepsTheSecretRule(t *testing.T) {
 	if res := w.reviewJSON(exitDone); res.Verdict != work.VerdictPass || res.By != "agent:mine" {
 		t.Errorf("%+v", res)
 	}
+	w.git("commit", "--quiet", "-am", "another judge")
+	w.reviewJSON(exitDone, "--base", "main~1")
 }

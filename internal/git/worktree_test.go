@@ -67,6 +67,19 @@ func TestWorkTreeNamesWhatGitCannotRecord(t *testing.T) {
 	}
 }
 
+// A file at which git gives up does not take the others with it.
+func TestWorkTreeWithAFileThatStopsGit(t *testing.T) {
+	b := newBed(t, nil)
+	b.write(b.user, files{".gitattributes": "*.u working-tree-encoding=UTF-16\n", "bad.u": "a", "fine.txt": "x\n"})
+	commit, left := b.workTree()
+	if !slices.Equal(left, []string{"bad.u"}) {
+		t.Errorf("left out: %q", left)
+	}
+	if files, err := b.Files(b.ctx, commit); err != nil || !slices.Contains(files, "fine.txt") || slices.Contains(files, "bad.u") {
+		t.Errorf("recorded: %q, %v", files, err)
+	}
+}
+
 func TestWorkTreeOfSparseCheckout(t *testing.T) {
 	b := newBed(t, nil)
 	b.run("sparse-checkout", "set", "--no-cone", "/a.txt", "/.forge/")
