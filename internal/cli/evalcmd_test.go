@@ -269,6 +269,11 @@ func TestEvalComparesPrompts(t *testing.T) {
 	if err := json.Unmarshal([]byte(e.stdout), &out); err != nil || out.Comparison.Tests[0].OnlyA != 1 {
 		t.Errorf("%v: %s", err, e.stdout)
 	}
+	b.configure("[llm]\nbase_url = \"" + b.server.URL("svc") + "/v1\"\nmodel = \"m\"\n[[reviews.specialists]]\ntype = \"security\"\nfocus_areas = [\"shells above all\"]\n")
+	third := b.eval("--output", "json").want(exitDone).trial().Trial
+	if third.Prompts["security"] == second.Prompts["security"] || b.asked("shells above all") != 2 {
+		t.Errorf("focus areas are not asked with: %v, %d", third.Prompts, b.asked("shells above all"))
+	}
 	// A prompt that changed cannot be mixed into a trial that goes on.
 	b.turns(fakemodel.Turn{Text: "well"}, fakemodel.Turn{When: "Add two numbers", Fault: fakemodel.Fault{Hang: true}})
 	s := b.begin("eval", "--builtin=false", "--cases", "cases", "--output", "json")

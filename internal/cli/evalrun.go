@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -58,6 +59,12 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 
 // begin opens a trial.
 func (r *evalRun) begin(o evalOptions) (err error) {
+	for flag, dir := range map[string]string{"answers": o.setup.Answers, "prompts": o.setup.Prompts} {
+		// A name that is mistyped would be a folder in which nothing stands.
+		if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
+			return refuse("name a folder, as docs/eval.md says", "--%s: %s is no folder", flag, dir)
+		}
+	}
 	if r.cases, err = evalCases(o.setup); err != nil {
 		return err
 	}

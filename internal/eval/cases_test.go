@@ -41,7 +41,7 @@ func TestBuiltinCases(t *testing.T) {
 				lines += h.NewLines
 			}
 		}
-		if lines < 15 || lines > 80 {
+		if lines < 20 || lines > 80 {
 			t.Errorf("%s has %d lines", c.Name, lines)
 		}
 		for _, e := range c.Expected {

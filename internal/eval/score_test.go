@@ -177,6 +177,12 @@ func TestAskArbiter(t *testing.T) {
 	if c[2].FalseProceed.Hits != 1 || c[2].FalseProceed.Of != 2 || c[0].FalseProceed.Hits != 0 || c[0].FalseProceed.Of != 2 {
 		t.Errorf("%+v", c)
 	}
+	// To go on where that is right is no false proceed, and no case for one.
+	fine := AskArbiter(t.Context(), &answers{list: []string{proceed}}, caseNamed(t, "arbiter-minor-may-stand"))
+	c = Confuse(append(slices.Clone(all), fine))
+	if c[2].Count[0][0] != 1 || c[2].FalseProceed.Hits != 1 || c[2].FalseProceed.Of != 2 || c[2].Right.Hits != 2 || c[2].Right.Of != 3 {
+		t.Errorf("%+v", c)
+	}
 	if got := Confuse([]Outcome{AskArbiter(t.Context(), nil, minor)}); len(got) != 1 {
 		t.Errorf("rules alone: %+v", got)
 	}
@@ -239,6 +245,27 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 	if o := ask(t, caseNamed(t, "performance-rust-lock-held")); o.Verdict != work.VerdictUnknown {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A second question, about surroundings, takes the second answer; a third has
+// none.
+func TestPlayerTakesOneAnswerAfterTheOther(t *testing.T) {
+	bug := caseNamed(t, "performance-rust-lock-held")
+	need := `{"verdict":"pass","confidence":0.9,"findings":[],"need":[{"file":"src/geo/cache.rs","from":1,"to":3}]}`
+	bug.Recorded = &Recorded{Reviewer: "r", Answers: []RecordedAnswer{{Answer: json.RawMessage(need)}, {Answer: json.RawMessage(lockAnswer)}}}
+	player := NewPlayer(bug.Recorded)
+	o := AskReviewer(t.Context(), player, bug, work.Specialist{Name: bug.Specialist, Gating: true}, Limits{})
+	if o.Verdict != work.VerdictFail || len(o.Findings) != 1 {
+		t.Errorf("%+v", o)
+	}
+	if _, err := player.Ask(t.Context(), review.Question{}); err == nil || !strings.Contains(err.Error(), "one more is asked for") {
+		t.Error(err)
+	}
+	m := &answers{list: []string{need, passAnswer}}
+	AskReviewer(t.Context(), m, bug, work.Specialist{Name: bug.Specialist, Gating: true}, Limits{})
+	if len(m.asked) != 2 || !strings.Contains(m.asked[1].User, "lines 1 to 3") || !strings.Contains(m.asked[1].User, "use std::sync::Arc;") {
+		t.Errorf("%d questions", len(m.asked))
 	}
 }
 
