@@ -233,7 +233,7 @@ func (d *decision) end() {
 		d.finished(false)
 	case !done:
 		d.rule("", string(gates.PointFinal), decideGo, "phase "+left+" is not done; what is done is kept on the branch")
-	case s.Spec.Policy.At(gates.PointFinal) == gates.Auto && s.Spec.Policy.At(gates.PointFinalOutput) == gates.Auto:
+	case s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput):
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
 	default:
 		facts := s.summary()

@@ -295,7 +295,7 @@ func (d *decision) proven(p *Phase) {
 	}
 	// What falls on this boundary shares one record.
 	points := d.s.stopPoints(p)
-	if d.s.Spec.Policy.At(gates.PointPhaseTransition) != gates.Auto {
+	if !d.s.passes(gates.PointPhaseTransition) {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {

@@ -42,12 +42,18 @@ func (d *decision) passStops(p *Phase) bool {
 		case !ok:
 			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", clipText(r.Type, 60)))
 			return true
-		case d.s.Spec.Policy.At(pt) == gates.Auto:
+		case d.s.passes(pt):
 			d.rule(p.Number, string(pt), decideGo, "the gate is auto: "+clipText(r.Summary, 200))
 			return true
 		}
 	}
 	return false
+}
+
+// passes says that a checkpoint at a point needs no person.
+func (s *State) passes(at gates.Point) bool {
+	status, err := gates.Due(s.Spec.Policy.Handler(at), at)
+	return err == nil && status == work.CheckpointApproved
 }
 
 // stopPoints are the points of the stops that wait for a person, each once.
