@@ -11,7 +11,7 @@ import (
 
 // ErrBadAnswer refuses an answer that is none: a status that is not approved,
 // changes_requested or rejected, a choice that was not offered or says
-// something else than the status, or nobody who gave it.
+// something else than the status, nobody who gave it, or somebody who may not.
 var ErrBadAnswer = errors.New("bad_answer")
 
 // Resolve is the compare-and-set of a checkpoint: the record answered by a, or
@@ -49,6 +49,12 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 	}
 
 	status, err := answeredStatus(cp, a)
+	if back := cp.SentBack(); status == work.CheckpointApproved && len(back) > 0 {
+		return refuse(work.ErrConflict, "not all of it is approved (%s)", clip(strings.Join(back, ", ")))
+	}
+	if status == work.CheckpointChangesRequested {
+		a.Comment = cp.Feedback(a.Comment)
+	}
 	if status == work.CheckpointChangesRequested && blank(a.Comment) {
 		return refuse(work.ErrEmptyFeedback, "say what has to change")
 	}
@@ -67,6 +73,9 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 
 func answeredStatus(cp work.Checkpoint, a work.Answer) (work.CheckpointStatus, error) {
 	status := a.Status
+	if !MayAnswer(cp, a.Role) {
+		return status, fmt.Errorf("a %s may not answer it, a %s may", clip(a.Role), WhoAnswers(cp))
+	}
 	if a.Choice != "" {
 		offered, ok := choice(cp.Choices, a.Choice)
 		if !ok {

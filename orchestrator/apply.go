@@ -157,6 +157,11 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	if d.Cost != nil {
 		s.Spec.Settings.Cost = *d.Cost
 	}
+	if d.MaxPhases > 0 && s.Spec.Job != nil {
+		job := *s.Spec.Job
+		job.MaxPhases = d.MaxPhases
+		s.Spec.Job = &job
+	}
 	for n, b := range d.Budgets {
 		if p := s.Phases[n]; p != nil {
 			p.Budget = b

@@ -156,10 +156,13 @@ func clipTodos(c *work.TodoCheck) *work.TodoCheck {
 	}
 	out := work.TodoCheck{Total: c.Total, Problems: clipList(c.Problems, 5, 150)}
 	for _, title := range c.Done[:min(len(c.Done), 2*work.MaxTodos)] {
-		out.Done = append(out.Done, clipText(title, 40))
+		out.Done = append(out.Done, clipTitle(title))
 	}
 	return &out
 }
+
+// clipTitle is how an event names a todo.
+func clipTitle(title string) string { return clipText(title, 40) }
 
 // maxStops is how many checkpoints an agent may ask for in one iteration.
 const maxStops = 3

@@ -46,6 +46,8 @@ type RunResumedData struct {
 	By      string         `json:"by,omitempty"`
 	Budgets map[string]int `json:"budgets,omitempty"` // widened
 	Cost    *work.Cost     `json:"cost,omitempty"`    // caps raised
+	// MaxPhases lets a job have more phases; 0 = as many as before.
+	MaxPhases int `json:"max_phases,omitempty"`
 	// AcceptUnknown says that a person saw that usage is unknown under a cap
 	// and lets the run go on.
 	AcceptUnknown bool `json:"accept_unknown,omitempty"`

@@ -33,7 +33,7 @@ func (d *decision) job() {
 			// One iteration for each todo, and as many again.
 			data.Budget = max(data.Budget, 2*last.Check.Total)
 		}
-		d.run(work.PhaseAdded, data)
+		d.add(work.Event{Kind: work.PhaseAdded, Phase: data.Number}, data)
 	}
 }
 

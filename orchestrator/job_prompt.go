@@ -29,7 +29,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	b.WriteString("\n## When it is done\n\n")
 	fmt.Fprintf(b, "End your last message with the promise. It is an XML element; its name is the word promise in lower case, its content these words and nothing else: %s\n", inert(p.Plan.Promise))
 	if p.Plan.Kind == work.KindStrategic {
-		fmt.Fprintf(b, "It counts only when %s/todos.yaml holds %d to %d todos, each with a title, none twice.\n", work.JobDir, work.MinTodos, work.MaxTodos)
+		fmt.Fprintf(b, "It counts only when %s/todos.yaml holds %d to %d todos, each with a title, none twice; %s/tools/todos.md says how it is written.\n", work.JobDir, work.MinTodos, work.MaxTodos, work.JobDir)
 	} else {
 		fmt.Fprintf(b, "It counts only when every todo in %s/todos.yaml is marked as done. Finish one todo, mark it, and end your message: each finished todo becomes a commit.\n", work.JobDir)
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"forge/gates"
@@ -120,8 +121,8 @@ type iteration struct {
 	theirs            string // resolve: the phase's last snapshot
 	fresh             string // prompt of a new session
 	open              opening
-	todos             bool // of a job: read them in the snapshot
-	done              int  // of them that were done before
+	todos             bool     // of a job: read them in the snapshot
+	done              []string // of them that were done before
 }
 
 func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(context.Context) Fact {
@@ -152,7 +153,7 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 		open: r.opening(p, mark), todos: r.s.ofJob(p),
 	}
 	if p.Check != nil {
-		it.done = len(p.Check.Done)
+		it.done = p.Check.Done
 	}
 	if p.Kind == IterationResolve {
 		it.head, it.theirs, it.parent = p.Merge.Head, p.Last, p.Merge.Commit
@@ -230,11 +231,12 @@ func (r *session) readTodos(ctx context.Context, it iteration, done *IterationDo
 		return err
 	}
 	done.Todos = &check
-	if len(check.Problems) > 0 || len(check.Done) <= it.done || !done.Snapshot.Changed {
+	finished := slices.DeleteFunc(slices.Clone(check.Done), func(title string) bool { return slices.Contains(it.done, clipTitle(title)) })
+	if len(check.Problems) > 0 || len(finished) == 0 || !done.Snapshot.Changed {
 		return nil
 	}
 	var b strings.Builder
-	for _, title := range check.Done[it.done:] {
+	for _, title := range finished {
 		fmt.Fprintf(&b, "todo: %s\n", clipText(firstLine(title), 100))
 	}
 	done.Snapshot.Commit, err = r.Repo.CommitTree(ctx, done.Snapshot.Tree, []string{it.parent}, b.String(), ref)
@@ -401,15 +403,16 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 	return func(ctx context.Context) Fact {
 		ctx = context.WithoutCancel(ctx)
 		d := work.Delivery{Branch: spec.Branch, Commit: c.Commit, Next: "git merge " + spec.Branch}
-		if err := r.Repo.Deliver(ctx, spec.Branch, c.Commit); err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
-		}
-		result := c.Commit
 		if spec.Job != nil {
-			var err error
-			if result, err = r.Repo.Strip(ctx, c.Commit, spec.Base.Commit, work.JobDir, message, Ref(run, "result")); err != nil {
+			// Its documents stay in Forge's own repository.
+			result, err := r.Repo.Strip(ctx, c.Commit, spec.Base.Commit, work.JobDir, message, Ref(run, "result"))
+			if err != nil {
 				return Broke{Command: c, Problem: fmt.Sprintf("take the job's documents out of the result: %v", err)}
 			}
+			d.Commit = result
+		}
+		if err := r.Repo.Deliver(ctx, spec.Branch, d.Commit); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
 		}
 		switch {
 		case rejected:
@@ -425,14 +428,14 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 		case spec.Base.Shallow:
 			d.Reason = "the repository is a shallow clone"
 		default:
-			ff, err := r.Repo.FastForward(ctx, spec.Base, result)
+			ff, err := r.Repo.FastForward(ctx, spec.Base, d.Commit)
 			if err != nil {
 				// The branch is there; that the checkout could not be moved
 				// takes nothing away.
 				d.Reason = err.Error()
 				break
 			}
-			ff.Branch, ff.Commit = spec.Branch, result
+			ff.Branch, ff.Commit = spec.Branch, d.Commit
 			if !ff.FastForwarded && ff.Next == "" {
 				ff.Next = d.Next
 			}

@@ -57,9 +57,9 @@ func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData)
 	s.Ledger.settle(d.Command, d.Usage)
 	p.Usage.settle(d.Command, d.Usage)
 	if d.Verdict == work.VerdictUnknown {
-		if o.Asks++; d.Gating && o.Asks < mostAsks {
+		if o.Asks++; d.Gating && !d.Final && o.Asks < mostAsks {
 			// It passes the gate of the money once more.
-			o.NotBefore, o.Why = e.Time.Add(askWait(o.Asks)), d.Why
+			o.NotBefore, o.Why = e.Time.Add(s.Spec.Settings.Reviews.AskWait(o.Asks)), d.Why
 			return
 		}
 	}

@@ -87,6 +87,7 @@ func (d *decision) reviewDone(f ReviewDone) {
 	case r.Verdict == work.VerdictPass && worst == work.SeverityMinor:
 		data.Verdict = work.VerdictWarn
 	}
+	data.Final = r.Final && data.Verdict == work.VerdictUnknown
 	d.emit(work.ReviewFinished, f.Command, data)
 }
 
@@ -222,7 +223,11 @@ func (d *decision) arbiter(p *Phase) {
 	case review.AskHuman:
 		d.open(p, string(gates.PointFindings), []string{"fail_verdict"}, fmt.Sprintf("Reviews of phase %s %q did not pass (%s). Go on all the same?", p.Number, p.Plan.Name, data.Reason), p.tellFindings())
 	default:
-		d.finish(p, work.PhaseFailed, p.reviewReason(), fmt.Sprintf("%s: %s", data.Reason, clipText(firstObjection(objections, unknown), 300)))
+		detail := clipText(firstObjection(objections, unknown), 300)
+		if string(data.Reason) != string(p.reviewReason()) {
+			detail = fmt.Sprintf("%s: %s", data.Reason, detail)
+		}
+		d.finish(p, work.PhaseFailed, p.reviewReason(), detail)
 	}
 }
 

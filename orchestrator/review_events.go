@@ -32,6 +32,7 @@ type ReviewFinishedData struct {
 	Hallucinated int            `json:"hallucinated,omitempty"`
 	Files        int            `json:"files"`
 	Unreviewed   []string       `json:"unreviewed,omitempty"`
+	Final        bool           `json:"final,omitempty"` // unknown, and asking again would not change it
 	Model        string         `json:"model,omitempty"`
 	Usage        work.Usage     `json:"usage"`
 	Request      string         `json:"request,omitempty"` // blob

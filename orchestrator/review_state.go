@@ -39,11 +39,9 @@ type Opinion struct {
 	Findings  []work.Finding
 }
 
-// A gating reviewer without a usable answer is asked this often in all, with
-// these waits between (SPEC §3).
+// A gating reviewer without a usable answer is asked this often in all (SPEC
+// §3), unless no ask could change it.
 const mostAsks = 3
-
-func askWait(asks int) time.Duration { return 15 * time.Second << (2 * (asks - 1)) }
 
 // reviews says that p's work is reviewed. That of a sub-phase is, as part of
 // its parent's.

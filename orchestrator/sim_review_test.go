@@ -73,6 +73,7 @@ func (w *world) review(e effect) Fact {
 	case x < 22:
 		w.fault("files left out")
 		rep.Unreviewed = w.texts(1+w.IntN(40), "big.txt")
+		rep.Final = w.chance(50)
 	case x < 24 && len(rep.Findings) > 0:
 		w.fault("an unknown severity")
 		rep.Findings[0].Severity = "blocker"

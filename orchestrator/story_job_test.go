@@ -278,6 +278,13 @@ func TestJobWithoutEnd(t *testing.T) {
 	st.joins("2")
 	st.stopped(work.RunLimit, "max_phases")
 	st.runEnded(work.RunLimit)
+	st.feed(Resumed{})
+	st.runEnded(work.RunLimit)
+	st.feed(Resumed{RunResumedData: RunResumedData{MaxPhases: 3}})
+	st.isPending("3 folder")
+	if st.spec.Job.MaxPhases != 2 {
+		t.Error("what the run was opened with is changed")
+	}
 }
 
 // A phase that fails ends the job; resuming opens it again.

@@ -161,6 +161,50 @@ func TestUnknownReviews(t *testing.T) {
 	})
 }
 
+// What asking again cannot change is not asked again: it costs, and a person or
+// the rules wait for it.
+func TestUnknownForGood(t *testing.T) {
+	for name, rep := range map[string]work.ReviewReport{
+		"as the reviewer says": {Verdict: work.VerdictUnknown, Unreviewed: []string{"a.bin"}, Final: true, Why: "not reviewed: a.bin (binary)"},
+		"as the core says":     {Verdict: work.VerdictPass, Unreviewed: []string{"a.bin"}, Final: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := inReview(t, reviewedBy("security"))
+			st.reports("01", "security", rep)
+			if d := last[ReviewFinishedData](st, work.ReviewFinished); !d.Final || d.Verdict != work.VerdictUnknown {
+				t.Errorf("on record is %s, final %v", d.Verdict, d.Final)
+			}
+			st.ruled(review.FailPhase, review.ReasonUnknown)
+			st.ended("01", work.PhaseFailed, work.ReasonReviewUnknown)
+			if n := st.count(work.ReviewFinished); n != 1 {
+				t.Errorf("%d answers are on record, want 1", n)
+			}
+		})
+	}
+	t.Run("an answer is no unknown", func(t *testing.T) {
+		st := inReview(t, reviewedBy("security"))
+		st.reports("01", "security", work.ReviewReport{Verdict: work.VerdictPass, Final: true})
+		if d := last[ReviewFinishedData](st, work.ReviewFinished); d.Final || d.Verdict != work.VerdictPass {
+			t.Errorf("on record is %s, final %v", d.Verdict, d.Final)
+		}
+	})
+}
+
+// The owner's word on how soon to ask again holds.
+func TestAskAgainSecs(t *testing.T) {
+	secs := 2
+	st := inReview(t, reviewedBy("security"), func(s *Spec) { s.Settings.Reviews.AskAgainSecs = &secs })
+	for _, wait := range []time.Duration{2 * time.Second, 8 * time.Second} {
+		st.review("01", "security", work.VerdictUnknown)
+		if c := Pending(st.s); len(c) != 1 || c[0].Step != StepWait || !c[0].Until.Equal(st.now.Add(wait)) {
+			t.Fatalf("pending is %+v, want a wait of %s", c, wait)
+		}
+		st.later(wait)
+		st.feed(Tick{})
+		st.areAsked("01", "security about c1")
+	}
+}
+
 // neverAnswers is a specialist that gives no usable answer as often as it is
 // asked.
 func (st *story) neverAnswers(n, who string) {

@@ -330,7 +330,8 @@ func (r *reviewer) report(verdict work.Verdict, why string, missed []left) work.
 	if len(because) > 0 && verdict != work.VerdictUnknown {
 		switch {
 		case s.Gating:
-			verdict, why = work.VerdictUnknown, notReviewed(because)
+			// Every question had its answer: what is left was never shown.
+			verdict, why, out.Final = work.VerdictUnknown, notReviewed(because), true
 		case verdict == work.VerdictPass:
 			verdict, why = work.VerdictWarn, notReviewed(because)
 		}

@@ -122,7 +122,7 @@ func TestReviewParts(t *testing.T) {
 func TestReviewNamesWhatItDoesNotShow(t *testing.T) {
 	in := input(added("a", "x"), File{Path: "logo.png", Status: Added, NewMode: "100644", Binary: true}, File{Path: "old.png", Status: Deleted, Binary: true})
 	r := Review(t.Context(), saying(says("pass")), in)
-	if r.Verdict != work.VerdictUnknown || r.Why != "not reviewed: logo.png (binary)" || !slices.Equal(r.Unreviewed, []string{"logo.png"}) {
+	if r.Verdict != work.VerdictUnknown || r.Why != "not reviewed: logo.png (binary)" || !slices.Equal(r.Unreviewed, []string{"logo.png"}) || !r.Final {
 		t.Errorf("gating: %+v", r)
 	}
 	in.Specialist.Gating = false
@@ -236,6 +236,9 @@ func TestReviewNeverPassesByItself(t *testing.T) {
 		}
 		if (want != work.VerdictPass || hidden) && r.Verdict == work.VerdictPass {
 			t.Fatalf("pass: %+v", r)
+		}
+		if hidden && r.Final {
+			t.Fatal("a part has no answer, and nobody is to be asked again")
 		}
 		if hidden && r.Verdict != work.VerdictUnknown {
 			t.Fatalf("a part has no answer, and the verdict is %s", r.Verdict)

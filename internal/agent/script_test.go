@@ -55,6 +55,15 @@ func TestScriptActions(t *testing.T) {
 	}
 }
 
+// A promise may hold what no file can know.
+func TestScriptFillsInForgesVariables(t *testing.T) {
+	req := scripted(t, `print = "<promise>phase ${FORGE_PHASE} of job ${FORGE_RUN} is done, ${HOME} ${FORGE_NONE}</promise>"`)
+	want := "phase " + req.Phase + " of job " + req.Run + " is done, ${HOME} ${FORGE_NONE}"
+	if r := iterate(t, newAgents(t), req); !slices.Equal(r.Claims, []string{want}) {
+		t.Errorf("claims %q, want %q", r.Claims, want)
+	}
+}
+
 func TestScriptSession(t *testing.T) {
 	req := scripted(t, `record = "record.txt"`)
 	req.Session = "S-7"

@@ -71,6 +71,15 @@ func (p *player) say(event map[string]any) {
 	_, _ = p.out.Write(append(line, '\n')) // the reader may be gone, which is no reason to behave
 }
 
+// filled puts the values of Forge's variables into a text: some promises hold
+// the run's id, which no file can know.
+func filled(text string) string {
+	for _, name := range []string{"FORGE_RUN", "FORGE_PHASE", "FORGE_PHASE_NAME", "FORGE_ITERATION", "FORGE_ATTEMPT", "FORGE_LEVEL"} {
+		text = strings.ReplaceAll(text, "${"+name+"}", os.Getenv(name))
+	}
+	return text
+}
+
 func (p *player) result() {
 	if !p.done {
 		p.done = true
@@ -96,7 +105,7 @@ func (p *player) act(a scriptAction) (end bool, code int, err error) {
 			os.Getenv("FORGE_PHASE"), os.Getenv("FORGE_ITERATION"), os.Getenv("FORGE_ATTEMPT"), how, p.part.Session)
 		return false, 0, p.write(scriptAction{Text: a.Text, Content: line, Append: true})
 	case "print":
-		p.say(map[string]any{"type": "text", "text": a.Text})
+		p.say(map[string]any{"type": "text", "text": filled(a.Text)})
 	case "echo_prompt":
 		p.say(map[string]any{"type": "text", "text": p.part.Prompt})
 	case "stderr":

@@ -37,6 +37,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "your `COMMENT`; - reads it from standard input"},
 			&cli.StringFlag{Name: "choice", Usage: "which of the checkpoint's choices is meant (forge show `NAME`s them)"},
 			&cli.IntFlag{Name: "revision", Usage: "refuse when something else than revision `N` is asked about"},
+			&cli.StringSliceFlag{Name: "file", Usage: "say it of `PATH` alone (repeatable); the whole is answered afterwards"},
 			levelFlag(),
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, unless a process drives it"},
 			outputFlag("text", "json"),
@@ -56,6 +57,14 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			comment, err := a.comment(c.String("message"))
 			if err != nil {
 				return err
+			}
+			if files := c.StringSlice("file"); len(files) > 0 {
+				for _, flag := range []string{"choice", "resume", "level"} {
+					if c.IsSet(flag) {
+						return refuse("answer the whole afterwards", "--%s does not go with --file, which answers nothing yet", flag)
+					}
+				}
+				return a.judgeFiles(c.Context, fileAnswer{id: id, revision: c.Int("revision"), paths: files, status: status, comment: comment, output: out})
 			}
 			return a.answer(c.Context, work.Answer{
 				Checkpoint: id, Revision: c.Int("revision"), Status: status, Comment: comment, Choice: c.String("choice"),
@@ -149,6 +158,9 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 		return cp, none, refused(err, work.Checkpoint{})
 	}
 	ans.Checkpoint = cp.ID
+	if ans.Status == work.CheckpointChangesRequested && len(cp.Feedback(ans.Comment)) > maxComment {
+		return cp, none, refuse("shorten the comments on single files", "all comments together have more than %d bytes", maxComment)
+	}
 	// What no door may pass on is refused with its reason; the journal then
 	// decides who was first.
 	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
@@ -198,6 +210,9 @@ func refused(err error, cp work.Checkpoint) error {
 		fix = "the first answer counts; forge show " + cp.ID + " shows it"
 	case work.ErrConflict.Error():
 		fix = "look again: forge show " + cp.ID
+		if back := cp.SentBack(); len(back) > 0 {
+			fix = "forge request-changes " + cp.ID + " sends back what is not approved; forge approve " + cp.ID + " --file PATH approves a file after all"
+		}
 	case work.ErrEmptyFeedback.Error():
 		fix = "say it with -m TEXT"
 	case work.ErrExpired.Error():

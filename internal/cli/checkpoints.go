@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/work"
 )
@@ -17,6 +18,8 @@ func (a *App) checkpointsCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list answered and expired ones too"},
 			&cli.StringFlag{Name: "run", Usage: "of run `ID` alone"},
+			&cli.IntFlag{Name: "limit", Usage: "list at most `N`", Value: pageOfCheckpoints},
+			&cli.StringFlag{Name: "after", Usage: "go on after checkpoint `ID`, the last one of the page before"},
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
@@ -27,44 +30,94 @@ func (a *App) checkpointsCommand() *cli.Command {
 			if c.Args().Present() {
 				return refuse("forge show ID shows one", "forge checkpoints takes no arguments, got %q", c.Args().First())
 			}
-			return a.listCheckpoints(c.Context, c.String("run"), c.Bool("all"), out)
+			limit := c.Int("limit")
+			if limit < 1 || limit > mostCheckpoints {
+				return refuse(fmt.Sprintf("use 1 to %d, and --after for what comes then", mostCheckpoints), "--limit %d is not a number of checkpoints", limit)
+			}
+			return a.listCheckpoints(c.Context, checkpointPage{run: c.String("run"), all: c.Bool("all"), limit: limit, after: c.String("after"), output: out})
 		},
 	}
 }
 
-func (a *App) listCheckpoints(ctx context.Context, run string, all bool, output string) error {
+// How many checkpoints a page has, and at most.
+const (
+	pageOfCheckpoints = 50
+	mostCheckpoints   = 999
+)
+
+// checkpointPage is which checkpoints are listed.
+type checkpointPage struct {
+	run, after string
+	all        bool
+	limit      int
+	output     string
+}
+
+// listedCheckpoints is forge checkpoints --output json.
+type listedCheckpoints struct {
+	Checkpoints []work.Checkpoint `json:"checkpoints"`
+	// Next is what --after takes for the next page; "" when this is the last.
+	Next string `json:"next,omitempty"`
+}
+
+func (a *App) listCheckpoints(ctx context.Context, page checkpointPage) error {
 	p, err := a.findProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	list := []work.Checkpoint{}
+	list := listedCheckpoints{Checkpoints: []work.Checkpoint{}}
 	ok, err := p.openStore(ctx, false)
 	if err != nil {
 		return err
 	}
 	if ok {
-		filter := journal.CheckpointFilter{Status: work.CheckpointPending}
-		if all {
-			filter.Status = ""
-		}
-		if run != "" {
-			row, err := p.pick(ctx, run)
-			if err != nil {
-				return err
-			}
-			filter.Run = row.ID
-		}
-		found, err := p.checkpoints(ctx, filter)
-		if err != nil {
+		if list, err = p.page(ctx, page); err != nil {
 			return err
 		}
-		list = append(list, found...)
 	}
-	if output == "json" {
-		return printJSON(a.Stdout, map[string]any{"checkpoints": list})
+	if page.output == "json" {
+		return printJSON(a.Stdout, list)
 	}
-	return p.checkpointTable(list, all)
+	if err := p.checkpointTable(list.Checkpoints, page.all); err != nil || list.Next == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "\nMore:   forge checkpoints --after %s\n", list.Next)
+	return err
+}
+
+// page costs the same however many checkpoints there are.
+func (p *project) page(ctx context.Context, page checkpointPage) (listedCheckpoints, error) {
+	list := listedCheckpoints{Checkpoints: []work.Checkpoint{}}
+	filter := journal.CheckpointFilter{Status: work.CheckpointPending}
+	if page.all {
+		filter.Status = ""
+	}
+	if page.run != "" {
+		row, err := p.pick(ctx, page.run)
+		if err != nil {
+			return list, err
+		}
+		filter.Run = row.ID
+	}
+	after := ""
+	if page.after != "" {
+		cp, err := p.findCheckpoint(ctx, page.after)
+		if err != nil {
+			return list, refused(err, cp)
+		}
+		after = cp.ID
+	}
+	found, err := p.store.Checkpoints(ctx, filter, page.limit+1, after)
+	if err != nil {
+		return list, err
+	}
+	if len(found) > page.limit {
+		found = found[:page.limit]
+		list.Next = found[page.limit-1].ID
+	}
+	list.Checkpoints = append(list.Checkpoints, found...)
+	return list, nil
 }
 
 // checkpoints are all that the filter lets through, in the order of their
@@ -97,6 +150,10 @@ func (p *project) checkpointTable(list []work.Checkpoint, all bool) error {
 	}
 	var rows [][]string
 	for _, cp := range list {
+		if over, ok := gates.Expire(cp, p.app.Now()); ok {
+			cp = over
+			cp.Question = "(expired, held) " + cp.Question
+		}
 		row := []string{cp.ID, cp.Kind, cp.Phase, p.app.ago(cp.OpenedAt)}
 		if all {
 			row = append(row, string(cp.Status), cp.AnsweredBy)

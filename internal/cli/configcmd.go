@@ -213,6 +213,8 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 	p.cfg = cfg
 	_, _, err = config.Policy(cfg, flags)
 	v.add(err)
+	_, err = cfg.Experts()
+	v.add(err)
 	if plan == nil {
 		for _, problem := range config.CheckTrust(cfg) {
 			v.problem(shownProblem(problem))

@@ -121,7 +121,7 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 	}
 	d := &orchestrator.Driver{
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
-		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Reviewers: desk, Processes: tree{kill: proc.KillMarked, log: p.app.log},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
 	}
 	return d.Run(ctx, s, first)

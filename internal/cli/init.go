@@ -58,6 +58,8 @@ type initiation struct {
 	// is what is tried.
 	configured bool
 	agent      initAgent
+	cfg        *config.Config
+	reviews    string // what forge.toml says of them
 	proposal   config.Proposal
 	failed     bool // something that was tried did
 }
@@ -76,6 +78,13 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	i.sayAgent()
 	if err := i.try(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+			a.log.Warn("stopped: nothing was written")
+			return codeError(exitInterrupted)
+		}
+		return err
+	}
+	if err := i.findReviewer(ctx); err != nil {
+		if ctx.Err() != nil {
 			a.log.Warn("stopped: nothing was written")
 			return codeError(exitInterrupted)
 		}
@@ -117,6 +126,7 @@ func (i *initiation) look(ctx context.Context) error {
 	for _, w := range warnings {
 		a.log.Warn(w.String())
 	}
+	i.cfg = cfg
 	if i.configured && i.o.agent != "" {
 		return refuse("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
 	}

@@ -25,7 +25,7 @@ func (i *initiation) files() []config.InitFile {
 	out := config.InitFiles(i.proposal, name)
 	for n := range out {
 		if out[n].Path == config.ProjectFile {
-			out[n].Text += i.agentText()
+			out[n].Text += i.agentText() + i.reviews
 		}
 	}
 	if i.agent.kind == "script" && !i.agent.configured {

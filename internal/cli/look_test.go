@@ -78,7 +78,12 @@ func TestWhy(t *testing.T) {
 
 	var out struct {
 		Run, State, Outcome, Level, Policy, Phase string
-		Events                                    []work.Event
+		Least                                     []struct {
+			Checkpoint, Phase, Instead string
+			Changes                    []struct{ Axis, To string }
+			Beyond                     []string
+		}
+		Events []work.Event
 	}
 	w.forge("why", "01", "--output", "json").want(exitDone).json(&out)
 	decided := 0
@@ -94,6 +99,9 @@ func TestWhy(t *testing.T) {
 		if err := json.Unmarshal(e.Data, &d); err != nil || d.Gate == "" || d.Decision == "" || d.By == "" || d.Policy == "" && !strings.HasPrefix(d.By, "person:") {
 			t.Errorf("decision %d does not explain itself: %+v, %v", e.Seq, d, err)
 		}
+	}
+	if len(out.Least) != 1 || len(out.Least[0].Changes) != 1 || out.Least[0].Changes[0].Axis != `gates."phase.start"` || out.Least[0].Changes[0].To != "auto" {
+		t.Errorf("the least change: %+v", out.Least)
 	}
 	if decided == 0 || out.Level != "interactive" || out.Phase != "01" {
 		t.Errorf("%d decisions, %+v", decided, out)

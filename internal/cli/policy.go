@@ -41,10 +41,11 @@ func (a *App) policyCommand() *cli.Command {
 				Flags:  []cli.Flag{outputFlag("text", "json")},
 				Action: a.onPolicies(2, 2, "forge policy diff A B", a.policyDiff),
 			},
+			a.policyBacktestCommand(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge policy list, show, explain, check or diff", "unknown command \"policy %s\"", c.Args().First())
+				return refuse("forge policy list, show, explain, check, diff or backtest", "unknown command \"policy %s\"", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},

@@ -76,7 +76,9 @@ func unreviewed(spec orchestrator.Spec) []string {
 	return whys
 }
 
-func (p *project) checkUnfinished(ctx context.Context, fresh bool) error {
+// checkUnfinished refuses to open another run or job beside one that something
+// is left to do in; opener is the command that would.
+func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string) error {
 	rows, err := p.store.Unfinished(ctx)
 	if err != nil {
 		return err
@@ -92,7 +94,7 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool) error {
 		if state == "" {
 			state = "interrupted"
 		}
-		return refuse("forge resume goes on with it; forge run --new opens another", "run %s is unfinished (%s)", r.ID, state)
+		return refuse("forge resume goes on with it; "+opener+" --new opens another", "run %s is unfinished (%s)", r.ID, state)
 	}
 	return nil
 }

@@ -222,24 +222,37 @@ func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []
 
 // begin is a run before its first event, with what that event opens it with.
 func (p *project) begin(ctx context.Context, run string, evs []work.Event) (*orchestrator.State, error) {
-	if len(evs) == 0 || evs[0].Kind != work.RunStarted {
-		return nil, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, run, work.RunStarted)
+	if len(evs) == 0 {
+		return nil, fmt.Errorf("%w: run %s has no events", journal.ErrBroken, run)
+	}
+	spec, err := p.specOf(ctx, evs[0])
+	if err != nil {
+		return nil, err
+	}
+	return orchestrator.NewState(run, spec)
+}
+
+// specOf is what a run was opened with, as its first event tells.
+func (p *project) specOf(ctx context.Context, first work.Event) (orchestrator.Spec, error) {
+	none := orchestrator.Spec{}
+	if first.Kind != work.RunStarted {
+		return none, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, first.Run, work.RunStarted)
 	}
 	var d orchestrator.RunStartedData
-	if err := decode(evs[0], &d); err != nil {
-		return nil, err
+	if err := decode(first, &d); err != nil {
+		return none, err
 	}
 	if d.Spec == nil {
 		data, err := p.store.Blob(ctx, d.Blob)
 		if err != nil {
-			return nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+			return none, fmt.Errorf("read what run %s was opened with: %w", first.Run, err)
 		}
 		d.Spec = &orchestrator.Spec{}
 		if err := json.Unmarshal(data, d.Spec); err != nil {
-			return nil, fmt.Errorf("read what run %s was opened with: %w", run, err)
+			return none, fmt.Errorf("read what run %s was opened with: %w", first.Run, err)
 		}
 	}
-	return orchestrator.NewState(run, *d.Spec)
+	return *d.Spec, nil
 }
 
 // pick finds the run that a flag names, "" = the newest.

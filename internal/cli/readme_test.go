@@ -28,6 +28,10 @@ func TestReadmeIsTrue(t *testing.T) {
 			continue
 		}
 		for _, w := range words[1:] {
+			if below := find(cmd.Subcommands, w); below != nil {
+				cmd = below
+				continue
+			}
 			known := slices.ContainsFunc(slices.Concat(cmd.Flags, app.Flags), func(f cli.Flag) bool { return slices.Contains(f.Names(), strings.TrimLeft(w, "-")) })
 			if strings.HasPrefix(w, "-") && !known {
 				t.Errorf("forge %s: there is no flag %s", m[1], w)

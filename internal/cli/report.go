@@ -26,7 +26,7 @@ func (p *project) report(s *orchestrator.State, end work.RunFinishedData, o runO
 
 func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nRun %s: %s", s.Run, end.Outcome)
+	fmt.Fprintf(&b, "\n%s %s: %s", nounOf(s), s.Run, end.Outcome)
 	if end.Reason != "" && end.Reason != string(end.Outcome) {
 		fmt.Fprintf(&b, " (%s)", end.Reason)
 	}

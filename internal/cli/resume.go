@@ -21,6 +21,7 @@ func (a *App) resumeCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "budget", Usage: "widen the budget of a phase: `N=ITERATIONS`"},
 			&cli.StringSliceFlag{Name: "cost", Usage: "raise a cap: `KEY=VALUE`, such as run_usd=20"},
+			&cli.IntFlag{Name: "max-phases", Usage: "let a job have `N` phases in all"},
 			&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME`"},
 			&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
 			&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
@@ -28,23 +29,34 @@ func (a *App) resumeCommand() *cli.Command {
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
-			out, err := outputOf(c, "text", "json")
+			o, err := resumeOptions(c)
 			if err != nil {
 				return err
 			}
 			if c.Args().Len() > 1 {
 				return refuse("forge resume RUN", "forge resume takes one run, got %q as well", c.Args().Get(1))
 			}
-			if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
-				return refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
-			}
-			o := runOptions{run: c.Args().First(), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
-			if o.budgets, err = parseBudgets(c.StringSlice("budget")); err != nil {
-				return err
-			}
+			o.run = c.Args().First()
 			return a.resume(c.Context, o)
 		},
 	}
+}
+
+// resumeOptions are the flags of resume.
+func resumeOptions(c *cli.Context) (runOptions, error) {
+	out, err := outputOf(c, "text", "json")
+	if err != nil {
+		return runOptions{}, err
+	}
+	if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
+		return runOptions{}, refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
+	}
+	o := runOptions{deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
+	if o.maxPhases = c.Int("max-phases"); c.IsSet("max-phases") && o.maxPhases < 1 {
+		return runOptions{}, refuse("name how many there may be in all", "--max-phases %d is no number of phases", o.maxPhases)
+	}
+	o.budgets, err = parseBudgets(c.StringSlice("budget"))
+	return o, err
 }
 
 func parseBudgets(words []string) (map[string]int, error) {
@@ -111,7 +123,11 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 		err = p.checkSandbox(e, s.Spec.Settings.Sandbox)
 	}
 	if err == nil {
-		err = p.checkReviewer(ctx, s.Spec.Settings, notDone(s))
+		spec, phases := s.Spec, notDone(s)
+		if spec.Job != nil {
+			spec, phases = jobAsPlan(spec), []string{jobPhases}
+		}
+		err = p.checkReviewer(ctx, spec.Settings, phases)
 	}
 	if err == nil && o.level != "" {
 		var c levelChange
@@ -165,6 +181,9 @@ func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Res
 		return orchestrator.Resumed{}, refuse("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
 	}
 	r := orchestrator.Resumed{Reopen: true}
+	if r.MaxPhases = o.maxPhases; r.MaxPhases > 0 && s.Spec.Job == nil {
+		return r, refuse("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
+	}
 	r.By, r.AcceptUnknown = userName(p.app), true
 	for n := range o.budgets {
 		if s.Phases[n] == nil {

@@ -35,6 +35,7 @@ type runOptions struct {
 	run        string         // resume: which
 	budgets    map[string]int // resume
 	costs      []string       // resume
+	maxPhases  int            // resume, of a job; 0 = as many as before
 	level      string         // resume: the run's policy from now on, "" = as it is
 }
 
@@ -174,7 +175,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	if _, err := p.openStore(ctx, true); err != nil {
 		return err
 	}
-	if err := p.checkUnfinished(ctx, o.fresh); err != nil {
+	if err := p.checkUnfinished(ctx, o.fresh, "forge run"); err != nil {
 		return err
 	}
 	e, err := p.engine(ctx)

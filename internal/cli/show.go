@@ -62,11 +62,15 @@ type shownCheckpoint struct {
 	work.Checkpoint
 	Name     string            `json:"name,omitempty"` // of the phase
 	Level    string            `json:"level"`          // the policy's preset
+	Who      string            `json:"who"`            // may answer
 	From     string            `json:"from,omitempty"` // commit that Judged is compared with
 	Judged   string            `json:"judged,omitempty"`
 	Files    []work.FileChange `json:"files"`
 	Diff     string            `json:"diff"`
 	Evidence evidenceShown     `json:"evidence"`
+	wordsShown
+	// Papers are a job's documents as they are judged; null outside of a job.
+	Papers *jobPapers `json:"papers,omitempty"`
 }
 
 // evidenceShown is what is known about the proof of what is judged.
@@ -81,16 +85,20 @@ type evidenceShown struct {
 
 func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
 	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}}
-	s, err := p.asked(ctx, cp, &out.Evidence)
+	s, err := p.asked(ctx, cp, &out.Evidence, &out.wordsShown)
 	if err != nil {
 		return out, err
 	}
-	out.Level = s.Spec.Policy.Preset
+	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
 	switch ph := s.Phases[cp.Phase]; {
 	case ph != nil:
 		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, judgedOf(ph, cp)
 		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
 		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
+		out.stand(ph)
+		if s.Job != nil && slices.Contains(cp.Points, string(gates.PointFinal)) {
+			out.From = s.Spec.Job.Start // the job's work as a whole
+		}
 	case cp.Kind != orchestrator.PointBaseline:
 		out.From, out.Judged = s.Spec.Base.Commit, s.Head
 		out.Evidence.Proofs = map[string]work.Proof{}
@@ -106,6 +114,13 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 	repo, err := p.repo(ctx)
 	if err != nil {
 		return out, err
+	}
+	if s.Job != nil && s.Phases[cp.Phase] != nil {
+		read, err := papers(ctx, repo, out.Judged)
+		if err != nil {
+			return out, fmt.Errorf("read the job's documents: %w", err)
+		}
+		out.Papers = &read
 	}
 	changes, err := repo.Changes(ctx, out.From, out.Judged)
 	if err != nil {
@@ -129,8 +144,9 @@ func judgedOf(ph *orchestrator.Phase, cp work.Checkpoint) string {
 	return ph.Last
 }
 
-// asked is the run as it was when cp was opened, and the last verify before.
-func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceShown) (*orchestrator.State, error) {
+// asked is the run as it was when cp was opened, with the last verify before,
+// and what was said.
+func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceShown, words *wordsShown) (*orchestrator.State, error) {
 	evs, err := p.store.Events(ctx, cp.Run, 0)
 	if err != nil {
 		return nil, err
@@ -142,6 +158,11 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 	for _, e := range evs {
 		if err := orchestrator.Apply(s, e); err != nil {
 			return nil, err
+		}
+		if e.Phase == cp.Phase && cp.Phase != "" {
+			if err := words.hear(e); err != nil {
+				return nil, err
+			}
 		}
 		switch {
 		case e.Kind == work.VerifyFinished && (e.Phase == cp.Phase || cp.Phase == ""):
@@ -180,6 +201,7 @@ func (p *project) showText(s shownCheckpoint) error {
 		{"  gate", strings.Join(s.Points, ", ")},
 		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, short(s.Hash))},
 		{"  policy", s.Level + ", version " + short(s.Policy)},
+		{"  who", s.Who},
 		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.app.ago(s.OpenedAt) + ")"},
 	}
 	if s.ExpiresAt != nil {
@@ -192,8 +214,13 @@ func (p *project) showText(s shownCheckpoint) error {
 	if s.Facts != "" {
 		b.WriteString("\nFacts:\n" + indent(strings.TrimSpace(s.Facts)) + "\n")
 	}
+	if s.Papers != nil {
+		b.WriteString(s.Papers.text())
+	}
+	b.WriteString(s.wordsShown.text(gates.Point(s.Kind) == gates.PointFindings))
 	b.WriteString(s.Evidence.text())
 	b.WriteString(s.changes())
+	b.WriteString(verdictsText(s.Verdicts))
 	b.WriteString(s.ways())
 	if _, err := fmt.Fprint(p.app.Stdout, harmless(b.String())); err != nil || s.Diff == "" {
 		return err

@@ -79,6 +79,7 @@ type runStatus struct {
 	Base        string             `json:"base"`
 	Phases      []phaseStatus      `json:"phases"`
 	Checkpoints []checkpointStatus `json:"checkpoints"`
+	Job         *jobStanding       `json:"job,omitempty"`
 }
 
 type phaseStatus struct {
@@ -106,7 +107,7 @@ type checkpointStatus struct {
 func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) runStatus {
 	out := runStatus{
 		Run: r.ID, State: runState(r), Outcome: r.Outcome, Policy: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit,
-		Phases: []phaseStatus{}, Checkpoints: []checkpointStatus{},
+		Phases: []phaseStatus{}, Checkpoints: []checkpointStatus{}, Job: jobStandingOf(s),
 	}
 	for _, n := range s.Order {
 		p := s.Phases[n]
@@ -147,7 +148,7 @@ func (p *project) status(ctx context.Context, run, output string) error {
 
 func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Run %s: %s\n", r.ID, standingOf(r, s))
+	fmt.Fprintf(&b, "%s %s: %s\n", nounOf(s), r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
 	if branch == "" {
 		branch = "detached HEAD"
@@ -158,6 +159,9 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		{"  base", short(s.Spec.Base.Commit) + " (" + branch + ")"},
 		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.app.ago(r.Created) + "), last event " + p.app.ago(r.Updated)},
 		{"  cost", money(s.Ledger)},
+	}
+	if s.Job != nil {
+		rows = append([][]string{{"  job", oneLine(s.Spec.Job.Description, 100)}}, rows...)
 	}
 	if r.Owner != nil && driven(r) {
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})

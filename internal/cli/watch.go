@@ -84,6 +84,9 @@ func (w *plainWatcher) Events(evs []work.Event, s *orchestrator.State) {
 func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 	switch e.Kind {
 	case work.RunStarted:
+		if s.Job != nil {
+			return log.InfoLevel, "job " + e.Run + " started", []any{"policy", s.Spec.Policy.Preset}
+		}
 		return log.InfoLevel, "run " + e.Run + " started", []any{"policy", s.Spec.Policy.Preset, "phases", len(s.Spec.Plan.Phases)}
 	case work.RunResumed:
 		return log.InfoLevel, "run " + e.Run + " resumed", nil
@@ -154,6 +157,8 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.PolicyChanged:
 		return describePolicy(e)
+	case work.PhaseAdded, work.JobDecided:
+		return describeJob(e)
 	case work.PhaseMerged:
 		return describeAs(e, func(d orchestrator.PhaseMergedData) (log.Level, string, []any) {
 			return log.InfoLevel, "merged", []any{"files", d.Files, "empty", d.Empty}

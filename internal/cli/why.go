@@ -43,7 +43,7 @@ var whyKinds = []work.EventKind{
 	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.PolicyChanged,
 	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.MergeFinished,
 	work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
-	work.SubPhaseSpawned, work.SubPhaseFolded, work.OutageBegan, work.DeliverFinished, work.Warned,
+	work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.DeliverFinished, work.Warned,
 }
 
 // whyOutput is forge why --output json.
@@ -54,7 +54,10 @@ type whyOutput struct {
 	Level   string          `json:"level"`  // the policy's preset
 	Policy  string          `json:"policy"` // its version
 	Phase   string          `json:"phase,omitempty"`
-	Events  []work.Event    `json:"events"` // as in the stream of forge run, without what decides nothing
+	// Least says of each checkpoint which change of the policy would have
+	// spared it.
+	Least  []leastChange `json:"least"`
+	Events []work.Event  `json:"events"` // as in the stream of forge run, without what decides nothing
 }
 
 func (p *project) why(ctx context.Context, run, phase, output string) error {
@@ -62,10 +65,19 @@ func (p *project) why(ctx context.Context, run, phase, output string) error {
 	if err != nil {
 		return err
 	}
+	spec, err := p.specOf(ctx, evs[0])
+	if err != nil {
+		return err
+	}
 	if phase != "" && s.Phases[phase] == nil {
 		return noPhase(s, phase)
 	}
 	out := whyOutput{Run: row.ID, State: runState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
+	least, err := leastOf(s, spec, evs)
+	if err != nil {
+		return err
+	}
+	out.Least = slices.DeleteFunc(least, func(l leastChange) bool { return !belongs(s, phase, work.Event{Phase: l.Phase}) })
 	for _, e := range evs {
 		if slices.Contains(whyKinds, e.Kind) && belongs(s, phase, e) {
 			out.Events = append(out.Events, e)
@@ -89,8 +101,11 @@ func belongs(s *orchestrator.State, phase string, e work.Event) bool {
 
 func (p *project) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
 	w := bufio.NewWriter(p.app.Stdout)
-	t := &teller{out: w, policy: out.Policy}
-	t.wrap("", "Run "+r.ID+": "+standingOf(r, s)+", policy "+out.Level+" (version "+short(out.Policy)+")")
+	t := &teller{out: w, policy: out.Policy, least: map[string]string{}}
+	for _, l := range out.Least {
+		t.least[l.Checkpoint] = l.text()
+	}
+	t.wrap("", nounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+out.Level+" (version "+short(out.Policy)+")")
 	for _, e := range out.Events {
 		if err := t.tell(e); err != nil {
 			return err

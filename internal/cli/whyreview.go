@@ -58,11 +58,19 @@ func sayReview(d orchestrator.ReviewFinishedData) (string, facts) {
 	return head, append(f, [2]string{"not seen", strings.Join(d.Unreviewed, ", ")}, [2]string{"answer", d.Answer})
 }
 
-func sayFinding(x work.Finding) string {
-	text := x.Issue
-	if x.File != "" {
-		text = fmt.Sprintf("%s:%d  %s", x.File, x.Line, x.Issue)
+// findingLine is a finding without what follows from it, for a line that has no
+// room for more.
+func findingLine(x work.Finding) string { return fmt.Sprintf("%s: %s", x.Severity, findingHead(x)) }
+
+func findingHead(x work.Finding) string {
+	if x.File == "" {
+		return x.Issue
 	}
+	return fmt.Sprintf("%s:%d  %s", x.File, x.Line, x.Issue)
+}
+
+func sayFinding(x work.Finding) string {
+	text := findingHead(x)
 	for _, more := range []struct{ name, text string }{{"leads to", x.Failure}, {"suggested", x.Suggestion}, {"to see it", x.Repro}} {
 		if more.text != "" {
 			text += "\n" + more.name + ": " + more.text
@@ -121,7 +129,7 @@ func describeReview(e work.Event) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.ReviewFinishedData) (log.Level, string, []any) {
 			level, pairs := log.InfoLevel, []any{}
 			if len(d.Findings) > 0 {
-				pairs = append(pairs, "findings", len(d.Findings)+d.LeftOut, "first", oneLine(sayFinding(d.Findings[0]), 160))
+				pairs = append(pairs, "findings", len(d.Findings)+d.LeftOut, "first", oneLine(findingLine(d.Findings[0]), 160))
 			}
 			if d.Why != "" {
 				pairs = append(pairs, "why", d.Why)

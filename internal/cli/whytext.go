@@ -24,7 +24,8 @@ const (
 // from which facts. Its writer keeps its first error.
 type teller struct {
 	out    *bufio.Writer
-	policy string // version of the run's policy, said once
+	policy string            // version of the run's policy, said once
+	least  map[string]string // checkpoint → which policy would have spared it
 	day    string
 }
 
@@ -33,6 +34,13 @@ func (t *teller) tell(e work.Event) error {
 	head, facts, err := say(e)
 	if err != nil || head == "" {
 		return err
+	}
+	if e.Kind == work.CheckpointOpened {
+		var cp work.Checkpoint
+		if err := decode(e, &cp); err != nil {
+			return err
+		}
+		facts = append(facts, [2]string{"unasked", t.least[cp.ID]})
 	}
 	at := e.Time.Local()
 	if day := at.Format(time.DateOnly); day != t.day {
@@ -107,6 +115,9 @@ func say(e work.Event) (head string, below facts, err error) {
 		return telling(e, sayVerify)
 	case work.RunStarted:
 		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
+			if d.Phases == 0 {
+				return fmt.Sprintf("the job started: base %s, policy %s", short(d.Base), d.Level), nil
+			}
 			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, short(d.Base), d.Level), nil
 		})
 	case work.RunResumed:
@@ -196,6 +207,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		})
 	case work.PolicyChanged:
 		return sayPolicy(e)
+	case work.PhaseAdded, work.JobDecided:
+		return sayJob(e)
 	case work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided:
 		return sayOfReviews(e)
 	case work.Warned:

@@ -83,6 +83,7 @@ func TestExampleNamesEveryKey(t *testing.T) {
 	all = strings.NewReplacer(
 		"\nnone = false", "\nnone = true", "\ninteractive = true", "\n# interactive = true",
 		"\nkind = \"exec\"", "\nkind = \"script\"", `"./agent.sh"`, `"/agent.sh"`, `"script.toml"`, `"/script.toml"`,
+		`"docs/handbook"`, `"/docs/handbook"`, "\ncommand = [\"./tools/", "\n# command = [\"./tools/", "\nurl = ", "\n# url = ",
 	).Replace(all)
 	write(t, user, all)
 	cfg, _, err := Load(Sources{ProjectDir: dir, UserFile: user})
@@ -96,11 +97,12 @@ func TestExampleNamesEveryKey(t *testing.T) {
 		name := k.Name()
 		for glob, real := range map[string]string{
 			"agents." + named: "agents.reviewed", "phases.overrides." + named: "phases.overrides.database-*",
-			"trust.projects." + named: "trust.projects./home/me/project",
+			"trust.projects." + named: "trust.projects./home/me/project", "datasources." + named: "datasources.handbook",
 		} {
 			name = strings.Replace(name, glob+".", real+".", 1)
 		}
-		found := false
+		// A source has one of path, command and url.
+		found := k.Path[0] == "datasources" && strings.Contains(string(text), "\n#"+k.Path[2]+" = ")
 		for _, l := range cfg.layers {
 			path := strings.Split(strings.ReplaceAll(name, "[]", element(0)), ".")
 			if l.kind == layerUser && l.index.has(path...) {

@@ -144,7 +144,7 @@ func (c *Config) readExpert(col *collector, root *os.Root, name string) Expert {
 	switch {
 	case problem != nil:
 		col.problems = append(col.problems, *problem)
-	case !ok && e.File == "" && slices.Contains(gates.Experts(), name), !ok && slices.Contains(gates.Experts(), name):
+	case !ok && slices.Contains(gates.Experts(), name):
 		prompt = builtInExpert(name).Prompt // its level or agent alone is changed
 	case !ok:
 		col.add(file, place{}, "there is no such file", "write what this expert is good at and how it works")

@@ -17,6 +17,7 @@ type Reviews struct {
 	Mode                  *string      `toml:"mode" default:"\"auto\"" doc:"Only auto; manual and arbiter are deprecated and mean auto." rule:"auto|manual|arbiter"`
 	Model                 *string      `toml:"model" doc:"The arbiter's model, instead of the one in [llm]; it is asked where llm.base_url is set." sample:"\"model-name\"" rule:"filled"`
 	MaxFixAttempts        *int         `toml:"max_fix_attempts" default:"2" doc:"Iterations to fix what a review found; doubled in sensitive phases." rule:"min=0 max=1000"`
+	AskAgainSecs          *int         `toml:"ask_again_secs" default:"15" doc:"Wait before a gating reviewer that gave no usable answer is asked again, in seconds; before the third and last time it is four times that." rule:"min=0 max=3600"`
 	ConfidenceThreshold   *float64     `toml:"confidence_threshold" default:"0.7" doc:"From which confidence on minor findings may stand." rule:"min=0 max=1"`
 	FailPhaseOnUnresolved *bool        `toml:"fail_phase_on_unresolved" default:"true" doc:"Fail a phase over unresolved major findings; critical ones always do."`
 	EscalateOn            any          `toml:"escalate_on" used:"dropped" doc:"Deprecated, without effect." sample:"[]"`
@@ -41,7 +42,6 @@ type Autonomy struct {
 	AutoPromote                AutoPromote       `toml:"auto_promote" doc:"Whether a clean issue goes to done by itself."`
 	Policy                     map[string]any    `toml:"policy" doc:"Single axes of the policy, over the preset."`
 	CheckpointTypes            []string          `toml:"checkpoint_types" default:"[]" doc:"Types of checkpoint that agents may open beside deliverable. In preset semi_supervised the types named here stop, instead of phase_transition, deliverable and final_output." rule:"checkpointtype"`
-	CheckpointExpires          *string           `toml:"checkpoint_expires" doc:"How long a checkpoint may be answered; after that it is held, which is never a yes. Without a word it waits for ever." sample:"\"72h\"" rule:"duration"`
 }
 
 // SensitivePatterns is [autonomy.sensitive_patterns].

@@ -59,7 +59,6 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		Agents:          map[string]work.AgentSettings{},
 		Phases:          map[string]work.PhaseSettings{},
 		CheckpointTypes: f.Autonomy.CheckpointTypes,
-		CheckpointSecs:  durationSecs(said(f.Autonomy.CheckpointExpires)),
 	}
 	r.openRoot()
 	defer r.closeRoot()

@@ -164,6 +164,7 @@ func (r *resolver) reviews() {
 	f, m := r.cfg.File, r.cfg.model()
 	out := work.ReviewSettings{
 		OneByOne: !said(f.Reviews.Parallel), Threshold: said(f.Reviews.ConfidenceThreshold), KeepMajor: !said(f.Reviews.FailPhaseOnUnresolved),
+		AskAgainSecs: f.Reviews.AskAgainSecs,
 	}
 	if m.BaseURL != "" {
 		out.Arbiter = firstOf(said(f.Reviews.Model), m.For("arbiter"))

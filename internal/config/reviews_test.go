@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/internal/work"
 )
@@ -68,8 +69,11 @@ model = "m"
 	if a, b := s.Phases["01"].MaxFixes, s.Phases["02"].MaxFixes; a != 3 || b != 7 {
 		t.Errorf("fixes %d and %d, want 3 and 7", a, b)
 	}
-	if want := (work.ReviewSettings{By: "llm", Model: "m", Arbiter: "m", OneByOne: true, Threshold: 0.7, KeepMajor: true}); s.Reviews != want {
+	if want := (work.ReviewSettings{By: "llm", Model: "m", Arbiter: "m", OneByOne: true, Threshold: 0.7, KeepMajor: true, AskAgainSecs: s.Reviews.AskAgainSecs}); s.Reviews != want {
 		t.Errorf("got %+v, want %+v", s.Reviews, want)
+	}
+	if a, b := s.Reviews.AskWait(1), s.Reviews.AskWait(2); a != 15*time.Second || b != time.Minute {
+		t.Errorf("waits of %s and %s without a word about them, want 15s and 1m0s", a, b)
 	}
 }
 

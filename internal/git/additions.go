@@ -65,10 +65,10 @@ func (s *Store) File(ctx context.Context, commit, path string) ([]byte, error) {
 }
 
 // Ignored are those of paths, relative to the user's checkout, that its ignore
-// rules leave out, tracked or not.
+// rules leave out.
 func (s *Store) Ignored(ctx context.Context, paths []string) ([]string, error) {
 	res, err := s.user.run(ctx, call{
-		dir: s.root, args: []string{"check-ignore", "--no-index", "-z", "--stdin"}, ok: []int{1},
+		dir: s.root, args: []string{"check-ignore", "-z", "--stdin"}, ok: []int{1},
 		stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 	})
 	if err != nil {

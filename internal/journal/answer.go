@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"forge/internal/work"
 )
@@ -50,6 +51,9 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 			return err
 		}
 		was := current
+		if a.Status == work.CheckpointChangesRequested {
+			a.Comment = current.Feedback(a.Comment)
+		}
 		if refused = resolve(&current, a); refused != nil && current.Status == was.Status {
 			return nil
 		}
@@ -68,6 +72,32 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 		return current, fmt.Errorf("%s: %w", verb, refused)
 	}
 	return current, nil
+}
+
+// JudgeFiles keeps verdicts on single files with a pending checkpoint, for any
+// process. It refuses as Checkpoint.JudgeFiles does, and ErrUnknown; the
+// checkpoint is returned as it is now.
+func (s *Store) JudgeFiles(ctx context.Context, id string, revision int, verdicts []work.FileVerdict, now time.Time) (work.Checkpoint, error) {
+	var current work.Checkpoint
+	verb := "judge files of checkpoint " + id
+	err := s.write(ctx, s.durable, verb, func(ctx context.Context, w *writer) error {
+		var record []byte
+		switch err := w.row(ctx, `SELECT record FROM checkpoints WHERE id = ?`, []any{id}, &record); {
+		case errors.Is(err, sql.ErrNoRows):
+			return work.ErrUnknown
+		case err != nil:
+			return err
+		}
+		was, err := s.decodeCheckpoint(record)
+		if err != nil {
+			return err
+		}
+		if current, err = was.JudgeFiles(revision, verdicts, now); err != nil {
+			return err
+		}
+		return exchange(ctx, w, was, current)
+	})
+	return current, err
 }
 
 // Tell puts an answer without a checkpoint into run's inbox, for any process: a
@@ -113,6 +143,8 @@ func resolve(c *work.Checkpoint, a work.Answer) error {
 		return work.ErrExpired
 	case a.Revision != 0 && a.Revision != c.Revision:
 		return fmt.Errorf("%w: revision %d was judged, revision %d is asked about", work.ErrConflict, a.Revision, c.Revision)
+	case a.Status == work.CheckpointApproved && len(c.SentBack()) > 0:
+		return fmt.Errorf("%w: not all of it is approved (%s)", work.ErrConflict, strings.Join(c.SentBack(), ", "))
 	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && c.ReasonDue) && strings.TrimSpace(a.Comment) == "":
 		return work.ErrEmptyFeedback
 	case a.Choice != "" && !offers(c, a):

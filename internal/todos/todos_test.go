@@ -117,7 +117,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 
 // What is wrong about "done" is never read as done.
 func TestParseDoesNotGuessDone(t *testing.T) {
-	for _, rest := range []string{"done: yes", "done: 1", "done: 'true'", "done: True!", "done: ", "status: Done", "status: finished", "status: true", "done: false\n  status: done", "done: true\n  status: open", "Done: true", "done : [true]"} {
+	for _, rest := range []string{"done: yes", "done: 1", "done: 'true'", "done: True!", "done: True", "done: TRUE", "done: on", "done: y", "done: ", "status: Done", "status: finished", "status: true", "done: false\n  status: done", "done: true\n  status: open", "Done: true", "done : [true]"} {
 		got := Parse([]byte("- title: a\n  " + rest + "\n"))
 		if d := got.Check().Done; len(d) > 0 {
 			t.Errorf("%q is taken for done: %q", rest, d)

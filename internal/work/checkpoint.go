@@ -30,9 +30,15 @@ type Checkpoint struct {
 	Facts    string   `json:"facts,omitempty"`  // what the answer is judged on, as text
 	Choices  []Choice `json:"choices,omitempty"`
 	Policy   string   `json:"policy"` // version (hash) of the policy that asked
+	// Who may answer: a role, "" = owner.
+	Who string `json:"who,omitempty"`
 	// ReasonDue says that approving takes a reason: critical findings are
 	// accepted with one or not at all.
 	ReasonDue bool `json:"reason_due,omitempty"`
+
+	// Verdicts on single files of the change, in the order in which they were
+	// first given.
+	Verdicts []FileVerdict `json:"verdicts,omitempty"`
 
 	Status     CheckpointStatus `json:"status"`
 	Comment    string           `json:"comment,omitempty"`
@@ -60,6 +66,7 @@ type Answer struct {
 	Comment    string           `json:"comment,omitempty"`
 	Choice     string           `json:"choice,omitempty"`
 	By         string           `json:"by"`
+	Role       string           `json:"role,omitempty"` // of By, as the door knows it; "" = owner
 	Door       string           `json:"door"`
 	At         time.Time        `json:"at"`
 	// Policy is the run's policy from now on, as JSON; empty = as it is. An

@@ -1,5 +1,7 @@
 package work
 
+import "time"
+
 // Severity says how bad a finding is.
 type Severity string
 
@@ -66,6 +68,19 @@ type ReviewSettings struct {
 	// KeepMajor lets a phase go on with unresolved major findings
 	// (fail_phase_on_unresolved = false); critical ones never do.
 	KeepMajor bool `json:"keep_major,omitempty"`
+	// AskAgainSecs is the wait before a gating reviewer without a usable answer
+	// is asked again; nil = 15.
+	AskAgainSecs *int `json:"ask_again_secs,omitempty"`
+}
+
+// AskWait is how long to wait before the ask that follows the given number of
+// them, from 1: four times as long each time.
+func (r ReviewSettings) AskWait(asks int) time.Duration {
+	first := 15 * time.Second
+	if r.AskAgainSecs != nil {
+		first = time.Duration(*r.AskAgainSecs) * time.Second
+	}
+	return first << (2 * (asks - 1))
 }
 
 // ReviewRequest asks one specialist about one commit.
@@ -112,11 +127,14 @@ type ReviewReport struct {
 	Hallucinated int       `json:"hallucinated,omitempty"` // dropped: no such line in the change
 	Files        []string  `json:"files,omitempty"`        // that were reviewed
 	Unreviewed   []string  `json:"unreviewed,omitempty"`   // that were not, by name
-	Confidence   *float64  `json:"confidence,omitempty"`   // the reviewer's own, of its least sure part; nil = unknown
-	Model        string    `json:"model,omitempty"`
-	Usage        Usage     `json:"usage"`
-	Request      string    `json:"request,omitempty"` // blob: exactly what was asked
-	Answer       string    `json:"answer,omitempty"`  // blob: exactly what came back
+	// Final says that asking again would leave the same files out: they are
+	// binary or too large.
+	Final      bool     `json:"final,omitempty"`
+	Confidence *float64 `json:"confidence,omitempty"` // the reviewer's own, of its least sure part; nil = unknown
+	Model      string   `json:"model,omitempty"`
+	Usage      Usage    `json:"usage"`
+	Request    string   `json:"request,omitempty"` // blob: exactly what was asked
+	Answer     string   `json:"answer,omitempty"`  // blob: exactly what came back
 }
 
 // MaxBlocking is how many blocking findings of one specialist reach a fix.

@@ -19,7 +19,6 @@ type Settings struct {
 	Agents               map[string]AgentSettings `json:"agents"`                     // by name, only those that a phase uses
 	Phases               map[string]PhaseSettings `json:"phases"`                     // by phase number
 	CheckpointTypes      []string                 `json:"checkpoint_types,omitempty"` // that agents may open, beside deliverable
-	CheckpointSecs       int                      `json:"checkpoint_secs,omitempty"`  // how long one may be answered; 0 = for ever
 	Spec                 string                   `json:"spec,omitempty"`
 	Skills               map[string]string        `json:"skills,omitempty"` // name → text
 }

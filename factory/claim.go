@@ -1,0 +1,82 @@
+package factory
+
+import (
+	"time"
+
+	"forge/internal/work"
+)
+
+// LeaseTimeout is how long after its last heartbeat a claim still holds.
+const LeaseTimeout = 30 * time.Second
+
+// Lease is who works on a claimed issue.
+type Lease struct {
+	Owner     string
+	Heartbeat time.Time
+	Dead      bool // the owner is known not to run any more
+}
+
+// holds says that nobody else may have the issue now. A heartbeat in the future
+// (the clock was set back) holds too: when in doubt, an issue is not taken.
+func (l *Lease) holds(now time.Time) bool {
+	return l != nil && !l.Dead && now.Sub(l.Heartbeat) <= LeaseTimeout
+}
+
+// Shop is how a project stands when an issue is to be claimed.
+type Shop struct {
+	Now         time.Time
+	Paused      bool // or draining: nothing new is begun
+	Running     int  // issues that are worked on
+	MaxRunning  int  // 0 = nothing may be begun
+	InReview    int  // issues in column in_review
+	MaxInReview int  // 0 = no limit
+}
+
+// NoClaim says why an issue is not claimed; "" = it is.
+type NoClaim string
+
+// The reasons, in the order in which they are looked for.
+const (
+	NoClaimColumn   NoClaim = "not_ready"
+	NoClaimStopped  NoClaim = "stopped" // failed or cancelled, until a person says retry
+	NoClaimWaits    NoClaim = "waits"   // for a person
+	NoClaimHeld     NoClaim = "held"    // somebody works on it
+	NoClaimPaused   NoClaim = "paused"
+	NoClaimNeeds    NoClaim = "needs"
+	NoClaimRunning  NoClaim = "max_running"
+	NoClaimInReview NoClaim = "max_in_review"
+)
+
+// MayClaim decides whether an issue may be claimed now: a ready one whose needs
+// are done, or one in progress whose owner is gone (it was begun, so limits do
+// not count). needs are the columns of what it needs; what is missing there is
+// not done. lease is the claim that is stored, nil = none.
+func MayClaim(i work.Issue, lease *Lease, needs map[int64]work.Column, s Shop) NoClaim {
+	begun := i.Column == work.ColumnInProgress
+	switch {
+	case i.Column != work.ColumnReady && !begun:
+		return NoClaimColumn
+	case stopped(i):
+		return NoClaimStopped
+	case i.State != "":
+		return NoClaimWaits // an unknown state holds as well
+	case lease.holds(s.Now):
+		return NoClaimHeld
+	case s.Paused:
+		return NoClaimPaused
+	case begun:
+		return ""
+	}
+	for _, need := range i.Needs {
+		if needs[need] != work.ColumnDone {
+			return NoClaimNeeds
+		}
+	}
+	switch {
+	case s.Running >= s.MaxRunning:
+		return NoClaimRunning
+	case s.MaxInReview != 0 && s.InReview >= s.MaxInReview:
+		return NoClaimInReview
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package factory
+
+import (
+	"fmt"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// Changes are the fields in which two versions of an issue differ, as texts.
+// Places within a column are not among them: the history says that it moved.
+func Changes(was, now work.Issue) []work.FieldChange {
+	out := []work.FieldChange{}
+	for _, f := range []struct {
+		name string
+		text func(work.Issue) string
+	}{
+		{"title", func(i work.Issue) string { return i.Title }},
+		{"description", func(i work.Issue) string { return i.Description }},
+		{"criteria", func(i work.Issue) string { return criteria(i.Criteria) }},
+		{"priority", func(i work.Issue) string { return string(i.Priority) }},
+		{"labels", func(i work.Issue) string { return strings.Join(i.Labels, ", ") }},
+		{"needs", func(i work.Issue) string { return numbers(i.Needs) }},
+		{"level", func(i work.Issue) string { return i.Level }},
+		{"column", func(i work.Issue) string { return string(i.Column) }},
+		{"state", func(i work.Issue) string { return string(i.State) }},
+		{"reason", func(i work.Issue) string { return i.Reason }},
+		{"hold", func(i work.Issue) string { return strings.Join(i.Hold, ", ") }},
+		{"run", func(i work.Issue) string { return i.Run }},
+		{"branch", func(i work.Issue) string { return i.Branch }},
+	} {
+		if from, to := f.text(was), f.text(now); from != to {
+			out = append(out, work.FieldChange{Field: f.name, From: from, To: to})
+		}
+	}
+	return out
+}
+
+func criteria(list []work.Criterion) string {
+	var lines []string
+	for _, c := range list {
+		lines = append(lines, c.ID+": "+c.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func numbers(ids []int64) string {
+	var words []string
+	for _, id := range ids {
+		words = append(words, fmt.Sprint(id))
+	}
+	return strings.Join(words, ", ")
+}

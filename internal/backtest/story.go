@@ -1,0 +1,310 @@
+// Package backtest asks of past runs what another policy would have decided.
+// It reads what was recorded and executes nothing.
+package backtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// Boundary is one place of a run at which its policy decided, and what came of
+// it.
+type Boundary struct {
+	gates.Moment
+	Seq    int64
+	Kind   string       // the point that it is named by; baseline for a red one
+	Phase  string       // "" = the run as a whole
+	Policy gates.Policy // that decided
+	// Asked says that a checkpoint opened; then ID names it, and Answer is how
+	// it was answered, pending while it was not.
+	Asked  bool
+	ID     string
+	Answer work.CheckpointStatus
+	// Ended is how its phase ended afterwards, or the run where it is about
+	// the run; "" when it has not.
+	Ended  string
+	Failed bool // that was no success
+}
+
+// Story is a run as far as a policy has to do with it.
+type Story struct {
+	Run        string
+	Spec       orchestrator.Spec // it began with
+	Outcome    work.RunOutcome
+	Boundaries []Boundary
+	// Result is what a promotion is decided on, as it was when the result was
+	// first judged, save for what the policy says; Judged is false for a run
+	// that never came to that.
+	Result review.RunResult
+	Judged bool
+}
+
+// teller folds events into a Story.
+type teller struct {
+	story  Story
+	opened func(work.Event) (orchestrator.Spec, error)
+	policy gates.Policy
+	files  map[string]int    // changed by each merged phase
+	parent map[string]string // of sub-phases
+	ends   map[string]work.PhaseFinishedData
+	plan   map[string]work.Phase
+	open   map[string]int // checkpoint → its boundary
+	last   int64          // seq of the last boundary that no one was asked at
+}
+
+// Read folds the events of one run, from the first, of which opened knows what
+// the run began with.
+func Read(opened func(work.Event) (orchestrator.Spec, error), events iter.Seq2[work.Event, error]) (Story, error) {
+	t := &teller{
+		opened: opened, files: map[string]int{}, parent: map[string]string{}, ends: map[string]work.PhaseFinishedData{},
+		plan: map[string]work.Phase{}, open: map[string]int{},
+	}
+	for e, err := range events {
+		if err != nil {
+			return t.story, err
+		}
+		if err := t.tell(e); err != nil {
+			return t.story, fmt.Errorf("read event %d (%s) of run %s: %w", e.Seq, e.Kind, e.Run, err)
+		}
+	}
+	t.finish()
+	return t.story, nil
+}
+
+// as decodes a payload and hands it on.
+func as[T any](e work.Event, then func(T)) error {
+	var d T
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return err
+	}
+	then(d)
+	return nil
+}
+
+func (t *teller) tell(e work.Event) error {
+	switch e.Kind {
+	case work.RunStarted:
+		return t.started(e)
+	case work.GateDecided:
+		return t.decided(e)
+	case work.CheckpointOpened:
+		return as(e, func(d question) { t.asked(e, d) })
+	case work.CheckpointAnswered:
+		return as(e, func(d struct {
+			ID, Refused string
+			Status      work.CheckpointStatus
+		}) {
+			if i, known := t.open[d.ID]; known && d.Refused == "" {
+				t.story.Boundaries[i].Answer = d.Status
+			}
+		})
+	case work.PolicyChanged:
+		return as(e, func(d orchestrator.PolicyChangedData) { t.policy = d.Policy })
+	case work.SubPhaseSpawned:
+		return as(e, func(d orchestrator.SubPhaseSpawnedData) { t.parent[d.Number] = e.Phase })
+	case work.PhaseMerged:
+		return as(e, func(d struct{ Files int }) { t.files[e.Phase] = d.Files })
+	case work.PhaseFinished:
+		return as(e, func(d work.PhaseFinishedData) { t.ends[e.Phase] = d })
+	case work.PhaseReopened:
+		delete(t.ends, e.Phase)
+	case work.RunFinished:
+		return as(e, func(d work.RunFinishedData) { t.story.Outcome = d.Outcome })
+	case work.RunResumed:
+		t.story.Outcome = ""
+	case work.ReviewFinished, work.ArbiterDecided:
+		return t.reviewed(e)
+	}
+	return nil
+}
+
+func (t *teller) started(e work.Event) (err error) {
+	t.story.Run = e.Run
+	if t.story.Spec, err = t.opened(e); err != nil {
+		return err
+	}
+	t.policy = t.story.Spec.Policy
+	for _, p := range t.story.Spec.Plan.Phases {
+		t.plan[p.Number] = p
+	}
+	return nil
+}
+
+// decided takes a decision that the policy made by itself.
+func (t *teller) decided(e work.Event) error {
+	// Of a decision no more is read than is asked about: they are most of what
+	// a run records.
+	type decision struct{ Gate, Decision, By string }
+	return as(e, func(d decision) {
+		pt := gates.Point(d.Gate)
+		if d.Gate == "evidence" && d.Decision == "changed" {
+			t.story.Result.Unverified = t.story.Result.Unverified || !t.story.Judged
+		}
+		rule := strings.HasPrefix(d.By, "rule:")
+		switch {
+		case d.Decision == "ask", !rule && !strings.HasPrefix(d.By, "strategy:"):
+			return // the checkpoint tells it; or a person, or a flag, decided
+		case pt == gates.PointPhaseStart && (!rule || strings.HasPrefix(d.By, "rule:start_")),
+			pt == gates.PointIteration && !rule,
+			pt == gates.PointStale && !rule && d.Decision != "continue",
+			pt == gates.PointSubPhase && !rule && d.Decision == "approve",
+			rule && d.Decision == "go" && d.By == "rule:"+d.Gate && boundary(pt):
+		default:
+			return
+		}
+		if pt == gates.PointFinal && !t.whole() {
+			return // what is done of a failed run lands under every policy
+		}
+		b := t.at(e, []gates.Point{pt})
+		all := t.story.Boundaries
+		if n := len(all); rule && boundary(pt) && n > 0 && t.last == e.Seq-1 && all[n-1].Phase == e.Phase && boundary(all[n-1].Points[0]) {
+			// Points of one boundary are decided one after another, and would
+			// have shared one checkpoint.
+			all[n-1].Points, t.last = append(all[n-1].Points, pt), e.Seq
+			t.judge(pt)
+			return
+		}
+		t.last = e.Seq
+		t.story.Boundaries = append(all, b)
+		t.judge(pt)
+	})
+}
+
+// boundary says that a point stands at the end of a phase or of the run.
+func boundary(pt gates.Point) bool {
+	switch pt {
+	case gates.PointFinal, gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical:
+		return true
+	}
+	return strings.HasPrefix(string(pt), "ckpt.")
+}
+
+// question is what is read of a checkpoint.
+type question struct {
+	ID, Kind string
+	Points   []string
+}
+
+func (t *teller) asked(e work.Event, cp question) {
+	var points []gates.Point
+	for _, pt := range append([]string{cp.Kind}, cp.Points...) {
+		if !slices.Contains(points, gates.Point(pt)) {
+			points = append(points, gates.Point(pt))
+		}
+	}
+	if cp.Kind == orchestrator.PointBaseline {
+		points = []gates.Point{gates.PointPhaseStart} // the gate that is looked at
+	}
+	b := t.at(e, points)
+	b.Kind, b.Asked, b.ID, b.Answer = cp.Kind, true, cp.ID, work.CheckpointPending
+	t.open[cp.ID] = len(t.story.Boundaries)
+	t.story.Boundaries = append(t.story.Boundaries, b)
+	t.judge(gates.Point(cp.Kind))
+}
+
+// at is a boundary with its facts as they are at e.
+func (t *teller) at(e work.Event, points []gates.Point) Boundary {
+	b := Boundary{Moment: gates.Moment{Points: points}, Seq: e.Seq, Kind: string(points[0]), Phase: e.Phase, Policy: t.policy}
+	set, known := t.story.Spec.Settings.Phases[e.Phase]
+	if parent := t.parent[e.Phase]; parent != "" {
+		b.SubPhase, set = true, t.story.Spec.Settings.Phases[parent]
+	} else if t.story.Spec.Job != nil && !known {
+		set = t.story.Spec.Job.Phase
+	}
+	b.Marked = set.AskIteration
+	b.Start = gates.PhaseFacts{
+		Phase: e.Phase, Name: t.plan[e.Phase].Name, Permission: set.Permission, Sensitive: set.Sensitive != "",
+		Threshold: t.story.Spec.Settings.AutoApproveThreshold,
+	}
+	for _, n := range t.plan[e.Phase].DependsOn {
+		files, merged := t.files[n]
+		if !merged {
+			files = -1
+		}
+		b.Start.DependencyFiles = append(b.Start.DependencyFiles, files)
+	}
+	return b
+}
+
+// whole says that every phase of the plan is done.
+func (t *teller) whole() bool {
+	for n, end := range t.ends {
+		if t.parent[n] == "" && end.Outcome != work.PhaseDone {
+			return false
+		}
+	}
+	return true
+}
+
+// judge notes what a promotion rests on, once, when the result is judged.
+func (t *teller) judge(pt gates.Point) {
+	if pt != gates.PointFinal || t.story.Judged {
+		return
+	}
+	r := &t.story.Result
+	t.story.Judged, r.Pipeline, r.Autonomy, r.Auto = true, "failed", true, true
+	if t.whole() {
+		r.Pipeline = "completed"
+	}
+	if r.Reviews == "" {
+		r.Reviews = "none"
+	}
+	for _, end := range t.ends {
+		r.Unverified = r.Unverified || end.Proof == work.ProofClaim
+	}
+}
+
+func (t *teller) reviewed(e work.Event) error {
+	r, judged := &t.story.Result, t.story.Judged
+	if e.Kind == work.ReviewFinished {
+		return as(e, func(d struct{ Verdict work.Verdict }) {
+			switch {
+			case judged:
+			case d.Verdict == work.VerdictPass && r.Reviews == "":
+				r.Reviews = "passed"
+			case d.Verdict != work.VerdictPass:
+				r.Reviews = "warnings"
+			}
+		})
+	}
+	return as(e, func(d orchestrator.ArbiterDecidedData) {
+		switch d.Verdict {
+		case review.Proceed:
+			r.Proceeded = r.Proceeded || !judged && len(d.Findings) > 0
+		case review.Fix:
+			if !judged {
+				r.Fixes++
+			}
+		case review.FailPhase:
+			t.last = e.Seq
+			t.story.Boundaries = append(t.story.Boundaries, t.at(e, []gates.Point{gates.PointFindings}))
+		}
+	})
+}
+
+// finish says of each boundary what came after it.
+func (t *teller) finish() {
+	for i := range t.story.Boundaries {
+		b := &t.story.Boundaries[i]
+		if b.Phase == "" {
+			b.Ended, b.Failed = string(t.story.Outcome), t.story.Outcome == work.RunFailed || t.story.Outcome == work.RunCancelled
+			continue
+		}
+		end, over := t.ends[b.Phase]
+		if !over {
+			continue
+		}
+		b.Ended, b.Failed = string(end.Outcome), end.Outcome != work.PhaseDone
+		if end.Reason != "" {
+			b.Ended += " (" + string(end.Reason) + ")"
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/factory"
+	"forge/internal/work"
+)
+
+func (a *App) issueCommand() *cli.Command {
+	subcommands := []*cli.Command{
+		a.issueAddCommand(), a.issueListCommand(), a.issueShowCommand(), a.issueEditCommand(), a.issueMoveCommand(),
+		a.issueStandCommand("cancel", "let nobody work on an issue any more; it stays where it is", factory.Board.Cancel),
+		a.issueStandCommand("retry", "take up an issue again that failed or was cancelled", factory.Board.Retry),
+	}
+	return &cli.Command{
+		Name: "issue", Usage: "the board: issues and where they stand", Subcommands: subcommands,
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return cli.ShowSubcommandHelp(c)
+			}
+			var names []string
+			for _, s := range subcommands {
+				names = append(names, s.Name)
+			}
+			word, hint := c.Args().First(), ""
+			if near := nearest(word, names); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			return refuse("forge issue "+strings.Join(names, ", "), "unknown command %q%s", "issue "+word, hint)
+		},
+	}
+}
+
+// issueBoard is the board of the project around the working directory.
+type issueBoard struct {
+	*project
+	factory.Board
+	none bool // there is no board yet; only for those who look
+}
+
+// openBoard opens the board. To change it takes the state folder's key, and
+// makes a board where there is none. The caller closes it.
+func (a *App) openBoard(ctx context.Context, change bool) (*issueBoard, error) {
+	p, err := a.findProject(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &issueBoard{project: p}
+	ok, err := p.openStore(ctx, change)
+	if err == nil && !ok {
+		b.none = true
+		return b, nil
+	}
+	if err == nil {
+		err = b.find(ctx, change)
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// find finds the project's board in the journal, which several checkouts may
+// share: by its checkout, or the only one whose checkout is not there any more,
+// since then the folder was moved.
+func (b *issueBoard) find(ctx context.Context, change bool) error {
+	root := b.base.RepoRoot
+	all, err := b.store.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	b.Board = factory.Board{Store: b.store, Now: b.app.Now}
+	var lost []work.BoardProject
+	var ids []string
+	for _, p := range all {
+		if p.Root == root {
+			b.Project = p.ID
+			return nil
+		}
+		if _, err := os.Stat(p.Root); errors.Is(err, os.ErrNotExist) {
+			lost = append(lost, p)
+		}
+		ids = append(ids, p.ID)
+	}
+	p := work.BoardProject{ID: newProjectID(root, ids), Root: root, Created: b.app.Now()}
+	if len(lost) == 1 {
+		p.ID = lost[0].ID
+	} else if !change {
+		b.none = true
+		return nil
+	}
+	b.Project = p.ID
+	if !change {
+		return nil
+	}
+	return b.store.PutProject(ctx, p)
+}
+
+// newProjectID is the name of a checkout's folder, made a word of its own.
+func newProjectID(root string, taken []string) string {
+	id := factory.Slug(filepath.Base(root))
+	if id == "" {
+		id = "project"
+	}
+	for n, base := 2, id; slices.Contains(taken, id); n++ {
+		id = base + "-" + strconv.Itoa(n)
+	}
+	return id
+}
+
+// by is the person at the command line; note is what they say about a change,
+// of which the first line is kept.
+func (a *App) by(note string) factory.By {
+	return factory.By{Name: plainName(userName(a)), Door: "cli", Note: plainName(firstLine(note, 300))}
+}
+
+// plainName is a name, or a few words, as one line that can be stored.
+func plainName(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "")))
+}
+
+// issueArg is the number of the one issue that a command is about.
+func issueArg(c *cli.Context, rest string) (int64, error) {
+	usage := "forge issue " + c.Command.Name + " ISSUE" + rest + "; forge issue list shows the issues"
+	if c.Args().Len() != 1+len(strings.Fields(rest)) {
+		return 0, refuse(usage, "forge issue %s takes ISSUE%s, got %q", c.Command.Name, rest, strings.Join(c.Args().Slice(), " "))
+	}
+	return issueNumber(c.Args().First(), usage)
+}
+
+func issueNumber(word, usage string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, refuse(usage, "%q is not the number of an issue", word)
+	}
+	return n, nil
+}
+
+// issueError makes the user's own what is the user's to mend.
+func issueError(err error) error {
+	var rule *factory.Refusal
+	var problems *factory.ProblemsError
+	var stale *factory.StaleError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &rule):
+		return refuse(rule.Fix, "%s", rule.What)
+	case errors.As(err, &problems):
+		return refuse("nothing was stored", "%s", problems)
+	case errors.As(err, &stale):
+		return refuse("forge issue show "+strconv.FormatInt(stale.Issue, 10)+", then edit that version", "%s", stale)
+	case errors.Is(err, work.ErrNoIssue):
+		return refuse("forge issue list shows the issues", "%s", err)
+	case errors.Is(err, work.ErrStale):
+		return refuse("try again", "%s", err)
+	}
+	return err
+}
+
+// issueStandCommand is a command that takes an issue and perhaps a reason.
+func (a *App) issueStandCommand(name, usage string, do func(factory.Board, context.Context, int64, factory.By) (work.Issue, error)) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: "ISSUE",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "`WHY`, for the history"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := issueArg(c, "")
+			if err != nil {
+				return err
+			}
+			b, err := a.openBoard(c.Context, true)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			i, err := do(b.Board, c.Context, id, a.by(strings.TrimSpace(c.String("message"))))
+			if err != nil {
+				return issueError(err)
+			}
+			return b.tell(c.Context, i, out)
+		},
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/factory"
+	"forge/internal/work"
+)
+
+// pageOfHistory is how many lines of an issue's history are shown at once: a
+// line may hold two whole descriptions.
+const pageOfHistory = 20
+
+func (a *App) issueShowCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show an issue and what became of it so far", ArgsUsage: "ISSUE",
+		Flags: []cli.Flag{
+			&cli.Int64Flag{Name: "before", Usage: "show the history before line `N`"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := issueArg(c, "")
+			if err != nil {
+				return err
+			}
+			if c.Int64("before") < 0 {
+				return refuse("the oldest line shown has the number to give", "--before %d is no line", c.Int64("before"))
+			}
+			b, err := a.openBoard(c.Context, false)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			if b.none {
+				return refuse(`forge issue add "…" puts an issue on it`, "this project has no board")
+			}
+			return b.show(c.Context, id, c.Int64("before"), out)
+		},
+	}
+}
+
+// shownIssue is forge issue show --output json.
+type shownIssue struct {
+	listedIssue
+	NextBranch string            `json:"next_branch,omitempty"` // what its branch will be called when it is claimed
+	History    []work.IssueEntry `json:"history"`               // the newest first
+	Before     int64             `json:"before,omitempty"`      // for --before; none = that was all
+}
+
+func (b *issueBoard) show(ctx context.Context, id, before int64, out string) error {
+	i, err := b.store.Issue(ctx, b.Project, id)
+	if err != nil {
+		return issueError(err)
+	}
+	s := shownIssue{listedIssue: listedIssue{Issue: i}, History: []work.IssueEntry{}}
+	if i.Branch == "" {
+		s.NextBranch = factory.Branch(i.ID, i.Title)
+	}
+	history, err := b.store.IssueHistory(ctx, b.Project, id, pageOfHistory+1, before)
+	if err != nil {
+		return err
+	}
+	if len(history) > pageOfHistory {
+		history = history[:pageOfHistory]
+		s.Before = history[pageOfHistory-1].Seq
+	}
+	s.History = append(s.History, history...)
+	if s.BlockedBy, err = b.blockers(ctx, id); err != nil {
+		return err
+	}
+	if out == "json" {
+		return printJSON(b.app.Stdout, s)
+	}
+	w, done := b.app.viewer()
+	if _, err := fmt.Fprint(w, s.text()); err != nil {
+		return err
+	}
+	return done()
+}
+
+func (b *issueBoard) blockers(ctx context.Context, id int64) ([]int64, error) {
+	all, err := b.store.Blockers(ctx, b.Project, []int64{id})
+	return append([]int64{}, all[id]...), err
+}
+
+// tell says how an issue stands after a change.
+func (b *issueBoard) tell(ctx context.Context, i work.Issue, out string) error {
+	blockers, err := b.blockers(ctx, i.ID)
+	if err != nil {
+		return err
+	}
+	if out == "json" {
+		return printJSON(b.app.Stdout, listedIssue{Issue: i, BlockedBy: blockers})
+	}
+	text := fmt.Sprintf("#%d %s: %s", i.ID, oneLine(i.Title, 60), standingOfIssue(i))
+	if len(blockers) > 0 {
+		text += ", blocked by " + hashes(blockers)
+	}
+	_, err = fmt.Fprintln(b.app.Stdout, harmless(text))
+	return err
+}
+
+func standingOfIssue(i work.Issue) string {
+	text := string(i.Column)
+	if i.State != "" {
+		text += ", " + string(i.State)
+	}
+	if i.Reason != "" {
+		text += " (" + i.Reason + ")"
+	}
+	return text
+}
+
+func (s shownIssue) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "#%d %s\n\n", s.ID, s.Title)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", name, text)
+		}
+	}
+	line("Column", standingOfIssue(s.Issue))
+	line("Held by", strings.Join(s.Hold, ", "))
+	line("Blocked by", hashes(s.BlockedBy))
+	line("Needs", hashes(s.Needs))
+	line("Priority", string(s.Priority))
+	line("Labels", strings.Join(s.Labels, ", "))
+	line("Level", s.Level)
+	line("Run", s.Run)
+	if s.Branch != "" {
+		line("Branch", s.Branch)
+	} else {
+		line("Branch", s.NextBranch+" (when it is claimed)")
+	}
+	line("Added", fmt.Sprintf("%s by %s", dateTime(s.Created), s.Author))
+	line("Version", fmt.Sprintf("%d, of %s", s.Version, dateTime(s.Changed)))
+	if s.Description != "" {
+		b.WriteString("\n" + indent(strings.TrimRight(s.Description, "\n")) + "\n")
+	}
+	if len(s.Criteria) > 0 {
+		b.WriteString("\nThe result is held against:\n")
+		for _, c := range s.Criteria {
+			fmt.Fprintf(&b, "  %-4s %s\n", c.ID, c.Text)
+		}
+	}
+	b.WriteString("\nHistory:\n")
+	for _, e := range s.History {
+		fmt.Fprintf(&b, "  %s  %s %s%s\n", dateTime(e.At), e.By, e.Action, noteText(e.Note))
+		for _, f := range e.Fields {
+			fmt.Fprintf(&b, "      %s: %s → %s\n", f.Field, quotedShort(f.From), quotedShort(f.To))
+		}
+	}
+	if s.Before != 0 {
+		fmt.Fprintf(&b, "  earlier: forge issue show %d --before %d\n", s.ID, s.Before)
+	}
+	return b.String()
+}
+
+func noteText(note string) string {
+	if note == "" {
+		return ""
+	}
+	return ": " + note
+}
+
+func quotedShort(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return "“" + oneLine(text, 50) + "”"
+}
+
+func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }

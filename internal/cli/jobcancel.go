@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) jobCancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "end a job for good; what it did so far can still be looked at", ArgsUsage: "JOB",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "`WHY`, for the record"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := oneArg(c.Args().Slice(), "job")
+			if err == nil && id == "" {
+				err = refuse("forge job cancel JOB; forge job list shows the jobs", "forge job cancel takes one job")
+			}
+			if err != nil {
+				return err
+			}
+			why, err := a.comment(c.String("message"))
+			if err != nil {
+				return err
+			}
+			return a.cancelJob(c.Context, id, why, out)
+		},
+	}
+}
+
+// cancelWait is how long the process that drives a job may take to stop; a
+// clean stop takes at most 7 s.
+const cancelWait = 15 * time.Second
+
+// cancelJob ends a job: the process that drives it is asked to stop, which ends
+// its agents, and then the end is written.
+func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
+	p, err := a.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.key(); err != nil {
+		return err
+	}
+	row, _, err := p.pickJob(ctx, id)
+	if err != nil {
+		return err
+	}
+	if row.Outcome.Final() {
+		return refuse("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, jobStatus(row, nil))
+	}
+	if err := p.stopOwner(ctx, row); err != nil {
+		return err
+	}
+	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
+	if err != nil {
+		return err
+	}
+	reason := "cancelled by " + userName(a)
+	if why != "" {
+		reason += ": " + firstLine(why, 300)
+	}
+	s, err := p.endJob(ctx, lease, reason)
+	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
+		return err
+	}
+	if e, openErr := p.repo(ctx); openErr == nil {
+		if err := e.DropBase(ctx, s.Run); err != nil {
+			a.log.Warn("drop the ref that kept the base", "err", err)
+		}
+	}
+	if row, err = p.pick(ctx, s.Run); err != nil {
+		return err
+	}
+	if output == "json" {
+		j, err := p.summaryOf(ctx, row, s)
+		if err != nil {
+			return err
+		}
+		return printJSON(a.Stdout, j)
+	}
+	_, err = fmt.Fprintf(a.Stdout, "Job %s: cancelled. Nothing of it was merged; its documents: forge job show %s\n", row.ID, row.ID)
+	return err
+}
+
+// stopOwner asks the process that drives a job to stop, and waits until it has.
+// It ends its agents itself; when it does not stop in time, nothing is done
+// behind its back.
+func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
+	if !row.Alive || row.Owner == nil {
+		return nil
+	}
+	self := journal.Self()
+	if row.Owner.Host != self.Host {
+		return refuse("cancel it there", "job %s is being driven on %s", row.ID, row.Owner.Host)
+	}
+	owner, err := os.FindProcess(row.Owner.PID)
+	if err == nil {
+		err = owner.Signal(syscall.SIGTERM)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return refuse("cancel as the user who started it", "stop process %d, which drives job %s: %v", row.Owner.PID, row.ID, err)
+	}
+	p.app.log.Info("stopping", "process", row.Owner.PID)
+	patience := p.app.Now().Add(cancelWait)
+	for {
+		now, err := p.pick(ctx, row.ID)
+		if err != nil {
+			return err
+		}
+		if !now.Alive {
+			return nil
+		}
+		if p.app.Now().After(patience) {
+			return refuse("end it, then cancel again", "process %d, which drives job %s, does not stop", row.Owner.PID, row.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// endJob writes the end of a job that no process drives, after what a dead one
+// left running is gone.
+func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason string) (*orchestrator.State, error) {
+	run := lease.Run()
+	s, _, err := p.load(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{store: p.store, lease: lease, now: p.app.Now}
+	left, err := h.Attempts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range left {
+		if err := (tree{kill: proc.KillMarked, log: p.app.log}).End(ctx, a.Mark); err != nil {
+			return nil, fmt.Errorf("end what %s left running: %w", a.Command, err)
+		}
+	}
+	b := orchestrator.Batch{Over: left, Expire: true}
+	// Nothing may come between going on and stopping: neither is fed until
+	// nothing follows, as a driver would.
+	for _, f := range []orchestrator.Fact{
+		orchestrator.Resumed{RunResumedData: orchestrator.RunResumedData{By: userName(p.app)}},
+		orchestrator.Stop{Outcome: work.RunCancelled, Reason: reason},
+	} {
+		evs := orchestrator.Decide(s, orchestrator.Input{Now: p.app.Now(), Fact: f})
+		for _, e := range evs {
+			if err := orchestrator.Apply(s, e); err != nil {
+				return nil, err
+			}
+		}
+		b.Events = append(b.Events, evs...)
+	}
+	evs, err := orchestrator.Feed(s, orchestrator.Input{Now: p.app.Now(), Fact: orchestrator.Drained{}})
+	if err != nil {
+		return nil, err
+	}
+	b.Events = append(b.Events, evs...)
+	if s.Outcome != work.RunCancelled {
+		return nil, fmt.Errorf("job %s cannot be cancelled from here: it ended %s", run, s.Outcome)
+	}
+	return s, h.Append(ctx, b)
+}

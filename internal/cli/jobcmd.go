@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) jobCommand() *cli.Command {
+	return &cli.Command{
+		Name: "job", Usage: "work without a fixed plan: phases that plan and phases that do, until the job is complete",
+		Subcommands: []*cli.Command{a.jobStartCommand(), a.jobListCommand(), a.jobShowCommand(), a.jobCancelCommand(), a.jobResumeCommand()},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge job start, list, show, cancel or resume", "unknown command %q%s", "job "+c.Args().First(), suggestJob(c.Args().First()))
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+func suggestJob(word string) string {
+	if near := nearest(word, []string{"start", "list", "show", "cancel", "resume"}); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// words is a flag that may be given several times, each time with one word:
+// unlike a StringSlice it leaves commas in names alone.
+type words []string
+
+func (w *words) Set(v string) error { *w = append(*w, v); return nil }
+func (w *words) String() string     { return "" }
+
+func wordsOf(c *cli.Context, name string) []string {
+	w, ok := c.Generic(name).(*words)
+	if !ok || w == nil {
+		return nil
+	}
+	return slices.Clone(*w)
+}
+
+func (a *App) jobResumeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "resume", Usage: "go on with a job, as forge resume does", ArgsUsage: "[JOB]", Flags: a.resumeCommand().Flags,
+		Action: func(c *cli.Context) error {
+			id, err := oneArg(c.Args().Slice(), "job")
+			if err != nil {
+				return err
+			}
+			o, err := resumeOptions(c)
+			if err != nil {
+				return err
+			}
+			if o.run, err = a.jobID(c.Context, id); err != nil {
+				return err
+			}
+			return a.resume(c.Context, o)
+		},
+	}
+}
+
+// jobID is the whole id of a job that is named, or of the newest that something
+// is left to do in.
+func (a *App) jobID(ctx context.Context, id string) (string, error) {
+	p, err := a.openJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	row, _, err := p.pickJob(ctx, id)
+	return row.ID, err
+}
+
+// pickJob is the job that is named; "" is the newest that something is left to
+// do in, else the newest.
+func (p *project) pickJob(ctx context.Context, id string) (journal.RunRow, *orchestrator.State, error) {
+	if id != "" {
+		row, s, err := p.stand(ctx, id)
+		if err == nil && s.Spec.Job == nil {
+			err = refuse("forge job list shows the jobs", "%s is a run of a plan, not a job", row.ID)
+		}
+		return row, s, err
+	}
+	jobs, err := p.jobs(ctx)
+	if err != nil {
+		return journal.RunRow{}, nil, err
+	}
+	if len(jobs) == 0 {
+		return journal.RunRow{}, nil, noJobs()
+	}
+	newest := jobs[0]
+	for _, j := range jobs {
+		if j.row.Unfinished() {
+			newest = j
+			break
+		}
+	}
+	return newest.row, newest.state, nil
+}
+
+func noJobs() error { return refuse(`forge job start -d "…" starts one`, "this project has no jobs") }
+
+// standingJob is a job and where it stands.
+type standingJob struct {
+	row   journal.RunRow
+	state *orchestrator.State
+}
+
+// jobs are the runs that are jobs, the newest first. Of the others the first
+// event alone is read.
+func (p *project) jobs(ctx context.Context) ([]standingJob, error) {
+	rows, err := p.store.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []standingJob
+	for _, row := range rows {
+		is, err := p.isJob(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if !is {
+			continue
+		}
+		row, s, err := p.stand(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, standingJob{row, s})
+	}
+	return out, nil
+}
+
+func (p *project) isJob(ctx context.Context, row journal.RunRow) (bool, error) {
+	if row.Events == 0 {
+		return false, nil // it is just being opened
+	}
+	for e, err := range p.store.Replay(ctx, row.ID, 0) {
+		if err != nil {
+			return false, err
+		}
+		s, err := p.begin(ctx, row.ID, []work.Event{e})
+		return err == nil && s.Spec.Job != nil, err
+	}
+	return false, nil
+}

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"forge/gates"
+	"forge/internal/config"
+	"forge/internal/redact"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Bounds of the documents that a job is given.
+const (
+	maxDocuments     = 50
+	maxDocumentBytes = 8 << 20
+	maxDocumentsSize = 32 << 20
+)
+
+// readDocuments reads the files that the user gives a job, by the names that
+// they get in forge-job/documents/.
+func (p *project) readDocuments(paths []string) (map[string][]byte, error) {
+	if len(paths) > maxDocuments {
+		return nil, refuse("put what belongs together into one file", "%d documents, more than %d", len(paths), maxDocuments)
+	}
+	out, total := map[string][]byte{}, 0
+	for _, path := range paths {
+		abs := path
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(p.app.Dir, path)
+		}
+		data, err := readDocument(abs)
+		if err != nil {
+			return nil, refuse("name a file of at most 8 MB", "--doc %s: %v", path, err)
+		}
+		if total += len(data); total > maxDocumentsSize {
+			return nil, refuse("", "the documents have more than %d MB together", maxDocumentsSize>>20)
+		}
+		out[documentName(filepath.Base(abs), out)] = data
+	}
+	return out, nil
+}
+
+func readDocument(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such file")
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxDocumentBytes+1))
+	if err == nil && len(data) > maxDocumentBytes {
+		err = fmt.Errorf("it has more than %d MB", maxDocumentBytes>>20)
+	}
+	return data, err
+}
+
+// documentName makes a name safe: letters, digits, points, _ and -, not hidden,
+// and unlike every name that is taken, also where case does not count.
+func documentName[T any](name string, taken map[string]T) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}, strings.ToValidUTF8(name, "-"))
+	name = cmp.Or(strings.Trim(name, ".-"), "document")
+	ext := filepath.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for len(stem) > 80 {
+		r := []rune(stem)
+		stem = string(r[:len(r)-1])
+	}
+	if len(ext) > 20 {
+		ext = ""
+	}
+	name = stem + ext
+	for n := 2; ; n++ {
+		free := true
+		for other := range taken {
+			free = free && !strings.EqualFold(other, name)
+		}
+		if free {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d%s", stem, n, ext)
+	}
+}
+
+// files are what the start commit adds to the base. What stands in them is for
+// the agent, and part of the job's branch: secrets of the environment are
+// taken out.
+func (b *brief) files(red *redact.Redactor) map[string][]byte {
+	out := map[string][]byte{}
+	put := func(name, text string) { out[work.JobDir+"/"+name] = []byte(red.String(text)) }
+	put("workspace.md", b.workspace())
+	put("tools/todos.md", toolsTodos)
+	put("tools/verify.md", b.toolsVerify())
+	put("tools/sandbox.md", b.toolsSandbox())
+	for _, s := range b.sources {
+		put("tools/data-"+s.Name+".md", toolsSource(s, b.spec.Settings.Sandbox.Network))
+	}
+	for name, data := range b.documents {
+		out[work.JobDir+"/documents/"+name] = data
+	}
+	return out
+}
+
+func (b *brief) workspace() string {
+	job := b.spec.Job
+	seen, _ := orchestrator.Reveal(job.Description)
+	var t strings.Builder
+	fmt.Fprintf(&t, "# Workspace\n\nWhat has to be remembered from one phase to the next.\n\n## The job\n\n%s\n\n", strings.TrimSpace(seen))
+	fmt.Fprintf(&t, "## Level\n\n%s\n\n%s\n", b.origin, levelInWords(b.spec.Policy))
+	t.WriteString("\n## Data sources\n\n")
+	for _, s := range b.sources {
+		fmt.Fprintf(&t, "- %s (%s): tools/data-%s.md\n", s.Name, s.Kind, s.Name)
+	}
+	if len(b.sources) == 0 {
+		t.WriteString("none\n")
+	}
+	t.WriteString("\n## Documents\n\n")
+	for _, name := range job.Documents {
+		fmt.Fprintf(&t, "- documents/%s (%d bytes)\n", name, len(b.documents[name]))
+	}
+	if len(job.Documents) == 0 {
+		t.WriteString("none\n")
+	}
+	return t.String()
+}
+
+// levelInWords says where a person looks at the job.
+func levelInWords(p gates.Policy) string {
+	var stops []string
+	for _, at := range []struct {
+		point gates.Point
+		what  string
+	}{
+		{gates.PointPlanInitial, "after the first plan"}, {gates.PointPlanLater, "after every later plan"},
+		{gates.PointTactical, "after every phase that does todos"}, {gates.PointFinal, "at the end of the job"},
+	} {
+		if p.At(at.point) == gates.Human {
+			stops = append(stops, at.what)
+		}
+	}
+	if len(stops) == 0 {
+		return "The job goes on to its end without a person."
+	}
+	return "A person looks at the job " + strings.Join(stops, ", ") + "."
+}
+
+// asksPeople says that a person is asked at some end of the job's phases.
+func asksPeople(s orchestrator.Spec) bool {
+	return slices.ContainsFunc([]gates.Point{gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal},
+		func(pt gates.Point) bool { return s.Policy.At(pt) == gates.Human })
+}
+
+const toolsTodos = `# todos.yaml
+
+The todos of the next tactical phase, 5 to 20 of them, in the order in which they are to be done:
+
+    todos:
+      - id: read
+        title: Read the error log of last week
+        done: false
+      - id: cause
+        title: Name the cause of the first error
+        needs: [read]
+        notes: The log is rotated at midnight.
+
+- title: one line, at most 500 bytes, none twice
+- id: a word that others may name in needs
+- done: true or false; or status: open, in_progress or done
+- needs: ids of todos that come first; no circles
+- notes: text
+
+There are no other keys. A todo counts as finished when it says so by "done: true" or "status: done", and in no other way.
+`
+
+func (b *brief) toolsVerify() string {
+	var t strings.Builder
+	t.WriteString("# Verify\n\n")
+	if len(b.spec.Job.Phase.Verify) == 0 {
+		t.WriteString("The project names no commands that prove work. Say in plan.md how success is told from failure.\n")
+		return t.String()
+	}
+	t.WriteString("What you claim is proven by these commands, run by Forge in a fresh folder. Run them yourself before you claim anything:\n\n")
+	for _, c := range b.spec.Job.Phase.Verify {
+		t.WriteString("    " + strings.ReplaceAll(c, "\n", "\n    ") + "\n")
+	}
+	return t.String()
+}
+
+func (b *brief) toolsSandbox() string {
+	set := b.spec.Settings.Sandbox
+	network := "You can reach the network."
+	if !set.Network {
+		network = "There is no network."
+	}
+	where := "Commands run in a sandbox where the machine has one: you can write in the current folder and in a temporary one; the system's programs and the data sources are read-only; the user's other files are out of sight."
+	if set.Mode == "off" {
+		where = "Commands run without a sandbox. Change nothing outside of the current folder."
+	}
+	return "# Sandbox\n\n" + where + "\n\n" + network + "\n"
+}
+
+// toolsSource says what a data source is and how to look into it.
+func toolsSource(s config.Source, network bool) string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "# Data source %s\n\n", s.Name)
+	if s.About != "" {
+		fmt.Fprintf(&t, "%s\n\n", strings.TrimSpace(s.About))
+	}
+	switch s.Kind {
+	case config.SourceFolder:
+		fmt.Fprintf(&t, "A folder, read-only:\n\n    %s\n", s.Path)
+	case config.SourceSQLite:
+		fmt.Fprintf(&t, "An SQLite database, read-only:\n\n    %s\n\nOpen it without locks, since nothing can be written beside it:\n\n    sqlite3 %s .schema\n", s.Path, shellWord("file:"+uriPath(s.Path)+"?mode=ro&immutable=1"))
+	case config.SourceCommand:
+		argv := make([]string, len(s.Command))
+		for i, w := range s.Command {
+			argv[i] = shellWord(w)
+		}
+		fmt.Fprintf(&t, "A command that prints what it knows; run it in the current folder:\n\n    %s\n", strings.Join(argv, " "))
+	case config.SourceHTTP:
+		fmt.Fprintf(&t, "An address to read from:\n\n    %s\n", s.URL)
+		if !network {
+			t.WriteString("\nThe sandbox has no network: it cannot be reached from here.\n")
+		}
+	}
+	t.WriteString("\nLook into it, and change nothing there.\n")
+	return t.String()
+}
+
+// sourceFiles are the paths that a sandbox has to show for s. What a database
+// has not written back yet lies beside it.
+func sourceFiles(s config.Source) []string {
+	out := []string{s.Path}
+	if s.Kind == config.SourceSQLite {
+		for _, end := range []string{"-wal", "-shm"} {
+			if _, err := os.Lstat(s.Path + end); err == nil {
+				out = append(out, s.Path+end)
+			}
+		}
+	}
+	return out
+}
+
+// uriPath writes a path as SQLite's URIs want it.
+func uriPath(path string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+}
+
+// shellWord is a word as a shell reads it back.
+func shellWord(w string) string {
+	plain := w != "" && strings.IndexFunc(w, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/=:,@%+", r))
+	}) < 0
+	if plain {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/todos"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+func (a *App) jobShowCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show a job's plan, workspace, todos and archive, and what it waits for", ArgsUsage: "[JOB]",
+		Flags: []cli.Flag{outputFlag("text", "json")},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := oneArg(c.Args().Slice(), "job")
+			if err != nil {
+				return err
+			}
+			p, err := a.openJournal(c.Context)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			return p.showJob(c.Context, id, out)
+		},
+	}
+}
+
+// jobPapers are the documents of a job as they stand in one commit.
+type jobPapers struct {
+	Commit    string     `json:"commit"`
+	Plan      string     `json:"plan"`      // plan.md; "" = there is none
+	Workspace string     `json:"workspace"` // workspace.md
+	Todos     todos.List `json:"todos"`
+	Tools     []string   `json:"tools"`
+	Documents []string   `json:"documents"`
+	Archive   []string   `json:"archive"`
+}
+
+// maxPaper is how much of a document is shown, in bytes.
+const maxPaper = 64 << 10
+
+// papers reads the documents of a job in commit. They were written by an
+// agent: what is no ordinary text is said in its place.
+func papers(ctx context.Context, repo *git.Store, commit string) (jobPapers, error) {
+	out := jobPapers{Commit: commit, Tools: []string{}, Documents: []string{}, Archive: []string{}}
+	files, err := repo.Files(ctx, commit)
+	if err != nil {
+		return out, err
+	}
+	for _, f := range files {
+		for folder, into := range map[string]*[]string{"tools/": &out.Tools, "documents/": &out.Documents, "archive/": &out.Archive} {
+			if name, ok := strings.CutPrefix(f, work.JobDir+"/"+folder); ok {
+				*into = append(*into, name)
+			}
+		}
+	}
+	for name, into := range map[string]*string{"plan.md": &out.Plan, "workspace.md": &out.Workspace} {
+		if *into, err = readPaper(ctx, repo, commit, work.JobDir+"/"+name); err != nil {
+			return out, err
+		}
+	}
+	out.Todos, err = readTodos(ctx, repo, commit)
+	return out, err
+}
+
+func readPaper(ctx context.Context, repo *git.Store, commit, path string) (string, error) {
+	data, err := repo.File(ctx, commit, path)
+	var large *git.TooLargeError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.Is(err, git.ErrNotText):
+		return "(" + path + " is not an ordinary file)", nil
+	case errors.As(err, &large):
+		return "(" + path + " is too large to be shown)", nil
+	case err != nil:
+		return "", err
+	}
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if len(text) > maxPaper {
+		text = strings.ToValidUTF8(text[:maxPaper], "") + fmt.Sprintf("\n(and %d bytes more)", len(data)-maxPaper)
+	}
+	return text, nil
+}
+
+// shownJob is forge job show --output json.
+type shownJob struct {
+	jobSummary
+	jobPapers
+	Phase   string            `json:"phase,omitempty"` // the last one
+	Claim   *work.Completion  `json:"claim"`           // what the agent says of the end; null = nothing
+	Waits   []work.Checkpoint `json:"waits"`
+	Sources []string          `json:"data_sources"`
+}
+
+func (p *project) showJob(ctx context.Context, id, output string) error {
+	row, s, err := p.pickJob(ctx, id)
+	if err != nil {
+		return err
+	}
+	out := shownJob{Waits: []work.Checkpoint{}, Sources: append([]string{}, s.Spec.Job.Sources...)}
+	if out.jobSummary, err = p.summaryOf(ctx, row, s); err != nil {
+		return err
+	}
+	waits, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
+	if err != nil {
+		return err
+	}
+	out.Waits = append(out.Waits, waits...)
+	commit := s.Head
+	if last := lastPhase(s); last != nil {
+		out.Phase, out.Claim = last.Number, last.Complete
+		if last.Last != "" && last.Outcome != work.PhaseDone {
+			commit = last.Last
+		}
+	}
+	repo, err := p.repo(ctx)
+	if err != nil {
+		return err
+	}
+	if out.jobPapers, err = papers(ctx, repo, commit); err != nil {
+		return fmt.Errorf("read the documents of job %s: %w", row.ID, err)
+	}
+	if output == "json" {
+		return printJSON(p.app.Stdout, out)
+	}
+	_, err = fmt.Fprint(p.app.Stdout, harmless(p.jobText(row, s, out)))
+	return err
+}
+
+// lastPhase is the phase of a job that was added last, nil = none.
+func lastPhase(s *orchestrator.State) *orchestrator.Phase {
+	var last *orchestrator.Phase
+	for _, n := range s.Order {
+		if ph := s.Phases[n]; ph.Parent == "" {
+			last = ph
+		}
+	}
+	return last
+}
+
+func (p *project) jobText(row journal.RunRow, s *orchestrator.State, j shownJob) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Job %s: %s\n", j.Job, strings.ReplaceAll(string(j.Status), "_", " "))
+	rows := [][]string{
+		{"  what", oneLine(j.Description, 200)},
+		{"  level", j.Level},
+		{"  state", standingOf(row, s)},
+		{"  branch", j.Branch},
+		{"  began", p.app.ago(row.Created) + ", last event " + p.app.ago(row.Updated)},
+		{"  cost", money(s.Ledger)},
+	}
+	for _, more := range [][]string{{"  expert", j.Expert}, {"  data", strings.Join(j.Sources, ", ")}, {"  documents", strings.Join(j.Documents, ", ")}} {
+		if more[1] != "" {
+			rows = append(rows, more)
+		}
+	}
+	b.WriteString(table(rows[0], rows[1:]))
+	if len(s.Order) > 0 {
+		b.WriteString("\n" + phaseTable(s))
+	}
+	b.WriteString(j.text())
+	if j.Claim != nil {
+		fmt.Fprintf(&b, "\nThe agent says that the job is complete: %s\n", oneLine(j.Claim.Summary, 400))
+	}
+	b.WriteString(jobNext(row, j))
+	return b.String()
+}
+
+// text shows the documents, the plan first.
+func (j jobPapers) text() string {
+	var b strings.Builder
+	for _, doc := range [][2]string{{"plan.md", j.Plan}, {"workspace.md", j.Workspace}} {
+		if doc[1] == "" {
+			fmt.Fprintf(&b, "\n%s: not written yet\n", doc[0])
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], indent(strings.TrimSpace(doc[1])))
+	}
+	b.WriteString("\n" + todosText(j.Todos))
+	if len(j.Archive) > 0 {
+		fmt.Fprintf(&b, "\narchive/: %s\n", strings.Join(j.Archive, ", "))
+	}
+	return b.String()
+}
+
+// todosText shows todos with their state, and what is wrong with them.
+func todosText(l todos.List) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "todos.yaml: %d of %d done\n", len(l.Check().Done), len(l.Todos))
+	marks := map[todos.Status]string{todos.Done: "x", todos.InProgress: "~", todos.Open: " "}
+	for _, t := range l.Todos {
+		needs := ""
+		if len(t.Needs) > 0 {
+			needs = "  (after " + oneLine(strings.Join(t.Needs, ", "), 100) + ")"
+		}
+		fmt.Fprintf(&b, "  [%s] %s%s\n", marks[t.Status], oneLine(t.Title, 200), needs)
+	}
+	for _, problem := range l.Problems {
+		fmt.Fprintf(&b, "  ! %s\n", oneLine(problem, 300))
+	}
+	return b.String()
+}
+
+// jobNext says what a person can do now.
+func jobNext(row journal.RunRow, j shownJob) string {
+	var b strings.Builder
+	for _, cp := range j.Waits {
+		fmt.Fprintf(&b, "\nIt waits for you: %s\n", cp.Question)
+		fmt.Fprintf(&b, "  forge show %s\n  forge approve %s [--level PRESET]\n  forge request-changes %s -m TEXT\n  forge reject %s\n", cp.ID, cp.ID, cp.ID, cp.ID)
+	}
+	switch state := runState(row); {
+	case state == stateRunning:
+		fmt.Fprintf(&b, "\nFollow: forge logs --follow --run %s\n", row.ID)
+	case row.Outcome == work.RunFailed:
+		fmt.Fprintf(&b, "\nAgain:  forge job resume %s   (opens the next attempt of what failed)\n", row.ID)
+	case state != stateFinished && len(j.Waits) > 0:
+		fmt.Fprintf(&b, "Then:   forge job resume %s\nEnd it: forge job cancel %s\n", row.ID, row.ID)
+	case state != stateFinished:
+		fmt.Fprintf(&b, "\nGo on:  forge job resume %s\nEnd it: forge job cancel %s\n", row.ID, row.ID)
+	}
+	return b.String()
+}

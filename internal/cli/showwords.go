@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// wordsShown is what was said about what is judged: by the agent, by the
+// reviewers, and by the arbiter.
+type wordsShown struct {
+	Summary  string         `json:"summary,omitempty"`  // the agent's last words
+	Findings []work.Finding `json:"findings,omitempty"` // of the reviews that stand
+	// Doubts are why a machine did not say yes: findings that stand against
+	// it, reviewers without an answer, words of the arbiter.
+	Doubts []string `json:"doubts,omitempty"`
+}
+
+// hear takes an event of the phase that is judged.
+func (w *wordsShown) hear(e work.Event) error {
+	switch e.Kind {
+	case work.IterationFinished:
+		var d work.IterationFinishedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		w.Summary, w.Doubts = d.Message, nil
+		if b := d.Signals.Blockers; len(b) > 0 {
+			w.Doubts = append(w.Doubts, "the agent was blocked: "+strings.Join(b, "; "))
+		}
+	case work.ArbiterDecided:
+		var d orchestrator.ArbiterDecidedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		w.Doubts = nil
+		if d.Verdict == review.Proceed && len(d.Findings) == 0 {
+			return nil
+		}
+		text := fmt.Sprintf("arbiter: %s (%s)", d.Verdict, d.Reason)
+		if d.Confidence != nil {
+			text += fmt.Sprintf(", confidence %v", *d.Confidence)
+		}
+		if d.Why != "" {
+			text += ": " + d.Why
+		}
+		w.Doubts = append(w.Doubts, text)
+		if len(d.Unknown) > 0 {
+			w.Doubts = append(w.Doubts, "no usable answer of "+strings.Join(d.Unknown, ", "))
+		}
+		if d.Overruled {
+			w.Doubts = append(w.Doubts, "the arbiter's model said "+d.Said+" and was overruled")
+		}
+	}
+	return nil
+}
+
+// stand takes the findings as they stand.
+func (w *wordsShown) stand(p *orchestrator.Phase) {
+	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
+		for _, f := range p.Review.Of[name].Findings {
+			if f.Specialist == "" {
+				f.Specialist = name
+			}
+			w.Findings = append(w.Findings, f)
+		}
+	}
+}
+
+// text leaves out findings that the facts of a question name already.
+func (w wordsShown) text(named bool) string {
+	var b strings.Builder
+	if w.Summary != "" {
+		b.WriteString("\nThe agent's last words:\n" + indent(strings.TrimSpace(w.Summary)) + "\n")
+	}
+	if len(w.Findings) > 0 && !named {
+		b.WriteString("\nFindings:\n")
+		for _, f := range w.Findings {
+			where := ""
+			if f.File != "" {
+				where = fmt.Sprintf(" %s:%d", f.File, f.Line)
+			}
+			b.WriteString(indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.Specialist, where, f.Issue)) + "\n")
+			if f.Suggestion != "" {
+				b.WriteString(indent(indent(f.Suggestion)) + "\n")
+			}
+		}
+	}
+	if len(w.Doubts) > 0 {
+		b.WriteString("\nDoubts:\n" + indent(strings.Join(w.Doubts, "\n")) + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"iter"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/backtest"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// leastChange is the smallest change of the policy under which nobody would
+// have been asked at a checkpoint.
+type leastChange struct {
+	Checkpoint string         `json:"checkpoint"`
+	Phase      string         `json:"phase,omitempty"`
+	Changes    []gates.Change `json:"changes"` // never null; none where no policy would do
+	// Instead says what Forge would then have done, where it is not to go on;
+	// Beyond names the axes that the run's bound does not allow.
+	Instead string   `json:"instead,omitempty"`
+	Beyond  []string `json:"beyond,omitempty"`
+}
+
+// leastOf finds it for every checkpoint of a run.
+func leastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([]leastChange, error) {
+	story, err := backtest.Read(func(work.Event) (orchestrator.Spec, error) { return spec, nil }, eventsOf(evs))
+	if err != nil {
+		return nil, err
+	}
+	out := []leastChange{}
+	for _, b := range story.Boundaries {
+		if !b.Asked {
+			continue
+		}
+		changes, _ := b.Policy.Least(b.Moment)
+		least := leastChange{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Instead: backtest.Instead(b)}
+		if bound := s.Spec.Bound; bound != nil {
+			least.Beyond = gates.Exceeds(b.Policy.Changed(changes), *bound)
+		}
+		out = append(out, least)
+	}
+	return out, nil
+}
+
+// eventsOf are events as the journal reads them.
+func eventsOf(evs []work.Event) iter.Seq2[work.Event, error] {
+	return func(yield func(work.Event, error) bool) {
+		for _, e := range evs {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// text is what forge why says below the question.
+func (l leastChange) text() string {
+	if len(l.Changes) == 0 {
+		return "no policy decides this"
+	}
+	lines := make([]string, len(l.Changes))
+	for i, c := range l.Changes {
+		lines[i] = c.String()
+	}
+	text := strings.Join(lines, ", ")
+	if l.Instead != "" {
+		text += "; then " + l.Instead
+	}
+	if len(l.Beyond) > 0 {
+		text += "; the run's bound does not allow it"
+	}
+	return text
+}

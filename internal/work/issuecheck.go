@@ -1,0 +1,147 @@
+package work
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of an issue. Texts are counted in bytes.
+const (
+	MaxIssueTitle       = 200
+	MaxIssueDescription = 256 << 10
+	MaxIssueLabels      = 20
+	MaxIssueLabel       = 50
+	MaxIssueNeeds       = 100
+	MaxIssueCriteria    = 50
+	MaxIssueCriterion   = 1000
+	MaxIssueReason      = 500
+)
+
+var (
+	criterionID = regexp.MustCompile(`^c[1-9][0-9]{0,8}$`)
+	levelName   = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+)
+
+// Check returns everything that is wrong with what a person writes into an
+// issue. Whether its needs exist and make no cycle is another question.
+func (i Issue) Check() []Problem {
+	var out []Problem
+	add := func(path, fix, what string, args ...any) {
+		out = append(out, Problem{Path: path, What: fmt.Sprintf(what, args...), Fix: fix})
+	}
+	if i.Title == "" {
+		add("title", "say in a few words what is wanted", "it is empty")
+	}
+	if why := badLine(i.Title, MaxIssueTitle); why != "" {
+		add("title", "put the rest into the description", "%s", why)
+	}
+	if why := badText(i.Description); why != "" {
+		add("description", "write it as plain Markdown", "%s", why)
+	}
+	if !known(Priorities(), i.Priority) {
+		add("priority", "low, normal, high or urgent", "%q is not one", clip(string(i.Priority)))
+	}
+	if !known(Columns(), i.Column) {
+		add("column", "backlog, ready, in_progress, in_review or done", "%q is not one", clip(string(i.Column)))
+	}
+	if i.Level != "" && !levelName.MatchString(i.Level) {
+		add("level", "forge policy list shows the names", "%q is not the name of a policy", clip(i.Level))
+	}
+	if why := badLine(i.Reason, MaxIssueReason); why != "" {
+		add("reason", "keep it to one line", "%s", why)
+	}
+	return slices.Concat(out, i.checkLabels(), i.checkNeeds(), i.checkCriteria())
+}
+
+func (i Issue) checkLabels() (out []Problem) {
+	if len(i.Labels) > MaxIssueLabels {
+		out = append(out, Problem{"labels", fmt.Sprintf("there are %d", len(i.Labels)), fmt.Sprintf("at most %d", MaxIssueLabels)})
+	}
+	for n, label := range i.Labels {
+		path := fmt.Sprintf("labels[%d]", n)
+		switch why := badLine(label, MaxIssueLabel); {
+		case why != "":
+			out = append(out, Problem{path, why, "a label is a word or two"})
+		case label == "" || strings.ContainsAny(label, ","):
+			out = append(out, Problem{path, fmt.Sprintf("%q is empty or has a comma", clip(label)), "give each label by itself"})
+		case slices.Contains(i.Labels[:n], label):
+			out = append(out, Problem{path, fmt.Sprintf("%q stands twice", clip(label)), "name it once"})
+		}
+	}
+	return out
+}
+
+func (i Issue) checkNeeds() (out []Problem) {
+	if len(i.Needs) > MaxIssueNeeds {
+		out = append(out, Problem{"needs", fmt.Sprintf("there are %d", len(i.Needs)), fmt.Sprintf("at most %d", MaxIssueNeeds)})
+	}
+	for n, need := range i.Needs {
+		path := fmt.Sprintf("needs[%d]", n)
+		switch {
+		case need < 1:
+			out = append(out, Problem{path, fmt.Sprintf("%d is not the number of an issue", need), "numbers begin at 1"})
+		case need == i.ID:
+			out = append(out, Problem{path, fmt.Sprintf("issue %d needs itself", need), "remove it from its own needs"})
+		case slices.Contains(i.Needs[:n], need):
+			out = append(out, Problem{path, fmt.Sprintf("issue %d stands twice", need), "name it once"})
+		}
+	}
+	return out
+}
+
+func (i Issue) checkCriteria() (out []Problem) {
+	if len(i.Criteria) > MaxIssueCriteria {
+		out = append(out, Problem{"criteria", fmt.Sprintf("there are %d", len(i.Criteria)), fmt.Sprintf("at most %d", MaxIssueCriteria)})
+	}
+	seen := map[string]bool{}
+	for n, c := range i.Criteria {
+		path := fmt.Sprintf("criteria[%d]", n)
+		if !criterionID.MatchString(c.ID) || seen[c.ID] {
+			out = append(out, Problem{path + ".id", fmt.Sprintf("%q is not an id of its own", clip(c.ID)), "c1, c2, …"})
+		}
+		seen[c.ID] = true
+		switch why := badLine(c.Text, MaxIssueCriterion); {
+		case why != "":
+			out = append(out, Problem{path + ".text", why, "keep it to one line that can be held against the result"})
+		case c.Text == "":
+			out = append(out, Problem{path + ".text", "it is empty", "say what must hold"})
+		}
+	}
+	return out
+}
+
+// badLine says why s is not one plain line of at most most bytes; "" when it is.
+func badLine(s string, most int) string {
+	switch {
+	case len(s) > most:
+		return fmt.Sprintf("it has %d bytes, more than %d", len(s), most)
+	case !utf8.ValidString(s) || hasControl(s):
+		return fmt.Sprintf("%q has control or invisible characters", clip(s))
+	case strings.TrimSpace(s) != s:
+		return fmt.Sprintf("%q begins or ends with white space", clip(s))
+	}
+	return ""
+}
+
+// badText says why s is not a text for people; lines and tabs are fine there.
+func badText(s string) string {
+	if len(s) > MaxIssueDescription {
+		return fmt.Sprintf("it has %d bytes, more than %d", len(s), MaxIssueDescription)
+	}
+	if !utf8.ValidString(s) {
+		return "it is not UTF-8"
+	}
+	line := 1
+	for _, r := range s {
+		if r == '\n' {
+			line++
+		} else if r != '\t' && unicode.IsControl(r) {
+			return fmt.Sprintf("line %d has the control character %U", line, r)
+		}
+	}
+	return ""
+}
