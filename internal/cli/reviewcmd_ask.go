@@ -18,10 +18,6 @@ import (
 // maxAsks is how often a gating reviewer is asked that gives no usable answer.
 const maxAsks = 3
 
-// askWait is how long to wait before the ask that follows the given number of
-// them: 15 s, then 60 s, as in a run.
-func askWait(asks int) time.Duration { return 15 * time.Second << (2 * (asks - 1)) }
-
 // reviewed is what came of one specialist: its last report, and what all of
 // its asks took.
 type reviewed struct {
@@ -38,6 +34,8 @@ type round struct {
 	wait   func(ctx context.Context, d time.Duration) error
 	log    *log.Logger
 	purse  *purse
+	// set says how long to wait before somebody is asked again.
+	set work.ReviewSettings
 	// never are files that no answer can be about: to ask again for their
 	// sake alone would give the same.
 	never    map[string]bool
@@ -119,7 +117,7 @@ func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
 			q.finished(r)
 			return r, nil
 		}
-		pause := askWait(r.asks)
+		pause := q.set.AskWait(r.asks)
 		q.log.Warn("review by "+s.Name+": no usable answer, it is asked again", "in", pause, "why", oneLine(rep.Why, 160))
 		if err := q.wait(ctx, pause); err != nil {
 			return r, context.Cause(ctx)
@@ -160,7 +158,7 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 	go r.leaveReview(mark, over)
 	by := r.set.Reviews.By
 	q := &round{
-		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, never: never, parallel: r.set.MaxParallel, temp: r.temp,
+		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
 			Mark: mark, Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
