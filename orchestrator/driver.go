@@ -292,32 +292,6 @@ func (r *session) cancelReviews(phase string) {
 	}
 }
 
-// day is what was consumed today, where a cap of the day is set.
-func (r *session) day(ctx context.Context) (Day, error) {
-	if c := r.s.Spec.Settings.Cost; c.DayUSD == nil && c.DayTokens == nil {
-		return Day{}, nil
-	}
-	day, err := r.Journal.Day(context.WithoutCancel(ctx))
-	if err != nil {
-		return day, fmt.Errorf("read the day's usage: %w", err)
-	}
-	return day, nil
-}
-
-// flush writes what the core decided; only then may any of it be acted upon.
-func (r *session) flush(ctx context.Context) error {
-	b := r.batch
-	if len(b.Events) == 0 && len(b.Consumed) == 0 && len(b.Over) == 0 {
-		return nil
-	}
-	if err := r.Journal.Append(context.WithoutCancel(ctx), b); err != nil {
-		return fmt.Errorf("append to the journal: %w", err)
-	}
-	r.batch = Batch{}
-	r.Watch.Events(b.Events, r.s)
-	return nil
-}
-
 // startPending begins every pending command that is not under way yet. Their
 // started events, and those of what went before, are one write.
 func (r *session) startPending(ctx context.Context) error {
@@ -401,53 +375,4 @@ func (r *session) takeAnswers(ctx context.Context, now bool) error {
 		}
 	}
 	return nil
-}
-
-// collect puts events into the batch, with the rows that go with them.
-func (r *session) collect(evs []work.Event) error {
-	r.batch.Events = append(r.batch.Events, evs...)
-	for _, e := range evs {
-		switch e.Kind {
-		case work.CheckpointOpened:
-			var cp work.Checkpoint
-			if err := decode(e, &cp); err != nil {
-				return err
-			}
-			r.batch.Opened = append(r.batch.Opened, cp)
-		case work.IterationFinished:
-			var it work.IterationFinishedData
-			if err := decode(e, &it); err != nil {
-				return err
-			}
-			r.used(it.Command, it.Usage)
-		case work.ReviewFinished:
-			var rv ReviewFinishedData
-			if err := decode(e, &rv); err != nil {
-				return err
-			}
-			r.used(rv.Command, rv.Usage)
-		case work.ArbiterFinished:
-			var ar ArbiterFinishedData
-			if err := decode(e, &ar); err != nil {
-				return err
-			}
-			r.used(ar.Command, ar.Answer.Usage)
-		case work.RunFinished:
-			r.batch.Expire = r.s.Outcome.Final()
-		}
-	}
-	return nil
-}
-
-// used notes what an effect consumed, for the caps of the day.
-func (r *session) used(id work.CommandID, of work.Usage) {
-	u := UsageEntry{Command: id, USD: of.CostUSD}
-	if u.USD == nil {
-		// Silence leaves the reservation standing.
-		u.USD = r.s.Spec.Settings.Cost.IterationUSD
-	}
-	if n, ok := of.Tokens(); ok {
-		u.Tokens = &n
-	}
-	r.batch.Usage = append(r.batch.Usage, u)
 }

@@ -1,0 +1,118 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
+	head, base, last, reviewed := r.s.Head, p.Base, p.Last, r.s.reviews(p)
+	ref := Ref(r.s.Run, fmt.Sprintf("%s/merge-%d", c.Phase, c.Iteration))
+	message := fmt.Sprintf("merge of phase %s\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, r.s.Run, c.Phase)
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		res := MergeFinishedData{Command: c.ID, Head: head, Moved: head != base, Commit: last}
+		changes, err := r.Repo.Changes(ctx, base, last)
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("list the phase's changes: %v", err)}
+		}
+		res.Files = len(changes)
+		m, err := r.Repo.Merge(ctx, head, last)
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("merge with the run head: %v", err)}
+		}
+		res.Tree, res.Conflicts = m.Tree, m.Conflicts
+		if res.Moved {
+			if res.Commit, err = r.Repo.CommitTree(ctx, m.Tree, []string{head, last}, message, ref); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("keep the merged tree: %v", err)}
+			}
+		}
+		if res.Moved && reviewed && len(res.Conflicts) == 0 {
+			if res.Differs, err = r.differs(ctx, head, last, res.Commit); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("compare the merged tree with the reviewed one: %v", err)}
+			}
+		}
+		return MergeDone{Command: c, Result: res}
+	}
+}
+
+func (r *session) landJob(c Command, p *Phase, count int64, hash string) func(context.Context) Fact {
+	head, tree, run := r.s.Head, p.Merge.Tree, r.s.Run
+	message := fmt.Sprintf("%s\n\nForge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", strings.TrimSpace(p.Plan.Name), run, p.Number, hash)
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		commit, err := r.Repo.Squash(ctx, tree, head, message, Ref(run, "head"))
+		if err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("commit the phase: %v", err)}
+		}
+		if err := r.Repo.Anchor(ctx, run, count, hash); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("anchor the journal: %v", err)}
+		}
+		return LandDone{Command: c, Commit: commit, Empty: commit == head}
+	}
+}
+
+func (r *session) deliverJob(c Command) func(context.Context) Fact {
+	spec, run, unproven, rejected := r.s.Spec, r.s.Run, r.s.Unproven, r.s.Final.Rejected != ""
+	done := true
+	for _, p := range r.s.Phases {
+		if p.Parent == "" && p.Outcome != work.PhaseDone {
+			done = false
+		}
+	}
+	if j := r.s.Job; j != nil {
+		done = j.Status == gates.JobCompleted
+	}
+	message := "result of the job\n"
+	if r.s.Job != nil && r.s.Job.Claim != nil {
+		message = clipText(r.s.Job.Claim.Summary, 2000) + "\n"
+	}
+	message += fmt.Sprintf("\nForge-Run: %s\n", run)
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		d := work.Delivery{Branch: spec.Branch, Commit: c.Commit, Next: "git merge " + spec.Branch}
+		if spec.Job != nil {
+			// Its documents stay in Forge's own repository.
+			result, err := r.Repo.Strip(ctx, c.Commit, spec.Base.Commit, work.JobDir, message, Ref(run, "result"))
+			if err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("take the job's documents out of the result: %v", err)}
+			}
+			d.Commit = result
+		}
+		if err := r.Repo.Deliver(ctx, spec.Branch, d.Commit); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
+		}
+		switch {
+		case rejected:
+			d.Reason = "it was rejected"
+		case !done:
+			d.Reason = "not everything is done"
+		case unproven:
+			d.Reason = "a phase is done by the agent's word alone, without verify commands"
+		case spec.NoMerge:
+			d.Reason = "--no-merge was given"
+		case spec.Base.Branch == "":
+			d.Reason = "HEAD is detached"
+		case spec.Base.Shallow:
+			d.Reason = "the repository is a shallow clone"
+		default:
+			ff, err := r.Repo.FastForward(ctx, spec.Base, d.Commit)
+			if err != nil {
+				// The branch is there; that the checkout could not be moved
+				// takes nothing away.
+				d.Reason = err.Error()
+				break
+			}
+			ff.Branch, ff.Commit = spec.Branch, d.Commit
+			if !ff.FastForwarded && ff.Next == "" {
+				ff.Next = d.Next
+			}
+			d = ff
+		}
+		return DeliverDone{Command: c, Delivery: d}
+	}
+}
