@@ -252,6 +252,9 @@ func (s *State) summary() string {
 		if p.Reason != "" {
 			how += " " + string(p.Reason)
 		}
+		if p.Review.Let != "" {
+			how += ", findings let pass by " + p.Review.Let
+		}
 		text += fmt.Sprintf("%s %s: %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, how, p.Iteration, max(p.Files, 0))
 	}
 	return clipMiddle(text, 4<<10)

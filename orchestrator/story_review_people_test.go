@@ -239,3 +239,15 @@ func TestReworkIsReviewed(t *testing.T) {
 		}
 	})
 }
+
+// Whoever lands a result is told which findings were let pass, and by whom.
+func TestFinalNamesWhatWasLetPass(t *testing.T) {
+	st := inReview(t, reviewedBy("security"), asksOnFail, fixes(0), human(gates.PointFinal))
+	st.review("01", "security", work.VerdictFail, critical)
+	st.answer("01", gates.PointFindings, work.CheckpointApproved, "a dummy")
+	st.merge("01")
+	st.land("01")
+	if facts := st.asked("", gates.PointFinal).Facts; !strings.Contains(facts, "findings let pass by person:test") {
+		t.Errorf("the person reads %q", facts)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"forge/internal/work"
 )
 
 // readyAfter is how long a question is shown before keys count, so that what
@@ -62,6 +64,8 @@ func (a *asking) say(width int) tea.Cmd {
 	field := huh.NewText().Lines(3).ExternalEditor(false).CharLimit(maxComment).Value(&a.comment).
 		Validate(func(text string) error {
 			switch {
+			case o.comment == mustComment && strings.TrimSpace(text) == "" && o.status == work.CheckpointApproved:
+				return errors.New("say why it may go on all the same")
 			case o.comment == mustComment && strings.TrimSpace(text) == "":
 				return errors.New("say what is to change")
 			case len(text) > maxComment:
