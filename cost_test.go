@@ -105,8 +105,12 @@ func TestOneLongLine(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	t.Logf("%.0f MB", mb)
-	if mb > 80 {
-		t.Errorf("forge held %.0f MB, want at most 80", mb)
+	most := 80.0
+	if underRace {
+		most *= 3
+	}
+	if mb > most {
+		t.Errorf("forge held %.0f MB, want at most %.0f", mb, most)
 	}
 	logs, _ := filepath.Glob(c.at("state/runs/*/logs/01-1-1.log"))
 	if len(logs) != 1 {
