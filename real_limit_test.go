@@ -37,6 +37,7 @@ func onceMore(t *testing.T, evs []event) {
 
 // A provider that is out is asked again by and by.
 func TestRealProviderIsDown(t *testing.T) {
+	t.Parallel() // one of the programs tries for minutes by itself
 	eachPlayer(t, func(t *testing.T, p player) {
 		c := newWith(t, p, "off", onePhase(3, ""), proveB, fails(500))
 		evs, code := c.follow(func(e event, _ func()) {
@@ -59,6 +60,7 @@ func TestRealProviderIsDown(t *testing.T) {
 
 // A provider that is away for too long ends the run, which can be resumed.
 func TestRealProviderStaysDown(t *testing.T) {
+	t.Parallel() // one of the programs tries for minutes by itself
 	eachPlayer(t, func(t *testing.T, p player) {
 		c := newWith(t, p, "off", onePhase(3, ""), proveB+"[agent]\noutage_wait = \"10s\"\n", fails(429))
 		evs := c.runs(4, "run", "--autonomous")
@@ -83,6 +85,7 @@ func TestRealProviderStaysDown(t *testing.T) {
 // A login that expires in mid-run is no failure of the agent's. What was done
 // before stays, and the run says what is missing.
 func TestRealLoginExpires(t *testing.T) {
+	t.Parallel() // one of the programs tries for minutes by itself
 	eachPlayer(t, func(t *testing.T, p player) {
 		expired := fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 401, Message: "The login has expired."}}
 		c := newWith(t, p, "off", onePhase(4, ""), proveB+"[agent]\noutage_wait = \"10s\"\n",
