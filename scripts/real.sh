@@ -41,4 +41,4 @@ export FORGE_TEST_REQUIRE_SANDBOX=1
 # shellcheck disable=SC2086 # packages are several words
 [ $# -gt 0 ] || set -- -run "$selection" $packages
 # More at once than there are cores: most of the time is waiting for limits.
-exec go test -count=1 -timeout 30m -parallel 6 -tags real "$@"
+exec go test -count=1 -timeout 30m -parallel 4 -tags real "$@"
