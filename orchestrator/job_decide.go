@@ -101,6 +101,9 @@ func (p *Phase) openTodos() string {
 		return "nobody knows what " + work.JobDir + "/todos.yaml says"
 	case len(c.Problems) > 0:
 		return strings.Join(clipList(c.Problems, 5, 150), "; ")
+	case c.Total < work.MinTodos:
+		// A list that was emptied is not one that was done.
+		return fmt.Sprintf("%s/todos.yaml has %d todos, fewer than were staged; finished ones stay in it", work.JobDir, c.Total)
 	case len(c.Done) < c.Total:
 		return fmt.Sprintf("%d of %d todos are done", len(c.Done), c.Total)
 	}

@@ -146,6 +146,8 @@ func TestJobTodos(t *testing.T) {
 	st.joins("1")
 	st.work("2", st.promise("2"), todos(6, 5))
 	st.isPending("2 iterate")
+	st.work("2", st.promise("2"), todos(0, 0)) // taken out, not done
+	st.isPending("2 iterate")
 	st.work("2", completes(complete), todos(6, 5))
 	st.isPending("2 iterate")
 	if st.phase("2").Complete != nil {
