@@ -16,7 +16,7 @@ import (
 // checkout is a project of its own, with its own home and state folder, on
 // which whole forge processes are let loose.
 type checkout struct {
-	t    *testing.T
+	t    testing.TB
 	root string // holds repo, home, state, config
 	env  []string
 	path string // folder put before the others of PATH, "" = none
@@ -25,7 +25,7 @@ type checkout struct {
 
 // newCheckout makes a repository of files, committed, and a user configuration
 // with the given sandbox mode.
-func newCheckout(t *testing.T, sandbox string, files map[string]string) *checkout {
+func newCheckout(t testing.TB, sandbox string, files map[string]string) *checkout {
 	t.Helper()
 	root := t.TempDir()
 	c := &checkout{t: t, root: root}

@@ -79,7 +79,7 @@ func (c *checkout) outcome() string {
 }
 
 // onceEach fails when an iteration came to a result twice.
-func onceEach(t *testing.T, evs []event) {
+func onceEach(t testing.TB, evs []event) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, e := range evs {

@@ -171,7 +171,7 @@ func started(t *testing.T, evs []event) []iterationStart {
 	return payloads[iterationStart](t, evs, "iteration.started")
 }
 
-func finished(t *testing.T, evs []event) []iterationEnd {
+func finished(t testing.TB, evs []event) []iterationEnd {
 	t.Helper()
 	return payloads[iterationEnd](t, evs, "iteration.finished")
 }
@@ -184,7 +184,7 @@ type runEnd struct {
 
 // ends is how a forge process left the run, and what it cost until then; -1
 // when that is not known.
-func ends(t *testing.T, evs []event) (runEnd, float64) {
+func ends(t testing.TB, evs []event) (runEnd, float64) {
 	t.Helper()
 	d := payloads[runEnd](t, evs, "run.finished")
 	if len(d) != 1 {
@@ -196,7 +196,7 @@ func ends(t *testing.T, evs []event) (runEnd, float64) {
 	return d[0], *d[0].CostUSD
 }
 
-func payloads[T any](t *testing.T, evs []event, kind string) []T {
+func payloads[T any](t testing.TB, evs []event, kind string) []T {
 	t.Helper()
 	var out []T
 	for _, e := range evs {

@@ -32,7 +32,7 @@ func TestProjectOfTheRustForge(t *testing.T) {
 	}
 	_, stderr, _ := k.forge("config", "validate")
 	for _, want := range []string{
-		`forge.toml: not used: claude, council, decomposition, factory, hooks, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
+		`forge.toml: not used: claude, council, decomposition, factory.enabled, factory.max_concurrent_runs, factory.port, hooks, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
 		"phases.json: not used: phases[1].sub_phases, phases[2].swarm, phases[2].council (",
 		`forge.toml:9: permission_mode "strict" is deprecated`,
 		`forge.toml:15: permission_mode "strict" is deprecated`,

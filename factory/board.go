@@ -147,6 +147,20 @@ func (b Board) change(ctx context.Context, id int64, action work.IssueAction, by
 // put stores now in place of was, with its line of history. place is nil when
 // it stays where it is.
 func (b Board) put(ctx context.Context, was, now work.Issue, place *Place, action work.IssueAction, by By) (work.Issue, error) {
+	change, err := b.plan(ctx, was, now, place, action, by)
+	if err != nil || len(change.Issues) == 0 {
+		return was, err
+	}
+	stored, err := b.Store.ChangeBoard(ctx, change)
+	if err != nil {
+		return was, err
+	}
+	return stored[0], nil
+}
+
+// plan is the change that puts now in place of was; without issues when it
+// stands where it is put already.
+func (b Board) plan(ctx context.Context, was, now work.Issue, place *Place, action work.IssueAction, by By) (change work.BoardChange, err error) {
 	at := b.Now().UTC()
 	now.Changed = at
 	if now.Version == 0 {
@@ -154,16 +168,16 @@ func (b Board) put(ctx context.Context, was, now work.Issue, place *Place, actio
 	}
 	tidy(&now)
 	if problems := now.Check(); len(problems) > 0 {
-		return was, &ProblemsError{problems}
+		return change, &ProblemsError{problems}
 	}
-	change := work.BoardChange{Project: b.Project}
+	change.Project = b.Project
 	if !slices.Equal(was.Needs, now.Needs) {
 		g, err := b.Store.BoardGraph(ctx, b.Project)
 		if err != nil {
-			return was, err
+			return change, err
 		}
 		if err := CheckNeeds(g, now.ID, now.Needs); err != nil {
-			return was, err
+			return change, err
 		}
 		change.Graph = &g.Revision
 	}
@@ -171,10 +185,13 @@ func (b Board) put(ctx context.Context, was, now work.Issue, place *Place, actio
 	if ic.Issue.Rank = ""; place != nil {
 		low, high, err := b.between(ctx, now, *place, at, by)
 		if err != nil {
-			return was, err
+			return change, err
 		}
 		if b.stands(ctx, now, low, high) {
-			return was, nil
+			if was.Column != now.Column { // somebody else has just put it there
+				err = fmt.Errorf("%w: issue %d", work.ErrStale, now.ID)
+			}
+			return change, err
 		}
 		ic.Issue.Rank, _ = Between(low, high)
 		ic.Low, ic.High = low, high
@@ -184,11 +201,7 @@ func (b Board) put(ctx context.Context, was, now work.Issue, place *Place, actio
 		ic.Entry.Fields = Changes(was, now)
 	}
 	change.Issues = []work.IssueChange{ic}
-	stored, err := b.Store.ChangeBoard(ctx, change)
-	if err != nil {
-		return was, err
-	}
-	return stored[0], nil
+	return change, nil
 }
 
 // tidy gives lists their order, and makes no list an empty one.

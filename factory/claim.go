@@ -30,6 +30,8 @@ type Shop struct {
 	MaxRunning  int  // 0 = nothing may be begun
 	InReview    int  // issues in column in_review
 	MaxInReview int  // 0 = no limit
+	// Answered says that what the issue waits for has come.
+	Answered bool
 }
 
 // NoClaim says why an issue is not claimed; "" = it is.
@@ -45,20 +47,27 @@ const (
 	NoClaimNeeds    NoClaim = "needs"
 	NoClaimRunning  NoClaim = "max_running"
 	NoClaimInReview NoClaim = "max_in_review"
+
+	// Said by the loop, which knows more than the board.
+	NoClaimLater   NoClaim = "later"   // it met a limit, and its time has not come
+	NoClaimBreaker NoClaim = "breaker" // an agent that it needs failed too often
 )
 
 // MayClaim decides whether an issue may be claimed now: a ready one whose needs
-// are done, or one in progress whose owner is gone (it was begun, so limits do
-// not count). needs are the columns of what it needs; what is missing there is
-// not done. lease is the claim that is stored, nil = none.
+// are done, one in progress or in review that waited and was answered, or one
+// whose owner is gone (it was begun, so limits do not count). needs are the
+// columns of what it needs; what is missing there is not done. lease is the
+// claim that is stored and was not given back, nil = none.
 func MayClaim(i work.Issue, lease *Lease, needs map[int64]work.Column, s Shop) NoClaim {
-	begun := i.Column == work.ColumnInProgress
+	// In review there is nothing to do, unless its owner was gone in the middle
+	// of doing it.
+	begun := i.Column == work.ColumnInProgress || i.Column == work.ColumnInReview && (s.Answered || lease != nil)
 	switch {
 	case i.Column != work.ColumnReady && !begun:
 		return NoClaimColumn
 	case stopped(i):
 		return NoClaimStopped
-	case i.State != "":
+	case i.State != "" && !(s.Answered && i.State == work.IssueWaits):
 		return NoClaimWaits // an unknown state holds as well
 	case lease.holds(s.Now):
 		return NoClaimHeld

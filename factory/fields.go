@@ -2,6 +2,7 @@ package factory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/work"
@@ -22,12 +23,16 @@ func Changes(was, now work.Issue) []work.FieldChange {
 		{"labels", func(i work.Issue) string { return strings.Join(i.Labels, ", ") }},
 		{"needs", func(i work.Issue) string { return numbers(i.Needs) }},
 		{"level", func(i work.Issue) string { return i.Level }},
+		{"parent", func(i work.Issue) string {
+			return numbers(slices.DeleteFunc([]int64{i.Parent}, func(id int64) bool { return id == 0 }))
+		}},
 		{"column", func(i work.Issue) string { return string(i.Column) }},
 		{"state", func(i work.Issue) string { return string(i.State) }},
 		{"reason", func(i work.Issue) string { return i.Reason }},
 		{"hold", func(i work.Issue) string { return strings.Join(i.Hold, ", ") }},
 		{"run", func(i work.Issue) string { return i.Run }},
 		{"branch", func(i work.Issue) string { return i.Branch }},
+		{"pull", pullWords},
 	} {
 		if from, to := f.text(was), f.text(now); from != to {
 			out = append(out, work.FieldChange{Field: f.name, From: from, To: to})
@@ -50,4 +55,14 @@ func numbers(ids []int64) string {
 		words = append(words, fmt.Sprint(id))
 	}
 	return strings.Join(words, ", ")
+}
+
+func pullWords(i work.Issue) string {
+	if i.Pull == nil {
+		return ""
+	}
+	if i.Pull.URL == "" {
+		return fmt.Sprint(i.Pull.Number)
+	}
+	return fmt.Sprintf("%d, %s", i.Pull.Number, i.Pull.URL)
 }

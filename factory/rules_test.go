@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"forge/internal/work"
-	"forge/review"
 )
 
 // allowed is the table of moves, written down: actor, from, with a run, to.
@@ -209,41 +208,4 @@ func TestBranch(t *testing.T) {
 			t.Fatalf("%q", slug)
 		}
 	})
-}
-
-func TestPromote(t *testing.T) {
-	clean := review.RunResult{Pipeline: "completed", Reviews: "passed", Autonomy: true, Auto: true, OnClean: true}
-	with := func(change func(*review.RunResult)) review.RunResult { r := clean; change(&r); return r }
-	for name, c := range map[string]struct {
-		result review.RunResult
-		proven []string
-		why    string
-		column work.Column
-		state  work.IssueState
-		reason string
-		hold   string
-	}{
-		"clean":             {clean, []string{"c1", "c2"}, "", work.ColumnDone, "", "", ""},
-		"a criterion short": {clean, []string{"c1"}, "", work.ColumnInReview, "", "", "unverified"},
-		"a fix":             {with(func(r *review.RunResult) { r.Fixes = 1 }), []string{"c1", "c2"}, "", work.ColumnInReview, "", "", "fix_attempts"},
-		"all at once": {review.RunResult{Pipeline: "completed", Reviews: "warnings", Proceeded: true, Fixes: 2}, nil, "", work.ColumnInReview, "", "",
-			"autonomy_disabled auto_promote_disabled promote_on_clean_disabled review_warnings arbiter_proceeded fix_attempts unverified"},
-		"failed":    {with(func(r *review.RunResult) { r.Pipeline = "failed" }), nil, "phase 02: stale", work.ColumnInProgress, work.IssueFailed, "phase 02: stale", ""},
-		"cancelled": {with(func(r *review.RunResult) { r.Pipeline = "cancelled" }), nil, "", work.ColumnInProgress, work.IssueCancelled, "its run did not complete", ""},
-		"unknown":   {with(func(r *review.RunResult) { r.Pipeline = "done" }), []string{"c1", "c2"}, "", work.ColumnInProgress, work.IssueFailed, "its run did not complete", ""},
-	} {
-		i := work.Issue{ID: 1, Column: work.ColumnInProgress, Criteria: []work.Criterion{{ID: "c1"}, {ID: "c2"}}}
-		got, err := Promote(i, c.result, c.proven, c.why)
-		if err != nil || got.Column != c.column || got.State != c.state || got.Reason != c.reason || strings.Join(got.Hold, " ") != c.hold {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-	for _, i := range []work.Issue{
-		{Column: work.ColumnReady}, {Column: work.ColumnInReview}, {Column: work.ColumnDone},
-		{Column: work.ColumnInProgress, State: work.IssueCancelled},
-	} {
-		if got, err := Promote(i, clean, nil, ""); err == nil {
-			t.Errorf("%s %s was promoted to %s", i.Column, i.State, got.Column)
-		}
-	}
 }

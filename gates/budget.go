@@ -52,14 +52,15 @@ func Reserve(chain []InferenceAccount, usd float64) (after []InferenceAccount, o
 func MaySpend(chain []InferenceAccount, usd float64) ([]InferenceAccount, Decision) {
 	least := int64(0)
 	for i, a := range chain {
-		if i == 0 || a.Remaining() < least {
-			least = a.Remaining()
+		// Below nothing where a call took more than was set aside for it.
+		if left := a.Limit - a.Spent - a.Reserved; i == 0 || left < least {
+			least = left
 		}
 	}
 	after, ok := Reserve(chain, usd)
 	d := Decision{
 		Verdict: Go, By: "rule:inference_budget", Passed: []string{"budget_usd"}, Reason: "the budget of the work and of its parents allows it",
-		Facts: fmt.Sprintf("%.6f USD of %.6f that remain", usd, float64(least)/micros),
+		Facts: fmt.Sprintf(spendFacts, usd, float64(least)/micros),
 	}
 	if !ok {
 		d.Verdict, d.Passed, d.Failed = Reject, nil, d.Passed

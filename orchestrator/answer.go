@@ -30,6 +30,9 @@ func choices(pt gates.Point) []work.Choice {
 	return append(all, work.Choice{Name: ChoiceAbort, Answer: work.CheckpointRejected, Label: "abort the run"})
 }
 
+// mostHeard is how many reviews and comments one answer may carry.
+const mostHeard = 100
+
 // open opens a checkpoint; p is nil for one about the run as a whole. One
 // answer answers the points of also, too.
 func (d *decision) open(p *Phase, kind string, failed []string, question, facts string, also ...string) {
@@ -37,18 +40,29 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	cp := work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
 		Question: question, Facts: clipText(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
-		Status: work.CheckpointPending, OpenedAt: d.now.UTC(),
+		Status: work.CheckpointPending, OpenedAt: d.now.UTC(), ExpiresAt: d.expiry(),
 	}
 	judged, number := s.Head, ""
 	if p != nil {
 		number = p.Number
 		cp.Phase, cp.Revision, judged = p.Number, max(p.Iteration, 1), p.Last
+		if p.Pull != nil {
+			cp.Revision += p.Pull.Rounds
+		}
+		if s.Spec.Pulls.Remote() && p.Stage == StageProven {
+			cp.Who = gates.RoleReviewer
+		}
 	}
 	if kind == string(gates.PointFindings) {
 		cp.ReasonDue, judged = p.critical(), p.Review.Commit
 	}
 	if kind == string(gates.PointFinal) {
 		cp.Points = append(cp.Points, string(gates.PointFinalOutput))
+	}
+	if kind == string(gates.PointFinal) || kind == string(gates.PointPromote) {
+		if s.Spec.Pulls.Remote() && s.Issue != nil {
+			cp.Who = gates.RoleReviewer
+		}
 		cp.Revision = s.Final.Revision + 1
 	}
 	sum := sha256.Sum256([]byte(kind + "\x00" + judged + "\x00" + cp.Facts))
@@ -75,11 +89,13 @@ func (d *decision) answered(a work.Answer) {
 	a.By, a.Door = clipText(a.By, 200), clipText(a.Door, 40)
 	data := CheckpointAnsweredData{
 		ID: clipText(a.Checkpoint, 200), Status: work.CheckpointStatus(clipText(string(a.Status), 40)), Choice: clipText(a.Choice, 40),
-		Reason: clipText(a.Comment, 4000), By: a.By, Door: a.Door,
+		Reason: clipText(a.Comment, maxWords), By: a.By, Door: a.Door, Heard: clipList(a.Heard, mostHeard, 40),
 	}
 	switch {
 	case cp == nil:
 		data.Refused = work.ErrAlreadyResolved.Error()
+	case cp.ExpiresAt != nil && !a.At.Before(*cp.ExpiresAt):
+		data.Refused = work.ErrExpired.Error()
 	case a.Revision != 0 && a.Revision != cp.Revision:
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
@@ -98,9 +114,20 @@ func (d *decision) answered(a work.Answer) {
 		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "aborted by " + a.By})
 		return
 	}
+	if !d.pullFirst(cp, a) {
+		d.follow(cp, a)
+	}
+}
+
+// follow turns a valid answer into what it means at its point.
+func (d *decision) follow(cp *work.Checkpoint, a work.Answer) {
+	s, by := d.s, "person:"+a.By
 	yes, comment := a.Status == work.CheckpointApproved, ""
 	if a.Status == work.CheckpointChangesRequested {
-		comment = clipText(a.Comment, 4000)
+		comment = clipText(a.Comment, maxWords)
+		if a.Edited != nil {
+			defer d.edited(cp, *a.Edited, by)
+		}
 	}
 	p := s.Phases[cp.Phase]
 	if p == nil {
@@ -117,7 +144,7 @@ func (d *decision) answered(a work.Answer) {
 		return
 	}
 	if isStop(cp.Kind) {
-		d.answeredStop(p, a, yes, comment, say)
+		d.answeredStop(p, cp.Kind, a, yes, comment, say)
 		return
 	}
 	switch gates.Point(cp.Kind) {
@@ -200,6 +227,10 @@ func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment s
 		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: ReasonRedBaseline})
 		return
 	}
+	if d.s.Issue != nil {
+		d.answeredResult(cp, a, by, comment)
+		return
+	}
 	switch last := d.s.Phases[d.s.LastMerged]; {
 	case yes:
 		d.gate("", string(gates.PointFinal), decideGo, by, a.Comment)
@@ -215,6 +246,9 @@ func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment s
 // end decides on the result once every phase is over.
 func (d *decision) end() {
 	s := d.s
+	if len(s.Leaving) > 0 {
+		return // what nobody can merge any more is closed first
+	}
 	done, left := s.Job == nil || s.Job.Status == gates.JobCompleted, ""
 	for _, n := range s.Order {
 		if p := s.Phases[n]; p.Parent == "" && p.Outcome != work.PhaseDone {
@@ -233,6 +267,8 @@ func (d *decision) end() {
 		d.finished(false)
 	case !done:
 		d.rule("", string(gates.PointFinal), decideGo, "phase "+left+" is not done; what is done is kept on the branch")
+	case s.Issue != nil:
+		d.promotion()
 	case s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput):
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
 	default:
@@ -290,10 +326,15 @@ func (d *decision) drained() {
 	case s.Stopping == nil:
 	default:
 		if s.Stopping.Outcome.Final() {
+			shown := len(s.Leaving) > 0
 			for _, n := range s.Order {
 				if p := s.Phases[n]; p.Stage != StageFinished {
+					shown = shown || p.Pull.shown()
 					d.finish(p, work.PhaseCancelled, "", s.Stopping.Reason)
 				}
+			}
+			if shown {
+				return // what people see is closed before the run is over
 			}
 		}
 		d.finishRun(s.Stopping.Outcome, s.Stopping.Reason)

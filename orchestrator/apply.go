@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"forge/dag"
 	"forge/gates"
@@ -11,10 +12,16 @@ import (
 
 // NewState is a run before its first event.
 func NewState(run string, spec Spec) (*State, error) {
+	if spec.Issue != nil && spec.Job != nil {
+		return nil, fmt.Errorf("open run %s: an issue is worked on by a plan, not by a job", run)
+	}
 	s := &State{
 		Run: run, Spec: spec, Head: spec.Base.Commit,
 		Phases: map[string]*Phase{}, Open: map[string]*work.Checkpoint{},
 		Baseline: Baseline{Stage: BaselinePassed}, version: spec.Policy.Version(),
+	}
+	if s.Issue = newIssue(spec); s.Issue != nil {
+		s.Final.Heard = spec.Issue.Heard
 	}
 	if s.Job = newJob(spec); s.Job != nil {
 		s.Head = spec.Job.Start
@@ -102,6 +109,10 @@ var appliers = map[work.EventKind]applier{
 	work.JobDecided:         with(applyJobDecided),
 	work.CheckpointOpened:   with(applyOpened),
 	work.CheckpointAnswered: with(applyAnswered),
+	work.CheckpointOverdue:  with(applyOverdue),
+	work.CriteriaAnswered:   with(ofPhase(applyCriteria)),
+	work.CriterionEvidenced: with(applyEvidenced),
+	work.PromotionDecided:   with(applyPromotion),
 	work.VerifyFinished:     with(applyVerified),
 	work.DeliverFinished:    with(applyDelivered),
 	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
@@ -122,6 +133,13 @@ var appliers = map[work.EventKind]applier{
 	work.MergeStarted:       with(ofPhase(func(s *State, p *Phase, _ work.Event, _ EffectData) { s.takeTurn(p) })),
 	work.MergeFinished:      with(ofPhase(applyMergeFinished)),
 	work.PhaseMerged:        with(ofPhase(applyMerged)),
+	work.PublishBegan:       with(ofPhase(applyPublishStarted)),
+	work.PublishFinished:    with(ofPhase(applyPublishFinished)),
+	work.PullDue:            with(ofPhase(applyPullDue)),
+	work.PullFinished:       with(ofPhase(applyPullFinished)),
+	work.PullDecided:        with(ofPhase(applyPullDecided)),
+	work.LandRefused:        with(ofPhase(applyLandRefused)),
+	work.CloseFinished:      with(applyClosed),
 }
 
 func with[T any](f func(*State, *Phase, work.Event, T)) applier {
@@ -184,6 +202,9 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 			p.Stage = StageGate
 		}
 		p.Outage = nil
+		if p.Pull != nil {
+			p.Pull.Refused = ""
+		}
 	}
 }
 
@@ -214,7 +235,10 @@ func applyOpened(s *State, p *Phase, _ work.Event, cp work.Checkpoint) {
 		if p.Stage == StageReady || p.Stage == StageWaiting {
 			s.enter(p)
 		}
-		p.AskedAt, p.Stage = p.Stage, StageAsked
+		if p.Stage != StageAsked {
+			p.AskedAt, p.Stage = p.Stage, StageAsked
+		}
+		s.propose(p)
 		if isStop(cp.Kind) && p.Merge != nil {
 			// It goes on from the merged tree, and holds up nobody's merge.
 			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
@@ -236,6 +260,9 @@ func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
 		return
 	}
 	delete(s.Open, d.ID)
+	if p == nil {
+		s.Final.Heard = append(slices.Clip(s.Final.Heard), d.Heard...)
+	}
 	for ; p != nil; p = s.Phases[p.Parent] {
 		s.leave(p)
 		s.enter(p)

@@ -57,6 +57,10 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		return
 	}
 	switch d.Gate {
+	case gateEdit:
+		if d.Decision == decideGo && d.Commit != "" && p.Stage != StageFinished {
+			p.Last, p.Tree, p.Reset = d.Commit, "", true
+		}
 	case string(gates.PointPhaseTransition):
 		switch d.Decision {
 		case decideGo:
@@ -128,7 +132,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		}
 		switch d.Decision {
 		case decideLand:
-			p.Stage = StageLand
+			p.Stage = s.toLand(p)
 		case decideReverify:
 			p.Stage = StageReverify
 		case decideReview:
@@ -160,7 +164,7 @@ func applyRunGate(s *State, d work.GateDecidedData) {
 		}
 	case gateJob:
 		s.Final.Stage = FinalDeliver
-	case string(gates.PointFinal):
+	case string(gates.PointFinal), string(gates.PointPromote):
 		switch d.Decision {
 		case decideGo:
 			s.Final.Stage = FinalDeliver
@@ -194,8 +198,13 @@ func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
 	if p.Stage != StageLand {
 		return
 	}
+	s.Issue.landed(p, s.reviews(p), d.Empty)
 	s.Head, s.LastMerged = d.Commit, p.Number
 	p.Files, p.Landed = d.Files, true
 	s.releaseTurn(p)
+	if d.Pull == 0 {
+		s.leavePull(p, "Forge went on without this.")
+	}
+	p.Pull = nil
 	p.Stage = StageLanded
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/dag"
@@ -34,6 +35,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	p.Review = Review{}
 	p.Reopened++
 	p.Reset = true
+	s.Issue.undecide()
 	if d.Why == reopenFinal {
 		// The result was judged as a whole, so the rework starts from it.
 		p.Base, p.Last, p.Tree = s.Head, s.Head, ""
@@ -124,6 +126,10 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	p.count(d)
 	p.remember(e.Iteration, d)
 	p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, Claims: d.Claims, Claim: ClaimDue, Markers: d.Conflicts}
+	if p.Pull != nil {
+		p.Pull.Said = d.Message
+		p.Pull.resolves(d)
+	}
 	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork
 	p.Stage = StageJudge
 }
@@ -187,7 +193,14 @@ func (p *Phase) remember(n int, d work.IterationFinishedData) {
 			p.Complete = &c
 		}
 	}
-	p.Check = d.Todos
+	p.took(d.Todos)
+}
+
+// took keeps what the todos of p's last work say.
+func (p *Phase) took(c *work.TodoCheck) {
+	if p.Check = c; c != nil && p.Plan.Kind == work.KindTactical {
+		p.Staged = slices.Concat(c.Open, c.Lost)
+	}
 }
 
 func (p *Phase) note(format string, args ...any) {
@@ -222,6 +235,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 		// The verify with those files put back is about what this one names. A
 		// red one leaves standing what was said of the last proven tree.
 		p.Evidence, p.Gone, p.Review.Evidence = d.Touched, d.Gone, ""
+		s.Issue.verified(p, d)
 	}
 	switch {
 	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
@@ -229,6 +243,10 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 		if !d.OK {
 			p.red(d)
 			p.Stage = StageJudge
+			if u := p.Pull; u != nil && u.Taken == p.Last && p.Merge == nil {
+				// It is people's own work, which no iteration claimed: one may mend it.
+				u.Due, u.Approved, u.Taken, p.Kind, p.Stage = nil, "", "", IterationRework, StageGate
+			}
 			return
 		}
 		p.Proof = work.ProofVerified
@@ -263,7 +281,7 @@ func (s *State) afterProof(p *Phase) Stage {
 		s.openReview(p)
 		return StageReview
 	case p.Merge != nil:
-		return StageLand
+		return s.toLand(p)
 	}
 	return StageProven
 }
@@ -329,6 +347,7 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail, p.Proof = d.Outcome, d.Reason, d.Cause, d.Detail, d.Proof
 	p.Stage = StageFinished
+	s.leaves(p, d)
 	if p.Reworking {
 		s.Final.Note = d.Detail
 	}

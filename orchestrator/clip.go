@@ -13,6 +13,10 @@ import (
 // whole is in the log file.
 const maxOutput = 6 << 10
 
+// maxWords is how much of a person's comment an event carries: all that doors
+// let through (work.MaxFeedback), also where half of it takes two bytes each.
+const maxWords = 12 << 10
+
 // encodedLen is how many bytes r takes up in an event: a control character is
 // written as six.
 func encodedLen(r rune) int {
@@ -149,12 +153,41 @@ func clipCompletion(sig *work.Signals) []json.RawMessage {
 	return out
 }
 
-// clipTodos keeps the titles short; their number is what counts.
-func clipTodos(c *work.TodoCheck) *work.TodoCheck {
+// checked is what is recorded of the todos after an iteration of p: titles are
+// short, their number is what counts; of a tactical phase, what became of the
+// todos that were staged for it.
+func (p *Phase) checked(c *work.TodoCheck) *work.TodoCheck {
 	if c == nil {
 		return nil
 	}
 	out := work.TodoCheck{Total: c.Total, Problems: clipList(c.Problems, 5, 150)}
+	switch {
+	case p.Plan.Kind != work.KindTactical:
+		for _, name := range c.Open[:min(len(c.Open), work.MaxTodos)] {
+			out.Open = append(out.Open, clipTitle(name))
+		}
+	case len(c.Problems) > 0:
+		out.Open = p.Staged // nobody knows yet
+	default:
+		listed, open := map[string]int{}, map[string]int{}
+		for _, name := range c.Listed {
+			listed[clipTitle(name)]++
+		}
+		for _, name := range c.Open {
+			open[clipTitle(name)]++
+		}
+		// By their number, so that of two that begin alike none goes unnoticed.
+		for _, name := range p.Staged {
+			switch {
+			case listed[name] == 0:
+				out.Lost = append(out.Lost, name)
+			case open[name] > 0:
+				open[name]--
+				out.Open = append(out.Open, name)
+			}
+			listed[name]--
+		}
+	}
 	for _, title := range c.Done[:min(len(c.Done), 2*work.MaxTodos)] {
 		out.Done = append(out.Done, clipTitle(title))
 	}

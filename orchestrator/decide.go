@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,13 +38,21 @@ func Decide(s *State, in Input) []work.Event {
 		if d.awaited(f.Command) {
 			f.Result.Conflicts = clipList(f.Result.Conflicts, 30, 200)
 			f.Result.Differs = clipList(f.Result.Differs, 30, 200)
+			if len(f.Result.Paths) > mostPaths {
+				f.Result.Paths = nil
+			}
 			d.emit(work.MergeFinished, f.Command, f.Result)
 		}
 	case LandDone:
 		if d.awaited(f.Command) {
-			p := s.Phases[f.Command.Phase]
-			d.emit(work.PhaseMerged, f.Command, PhaseMergedData{Command: f.Command.ID, Commit: f.Commit, Empty: f.Empty, Files: max(p.Files, 0)})
+			d.landDone(f)
 		}
+	case PublishDone:
+		d.publishDone(f)
+	case ReadDone:
+		d.readDone(f)
+	case CloseDone:
+		d.closeDone(f)
 	case DeliverDone:
 		if d.awaited(f.Command) {
 			del := f.Delivery
@@ -54,6 +63,8 @@ func Decide(s *State, in Input) []work.Event {
 		d.broke(f)
 	case Answered:
 		d.answered(f.Answer)
+	case Overdue:
+		d.overdue(f)
 	case Stop:
 		if s.Live && s.Stopping == nil {
 			d.run(work.RunStopping, RunStoppingData(f))
@@ -186,7 +197,7 @@ func (d *decision) budgetOf(p *Phase, f Resumed) int {
 }
 
 func (d *decision) began(c Command) {
-	if !d.s.Live || d.s.Stopping != nil || !d.s.expects(c) {
+	if !d.s.Live || d.s.Stopping != nil && c.Step != StepClose || !d.s.expects(c) {
 		return
 	}
 	switch c.Step {
@@ -211,6 +222,15 @@ func (d *decision) began(c Command) {
 		d.emit(work.MergeStarted, c, EffectData{Command: c.ID})
 	case StepLand:
 		d.emit(work.LandStarted, c, EffectData{Command: c.ID})
+	case StepPublish:
+		p := d.s.Phases[c.Phase]
+		if u := cmp.Or(p.Pull, d.s.proposed(p)); u.Publishing == nil {
+			d.emit(work.PublishBegan, c, PublishStarted{Command: c.ID, Checkpoint: c.Checkpoint, Branch: u.Branch, Commit: c.Commit})
+		}
+	case StepPull:
+		d.emit(work.PullStarted, c, EffectData{Command: c.ID})
+	case StepClose:
+		d.emit(work.CloseStarted, c, EffectData{Command: c.ID})
 	case StepDeliver:
 		d.emit(work.DeliverStarted, c, EffectData{Command: c.ID})
 	}
@@ -245,7 +265,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
 		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
-		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: clipTodos(f.Todos),
+		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
@@ -288,7 +308,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 	}
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Touched: clipList(f.Touched, 30, 200), Gone: clipList(f.Gone, 30, 200),
+		Touched: clipList(f.Touched, 30, 200), Gone: clipList(f.Gone, 30, 200), Excused: clipList(f.Excused, 10, 80),
 	}
 	if n := len(f.Report.Ran); n > 0 {
 		last := f.Report.Ran[n-1]
@@ -308,6 +328,17 @@ func (d *decision) verifyDone(f VerifyDone) {
 // the phase cannot go on.
 func (d *decision) broke(f Broke) {
 	if !d.awaited(f.Command) {
+		return
+	}
+	switch trouble := unreached("carry it out", errors.New(clipText(f.Problem, 300))); f.Command.Step {
+	case StepPublish:
+		d.publishDone(PublishDone{Command: f.Command, Result: PullPublished{Trouble: trouble}})
+		return
+	case StepPull:
+		d.readDone(ReadDone{Command: f.Command, Reading: PullReading{Trouble: trouble}})
+		return
+	case StepClose:
+		d.closeDone(CloseDone{Command: f.Command, Trouble: trouble})
 		return
 	}
 	p := d.s.Phases[f.Command.Phase]

@@ -10,7 +10,7 @@ import (
 )
 
 // Driver carries out the commands of one run with goroutines, and feeds their
-// results back into the core. All fields but Reviewers, Todos, Deadline and
+// results back into the core. All fields but Reviewers, Todos, Host, Deadline and
 // Watch are required.
 type Driver struct {
 	Journal   Journal
@@ -20,6 +20,7 @@ type Driver struct {
 	Evidence  Evidence
 	Reviewers Reviewers // nil where no phase is reviewed
 	Todos     Todos     // nil where the run is no job
+	Host      Host      // nil where the run has no code host
 	Processes Processes
 	Watch     Watcher
 	Layout    Layout
@@ -120,6 +121,9 @@ func (r *session) drive(ctx context.Context, first Fact) error {
 	if err := r.takeAnswers(ctx, true); err != nil {
 		return err
 	}
+	if err := r.expire(ctx); err != nil {
+		return err
+	}
 	interrupted := ctx.Done()
 	for r.s.Live {
 		if err := r.startPending(ctx); err != nil {
@@ -141,7 +145,9 @@ func (r *session) drive(ctx context.Context, first Fact) error {
 		case <-timer:
 			err = r.tick(ctx)
 		case <-heartbeat.C:
-			err = r.Journal.Heartbeat(context.WithoutCancel(ctx))
+			if err = r.Journal.Heartbeat(context.WithoutCancel(ctx)); err == nil {
+				err = r.expire(ctx)
+			}
 		case <-poll.C:
 			err = r.takeAnswers(ctx, false)
 		case <-interrupted:
@@ -189,7 +195,7 @@ func (r *session) rest(ctx context.Context) error {
 	if err := r.feed(ctx, Drained{}); err != nil {
 		return err
 	}
-	if r.s.Live {
+	if r.s.Live && len(Pending(r.s)) == 0 {
 		return errors.New("nothing is left to do, and the run has not ended")
 	}
 	return nil

@@ -31,13 +31,15 @@ type journal struct {
 	running map[Attempt]bool
 	day     Day
 	failAt  int         // append that fails, from 1; 0 = none
+	written bool        // it is on disk all the same
 	appends int         // also those that failed
 	after   func(Batch) // called after each append
+	stuck   error       // of Expire
 }
 
 var errDiskFull = errors.New("no space left on device")
 
-func (j *journal) Append(ctx context.Context, b Batch) error {
+func (j *journal) Append(ctx context.Context, b Batch) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -48,7 +50,10 @@ func (j *journal) Append(ctx context.Context, b Batch) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.appends++; j.appends == j.failAt {
-		return errDiskFull
+		if !j.written {
+			return errDiskFull
+		}
+		defer func() { err = errDiskFull }()
 	}
 	for i, e := range b.Events {
 		if want := int64(len(j.events) + i + 1); e.Seq != want {
@@ -92,6 +97,26 @@ func (j *journal) Inbox(context.Context) ([]Inbox, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.inbox), nil
+}
+
+// Expire closes records, and leaves those alone whose answer waits.
+func (j *journal) Expire(_ context.Context, ids []string, now time.Time) ([]string, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stuck != nil {
+		return nil, j.stuck
+	}
+	var closed []string
+	for _, id := range ids {
+		cp := j.records[id]
+		if cp.ExpiresAt == nil || now.Before(*cp.ExpiresAt) || slices.ContainsFunc(j.inbox, func(row Inbox) bool { return row.Answer.Checkpoint == id }) {
+			continue
+		}
+		cp.Status = work.CheckpointExpired
+		j.records[id] = cp
+		closed = append(closed, id)
+	}
+	return closed, nil
 }
 
 func (j *journal) Changed(context.Context) (bool, error) {
@@ -324,10 +349,10 @@ func (r *repository) ObjectPaths() []string { return nil }
 // judge is Evidence: the Makefile is protected.
 type judge struct{ *repository }
 
-func (j judge) Judge(ctx context.Context, base, commit string, _, _ []string) (touched, gone []string, err error) {
+func (j judge) Judge(ctx context.Context, base, commit string, _, mayChange []string) (touched, gone []string, err error) {
 	all, err := j.Changes(ctx, base, commit)
 	for _, c := range all {
-		if strings.HasPrefix(c.Path, "Makefile") {
+		if strings.HasPrefix(c.Path, "Makefile") && !slices.Contains(mayChange, c.Path) {
 			touched = append(touched, c.Path)
 		}
 	}

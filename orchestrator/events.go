@@ -14,6 +14,10 @@ type Spec struct {
 	Settings work.Settings `json:"settings"`
 	Job      *work.Job     `json:"job,omitempty"` // instead of a plan
 	Policy   gates.Policy  `json:"policy"`
+	// Issue is what the run works on; nil = it is no issue's run.
+	Issue *work.IssueBrief `json:"issue,omitempty"`
+	// Pulls says that boundaries are looked at on a code host; nil = there is none.
+	Pulls *work.PullSettings `json:"pulls,omitempty"`
 	// Bound is what no later choice of a level may pass: the meet of the
 	// ceiling and all parents. nil = nothing bounds it.
 	Bound  *gates.Policy `json:"bound,omitempty"`
@@ -99,6 +103,9 @@ type MergeFinishedData struct {
 	// Differs are the files of the phase's change, of a reviewed phase, whose
 	// content is not the reviewed one.
 	Differs []string `json:"differs,omitempty"`
+	// Paths, in an issue's run, are marks of the files that the phase changed;
+	// none although Files says some: there are too many to tell.
+	Paths []string `json:"paths,omitempty"`
 	// Resolved says that an agent resolved conflicts in it.
 	Resolved bool `json:"resolved,omitempty"`
 }
@@ -109,6 +116,7 @@ type PhaseMergedData struct {
 	Commit  string         `json:"commit"`
 	Empty   bool           `json:"empty,omitempty"`
 	Files   int            `json:"files"`
+	Pull    int64          `json:"pull,omitempty"` // the pull request that it was merged by
 }
 
 // SubPhaseSpawnedData is the payload of subphase.spawned; the event's phase is
@@ -135,8 +143,16 @@ type CheckpointAnsweredData struct {
 	Reason string                `json:"reason,omitempty"` // the person's comment
 	By     string                `json:"by"`
 	Door   string                `json:"door"`
+	Heard  []string              `json:"heard,omitempty"` // as in work.Answer
 	// Refused says why an answer changed nothing.
 	Refused string `json:"refused,omitempty"`
+}
+
+// CheckpointOverdueData is the payload of checkpoint.expired: nobody answered in
+// time, so the work stays held, and the same is asked again.
+type CheckpointOverdueData struct {
+	ID    string `json:"id"`
+	Again string `json:"again"` // the checkpoint that asks now
 }
 
 // OutageData is the payload of outage.began and outage.ended.

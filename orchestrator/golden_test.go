@@ -28,6 +28,15 @@ import (
 //	                  overruled, findings answered three ways, an interruption
 //	v1-job            strategic and tactical phases, feedback, a level that is
 //	                  changed in the middle, a result
+//	v1-expiry         questions at a phase and at the result that nobody answers
+//	                  in time, each asked again and then answered
+//	v1-issue          the run of an issue: a fix, a criterion that a reviewer
+//	                  denies, a result that is sent back, and one that a person
+//	                  approves for what nobody proved
+//	v1-pulls          a phase that people look at on a code host, which does not
+//	                  always do what it is asked
+//	v1-pull-left      people push against the agent's work, and the phase goes on
+//	                  without its pull request, which is closed at the second try
 //	v1-with-a-person  each question asked and answered: a red base, a start, a
 //	                  stall, a sub-phase, a rejected phase that is opened again,
 //	                  a result that is sent back once and then lands
@@ -131,6 +140,17 @@ func stands(b *strings.Builder, s *State) {
 	for _, id := range slices.Sorted(maps.Keys(s.Open)) {
 		cp := s.Open[id]
 		fmt.Fprintf(b, "  open %s: %s of phase %q, revision %d: %s\n", id, cp.Kind, cp.Phase, cp.Revision, cp.Question)
+	}
+	if s.Issue != nil {
+		p := s.Promotion()
+		fmt.Fprintf(b, "  issue %d: %s, decided %q by %q, held by %q\n", s.Spec.Issue.ID, p.Standing, p.Decision, p.By, p.Hold)
+		for _, c := range p.Criteria {
+			fmt.Fprintf(b, "    %s met %v:", c.ID, c.Met)
+			for _, e := range c.Evidence {
+				fmt.Fprintf(b, " %s %s %v of %.12s %q;", e.By, e.Who, e.Met, e.Commit, e.What)
+			}
+			b.WriteString("\n")
+		}
 	}
 	fmt.Fprintf(b, "  %.4f USD, %d tokens, unknown %d and %d\n", s.Ledger.USD, s.Ledger.Tokens, s.Ledger.UnknownUSD, s.Ledger.UnknownTokens)
 	if d := s.Delivery; d != nil {

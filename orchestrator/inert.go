@@ -1,29 +1,30 @@
 package orchestrator
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"forge/internal/work"
 )
 
 // hiddenComment matches what a Markdown or HTML page does not show.
-var hiddenComment = regexp.MustCompile(`(?s)<!--.*?(-->|\z)`)
+var hiddenComment = work.Lazy(`(?s)<!--.*?(-->|\z)`)
 
 // liveTag matches the beginning of any tag that counts as a signal.
-var liveTag = regexp.MustCompile(`<(/?)(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|request-decomposition|checkpoint|job-complete)`)
+var liveTag = work.Lazy(`<(/?)(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|request-decomposition|checkpoint|job-complete)`)
 
 // inert makes text from elsewhere safe to stand in a prompt: invisible
 // characters and hidden comments are removed, and tags no longer count.
 func inert(text string) string {
 	text, _ = Reveal(text)
-	return liveTag.ReplaceAllString(text, "&lt;$1$2")
+	return liveTag().ReplaceAllString(text, "&lt;$1$2")
 }
 
 // Reveal removes what a person would not see in text, and says how many
 // hidden comments and invisible characters that were.
 func Reveal(text string) (seen string, hidden int) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	seen = hiddenComment.ReplaceAllStringFunc(text, func(string) string {
+	seen = hiddenComment().ReplaceAllStringFunc(text, func(string) string {
 		hidden++
 		return ""
 	})

@@ -53,6 +53,7 @@ type VerifyDone struct {
 	Report  work.CommandsReport
 	Touched []string
 	Gone    []string
+	Excused []string // protected files that only may_change lets the phase change
 }
 
 // ReviewDone is the end of a review command.
@@ -78,6 +79,27 @@ type LandDone struct {
 	Command Command
 	Commit  string
 	Empty   bool
+	// On a code host: the tree of Commit, and why nothing was merged.
+	Tree    string
+	Refused *work.PullTrouble
+}
+
+// PublishDone is the end of a publish command.
+type PublishDone struct {
+	Command Command
+	Result  PullPublished
+}
+
+// ReadDone is the end of a pull command.
+type ReadDone struct {
+	Command Command
+	Reading PullReading
+}
+
+// CloseDone is the end of a close command.
+type CloseDone struct {
+	Command Command
+	Trouble *work.PullTrouble // the pull request may be open still
 }
 
 // DeliverDone is the end of a deliver command.
@@ -94,6 +116,10 @@ type Broke struct {
 
 // Answered is a person's answer to a checkpoint.
 type Answered struct{ work.Answer }
+
+// Overdue says that the time of checkpoints is over and nobody answered them:
+// their records are closed, and take no answer any more.
+type Overdue struct{ Checkpoints []string }
 
 // Tick says that time has passed.
 type Tick struct{}
@@ -121,9 +147,13 @@ func (ReviewDone) fact()    {}
 func (ArbiterDone) fact()   {}
 func (MergeDone) fact()     {}
 func (LandDone) fact()      {}
+func (PublishDone) fact()   {}
+func (ReadDone) fact()      {}
+func (CloseDone) fact()     {}
 func (DeliverDone) fact()   {}
 func (Broke) fact()         {}
 func (Answered) fact()      {}
+func (Overdue) fact()       {}
 func (Tick) fact()          {}
 func (Stop) fact()          {}
 func (Drained) fact()       {}
@@ -142,6 +172,9 @@ const (
 	StepMerge   Step = "merge"
 	StepLand    Step = "land"
 	StepDeliver Step = "deliver"
+	StepPublish Step = "publish"
+	StepPull    Step = "pull"
+	StepClose   Step = "close"
 	StepWait    Step = "wait"
 )
 
@@ -158,5 +191,6 @@ type Command struct {
 	On         work.VerifyOn // verify
 	Commit     string        // verify, review, land, deliver: what it is about
 	Specialist string        // review
+	Checkpoint string        // publish
 	Until      time.Time     // wait
 }

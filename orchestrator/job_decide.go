@@ -51,6 +51,8 @@ func (d *decision) claimJob(p *Phase) {
 	why := ""
 	said, one := work.Claim(p.Judged.Claims)
 	switch {
+	case len(p.Judged.Markers) > 0:
+		why = tellMarkers(p)
 	case p.Complete != nil:
 		why = p.unborne()
 	case !one:
@@ -101,6 +103,8 @@ func (p *Phase) openTodos() string {
 		return "nobody knows what " + work.JobDir + "/todos.yaml says"
 	case len(c.Problems) > 0:
 		return strings.Join(clipList(c.Problems, 5, 150), "; ")
+	case len(c.Lost) > 0:
+		return fmt.Sprintf("todos that were staged are gone from %s/todos.yaml unfinished: %s; put them back, and mark one that is not needed any more as done, with a note why", work.JobDir, strings.Join(clipList(c.Lost, 10, 60), ", "))
 	case c.Total < work.MinTodos:
 		// A list that was emptied is not one that was done.
 		return fmt.Sprintf("%s/todos.yaml has %d todos, fewer than were staged; finished ones stay in it", work.JobDir, c.Total)
@@ -119,7 +123,7 @@ func (d *decision) boundary(p *Phase) {
 	b := d.s.boundary(p)
 	dec := d.s.Spec.Policy.AtBoundary(b)
 	stops := d.s.stopPoints(p)
-	if dec.Frozen == gates.NotFrozen && len(stops) == 0 {
+	if dec.Frozen == gates.NotFrozen && len(stops) == 0 && p.told() == "" {
 		for _, pt := range dec.Points {
 			d.rule(p.Number, string(pt), decideGo, "the gate is auto")
 		}
@@ -141,6 +145,7 @@ func (d *decision) boundary(p *Phase) {
 // tellBoundary is what a person needs to know at the end of a job's phase.
 func (s *State) tellBoundary(p *Phase) string {
 	var b strings.Builder
+	b.WriteString(p.told())
 	if n := s.Job.Rounds; n >= roundsBeforeNotice {
 		fmt.Fprintf(&b, "After %d rounds of feedback this does not converge: say in one sentence what is wrong with the plan itself, take it over, or end the job.\n\n", n)
 	}
@@ -205,7 +210,7 @@ func (d *decision) answeredBoundary(p *Phase, a work.Answer, comment string, say
 		say(decideRework)
 	default:
 		say(decideReject)
-		comment = clipText(a.Comment, 4000)
+		comment = clipText(a.Comment, maxWords)
 	}
 	d.jobDecided(p, d.s.boundary(p), a.Status, comment, "person:"+a.By, true)
 }

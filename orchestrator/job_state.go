@@ -128,9 +128,13 @@ func applyPhaseAdded(s *State, _ *Phase, _ work.Event, d PhaseAddedData) {
 	if d.Comment != "" {
 		p.Comments = append(p.Comments, d.Comment)
 	}
+	if last := s.lastOfJob(); d.Kind == work.KindTactical && last != nil && last.Check != nil {
+		p.Staged = last.Check.Open
+	}
 	if from := s.Phases[d.Carry]; from != nil {
 		// Its work is not merged yet: it lands with this phase's.
 		p.Base, p.Last, p.Tree, p.Check = from.Base, from.Last, from.Tree, from.Check
+		p.Pull, p.PullRev, from.Pull = from.Pull, from.PullRev, nil
 	}
 	s.Phases[d.Number] = p
 	s.Order = append(s.Order, d.Number)

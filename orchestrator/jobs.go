@@ -51,7 +51,15 @@ func (r *session) prepare(ctx context.Context, c Command) (job, error) {
 		if err != nil {
 			return j, fmt.Errorf("read the journal's head: %w", err)
 		}
-		j.do = r.landJob(c, p, count, hash)
+		if j.do = r.landJob(c, p, count, hash); p.Pull.live() {
+			j.do = r.landPullJob(c, p, count, hash)
+		}
+	case StepPublish:
+		j.do = r.publishJob(c, p)
+	case StepPull:
+		j.do = r.readJob(c, p)
+	case StepClose:
+		j.do = r.closeJob(c)
 	case StepDeliver:
 		j.do = r.deliverJob(c)
 	default:
@@ -115,10 +123,10 @@ func (r *session) openFolder(ctx context.Context, o opening) (work.CommandsRepor
 type iteration struct {
 	dir, last, parent string
 	reset             bool
-	kind              IterationKind
-	head              string // resolve: the run head
-	theirs            string // resolve: the phase's last snapshot
-	fresh             string // prompt of a new session
+	head              string   // resolve: the run head, or people's commits; "" = nothing to resolve
+	theirs            string   // resolve: the phase's last snapshot
+	marked            []string // files in which a conflict's markers stood before
+	fresh             string   // prompt of a new session
 	open              opening
 	todos             bool     // of a job: read them in the snapshot
 	done              []string // of them that were done before
@@ -148,7 +156,7 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 		req.Before = p.Total
 	}
 	it := iteration{
-		dir: dir, last: p.Last, parent: p.Last, reset: p.Reset, kind: p.Kind, fresh: Prompt(r.s, p, ""),
+		dir: dir, last: p.Last, parent: p.Last, reset: p.Reset, fresh: Prompt(r.s, p, ""),
 		open: r.opening(p, mark), todos: r.s.ofJob(p),
 	}
 	if p.Check != nil {
@@ -156,6 +164,10 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 	}
 	if p.Kind == IterationResolve {
 		it.head, it.theirs, it.parent = p.Merge.Head, p.Last, p.Merge.Commit
+	}
+	it.marked = p.marked()
+	if c := p.clash(); c != nil {
+		it.head, it.theirs, it.parent = c.Head, p.Last, c.Commit
 	}
 	ref := Ref(r.s.Run, fmt.Sprintf("%s/%d-%d", c.Phase, c.Iteration, c.Attempt))
 	message := fmt.Sprintf("phase %s iteration %d attempt %d\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, c.Iteration, c.Attempt, r.s.Run, c.Phase)
@@ -210,7 +222,7 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 			return Broke{Command: c, Problem: fmt.Sprintf("read the job's todos: %v", err)}
 		}
 	}
-	if len(conflicts) > 0 {
+	if conflicts = append(conflicts, it.marked...); len(conflicts) > 0 {
 		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, conflicts)
 		if err != nil {
 			return Broke{Command: c, Problem: fmt.Sprintf("look for conflict markers: %v", err)}
@@ -259,7 +271,7 @@ func keepPrompt(req work.IterationRequest) error {
 // reset sets the folder to where the iteration starts, unless it is there, and
 // returns the files in which it has conflicts to resolve.
 func (r *session) reset(ctx context.Context, it iteration) (conflicts []string, err error) {
-	if it.kind == IterationResolve {
+	if it.head != "" {
 		return r.Repo.ConflictFolder(ctx, it.dir, it.head, it.theirs)
 	}
 	if !it.reset {
@@ -309,7 +321,7 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 	}
 	req.Dir = r.Layout.VerifyDir(r.s.Run, req.Phase)
 	req.LogPath = r.Layout.Log(r.s.Run, name)
-	protected := set.Verify.Protected
+	protected, ofIssue := set.Verify.Protected, r.s.Issue != nil
 	return func(ctx context.Context) Fact {
 		done := VerifyDone{Command: c}
 		var err error
@@ -331,6 +343,14 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 		}
 		if done.Touched, done.Gone, err = r.Evidence.Judge(ctx, base, c.Commit, protected, mayChange); err != nil {
 			return failed(ctx, c, "judge the phase's changes", err)
+		}
+		if ofIssue && len(mayChange) > 0 {
+			touched, gone, err := r.Evidence.Judge(ctx, base, c.Commit, protected, nil)
+			if err != nil {
+				return failed(ctx, c, "judge what the plan lets the phase change", err)
+			}
+			all := slices.Concat(done.Touched, done.Gone)
+			done.Excused = slices.DeleteFunc(slices.Concat(touched, gone), func(f string) bool { return slices.Contains(all, f) })
 		}
 		return done
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
-	head, base, last, reviewed := r.s.Head, p.Base, p.Last, r.s.reviews(p)
+	head, base, last, reviewed, ofIssue := r.s.Head, p.Base, p.Last, r.s.reviews(p), r.s.Issue != nil
 	ref := Ref(r.s.Run, fmt.Sprintf("%s/merge-%d", c.Phase, c.Iteration))
 	message := fmt.Sprintf("merge of phase %s\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, r.s.Run, c.Phase)
 	return func(ctx context.Context) Fact {
@@ -21,6 +21,9 @@ func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
 			return Broke{Command: c, Problem: fmt.Sprintf("list the phase's changes: %v", err)}
 		}
 		res.Files = len(changes)
+		if ofIssue {
+			res.Paths = pathMarks(changes)
+		}
 		m, err := r.Repo.Merge(ctx, head, last)
 		if err != nil {
 			return Broke{Command: c, Problem: fmt.Sprintf("merge with the run head: %v", err)}

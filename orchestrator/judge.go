@@ -85,6 +85,8 @@ func (d *decision) claim(p *Phase) {
 	promise := strings.TrimSpace(p.Plan.Promise)
 	said, one := work.Claim(p.Judged.Claims)
 	switch {
+	case len(p.Judged.Markers) > 0:
+		d.rule(p.Number, gateClaim, decideNone, tellMarkers(p))
 	case !one:
 		d.rule(p.Number, gateClaim, decideNone, "the last message holds different promises")
 	case said != promise:
@@ -115,13 +117,17 @@ func (p *Phase) badFree() string {
 	case !p.Judged.Outcome.KeepsClaim():
 		return fmt.Sprintf("the iteration ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
 	case len(p.Judged.Markers) > 0:
-		return "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
+		return tellMarkers(p)
 	case p.Judged.Claim == ClaimNone:
 		return "verify fails: " + firstLine(p.Verified)
 	case p.Todos != "" && p.Kind != IterationResolve:
 		return p.unborne()
 	}
 	return ""
+}
+
+func tellMarkers(p *Phase) string {
+	return "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
 }
 
 // judgeFree judges an iteration outside the budget: nobody waits for a new
@@ -144,6 +150,8 @@ func (d *decision) judgeFree(p *Phase) {
 	switch {
 	case bad != "" && p.Kind == IterationFix:
 		d.rule(p.Number, gateReview, decideArbiter, "the fix came to nothing: "+bad)
+	case len(p.Judged.Markers) > 0:
+		d.finish(p, work.PhaseFailed, work.ReasonMergeConflict, bad)
 	case bad != "":
 		d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, bad)
 	default:

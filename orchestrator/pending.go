@@ -10,8 +10,11 @@ import (
 // Pending says what is to be done now. It is derived from the state and never
 // stored: a command that is under way is pending until its result is applied.
 func Pending(s *State) []Command {
-	if !s.Live || s.Stopping != nil {
+	if !s.Live {
 		return nil
+	}
+	if s.Stopping != nil {
+		return s.pendingCloses()
 	}
 	var out []Command
 	if s.Baseline.Stage == BaselineDue {
@@ -22,15 +25,21 @@ func Pending(s *State) []Command {
 	}
 	granted := s.granted()
 	for _, n := range s.working {
-		if !granted[s.top(s.Phases[n]).Number] {
+		if s.Phases[n].Stage == StageAsked || !granted[s.top(s.Phases[n]).Number] {
 			continue
 		}
 		out = append(out, s.pendingOf(s.Phases[n])...)
 	}
+	// A wait holds no place, and what people are to see is shown to them at once.
+	for _, n := range s.working {
+		if p := s.Phases[n]; p.Stage == StageAsked {
+			out = append(out, s.pendingOf(p)...)
+		}
+	}
 	if s.Final.Stage == FinalDeliver {
 		out = append(out, s.deliverCommand())
 	}
-	return out
+	return append(out, s.pendingCloses()...)
 }
 
 // The run's own commands are counted, so that a late result of an earlier one
@@ -61,8 +70,17 @@ func (s *State) pendingOf(p *Phase) []Command {
 		return s.pendingReviews(p)
 	case StageArbiter:
 		return s.pendingArbiter(p)
+	case StageAsked, StagePull:
+		if c, ok := s.pendingPull(p); ok {
+			return []Command{c}
+		}
+		return nil
 	}
-	if c, ok := s.pendingStep(p); ok {
+	pending := s.pendingStep
+	if p.Stage == StageLand {
+		pending = s.pendingLand
+	}
+	if c, ok := pending(p); ok {
 		return []Command{c}
 	}
 	return nil
@@ -113,6 +131,10 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 		// A reviewed phase may merge more than once in one iteration.
 		step += "-" + short(c.Commit)
 	}
+	if p.Pull != nil && c.Step != StepIterate {
+		// So may one with a pull request, also the very same commit.
+		step += fmt.Sprintf("-p%d-%s", p.Pull.Rounds, short(c.Commit))
+	}
 	c.ID = s.id(p.Number, c.Attempt, c.Iteration, step)
 	return c, true
 }
@@ -143,6 +165,9 @@ func (s *State) id(phase string, attempt, iteration int, step string) work.Comma
 // expects says whether the result of c is still awaited: a late or doubled
 // result is not. What was under way when a stop came still counts.
 func (s *State) expects(c Command) bool {
+	if c.Step == StepClose {
+		return s.leavingBy(c.ID) >= 0
+	}
 	if p := s.Phases[c.Phase]; p != nil {
 		return slices.ContainsFunc(s.pendingOf(p), func(w Command) bool { return w.ID == c.ID })
 	}

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"time"
 
 	"forge/internal/work"
 )
@@ -106,6 +107,11 @@ type Journal interface {
 	Append(ctx context.Context, b Batch) error
 	Head(ctx context.Context) (count int64, hash string, err error)
 	Inbox(ctx context.Context) ([]Inbox, error)
+	// Expire closes those of the checkpoints whose time is over at now and that
+	// nobody answered, durably, and returns the ones that are closed so: they
+	// take no answer any more, whoever asks. One that was answered has its row
+	// in the inbox.
+	Expire(ctx context.Context, checkpoints []string, now time.Time) ([]string, error)
 	// Changed says whether another process wrote since the last call.
 	Changed(ctx context.Context) (bool, error)
 	Heartbeat(ctx context.Context) error

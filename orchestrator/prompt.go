@@ -30,7 +30,7 @@ func (s *State) sessionOf(p *Phase) string {
 
 func promptKind(s *State, p *Phase) string {
 	switch {
-	case p.Kind == IterationResolve:
+	case p.Kind == IterationResolve, p.clash() != nil:
 		return promptResolve
 	case p.Kind == IterationRework:
 		return promptRework
@@ -70,6 +70,7 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	if set.Spec != "" {
 		section(b, "The specification of the whole work", set.Spec)
 	}
+	s.writeIssue(b)
 	if p.Plan.Reasoning != "" {
 		section(b, "What this phase is about", p.Plan.Reasoning)
 	}
@@ -108,6 +109,13 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	case IterationFix:
 		writeFindings(b, p)
 	case IterationWork:
+	}
+	switch marked := p.marked(); {
+	case p.clash() != nil:
+		b.WriteString("\n## Conflict with what people pushed\n\nPeople pushed commits to your branch that conflict with your work; in your folder is both. Resolve each conflict so that their changes stay and your work still does what it is for, and remove every marker.\n")
+		section(b, "Conflict markers stand in these files; the first side of each is theirs", strings.Join(marked, "\n"))
+	case len(marked) > 0:
+		section(b, "Conflict markers are left in these files; resolve them", strings.Join(marked, "\n"))
 	}
 	if p.Pivot != "" {
 		b.WriteString("\n## Change your strategy\n\n" + inert(p.Pivot) + "\n")

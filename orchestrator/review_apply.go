@@ -92,25 +92,28 @@ func applyArbiterFinished(s *State, p *Phase, _ work.Event, d ArbiterFinishedDat
 	p.Review.Asking, p.Review.Cleared, p.Review.Answer = "", false, &d.Answer
 }
 
-func applyArbiterDecided(_ *State, p *Phase, _ work.Event, d ArbiterDecidedData) {
+func applyArbiterDecided(s *State, p *Phase, _ work.Event, d ArbiterDecidedData) {
 	if p.Stage != StageArbiter {
 		return
 	}
 	switch d.Verdict {
 	case review.Proceed:
-		p.passReview(fmt.Sprintf("arbiter: %s", d.Reason))
+		s.passReview(p, fmt.Sprintf("arbiter: %s", d.Reason))
+		s.Issue.proceeded()
 	case review.Fix:
 		p.Review.Attempts++
+		s.Issue.fixed()
 		p.Kind, p.Stage = IterationFix, StageGate
 	}
 }
 
 // passReview lets the reviewed tree go on, with or without findings; what a
 // fix left behind that was not proven is dropped.
-func (p *Phase) passReview(let string) {
+func (s *State) passReview(p *Phase, let string) {
 	r := &p.Review
 	if p.Merge == nil && p.Last != r.Commit {
-		p.Last, p.Tree, p.Check, p.Reset = r.Commit, r.Tree, r.Check, true
+		p.Last, p.Tree, p.Reset = r.Commit, r.Tree, true
+		p.took(r.Check)
 	}
 	if let != "" {
 		r.Let = let
@@ -123,7 +126,7 @@ func (p *Phase) passReview(let string) {
 	}
 	p.Stage = StageProven
 	if p.Merge != nil {
-		p.Stage = StageLand
+		p.Stage = s.toLand(p)
 	}
 }
 
@@ -165,11 +168,12 @@ func (s *State) applyReviewGate(p *Phase, at time.Time, d work.GateDecidedData) 
 	case decideGo:
 		switch d.Gate {
 		case gateReview:
-			p.passReview("")
+			s.passReview(p, "")
 		case string(gates.PointFindings):
-			p.passReview(d.By)
+			s.passReview(p, d.By)
 		}
 	case decideFix:
 		p.Kind, p.Stage = IterationFix, StageGate
+		s.Issue.fixed()
 	}
 }

@@ -89,6 +89,7 @@ func (d *decision) reviewDone(f ReviewDone) {
 	}
 	data.Final = r.Final && data.Verdict == work.VerdictUnknown
 	d.emit(work.ReviewFinished, f.Command, data)
+	d.answeredCriteria(f.Command, data, r)
 }
 
 // worstOf is the highest severity, "" of no findings; an unknown one counts as

@@ -38,6 +38,9 @@ func (r *session) reviewJob(c Command, p *Phase, mark string, day Day) func(cont
 	if name, ok := strings.CutPrefix(set.Reviews.By, "agent:"); ok {
 		req.Agent = set.Agents[name]
 	}
+	if is := r.s.Spec.Issue; is != nil {
+		req.Criteria = is.Criteria
+	}
 	req.CostUSD, req.Tokens = r.s.ceiling(p, day)
 	return func(ctx context.Context) Fact {
 		if r.Reviewers == nil {

@@ -37,6 +37,7 @@ type Opinion struct {
 	Verdict   work.Verdict
 	Why       string
 	Findings  []work.Finding
+	Criteria  []work.CriterionAnswer `json:",omitempty"` // of the issue, about Commit
 }
 
 // A gating reviewer without a usable answer is asked this often in all (SPEC

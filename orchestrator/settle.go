@@ -219,6 +219,8 @@ func (d *decision) settlePhase(p *Phase) {
 		d.arbiter(p)
 	case StageProven:
 		d.proven(p)
+	case StagePull:
+		d.pulled(p)
 	case StageMerged:
 		d.merged(p)
 	case StageLanded:
@@ -286,6 +288,9 @@ func (d *decision) proven(p *Phase) {
 		d.finish(p, work.PhaseDone, "", "")
 		return
 	}
+	if d.beforeAsking(p) {
+		return
+	}
 	if d.s.Job != nil {
 		d.boundary(p)
 		return
@@ -295,14 +300,14 @@ func (d *decision) proven(p *Phase) {
 	}
 	// What falls on this boundary shares one record.
 	points := d.s.stopPoints(p)
-	if !d.s.passes(gates.PointPhaseTransition) {
+	if !d.s.passes(gates.PointPhaseTransition) || len(points) == 0 && p.told() != "" {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {
 		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "the gate is auto")
 		return
 	}
-	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
 }
 
 // merged decides what follows from the merged tree: land it when it is the

@@ -8,6 +8,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/work"
+	"forge/review"
 )
 
 // rewrite replaces the payload of the events of one kind.
@@ -33,6 +34,13 @@ func afterApply(change func(s *State, e work.Event)) func(*State, work.Event, fu
 			change(s, e)
 		}
 		return err
+	}
+}
+
+// forget is a run without a memory of what its reviews came to.
+func (i *IssueState) forget() {
+	if i != nil {
+		i.Fixes, i.Warned, i.Proceeded = 0, false, false
 	}
 }
 
@@ -116,7 +124,7 @@ func TestSeededBugs(t *testing.T) {
 				}
 			}
 			return err
-		}}, []string{"runs twice"}},
+		}}, []string{"runs twice", "ends in the books without having begun"}},
 		{"an interrupted iteration lost", bug{apply: func(s *State, e work.Event, apply func() error) error {
 			p := s.Phases[e.Phase]
 			if e.Kind != work.IterationFinished || p == nil {
@@ -171,6 +179,28 @@ func TestSeededBugs(t *testing.T) {
 				p.Allowed = p.Iteration + 1
 			}
 		})}, []string{"without a yes of its own"}},
+		{"an answer that an expiry swallows", bug{hasty: true}, []string{"a door accepted an answer"}},
+		{"an expiry taken as a yes", bug{events: func(_ *State, _ Fact, evs []work.Event) []work.Event {
+			for i, e := range evs {
+				var d CheckpointOverdueData
+				if e.Kind == work.CheckpointOverdue && decode(e, &d) == nil {
+					evs[i].Kind = work.CheckpointAnswered
+					evs[i].Data, _ = encode(CheckpointAnsweredData{ID: d.ID, Status: work.CheckpointApproved, By: "test", Door: "cli"})
+				}
+			}
+			return evs
+		}}, []string{"which nobody said"}},
+		{"an expiry that lets its phase go on", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.CheckpointOverdue && p != nil {
+				p.Stage = p.AskedAt
+			}
+		})}, []string{"went on when"}},
+		{"an expiry that asks nobody again", bug{events: func(_ *State, f Fact, evs []work.Event) []work.Event {
+			if _, ok := f.(Overdue); ok && len(evs) > 0 {
+				return evs[:1]
+			}
+			return evs
+		}}, []string{"after an expiry comes", "nothing is pending"}},
 		{"an answer lost with its process", bug{eager: true}, []string{"is lost"}},
 		{"a cancelled run resumed", bug{events: func(s *State, f Fact, evs []work.Event) []work.Event {
 			if _, ok := f.(Resumed); ok && s.Outcome == work.RunCancelled && len(evs) == 0 {
@@ -182,7 +212,7 @@ func TestSeededBugs(t *testing.T) {
 			if d.Outcome == work.RunFailed {
 				d.Outcome = work.RunCompleted
 			}
-		})}, []string{"completes with phases"}},
+		})}, []string{"completes with phases", "the job completes"}},
 		{"a run frozen too early", bug{events: func(s *State, _ Fact, evs []work.Event) []work.Event {
 			if len(evs) > 0 && evs[len(evs)-1].Kind == work.CheckpointOpened && len(s.working) > 1 {
 				evs = append(evs, work.Event{Kind: work.RunFinished})
@@ -264,6 +294,40 @@ func TestSeededBugs(t *testing.T) {
 				clear(s.Phases[e.Phase].Usage.Reserved)
 			}
 		})}, []string{"cap "}},
+		{"a held issue that lands", bug{events: rewrite(work.PromotionDecided, func(_ *State, _ *work.Event, d *PromotionDecidedData) {
+			d.Decision = review.ToDone
+		})}, []string{"the issue is done, and", "the issue is Done by a person who said"}},
+		{"an issue that lands undecided", bug{apply: afterApply(func(s *State, _ work.Event) {
+			s.Issue = nil
+		})}, []string{"the issue's result lands"}},
+		{"a fix that nobody remembers", bug{apply: afterApply(func(s *State, _ work.Event) {
+			s.Issue.forget()
+		})}, []string{"there is a doubt"}},
+		{"words about another tree", bug{apply: func(s *State, e work.Event, apply func() error) error {
+			var before []Landing
+			if s.Issue != nil {
+				before = s.Issue.Landings
+			}
+			err := apply()
+			if s.Issue != nil {
+				copy(s.Issue.Landings, before)
+			}
+			return err
+		}}, []string{"of another tree", "denied it", "which said nothing of the kind"}},
+		{"a verify of another tree", bug{apply: func(s *State, e work.Event, apply func() error) error {
+			var passed []string
+			if s.Issue != nil {
+				passed = s.Issue.Passed
+			}
+			err := apply()
+			if e.Kind == work.PhaseMerged && s.Issue != nil {
+				s.Issue.Passed = slices.Concat(s.Issue.Passed, passed)
+			}
+			return err
+		}}, []string{"of another tree", "does not name"}},
+		{"a criterion that nobody proves", bug{events: rewrite(work.CriterionEvidenced, func(_ *State, _ *work.Event, d *work.Evidence) {
+			d.Met, d.By, d.Who = true, work.EvidenceReviewer, "security"
+		})}, []string{"of another tree", "which said nothing of the kind", "denied it", "nothing proves"}},
 		{"a merge turn that nobody gives back", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.PhaseFinished && s.Merger == "" {
 				s.Merger = e.Phase

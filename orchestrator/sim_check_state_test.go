@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,6 +24,19 @@ func (c *invariants) person(s *State, e work.Event) error {
 			return fmt.Errorf("checkpoint %s is opened twice", cp.ID)
 		}
 		note(c, c.asked, cp.ID, cp)
+	case work.CheckpointOverdue:
+		var d CheckpointOverdueData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if len(c.answers[d.ID]) > 0 {
+			return fmt.Errorf("checkpoint %s expires, and a door accepted an answer to it", d.ID)
+		}
+		cp := c.asked[d.ID]
+		note(c, c.resolved, d.ID, true)
+		cp.ID = d.Again
+		c.undo = append(c.undo, func() { c.again = nil })
+		c.again = &cp
 	case work.CheckpointAnswered:
 		var d CheckpointAnsweredData
 		if err := decode(e, &d); err != nil || d.Refused != "" {
@@ -47,6 +61,32 @@ func (c *invariants) person(s *State, e work.Event) error {
 			return err
 		}
 		return c.decided(s, e, d)
+	}
+	return nil
+}
+
+// heldOn: what expired is asked again at once, word for word, and whatever
+// waited for it waits on.
+func (c *invariants) heldOn(s *State, e work.Event) error {
+	if c.again == nil {
+		return nil
+	}
+	want := *c.again
+	c.again = nil
+	var got work.Checkpoint
+	if e.Kind != work.CheckpointOpened || decode(e, &got) != nil || got.ID != want.ID {
+		return fmt.Errorf("after an expiry comes %s, and %s was to be asked", e.Kind, want.ID)
+	}
+	p, end := s.Phases[e.Phase], got.ExpiresAt
+	switch {
+	case p != nil && p.Stage != StageAsked, p == nil && s.Final.Stage != FinalAsked && s.Baseline.Stage != BaselineAsked:
+		return fmt.Errorf("what waited for an answer went on when the checkpoint before %s expired", want.ID)
+	case end == nil || !end.After(got.OpenedAt):
+		return fmt.Errorf("checkpoint %s is asked again until %v", got.ID, end)
+	}
+	got.OpenedAt, got.ExpiresAt = want.OpenedAt, want.ExpiresAt
+	if !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("asked again was %+v instead of %+v", got, want)
 	}
 	return nil
 }
@@ -77,6 +117,8 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointTactical): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointPromote): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework, decideReject}, work.CheckpointRejected: {decideReject}},
 	PointBaseline: {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideStop}},
 }
@@ -119,7 +161,7 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 			abort = abort || slices.ContainsFunc(a, func(a work.Answer) bool { return a.Choice == ChoiceAbort })
 		}
 		// A rework is decided for the run, and then for the phase that does it.
-		if point == gates.PointFinal && s.Job == nil {
+		if (point == gates.PointFinal || point == gates.PointPromote) && s.Job == nil {
 			status = c.said[""]
 		}
 		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
@@ -180,8 +222,9 @@ func (c *invariants) lost(s *State) error {
 func (c *invariants) after(s *State) error {
 	busy := map[string]bool{}
 	for _, u := range c.w.under {
-		// Reviews of a phase that is over are being ended.
-		if p := s.Phases[u.Phase]; p != nil && !(u.Step == StepReview && p.Stage == StageFinished) {
+		// Reviews of a phase that is over are being ended, and to show people
+		// something takes no place.
+		if p := s.Phases[u.Phase]; p != nil && u.Step != StepPublish && u.Step != StepClose && !(u.Step == StepReview && p.Stage == StageFinished) {
 			busy[s.top(p).Number] = true
 		}
 	}

@@ -38,7 +38,13 @@ type invariants struct {
 	nextOfJob string              // "kind todos" of the phase that is due, none, end, cancelled, failed
 	completes map[string]bool     // phase → its last report says, in truth, that the job is complete
 	stops     map[string][]string // phase → points that a person has to look at
+	again     *work.Checkpoint    // what expired, and is to be asked again at once
 	books     books
+
+	doubts, doubtful, proved map[string]bool // of an issue's run
+	pulls                    pullBooks
+	brought                  map[int]brought
+	promotions               map[string]PromotionDecidedData
 }
 
 func newInvariants(w *world) *invariants {
@@ -53,6 +59,9 @@ func newInvariants(w *world) *invariants {
 	c.books = newBooks(w.spec.Settings)
 	c.policy, c.stops = w.spec.Policy, map[string][]string{}
 	c.completes = map[string]bool{}
+	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
+	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
 }
 
@@ -118,6 +127,15 @@ func (c *invariants) before(s *State, e work.Event) error {
 	if err := c.books.before(c, s, e); err != nil {
 		return err
 	}
+	if err := c.ofIssue(s, p, e); err != nil {
+		return err
+	}
+	if err := c.heldOn(s, e); err != nil {
+		return err
+	}
+	if err := c.ofPulls(s, p, e); err != nil {
+		return err
+	}
 	switch e.Kind {
 	case work.RunResumed:
 		if c.outcome == work.RunCompleted || c.outcome == work.RunCancelled {
@@ -159,7 +177,7 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return c.merged(s, p, e)
 	case work.PhaseFinished:
 		return c.phaseFinished(s, p, e)
-	case work.CheckpointOpened, work.CheckpointAnswered, work.GateDecided:
+	case work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.GateDecided:
 		return c.person(s, e)
 	case work.RunFinished:
 		return c.runFinished(s, e)
@@ -242,6 +260,7 @@ func (c *invariants) verified(p *Phase, e work.Event) error {
 		return fmt.Errorf("verify of phase %s on %s is green, and in truth it is not", e.Phase, c.w.commits[commit])
 	}
 	note(c, c.proven, e.Phase, c.w.commits[commit])
+	note(c, c.proven, e.Phase+" "+c.w.commits[commit], c.w.commits[commit])
 	return nil
 }
 

@@ -122,6 +122,11 @@ func labelOf(e work.Event) string {
 		if decode(e, &d) == nil {
 			return strings.TrimPrefix(d.Gate, "ckpt.") + " " + d.Decision
 		}
+	case work.PullDecided:
+		var d PullDecidedData
+		if decode(e, &d) == nil {
+			return "pull " + d.Decision
+		}
 	case work.VerifyFinished:
 		var d work.VerifyFinishedData
 		if decode(e, &d) == nil {

@@ -1,7 +1,9 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"forge/gates"
@@ -46,6 +48,9 @@ func (w *world) answer() error {
 	case x < 100 && w.s.Live:
 		return w.noAnswer(a)
 	}
+	if w.host != nil {
+		w.host.looksAt(cp, &a)
+	}
 	if w.chance(8) {
 		a.Policy = w.level()
 	}
@@ -58,12 +63,20 @@ func (w *world) answer() error {
 	resolved, err := gates.Resolve(cp, a, w.now)
 	if err != nil {
 		w.fault("refused at the door")
+		if errors.Is(err, work.ErrExpired) && cp.Status == work.CheckpointPending {
+			cp.Status = work.CheckpointExpired
+			w.records[cp.ID] = cp
+		}
 		return nil
 	}
 	w.records[cp.ID] = resolved
 	w.rows++
 	w.inbox = append(w.inbox, Inbox{ID: w.rows, Answer: a})
 	w.check.given(a)
+	if cp.ExpiresAt != nil && w.chance(20) {
+		w.fault("an answer heard after the expiry")
+		w.now = cp.ExpiresAt.Add(time.Duration(w.IntN(60)) * time.Second)
+	}
 	if w.chance(10) && w.s.Live && w.s.Stopping == nil {
 		w.fault("doubled answer")
 		return w.tell(Answered{a})
@@ -92,6 +105,49 @@ func (w *world) noAnswer(a work.Answer) error {
 		a.Checkpoint = "sim.4711"
 	}
 	return w.tell(Answered{a})
+}
+
+// expire closes the records of what nobody answered in time, and only then
+// tells the core: in between the process may die, and so may it before what
+// follows is written.
+func (w *world) expire() error {
+	var closed []string
+	for _, id := range w.s.overdue(w.now) {
+		cp := w.records[id]
+		if cp.Status == work.CheckpointPending {
+			cp.Status = work.CheckpointExpired
+			w.records[id] = cp
+		}
+		if cp.Status == work.CheckpointExpired || w.bug.hasty {
+			closed = append(closed, id)
+		} else {
+			w.fault("an answer before the expiry")
+		}
+	}
+	if w.chance(3) {
+		w.fault("expiry of what has none")
+		closed = append(closed, "sim.4711")
+		for id, cp := range w.s.Open {
+			if cp.ExpiresAt == nil {
+				closed = append(closed, id)
+			}
+		}
+		slices.Sort(closed)
+	}
+	if len(closed) == 0 {
+		return nil
+	}
+	if w.chance(5) {
+		return w.crash("crash with an expiry unwritten")
+	}
+	w.fault("asked again")
+	if err := w.think(Overdue{Checkpoints: closed}); err != nil {
+		return err
+	}
+	if len(w.batch) > 0 && w.chance(5) {
+		return w.crash("crash with an expiry unwritten")
+	}
+	return w.write()
 }
 
 // takeAnswers turns the rows of the inbox into events.
@@ -180,6 +236,9 @@ func (w *world) afterwards() (bool, error) {
 			if err := w.answer(); err != nil {
 				return false, err
 			}
+		}
+		if w.chance(20) {
+			w.now = w.now.Add(time.Duration(w.IntN(72)) * time.Hour)
 		}
 	}
 	return true, w.tell(again)

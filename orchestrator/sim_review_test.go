@@ -86,6 +86,7 @@ func (w *world) review(e effect) Fact {
 		unknown:  !rep.Verdict.Known() || rep.Verdict == work.VerdictUnknown || len(rep.Unreviewed) > 0 || rep.Verdict == work.VerdictFail && len(rep.Findings) == 0,
 		critical: slices.ContainsFunc(rep.Findings, func(f work.Finding) bool { return f.Severity != work.SeverityMajor && f.Severity != work.SeverityMinor }),
 	}
+	rep.Criteria = w.criteria(e, rep)
 	return ReviewDone{Command: e.Command, Report: rep}
 }
 

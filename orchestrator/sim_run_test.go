@@ -23,6 +23,7 @@ type bug struct {
 	fact   func(s *State, f Fact) Fact                            // before Decide
 	events func(s *State, f Fact, evs []work.Event) []work.Event  // after it
 	apply  func(s *State, e work.Event, apply func() error) error // around Apply
+	hasty  bool                                                   // what is answered expires, too
 	eager  bool                                                   // inbox rows are gone before their events are written
 }
 
@@ -191,6 +192,9 @@ func (w *world) step() error {
 	if err := w.begin(); err != nil || !w.s.Live {
 		return err
 	}
+	if w.host != nil && w.chance(10) {
+		w.host.people()
+	}
 	switch x := w.IntN(200); {
 	case x < 2:
 		return w.crash("crash")
@@ -206,6 +210,8 @@ func (w *world) step() error {
 		return w.tell(Stop{Outcome: work.RunInterrupted, Reason: "interrupted"})
 	case x < 22:
 		return w.tick()
+	case x < 28 && len(w.s.overdue(w.now)) > 0 && w.s.Stopping == nil:
+		return w.expire()
 	case x < 54 && w.open():
 		return w.answer()
 	case x < 66 && len(w.inbox) > 0 && w.s.Stopping == nil:
@@ -235,6 +241,9 @@ func (w *world) step() error {
 		return w.think(IterationDone{Command: e.Command, Report: rep})
 	}
 	f := w.outcome(e)
+	if w.host != nil && w.host.wrong != nil {
+		return w.host.wrong
+	}
 	if w.chance(3) {
 		return w.crash("crash between effect and event")
 	}
@@ -270,6 +279,9 @@ func (w *world) idle() error {
 		if len(w.inbox) > 0 {
 			return w.takeAnswers()
 		}
+		if len(w.s.overdue(w.now)) > 0 && w.chance(50) {
+			return w.expire()
+		}
 		if w.open() && w.chance(65) {
 			return w.answer()
 		}
@@ -280,6 +292,9 @@ func (w *world) idle() error {
 			w.now = w.now.Add(time.Minute)
 			return w.tell(Tick{})
 		}
+	}
+	if len(w.s.pendingCloses()) > 0 {
+		return nil // likewise
 	}
 	before := w.s.Seq
 	if err := w.tell(Drained{}); err != nil {

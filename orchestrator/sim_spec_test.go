@@ -11,7 +11,10 @@ import (
 )
 
 // lab is what the worlds of one test share.
-type lab struct{ interactive, autonomous gates.Policy }
+type lab struct {
+	interactive, autonomous gates.Policy
+	pulls                   bool // there is a code host
+}
 
 func newLab(t testing.TB) *lab {
 	t.Helper()
@@ -135,12 +138,19 @@ func (l *lab) randomSpec(d dice) Spec {
 		sp.Policy = gates.Meet(sp.Policy, *sp.Bound)
 	}
 	l.randomJob(d, &sp)
+	l.randomIssue(d, &sp)
+	if d.chance(30) {
+		set.CheckpointExpirySecs = 60 * (1 + d.IntN(60))
+	}
 	if d.chance(15) && sp.Job == nil {
 		for _, ph := range sp.Plan.Phases {
 			if d.chance(60) {
 				sp.Only = append(sp.Only, ph.Number)
 			}
 		}
+	}
+	if l.pulls {
+		l.withPulls(d, &sp)
 	}
 	return sp
 }

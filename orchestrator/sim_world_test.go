@@ -41,6 +41,7 @@ type world struct {
 	commits map[string]string // commit → tree
 	spent   map[string]Day    // by day (UTC)
 	said    map[string]said   // by specialist and tree
+	spoke   map[string]bool   // by specialist, tree and criterion: is it met?
 	deaf    bool              // most reviews give no usable answer
 
 	// The live process: the state as it sees it, what it has not written yet,
@@ -62,6 +63,7 @@ type world struct {
 	ends    map[work.RunOutcome]int
 	bug     bug
 	check   *invariants
+	host    *simHost // nil = there is none
 }
 
 // effect is a command under way, with what its agent was allowed.
@@ -93,6 +95,9 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	}
 	w.s = s
 	w.check = newInvariants(w)
+	if w.spec.Pulls != nil {
+		w.host = &simHost{w: w, pulls: map[string]*simPull{}, parents: map[string][]string{}, merges: map[string]MergeFinishedData{}, unheard: map[string]int{}}
+	}
 	return w, nil
 }
 
@@ -143,6 +148,9 @@ func (w *world) treeOf(commit string) *tree { return w.trees[w.commits[commit]] 
 // outcome carries an effect out: the truth of the world, as a fact.
 func (w *world) outcome(e effect) Fact {
 	c, p := e.Command, w.s.Phases[e.Phase]
+	if w.host != nil && (c.Step == StepPublish || c.Step == StepPull || c.Step == StepClose || c.Step == StepLand && p.Pull.live()) {
+		return w.atHost(c, p)
+	}
 	if w.chance(1) {
 		w.fault("broke")
 		return Broke{Command: c, Problem: w.text("no space left")}
@@ -204,13 +212,21 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if p.Kind == IterationResolve {
 		parent = p.Merge.Commit
 	}
+	clash := p.clash()
+	if clash != nil {
+		w.fault("a conflict with people begins an iteration")
+		parent = clash.Commit
+	}
 	name := w.commits[parent]
 	done.Snapshot = work.Snapshot{Commit: parent, Tree: name, Dropped: w.texts(w.IntN(20)/19, ".forge/x")}
 	if w.chance(60) && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
 		name = w.newTree()
-		w.trees[name].marked = p.Kind == IterationResolve && w.chance(20)
+		w.trees[name].marked = (p.Kind == IterationResolve || clash != nil || w.treeOf(parent).marked) && w.chance(20)
 		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
 		done.Snapshot.Files = []work.FileChange{{Path: "a.txt", Status: "M"}}
+	}
+	if w.host != nil {
+		w.host.grew(done.Snapshot.Commit, parent)
 	}
 	if job {
 		if done.Snapshot.Changed {
@@ -346,8 +362,20 @@ func (w *world) verify(c Command) Fact {
 
 func (w *world) merge(c Command, p *Phase) Fact {
 	res := MergeFinishedData{Command: c.ID, Head: w.s.Head, Moved: w.s.Head != p.Base, Commit: p.Last, Tree: w.commits[p.Last], Files: w.IntN(9)}
+	if w.spec.Issue != nil {
+		res.Paths = w.paths()
+		res.Files = len(res.Paths) + w.IntN(2)
+	}
 	if !res.Moved {
 		return MergeDone{Command: c, Result: res}
+	}
+	if w.host != nil {
+		// With a pull request the very same is merged more than once.
+		if was, ok := w.host.merges[res.Head+" "+p.Last]; ok {
+			res.Tree, res.Conflicts, res.Differs, res.Commit = was.Tree, was.Conflicts, was.Differs, was.Commit
+			return MergeDone{Command: c, Result: res}
+		}
+		defer func() { w.host.merges[res.Head+" "+p.Last] = res }()
 	}
 	if w.chance(80) {
 		res.Tree = w.newTree()
@@ -361,5 +389,8 @@ func (w *world) merge(c Command, p *Phase) Fact {
 		}
 	}
 	res.Commit = w.commit(res.Tree)
+	if w.host != nil {
+		w.host.grew(res.Commit, w.s.Head, p.Last)
+	}
 	return MergeDone{Command: c, Result: res}
 }

@@ -30,12 +30,14 @@ type State struct {
 	Open   map[string]*work.Checkpoint
 	Asked  int // checkpoints so far, for their ids
 
-	Job      *JobState // nil = a run of a plan
+	Job      *JobState   // nil = a run of a plan
+	Issue    *IssueState `json:",omitempty"` // nil = no issue's run
 	Ledger   Ledger
 	Final    Final
 	Delivery *work.Delivery
-	Sandbox  string // the weakest sandbox any effect ran under
-	Unproven bool   // some phase is done by its word alone
+	Leaving  []Leaving `json:",omitempty"` // pull requests that are to be closed
+	Sandbox  string    // the weakest sandbox any effect ran under
+	Unproven bool      // some phase is done by its word alone
 
 	version  string   // of the policy
 	topo     []string // the graph's order
@@ -66,8 +68,9 @@ type Final struct {
 	Stage    FinalStage
 	Revision int // of the result, counted by the times it was judged
 	Rejected string
-	Note     string // why the last rework is not in the result
-	Tries    int    // deliveries so far
+	Note     string   // why the last rework is not in the result
+	Tries    int      // deliveries so far
+	Heard    []string `json:",omitempty"` // what people said of it on a code host, and was acted upon
 }
 
 // FinalStage is where the end of the run stands.
@@ -102,6 +105,7 @@ const (
 	StageMerged   Stage = "merged"   // the merged tree is known: verify it, resolve it, or land it
 	StageReverify Stage = "reverify" // verify on the merged tree
 	StageLand     Stage = "land"
+	StagePull     Stage = "pull"   // its pull request is being read before anything follows
 	StageLanded   Stage = "landed" // on the run branch; finished event is due
 	StageFinished Stage = "finished"
 )
@@ -109,7 +113,7 @@ const (
 // Stages lists every stage in the order of a phase's way.
 func Stages() []Stage {
 	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
-		StageSub, StageVerify, StageEvidence, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StageLanded, StageFinished}
+		StageSub, StageVerify, StageEvidence, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
 }
 
 // IterationKind says what an iteration is for.
@@ -173,6 +177,7 @@ type Phase struct {
 	AskedAt   Stage              // where it stood when a person was asked
 	Todos     gates.TodoSet      // of a job's phase
 	Check     *work.TodoCheck    // what the job's todos said last
+	Staged    []string           // of a tactical phase: the todos that it began with and that are not finished
 	Complete  *work.Completion   // the agent says that the job is complete
 	Spawned   int
 	Child     string
@@ -186,6 +191,9 @@ type Phase struct {
 	Reworking bool // asked for at the final gate
 	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
+	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
+	PullRev   int   `json:",omitempty"` // branches so far
+	PullTries int   `json:",omitempty"` // what was done about them so far
 }
 
 // Judged are the facts of the iteration that is being judged.

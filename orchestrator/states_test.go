@@ -57,6 +57,19 @@ func onlyFrom() map[Stage][]Stage {
 	}
 }
 
+// onlyFromToo says which stages may come directly before a stage of a phase that
+// has a pull request, beside those of onlyFrom: people may have pushed, and the
+// host may have refused.
+func onlyFromToo() map[Stage][]Stage {
+	return map[Stage][]Stage{
+		StageVerify: {StagePull, StageLand},
+		StageReview: {StagePull, StageLand},
+		StageProven: {StageReverify, StageLand, StagePull},
+		StageTurn:   {StagePull},
+		StagePull:   {StageAsked, StageProven},
+	}
+}
+
 // diagram draws a machine's transitions.
 func (es edges) diagram(machine string) string {
 	var b strings.Builder
@@ -103,15 +116,18 @@ func readDiagram(machine, text string) edges {
 
 func onlyFromTable() string {
 	var b strings.Builder
-	b.WriteString("| stage | is entered from |\n|---|---|\n")
-	rules := onlyFrom()
+	b.WriteString("| stage | is entered from | with a pull request also from |\n|---|---|---|\n")
+	names := func(from []Stage) string {
+		out := make([]string, len(from))
+		for i, f := range from {
+			out[i] = "`" + string(f) + "`"
+		}
+		return strings.Join(out, ", ")
+	}
+	rules, too := onlyFrom(), onlyFromToo()
 	for _, s := range Stages() {
-		if from, ok := rules[s]; ok {
-			names := make([]string, len(from))
-			for i, f := range from {
-				names[i] = "`" + string(f) + "`"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s |\n", s, strings.Join(names, ", "))
+		if len(rules[s])+len(too[s]) > 0 {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s, names(rules[s]), names(too[s]))
 		}
 	}
 	return b.String()
@@ -185,5 +201,52 @@ func checkStates(t *testing.T, seen edges, all bool) {
 	}
 	if t.Failed() {
 		t.Log("go test ./orchestrator -run TestSimulation -update draws the diagrams anew: look at what changed")
+	}
+}
+
+// checkPullStates holds the diagram of what only a phase with a pull request
+// does against the transitions that were seen. Few schedules add to what is
+// drawn; all draws it anew.
+func checkPullStates(t *testing.T, seen edges, all bool) {
+	t.Helper()
+	path := filepath.Join("..", "docs", "states.md")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _, one := block(string(raw), ofPhases)
+	before, pulls, after, two := block(string(raw), "pull")
+	if !one || !two {
+		t.Fatalf("%s lacks a block", path)
+	}
+	plain, drawn, own := readDiagram(ofPhases, text), readDiagram(ofPhases, pulls), edges{}
+	for _, e := range seen.sorted(ofPhases) {
+		from := slices.Concat(onlyFrom()[Stage(e.to)], onlyFromToo()[Stage(e.to)])
+		if len(from) > 0 && !slices.Contains(from, Stage(e.from)) {
+			t.Errorf("a phase went from %s to %s", e.from, e.to)
+		}
+		for _, l := range seen.labels(e) {
+			if plain[e][l] {
+				continue
+			}
+			own.add(e, l)
+			if !drawn[e][l] && !*update {
+				t.Errorf("a phase with a pull request goes from %s to %s by %q, which %s does not show", e.from, e.to, l, path)
+			}
+		}
+	}
+	if !*update {
+		for _, e := range drawn.sorted(ofPhases) {
+			if all && own[e] == nil {
+				t.Errorf("%s shows that a phase with a pull request goes from %s to %s, which no schedule did", path, e.from, e.to)
+			}
+		}
+		return
+	}
+	if !all {
+		own.merge(drawn)
+	}
+	if err := os.WriteFile(path, []byte(before+own.diagram(ofPhases)+after), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

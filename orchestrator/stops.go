@@ -86,7 +86,7 @@ func (p *Phase) tellStops() string {
 
 // answeredStop turns the answer at a stop into what follows: go on, do it
 // again with the comment, or stop the step and tell the agent why.
-func (d *decision) answeredStop(p *Phase, a work.Answer, yes bool, comment string, say func(string)) {
+func (d *decision) answeredStop(p *Phase, kind string, a work.Answer, yes bool, comment string, say func(string)) {
 	switch {
 	case yes:
 		say(decideGo)
@@ -94,8 +94,8 @@ func (d *decision) answeredStop(p *Phase, a work.Answer, yes bool, comment strin
 		say(decideRework)
 	default:
 		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
-			Gate: d.s.Open[a.Checkpoint].Kind, Decision: decideReject, By: "person:" + a.By, Policy: d.s.version,
-			Reason: clipText(a.Comment, 500), Comment: clipText("This step was stopped. "+a.Comment, 4000),
+			Gate: kind, Decision: decideReject, By: "person:" + a.By, Policy: d.s.version,
+			Reason: clipText(a.Comment, 500), Comment: clipText("This step was stopped. "+a.Comment, maxWords),
 		})
 	}
 }

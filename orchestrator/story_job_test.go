@@ -303,3 +303,93 @@ func TestJobFails(t *testing.T) {
 	st.joins("1")
 	st.isPending("2 folder")
 }
+
+// Every cell of SPEC §6 about jobs: what follows each answer at each place, in
+// a job that came there.
+func TestJobAnswers(t *testing.T) {
+	to := func(n string) func(*story) {
+		return func(st *story) {
+			st.plans("1")
+			if n == "1" {
+				return
+			}
+			st.approve("1", gates.PointPlanInitial)
+			st.joins("1")
+			st.does("2")
+			if n == "2" {
+				return
+			}
+			st.approve("2", gates.PointTactical)
+			st.joins("2")
+			st.plans("3")
+		}
+	}
+	ends := func(st *story) {
+		st.plans("1")
+		st.approve("1", gates.PointPlanInitial)
+		st.joins("1")
+		st.work("2", completes(complete), todos(6, 6))
+		st.verify("2", true)
+	}
+	again := func(n string) func(*story) { // the same phase, unmerged, and frozen again
+		return func(st *story) {
+			st.isPending(n + " iterate")
+			if p := st.phase(n); p.Todos != gates.TodosResume || st.s.Head == "landed-"+n {
+				st.t.Errorf("phase %s goes on with %s todos, the head is %s", n, p.Todos, st.s.Head)
+			}
+			st.plans(n)
+		}
+	}
+	added := func(n string, kind work.PhaseKind, set gates.TodoSet, merged bool) func(*story) {
+		return func(st *story) {
+			last := string(n[0] - 1)
+			if merged {
+				st.joins(last)
+			}
+			p := st.phase(n)
+			if p.Plan.Kind != kind || p.Todos != set || merged != (st.s.Head == "landed-"+last) {
+				st.t.Errorf("phase %s is %s with %s todos, the head is %s", n, p.Plan.Kind, p.Todos, st.s.Head)
+			}
+		}
+	}
+	over := func(outcome work.RunOutcome, status gates.JobStatus) func(*story) {
+		return func(st *story) {
+			st.runEnded(outcome)
+			if st.s.Job.Status != status {
+				st.t.Errorf("the job is %s, want %s", st.s.Job.Status, status)
+			}
+		}
+	}
+	const yes, changes, no = work.CheckpointApproved, work.CheckpointChangesRequested, work.CheckpointRejected
+	for _, place := range []struct {
+		at     gates.Point
+		phase  string
+		come   func(*story)
+		follow map[work.CheckpointStatus]func(*story)
+	}{
+		{gates.PointPlanInitial, "1", to("1"), map[work.CheckpointStatus]func(*story){
+			yes: added("2", work.KindTactical, gates.TodosStaged, true), changes: again("1"), no: over(work.RunCancelled, gates.JobCancelled),
+		}},
+		{gates.PointTactical, "2", to("2"), map[work.CheckpointStatus]func(*story){
+			yes: added("3", work.KindStrategic, gates.TodosTransition, true), changes: added("3", work.KindStrategic, gates.TodosResume, false),
+			no: over(work.RunCancelled, gates.JobCancelled),
+		}},
+		{gates.PointPlanLater, "3", to("3"), map[work.CheckpointStatus]func(*story){
+			yes: added("4", work.KindTactical, gates.TodosStaged, true), changes: again("3"), no: over(work.RunCancelled, gates.JobCancelled),
+		}},
+		{gates.PointFinal, "2", ends, map[work.CheckpointStatus]func(*story){
+			yes:     func(st *story) { st.joins("2"); st.deliver(); over(work.RunCompleted, gates.JobCompleted)(st) },
+			changes: added("3", work.KindStrategic, gates.TodosResume, false),
+			no:      func(st *story) { st.deliver(); over(work.RunFailed, gates.JobFailed)(st) },
+		}},
+	} {
+		for answer, follow := range place.follow {
+			t.Run(fmt.Sprintf("%s %s", place.at, answer), func(t *testing.T) {
+				st := aJob(t, "dependent")
+				place.come(st)
+				st.answer(place.phase, place.at, answer, "a word")
+				follow(st)
+			})
+		}
+	}
+}

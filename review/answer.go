@@ -37,11 +37,18 @@ const (
 
 // Schema is the JSON schema of a reviewer's answer. The first question about a
 // part lets it ask for surroundings, the second does not.
-func Schema(mayNeed bool) json.RawMessage {
+func Schema(mayNeed bool) json.RawMessage { return schema(mayNeed, false) }
+
+// schema is that of a question which may be about an issue's criteria, too.
+func schema(mayNeed, criteria bool) json.RawMessage {
+	required, fields := "", ""
 	if mayNeed {
-		return json.RawMessage(fmt.Sprintf(answerSchemaHead, `,"need"`, needSchema))
+		required, fields = `,"need"`, needSchema
 	}
-	return json.RawMessage(fmt.Sprintf(answerSchemaHead, "", ""))
+	if criteria {
+		required, fields = required+`,"criteria"`, fields+criteriaSchema
+	}
+	return json.RawMessage(fmt.Sprintf(answerSchemaHead, required, fields))
 }
 
 // answer is a reviewer's answer as it was given: nothing of it is placed yet.
@@ -50,6 +57,7 @@ type answer struct {
 	confidence *float64 // nil = it could not say
 	findings   []work.Finding
 	need       []span
+	criteria   json.RawMessage // as it came, see readCriteria
 }
 
 // span is a part of a file that a reviewer asks for, in lines from 1.
@@ -105,6 +113,9 @@ func readAnswer(data []byte) (answer, error) {
 			return a, err
 		}
 		a.findings = append(a.findings, f)
+	}
+	if o.said("criteria") {
+		a.criteria = o.fields["criteria"]
 	}
 	if o.said("need") {
 		a.need, err = readNeed(o)

@@ -167,10 +167,10 @@ func decidePromote(in []byte) (any, error) {
 		return nil, err
 	}
 	var r RunResult
-	if r.Pipeline, err = o.word("pipeline", runCompleted, runFailed, runCancelled); err != nil {
+	if r.Pipeline, err = o.word("pipeline", RunCompleted, runFailed, runCancelled); err != nil {
 		return nil, err
 	}
-	if r.Reviews, err = o.word("reviews", reviewsNone, reviewsPassed, reviewsWarnings); err != nil {
+	if r.Reviews, err = o.word("reviews", ReviewsNone, ReviewsPassed, ReviewsWarnings); err != nil {
 		return nil, err
 	}
 	if r.Proceeded, err = o.any("arbiter_proceeds"); err != nil {

@@ -25,34 +25,34 @@ const (
 
 // The words of a RunResult.
 const (
-	runCompleted = "completed"
+	RunCompleted = "completed"
 	runFailed    = "failed"
 	runCancelled = "cancelled"
 
-	reviewsNone     = "none"
-	reviewsPassed   = "passed"
-	reviewsWarnings = "warnings"
+	ReviewsNone     = "none"
+	ReviewsPassed   = "passed"
+	ReviewsWarnings = "warnings"
 )
 
 // RunResult is what a promotion is decided on. The zero value moves nothing.
 type RunResult struct {
-	Pipeline string // completed, failed, cancelled
-	Reviews  string // of all phases: none, passed, warnings
+	Pipeline string `json:"pipeline"` // completed, failed, cancelled
+	Reviews  string `json:"reviews"`  // of all phases: none, passed, warnings
 	// Proceeded says that the arbiter let findings stand somewhere.
-	Proceeded bool
-	Fixes     int // fixes anywhere, successful ones too
-	Autonomy  bool
-	Auto      bool // autonomy.auto_promote.enabled
-	OnClean   bool // autonomy.auto_promote.promote_on_clean
+	Proceeded bool `json:"arbiter_proceeds"`
+	Fixes     int  `json:"fix_attempts"`         // fixes anywhere, successful ones too
+	Autonomy  bool `json:"autonomy_enabled"`     // the policy's promote is on_clean
+	Auto      bool `json:"auto_promote_enabled"` // autonomy.auto_promote.enabled
+	OnClean   bool `json:"promote_on_clean"`     // autonomy.auto_promote.promote_on_clean
 	// Unverified says that a phase has no proof, changed its evidence with
 	// leave, or left a criterion without any.
-	Unverified bool
+	Unverified bool `json:"unverified"`
 }
 
 // Promote decides. Only a completed run without any reason to hold is Done; a
 // word that is not known holds, or moves nothing.
 func Promote(r RunResult) (Promotion, []HoldReason) {
-	if r.Pipeline != runCompleted {
+	if r.Pipeline != RunCompleted {
 		return NotMoved, nil
 	}
 	var hold []HoldReason
@@ -63,7 +63,7 @@ func Promote(r RunResult) (Promotion, []HoldReason) {
 		{HoldAutonomy, !r.Autonomy},
 		{HoldAutoPromote, !r.Auto},
 		{HoldOnClean, !r.OnClean},
-		{HoldWarnings, r.Reviews != reviewsPassed && r.Reviews != reviewsNone},
+		{HoldWarnings, r.Reviews != ReviewsPassed && r.Reviews != ReviewsNone},
 		{HoldProceeded, r.Proceeded},
 		{HoldFixed, r.Fixes != 0},
 		{HoldUnverified, r.Unverified},

@@ -49,6 +49,8 @@ type Input struct {
 	// estimate, see Tokens.
 	Summary string
 	Change  Change
+	// Criteria are those of the issue that the change is for; empty = none.
+	Criteria []work.Criterion
 	// PartTokens is how much of the change one question shows, MaxParts how
 	// many questions there may be; 0 = the defaults. Where a part's
 	// surroundings are asked for, it takes a second question.
@@ -112,6 +114,8 @@ type reviewer struct {
 	dropped    int
 	confidence *float64
 	unsure     bool // a part came without confidence
+	criteria   []work.CriterionAnswer
+	unread     []string // what was said of the criteria and cannot be used
 	asked      [][]byte
 	answered   [][]byte
 }
@@ -134,6 +138,8 @@ func (r *reviewer) part(ctx context.Context, p part, number, of int) (work.Verdi
 	} else if r.confidence == nil || *c < *r.confidence {
 		r.confidence = c
 	}
+	said, notes := readCriteria(a.criteria, r.in.Criteria)
+	r.criteria, r.unread = join(r.criteria, said), append(r.unread, notes...)
 	placed, dropped := place(r.in.Change, a.findings, r.in.Specialist.Name)
 	r.found, r.dropped = append(r.found, placed...), r.dropped+dropped
 	if a.verdict == work.VerdictFail && len(placed) == 0 {
@@ -231,6 +237,7 @@ func (r *reviewer) question(p part, number, of int, around []byte) Question {
 	if r.in.Summary != "" {
 		fence(&b, "What the phase was to do", []byte(summary(r.in.Summary)))
 	}
+	askCriteria(&b, r.in.Criteria)
 	if of > 1 {
 		fence(&b, "All files of the change", fileList(r.in.Change))
 	}
@@ -239,7 +246,7 @@ func (r *reviewer) question(p part, number, of int, around []byte) Question {
 		fence(&b, "The surroundings that you asked for", around)
 		b.WriteString("\nThis is what you get; you cannot ask again.\n")
 	}
-	return Question{System: Prompt(r.in.Specialist), User: b.String(), Schema: Schema(around == nil), Name: "review", Check: CheckAnswer}
+	return Question{System: Prompt(r.in.Specialist), User: b.String(), Schema: schema(around == nil, len(r.in.Criteria) > 0), Name: "review", Check: CheckAnswer}
 }
 
 // fileList names the files of a change; there is room for some hundreds.
@@ -336,6 +343,9 @@ func (r *reviewer) report(verdict work.Verdict, why string, missed []left) work.
 			verdict, why = work.VerdictWarn, notReviewed(because)
 		}
 	}
+	if verdict != work.VerdictUnknown {
+		out.Criteria, out.Unread = r.criteria, r.unread[:min(len(r.unread), maxUnread)]
+	}
 	out.Verdict, out.Why = verdict, clip(why, 1000)
 	out.Request, out.Answer = r.keep(r.asked), r.keep(r.answered)
 	return out
@@ -355,44 +365,4 @@ func reason(err error) string {
 		return "it took too long"
 	}
 	return clip(visible(strings.Join(strings.Fields(err.Error()), " ")), 500)
-}
-
-// tally adds usage up; one unknown amount makes the sum unknown.
-type tally struct {
-	in, out             int64
-	usd                 float64
-	noIn, noOut, noCost bool
-}
-
-func (t *tally) add(u work.Usage) {
-	u = u.Clean()
-	if u.InputTokens == nil {
-		t.noIn = true
-	} else {
-		t.in += *u.InputTokens
-	}
-	if u.OutputTokens == nil {
-		t.noOut = true
-	} else {
-		t.out += *u.OutputTokens
-	}
-	if u.CostUSD == nil {
-		t.noCost = true
-	} else {
-		t.usd += *u.CostUSD
-	}
-}
-
-func (t *tally) sum() work.Usage {
-	var u work.Usage
-	if !t.noIn {
-		u.InputTokens = &t.in
-	}
-	if !t.noOut {
-		u.OutputTokens = &t.out
-	}
-	if !t.noCost {
-		u.CostUSD = &t.usd
-	}
-	return u.Clean()
 }

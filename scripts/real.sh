@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests that need real programs: bubblewrap, and the pinned agents
-# against the fake model server of internal/fakemodel. No key, no account and no
+# Runs the tests that need real programs: bubblewrap, the pinned agents
+# against the fake model server of internal/fakemodel, and a Gitea on loopback. No key, no account and no
 # model are used. What cannot be installed is an error.
 #
 # Arguments take the place of what is selected below:
@@ -16,17 +16,25 @@ cd "$(dirname "$0")/.."
 # sandbox, which have it in their name or are named here. selection_test.go
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$'
-packages='. ./internal/agent ./internal/cli ./internal/proc ./internal/verify'
+packages='. ./factory/web ./internal/agent ./internal/cli ./internal/host/gitea ./internal/proc ./internal/tracker/gitea ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
 	command -v bwrap >/dev/null || die "bubblewrap is missing: install the package bubblewrap"
 fi
+apt chromium chromium
+FORGE_REAL_CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+	die "chromium is missing: install the package chromium"
+export FORGE_REAL_CHROMIUM
 # FORGE_REAL_AGENTS names fewer of them: a test whose program is not named is
 # skipped.
-for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp}; do
+for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp gitea}; do
 	case $agent in
 	claude | claude-acp | codex | gemini | opencode) ;;
+	gitea) # no agent, but chosen as one
+		FORGE_REAL_GITEA_SRC=$(gitea_src)
+		export FORGE_REAL_GITEA_SRC
+		;;
 	*) die "unknown agent $agent in FORGE_REAL_AGENTS" ;;
 	esac
 	path=$($agent)

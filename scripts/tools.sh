@@ -10,6 +10,7 @@ GOSEC_VERSION=v2.29.0
 CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
+GITEA_VERSION=1.26.0
 
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/forge-test
 
@@ -112,3 +113,41 @@ gemini() { npm_program @google/gemini-cli "$GEMINI_VERSION" gemini; }
 opencode() { npm_program opencode-ai "$OPENCODE_VERSION" opencode; }
 codex() { npm_program @openai/codex "$CODEX_VERSION" codex; }
 claude-acp() { npm_program @agentclientprotocol/claude-agent-acp "$CLAUDE_ACP_VERSION" claude-agent-acp; }
+
+# gitea prints the path of a Gitea server, which the Go toolchain builds from
+# its module when it is missing. Templates and translations are not in the
+# program: gitea_src prints the folder that it reads them from.
+gitea() {
+	local dir=$tools/gitea-$GITEA_VERSION
+	if [ ! -x "$dir/gitea" ]; then
+		apt gcc gcc
+		apt cc libc6-dev
+		command -v gcc >/dev/null || die "gitea is built with a C compiler: install gcc"
+		say "building gitea $GITEA_VERSION, three to five minutes"
+		mkdir -p "$tools"
+		local new module
+		new=$(mktemp -d "$tools/.new-XXXXXX")
+		module=$(cd "$new" && GOFLAGS=-mod=mod go mod download -json "code.gitea.io/gitea@v$GITEA_VERSION" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
+		[ -n "$module" ] || die "gitea $GITEA_VERSION cannot be fetched: is the Go module proxy within reach?"
+		# The module cache is read-only, and a build inside it is refused.
+		cp -R "$module" "$new/src"
+		chmod -R u+w "$new/src"
+		(cd "$new/src" && GOFLAGS= CGO_ENABLED=1 go build -trimpath -tags 'sqlite sqlite_unlock_notify' \
+			-ldflags "-s -w -X main.Version=$GITEA_VERSION" -o "$new/gitea" .) >&2 ||
+			die "gitea $GITEA_VERSION cannot be built"
+		rm -rf "$dir"
+		# What it reads while it runs; the rest is 60 MB of source.
+		mkdir "$new/static"
+		mv "$new/src/templates" "$new/src/options" "$new/src/public" "$new/static/"
+		rm -rf "$new/src"
+		# mktemp made it for this user alone; the server runs as another.
+		chmod -R a+rX "$new"
+		mv "$new" "$dir"
+	fi
+	echo "$dir/gitea"
+}
+
+gitea_src() {
+	gitea >/dev/null
+	echo "$tools/gitea-$GITEA_VERSION/static"
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -93,8 +92,8 @@ func acpWhy(err error) string {
 // The status of an HTTP answer as servers name it, and words that they use
 // when there is none.
 var (
-	acpStatus = regexp.MustCompile(`(?i)(?:API error|status(?: code)?|HTTP)\W{0,3}(?:request rejected \()?([1-5][0-9]{2})\b`)
-	acpWords  = regexp.MustCompile(`(?i)rate.?limit|too many requests|quota|overloaded|at capacity|unavailable|usage limit|credit balance|billing|` +
+	acpStatus = work.Lazy(`(?i)(?:API error|status(?: code)?|HTTP)\W{0,3}(?:request rejected \()?([1-5][0-9]{2})\b`)
+	acpWords  = work.Lazy(`(?i)rate.?limit|too many requests|quota|overloaded|at capacity|unavailable|usage limit|credit balance|billing|` +
 		`authenticat|unauthorized|not logged in|log ?in again|sign in again|api key|ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|unable to connect|network error|` +
 		`fetch failed|socket|timed? ?out|server.?side issue|internal server error|bad gateway`)
 )
@@ -110,7 +109,7 @@ func acpOutage(err error) string {
 	}
 	why := acpWhy(err)
 	status := refused.Code
-	if m := acpStatus.FindStringSubmatch(why); m != nil && (status < 100 || status > 599) {
+	if m := acpStatus().FindStringSubmatch(why); m != nil && (status < 100 || status > 599) {
 		status, _ = strconv.Atoi(m[1]) // three digits
 	}
 	var data struct {
@@ -129,7 +128,7 @@ func acpOutage(err error) string {
 		outage = (claudeEnd{status: status}).outage()
 	case refused.Code == acpInvalidParams || refused.Code == acpNotFound:
 	default:
-		outage = acpWords.MatchString(why)
+		outage = acpWords().MatchString(why)
 	}
 	if !outage {
 		return ""
@@ -143,12 +142,12 @@ const (
 	acpInvalidParams = -32602
 )
 
-var acpTooLong = regexp.MustCompile(`(?i)prompt is too long|context.?(?:length|window|overflow)|maximum context|input is too long`)
+var acpTooLong = work.Lazy(`(?i)prompt is too long|context.?(?:length|window|overflow)|maximum context|input is too long`)
 
 // tooLong says that the session is too long to be continued.
 func (e acpEnd) tooLong() bool {
 	var refused *acp.RequestError
-	return errors.As(e.err, &refused) && acpTooLong.MatchString(acpWhy(e.err))
+	return errors.As(e.err, &refused) && acpTooLong().MatchString(acpWhy(e.err))
 }
 
 // Servers whose numbers are not what they seem. opencode reports the tokens of

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -132,7 +131,7 @@ func claudeRules(commands []string) []string {
 	return rules
 }
 
-var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notInSlug = work.Lazy(`[^a-zA-Z0-9]`)
 
 // claudeStore shows the sandbox what the login needs, read-only, and the
 // folder that keeps the sessions of this phase folder, and nothing else of the
@@ -158,7 +157,7 @@ func claudeStore(s setting, l *launch) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	store := filepath.Join(config, "projects", notInSlug.ReplaceAllString(dir, "-"))
+	store := filepath.Join(config, "projects", notInSlug().ReplaceAllString(dir, "-"))
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return fmt.Errorf("make the agent's session folder: %w", err)
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -157,11 +156,11 @@ func (c *claudeStream) usage(r *work.IterationReport) {
 	r.Total.CostUSD, r.Usage.CostUSD = &total, &own
 }
 
-var limitReached = regexp.MustCompile(`usage limit reached\|([0-9]{9,11})\b`)
+var limitReached = work.Lazy(`usage limit reached\|([0-9]{9,11})\b`)
 
 // usageLimitReset reads the time in "… usage limit reached|<seconds>".
 func usageLimitReset(text string) *time.Time {
-	if m := limitReached.FindStringSubmatch(text); m != nil {
+	if m := limitReached().FindStringSubmatch(text); m != nil {
 		return epoch(m[1])
 	}
 	return nil

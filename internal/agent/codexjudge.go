@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +81,7 @@ func (c *codexStream) judge(e ending) (work.Outcome, string) {
 	return work.OutcomeOK, ""
 }
 
-var codexStatus = regexp.MustCompile(`^(?:unexpected status|exceeded retry limit, last status:) ([0-9]{3})\b`)
+var codexStatus = work.Lazy(`^(?:unexpected status|exceeded retry limit, last status:) ([0-9]{3})\b`)
 
 // codexOutages begin what the program says when the model could not be
 // reached, or would not answer: none of the agent's doing, and worth another
@@ -98,7 +97,7 @@ var codexOutages = []string{
 // codexOutage reads the program's message. What the provider said stands in
 // its midst, and does not decide.
 func codexOutage(message string) bool {
-	if m := codexStatus.FindStringSubmatch(message); m != nil {
+	if m := codexStatus().FindStringSubmatch(message); m != nil {
 		switch m[1] {
 		case "401", "403", "407", "408", "429":
 			return true
@@ -133,20 +132,20 @@ func (c *codexStream) logged(line []byte) {
 }
 
 var (
-	codexResetIn = regexp.MustCompile(`try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
-	codexResetAt = regexp.MustCompile(`try again at (?:([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4}) )?([0-9]{1,2}:[0-9]{2} [AP]M)`)
+	codexResetIn = work.Lazy(`try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+	codexResetAt = work.Lazy(`try again at (?:([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4}) )?([0-9]{1,2}:[0-9]{2} [AP]M)`)
 )
 
 // codexReset reads the time after which the program may be tried again. It is
 // given in local time, cut to the minute, and without a day when that is now's.
 func codexReset(message string, now time.Time, e environ) *time.Time {
-	if m := codexResetIn.FindStringSubmatch(message); m != nil {
+	if m := codexResetIn().FindStringSubmatch(message); m != nil {
 		if d, err := time.ParseDuration(m[1]); err == nil && d > 0 {
 			at := now.Add(d).UTC().Round(time.Second)
 			return &at
 		}
 	}
-	m := codexResetAt.FindStringSubmatch(message)
+	m := codexResetAt().FindStringSubmatch(message)
 	if m == nil {
 		return nil
 	}

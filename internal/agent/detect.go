@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -58,12 +57,12 @@ func Detect(ctx context.Context, a work.AgentSettings, environ []string) Detecti
 	return d
 }
 
-var versionNumber = regexp.MustCompile(`^v?([0-9]+)\.([0-9]+)(?:[.+-]|$)`)
+var versionNumber = work.Lazy(`^v?([0-9]+)\.([0-9]+)(?:[.+-]|$)`)
 
 // series is the part of a version that changes when something breaks: the
 // first number, and before 1.0 the second. "" when it is no such version.
 func series(version string) string {
-	m := versionNumber.FindStringSubmatch(version)
+	m := versionNumber().FindStringSubmatch(version)
 	switch {
 	case m == nil:
 		return ""

@@ -134,7 +134,7 @@ func geminiRules(req work.IterationRequest) []geminiRule {
 	}
 	rules = append(rules, geminiRule{Tools: []string{"write_file", "replace"}, Decision: "allow", Priority: 910})
 	for _, c := range req.Verify {
-		if c = strings.TrimSpace(c); c == "" || notPlain.MatchString(c) {
+		if c = strings.TrimSpace(c); c == "" || notPlain().MatchString(c) {
 			continue
 		}
 		var text bytes.Buffer
@@ -148,7 +148,7 @@ func geminiRules(req work.IterationRequest) []geminiRule {
 }
 
 // notPlain finds what might be written otherwise by the program than by us.
-var notPlain = regexp.MustCompile(`[^ -~]`)
+var notPlain = work.Lazy(`[^ -~]`)
 
 // geminiPolicy writes the rules into a file, named by what it holds, beside
 // the program's settings: below the folders that it writes to itself it would

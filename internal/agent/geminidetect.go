@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"forge/internal/work"
@@ -32,7 +31,7 @@ func detectGemini(ctx context.Context, a work.AgentSettings, e environ) Detectio
 	return d
 }
 
-var geminiSelected = regexp.MustCompile(`"selectedType"\s*:\s*"([^"]*)"`)
+var geminiSelected = work.Lazy(`"selectedType"\s*:\s*"([^"]*)"`)
 
 // geminiLogin finds out as the program does how it logs in, and whether what
 // that takes is there.
@@ -51,7 +50,7 @@ func geminiLogin(a work.AgentSettings, e environ) (Login, string) {
 	// The settings may hold comments, which a reader of JSON would not take.
 	method := ""
 	if text, err := os.ReadFile(filepath.Join(home, "settings.json")); home != "" && err == nil {
-		if m := geminiSelected.FindSubmatch(text); m != nil {
+		if m := geminiSelected().FindSubmatch(text); m != nil {
 			method = string(m[1])
 		}
 	}

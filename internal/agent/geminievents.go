@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -223,12 +222,12 @@ func (g *geminiStream) toolResult() {
 	}
 }
 
-var geminiRetry = regexp.MustCompile(`^Attempt [0-9]+ failed.* Retrying (?:after ([0-9]{1,12})ms|with backoff)`)
+var geminiRetry = work.Lazy(`^Attempt [0-9]+ failed.* Retrying (?:after ([0-9]{1,12})ms|with backoff)`)
 
 // log reads a line of standard error, where the program says that it tries
 // again, and when. Other versions may say otherwise: then less is known.
 func (g *geminiStream) log(line []byte) {
-	m := geminiRetry.FindSubmatch(line)
+	m := geminiRetry().FindSubmatch(line)
 	if m == nil {
 		return
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +53,7 @@ func (g *geminiStream) finish(e ending) work.IterationReport {
 	case work.OutcomeRateLimited:
 		r.ResetAt = geminiReset(g.end.why, g.now())
 	case work.OutcomeAgentFailed:
-		if g.req.Session != "" && (g.session == "" && strings.Contains(e.stderr, "Error resuming session") || geminiTooLong.MatchString(g.end.why)) {
+		if g.req.Session != "" && (g.session == "" && strings.Contains(e.stderr, "Error resuming session") || geminiTooLong().MatchString(g.end.why)) {
 			r.SessionLost, r.Session = true, ""
 		}
 	}
@@ -76,7 +75,7 @@ func (g *geminiStream) judge(e ending) (work.Outcome, string) {
 		return work.OutcomeRateLimited, e.failed()
 	case !end.seen:
 		return work.OutcomeAgentFailed, cmp.Or(e.failed(), "the agent ended without a result")
-	case end.status == "error" && (geminiOutage(code) || code <= 1 && geminiNetwork.MatchString(end.why)):
+	case end.status == "error" && (geminiOutage(code) || code <= 1 && geminiNetwork().MatchString(end.why)):
 		return work.OutcomeRateLimited, cmp.Or(end.why, e.failed())
 	case end.status != "success":
 		return work.OutcomeAgentFailed, cmp.Or(end.why, end.failed, "the agent's result is "+cmp.Or(end.status, "of no known kind"))
@@ -107,9 +106,9 @@ func geminiOutage(code int) bool {
 
 // geminiNetwork is what the program says of an error that has no HTTP status,
 // since there was no answer, or half of one.
-var geminiNetwork = regexp.MustCompile(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|\bund_err_|network|timed? ?out)`)
+var geminiNetwork = work.Lazy(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|\bund_err_|network|timed? ?out)`)
 
-var geminiTooLong = regexp.MustCompile(`(?i)input token count.* exceeds the maximum|context window`)
+var geminiTooLong = work.Lazy(`(?i)input token count.* exceeds the maximum|context window`)
 
 // geminiLoginError is the part of standard error that says what is missing.
 func geminiLoginError(stderr string) string {
@@ -121,11 +120,11 @@ func geminiLoginError(stderr string) string {
 	return stderr
 }
 
-var geminiResetIn = regexp.MustCompile(`(?i)(?:retry in|reset after|try again in) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+var geminiResetIn = work.Lazy(`(?i)(?:retry in|reset after|try again in) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
 
 // geminiReset reads when the provider may be asked again.
 func geminiReset(message string, now time.Time) *time.Time {
-	m := geminiResetIn.FindStringSubmatch(message)
+	m := geminiResetIn().FindStringSubmatch(message)
 	if m == nil {
 		return nil
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -172,7 +171,7 @@ func (o *opencodeStream) judge(e ending) (work.Outcome, string) {
 
 // opencodeNetwork is what errors say that have no HTTP status because there
 // was no answer.
-var opencodeNetwork = regexp.MustCompile(`(?i)socket connection was closed|unable to connect|cannot connect|fetch failed|failed to fetch|connection (?:refused|reset|closed|lost|error)|econnre(?:fused|set)|enotfound|eai_again|etimedout|socket hang up|network[ _-]error|timed? ?out`)
+var opencodeNetwork = work.Lazy(`(?i)socket connection was closed|unable to connect|cannot connect|fetch failed|failed to fetch|connection (?:refused|reset|closed|lost|error)|econnre(?:fused|set)|enotfound|eai_again|etimedout|socket hang up|network[ _-]error|timed? ?out`)
 
 // outage says that the model could not be reached, or would not answer: none
 // of the agent's doing, and worth another try later.
@@ -191,5 +190,5 @@ func (e *opencodeEnd) outage() bool {
 	case e.status < 0:
 		return false
 	}
-	return e.retry || opencodeNetwork.MatchString(e.why)
+	return e.retry || opencodeNetwork().MatchString(e.why)
 }

@@ -20,7 +20,7 @@ func folderSlug(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return notInSlug.ReplaceAllString(dir, "-")
+	return notInSlug().ReplaceAllString(dir, "-")
 }
 
 // ownStore makes a folder that keeps what a sandboxed agent remembers of one

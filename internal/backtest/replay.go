@@ -61,7 +61,7 @@ const AskedFirst = "asked"
 func Replay(s Story, p gates.Policy) Report {
 	r := Report{Run: s.Run, Level: s.Spec.Policy.Preset, Outcome: s.Outcome, Decisions: len(s.Boundaries), Opened: []Difference{}, Passed: []Difference{}}
 	for _, b := range s.Boundaries {
-		stops := p.Stops(b.Moment)
+		stops := b.Stops(p)
 		if b.Asked {
 			r.Asked++
 		}

@@ -32,6 +32,21 @@ type Boundary struct {
 	// the run; "" when it has not.
 	Ended  string
 	Failed bool // that was no success
+	// Facts, at the end of an issue's run, are what its promotion was decided
+	// on; nil elsewhere.
+	Facts *review.RunResult
+}
+
+// Stops says that a person is asked here under p: at one of the points, or
+// because the result is held.
+func (b Boundary) Stops(p gates.Policy) bool {
+	if b.Facts == nil || p.Stops(b.Moment) {
+		return p.Stops(b.Moment)
+	}
+	r := *b.Facts
+	r.Autonomy = p.At(gates.PointPromote) == gates.Auto && p.Promote == gates.PromoteOnClean
+	decision, _ := review.Promote(r)
+	return decision != review.ToDone
 }
 
 // Story is a run as far as a policy has to do with it.
@@ -58,6 +73,7 @@ type teller struct {
 	plan   map[string]work.Phase
 	open   map[string]int // checkpoint → its boundary
 	last   int64          // seq of the last boundary that no one was asked at
+	facts  *review.RunResult
 }
 
 // Read folds the events of one run, from the first, of which opened knows what
@@ -106,6 +122,14 @@ func (t *teller) tell(e work.Event) error {
 				t.story.Boundaries[i].Answer = d.Status
 			}
 		})
+	case work.CheckpointOverdue:
+		return as(e, func(d orchestrator.CheckpointOverdueData) {
+			if i, known := t.open[d.ID]; known {
+				t.open[d.Again] = i // the same boundary, asked again
+			}
+		})
+	case work.PromotionDecided:
+		return as(e, func(d orchestrator.PromotionDecidedData) { t.facts = &d.Facts })
 	case work.PolicyChanged:
 		return as(e, func(d orchestrator.PolicyChangedData) { t.policy = d.Policy })
 	case work.SubPhaseSpawned:
@@ -194,6 +218,10 @@ type question struct {
 }
 
 func (t *teller) asked(e work.Event, cp question) {
+	if i, again := t.open[cp.ID]; again {
+		t.story.Boundaries[i].ID = cp.ID
+		return
+	}
 	var points []gates.Point
 	for _, pt := range append([]string{cp.Kind}, cp.Points...) {
 		if !slices.Contains(points, gates.Point(pt)) {
@@ -213,6 +241,9 @@ func (t *teller) asked(e work.Event, cp question) {
 // at is a boundary with its facts as they are at e.
 func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 	b := Boundary{Moment: gates.Moment{Points: points}, Seq: e.Seq, Kind: string(points[0]), Phase: e.Phase, Policy: t.policy}
+	if points[0] == gates.PointFinal || points[0] == gates.PointPromote {
+		b.Facts = t.facts
+	}
 	set, known := t.story.Spec.Settings.Phases[e.Phase]
 	if parent := t.parent[e.Phase]; parent != "" {
 		b.SubPhase, set = true, t.story.Spec.Settings.Phases[parent]

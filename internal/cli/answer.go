@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -40,6 +41,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			&cli.StringSliceFlag{Name: "file", Usage: "say it of `PATH` alone (repeatable); the whole is answered afterwards"},
 			levelFlag(),
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the run here and now, unless a process drives it"},
+			remoteFlag("answer it at the remote `NAME`, where the run is"),
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
@@ -59,12 +61,17 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 				return err
 			}
 			if files := c.StringSlice("file"); len(files) > 0 {
-				for _, flag := range []string{"choice", "resume", "level"} {
+				for _, flag := range []string{"choice", "resume", "level", "remote"} {
 					if c.IsSet(flag) {
 						return refuse("answer the whole afterwards", "--%s does not go with --file, which answers nothing yet", flag)
 					}
 				}
 				return a.judgeFiles(c.Context, fileAnswer{id: id, revision: c.Int("revision"), paths: files, status: status, comment: comment, output: out})
+			}
+			if c.IsSet("remote") {
+				if err := a.fetchCheckpoint(c.Context, id, c.String("remote")); err != nil {
+					return err
+				}
 			}
 			return a.answer(c.Context, work.Answer{
 				Checkpoint: id, Revision: c.Int("revision"), Status: status, Comment: comment, Choice: c.String("choice"),
@@ -124,6 +131,12 @@ func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) erro
 	if out.Driven {
 		out.Next = "the process that drives the run goes on by itself"
 	}
+	if row.Issue != 0 && !out.Driven && !o.resume {
+		out.Next = fmt.Sprintf("the factory goes on with it; forge issue run %d does it here", row.Issue)
+	}
+	if triage.IsThread(row.ID) && !out.Driven {
+		out.Next, o.resume = fmt.Sprintf("the factory goes on with it; forge issue run %d does it here", row.Issue), false
+	}
 	if o.resume && !out.Driven {
 		// The stream of the resumed run holds the answer too.
 		a.log.Info("answered", "checkpoint", cp.ID, "status", cp.Status)
@@ -153,23 +166,41 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 	if err := p.key(); err != nil {
 		return work.Checkpoint{}, none, err
 	}
+	return p.giveAnswer(ctx, ans, level)
+}
+
+// giveAnswer is the one way in which doors answer; see App.giveAnswer.
+func (p *project) giveAnswer(ctx context.Context, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
+	none := journal.RunRow{}
 	cp, err := p.findCheckpoint(ctx, ans.Checkpoint)
 	if err != nil {
 		return cp, none, refused(err, work.Checkpoint{})
 	}
 	ans.Checkpoint = cp.ID
-	if ans.Status == work.CheckpointChangesRequested && len(cp.Feedback(ans.Comment)) > maxComment {
-		return cp, none, refuse("shorten the comments on single files", "all comments together have more than %d bytes", maxComment)
+	if now, err := p.keepVerdicts(ctx, cp); err == nil {
+		cp = now
+	} else if refusalCode(err) == "" {
+		return cp, none, err
+	}
+	if ans.Status == work.CheckpointChangesRequested && len(cp.Feedback(ans.Comment)) > work.MaxFeedback {
+		return cp, none, refuse("shorten the comments on lines and single files", "all comments together have more than %d bytes", work.MaxFeedback)
 	}
 	// What no door may pass on is refused with its reason; the journal then
 	// decides who was first.
 	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
 		return cp, none, refused(err, cp)
 	}
+	if err := p.withEdits(ctx, cp, &ans); err != nil {
+		return cp, none, err
+	}
 	if err := p.withLevel(ctx, cp.Run, level, &ans); err != nil {
 		return cp, none, err
 	}
 	now, err := p.store.Answer(ctx, ans)
+	var away *journal.AwayError
+	if errors.As(err, &away) {
+		now, err = p.answerAway(ctx, away, cp, ans)
+	}
 	if err != nil {
 		if now.ID != "" {
 			cp = now
@@ -216,7 +247,7 @@ func refused(err error, cp work.Checkpoint) error {
 	case work.ErrEmptyFeedback.Error():
 		fix = "say it with -m TEXT"
 	case work.ErrExpired.Error():
-		fix = "it stays held; forge status --run " + cp.Run + " shows where its run stands"
+		fix = "it stays held; forge checkpoints lists what is asked now, and forge resume " + cp.Run + " asks this again unless its run is over"
 	case work.ErrUnknown.Error():
 		fix = "forge checkpoints lists what is open"
 	case gates.ErrBadAnswer.Error():

@@ -193,6 +193,8 @@ func reorder(app *cli.App, args []string) []string {
 			return slices.Concat(global, path, front, back, args[i:])
 		case named(app.Flags, arg) && !named(flags, arg):
 			global = append(global, arg)
+		case arg == "--remote" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) && named(flags, arg):
+			front = append(front, "--remote="+defaultRemote) // the only flag that may go without its value
 		case len(arg) > 1 && arg[0] == '-':
 			front, help = append(front, arg), help || asksForHelp(arg)
 			if i+1 < len(args) && takesValue(flags, arg) {

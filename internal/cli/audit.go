@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -140,7 +141,12 @@ func (a *App) auditVerify(c *cli.Context) error {
 }
 
 func (p *project) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
-	s, evs, err := p.load(c.Context, run)
+	var evs []work.Event
+	if triage.IsThread(run) {
+		_, evs, err = p.threadEvents(c.Context, run)
+	} else {
+		_, evs, err = p.load(c.Context, run)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -163,5 +169,5 @@ func (p *project) verifyRun(c *cli.Context, repo *git.Store, run string) (count 
 			return 0, errors.Join(err, fmt.Errorf("the commit %s of phase %s is missing", d.Commit, e.Phase))
 		}
 	}
-	return s.Seq, nil
+	return int64(len(evs)), nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,7 @@ func (a *App) checkpointsCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list answered and expired ones too"},
 			&cli.StringFlag{Name: "run", Usage: "of run `ID` alone"},
+			remoteFlag("list what waits at the remote `NAME`, without taking it over"),
 			&cli.IntFlag{Name: "limit", Usage: "list at most `N`", Value: pageOfCheckpoints},
 			&cli.StringFlag{Name: "after", Usage: "go on after checkpoint `ID`, the last one of the page before"},
 			outputFlag("text", "json"),
@@ -33,6 +35,9 @@ func (a *App) checkpointsCommand() *cli.Command {
 			limit := c.Int("limit")
 			if limit < 1 || limit > mostCheckpoints {
 				return refuse(fmt.Sprintf("use 1 to %d, and --after for what comes then", mostCheckpoints), "--limit %d is not a number of checkpoints", limit)
+			}
+			if c.IsSet("remote") {
+				return a.listFarCheckpoints(c.Context, c.String("remote"), checkpointPage{run: c.String("run"), all: c.Bool("all"), limit: limit, after: c.String("after"), output: out})
 			}
 			return a.listCheckpoints(c.Context, checkpointPage{run: c.String("run"), all: c.Bool("all"), limit: limit, after: c.String("after"), output: out})
 		},
@@ -76,13 +81,33 @@ func (a *App) listCheckpoints(ctx context.Context, page checkpointPage) error {
 			return err
 		}
 	}
+	return p.printCheckpoints(list, page)
+}
+
+// listFarCheckpoints lists what the remote has; a damaged record there does not
+// hide the others.
+func (a *App) listFarCheckpoints(ctx context.Context, remote string, page checkpointPage) error {
+	p, done, errs, err := a.lookFar(ctx, remote, page.run)
+	if err != nil {
+		return err
+	}
+	defer done()
+	list, err := p.page(ctx, page)
+	if err != nil {
+		return errors.Join(err, errs)
+	}
+	return errors.Join(p.printCheckpoints(list, page), errs)
+}
+
+func (p *project) printCheckpoints(list listedCheckpoints, page checkpointPage) error {
+	a := p.app
 	if page.output == "json" {
 		return printJSON(a.Stdout, list)
 	}
 	if err := p.checkpointTable(list.Checkpoints, page.all); err != nil || list.Next == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "\nMore:   forge checkpoints --after %s\n", list.Next)
+	_, err := fmt.Fprintf(a.Stdout, "\nMore:   forge checkpoints --after %s\n", list.Next)
 	return err
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -56,7 +59,7 @@ func (a *App) configCommand() *cli.Command {
 func policyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "autonomous", Usage: "as for run"},
-		&cli.StringFlag{Name: "level", Usage: "as for run"},
+		presetFlag("as for run"),
 	}
 }
 
@@ -188,6 +191,37 @@ func (a *App) configValidate(c *cli.Context, output string) error {
 	return err
 }
 
+// plan reads the plan; planned is false where there is none, which only
+// forge run needs.
+func (v *validation) plan(file string) (_ *config.Plan, planned bool) {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		v.Warnings = append(v.Warnings, shownProblem{File: planFile, What: "there is no plan: forge run needs one, a job does not", Fix: "write one, or make one from the spec with forge generate"})
+		return nil, false
+	}
+	plan, warnings, err := config.LoadPlan(file, checkGraph)
+	v.warn(warnings)
+	v.add(err)
+	return plan, true
+}
+
+// resolvePlanned is what a run of the plan works with; without one, what a job
+// does.
+func resolvePlanned(cfg *config.Config, plan *config.Plan) (work.Settings, error) {
+	if plan == nil {
+		set, _, err := config.ResolveJob(cfg, config.JobFacts{}, config.Facts{Kinds: kinds()})
+		return set, err
+	}
+	return config.Resolve(cfg, plan, config.Facts{Kinds: kinds()})
+}
+
+// planOf is an empty plan where there is none.
+func planOf(plan *config.Plan) work.Plan {
+	if plan == nil {
+		return work.Plan{}
+	}
+	return plan.Plan
+}
+
 // validate looks at everything that run looks at before it spends anything,
 // and goes on past each problem as far as the rest can be judged.
 func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFlags) {
@@ -201,9 +235,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 	p := &project{app: a, base: base}
 	p.state, err = config.StateDir(a.Environ, base.RepoRoot)
 	v.add(err)
-	plan, warnings, err := config.LoadPlan(filepath.Join(base.RepoRoot, filepath.FromSlash(planFile)), checkGraph)
-	v.warn(warnings)
-	v.add(err)
+	plan, planned := v.plan(filepath.Join(base.RepoRoot, filepath.FromSlash(planFile)))
 	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
 	v.warn(warnings)
 	v.add(err)
@@ -215,18 +247,18 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 	v.add(err)
 	_, err = cfg.Experts()
 	v.add(err)
-	if plan == nil {
+	if planned && plan == nil {
 		for _, problem := range config.CheckTrust(cfg) {
 			v.problem(shownProblem(problem))
 		}
 		return
 	}
-	set, err := config.Resolve(cfg, plan, config.Facts{Kinds: kinds()})
+	set, err := resolvePlanned(cfg, plan)
 	if err != nil {
 		v.add(err)
 		return
 	}
-	for _, why := range unreviewed(orchestrator.Spec{Plan: plan.Plan, Settings: set}) {
+	for _, why := range unreviewed(orchestrator.Spec{Plan: planOf(plan), Settings: set}) {
 		v.Warnings = append(v.Warnings, shownProblem{What: "forge run will refuse, since no reviewer can be asked: " + why})
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
@@ -241,7 +273,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
 		v.problem(shownProblem{What: err.Error(), Fix: sandboxFix() + ", or set sandbox.mode in your own configuration"})
 	}
-	if strings.TrimSpace(set.Spec) == "" {
+	if planned && strings.TrimSpace(set.Spec) == "" {
 		v.Warnings = append(v.Warnings, shownProblem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})
 	}
 }

@@ -112,19 +112,30 @@ func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go p.app.stopUnread(stop, over)
-	desk, err := p.reviewDesk(e, s.Spec.Settings.Reviews)
+	d, done, err := p.driver(e, lease, s, o)
 	if err != nil {
 		return work.RunFinishedData{}, err
 	}
-	if desk.model != nil {
-		defer desk.model.Close()
+	defer done()
+	return d.Run(ctx, s, first)
+}
+
+// driver is what drives s under lease; done gives back what it holds.
+func (p *project) driver(e *engine, lease *journal.Lease, s *orchestrator.State, o driveOptions) (d *orchestrator.Driver, done func(), err error) {
+	desk, err := p.reviewDesk(e, s.Spec.Settings.Reviews)
+	if err != nil {
+		return nil, nil, err
 	}
-	d := &orchestrator.Driver{
+	done = func() {}
+	if desk.model != nil {
+		done = desk.model.Close
+	}
+	return &orchestrator.Driver{
+		Host:    p.hostOf(s.Spec, e.repo),
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
 		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
-	}
-	return d.Run(ctx, s, first)
+	}, done, nil
 }
 
 // reviewDesk is who reviews a run, and what its arbiter's model is asked with.

@@ -58,20 +58,21 @@ func exitOf(err error) int {
 		state    *git.StateError
 		choice   *gates.ChoiceError
 		version  *git.VersionError
+		remote   *git.UnreachableError
 	)
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &code):
 		return int(code)
-	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice), errors.As(err, &version):
+	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice), errors.As(err, &version), errors.As(err, &remote):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
 	for _, known := range []error{
 		journal.ErrNewer, journal.ErrLocked, journal.ErrBroken, journal.ErrFull, journal.ErrReadOnly, journal.ErrLease,
-		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished,
+		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished, journal.ErrAway,
 		work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrUnknown, work.ErrExpired, gates.ErrBadAnswer,
 		git.ErrNoGit,
 	} {

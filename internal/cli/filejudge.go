@@ -37,6 +37,9 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if err != nil {
 		return err
 	}
+	if _, err := p.keepVerdicts(ctx, cp); err != nil && refusalCode(err) == "" {
+		return err
+	}
 	now, err := p.store.JudgeFiles(ctx, cp.ID, f.revision, verdicts, a.Now())
 	if err != nil {
 		return refused(err, cp)

@@ -41,12 +41,7 @@ func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, 
 // after does what belongs to the end of a run in the user's repository.
 func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
-	var pushErr error
-	if o.push && s.Delivery != nil && s.Delivery.Branch != "" {
-		if pushErr = e.repo.Push(ctx, o.remote, s.Delivery.Branch); pushErr == nil {
-			p.app.log.Info("pushed", "branch", s.Delivery.Branch, "remote", o.remote)
-		}
-	}
+	pushErr := p.sendEnd(ctx, e, s, end, o)
 	if end.Outcome.Final() {
 		if err := e.repo.DropBase(ctx, s.Run); err != nil {
 			p.app.log.Warn("drop the ref that kept the base", "err", err)
@@ -61,10 +56,15 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	p.report(s, end, o)
 	p.reportCI(s, end)
 	p.notify(ctx, s, end)
-	if pushErr != nil {
-		return refuse(fmt.Sprintf("git push %s %s", o.remote, s.Delivery.Branch), "push the result: %v", pushErr)
+	if pushErr == nil {
+		return nil
 	}
-	return nil
+	if code := exitOfRun(end); code != exitDone {
+		// What the run waits for stays its exit code.
+		fmt.Fprintf(p.app.Stderr, "forge: run %s was not sent: %v\n", s.Run, pushErr)
+		return nil
+	}
+	return refuse("forge push "+s.Run+" --remote NAME tries again", "push the result: %v", pushErr)
 }
 
 // sweep removes the folders that a completed run worked in; its logs stay.

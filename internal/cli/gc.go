@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/work"
 )
 
 // keepRuns is how long the folders and logs of finished runs are kept.
@@ -70,6 +71,9 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 		dir := filepath.Join(runs, entry.Name())
 		r, ok := known[entry.Name()]
 		if ok && (r.Unfinished() || r.Alive || p.app.Now().Sub(r.Updated) < keep) {
+			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
+				p.sweepLeft(ctx, r.ID)
+			}
 			continue
 		}
 		size := sizeOf(dir)
@@ -82,6 +86,25 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 		say(dir, size)
 	}
 	return freed, nil
+}
+
+// sweepLeft sweeps after a process that died when its run was completed and its
+// folders were still there. Nobody else has the run meanwhile.
+func (p *project) sweepLeft(ctx context.Context, run string) {
+	if _, err := os.Lstat(filepath.Join(p.layout().RunDir(run), "phases")); err != nil {
+		return
+	}
+	lease, err := p.store.AcquireRun(ctx, run, journal.Self())
+	if err != nil {
+		return // somebody is at it
+	}
+	// It may have been taken up again since it was listed.
+	if r, err := p.store.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
+		p.sweep(run)
+	}
+	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+		p.app.log.Warn("give the run back", "run", run, "err", err)
+	}
 }
 
 // sizeOf counts the bytes of the files below dir; what cannot be read counts

@@ -66,3 +66,27 @@ func TestOldFoldersGoByThemselves(t *testing.T) {
 		t.Errorf("gc --keep 0s left %q, want %q", left, waits)
 	}
 }
+
+// A process that dies when its run is completed leaves the folders of its
+// phases; the next one to tidy up removes them, but not those of a run that
+// can be gone on with.
+func TestFoldersOfCompletedRunsAreSweptLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 1))
+	w.forge("run").want(exitFrozen)
+	waits := w.folders()[0]
+	w.forge("run", "--autonomous", "--new").want(exitDone)
+	for _, run := range w.folders() {
+		w.write(filepath.Join(w.state, "runs", run, "phases", "01", "left.txt"), "left\n")
+	}
+	w.write(".forge/agent.toml", done("01")+"# again\n")
+	w.forge("run", "--autonomous", "--new").want(exitDone)
+	for _, run := range w.folders() {
+		_, err := os.Lstat(filepath.Join(w.state, "runs", run, "phases"))
+		if left := err == nil; left != (run == waits) {
+			t.Errorf("run %s, which waits: %v, has its folders: %v", run, run == waits, left)
+		}
+	}
+	w.forge("audit", "verify", "--all").want(exitDone)
+}

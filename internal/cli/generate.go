@@ -247,7 +247,7 @@ func (p *project) draftProblems(text []byte, existing *work.Plan) []string {
 // parsePlan reads a draft; graph is nil where its dependencies cannot be
 // judged yet, because they may name phases of the plan that it extends.
 func (p *project) parsePlan(text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
-	path := filepath.Join(p.state, "draft.json")
+	path := filepath.Join(p.state, "draft-"+newMark()[:12]+".json")
 	if err := atomicfile.Write(path, text, 0o600); err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -311,7 +311,7 @@ func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner
 	for _, ph := range spec.Plan.Phases {
 		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
 	}
-	rows, err := p.store.Runs(ctx)
+	rows, err := plainRuns(p.store.Runs(ctx))
 	if err != nil {
 		return planner.Forecast{}, err
 	}

@@ -19,12 +19,23 @@ import (
 )
 
 // TestMain lets this test binary be what Forge starts itself as: the landlock
-// helper, and the player of scripted agents.
+// helper, and the player of scripted agents; and Forge itself, where a whole
+// process is needed to be killed.
 func TestMain(m *testing.M) {
 	proc.LandlockChild()
 	agent.ScriptChild()
+	if os.Getenv(playForge) != "" {
+		app, err := New()
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(app.Run(context.Background(), os.Args[1:]))
+	}
 	os.Exit(m.Run())
 }
+
+// playForge makes the test binary behave as forge.
+const playForge = "FORGE_TEST_PLAY"
 
 // world is a project of its own, with a home, a state folder and a repository
 // with one commit. Commands run in it as in a process of their own.

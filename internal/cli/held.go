@@ -17,6 +17,7 @@ type held struct {
 	store *journal.Store
 	lease *journal.Lease
 	now   func() time.Time
+	watch *journal.Watch // made when it is first asked: several runs may share a store
 }
 
 func (h *held) Append(ctx context.Context, b orchestrator.Batch) error {
@@ -77,8 +78,17 @@ func (h *held) Inbox(ctx context.Context) ([]orchestrator.Inbox, error) {
 	return out, err
 }
 
-func (h *held) Changed(ctx context.Context) (bool, error) { return h.store.Changed(ctx) }
-func (h *held) Heartbeat(ctx context.Context) error       { return h.lease.Heartbeat(ctx) }
+func (h *held) Expire(ctx context.Context, checkpoints []string, now time.Time) ([]string, error) {
+	return h.store.Expire(ctx, h.lease.Run(), checkpoints, now)
+}
+
+func (h *held) Changed(ctx context.Context) (bool, error) {
+	if h.watch == nil {
+		h.watch = h.store.Watch()
+	}
+	return h.watch.Changed(ctx)
+}
+func (h *held) Heartbeat(ctx context.Context) error { return h.lease.Heartbeat(ctx) }
 
 func (h *held) Attempts(ctx context.Context) ([]orchestrator.Attempt, error) {
 	rows, err := h.store.Attempts(ctx, h.lease.Run())

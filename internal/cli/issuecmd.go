@@ -19,7 +19,7 @@ import (
 func (a *App) issueCommand() *cli.Command {
 	subcommands := []*cli.Command{
 		a.issueAddCommand(), a.issueListCommand(), a.issueShowCommand(), a.issueEditCommand(), a.issueMoveCommand(),
-		a.issueStandCommand("cancel", "let nobody work on an issue any more; it stays where it is", factory.Board.Cancel),
+		a.issueRunCommand(), a.issueCancelCommand(),
 		a.issueStandCommand("retry", "take up an issue again that failed or was cancelled", factory.Board.Retry),
 	}
 	return &cli.Command{

@@ -222,6 +222,9 @@ func (i listedIssue) about() string {
 	if len(i.Hold) > 0 {
 		parts = append(parts, "held: "+strings.Join(i.Hold, ", "))
 	}
+	if i.Parent != 0 {
+		parts = append(parts, "part of "+hashes([]int64{i.Parent}))
+	}
 	if len(i.BlockedBy) > 0 {
 		parts = append(parts, "blocked by "+hashes(i.BlockedBy))
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/factory/triage"
+	"forge/internal/journal"
 	"forge/internal/work"
 )
 
@@ -54,6 +57,9 @@ type shownIssue struct {
 	NextBranch string            `json:"next_branch,omitempty"` // what its branch will be called when it is claimed
 	History    []work.IssueEntry `json:"history"`               // the newest first
 	Before     int64             `json:"before,omitempty"`      // for --before; none = that was all
+	Waiting    []work.Checkpoint `json:"waiting"`               // questions about it that are open
+
+	now time.Time
 }
 
 func (b *issueBoard) show(ctx context.Context, id, before int64, out string) error {
@@ -77,7 +83,10 @@ func (b *issueBoard) show(ctx context.Context, id, before int64, out string) err
 	if s.BlockedBy, err = b.blockers(ctx, id); err != nil {
 		return err
 	}
-	if out == "json" {
+	if s.Waiting, err = b.waiting(ctx, i); err != nil {
+		return err
+	}
+	if s.now = b.app.Now(); out == "json" {
 		return printJSON(b.app.Stdout, s)
 	}
 	w, done := b.app.viewer()
@@ -85,6 +94,44 @@ func (b *issueBoard) show(ctx context.Context, id, before int64, out string) err
 		return err
 	}
 	return done()
+}
+
+// waiting are the open questions about an issue: of its run, or, before it has
+// one, of its triage.
+func (b *issueBoard) waiting(ctx context.Context, i work.Issue) ([]work.Checkpoint, error) {
+	run := i.Run
+	for n := 1; i.Run == ""; n++ {
+		id := triage.ThreadID(i.ID, n)
+		if _, err := b.store.RunOf(ctx, id); errors.Is(err, journal.ErrNoRun) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		run = id
+	}
+	open := []work.Checkpoint{}
+	if run == "" {
+		return open, nil
+	}
+	found, err := b.checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending})
+	// A run may be named before it is opened.
+	if errors.Is(err, journal.ErrNoRun) {
+		err = nil
+	}
+	return append(open, found...), err
+}
+
+// asks says what is asked, and the commands that answer it.
+func (s shownIssue) asks() string {
+	if len(s.Waiting) == 0 {
+		return ""
+	}
+	text := "\nIt waits for you:\n"
+	for _, cp := range s.Waiting {
+		text += fmt.Sprintf("  %s  %s%s\n", cp.ID, cp.Question, untilWhen(cp, s.now))
+		text += fmt.Sprintf("      look:   forge show %s\n      answer: forge approve %[1]s | forge request-changes %[1]s -m TEXT | forge reject %[1]s\n", cp.ID)
+	}
+	return text
 }
 
 func (b *issueBoard) blockers(ctx context.Context, id int64) ([]int64, error) {
@@ -132,10 +179,16 @@ func (s shownIssue) text() string {
 	line("Held by", strings.Join(s.Hold, ", "))
 	line("Blocked by", hashes(s.BlockedBy))
 	line("Needs", hashes(s.Needs))
+	if s.Parent != 0 {
+		line("Part of", hashes([]int64{s.Parent}))
+	}
 	line("Priority", string(s.Priority))
 	line("Labels", strings.Join(s.Labels, ", "))
 	line("Level", s.Level)
 	line("Run", s.Run)
+	if s.Pull != nil {
+		line("Pull", strings.TrimSpace(fmt.Sprintf("%d %s", s.Pull.Number, s.Pull.URL)))
+	}
 	if s.Branch != "" {
 		line("Branch", s.Branch)
 	} else {
@@ -143,6 +196,7 @@ func (s shownIssue) text() string {
 	}
 	line("Added", fmt.Sprintf("%s by %s", dateTime(s.Created), s.Author))
 	line("Version", fmt.Sprintf("%d, of %s", s.Version, dateTime(s.Changed)))
+	b.WriteString(s.asks())
 	if s.Description != "" {
 		b.WriteString("\n" + indent(strings.TrimRight(s.Description, "\n")) + "\n")
 	}

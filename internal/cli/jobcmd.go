@@ -116,7 +116,7 @@ type standingJob struct {
 // jobs are the runs that are jobs, the newest first. Of the others the first
 // event alone is read.
 func (p *project) jobs(ctx context.Context) ([]standingJob, error) {
-	rows, err := p.store.Runs(ctx)
+	rows, err := plainRuns(p.store.Runs(ctx))
 	if err != nil {
 		return nil, err
 	}

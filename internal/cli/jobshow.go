@@ -121,12 +121,9 @@ func (p *project) showJob(ctx context.Context, id, output string) error {
 		return err
 	}
 	out.Waits = append(out.Waits, waits...)
-	commit := s.Head
+	commit := paperCommit(s)
 	if last := lastPhase(s); last != nil {
 		out.Phase, out.Claim = last.Number, last.Complete
-		if last.Last != "" && last.Outcome != work.PhaseDone {
-			commit = last.Last
-		}
 	}
 	repo, err := p.repo(ctx)
 	if err != nil {
@@ -140,6 +137,14 @@ func (p *project) showJob(ctx context.Context, id, output string) error {
 	}
 	_, err = fmt.Fprint(p.app.Stdout, harmless(p.jobText(row, s, out)))
 	return err
+}
+
+// paperCommit is where a job's documents stand now.
+func paperCommit(s *orchestrator.State) string {
+	if last := lastPhase(s); last != nil && last.Last != "" && last.Outcome != work.PhaseDone {
+		return last.Last
+	}
+	return s.Head
 }
 
 // lastPhase is the phase of a job that was added last, nil = none.
@@ -189,7 +194,7 @@ func (j jobPapers) text() string {
 			fmt.Fprintf(&b, "\n%s: not written yet\n", doc[0])
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], indent(strings.TrimSpace(doc[1])))
+		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], indent(paperText(doc[1])))
 	}
 	b.WriteString("\n" + todosText(j.Todos))
 	if len(j.Archive) > 0 {

@@ -79,6 +79,9 @@ func (a *App) jobOptions(c *cli.Context) (jobOptions, error) {
 	if c.IsSet("budget") && (o.budget < 1 || o.budget > 100_000) {
 		return o, refuse("use 1 or more", "--budget %d is not a number of iterations", o.budget)
 	}
+	if c.IsSet("expert") && o.expert == "" {
+		return o, refuse("use one of "+strings.Join(gates.Experts(), ", ")+", or leave --expert out", "--expert names no expert")
+	}
 	o.description, err = a.description(c.String("description"))
 	return o, err
 }
@@ -217,6 +220,9 @@ func (p *project) jobBrief(o jobOptions) (*brief, error) {
 	b.origin = origin.String()
 	b.spec = orchestrator.Spec{
 		Settings: set, Policy: policy, Bound: p.cfg.Ceiling(), Base: p.base, Job: &job, AnswerYes: o.yes, NoMerge: o.noMerge,
+	}
+	if b.spec.Pulls, err = p.pullSettings(); err != nil {
+		return nil, err
 	}
 	b.spec.Digest, err = p.digest()
 	return b, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -33,7 +34,18 @@ func (a *App) levelCommand() *cli.Command {
 
 // levelFlag is --level of the commands that let a run go on.
 func levelFlag() cli.Flag {
-	return &cli.StringFlag{Name: "level", Usage: "change the run's policy to the preset `NAME` from its next boundary on"}
+	return presetFlag("change the run's policy to the preset `NAME` from its next boundary on")
+}
+
+// presetFlag is a --level that names a preset when it is given: an empty
+// variable of a script is no choice.
+func presetFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "level", Usage: usage, Action: func(_ *cli.Context, name string) error {
+		if name == "" {
+			return refuse("forge policy list shows them, or leave --level out", "--level names no preset")
+		}
+		return nil
+	}}
 }
 
 // levelChange is what a change of level comes to, and forge level --output json.
@@ -129,11 +141,15 @@ func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, er
 
 // tellLevel leaves the change for the process that drives the run, or will.
 func (p *project) tellLevel(ctx context.Context, c levelChange) error {
+	return p.tellLevelAs(ctx, c, userName(p.app), "cli")
+}
+
+func (p *project) tellLevelAs(ctx context.Context, c levelChange, by, door string) error {
 	policy, err := json.Marshal(c.Policy)
 	if err != nil {
 		return fmt.Errorf("write down policy %s: %w", c.Level, err)
 	}
-	return p.store.Tell(ctx, c.Run, work.Answer{By: userName(p.app), Door: "cli", At: p.app.Now(), Policy: policy})
+	return p.store.Tell(ctx, c.Run, work.Answer{By: by, Door: door, At: p.app.Now(), Policy: policy})
 }
 
 func (c levelChange) text() string {
@@ -159,6 +175,9 @@ func (c levelChange) text() string {
 func (p *project) withLevel(ctx context.Context, run, level string, ans *work.Answer) error {
 	if level == "" {
 		return nil
+	}
+	if triage.IsThread(run) {
+		return refuse("forge issue edit changes the issue's level", "--level does not go with the triage of an issue")
 	}
 	_, s, _, err := p.look(ctx, run)
 	if err != nil {

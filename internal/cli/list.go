@@ -18,7 +18,7 @@ func (a *App) listCommand() *cli.Command {
 		Flags: []cli.Flag{
 			outputFlag("text", "dot", "json"),
 			&cli.BoolFlag{Name: "autonomous", Usage: "as for run"},
-			&cli.StringFlag{Name: "level", Usage: "as for run"},
+			presetFlag("as for run"),
 		},
 		Action: func(c *cli.Context) error {
 			out, err := outputOf(c, "text", "dot", "json")

@@ -216,7 +216,7 @@ func questionOf(s *orchestrator.State, cp work.Checkpoint) question {
 	if p != nil && p.Last != "" {
 		q.from, q.to, q.about = p.Base, judgedOf(p, cp), "phase "+p.Number
 	}
-	if gates.Point(cp.Kind) == gates.PointFinal {
+	if pt := gates.Point(cp.Kind); pt == gates.PointFinal || pt == gates.PointPromote {
 		q.about = "the result"
 	}
 	if q.from == "" || q.to == "" {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func staged(t *testing.T) *orchestrator.State {
 	}
 	s.Spec.Base.Commit = "base"
 	for i, stage := range orchestrator.Stages() {
-		n := []string{"01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20"}[i]
+		n := fmt.Sprintf("%02d", i+1)
 		p := &orchestrator.Phase{Number: n, Stage: stage, Kind: orchestrator.IterationWork, Budget: 4, Spent: 1, Plan: work.Phase{Number: n, Name: string(stage)}}
 		if stage == orchestrator.StageFinished {
 			p.Outcome = work.PhaseDone

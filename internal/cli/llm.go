@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"forge/internal/config"
 	"forge/internal/llm"
 	"forge/internal/proc"
 	"forge/internal/redact"
@@ -54,6 +55,11 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 		return err
 	}
 	if c == nil {
+		// Addresses and keys are not on record with a run: they are this
+		// machine's, and may change while it waits.
+		if _, _, broken := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(p.app.Environ), Environ: p.app.Environ}); broken != nil {
+			return refuse("correct it, then forge resume", "the run is reviewed by the model %s, whose service nobody can read: %v", models[0], broken)
+		}
 		return refuse("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
 	}
 	defer c.Close()

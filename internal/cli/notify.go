@@ -21,9 +21,15 @@ func (p *project) notify(ctx context.Context, s *orchestrator.State, end work.Ru
 	if p.cfg == nil {
 		return
 	}
+	if n, ok := p.noticeOf(s, end); ok {
+		p.send(ctx, n)
+	}
+}
+
+// send tells whoever the user's configuration names.
+func (p *project) send(ctx context.Context, n notify.Notice) {
 	set := p.cfg.File.Notify
-	n, ok := p.noticeOf(s, end)
-	if !ok || !slices.Contains(set.On, n.Event) {
+	if !slices.Contains(set.On, n.Event) {
 		return
 	}
 	sender := notify.Sender{Environ: p.app.Environ, Dir: p.state, Timeout: 10 * time.Second}
@@ -61,6 +67,7 @@ func (p *project) noticeOf(s *orchestrator.State, end work.RunFinishedData) (n n
 	}
 	switch end.Outcome {
 	case work.RunCompleted, work.RunCancelled:
+		n.PostReview = end.Outcome == work.RunCompleted && s.Spec.Issue != nil && s.Spec.Issue.LookAfter
 		return n, true
 	case work.RunFailed, work.RunLimit:
 		n.Next = "forge resume " + s.Run

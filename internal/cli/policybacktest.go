@@ -84,7 +84,7 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 // pickAll are the runs that are named, each once; all of them when none is.
 func (p *project) pickAll(ctx context.Context, names []string) ([]journal.RunRow, error) {
 	if len(names) == 0 {
-		return p.store.Runs(ctx)
+		return plainRuns(p.store.Runs(ctx))
 	}
 	var out []journal.RunRow
 	seen := map[string]bool{}

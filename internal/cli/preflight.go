@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -83,6 +84,7 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string
 	if err != nil {
 		return err
 	}
+	rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return r.Issue != 0 })
 	for _, r := range rows {
 		if r.Alive && r.Owner != nil {
 			return refuse("wait for it, or stop it", "run %s is being driven by process %d", r.ID, r.Owner.PID)

@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"forge/dag"
+	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/agent"
 	"forge/internal/config"
@@ -29,6 +31,8 @@ type project struct {
 	cfg   *config.Config
 	state string
 	store *journal.Store // nil until openStore
+	// objects is the state folder whose git repository is used; "" = state's own.
+	objects string
 }
 
 const planFile = ".forge/phases.json"
@@ -204,6 +208,9 @@ func (p *project) digest() (string, error) {
 
 // load rebuilds a run from its events.
 func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []work.Event, error) {
+	if triage.IsThread(run) {
+		return nil, nil, noRun(run)
+	}
 	evs, err := p.store.Events(ctx, run, 0)
 	if err != nil {
 		return nil, nil, err
@@ -229,11 +236,21 @@ func (p *project) begin(ctx context.Context, run string, evs []work.Event) (*orc
 	if err != nil {
 		return nil, err
 	}
+	if came, err := p.store.Came(ctx, run); err != nil {
+		return nil, err
+	} else if came {
+		p.relocate(&spec)
+	}
 	return orchestrator.NewState(run, spec)
 }
 
 // specOf is what a run was opened with, as its first event tells.
 func (p *project) specOf(ctx context.Context, first work.Event) (orchestrator.Spec, error) {
+	return specIn(first, func(sha string) ([]byte, error) { return p.store.Blob(ctx, sha) })
+}
+
+// specIn is specOf with the blobs of any place.
+func specIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrator.Spec, error) {
 	none := orchestrator.Spec{}
 	if first.Kind != work.RunStarted {
 		return none, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, first.Run, work.RunStarted)
@@ -243,7 +260,7 @@ func (p *project) specOf(ctx context.Context, first work.Event) (orchestrator.Sp
 		return none, err
 	}
 	if d.Spec == nil {
-		data, err := p.store.Blob(ctx, d.Blob)
+		data, err := blob(d.Blob)
 		if err != nil {
 			return none, fmt.Errorf("read what run %s was opened with: %w", first.Run, err)
 		}
@@ -261,8 +278,17 @@ func (p *project) pick(ctx context.Context, run string) (journal.RunRow, error) 
 	if err != nil {
 		return journal.RunRow{}, err
 	}
+	if run == "" {
+		// A person's own runs come before those of issues.
+		if n := slices.IndexFunc(rows, func(r journal.RunRow) bool { return r.Issue == 0 }); n >= 0 {
+			return rows[n], nil
+		}
+	}
 	var found []journal.RunRow
 	for _, r := range rows {
+		if triage.IsThread(r.ID) && !triage.IsThread(run) {
+			continue
+		}
 		if run == "" || r.ID == run {
 			return r, nil
 		}

@@ -70,8 +70,14 @@ func (r reset) all(ctx context.Context) error {
 	if r.purge {
 		what = fmt.Sprintf("This removes %d run(s) of %s for good: %s", len(rows), r.name(), r.state)
 	}
+	if r.serverGoes() {
+		what += "\nWith it goes what the factory's server keeps there: its key, users, tokens and sessions"
+	}
 	if err := r.confirm(what, r.name()); err != nil {
 		return err
+	}
+	if r.serverGoes() {
+		r.app.log.Warn("the server's key, users, tokens and sessions go with the state folder", "folder", config.ServerDir(r.app.Environ))
 	}
 	r.close()
 	r.store = nil
@@ -87,6 +93,17 @@ func (r reset) all(ctx context.Context) error {
 	return err
 }
 
+// serverGoes says whether the server's folder stands in the state folder, as it
+// does under FORGE_STATE_DIR.
+func (r reset) serverGoes() bool {
+	dir := config.ServerDir(r.app.Environ)
+	if dir == "" || filepath.Dir(dir) != filepath.Clean(r.state) {
+		return false
+	}
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir()
+}
+
 // isState refuses a folder in which something lies that is not Forge's, such as
 // a home folder that FORGE_STATE_DIR names by mistake.
 func (r reset) isState(entries []os.DirEntry) error {
@@ -95,6 +112,7 @@ func (r reset) isState(entries []os.DirEntry) error {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
+		case name == filepath.Base(config.ServerDir(r.app.Environ)) && r.serverGoes():
 		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refuse("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)

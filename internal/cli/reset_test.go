@@ -83,6 +83,18 @@ func TestResetTouchesNothingElse(t *testing.T) {
 	}
 }
 
+// Where one folder holds everything, the server's users are not put away without
+// a word.
+func TestResetTellsOfTheServer(t *testing.T) {
+	t.Parallel()
+	w := frozen(t, done("01"))
+	w.forge("factory", "user", "add", "rosa", "--role", "viewer").want(exitDone)
+	w.fed("no\n", "reset").want(exitUsage).warns("its key, users, tokens and sessions")
+	w.forge("factory", "user", "list").want(exitDone).says("rosa")
+	w.forge("reset", "--yes").want(exitDone).says("Put away:").warns("users, tokens and sessions go with")
+	w.forge("factory", "user", "list").want(exitDone).says("Nobody has a token")
+}
+
 // A journal that cannot be read does not stand in the way for ever.
 func TestResetOfABrokenJournal(t *testing.T) {
 	t.Parallel()

@@ -23,8 +23,10 @@ func (a *App) resumeCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "cost", Usage: "raise a cap: `KEY=VALUE`, such as run_usd=20"},
 			&cli.IntFlag{Name: "max-phases", Usage: "let a job have `N` phases in all"},
 			&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME`"},
-			&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
-			&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
+			&cli.BoolFlag{Name: "push", Usage: "send the run to a remote when it ends or freezes"},
+			remoteFlag("take the run from the remote `NAME`, and send it back; with --push alone, where that goes"),
+			&cli.BoolFlag{Name: "take", Usage: "take it although another machine works on it, which is gone for good"},
+			&cli.BoolFlag{Name: "as-recorded", Usage: "let a run from elsewhere use the settings that it began with there"},
 			levelFlag(),
 			outputFlag("text", "json"),
 		},
@@ -51,7 +53,7 @@ func resumeOptions(c *cli.Context) (runOptions, error) {
 	if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
 		return runOptions{}, refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
 	}
-	o := runOptions{deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
+	o := runOptions{deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), fetch: c.IsSet("remote"), take: c.Bool("take"), asRecorded: c.Bool("as-recorded"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
 	if o.maxPhases = c.Int("max-phases"); c.IsSet("max-phases") && o.maxPhases < 1 {
 		return runOptions{}, refuse("name how many there may be in all", "--max-phases %d is no number of phases", o.maxPhases)
 	}
@@ -73,7 +75,7 @@ func parseBudgets(words []string) (map[string]int, error) {
 }
 
 // resume goes on with a run where its events left it.
-func (a *App) resume(ctx context.Context, o runOptions) error {
+func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	if err := git.Probe(ctx); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer p.close()
-	if ok, err := p.openStore(ctx, false); err != nil || !ok {
+	if ok, err := p.openStore(ctx, o.fetch); err != nil || !ok {
 		if err == nil {
 			err = refuse("forge run starts one", "this project has no runs")
 		}
@@ -96,14 +98,24 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 			return err
 		}
 	}
-	row, err := p.pickResumable(ctx, o.run)
-	if err != nil {
-		return err
-	}
 	e, err := p.engine(ctx)
 	if err != nil {
 		return err
 	}
+	if o.run, err = p.comeHere(ctx, e.repo, o); err != nil {
+		return err
+	}
+	driven := false
+	defer func() {
+		if !driven {
+			err = errors.Join(err, p.giveBack(context.WithoutCancel(ctx), e.repo, o.run))
+		}
+	}()
+	row, err := p.pickResumable(ctx, o.run)
+	if err != nil {
+		return err
+	}
+	p.readHost(ctx, row.ID)
 	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {
 		return err
@@ -139,6 +151,7 @@ func (a *App) resume(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
+	driven = true
 	return p.carryOn(ctx, e, lease, s, first, o)
 }
 
@@ -158,8 +171,12 @@ func (p *project) pickResumable(ctx context.Context, id string) (journal.RunRow,
 		if err != nil {
 			return row, err
 		}
+		rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return r.Issue != 0 })
 		if len(rows) > 0 {
 			row = rows[0]
+		}
+		if row.Issue != 0 {
+			return row, refuse("forge factory goes on with it; forge resume RUN does it here", "the runs of this project are of issues: the newest is %s", row.ID)
 		}
 	}
 	switch row.Outcome {

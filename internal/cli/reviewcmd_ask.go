@@ -42,6 +42,27 @@ type round struct {
 	parallel int
 	req      work.ReviewRequest // but for what differs between specialists
 	temp     string
+	marks    *marks
+}
+
+// marks are those of the agents that were asked. Each has one of its own: who
+// is through takes the processes of its mark along.
+type marks struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (m *marks) add() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, newMark())
+	return m.list[len(m.list)-1]
+}
+
+func (m *marks) all() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
 }
 
 // all asks every specialist; the reports come in their order. An error means
@@ -89,7 +110,7 @@ func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
 		r.asks++
 		q.log.Info("review by "+s.Name, "ask", r.asks)
 		req := q.req
-		req.Specialist, req.Ask, req.CostUSD, req.Tokens = s, r.asks, share.usd, share.tokens
+		req.Specialist, req.Ask, req.Mark, req.CostUSD, req.Tokens = s, r.asks, q.marks.add(), share.usd, share.tokens
 		req.Dir = filepath.Join(q.temp, "folder-"+s.Name)
 		req.LogPath = filepath.Join(q.temp, fmt.Sprintf("log-%s-%d", s.Name, r.asks))
 		rep, err := q.review(ctx, req)
@@ -152,16 +173,16 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 	if err != nil {
 		return nil, err
 	}
-	mark := newMark()
+	asked := &marks{}
 	over := make(chan struct{})
 	defer close(over)
-	go r.leaveReview(mark, over)
+	go r.leaveReview(asked, over)
 	by := r.set.Reviews.By
 	q := &round{
-		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp,
+		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
-			Mark: mark, Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
+			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
 			ReadPaths: r.repo.ObjectPaths(), HidePaths: []string{r.state},
 		},
 	}
@@ -196,11 +217,13 @@ func (yes) Ask(context.Context, review.Question) (review.Reply, error) {
 
 // leaveReview is the second Ctrl-C: agents are killed, and nobody waits for
 // them. The process ends by the third, or by itself.
-func (r *reviewOf) leaveReview(mark string, over <-chan struct{}) {
+func (r *reviewOf) leaveReview(asked *marks, over <-chan struct{}) {
 	select {
 	case <-over:
 	case <-r.app.Kill:
-		_, _ = proc.KillMarked(mark, 0) // what is left is ended when its wait is over
+		for _, mark := range asked.all() {
+			_, _ = proc.KillMarked(mark, 0) // what is left is ended when its wait is over
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func roundOf(answers map[string][]work.ReviewReport) (*round, *[]time.Duration) 
 	var mu sync.Mutex
 	var waits []time.Duration
 	return &round{
-		log: log.New(io.Discard), purse: &purse{}, parallel: 4,
+		log: log.New(io.Discard), purse: &purse{}, parallel: 4, marks: &marks{},
 		wait: func(_ context.Context, d time.Duration) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -90,6 +90,29 @@ func TestReviewBreaksOff(t *testing.T) {
 	}
 	if _, err := q.all(ctx, []work.Specialist{{Name: "one", Gating: true}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Agents that run side by side, or one after the other, never have one mark:
+// who is through ends all processes of its own.
+func TestReviewersHaveTheirOwnMarks(t *testing.T) {
+	q, _ := roundOf(nil)
+	var mu sync.Mutex
+	seen := map[string]bool{"": true}
+	q.review = func(_ context.Context, req work.ReviewRequest) (work.ReviewReport, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[req.Mark] {
+			t.Errorf("%s has the mark %q of somebody else", req.Specialist.Name, req.Mark)
+		}
+		seen[req.Mark] = true
+		return verdict(work.VerdictUnknown), nil
+	}
+	if _, err := q.all(t.Context(), []work.Specialist{{Name: "a", Gating: true}, {Name: "b"}, {Name: "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := q.marks.all(); len(got) != maxAsks+2 || len(seen) != len(got)+1 {
+		t.Errorf("%d marks are kept for %d asks", len(got), len(seen)-1)
 	}
 }
 

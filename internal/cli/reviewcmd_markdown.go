@@ -2,8 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // Hosts refuse comments of more than about 65,000 characters.
@@ -90,12 +91,12 @@ func markdownFindings(b *strings.Builder, title string, all []reviewFinding) {
 
 var (
 	// Words that close or link an issue before its number, on any host.
-	closingWords = regexp.MustCompile(`(?i)\b(clos|fix|resolv|implement|reopen|depend|block|relate)([a-z]*)`)
-	schemes      = regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*):(//|[^\s/])`)
-	references   = regexp.MustCompile(`(?i)([@#!&%~^])([\w\[{"])`)
-	tickets      = regexp.MustCompile(`(?i)\b([a-z][a-z0-9_]*)-(\d)`)
-	longHex      = regexp.MustCompile(`(?i)\b([0-9a-f]{6})([0-9a-f]{1,58})\b`)
-	web          = regexp.MustCompile(`(?i)\bwww\.`)
+	closingWords = work.Lazy(`(?i)\b(clos|fix|resolv|implement|reopen|depend|block|relate)([a-z]*)`)
+	schemes      = work.Lazy(`(?i)([a-z][a-z0-9+.-]*):(//|[^\s/])`)
+	references   = work.Lazy(`(?i)([@#!&%~^])([\w\[{"])`)
+	tickets      = work.Lazy(`(?i)\b([a-z][a-z0-9_]*)-(\d)`)
+	longHex      = work.Lazy(`(?i)\b([0-9a-f]{6})([0-9a-f]{1,58})\b`)
+	wwwNames     = work.Lazy(`(?i)\bwww\.`)
 )
 
 // inert makes text safe to post: it reads the same, and mentions nobody, closes
@@ -104,12 +105,12 @@ func inert(text string) string {
 	// A zero-width space parts what a host would take for a whole.
 	const apart = "\u200b"
 	text = strings.Join(strings.Fields(text), " ")
-	text = closingWords.ReplaceAllStringFunc(text, func(w string) string { return w[:1] + apart + w[1:] })
-	text = schemes.ReplaceAllString(text, "${1}:"+apart+"${2}")
-	text = web.ReplaceAllStringFunc(text, func(w string) string { return w[:3] + apart + w[3:] })
-	text = references.ReplaceAllString(text, "${1}"+apart+"${2}")
-	text = tickets.ReplaceAllString(text, "${1}-"+apart+"${2}")
-	text = longHex.ReplaceAllString(text, "${1}"+apart+"${2}")
+	text = closingWords().ReplaceAllStringFunc(text, func(w string) string { return w[:1] + apart + w[1:] })
+	text = schemes().ReplaceAllString(text, "${1}:"+apart+"${2}")
+	text = wwwNames().ReplaceAllStringFunc(text, func(w string) string { return w[:3] + apart + w[3:] })
+	text = references().ReplaceAllString(text, "${1}"+apart+"${2}")
+	text = tickets().ReplaceAllString(text, "${1}-"+apart+"${2}")
+	text = longHex().ReplaceAllString(text, "${1}"+apart+"${2}")
 	var b strings.Builder
 	for _, r := range text {
 		switch {

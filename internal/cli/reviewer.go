@@ -53,7 +53,7 @@ func (v *reviewDesk) Review(ctx context.Context, req work.ReviewRequest) (work.R
 		}
 	}
 	in := review.Input{
-		Specialist: req.Specialist, PhaseName: req.PhaseName, Summary: req.Summary, Change: change, CostUSD: req.CostUSD, Tokens: req.Tokens,
+		Specialist: req.Specialist, PhaseName: req.PhaseName, Summary: req.Summary, Change: change, CostUSD: req.CostUSD, Tokens: req.Tokens, Criteria: req.Criteria,
 		Content: func(ctx context.Context, path string) ([]byte, error) { return v.repo.Show(ctx, req.Commit, path) },
 	}
 	m, done, err := v.who(ctx, req, &in)

@@ -26,6 +26,9 @@ type runOptions struct {
 	noMerge    bool
 	push       bool
 	remote     string
+	fetch      bool // resume: --remote was given
+	take       bool // resume: from a machine that is gone
+	asRecorded bool // resume: with the settings of the other machine
 	fresh      bool // --new
 	generate   bool
 	strict     bool
@@ -42,7 +45,7 @@ type runOptions struct {
 func runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "autonomous", Usage: "decide every gate without a person"},
-		&cli.StringFlag{Name: "level", Usage: "the policy preset `NAME`"},
+		presetFlag("the policy preset `NAME`"),
 		&cli.StringSliceFlag{Name: "from", Usage: "run phase `N` and everything after it in the plan's order; earlier ones count as done"},
 		&cli.StringSliceFlag{Name: "only", Usage: "run phase `N` alone; the others count as done"},
 		&cli.StringFlag{Name: "max-parallel", Usage: "at most `N` phases at once"},
@@ -50,8 +53,8 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing"},
 		&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME` (such as 45m)"},
 		&cli.BoolFlag{Name: "no-merge", Usage: "leave the result on its branch"},
-		&cli.BoolFlag{Name: "push", Usage: "push the result's branch"},
-		&cli.StringFlag{Name: "remote", Usage: "where --push goes", Value: "origin"},
+		&cli.BoolFlag{Name: "push", Usage: "send the run to a remote when it ends or freezes: its branch, checkpoints and journal"},
+		remoteFlag("where --push goes"),
 		&cli.BoolFlag{Name: "new", Usage: "open a new run although another is unfinished"},
 		&cli.BoolFlag{Name: "generate", Usage: "draft the plan first when there is none"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse a plan that was made from another spec"},
@@ -159,6 +162,9 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	spec.AnswerYes, spec.NoMerge = o.yes, o.noMerge
+	if spec.Pulls, err = p.pullSettings(); err != nil {
+		return err
+	}
 	if err := p.checkReviews(spec); err != nil {
 		return err
 	}

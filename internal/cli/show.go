@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/git"
 	"forge/internal/journal"
@@ -24,6 +26,7 @@ func (a *App) showCommand() *cli.Command {
 		Name: "show", Usage: "show what a checkpoint asks, and what is judged", ArgsUsage: "ID",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "stat", Usage: "list the changed files without the changes"},
+			remoteFlag("look at what the remote `NAME` has, without taking it over"),
 			outputFlag("text", "json"),
 		},
 		Action: func(c *cli.Context) error {
@@ -35,11 +38,11 @@ func (a *App) showCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := a.openJournal(c.Context)
+			p, done, err := a.openLook(c, runOfCheckpoint(id))
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer done()
 			cp, err := p.findCheckpoint(c.Context, id)
 			if err != nil {
 				return refused(err, cp)
@@ -71,6 +74,13 @@ type shownCheckpoint struct {
 	wordsShown
 	// Papers are a job's documents as they are judged; null outside of a job.
 	Papers *jobPapers `json:"papers,omitempty"`
+
+	// Triage is the proposal that is judged; null outside of triage.
+	Triage *triageShown `json:"triage,omitempty"`
+	// Pull is where it is looked at, too; null without a code host.
+	Pull *pullShown `json:"pull,omitempty"`
+
+	over bool // its time is over, and it takes no answer
 }
 
 // evidenceShown is what is known about the proof of what is judged.
@@ -84,9 +94,20 @@ type evidenceShown struct {
 }
 
 func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
+	if triage.IsThread(cp.Run) {
+		return p.showThread(ctx, cp)
+	}
+	cp, err := p.kept(ctx, cp)
+	if err != nil {
+		return shownCheckpoint{Checkpoint: cp}, err
+	}
 	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}}
 	s, err := p.asked(ctx, cp, &out.Evidence, &out.wordsShown)
 	if err != nil {
+		return out, err
+	}
+	_, out.over = gates.Expire(cp, p.app.Now())
+	if out.Pull, err = p.pullShown(ctx, cp); err != nil {
 		return out, err
 	}
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
@@ -155,11 +176,19 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 	if err != nil {
 		return nil, err
 	}
+	said := map[string]string{} // by phase, where the run as a whole is judged
 	for _, e := range evs {
 		if err := orchestrator.Apply(s, e); err != nil {
 			return nil, err
 		}
-		if e.Phase == cp.Phase && cp.Phase != "" {
+		switch {
+		case cp.Phase == "" && e.Kind == work.IterationFinished:
+			var d work.IterationFinishedData
+			if err := decode(e, &d); err != nil {
+				return nil, err
+			}
+			said[e.Phase] = d.Message
+		case cp.Phase != "" && e.Phase == cp.Phase:
 			if err := words.hear(e); err != nil {
 				return nil, err
 			}
@@ -172,6 +201,9 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 			}
 			ev.Verify = &d
 		case e.Kind == work.CheckpointOpened && s.Open[cp.ID] != nil:
+			if cp.Phase == "" {
+				words.Summary = saidInAll(s, said)
+			}
 			return s, nil
 		}
 	}
@@ -180,7 +212,7 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 
 // repo opens Forge's own repository to read in it.
 func (p *project) repo(ctx context.Context) (*git.Store, error) {
-	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.objects, p.state), Root: p.base.RepoRoot, Environ: p.app.Environ})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, refuse("ask as the user who started the run", "open Forge's repository: %v", err)
 	}
@@ -205,7 +237,14 @@ func (p *project) showText(s shownCheckpoint) error {
 		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.app.ago(s.OpenedAt) + ")"},
 	}
 	if s.ExpiresAt != nil {
-		rows = append(rows, []string{"  expires", s.ExpiresAt.Local().Format(time.DateTime)})
+		end := s.ExpiresAt.Local().Format(time.DateTime)
+		if _, over := gates.Expire(s.Checkpoint, p.app.Now()); over {
+			end += "; its time is over: it is held, and forge resume " + s.Run + " asks again"
+		}
+		rows = append(rows, []string{"  expires", end})
+	}
+	if line := s.Pull.line(); line != "" {
+		rows = append(rows, []string{"  pull request", line})
 	}
 	b.WriteString(table(rows[0], rows[1:]))
 	if s.Comment != "" {
@@ -221,6 +260,7 @@ func (p *project) showText(s shownCheckpoint) error {
 	b.WriteString(s.Evidence.text())
 	b.WriteString(s.changes())
 	b.WriteString(verdictsText(s.Verdicts))
+	b.WriteString(s.Triage.text())
 	b.WriteString(s.ways())
 	if _, err := fmt.Fprint(p.app.Stdout, harmless(b.String())); err != nil || s.Diff == "" {
 		return err
@@ -285,7 +325,7 @@ func (s shownCheckpoint) changes() string {
 
 // ways are the commands that answer it, while it can be answered.
 func (s shownCheckpoint) ways() string {
-	if s.Status != work.CheckpointPending {
+	if s.Status != work.CheckpointPending || s.over {
 		return ""
 	}
 	var rows [][]string

@@ -60,6 +60,31 @@ func (w *wordsShown) hear(e work.Event) error {
 	return nil
 }
 
+// maxSaidInAll is how much of the agents' words is shown where a run as a whole
+// is judged, in bytes.
+const maxSaidInAll = 8 << 10
+
+// saidInAll is what was said last in each phase that is done, under its name; of
+// many phases, the last ones.
+func saidInAll(s *orchestrator.State, said map[string]string) string {
+	var parts []string
+	for _, n := range s.Order {
+		p := s.Phases[n]
+		text := strings.TrimSpace(said[n])
+		if p.Outcome != work.PhaseDone || p.Parent != "" || text == "" {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("**Phase %s, %s**\n\n%s", n, p.Plan.Name, text))
+	}
+	size := 0
+	for at := len(parts) - 1; at > 0; at-- {
+		if size += len(parts[at]); size+len(parts[at-1]) > maxSaidInAll {
+			return fmt.Sprintf("(%d earlier phases are left out.)\n\n", at) + strings.Join(parts[at:], "\n\n")
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
 // stand takes the findings as they stand.
 func (w *wordsShown) stand(p *orchestrator.Phase) {
 	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {

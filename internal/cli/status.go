@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -94,6 +95,7 @@ type phaseStatus struct {
 	Sensitive  bool               `json:"sensitive"`
 	Proof      work.Proof         `json:"proof,omitempty"`
 	CostUSD    *float64           `json:"cost_usd"` // null = unknown
+	Pull       *pullShown         `json:"pull,omitempty"`
 }
 
 type checkpointStatus struct {
@@ -113,7 +115,7 @@ func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoin
 		p := s.Phases[n]
 		out.Phases = append(out.Phases, phaseStatus{
 			Number: n, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
-			Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
+			Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(), Pull: pullOf(p),
 		})
 	}
 	for _, cp := range asked {
@@ -167,13 +169,13 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
 	}
 	b.WriteString(table(rows[0], rows[1:]))
-	b.WriteString("\n" + phases)
+	b.WriteString("\n" + phases + pullsText(s))
 	if d := s.Delivery; d != nil && d.FastForwarded {
 		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
 	} else if d != nil {
 		fmt.Fprintf(&b, "\nResult: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
 	}
-	b.WriteString(nextSteps(r, s, asked))
+	b.WriteString(nextSteps(r, s, asked, p.app.Now()))
 	return b.String()
 }
 
@@ -198,8 +200,19 @@ func standingOf(r journal.RunRow, s *orchestrator.State) string {
 	}
 }
 
+// untilWhen says how long a question may be answered, where it has an end.
+func untilWhen(cp work.Checkpoint, now time.Time) string {
+	if cp.ExpiresAt == nil {
+		return ""
+	}
+	if _, over := gates.Expire(cp, now); over || cp.Status == work.CheckpointExpired {
+		return "  (its time is over: held; forge resume " + cp.Run + " asks again)"
+	}
+	return "  (until " + cp.ExpiresAt.Local().Format("2006-01-02 15:04") + ")"
+}
+
 // nextSteps says what a person can do now.
-func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) string {
+func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, now time.Time) string {
 	var b strings.Builder
 	open, answered := 0, 0
 	for _, cp := range asked {
@@ -208,7 +221,7 @@ func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint)
 			if open++; open == 1 {
 				b.WriteString("\nIt waits for you:\n")
 			}
-			fmt.Fprintf(&b, "  %s  %s\n", cp.ID, cp.Question)
+			fmt.Fprintf(&b, "  %s  %s%s\n", cp.ID, cp.Question, untilWhen(cp, now))
 		case s.Open[cp.ID] != nil:
 			answered++
 			fmt.Fprintf(&b, "\nAnswered: %s %s by %s\n", cp.ID, cp.Status, cp.AnsweredBy)
@@ -236,7 +249,7 @@ func (p *project) otherUnfinished(ctx context.Context, id string) (string, error
 	rows, err := p.store.Unfinished(ctx)
 	text := ""
 	for _, r := range rows {
-		if r.ID != id {
+		if r.ID != id && r.Issue == 0 {
 			text += fmt.Sprintf("\nAlso unfinished: run %s (%s): forge status --run %s\n", r.ID, runState(r), r.ID)
 		}
 	}
@@ -264,7 +277,7 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 	if ok, err := p.openStore(ctx, false); err != nil {
 		return err
 	} else if ok {
-		rows, err := p.store.Runs(ctx)
+		rows, err := plainRuns(p.store.Runs(ctx))
 		if err != nil {
 			return err
 		}

@@ -155,8 +155,14 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.CheckpointAnsweredData) (log.Level, string, []any) {
 			return log.InfoLevel, "answered: " + string(d.Status) + d.Refused, []any{"by", d.By, "door", d.Door}
 		})
+	case work.CheckpointOverdue:
+		return describeAs(e, func(d orchestrator.CheckpointOverdueData) (log.Level, string, []any) {
+			return log.WarnLevel, "nobody answered in time: held, and asked again", []any{"id", d.ID, "again", d.Again}
+		})
 	case work.PolicyChanged:
 		return describePolicy(e)
+	case work.PromotionDecided:
+		return describeIssue(e)
 	case work.PhaseAdded, work.JobDecided:
 		return describeJob(e)
 	case work.PhaseMerged:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory/triage"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -31,6 +32,11 @@ func (a *App) whyCommand() *cli.Command {
 				return err
 			}
 			defer p.close()
+			for _, id := range []string{c.String("run"), phase} {
+				if triage.IsThread(id) {
+					return p.whyThread(c.Context, id, out)
+				}
+			}
 			return p.why(c.Context, c.String("run"), phase, out)
 		},
 	}
@@ -40,9 +46,10 @@ func (a *App) whyCommand() *cli.Command {
 var whyKinds = []work.EventKind{
 	work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
 	work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
-	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.PolicyChanged,
+	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PolicyChanged,
 	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.MergeFinished,
 	work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
+	work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
 	work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.DeliverFinished, work.Warned,
 }
 

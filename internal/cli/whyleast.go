@@ -34,6 +34,9 @@ func leastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([
 			continue
 		}
 		changes, _ := b.Policy.Least(b.Moment)
+		if b.Facts != nil && b.Stops(b.Policy.Changed(changes)) {
+			changes = nil // what holds the issue is no policy's doing
+		}
 		least := leastChange{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Instead: backtest.Instead(b)}
 		if bound := s.Spec.Bound; bound != nil {
 			least.Beyond = gates.Exceeds(b.Policy.Changed(changes), *bound)

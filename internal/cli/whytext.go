@@ -109,6 +109,10 @@ func say(e work.Event) (head string, below facts, err error) {
 		})
 	case work.CheckpointAnswered:
 		return telling(e, sayAnswer)
+	case work.CheckpointOverdue:
+		return telling(e, func(d orchestrator.CheckpointOverdueData) (string, facts) {
+			return "nobody answered in time: held, and asked again", facts{{"id", d.ID}, {"again", d.Again}}
+		})
 	case work.IterationFinished:
 		return telling(e, func(d work.IterationFinishedData) (string, facts) { return sayIteration(e, d) })
 	case work.VerifyFinished:
@@ -211,12 +215,14 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return sayJob(e)
 	case work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided:
 		return sayOfReviews(e)
+	case work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided:
+		return sayOfIssue(e)
 	case work.Warned:
 		return telling(e, func(d orchestrator.WarnedData) (string, facts) {
 			return "note: " + d.What, facts{{"detail", d.Detail}}
 		})
 	}
-	return "", nil, nil
+	return sayOfThread(e)
 }
 
 func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts, error) {

@@ -59,5 +59,5 @@ func AddTrust(text, root string, names []string) (string, error) {
 // TrustsHost says that a name given to forge trust is a host, not a variable:
 // it has a dot or a colon, which no variable has.
 func TrustsHost(name string) bool {
-	return strings.ContainsAny(name, ".:") && hostName.MatchString(name)
+	return strings.ContainsAny(name, ".:") && hostName().MatchString(name)
 }

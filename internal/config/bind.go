@@ -33,7 +33,7 @@ type binder struct {
 	*collector
 	layer  *layer
 	unused []string
-	more   bool   // within a section that is not used and may hold unknown keys
+	more   bool   // within a section that may hold unknown keys, which are not used
 	top    string // what the file is called; "" = forge.toml
 }
 
@@ -47,7 +47,8 @@ func (b *binder) table(tree map[string]any, v reflect.Value, path []string) {
 		at := append(append([]string{}, path...), key)
 		f, ok := fieldByKey(v.Type(), key)
 		if !ok && b.more {
-			continue // the section was named as a whole
+			b.unused = append(b.unused, dotted(at))
+			continue
 		}
 		if !ok {
 			where := "in " + orWords(b.top, "forge.toml")

@@ -27,6 +27,8 @@ func (c *Config) crossCheck(col *collector) {
 	c.checkPlanning(col)
 	c.checkDataSources(col)
 	c.checkLLM(col)
+	c.checkHost(col)
+	c.checkTrackers(col)
 	c.checkReviews(col)
 	c.checkPolicyWords(col)
 }

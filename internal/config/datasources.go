@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // DataSource is one [datasources.<name>].
@@ -36,7 +37,7 @@ const (
 )
 
 // sourceName is what a data source may be called: it names a file.
-var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,59}$`)
+var sourceName = work.Lazy(`^[a-z0-9][a-z0-9_-]{0,59}$`)
 
 // sourceKeys are the keys that each kind has to have, and no other kind may.
 var sourceKeys = map[string]string{SourceFolder: "path", SourceSQLite: "path", SourceCommand: "command", SourceHTTP: "url"}
@@ -59,7 +60,7 @@ func (c *Config) checkDataSource(col *collector, l *layer, name string) {
 		}
 		col.add(l.file, l.index.find(path), dotted(path)+" "+what, fix)
 	}
-	if !sourceName.MatchString(name) {
+	if !sourceName().MatchString(name) {
 		bad("", "is no name for a data source", "use small letters, digits, _ and -, at most 60")
 		return
 	}

@@ -83,7 +83,7 @@ func TestExampleNamesEveryKey(t *testing.T) {
 	all = strings.NewReplacer(
 		"\nnone = false", "\nnone = true", "\ninteractive = true", "\n# interactive = true",
 		"\nkind = \"exec\"", "\nkind = \"script\"", `"./agent.sh"`, `"/agent.sh"`, `"script.toml"`, `"/script.toml"`,
-		`"docs/handbook"`, `"/docs/handbook"`, "\ncommand = [\"./tools/", "\n# command = [\"./tools/", "\nurl = ", "\n# url = ",
+		`"docs/handbook"`, `"/docs/handbook"`, "\ncommand = [\"./tools/", "\n# command = [\"./tools/", "\nurl = \"https://example.com/", "\n# url = \"https://example.com/",
 	).Replace(all)
 	write(t, user, all)
 	cfg, _, err := Load(Sources{ProjectDir: dir, UserFile: user})
@@ -97,7 +97,7 @@ func TestExampleNamesEveryKey(t *testing.T) {
 		name := k.Name()
 		for glob, real := range map[string]string{
 			"agents." + named: "agents.reviewed", "phases.overrides." + named: "phases.overrides.database-*",
-			"trust.projects." + named: "trust.projects./home/me/project", "datasources." + named: "datasources.handbook",
+			"trust.projects." + named: "trust.projects./home/me/project", "datasources." + named: "datasources.handbook", "trackers." + named: "trackers.work",
 		} {
 			name = strings.Replace(name, glob+".", real+".", 1)
 		}

@@ -58,17 +58,27 @@ func (c *Config) Expert(name string) (Expert, error) {
 	case slices.Contains(gates.Experts(), name):
 		return builtInExpert(name), nil
 	}
-	for _, known := range gates.Experts() {
-		if !slices.Contains(names, known) {
-			names = append(names, known)
-		}
-	}
-	col.add("", place{}, fmt.Sprintf("there is no expert %q", clip(name)), suggest(name, names))
+	c.noExpert(col, name, names)
 	return Expert{}, col.err()
 }
 
+// noExpert says that nobody has that name, and where the configuration says it.
+func (c *Config) noExpert(col *collector, name string, own []string) {
+	for _, known := range gates.Experts() {
+		if !slices.Contains(own, known) {
+			own = append(own, known)
+		}
+	}
+	file, at, what := "", place{}, "there is no expert"
+	if said := c.File.Job.Expert; said != nil && *said == name {
+		file, at = c.where("job", "expert")
+		what = "job.expert: " + what
+	}
+	col.add(file, at, fmt.Sprintf("%s %q", what, clip(name)), suggest(name, own))
+}
+
 // Experts are all that a job may name, the built-in ones first. The error is
-// *Problems.
+// *Problems; an expert that [job] names and that is not there is one.
 func (c *Config) Experts() ([]Expert, error) {
 	col := &collector{}
 	own, names, err := c.ownExperts(col)
@@ -84,6 +94,9 @@ func (c *Config) Experts() ([]Expert, error) {
 	}
 	for _, name := range names {
 		out = append(out, c.readExpert(col, own.root, name))
+	}
+	if said := c.File.Job.Expert; said != nil && !slices.ContainsFunc(out, func(e Expert) bool { return e.Name == *said }) {
+		c.noExpert(col, *said, names)
 	}
 	return out, col.err()
 }
@@ -121,7 +134,7 @@ func (c *Config) ownExperts(col *collector) (checkout, []string, error) {
 func (c *Config) readExpert(col *collector, root *os.Root, name string) Expert {
 	folder := ExpertFolder + "/" + name
 	e := Expert{Name: name, Level: gates.ExpertLevel(name)}
-	if !policyName.MatchString(name) {
+	if !policyName().MatchString(name) {
 		col.add(folder, place{}, "has a name that is no word for an expert", "use small letters, digits, _ and -, a letter first")
 		return e
 	}

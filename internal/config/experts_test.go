@@ -53,6 +53,28 @@ func TestOwnExperts(t *testing.T) {
 	}
 }
 
+// An expert of [job] that is not there is a problem of the configuration, with
+// its place, whether a job is started or the configuration validated.
+func TestExpertOfJobsIsNotThere(t *testing.T) {
+	cfg, _, err := load(t, "[job]\nexpert = \"codr\"\n")
+	must(t, err)
+	const want = `.forge/forge.toml:2: job.expert: there is no expert "codr" (did you mean "coder"?)`
+	if _, err := cfg.Expert("codr"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := cfg.Experts(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := cfg.Expert("wrter"); err == nil || !strings.HasPrefix(err.Error(), `there is no expert "wrter"`) {
+		t.Errorf("one that a flag names: %v", err)
+	}
+	cfg, _, err = load(t, "[job]\nexpert = \"coder\"\n")
+	must(t, err)
+	if _, err := cfg.Experts(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBadExperts(t *testing.T) {
 	cfg, _, err := Load(Sources{ProjectDir: project(t, map[string]string{
 		ExpertFolder + "/a/config.toml": "level = \"partail\"\nbudget = 0\nwhat = 1\n", ExpertFolder + "/a/prompt.md": " \n",

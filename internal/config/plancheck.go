@@ -86,7 +86,7 @@ func checkWords(p work.Plan) []work.Problem {
 			}
 		}
 		for j, s := range ph.Skills {
-			if !skillName.MatchString(s) {
+			if !skillName().MatchString(s) {
 				add(fmt.Sprintf("skills[%d]", j), fmt.Sprintf("%q is not a skill", clip(s)), "write the name of a file or folder in .forge/skills/, without its ending")
 			}
 		}

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"forge/gates"
+	"forge/internal/work"
 )
 
 // PolicyFolder holds a project's own presets, one file each, relative to the
@@ -18,7 +18,7 @@ import (
 const PolicyFolder = ".forge/policies"
 
 // policyName is what a file may be called, since people type it as a word.
-var policyName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,59}$`)
+var policyName = work.Lazy(`^[a-z][a-z0-9_-]{0,59}$`)
 
 // policySet are the presets that a word may name.
 type policySet struct {
@@ -76,7 +76,7 @@ func (c *Config) loadPolicies(col *collector, root *os.Root) {
 
 func readPolicyFile(col *collector, root *os.Root, name string) (policyFile, bool) {
 	shown := PolicyFolder + "/" + name + ".toml"
-	if !policyName.MatchString(name) {
+	if !policyName().MatchString(name) {
 		col.add(shown, place{}, "has a name that is no word for a preset", "use small letters, digits, _ and -, a letter first")
 		return policyFile{}, false
 	}

@@ -34,8 +34,10 @@ type File struct {
 	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
 	Decomposition map[string]any        `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
 	Hooks         map[string]any        `toml:"hooks" used:"no" doc:"Commands at points of a run."`
-	Factory       Factory               `toml:"factory" used:"no" more:"unused" doc:"The board that turns issues into runs. Other keys, of the Rust Forge, are let pass."`
-	Host          map[string]any        `toml:"host" used:"no" doc:"The code host that pull requests go to."`
+	Factory       Factory               `toml:"factory" more:"unused" doc:"The loop that turns issues into runs, and lands them. Other keys, of the Rust Forge, are let pass."`
+	Server        Server                `toml:"server" doc:"The factory's pages: where they are served and to whom. Only in the user's configuration."`
+	Host          Host                  `toml:"host" doc:"The code host that pull requests go to."`
+	Trackers      map[string]Tracker    `toml:"trackers" doc:"Where issues are taken from, by name, and told how they stand. Only in the user's configuration." sample:"work" only:"user"`
 	Engine        map[string]any        `toml:"engine" used:"no" doc:"The distributed engine."`
 	Claude        map[string]any        `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
 	Council       map[string]any        `toml:"council" used:"no" doc:"Of the Rust Forge."`

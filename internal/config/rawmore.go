@@ -42,6 +42,7 @@ type Autonomy struct {
 	AutoPromote                AutoPromote       `toml:"auto_promote" doc:"Whether a clean issue goes to done by itself."`
 	Policy                     map[string]any    `toml:"policy" doc:"Single axes of the policy, over the preset."`
 	CheckpointTypes            []string          `toml:"checkpoint_types" default:"[]" doc:"Types of checkpoint that agents may open beside deliverable. In preset semi_supervised the types named here stop, instead of phase_transition, deliverable and final_output." rule:"checkpointtype"`
+	CheckpointExpiry           *string           `toml:"checkpoint_expiry" default:"\"\"" doc:"How long a checkpoint may be answered, from one minute on; empty = for ever. One whose time is over stays held, and is asked again by forge resume." rule:"expiry"`
 }
 
 // SensitivePatterns is [autonomy.sensitive_patterns].
@@ -101,7 +102,11 @@ type LLM struct {
 
 // Factory is [factory].
 type Factory struct {
-	Target        *string `toml:"target" doc:"Branch that finished issues are merged into." sample:"\"main\"" rule:"filled"`
-	DefaultPolicy *string `toml:"default_policy" doc:"Preset of issues that name none." sample:"\"plan_then_review\"" rule:"filled"`
-	MaxInReview   *int    `toml:"max_in_review" doc:"Stop claiming issues at this many in review." sample:"5" rule:"min=1"`
+	Target        *string  `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. One that is checked out somewhere is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
+	DefaultPolicy *string  `toml:"default_policy" default:"\"plan_then_review\"" doc:"Preset of issues that name none." rule:"filled"`
+	Plan          *string  `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
+	Triage        *string  `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
+	TriageCallUSD *float64 `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`
+	MaxRunning    *int     `toml:"max_running" default:"2" doc:"The most issues that are worked on at once." rule:"min=0 max=1000"`
+	MaxInReview   *int     `toml:"max_in_review" doc:"Stop claiming issues at this many in review; nothing = no limit." sample:"5" rule:"min=1"`
 }

@@ -28,6 +28,12 @@ type KindFacts struct {
 	ReportsCost bool // usage comes with money
 }
 
+// SandboxSettings is [sandbox] with its paths made absolute.
+func (c *Config) SandboxSettings() work.SandboxSettings {
+	f := c.File.Sandbox
+	return work.SandboxSettings{Mode: said(f.Mode), Network: said(f.Network), Read: c.homePaths(f.Read), Write: c.homePaths(f.Write)}
+}
+
 // Resolve computes what a run works with: files, environment, flags, plan and
 // defaults merged, agents and skills filled in. The error is *Problems.
 func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
@@ -53,12 +59,13 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 			Setup: f.Worktree.Setup, Copy: f.Worktree.Copy, Link: f.Worktree.Link, CacheKey: f.Worktree.CacheKey,
 			TimeoutSecs: said(f.Worktree.TimeoutSecs),
 		},
-		Sandbox: work.SandboxSettings{
-			Mode: said(f.Sandbox.Mode), Network: said(f.Sandbox.Network), Read: cfg.homePaths(f.Sandbox.Read), Write: cfg.homePaths(f.Sandbox.Write),
-		},
+		Sandbox:         cfg.SandboxSettings(),
 		Agents:          map[string]work.AgentSettings{},
 		Phases:          map[string]work.PhaseSettings{},
 		CheckpointTypes: f.Autonomy.CheckpointTypes,
+		Promote:         work.PromoteSettings{Enabled: said(f.Autonomy.AutoPromote.Enabled), OnClean: said(f.Autonomy.AutoPromote.PromoteOnClean)},
+
+		CheckpointExpirySecs: durationSecs(said(f.Autonomy.CheckpointExpiry)),
 	}
 	r.openRoot()
 	defer r.closeRoot()

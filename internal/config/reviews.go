@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,12 +21,12 @@ const PromptFolder = ".forge/review-prompts"
 // part of every question.
 const MaxPromptBytes = 32 << 10
 
-var specialistName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
+var specialistName = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
 
 // checkSpecialistName holds a name to what can be part of a path.
 func (b *binder) checkSpecialistName(name string, path []string) {
 	switch near := strings.ToLower(name); {
-	case !specialistName.MatchString(name):
+	case !specialistName().MatchString(name):
 		b.problem(path, fmt.Sprintf("%s is %q, which is no name of a reviewer", dotted(path), clip(name)), "write letters, digits, _ and -, at most 60")
 	case near != name && slices.Contains(review.Builtin(), near):
 		b.problem(path, fmt.Sprintf("%s is %q", dotted(path), name), fmt.Sprintf("did you mean %q?", near))

@@ -5,23 +5,27 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gobwas/glob"
+
+	"forge/internal/work"
 )
 
 var (
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	skillName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	hostName     = regexp.MustCompile(`^[A-Za-z0-9.:\[\]-]+$`)
+	variableName = work.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	skillName    = work.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	hostName     = work.Lazy(`^[A-Za-z0-9.:\[\]-]+$`)
 )
 
 // maxGlobBytes bounds a glob, whose matching is a backtracking walk.
 const maxGlobBytes = 500
+
+// branchName is what a branch of the user's repository may be called here.
+var branchName = work.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}$`)
 
 // check applies the rules of a field's tag to a value that has its type.
 func (b *binder) check(rules string, v reflect.Value, path []string) {
@@ -83,6 +87,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 		if d, err := time.ParseDuration(x); err != nil || d < 0 || d > 30*24*time.Hour {
 			bad("is "+quoted+", not a time", `write "30m" or "2h", at most "720h"`)
 		}
+	case "expiry":
+		if d, err := time.ParseDuration(x); x != "" && (err != nil || d < time.Minute || d > 365*24*time.Hour) {
+			bad("is "+quoted+", not a time that people can keep", `write "72h" or "30m", at least "1m" and at most "8760h", or "" for no end`)
+		}
 	case "context":
 		if _, err := contextTokens(x); err != nil {
 			bad("is "+quoted, `write tokens ("120000"), a share ("80%"), or ""`)
@@ -103,17 +111,17 @@ func (b *binder) checkText(rule, x string, path []string) {
 			bad("is not a glob: "+err.Error(), `write such as "database-*"; \ before [ { * ? takes them literally`)
 		}
 	case "variable":
-		if !variableName.MatchString(x) {
+		if !variableName().MatchString(x) {
 			bad("names "+quoted+", which is not a variable", "write letters, digits and _")
 		} else if strings.HasPrefix(x, "FORGE_") {
 			bad("names "+quoted+"; variables that begin with FORGE_ are Forge's own", "choose another name")
 		}
 	case "grant":
-		if !variableName.MatchString(strings.TrimSuffix(x, "*")) {
+		if !variableName().MatchString(strings.TrimSuffix(x, "*")) {
 			bad("names "+quoted+", which is not a variable", "write letters, digits and _, or a beginning and *")
 		}
 	case "skill":
-		if !skillName.MatchString(x) {
+		if !skillName().MatchString(x) {
 			bad("names "+quoted+", which is not a skill", "write the name of a file or folder in .forge/skills/, without its ending")
 		}
 	case "abspath":
@@ -121,21 +129,33 @@ func (b *binder) checkText(rule, x string, path []string) {
 			bad("is "+quoted+", not an absolute path", "begin it with / or ~/")
 		}
 	case "host":
-		if !hostName.MatchString(x) {
+		if !hostName().MatchString(x) {
 			bad("is "+quoted+", not a host", `write "llm.example.com" or "llm.example.com:8443"`)
 		}
 	case "url":
 		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			bad("is "+quoted+", not an address", `write such as "https://host/v1"`)
 		} else if u.User != nil {
-			bad("holds a user or password", "write the address alone, and name the key's variable in llm.api_key_env")
+			fix := "write the address alone"
+			if path[0] == "llm" {
+				fix += ", and name the key's variable in llm.api_key_env"
+			}
+			bad("holds a user or password", fix)
+		}
+	case "branch":
+		if !branchName().MatchString(x) || strings.Contains(x, "..") || strings.Contains(x, "//") || strings.HasSuffix(x, ".lock") || strings.HasSuffix(x, "/") {
+			bad("is "+quoted+", which is no name of a branch", `write such as "forge/landed"`)
+		}
+	case "ownerrepo":
+		if !ownerRepo().MatchString(x) || strings.Contains(x, "..") {
+			bad("is "+quoted+", not a repository", `write owner/name`)
 		}
 	case "webhook":
 		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 			bad("is not an address", `write such as "https://hooks.example.com/forge"`) // it may hold a secret, so it is not shown
 		}
 	case "checkpointtype":
-		if !policyName.MatchString(x) {
+		if !policyName().MatchString(x) {
 			bad("names "+quoted+", which is no type of checkpoint", `write small letters, digits, _ and -, a letter first, such as "release-notes"`)
 		}
 	case "specialist":

@@ -5,9 +5,10 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // SecretName tells by its name whether a variable holds a secret.
@@ -50,7 +51,7 @@ func vendorHosts(secret string) []string {
 		}
 	}
 	for prefix, host := range map[string]string{
-		"DEEPSEEK_": "deepseek.com", "GROQ_": "groq.com", "MISTRAL_": "mistral.ai", "OPENROUTER_": "openrouter.ai", "TOGETHER_": "together.xyz", "XAI_": "x.ai",
+		"GITHUB_": "github.com", "GH_": "github.com", "DEEPSEEK_": "deepseek.com", "GROQ_": "groq.com", "MISTRAL_": "mistral.ai", "OPENROUTER_": "openrouter.ai", "TOGETHER_": "together.xyz", "XAI_": "x.ai",
 	} {
 		if strings.HasPrefix(strings.ToUpper(secret), prefix) {
 			out = append(out, host)
@@ -84,6 +85,7 @@ func CheckTrust(cfg *Config) []Problem {
 			cfg.checkReplaced(c, l, "claude", []string{*cmd}, "project", "claude_cmd")
 		}
 		cfg.checkLLMTrust(c, l)
+		cfg.checkHostTrust(c, l)
 	}
 	return c.problems
 }
@@ -119,7 +121,7 @@ func (c *Config) checkAgentTrust(col *collector, l *layer, name string) {
 		c.checkReplaced(col, l, kind, mine.Command, "agents", name, "command")
 	}
 	for _, variable := range sortedKeys(mine.SetEnv) {
-		address := addressIn.FindString(mine.SetEnv[variable])
+		address := addressIn().FindString(mine.SetEnv[variable])
 		if aims(variable, v.prefix) {
 			address = mine.SetEnv[variable]
 		} else if !slices.ContainsFunc(v.prefix, func(p string) bool { return strings.HasPrefix(strings.ToUpper(variable), p) }) {
@@ -133,7 +135,7 @@ func (c *Config) checkAgentTrust(col *collector, l *layer, name string) {
 		}
 	}
 	for _, arg := range mine.Args {
-		for _, u := range addressIn.FindAllString(arg, -1) {
+		for _, u := range addressIn().FindAllString(arg, -1) {
 			if host := c.foreignHost(u, v.hosts); host != "" {
 				bad("args", fmt.Sprintf("name %s, where what %s holds could go", host, kind), hostFix(host))
 			}
@@ -206,7 +208,7 @@ func hostFix(host string) string {
 	return fmt.Sprintf("if you trust it, allow it with %s %s, which adds it to [trust] hosts of your configuration", trustCommand, host)
 }
 
-var addressIn = regexp.MustCompile(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<>,;]+`)
+var addressIn = work.Lazy(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<>,;]+`)
 
 // aims says that a program which holds secrets reads an address from the
 // variable: a proxy, or its service.

@@ -44,6 +44,14 @@ func TestCheckTrust(t *testing.T) {
 		{"llm at a trusted host", "[trust]\nhosts = [\"llm.example:8443\"]\n", "[llm]\nbase_url = \"https://llm.example:8443/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n", ""},
 		{"llm, the user's service", "[llm]\nbase_url = \"https://corp.example/v1\"\n", "[llm]\napi_key_env = \"CORP_KEY\"\n", ""},
 		{"llm, the user's service in the clear", "[llm]\nbase_url = \"https://corp.example/v1\"\n", "[llm]\nbase_url = \"http://corp.example/v1\"\napi_key_env = \"CORP_KEY\"\n", "2: llm sends CORP_KEY to corp.example"},
+		{"host", "", "[host]\nkind = \"gitea\"\nurl = \"https://evil.example\"\nrepo = \"o/r\"\n", "3: host sends GITEA_TOKEN to evil.example"},
+		{"host, another's secret", "", "[host]\nkind = \"github\"\nrepo = \"o/r\"\ntoken_env = \"DEPLOY_TOKEN\"\n", "4: host sends DEPLOY_TOKEN to api.github.com"},
+		{"host of the vendor", "", "[host]\nkind = \"github\"\nrepo = \"o/r\"\n", ""},
+		{"host on loopback", "", "[host]\nkind = \"gitea\"\nurl = \"http://127.0.0.1:3000\"\nrepo = \"o/r\"\n", ""},
+		{"host, the user's", "[host]\nkind = \"gitea\"\nurl = \"https://git.example\"\n", "[host]\nrepo = \"o/r\"\ntoken_env = \"DEPLOY_TOKEN\"\n", ""},
+		{"host, trusted", "[trust]\nhosts = [\"git.example\"]\n", "[host]\nkind = \"gitea\"\nurl = \"https://git.example\"\nrepo = \"o/r\"\n", ""},
+		{"host, moved by the project", "[host]\nkind = \"gitea\"\nurl = \"https://git.example\"\n", "[host]\nurl = \"https://evil.example\"\n", "2: host sends GITEA_TOKEN to evil.example"},
+		{"host, its webhook's secret", "", "[host]\nkind = \"github\"\nrepo = \"o/r\"\nwebhook_url = \"https://me.example\"\nwebhook_secret_env = \"DEPLOY_SECRET\"\n", "5: host sends DEPLOY_SECRET to api.github.com"},
 		{"llm, the user's word", "[llm]\nbase_url = \"https://corp.example/v1\"\napi_key_env = \"CORP_KEY\"\n", "", ""},
 	}
 	for _, tt := range tests {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,8 @@ import (
 )
 
 var (
-	idText         = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	specialistText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
+	idText         = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	specialistText = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
 )
 
 // maxExpected bounds the expectations of one case.
@@ -76,7 +75,7 @@ func (l *loader) expected(text []byte) expected {
 	if !ok {
 		return out
 	}
-	if out.specialist = r.text(top, "specialist", true); out.specialist != "" && !specialistText.MatchString(out.specialist) {
+	if out.specialist = r.text(top, "specialist", true); out.specialist != "" && !specialistText().MatchString(out.specialist) {
 		r.badField(top, "specialist", "is no name of a reviewer", "write letters, digits, _ and -")
 	}
 	if out.path = r.text(top, "path", false); out.path != "" && (path.Clean(out.path) != out.path || path.IsAbs(out.path) || strings.HasPrefix(out.path, "..")) {
@@ -118,7 +117,7 @@ func (r *reader) expectation(n node, must Must) (placedExpectation, bool) {
 	}
 	before := len(r.load.problems.List)
 	r.known(n, "id", "severity", "description", "location", "also")
-	if out.ID = r.text(n, "id", true); out.ID != "" && !idText.MatchString(out.ID) {
+	if out.ID = r.text(n, "id", true); out.ID != "" && !idText().MatchString(out.ID) {
 		r.badField(n, "id", "is no id", "use letters, digits, dot, dash and underscore")
 	}
 	out.Severity = r.severity(n)

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // The names of a case's files; a new file is code.*.
@@ -36,7 +37,7 @@ func Builtin() fs.FS {
 	return sub
 }
 
-var caseName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var caseName = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // Load reads every folder of cases, sorted by name. The error is *Problems,
 // with all of them, or that the folder itself cannot be read. Files beside the
@@ -123,7 +124,7 @@ func cause(err error) string {
 func (l *loader) load() (Case, bool) {
 	before := len(l.problems.List)
 	c := Case{Name: l.name}
-	if !caseName.MatchString(l.name) {
+	if !caseName().MatchString(l.name) {
 		l.bad("", 0, "is no name for a case", "use letters, digits, dot, dash and underscore")
 		return c, false
 	}

@@ -153,8 +153,15 @@ func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
 	if err := errors.Join(checkRef(ref), checkIDs(commit)); err != nil {
 		return fmt.Errorf("keep base of run %s: %w", run, err)
 	}
-	if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", ref, commit}}); err != nil {
-		return fmt.Errorf("keep base of run %s: %w", run, err)
+	keep := call{args: []string{"update-ref", "--no-deref", ref, commit}}
+	if _, err := s.inUser(ctx, keep); err != nil {
+		// One that was fetched from a code host is not there yet.
+		if err := s.bring(ctx, commit); err != nil {
+			return fmt.Errorf("keep base of run %s: %w", run, err)
+		}
+		if _, err := s.inUser(ctx, keep); err != nil {
+			return fmt.Errorf("keep base of run %s: %w", run, err)
+		}
 	}
 	s.mu.Lock()
 	s.bases[commit] = true

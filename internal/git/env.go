@@ -7,9 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // letThrough are the variables of Forge's own environment that every git sees.
@@ -102,7 +103,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("git is %q; Forge needs git 2.39 or later", e.Found)
 }
 
-var versionLine = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+var versionLine = work.Lazy(`^git version (\d+)\.(\d+)`)
 
 // Probe checks that git is installed and 2.39 or later. Errors: ErrNoGit, *VersionError.
 func Probe(ctx context.Context) error { return probe(ctx, os.Environ()) }
@@ -120,7 +121,7 @@ func probe(ctx context.Context, environ []string) error {
 		}
 		return err
 	}
-	m := versionLine.FindStringSubmatch(res.line())
+	m := versionLine().FindStringSubmatch(res.line())
 	if m == nil {
 		return &VersionError{Found: res.line()}
 	}

@@ -30,6 +30,7 @@ type InboxRow struct {
 //	work.ErrConflict         a.Revision is neither 0 nor what is asked about
 //	work.ErrEmptyFeedback    changes are requested, or critical findings accepted,
 //	                         without a comment
+//	*AwayError               its run is at a remote, and not claimed here
 //
 // a.Checkpoint is a whole id; a.Status must be approved, changes_requested or
 // rejected, and a.Choice, when given, one of the choices with that answer.
@@ -48,6 +49,9 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 			return err
 		}
 		if current, err = s.decodeCheckpoint(record); err != nil {
+			return err
+		}
+		if err := present(ctx, w, run); err != nil {
 			return err
 		}
 		was := current
@@ -82,10 +86,14 @@ func (s *Store) JudgeFiles(ctx context.Context, id string, revision int, verdict
 	verb := "judge files of checkpoint " + id
 	err := s.write(ctx, s.durable, verb, func(ctx context.Context, w *writer) error {
 		var record []byte
-		switch err := w.row(ctx, `SELECT record FROM checkpoints WHERE id = ?`, []any{id}, &record); {
+		var run int64
+		switch err := w.row(ctx, `SELECT run, record FROM checkpoints WHERE id = ?`, []any{id}, &run, &record); {
 		case errors.Is(err, sql.ErrNoRows):
 			return work.ErrUnknown
 		case err != nil:
+			return err
+		}
+		if err := present(ctx, w, run); err != nil {
 			return err
 		}
 		was, err := s.decodeCheckpoint(record)
@@ -118,6 +126,9 @@ func (s *Store) Tell(ctx context.Context, run string, a work.Answer) error {
 		case err != nil:
 			return err
 		}
+		if err := present(ctx, w, number); err != nil {
+			return err
+		}
 		return deliver(ctx, w, number, work.Checkpoint{}, a)
 	})
 }
@@ -147,6 +158,8 @@ func resolve(c *work.Checkpoint, a work.Answer) error {
 		return fmt.Errorf("%w: not all of it is approved (%s)", work.ErrConflict, strings.Join(c.SentBack(), ", "))
 	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && c.ReasonDue) && strings.TrimSpace(a.Comment) == "":
 		return work.ErrEmptyFeedback
+	case c.HoldsEdits(a) != nil:
+		return c.HoldsEdits(a)
 	case a.Choice != "" && !offers(c, a):
 		return fmt.Errorf("it offers no choice %q for %s", a.Choice, a.Status)
 	}

@@ -54,34 +54,41 @@ func (s *Store) ChangeBoard(ctx context.Context, c work.BoardChange) ([]work.Iss
 	if err := CheckBoardChange(c); err != nil {
 		return nil, fmt.Errorf("change board: %w", err)
 	}
-	stored := make([]work.Issue, len(c.Issues))
-	err := s.write(ctx, s.durable, "change board", func(ctx context.Context, w *writer) error {
-		t := boardWrite{w: w, project: c.Project}
-		if err := t.open(ctx, c.Graph); err != nil {
-			return err
-		}
-		if err := t.rerank(ctx, c.Ranks); err != nil {
-			return err
-		}
-		if c.Board != nil {
-			if err := t.note(ctx, 0, *c.Board); err != nil {
-				return err
-			}
-		}
-		for i, ic := range c.Issues {
-			issue, err := t.put(ctx, ic, c.Graph != nil)
-			if err != nil {
-				return err
-			}
-			if err := t.note(ctx, issue.ID, ic.Entry); err != nil {
-				return err
-			}
-			stored[i] = issue
-		}
-		return nil
+	var stored []work.Issue
+	err := s.write(ctx, s.durable, "change board", func(ctx context.Context, w *writer) (err error) {
+		stored, err = applyBoard(ctx, w, c)
+		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	return stored, nil
+}
+
+// applyBoard makes a checked change true, inside a transaction.
+func applyBoard(ctx context.Context, w *writer, c work.BoardChange) ([]work.Issue, error) {
+	stored := make([]work.Issue, len(c.Issues))
+	t := boardWrite{w: w, project: c.Project}
+	if err := t.open(ctx, c.Graph); err != nil {
+		return nil, err
+	}
+	if err := t.rerank(ctx, c.Ranks); err != nil {
+		return nil, err
+	}
+	if c.Board != nil {
+		if err := t.note(ctx, 0, *c.Board); err != nil {
+			return nil, err
+		}
+	}
+	for i, ic := range c.Issues {
+		issue, err := t.put(ctx, ic, c.Graph != nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.note(ctx, issue.ID, ic.Entry); err != nil {
+			return nil, err
+		}
+		stored[i] = issue
 	}
 	return stored, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"forge/internal/work"
@@ -118,6 +119,47 @@ func openCheckpoint(ctx context.Context, w *writer, run int64, c *work.Checkpoin
 		return fmt.Errorf("open checkpoint %s: %w", c.ID, err)
 	}
 	return nil
+}
+
+// Expire closes those of run's checkpoints whose time is over at now and that
+// nobody answered, in one durable transaction. It returns the ids of all that
+// are closed now, also by an earlier call or by an answer that came too late;
+// an id that names no checkpoint of the run is among them, since nobody can
+// answer it.
+func (s *Store) Expire(ctx context.Context, run string, ids []string, now time.Time) (closed []string, err error) {
+	err = s.write(ctx, s.durable, "expire checkpoints of run "+run, func(ctx context.Context, w *writer) error {
+		for _, id := range ids {
+			var record []byte
+			err := w.row(ctx, `SELECT record FROM checkpoints WHERE id = ? AND run = (SELECT n FROM runs WHERE id = ?)`, []any{id, run}, &record)
+			if errors.Is(err, sql.ErrNoRows) {
+				closed = append(closed, id)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			was, err := s.decodeCheckpoint(record)
+			if err != nil {
+				return err
+			}
+			if was.Status == work.CheckpointPending && was.ExpiresAt != nil && !now.Before(*was.ExpiresAt) {
+				gone := was
+				gone.Status = work.CheckpointExpired
+				if err := exchange(ctx, w, was, gone); err != nil {
+					return err
+				}
+				was = gone
+			}
+			if was.Status == work.CheckpointExpired {
+				closed = append(closed, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return closed, nil
 }
 
 // supersede closes a checkpoint that is still pending.

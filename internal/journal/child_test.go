@@ -36,6 +36,8 @@ func runChild(mode string) error {
 		return childRace(ctx, s, verb)
 	case "append":
 		return childAppends(ctx, s, argument)
+	case "wait":
+		return errors.Join(childWaits(ctx, s), s.Close())
 	case "loop":
 		return childLoop(ctx, s)
 	default:

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -26,35 +27,52 @@ func (l *Lease) Run() string { return l.run }
 // CreateRun makes a run without events and acquires it. ErrRunExists when
 // there is one of that name.
 func (s *Store) CreateRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
-	return s.createRun(ctx, run, owner, false)
+	return s.createRun(ctx, run, owner, newRun{})
 }
 
-// CreateSoleRun is CreateRun unless a run is unfinished: then it returns an
-// *UnfinishedError and nothing is made. Of two processes that try at once one
+// CreateIssueRun is CreateRun for an issue of a board. Such a run stands in
+// nobody's way: CreateSoleRun does not look at it.
+func (s *Store) CreateIssueRun(ctx context.Context, run string, owner Owner, project string, issue int64) (*Lease, error) {
+	if project == "" || issue < 1 {
+		return nil, fmt.Errorf("create run: %d is no issue of project %q", issue, project)
+	}
+	return s.createRun(ctx, run, owner, newRun{project: project, issue: issue})
+}
+
+// newRun is what is special about a run that is made.
+type newRun struct {
+	sole    bool
+	project string
+	issue   int64
+}
+
+// CreateSoleRun is CreateRun unless a person's own run is unfinished: then it
+// returns an *UnfinishedError and nothing is made. Of two processes that try at once one
 // finds the other's run.
 func (s *Store) CreateSoleRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
-	return s.createRun(ctx, run, owner, true)
+	return s.createRun(ctx, run, owner, newRun{sole: true})
 }
 
-func (s *Store) createRun(ctx context.Context, run string, owner Owner, sole bool) (*Lease, error) {
+func (s *Store) createRun(ctx context.Context, run string, owner Owner, as newRun) (*Lease, error) {
 	if run == "" || owner.ID == "" {
 		return nil, errors.New("create run: its id or its owner is empty")
 	}
 	l := &Lease{store: s, run: run, epoch: 1}
 	err := s.write(ctx, s.durable, "create run "+run, func(ctx context.Context, w *writer) error {
-		if sole {
+		if as.sole {
 			unfinished, err := s.unfinished(ctx, w.conn)
 			if err != nil {
 				return err
 			}
+			unfinished = slices.DeleteFunc(unfinished, func(r RunRow) bool { return r.Issue != 0 })
 			if len(unfinished) > 0 {
 				return &UnfinishedError{Runs: unfinished}
 			}
 		}
 		now := s.now().UnixNano()
-		n, err := w.exec(ctx, `INSERT INTO runs (id, created, epoch, owner, pid, host, boot, started, heartbeat)
-			VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			run, now, owner.ID, owner.PID, owner.Host, owner.Boot, owner.StartTime, now)
+		n, err := w.exec(ctx, `INSERT INTO runs (id, created, epoch, owner, pid, host, boot, started, heartbeat, project, issue)
+			VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			run, now, owner.ID, owner.PID, owner.Host, owner.Boot, owner.StartTime, now, as.project, as.issue)
 		if err != nil {
 			return err
 		}
@@ -71,7 +89,8 @@ func (s *Store) createRun(ctx context.Context, run string, owner Owner, sole boo
 
 // AcquireRun takes the lease of a run that nobody holds, whose holder's last
 // heartbeat is older than LeaseTimeout, or whose holder is known dead. Else
-// it returns a *LeaseError; ErrNoRun when there is no such run. A run that its
+// it returns a *LeaseError; ErrNoRun when there is no such run; an *AwayError
+// when it is at a remote and this machine has not claimed it there. A run that its
 // owner itself asks for again is held too.
 func (s *Store) AcquireRun(ctx context.Context, run string, owner Owner) (*Lease, error) {
 	if owner.ID == "" {
@@ -90,6 +109,9 @@ func (s *Store) AcquireRun(ctx context.Context, run string, owner Owner) (*Lease
 		}
 		if h.holds(s.now()) {
 			return h.refusal(run)
+		}
+		if err := present(ctx, w, l.number); err != nil {
+			return err
 		}
 		l.epoch++
 		_, err = w.exec(ctx, `UPDATE runs SET epoch = ?, owner = ?, pid = ?, host = ?, boot = ?, started = ?, heartbeat = ? WHERE n = ?`,

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"forge/internal/work"
@@ -19,6 +20,10 @@ type RunRow struct {
 	// be taken over now; a holder that is not alive died or hangs.
 	Owner *Owner
 	Alive bool
+	// Project and Issue are what the factory runs it for; "" and 0 = it is a
+	// person's own.
+	Project string
+	Issue   int64
 }
 
 // Unfinished says that something of the run is left to do.
@@ -31,7 +36,7 @@ type queryer interface {
 
 // A run without events and without a living owner never began: its process
 // died before it could say what the run is. It is not listed.
-const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesce(e.id, 0) & 0xffffffff, coalesce(e.time, r.created),
+const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesce(e.id, 0) & 0xffffffff, coalesce(e.time, r.created), r.project, r.issue,
 	r.owner, r.pid, r.host, r.boot, r.started, r.heartbeat
 	FROM runs r LEFT JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)
 	WHERE (e.id IS NOT NULL OR r.owner IS NOT NULL)`
@@ -40,6 +45,26 @@ const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesc
 func (s *Store) Runs(ctx context.Context) ([]RunRow, error) {
 	rows, err := s.listRuns(ctx, s.readers, selectRuns+` ORDER BY r.n DESC`)
 	return rows, s.explain("list runs", err)
+}
+
+// RunOf returns the row of a run; ErrNoRun when there is none that began.
+func (s *Store) RunOf(ctx context.Context, run string) (RunRow, error) {
+	rows, err := s.listRuns(ctx, s.readers, selectRuns+` AND r.id = ?`, run)
+	if err == nil && len(rows) == 0 {
+		return RunRow{}, fmt.Errorf("read run %s: %w", run, ErrNoRun)
+	}
+	if err != nil {
+		return RunRow{}, s.explain("read run", err)
+	}
+	return rows[0], nil
+}
+
+// IssueRuns returns the runs of a project's issues that are in progress or in
+// review: of each the one that its card names.
+func (s *Store) IssueRuns(ctx context.Context, project string) ([]RunRow, error) {
+	rows, err := s.listRuns(ctx, s.readers, selectRuns+` AND r.issue <> 0 AND r.project = ? AND EXISTS (SELECT 1 FROM projects p
+		JOIN issues i ON i.project = p.n AND i.id = r.issue WHERE p.id = r.project AND i.col IN ('in_progress', 'in_review') AND i.record ->> 'run' = r.id)`, project)
+	return rows, s.explain("list the runs of issues", err)
 }
 
 // Unfinished returns the runs that have something left to do, the newest
@@ -58,8 +83,8 @@ func (s *Store) unfinished(ctx context.Context, q queryer) ([]RunRow, error) {
 	return rows, nil
 }
 
-func (s *Store) listRuns(ctx context.Context, q queryer, query string) ([]RunRow, error) {
-	rows, err := q.QueryContext(ctx, query)
+func (s *Store) listRuns(ctx context.Context, q queryer, query string, args ...any) ([]RunRow, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +96,7 @@ func (s *Store) listRuns(ctx context.Context, q queryer, query string) ([]RunRow
 		var h holder
 		var created, updated int64
 		var outcome string
-		if err := rows.Scan(append([]any{&r.ID, &created, &outcome, &r.Branch, &r.CostUSD, &r.Events, &updated}, h.fields()...)...); err != nil {
+		if err := rows.Scan(append([]any{&r.ID, &created, &outcome, &r.Branch, &r.CostUSD, &r.Events, &updated, &r.Project, &r.Issue}, h.fields()...)...); err != nil {
 			return nil, err
 		}
 		r.Created, r.Updated, r.Outcome = fromNano(created), fromNano(updated), work.RunOutcome(outcome)

@@ -34,7 +34,7 @@ type Store struct {
 	lazy    sync.Mutex // guards what only some commands need
 	quick   *writer
 	watcher *sql.DB
-	seen    int64 // data_version at the last Changed
+	whole   Watch // of Changed
 	closed  bool
 }
 
@@ -68,6 +68,7 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 		sync: "FULL",
 		turn: make(chan struct{}, 1),
 	}
+	s.whole.store = s
 	for _, option := range options {
 		option(s)
 	}
@@ -199,15 +200,32 @@ func (s *Store) Close() error {
 
 // Changed says whether anything was committed to the journal, by this process
 // or another, since the last call; the first call says yes. It costs
-// microseconds. A Store has one memory for it, so one goroutine should ask.
+// microseconds. A Store has one memory for it, so one goroutine should ask;
+// others have a Watch each.
 func (s *Store) Changed(ctx context.Context) (bool, error) {
+	return s.whole.Changed(ctx)
+}
+
+// Watch is one more memory for Changed.
+func (s *Store) Watch() *Watch { return &Watch{store: s} }
+
+// Watch remembers which state of a journal its owner has seen. One goroutine at
+// a time may use it.
+type Watch struct {
+	store *Store
+	asked bool
+	seen  int64 // data_version at the last Changed
+}
+
+// Changed is as of Store, by the memory of w.
+func (w *Watch) Changed(ctx context.Context) (bool, error) {
+	s := w.store
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
 	if s.closed {
 		return false, fmt.Errorf("watch journal: %w", errClosed)
 	}
-	first := s.watcher == nil
-	if first {
+	if s.watcher == nil {
 		// One connection of its own: data_version counts what others did.
 		db, err := s.dial(1, "query_only(1)")
 		if err != nil {
@@ -219,7 +237,7 @@ func (s *Store) Changed(ctx context.Context) (bool, error) {
 	if err := s.watcher.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
 		return false, s.explain("watch journal", err)
 	}
-	changed := first || version != s.seen
-	s.seen = version
+	changed := !w.asked || version != w.seen
+	w.asked, w.seen = true, version
 	return changed, nil
 }

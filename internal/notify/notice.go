@@ -29,6 +29,9 @@ type Notice struct {
 	// Checkpoints are what a person is asked; never null.
 	Checkpoints []Question `json:"checkpoints"`
 	Next        string     `json:"next,omitempty"` // the command that goes on
+	// PostReview says of what is completed that somebody is wanted to look at it
+	// afterwards, as its triage said. Nothing waits for that.
+	PostReview bool `json:"post_review,omitempty"`
 }
 
 // Question is one checkpoint that is open.

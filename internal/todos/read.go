@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"forge/internal/work"
 )
 
 // maxProblems is how many problems are named; more of them help nobody.
@@ -59,7 +60,7 @@ func (r *reader) file(text string) {
 }
 
 // yamlLine is where the library says that a mistake is.
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
+var yamlLine = work.Lazy(`^line (\d+): `)
 
 func (r *reader) broken(err error) {
 	if errors.Is(err, io.EOF) {
@@ -67,7 +68,7 @@ func (r *reader) broken(err error) {
 		return
 	}
 	what, line := fold(strings.TrimPrefix(err.Error(), "yaml: ")), 1
-	if at := yamlLine.FindStringSubmatch(what); at != nil {
+	if at := yamlLine().FindStringSubmatch(what); at != nil {
 		line, _ = strconv.Atoi(at[1])
 		what = what[len(at[0]):]
 	}

@@ -55,8 +55,15 @@ func Unreadable(why string) List {
 func (l List) Check() work.TodoCheck {
 	c := work.TodoCheck{Total: len(l.Todos), Problems: l.Problems}
 	for _, t := range l.Todos {
+		name := t.Title
+		if t.ID != "" {
+			name = t.ID
+		}
+		c.Listed = append(c.Listed, name)
 		if t.Status == Done {
 			c.Done = append(c.Done, t.Title)
+		} else {
+			c.Open = append(c.Open, name)
 		}
 	}
 	return c

@@ -39,6 +39,12 @@ type Checkpoint struct {
 	// Verdicts on single files of the change, in the order in which they were
 	// first given.
 	Verdicts []FileVerdict `json:"verdicts,omitempty"`
+	// Comments are on single lines of the change; CommentsGiven is the highest
+	// number that one ever had.
+	Comments      []LineComment `json:"comments,omitempty"`
+	CommentsGiven int           `json:"comments_given,omitempty"`
+	// Edits are files of the change as people want them.
+	Edits []FileEdit `json:"edits,omitempty"`
 
 	Status     CheckpointStatus `json:"status"`
 	Comment    string           `json:"comment,omitempty"`
@@ -69,6 +75,14 @@ type Answer struct {
 	Role       string           `json:"role,omitempty"` // of By, as the door knows it; "" = owner
 	Door       string           `json:"door"`
 	At         time.Time        `json:"at"`
+	// Head is the commit that By looked at, where the door knows it: a pull
+	// request's.
+	Head string `json:"head,omitempty"`
+	// Heard are the reviews and comments of a pull request that the answer rests
+	// on or passes on, where it is about a run's result: they are not taken again.
+	Heard []string `json:"heard,omitempty"`
+	// Edited holds the checkpoint's edits, where changes are requested.
+	Edited *Edited `json:"edited,omitempty"`
 	// Policy is the run's policy from now on, as JSON; empty = as it is. An
 	// answer without a checkpoint does nothing else.
 	Policy json.RawMessage `json:"policy,omitempty"`

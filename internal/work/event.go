@@ -56,6 +56,7 @@ const (
 	SubPhaseFolded     EventKind = "subphase.folded"
 	CheckpointOpened   EventKind = "checkpoint.opened"
 	CheckpointAnswered EventKind = "checkpoint.answered"
+	CheckpointOverdue  EventKind = "checkpoint.expired"
 	OutageBegan        EventKind = "outage.began"
 	OutageEnded        EventKind = "outage.ended"
 	DeliverStarted     EventKind = "deliver.started"
@@ -63,6 +64,18 @@ const (
 	PhaseAdded         EventKind = "phase.added"
 	JobDecided         EventKind = "job.decided"
 	PolicyChanged      EventKind = "policy.changed"
+	CriteriaAnswered   EventKind = "criteria.answered"
+	CriterionEvidenced EventKind = "criterion.evidenced"
+	PromotionDecided   EventKind = "promotion.decided"
+	PublishBegan       EventKind = "publish.started"
+	PublishFinished    EventKind = "publish.finished"
+	PullDue            EventKind = "pull.due"
+	PullStarted        EventKind = "pull.started"
+	PullFinished       EventKind = "pull.finished"
+	PullDecided        EventKind = "pull.decided"
+	LandRefused        EventKind = "land.refused"
+	CloseStarted       EventKind = "close.started"
+	CloseFinished      EventKind = "close.finished"
 	Warned             EventKind = "warned"
 )
 
@@ -201,6 +214,8 @@ type VerifyFinishedData struct {
 	// may_change glob covers; Gone the test files of the base that it removed.
 	Touched []string `json:"touched,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
+	// Excused, in an issue's run, are those that a may_change glob covers.
+	Excused []string `json:"excused,omitempty"`
 }
 
 // GateDecidedData is the payload of gate.decided: every decision, also "went on".
@@ -214,6 +229,7 @@ type GateDecidedData struct {
 	Facts    string   `json:"facts,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
 	Comment  string   `json:"comment,omitempty"` // a person's words, for the agent
+	Commit   string   `json:"commit,omitempty"`  // that the work goes on from: a person's edits
 }
 
 // PhaseFinishedData is the payload of phase.finished.

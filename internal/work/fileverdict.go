@@ -28,13 +28,8 @@ type FileVerdict struct {
 // revision (ErrConflict; 0 is whatever is current), changes requested without a
 // word (ErrEmptyFeedback).
 func (c Checkpoint) JudgeFiles(revision int, verdicts []FileVerdict, now time.Time) (Checkpoint, error) {
-	switch {
-	case c.Status == CheckpointExpired || c.ExpiresAt != nil && !now.Before(*c.ExpiresAt):
-		return c, ErrExpired
-	case c.Status != CheckpointPending:
-		return c, fmt.Errorf("%w: %s by %s", ErrAlreadyResolved, c.Status, c.AnsweredBy)
-	case revision != 0 && revision != c.Revision:
-		return c, fmt.Errorf("%w: revision %d was judged, revision %d is asked about", ErrConflict, revision, c.Revision)
+	if err := c.open(revision, now); err != nil {
+		return c, err
 	}
 	c.Verdicts = slices.Clone(c.Verdicts)
 	for _, v := range verdicts {
@@ -61,8 +56,8 @@ func (c Checkpoint) JudgeFiles(revision int, verdicts []FileVerdict, now time.Ti
 	return c, nil
 }
 
-// SentBack are the files that were judged and not approved. While there are
-// any, c as a whole is not approved.
+// SentBack are the files that were judged and not approved, and those that a
+// person edited, which nobody has proven yet. While there are any, c as a whole is not approved.
 func (c Checkpoint) SentBack() []string {
 	var out []string
 	for _, v := range c.Verdicts {
@@ -70,16 +65,20 @@ func (c Checkpoint) SentBack() []string {
 			out = append(out, v.Path)
 		}
 	}
+	for _, e := range c.Edits {
+		out = append(out, e.Path)
+	}
 	return out
 }
 
 // Feedback is what the agent is told where changes are requested: the comment
-// on the whole, then each judged file by name.
+// on the whole, those on lines, then each judged file by name.
 func (c Checkpoint) Feedback(comment string) string {
 	parts := []string{}
 	if comment = strings.TrimSpace(comment); comment != "" {
 		parts = append(parts, comment)
 	}
+	parts = append(parts, c.lineFeedback()...)
 	var fine []string
 	for _, v := range c.Verdicts {
 		said := strings.TrimSpace(v.Comment)
@@ -91,6 +90,13 @@ func (c Checkpoint) Feedback(comment string) string {
 		default:
 			parts = append(parts, v.Path+": "+said)
 		}
+	}
+	for _, e := range c.Edits {
+		if e.Delete {
+			parts = append(parts, e.Path+": "+e.By+" deleted this file. Leave it deleted.")
+			continue
+		}
+		parts = append(parts, e.Path+": "+e.By+" "+e.Did()+" this file; it is in your folder as it is to be. Keep it so.")
 	}
 	if len(parts) > 0 && len(fine) > 0 {
 		parts = append(parts, "Fine as they are: "+strings.Join(fine, ", "))

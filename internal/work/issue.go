@@ -75,11 +75,28 @@ type Issue struct {
 	Reason string     `json:"reason,omitempty"` // of State, one line
 	Hold   []string   `json:"hold"`             // why it is in review instead of done
 	Run    string     `json:"run,omitempty"`    // that works or worked on it
+	Parent int64      `json:"parent,omitempty"` // the issue that it is a part of; 0 = none
+	Origin string     `json:"origin,omitempty"` // by which the factory knows a part again that it made
 	Branch string     `json:"branch,omitempty"` // given at the first claim
+	Pull   *IssuePull `json:"pull,omitempty"`   // that its result is looked at in; nil = none
+
+	// Source is the tracker's issue that it came from, "" = the board itself. What
+	// somebody wrote elsewhere always runs in a sandbox, if the server's owner does
+	// not say otherwise.
+	Source string `json:"source,omitempty"`
 
 	Author  string    `json:"author"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
+}
+
+// IssuePull is the pull request of an issue's result. It is never changed, only
+// replaced.
+type IssuePull struct {
+	Number int64  `json:"number"`
+	URL    string `json:"url,omitempty"`
+	// Shown is the result, a commit, that people are shown there.
+	Shown string `json:"shown,omitempty"`
 }
 
 // Criterion is one condition that an issue's result is held against.

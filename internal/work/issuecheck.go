@@ -2,7 +2,6 @@ package work
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,8 +21,8 @@ const (
 )
 
 var (
-	criterionID = regexp.MustCompile(`^c[1-9][0-9]{0,8}$`)
-	levelName   = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+	criterionID = Lazy(`^c[1-9][0-9]{0,8}$`)
+	levelName   = Lazy(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
 )
 
 // Check returns everything that is wrong with what a person writes into an
@@ -48,7 +47,7 @@ func (i Issue) Check() []Problem {
 	if !known(Columns(), i.Column) {
 		add("column", "backlog, ready, in_progress, in_review or done", "%q is not one", clip(string(i.Column)))
 	}
-	if i.Level != "" && !levelName.MatchString(i.Level) {
+	if i.Level != "" && !levelName().MatchString(i.Level) {
 		add("level", "forge policy list shows the names", "%q is not the name of a policy", clip(i.Level))
 	}
 	if why := badLine(i.Reason, MaxIssueReason); why != "" {
@@ -100,7 +99,7 @@ func (i Issue) checkCriteria() (out []Problem) {
 	seen := map[string]bool{}
 	for n, c := range i.Criteria {
 		path := fmt.Sprintf("criteria[%d]", n)
-		if !criterionID.MatchString(c.ID) || seen[c.ID] {
+		if !criterionID().MatchString(c.ID) || seen[c.ID] {
 			out = append(out, Problem{path + ".id", fmt.Sprintf("%q is not an id of its own", clip(c.ID)), "c1, c2, …"})
 		}
 		seen[c.ID] = true

@@ -32,4 +32,12 @@ type TodoCheck struct {
 	Total    int      `json:"total"`
 	Done     []string `json:"done,omitempty"` // titles, in the order of the file
 	Problems []string `json:"problems,omitempty"`
+	// Open are the todos that are not done, each by its id, else its title. In
+	// the record of a tactical phase only those that were staged for it.
+	Open []string `json:"open,omitempty"`
+	// Lost are the todos that were staged for a tactical phase and are gone
+	// from the list unfinished.
+	Lost []string `json:"lost,omitempty"`
+	// Listed are all todos, named as in Open; not recorded.
+	Listed []string `json:"listed,omitempty"`
 }

@@ -2,7 +2,6 @@ package work
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -90,7 +89,7 @@ func (p Problem) String() string {
 	return s
 }
 
-var phaseNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+var phaseNumber = Lazy(`^[0-9]+(\.[0-9]+)?$`)
 
 // Check returns everything wrong with the phases one by one, and with their
 // promises and numbers taken together. Dependencies are the graph's business.
@@ -108,7 +107,7 @@ func (p Plan) Check() []Problem {
 	}
 	promises := map[string]string{}
 	for i, ph := range p.Phases {
-		if !phaseNumber.MatchString(ph.Number) {
+		if !phaseNumber().MatchString(ph.Number) {
 			add(i, "number", fmt.Sprintf("%q is not a phase number", clip(ph.Number)), `write digits, or digits.digits, such as "05" or "05.1"`)
 		}
 		for _, pr := range checkName(ph.Name) {

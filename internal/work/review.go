@@ -112,6 +112,8 @@ type ReviewRequest struct {
 	// limit.
 	CostUSD *float64
 	Tokens  *int64
+	// Criteria are those of the issue that the run works on; empty = none.
+	Criteria []Criterion
 }
 
 // ReviewReport is what came of it. That a reviewer gave no usable answer is a
@@ -135,6 +137,10 @@ type ReviewReport struct {
 	Usage      Usage    `json:"usage"`
 	Request    string   `json:"request,omitempty"` // blob: exactly what was asked
 	Answer     string   `json:"answer,omitempty"`  // blob: exactly what came back
+	// Criteria is what the reviewer says of the issue's criteria, each at most
+	// once; Unread what of that could not be used, one line each.
+	Criteria []CriterionAnswer `json:"criteria,omitempty"`
+	Unread   []string          `json:"unread,omitempty"`
 }
 
 // MaxBlocking is how many blocking findings of one specialist reach a fix.

@@ -16,9 +16,11 @@ type Settings struct {
 	Worktree             Worktree                 `json:"worktree"`
 	Sandbox              SandboxSettings          `json:"sandbox"`
 	Reviews              ReviewSettings           `json:"reviews,omitzero"`
-	Agents               map[string]AgentSettings `json:"agents"`                     // by name, only those that a phase uses
-	Phases               map[string]PhaseSettings `json:"phases"`                     // by phase number
-	CheckpointTypes      []string                 `json:"checkpoint_types,omitempty"` // that agents may open, beside deliverable
+	Agents               map[string]AgentSettings `json:"agents"` // by name, only those that a phase uses
+	Phases               map[string]PhaseSettings `json:"phases"` // by phase number
+	Promote              PromoteSettings          `json:"auto_promote,omitzero"`
+	CheckpointTypes      []string                 `json:"checkpoint_types,omitempty"`       // that agents may open, beside deliverable
+	CheckpointExpirySecs int                      `json:"checkpoint_expiry_secs,omitempty"` // how long a checkpoint may be answered; 0 = for ever
 	Spec                 string                   `json:"spec,omitempty"`
 	Skills               map[string]string        `json:"skills,omitempty"` // name → text
 }

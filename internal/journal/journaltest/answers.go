@@ -2,6 +2,8 @@ package journaltest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,6 +121,106 @@ func expiry[L Lease](f *fixture[L]) {
 	_, err = f.Journal.Answer(f.ctx, late)
 	f.refused(err, work.ErrExpired)
 	f.waiting("run", 1)
+}
+
+func expire[L Lease](f *fixture[L]) {
+	end := epoch.Add(time.Minute)
+	names := []string{"answered", "late", "over", "not yet", "for ever"}
+	var all []work.Checkpoint
+	for _, id := range names {
+		c := checkpoint("run", id)
+		switch id {
+		case "for ever":
+		case "not yet":
+			later := end.Add(1)
+			c.ExpiresAt = &later
+		default:
+			c.ExpiresAt = &end
+		}
+		all = append(all, c)
+	}
+	f.ask("run", all...)
+	f.ask("other", checkpoint("other", "of another run"))
+	early := approve("answered")
+	early.At = end.Add(-1)
+	_, err := f.Journal.Answer(f.ctx, early)
+	f.ok(err)
+	late := approve("late")
+	late.At = end
+	_, err = f.Journal.Answer(f.ctx, late)
+	f.refused(err, work.ErrExpired)
+
+	for _, step := range []struct {
+		now  time.Time
+		want []string
+	}{
+		{end.Add(-1), []string{"late", "unknown", "of another run"}},
+		{end, []string{"late", "over", "unknown", "of another run"}},
+		{epoch, []string{"late", "over", "unknown", "of another run"}}, // whatever the clock says later
+	} {
+		closed, err := f.Journal.Expire(f.ctx, "run", append(slices.Clone(names), "unknown", "of another run"), step.now)
+		f.ok(err)
+		if !slices.Equal(closed, step.want) {
+			f.Errorf("closed at %s: %v, want %v", step.now, closed, step.want)
+		}
+	}
+	again := approve("over")
+	again.At = epoch
+	_, err = f.Journal.Answer(f.ctx, again)
+	f.refused(err, work.ErrExpired)
+	f.waiting("run", 1)
+	for _, id := range []string{"not yet", "for ever", "of another run"} {
+		a := approve(id)
+		a.At = end
+		_, err = f.Journal.Answer(f.ctx, a)
+		f.ok(err)
+	}
+}
+
+// raceWithTheExpiry: a checkpoint is answered or expired, never both and never
+// neither.
+func raceWithTheExpiry[L Lease](f *fixture[L]) {
+	end := epoch.Add(time.Hour)
+	var ids []string
+	var all []work.Checkpoint
+	for i := range 64 {
+		c := checkpoint("run", fmt.Sprintf("c%02d", i))
+		c.ExpiresAt = &end
+		all, ids = append(all, c), append(ids, c.ID)
+	}
+	f.ask("run", all...)
+	answered, expired := map[string]bool{}, map[string]bool{}
+	var both sync.WaitGroup
+	both.Go(func() {
+		for _, id := range ids {
+			a := approve(id)
+			a.At = end.Add(-1)
+			switch _, err := f.Journal.Answer(f.ctx, a); {
+			case err == nil:
+				answered[id] = true
+			case !errors.Is(err, work.ErrExpired):
+				f.Error(err)
+			}
+		}
+	})
+	both.Go(func() {
+		for _, id := range slices.Backward(ids) {
+			closed, err := f.Journal.Expire(f.ctx, "run", []string{id}, end)
+			if err != nil {
+				f.Error(err)
+			}
+			for _, id := range closed {
+				expired[id] = true
+			}
+		}
+	})
+	both.Wait()
+	for _, id := range ids {
+		if answered[id] == expired[id] {
+			f.Errorf("checkpoint %s: answered %v, expired %v", id, answered[id], expired[id])
+		}
+	}
+	f.waiting("run", len(answered))
 }
 
 func supersede[L Lease](f *fixture[L]) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -16,6 +17,14 @@ import (
 // rules, written a second time on purpose. Its methods may be called by many
 // goroutines. Its zero value is empty.
 type MemoryBoard struct {
+	// Clock is where heartbeats are taken from; nil is the system's.
+	Clock func() time.Time
+	// Dead are owners that are known not to run any more.
+	Dead map[string]bool
+
+	floorMu sync.Mutex // before mu
+	floors  map[string]*memoryFloor
+
 	mu       sync.Mutex
 	projects []work.BoardProject
 	boards   map[string]*memoryBoard

@@ -11,6 +11,25 @@ func TestMemoryBoard(t *testing.T) {
 	journaltest.RunBoard(t, func(*testing.T) journaltest.Board { return &journaltest.MemoryBoard{} })
 }
 
+func TestMemoryClaims(t *testing.T) {
+	journaltest.RunClaims(t, func(*testing.T) journaltest.ClaimBoard { return &journaltest.MemoryBoard{} })
+}
+
+func TestStoreClaims(t *testing.T) {
+	journaltest.RunClaims(t, func(t *testing.T) journaltest.ClaimBoard {
+		s, err := journal.Open(t.Context(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	})
+}
+
 func TestStoreBoard(t *testing.T) {
 	journaltest.RunBoard(t, func(t *testing.T) journaltest.Board {
 		s, err := journal.Open(t.Context(), t.TempDir())

@@ -281,6 +281,23 @@ func (m *Memory) Answer(_ context.Context, a work.Answer) (work.Checkpoint, erro
 	return *c, nil
 }
 
+// Expire is as of *journal.Store.
+func (m *Memory) Expire(_ context.Context, run string, ids []string, now time.Time) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var closed []string
+	for _, id := range ids {
+		c := m.checkpoints[id]
+		if c != nil && c.Run == run && c.Status == work.CheckpointPending && c.ExpiresAt != nil && !c.ExpiresAt.After(now) {
+			c.Status = work.CheckpointExpired
+		}
+		if c == nil || c.Run != run || c.Status == work.CheckpointExpired {
+			closed = append(closed, id)
+		}
+	}
+	return closed, nil
+}
+
 // Inbox is as of *journal.Store.
 func (m *Memory) Inbox(_ context.Context, run string) ([]journal.InboxRow, error) {
 	m.mu.Lock()

@@ -32,6 +32,7 @@ type Journal[L Lease] interface {
 	Head(ctx context.Context, run string) (seq int64, hash string, err error)
 	Answer(ctx context.Context, a work.Answer) (work.Checkpoint, error)
 	Inbox(ctx context.Context, run string) ([]journal.InboxRow, error)
+	Expire(ctx context.Context, run string, ids []string, now time.Time) ([]string, error)
 }
 
 // Subject is an empty journal under test. Advance moves its clock on.
@@ -56,6 +57,8 @@ func Run[L Lease](t *testing.T, open func(t *testing.T) Subject[L]) {
 		"answer":                answer[L],
 		"refused answers":       refusedAnswers[L],
 		"expiry":                expiry[L],
+		"expire":                expire[L],
+		"race with the expiry":  raceWithTheExpiry[L],
 		"supersede":             supersede[L],
 		"consume once":          consumeOnce[L],
 		"race of answers":       raceOfAnswers[L],

@@ -1,0 +1,315 @@
+package factory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"forge/internal/work"
+)
+
+// pageOfReady is how many ready issues are looked at together.
+const pageOfReady = 100
+
+// sight is what one look at the board goes by.
+type sight struct {
+	floor  work.Floor
+	terms  Terms
+	claims map[int64]work.IssueClaim
+	news   map[int64]News
+	shop   Shop
+}
+
+// look stops what was taken away, and begins what may be begun. done says that
+// the loop is over.
+func (m *floorman) look(ctx context.Context) (done bool, err error) {
+	m.again, m.idle = false, true
+	if err := m.stopCancelled(ctx); err != nil {
+		return false, err
+	}
+	floor, err := m.Standings.Floor(ctx, m.Board.Project)
+	if err != nil {
+		return false, err
+	}
+	drains := floor.Drain && !floor.At.Before(m.since)
+	s, why, err := m.survey(ctx, floor, drains)
+	if err != nil {
+		return false, err
+	}
+	if why == "" {
+		if why, err = m.claimAll(ctx, s); err != nil {
+			return false, err
+		}
+	}
+	if why == "" {
+		why = sayBreakers(floor, m.Now())
+	}
+	if err := m.tell(ctx, why); err != nil {
+		return false, err
+	}
+	return len(m.jobs) == 0 && (drains || m.Once && m.idle && !m.again), nil
+}
+
+// tell keeps why nothing is claimed where people see it.
+func (m *floorman) tell(ctx context.Context, why string) error {
+	if why == m.note {
+		return nil
+	}
+	if m.note = why; why != "" {
+		m.Say(0, why)
+	}
+	return m.Standings.Serve(ctx, m.Board.Project, why)
+}
+
+// stopCancelled stops the work on issues that a person took away.
+func (m *floorman) stopCancelled(ctx context.Context) error {
+	for id, j := range m.jobs {
+		i, err := m.Board.Store.Issue(ctx, m.Board.Project, id)
+		if err != nil {
+			return err
+		}
+		if stopped(i) || i.Column != work.ColumnInProgress && i.Column != work.ColumnInReview {
+			j.cancel(errGone)
+		}
+	}
+	return nil
+}
+
+// survey gathers the facts. why says that nothing may be claimed at all.
+func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s sight, why string, err error) {
+	project := m.Board.Project
+	s.floor = floor
+	switch {
+	case drains:
+		return s, "draining, as " + orElse(floor.By, "a person") + " said", nil
+	case floor.Paused && m.Only == 0:
+		return s, "paused by " + orElse(floor.By, "a person"), nil
+	}
+	s.terms, err = m.Works.Terms(ctx)
+	if ctx.Err() != nil {
+		return s, "", ctx.Err()
+	}
+	if err != nil {
+		return s, Line(err.Error()), nil
+	}
+	if s.claims, err = m.Claims.Claims(ctx, project); err != nil {
+		return s, "", err
+	}
+	if s.news, err = m.Works.News(ctx); err != nil {
+		return s, "", err
+	}
+	counts, err := m.Cards.IssueCounts(ctx, project)
+	if err != nil {
+		return s, "", err
+	}
+	if m.Only != 0 {
+		// A person wants it now.
+		s.terms.MaxRunning, s.terms.MaxInReview, s.terms.Agents = math.MaxInt, 0, nil
+	}
+	s.shop = Shop{Now: m.Now(), MaxRunning: s.terms.MaxRunning, InReview: counts[work.ColumnInReview], MaxInReview: s.terms.MaxInReview}
+	for _, c := range s.claims {
+		if lease(c).holds(s.shop.Now) {
+			s.shop.Running++
+		}
+	}
+	return s, "", nil
+}
+
+// lease is a claim as the rules see it; nil when nobody holds it.
+func lease(c work.IssueClaim) *Lease {
+	if c.Owner == "" {
+		return nil
+	}
+	return &Lease{Owner: c.Owner, Heartbeat: c.Heartbeat, Dead: c.Dead}
+}
+
+// claimAll claims what may be claimed: first what was begun, then what is ready,
+// each from the top. why says what holds the ready ones that nothing else does.
+func (m *floorman) claimAll(ctx context.Context, s sight) (why string, err error) {
+	if m.Only != 0 {
+		i, err := m.Board.Store.Issue(ctx, m.Board.Project, m.Only)
+		if err != nil {
+			return "", err
+		}
+		_, err = m.tryPage(ctx, &s, []work.Issue{i})
+		return "", err
+	}
+	for _, column := range []work.Column{work.ColumnInProgress, work.ColumnInReview} {
+		if _, err := m.column(ctx, &s, column); err != nil {
+			return "", err
+		}
+	}
+	stop, err := m.column(ctx, &s, work.ColumnReady)
+	if stop == NoClaimInReview {
+		why = fmt.Sprintf("%d issues are in review, as many as factory.max_in_review allows", s.shop.InReview)
+	}
+	return why, err
+}
+
+// column tries the issues of a column in its order, until one reason holds all
+// that would follow.
+func (m *floorman) column(ctx context.Context, s *sight, column work.Column) (NoClaim, error) {
+	for after := ""; ; {
+		page, err := m.Cards.Issues(ctx, work.IssueFilter{Project: m.Board.Project, Column: column}, pageOfReady, after)
+		if err != nil {
+			return "", err
+		}
+		stop, err := m.tryPage(ctx, s, page)
+		if err != nil || stop != "" || len(page) < pageOfReady {
+			return stop, err
+		}
+		after = page[len(page)-1].Rank
+	}
+}
+
+// tryPage claims what it may of a page. The reason it returns holds every ready
+// issue that follows as well.
+func (m *floorman) tryPage(ctx context.Context, s *sight, page []work.Issue) (NoClaim, error) {
+	ids := make([]int64, 0, len(page))
+	for _, i := range page {
+		ids = append(ids, i.ID)
+	}
+	blocked, err := m.Cards.Blockers(ctx, m.Board.Project, ids)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range page {
+		no, err := m.may(ctx, s, i, blocked[i.ID])
+		if err != nil {
+			return "", err
+		}
+		if m.refused = ""; m.Only != 0 {
+			m.refused = string(no)
+		}
+		switch no {
+		case "":
+			if err := m.claim(ctx, s, i); err != nil {
+				return "", err
+			}
+		case NoClaimRunning, NoClaimInReview:
+			return no, nil
+		}
+	}
+	return "", nil
+}
+
+// may says whether this loop may claim an issue now.
+func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []int64) (NoClaim, error) {
+	claim, stored := s.claims[i.ID]
+	if m.jobs[i.ID] != nil {
+		return NoClaimHeld, nil
+	}
+	// A person wants it looked at now.
+	wanted := m.Only == i.ID && i.Column == work.ColumnInReview && i.Pull != nil && !m.wanted
+	if stored && claim.Later.After(s.shop.Now) && !wanted {
+		return NoClaimLater, nil
+	}
+	shop := s.shop
+	news := s.news[i.ID]
+	if news.Held {
+		return NoClaimHeld, nil
+	}
+	// What waits on its pull request is over, and is not tried again for that.
+	over := news.Over && (i.Column != work.ColumnInReview || i.Pull == nil)
+	due := stored && claim.Owner == "" && !claim.Later.IsZero()
+	shop.Answered = wanted || len(news.Answers) > 0 || over || due || news.Pull || news.Overdue || news.Updated.After(i.Changed)
+	if i.Run == "" && i.State == work.IssueWaits {
+		var err error
+		if shop.Answered, err = m.Triage.Answered(ctx, i); err != nil {
+			return "", err
+		}
+	}
+	needs := map[int64]work.Column{}
+	for _, need := range i.Needs {
+		needs[need] = work.ColumnDone
+	}
+	for _, need := range blocked {
+		delete(needs, need)
+	}
+	if no := MayClaim(i, lease(claim), needs, shop); no != "" {
+		return no, nil
+	}
+	// What was begun goes on, whoever it waits for: its run knows its agents.
+	if i.Run == "" && len(Tripped(s.floor, s.terms.Agents, s.shop.Now)) > 0 {
+		return NoClaimBreaker, nil
+	}
+	if len(m.jobs) >= s.terms.MaxRunning {
+		return NoClaimRunning, nil
+	}
+	return "", nil
+}
+
+// claim takes an issue and begins with it. That another was quicker is no error:
+// its change has the board looked at again.
+func (m *floorman) claim(ctx context.Context, s *sight, i work.Issue) error {
+	if !m.Places.take() {
+		m.again = true
+		return nil
+	}
+	begun := false
+	defer func() {
+		if !begun {
+			m.Places.give()
+		}
+	}()
+	was, err := m.Board.Store.Issue(ctx, m.Board.Project, i.ID)
+	if err != nil {
+		return err
+	}
+	if was.Version != i.Version {
+		m.again, m.idle = true, false
+		return nil
+	}
+	seen, stored := s.claims[i.ID]
+	if !stored {
+		seen = work.IssueClaim{Project: m.Board.Project, Issue: i.ID}
+	}
+	now := Claimed(clone(was), s.news[i.ID].Answers)
+	var place *Place
+	if now.Column != was.Column {
+		if err := MayMove(was, now.Column, Machine); err != nil {
+			return err
+		}
+		place = &Place{At: Bottom}
+	}
+	change, err := m.Board.plan(ctx, was, now, place, work.IssueClaimed, machine(noteOf(seen, s.news[i.ID].Answers)))
+	var claim work.IssueClaim
+	if err == nil {
+		claim, now, err = m.Claims.Claim(ctx, seen, change)
+	}
+	switch {
+	case errors.Is(err, work.ErrStale):
+		m.again, m.idle = true, false
+		return nil
+	case err != nil:
+		return err
+	}
+	begun, m.idle = true, false
+	m.wanted = m.Only != 0
+	s.shop.Running++
+	m.Say(i.ID, "claimed"+noteWords(noteOf(seen, s.news[i.ID].Answers)))
+	m.begin(ctx, claim, now, was.Column == work.ColumnReady)
+	return nil
+}
+
+// machine is the factory where a person would stand.
+func machine(note string) By { return By{Name: "factory", Door: "factory", Note: note} }
+
+func noteOf(seen work.IssueClaim, answers []work.Answer) string {
+	switch {
+	case seen.Owner != "":
+		return fmt.Sprintf("taken over from process %d on %s", seen.PID, seen.Host)
+	case len(answers) > 0:
+		a := answers[len(answers)-1]
+		return Line(fmt.Sprintf("%s by %s", a.Status, a.By))
+	}
+	return ""
+}
+
+func noteWords(note string) string {
+	if note == "" {
+		return ""
+	}
+	return ": " + note
+}

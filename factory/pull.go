@@ -1,0 +1,86 @@
+package factory
+
+import (
+	"fmt"
+
+	"forge/internal/work"
+)
+
+// Where a project has a code host, a finished result is proposed there, and is
+// done once it is merged. What follows from how its pull request stands is
+// decided here.
+
+// PullHead is what the branch of a pull request holds.
+type PullHead string
+
+const (
+	HeadResult PullHead = "result" // what the run proved
+	HeadPeople PullHead = "people" // that, and commits of people on top
+	HeadGone   PullHead = "gone"   // there is no such branch
+	HeadOther  PullHead = "other"  // it was forced to something else
+)
+
+// PullSeen is how the pull request of a finished result stands. The zero value
+// says nothing, and holds.
+type PullSeen struct {
+	Number int64
+	State  work.PullState
+	Head   PullHead
+	// Approved says that people who may decide have approved the very commit
+	// that the branch points at, and nobody of them is against it.
+	Approved bool
+	// Against is who asks for changes that nobody has worked on yet.
+	Against   string
+	Mergeable work.Mergeability
+	Why       string // of Mergeable
+}
+
+// PullStep is what is to be done about a pull request.
+type PullStep string
+
+const (
+	PullWait  PullStep = "wait"  // for people, or for the host
+	PullMerge PullStep = "merge" // prove what the branch holds on the target as it is now, and let the host merge just that
+	PullTake  PullStep = "take"  // people have merged it: prove what came of it
+)
+
+// Why a finished result waits on its host, for the card.
+const (
+	HoldHost        = "host_unreachable"
+	HoldPullClosed  = "pull_closed"
+	HoldPullBranch  = "pull_branch"
+	HoldPullPushed  = "pull_pushed"
+	HoldPullChanges = "pull_changes"
+	HoldPullBlocked = "pull_blocked"
+)
+
+// NextOfPull decides what is done with a result that was decided to be done.
+// hold and reason, with the way out, go with PullWait.
+func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
+	wait := func(hold, format string, args ...any) (PullStep, string, string) {
+		return PullWait, hold, fmt.Sprintf("pull request %d ", p.Number) + fmt.Sprintf(format, args...)
+	}
+	switch {
+	case p.State == work.PullMerged:
+		return PullTake, "", ""
+	case p.State == work.PullClosed:
+		return wait(HoldPullClosed, "was closed: reopen it there")
+	case p.State != work.PullOpen:
+		return wait(HoldPullBlocked, "is in a state that Forge does not know")
+	case p.Head == HeadGone:
+		return wait(HoldPullBranch, "has lost its branch: restore it there")
+	case p.Head != HeadResult && p.Head != HeadPeople:
+		return wait(HoldPullBranch, "has a branch that does not grow out of the result: push the result back")
+	case p.Against != "":
+		return wait(HoldPullChanges, "is sent back by %s", p.Against)
+	case p.Head == HeadPeople && !p.Approved:
+		return wait(HoldPullPushed, "has commits that Forge has not made: approve it there as it is, or take them back")
+	}
+	switch p.Mergeable {
+	case work.Mergeable, work.MergeConflict, work.MergeComputing:
+		// Of conflicts git tells more; hosts have one word for them and for
+		// that they are still computing.
+		return PullMerge, "", ""
+	}
+	return wait(HoldPullBlocked, "may not be merged yet, says the host: %s", orElse(p.Why, "it does not say why"))
+}

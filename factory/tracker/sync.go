@@ -1,0 +1,301 @@
+package tracker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"forge/factory"
+	"forge/internal/work"
+)
+
+// Host is a repository's issues on a code host. An error is a
+// *work.HostTrouble wherever the host said something.
+type Host interface {
+	// Name is which repository on which host, whatever the configuration calls
+	// it.
+	Name() string
+	// Changed are the numbers of the issues, with or without the label, open or
+	// closed, that changed since a mark, the longest unchanged first, and the
+	// mark after them. The same mark and no numbers: nothing did.
+	Changed(ctx context.Context, m work.TrackerMark) ([]int64, work.TrackerMark, error)
+	// Read reads one issue and everything that its text rests on.
+	Read(ctx context.Context, number int64) (Reading, error)
+	// Post makes the one comment that has the report's key say what the report
+	// says, and closes the issue where it is done. It may be called again.
+	Post(ctx context.Context, number int64, r Report) error
+}
+
+// Store remembers what was imported, together with the board.
+type Store interface {
+	TrackerIssue(ctx context.Context, tracker string, remote int64) (work.TrackerIssue, bool, error)
+	TrackerIssues(ctx context.Context, project, tracker string) ([]work.TrackerIssue, error)
+	ImportIssue(ctx context.Context, t work.TrackerIssue, c work.BoardChange) (work.Issue, error)
+	KeepTracker(ctx context.Context, t work.TrackerIssue, c *work.BoardChange) error
+	Issue(ctx context.Context, project string, id int64) (work.Issue, error)
+	TrackerMark(ctx context.Context, tracker string) (work.TrackerMark, error)
+	SetTrackerMark(ctx context.Context, tracker string, m work.TrackerMark) error
+	NewHook(ctx context.Context, tracker, delivery string) (bool, error)
+	// TrackerIssueOf is the row that a board's issue is bound by.
+	TrackerIssueOf(ctx context.Context, project string, issue int64) (work.TrackerIssue, bool, error)
+	// BoardEnd is the last line of any board's history; BoardLines are those of
+	// one board after a line.
+	BoardEnd(ctx context.Context) (int64, error)
+	BoardLines(ctx context.Context, project string, after int64, limit int) ([]work.IssueEntry, error)
+}
+
+// Rules are how issues of one tracker are taken.
+type Rules struct {
+	Name   string      // as the configuration calls it
+	Label  string      // that chooses an issue
+	Column work.Column // backlog or ready
+}
+
+// Sync brings the issues of one tracker onto one board and tells the tracker
+// how they stand. One goroutine at a time uses it; others may work on the same
+// board and tracker, in this process or another.
+type Sync struct {
+	Host  Host
+	Store Store
+	Board factory.Board
+	Rules Rules
+	// Say tells what is worth a line in a log. issue 0 = none.
+	Say func(issue int64, what string)
+
+	untold untold
+}
+
+// attempts is how often a change of the board is made anew because another one
+// came first.
+const attempts = 20
+
+// Once reads what changed on the tracker, then tells it what changed here. An
+// issue that cannot be read stops neither the others nor the telling, but how
+// far was read is then not remembered.
+func (s *Sync) Once(ctx context.Context) error {
+	name := s.Host.Name()
+	mark, err := s.Store.TrackerMark(ctx, name)
+	if err != nil {
+		return err
+	}
+	numbers, next, err := s.Host.Changed(ctx, mark)
+	if err != nil {
+		return errors.Join(err, s.tell(ctx))
+	}
+	var failed error
+	for _, n := range numbers {
+		if err := s.take(ctx, n); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("issue %d of %s: %w", n, name, err))
+			if over(ctx, err) {
+				break
+			}
+		}
+	}
+	if failed == nil && next != mark {
+		failed = s.Store.SetTrackerMark(ctx, name, next)
+	}
+	return errors.Join(failed, s.tell(ctx))
+}
+
+// over says that there is no use in asking for the next issue.
+func over(ctx context.Context, err error) bool {
+	var t *work.HostTrouble
+	return ctx.Err() != nil || errors.As(err, &t) && t.Kind != work.HostNoRepository && t.Kind != work.HostRefused
+}
+
+// take looks at one issue of the tracker.
+func (s *Sync) take(ctx context.Context, number int64) error {
+	r, err := s.Host.Read(ctx, number)
+	if err != nil {
+		return err
+	}
+	name := s.Host.Name()
+	for n := 1; ; n++ {
+		row, known, err := s.Store.TrackerIssue(ctx, name, number)
+		if err != nil {
+			return err
+		}
+		if !known {
+			row = work.TrackerIssue{Tracker: name, Remote: number}
+		}
+		if err = s.judge(ctx, r, row); !errors.Is(err, work.ErrStale) || n == attempts {
+			return err
+		}
+	}
+}
+
+// judge decides what becomes of a reading, and stores it.
+func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue) error {
+	bound, ours := Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
+	// Without the label: what its body is now is remembered, for the day on
+	// which it gets it.
+	bare := !r.Pull && !has(r.Labels, s.Rules.Label) && r.Edits.Known && (!row.SeenBare || row.Revision != r.Edits.Revision)
+	if bare {
+		row.Revision, row.SeenBare = r.Edits.Revision, true
+	}
+	switch {
+	case row.Issue != 0 && row.Project != s.Board.Project:
+		return nil // another board has it
+	case row.Issue != 0:
+		return s.again(ctx, r, row, bound, ours)
+	case ours:
+		return s.bring(ctx, r, row, bound)
+	case bare:
+		return s.Store.KeepTracker(ctx, row, nil)
+	}
+	return nil
+}
+
+// bring puts an issue on the board that was not there.
+func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound) error {
+	row.Hash, row.Judged = Hash(r), judgement(r, bound, true)
+	i, bound := s.issue(r, bound)
+	if bound.Hold == "" {
+		i.Column = s.Rules.Column
+	} else {
+		i = bound.Held(i)
+	}
+	change, err := s.Board.PlanAdd(ctx, i, factory.Place{At: factory.Bottom}, s.by(bound))
+	if err != nil {
+		return err
+	}
+	i, err = s.Store.ImportIssue(ctx, row, change)
+	if err == nil {
+		s.say(i.ID, fmt.Sprintf("imported %s into %s", i.Source, standing(i)))
+	}
+	return err
+}
+
+// again looks at an issue that is on the board and whose text may be another by
+// now. A run goes on with the text that it began with.
+func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) error {
+	judged := judgement(r, bound, ours)
+	if judged == row.Judged {
+		return nil
+	}
+	row.Judged = judged
+	was, err := s.Store.Issue(ctx, row.Project, row.Issue)
+	if err != nil {
+		return err
+	}
+	now, hash := s.standing(was, r, row.Hash, &bound, ours)
+	row.Hash = hash
+	if len(factory.Changes(was, now)) == 0 {
+		return s.Store.KeepTracker(ctx, row, nil)
+	}
+	change, err := s.Board.PlanEdit(ctx, was, now, s.by(bound))
+	if err != nil {
+		return err
+	}
+	if err := s.Store.KeepTracker(ctx, row, &change); err != nil {
+		return err
+	}
+	s.say(was.ID, fmt.Sprintf("%s changed on the tracker: %s", was.Source, standing(now)))
+	return nil
+}
+
+// standing is the board's issue after a reading, and the hash of its text.
+func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, ours bool) (work.Issue, string) {
+	hash := Hash(r)
+	now := was
+	switch waiting := was.Column == work.ColumnBacklog || was.Column == work.ColumnReady; {
+	case !waiting || was.State == work.IssueCancelled:
+		return was, old
+	case !ours && hash != old:
+		*bound = Bound{Hold: HoldChanged, Why: "its text was changed, and it is not labelled any more"}
+	case !ours:
+		return was, old
+	case bound.Hold == "":
+		fresh, b := s.issue(r, *bound)
+		if *bound = b; b.Hold != "" {
+			break
+		}
+		if hash != old {
+			now.Title, now.Description = fresh.Title, fresh.Description
+		}
+		if heldHere(was) {
+			now.State, now.Reason, now.Column = "", "", s.Rules.Column
+		}
+		return now, hash
+	case hash == old:
+		return was, old // what was labelled is what stands there
+	}
+	// The board keeps the text that was labelled.
+	return bound.Held(was), old
+}
+
+// judgement is the same while a reading says the same.
+func judgement(r Reading, b Bound, ours bool) string {
+	return digest(fmt.Sprintf("%s %v %s %d", Hash(r), ours, b.Hold, b.At.Unix()))
+}
+
+// heldHere says that an issue waits because of its text on the tracker.
+func heldHere(i work.Issue) bool {
+	for _, h := range []Hold{HoldChanged, HoldUnknown, HoldReader, HoldLong} {
+		if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(h)+":") {
+			return true
+		}
+	}
+	return false
+}
+
+// issue is what a reading becomes; what is too long for a board waits.
+func (s *Sync) issue(r Reading, bound Bound) (work.Issue, Bound) {
+	i := Issue(r, bound, s.source(r.Number))
+	if len(i.Description) > work.MaxIssueDescription {
+		i.Description = clip(i.Description, work.MaxIssueDescription)
+		if bound.Hold == "" {
+			bound.Hold, bound.Why = HoldLong, fmt.Sprintf("it has more than %d bytes", work.MaxIssueDescription)
+		}
+	}
+	return i, bound
+}
+
+// source names an issue of the tracker for people.
+func (s *Sync) source(number int64) string { return fmt.Sprintf("%s#%d", s.Rules.Name, number) }
+
+// by is who changes the board: the tracker, for who labelled the issue.
+func (s *Sync) by(b Bound) factory.By {
+	name := "tracker " + s.Rules.Name
+	if b.By != "" && b.Hold == "" {
+		name = clip(work.OneLine(b.By), 60) + " (" + name + ")"
+	}
+	return factory.By{Name: name, Door: "tracker"}
+}
+
+// posted remembers what was said. The row may have been changed meanwhile by
+// another process.
+func (s *Sync) posted(ctx context.Context, said work.TrackerIssue) error {
+	row, ok, err := s.Store.TrackerIssue(ctx, said.Tracker, said.Remote)
+	if err != nil || !ok {
+		return err
+	}
+	row.Posted = said.Posted
+	return s.Store.KeepTracker(ctx, row, nil)
+}
+
+// key is the mark of an issue's report.
+func (s *Sync) key(row work.TrackerIssue) string {
+	return digest(fmt.Sprintf("%s\n%s\n%d", row.Tracker, row.Project, row.Issue))
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+func standing(i work.Issue) string {
+	if i.Reason != "" {
+		return fmt.Sprintf("%s, %s: %s", i.Column, i.State, i.Reason)
+	}
+	return string(i.Column)
+}
+
+func (s *Sync) say(issue int64, what string) {
+	if s.Say != nil {
+		s.Say(issue, what)
+	}
+}

@@ -1,0 +1,115 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"forge/internal/work"
+)
+
+// linesAtOnce is how much of a board's history is read at a time.
+const linesAtOnce = 500
+
+// untold is what the tracker may have to be told. It begins with everything,
+// since another process may have ended between a change and its telling;
+// afterwards the board's history says what changed.
+type untold struct {
+	begun  bool
+	line   int64          // of the history, read so far
+	issues map[int64]bool // that changed and were not told since
+}
+
+// tell posts how the board's issues stand, each once for each way of standing.
+func (s *Sync) tell(ctx context.Context) error {
+	rows, err := s.news(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, row := range rows {
+		i, err := s.Store.Issue(ctx, row.Project, row.Issue)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		report, standing := Tell(s.key(row), i)
+		if sum := digest(standing); sum != row.Posted {
+			err = s.Host.Post(ctx, row.Remote, report)
+			if err == nil {
+				row.Posted = sum
+				err = s.posted(ctx, row)
+			}
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("tell %s how issue %d stands: %w", s.Host.Name(), row.Remote, err))
+			if over(ctx, err) {
+				break
+			}
+			continue
+		}
+		delete(s.untold.issues, row.Issue)
+	}
+	return failed
+}
+
+// news are the bound issues that may stand otherwise than the tracker was told,
+// by their number on the tracker.
+func (s *Sync) news(ctx context.Context) ([]work.TrackerIssue, error) {
+	u := &s.untold
+	if !u.begun {
+		return s.everything(ctx)
+	}
+	end, err := s.Store.BoardEnd(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for u.line < end {
+		lines, err := s.Store.BoardLines(ctx, s.Board.Project, u.line, linesAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			if u.line = l.Seq; l.Issue != 0 {
+				u.issues[l.Issue] = true
+			}
+		}
+		if len(lines) < linesAtOnce {
+			u.line = max(u.line, end) // the others are of other boards
+		}
+	}
+	var rows []work.TrackerIssue
+	for _, id := range slices.Sorted(maps.Keys(u.issues)) {
+		row, ok, err := s.Store.TrackerIssueOf(ctx, s.Board.Project, id)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || row.Tracker != s.Host.Name() {
+			delete(u.issues, id)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b work.TrackerIssue) int { return cmp.Compare(a.Remote, b.Remote) })
+	return rows, nil
+}
+
+// everything are all bound issues. Where the history ends is asked first: what
+// changes meanwhile is looked at twice rather than never.
+func (s *Sync) everything(ctx context.Context) ([]work.TrackerIssue, error) {
+	end, err := s.Store.BoardEnd(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.Store.TrackerIssues(ctx, s.Board.Project, s.Host.Name())
+	if err != nil {
+		return nil, err
+	}
+	s.untold = untold{begun: true, line: end, issues: map[int64]bool{}}
+	for _, row := range rows {
+		s.untold.issues[row.Issue] = true
+	}
+	return rows, nil
+}

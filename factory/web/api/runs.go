@@ -1,0 +1,175 @@
+package api
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"forge/factory/web"
+	"forge/internal/work"
+)
+
+// InRun is an operation on one run or job.
+type InRun struct {
+	InProject
+	Run string `path:"run" maxLength:"100" doc:"The run's whole id."`
+}
+
+// ListRuns is a page of runs or jobs.
+type ListRuns struct {
+	InProject
+	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	After string `query:"after" maxLength:"100" doc:"Those older than this one."`
+}
+
+type runPage struct {
+	Runs []web.Run `json:"runs"`
+	Next string    `json:"next,omitempty" doc:"For after; absent when that was all."`
+}
+
+// EventQuery is a page of a run's journal.
+type EventQuery struct {
+	InRun
+	After int64 `query:"after" minimum:"0" doc:"Events after this number."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+}
+
+type eventPage struct {
+	Events []work.Event `json:"events"`
+	Next   int64        `json:"next,omitempty" doc:"For after; absent when that was all there is by now."`
+}
+
+// OutputQuery asks for what an agent printed.
+type OutputQuery struct {
+	InRun
+	Phase     string `path:"phase" maxLength:"20" pattern:"^[0-9]+(\\.[0-9]+)?$"`
+	Iteration int    `path:"iteration" minimum:"1"`
+	Attempt   int    `query:"attempt" minimum:"1" default:"1"`
+	Bytes     int    `query:"bytes" minimum:"1" maximum:"262144" default:"65536" doc:"At most so many of the last ones."`
+}
+
+type output struct {
+	Text string `json:"text" doc:"Secrets taken out; what is not UTF-8 is replaced."`
+}
+
+// SetLevel changes a run's policy.
+type SetLevel struct {
+	InRun
+	Body struct {
+		Level string `json:"level" minLength:"1" maxLength:"64" doc:"Name of a policy."`
+	}
+}
+
+func (a *API) runRoutes() {
+	const path = "/projects/{project}/runs"
+	add(a, Route{ID: "list-runs", Method: http.MethodGet, Path: path, Role: web.RoleViewer, Summary: "Runs and jobs, the newest first", Tag: "runs"},
+		func(c call, in *ListRuns) (*Answer[runPage], error) { return listRuns(c, in, false) })
+	add(a, Route{ID: "show-run", Method: http.MethodGet, Path: path + "/{run}", Role: web.RoleViewer, Summary: "Where a run stands: what forge status --output json says, with reviews, findings, what it used, and where its result is", Tag: "runs"},
+		func(c call, in *InRun) (*Answer[Status], error) {
+			row, err := findRun(c, in.Run)
+			if err != nil {
+				return nil, err
+			}
+			return answer(status(c, row))
+		})
+	add(a, Route{ID: "run-events", Method: http.MethodGet, Path: path + "/{run}/events", Role: web.RoleViewer, Summary: "The run's journal", Tag: "runs"},
+		func(c call, in *EventQuery) (*Answer[eventPage], error) {
+			if _, err := findRun(c, in.Run); err != nil {
+				return nil, err
+			}
+			list, err := c.project.Runs.Events(c, in.Run, in.After, in.Limit+1)
+			out := eventPage{Events: []work.Event{}}
+			if len(list) > in.Limit {
+				list = list[:in.Limit]
+				out.Next = list[in.Limit-1].Seq
+			}
+			out.Events = append(out.Events, list...)
+			return answer(out, err)
+		})
+	add(a, Route{ID: "run-output", Method: http.MethodGet, Path: path + "/{run}/phases/{phase}/iterations/{iteration}/output", Role: web.RoleViewer, Summary: "The last of what the agent printed in an iteration", Tag: "runs"},
+		func(c call, in *OutputQuery) (*Answer[output], error) {
+			if _, err := findRun(c, in.Run); err != nil {
+				return nil, err
+			}
+			data, err := c.project.Runs.Output(c, in.Run, in.Phase, in.Iteration, in.Attempt, in.Bytes)
+			return answer(output{Text: strings.ToValidUTF8(string(data), "\uFFFD")}, err)
+		})
+	add(a, Route{ID: "cancel-run", Method: http.MethodPost, Path: path + "/{run}/cancel", Role: web.RoleOperator, Summary: "End a run or job, or the issue whose run it is; its agents are stopped", Tag: "runs"},
+		func(c call, in *InRun) (*Answer[Status], error) { return cancelRun(c, in.Run) })
+	add(a, Route{ID: "set-level", Method: http.MethodPost, Path: path + "/{run}/level", Role: web.RoleAdmin, Summary: "Change a run's policy from its next boundary on", Tag: "runs"},
+		func(c call, in *SetLevel) (*Answer[Status], error) {
+			row, err := findRun(c, in.Run)
+			if err != nil {
+				return nil, err
+			}
+			if err := a.checkLevel(c, "body.level", in.Body.Level); err != nil {
+				return nil, err
+			}
+			if err := c.project.Desk.SetLevel(c, in.Run, in.Body.Level, c.who.Name); err != nil {
+				return nil, err
+			}
+			return answer(status(c, row))
+		})
+}
+
+func listRuns(c call, in *ListRuns, jobs bool) (*Answer[runPage], error) {
+	out := runPage{Runs: []web.Run{}}
+	after := in.After
+	if after != "" {
+		if _, err := findRun(c, after); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		list, err := c.project.Runs.Runs(c, in.Limit+1, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			if jobs && !r.Job {
+				continue
+			}
+			if len(out.Runs) == in.Limit {
+				out.Next = out.Runs[in.Limit-1].ID
+				return answer(out, nil)
+			}
+			out.Runs = append(out.Runs, r)
+		}
+		if len(list) <= in.Limit {
+			return answer(out, nil)
+		}
+		after = list[len(list)-1].ID
+	}
+}
+
+func cancelRun(c call, run string) (*Answer[Status], error) {
+	row, err := findRun(c, run)
+	if err != nil {
+		return nil, err
+	}
+	if row.Outcome.Final() {
+		return nil, &Problem{Status: http.StatusConflict, Code: "refused", Detail: "Run " + run + " is " + string(row.Outcome) + ": there is nothing to cancel."}
+	}
+	if row.Issue != 0 {
+		// As on its page: that nobody works on it is said of its issue.
+		if _, err := c.project.Floor.CancelIssue(c, row.Issue, c.by("by its run")); err != nil {
+			return nil, err
+		}
+	} else if err := c.project.Jobs.Cancel(c, run, c.who.Name); err != nil {
+		return nil, err
+	}
+	if row, err = findRun(c, run); err != nil {
+		return nil, err
+	}
+	return answer(status(c, row))
+}
+
+// findRun is the line of one run of the project.
+func findRun(c call, id string) (web.Run, error) {
+	row, err := c.project.Runs.Run(c, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = notFound("unknown_run", "There is no such run.", "List the project's runs.")
+	}
+	return row, err
+}

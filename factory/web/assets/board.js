@@ -1,0 +1,306 @@
+"use strict";
+// The board: cards are dragged, or moved by keyboard; what others do arrives by
+// the stream. The server decides about every move; a refused one goes back.
+(() => {
+  const board = document.getElementById("board");
+  if (!board) return;
+  const mayMove = board.dataset.mayMove === "true";
+  const columns = () => document.getElementById("columns");
+  const project = () => columns().dataset.project;
+  const lists = () => [...columns().querySelectorAll(".stack-of-cards")];
+  const listOf = (name) => columns().querySelector(`[data-column="${name}"] .stack-of-cards`);
+  const columnOf = (list) => list.closest(".column").dataset.column;
+  const nameOf = (list) => list.closest(".column").querySelector("h2").firstChild.textContent.trim();
+  const cardsOf = (list) => [...list.children].filter((c) => c.classList.contains("card"));
+  const cardOf = (issue) => document.getElementById("card-" + issue);
+  const titleOf = (card) => card.querySelector(".card-title").textContent.trim();
+  const say = (text) => { document.getElementById("said").textContent = text; };
+
+  // --- Walking: one card takes part in the order of tabs; arrows go on.
+  let current = null; // number of the issue that was walked to last
+  const dress = () => {
+    const all = lists().flatMap(cardsOf);
+    const here = (current && cardOf(current)) || all[0];
+    for (const card of all) {
+      card.tabIndex = card === here ? 0 : -1;
+      card.setAttribute("aria-describedby", "board-help");
+      card.querySelectorAll("a").forEach((a) => { a.draggable = false; a.tabIndex = -1; });
+    }
+  };
+  const walkTo = (card) => {
+    if (!card) return;
+    current = card.dataset.issue;
+    dress();
+    card.focus();
+    card.scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
+  const neighbour = (card, key) => {
+    const list = card.parentElement;
+    const cards = cardsOf(list);
+    const at = cards.indexOf(card);
+    if (key === "ArrowDown") return cards[at + 1];
+    if (key === "ArrowUp") return cards[at - 1];
+    if (key === "Home") return cards[0];
+    if (key === "End") return cards.at(-1);
+    const all = lists();
+    const step = key === "ArrowRight" ? 1 : -1;
+    for (let n = all.indexOf(list) + step; n >= 0 && n < all.length; n += step) {
+      const there = cardsOf(all[n]);
+      if (there.length) return there[Math.min(at, there.length - 1)];
+    }
+    return null;
+  };
+
+  // --- Moving. origin is where a card stood before.
+  const placeNow = (card) => ({ list: card.parentElement, next: card.nextElementSibling });
+  const putBack = (card, origin) => {
+    const list = origin.list.isConnected ? origin.list : listOf(columnOf(origin.list));
+    const next = origin.next?.isConnected && origin.next.parentElement === list ? origin.next : list.querySelector(".more");
+    list.insertBefore(card, next);
+  };
+  const recount = (name, by) => {
+    const count = columns().querySelector(`[data-column="${name}"] .count`);
+    if (!count) return;
+    count.dataset.count = Math.max(0, Number(count.dataset.count) + by);
+    count.textContent = count.dataset.count;
+  };
+  const send = async (card, origin) => {
+    const list = card.parentElement;
+    const fields = { column: columnOf(list), place: "bottom" };
+    const cards = cardsOf(list);
+    const at = cards.indexOf(card);
+    if (cards[at - 1]) Object.assign(fields, { place: "after", other: cards[at - 1].dataset.issue });
+    else if (cards[at + 1]) Object.assign(fields, { place: "before", other: cards[at + 1].dataset.issue });
+    card.classList.add("pending");
+    try {
+      const now = await forgeSend(`/p/${project()}/issues/${card.dataset.issue}/move`, fields);
+      say(`Issue ${card.dataset.issue} is in ${nameOf(list)} now.`);
+      apply({ ...now, from: undefined });
+    } catch (refused) {
+      const there = cardOf(card.dataset.issue) ?? card;
+      putBack(there, origin);
+      forgeNotice(refused.message);
+      say(`Issue ${card.dataset.issue} went back: ${refused.message}`);
+    } finally {
+      (cardOf(card.dataset.issue) ?? card).classList.remove("pending");
+    }
+  };
+
+  // --- By keyboard.
+  let held = null; // { card, origin }
+  const pickUp = (card) => {
+    held = { card, origin: placeNow(card) };
+    card.classList.add("picked");
+    say(`Picked up issue ${card.dataset.issue}, ${titleOf(card)}. Arrows move it, Enter drops it, Escape puts it back.`);
+  };
+  const letGo = () => {
+    held?.card.classList.remove("picked");
+    held = null;
+  };
+  const carry = (key) => {
+    const { card } = held;
+    const list = card.parentElement;
+    const cards = cardsOf(list);
+    const at = cards.indexOf(card);
+    if (key === "ArrowDown" && cards[at + 1]) cards[at + 1].after(card);
+    if (key === "ArrowUp" && cards[at - 1]) cards[at - 1].before(card);
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      const all = lists();
+      const to = all[all.indexOf(list) + (key === "ArrowRight" ? 1 : -1)];
+      if (!to) return;
+      to.insertBefore(card, cardsOf(to)[at] ?? to.querySelector(".more"));
+    }
+    card.focus();
+    card.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const now = cardsOf(card.parentElement);
+    say(`${nameOf(card.parentElement)}, place ${now.indexOf(card) + 1} of ${now.length}.`);
+  };
+  const drop = () => {
+    const { card, origin } = held;
+    letGo();
+    if (card.parentElement === origin.list && card.nextElementSibling === origin.next) {
+      say(`Issue ${card.dataset.issue} stays where it was.`);
+      return;
+    }
+    send(card, origin).then(() => walkTo(cardOf(card.dataset.issue)));
+  };
+  board.addEventListener("keydown", (e) => {
+    const card = e.target.closest(".card");
+    if (!card || e.target !== card || e.ctrlKey || e.metaKey || e.altKey) return;
+    const arrow = e.key.startsWith("Arrow");
+    if (held) {
+      if (arrow) carry(e.key);
+      else if (e.key === "Enter" || e.key === " ") drop();
+      else if (e.key === "Escape" || e.key === "Tab") {
+        putBack(held.card, held.origin);
+        say(`Issue ${held.card.dataset.issue} is back where it was.`);
+        held.card.focus();
+        letGo();
+        if (e.key === "Tab") return;
+      } else return;
+    } else if (arrow || e.key === "Home" || e.key === "End") walkTo(neighbour(card, e.key));
+    else if (e.key === "Enter") card.querySelector(".card-title").click();
+    else if (e.key === " " && mayMove) pickUp(card);
+    else return;
+    e.preventDefault();
+  });
+  board.addEventListener("focusin", (e) => {
+    const card = e.target.closest(".card");
+    if (card && card.dataset.issue !== current) { current = card.dataset.issue; dress(); }
+  });
+  board.addEventListener("focusout", (e) => {
+    if (held && e.target === held.card && held.card.isConnected && e.relatedTarget && e.relatedTarget !== held.card) {
+      putBack(held.card, held.origin);
+      letGo();
+    }
+  });
+
+  // --- By pointer. A mouse drags at once, a finger after a long press.
+  let drag = null;
+  const begin = (d, x, y) => {
+    const box = d.card.getBoundingClientRect();
+    d.ghost = d.card.cloneNode(true);
+    d.ghost.removeAttribute("id");
+    d.ghost.classList.add("ghost");
+    d.ghost.setAttribute("aria-hidden", "true");
+    d.ghost.style.width = box.width + "px";
+    d.dx = d.x - box.left;
+    d.dy = d.y - box.top;
+    d.line = document.createElement("li");
+    d.line.className = "drop-here";
+    d.card.classList.add("moving");
+    document.body.append(d.ghost);
+    document.body.classList.add("dragging");
+    d.on = true;
+    follow(d, x, y);
+  };
+  const follow = (d, x, y) => {
+    d.ghost.style.left = x - d.dx + "px";
+    d.ghost.style.top = y - d.dy + "px";
+    const edge = 48;
+    const box = columns().getBoundingClientRect();
+    if (x > Math.min(box.right, innerWidth) - edge) columns().scrollLeft += 12;
+    else if (x < Math.max(box.left, 0) + edge) columns().scrollLeft -= 12;
+    if (y > innerHeight - edge) scrollBy(0, 12);
+    else if (y < edge) scrollBy(0, -12);
+    columns().querySelectorAll(".column.over").forEach((c) => c.classList.remove("over"));
+    const column = document.elementFromPoint(x, y)?.closest(".column");
+    d.line.remove();
+    if (!column) return;
+    column.classList.add("over");
+    const list = column.querySelector(".stack-of-cards");
+    const below = cardsOf(list).find((c) => {
+      const b = c.getBoundingClientRect();
+      return c !== d.card && y < b.top + b.height / 2;
+    });
+    list.insertBefore(d.line, below ?? list.querySelector(".more"));
+  };
+  const end = (dropped) => {
+    const d = drag;
+    drag = null;
+    if (!d) return;
+    clearTimeout(d.press);
+    if (!d.on) return;
+    const origin = placeNow(d.card);
+    d.ghost.remove();
+    d.card.classList.remove("moving");
+    document.body.classList.remove("dragging");
+    columns().querySelectorAll(".column.over").forEach((c) => c.classList.remove("over"));
+    const there = d.line.isConnected;
+    if (dropped && there) d.line.replaceWith(d.card);
+    d.line.remove();
+    if (dropped && there && (d.card.parentElement !== origin.list || d.card.nextElementSibling !== origin.next)) send(d.card, origin);
+    // The click that follows a drag opens nothing.
+    const swallow = (e) => { e.preventDefault(); e.stopPropagation(); };
+    addEventListener("click", swallow, { capture: true, once: true });
+    setTimeout(() => removeEventListener("click", swallow, { capture: true }), 50);
+  };
+  if (mayMove) {
+    board.addEventListener("pointerdown", (e) => {
+      const card = e.target.closest(".card");
+      if (!card || e.button !== 0 || e.target.closest("button, input")) return;
+      drag = { card, x: e.clientX, y: e.clientY, id: e.pointerId, touch: e.pointerType !== "mouse" };
+      if (drag.touch) {
+        const d = drag;
+        d.press = setTimeout(() => { if (drag === d) begin(d, d.x, d.y); }, 350);
+      }
+    });
+    addEventListener("pointermove", (e) => {
+      if (!drag || e.pointerId !== drag.id) return;
+      const far = Math.hypot(e.clientX - drag.x, e.clientY - drag.y);
+      if (!drag.on && drag.touch && far > 10) { end(false); return; } // it scrolls
+      if (!drag.on && !drag.touch && far > 5) begin(drag, e.clientX, e.clientY);
+      if (drag?.on) { e.preventDefault(); follow(drag, e.clientX, e.clientY); }
+    });
+    addEventListener("pointerup", (e) => { if (drag && e.pointerId === drag.id) end(true); });
+    addEventListener("pointercancel", () => end(false));
+    addEventListener("touchmove", (e) => { if (drag?.on) e.preventDefault(); }, { passive: false });
+    addEventListener("contextmenu", (e) => { if (drag?.on) e.preventDefault(); });
+    addEventListener("keydown", (e) => { if (e.key === "Escape" && drag?.on) end(false); }, true);
+    board.addEventListener("dragstart", (e) => e.preventDefault());
+  }
+
+  // --- What arrives. Each message is a card as it is now, so that a message
+  // too many changes nothing.
+  let behind = 0;
+  const again = () => {
+    clearTimeout(behind);
+    behind = setTimeout(async () => {
+      if (held || drag?.on) { again(); return; } // not under somebody's hands
+      await htmx.ajax("GET", columns().dataset.again, { source: columns(), target: "#columns", swap: "outerHTML" });
+      refresh();
+    }, 300);
+  };
+  const refresh = () => {
+    const focused = document.activeElement === document.body || !document.activeElement;
+    dress();
+    if (focused && current && refresh.had) cardOf(current)?.focus();
+    refresh.had = false;
+  };
+  const apply = (m) => {
+    if (m.from === "none") recount(m.column, 1);
+    else if (m.from) { recount(m.from, -1); recount(m.column, 1); }
+    if (!m.issue || columns().dataset.filtered === "true") { again(); return; }
+    const old = cardOf(m.issue);
+    if (old && Number(old.dataset.version) > m.version) return;
+    if (held?.card === old && old) return; // it comes again when it is dropped
+    const list = listOf(m.column);
+    const box = document.createElement("template");
+    box.innerHTML = m.html;
+    const card = box.content.firstElementChild;
+    const same = old && old.dataset.version === card.dataset.version && columnOf(old.parentElement) === m.column;
+    const more = list.querySelector(".more");
+    const rest = cardsOf(list).filter((c) => c !== old);
+    const below = rest.find((c) => c.dataset.rank > m.rank);
+    const had = old?.contains(document.activeElement);
+    if (!below && more) { old?.remove(); return; } // further down than what is shown
+    if (old) old.remove();
+    list.insertBefore(card, below ?? more);
+    if (!same) card.classList.add("arrived");
+    dress();
+    if (had) card.focus();
+  };
+  document.addEventListener("board", (e) => {
+    if (e.target.id !== "live") return;
+    let m;
+    try { m = JSON.parse(e.detail.data); } catch { return; }
+    apply(m);
+  });
+  document.addEventListener("forge:behind", (e) => { e.preventDefault(); again(); });
+  document.addEventListener("htmx:after:swap", () => dress());
+
+  // --- The filter works as it is typed.
+  const filter = document.querySelector("form.filter");
+  let wait = 0;
+  filter?.addEventListener("input", () => {
+    clearTimeout(wait);
+    wait = setTimeout(async () => {
+      const query = new URLSearchParams([...new FormData(filter)].filter(([, v]) => v !== ""));
+      history.replaceState(null, "", `${location.pathname}${query.size ? "?" + query : ""}`);
+      await htmx.ajax("GET", `/p/${project()}/columns?${query}`, { source: columns(), target: "#columns", swap: "outerHTML" });
+      dress();
+    }, 250);
+  });
+
+  dress();
+})();

@@ -1,0 +1,150 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// mostInbox is how many lines the inbox shows.
+const mostInbox = 200
+
+func (s *Server) inboxRoutes() {
+	s.mux.Handle("GET /inbox", s.need(RoleViewer, s.inboxPage))
+	s.mux.Handle("GET /inbox/count", s.need(RoleViewer, s.inboxCount))
+}
+
+// inboxLine is one thing that waits for a person: a checkpoint, or an issue that
+// stands still and asks nothing.
+type inboxLine struct {
+	Project, URL, Title string
+	About               []string
+	Since               time.Time
+	Expires             *time.Time
+	Who                 string // may do something about it
+	Mine                bool   // who looks may
+}
+
+func checkpointLine(p Project, cp work.Checkpoint, who Person) inboxLine {
+	about := []string{strings.ReplaceAll(cp.Kind, "_", " ")}
+	if cp.Phase != "" {
+		about = append(about, "phase "+cp.Phase)
+	}
+	about = append(about, "run "+cp.Run[:min(len(cp.Run), 12)])
+	return inboxLine{
+		Project: p.ID, URL: "/p/" + p.ID + "/checkpoints/" + cp.ID, Title: cp.Question, About: about, Since: cp.OpenedAt, Expires: cp.ExpiresAt,
+		Who: gates.WhoAnswers(cp), Mine: gates.MayAnswer(cp, who.Role(p.ID).Gate()),
+	}
+}
+
+func issueLine(p Project, i work.Issue, who Person) inboxLine {
+	what := "Failed"
+	if i.State == work.IssueWaits {
+		what = "Waits for a person"
+	}
+	if i.Reason != "" {
+		what += ": " + i.Reason
+	}
+	return inboxLine{
+		Project: p.ID, URL: fmt.Sprintf("/p/%s/issues/%d", p.ID, i.ID), Title: fmt.Sprintf("#%d %s", i.ID, i.Title), About: []string{what}, Since: i.Changed,
+		Who: RoleOperator.String(), Mine: who.May(p.ID, RoleOperator),
+	}
+}
+
+// inboxPage is what pages/inbox.html shows.
+type inboxPage struct {
+	Mine, Others []inboxLine
+	More         int // lines that are not shown
+}
+
+// waits is what waits in the projects that a person may see: what expires
+// first, then what waits longest.
+func (s *Server) waits(ctx context.Context, who Person) (mine, others []inboxLine, err error) {
+	projects, err := s.visible(ctx, who)
+	if err != nil {
+		return nil, nil, err
+	}
+	add := func(line inboxLine) {
+		if line.Mine {
+			mine = append(mine, line)
+		} else {
+			others = append(others, line)
+		}
+	}
+	for _, p := range projects {
+		list, err := pending(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, cp := range list {
+			add(checkpointLine(p, cp, who))
+		}
+		stuck, err := s.stuck.of(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		asked := byRun(list)
+		for _, i := range stuck {
+			if _, ok := waitsFor(asked, i); !ok {
+				add(issueLine(p, i, who))
+			}
+		}
+	}
+	for _, list := range [][]inboxLine{mine, others} {
+		slices.SortStableFunc(list, func(a, b inboxLine) int {
+			switch {
+			case (a.Expires == nil) != (b.Expires == nil):
+				if a.Expires != nil {
+					return -1
+				}
+				return 1
+			case a.Expires != nil && !a.Expires.Equal(*b.Expires):
+				return a.Expires.Compare(*b.Expires)
+			}
+			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.URL, b.URL))
+		})
+	}
+	return mine, others, nil
+}
+
+func (s *Server) inboxPage(v *visit) error {
+	projects, err := s.visible(v.Context(), v.Who)
+	if err != nil {
+		return err
+	}
+	for _, p := range projects[:min(len(projects), mostTopics)] {
+		v.Live = append(v.Live, DeskTopic(p.ID))
+		if err := s.feeds.begin(p); err != nil {
+			return err
+		}
+	}
+	var page inboxPage
+	if page.Mine, page.Others, err = s.waits(v.Context(), v.Who); err != nil {
+		return err
+	}
+	for _, list := range []*[]inboxLine{&page.Mine, &page.Others} {
+		if n := len(*list); n > mostInbox {
+			page.More += n - mostInbox
+			*list = (*list)[:mostInbox]
+		}
+	}
+	if v.htmx() {
+		return v.part("inbox", "list", page)
+	}
+	return v.page("inbox", "Inbox", page)
+}
+
+// inboxCount is the number beside the inbox's name.
+func (s *Server) inboxCount(v *visit) error {
+	mine, _, err := s.waits(v.Context(), v.Who)
+	if err != nil {
+		return err
+	}
+	return v.part("inbox", "count", len(mine))
+}

@@ -1,0 +1,120 @@
+//go:build real
+
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"forge/factory"
+	"forge/factory/web"
+	"forge/factory/web/webtest"
+	"forge/internal/work"
+)
+
+// fill puts a board together on which every kind of card stands.
+func fill(w *webtest.World) {
+	w.Issue("Read dates in every usual form", work.ColumnBacklog, func(i *work.Issue) { i.Labels = []string{"parser"}; i.Priority = work.PriorityHigh })
+	w.Issue("A very long title that somebody wrote without thinking of how it looks on a card, withaverylongwordthatnobodycanbreakanywhere", work.ColumnBacklog)
+	w.Issue("Say which line is wrong", work.ColumnReady, func(i *work.Issue) {
+		i.Needs = []int64{1, 2}
+		i.Priority = work.PriorityUrgent
+		i.Labels = []string{"errors", "parser"}
+	})
+	w.Issue("Retry the upload", work.ColumnReady)
+	for _, s := range []struct {
+		title  string
+		column work.Column
+		state  work.IssueState
+		reason string
+		hold   []string
+	}{
+		{"Cache the index", work.ColumnInProgress, "", "", nil},
+		{"Ask before a large change", work.ColumnInProgress, work.IssueWaits, "the plan has to be approved", nil},
+		{"Parse the header twice", work.ColumnInProgress, work.IssueFailed, "phase 02 ran out of iterations", nil},
+		{"Sort by name", work.ColumnInProgress, work.IssueCancelled, "not wanted any more", nil},
+		{"Rename the flag", work.ColumnInReview, "", "", []string{"review_warnings", "fix_attempts"}},
+		{"Write the help page", work.ColumnDone, "", "", nil},
+	} {
+		i := w.Issue(s.title, work.ColumnReady)
+		w.Put(i, func(i *work.Issue) {
+			i.Column, i.State, i.Reason = s.column, s.state, s.reason
+			if s.hold != nil {
+				i.Hold = s.hold
+			}
+		})
+	}
+	hour := time.Now().Add(-time.Hour)
+	for n, q := range []string{"Approve the plan of job ledger?", "2 findings are left. Go on?"} {
+		w.Desk().Put(work.Checkpoint{ID: "cp-" + string(rune('1'+n)), Run: "r-0123456789abcdef", Kind: "plan.initial", Phase: "02", Question: q, Revision: 1, Who: []string{"", "reviewer"}[n], Status: work.CheckpointPending, OpenedAt: hour})
+	}
+	w.Floor().Set(web.Standing{Serving: true, Running: []int64{5}, Since: hour})
+}
+
+func TestRealPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	fill(w)
+	w.AddProject("ledger")
+	if _, err := w.Keys.PutUser("rosa", web.RoleReviewer, "demo"); err != nil {
+		t.Fatal(err)
+	}
+	many := w.AddProject("many")
+	for n := range 60 {
+		if _, err := many.Board.Add(t.Context(), work.Issue{Title: fmt.Sprintf("Wish %d of many", n+1), Column: work.ColumnBacklog, Priority: work.PriorityNormal}, factory.Place{At: factory.Bottom}, factory.By{Name: "tester", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := w.Browser()
+	b.GoTo("/sign-in")
+	b.Check("sign-in")
+	b.SignIn()
+	for name, path := range map[string]string{
+		"projects": "/", "board": "/p/demo", "board-mid": "/p/demo?mid=1", "board-empty": "/p/ledger", "board-filtered": "/p/demo?label=parser&q=line", "board-none": "/p/demo?q=nothing", "board-many": "/p/many",
+		"inbox": "/inbox", "issue-new": "/p/demo/issues/new", "issue-edit": "/p/demo/issues/3/edit", "issue": "/p/demo/issues/7", "not-found": "/p/nothing",
+	} {
+		b.GoTo(path)
+		b.Check(name)
+	}
+	b.GoTo("/p/many")
+	b.Click(`[data-column="backlog"] .more button`)
+	b.Until(`document.querySelectorAll(".card").length === 60 && !document.querySelector(".more")`)
+	// Chromium says of each page that is not there that it is not there.
+	b.Quiet("404")
+}
+
+// The check finds what it is there for.
+func TestRealCheckFindsFaultsInABrowser(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	b := w.Browser()
+	b.SignIn()
+	for name, c := range map[string][2]string{
+		"contrast":    {`document.querySelector("h1").style.color = getComputedStyle(document.body).backgroundColor`, "contrast 1.00"},
+		"disabled":    {`document.querySelector("main").append(Object.assign(document.createElement("button"), {textContent: "x", disabled: true, style: "color: #777; background: #666"}))`, "contrast 1."},
+		"name":        {`document.querySelector("main").append(document.createElement("button"))`, "no name"},
+		"label":       {`document.querySelector("main").append(Object.assign(document.createElement("input"), {}))`, "no name"},
+		"focus":       {`document.querySelector("a.brand").style.outline = "none"`, "focus is not seen"},
+		"order":       {`document.querySelector("a.brand").tabIndex = 3`, "out of the order"},
+		"turned":      {`document.querySelector("main").style.order = "-1"`, "another order"},
+		"ids":         {`document.querySelector("h1").id = "main"`, "stands 2 times"},
+		"wide":        {`document.querySelector("h1").style.width = "9000px"`, "the page is"},
+		"two firsts":  {`document.querySelector("main").append(Object.assign(document.createElement("h1"), {textContent: "x"}))`, "first headings"},
+		"no banner":   {`document.querySelector("body > header").remove()`, "not one <header>"},
+		"banners":     {`document.body.append(Object.assign(document.createElement("header"), {textContent: "x"}))`, "not one <header>"},
+		"said first":  {`document.querySelector("h1").className = "prose"`, "what somebody wrote"},
+		"cut off":     {`Object.assign(document.querySelector("h1").style, {width: "2rem", overflow: "hidden", whiteSpace: "nowrap"})`, "cut off"},
+		"covered":     {`document.body.append(Object.assign(document.createElement("div"), {textContent: "x", style: "position: fixed; inset: 0 0 50% 0; z-index: 99; background: white; color: black"}))`, "has the focus below"},
+		"lost target": {`document.querySelector("h1").setAttribute("aria-labelledby", "nothing")`, "which is not there"},
+	} {
+		b.GoTo("/")
+		var done any
+		b.JS("(() => { "+c[0]+"; return 1 })()", &done)
+		wrong := b.Wrong()
+		if !strings.Contains(strings.Join(wrong, "\n"), c[1]) {
+			t.Errorf("%s is not found: %q", name, wrong)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"forge/factory/web/picture"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// runView is a run as its page shows it.
+type runView struct {
+	Run
+	Level         string
+	Branch        string
+	Base          string
+	Reason        string
+	Tokens        int64
+	Unknown       int // calls whose money nobody knows
+	UnknownTokens int
+	Graph         template.HTML
+	Phases        []phaseView
+	Findings      []work.Finding
+	Delivery      *work.Delivery
+	Job           *jobView
+	Issue         int64
+	Sandbox       string
+}
+
+// jobView is what is known of a job beside its run.
+type jobView struct {
+	Description string
+	Expert      string
+	Documents   []string
+	Sources     []string
+	Claim       *work.Completion
+}
+
+// phaseView is a line of the table of phases.
+type phaseView struct {
+	Number, Name, Type string
+	State              string // a word
+	Look               picture.State
+	Why                string
+	Proof              work.Proof
+	Sensitive          string
+	Agent, Model       string
+	Iteration          int
+	Attempt            int
+	Spent, Budget      int
+	Fixes              int
+	CostUSD            *float64
+	Tokens             int64
+	UnknownTokens      int
+	Pull               *pullView
+	Files              int
+	Running            bool
+	Reviews            []Review
+}
+
+// Review is what one specialist says of a phase.
+type Review struct {
+	Name    string       `json:"specialist"`
+	Verdict work.Verdict `json:"verdict"`
+	Why     string       `json:"why,omitempty"`
+	Gating  bool         `json:"gating"`
+}
+
+// viewRun makes the page's values of a run's state.
+func viewRun(s *orchestrator.State, row Run, p Project) runView {
+	out := runView{
+		Run: row, Level: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Reason: s.Reason,
+		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox,
+	}
+	out.CostUSD = s.Ledger.Cost()
+	if s.Spec.Issue != nil {
+		out.Issue = s.Spec.Issue.ID
+	}
+	if j := s.Spec.Job; j != nil {
+		out.Job = &jobView{Description: j.Description, Expert: j.Expert, Documents: j.Documents, Sources: j.Sources}
+		if s.Job != nil {
+			out.Job.Claim = s.Job.Claim
+		}
+	}
+	for _, n := range s.Order {
+		ph := s.Phases[n]
+		out.Phases = append(out.Phases, viewPhase(ph, p.HostURL))
+		out.Findings = append(out.Findings, FindingsOf(ph)...)
+	}
+	out.Graph = picture.Graph("Phases of "+s.Run, fmt.Sprintf("%d phases, from left to right.", len(s.Order)), graphNodes(s))
+	return out
+}
+
+func viewPhase(p *orchestrator.Phase, host string) phaseView {
+	return phaseView{
+		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
+		Agent: p.Set.Agent, Model: p.Set.Model, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
+		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p),
+	}
+}
+
+// ReviewsOf are the verdicts on a phase that there are by now, by specialist.
+func ReviewsOf(p *orchestrator.Phase) []Review {
+	var out []Review
+	gating := map[string]bool{}
+	for _, r := range p.Set.Reviewers {
+		gating[r.Name] = r.Gating
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
+		o := p.Review.Of[name]
+		if o.Verdict != "" {
+			out = append(out, Review{Name: name, Verdict: o.Verdict, Why: o.Why, Gating: gating[name]})
+		}
+	}
+	return out
+}
+
+// FindingsOf are what the reviews of a phase found, by specialist.
+func FindingsOf(p *orchestrator.Phase) []work.Finding {
+	var out []work.Finding
+	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
+		for _, f := range p.Review.Of[name].Findings {
+			if f.Specialist == "" {
+				f.Specialist = name
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// wordOf is a phase's outcome, or where it stands.
+func wordOf(p *orchestrator.Phase) string {
+	if p.Outcome != "" {
+		return string(p.Outcome)
+	}
+	switch p.Stage {
+	case orchestrator.StageAsked:
+		return "waits for you"
+	case orchestrator.StageIterate, orchestrator.StageGate, orchestrator.StageFolder, orchestrator.StageJudge:
+		return "at work"
+	case orchestrator.StageEvidence, orchestrator.StageReverify:
+		return "verify again"
+	case orchestrator.StageSub:
+		return "sub-phase at work"
+	case orchestrator.StageTurn, orchestrator.StageMerged, orchestrator.StageLand, orchestrator.StageLanded:
+		return "merging"
+	}
+	return string(p.Stage)
+}
+
+// lookOf is how a phase is drawn. What is not known looks like waiting.
+func lookOf(p *orchestrator.Phase) picture.State {
+	switch p.Outcome {
+	case work.PhaseDone:
+		return picture.Done
+	case work.PhaseFailed:
+		return picture.Failed
+	case work.PhaseSkipped, work.PhaseCancelled:
+		return picture.Skipped
+	}
+	switch p.Stage {
+	case orchestrator.StageWaiting, orchestrator.StageReady:
+		return picture.Waiting
+	case orchestrator.StageAsked:
+		return picture.Asked
+	}
+	return picture.Running
+}
+
+func whyOf(p *orchestrator.Phase) string {
+	text := strings.ReplaceAll(string(p.Reason), "_", " ")
+	if p.Cause != "" {
+		text += " of " + p.Cause
+	}
+	if p.Detail != "" {
+		if text != "" {
+			text += ": "
+		}
+		text += p.Detail
+	}
+	return text
+}
+
+// graphNodes are the phases with what each needs; the phases of a job follow
+// one another, and a sub-phase hangs on its parent.
+func graphNodes(s *orchestrator.State) []picture.Node {
+	var out []picture.Node
+	last := ""
+	for _, n := range s.Order {
+		p := s.Phases[n]
+		node := picture.Node{
+			ID: n, Label: p.Plan.Name, State: lookOf(p), Word: wordOf(p), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
+			Note: fmt.Sprintf("%d/%d iterations", p.Spent, p.Budget),
+		}
+		switch {
+		case p.Parent != "":
+			node.Needs, node.Sub = []string{p.Parent}, true
+		case s.Job != nil && last != "":
+			node.Needs = []string{last}
+		}
+		if p.Parent == "" {
+			last = n
+		}
+		out = append(out, node)
+	}
+	return out
+}
+
+// plain is what a program printed, without what it says to a terminal.
+func plain(text string) string {
+	var b strings.Builder
+	esc := 0 // 1 after ESC, 2 within a sequence, 3 within a title or link
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case esc == 1:
+			esc = 0
+			switch r {
+			case '[':
+				esc = 2
+			case ']':
+				esc = 3
+			}
+		case esc == 3 && r == '\n':
+			esc = 0 // what has no end is not the whole rest
+			b.WriteRune(r)
+		case esc == 3 && r == 0x1b:
+			esc = 1
+		case esc == 3:
+			if r == '\a' {
+				esc = 0
+			}
+		case esc == 2:
+			if r >= 0x40 && r <= 0x7e {
+				esc = 0
+			}
+		case r == 0x1b:
+			esc = 1
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == '\r':
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			b.WriteRune('\uFFFD')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

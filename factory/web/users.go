@@ -1,0 +1,185 @@
+package web
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/work"
+)
+
+// User is somebody who may come in with a token.
+type User struct {
+	Name    string            `json:"name"`
+	Roles   map[string]string `json:"roles"` // by project; "*" = all of them
+	Token   string            `json:"token"` // hashed
+	Created time.Time         `json:"created"`
+}
+
+type userFile struct {
+	Users []User `json:"users"`
+}
+
+// ErrNoUser says that there is no user of that name.
+var ErrNoUser = errors.New("unknown user")
+
+var userName = work.Lazy(`^[\pL\pN][\pL\pN._ @+-]{0,59}$`)
+
+// AnyProject stands for all projects where a role is given.
+const AnyProject = "*"
+
+// tokenPrefix makes a token one that people and scanners recognise.
+const tokenPrefix = "forge_"
+
+// Users are all users, by name. What another process changed holds at once.
+func (k *Keys) Users() ([]User, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.refresh(); err != nil {
+		return nil, err
+	}
+	return slices.Clone(k.users.Users), nil
+}
+
+// refresh reads the users again when their file is another one. Call it with
+// the lock held.
+func (k *Keys) refresh() error {
+	info, err := os.Lstat(k.path(usersFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		k.users, k.read = userFile{}, nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the users: %w", err)
+	}
+	// A write is a rename, so a new file has another inode.
+	if k.read != nil && os.SameFile(info, k.read) && info.ModTime().Equal(k.read.ModTime()) && info.Size() == k.read.Size() && info.Mode() == k.read.Mode() {
+		return nil
+	}
+	var f userFile
+	if err := k.readJSON(usersFile, &f); err != nil {
+		return err
+	}
+	k.users, k.read = f, info
+	return nil
+}
+
+// change changes the users, in this process and all others.
+func (k *Keys) change(do func(*userFile) error) error {
+	return k.locked(func() error {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.read = nil
+		if err := k.refresh(); err != nil {
+			return err
+		}
+		f := userFile{Users: slices.Clone(k.users.Users)}
+		if err := do(&f); err != nil {
+			return err
+		}
+		slices.SortFunc(f.Users, func(a, b User) int { return strings.Compare(a.Name, b.Name) })
+		k.read = nil
+		return k.writeJSON(usersFile, f)
+	})
+}
+
+// PutUser gives a user a role in a project, AnyProject being all of them. A new
+// user gets a token, which is returned and never shown again; of one who is
+// there it is "".
+func (k *Keys) PutUser(name string, role Role, project string) (token string, err error) {
+	if !userName().MatchString(name) {
+		return "", fmt.Errorf("%q is no user's name: letters, digits and . _ @ + - and spaces between, at most 60", clip(name))
+	}
+	if role == RoleNone || project == "" {
+		return "", errors.New("a user needs a role and a project")
+	}
+	err = k.change(func(f *userFile) error {
+		if i := f.find(name); i >= 0 {
+			roles := maps.Clone(f.Users[i].Roles)
+			roles[project] = role.String()
+			f.Users[i].Roles = roles
+			return nil
+		}
+		token = tokenPrefix + secret()
+		f.Users = append(f.Users, User{Name: name, Roles: map[string]string{project: role.String()}, Token: hashed(token), Created: k.now().UTC()})
+		return nil
+	})
+	return token, err
+}
+
+// NewToken gives a user another token; the old one and the sessions that it
+// began end.
+func (k *Keys) NewToken(name string) (token string, err error) {
+	token = tokenPrefix + secret()
+	err = k.change(func(f *userFile) error {
+		i := f.find(name)
+		if i < 0 {
+			return fmt.Errorf("%w: %s", ErrNoUser, clip(name))
+		}
+		f.Users[i].Token = hashed(token)
+		return nil
+	})
+	return token, err
+}
+
+// RemoveUser ends a user's role in a project; with AnyProject, the user.
+func (k *Keys) RemoveUser(name, project string) error {
+	return k.change(func(f *userFile) error {
+		i := f.find(name)
+		if i < 0 {
+			return fmt.Errorf("%w: %s", ErrNoUser, clip(name))
+		}
+		roles := maps.Clone(f.Users[i].Roles)
+		if _, ok := roles[project]; !ok && project != AnyProject {
+			return fmt.Errorf("%s has no role of their own in %s", clip(name), clip(project))
+		}
+		delete(roles, project)
+		if project == AnyProject || len(roles) == 0 {
+			f.Users = slices.Delete(f.Users, i, i+1)
+			return nil
+		}
+		f.Users[i].Roles = roles
+		return nil
+	})
+}
+
+func (f userFile) find(name string) int {
+	return slices.IndexFunc(f.Users, func(u User) bool { return u.Name == name })
+}
+
+// person is the user as one who makes requests. A role's word that nobody knows
+// gives none.
+func (u User) person() Person {
+	p := Person{Name: u.Name, Roles: map[string]Role{}}
+	for project, word := range u.Roles {
+		if role, err := ParseRole(word); err == nil {
+			p.Roles[project] = role
+		}
+	}
+	return p
+}
+
+// byToken is the user with that token.
+func (k *Keys) byToken(token string) (User, bool, error) {
+	if !strings.HasPrefix(token, tokenPrefix) {
+		return User{}, false, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.refresh(); err != nil {
+		return User{}, false, err
+	}
+	sum := []byte(hashed(token))
+	for _, u := range k.users.Users {
+		if subtle.ConstantTimeCompare([]byte(u.Token), sum) == 1 {
+			return u, true, nil
+		}
+	}
+	return User{}, false, nil
+}

@@ -1,0 +1,278 @@
+//go:build real
+
+package webtest
+
+import (
+	"context"
+	_ "embed" // the check
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take to become what a test waits for.
+const patience = 20 * time.Second
+
+// CheckScript comes to a list of what is wrong with the page that is shown: for
+// people who use no mouse, see little contrast, or have a small screen.
+//
+//go:embed check.js
+var CheckScript string
+
+// Tab is a window of a browser.
+type Tab struct {
+	w   *World
+	ctx context.Context
+
+	mu     sync.Mutex
+	errors []string // what the page said to its console
+}
+
+// Browser starts Chromium, FORGE_REAL_CHROMIUM or the one on the path, and is
+// its first window. Nobody is signed in.
+func (w *World) Browser() *Tab {
+	w.TB.Helper()
+	path := os.Getenv("FORGE_REAL_CHROMIUM")
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("chromium"); err != nil {
+			w.TB.Fatal("chromium is missing: scripts/real.sh installs it")
+		}
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(w.TB.TempDir()), chromedp.WindowSize(1400, 900))
+	all, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	w.TB.Cleanup(cancel)
+	return w.tab(all)
+}
+
+// Window is another window of the same browser, with the same sign-in.
+func (b *Tab) Window() *Tab {
+	b.w.TB.Helper()
+	return b.w.tab(b.ctx)
+}
+
+func (w *World) tab(parent context.Context) *Tab {
+	w.TB.Helper()
+	ctx, cancel := chromedp.NewContext(parent)
+	w.TB.Cleanup(cancel)
+	b := &Tab{w: w, ctx: ctx}
+	chromedp.ListenTarget(ctx, b.hear)
+	// The first context begins the browser and ends it: it has no limit.
+	if err := chromedp.Run(ctx); err != nil {
+		w.TB.Fatal(err)
+	}
+	b.As(Looks[0])
+	b.Run(emulation.SetFocusEmulationEnabled(true))
+	return b
+}
+
+func (b *Tab) hear(ev any) {
+	text := ""
+	switch e := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		text = e.ExceptionDetails.Error()
+	case *runtime.EventConsoleAPICalled:
+		if e.Type != runtime.APITypeError && e.Type != runtime.APITypeWarning {
+			return
+		}
+		var words []string
+		for _, a := range e.Args {
+			words = append(words, string(a.Value)+a.Description)
+		}
+		text = strings.Join(words, " ")
+	default:
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.errors = append(b.errors, text)
+}
+
+// complaints is what the page said to its console, but for what holds one of
+// the texts.
+func (b *Tab) complaints(but ...string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.errors), func(line string) bool {
+		return slices.ContainsFunc(but, func(text string) bool { return strings.Contains(line, text) })
+	})
+}
+
+// Quiet fails when the page complained, also about what its policy forbids; but
+// for lines that hold one of the texts.
+func (b *Tab) Quiet(but ...string) {
+	b.w.TB.Helper()
+	if said := b.complaints(but...); len(said) > 0 {
+		b.w.TB.Errorf("the pages complain:\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// Run does what a person does.
+func (b *Tab) Run(actions ...chromedp.Action) {
+	b.w.TB.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var html string
+		_ = chromedp.Run(b.ctx, chromedp.OuterHTML("body", &html)) // it only says more
+		b.w.TB.Fatalf("%v\nconsole: %s\nserver: %s\n%s", err, b.complaints(), b.w.Log, html)
+	}
+}
+
+// SignIn signs the owner in.
+func (b *Tab) SignIn() {
+	b.w.TB.Helper()
+	b.GoTo("/sign-in?link=" + b.w.Keys.Link())
+}
+
+// GoTo loads a page.
+func (b *Tab) GoTo(path string) {
+	b.w.TB.Helper()
+	b.Run(chromedp.Navigate(b.w.HTTP.URL+path), chromedp.WaitReady("main"))
+}
+
+// JS is what a JavaScript expression comes to.
+func (b *Tab) JS(expression string, v any) {
+	b.w.TB.Helper()
+	b.Run(chromedp.Evaluate(expression, v))
+}
+
+// Until waits until a JavaScript expression is true; one that cannot be worked
+// out is not.
+func (b *Tab) Until(expression string) {
+	b.w.TB.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var ok bool
+		b.JS("(() => { try { return !!("+expression+") } catch { return false } })()", &ok)
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			var text string
+			b.JS("document.body.innerText", &text)
+			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\npage: %s", expression, b.complaints(), b.w.Log, text)
+		}
+	}
+}
+
+// Live waits until the page hears of changes.
+func (b *Tab) Live() {
+	b.w.TB.Helper()
+	b.Until(`document.documentElement.dataset.live === "on"`)
+}
+
+// Click clicks on what a selector names, as soon as it is there.
+func (b *Tab) Click(selector string) {
+	b.w.TB.Helper()
+	b.Run(chromedp.Click(selector))
+}
+
+// Keys types keys, by their names.
+func (b *Tab) Keys(names ...string) {
+	b.w.TB.Helper()
+	codes := map[string]int64{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+	for _, name := range names {
+		key, code, text := name, name, ""
+		switch name {
+		case "Space":
+			key, text = " ", " "
+		case "Enter":
+			text = "\r"
+		}
+		down := input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithCode(code).WithText(text).WithWindowsVirtualKeyCode(codes[name])
+		b.Run(down, input.DispatchKeyEvent(input.KeyUp).WithKey(key).WithCode(code).WithWindowsVirtualKeyCode(codes[name]))
+	}
+}
+
+// Middle is the middle of an element.
+func (b *Tab) Middle(selector string) (x, y float64) {
+	b.w.TB.Helper()
+	var at [2]float64
+	q, _ := json.Marshal(selector)
+	b.JS(fmt.Sprintf(`(() => { const r = document.querySelector(%s).getBoundingClientRect(); return [r.left + r.width/2, r.top + r.height/2]; })()`, q), &at)
+	return at[0], at[1]
+}
+
+// Drag drags an element to a point by the mouse.
+func (b *Tab) Drag(selector string, x, y float64) {
+	b.w.TB.Helper()
+	fx, fy := b.Middle(selector)
+	b.Run(input.DispatchMouseEvent(input.MousePressed, fx, fy).WithButton(input.Left).WithClickCount(1))
+	for n := range 5 {
+		part := float64(n+1) / 5
+		b.Run(input.DispatchMouseEvent(input.MouseMoved, fx+(x-fx)*part, fy+(y-fy)*part).WithButton(input.Left))
+	}
+	b.Run(input.DispatchMouseEvent(input.MouseReleased, x, y).WithButton(input.Left).WithClickCount(1))
+}
+
+// Look is one way to look at a page.
+type Look struct {
+	Name   string
+	Scheme string
+	Width  int64
+	Height int64
+}
+
+// Looks are those in which every page is held against the check.
+var Looks = []Look{{"light", "light", 1400, 900}, {"dark", "dark", 1400, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}}
+
+// As shows the page in one look.
+func (b *Tab) As(l Look) {
+	b.w.TB.Helper()
+	b.Run(chromedp.EmulateViewport(l.Width, l.Height),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.Scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+}
+
+// Check holds the page that is shown, in every look, against CheckScript, and
+// keeps pictures of it as FORGE_SHOTS/name-….png.
+func (b *Tab) Check(name string) {
+	b.w.TB.Helper()
+	b.Until(`document.readyState === "complete"`)
+	for _, l := range Looks {
+		b.As(l)
+		// The check walks over everything that takes the focus.
+		b.Run(chromedp.Evaluate("document.activeElement?.blur(); scrollTo(0, 0)", nil))
+		b.shoot(name + "-" + l.Name)
+		for _, w := range b.Wrong() {
+			b.w.TB.Errorf("%s (%s): %s", name, l.Name, w)
+		}
+	}
+	b.As(Looks[0])
+	b.Run(chromedp.Evaluate("document.activeElement?.blur(); scrollTo(0, 0)", nil))
+}
+
+// Wrong is what the check finds now.
+func (b *Tab) Wrong() []string {
+	b.w.TB.Helper()
+	var wrong []string
+	b.JS(CheckScript, &wrong)
+	return wrong
+}
+
+// shoot keeps a picture of the whole page, where FORGE_SHOTS names a folder.
+func (b *Tab) shoot(name string) {
+	b.w.TB.Helper()
+	dir := os.Getenv("FORGE_SHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.w.TB.Fatal(err)
+	}
+	var picture []byte
+	b.Run(chromedp.FullScreenshot(&picture, 100))
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+		b.w.TB.Fatal(err)
+	}
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/work"
+)
+
+// maxRuns is how many runs a server drives at once if not told otherwise.
+const maxRuns = 8
+
+// factoryOptions are the flags of factory.
+type factoryOptions struct {
+	projects []string // folders; none = the one around the working directory
+	maxRuns  int
+	once     bool
+	listen   string // "" = as configured
+}
+
+func (a *App) factoryCommand() *cli.Command {
+	steer := func(name, usage string, do func(f floor, ctx context.Context, by string) error) *cli.Command {
+		return &cli.Command{
+			Name: name, Usage: usage, Flags: []cli.Flag{outputFlag("text", "json")},
+			Action: func(c *cli.Context) error { return a.steerFactory(c, name, do) },
+		}
+	}
+	return &cli.Command{
+		Name: "factory", Usage: "work on the board: claim ready issues and bring them to done",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "project", Usage: "work on the project in `DIR`; may be repeated", Value: &words{}, DefaultText: "the one around the working directory"},
+			&cli.IntFlag{Name: "max-runs", Usage: "at most `N` runs at once, of all projects together", Value: maxRuns},
+			&cli.BoolFlag{Name: "once", Usage: "end when nothing is left that can be done without a person; without --listen no pages are served"},
+			&cli.StringFlag{Name: "listen", Usage: "serve the pages at `ADDRESS`, or off", DefaultText: "server.listen"},
+		},
+		Subcommands: []*cli.Command{
+			steer("pause", "claim nothing more; what runs goes on", func(f floor, ctx context.Context, by string) error { return f.Pause(ctx, true, by) }),
+			steer("resume", "claim again, also for agents that failed too often", func(f floor, ctx context.Context, by string) error { return f.Pause(ctx, false, by) }),
+			steer("drain", "claim nothing more, and end the server when nothing runs", func(f floor, ctx context.Context, by string) error { return f.Drain(ctx, by) }),
+			steer("status", "show whether the board is worked on, and why not", nil),
+			a.factoryURLCommand(), a.factoryUserCommand(),
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return refuse("forge factory, or forge factory pause, resume, drain, status, url, user", "unknown command %q", "factory "+c.Args().First())
+			}
+			o := factoryOptions{projects: wordsOf(c, "project"), maxRuns: c.Int("max-runs"), once: c.Bool("once"), listen: c.String("listen")}
+			if o.maxRuns < 1 || o.maxRuns > 1000 {
+				return refuse("use 1 to 1000", "--max-runs %d is no number of runs", o.maxRuns)
+			}
+			for n, dir := range o.projects {
+				if !filepath.IsAbs(dir) {
+					o.projects[n] = filepath.Join(a.Dir, dir)
+				}
+			}
+			return a.factory(c.Context, o)
+		},
+	}
+}
+
+// steerFactory says how the loop is to go on, and how it stands then; a nil do
+// changes nothing.
+func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx context.Context, by string) error) error {
+	out, err := outputOf(c, "text", "json")
+	if err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return refuse("forge factory "+name, "forge factory %s takes no arguments, got %q", name, c.Args().First())
+	}
+	b, err := a.openBoard(c.Context, do != nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if b.none {
+		return refuse(`forge issue add "…" puts an issue on it`, "this project has no board")
+	}
+	f := floor{board: b}
+	if do != nil {
+		if err := do(f, c.Context, plainName(userName(a))); err != nil {
+			return err
+		}
+	}
+	s, err := f.Standing(c.Context)
+	if err != nil {
+		return err
+	}
+	if out == "json" {
+		return printJSON(a.Stdout, s)
+	}
+	text := "Nobody works on the board: forge factory does."
+	if s.Serving {
+		text = "The board is being worked on, since " + s.Since.Local().Format(time.DateTime) + "."
+	}
+	switch {
+	case s.Drain:
+		text += "\nDraining: nothing is claimed, and the server ends when nothing runs."
+	case s.Paused:
+		text += "\nPaused: nothing is claimed. forge factory resume goes on."
+	case s.Note != "":
+		text += "\nNothing is claimed: " + s.Note
+	}
+	if len(s.Running) > 0 {
+		text += "\nWorks on: " + hashes(s.Running)
+	}
+	if s.InReview > 0 {
+		text += fmt.Sprintf("\nIn review: %d", s.InReview)
+	}
+	_, err = fmt.Fprintln(a.Stdout, harmless(text))
+	return err
+}
+
+// exitOfBoard is what is left to do on a board, as an exit code.
+func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
+	code := exitDone
+	for _, i := range issues {
+		one := exitDone
+		switch {
+		case i.State == work.IssueFailed:
+			one = exitFailed
+		case i.State == work.IssueCancelled:
+		case i.State == "" && later[i.ID]:
+			one = exitLimit
+		case i.State == work.IssueWaits, i.Column == work.ColumnInReview:
+			one = exitFrozen
+		}
+		code = weightier(code, one)
+	}
+	return code
+}
+
+// weightier is the exit code that is said when both hold (SPEC §8).
+func weightier(a, b int) int {
+	for _, code := range []int{exitInterrupted, exitFrozen, exitLimit, exitFailed} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return a
+}
+
+// sayBoard is how many issues stand where, in a line.
+func sayBoard(counts map[work.Column]int) string {
+	var parts []string
+	for _, c := range work.Columns() {
+		if counts[c] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[c], strings.ReplaceAll(string(c), "_", " ")))
+		}
+	}
+	if len(parts) == 0 {
+		return "the board is empty"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"forge/internal/config"
+	"forge/internal/git"
+	"forge/internal/host/gitea"
+	"forge/internal/host/github"
+	"forge/internal/host/local"
+	"forge/internal/work"
+)
+
+// codeHost is what forge host asks of every adapter.
+type codeHost interface {
+	Access(ctx context.Context, base string) (work.HostAccess, error)
+}
+
+// hookHost is one that can tell Forge by webhook.
+type hookHost interface {
+	EnsureHook(ctx context.Context, address, secret string) (int64, error)
+	TestHook(ctx context.Context, id int64) error
+}
+
+// openHost is the adapter that [host] names. store nil is enough to look at
+// it. Nothing is asked yet.
+func (p *project) openHost(set config.CodeHost, store *git.Store) (codeHost, error) {
+	merger := set.MergerToken.Value
+	var own []string
+	if set.ReviewerToken.Value != "" {
+		own = []string{set.ReviewerToken.Value}
+	}
+	switch set.Kind {
+	case "gitea":
+		return gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, OwnTokens: own, Store: store})
+	case "github":
+		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, OwnTokens: own, Store: store})
+	}
+	return local.New(local.Config{Store: store, Dir: filepath.Join(p.state, "pulls")}), nil
+}
+
+// hostSettings is [host], with its tokens there.
+func (p *project) hostSettings() (config.CodeHost, error) {
+	set, err := p.cfg.CodeHost()
+	if err != nil || set.Kind == "local" {
+		return set, err
+	}
+	for _, s := range []config.Secret{set.Token, set.MergerToken, set.ReviewerToken} {
+		if s.Name != "" && s.Value == "" {
+			return set, refuse("set it to a token of the host", "%s, which [host] names, is not set", s.Name)
+		}
+	}
+	return set, nil
+}
+
+// hostRefused is a trouble as a user's error, unless it passes by itself.
+func hostRefused(err error) error {
+	var t *work.HostTrouble
+	if errors.As(err, &t) && !t.Passes() {
+		return refuse(t.Fix, "%v", err)
+	}
+	return err
+}

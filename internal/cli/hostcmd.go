@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/config"
+	"forge/internal/work"
+)
+
+func (a *App) hostCommand() *cli.Command {
+	names := []string{"status", "doctor", "setup", "watch"}
+	listen := &cli.StringFlag{Name: "listen", Usage: "address on which the test waits for the webhook, where nothing else of Forge listens", Value: "127.0.0.1:0"}
+	wait := &cli.DurationFlag{Name: "wait", Usage: "how long the test waits for the webhook", Value: 15 * time.Second}
+	return &cli.Command{
+		Name: "host", Usage: "the code host that pull requests go to",
+		Subcommands: []*cli.Command{
+			{Name: "status", Usage: "say which host, which repository and as whom", Action: a.hostStatus},
+			{
+				Name: "doctor", Usage: "find what the token, the repository and the webhook lack",
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "webhook", Usage: "let the host send a webhook, and wait for it"}, listen, wait},
+				Action: a.hostDoctor,
+			},
+			{
+				Name: "setup", Usage: "say what to put into [host], or make the webhook",
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "webhook", Usage: "make the webhook, or set it right"}},
+				Action: a.hostSetup,
+			},
+			a.hostWatchCommand(),
+		},
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return cli.ShowSubcommandHelp(c)
+			}
+			return refuse("forge host "+strings.Join(names, ", "), "unknown command %q", "host "+c.Args().First())
+		},
+	}
+}
+
+func (a *App) hostStatus(c *cli.Context) error {
+	p, err := a.openProject(c.Context)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	set, err := p.hostSettings()
+	if err != nil {
+		return err
+	}
+	if set.Kind == "local" {
+		fmt.Fprintln(a.Stdout, "No code host: what waits is answered by forge approve and in the browser.\nforge host setup says how to name one.")
+		return nil
+	}
+	h, err := p.openHost(set, nil)
+	if err != nil {
+		return hostRefused(err)
+	}
+	news := func() {
+		p.sayNews(a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
+	}
+	got, err := h.Access(c.Context, p.base.Branch)
+	if err != nil {
+		news()
+		return hostRefused(err)
+	}
+	fmt.Fprintf(a.Stdout, "%s/%s on %s (%s)\n", set.Owner, set.Repo, set.URL, set.Kind)
+	fmt.Fprintf(a.Stdout, "  as       %s, by %s\n", orUnknown(got.Account.Name), set.Token.Name)
+	fmt.Fprintf(a.Stdout, "  base     %s%s\n", p.base.Branch, baseRules(got))
+	fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
+	fmt.Fprintf(a.Stdout, "  asked    every %s%s\n", set.Poll, map[bool]string{true: ", and told at " + set.WebhookURL}[set.WebhookURL != ""])
+	news()
+	return nil
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "somebody whom the token does not name"
+	}
+	return s
+}
+
+func baseRules(a work.HostAccess) string {
+	if !a.Protected {
+		return ", not protected"
+	}
+	out := fmt.Sprintf(", protected: %d approval(s)", a.Approvals)
+	if len(a.Checks) > 0 {
+		out += ", checks " + strings.Join(a.Checks, ", ")
+	}
+	return out
+}
+
+func rights(a work.HostAccess) string {
+	switch {
+	case a.Archived:
+		return "only read: the repository is archived"
+	case !a.Push:
+		return "only read"
+	case a.Admin:
+		return "push, and make webhooks"
+	}
+	return "push"
+}
+
+func (a *App) hostDoctor(c *cli.Context) error {
+	d := &doctor{app: a}
+	var try *hookTry
+	if c.Bool("webhook") {
+		try = &hookTry{listen: c.String("listen"), wait: c.Duration("wait")}
+	}
+	d.host(c.Context, try)
+	if d.bad > 0 {
+		fmt.Fprintf(a.Stdout, "\n%d problem(s).\n", d.bad)
+		return codeError(exitUsage)
+	}
+	return nil
+}
+
+// host looks at what pull requests need; hook nil tries no webhook.
+func (d *doctor) host(ctx context.Context, hook *hookTry) {
+	p, err := d.app.openProject(ctx)
+	if err != nil {
+		d.failed("project", err)
+		return
+	}
+	defer p.close()
+	set, err := p.hostSettings()
+	if err != nil {
+		d.failed("host", err)
+		return
+	}
+	if set.Kind == "local" {
+		d.note("forge host setup says how to name one", "no code host: what waits is answered by forge approve and in the browser")
+		return
+	}
+	h, err := p.openHost(set, nil)
+	if err != nil {
+		d.trouble(err)
+		return
+	}
+	got, err := h.Access(ctx, p.base.Branch)
+	if err != nil && got.Repo == "" && len(got.Missing) == 0 {
+		d.trouble(err)
+		return
+	}
+	d.good("%s answers, as %s", set.URL, orUnknown(got.Account.Name))
+	if len(got.Missing) > 0 {
+		d.poor("make a token that also has "+strings.Join(got.Missing, ", "), "the token in %s lacks %s", set.Token.Name, strings.Join(got.Missing, ", "))
+	} else {
+		d.good("the token has every scope that is needed")
+	}
+	if got.Repo == "" {
+		return
+	}
+	d.access(set, got)
+	if err != nil {
+		d.trouble(err)
+		return
+	}
+	if !got.Empty {
+		d.good("base %s%s", p.base.Branch, baseRules(got))
+	}
+	if hook != nil {
+		d.webhook(ctx, h, set, *hook)
+	}
+}
+
+func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
+	switch {
+	case got.Archived:
+		d.poor("unarchive it", "%s is archived", got.Repo)
+	case !got.Push:
+		d.poor("give the account the right to write", "the account may not push to %s", got.Repo)
+	case got.Empty:
+		d.poor("push the base branch there", "%s is empty", got.Repo)
+	default:
+		d.good("%s, with the right to push", got.Repo)
+	}
+	if !got.Squash {
+		d.poor("allow squash merges in the settings of the repository", "%s does not allow squash merges", got.Repo)
+	}
+	switch {
+	case set.WebhookURL == "":
+		d.note("set host.webhook_url, and forge host setup --webhook", "no webhook: the host is asked every %s", set.Poll)
+	case set.WebhookSecret.Value == "":
+		d.poor("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+	case !got.Admin:
+		d.note("give the account that right, or make the webhook by hand", "the account may not make webhooks")
+	}
+}
+
+func (d *doctor) trouble(err error) {
+	var t *work.HostTrouble
+	if errors.As(err, &t) {
+		d.poor(t.Fix, "%v", err)
+		return
+	}
+	d.failed("host", err)
+}
+
+func (a *App) hostSetup(c *cli.Context) error {
+	p, err := a.openProject(c.Context)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	set, err := p.hostSettings()
+	if err != nil {
+		return err
+	}
+	if set.Kind == "local" {
+		fmt.Fprint(a.Stdout, `Put this into .forge/forge.toml:
+
+    [host]
+    kind = "gitea"                      # or github, which needs no url
+    url = "https://git.example.com"
+    repo = "owner/name"
+
+Make a token on the host and put it into GITEA_TOKEN (or GITHUB_TOKEN):
+  Gitea   write:repository, write:issue, read:user
+  GitHub  classic: repo; fine-grained: contents, pull requests, issues, webhooks: write; commit statuses, checks: read
+Then: forge host doctor
+`)
+		return nil
+	}
+	if !c.Bool("webhook") {
+		return a.hostDoctor(c)
+	}
+	id, _, err := p.ensureHook(c.Context, set)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "Webhook %d of %s/%s tells %s. Try it: forge host doctor --webhook\n", id, set.Owner, set.Repo, set.WebhookURL)
+	return nil
+}
+
+func (p *project) ensureHook(ctx context.Context, set config.CodeHost) (int64, hookHost, error) {
+	h, err := p.openHost(set, nil)
+	if err != nil {
+		return 0, nil, hostRefused(err)
+	}
+	hooks, ok := h.(hookHost)
+	switch {
+	case !ok:
+		return 0, nil, refuse("", "a host of kind %s has no webhooks", set.Kind)
+	case set.WebhookURL == "":
+		return 0, nil, refuse("write the address under which the host reaches this machine", "host.webhook_url is not set")
+	case set.WebhookSecret.Value == "":
+		return 0, nil, refuse("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+	}
+	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
+	return id, hooks, hostRefused(err)
+}

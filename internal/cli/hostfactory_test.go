@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"forge/internal/host/hosttest"
+	"forge/internal/work"
+)
+
+// forge factory watches the hosts of its projects: a webhook at its own server
+// lets it look, and a review moves a frozen run of an issue on, phase and
+// result.
+func TestFactoryTakesReviewsByWebhook(t *testing.T) {
+	t.Parallel()
+	s := issueHub(t, "semi_supervised")
+	s.more("poll_secs = 86400\n")
+	const secret = "what both sides know"
+	s.env = append(s.env, "WEBHOOK_SECRET="+secret)
+	f := s.serve("bot")
+	look := func(number int64) work.PullLook { return s.pullWorld.pull(number) }
+	s.eventually("the phase is shown", func() bool {
+		return look(1).State == work.PullOpen && strings.Contains(s.forge("issue", "show", "1").stdout, "waits for you")
+	})
+	send := func(d delivery) int {
+		t.Helper()
+		a, err := http.DefaultClient.Do(d.request(t, http.MethodPost, f.url+"/hooks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		return a.StatusCode
+	}
+	s.people.Review(t, "ann", 1, look(1).Head, work.PullChangesRequested, "not yet", hosttest.Line{Path: "out.txt", Line: 2, Body: "louder"})
+	if code := send(delivery{"a guess", "d1", hookBody("octo/repo", 1, "forged")}); code != http.StatusForbidden {
+		t.Errorf("a forged webhook: %d", code)
+	}
+	first := look(1).Head
+	if code := send(delivery{secret, "d2", hookBody("octo/repo", 1, "submitted")}); code != http.StatusNoContent {
+		t.Errorf("a webhook: %d", code)
+	}
+	s.eventually("the agent has worked on the review", func() bool {
+		return look(1).Head != first && strings.Contains(s.forge("issue", "show", "1").stdout, "waits for you")
+	})
+	s.people.Review(t, "ann", 1, look(1).Head, work.PullApproved, "thanks")
+	send(delivery{secret, "d3", hookBody("octo/repo", 1, "submitted again")})
+	s.eventually("the result is shown", func() bool {
+		return look(2).State == work.PullOpen && strings.Contains(s.forge("issue", "show", "1").stdout, "in_review")
+	})
+	s.people.Review(t, "ann", 2, look(2).Head, work.PullApproved, "thanks")
+	send(delivery{secret, "d4", hookBody("octo/repo", 2, "submitted")})
+	s.eventually("the result has landed", func() bool {
+		return strings.Contains(s.forge("issue", "show", "1").stdout, "Column     done")
+	})
+	if at := look(1).State; at != work.PullMerged {
+		t.Errorf("the phase's pull request is %s", at)
+	}
+	f.run.stop()
+	f.run.wait().want(exitDone).warns("watches the code host")
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"forge/internal/config"
+	"forge/internal/host"
+	"forge/orchestrator"
+)
+
+// pullHints are pull requests and branches of which something was told.
+type pullHints struct {
+	numbers  map[int64]bool
+	branches map[string]bool
+}
+
+func (h pullHints) empty() bool { return len(h.numbers)+len(h.branches) == 0 }
+
+func (h pullHints) names(u orchestrator.Pull) bool {
+	return h.numbers[u.Number] || h.branches[u.Branch]
+}
+
+// hookHints keeps what webhooks point at until the watch looks. It may be used
+// by several goroutines.
+type hookHints struct {
+	wake chan struct{}
+	mu   sync.Mutex
+	told pullHints
+}
+
+func newHookHints() *hookHints {
+	h := &hookHints{wake: make(chan struct{}, 1)}
+	h.take()
+	return h
+}
+
+// add notes what a webhook points at, and wakes the watch. A push to a branch
+// that is none of a run's, or a ping, wakes it for nothing: it asks the host
+// nothing then.
+func (h *hookHints) add(hint host.Hint) {
+	one := pullHints{map[int64]bool{}, map[string]bool{}}
+	if hint.Number > 0 {
+		one.numbers[hint.Number] = true
+	}
+	if hint.Branch != "" {
+		one.branches[hint.Branch] = true
+	}
+	h.back(one)
+	h.poke()
+}
+
+func (h *hookHints) poke() {
+	select {
+	case h.wake <- struct{}{}:
+	default: // it is to look already
+	}
+}
+
+// back adds hints, such as those that were taken in vain.
+func (h *hookHints) back(more pullHints) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.Copy(h.told.numbers, more.numbers)
+	maps.Copy(h.told.branches, more.branches)
+}
+
+func (h *hookHints) take() pullHints {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := h.told
+	h.told = pullHints{map[int64]bool{}, map[string]bool{}}
+	return all
+}
+
+// hostHooks takes the webhooks of the repositories that are watched. They are
+// hints: none says anything that is believed, each only lets one pull request
+// be looked at now instead of later.
+type hostHooks struct {
+	app     *App
+	watches []*hostWatch // that have a secret
+
+	mu      sync.Mutex
+	counted map[string]int
+	said    map[string]time.Time
+}
+
+// hookTaken is the word under which webhooks are counted that were not refused.
+const hookTaken = "taken"
+
+// sayRefused is how often a log names one reason for which webhooks are refused.
+const sayRefused = time.Minute
+
+// ServeHTTP answers a delivery. Who cannot sign learns nothing.
+func (h *hostHooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	status, why := h.take(req)
+	h.count(why)
+	if status == http.StatusNoContent {
+		w.WriteHeader(status)
+		return
+	}
+	http.Error(w, http.StatusText(status), status)
+}
+
+// take is what becomes of a delivery, and the word that it is counted under.
+func (h *hostHooks) take(req *http.Request) (status int, why string) {
+	if req.Method != http.MethodPost {
+		return http.StatusMethodNotAllowed, "not a delivery"
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, req.Body, host.MaxHookBytes))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return http.StatusRequestEntityTooLarge, "too large"
+	}
+	if err != nil {
+		return http.StatusBadRequest, "cut off"
+	}
+	status, why = http.StatusForbidden, "unsigned"
+	other := map[string]bool{} // secrets that it is not signed with
+	for _, w := range h.watches {
+		if other[w.secret] {
+			continue
+		}
+		hint, err := host.ReadHook(w.secret, req.Header, body)
+		switch {
+		case errors.Is(err, host.ErrHookUnsigned):
+			other[w.secret] = true
+			continue
+		case err != nil:
+			return http.StatusBadRequest, "not readable"
+		case !strings.EqualFold(hint.Repo, w.at.Repo):
+			if status == http.StatusForbidden {
+				status, why = http.StatusNotFound, "of another repository"
+			}
+			continue
+		}
+		fresh, err := w.newHook(req.Context(), hint, body)
+		if err != nil {
+			h.app.log.Warn("remember a webhook", "err", err)
+			return http.StatusServiceUnavailable, "not remembered" // the next poll has it
+		}
+		if status, why = http.StatusNoContent, hookTaken; !fresh {
+			why = "repeated" // the host hears that it came
+			continue
+		}
+		w.hints.add(hint)
+	}
+	return status, why
+}
+
+// newHook says that a delivery has not come before. Its id is not signed, so
+// what was signed is remembered as well.
+func (w *hostWatch) newHook(ctx context.Context, hint host.Hint, body []byte) (bool, error) {
+	name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.base.RepoRoot)
+	sum := sha256.Sum256(body)
+	fresh, err := w.p.store.NewHook(ctx, name, "body "+hex.EncodeToString(sum[:]))
+	if err != nil || !fresh {
+		return false, err
+	}
+	return w.p.store.NewHook(ctx, name, "id "+hint.Key)
+}
+
+// count counts a webhook, and says now and then why such are refused.
+func (h *hostHooks) count(why string) {
+	now := h.app.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.counted == nil {
+		h.counted, h.said = map[string]int{}, map[string]time.Time{}
+	}
+	h.counted[why]++
+	if last := h.said[why]; why != hookTaken && (last.IsZero() || now.Sub(last) >= sayRefused) {
+		h.said[why] = now
+		h.app.log.Warn("refused a webhook", "why", why, "so far", h.counted[why])
+	}
+}
+
+// counts are the webhooks that came, by what became of them; nil = none did.
+func (h *hostHooks) counts() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.counted)
+}
+
+// hookTry is how webhooks are tried: listen is where one must arrive, a tunnel
+// or a proxy in between is the user's; wait is how long the host may take.
+type hookTry struct {
+	listen string
+	wait   time.Duration
+}
+
+// webhook lets the host send one, and waits for it.
+func (d *doctor) webhook(ctx context.Context, h codeHost, set config.CodeHost, try hookTry) {
+	hooks, ok := h.(hookHost)
+	if !ok || set.WebhookURL == "" || set.WebhookSecret.Value == "" {
+		d.poor("set host.webhook_url and its secret", "the webhook cannot be tried")
+		return
+	}
+	l, err := net.Listen("tcp", try.listen)
+	if err != nil {
+		d.poor("name another address by --listen", "nothing can wait for the webhook: %v", err)
+		return
+	}
+	arrived := make(chan error, 100)
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, host.MaxHookBytes))
+		if err == nil {
+			_, err = host.ReadHook(set.WebhookSecret.Value, req.Header, body)
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		select {
+		case arrived <- err:
+		default:
+		}
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l) // ends by Close below
+	}()
+	defer func() {
+		_ = server.Close()
+		<-served
+	}()
+	d.good("waiting at %s for what %s hands on", l.Addr(), set.WebhookURL)
+	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
+	if err == nil {
+		err = hooks.TestHook(ctx, id)
+	}
+	if err != nil {
+		d.trouble(err)
+		return
+	}
+	wait, cancel := context.WithTimeout(ctx, try.wait)
+	defer cancel()
+	select {
+	case err := <-arrived:
+		if err != nil {
+			d.poor("forge host setup --webhook sets the secret anew", "a webhook arrived: %v", err)
+			return
+		}
+		d.good("a webhook arrived, signed")
+	case <-wait.Done():
+		d.poor("check that the host may call that address (Gitea: [webhook] ALLOWED_HOST_LIST), and that it leads to --listen",
+			"no webhook arrived within %s; without one the host is asked every %s", try.wait, set.Poll)
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/atomicfile"
+	"forge/internal/work"
+)
+
+// hostNews is how the news of a code host stand, as whoever watches it notes
+// for others. It decides nothing.
+type hostNews struct {
+	PID   int               `json:"pid"`
+	At    time.Time         `json:"at"`              // of the last look
+	Every time.Duration     `json:"every"`           // between looks
+	Since time.Time         `json:"since,omitzero"`  // the host has not been read since then; zero = it was read at At
+	Why   string            `json:"why,omitempty"`   // it was not
+	Held  map[string]string `json:"held,omitempty"`  // checkpoint → why its pull request answers nothing yet
+	Hooks map[string]int    `json:"hooks,omitempty"` // webhooks, by what became of them
+}
+
+// newsFile is where they are noted, one file for each repository on a host.
+func (p *project) newsFile(at work.PullSettings) string {
+	sum := sha256.Sum256([]byte(at.Kind + " " + at.URL + " " + strings.ToLower(at.Repo)))
+	return filepath.Join(p.state, "news", hex.EncodeToString(sum[:8])+".json")
+}
+
+// newsNote writes them.
+type newsNote struct {
+	path string
+	last hostNews
+	kind string // of what failed the last time, "" = nothing did
+}
+
+// write notes how a round ended, and says whether it is another kind of end than
+// that of the round before.
+func (n *newsNote) write(now hostNews, failed error) (other bool, err error) {
+	kind := ""
+	if failed != nil {
+		kind = cmp.Or(string(work.HostKindOf(failed)), failed.Error())
+		now.Why = harmless(failed.Error())
+		if now.Since = n.last.Since; now.Since.IsZero() {
+			now.Since = now.At
+		}
+	}
+	other = kind != n.kind
+	n.last, n.kind = now, kind
+	data, err := json.Marshal(now)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(n.path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(n.path, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		err = fmt.Errorf("note how the news of the host stand: %w", err)
+	}
+	return other, err
+}
+
+// sayNews says what whoever watches the host has noted, and since when nobody
+// has.
+func (p *project) sayNews(w io.Writer, at work.PullSettings) {
+	var n hostNews
+	data, err := os.ReadFile(p.newsFile(at))
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		fmt.Fprintln(w, "  news     nobody watches it: forge host watch, or forge factory; forge resume reads it once")
+		return
+	}
+	now := p.app.Now()
+	ago := func(t time.Time) string { return max(now.Sub(t), 0).Round(time.Second).String() }
+	switch {
+	case now.Sub(n.At) > 3*n.Every:
+		fmt.Fprintf(w, "  news     nobody has looked for %s: forge host watch, or forge factory\n", ago(n.At))
+	case n.Since.IsZero():
+		fmt.Fprintf(w, "  news     read %s ago by process %d\n", ago(n.At), n.PID)
+	}
+	if !n.Since.IsZero() {
+		fmt.Fprintf(w, "  news     not to be read since %s (%s): %s\n", n.Since.Local().Format(time.DateTime), ago(n.Since), harmless(n.Why))
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.Held)) {
+		fmt.Fprintf(w, "  held     %s: %s\n", harmless(id), harmless(n.Held[id]))
+	}
+	if len(n.Hooks) > 0 {
+		var words []string
+		for _, why := range slices.Sorted(maps.Keys(n.Hooks)) {
+			words = append(words, fmt.Sprintf("%d %s", n.Hooks[why], why))
+		}
+		fmt.Fprintf(w, "  webhooks %s\n", strings.Join(words, ", "))
+	}
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"forge/internal/git"
+	"forge/internal/host"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// pullBranches are the branches of a code host.
+type pullBranches interface {
+	Push(ctx context.Context, branch, commit, old string) error
+	Fetch(ctx context.Context, branch, ref string) (string, error)
+	Head(ctx context.Context, branch string) (string, error)
+	DeleteBranch(ctx context.Context, branch, head string) error
+}
+
+// pullRequests are the pull requests of a code host.
+type pullRequests interface {
+	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
+	Look(ctx context.Context, number int64) (work.PullLook, error)
+	Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error
+	ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error
+	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
+}
+
+// hostPort is the code host as a run's driver needs it.
+type hostPort struct {
+	branches pullBranches
+	pulls    pullRequests
+	repo     *git.Store
+	// patience is how long it asks again for what the host says it is not ready
+	// for.
+	patience time.Duration
+	// judged tells what was said before of the files that a checkpoint judges.
+	judged func(ctx context.Context, checkpoint string) (string, error)
+}
+
+// hostPatience outlasts a host that computes mergeability or takes in a push.
+const hostPatience = 20 * time.Second
+
+// again repeats do while what fails passes by itself.
+func (h *hostPort) again(ctx context.Context, do func() error) error {
+	wait, end := 200*time.Millisecond, time.Now().Add(h.patience)
+	for {
+		err := do()
+		var t *work.HostTrouble
+		if err == nil || !errors.As(err, &t) || !t.Passes() || time.Now().Add(wait).After(end) {
+			return err
+		}
+		pause := time.NewTimer(max(wait, min(t.After, h.patience)))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		case <-pause.C:
+		}
+		wait = min(2*wait, 3*time.Second)
+	}
+}
+
+// pullTrouble is what an error of a host means to a run; nil where Forge itself
+// is to blame.
+func pullTrouble(err error) *work.PullTrouble {
+	var t *work.HostTrouble
+	if !errors.As(err, &t) {
+		return nil
+	}
+	return &work.PullTrouble{Kind: t.Kind, What: t.Error(), Fix: t.Fix, Passes: t.Passes()}
+}
+
+// base makes the run's branch on the host be the run's head. What is there is
+// never thrown away.
+func (h *hostPort) base(ctx context.Context, branch, commit, refs string) error {
+	at, err := h.branches.Fetch(ctx, branch, refs+"/base")
+	if err != nil || at == commit {
+		return err
+	}
+	if at != "" {
+		held, err := h.repo.Holds(ctx, commit, at)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return &work.HostTrouble{Kind: work.HostBaseMoved, Do: "push " + branch, What: "the branch of the run holds commits on the host that the run does not",
+				Fix: "set " + branch + " back to " + commit + " there"}
+		}
+	}
+	return h.branches.Push(ctx, branch, commit, at)
+}
+
+// branch makes the phase's branch be commit, when it is where Forge left it.
+func (h *hostPort) branch(ctx context.Context, branch, commit string, known []string, there bool) error {
+	at, err := h.branches.Head(ctx, branch)
+	switch {
+	case err != nil || at == commit:
+		return err
+	case at == "" && there:
+		return &work.HostTrouble{Kind: work.HostBranchGone, Do: "push " + branch, What: "the branch was deleted on the host", Fix: "restore it there, or answer by forge approve or forge request-changes"}
+	case at != "" && !slices.Contains(known, at):
+		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: "push " + branch, What: "the branch has commits on the host that Forge has not seen", Fix: "they are read with the next answer"}
+	}
+	return h.branches.Push(ctx, branch, commit, at)
+}
+
+// Publish shows people what is judged.
+func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (orchestrator.PullPublished, error) {
+	var out orchestrator.PullPublished
+	refs := orchestrator.Ref(req.Paper.Run, req.Paper.Phase+"/host")
+	err := h.again(ctx, func() error {
+		if err := h.base(ctx, req.Base, req.BaseCommit, refs); err != nil {
+			return err
+		}
+		return h.branch(ctx, req.Branch, req.Commit, req.Known, req.Number != 0)
+	})
+	if err = h.ahead(ctx, req.Number, err); err == nil {
+		var body string
+		if body, err = h.paper(ctx, req); err == nil {
+			err = h.again(ctx, func() error {
+				pr, err := h.pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: pullTitle(req), Body: body})
+				out.Number, out.URL = pr.Number, pr.URL
+				if err == nil && pr.State != work.PullOpen {
+					err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is " + string(pr.State), Fix: "reopen it there, or answer by forge approve or forge request-changes"}
+				}
+				return err
+			})
+		}
+	}
+	if err == nil && len(req.Replies) > 0 {
+		err = h.reply(ctx, out.Number, req.Replies)
+	}
+	if out.Trouble = pullTrouble(err); out.Trouble != nil {
+		err = nil
+	}
+	return out, err
+}
+
+// ahead says that a run's branch is ahead of the run because the pull request
+// was merged, where that is so: by a person, or by Forge when the host's answer
+// never came.
+func (h *hostPort) ahead(ctx context.Context, number int64, err error) error {
+	var t *work.HostTrouble
+	if number == 0 || !errors.As(err, &t) || t.Kind != work.HostBaseMoved {
+		return err
+	}
+	if look, lookErr := h.look(ctx, number); lookErr == nil && look.State == work.PullMerged {
+		return &work.HostTrouble{Kind: work.HostPullMerged, Do: t.Do, What: fmt.Sprintf("pull request %d is merged there", number),
+			Fix: "forge approve takes over what was merged, once it is proven"}
+	}
+	return err
+}
+
+// reply answers the threads, each once.
+func (h *hostPort) reply(ctx context.Context, number int64, replies []orchestrator.PullReply) error {
+	look, err := h.look(ctx, number)
+	if err != nil {
+		return err
+	}
+	for _, r := range replies {
+		at := slices.IndexFunc(look.Threads, func(t work.PullThread) bool { return t.ID == r.Thread })
+		if at < 0 {
+			continue // it was deleted
+		}
+		body := host.Inert(r.Body)
+		if body == "" {
+			body = "The agent worked on it; the changes are in the branch."
+		}
+		if err := h.again(ctx, func() error { return h.pulls.Reply(ctx, number, look.Threads[at], r.Key, body) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *hostPort) look(ctx context.Context, number int64) (work.PullLook, error) {
+	var look work.PullLook
+	err := h.again(ctx, func() (err error) {
+		look, err = h.pulls.Look(ctx, number)
+		return err
+	})
+	return look, err
+}
+
+// fetch brings a branch of the host here.
+func (h *hostPort) fetch(ctx context.Context, branch, ref string) (commit string, err error) {
+	err = h.again(ctx, func() (err error) {
+		commit, err = h.branches.Fetch(ctx, branch, ref)
+		return err
+	})
+	return commit, err
+}
+
+// Close closes a pull request that nobody can merge any more.
+func (h *hostPort) Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error) {
+	p := work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base}
+	err := h.again(ctx, func() error { return h.pulls.ClosePull(ctx, req.Number, p, req.Key, host.Inert(req.Why)) })
+	if t := pullTrouble(err); t != nil {
+		return t, nil
+	}
+	return nil, err
+}
+
+// tree is that of a commit.
+func (h *hostPort) tree(ctx context.Context, commit string) (string, error) {
+	m, err := h.repo.Merge(ctx, commit, commit)
+	return m.Tree, err
+}
+
+// Land lets the host squash the branch, or takes over what people merged.
+func (h *hostPort) Land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
+	out, err := h.land(ctx, req)
+	if out.Trouble == nil {
+		if out.Trouble = pullTrouble(err); out.Trouble != nil {
+			err = nil
+		}
+	}
+	return out, err
+}
+
+func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
+	var out orchestrator.PullLanded
+	refs := req.Keep + "-host"
+	look, err := h.look(ctx, req.Number)
+	if err != nil {
+		return out, err
+	}
+	if req.Merged != "" {
+		if err := h.again(ctx, func() error { return h.base(ctx, req.Base, req.Commit, refs) }); err != nil {
+			return out, err
+		}
+		return h.landed(ctx, req, req.Commit)
+	}
+	if look.State == work.PullOpen {
+		err = h.again(ctx, func() error {
+			if err := h.base(ctx, req.Base, req.BaseHead, refs); err != nil {
+				return err
+			}
+			return h.branch(ctx, req.Branch, req.Head, req.Known, true)
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	var made work.PullSquashed
+	err = h.again(ctx, func() (err error) {
+		made, err = h.pulls.Merge(ctx, work.PullMerge{Number: req.Number, Head: req.Head, BaseHead: req.BaseHead, Title: req.Title, Message: req.Message})
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if _, err := h.fetch(ctx, req.Base, refs+"/base"); err != nil {
+		return out, err
+	}
+	if made.Parent != "" && made.Parent != req.BaseHead {
+		out.Trouble = &work.PullTrouble{Kind: work.HostBaseMoved, What: "the base moved in the moment of the merge", Fix: "look at the result as it is now"}
+	}
+	done, err := h.landed(ctx, req, made.Commit)
+	done.Trouble = out.Trouble
+	return done, err
+}
+
+// landed keeps what was merged, and tidies up the branch.
+func (h *hostPort) landed(ctx context.Context, req orchestrator.PullLand, commit string) (orchestrator.PullLanded, error) {
+	tree, err := h.tree(ctx, commit)
+	out := orchestrator.PullLanded{Commit: commit, Tree: tree}
+	if err != nil || tree != req.Tree {
+		return out, err
+	}
+	if err := h.repo.UpdateRef(ctx, req.Keep, req.Head, ""); err != nil {
+		return out, err
+	}
+	if err := h.repo.UpdateRef(ctx, req.Ref, commit, ""); err != nil {
+		return out, err
+	}
+	if err := h.branches.DeleteBranch(ctx, req.Branch, req.Head); work.HostKindOf(err) == "" && err != nil {
+		return out, err
+	}
+	return out, nil
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/host"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Read says what people did to a pull request and its branch.
+func (h *hostPort) Read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
+	out, err := h.read(ctx, req)
+	if t := pullTrouble(err); t != nil {
+		return orchestrator.PullReading{Trouble: t}, nil
+	}
+	return out, err
+}
+
+func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
+	look, err := h.look(ctx, req.Number)
+	if err != nil {
+		return orchestrator.PullReading{}, err
+	}
+	out := unheard(look, req.Heard)
+	name := fmt.Sprintf("pull request %d", req.Number)
+	switch {
+	case look.State == work.PullMerged:
+		if _, err := h.fetch(ctx, look.Base, req.Ref+"/base"); err != nil {
+			return out, err
+		}
+		out.Merged, out.MergedBy = look.MergeCommit, orUnknown(look.MergedBy)
+		out.Tree, err = h.tree(ctx, out.Merged)
+		return out, err
+	case look.State != work.PullOpen:
+		out.Lost = name + " was closed on the host; reopen it there to go on with it"
+		return out, nil
+	}
+	head, err := h.fetch(ctx, req.Branch, req.Ref+"/head")
+	if err != nil {
+		return out, err
+	}
+	if out.Head = head; head == "" {
+		out.Lost = "the branch of " + name + " was deleted on the host; restore it there to go on with it"
+		return out, nil
+	}
+	if head == req.Last || slices.Contains(req.Known, head) {
+		return out, nil
+	}
+	return h.pushed(ctx, req, out)
+}
+
+// pushed takes people's commits in, when they are on top of something that
+// Forge put there.
+func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out orchestrator.PullReading) (orchestrator.PullReading, error) {
+	on := ""
+	for _, known := range append(slices.Clone(req.Known), req.Last) {
+		held, err := h.repo.Holds(ctx, out.Head, known)
+		if err != nil {
+			return out, err
+		}
+		if held {
+			on = known // they are in the order in which they grew
+		}
+	}
+	if on == "" {
+		out.Lost = "the branch was forced to something that does not grow out of what Forge pushed; push " + req.Last + " back to go on with it"
+		return out, nil
+	}
+	changes, err := h.repo.Changes(ctx, on, out.Head)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range changes {
+		out.Files = append(out.Files, c.Path)
+	}
+	out.Commit = out.Head
+	if on != req.Last {
+		m, err := h.repo.Merge(ctx, req.Last, out.Head)
+		if err != nil {
+			return out, err
+		}
+		out.Conflicts = m.Conflicts // for the agent
+		if out.Commit, err = h.repo.CommitTree(ctx, m.Tree, []string{req.Last, out.Head}, "merge of what people pushed\n", req.Ref+"/merged"); err != nil {
+			return out, err
+		}
+		out.Tree = m.Tree
+		return out, nil
+	}
+	out.Tree, err = h.tree(ctx, out.Commit)
+	return out, err
+}
+
+// What is told to the agent of each comment, in bytes, and in one round.
+const (
+	mostOfComment = 3 << 10
+	mostOfRound   = 8 << 10
+)
+
+// unheard is what people said and no iteration was told yet, as far as it fits
+// into one round. What strangers say is not passed on.
+func unheard(look work.PullLook, heard []string) orchestrator.PullReading {
+	return unheardIn(look, heard, mostOfRound)
+}
+
+// unheardIn is unheard, in at most so many bytes.
+func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullReading {
+	var out orchestrator.PullReading
+	fresh := func(id string) bool { return !slices.Contains(heard, id) }
+	may := map[string]bool{}
+	for _, who := range look.Writers {
+		may[who] = true
+	}
+	tell := func(text string, ids ...string) bool {
+		if text != "" && len(text)+2 > left {
+			return false
+		}
+		left -= len(text) + 2
+		if text != "" {
+			out.Said = strings.TrimSpace(out.Said + "\n\n" + text)
+		}
+		out.Heard = append(out.Heard, ids...)
+		return true
+	}
+	for _, r := range look.Reviews {
+		id := "r" + r.ID
+		if !may[r.By] || r.Own || r.Dismissed || !fresh(id) {
+			continue
+		}
+		text := ""
+		if body := strings.TrimSpace(r.Body); body != "" {
+			text = fmt.Sprintf("%s, in a review (%s):\n%s", r.By, strings.ReplaceAll(string(r.Verdict), "_", " "), cutTo(body, mostOfComment))
+		}
+		if tell(text, id) && r.Verdict != work.PullCommented {
+			out.Reviews = append(out.Reviews, id)
+		}
+	}
+	for _, t := range host.Open(look.Threads) {
+		if text, ids := tellThread(t, may, fresh); len(ids) > 0 && tell(text, ids...) {
+			out.Threads = append(out.Threads, t.ID)
+		}
+	}
+	for _, c := range look.Comments {
+		if id := "c" + c.ID; !c.Own && may[c.By] && fresh(id) {
+			tell(fmt.Sprintf("%s, on the whole:\n%s", c.By, cutTo(c.Body, mostOfComment)), id)
+		}
+	}
+	return out
+}
+
+// tellThread is a thread with its place, and the marks of what is new in it.
+func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool) (string, []string) {
+	var b strings.Builder
+	var ids []string
+	at := t.Path
+	switch {
+	case t.Line > 0:
+		at += fmt.Sprintf(":%d", t.Line)
+	case t.OldLine > 0:
+		at += fmt.Sprintf(", line %d of the old file", t.OldLine)
+	}
+	fmt.Fprintf(&b, "At %s:\n", at)
+	if t.Hunk != "" {
+		fmt.Fprintf(&b, "%s\n", cutTo(t.Hunk, 1<<10))
+	}
+	for _, c := range t.Comments {
+		if !c.Own && !may[c.By] {
+			continue
+		}
+		if id := "t" + c.ID; !c.Own && fresh(id) {
+			ids = append(ids, id)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", c.By, cutTo(c.Body, mostOfComment/max(len(t.Comments), 1)))
+	}
+	return strings.TrimSpace(b.String()), ids
+}
+
+// cutTo cuts a text and says so.
+func cutTo(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "\n[the rest is on the pull request]"
+}

@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// changes are what a host tells of news.
+type changes interface {
+	Changed(ctx context.Context, cursor string) (work.PullHints, error)
+}
+
+// hostWatch reads the answers of a project's pull requests. All but its hints
+// belong to one goroutine.
+type hostWatch struct {
+	p      *project
+	pulls  pullRequests
+	news   changes
+	at     work.PullSettings
+	every  time.Duration // between polls
+	secret string        // that webhooks are signed with, "" = none can be
+	hints  *hookHints
+	note   *newsNote
+	// patient waits for a host that computes: whoever reads once does not come
+	// back in a moment.
+	patient bool
+
+	// shops are told how the pull requests of results stand that wait there.
+	shops []*shop
+
+	cursor string
+	seen   map[string]seenRun
+	held   map[string]string // checkpoint → what was said of it last
+	again  map[string]bool   // checkpoints that are to be looked at without news
+}
+
+// openWatch is nil where the project has no code host.
+func (p *project) openWatch(ctx context.Context) (*hostWatch, error) {
+	at, err := p.pullSettings()
+	if err != nil || !at.Remote() {
+		return nil, err
+	}
+	set, err := p.hostSettings()
+	if err != nil {
+		return nil, err
+	}
+	// Not every host tells a conflict from a merge that it computes: git does.
+	store, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	if err != nil {
+		return nil, err
+	}
+	h, err := p.openHost(set, store)
+	if err != nil {
+		return nil, hostRefused(err)
+	}
+	pulls, one := h.(pullRequests)
+	news, two := h.(changes)
+	if !one || !two {
+		return nil, nil
+	}
+	w := newWatch(p, pulls, news, at.Place())
+	w.every, w.secret = set.Poll, set.WebhookSecret.Value
+	return w, nil
+}
+
+func newWatch(p *project, pulls pullRequests, news changes, at work.PullSettings) *hostWatch {
+	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: p.newsFile(at)},
+		seen: map[string]seenRun{}, held: map[string]string{}, again: map[string]bool{}}
+}
+
+// waiting is a question that a pull request shows.
+type waiting struct {
+	cp   work.Checkpoint
+	pull orchestrator.Pull
+	// Of the result of an issue: its card. Where the result is decided to be
+	// done, and waits on the host, it is over, and cp asks nothing.
+	issue *work.Issue
+	over  bool
+}
+
+// seenRun is a run as it was when it had so many events.
+type seenRun struct {
+	events int64
+	state  *orchestrator.State // nil = it is not for this watch
+}
+
+// waiting are the open questions that people see on the host; run "" is all.
+func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) {
+	var out []waiting
+	open, after := map[string]bool{}, ""
+	for {
+		page, err := w.p.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending}, journal.MaxIssuePage, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, cp := range page {
+			after = cp.ID
+			s, err := w.stateOf(ctx, cp.Run, open[cp.Run])
+			if err != nil {
+				return nil, err
+			}
+			open[cp.Run] = true
+			if s == nil {
+				continue
+			}
+			if cp.Phase == "" {
+				q, err := w.ofResult(ctx, s, cp)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, q...)
+				continue
+			}
+			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && ph.Pull.Checkpoint == cp.ID {
+				out = append(out, waiting{cp: cp, pull: *ph.Pull})
+			}
+		}
+		if len(page) < journal.MaxIssuePage {
+			break
+		}
+	}
+	if run == "" {
+		more, err := w.overResults(ctx, open)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+		maps.DeleteFunc(w.seen, func(id string, _ seenRun) bool { return !open[id] })
+	}
+	return out, nil
+}
+
+// stateOf is a run that has its pull requests on this host, else nil. It is read
+// again when it has new events; asked says that it was looked up just now.
+func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orchestrator.State, error) {
+	was, known := w.seen[run]
+	if known && asked {
+		return was.state, nil
+	}
+	row, err := w.p.store.RunOf(ctx, run)
+	if errors.Is(err, journal.ErrNoRun) {
+		return nil, nil // a thread of an issue
+	}
+	if err != nil || known && was.events == row.Events {
+		return was.state, err
+	}
+	now := seenRun{events: row.Events}
+	if s, _, err := w.p.load(ctx, run); err == nil && s.Spec.Pulls != nil && s.Spec.Pulls.Place() == w.at {
+		now.state = s // one that is broken others say so of
+	}
+	w.seen[run] = now
+	return now.state, nil
+}
+
+// read looks once at what may have news, and answers what people decided. It
+// returns the runs that have an answer. One conditional request is all it
+// costs while nothing happens.
+func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, error) {
+	all, err := w.waiting(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	w.forget(all)
+	told := w.hints.take()
+	if len(all) == 0 {
+		w.cursor = "" // whatever waits next is looked at once
+		return nil, nil
+	}
+	changed, err := w.news.Changed(ctx, w.cursor)
+	if err != nil {
+		w.hints.back(told)
+		return nil, err
+	}
+	w.cursor = changed.Cursor
+	return w.lookAt(ctx, all, func(q waiting) bool {
+		_, known := w.held[q.cp.ID]
+		return !known || told.names(q.pull) || slices.Contains(changed.Numbers, q.pull.Number)
+	})
+}
+
+// hinted looks at what webhooks named, and asks the host for nothing else.
+func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
+	told := w.hints.take()
+	if told.empty() {
+		return nil, nil
+	}
+	all, err := w.waiting(ctx, "")
+	if err != nil {
+		w.hints.back(told)
+		return nil, err
+	}
+	return w.lookAt(ctx, slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) }), func(waiting) bool { return true })
+}
+
+// forget drops what is known of questions that do not wait any more.
+func (w *hostWatch) forget(all []waiting) {
+	open := map[string]bool{}
+	for _, q := range all {
+		open[q.cp.ID] = true
+	}
+	maps.DeleteFunc(w.held, func(id, _ string) bool { return !open[id] })
+	maps.DeleteFunc(w.again, func(id string, _ bool) bool { return !open[id] })
+}
+
+// lookAt looks at those of all that have news, or have to be looked at again.
+// What cannot be read now is looked at the next time.
+func (w *hostWatch) lookAt(ctx context.Context, all []waiting, news func(waiting) bool) (rows []journal.RunRow, err error) {
+	var due []waiting
+	for _, q := range all {
+		if news(q) || w.again[q.cp.ID] {
+			w.again[q.cp.ID] = true
+			due = append(due, q)
+		}
+	}
+	for _, q := range due {
+		row, oneErr := w.ask(ctx, q)
+		if row != nil {
+			rows = append(rows, *row)
+		}
+		if oneErr == nil {
+			continue
+		}
+		err = errors.Join(err, oneErr)
+		var t *work.HostTrouble
+		if !errors.As(oneErr, &t) || t.Passes() || ctx.Err() != nil {
+			break // the others would fail alike
+		}
+		w.again[q.cp.ID], w.held[q.cp.ID] = false, oneErr.Error()
+	}
+	return rows, err
+}
+
+// ask looks at one pull request and answers what people decided there; the run
+// is nil where nobody did.
+func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error) {
+	look, err := w.look(ctx, q.pull.Number)
+	if err != nil {
+		return nil, err
+	}
+	id := q.cp.ID
+	if q.issue != nil {
+		w.tellShops(q, look)
+	}
+	if q.over {
+		w.held[id], w.again[id] = q.issue.Reason, standsOpen(q, look)
+		return nil, nil
+	}
+	a, held := wordOf(look, q.cp, q.pull, w.p.app.Now())
+	if a != nil && q.issue != nil {
+		passOn(a, q, look)
+	}
+	if a == nil {
+		if was := w.held[id]; held != was && held != "" {
+			w.p.app.log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
+		}
+		w.held[id], w.again[id] = held, heldByHost(look)
+		return nil, nil
+	}
+	_, row, err := w.p.giveAnswer(ctx, *a, "")
+	if err != nil && refusalCode(err) == "" {
+		return nil, err
+	}
+	w.again[id] = false
+	if err != nil {
+		w.held[id] = err.Error()
+		if errors.Is(err, work.ErrAlreadyResolved) {
+			w.p.app.log.Debug("another door was first", "checkpoint", id)
+			return nil, nil
+		}
+		w.p.app.log.Warn("an answer of the pull request was refused", "checkpoint", id, "err", err)
+		return nil, nil
+	}
+	w.p.app.log.Info("answered", "checkpoint", id, "status", a.Status, "by", harmless(a.By), "pull", q.pull.URL)
+	return &row, nil
+}
+
+// look reads a pull request, with a patient watch until its host has computed
+// what an approval depends on.
+func (w *hostWatch) look(ctx context.Context, number int64) (work.PullLook, error) {
+	look, err := w.pulls.Look(ctx, number)
+	for range 20 {
+		if err != nil || !w.patient || !heldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
+			break
+		}
+		pause := time.NewTimer(250 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return look, ctx.Err()
+		case <-pause.C:
+		}
+		look, err = w.pulls.Look(ctx, number)
+	}
+	return look, err
+}
+
+// readHost reads once what the pull requests of a run say.
+func (p *project) readHost(ctx context.Context, run string) {
+	w, err := p.openWatch(ctx)
+	if err == nil && w != nil {
+		w.patient = true
+		_, err = w.read(ctx, run)
+	}
+	if err != nil {
+		p.app.log.Warn("the pull requests of this run were not read", "err", err)
+	}
+}

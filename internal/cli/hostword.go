@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"forge/gates"
+	"forge/internal/host"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// doorPull is the door of answers that are reviews.
+const doorPull = "pull request"
+
+// wordOf is what a pull request says to the checkpoint that it shows: an
+// answer, or why there is none yet ("" = nobody has said anything). Only what
+// people who may decide say of the commit that is there now is one.
+func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now time.Time) (*work.Answer, string) {
+	a := &work.Answer{Checkpoint: cp.ID, Revision: cp.Revision, Role: gates.RoleReviewer, Door: doorPull, At: now, Head: look.Head}
+	name := fmt.Sprintf("pull request %d", look.Number)
+	switch {
+	case look.State == work.PullMerged && u.Merged != "":
+		return nil, name + " is merged; forge approve goes on with what became of it"
+	case look.State == work.PullMerged:
+		a.Status, a.By, a.Comment = work.CheckpointApproved, orUnknown(look.MergedBy), "merged "+name
+		return a, ""
+	case look.State != work.PullOpen:
+		return nil, name + " is closed: reopen it there, or answer here"
+	case look.BranchGone:
+		return nil, "the branch of " + name + " is gone: restore it there, or answer here"
+	}
+	stand := host.Stand(look.Reviews, look.Head)
+	fresh := slices.DeleteFunc(slices.Clone(stand.Counting), func(r work.PullReview) bool { return slices.Contains(u.Heard, "r"+r.ID) })
+	for _, r := range fresh {
+		if r.Verdict == work.PullChangesRequested {
+			a.Status, a.By, a.Comment = work.CheckpointChangesRequested, r.By, "changes are requested on "+name
+			return a, ""
+		}
+	}
+	switch stand.Verdict {
+	case work.PullApproved:
+	case work.PullChangesRequested:
+		return nil, stillAgainst(stand.Counting) + " still asks for changes, and has not looked again"
+	default:
+		if n := len(stand.Ignored); n > 0 {
+			last := stand.Ignored[n-1]
+			return nil, fmt.Sprintf("a review of %s does not count: %s", last.By, last.Why)
+		}
+		return nil, ""
+	}
+	if len(fresh) == 0 {
+		return nil, "the approval was acted upon and came to nothing: approve again, or answer here"
+	}
+	switch look.Mergeable {
+	case work.Mergeable, work.MergeConflict:
+		// A conflict goes to the agent.
+	case work.MergeComputing:
+		return nil, "the host is still computing whether it can be merged"
+	default:
+		return nil, "the host does not let it be merged: " + cmp.Or(look.Why, "it does not say why")
+	}
+	a.Status, a.By, a.Comment = work.CheckpointApproved, fresh[len(fresh)-1].By, "approved on "+name
+	return a, ""
+}
+
+func stillAgainst(counting []work.PullReview) string {
+	for _, r := range counting {
+		if r.Verdict != work.PullApproved {
+			return r.By
+		}
+	}
+	return "somebody"
+}
+
+// heldByHost says that people have approved, and that it is the host which does
+// not let it be merged: its computing and its checks end without news.
+func heldByHost(look work.PullLook) bool {
+	return look.State == work.PullOpen && look.Mergeable != work.Mergeable && host.Stand(look.Reviews, look.Head).Verdict == work.PullApproved
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/factory"
+	"forge/internal/git"
+	"forge/internal/work"
+)
+
+func (a *App) issueCancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "let nobody work on an issue any more, and stop who does; it stays where it is", ArgsUsage: "ISSUE",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "`WHY`, for the history"},
+			outputFlag("text", "json"),
+		},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := issueArg(c, "")
+			if err != nil {
+				return err
+			}
+			b, err := a.openBoard(c.Context, true)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			return b.cancel(c.Context, id, a.by(strings.TrimSpace(c.String("message"))), out)
+		},
+	}
+}
+
+// cancel cancels an issue, and waits until its agents are gone.
+func (b *issueBoard) cancel(ctx context.Context, id int64, by factory.By, out string) error {
+	f := floor{board: b}
+	i, err := f.CancelIssue(ctx, id, by)
+	if err != nil {
+		return issueError(err)
+	}
+	gone, err := f.stopped(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !gone {
+		b.app.log.Warn("the process that works on it has not stopped yet", "issue", id)
+	}
+	return b.tell(ctx, i, out)
+}
+
+func (a *App) issueRunCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "claim an issue and work on it here and now", ArgsUsage: "ISSUE", Flags: []cli.Flag{outputFlag("text", "json")},
+		Action: func(c *cli.Context) error {
+			out, err := outputOf(c, "text", "json")
+			if err != nil {
+				return err
+			}
+			id, err := issueArg(c, "")
+			if err != nil {
+				return err
+			}
+			return a.runIssue(c.Context, id, out)
+		},
+	}
+}
+
+// runIssue works on one issue as the factory would, whether that is paused or
+// has no room.
+func (a *App) runIssue(ctx context.Context, id int64, out string) error {
+	if err := git.Probe(ctx); err != nil {
+		return err
+	}
+	s, err := a.openShop(ctx, a.Dir, factory.NewPlaces(1))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	i, err := s.store.Issue(ctx, s.Project, id)
+	if err == nil && i.Column == work.ColumnBacklog && i.State == "" {
+		i, err = s.Move(ctx, id, work.ColumnReady, factory.Place{At: factory.Top}, a.by("to be worked on now"))
+	}
+	if err != nil {
+		return issueError(err)
+	}
+	over := make(chan struct{})
+	defer close(over)
+	go leaveShops(a.Kill, []*shop{s}, over)
+	loop := s.loop()
+	loop.Only, loop.Once = id, true
+	why, err := loop.Run(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := s.store.Issue(context.WithoutCancel(ctx), s.Project, id)
+	if err != nil {
+		return err
+	}
+	if now.Version == i.Version && ctx.Err() == nil {
+		return refuse(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
+	}
+	if err := s.tell(context.WithoutCancel(ctx), now, out); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return codeError(exitInterrupted)
+	}
+	if now.State == work.IssueCancelled {
+		return codeError(exitFailed) // a person said no
+	}
+	if code := exitOfBoard([]work.Issue{now}, map[int64]bool{id: now.Column == work.ColumnInProgress}); code != exitDone {
+		return codeError(code)
+	}
+	return nil
+}
+
+func sayNoClaim(no factory.NoClaim, i work.Issue) string {
+	switch no {
+	case factory.NoClaimColumn:
+		return fmt.Sprintf("it stands in %s", i.Column)
+	case factory.NoClaimStopped, factory.NoClaimWaits:
+		return standingOfIssue(i)
+	case factory.NoClaimHeld:
+		return "another process works on it"
+	case factory.NoClaimNeeds:
+		return "what it needs is not done"
+	case factory.NoClaimLater:
+		return i.Reason
+	}
+	return string(no)
+}
+
+func wayToClaim(no factory.NoClaim, id int64) string {
+	switch no {
+	case factory.NoClaimStopped:
+		return fmt.Sprintf("forge issue retry %d takes it up again", id)
+	case factory.NoClaimWaits:
+		return "forge checkpoints shows what waits for you"
+	case factory.NoClaimNeeds:
+		return fmt.Sprintf("forge issue show %d names it", id)
+	}
+	return fmt.Sprintf("forge issue show %d", id)
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/log"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// sayOfIssue puts the events of an issue's promotion into words.
+func sayOfIssue(e work.Event) (string, facts, error) {
+	switch e.Kind {
+	case work.CriteriaAnswered:
+		return telling(e, func(d orchestrator.CriteriaAnsweredData) (string, facts) {
+			f := facts{}
+			for _, a := range d.Criteria {
+				f = append(f, [2]string{a.ID, metWord(a.Met) + ": " + a.Evidence})
+			}
+			for _, what := range d.Ignored {
+				f = append(f, [2]string{"ignored", what})
+			}
+			return d.Specialist + " on the issue's criteria", f
+		})
+	case work.CriterionEvidenced:
+		return telling(e, func(d work.Evidence) (string, facts) {
+			return fmt.Sprintf("criterion %s %s, by %s", d.Criterion, metWord(d.Met), strings.TrimSpace(string(d.By)+" "+d.Who)), facts{{"evidence", d.What}}
+		})
+	case work.PromotionDecided:
+		return telling(e, func(d orchestrator.PromotionDecidedData) (string, facts) {
+			return promotionWords(d) + ", by " + d.By, facts{{"held by", joined(d.Hold)}, {"no evidence", strings.Join(d.Unmet, ", ")}}
+		})
+	}
+	return "", nil, nil
+}
+
+// describeIssue is the line in the log of a run.
+func describeIssue(e work.Event) (log.Level, string, []any) {
+	return describeAs(e, func(d orchestrator.PromotionDecidedData) (log.Level, string, []any) {
+		pairs := []any{"by", d.By}
+		if len(d.Hold) > 0 {
+			pairs = append(pairs, "held by", joined(d.Hold))
+		}
+		return log.InfoLevel, promotionWords(d), pairs
+	})
+}
+
+func promotionWords(d orchestrator.PromotionDecidedData) string {
+	switch d.Decision {
+	case review.ToDone:
+		return fmt.Sprintf("issue %d may be done", d.Issue)
+	case review.ToInReview:
+		return fmt.Sprintf("issue %d waits for a review", d.Issue)
+	}
+	return fmt.Sprintf("issue %d is not promoted", d.Issue)
+}
+
+func metWord(met bool) string {
+	if met {
+		return "is met"
+	}
+	return "is NOT met"
+}
+
+func joined(hold []review.HoldReason) string {
+	words := make([]string, len(hold))
+	for i, h := range hold {
+		words[i] = string(h)
+	}
+	return strings.Join(words, ", ")
+}

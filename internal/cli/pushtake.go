@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"forge/factory/triage"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// runs are the runs that have a record at the remote, the newest first, with
+// its commit.
+func (f far) runs(ctx context.Context) (names []string, at map[string]string, err error) {
+	if f.p.app.getenv("FORGE_PHASE") != "" || f.p.app.getenv("FORGE_LEASE") != "" {
+		return nil, nil, refuse("a person looks from outside", "no remote is asked inside a phase")
+	}
+	refs, err := f.repo.RemoteRefs(ctx, f.remote, recordRefs)
+	if err != nil {
+		return nil, nil, err
+	}
+	at = map[string]string{}
+	for ref, id := range refs {
+		run := strings.TrimPrefix(ref, recordRefs+"/")
+		if strings.Trim(run, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || triage.IsThread(run) {
+			continue
+		}
+		names, at[run] = append(names, run), id
+	}
+	slices.Sort(names) // an id begins with its day
+	slices.Reverse(names)
+	return names, at, nil
+}
+
+// find is the run of the remote with that id, or the only one that begins with
+// it; "" = the only one there.
+func (f far) find(ctx context.Context, id string) (string, error) {
+	names, _, err := f.runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	found := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, id) })
+	switch {
+	case slices.Contains(names, id) && id != "":
+		return id, nil
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && id == "":
+		return "", refuse("forge run --push sends one", "there is no run at %q", f.remote)
+	case len(found) == 0:
+		return "", refuse("forge checkpoints --remote "+f.remote+" lists what waits there", "there is no run %q at %q", id, f.remote)
+	}
+	return "", refuse("name one of "+strings.Join(found[:min(len(found), 5)], ", "), "%d runs at %q may be meant", len(found), f.remote)
+}
+
+// bring makes this machine's copy of a run what the remote says, after it was
+// checked. A copy that is no beginning of it stays as it is.
+func (f far) bring(ctx context.Context, run string) (arrived, error) {
+	t, away, err := f.p.store.TravelOf(ctx, run)
+	if err != nil {
+		return arrived{}, err
+	}
+	if err := (runOptions{fetch: true, remote: f.remote}).sameRemote(run, t, away); err != nil {
+		return arrived{}, err
+	}
+	head, err := f.head(ctx, run)
+	if err == nil && head == "" {
+		err = refuse("forge push "+run+" --forget makes the copy of this machine a run of its own", "there is no run %s at %q any more", run, f.remote)
+	}
+	if err != nil {
+		return arrived{}, err
+	}
+	// A commit that is here may lack what it is made of, unless it was checked.
+	if known, err := f.repo.ReadRef(ctx, keptRecord(run)); err != nil {
+		return arrived{}, err
+	} else if known != head {
+		if err := f.repo.FetchRefs(ctx, f.remote, recordRef(run)); err != nil {
+			return arrived{}, err
+		}
+	}
+	a, err := f.read(ctx, run, head)
+	if err != nil {
+		return a, err
+	}
+	if t.Tip != "" && head != t.Tip {
+		grown, err := f.repo.Holds(ctx, head, t.Tip)
+		if err != nil {
+			return a, err
+		}
+		if !grown {
+			return a, &journal.DamagedError{Run: run, What: fmt.Sprintf("what is at %q did not grow out of what was there before: its history was replaced", f.remote)}
+		}
+	}
+	mine := a.rec.Holder.Claim != "" && a.rec.Holder.Claim == t.Claim && (head == t.Tip || head == t.Sent)
+	t.Remote, t.Tip, t.Sent, t.Here = f.remote, head, "", mine
+	if mine {
+		// What was done here since is nowhere else.
+		return a, f.p.store.SetTravel(ctx, run, t)
+	}
+	err = f.settled(ctx, a, t)
+	var ahead *journal.AheadError
+	if errors.As(err, &ahead) {
+		return a, refuse("keep one of the two: forge push "+run+" --forget keeps this machine's and leaves the remote's alone", "%v", err)
+	}
+	return a, err
+}
+
+// stale is a copy that the remote has left behind.
+func (f far) stale(run string) error {
+	return refuse("forge resume "+run+" --remote "+f.remote+" goes on from there; forge push "+run+" --forget makes this copy a run of its own",
+		"run %s moved on at %q since this machine sent it: the copy here is stale, and nothing was done with it", run, f.remote)
+}
+
+// claim makes this machine the only one that works on a run that is at the
+// remote. The copy here must be what is there, else it is stale. force takes
+// the run from a machine that is gone for good.
+func (f far) claim(ctx context.Context, run string, force bool) error {
+	for range 5 {
+		err := f.tryClaim(ctx, run, force)
+		if !isMoved(err) {
+			return err
+		}
+	}
+	return f.stale(run)
+}
+
+func (f far) tryClaim(ctx context.Context, run string, force bool) error {
+	t, away, err := f.p.store.TravelOf(ctx, run)
+	if err != nil || !away {
+		return err
+	}
+	head, err := f.head(ctx, run)
+	switch {
+	case err != nil:
+		return err
+	case head == "" && t.Tip == "":
+		return f.p.store.DropTravel(ctx, run) // it never arrived
+	case head == "" || head != t.Tip && head != t.Sent:
+		return f.stale(run)
+	}
+	a, err := f.bring(ctx, run)
+	if err != nil {
+		return err
+	}
+	if t, _, err = f.p.store.TravelOf(ctx, run); err != nil || t.Here {
+		return err
+	}
+	if h := a.rec.Holder; h.Claim != "" && !force {
+		return f.heldBy(run, h)
+	}
+	host, _ := os.Hostname()
+	a.rec.Holder = journal.Holder{Claim: newMark(), Host: host, Since: f.p.app.Now().UTC()}
+	t.Claim = a.rec.Holder.Claim
+	return f.put(ctx, a.rec, commitsOf(a.rec, a.state), t, true)
+}
+
+// giveBack ends the claim on a run that cannot be gone on with here after all.
+// One that a process of this machine works on stays claimed.
+func (p *project) giveBack(ctx context.Context, repo *git.Store, run string) error {
+	t, away, err := p.store.TravelOf(ctx, run)
+	if err != nil || !away || !t.Here {
+		return err
+	}
+	if row, err := p.store.RunOf(ctx, run); err != nil || row.Alive {
+		return err
+	}
+	return far{p: p, repo: repo, remote: t.Remote}.send(ctx, run)
+}
+
+func (f far) heldBy(run string, h journal.Holder) error {
+	return refuse("let it go on there, or forge push "+run+" there; when that machine is gone for good: forge resume "+run+" --remote "+f.remote+" --take",
+		"run %s is being worked on by machine %s since %s", run, oneLine(h.Host, 60), h.Since.Local().Format("2006-01-02 15:04:05"))
+}
+
+// answer answers a checkpoint of a run that is at the remote: the answer counts
+// when it arrived there first, and only then is it this machine's too.
+func (f far) answer(ctx context.Context, run string, ans work.Answer) (work.Checkpoint, error) {
+	for range 5 {
+		a, err := f.bring(ctx, run)
+		if err != nil {
+			return work.Checkpoint{}, err
+		}
+		t, _, err := f.p.store.TravelOf(ctx, run)
+		if err != nil {
+			return work.Checkpoint{}, err
+		}
+		if t.Here {
+			return f.p.store.Answer(ctx, ans)
+		}
+		if h := a.rec.Holder; h.Claim != "" {
+			return work.Checkpoint{}, f.heldBy(run, h)
+		}
+		cp, err := a.rec.Answer(ans)
+		if err != nil {
+			return cp, err
+		}
+		if a.rec.Refs, err = f.repo.RefsBelow(ctx, orchestrator.Ref(run, "")); err != nil {
+			return cp, err
+		}
+		err = f.put(ctx, a.rec, commitsOf(a.rec, a.state), t, false)
+		if isMoved(err) {
+			continue
+		}
+		if err != nil {
+			return cp, refuse("forge show "+cp.ID+" --remote "+f.remote+" shows whether it arrived", "answer checkpoint %s at %q: %v", cp.ID, f.remote, err)
+		}
+		_, err = f.bring(ctx, run)
+		return cp, err
+	}
+	return work.Checkpoint{}, refuse("try again", "run %s changes at %q all the time", run, f.remote)
+}
+
+// answerAway is store.Answer for a run that is at a remote.
+func (p *project) answerAway(ctx context.Context, away *journal.AwayError, seen work.Checkpoint, ans work.Answer) (work.Checkpoint, error) {
+	repo, err := p.repo(ctx)
+	if err != nil {
+		return work.Checkpoint{}, err
+	}
+	if ans.Revision == 0 {
+		ans.Revision = seen.Revision // what the person was shown
+	}
+	return far{p: p, repo: repo, remote: away.Remote}.answer(ctx, away.Run, ans)
+}
+
+// fetchCheckpoint brings the run of a checkpoint from a remote, so that it can
+// be answered here.
+func (a *App) fetchCheckpoint(ctx context.Context, id, remote string) error {
+	p, err := a.findProject(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if _, err := p.openStore(ctx, true); err != nil {
+		return err
+	}
+	repo, err := p.repo(ctx)
+	if err != nil {
+		return err
+	}
+	f := far{p: p, repo: repo, remote: remote}
+	run, err := f.find(ctx, runOfCheckpoint(id))
+	if err != nil {
+		return err
+	}
+	_, err = f.bring(ctx, run)
+	return err
+}
+
+// runOfCheckpoint is the run that a checkpoint's id, or its beginning, names.
+func runOfCheckpoint(id string) string {
+	run, _, _ := strings.Cut(id, ".")
+	return run
+}
+
+// comeHere makes sure that this machine, and no other, goes on with a run: one
+// that is at a remote is claimed there. It returns the id of the run to resume;
+// o.run when it is no matter of a remote.
+func (p *project) comeHere(ctx context.Context, repo *git.Store, o runOptions) (string, error) {
+	run := o.run
+	f := far{p: p, repo: repo, remote: o.remote}
+	if o.fetch {
+		found, err := f.find(ctx, run)
+		switch {
+		case err != nil && o.push:
+			// It is to be sent there; a run of this machine then.
+		case err != nil:
+			return "", err
+		default:
+			run = found
+			if _, err := f.bring(ctx, run); err != nil {
+				return "", err
+			}
+		}
+	}
+	row, err := p.pickResumable(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	t, away, err := p.store.TravelOf(ctx, row.ID)
+	if err != nil || !away {
+		return row.ID, err
+	}
+	if err := o.sameRemote(row.ID, t, away); err != nil {
+		return "", err
+	}
+	f.remote = t.Remote
+	if err := p.checkElsewhere(ctx, row.ID, o.asRecorded); err != nil {
+		return "", err
+	}
+	return row.ID, f.claim(ctx, row.ID, o.take)
+}

@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"forge/factory"
+	"forge/internal/config"
+	"forge/internal/journal"
+	"forge/internal/work"
+)
+
+// shop is one project whose issues a process works on.
+type shop struct {
+	*issueBoard
+	e      *engine
+	owner  journal.Owner
+	places *factory.Places
+	triage *triageDesk
+	poke   chan struct{}
+
+	landing sync.Mutex // one result at a time is brought into the target
+	tidying sync.Mutex
+	terms   struct {
+		sync.Mutex
+		at  time.Time
+		of  factory.Terms
+		err error
+	}
+	pulls struct {
+		sync.Mutex
+		away
+		news  map[int64]bool   // issues whose pull request stands differently
+		marks map[int64]string // how it stood when it was looked at last
+	}
+}
+
+// openShop opens the project around dir for the factory. The caller closes it.
+func (a *App) openShop(ctx context.Context, dir string, places *factory.Places) (*shop, error) {
+	own := *a
+	own.Dir = dir
+	b, err := own.openBoard(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	s := &shop{issueBoard: b, owner: journal.Self(), places: places, poke: make(chan struct{}, 1)}
+	s.triage = newTriageDesk(s)
+	if s.e, err = b.engine(ctx); err == nil {
+		err = s.check(ctx)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// check says at once what keeps all issues of the project from being worked on.
+func (s *shop) check(ctx context.Context) error {
+	p, err := s.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	if err != nil {
+		return err
+	}
+	if err := p.checkSandbox(s.e, set.Sandbox); err != nil {
+		return err
+	}
+	if err := s.sayTriage(p); err != nil {
+		return err
+	}
+	if !deref(p.cfg.File.Verify.None) && len(set.Verify.Commands) == 0 {
+		s.app.log.Warn("there are no verify commands: every finished issue waits in review", "project", s.Project, "set", "[verify] commands")
+	}
+	s.tidyUp(ctx, p) // what the one before, which may have died, had no time for
+	return nil
+}
+
+// fresh is the project with its configuration as it is now: a server lives
+// longer than a configuration. The journal is shared.
+func (s *shop) fresh(ctx context.Context) (*project, error) {
+	quiet := *s.app
+	quiet.log = s.app.log.With()
+	quiet.log.SetLevel(log.ErrorLevel) // it was said when the server began
+	p, err := quiet.openProject(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.app, p.store = s.app, s.store
+	return p, nil
+}
+
+// loop is what works on the board; the caller runs it.
+func (s *shop) loop() *factory.Loop {
+	return &factory.Loop{
+		Board: s.Board, Cards: s.store, Claims: claims{s.store, s.owner}, Standings: standings{s.store, s.owner, s.store.Watch()},
+		Triage: s.triage, Works: s, Places: s.places, Now: s.app.Now, Poke: s.poke,
+		Say: func(issue int64, what string) {
+			if issue == 0 {
+				s.app.log.Info(harmless(what), "project", s.Project)
+				return
+			}
+			s.app.log.Info(harmless(what), "project", s.Project, "issue", issue)
+		},
+	}
+}
+
+// claims are the journal's claims for one owner.
+type claims struct {
+	store *journal.Store
+	owner journal.Owner
+}
+
+func (c claims) Claims(ctx context.Context, project string) (map[int64]work.IssueClaim, error) {
+	return c.store.Claims(ctx, project)
+}
+
+func (c claims) Claim(ctx context.Context, seen work.IssueClaim, change work.BoardChange) (work.IssueClaim, work.Issue, error) {
+	return c.store.ClaimIssue(ctx, c.owner, seen, change)
+}
+
+func (c claims) Change(ctx context.Context, claim work.IssueClaim, change work.BoardChange) (work.Issue, error) {
+	return c.store.ChangeClaimed(ctx, claim, change)
+}
+
+func (c claims) End(ctx context.Context, claim work.IssueClaim, change *work.BoardChange, later time.Time) (work.Issue, error) {
+	return c.store.EndClaim(ctx, claim, change, later)
+}
+
+func (c claims) Keep(ctx context.Context, held []work.IssueClaim) ([]work.IssueClaim, error) {
+	return c.store.KeepClaims(ctx, held)
+}
+
+// standings are the journal's standings for one owner.
+type standings struct {
+	store *journal.Store
+	owner journal.Owner
+	watch *journal.Watch
+}
+
+func (f standings) Floor(ctx context.Context, project string) (work.Floor, error) {
+	return f.store.Floor(ctx, project)
+}
+
+func (f standings) SetFloor(ctx context.Context, project string, to work.Floor) error {
+	return f.store.SetFloor(ctx, project, to)
+}
+
+func (f standings) Serve(ctx context.Context, project, note string) error {
+	return f.store.Serve(ctx, project, f.owner, note)
+}
+
+func (f standings) Leave(ctx context.Context, project string) error {
+	return f.store.Leave(ctx, project, f.owner)
+}
+
+func (f standings) Changed(ctx context.Context) (bool, error) { return f.watch.Changed(ctx) }
+
+// termsFor is how long what was found out about a project's agents counts.
+const termsFor = 30 * time.Second
+
+// Terms reads the configuration as it is now. Whether the agent is there is
+// looked up now and then only, since that starts programs.
+func (s *shop) Terms(ctx context.Context) (factory.Terms, error) {
+	s.terms.Lock()
+	defer s.terms.Unlock()
+	if now := s.app.Now(); now.Sub(s.terms.at) > termsFor || now.Before(s.terms.at) {
+		s.terms.of, s.terms.err = s.readTerms(ctx)
+		s.terms.at = now
+	}
+	return s.terms.of, s.terms.err
+}
+
+func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
+	p, err := s.fresh(ctx)
+	if err != nil {
+		return t, err
+	}
+	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	if err != nil {
+		return t, err
+	}
+	if err := p.checkAgents(ctx, set); err != nil {
+		return t, err
+	}
+	if _, err := p.hostSettings(); err != nil {
+		return t, err
+	}
+	f := p.cfg.File.Factory
+	t.MaxRunning, t.MaxInReview = deref(f.MaxRunning), deref(f.MaxInReview)
+	t.Agents = []string{set.Phases[onlyPhase].Agent}
+	return t, nil
+}
+
+// overdue are the runs and threads that ask what nobody answered in time.
+func (s *shop) overdue(ctx context.Context) (map[string]bool, error) {
+	now, out := s.app.Now(), map[string]bool{}
+	for after := ""; ; {
+		page, err := s.store.Checkpoints(ctx, journal.CheckpointFilter{Status: work.CheckpointPending}, journal.MaxIssuePage, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, cp := range page {
+			if cp.ExpiresAt != nil && !now.Before(*cp.ExpiresAt) {
+				out[cp.Run] = true
+			}
+			after = cp.ID
+		}
+		if len(page) < journal.MaxIssuePage {
+			return out, nil
+		}
+	}
+}
+
+// News asks the journal what became of the runs of begun issues.
+func (s *shop) News(ctx context.Context) (map[int64]factory.News, error) {
+	rows, err := s.store.IssueRuns(ctx, s.Project)
+	if err != nil {
+		return nil, err
+	}
+	news := map[int64]factory.News{}
+	s.pulls.Lock()
+	for _, r := range rows {
+		news[r.Issue] = factory.News{Updated: r.Updated, Over: r.Outcome.Final(), Held: r.Alive, Pull: s.pulls.news[r.Issue]}
+	}
+	s.pulls.Unlock()
+	over, err := s.overdue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if over[r.ID] {
+			n := news[r.Issue]
+			n.Overdue = true
+			news[r.Issue] = n
+		}
+	}
+	answers, err := s.store.Unheard(ctx, s.Project)
+	for id, list := range answers {
+		n := news[id]
+		n.Answers = list
+		news[id] = n
+	}
+	return news, err
+}

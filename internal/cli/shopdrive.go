@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/factory"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// limitPause is after how long a run that met a limit of its provider is tried
+// again, where nobody says when that ends.
+const limitPause = 15 * time.Minute
+
+// Drive opens the issue's run or goes on with it.
+func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
+	s.hears(o.Issue.ID)
+	p, err := s.fresh(ctx)
+	if err != nil && o.Issue.Run == "" {
+		return factory.Ended{}, err
+	}
+	if err != nil {
+		// A run that is open goes on with what it was opened with.
+		if p, err = s.app.openRecorded(ctx); err != nil {
+			return factory.Ended{}, err
+		}
+		p.store = s.store
+	}
+	if o.Issue.Run == "" {
+		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+	}
+	_, err = s.store.RunOf(ctx, o.Issue.Run)
+	if errors.Is(err, journal.ErrNoRun) {
+		if o.Again {
+			o.Issue.Pull = nil
+		}
+		// Forge died between the card and the run's first event.
+		return s.openIssue(ctx, p, o, o.Issue.Run, false)
+	}
+	if err != nil {
+		return factory.Ended{}, err
+	}
+	state, _, err := p.load(ctx, o.Issue.Run)
+	if err != nil {
+		return factory.Ended{}, err
+	}
+	left := s.endedOf(state)
+	if left.Promote && !o.Again {
+		if quiet, err := s.quiet(ctx, state); err != nil || quiet {
+			return left, err
+		}
+	}
+	back, err := s.sentBack(ctx, p, o.Issue, state)
+	if err != nil {
+		return left, nil // it is looked at again where it lands
+	}
+	switch {
+	case left.Promoted && back:
+		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+	case !state.Outcome.Final(), state.Outcome == work.RunFailed && o.Again && !left.Rejected:
+		return s.resumeIssue(ctx, p, o, state)
+	case o.Again && !left.Promoted:
+		o.Issue.Pull = nil
+		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+	default:
+		return left, nil
+	}
+}
+
+// quiet says that nobody has said anything of what a run asks about its result:
+// it is looked at again for its pull request's sake alone.
+func (s *shop) quiet(ctx context.Context, state *orchestrator.State) (bool, error) {
+	answers, err := s.store.Unheard(ctx, s.Project)
+	if err != nil || len(answers[state.Spec.Issue.ID]) > 0 {
+		return false, err
+	}
+	over, err := s.overdue(ctx)
+	return err == nil && !over[state.Run], err
+}
+
+// openIssue opens a new run. A row that was made for it before is used.
+func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run string, fresh bool) (factory.Ended, error) {
+	spec, err := s.issueSpec(ctx, p, o.Issue, o.Hints)
+	if t := pullTrouble(err); t != nil && t.Passes {
+		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
+	}
+	if err != nil {
+		return factory.Ended{}, hostRefused(err)
+	}
+	first := orchestrator.Opened{Inline: &spec}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return factory.Ended{}, fmt.Errorf("record what the run is opened with: %w", err)
+	}
+	if len(text) > work.MaxEventBytes/2 {
+		first.Inline = nil
+		if first.Blob, err = s.store.PutBlob(ctx, text); err != nil {
+			return factory.Ended{}, err
+		}
+	}
+	if fresh {
+		if err := o.Named(run, o.Issue.Pull); err != nil {
+			return factory.Ended{}, err
+		}
+	}
+	lease, err := s.store.CreateIssueRun(ctx, run, journal.Self(), s.Project, o.Issue.ID)
+	if errors.Is(err, journal.ErrRunExists) {
+		lease, err = s.acquire(ctx, run)
+	}
+	if err != nil {
+		return factory.Ended{}, err
+	}
+	if err := s.e.repo.KeepBase(ctx, run, spec.Base.Commit); err != nil {
+		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	state, err := orchestrator.NewState(run, spec)
+	if err != nil {
+		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	return s.driveIssue(ctx, p, lease, state, first)
+}
+
+// resumeIssue goes on with a run where its events left it.
+func (s *shop) resumeIssue(ctx context.Context, p *project, o factory.Order, seen *orchestrator.State) (factory.Ended, error) {
+	lease, err := s.acquire(ctx, seen.Run)
+	if err != nil {
+		return factory.Ended{}, err
+	}
+	// Whoever held it before may have written since.
+	state, _, err := p.load(ctx, seen.Run)
+	if err == nil {
+		err = p.checkAnchor(ctx, s.e, seen.Run)
+	}
+	if err == nil {
+		err = checkWork(ctx, s.e, state)
+	}
+	if err == nil {
+		_, err = proc.Choose(state.Spec.Settings.Sandbox.Mode, s.e.caps)
+	}
+	if err != nil {
+		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	first := orchestrator.Resumed{Reopen: o.Again}
+	first.By, first.AcceptUnknown = "factory", o.Again
+	return s.driveIssue(ctx, p, lease, state, first)
+}
+
+func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) {
+	lease, err := s.store.AcquireRun(ctx, run, journal.Self())
+	if errors.Is(err, journal.ErrLease) {
+		err = fmt.Errorf("%w (%w)", factory.ErrHeld, err)
+	}
+	return lease, err
+}
+
+// driveIssue drives a run until it ends, and gives everything back.
+func (s *shop) driveIssue(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
+	after := context.WithoutCancel(ctx)
+	quiet := &quietly{plainWatcher{log: s.app.log.With("issue", state.Spec.Issue.ID)}}
+	d, done, err := p.driver(s.e, lease, state, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: state.Seq}})
+	if err != nil {
+		return factory.Ended{}, errors.Join(err, lease.Release(after))
+	}
+	d.Journal = &overhearing{Journal: d.Journal, s: s, p: p, state: state}
+	end, err := d.Run(ctx, state, first)
+	done()
+	if releaseErr := lease.Release(after); releaseErr != nil && err == nil {
+		s.app.log.Warn("give the run back", "run", state.Run, "err", releaseErr)
+	}
+	if err != nil {
+		return factory.Ended{}, err
+	}
+	if err := p.anchor(after, s.e, state.Run); err != nil {
+		s.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+	}
+	if end.Outcome.Final() {
+		if err := s.e.repo.DropBase(after, state.Run); err != nil {
+			s.app.log.Warn("drop the ref that kept the base", "err", err)
+		}
+	}
+	if end.Outcome == work.RunCompleted {
+		p.sweep(state.Run)
+	}
+	s.tidyUp(after, p)
+	p.notify(after, state, end)
+	return s.endedOf(state), nil
+}
+
+// tidyUp removes the folders of old runs, one call at a time.
+func (s *shop) tidyUp(ctx context.Context, p *project) {
+	if !s.tidying.TryLock() {
+		return
+	}
+	defer s.tidying.Unlock()
+	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
+		s.app.log.Warn("tidy up after old runs", "err", err)
+	}
+}
+
+// quietly says of many runs only what a person should not miss.
+type quietly struct{ plainWatcher }
+
+func (q *quietly) Events(evs []work.Event, s *orchestrator.State) {
+	for _, e := range evs {
+		if e.Kind != work.PhaseFinished && e.Kind != work.CheckpointOpened {
+			continue
+		}
+		if level, text, pairs := describe(e, s); text != "" {
+			q.log.Log(level, text, append([]any{"run", e.Run, "phase", e.Phase}, pairs...)...)
+		}
+	}
+}
+
+// endedOf is how a run was left, as the board needs to know it.
+func (s *shop) endedOf(state *orchestrator.State) factory.Ended {
+	end := factory.Ended{Outcome: state.Outcome, Reason: reasonOfRun(state)}
+	pr := state.Promotion()
+	for _, h := range pr.Hold {
+		end.Hold = append(end.Hold, string(h))
+	}
+	end.Promoted = pr.Standing == orchestrator.StandsDone
+	end.Promote = pr.Standing == orchestrator.StandsInReview && !state.Outcome.Final()
+	// Whether promote or final was said no to, the work is finished and stays
+	// where it is looked at.
+	if end.Rejected = state.Outcome.Final() && pr.Rejected != ""; end.Rejected {
+		end.Reason = "the result was rejected: " + pr.Rejected
+	}
+	if state.Outcome == work.RunLimit {
+		end.Until = s.untilLimit(state)
+	}
+	end.Broken, end.Worked = agentsOf(state)
+	return end
+}
+
+// untilLimit is when a run at a limit is worth another try: a provider's comes
+// to an end by itself, a cap of the day with the day. Zero = a person raises it.
+func (s *shop) untilLimit(state *orchestrator.State) time.Time {
+	now := s.app.Now()
+	for _, n := range state.Order {
+		p := state.Phases[n]
+		if p.Outage == nil {
+			continue
+		}
+		if at := p.Judged.ResetAt; at != nil && at.After(now) {
+			return *at
+		}
+		return now.Add(limitPause)
+	}
+	if cost := state.Spec.Settings.Cost; (cost.DayUSD != nil || cost.DayTokens != nil) && strings.Contains(state.Reason, "day") {
+		y, m, d := now.UTC().Date()
+		return time.Date(y, m, d+1, 0, 1, 0, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// reasonOfRun is why a run does not go on, in one line.
+func reasonOfRun(state *orchestrator.State) string {
+	switch state.Outcome {
+	case work.RunFrozen:
+		for _, id := range slices.Sorted(maps.Keys(state.Open)) {
+			return fmt.Sprintf("waits for you: %s (%s)", state.Open[id].Question, id)
+		}
+	case work.RunFailed:
+		for _, n := range state.Order {
+			if p := state.Phases[n]; p.Outcome == work.PhaseFailed {
+				text := fmt.Sprintf("phase %s: %s", n, p.Reason)
+				if p.Detail != "" {
+					text += ": " + p.Detail
+				}
+				return text
+			}
+		}
+	case work.RunCancelled:
+		if state.Reason == orchestrator.ReasonRedBaseline {
+			return "the project's setup or verify commands fail before any work"
+		}
+	case work.RunLimit:
+		return state.Reason
+	}
+	return state.Reason
+}
+
+// agentsOf are the agents because of which phases failed, and those of phases
+// that are done.
+func agentsOf(state *orchestrator.State) (broken, worked []string) {
+	for _, n := range state.Order {
+		p := state.Phases[n]
+		switch {
+		case p.Outcome == work.PhaseFailed && (p.Reason == work.ReasonAgentFailed || p.Reason == work.ReasonAgentHung):
+			broken = append(broken, p.Set.Agent)
+		case p.Outcome == work.PhaseDone:
+			worked = append(worked, p.Set.Agent)
+		}
+	}
+	slices.Sort(broken)
+	slices.Sort(worked)
+	return slices.Compact(broken), slices.Compact(worked)
+}

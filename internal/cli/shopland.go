@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"forge/factory"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Why a finished result is not in the target branch, for the card.
+const (
+	holdTarget   = "target_checked_out"
+	holdConflict = "landing_conflict"
+	holdRed      = "landing_red"
+)
+
+// landTries is how often a landing is done anew because the target moved.
+const landTries = 20
+
+// Land merges the result of an issue's completed run into the target branch, on
+// the code host where the project has one. That it is there already, from before
+// a crash or by hand, is found by looking.
+func (s *shop) Land(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+	p, err := s.fresh(ctx)
+	if err != nil {
+		return factory.Landed{}, err
+	}
+	if _, err := s.forStranger(ctx, p, i); err != nil {
+		return factory.Landed{}, err
+	}
+	r, err := s.resultOf(ctx, p, i)
+	if err != nil {
+		return factory.Landed{}, err
+	}
+	if r.Delivery == nil || r.Delivery.Commit == "" {
+		return factory.Landed{}, fmt.Errorf("run %s has no result that could land", i.Run)
+	}
+	h, err := s.resultHost(p)
+	if err != nil {
+		return s.unhosted(i, err), nil
+	}
+	s.landing.Lock()
+	defer s.landing.Unlock()
+	lease, err := s.acquire(ctx, i.Run)
+	if err != nil {
+		return factory.Landed{}, err
+	}
+	defer func() {
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+			s.app.log.Warn("give the run back", "run", i.Run, "err", err)
+		}
+	}()
+	if err := s.endLanding(ctx, lease); err != nil {
+		return factory.Landed{}, err
+	}
+	if h != nil {
+		out, err := s.landThere(ctx, landing{p, lease, h, r, shown})
+		return s.orWaits(i, out, err)
+	}
+	for n := 1; ; n++ {
+		landed, err := s.land(ctx, p, lease, r.State, i)
+		var moved *git.MovedError
+		if errors.As(err, &moved) && n < landTries {
+			continue
+		}
+		return landed, err
+	}
+}
+
+// endLanding ends what a process that died left running of the run.
+func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
+	left, err := s.store.Attempts(ctx, lease.Run())
+	if err != nil {
+		return err
+	}
+	for _, a := range left {
+		if err := (tree{kill: proc.KillMarked, log: s.app.log}).End(ctx, a.Mark); err != nil {
+			return fmt.Errorf("end what %s left running: %w", a.Command, err)
+		}
+		if err := s.store.DropAttempt(ctx, lease, a.Command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// land tries it once, onto the target as it is now.
+func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, i work.Issue) (factory.Landed, error) {
+	repo, result := s.e.repo, state.Delivery.Commit
+	out := factory.Landed{Target: target(p)}
+	head, err := repo.BranchHead(ctx, out.Target)
+	if err != nil {
+		return out, err
+	}
+	if head != "" {
+		if there, err := repo.Holds(ctx, head, result); err != nil || there {
+			out.Commit = head
+			return out, err
+		}
+	}
+	var branch *git.BranchError
+	if err := repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
+		out.Hold = holdTarget
+		out.Reason = fmt.Sprintf("factory.target %s, so it is not moved: git merge %s there, or set another target; then forge issue retry %d", branch, state.Delivery.Branch, i.ID)
+		return out, nil
+	} else if err != nil {
+		return out, err
+	}
+	from := head
+	if from == "" {
+		// The branch begins where people are, so that it holds what they have.
+		from = p.base.Commit
+	}
+	commit, held, err := s.merged(ctx, state, i, from, result)
+	if err != nil || held.Hold != "" {
+		held.Target = out.Target
+		return held, err
+	}
+	problem, err := s.verified(ctx, p, lease, state, commit)
+	if err != nil {
+		return out, err
+	}
+	if problem != "" {
+		out.Hold, out.Reason = holdRed, fmt.Sprintf("%s, on its result merged with what has landed meanwhile (%s): mend it, then forge issue retry %d", problem, landingLog, i.ID)
+		return out, nil
+	}
+	if err := repo.Land(ctx, out.Target, commit, head); err != nil {
+		return out, err
+	}
+	out.Commit = commit
+	return out, nil
+}
+
+// merged is the commit that would be the target's head: the result itself when
+// it grew out of what is there.
+func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Issue, onto, result string) (string, factory.Landed, error) {
+	repo, none := s.e.repo, factory.Landed{}
+	if grown, err := repo.Holds(ctx, result, onto); err != nil || grown {
+		return result, none, err
+	}
+	if there, err := repo.Holds(ctx, onto, result); err != nil || there {
+		return onto, none, err
+	}
+	m, err := repo.Merge(ctx, onto, result)
+	if err != nil {
+		return "", none, err
+	}
+	if len(m.Conflicts) > 0 {
+		return "", factory.Landed{Hold: holdConflict, Reason: fmt.Sprintf("its result conflicts with what has landed meanwhile, in %s: git merge %s into the target, or change that, then forge issue retry %d",
+			strings.Join(m.Conflicts, ", "), state.Delivery.Branch, i.ID)}, nil
+	}
+	message := fmt.Sprintf("%s\n\nForge-Issue: %d\nForge-Run: %s\n", strings.TrimSpace(i.Title), i.ID, state.Run)
+	commit, err := repo.MergeCommit(ctx, m.Tree, []string{onto, result}, message, orchestrator.Ref(state.Run, "landing"))
+	return commit, none, err
+}
+
+// verified proves the commit that would land with the project's own commands;
+// problem says what is red.
+func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, commit string) (problem string, err error) {
+	set := state.Spec.Settings
+	if len(set.Verify.Commands) == 0 {
+		return "", nil
+	}
+	dir := p.layout().VerifyDir(state.Run, "landing")
+	// Noted before its first process starts, so that whoever comes after a death
+	// finds them.
+	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: newMark(), Started: s.app.Now()}
+	if err := s.store.PutAttempt(ctx, lease, note); err != nil {
+		return "", err
+	}
+	stop := keepLease(ctx, lease)
+	rep, err := s.e.checks.Verify(ctx, work.VerifyRequest{
+		Phase: "landing", Checkout: p.base.RepoRoot, Commit: commit, Commands: set.Verify.Commands, TimeoutSecs: set.Verify.TimeoutSecs,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark,
+		Dir: dir, LogPath: p.layout().Log(state.Run, "landing-verify"),
+	}, nil)
+	stop()
+	if dropErr := s.store.DropAttempt(context.WithoutCancel(ctx), lease, note.Command); err == nil {
+		err = dropErr
+	}
+	if err != nil {
+		return "", err
+	}
+	return unproven(rep), nil
+}
+
+// unproven is why a report proves nothing, "" = it does. Where nothing ran
+// nothing is proven, and a failure that does not say why is one.
+func unproven(rep work.CommandsReport) string {
+	switch {
+	case rep.OK && len(rep.Ran) > 0:
+		return ""
+	case len(rep.Ran) == 0:
+		return cmp.Or(rep.Problem, "no verify command ran")
+	}
+	return cmp.Or(rep.Problem, "verify failed and does not say why")
+}
+
+// landingLog is what verify printed, in the folder of the run.
+const landingLog = "logs/landing-verify.log"
+
+// keepLease says that this process lives while it does something that takes its
+// time. One that is lost shows at the next write.
+func keepLease(ctx context.Context, lease *journal.Lease) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var over sync.WaitGroup
+	over.Go(func() {
+		tick := time.NewTicker(journal.HeartbeatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = lease.Heartbeat(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		over.Wait()
+	}
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/factory"
+	"forge/gates"
+	"forge/internal/config"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// onlyPhase is the number of the phase of a plan that has just one.
+const onlyPhase = "1"
+
+// onePhase is the plan of an issue that is not split up.
+func onePhase(title string, issue int64) *config.Plan {
+	return config.NewPlan(work.Plan{Phases: []work.Phase{{
+		Number: onlyPhase, Name: title, Promise: fmt.Sprintf("ISSUE %d DONE", issue), PhaseType: "implement",
+		Reasoning: "Do all of the issue. Its own words, above, say what is wanted; they order you to do nothing else.",
+	}}})
+}
+
+// issueText is what an issue says, as the specification of its run: what a
+// person would not see in it is left out.
+func issueText(i work.Issue, hints []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Issue %d: %s\n", i.ID, i.Title)
+	if i.Description != "" {
+		b.WriteString("\n" + strings.TrimSpace(i.Description) + "\n")
+	}
+	if len(i.Criteria) > 0 {
+		b.WriteString("\n## The result is held against\n\n")
+		for _, c := range i.Criteria {
+			fmt.Fprintf(&b, "- %s: %s\n", c.ID, c.Text)
+		}
+	}
+	if len(hints) > 0 {
+		b.WriteString("\n## What was found out about it\n\n")
+		for _, h := range hints {
+			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(strings.TrimSpace(h), "\n", "\n  "))
+		}
+	}
+	seen, _ := orchestrator.Reveal(b.String())
+	return seen
+}
+
+// drafts says whether the plan of an issue is drafted by the agent.
+func (p *project) drafts(set work.Settings) bool {
+	switch deref(p.cfg.File.Factory.Plan) {
+	case "draft":
+		return true
+	case "single":
+		return false
+	}
+	kind := set.Agents[set.Phases[onlyPhase].Agent].Kind
+	return kind != "script" && kind != "exec"
+}
+
+// planIssue makes the plan of an issue's run.
+func (p *project) planIssue(ctx context.Context, i work.Issue, hints []string) (*config.Plan, error) {
+	plan := onePhase(i.Title, i.ID)
+	set, err := config.Resolve(p.cfg, plan, config.Facts{Kinds: kinds()})
+	if err != nil || !p.drafts(set) {
+		return plan, err
+	}
+	text, err := p.draft(ctx, generateOptions{}, issueText(i, hints), nil)
+	if err != nil {
+		return nil, err
+	}
+	drafted, err := p.finishPlan(text, nil, issueText(i, hints))
+	if err != nil {
+		return nil, err
+	}
+	return config.NewPlan(tame(drafted.Plan)), nil
+}
+
+// tame takes out of a plan that nobody looked at what is the owner's to say:
+// who works with which rights, what proves it, what it may change of that.
+func tame(plan work.Plan) work.Plan {
+	for n, ph := range plan.Phases {
+		plan.Phases[n] = work.Phase{
+			Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType,
+		}
+	}
+	return plan
+}
+
+// issueSpec is what an issue's run is opened with.
+func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []string) (orchestrator.Spec, error) {
+	base, err := s.issueBase(ctx, p)
+	var heard []string
+	if err == nil && i.Pull != nil {
+		var said string
+		base.Commit, said, heard, err = s.goesOn(ctx, p, i)
+		hints = append(slices.Clip(hints), "What people said of the first result, which is there already:\n"+said)
+	}
+	if err != nil {
+		return orchestrator.Spec{}, err
+	}
+	p.base = base
+	stranger, err := s.forStranger(ctx, p, i)
+	if err != nil {
+		return orchestrator.Spec{}, err
+	}
+	plan, err := p.planIssue(ctx, i, hints)
+	if err != nil {
+		return orchestrator.Spec{}, err
+	}
+	spec, _, err := p.resolve(plan, config.PolicyFlags{Level: i.Level, Job: deref(p.cfg.File.Factory.DefaultPolicy)})
+	if err != nil {
+		return spec, err
+	}
+	if bound, err := s.triage.Bound(ctx, p, i); err != nil {
+		return spec, err
+	} else if bound != nil {
+		// A part is never freer than what it is part of.
+		spec.Bound, spec.Policy = bound, gates.Meet(spec.Policy, *bound)
+	}
+	if spec.Pulls, err = p.pullSettings(); err != nil {
+		return spec, err
+	}
+	spec.NoMerge = true // it lands in the target, and nowhere else
+	if spec.Branch = i.Branch; spec.Branch == "" {
+		spec.Branch = factory.Branch(i.ID, i.Title)
+	}
+	spec.Settings.Spec = issueText(i, hints)
+	said, err := s.triage.result(ctx, i)
+	if err != nil {
+		return spec, err
+	}
+	spec.Issue = &work.IssueBrief{
+		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, Heard: heard, LookAfter: said.Post,
+	}
+	if err := p.checkReviews(spec); err != nil {
+		return spec, err
+	}
+	if err := p.checkAgents(ctx, spec.Settings); err != nil {
+		return spec, err
+	}
+	return spec, p.checkReviewer(ctx, spec.Settings, selected(plan.Plan, nil))
+}
+
+// issueBase is where an issue's run starts: at what has landed, else at the
+// checkout's HEAD.
+func (s *shop) issueBase(ctx context.Context, p *project) (work.Base, error) {
+	base := p.base
+	base.Branch = ""
+	if h, err := s.resultHost(p); err != nil || h != nil {
+		if err != nil {
+			return base, err
+		}
+		return h.startAt(ctx, base)
+	}
+	head, err := s.e.repo.BranchHead(ctx, target(p))
+	if err != nil || head == "" {
+		return base, err
+	}
+	if target(p) == ownTarget {
+		// Whoever merged what landed and went on from there is followed. Another
+		// target is not for what happens to be checked out.
+		if ahead, err := s.e.repo.Holds(ctx, base.Commit, head); err != nil || ahead {
+			return base, err
+		}
+	}
+	base.Commit = head
+	return base, nil
+}
+
+// ownTarget is the target that Forge makes where none is named.
+const ownTarget = "forge/landed"
+
+// target is the branch that finished issues are merged into.
+func target(p *project) string { return deref(p.cfg.File.Factory.Target) }

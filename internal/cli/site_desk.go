@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"unicode"
+	"unicode/utf8"
+
+	pages "forge/factory/web"
+	"forge/internal/config"
+	"forge/internal/journal"
+	"forge/internal/work"
+)
+
+// siteDesk is where the pages' answers go. It is the same desk as that of the
+// command line: both give an answer by project.giveAnswer.
+type siteDesk struct{ *site }
+
+func (s siteDesk) Checkpoints(ctx context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error) {
+	return s.p.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: status}, limit, after)
+}
+
+// exact is the checkpoint of just that id.
+func (s siteDesk) exact(ctx context.Context, id string) (work.Checkpoint, error) {
+	cp, err := s.p.store.Checkpoint(ctx, id)
+	if err == nil && cp.ID != id {
+		err = fmt.Errorf("%w: %q", work.ErrUnknown, id)
+	}
+	return cp, err
+}
+
+// Judged is what forge show shows.
+func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
+	cp, err := s.exact(ctx, id)
+	if err != nil {
+		return pages.Judged{}, err
+	}
+	shown, err := s.p.show(ctx, cp, true)
+	if err != nil {
+		return pages.Judged{}, err
+	}
+	out := pages.Judged{
+		Checkpoint: shown.Checkpoint, Level: shown.Level, From: shown.From, To: shown.Judged, Files: shown.Files, Words: shown.Summary, Doubts: shown.Doubts,
+		Verify: shown.Evidence.Verify, Protected: shown.Evidence.Protected, Gone: shown.Evidence.Gone,
+	}
+	if shown.From == shown.Judged {
+		out.From, out.To = "", ""
+	}
+	if j := shown.Papers; j != nil {
+		out.Papers = map[string]string{}
+		for name, text := range map[string]string{"plan.md": j.Plan, "workspace.md": j.Workspace, "todos.yaml": "```\n" + todosText(j.Todos) + "```\n"} {
+			if text != "" {
+				out.Papers[name] = text
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s siteDesk) Answer(ctx context.Context, a work.Answer, level string) (work.Checkpoint, error) {
+	if _, err := s.exact(ctx, a.Checkpoint); err != nil {
+		return work.Checkpoint{}, err
+	}
+	cp, _, err := s.p.giveAnswer(ctx, a, level)
+	return cp, forPages(err)
+}
+
+// forPages is what a person is told on a page where the command line would end
+// with exit code 2; other errors stay what they are. Refused answers have words
+// of their own there.
+func forPages(err error) error {
+	var usage *usageError
+	var problems *config.Problems
+	switch {
+	case errors.As(err, &usage):
+		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(usage.what) + ".", Fix: usage.fix}
+	case errors.As(err, &problems):
+		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(problems.Error()), Fix: "It is the project's configuration that says so."}
+	}
+	return err
+}
+
+func upperFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error) {
+	cp, err := s.exact(ctx, id)
+	if err != nil {
+		return cp, err
+	}
+	if _, err := s.p.keepVerdicts(ctx, cp); err != nil && refusalCode(err) == "" {
+		return cp, err
+	}
+	return s.p.store.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.app.Now())
+}
+
+func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {
+	if err := s.exactRun(ctx, run); err != nil {
+		return err
+	}
+	row, st, err := s.p.stand(ctx, run)
+	if err != nil {
+		return err
+	}
+	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
+		return forPages(refuse("", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome))
+	}
+	c, err := s.p.levelFor(st, level)
+	if err != nil {
+		return forPages(err)
+	}
+	return s.p.tellLevelAs(ctx, c, by, "web")
+}

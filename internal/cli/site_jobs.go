@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	pages "forge/factory/web"
+	"forge/internal/config"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// siteJobPrefix begins the ids of jobs that a server opened: those it also goes
+// on with by itself when it died in the middle of them.
+const siteJobPrefix = "j-"
+
+// siteJobs starts and drives the jobs of a project within this process. tend
+// has to run as long as jobs are to go on.
+type siteJobs struct {
+	*site
+	shop *shop
+
+	mu      sync.Mutex
+	driven  map[string]context.CancelFunc
+	ending  map[string]bool // a person ends them: nobody goes on with them
+	running sync.WaitGroup
+	poke    chan struct{}
+}
+
+func newSiteJobs(s *site, sh *shop) *siteJobs {
+	return &siteJobs{site: s, shop: sh, driven: map[string]context.CancelFunc{}, ending: map[string]bool{}, poke: make(chan struct{}, 1)}
+}
+
+func (j *siteJobs) Experts(ctx context.Context) ([]string, error) {
+	p, err := j.shop.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.cfg.Experts()
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+	}
+	return names, err
+}
+
+func (j *siteJobs) Sources(ctx context.Context) ([]string, error) {
+	p, err := j.shop.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(p.cfg.File.DataSources)), nil
+}
+
+func (j *siteJobs) Levels(ctx context.Context) ([]string, error) {
+	p, err := j.shop.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.cfg.Presets().Names(), nil
+}
+
+// Start opens a job with all the checks of forge job start, and drives it in
+// this process.
+func (j *siteJobs) Start(ctx context.Context, o pages.JobOrder) (string, error) {
+	id, err := j.start(ctx, o)
+	return id, forPages(err)
+}
+
+func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) {
+	p, err := j.shop.fresh(ctx)
+	if err != nil {
+		return "", err
+	}
+	if o.Description, err = p.app.description(o.Description); err != nil {
+		return "", err
+	}
+	b, err := p.jobBrief(jobOptions{
+		runOptions: runOptions{policy: config.PolicyFlags{Job: o.Level}, noMerge: true}, description: o.Description, expert: o.Expert, sources: o.Sources, maxPhases: -1,
+	})
+	if err != nil {
+		return "", err
+	}
+	if b.documents, err = uploaded(o.Documents); err != nil {
+		return "", err
+	}
+	b.spec.Job.Documents = slices.Sorted(maps.Keys(b.documents))
+	if err := p.checkReviews(b.asPlan()); err != nil {
+		return "", err
+	}
+	if err := p.checkAgents(ctx, b.spec.Settings); err != nil {
+		return "", err
+	}
+	if err := p.checkReviewer(ctx, b.asPlan().Settings, []string{jobPhases}); err != nil {
+		return "", err
+	}
+	e := j.shop.e
+	if err := p.checkSandbox(e, b.spec.Settings.Sandbox); err != nil {
+		return "", err
+	}
+	if err := checkJobFolder(ctx, e.repo, p.base.Commit); err != nil {
+		return "", err
+	}
+	p.warnJob(b)
+	id := siteJobPrefix + p.app.newRunID()
+	b.spec.Branch = "forge/job-" + id
+	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
+	if b.spec.Job.Start, err = e.repo.WithFiles(ctx, p.base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start")); err != nil {
+		return "", err
+	}
+	first, err := p.firstOf(ctx, b.spec)
+	if err != nil {
+		return "", err
+	}
+	lease, err := p.store.CreateRun(ctx, id, journal.Self())
+	if err != nil {
+		return "", err
+	}
+	back := func(err error) (string, error) {
+		return "", errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	if err := e.repo.KeepBase(ctx, id, b.spec.Base.Commit); err != nil {
+		return back(err)
+	}
+	st, err := orchestrator.NewState(id, b.spec)
+	if err != nil {
+		return back(err)
+	}
+	j.drive(ctx, p, lease, st, first)
+	return id, j.opened(ctx, id)
+}
+
+// uploaded gives documents safe names, as those that forge job start is given.
+func uploaded(docs map[string][]byte) (map[string][]byte, error) {
+	if len(docs) > maxDocuments {
+		return nil, refuse("put what belongs together into one file", "%d documents, more than %d", len(docs), maxDocuments)
+	}
+	out, total := map[string][]byte{}, 0
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		data := docs[name]
+		if total += len(data); len(data) > maxDocumentBytes || total > maxDocumentsSize {
+			return nil, refuse("", "a document has at most %d MB, all together %d", maxDocumentBytes>>20, maxDocumentsSize>>20)
+		}
+		out[documentName(name, out)] = data
+	}
+	return out, nil
+}
+
+// firstOf is the fact that opens a run, in a blob where it is long.
+func (p *project) firstOf(ctx context.Context, spec orchestrator.Spec) (orchestrator.Opened, error) {
+	first := orchestrator.Opened{Inline: &spec}
+	text, err := json.Marshal(spec)
+	if err != nil || len(text) <= work.MaxEventBytes/2 {
+		return first, err
+	}
+	first.Inline = nil
+	first.Blob, err = p.store.PutBlob(ctx, text)
+	return first, err
+}
+
+// drive drives a job until it ends, freezes or is cancelled. It outlives the
+// request that began it, and ends with tend.
+func (j *siteJobs) drive(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	j.mu.Lock()
+	j.driven[st.Run] = cancel
+	j.mu.Unlock()
+	j.running.Go(func() {
+		defer func() {
+			cancel()
+			j.mu.Lock()
+			delete(j.driven, st.Run)
+			j.mu.Unlock()
+			j.wake()
+		}()
+		if err := j.driveOne(ctx, p, lease, st, first); err != nil {
+			p.app.log.Error("a job could not be driven", "job", st.Run, "err", err)
+		}
+	})
+}
+
+func (j *siteJobs) driveOne(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
+	after := context.WithoutCancel(ctx)
+	quiet := &quietly{plainWatcher{log: p.app.log.With("job", st.Run)}}
+	d, done, err := p.driver(j.shop.e, lease, st, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: st.Seq}})
+	if err != nil {
+		return errors.Join(err, lease.Release(after))
+	}
+	end, err := d.Run(ctx, st, first)
+	done()
+	if err = errors.Join(err, lease.Release(after)); err != nil {
+		return err
+	}
+	if err := p.anchor(after, j.shop.e, st.Run); err != nil {
+		p.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+	}
+	if end.Outcome.Final() {
+		if err := j.shop.e.repo.DropBase(after, st.Run); err != nil {
+			p.app.log.Warn("drop the ref that kept the base", "err", err)
+		}
+	}
+	if end.Outcome == work.RunCompleted {
+		p.sweep(st.Run)
+	}
+	p.notify(after, st, end)
+	return nil
+}
+
+func (j *siteJobs) wake() {
+	select {
+	case j.poke <- struct{}{}:
+	default:
+	}
+}
+
+// tendEvery is how often jobs are looked after when nothing was written.
+const tendEvery = 2 * time.Second
+
+// tend goes on with jobs whose answer has come, and with those of this kind of
+// server that a dead one left. It returns when ctx is cancelled and every job
+// has been left where it can be resumed.
+func (j *siteJobs) tend(ctx context.Context) {
+	watch := j.p.store.Watch()
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	refused := map[string]int64{} // by job: the event at which it could not be gone on with
+	for {
+		if changed, err := watch.Changed(ctx); err != nil || changed {
+			if err := j.goOn(ctx, refused); err != nil && ctx.Err() == nil {
+				j.p.app.log.Error("jobs cannot be looked after", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			j.mu.Lock()
+			for _, cancel := range j.driven {
+				cancel()
+			}
+			j.mu.Unlock()
+			j.running.Wait()
+			return
+		case <-tick.C:
+		case <-j.poke:
+		}
+	}
+}
+
+func (j *siteJobs) goOn(ctx context.Context, refused map[string]int64) error {
+	rows, err := j.p.store.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Events == 0 || r.Alive || r.Issue != 0 || refused[r.ID] == r.Events {
+			continue
+		}
+		f, err := j.factsOf(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		inbox, err := j.p.store.Inbox(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		left := r.Outcome == "" || r.Outcome == work.RunInterrupted
+		if !f.job || len(inbox) == 0 && !(left && strings.HasPrefix(r.ID, siteJobPrefix)) {
+			continue
+		}
+		j.mu.Lock()
+		ending := j.ending[r.ID]
+		j.mu.Unlock()
+		if ending {
+			continue
+		}
+		if err := j.resume(ctx, r.ID); err != nil {
+			refused[r.ID] = r.Events
+			j.p.app.log.Error("a job cannot go on", "job", r.ID, "err", err)
+		}
+	}
+	return nil
+}
+
+// resume goes on with a job where its events left it.
+func (j *siteJobs) resume(ctx context.Context, run string) error {
+	p, err := j.shop.fresh(ctx)
+	if err != nil {
+		// It goes on with what it was opened with.
+		if p, err = j.p.app.openRecorded(ctx); err != nil {
+			return err
+		}
+		p.store = j.p.store
+	}
+	lease, err := p.store.AcquireRun(ctx, run, journal.Self())
+	if errors.Is(err, journal.ErrLease) {
+		return nil // somebody was quicker
+	}
+	if err != nil {
+		return err
+	}
+	st, _, err := p.load(ctx, run)
+	if err == nil && st.Outcome.Final() && !st.Live {
+		return lease.Release(ctx) // somebody ended it meanwhile
+	}
+	if err == nil {
+		err = p.checkAnchor(ctx, j.shop.e, run)
+	}
+	if err == nil {
+		err = checkWork(ctx, j.shop.e, st)
+	}
+	if err == nil {
+		_, err = proc.Choose(st.Spec.Settings.Sandbox.Mode, j.shop.e.caps)
+	}
+	if err != nil {
+		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	first := orchestrator.Resumed{}
+	first.By = "factory"
+	j.drive(ctx, p, lease, st, first)
+	return nil
+}

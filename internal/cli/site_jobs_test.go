@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	pages "forge/factory/web"
+	"forge/factory/web/webtest"
+	"forge/internal/work"
+)
+
+// startJob starts a job by its form; it returns its page.
+func (w *siteWorld) startJob(who *webtest.Person, description string) string {
+	w.TB.Helper()
+	a := who.Send("/p/demo/jobs", url.Values{"description": {description}})
+	if a.Status != 303 {
+		w.TB.Fatalf("start: %d %s\n%s", a.Status, a.Body, w.Log)
+	}
+	return a.Header.Get("Location")
+}
+
+func jobOf(page string) string { return page[strings.LastIndexByte(page, '/')+1:] }
+
+// sleepsIn is an agent that writes its number into a folder, and works for ever.
+func sleepsIn(dir string) string {
+	return "[[step]]\ndo = [{run = \"echo $$ > " + dir + "/new; mv " + dir + "/new " + dir + "/pid; exec sleep 300\"}]\n"
+}
+
+// A job that works is cancelled on its page: its agent is gone when the page
+// answers, the end says who did it, and nobody goes on with the job.
+func TestAJobThatWorksIsCancelledByThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, sleepsIn(dir), "true")
+	s := withPages(t, w)
+	owner := s.Owner()
+	at := s.startJob(owner, "Work for ever.")
+	cancel := strings.Replace(at, "/jobs/", "/runs/", 1) + "/cancel"
+	pid := 0
+	w.eventually("the agent works", func() bool {
+		text, err := os.ReadFile(dir + "/pid")
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0
+	})
+	s.has(owner, at, "Cancel this job")
+	for name, role := range map[string]pages.Role{"vera": pages.RoleViewer, "rita": pages.RoleReviewer} {
+		if a := s.User(name, role, "demo").Send(cancel, nil); a.Status != 403 {
+			t.Errorf("%s cancels: %d", role, a.Status)
+		}
+	}
+	if a := owner.Post(cancel, url.Values{}); a.Status != 403 {
+		t.Errorf("cancelled without the form's token: %d", a.Status)
+	}
+	if a := s.User("olga", pages.RoleOperator, "demo").Send(cancel, nil); a.Status != 303 {
+		t.Fatalf("cancel: %d %s\n%s", a.Status, a.Body, s.Log)
+	}
+	// Of what is dead and not waited for yet no command line is left.
+	if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.Contains(string(command), "sleep") {
+		t.Errorf("the agent lives on as process %d: %q", pid, command)
+	}
+	s.has(owner, at, "state-cancelled", "cancelled by olga")
+	if body := s.has(owner, at); strings.Contains(body, "Cancel this job") {
+		t.Error("what is over can be cancelled")
+	}
+	if a := owner.Send(cancel, nil); a.Status != 409 || !strings.Contains(a.Body, "over") {
+		t.Errorf("cancelled twice: %d %s", a.Status, a.Body)
+	}
+	if a := owner.Send("/p/demo/runs/j-nobody/cancel", nil); a.Status != 404 {
+		t.Errorf("cancel what is not there: %d", a.Status)
+	}
+	// The jobs are looked after once more, and this one is left alone.
+	if err := s.jobs.goOn(t.Context(), map[string]int64{}); err != nil {
+		t.Fatal(err)
+	}
+	if row, err := s.shop.store.RunOf(t.Context(), jobOf(at)); err != nil || row.Outcome != work.RunCancelled || row.Alive {
+		t.Errorf("the job is %+v, %v", row, err)
+	}
+}
+
+// A job that waits is cancelled; what it asked takes no answer any more. A run
+// of the terminal that waits is cancelled in the same way.
+func TestWhatWaitsIsCancelledByThePage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, jobScript+done("01"), "true")
+	s := withPages(t, w)
+	owner := s.Owner()
+	at := s.startJob(owner, "Write the file.")
+	s.until(owner, at, "It waits for you")
+	w.plan(phase("01", "first", 1))
+	w.forge("run", "--new", "--level", "hands_off").want(exitFrozen)
+	for _, run := range []string{jobOf(at), s.runID()} {
+		if a := owner.Send("/p/demo/runs/"+run+"/cancel", nil); a.Status != 303 {
+			t.Fatalf("cancel %s: %d %s\n%s", run, a.Status, a.Body, s.Log)
+		}
+		s.has(owner, "/p/demo/runs/"+run, "state-cancelled", "cancelled by owner")
+		if a := owner.Send("/p/demo/checkpoints/"+run+".1/answer", url.Values{"revision": {"1"}, "answer": {"approved"}}); a.Status != 409 {
+			t.Errorf("what %s asked is answered after its end: %d %s", run, a.Status, a.Body)
+		}
+	}
+	if a := owner.Get("/inbox"); !strings.Contains(a.Body, "Nothing waits for you") {
+		t.Error("the inbox holds what is over")
+	}
+}
+
+// A job that is cancelled just while the server takes it up again is ended all
+// the same, once.
+func TestAJobIsCancelledWhileItIsTakenUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, sleepsIn(dir), "true")
+	s := withPages(t, w)
+	at := s.startJob(s.Owner(), "Work for ever.")
+	run := jobOf(at)
+	// The process that drives it lets go; tend, or this test, takes it up.
+	s.jobs.mu.Lock()
+	letGo := s.jobs.driven[run]
+	s.jobs.mu.Unlock()
+	over := make(chan error, 1)
+	letGo()
+	go func() { over <- s.jobs.Cancel(context.Background(), run, "olga") }()
+	if err := s.jobs.resume(t.Context(), run); err != nil && !strings.Contains(err.Error(), "cancelled") {
+		t.Logf("resume: %v", err) // Cancel was first
+	}
+	if err := <-over; err != nil {
+		t.Fatalf("cancel: %v\n%s", err, s.Log)
+	}
+	row, err := s.shop.store.RunOf(t.Context(), run)
+	if err != nil || row.Outcome != work.RunCancelled || row.Alive {
+		t.Errorf("the job is %+v, %v", row, err)
+	}
+	ends := 0
+	for e, err := range s.shop.store.Replay(t.Context(), run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == work.RunFinished && strings.Contains(string(e.Data), string(work.RunCancelled)) {
+			ends++
+		}
+	}
+	if ends != 1 {
+		t.Errorf("it was cancelled %d times", ends)
+	}
+}
+
+// A server that stops leaves its jobs where they can be gone on with; the next
+// one goes on by itself with what was in the middle of a phase, and with an
+// answer that came when no server was there.
+func TestTheNextServerGoesOnWithJobs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, strings.Replace(jobScript, "do = [\n", "do = [\n  { run = \"echo x >> "+dir+"/begun; while [ ! -e "+dir+"/go ]; do sleep 0.05; done\" },\n", 1), "true")
+	s := withPages(t, w)
+	at := s.startJob(s.Owner(), "Write the file.")
+	run := jobOf(at)
+	w.eventually("the agent works", func() bool { _, err := os.Stat(dir + "/begun"); return err == nil })
+	s.stopTending()
+	stands := func(want work.RunOutcome) {
+		t.Helper()
+		if row, err := s.shop.store.RunOf(t.Context(), run); err != nil || row.Alive || row.Outcome != want {
+			t.Fatalf("the job is %+v, %v, want it %s", row, err, want)
+		}
+	}
+	stands(work.RunInterrupted)
+	w.write(dir+"/go", "")
+	next := withPages(t, w)
+	next.until(next.Owner(), at, "It waits for you")
+	next.stopTending()
+	w.forge("approve", run+".1", "--level", "full").want(exitDone)
+	stands(work.RunFrozen)
+	last := withPages(t, w)
+	last.until(last.Owner(), at, "state-completed")
+	if text, err := os.ReadFile(dir + "/begun"); err != nil || string(text) != "x\nx\n" {
+		t.Errorf("the phase was begun %q, %v, want twice", text, err)
+	}
+}

@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"forge/factory/triage"
+	pages "forge/factory/web"
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/todos"
+	"forge/internal/work"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// site is one project as the factory's pages see it. Its journal is open as
+// long as it is used; it may be used by many at once.
+type site struct {
+	p *project
+
+	mu    sync.Mutex
+	repo  *git.Store
+	facts map[string]runFacts // by run: they never change
+}
+
+// runFacts are what a run was opened with, as lists show it.
+type runFacts struct {
+	job   bool
+	issue int64
+}
+
+func newSite(p *project) *site { return &site{p: p, facts: map[string]runFacts{}} }
+
+// store opens Forge's own repository once.
+func (s *site) store(ctx context.Context) (*git.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repo == nil {
+		repo, err := s.p.repo(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.repo = repo
+	}
+	return s.repo, nil
+}
+
+// siteRuns reads the runs of a project for pages.
+type siteRuns struct{ *site }
+
+func (s siteRuns) Runs(ctx context.Context, limit int, after string) ([]pages.Run, error) {
+	rows, err := plainRuns(s.p.store.Runs(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if after != "" {
+		at := slices.IndexFunc(rows, func(r journal.RunRow) bool { return r.ID == after })
+		if at < 0 {
+			return nil, fmt.Errorf("%w: %q", fs.ErrNotExist, after)
+		}
+		rows = rows[at+1:]
+	}
+	var out []pages.Run
+	for _, r := range rows {
+		if len(out) == limit {
+			break
+		}
+		if r.Events == 0 {
+			continue // it is just being opened
+		}
+		one, err := s.line(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Run reads one run's row: the list of all of them would be read for one.
+func (s siteRuns) Run(ctx context.Context, id string) (pages.Run, error) {
+	r, err := s.p.store.RunOf(ctx, id)
+	// As in the list: a run that is just being opened, and triage, are none.
+	if errors.Is(err, journal.ErrNoRun) || err == nil && (r.Events == 0 || triage.IsThread(id)) {
+		return pages.Run{}, fmt.Errorf("%w: run %s", fs.ErrNotExist, id)
+	}
+	if err != nil {
+		return pages.Run{}, err
+	}
+	return s.line(ctx, r)
+}
+
+// line is a row as a list shows it.
+func (s *site) line(ctx context.Context, r journal.RunRow) (pages.Run, error) {
+	f, err := s.factsOf(ctx, r.ID)
+	if err != nil {
+		return pages.Run{}, err
+	}
+	state := runState(r)
+	if state == stateFinished {
+		state = string(r.Outcome)
+	}
+	return pages.Run{ID: r.ID, Job: f.job, Issue: f.issue, State: state, Outcome: r.Outcome, Created: r.Created, Updated: r.Updated, CostUSD: r.CostUSD}, nil
+}
+
+// factsOf reads the first event of a run, once.
+func (s *site) factsOf(ctx context.Context, run string) (runFacts, error) {
+	s.mu.Lock()
+	f, known := s.facts[run]
+	s.mu.Unlock()
+	if known {
+		return f, nil
+	}
+	for e, err := range s.p.store.Replay(ctx, run, 0) {
+		if err != nil {
+			return f, err
+		}
+		spec, err := s.p.specOf(ctx, e)
+		if err != nil {
+			return f, err
+		}
+		if f.job = spec.Job != nil; spec.Issue != nil {
+			f.issue = spec.Issue.ID
+		}
+		break
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.facts[run] = f
+	return f, nil
+}
+
+// exactRun says that there is a run of just that name: a page never guesses
+// which one is meant.
+func (s *site) exactRun(ctx context.Context, run string) error {
+	_, err := s.p.store.RunOf(ctx, run)
+	// The triage of an issue is none: it is seen by what it asks.
+	if errors.Is(err, journal.ErrNoRun) || err == nil && triage.IsThread(run) {
+		return fmt.Errorf("%w: run %s", fs.ErrNotExist, run)
+	}
+	return err
+}
+
+func (s siteRuns) State(ctx context.Context, run string) (*orchestrator.State, error) {
+	if err := s.exactRun(ctx, run); err != nil {
+		return nil, err
+	}
+	_, st, err := s.p.stand(ctx, run)
+	return st, err
+}
+
+func (s siteRuns) Events(ctx context.Context, run string, after int64, limit int) ([]work.Event, error) {
+	if err := s.exactRun(ctx, run); err != nil {
+		return nil, err
+	}
+	end, _, err := s.p.store.Head(ctx, run)
+	if err != nil || after >= end {
+		return nil, err
+	}
+	var out []work.Event
+	for e, err := range s.p.store.Replay(ctx, run, after) {
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, e); len(out) == limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Output is the end of the log of an iteration. What the agent printed was
+// redacted when it was written; it is redacted again for what this process
+// knows of, and begins at a line, so that no half of a secret is shown.
+func (s siteRuns) Output(ctx context.Context, run, phase string, iteration, attempt, most int) ([]byte, error) {
+	if err := s.exactRun(ctx, run); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(s.p.layout().IterationLog(run, phase, iteration, attempt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the output: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open the output: %w", err)
+	}
+	from := max(0, info.Size()-int64(most))
+	data, err := io.ReadAll(io.NewSectionReader(f, from, int64(most)))
+	if err != nil {
+		return nil, fmt.Errorf("read the output: %w", err)
+	}
+	if from > 0 {
+		if at := bytes.IndexByte(data, '\n'); at >= 0 {
+			data = data[at+1:]
+		}
+	}
+	red := redact.New(redact.FromEnv(s.p.app.Environ, proc.SecretName))
+	return []byte(red.String(string(data))), nil
+}
+
+// siteCode reads what runs made.
+type siteCode struct{ *site }
+
+func (s siteCode) Diff(ctx context.Context, from, to string) (string, error) {
+	repo, err := s.store(ctx)
+	if err != nil {
+		return "", err
+	}
+	return repo.Diff(ctx, from, to)
+}
+
+func (s siteCode) Files(ctx context.Context, commit string) ([]string, error) {
+	repo, err := s.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Files(ctx, commit)
+}
+
+// maxSiteFile is how much of a file a page shows, in bytes.
+const maxSiteFile = 1 << 20
+
+func (s siteCode) File(ctx context.Context, commit, path string) ([]byte, error) {
+	repo, err := s.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := repo.Show(ctx, commit, path)
+	if err == nil && len(data) > maxSiteFile {
+		return nil, &git.TooLargeError{Path: path, Size: int64(len(data))}
+	}
+	return data, err
+}
+
+// siteCockpit is what the cockpit needs beside them.
+type siteCockpit struct{ *site }
+
+func (s siteCockpit) Change(ctx context.Context, from, to string) (review.Change, error) {
+	repo, err := s.store(ctx)
+	if err != nil {
+		return review.Change{}, err
+	}
+	text, cut, err := repo.ReviewDiff(ctx, from, to)
+	if err != nil {
+		return review.Change{}, err
+	}
+	return review.ParseChange(text, cut)
+}
+
+func (s siteCockpit) Say(e work.Event) (string, [][2]string, error) {
+	head, below, err := say(e)
+	return head, below, err
+}
+
+func (s siteCockpit) Papers(ctx context.Context, run string) (pages.Papers, error) {
+	if err := s.exactRun(ctx, run); err != nil {
+		return pages.Papers{}, err
+	}
+	_, st, err := s.p.stand(ctx, run)
+	if err != nil || st.Job == nil {
+		return pages.Papers{}, err
+	}
+	repo, err := s.store(ctx)
+	if err != nil {
+		return pages.Papers{}, err
+	}
+	j, err := papers(ctx, repo, paperCommit(st))
+	if err != nil {
+		return pages.Papers{}, fmt.Errorf("read the documents of job %s: %w", run, err)
+	}
+	out := pages.Papers{Commit: j.Commit, Plan: j.Plan, Workspace: j.Workspace, Problems: j.Todos.Problems, Documents: j.Documents, Archive: j.Archive, Tools: j.Tools}
+	words := map[todos.Status]string{todos.Done: "done", todos.InProgress: "in_progress"}
+	for _, t := range j.Todos.Todos {
+		state, ok := words[t.Status]
+		if !ok {
+			state = "open"
+		}
+		out.Todos = append(out.Todos, pages.Todo{Title: t.Title, State: state, Needs: t.Needs})
+	}
+	return out, nil
+}
+
+func (s siteCockpit) CommentLine(ctx context.Context, id string, revision int, l work.LineComment) (work.Checkpoint, error) {
+	return s.p.store.CommentLine(ctx, id, revision, l, s.p.app.Now())
+}
+
+func (s siteCockpit) DropComment(ctx context.Context, id string, revision, comment int, by string) (work.Checkpoint, error) {
+	return s.p.store.DropComment(ctx, id, revision, comment, by, s.p.app.Now())
+}

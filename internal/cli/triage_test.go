@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"forge/factory"
+	"forge/factory/triage"
+	"forge/gates"
+	"forge/internal/fakemodel"
+	"forge/internal/journal"
+	"forge/internal/proc"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// triageWorld is a project with a board, and the desk that triages its issues.
+type triageWorld struct {
+	*world
+	shop *shop
+	p    *project
+}
+
+func newTriageWorld(t *testing.T, more string) *triageWorld {
+	t.Helper()
+	w := newWorld(t, "[[step]]\ndo = []\n", "true")
+	w.configure(more, "true")
+	app := &App{Stdin: strings.NewReader(""), Stdout: &safeBuffer{}, Stderr: &safeBuffer{}, Environ: w.env, Dir: w.root, Now: time.Now}
+	app.logTo(log.ErrorLevel)
+	sh, err := app.openShop(context.Background(), w.root, factory.NewPlaces(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sh.close)
+	p, err := sh.fresh(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &triageWorld{world: w, shop: sh, p: p}
+}
+
+func (w *triageWorld) issue(title, level string, parent int64) work.Issue {
+	w.t.Helper()
+	i, err := w.shop.Add(w.t.Context(), work.Issue{Title: title, Level: level, Priority: work.PriorityNormal, Column: work.ColumnReady, Parent: parent},
+		factory.Place{At: factory.Bottom}, factory.By{Name: "ann", Door: "test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return i
+}
+
+// told answers every question at once.
+type told struct{ usd float64 }
+
+const splits = `{"summary":"split","confidence":0.9,"question":"","kind":"standard","name":"decompose","steps":[],"irreversibility":"low","regret_potential":"low","risk_amplifier":false,"requires_post_review":false,
+	"sub_issues":[{"title":"One","description":"a","criteria":["it is there"],"level":"","needs":[]},{"title":"Two","description":"b","criteria":[],"level":"","needs":[1]}]}`
+
+func (a told) Infer(_ context.Context, q triage.Question, _ string) (triage.Answer, error) {
+	text := `{"summary":"that","confidence":0.9,"question":""}`
+	if q.Target == gates.PointAction {
+		text = splits
+	}
+	return triage.Answer{JSON: []byte(text), Model: "m", Usage: work.Usage{CostUSD: &a.usd}}, nil
+}
+
+var errDied = errors.New("died")
+
+// dying is a journal whose process dies at one of its writes.
+type dying struct {
+	*held
+	left  int
+	after bool // the write is done, and nobody hears of it
+}
+
+func (d *dying) Append(ctx context.Context, b orchestrator.Batch) error {
+	if d.left--; d.left == 0 && !d.after {
+		return errDied
+	}
+	if err := d.held.Append(ctx, b); err != nil || d.left != 0 {
+		return err
+	}
+	return errDied
+}
+
+// life drives the issue's thread until it is over or the process dies.
+func (w *triageWorld) life(i work.Issue, left int, after bool) (triage.Result, error) {
+	w.t.Helper()
+	ctx, id := w.t.Context(), triage.ThreadID(i.ID, 1)
+	by := triageBy{who: triage.ByModel, name: "llm", model: "m", tier: gates.TierFrontierFast}
+	line, err := w.shop.triage.lineage(ctx, i)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	sp, err := w.shop.triage.spec(ctx, w.p, line, by)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lease, err := w.shop.store.CreateIssueRun(ctx, id, journal.Self(), w.shop.Project, i.ID)
+	if errors.Is(err, journal.ErrRunExists) {
+		lease, err = w.shop.store.AcquireRun(ctx, id, journal.Self())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = lease.Release(ctx) }()
+	s, first := triage.NewState(id, sp), triage.Fact(triage.Opened{Inline: &sp})
+	if count, _, err := w.shop.store.Head(ctx, id); err != nil {
+		w.t.Fatal(err)
+	} else if count > 0 {
+		if s, err = w.shop.thread(ctx, id); err != nil {
+			w.t.Fatal(err)
+		}
+		first = triage.Resumed{By: "factory"}
+	}
+	d := &triage.Driver{
+		Journal:  &dying{held: &held{store: w.shop.store, lease: lease, now: time.Now}, left: left, after: after},
+		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.app.log}, Now: time.Now, NewMark: newMark,
+	}
+	return d.Run(ctx, s, first)
+}
+
+// TestTriageDiesAtEveryWrite: in the real journal, wherever the process dies,
+// the next one goes on, and every part is made once.
+func TestTriageDiesAtEveryWrite(t *testing.T) {
+	w := newTriageWorld(t, "")
+	writes := 0
+	for at := 1; ; at++ {
+		died := false
+		for _, after := range []bool{false, true} {
+			i := w.issue(fmt.Sprintf("Split %d", at), "full", 0)
+			res, err := w.life(i, at, after)
+			if err != nil && !errors.Is(err, errDied) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				died = true
+				if res, err = w.life(i, 0, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if res.Verdict != triage.Decomposed {
+				t.Fatalf("died at write %d (after %v): %+v", at, after, res)
+			}
+			w.parts(i.ID, res.Children)
+		}
+		if !died {
+			break
+		}
+		writes = at
+	}
+	if writes < 10 {
+		t.Errorf("it died at %d writes only", writes)
+	}
+}
+
+// parts wants an issue to have just these two.
+func (w *triageWorld) parts(parent int64, children []int64) {
+	w.t.Helper()
+	all, err := w.shop.store.Issues(w.t.Context(), work.IssueFilter{Project: w.shop.Project}, 1000, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var found []work.Issue
+	for _, i := range all {
+		if i.Parent == parent {
+			found = append(found, i)
+		}
+	}
+	if len(found) != 2 || len(children) != 2 || found[0].ID != children[0] || found[1].ID != children[1] {
+		w.t.Fatalf("issue %d has the parts %+v, on record are %v", parent, found, children)
+	}
+	if one, two := found[0], found[1]; one.Level != "full" || len(one.Criteria) != 1 || len(two.Needs) != 1 || two.Needs[0] != one.ID || one.Column != work.ColumnReady {
+		w.t.Errorf("parts %+v", found)
+	}
+}
+
+// TestPartsDrawOnTheirParents: what a thread costs counts on the account of the
+// issue and of all above it, and nothing is free because it is further down.
+func TestPartsDrawOnTheirParents(t *testing.T) {
+	w := newTriageWorld(t, "")
+	ctx := t.Context()
+	top := w.issue("Top", "full", 0)
+	res, err := w.life(top, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := w.shop.store.Issue(ctx, w.shop.Project, res.Children[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := w.life(child, 0, false)
+	if err != nil || below.Verdict != triage.Decomposed {
+		t.Fatalf("%+v, %v", below, err)
+	}
+	leaf, err := w.shop.store.Issue(ctx, w.shop.Project, below.Children[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	// At depth three nothing is broken up any more.
+	held, err := w.life(leaf, 0, false)
+	if err != nil || held.Verdict != triage.Waiting {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	s, err := w.shop.thread(ctx, triage.ThreadID(leaf.ID, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Spec.Depth != 3 || s.SpentUSD < 0.0399 || s.SpentUSD > 0.0401 {
+		t.Errorf("depth %d, spent %v; want 3 and four calls", s.Spec.Depth, s.SpentUSD)
+	}
+	accounts, err := (&triageBoard{desk: w.shop.triage, p: w.p}).Accounts(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spent []int64
+	for _, a := range accounts {
+		spent = append(spent, a.Spent)
+		if a.Limit != 500_000 {
+			t.Errorf("limit %d", a.Limit)
+		}
+	}
+	// The leaf's own thread is left out: three calls of the child, six of both.
+	if len(spent) != 3 || spent[0] != 0 || spent[1] != 30_000 || spent[2] != 60_000 {
+		t.Errorf("spent %v", spent)
+	}
+}
+
+func TestTheMeetBindsWhateverIsStored(t *testing.T) {
+	w := newTriageWorld(t, "")
+	careful := w.issue("Careful", "hands_off", 0)
+	free := w.issue("Free", "full", careful.ID)
+	line, err := w.shop.triage.lineage(t.Context(), free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := w.shop.triage.spec(t.Context(), w.p, line, triageBy{who: triage.ByModel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sp.Policy.At(gates.PointIntent) != gates.Human || sp.Bound == nil || sp.Bound.At(gates.PointFinal) != gates.Human || sp.Depth != 2 {
+		t.Errorf("a part is freer than what it is part of: %+v", sp.Policy)
+	}
+	// A loop of parents, which nobody could have made, is an error and no loop.
+	loop := careful
+	loop.Parent = free.ID
+	if _, err := w.shop.Edit(t.Context(), careful.ID, 0, func(i *work.Issue) error { i.Parent = free.ID; return nil }, factory.By{Name: "ann", Door: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.shop.triage.lineage(t.Context(), loop); !errors.Is(err, gates.ErrCycle) {
+		t.Errorf("a loop of parents: %v", err)
+	}
+}
+
+// TestACallThatIsCutOffCountsAsSpent, and is made again by the next process.
+func TestACallThatIsCutOffCountsAsSpent(t *testing.T) {
+	server, err := fakemodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	asked := make(chan struct{}, 1)
+	address := server.Service("svc", fakemodel.Service{Turns: []fakemodel.Turn{{Fault: fakemodel.Fault{Hang: true}}}})
+	w := newTriageWorld(t, fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", address))
+	i := w.issue("Look", "full", 0)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		for len(server.Requests("svc")) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		asked <- struct{}{}
+		stop()
+	}()
+	if _, err := w.shop.triage.Triage(ctx, i); err == nil {
+		t.Fatal("a triage that was cut off has a verdict")
+	}
+	<-asked
+	server.Service("svc", fakemodel.Service{Turns: []fakemodel.Turn{{Text: "nothing of use", Repeat: -1}}})
+	got, err := w.shop.triage.Triage(t.Context(), i)
+	if err != nil || got.Verdict != factory.TriageWaits {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	s, err := w.shop.thread(t.Context(), triage.ThreadID(i.ID, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One that was cut off, one that could not be used; without a price both
+	// cost what was set aside.
+	if s.Calls != 2 || s.SpentUSD != 0.1 || !s.Silent {
+		t.Errorf("%d calls, %v spent", s.Calls, s.SpentUSD)
+	}
+	if answered, err := w.shop.triage.Answered(t.Context(), i); err != nil || answered {
+		t.Errorf("answered %v, %v", answered, err)
+	}
+	if _, _, err := w.p.giveAnswer(t.Context(), work.Answer{Checkpoint: s.Open.ID, Status: work.CheckpointApproved, Choice: triage.ChoiceAccept, By: "ann", At: time.Now()}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if answered, err := w.shop.triage.Answered(t.Context(), i); err != nil || !answered {
+		t.Errorf("answered %v, %v", answered, err)
+	}
+}
+
+// TestTriageAsksOnThePages: what triage asks is looked at and answered there as
+// anything else, and is taken for a run nowhere.
+func TestTriageAsksOnThePages(t *testing.T) {
+	w := newWorld(t, "[[step]]\ndo = []\n", "true")
+	s := withPages(t, w)
+	i, err := s.shop.Add(t.Context(), work.Issue{Title: "Sort the list", Priority: work.PriorityNormal, Column: work.ColumnReady},
+		factory.Place{At: factory.Bottom}, factory.By{Name: "ann", Door: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.shop.triage.Triage(t.Context(), i); err != nil || got.Verdict != factory.TriageWaits {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	owner := s.Owner()
+	s.has(owner, "/p/demo/checkpoints/triage-1-1.1", "Go on with issue 1 (Sort the list)", "is not asked", `value="approved:accept"`, `value="changes_requested:redirect"`, `value="rejected:dismiss"`)
+	if body := s.has(owner, "/p/demo/runs"); strings.Contains(body, "triage-1-1") {
+		t.Error("the triage stands among the runs")
+	}
+	if a := owner.Get("/p/demo/runs/triage-1-1"); a.Status != 404 {
+		t.Errorf("the page of a run answers %d for a triage", a.Status)
+	}
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/factory/triage"
+	"forge/gates"
+	"forge/internal/journal"
+	"forge/internal/work"
+)
+
+// plainRuns leaves threads of triage out of a list of runs.
+func plainRuns(rows []journal.RunRow, err error) ([]journal.RunRow, error) {
+	return slices.DeleteFunc(rows, func(r journal.RunRow) bool { return triage.IsThread(r.ID) }), err
+}
+
+// triageShown is what forge show says of a question of triage beside the
+// record.
+type triageShown struct {
+	Issue    int64             `json:"issue"`
+	Title    string            `json:"title"`
+	Target   gates.Point       `json:"target"`
+	Proposal *triage.Value     `json:"proposal"` // null where nothing was inferred
+	Parts    []triage.SubIssue `json:"parts,omitempty"`
+	Failed   []string          `json:"failed"` // the axes that keep it
+	Least    []gates.Change    `json:"least"`  // of the policy, that would have let it through; none where no policy would do
+}
+
+// showThread is a question of triage as it was when it was opened.
+func (p *project) showThread(ctx context.Context, cp work.Checkpoint) (shownCheckpoint, error) {
+	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}, Who: gates.WhoAnswers(cp)}
+	_, out.over = gates.Expire(cp, p.app.Now())
+	evs, err := p.store.Events(ctx, cp.Run, 0)
+	if err != nil {
+		return out, err
+	}
+	s, err := p.beginThread(ctx, cp.Run, evs)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range evs {
+		if err := triage.Apply(s, e); err != nil {
+			return out, err
+		}
+		if e.Kind == work.CheckpointOpened && s.Open != nil && s.Open.ID == cp.ID {
+			out.Level, out.Triage = s.Policy.Preset, shownTriage(s, gates.Point(cp.Kind))
+			return out, nil
+		}
+	}
+	return out, fmt.Errorf("%w: %s does not say that checkpoint %s was opened", journal.ErrBroken, cp.Run, cp.ID)
+}
+
+func shownTriage(s *triage.State, target gates.Point) *triageShown {
+	shown := &triageShown{Issue: s.Spec.Issue, Title: s.Spec.Title, Target: target, Failed: []string{}, Least: []gates.Change{}}
+	if i := slices.Index(gates.Targets(), target); i >= 0 {
+		shown.Proposal = s.Stages[i].Value
+		shown.Failed = append(shown.Failed, s.Stages[i].Failed...)
+		if shown.Proposal != nil {
+			shown.Parts = shown.Proposal.SubIssues
+		}
+	}
+	if changes, ok := s.Least(target); ok {
+		shown.Least = append(shown.Least, changes...)
+	}
+	return shown
+}
+
+// text is what stands below the facts.
+func (t *triageShown) text() string {
+	switch {
+	case t == nil || t.Proposal == nil && len(t.Least) == 0:
+		return ""
+	case t.Proposal == nil:
+		return "\nInferred, if the policy had: " + leastText(t.Least) + "\n"
+	}
+	return "\nUnasked, if the policy had: " + leastText(t.Least) + "\n"
+}
+
+// leastText says which change of a policy would have let something through.
+func leastText(changes []gates.Change) string {
+	if len(changes) == 0 {
+		return "no policy decides this"
+	}
+	words := make([]string, len(changes))
+	for i, c := range changes {
+		words[i] = c.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// whyThread shows every decision of a thread of triage.
+func (p *project) whyThread(ctx context.Context, run, output string) error {
+	row, err := p.pick(ctx, run)
+	if err != nil {
+		return err
+	}
+	s, evs, err := p.threadEvents(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	out := whyOutput{Run: row.ID, State: runState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []leastChange{}, Events: []work.Event{}}
+	if out.Least, err = p.leastOfThread(ctx, row.ID, evs); err != nil {
+		return err
+	}
+	for _, e := range evs {
+		if e.Kind != triage.SubProposed && e.Kind != triage.InferenceStarted && e.Kind != triage.SpawnStarted && e.Kind != triage.CleanupStarted {
+			out.Events = append(out.Events, e)
+		}
+	}
+	if output == "json" {
+		return printJSON(p.app.Stdout, out)
+	}
+	w := bufio.NewWriter(p.app.Stdout)
+	t := &teller{out: w, policy: out.Policy, least: map[string]string{}}
+	for _, l := range out.Least {
+		t.least[l.Checkpoint] = l.text()
+	}
+	state := out.State
+	if row.Outcome != "" {
+		state = string(row.Outcome)
+	}
+	t.wrap("", fmt.Sprintf("triage of issue %d, %s: %s, policy %s (version %s)", s.Spec.Issue, row.ID, state, orWord(out.Level, "of its own"), short(out.Policy)))
+	for _, e := range out.Events {
+		if err := t.tell(e); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+func orWord(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// leastOfThread says of every question about a proposal which smallest change
+// of the policy would have spared it.
+func (p *project) leastOfThread(ctx context.Context, run string, evs []work.Event) ([]leastChange, error) {
+	s, err := p.beginThread(ctx, run, evs)
+	if err != nil {
+		return nil, err
+	}
+	out := []leastChange{}
+	for _, e := range evs {
+		if err := triage.Apply(s, e); err != nil {
+			return nil, err
+		}
+		if e.Kind != work.CheckpointOpened || s.Open == nil {
+			continue
+		}
+		target := gates.Point(s.Open.Kind)
+		least := leastChange{Checkpoint: s.Open.ID, Phase: e.Phase, Changes: []gates.Change{}}
+		if changes, ok := s.Least(target); ok {
+			least.Changes = append(least.Changes, changes...)
+			if i := slices.Index(gates.Targets(), target); i >= 0 && s.Stages[i].Value == nil {
+				least.Instead = s.Spec.Inferrer + " is asked"
+			}
+			if bound := s.Spec.Bound; bound != nil {
+				least.Beyond = gates.Exceeds(s.Policy.Changed(changes), *bound)
+			}
+		}
+		out = append(out, least)
+	}
+	return out, nil
+}
+
+// sayOfThread puts the events of triage into words.
+func sayOfThread(e work.Event) (string, facts, error) {
+	switch e.Kind {
+	case triage.Started:
+		return telling(e, func(d triage.StartedData) (string, facts) {
+			return fmt.Sprintf("triage of issue %d began", d.Issue), facts{{"level", d.Level}, {"policy", d.Policy}}
+		})
+	case triage.Inferred:
+		return telling(e, func(d triage.InferredData) (string, facts) {
+			confidence := "unknown"
+			if d.Value.Confidence != nil {
+				confidence = fmt.Sprint(*d.Value.Confidence)
+			}
+			return fmt.Sprintf("%s, said by %s", d.Target, d.By), facts{{"says", orWord(d.Value.Summary, d.Value.Question)}, {"sure", confidence}}
+		})
+	case triage.CombinedInferred:
+		return telling(e, func(d triage.CombinedData) (string, facts) {
+			return "all three came from one call, paid for once", facts{{"usage", usageWords(d.Usage)}}
+		})
+	case triage.InferenceFinished:
+		return telling(e, func(d triage.InferenceFinishedData) (string, facts) {
+			head := "an answer came"
+			if !d.OK {
+				head = "an answer that cannot be used"
+			}
+			return head, facts{{"from", d.Model}, {"why", d.Problem}, {"usage", usageWords(d.Usage)}, {"answer", d.Answer}}
+		})
+	case triage.SpawnFinished:
+		return telling(e, func(d triage.SpawnFinishedData) (string, facts) {
+			if d.Problem != "" {
+				return fmt.Sprintf("part %d could not be created", d.Part), facts{{"why", d.Problem}}
+			}
+			return fmt.Sprintf("part %d is issue #%d", d.Part, d.Issue), nil
+		})
+	case triage.CleanupFinished:
+		return telling(e, func(d triage.CleanupFinishedData) (string, facts) {
+			if d.Problem != "" {
+				return "cleaning up failed", facts{{"why", d.Problem}}
+			}
+			return "cleaned up", facts{{"cancelled", hashes(d.Cancelled)}}
+		})
+	}
+	return "", nil, nil
+}
+
+func usageWords(u work.Usage) string {
+	cost, tokens := "cost unknown", "tokens unknown"
+	if u.CostUSD != nil {
+		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
+	}
+	if n, ok := u.Tokens(); ok {
+		tokens = fmt.Sprintf("%d tokens", n)
+	}
+	return cost + ", " + tokens
+}
+
+// noRun refuses what is only for runs.
+func noRun(id string) error {
+	return refuse("forge why "+id+" shows it, forge checkpoints what it asks", "%s is the triage of an issue, not a run", id)
+}

@@ -1,0 +1,255 @@
+package gitea
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"forge/internal/host"
+	"forge/internal/work"
+)
+
+// Comment posts on the whole pull request, once for each key.
+func (h *Host) Comment(ctx context.Context, number int64, key, body string) error {
+	return h.comment(ctx, number, key, "", body)
+}
+
+func (h *Host) comment(ctx context.Context, number int64, key, thread, body string) error {
+	all, err := h.issueComments(ctx, number)
+	if err != nil {
+		return err
+	}
+	own, err := h.ours(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(c *sdk.Comment) bool {
+		return own[strings.ToLower(name(c.Poster))] && host.SaidAlready(c.Body, key)
+	}) {
+		return nil
+	}
+	_, res, err := h.api(ctx).CreateIssueComment(h.cfg.Owner, h.cfg.Repo, number, sdk.CreateIssueCommentOption{Body: host.Said(key, thread, body)})
+	if err != nil {
+		return h.trouble(fmt.Sprintf("comment on pull request %d", number), res, err)
+	}
+	return nil
+}
+
+// Reply answers a thread, once for each key: at the thread's own line while the
+// diff has it, else on the whole pull request.
+func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error {
+	look, err := h.Look(ctx, number)
+	if err != nil {
+		return err
+	}
+	for _, x := range look.Threads {
+		if slices.ContainsFunc(x.Comments, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, key) }) {
+			return nil
+		}
+	}
+	if t.Line > 0 || t.OldLine > 0 {
+		_, res, err := h.api(ctx).CreatePullReview(h.cfg.Owner, h.cfg.Repo, number, sdk.CreatePullReviewOptions{
+			State: sdk.ReviewStateComment, CommitID: look.Head,
+			Comments: []sdk.CreatePullReviewComment{{Path: t.Path, Body: host.Said(key, t.ID, body), NewLineNum: int64(t.Line), OldLineNum: int64(t.OldLine)}},
+		})
+		if err == nil {
+			return nil
+		}
+		if trouble := h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err); trouble.Kind != work.HostRefused && trouble.Status != http.StatusNotFound && trouble.Status < 500 {
+			return trouble
+		}
+	}
+	return h.comment(ctx, number, key, t.ID, fmt.Sprintf("On `%s`:\n\n%s", strings.ReplaceAll(t.Path, "`", "'"), body))
+}
+
+// Merge squashes the pull request into its base, when its head is the one asked
+// for. A pull request that is merged with that head already is a success. Kinds
+// of trouble, beside the common ones: merged, closed, no_pull, branch_gone,
+// head_moved, base_moved, conflict, protected, not_yet, unrelated.
+func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error) {
+	do := fmt.Sprintf("merge pull request %d", m.Number)
+	stop := func(kind work.HostKind, what string) (work.PullSquashed, error) {
+		return work.PullSquashed{}, &work.HostTrouble{Kind: kind, Do: do, What: what}
+	}
+	p, err := h.Pull(ctx, m.Number)
+	switch {
+	case err != nil:
+		return work.PullSquashed{}, err
+	case m.Head == "":
+		return stop(work.HostRefused, "no reviewed commit was named")
+	case p.State == work.PullMerged && p.Head == m.Head:
+		return h.squashed(ctx, p)
+	case p.State == work.PullMerged:
+		return stop(work.HostPullMerged, "somebody merged another commit of it")
+	case p.State == work.PullClosed:
+		return stop(work.HostPullClosed, "somebody closed it")
+	case p.BranchGone:
+		return stop(work.HostBranchGone, "its branch is gone")
+	case p.Head != m.Head:
+		return stop(work.HostHeadMoved, "the branch has moved since the review")
+	case m.BaseHead != "" && p.BaseHead != m.BaseHead:
+		return stop(work.HostBaseMoved, "the base has moved since the result was verified")
+	}
+	a, err := h.ask(ctx, h.cfg.MergeToken, http.MethodPost, fmt.Sprintf("/pulls/%d/merge", m.Number), sdk.MergePullRequestOption{
+		Style: sdk.MergeStyleSquash, Title: m.Title, Message: m.Message, HeadCommitId: m.Head,
+	})
+	if err == nil && a.Status < 300 {
+		return h.merged(ctx, do, m)
+	}
+	if err != nil || a.Status >= 500 {
+		// The answer may have been lost, and not the merge.
+		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head {
+			return h.squashed(ctx, again)
+		}
+	}
+	t := h.answered(do, a, err)
+	h.refusal(ctx, t, a, p)
+	return work.PullSquashed{}, t
+}
+
+func (h *Host) merged(ctx context.Context, do string, m work.PullMerge) (work.PullSquashed, error) {
+	p, err := h.Pull(ctx, m.Number)
+	if err != nil {
+		return work.PullSquashed{}, err
+	}
+	if p.State != work.PullMerged {
+		return work.PullSquashed{}, &work.HostTrouble{Kind: work.HostNotYet, Do: do, What: "the host has taken the merge and does not show it yet"}
+	}
+	return h.squashed(ctx, p)
+}
+
+func (h *Host) squashed(ctx context.Context, p work.PullRequest) (work.PullSquashed, error) {
+	out := work.PullSquashed{Commit: p.MergeCommit}
+	c, res, err := h.api(ctx).GetSingleCommit(h.cfg.Owner, h.cfg.Repo, p.MergeCommit)
+	if err != nil {
+		return out, h.trouble("read the merged commit", res, err)
+	}
+	if len(c.Parents) > 0 {
+		out.Parent = c.Parents[0].SHA
+	}
+	return out, nil
+}
+
+// refusal says why a merge was refused: one status stands for many reasons.
+func (h *Host) refusal(ctx context.Context, t *work.HostTrouble, a host.Answer, p work.PullRequest) {
+	said := strings.ToLower(a.Message())
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
+	}
+	switch {
+	case a.Status == http.StatusMethodNotAllowed && has("try again later"):
+		// The word for "still computing", and for "conflicts".
+		t.Kind, t.What = work.HostNotYet, "the host is still looking whether it can be merged"
+		if h.Store == nil {
+			break
+		}
+		if conflict, err := h.Conflict(ctx, p.Base, p.Branch, fmt.Sprintf("refs/forge/host/%d", p.Number)); err == nil && conflict {
+			t.Kind, t.What = work.HostConflict, "it conflicts with "+p.Base
+		}
+	case a.Status == http.StatusMethodNotAllowed && has("not allowed to merge"):
+		t.Kind, t.Fix = work.HostForbidden, "give the account of the merging token the right to merge into "+p.Base
+	case a.Status == http.StatusMethodNotAllowed && has("already merged"):
+		t.Kind = work.HostPullMerged
+	case a.Status == http.StatusMethodNotAllowed && has("work in progress"):
+		t.Kind, t.Fix = work.HostRefused, "take the mark of work in progress from its title"
+	case a.Status == http.StatusMethodNotAllowed && has("approval", "status check", "protected", "review", "outdated", "official", "not ready"):
+		t.Kind, t.Fix = work.HostProtected, "the rules of "+p.Base+" are not met yet; they are looked at again"
+	case a.Status == http.StatusConflict && has("head out of date"):
+		t.Kind, t.What = work.HostHeadMoved, "the branch has moved since the review"
+	case a.Status == http.StatusConflict && has("push out of date"):
+		t.Kind, t.What = work.HostBaseMoved, "the base moved during the merge"
+	case a.Status == http.StatusConflict && has("pushrejected", "push rejected"):
+		t.Kind = work.HostProtected
+	case a.Status == http.StatusConflict:
+		t.Kind, t.What = work.HostConflict, "it conflicts with "+p.Base
+		var raw struct{ StdErr string }
+		if json.Unmarshal(a.Body, &raw) == nil && strings.Contains(raw.StdErr, "unrelated histories") {
+			t.Kind, t.What = work.HostUnrelated, "the branch and "+p.Base+" have no common commit"
+		}
+	case a.Status == http.StatusNotFound:
+		t.Kind, t.What = work.HostPullClosed, "it was closed meanwhile"
+	}
+}
+
+// DeleteBranch deletes a branch that still points at head; one that is gone is
+// no error. Kinds of trouble, beside the common ones: head_moved, protected.
+func (h *Host) DeleteBranch(ctx context.Context, branch, head string) error {
+	do := "delete branch " + branch
+	b, res, err := h.api(ctx).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, branch)
+	if err != nil {
+		t := h.trouble(do, res, err)
+		if t.Status != http.StatusNotFound {
+			return t
+		}
+		if _, rres, rerr := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo); rerr != nil {
+			return h.trouble(do, rres, rerr)
+		}
+		return nil
+	}
+	if b.Commit == nil || b.Commit.ID != head {
+		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: do, What: "somebody has pushed to it since", Fix: "it is left as it is"}
+	}
+	_, res, err = h.as(ctx, h.cfg.MergeToken).DeleteRepoBranch(h.cfg.Owner, h.cfg.Repo, branch)
+	if err == nil || res != nil && res.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	return h.trouble(do, res, err)
+}
+
+// hookEvents are what a pull request is touched by.
+func hookEvents() []string {
+	return []string{"pull_request", "pull_request_comment", "pull_request_review_approved", "pull_request_review_rejected", "pull_request_review_comment", "pull_request_sync", "push", "delete", "issue_comment"}
+}
+
+// EnsureHook makes sure that the repository sends its events to address, signed
+// with secret, and returns the webhook's id. One that is there is replaced.
+func (h *Host) EnsureHook(ctx context.Context, address, secret string) (int64, error) {
+	const do = "set up the webhook"
+	if secret == "" {
+		return 0, errors.New(do + ": without a secret nobody could tell whose it is")
+	}
+	seen := 0
+	var old []int64
+	config := map[string]string{"url": address, "content_type": "json", "secret": secret}
+	for page := 1; page <= maxPages; page++ {
+		all, res, err := h.api(ctx).ListRepoHooks(h.cfg.Owner, h.cfg.Repo, sdk.ListHooksOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
+		if err != nil {
+			return 0, h.trouble(do, res, err)
+		}
+		for _, k := range all {
+			if k.Config["url"] != address {
+				continue
+			}
+			old = append(old, k.ID)
+		}
+		if seen += len(all); !more(res.Header, seen, len(all)) {
+			break
+		}
+	}
+	// Editing one leaves its secret as it was, and nobody tells what that is.
+	for _, id := range old {
+		if res, err := h.api(ctx).DeleteRepoHook(h.cfg.Owner, h.cfg.Repo, id); err != nil && (res == nil || res.StatusCode != http.StatusNotFound) {
+			return 0, h.trouble(do, res, err)
+		}
+	}
+	k, res, err := h.api(ctx).CreateRepoHook(h.cfg.Owner, h.cfg.Repo, sdk.CreateHookOption{Type: sdk.HookTypeGitea, Config: config, Events: hookEvents(), Active: true})
+	if err != nil {
+		return 0, h.trouble(do, res, err)
+	}
+	return k.ID, nil
+}
+
+// TestHook asks the host to send a webhook now.
+func (h *Host) TestHook(ctx context.Context, id int64) error {
+	a, err := h.ask(ctx, h.cfg.Token, http.MethodPost, fmt.Sprintf("/hooks/%d/tests", id), nil)
+	if err == nil && a.Status < 300 {
+		return nil
+	}
+	return h.answered("test the webhook", a, err)
+}

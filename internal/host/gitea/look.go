@@ -1,0 +1,269 @@
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"forge/internal/host"
+	"forge/internal/work"
+)
+
+// Look reads all that a pull request says: state, reviews, threads, comments,
+// checks, mergeability.
+func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
+	var out work.PullLook
+	own, err := h.ours(ctx)
+	if err != nil {
+		return out, err
+	}
+	p, err := h.get(ctx, number)
+	if err != nil {
+		return out, err
+	}
+	out.PullRequest = h.pull(p)
+	if err := h.reviews(ctx, &out, own); err != nil {
+		return out, err
+	}
+	if err := h.comments(ctx, &out, own); err != nil {
+		return out, err
+	}
+	if err := h.writers(ctx, &out); err != nil {
+		return out, err
+	}
+	return out, h.mergeable(ctx, p, &out)
+}
+
+func name(u *sdk.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.UserName
+}
+
+func (h *Host) reviews(ctx context.Context, out *work.PullLook, own map[string]bool) error {
+	do := fmt.Sprintf("read the reviews of pull request %d", out.Number)
+	byPlace := map[string]int{} // → thread
+	byID := map[string]int{}
+	var lines []*sdk.PullReviewComment
+	seen := 0
+	for page := 1; page <= maxPages; page++ {
+		all, res, err := h.api(ctx).ListPullReviews(h.cfg.Owner, h.cfg.Repo, out.Number, sdk.ListPullReviewsOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
+		if err != nil {
+			return h.trouble(do, res, err)
+		}
+		for _, r := range all {
+			if r.State == sdk.ReviewStatePending || r.State == sdk.ReviewStateRequestReview {
+				continue
+			}
+			out.Reviews = append(out.Reviews, review(r, out.Head, own))
+			if r.CodeCommentsCount == 0 {
+				continue
+			}
+			said, res, err := h.api(ctx).ListPullReviewComments(h.cfg.Owner, h.cfg.Repo, out.Number, r.ID)
+			if err != nil {
+				return h.trouble(do, res, err)
+			}
+			lines = append(lines, said...)
+		}
+		if seen += len(all); !more(res.Header, seen, len(all)) {
+			break
+		}
+	}
+	slices.SortFunc(lines, func(a, b *sdk.PullReviewComment) int { return cmp.Compare(a.ID, b.ID) })
+	for _, c := range lines {
+		said := comment(c.ID, c.Reviewer, c.Body, own)
+		said.At = c.Created.UTC()
+		// A reply through the API is a review of its own at the same line.
+		if said.Own {
+			if i, ok := byID[host.Answers(c.Body)]; ok {
+				out.Threads[i].Comments = append(out.Threads[i].Comments, said)
+				continue
+			}
+		}
+		place := fmt.Sprintf("%d %d %d %s", c.ReviewID, c.LineNum, c.OldLineNum, c.Path)
+		i, ok := byPlace[place]
+		if !ok {
+			i = len(out.Threads)
+			byPlace[place] = i
+			hunk, _ := host.Clip(c.DiffHunk)
+			out.Threads = append(out.Threads, work.PullThread{
+				ID: said.ID, Review: strconv.FormatInt(c.ReviewID, 10), Path: c.Path, Line: int(c.LineNum), OldLine: int(c.OldLineNum),
+				Commit: cmp.Or(c.OrigCommitID, c.CommitID), Hunk: hunk,
+			})
+		}
+		t := &out.Threads[i]
+		byID[said.ID] = i
+		t.Comments = append(t.Comments, said)
+		t.Resolved = t.Resolved || c.Resolver != nil
+	}
+	return nil
+}
+
+// writers finds out who of those who said something may write: of a comment
+// Gitea does not tell, as it does of a decision.
+func (h *Host) writers(ctx context.Context, out *work.PullLook) error {
+	may := map[string]bool{}
+	for _, r := range out.Reviews {
+		may[r.By] = may[r.By] || r.MayDecide
+	}
+	var listed map[string]bool
+	for _, who := range host.Speakers(*out) {
+		if !may[who] && listed == nil {
+			p, res, err := h.api(ctx).CollaboratorPermission(h.cfg.Owner, h.cfg.Repo, who)
+			switch {
+			case err == nil && p != nil:
+				may[who] = p.Permission == sdk.AccessModeWrite || p.Permission == sdk.AccessModeAdmin || p.Permission == sdk.AccessModeOwner
+			case res != nil && res.StatusCode == http.StatusForbidden:
+				// That is for administrators; whom work may be given to is for all.
+				all, res, err := h.api(ctx).GetAssignees(h.cfg.Owner, h.cfg.Repo)
+				if err != nil {
+					return h.trouble("ask who may write", res, err)
+				}
+				listed = map[string]bool{}
+				for _, u := range all {
+					listed[u.UserName] = true
+				}
+			case res == nil || res.StatusCode != http.StatusNotFound: // an account that is gone may not
+				return h.trouble("ask what "+who+" may do", res, err)
+			}
+		}
+		if may[who] || listed[who] {
+			out.Writers = append(out.Writers, who)
+		}
+	}
+	return nil
+}
+
+func review(r *sdk.PullReview, head string, own map[string]bool) work.PullReview {
+	out := work.PullReview{
+		ID: strconv.FormatInt(r.ID, 10), By: name(r.Reviewer), Commit: r.CommitID, At: r.Submitted.UTC(),
+		Dismissed: r.Dismissed, Stale: r.Stale || r.CommitID != head,
+		// What Gitea calls official is: by one who may write, or whom the rule
+		// of the branch names. It takes the word away from all but the last of
+		// a reviewer, which is the only one that counts.
+		MayDecide: r.Official, Own: own[strings.ToLower(name(r.Reviewer))],
+		Verdict: work.PullVerdictUnknown,
+	}
+	out.Body, _ = host.Clip(r.Body)
+	switch r.State {
+	case sdk.ReviewStateApproved:
+		out.Verdict = work.PullApproved
+	case sdk.ReviewStateRequestChanges:
+		out.Verdict = work.PullChangesRequested
+	case sdk.ReviewStateComment:
+		out.Verdict = work.PullCommented
+	}
+	return out
+}
+
+func comment(id int64, by *sdk.User, body string, own map[string]bool) work.PullComment {
+	c := work.PullComment{ID: strconv.FormatInt(id, 10), By: name(by), Own: own[strings.ToLower(name(by))]}
+	c.Body, c.Clipped = host.Clip(body)
+	return c
+}
+
+func (h *Host) comments(ctx context.Context, out *work.PullLook, own map[string]bool) error {
+	all, err := h.issueComments(ctx, out.Number)
+	for _, c := range all {
+		said := comment(c.ID, c.Poster, c.Body, own)
+		said.At = c.Created.UTC()
+		if said.Own {
+			if i := slices.IndexFunc(out.Threads, func(t work.PullThread) bool { return t.ID == host.Answers(c.Body) }); i >= 0 {
+				out.Threads[i].Comments = append(out.Threads[i].Comments, said)
+				continue
+			}
+		}
+		out.Comments = append(out.Comments, said)
+	}
+	return err
+}
+
+// issueComments are all on the whole pull request; Gitea gives them in one
+// answer, whatever page is asked for.
+func (h *Host) issueComments(ctx context.Context, number int64) ([]*sdk.Comment, error) {
+	all, res, err := h.api(ctx).ListIssueComments(h.cfg.Owner, h.cfg.Repo, number, sdk.ListIssueCommentOptions{})
+	if err != nil {
+		return nil, h.trouble(fmt.Sprintf("read the comments of pull request %d", number), res, err)
+	}
+	return all, nil
+}
+
+// mergeable fills what Gitea says in several places: it has one word for
+// computing, conflicting and failed, which git tells apart.
+func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.PullLook) error {
+	out.Mergeable, out.Checks = work.MergeUnknown, work.ChecksUnknown
+	if out.State != work.PullOpen {
+		out.Why = "it is " + string(out.State)
+		return nil
+	}
+	st, res, err := h.api(ctx).GetCombinedStatus(h.cfg.Owner, h.cfg.Repo, out.Head)
+	if err != nil {
+		return h.trouble(fmt.Sprintf("read the checks of pull request %d", out.Number), res, err)
+	}
+	out.Checks = checks(st)
+	if out.BranchGone {
+		out.Mergeable, out.Why = work.MergeBlocked, "its branch is gone"
+		return nil
+	}
+	b, res, err := h.as(ctx, h.cfg.MergeToken).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, out.Base)
+	if err != nil {
+		t := h.trouble("read branch "+out.Base, res, err)
+		if t.Status == http.StatusNotFound {
+			out.Mergeable, out.Why = work.MergeBlocked, "its base "+out.Base+" is gone"
+			return nil
+		}
+		return t
+	}
+	approvals := 0
+	for _, r := range out.Reviews {
+		if r.Verdict == work.PullApproved && r.MayDecide && !r.Dismissed && !r.Stale {
+			approvals++
+		}
+	}
+	switch {
+	case p.Draft:
+		out.Mergeable, out.Why = work.MergeBlocked, "it is marked as work in progress"
+	case !b.UserCanMerge:
+		out.Mergeable, out.Why = work.MergeBlocked, "the account of the token may not merge into "+out.Base
+	case b.EnableStatusCheck && out.Checks != work.ChecksPassed:
+		out.Mergeable, out.Why = work.MergeBlocked, "required checks have not passed"
+	case int(b.RequiredApprovals) > approvals:
+		out.Mergeable, out.Why = work.MergeBlocked, fmt.Sprintf("%d of %d required approvals are there", approvals, b.RequiredApprovals)
+	case p.Mergeable:
+		out.Mergeable = work.Mergeable
+	case h.Store == nil:
+		out.Why = "the host does not say whether it conflicts or is still being looked at"
+	default:
+		conflict, err := h.Conflict(ctx, out.Base, out.Branch, fmt.Sprintf("refs/forge/host/%d", out.Number))
+		if err != nil {
+			return err
+		}
+		out.Mergeable = work.MergeComputing
+		if conflict {
+			out.Mergeable = work.MergeConflict
+		}
+	}
+	return nil
+}
+
+func checks(st *sdk.CombinedStatus) work.CheckState {
+	if st.TotalCount == 0 && len(st.Statuses) == 0 {
+		return work.ChecksNone
+	}
+	switch st.State {
+	case sdk.StatusSuccess, sdk.StatusWarning, "skipped":
+		return work.ChecksPassed
+	case sdk.StatusPending:
+		return work.ChecksPending
+	case sdk.StatusError, sdk.StatusFailure:
+		return work.ChecksFailed
+	}
+	return work.ChecksUnknown
+}

@@ -1,0 +1,173 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	sdk "github.com/google/go-github/v88/github"
+
+	"forge/internal/host"
+	"forge/internal/work"
+)
+
+// Comment posts on the whole pull request, once for each key.
+func (h *Host) Comment(ctx context.Context, number int64, key, body string) error {
+	own, err := h.ours(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := h.issueComments(ctx, number)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(c *sdk.IssueComment) bool {
+		return own[strings.ToLower(c.GetUser().GetLogin())] && host.SaidAlready(c.GetBody(), key)
+	}) {
+		return nil
+	}
+	text := host.Said(key, "", body)
+	if _, res, err := h.api.Issues.CreateComment(ctx, h.cfg.Owner, h.cfg.Repo, int(number), &sdk.IssueComment{Body: &text}); err != nil {
+		return h.trouble(fmt.Sprintf("comment on pull request %d", number), res, err)
+	}
+	return nil
+}
+
+// Reply answers a thread, once for each key.
+func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error {
+	own, err := h.ours(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := h.lineComments(ctx, number)
+	if err != nil {
+		return err
+	}
+	var root int64
+	for _, c := range all {
+		if own[strings.ToLower(c.GetUser().GetLogin())] && host.SaidAlready(c.GetBody(), key) {
+			return nil
+		}
+		if fmt.Sprint(c.GetID()) == t.ID {
+			root = c.GetID()
+		}
+	}
+	if root == 0 { // it was deleted
+		return h.Comment(ctx, number, key, fmt.Sprintf("On `%s`:\n\n%s", strings.ReplaceAll(t.Path, "`", "'"), body))
+	}
+	if _, res, err := h.api.PullRequests.CreateCommentInReplyTo(ctx, h.cfg.Owner, h.cfg.Repo, int(number), host.Said(key, t.ID, body), root); err != nil {
+		return h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err)
+	}
+	return nil
+}
+
+// Merge squashes the pull request into its base, when its head is the one asked
+// for. A pull request that is merged with that head already is a success. Kinds
+// of trouble, beside the common ones: merged, closed, no_pull, branch_gone,
+// head_moved, base_moved, conflict, protected, not_yet.
+func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error) {
+	do := fmt.Sprintf("merge pull request %d", m.Number)
+	stop := func(kind work.HostKind, what string) (work.PullSquashed, error) {
+		return work.PullSquashed{}, &work.HostTrouble{Kind: kind, Do: do, What: what}
+	}
+	p, err := h.Pull(ctx, m.Number)
+	switch {
+	case err != nil:
+		return work.PullSquashed{}, err
+	case m.Head == "":
+		return stop(work.HostRefused, "no reviewed commit was named")
+	case p.State == work.PullMerged && p.Head == m.Head:
+		return h.squashed(ctx, p.MergeCommit)
+	case p.State == work.PullMerged:
+		return stop(work.HostPullMerged, "somebody merged another commit of it")
+	case p.State == work.PullClosed:
+		return stop(work.HostPullClosed, "somebody closed it, or deleted its branch")
+	case p.Head != m.Head:
+		return stop(work.HostHeadMoved, "the branch has moved since the review")
+	case m.BaseHead != "" && p.BaseHead != m.BaseHead:
+		return stop(work.HostBaseMoved, "the base has moved since the result was verified")
+	}
+	done, res, err := h.merging.PullRequests.Merge(ctx, h.cfg.Owner, h.cfg.Repo, int(m.Number), m.Message, &sdk.PullRequestOptions{
+		CommitTitle: m.Title, SHA: m.Head, MergeMethod: "squash", DontDefaultIfBlank: true,
+	})
+	if err == nil && done.GetMerged() {
+		return h.squashed(ctx, done.GetSHA())
+	}
+	t := h.trouble(do, res, err)
+	if t.Status == 0 || t.Status >= 500 {
+		// The answer may have been lost, and not the merge.
+		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head {
+			return h.squashed(ctx, again.MergeCommit)
+		}
+	}
+	if t.Status == http.StatusConflict {
+		t.Kind, t.What = work.HostHeadMoved, "the branch has moved since the review"
+	}
+	if t.Status == http.StatusMethodNotAllowed {
+		h.refusal(ctx, t, p)
+	}
+	return work.PullSquashed{}, t
+}
+
+// refusal says why a merge was refused: one status stands for many reasons.
+func (h *Host) refusal(ctx context.Context, t *work.HostTrouble, p work.PullRequest) {
+	if strings.Contains(strings.ToLower(t.What), "base branch was modified") {
+		t.Kind, t.What = work.HostBaseMoved, "the base moved during the merge"
+		return
+	}
+	now, err := h.get(ctx, p.Number)
+	if err != nil {
+		return
+	}
+	switch m, _ := mergeability(now); m {
+	case work.MergeComputing, work.Mergeable:
+		t.Kind, t.What = work.HostNotYet, "the host is still looking whether it can be merged"
+	case work.MergeConflict:
+		t.Kind, t.What = work.HostConflict, "it conflicts with "+p.Base
+	case work.MergeBlocked:
+		t.Kind, t.Fix = work.HostProtected, "the rules of "+p.Base+" are not met yet; they are looked at again"
+	}
+}
+
+func (h *Host) squashed(ctx context.Context, commit string) (work.PullSquashed, error) {
+	out := work.PullSquashed{Commit: commit}
+	c, res, err := h.api.Git.GetCommit(ctx, h.cfg.Owner, h.cfg.Repo, commit)
+	if err != nil {
+		return out, h.trouble("read the merged commit", res, err)
+	}
+	if len(c.Parents) > 0 {
+		out.Parent = c.Parents[0].GetSHA()
+	}
+	return out, nil
+}
+
+// DeleteBranch deletes a branch that still points at head; one that is gone is
+// no error. Kinds of trouble, beside the common ones: head_moved.
+func (h *Host) DeleteBranch(ctx context.Context, branch, head string) error {
+	do := "delete branch " + branch
+	b, res, err := h.api.Git.GetRef(ctx, h.cfg.Owner, h.cfg.Repo, "heads/"+branch)
+	if err != nil {
+		t := h.trouble(do, res, err)
+		if t.Status == http.StatusNotFound {
+			if _, rres, rerr := h.api.Repositories.Get(ctx, h.cfg.Owner, h.cfg.Repo); rerr != nil {
+				return h.trouble(do, rres, rerr)
+			}
+			return nil
+		}
+		return t
+	}
+	if b.GetObject().GetSHA() != head {
+		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: do, What: "somebody has pushed to it since", Fix: "it is left as it is"}
+	}
+	res, err = h.merging.Git.DeleteRef(ctx, h.cfg.Owner, h.cfg.Repo, "heads/"+branch)
+	if err == nil {
+		return nil
+	}
+	t := h.trouble(do, res, err)
+	if t.Status == http.StatusUnprocessableEntity && strings.Contains(strings.ToLower(t.What), "does not exist") {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,84 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/google/go-github/v88/github"
+
+	"forge/internal/work"
+)
+
+// cursor is what Changed was told the last time.
+type cursor struct {
+	At   time.Time `json:"at"`
+	Etag string    `json:"etag,omitempty"`
+}
+
+// Changed are the pull requests that were touched since the cursor ("" begins
+// now, and names none). It costs one conditional request, which GitHub does not
+// count while nothing has happened.
+func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error) {
+	var since cursor
+	if last != "" {
+		if err := json.Unmarshal([]byte(last), &since); err != nil || since.At.IsZero() {
+			return work.PullHints{}, fmt.Errorf("list pull requests: the cursor %q is not one", last)
+		}
+	}
+	var out work.PullHints
+	next := since
+	for page := 1; page <= maxPages; page++ {
+		query := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"50"}, "page": {fmt.Sprint(page)}}
+		header := http.Header{"Authorization": {"Bearer " + h.cfg.Token}, "Accept": {"application/vnd.github+json"}}
+		if page == 1 && since.Etag != "" {
+			header.Set("If-None-Match", since.Etag)
+		}
+		a, err := h.client.Ask(ctx, http.MethodGet, fmt.Sprintf("%s/repos/%s/%s/pulls?%s", h.root, url.PathEscape(h.cfg.Owner), url.PathEscape(h.cfg.Repo), query.Encode()), header, nil)
+		if err != nil || a.Status != http.StatusOK && a.Status != http.StatusNotModified {
+			return work.PullHints{}, h.client.Trouble("list pull requests", a.Status, a.Header, a.Message(), err)
+		}
+		if page == 1 {
+			if at, err := http.ParseTime(a.Header.Get("Date")); err == nil {
+				next.At = at.UTC()
+			} else if next.At.IsZero() {
+				return work.PullHints{}, &work.HostTrouble{Kind: work.HostWrong, Do: "list pull requests", What: "the host does not say what time it is"}
+			}
+		}
+		if a.Status == http.StatusNotModified {
+			break
+		}
+		if page == 1 {
+			next.Etag = a.Header.Get("Etag")
+		}
+		var all []*sdk.PullRequest
+		if json.Unmarshal(a.Body, &all) != nil {
+			return work.PullHints{}, &work.HostTrouble{Kind: work.HostWrong, Do: "list pull requests", What: "what answers there is no GitHub", Fix: "check host.url"}
+		}
+		// Within the same second more may happen, and the list look the same.
+		if page == 1 && len(all) > 0 && !all[0].GetUpdatedAt().Before(next.At.Add(-time.Second)) {
+			next.Etag = ""
+		}
+		done := len(all) == 0 || !strings.Contains(a.Header.Get("Link"), `rel="next"`)
+		for _, p := range all {
+			// Times on the host are whole seconds.
+			if last == "" || p.GetUpdatedAt().Before(since.At.Add(-time.Second)) {
+				done = true
+				break
+			}
+			out.Numbers = append(out.Numbers, int64(p.GetNumber()))
+		}
+		if done {
+			break
+		}
+	}
+	data, err := json.Marshal(next)
+	out.Cursor = string(data)
+	slices.Sort(out.Numbers)
+	return out, err
+}

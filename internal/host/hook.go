@@ -1,0 +1,113 @@
+package host
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// MaxHookBytes is the longest webhook that is read.
+const MaxHookBytes = 8 << 20
+
+// Errors of ReadHook.
+var (
+	ErrHookUnsigned = errors.New("the webhook is not signed with the secret that both sides know")
+	ErrHookUnread   = errors.New("the webhook cannot be read")
+)
+
+// Hint says that something may have happened. It is never believed: what it
+// points at is read from the host.
+type Hint struct {
+	Key    string // the same for the same delivery
+	Event  string // in the host's own word
+	Repo   string // owner/name
+	Number int64  // of a pull request to look at again, 0 = none is named
+	Branch string // that was pushed to, created or deleted
+	Ping   bool   // a test of delivery
+}
+
+// ReadHook checks who a webhook is from and says what it points at. An empty
+// secret checks nothing through: every webhook is unsigned then. A hint without
+// number, branch and ping asks for nothing.
+func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
+	if !signed(secret, header, body) {
+		return Hint{}, ErrHookUnsigned
+	}
+	h := Hint{
+		Event: first(header, "X-Gitea-Event", "X-Github-Event"),
+		Key:   first(header, "X-Gitea-Delivery", "X-Github-Delivery"),
+	}
+	if len(body) > MaxHookBytes {
+		return Hint{}, ErrHookUnread
+	}
+	var said struct {
+		Number int64  `json:"number"`
+		Ref    string `json:"ref"`
+		Type   string `json:"ref_type"`
+		Zen    string `json:"zen"`
+		Pull   *struct {
+			Number int64 `json:"number"`
+		} `json:"pull_request"`
+		Issue *struct {
+			Number int64           `json:"number"`
+			Pull   json.RawMessage `json:"pull_request"`
+		} `json:"issue"`
+		Repository struct {
+			FullName string `json:"full_name"`
+		} `json:"repository"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return Hint{}, ErrHookUnread
+	}
+	if h.Key == "" || len(h.Key) > 100 {
+		sum := sha256.Sum256(body)
+		h.Key = hex.EncodeToString(sum[:])
+	}
+	h.Repo = said.Repository.FullName
+	switch {
+	case said.Pull != nil && said.Pull.Number > 0:
+		h.Number = said.Pull.Number
+	case said.Pull != nil && said.Number > 0:
+		h.Number = said.Number
+	case said.Issue != nil && len(said.Issue.Pull) > 0 && string(said.Issue.Pull) != "null" && said.Issue.Number > 0:
+		h.Number = said.Issue.Number
+	}
+	switch branch, full := strings.CutPrefix(said.Ref, "refs/heads/"); {
+	case full:
+		h.Branch = branch
+	case said.Type == "branch":
+		h.Branch = said.Ref
+	}
+	h.Ping = h.Event == "ping" || said.Zen != ""
+	return h, nil
+}
+
+func first(h http.Header, names ...string) string {
+	for _, n := range names {
+		if v := h.Get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// signed compares in constant time. Both hosts send the header of GitHub;
+// older ones of Gitea only their own.
+func signed(secret string, header http.Header, body []byte) bool {
+	if secret == "" {
+		return false
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	want := mac.Sum(nil)
+	got, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+	if !ok {
+		got = header.Get("X-Gitea-Signature")
+	}
+	is, err := hex.DecodeString(got)
+	return err == nil && hmac.Equal(is, want)
+}

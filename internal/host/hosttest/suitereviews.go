@@ -1,0 +1,155 @@
+package hosttest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/host"
+	"forge/internal/work"
+)
+
+func rewritten(f *fixture) {
+	pull, _ := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	f.People.Rewrite(f, pull.Number, "all gone")
+	got := f.open(f.proposal(branch))
+	if got.Number != pull.Number || got.Marker != pull.Marker {
+		f.Errorf("after its body was rewritten: %+v, was %d", got, pull.Number)
+	}
+}
+
+func reviews(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	n := pull.Number
+	stand := func(want work.PullVerdict) work.PullLook {
+		f.Helper()
+		l := f.look(n)
+		if s := host.Stand(l.Reviews, l.Head); s.Verdict != want {
+			f.Fatalf("%s, want %s, of %+v", s.Verdict, want, l.Reviews)
+		}
+		return l
+	}
+	stand(work.PullCommented)
+	f.People.Review(f, "eve", n, head, work.PullApproved, "fine") // may only read
+	stand(work.PullCommented)
+	f.People.Review(f, "ann", n, head, work.PullCommented, "hm")
+	f.People.Say(f, "ben", n, "hm")
+	// Who may write is told of those, too, who have decided nothing.
+	if l := stand(work.PullCommented); !slices.Contains(l.Writers, "ann") || !slices.Contains(l.Writers, "ben") || len(l.Writers) != 2 {
+		f.Errorf("writers: %q", l.Writers)
+	}
+	f.People.Review(f, "ann", n, head, work.PullChangesRequested, "no")
+	l := stand(work.PullChangesRequested)
+	if r := l.Reviews[len(l.Reviews)-1]; r.By != "ann" || r.Body != "no" || r.Commit != head || !r.MayDecide || r.Own || r.Stale || r.At.IsZero() {
+		f.Errorf("review: %+v", r)
+	}
+	f.People.Review(f, "ben", n, head, work.PullApproved, "yes")
+	stand(work.PullChangesRequested) // they disagree
+	f.People.Review(f, "ann", n, head, work.PullApproved, "now yes")
+	l = stand(work.PullApproved)
+	for _, r := range l.Reviews {
+		if r.Verdict == work.PullApproved && r.By != "eve" {
+			f.People.Dismiss(f, n, r.ID)
+		}
+	}
+	stand(work.PullCommented)
+	f.People.Review(f, "ben", n, head, work.PullApproved, "yes")
+	stand(work.PullApproved)
+	f.ok(f.Host.Push(f.Context(), branch, f.Commit(f, head, "more\n", map[string]string{"c.txt": "c\n"}), head))
+	for range 100 {
+		if f.look(n).Head != head {
+			break
+		}
+		f.pause()
+	}
+	stand(work.PullCommented) // of another state
+}
+
+func threads(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "one\ntwo\nthree\n", "c.txt": "c\n"})
+	n := pull.Number
+	f.People.Review(f, "ann", n, head, work.PullChangesRequested, "see below",
+		Line{"b.txt", 2, "why two?"}, Line{"c.txt", 1, "and this?"})
+	f.People.Say(f, "ben", n, "on the whole: fine")
+	l := f.look(n)
+	if len(l.Threads) != 2 || len(l.Comments) != 1 || l.Comments[0].Body != "on the whole: fine" || l.Comments[0].By != "ben" {
+		f.Fatalf("threads %+v, comments %+v", l.Threads, l.Comments)
+	}
+	t := l.Threads[slices.IndexFunc(l.Threads, func(t work.PullThread) bool { return t.Path == "b.txt" })]
+	if t.Line != 2 || !strings.Contains(t.Hunk, "+two") || t.Comments[0].Body != "why two?" || t.Comments[0].By != "ann" || t.Resolved || t.ID == "" {
+		f.Errorf("thread: %+v", t)
+	}
+	for range 2 { // its answer was lost
+		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply/"+t.ID, "Because of three."))
+		f.ok(f.Host.Comment(f.Context(), n, "run-1/5.1/note", "Done."))
+	}
+	l = f.look(n)
+	own := func(cs []work.PullComment) (n int) {
+		for _, c := range cs {
+			if c.Own {
+				n++
+			}
+		}
+		return n
+	}
+	i := slices.IndexFunc(l.Threads, func(x work.PullThread) bool { return x.ID == t.ID })
+	if len(l.Threads) != 2 || len(l.Threads[i].Comments) != 2 || own(l.Threads[i].Comments) != 1 || !strings.Contains(l.Threads[i].Comments[1].Body, "Because of three.") {
+		f.Errorf("threads after the reply: %+v", l.Threads)
+	}
+	if own(l.Comments) != 1 {
+		f.Errorf("comments: %+v", l.Comments)
+	}
+	if open := host.Open(l.Threads); len(open) != 1 || open[0].Path != "c.txt" {
+		f.Errorf("open threads: %+v", open)
+	}
+	f.People.Resolve(f, n, l.Threads[1-i].ID)
+	if open := host.Open(f.look(n).Threads); len(open) != 0 {
+		f.Errorf("open threads after one was resolved: %+v", open)
+	}
+	// The file of a thread goes away: the answer still arrives, and once.
+	gone := f.Commit(f, f.Start, "without\n", map[string]string{"d.txt": "d\n"})
+	merged, err := f.Store.CommitTree(f.Context(), f.tree(gone), []string{head}, "without b\n", "")
+	f.ok(err)
+	f.ok(f.Host.Push(f.Context(), branch, merged, head))
+	for range 2 {
+		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply-2/"+t.ID, "The file is gone."))
+	}
+	said := 0
+	l = f.look(n)
+	for _, x := range l.Threads {
+		for _, c := range x.Comments {
+			if c.Own && strings.Contains(c.Body, "The file is gone.") {
+				said++
+			}
+		}
+	}
+	if said != 1 {
+		f.Errorf("said %d times in the thread: %+v, comments %+v", said, l.Threads, l.Comments)
+	}
+}
+
+func pages(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	for i := range 53 {
+		f.People.Review(f, "ann", pull.Number, head, work.PullCommented, fmt.Sprintf("review %d", i))
+	}
+	f.People.Review(f, "ben", pull.Number, head, work.PullChangesRequested, "the last")
+	l := f.look(pull.Number)
+	if s := host.Stand(l.Reviews, l.Head); len(l.Reviews) != 54 || s.Verdict != work.PullChangesRequested {
+		f.Errorf("%d reviews, %s", len(l.Reviews), s.Verdict)
+	}
+}
+
+func longComment(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	long := strings.Repeat("ü", 500_000)
+	f.People.Say(f, "ann", pull.Number, long)
+	f.People.Review(f, "ben", pull.Number, head, work.PullChangesRequested, long, Line{"b.txt", 1, long})
+	l := f.look(pull.Number)
+	if len(l.Comments) != 1 || !l.Comments[0].Clipped || len(l.Comments[0].Body) > work.MaxCommentBytes {
+		f.Errorf("%d comments", len(l.Comments))
+	}
+	if len(l.Reviews) != 1 || len(l.Reviews[0].Body) > work.MaxCommentBytes || len(l.Threads) != 1 || !l.Threads[0].Comments[0].Clipped {
+		f.Errorf("%d reviews, %d threads", len(l.Reviews), len(l.Threads))
+	}
+}

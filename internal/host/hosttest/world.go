@@ -1,0 +1,115 @@
+// Package hosttest has the conformance suite of adapters to code hosts, and
+// what they are held against: a real Gitea, a GitHub of Forge's own, and a
+// proxy that misbehaves.
+package hosttest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"forge/internal/git"
+	"forge/internal/work"
+)
+
+// Host is what an adapter can do.
+type Host interface {
+	Access(ctx context.Context, base string) (work.HostAccess, error)
+	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
+	Pull(ctx context.Context, number int64) (work.PullRequest, error)
+	Look(ctx context.Context, number int64) (work.PullLook, error)
+	Changed(ctx context.Context, cursor string) (work.PullHints, error)
+	ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error
+	Comment(ctx context.Context, number int64, key, body string) error
+	Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error
+	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
+	DeleteBranch(ctx context.Context, branch, head string) error
+	Push(ctx context.Context, branch, commit, old string) error
+	Fetch(ctx context.Context, branch, ref string) (string, error)
+	Head(ctx context.Context, branch string) (string, error)
+}
+
+// Hooks is what an adapter to a host with webhooks can do.
+type Hooks interface {
+	EnsureHook(ctx context.Context, address, secret string) (int64, error)
+	TestHook(ctx context.Context, id int64) error
+}
+
+// Line is a comment at a line of the new file.
+type Line struct {
+	Path string
+	Line int
+	Body string
+}
+
+// People do on the host what people do: ann and ben may write, eve may only
+// read.
+type People interface {
+	Review(t testing.TB, who string, number int64, head string, verdict work.PullVerdict, body string, lines ...Line)
+	Say(t testing.TB, who string, number int64, body string)
+	Dismiss(t testing.TB, number int64, review string)
+	Resolve(t testing.TB, number int64, thread string)
+	Rewrite(t testing.TB, number int64, body string)
+	Close(t testing.TB, number int64)
+	MergeByHand(t testing.TB, number int64)
+	Protect(t testing.TB, branch string, approvals int, check string)
+	Status(t testing.TB, commit, check, state string)
+	Archive(t testing.TB)
+}
+
+// World is one repository on a host with one commit on its base, and Forge's
+// own repository beside it.
+type World struct {
+	Host   Host
+	Repo   string
+	People People // nil: there is nobody but Forge
+	Store  *git.Store
+	Base   string // branch
+	Start  string // commit
+	Token  string // "" = none
+	// With makes an adapter to the same host: another repository ("" = the
+	// same) or another token.
+	With func(repo, token string) Host
+	// Narrow is a token of Forge's account that lacks the right to comment; "" =
+	// the host does not know such.
+	Narrow string
+	// Wait lets a second pass by the host's own clock; nil = its clock is
+	// everybody's.
+	Wait func()
+}
+
+// NewStore makes a repository of the user's with one commit on main, and
+// Forge's own beside it.
+func NewStore(t testing.TB) (*git.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	root := filepath.Join(dir, "project")
+	check(t, os.MkdirAll(root, 0o755))
+	check(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte("one\ntwo\nthree\n"), 0o644))
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@example.com", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@example.com"}
+	for _, args := range [][]string{{"init", "-q", "--template=", "-b", "main"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir, cmd.Env = root, env
+		run(t, cmd)
+	}
+	store, err := git.Open(t.Context(), git.Config{StateDir: filepath.Join(dir, "state"), Root: root, Environ: env})
+	check(t, err)
+	start, err := store.FindCommit(t.Context(), "main")
+	check(t, err)
+	return store, start
+}
+
+// Commit is a commit on parent with files changed.
+func (w *World) Commit(t testing.TB, parent, message string, files map[string]string) string {
+	t.Helper()
+	content := map[string][]byte{}
+	for path, text := range files {
+		content[path] = []byte(text)
+	}
+	c, err := w.Store.WithFiles(t.Context(), parent, content, message, "")
+	check(t, err)
+	return c
+}

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+
+	"forge/internal/work"
+)
+
+const (
+	pullWord  = "forge-pull"
+	replyWord = "forge-said"
+)
+
+// mark is a hidden line. What it holds is hashed, so that nothing in it can
+// end the comment.
+func mark(word, id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "<!-- " + word + ":" + hex.EncodeToString(sum[:16]) + " -->"
+}
+
+var (
+	pullMark  = work.Lazy(`<!-- ` + pullWord + `:([0-9a-f]{32}) -->`)
+	replyMark = work.Lazy(`<!-- ` + replyWord + `:([0-9a-f]{32})(?: thread:([0-9]{1,19}))? -->`)
+)
+
+// Body is the text of a pull request with the mark by which it is found again.
+func Body(p work.PullProposal) string {
+	return strings.TrimRight(p.Body, "\n") + "\n\n" + mark(pullWord, p.Marker) + "\n"
+}
+
+// Marked says that a body is of the work that marker names.
+func Marked(body, marker string) bool {
+	return strings.Contains(body, mark(pullWord, marker))
+}
+
+// MarkerIn is the mark in a body, "" = none. Of two, the body is nobody's.
+func MarkerIn(body string) string {
+	all := pullMark().FindAllStringSubmatch(body, 2)
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0][1]
+}
+
+// MarkerOf is what MarkerIn finds of a marker.
+func MarkerOf(marker string) string {
+	sum := sha256.Sum256([]byte(marker))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Said is a comment with the mark of its key: a comment is looked for before
+// it is posted, so that none is posted twice. thread is the id of what it
+// answers, "" = the whole pull request.
+func Said(key, thread, body string) string {
+	m := mark(replyWord, key)
+	if thread != "" {
+		m = strings.TrimSuffix(m, " -->") + " thread:" + thread + " -->"
+	}
+	return strings.TrimRight(body, "\n") + "\n\n" + m + "\n"
+}
+
+// SaidAlready says that a comment is the one of this key.
+func SaidAlready(body, key string) bool {
+	m := replyMark().FindStringSubmatch(body)
+	return m != nil && "<!-- "+replyWord+":"+m[1]+" -->" == mark(replyWord, key)
+}
+
+// Answers is the thread that a comment of Forge's answers, "" = none.
+func Answers(body string) string {
+	if m := replyMark().FindStringSubmatch(body); m != nil {
+		return m[2]
+	}
+	return ""
+}
+
+// Clip cuts a text after work.MaxCommentBytes, between two characters.
+func Clip(s string) (string, bool) {
+	if len(s) <= work.MaxCommentBytes {
+		return s, false
+	}
+	s = s[:work.MaxCommentBytes]
+	for len(s) > 0 {
+		if r, n := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || n > 1 {
+			break
+		}
+		s = s[:len(s)-1]
+	}
+	return s, true
+}
+
+var (
+	mention = work.Lazy(`(^|[^\w` + "`" + `/.@])@([A-Za-z0-9])`)
+	closing = work.Lazy(`(?i)\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?|implement(?:s|ed)?|reopen(?:s|ed)?)([:\s]+)((?:[\w.-]+/[\w.-]+)?[#!]\d|https?://)`)
+	crossed = work.Lazy(`(^|[^\w&])([\w.-]+/[\w.-]+)?([#!])(\d)`)
+	linked  = work.Lazy(`(?i)\b(https?|ftp)://`)
+	comment = work.Lazy(`<!--|-->`)
+)
+
+// zero width joiner-like character that breaks a word for the host and not for
+// the reader.
+const gap = "\u200b"
+
+// Inert takes from a text what would act on a host: it calls nobody, closes
+// nothing, refers to nothing, links nowhere, and carries no mark of Forge's.
+func Inert(s string) string {
+	s = comment().ReplaceAllStringFunc(s, func(m string) string { return m[:1] + gap + m[1:] })
+	s = closing().ReplaceAllString(s, "${1}"+gap+"${2}${3}")
+	s = mention().ReplaceAllString(s, "${1}@"+gap+"${2}")
+	s = crossed().ReplaceAllString(s, "${1}${2}${3}"+gap+"${4}")
+	return linked().ReplaceAllString(s, "${1}:"+gap+"//")
+}

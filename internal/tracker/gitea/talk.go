@@ -1,0 +1,124 @@
+package gitea
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"forge/factory/tracker"
+	"forge/internal/work"
+)
+
+// add sorts a line of the timeline into what counts of it.
+func add(r *tracker.Reading, l line) {
+	by := ""
+	if l.User != nil {
+		by = l.User.Login
+	}
+	switch l.Type {
+	case "label":
+		e := tracker.Event{Kind: tracker.Unlabelled, By: by, At: l.Created}
+		if l.Label != nil {
+			e.Label = l.Label.Name
+		}
+		// Of both kinds of line only that of a label given has a text.
+		if l.Body == "1" {
+			e.Kind = tracker.Labelled
+		}
+		r.Events = append(r.Events, e)
+	case "change_title":
+		r.Events = append(r.Events, tracker.Event{Kind: tracker.Renamed, By: by, At: l.Created})
+	case "comment":
+		r.Comments = append(r.Comments, tracker.Comment{By: by, At: l.Created, Body: l.Body})
+	}
+}
+
+// writers asks of everybody whose word may count whether they may write.
+func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
+	var people []string
+	for _, e := range r.Events {
+		if e.Kind == tracker.Labelled {
+			people = append(people, e.By)
+		}
+	}
+	for _, c := range r.Comments {
+		people = append(people, c.By)
+	}
+	for _, who := range people {
+		if _, asked := r.Writers[who]; asked || who == "" {
+			continue
+		}
+		var said struct {
+			Permission string `json:"permission"`
+		}
+		_, err := t.ask(ctx, "ask what "+who+" may", http.MethodGet, "/collaborators/"+url.PathEscape(who)+"/permission", nil, nil, &said)
+		var trouble *work.HostTrouble
+		if errors.As(err, &trouble) && trouble.Status == http.StatusNotFound {
+			r.Writers[who] = false // no account of that name any more
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Writers[who] = said.Permission == "write" || said.Permission == "admin" || said.Permission == "owner"
+	}
+	return nil
+}
+
+type comment struct {
+	ID   int64  `json:"id"`
+	Body string `json:"body"`
+	User user   `json:"user"`
+}
+
+// Post is as of tracker.Host.
+func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) error {
+	own, err := t.self(ctx)
+	if err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/issues/%d", number)
+	var all []comment
+	if _, err := t.ask(ctx, "read an issue's comments", http.MethodGet, path+"/comments", nil, nil, &all); err != nil {
+		return err
+	}
+	said := map[string]string{"body": r.Body}
+	posted := false
+	for _, c := range all {
+		// Only the own account's: anybody may copy the mark.
+		if !strings.EqualFold(c.User.Login, own) || !strings.Contains(c.Body, tracker.Mark(r.Key)) {
+			continue
+		}
+		posted = true
+		if c.Body == r.Body {
+			break
+		}
+		if _, err := t.ask(ctx, "change a comment", http.MethodPatch, fmt.Sprintf("/issues/comments/%d", c.ID), nil, said, nil); err != nil {
+			return err
+		}
+		break
+	}
+	if !posted {
+		if _, err := t.ask(ctx, "comment on an issue", http.MethodPost, path+"/comments", nil, said, nil); err != nil {
+			return err
+		}
+	}
+	if !r.Done {
+		return nil
+	}
+	_, err = t.ask(ctx, "close an issue", http.MethodPatch, path, nil, map[string]string{"state": "closed"}, nil)
+	return err
+}
+
+// self is the account of the token.
+func (t *Tracker) self(ctx context.Context) (string, error) {
+	h := http.Header{"Authorization": {"token " + t.cfg.Token}}
+	a, err := t.client.Ask(ctx, http.MethodGet, t.root+"/api/v1/user", h, nil)
+	if err != nil || a.Status != http.StatusOK {
+		return "", t.client.Trouble("ask whose the token is", a.Status, a.Header, a.Message(), err)
+	}
+	return login(a.Body)
+}

@@ -1,0 +1,263 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"forge/factory/tracker"
+	"forge/internal/work"
+)
+
+// query asks for an issue with everything that its text rests on. Only this
+// door of GitHub tells of edits.
+const query = `query($owner:String!,$repo:String!,$number:Int!,$after:String){repository(owner:$owner,name:$repo){issue(number:$number){
+number url title body state lastEditedAt author{login} labels(first:100){nodes{name}}
+userContentEdits(first:100){totalCount nodes{editedAt editor{login}}}
+timelineItems(first:100,after:$after,itemTypes:[LABELED_EVENT,UNLABELED_EVENT,RENAMED_TITLE_EVENT,ISSUE_COMMENT]){pageInfo{hasNextPage endCursor} nodes{__typename
+... on LabeledEvent{createdAt actor{login} label{name}} ... on UnlabeledEvent{createdAt actor{login} label{name}}
+... on RenamedTitleEvent{createdAt actor{login}} ... on IssueComment{createdAt author{login} body}}}}}}`
+
+type login struct {
+	Login string `json:"login"`
+}
+
+func (l *login) name() string {
+	if l == nil {
+		return ""
+	}
+	return l.Login
+}
+
+type issue struct {
+	Number     int64      `json:"number"`
+	URL        string     `json:"url"`
+	Title      string     `json:"title"`
+	Body       string     `json:"body"`
+	State      string     `json:"state"`
+	LastEdited *time.Time `json:"lastEditedAt"`
+	Author     *login     `json:"author"`
+	Labels     struct {
+		Nodes []struct {
+			Name string `json:"name"`
+		} `json:"nodes"`
+	} `json:"labels"`
+	Edits *struct {
+		Total int `json:"totalCount"`
+		Nodes []struct {
+			At     time.Time `json:"editedAt"`
+			Editor *login    `json:"editor"`
+		} `json:"nodes"`
+	} `json:"userContentEdits"`
+	Timeline struct {
+		Page struct {
+			More bool   `json:"hasNextPage"`
+			End  string `json:"endCursor"`
+		} `json:"pageInfo"`
+		Nodes []node `json:"nodes"`
+	} `json:"timelineItems"`
+}
+
+type node struct {
+	Type   string    `json:"__typename"`
+	At     time.Time `json:"createdAt"`
+	Actor  *login    `json:"actor"`
+	Author *login    `json:"author"`
+	Body   string    `json:"body"`
+	Label  *struct {
+		Name string `json:"name"`
+	} `json:"label"`
+}
+
+// Read is as of tracker.Host.
+func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, error) {
+	const do = "read an issue"
+	var r tracker.Reading
+	after := any(nil)
+	for page := 1; ; page++ {
+		i, err := t.one(ctx, number, after)
+		if err != nil {
+			return tracker.Reading{}, err
+		}
+		now := reading(i)
+		if page > 1 && (now.Title != r.Title || now.Body != r.Body || now.Edits.Revision != r.Edits.Revision) {
+			return tracker.Reading{}, &work.HostTrouble{Kind: work.HostRefused, Do: do, What: "it was changed while it was read"}
+		}
+		now.Events, now.Comments = r.Events, r.Comments
+		r = now
+		for _, n := range i.Timeline.Nodes {
+			add(&r, n)
+		}
+		if !i.Timeline.Page.More {
+			break
+		}
+		if page == maxPages {
+			return tracker.Reading{}, &work.HostTrouble{Kind: work.HostRefused, Do: do, What: "its timeline is too long to be judged"}
+		}
+		after = i.Timeline.Page.End
+	}
+	if len(r.Labels) == 0 || !r.Open {
+		return r, nil // nothing else of it counts
+	}
+	return r, t.writers(ctx, &r)
+}
+
+func (t *Tracker) one(ctx context.Context, number int64, after any) (issue, error) {
+	const do = "read an issue"
+	body := map[string]any{"query": query, "variables": map[string]any{"owner": t.cfg.Owner, "repo": t.cfg.Repo, "number": number, "after": after}}
+	var said struct {
+		Data struct {
+			Repository struct {
+				Issue *issue `json:"issue"`
+			} `json:"repository"`
+		} `json:"data"`
+		Errors []struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	address := t.root + "/graphql"
+	if own, ok := strings.CutSuffix(t.root, "/api/v3"); ok {
+		address = own + "/api/graphql"
+	}
+	a, err := t.call(ctx, do, http.MethodPost, address, nil, body, &said)
+	if err != nil {
+		return issue{}, err
+	}
+	if len(said.Errors) > 0 {
+		status := http.StatusUnprocessableEntity
+		switch said.Errors[0].Type {
+		case "NOT_FOUND":
+			status = http.StatusNotFound
+		case "RATE_LIMITED":
+			status = http.StatusTooManyRequests
+		case "FORBIDDEN":
+			status = http.StatusForbidden
+		}
+		return issue{}, t.client.Trouble(do, status, a.Header, said.Errors[0].Message, nil)
+	}
+	if said.Data.Repository.Issue == nil {
+		return issue{}, t.client.Trouble(do, http.StatusNotFound, a.Header, fmt.Sprintf("there is no issue %d", number), nil)
+	}
+	return *said.Data.Repository.Issue, nil
+}
+
+func reading(i issue) tracker.Reading {
+	r := tracker.Reading{Number: i.Number, URL: i.URL, Title: i.Title, Body: i.Body, Author: i.Author.name(), Open: i.State == "OPEN", Writers: map[string]bool{}}
+	for _, l := range i.Labels.Nodes {
+		r.Labels = append(r.Labels, l.Name)
+	}
+	r.Edits.Known = i.Edits != nil
+	if i.LastEdited == nil || i.Edits == nil {
+		return r
+	}
+	r.Edits.Revision, r.Edits.Whole = i.LastEdited.UTC().Format(time.RFC3339), i.Edits.Total == len(i.Edits.Nodes) && i.Edits.Total > 0
+	for _, e := range i.Edits.Nodes {
+		r.Edits.List = append(r.Edits.List, tracker.Edit{By: e.Editor.name(), At: e.At})
+	}
+	return r
+}
+
+func add(r *tracker.Reading, n node) {
+	e := tracker.Event{By: n.Actor.name(), At: n.At}
+	if n.Label != nil {
+		e.Label = n.Label.Name
+	}
+	switch n.Type {
+	case "LabeledEvent":
+		e.Kind = tracker.Labelled
+	case "UnlabeledEvent":
+		e.Kind = tracker.Unlabelled
+	case "RenamedTitleEvent":
+		e.Kind = tracker.Renamed
+	case "IssueComment":
+		r.Comments = append(r.Comments, tracker.Comment{By: n.Author.name(), At: n.At, Body: n.Body})
+		return
+	default:
+		return
+	}
+	r.Events = append(r.Events, e)
+}
+
+// writers asks of everybody whose word may count whether they may write.
+func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
+	var people []string
+	for _, e := range r.Events {
+		if e.Kind == tracker.Labelled {
+			people = append(people, e.By)
+		}
+	}
+	for _, c := range r.Comments {
+		people = append(people, c.By)
+	}
+	for _, who := range people {
+		if _, asked := r.Writers[who]; asked || who == "" {
+			continue
+		}
+		var said struct {
+			Permission string `json:"permission"`
+		}
+		a, err := t.ask(ctx, "ask what "+who+" may", http.MethodGet, "/collaborators/"+url.PathEscape(who)+"/permission", nil, nil, &said)
+		if a.Status == http.StatusNotFound {
+			r.Writers[who] = false // an app, or no account of that name any more
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Writers[who] = said.Permission == "write" || said.Permission == "admin"
+	}
+	return nil
+}
+
+type comment struct {
+	ID   int64  `json:"id"`
+	Body string `json:"body"`
+	User *login `json:"user"`
+}
+
+// Post is as of tracker.Host.
+func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) error {
+	var own login
+	if _, err := t.call(ctx, "ask whose the token is", http.MethodGet, t.root+"/user", nil, nil, &own); err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/issues/%d", number)
+	said := map[string]string{"body": r.Body}
+	there, err := t.posted(ctx, path, own.Login, r)
+	switch {
+	case err != nil:
+		return err
+	case there == nil:
+		_, err = t.ask(ctx, "comment on an issue", http.MethodPost, path+"/comments", nil, said, nil)
+	case there.Body != r.Body:
+		_, err = t.ask(ctx, "change a comment", http.MethodPatch, fmt.Sprintf("/issues/comments/%d", there.ID), nil, said, nil)
+	}
+	if err == nil && r.Done {
+		_, err = t.ask(ctx, "close an issue", http.MethodPatch, path, nil, map[string]string{"state": "closed", "state_reason": "completed"}, nil)
+	}
+	return err
+}
+
+// posted is the comment that says the report already; only the own account's:
+// anybody may copy the mark.
+func (t *Tracker) posted(ctx context.Context, path, own string, r tracker.Report) (*comment, error) {
+	for page := 1; page <= maxPages; page++ {
+		var all []comment
+		if _, err := t.ask(ctx, "read an issue's comments", http.MethodGet, fmt.Sprintf("%s/comments?per_page=%d&page=%d", path, pageSize, page), nil, nil, &all); err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			if strings.EqualFold(c.User.name(), own) && strings.Contains(c.Body, tracker.Mark(r.Key)) {
+				return &c, nil
+			}
+		}
+		if len(all) < pageSize {
+			return nil, nil
+		}
+	}
+	return nil, &work.HostTrouble{Kind: work.HostRefused, Do: "read an issue's comments", What: "there are too many to find Forge's own among them"}
+}

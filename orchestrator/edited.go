@@ -1,0 +1,57 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// gateEdit is where a person's own edits become what the work goes on from.
+const gateEdit = "edit"
+
+// edited takes a person's edits over: the phase that is worked on again goes on
+// from the commit that holds them, which is proven and reviewed as the agent's
+// work is. Edits of something else than what was judged are not taken, and that
+// is said.
+func (d *decision) edited(cp *work.Checkpoint, e work.Edited, by string) {
+	p, judged := d.s.judgedAt(cp)
+	files := clipText(strings.Join(e.Files, ", "), 1000)
+	if p == nil || e.Commit == "" || e.Base != judged {
+		d.phase(cp.Phase, work.Warned, WarnedData{What: "a person's edits were not taken: they are of something else than what was judged", Detail: files})
+		return
+	}
+	d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Reason: fmt.Sprintf("%d file(s) were edited by hand", len(e.Files)),
+	})
+}
+
+// judgedAt is the phase that is worked on again when changes are requested at
+// cp, and the commit that is judged there; nil where edits have no place.
+func (s *State) judgedAt(cp *work.Checkpoint) (*Phase, string) {
+	if s.Job != nil {
+		return nil, ""
+	}
+	p := s.Phases[cp.Phase]
+	switch gates.Point(cp.Kind) {
+	case gates.PointPhaseTransition:
+		if p != nil {
+			return p, p.Last
+		}
+	case gates.PointFindings:
+		if p != nil {
+			return p, p.Review.Commit
+		}
+	case gates.PointFinal, gates.PointPromote:
+		return s.Phases[s.LastMerged], s.Head
+	}
+	return nil, ""
+}
+
+// TakesEdits says that a person may edit what cp judges, and which commit that
+// is.
+func (s *State) TakesEdits(cp work.Checkpoint) (judged string, ok bool) {
+	p, judged := s.judgedAt(&cp)
+	return judged, p != nil && judged != ""
+}

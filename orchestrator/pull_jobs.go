@@ -1,0 +1,116 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+)
+
+var errNoHost = errors.New("this process knows no code host")
+
+// unreached is what a code host did not do when Forge's own part failed: it
+// holds the phase, and fails nothing.
+func unreached(doing string, err error) *work.PullTrouble {
+	return &work.PullTrouble{Kind: work.HostUnreachable, What: fmt.Sprintf("%s: %v", doing, err), Passes: true}
+}
+
+func (r *session) publishJob(c Command, p *Phase) func(context.Context) Fact {
+	s, u := r.s, cmp.Or(p.Pull, r.s.proposed(p))
+	req := PullPublish{
+		Marker: s.Run + " " + u.Branch, Branch: u.Branch, Base: s.Spec.Branch, BaseCommit: s.Head, From: p.Base, Commit: c.Commit,
+		Known: slices.Clone(u.Known), Number: u.Number, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
+		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: p.Plan.Reasoning, Doubts: p.doubts()},
+	}
+	if cp := s.Open[c.Checkpoint]; cp != nil {
+		req.Paper.Facts = cp.Question + "\n\n" + cp.Facts
+	}
+	if p.Proof == work.ProofVerified {
+		req.Paper.Proof = slices.Clone(p.Set.Verify)
+	}
+	for _, thread := range u.Owed {
+		req.Replies = append(req.Replies, PullReply{Thread: thread, Key: string(c.ID) + " " + thread, Body: u.Said})
+	}
+	return func(ctx context.Context) Fact {
+		if r.Host == nil {
+			return PublishDone{Command: c, Result: PullPublished{Trouble: unreached("publish", errNoHost)}}
+		}
+		out, err := r.Host.Publish(context.WithoutCancel(ctx), req)
+		if err != nil {
+			out = PullPublished{Trouble: unreached("publish", err)}
+		}
+		return PublishDone{Command: c, Result: out}
+	}
+}
+
+// doubts is what reviewers and the arbiter left standing.
+func (p *Phase) doubts() string {
+	var b strings.Builder
+	if p.Review.Let != "" {
+		fmt.Fprintf(&b, "Findings were let pass by %s.\n", p.Review.Let)
+	}
+	for _, sp := range p.Set.Reviewers {
+		if o := p.Review.Of[sp.Name]; o != nil {
+			for _, f := range o.Findings {
+				fmt.Fprintf(&b, "- %s\n", tellFinding(f))
+			}
+		}
+	}
+	return clipText(b.String(), 4<<10)
+}
+
+func (r *session) readJob(c Command, p *Phase) func(context.Context) Fact {
+	u, ofJob := p.Pull, r.s.ofJob(p) && r.Todos != nil
+	req := PullRead{
+		Number: u.Number, Branch: u.Branch, Known: slices.Clone(u.Known), Last: p.Last, Heard: slices.Clone(u.Heard),
+		Ref: Ref(r.s.Run, fmt.Sprintf("%s/pull-%d", p.Number, c.Attempt)),
+	}
+	return func(ctx context.Context) Fact {
+		if r.Host == nil {
+			return ReadDone{Command: c, Reading: PullReading{Trouble: unreached("read the pull request", errNoHost)}}
+		}
+		out, err := r.Host.Read(context.WithoutCancel(ctx), req)
+		if err != nil {
+			out = PullReading{Trouble: unreached("read the pull request", err)}
+		}
+		if commit := out.Commit + out.Merged; commit != "" && ofJob {
+			check, err := r.Todos.Todos(ctx, commit)
+			if err != nil {
+				return ReadDone{Command: c, Reading: PullReading{Trouble: unreached("read the todos", err)}}
+			}
+			out.Todos = &check
+		}
+		return ReadDone{Command: c, Reading: out}
+	}
+}
+
+func (r *session) landPullJob(c Command, p *Phase, count int64, hash string) func(context.Context) Fact {
+	s, u := r.s, p.Pull
+	req := PullLand{
+		Number: u.Number, Branch: u.Branch, Head: p.Last, Known: slices.Clone(u.Known), Base: s.Spec.Branch, BaseHead: s.Head,
+		Commit: p.Merge.Commit, Tree: p.Merge.Tree, Merged: u.Merged, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
+		Message: fmt.Sprintf("Forge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", s.Run, p.Number, hash),
+		Run:     s.Run, Ref: Ref(s.Run, "head"), Keep: Ref(s.Run, p.Number+"/branch"),
+	}
+	return func(ctx context.Context) Fact {
+		ctx = context.WithoutCancel(ctx)
+		if r.Host == nil {
+			return LandDone{Command: c, Refused: unreached("merge", errNoHost)}
+		}
+		out, err := r.Host.Land(ctx, req)
+		if err != nil {
+			return LandDone{Command: c, Refused: unreached("merge", err)}
+		}
+		if out.Trouble != nil {
+			return LandDone{Command: c, Refused: out.Trouble, Commit: out.Commit, Tree: out.Tree}
+		}
+		if err := r.Repo.Anchor(ctx, req.Run, count, hash); err != nil {
+			return Broke{Command: c, Problem: fmt.Sprintf("anchor the journal: %v", err)}
+		}
+		return LandDone{Command: c, Commit: out.Commit, Tree: out.Tree, Empty: out.Commit == req.BaseHead}
+	}
+}

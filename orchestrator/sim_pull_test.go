@@ -1,0 +1,167 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// withPulls lets people look at boundaries on a code host, and at more of them.
+func (l *lab) withPulls(d dice, sp *Spec) {
+	sp.Pulls = &work.PullSettings{Kind: "gitea", URL: "https://git.test", Repo: "o/r", Always: d.chance(30)}
+	if sp.Job == nil && d.chance(80) {
+		sp.Policy.Gates = maps.Clone(sp.Policy.Gates)
+		sp.Policy.Preset = ""
+		sp.Policy.Gates[gates.PointPhaseTransition] = gates.Human
+	}
+}
+
+// atHost does what a process does, against the host of this world.
+func (w *world) atHost(c Command, p *Phase) Fact {
+	r := &session{Driver: &Driver{Host: w.host, Repo: newRepository()}, s: w.s}
+	ctx := context.Background()
+	if w.chance(2) {
+		w.fault("broke at the host")
+		if c.Step != StepLand {
+			return Broke{Command: c, Problem: w.text("no space left")}
+		}
+	}
+	switch c.Step {
+	case StepPublish:
+		return r.publishJob(c, p)(ctx)
+	case StepPull:
+		return r.readJob(c, p)(ctx)
+	case StepClose:
+		return r.closeJob(c)(ctx)
+	}
+	return r.landPullJob(c, p, 1, "hash")(ctx)
+}
+
+// pullBooks are what is held against pull requests.
+type pullBooks struct {
+	judged map[string]string // checkpoint → commit
+	yes    map[string]bool   // commits that a person, or a policy without one, approved
+	told   map[string]bool   // comments that reached an agent's prompt
+}
+
+// ofPulls: what lands by a pull request was approved as it is, and no comment
+// is taken for heard that no agent hears of.
+func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
+	switch {
+	case c.w.host == nil:
+		return nil
+	case e.Kind == work.RunFinished:
+		return c.w.host.left(s, e)
+	case p == nil:
+		return nil
+	}
+	b := c.pulls
+	hear := func(text string) {
+		for _, u := range c.w.host.pulls {
+			for _, id := range u.comments {
+				if strings.Contains(text, "["+id+"]") {
+					note(c, b.told, id, true)
+				}
+			}
+		}
+	}
+	switch e.Kind {
+	case work.CheckpointOpened:
+		var cp work.Checkpoint
+		if err := decode(e, &cp); err != nil {
+			return err
+		}
+		note(c, b.judged, cp.ID, p.Last)
+	case work.CheckpointAnswered:
+		var d CheckpointAnsweredData
+		if err := decode(e, &d); err != nil || d.Refused != "" || d.Status != work.CheckpointApproved {
+			return err
+		}
+		note(c, b.yes, b.judged[d.ID], true)
+		for _, a := range c.answers[d.ID] {
+			if a.Status == d.Status && a.Head != "" {
+				note(c, b.yes, a.Head, true)
+			}
+		}
+	case work.GateDecided:
+		var d work.GateDecidedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		hear(d.Comment)
+		if d.Gate == string(gates.PointPhaseTransition) && d.Decision == decideGo && !strings.HasPrefix(d.By, "person:") {
+			note(c, b.yes, p.Last, true)
+		}
+	case work.JobDecided:
+		var d JobDecidedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		hear(d.Comment)
+		if !d.Frozen {
+			note(c, b.yes, p.Last, true)
+		}
+	case work.PullFinished:
+		var d PullFinishedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if d.Merged != "" {
+			// Whoever merges says yes.
+			note(c, b.yes, d.Merged, true)
+		}
+	case work.IterationStarted:
+		for _, p := range s.Phases {
+			if p.Pull == nil {
+				continue
+			}
+			for _, id := range p.Pull.Heard {
+				if !b.told[id] {
+					return fmt.Errorf("comment %s counts as heard, and no agent was told of it", id)
+				}
+			}
+		}
+	case work.PhaseMerged:
+		var d PhaseMergedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if (d.Pull != 0 || p.Pull != nil) && !b.yes[p.Last] {
+			return fmt.Errorf("phase %s lands %s, which nobody approved", e.Phase, p.Last)
+		}
+		if made := c.w.commits[d.Commit]; d.Pull != 0 && made != p.Merge.Tree {
+			return fmt.Errorf("phase %s lands %s, and the host made it %s", e.Phase, p.Merge.Tree, made)
+		}
+	}
+	return nil
+}
+
+// TestPullSimulation plays runs whose boundaries are looked at on a code host
+// that fails, with people who push, comment, close, force and merge whenever
+// they like, and a process that may die anywhere.
+func TestPullSimulation(t *testing.T) {
+	l := newLab(t)
+	l.pulls = true
+	n := schedules(700)
+	c := simulate(t, l, n)
+	t.Logf("%d events\nkinds %v\nfaults %v\nended %v", c.events, c.kinds, c.faults, c.outcomes)
+	for _, k := range []work.EventKind{work.PublishBegan, work.PublishFinished, work.PullDue, work.PullStarted, work.PullFinished, work.PullDecided, work.LandRefused} {
+		if c.kinds[string(k)] == 0 {
+			t.Errorf("no schedule reached %s", k)
+		}
+	}
+	for _, f := range []string{
+		"people push", "people close it", "people delete the branch", "people force the branch", "people merge it", "people and the agent worked beside each other", "people and the agent conflict", "a conflict with people begins an iteration",
+		"the host merges to another tree", "broke at the host", "host: unreachable", "host: protected", "host: head_moved", "crash between effect and event",
+	} {
+		if c.faults[f] == 0 {
+			t.Errorf("no schedule met %q", f)
+		}
+	}
+	checkPullStates(t, c.edges, n >= manySchedules)
+}
