@@ -65,11 +65,11 @@ func (j *siteJobs) take(ctx context.Context, run string) (*journal.Lease, error)
 			return nil, errRunOver
 		}
 		j.mu.Lock()
-		cancel := j.driven[run]
+		now := j.driven[run]
 		j.mu.Unlock()
 		switch {
-		case cancel != nil:
-			cancel()
+		case now != nil:
+			now.stop()
 			err = j.stopped(ctx, run)
 		case row.Alive && row.Owner != nil && row.Owner.PID == self.PID && row.Owner.Host == self.Host:
 			err = journal.ErrLease // it begins, or ends, within this process

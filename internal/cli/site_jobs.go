@@ -30,14 +30,18 @@ type siteJobs struct {
 	shop *shop
 
 	mu      sync.Mutex
-	driven  map[string]context.CancelFunc
+	driven  map[string]*driving
 	ending  map[string]bool // a person ends them: nobody goes on with them
 	running sync.WaitGroup
 	poke    chan struct{}
 }
 
+// driving is one time that this process drives a job. The next may begin before
+// the last has put itself away.
+type driving struct{ stop context.CancelFunc }
+
 func newSiteJobs(s *site, sh *shop) *siteJobs {
-	return &siteJobs{site: s, shop: sh, driven: map[string]context.CancelFunc{}, ending: map[string]bool{}, poke: make(chan struct{}, 1)}
+	return &siteJobs{site: s, shop: sh, driven: map[string]*driving{}, ending: map[string]bool{}, poke: make(chan struct{}, 1)}
 }
 
 func (j *siteJobs) Experts(ctx context.Context) ([]string, error) {
@@ -168,17 +172,24 @@ func (p *project) firstOf(ctx context.Context, spec orchestrator.Spec) (orchestr
 }
 
 // drive drives a job until it ends, freezes or is cancelled. It outlives the
-// request that began it, and ends with tend.
+// request that began it, and ends with tend. One that a person is ending stops
+// at once.
 func (j *siteJobs) drive(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	this := &driving{cancel}
 	j.mu.Lock()
-	j.driven[st.Run] = cancel
+	j.driven[st.Run] = this
+	if j.ending[st.Run] {
+		cancel()
+	}
 	j.mu.Unlock()
 	j.running.Go(func() {
 		defer func() {
 			cancel()
 			j.mu.Lock()
-			delete(j.driven, st.Run)
+			if j.driven[st.Run] == this {
+				delete(j.driven, st.Run)
+			}
 			j.mu.Unlock()
 			j.wake()
 		}()
@@ -242,8 +253,8 @@ func (j *siteJobs) tend(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			j.mu.Lock()
-			for _, cancel := range j.driven {
-				cancel()
+			for _, now := range j.driven {
+				now.stop()
 			}
 			j.mu.Unlock()
 			j.running.Wait()

@@ -118,7 +118,7 @@ func TestAJobIsCancelledWhileItIsTakenUp(t *testing.T) {
 	run := jobOf(at)
 	// The process that drives it lets go; tend, or this test, takes it up.
 	s.jobs.mu.Lock()
-	letGo := s.jobs.driven[run]
+	letGo := s.jobs.driven[run].stop
 	s.jobs.mu.Unlock()
 	over := make(chan error, 1)
 	letGo()
@@ -145,6 +145,28 @@ func TestAJobIsCancelledWhileItIsTakenUp(t *testing.T) {
 	if ends != 1 {
 		t.Errorf("it was cancelled %d times", ends)
 	}
+}
+
+// What is taken up while a person ends it stops by itself.
+func TestAJobThatIsBeingCancelledIsNotDriven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sleepsIn(t.TempDir()), "true")
+	s := withPages(t, w)
+	run := jobOf(s.startJob(s.Owner(), "Work for ever."))
+	driven := func() *driving {
+		s.jobs.mu.Lock()
+		defer s.jobs.mu.Unlock()
+		return s.jobs.driven[run]
+	}
+	s.jobs.mu.Lock()
+	s.jobs.ending[run] = true
+	s.jobs.mu.Unlock()
+	driven().stop()
+	w.eventually("the job is let go", func() bool { return driven() == nil })
+	if err := s.jobs.resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the job is let go again", func() bool { return driven() == nil })
 }
 
 // A server that stops leaves its jobs where they can be gone on with; the next
