@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"os"
@@ -34,18 +35,27 @@ func (s *shopWorld) killed(at func(*http.Request) bool) {
 	child := exec.Command(os.Args[0], "-test.run", "^TestShopChild$")
 	child.Env = append(append([]string{}, s.env...), "SHOP_CHILD="+s.root)
 	var hit atomic.Bool
+	var out bytes.Buffer
+	child.Stdout, child.Stderr = &out, &out
+	started := make(chan struct{})
 	s.proxy.Misbehave(func(req *http.Request) hosttest.Fault {
 		if !at(req) {
 			return hosttest.Fault{}
 		}
 		return hosttest.Fault{After: true, Cut: true, Then: func() {
 			hit.Store(true)
+			<-started
 			_ = child.Process.Kill() // it may be gone
 		}}
 	})
-	out, err := child.CombinedOutput()
+	err := child.Start()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	close(started)
+	err = child.Wait()
 	if !hit.Load() {
-		s.t.Fatalf("it was not killed: %v\n%s", err, out)
+		s.t.Fatalf("it was not killed: %v\n%s", err, out.Bytes())
 	}
 }
 
