@@ -47,12 +47,13 @@ lint:
 # By itself the detector holds each process for a second when it ends. SQLite is
 # not watched, whose own code would take four fifths of the time, nor are run the
 # simulations, which play a pure core, and what is drawn in every size, both in
-# one goroutine. Of the root package,
+# one goroutine, nor an issue whose dozens of processes are killed one after the
+# other. Of the root package,
 # which only starts forge as a program, are run the stories in which something
 # happens at the same time; the others would find what the tests of their rooms
 # find, in a quarter of an hour more.
 RACE = -race -gcflags='modernc.org/...=-race=false' -timeout 30m
-RACE_SKIPS = ^Test(Simulation|SeededBugs|PullSimulation|SeededPullBugs|BlockFits|BoardFits)$$
+RACE_SKIPS = ^Test(Simulation|SeededBugs|PullSimulation|SeededPullBugs|IssueKilledAtEveryStep|BlockFits|BoardFits)$$
 RACE_SCRIPTS = run|subphase|conflict|moved_base|resume|interrupt|terminate|hung|outage|deadline|money|notify|status_watch|freeze_live|level_live|job|job_killed|review_cmd|reviews_run|reviews_ask|issue_race|factory.*|triage.*|travel
 RACE_STORIES = ^TestScripts$$/^($(RACE_SCRIPTS))$$|^Test(KillFactory|TwoFactories|KillTriage|UserWorksMeanwhile|ReviewsAndTheMovedBase|ReviewsReachTheCap)$$
 race: export GORACE = atexit_sleep_ms=0

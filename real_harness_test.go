@@ -63,7 +63,8 @@ func newWithAll(t *testing.T, all []player, sandbox, plan, config string) *withA
 		return slices.ContainsFunc([]string{"ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "OPENCODE_", "XDG_DATA", "XDG_CACHE", "XDG_STATE"},
 			func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
 	})
-	user := fmt.Sprintf("[sandbox]\nmode = %q\n[agent]\nuse = %q\n", sandbox, all[0].name)
+	// Many that start at the same time may each be slow to.
+	user := fmt.Sprintf("[sandbox]\nmode = %q\n[agent]\nuse = %q\n[limits]\nstart_secs = 300\n", sandbox, all[0].name)
 	var folders []string
 	for _, p := range all {
 		program := p.program(t)

@@ -33,18 +33,24 @@ type player struct {
 	homeless bool   // in a sandbox its sessions are gone with its home
 	cost     bool   // reports money for each iteration
 	tokens   bool   // reports tokens
-	idle     int    // seconds that it may stay silent while it works
+	lingers  bool   // may be slow to leave after its last word, and is ended then
+	soon     int    // about how many seconds it takes to its first tool
+}
+
+// well says that an iteration came to its end by itself.
+func (p player) well(outcome string) bool {
+	return outcome == "ok" || p.lingers && outcome == "post_result"
 }
 
 func players() []player {
 	return []player{
 		{
-			name: "claude", login: "set ANTHROPIC_API_KEY", variable: "FORGE_REAL_CLAUDE", process: "claude", store: ".claude/projects", cost: true, tokens: true, idle: 8,
+			name: "claude", login: "set ANTHROPIC_API_KEY", variable: "FORGE_REAL_CLAUDE", process: "claude", store: ".claude/projects", cost: true, tokens: true, soon: 4,
 			shell: bash, write: writes, refused: bash("go version > ran.txt"), denied: "Bash: go version > ran.txt",
 			settle: settleClaude,
 		},
 		{
-			name: "codex", login: "set CODEX_API_KEY", variable: "FORGE_REAL_CODEX", process: "codex", store: ".codex/sessions", tokens: true, idle: 8,
+			name: "codex", login: "set CODEX_API_KEY", variable: "FORGE_REAL_CODEX", process: "codex", store: ".codex/sessions", tokens: true, soon: 4,
 			shell: func(command string) fakemodel.Tool {
 				return fakemodel.Tool{Name: "exec_command", Input: map[string]any{"cmd": command, "yield_time_ms": 30_000}}
 			},
@@ -52,7 +58,7 @@ func players() []player {
 			settle: settleCodex,
 		},
 		{
-			name: "gemini", slow: true, variable: "FORGE_REAL_GEMINI", process: "gemini", store: ".gemini/tmp", tokens: true, idle: 15,
+			name: "gemini", slow: true, variable: "FORGE_REAL_GEMINI", process: "gemini", store: ".gemini/tmp", tokens: true, soon: 6,
 			shell: func(command string) fakemodel.Tool {
 				return fakemodel.Tool{Name: "run_shell_command", Input: map[string]string{"command": command, "description": "a step"}}
 			},
@@ -64,7 +70,7 @@ func players() []player {
 			settle:  settleGemini,
 		},
 		{
-			name: "opencode", slow: true, variable: "FORGE_REAL_OPENCODE", process: "opencode", store: ".local/share/opencode", cost: true, tokens: true, idle: 25,
+			name: "opencode", slow: true, variable: "FORGE_REAL_OPENCODE", process: "opencode", store: ".local/share/opencode", cost: true, tokens: true, soon: 10,
 			shell: func(command string) fakemodel.Tool {
 				return fakemodel.Tool{Name: "bash", Input: map[string]any{"command": command, "description": "a step", "timeout": 600_000}}
 			},
@@ -76,15 +82,18 @@ func players() []player {
 			settle:  settleOpencode,
 		},
 		{
-			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, idle: 10,
+			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, lingers: true, soon: 6,
 			shell: bash, write: writes, refused: bash("go version > ran.txt"), denied: "go version > ran.txt",
 			settle: settleServed,
 		},
 	}
 }
 
-// eachPlayer runs a test with every agent whose program is named.
+// eachPlayer runs a test with every agent whose program is named, at the same
+// time as other tests: the slow ones keep none of them waiting.
 func eachPlayer(t *testing.T, test func(t *testing.T, p player)) {
+	t.Helper()
+	t.Parallel()
 	for _, p := range players() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +132,7 @@ func settleClaude(c *withAgent, _, url string) string {
 func settleServed(c *withAgent, program, url string) string {
 	c.env = append(c.env, "ANTHROPIC_API_KEY=dummy")
 	return fmt.Sprintf("[agents.served]\nkind = \"acp\"\ncommand = [%q]\nenv = [\"ANTHROPIC_API_KEY\"]\n"+
-		"set_env = { ANTHROPIC_BASE_URL = %q, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", DISABLE_AUTOUPDATER = \"1\" }\n", program, url)
+		"set_env = { ANTHROPIC_BASE_URL = %q, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", DISABLE_AUTOUPDATER = \"1\", CLAUDE_CODE_MAX_RETRIES = \"2\" }\n", program, url)
 }
 
 func settleCodex(c *withAgent, _, url string) string {
@@ -156,8 +165,11 @@ func settleOpencode(c *withAgent, _, url string) string {
 	c.write("config/opencode/opencode.json", fmt.Sprintf(`{"model":"fake/fake-model","small_model":"fake/fake-model","provider":{"fake":{
 "npm":"@ai-sdk/openai-compatible","name":"fake","options":{"baseURL":%q,"apiKey":"dummy"},
 "models":{"fake-model":{"name":"Fake","limit":{"context":200000,"output":8192},"cost":{"input":3,"output":15}}}}}}`, url+"/v1"))
-	c.env = append(c.env, "OPENCODE_DISABLE_MODELS_FETCH=1")
-	return ""
+	// Of all other models it would have to read a list of megabytes.
+	c.write("config/opencode/models.json", "{}")
+	c.env = append(c.env, "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_MODELS_PATH="+c.at("config/opencode/models.json"))
+	// In each new home it fetches 95 MB for plugins, which there are none of.
+	return "[agents.opencode]\nset_env = { npm_config_offline = \"true\" }\n"
 }
 
 // bash and writes are tools of Claude Code.

@@ -75,46 +75,69 @@ func leaving(word string) string {
 func TestRealHangs(t *testing.T) {
 	eachPlayer(t, func(t *testing.T, p player) {
 		for name, h := range map[string]struct {
-			limits string
+			limits func(secs int) string
 			turns  []fakemodel.Turn
 			want   string
 		}{
 			"model": {
-				limits: fmt.Sprintf("idle_secs = %d\n", p.idle), want: "idle_timeout",
-				turns: []fakemodel.Turn{says("I start it.", p.shell(leaving("97541")+"echo on its way")), {Fault: fakemodel.Fault{Hang: true}}},
+				limits: func(secs int) string { return fmt.Sprintf("idle_secs = %d\n", secs) }, want: "idle_timeout",
+				turns: []fakemodel.Turn{says("I start it.", p.shell("touch begun; "+leaving("97541")+"echo on its way")), {Fault: fakemodel.Fault{Hang: true}}},
 			},
 			"tool": {
-				limits: fmt.Sprintf("idle_secs = %d\niteration_secs = %d\n", p.idle, p.idle+8), want: "iteration_timeout",
-				turns: []fakemodel.Turn{says("I wait. <promise>ALL DONE</promise>", p.shell(looping("97541")))},
+				limits: func(secs int) string { return fmt.Sprintf("idle_secs = %d\niteration_secs = %d\n", secs, 2*secs) }, want: "iteration_timeout",
+				turns: []fakemodel.Turn{says("I wait. <promise>ALL DONE</promise>", p.shell("touch begun; "+looping("97541")))},
 			},
 		} {
+			if name == "model" && p.slow {
+				continue // ended like that in the suite of agents; what Forge makes of it the tool shows
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				// One of the two in a sandbox, where processes have other numbers.
 				sandbox := map[string]string{"model": "off", "tool": "required"}[name]
 				turns := append(slices.Clone(h.turns), says("I write.", p.write("b.txt", "b\n")), claim)
-				c := newWith(t, p, sandbox, onePhase(3, ""), proveB+skipPermissions+"[limits]\n"+h.limits, turns...)
-				evs, code := c.follow(func(e event, _ func()) {
-					if e.Kind == "iteration.finished" && e.Iteration == 1 {
-						noneLeft("97541")(t, c.checkout, nil)
-					}
-				}, "run", "--autonomous")
-				if code != 0 {
-					t.Errorf("exit code %d", code)
-				}
-				begun, done := started(t, evs), finished(t, evs)
-				if len(done) != 2 || done[0].Outcome != h.want || len(done[0].Claims) > 0 || done[1].Outcome != "ok" {
-					t.Errorf("iterations %+v", done)
-				}
-				if len(begun) != 2 || begun[1].Session != "" || begun[1].Prompt != "full" {
-					t.Errorf("a session that hung was gone on with: %+v", begun)
-				}
-				if got := c.prompts(); len(got) < 2 || !strings.Contains(got[len(got)-1].prompt, h.want) {
-					t.Errorf("the agent was not told of the %s: %q", h.want, got)
+				// A limit that ends the agent before it hangs, or when it does
+				// not, is too short for this machine and shows nothing.
+				for secs := p.soon; !hangs(t, p, sandbox, h.limits(secs), h.want, secs < 180, turns...); secs *= 2 {
 				}
 			})
 		}
 	})
+}
+
+// hangs says whether the limits let an agent that hangs, and then does not,
+// come as far as that. Where they have to, it fails when they do not.
+func hangs(t *testing.T, p player, sandbox, limits, want string, may bool, turns ...fakemodel.Turn) bool {
+	t.Helper()
+	c := newWith(t, p, sandbox, onePhase(3, ""), proveB+skipPermissions+"[limits]\n"+limits, turns...)
+	begun := false
+	evs, code := c.follow(func(e event, _ func()) {
+		if e.Kind == "iteration.finished" && e.Iteration == 1 {
+			begun = exists(c.at("state/runs/*/phases/01/begun"))
+			noneLeft("97541")(t, c.checkout, nil)
+		}
+	}, "run", "--autonomous")
+	done := finished(t, evs)
+	elsewhere := done // where no limit is to end it
+	if begun {
+		elsewhere = done[min(len(done), 1):]
+	}
+	if may && slices.ContainsFunc(elsewhere, func(d iterationEnd) bool { return strings.HasSuffix(d.Outcome, "_timeout") }) {
+		return false
+	}
+	if code != 0 || !begun {
+		t.Errorf("exit code %d, the agent came so far as to hang: %v", code, begun)
+	}
+	if len(done) != 2 || done[0].Outcome != want || len(done[0].Claims) > 0 || !p.well(done[1].Outcome) {
+		t.Errorf("iterations %+v", done)
+	}
+	if s := started(t, evs); len(s) != 2 || s[1].Session != "" || s[1].Prompt != "full" {
+		t.Errorf("a session that hung was gone on with: %+v", s)
+	}
+	if got := c.prompts(); len(got) < 2 || !strings.Contains(got[len(got)-1].prompt, want) {
+		t.Errorf("the agent was not told of the %s: %q", want, got)
+	}
+	return true
 }
 
 // Forge is killed while the agent works. Whoever resumes ends what is left of
@@ -128,7 +151,7 @@ func TestRealOutlivesForge(t *testing.T) {
 			if e.Kind != "iteration.started" || e.Iteration != 2 {
 				return
 			}
-			for range 600 {
+			for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); {
 				if running("97542", c.root) != "" && exists(c.at("state/runs/*/phases/01/half.txt")) {
 					break
 				}

@@ -29,6 +29,8 @@ type PullSeen struct {
 	// Approved says that people who may decide have approved the very commit
 	// that the branch points at, and nobody of them is against it.
 	Approved bool
+	// Reviewed says that specialists look at what the result's run makes.
+	Reviewed bool
 	// Against is who asks for changes that nobody has worked on yet.
 	Against   string
 	Mergeable work.Mergeability
@@ -42,6 +44,7 @@ const (
 	PullWait  PullStep = "wait"  // for people, or for the host
 	PullMerge PullStep = "merge" // prove what the branch holds on the target as it is now, and let the host merge just that
 	PullTake  PullStep = "take"  // people have merged it: prove what came of it
+	PullAgain PullStep = "again" // a run of its own goes on from the branch
 )
 
 // Why a finished result waits on its host, for the card.
@@ -55,7 +58,7 @@ const (
 )
 
 // NextOfPull decides what is done with a result that was decided to be done.
-// hold and reason, with the way out, go with PullWait.
+// hold and reason, with the way out, go with PullWait and PullAgain.
 func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 	wait := func(hold, format string, args ...any) (PullStep, string, string) {
 		return PullWait, hold, fmt.Sprintf("pull request %d ", p.Number) + fmt.Sprintf(format, args...)
@@ -72,9 +75,14 @@ func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 	case p.Head != HeadResult && p.Head != HeadPeople:
 		return wait(HoldPullBranch, "has a branch that does not grow out of the result: push the result back")
 	case p.Against != "":
-		return wait(HoldPullChanges, "is sent back by %s", p.Against)
+		_, hold, reason = wait(HoldPullChanges, "is sent back by %s", p.Against)
+		return PullAgain, hold, reason
 	case p.Head == HeadPeople && !p.Approved:
 		return wait(HoldPullPushed, "has commits that Forge has not made: approve it there as it is, or take them back")
+	case p.Head == HeadPeople && p.Reviewed:
+		// The machine's reviewers have not looked at them.
+		_, hold, reason = wait(HoldPullPushed, "has commits of people, approved as they are: a run proves and reviews them")
+		return PullAgain, hold, reason
 	}
 	switch p.Mergeable {
 	case work.Mergeable, work.MergeConflict, work.MergeComputing:

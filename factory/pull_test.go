@@ -31,21 +31,24 @@ func TestNextOfPull(t *testing.T) {
 		"its branch is gone":       {with(func(p *PullSeen) { p.Head = HeadGone }), "wait pull_branch restore"},
 		"its branch was forced":    {with(func(p *PullSeen) { p.Head, p.Approved = HeadOther, true }), "wait pull_branch push the result back"},
 		"nobody knows its branch":  {with(func(p *PullSeen) { p.Head = "" }), "wait pull_branch push the result back"},
-		"sent back":                {with(func(p *PullSeen) { p.Against = "ann" }), "wait pull_changes ann"},
+		"sent back":                {with(func(p *PullSeen) { p.Against = "ann" }), "again pull_changes ann"},
 		"pushed to":                {with(func(p *PullSeen) { p.Head = HeadPeople }), "wait pull_pushed approve it there"},
 		"pushed to, and approved":  {with(func(p *PullSeen) { p.Head, p.Approved = HeadPeople, true }), "merge"},
-		"pushed to, and sent back": {with(func(p *PullSeen) { p.Head, p.Approved, p.Against = HeadPeople, true, "ann" }), "wait pull_changes ann"},
-		"a rule is not met":        {with(func(p *PullSeen) { p.Mergeable, p.Why = work.MergeBlocked, "one approval" }), "wait pull_blocked one approval"},
-		"unknown to the host":      {with(func(p *PullSeen) { p.Mergeable = work.MergeUnknown }), "wait pull_blocked does not say why"},
-		"an odd word of the host":  {with(func(p *PullSeen) { p.Mergeable = "perhaps" }), "wait pull_blocked does not say why"},
-		"the host says nothing":    {with(func(p *PullSeen) { p.Mergeable = "" }), "wait pull_blocked does not say why"},
+		"pushed to, and sent back": {with(func(p *PullSeen) { p.Head, p.Approved, p.Against = HeadPeople, true, "ann" }), "again pull_changes ann"},
+		"pushed to, approved, and specialists look": {with(func(p *PullSeen) { p.Head, p.Approved, p.Reviewed = HeadPeople, true, true }), "again pull_pushed proves and reviews"},
+		"pushed to, and specialists look":           {with(func(p *PullSeen) { p.Head, p.Reviewed = HeadPeople, true }), "wait pull_pushed approve it there"},
+		"as it was reviewed":                        {with(func(p *PullSeen) { p.Approved, p.Reviewed = true, true }), "merge"},
+		"a rule is not met":                         {with(func(p *PullSeen) { p.Mergeable, p.Why = work.MergeBlocked, "one approval" }), "wait pull_blocked one approval"},
+		"unknown to the host":                       {with(func(p *PullSeen) { p.Mergeable = work.MergeUnknown }), "wait pull_blocked does not say why"},
+		"an odd word of the host":                   {with(func(p *PullSeen) { p.Mergeable = "perhaps" }), "wait pull_blocked does not say why"},
+		"the host says nothing":                     {with(func(p *PullSeen) { p.Mergeable = "" }), "wait pull_blocked does not say why"},
 	} {
 		step, hold, reason := NextOfPull(c.seen)
 		head, words := c.want, ""
 		if part := strings.SplitN(c.want, " ", 3); len(part) == 3 {
 			head, words = part[0]+" "+part[1], part[2]
 		}
-		if got := strings.TrimSpace(string(step) + " " + hold); got != head || !strings.Contains(reason, words) || (step == PullWait) != (reason != "") {
+		if got := strings.TrimSpace(string(step) + " " + hold); got != head || !strings.Contains(reason, words) || (step == PullWait || step == PullAgain) != (reason != "") {
 			t.Errorf("%s: %q, %q, want %q", name, got, reason, c.want)
 		}
 	}

@@ -90,6 +90,7 @@ func (d *decision) answered(a work.Answer) {
 	data := CheckpointAnsweredData{
 		ID: clipText(a.Checkpoint, 200), Status: work.CheckpointStatus(clipText(string(a.Status), 40)), Choice: clipText(a.Choice, 40),
 		Reason: clipText(a.Comment, maxWords), By: a.By, Door: a.Door, Heard: clipList(a.Heard, mostHeard, 40),
+		Threads: clipList(a.Threads, mostHeard, 40),
 	}
 	switch {
 	case cp == nil:
@@ -246,7 +247,7 @@ func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment s
 // end decides on the result once every phase is over.
 func (d *decision) end() {
 	s := d.s
-	if len(s.Leaving) > 0 {
+	if len(s.pendingCloses()) > 0 {
 		return // what nobody can merge any more is closed first
 	}
 	done, left := s.Job == nil || s.Job.Status == gates.JobCompleted, ""
@@ -326,7 +327,7 @@ func (d *decision) drained() {
 	case s.Stopping == nil:
 	default:
 		if s.Stopping.Outcome.Final() {
-			shown := len(s.Leaving) > 0
+			shown := len(s.pendingCloses()) > 0
 			for _, n := range s.Order {
 				if p := s.Phases[n]; p.Stage != StageFinished {
 					shown = shown || p.Pull.shown()

@@ -22,6 +22,10 @@ func NewState(run string, spec Spec) (*State, error) {
 	}
 	if s.Issue = newIssue(spec); s.Issue != nil {
 		s.Final.Heard = spec.Issue.Heard
+		s.Final.owes(spec.Issue.Threads)
+		if w := spec.Issue.Pushed; w != nil {
+			s.Final.Taken = []string{w.Commit}
+		}
 	}
 	if s.Job = newJob(spec); s.Job != nil {
 		s.Head = spec.Job.Start
@@ -168,6 +172,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	if s.Stopping != nil && !s.Stopping.Outcome.Final() {
 		s.Stopping = nil
 	}
+	s.closesAgain()
 	s.Ledger.forfeit()
 	if d.AcceptUnknown {
 		s.Ledger.accept()
@@ -262,6 +267,9 @@ func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
 	delete(s.Open, d.ID)
 	if p == nil {
 		s.Final.Heard = append(slices.Clip(s.Final.Heard), d.Heard...)
+		if d.Status == work.CheckpointChangesRequested {
+			s.Final.owes(d.Threads)
+		}
 	}
 	for ; p != nil; p = s.Phases[p.Parent] {
 		s.leave(p)

@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"slices"
+
 	"forge/gates"
 	"forge/internal/work"
 )
@@ -60,6 +62,9 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	case gateEdit:
 		if d.Decision == decideGo && d.Commit != "" && p.Stage != StageFinished {
 			p.Last, p.Tree, p.Reset = d.Commit, "", true
+			if p.Reworking {
+				s.Final.Taken = append(slices.Clip(s.Final.Taken), d.Commit)
+			}
 		}
 	case string(gates.PointPhaseTransition):
 		switch d.Decision {
@@ -90,10 +95,8 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		case len(p.Set.Verify) > 0:
 			p.Stage = StageVerify
 			return
-		case s.Spec.Settings.Verify.None:
-			p.Proof = work.ProofWaived
 		default:
-			p.Proof = work.ProofClaim
+			p.Proof = s.byWord()
 		}
 		p.Stage = s.afterProof(p)
 	case string(gates.PointStale):
@@ -147,6 +150,14 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			p.Stage = StageGate
 		}
 	}
+}
+
+// byWord is the proof of what no command proves.
+func (s *State) byWord() work.Proof {
+	if s.Spec.Settings.Verify.None {
+		return work.ProofWaived
+	}
+	return work.ProofClaim
 }
 
 func (s *State) pivotText() string {

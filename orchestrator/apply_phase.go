@@ -20,6 +20,7 @@ func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
 	}
 	if p.Last == "" {
 		p.Base, p.Last = d.Base, d.Base
+		s.begin(p)
 	}
 	p.Stage = StageFolder
 }
@@ -52,7 +53,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	} else {
 		_ = s.frontier.Reopen(p.Number)
 	}
-	s.Final = Final{Revision: s.Final.Revision, Tries: s.Final.Tries}
+	s.Final.Stage, s.Final.Rejected, s.Final.Note = FinalNone, "", ""
 	s.Delivery = nil
 }
 
@@ -66,6 +67,7 @@ func applyFolder(s *State, p *Phase, _ work.Event, d FolderFinishedData) {
 		return
 	}
 	p.Stage = StageGate
+	s.prove(p)
 }
 
 // outcomeSetup marks a judgement that is not about an iteration: the folder
@@ -126,6 +128,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	p.count(d)
 	p.remember(e.Iteration, d)
 	p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, Claims: d.Claims, Claim: ClaimDue, Markers: d.Conflicts}
+	s.Final.words(p, d.Message)
 	if p.Pull != nil {
 		p.Pull.Said = d.Message
 		p.Pull.resolves(d)

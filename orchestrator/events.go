@@ -143,7 +143,9 @@ type CheckpointAnsweredData struct {
 	Reason string                `json:"reason,omitempty"` // the person's comment
 	By     string                `json:"by"`
 	Door   string                `json:"door"`
-	Heard  []string              `json:"heard,omitempty"` // as in work.Answer
+	// Heard and Threads are as in work.Answer.
+	Heard   []string `json:"heard,omitempty"`
+	Threads []string `json:"threads,omitempty"`
 	// Refused says why an answer changed nothing.
 	Refused string `json:"refused,omitempty"`
 }

@@ -110,6 +110,9 @@ func applyEvidenced(s *State, _ *Phase, e work.Event, d work.Evidence) {
 func applyPromotion(s *State, _ *Phase, _ work.Event, d PromotionDecidedData) {
 	if s.Issue != nil && d.Commit == s.Head {
 		s.Issue.Decided = &d
+		if d.By == byPromote {
+			s.answerThreads()
+		}
 	}
 }
 

@@ -53,6 +53,10 @@ func (d *decision) promotion() {
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto, and nothing holds the issue")
 		return
 	}
+	if who := s.approvedResult(); who != "" {
+		d.personApproves(points[0], who, tellApproved)
+		return
+	}
 	var failed []string
 	for _, h := range s.Issue.Decided.Hold {
 		failed = append(failed, string(h))
@@ -143,13 +147,7 @@ func (d *decision) answeredResult(cp *work.Checkpoint, a work.Answer, by, commen
 		// Only a journal by somebody else's hand asks before it decides.
 		d.gate("", cp.Kind, decideReject, by, "nothing was decided about this result")
 	case a.Status == work.CheckpointApproved:
-		for _, id := range s.unmet(s.Issue.Evidence) {
-			d.evidence(work.Evidence{
-				Criterion: id, By: work.EvidencePerson, Who: a.By, Met: true, What: cmp.Or(strings.TrimSpace(a.Comment), "approved the result"), Commit: s.Head,
-			})
-		}
-		d.decided(review.ToDone, was.Hold, by, was.Facts, nil)
-		d.gate("", cp.Kind, decideGo, by, a.Comment)
+		d.personApproves(cp.Kind, a.By, a.Comment)
 	case comment != "" && last != nil:
 		d.gate("", cp.Kind, decideRework, by, comment)
 		d.phase(last.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenFinal, Budget: last.Budget})
@@ -160,6 +158,18 @@ func (d *decision) answeredResult(cp *work.Checkpoint, a work.Answer, by, commen
 		}
 		d.gate("", cp.Kind, decideReject, by, a.Comment)
 	}
+}
+
+// personApproves lets a result land that a person said yes to, at a gate.
+func (d *decision) personApproves(gate, who, words string) {
+	s, was := d.s, d.s.Issue.Decided
+	for _, id := range s.unmet(s.Issue.Evidence) {
+		d.evidence(work.Evidence{
+			Criterion: id, By: work.EvidencePerson, Who: who, Met: true, What: cmp.Or(strings.TrimSpace(words), "approved the result"), Commit: s.Head,
+		})
+	}
+	d.decided(review.ToDone, was.Hold, "person:"+who, was.Facts, nil)
+	d.gate("", gate, decideGo, "person:"+who, words)
 }
 
 // answeredCriteria records what a reviewer says of the criteria, as far as it

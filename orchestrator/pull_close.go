@@ -3,8 +3,10 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"forge/internal/work"
 )
@@ -29,6 +31,8 @@ type Leaving struct {
 	Number        int64 `json:",omitempty"`
 	Why           string
 	Tries         int
+	// Left is why it may be open still, where nobody tries to close it any more.
+	Left *work.PullTrouble `json:",omitempty"`
 }
 
 // CloseFinishedData is the payload of close.finished.
@@ -39,8 +43,12 @@ type CloseFinishedData struct {
 	Trouble *work.PullTrouble `json:"trouble,omitempty"` // it may be open still
 }
 
-// mostCloses is how often a host is asked that does not answer.
+// mostCloses is how often a host is asked that does not answer; once where the
+// run is being aborted.
 const mostCloses = 3
+
+// CloseWait is how long a run that ends at once waits for its host.
+const CloseWait = 5 * time.Second
 
 // shown says that people may see a pull request of u: what was begun may have
 // come to be, whatever was heard of it.
@@ -75,7 +83,9 @@ func (s *State) pendingCloses() []Command {
 	}
 	var out []Command
 	for _, l := range s.Leaving {
-		out = append(out, s.closeCommand(l))
+		if l.Left == nil {
+			out = append(out, s.closeCommand(l))
+		}
 	}
 	return out
 }
@@ -104,12 +114,25 @@ func applyClosed(s *State, _ *Phase, _ work.Event, d CloseFinishedData) {
 		return
 	}
 	left := slices.Clone(s.Leaving)
-	if left[at].Tries++; d.Trouble == nil || !d.Trouble.Passes || left[at].Tries >= mostCloses {
+	left[at].Tries++
+	switch {
+	case d.Trouble == nil, d.Trouble.Kind == work.HostNoPull:
 		left = slices.Delete(left, at, at+1)
+	case !d.Trouble.Passes || s.Stopping != nil || left[at].Tries%mostCloses == 0:
+		left[at].Left = d.Trouble
 	}
 	if s.Leaving = left; len(left) == 0 {
 		s.Leaving = nil // as it comes back from a snapshot
 	}
+}
+
+// closesAgain lets what could not be closed be tried again.
+func (s *State) closesAgain() {
+	left := slices.Clone(s.Leaving)
+	for i := range left {
+		left[i].Left = nil
+	}
+	s.Leaving = left
 }
 
 func (r *session) closeJob(c Command) func(context.Context) Fact {
@@ -119,14 +142,42 @@ func (r *session) closeJob(c Command) func(context.Context) Fact {
 		Marker: s.Run + " " + l.Branch, Branch: l.Branch, Base: s.Spec.Branch, Number: l.Number,
 		Key: s.Run + " close " + l.Branch, Why: l.Why,
 	}
+	ending := s.Stopping != nil
 	return func(ctx context.Context) Fact {
 		if r.Host == nil {
 			return CloseDone{Command: c, Trouble: &work.PullTrouble{Kind: work.HostUnreachable, What: errNoHost.Error(), Fix: "close it there"}}
 		}
-		trouble, err := r.Host.Close(context.WithoutCancel(ctx), req)
+		ctx, done := unhurried(ctx, ending)
+		defer done()
+		trouble, err := r.Host.Close(ctx, req)
 		if err != nil {
 			trouble = unreached("close the pull request", err)
 		}
 		return CloseDone{Command: c, Trouble: trouble}
+	}
+}
+
+// unhurried is a context for what is tried even when the run ends, though not
+// for long then: where it ends already, or from the moment at which ctx is
+// cancelled.
+func unhurried(ctx context.Context, ending bool) (context.Context, func()) {
+	own := context.WithoutCancel(ctx)
+	cause := fmt.Errorf("no answer in %v", CloseWait)
+	if ending {
+		return context.WithTimeoutCause(own, CloseWait, cause)
+	}
+	own, cancel := context.WithCancelCause(own)
+	stop := context.AfterFunc(ctx, func() {
+		late := time.NewTimer(CloseWait)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			cancel(cause)
+		case <-own.Done():
+		}
+	})
+	return own, func() {
+		stop()
+		cancel(nil)
 	}
 }

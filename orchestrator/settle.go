@@ -145,6 +145,11 @@ func (d *decision) mayStart(p *Phase) {
 		d.start(p)
 		return
 	}
+	if w := d.s.pushed(p); w != nil && w.Approved != "" {
+		d.gate(p.Number, string(gates.PointPhaseStart), decideGo, "person:"+w.Approved, tellApproved)
+		d.start(p)
+		return
+	}
 	strategy := gates.For(d.s.Spec.Policy)
 	dec := strategy.MayStart(facts)
 	if p.Parent != "" {
@@ -296,6 +301,10 @@ func (d *decision) proven(p *Phase) {
 		return
 	}
 	if d.passStops(p) {
+		return
+	}
+	if who := d.s.asPushed(p); who != "" {
+		d.gate(p.Number, string(gates.PointPhaseTransition), decideGo, "person:"+who, tellApproved)
 		return
 	}
 	// What falls on this boundary shares one record.

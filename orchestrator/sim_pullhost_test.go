@@ -93,7 +93,8 @@ func (h *simHost) left(s *State, e work.Event) error {
 	}
 	for _, marker := range slices.Sorted(maps.Keys(h.pulls)) {
 		u := h.pulls[marker]
-		if u.closed || u.merged != "" || h.unheard[u.branch] > 0 {
+		said := slices.ContainsFunc(s.Leaving, func(l Leaving) bool { return l.Branch == u.branch && l.Left != nil })
+		if u.closed || u.merged != "" || h.unheard[u.branch] > 0 && said {
 			continue
 		}
 		again := false

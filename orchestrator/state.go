@@ -71,6 +71,13 @@ type Final struct {
 	Note     string   // why the last rework is not in the result
 	Tries    int      // deliveries so far
 	Heard    []string `json:",omitempty"` // what people said of it on a code host, and was acted upon
+	// Owed are the threads there that the agent has not answered yet, and Said
+	// its last words since then, by phase. Rounds are the answers.
+	Owed   []string          `json:",omitempty"`
+	Said   map[string]string `json:",omitempty"`
+	Rounds []Round           `json:",omitempty"`
+	// Taken are commits that people put on the result and that are in it now.
+	Taken []string `json:",omitempty"`
 }
 
 // FinalStage is where the end of the run stands.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every benchmark for the time given (default 1s), one package after the
 # other so that they do not disturb each other. go-task, beside which a plan is
-# measured, is built when it is missing.
+# measured, is built when it is missing; a Gitea is taken where scripts/real.sh
+# has built one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -9,6 +10,12 @@ if task=$(gotask); then
 	export FORGE_BENCH_TASK=$task
 else
 	say "without go-task, its comparison is skipped"
+fi
+gitea=$tools/gitea-$GITEA_VERSION
+if [ -x "$gitea/gitea" ]; then
+	export FORGE_REAL_GITEA=$gitea/gitea FORGE_REAL_GITEA_SRC=$gitea/static
+else
+	say "without gitea, the comparisons with it are skipped"
 fi
 
 time=${1:-1s}

@@ -48,5 +48,6 @@ export FORGE_TEST_REQUIRE_SANDBOX=1
 
 # shellcheck disable=SC2086 # packages are several words
 [ $# -gt 0 ] || set -- -run "$selection" $packages
-# More at once than there are cores: most of the time is waiting for limits.
-exec go test -count=1 -timeout 30m -parallel 4 -tags real "$@"
+# More at once than there are cores, since some wait for limits. One package
+# after the other: two would have twice as many agents start at the same time.
+exec go test -count=1 -timeout 60m -p 1 -parallel 4 -tags real "$@"

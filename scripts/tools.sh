@@ -33,7 +33,7 @@ apt() {
 		apt-get update -qq </dev/null >&2 || say "apt-get update failed: trying with the lists that are there"
 		apt_updated=1
 	fi
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" </dev/null >&2 ||
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "$2" </dev/null >&2 ||
 		say "$2 could not be installed"
 }
 

@@ -31,7 +31,7 @@ func TestRealBoardInABrowser(t *testing.T) {
 
 	column := func(name work.Column, want ...int64) {
 		t.Helper()
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(webtest.Patience)
 		for got := w.Column(name); !slices.Equal(got, want); got = w.Column(name) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s holds %v, want %v\nserver: %s", name, got, want, w.Log)

@@ -339,7 +339,7 @@ func serving(t *testing.T, s acpScript) work.AgentSettings {
 
 func acpHarness(a *Agents) agenttest.Harness {
 	return agenttest.Harness{
-		Agent: a, Idle: 1, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: a, Soon: 1, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			script := acpScript{Loads: true, State: dir + ".state"}
 			t.Cleanup(func() { _ = os.Remove(script.State) }) // beside the folder: not every test has one

@@ -82,7 +82,7 @@ func TestInASandbox(t *testing.T) {
 }
 
 func execHarness(a *Agents) agenttest.Harness {
-	return agenttest.Harness{Agent: a, Idle: 1, Prepare: func(t *testing.T, _ string, steps ...agenttest.Step) work.AgentSettings {
+	return agenttest.Harness{Agent: a, Soon: 1, Prepare: func(t *testing.T, _ string, steps ...agenttest.Step) work.AgentSettings {
 		var sh strings.Builder
 		sh.WriteString("#!/bin/sh\nprompt=$(cat)\n")
 		for _, s := range steps {
@@ -109,7 +109,7 @@ func execHarness(a *Agents) agenttest.Harness {
 
 func scriptHarness(a *Agents) agenttest.Harness {
 	return agenttest.Harness{
-		Agent: a, Idle: 1, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: a, Soon: 1, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, _ string, steps ...agenttest.Step) work.AgentSettings {
 			var toml strings.Builder
 			toml.WriteString("[[step]]\n")

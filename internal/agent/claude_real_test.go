@@ -56,7 +56,7 @@ func (c *realClaude) request(t *testing.T, turns ...fakemodel.Turn) work.Iterati
 		Run: "r1", Phase: "01", Iteration: 1, Attempt: 1, Agent: c.settings(t, turns...),
 		Permission: work.PermissionStandard, Dir: t.TempDir(), Prompt: "Do the work.",
 		Mark: scriptName(t) + strconv.Itoa(os.Getpid()), LogPath: filepath.Join(t.TempDir(), "log"),
-		Limits:  work.Limits{StartSecs: 60, IdleSecs: 60, IterationSecs: 120, PostResultSecs: 30, DrainSecs: 10},
+		Limits:  agenttest.Patient(),
 		Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 }
@@ -85,7 +85,7 @@ func TestRealClaudeConforms(t *testing.T) {
 	t.Parallel()
 	c := newRealClaude(t)
 	agenttest.Run(t, agenttest.Harness{
-		Agent: c.agents, Idle: 5, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: c.agents, Soon: 3, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			var turns []fakemodel.Turn
 			var now fakemodel.Turn

@@ -57,7 +57,7 @@ func (c *realCodex) request(t *testing.T, turns ...fakemodel.Turn) work.Iteratio
 		Run: "r1", Phase: "01", Iteration: 1, Attempt: 1, Agent: c.settings(t, c.server.Script(scriptName(t), turns...)),
 		Permission: work.PermissionStandard, Dir: t.TempDir(), Prompt: "Do the work.",
 		Mark: scriptName(t) + strconv.Itoa(os.Getpid()), LogPath: filepath.Join(t.TempDir(), "log"),
-		Limits:  work.Limits{StartSecs: 60, IdleSecs: 60, IterationSecs: 120, PostResultSecs: 30, DrainSecs: 10},
+		Limits:  agenttest.Patient(),
 		Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 }
@@ -102,7 +102,7 @@ func TestRealCodexConforms(t *testing.T) {
 		},
 	}
 	agenttest.Run(t, agenttest.Harness{
-		Agent: c.agents, Idle: 5, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: c.agents, Soon: 2, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			settings := c.settings(t, c.server.Script(scriptName(t), tools.turns(t, dir, steps)...))
 			settings.SkipPermission = !slices.ContainsFunc(steps, func(s agenttest.Step) bool { return s.Refused })
@@ -251,11 +251,10 @@ func TestRealCodexSessionLost(t *testing.T) {
 func TestRealCodexGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	c := newRealCodex(t)
-	req := c.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{codexShell("tail -f /dev/null")}})
+	req := c.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{codexShell(agenttest.Staying)}})
 	req.Agent.SkipPermission = true
-	req.Limits.IterationSecs = 4
-	killed := c.run(t, req)
-	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" {
+	killed := agenttest.Interrupted(t, c.agents, req)
+	if killed.Outcome != work.OutcomeInterrupted || killed.Session == "" {
 		t.Fatalf("outcome %q (%s), session %q", killed.Outcome, killed.Detail, killed.Session)
 	}
 	again := c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})

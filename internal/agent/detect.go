@@ -41,7 +41,8 @@ type Detection struct {
 func (d Detection) Usable() bool { return d.Found && d.LoggedIn != LoginNo }
 
 // detectPatience bounds the question that a program is asked about itself.
-const detectPatience = 20 * time.Second
+// Some take seconds to start, and several times that on a busy machine.
+const detectPatience = time.Minute
 
 // Detect looks for an agent with the settings a, of which Kind is needed and
 // Command, Checkout, File and Env count. environ is Forge's own environment.

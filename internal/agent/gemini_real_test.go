@@ -69,7 +69,7 @@ func (g *realGemini) request(t *testing.T, turns ...fakemodel.Turn) work.Iterati
 		Run: "r1", Phase: "01", Iteration: 1, Attempt: 1, Agent: g.settings(t, turns...),
 		Permission: work.PermissionStandard, Dir: t.TempDir(), Prompt: "Do the work.",
 		Mark: scriptName(t) + strconv.Itoa(os.Getpid()), LogPath: filepath.Join(t.TempDir(), "log"),
-		Limits:  work.Limits{StartSecs: 60, IdleSecs: 60, IterationSecs: 180, PostResultSecs: 30, DrainSecs: 10},
+		Limits:  agenttest.Patient(),
 		Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 }
@@ -115,7 +115,7 @@ func TestRealGeminiConforms(t *testing.T) {
 		},
 	}
 	agenttest.Run(t, agenttest.Harness{
-		Agent: g.agents, Idle: 20, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: g.agents, Soon: 5, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			settings := g.settings(t, tools.turns(t, dir, steps)...)
 			settings.SkipPermission = !slices.ContainsFunc(steps, func(s agenttest.Step) bool { return s.Refused })
@@ -265,11 +265,10 @@ func TestRealGeminiUnknownSession(t *testing.T) {
 func TestRealGeminiGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	g := newRealGemini(t)
-	req := g.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{geminiShell("tail -f /dev/null")}})
+	req := g.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{geminiShell(agenttest.Staying)}})
 	req.Agent.SkipPermission = true
-	req.Limits.IterationSecs = 15
-	killed := g.run(t, req)
-	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" {
+	killed := agenttest.Interrupted(t, g.agents, req)
+	if killed.Outcome != work.OutcomeInterrupted || killed.Session == "" {
 		t.Fatalf("outcome %q (%s), session %q", killed.Outcome, killed.Detail, killed.Session)
 	}
 	again := g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
@@ -279,35 +278,38 @@ func TestRealGeminiGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
+// It is told much, and says more than is kept.
 func TestRealGeminiFloods(t *testing.T) {
 	t.Parallel()
 	g := newRealGemini(t)
-	r := g.run(t, g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 10 << 20}}))
+	req := g.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 10 << 20}})
+	req.Prompt = strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
+	r := g.run(t, req)
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
 		t.Errorf("outcome %q (%s), claims %q, message of %d bytes", r.Outcome, r.Detail, r.Claims, len(r.Message))
+	}
+	g.wasAsked(t, "THE END OF THE PROMPT")
+}
+
+// wasAsked fails unless words have reached the model.
+func (g *realGemini) wasAsked(t *testing.T, words string) {
+	t.Helper()
+	if !slices.ContainsFunc(g.server.Requests(scriptName(t)), func(q fakemodel.Request) bool { return strings.Contains(string(q.Body), words) }) {
+		t.Error("the prompt did not reach the model")
 	}
 }
 
 // A prompt that begins like a command of the program is none.
-func TestRealGeminiPrompts(t *testing.T) {
+func TestRealGeminiPromptLikeACommand(t *testing.T) {
 	t.Parallel()
 	g := newRealGemini(t)
-	for name, prompt := range map[string]string{
-		"long":    strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT",
-		"command": "/memory show\nTHE END OF THE PROMPT",
-	} {
-		t.Run(name, func(t *testing.T) {
-			req := g.request(t, fakemodel.Turn{Text: "read"})
-			req.Prompt = prompt
-			if r := g.run(t, req); r.Outcome != work.OutcomeOK {
-				t.Fatalf("outcome %q (%s)", r.Outcome, r.Detail)
-			}
-			if log, _ := os.ReadFile(req.LogPath); strings.Contains(string(log), "Memory is") {
-				t.Errorf("the prompt was run as a command: %s", log)
-			}
-			if !slices.ContainsFunc(g.server.Requests(scriptName(t)), func(q fakemodel.Request) bool { return strings.Contains(string(q.Body), "THE END OF THE PROMPT") }) {
-				t.Error("the prompt did not reach the model")
-			}
-		})
+	req := g.request(t, fakemodel.Turn{Text: "read"})
+	req.Prompt = "/memory show\nTHE END OF THE PROMPT"
+	if r := g.run(t, req); r.Outcome != work.OutcomeOK {
+		t.Fatalf("outcome %q (%s)", r.Outcome, r.Detail)
 	}
+	if log, _ := os.ReadFile(req.LogPath); strings.Contains(string(log), "Memory is") {
+		t.Errorf("the prompt was run as a command: %s", log)
+	}
+	g.wasAsked(t, "THE END OF THE PROMPT")
 }

@@ -63,11 +63,19 @@ func (o *realOpencode) at(t *testing.T, url string, price map[string]float64) wo
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "opencode.json")
+	dir := t.TempDir()
+	file, models := filepath.Join(dir, "opencode.json"), filepath.Join(dir, "models.json")
 	write(t, file, string(config), 0o600)
+	write(t, models, "{}", 0o600)
 	return work.AgentSettings{
 		Name: "opencode", Kind: "opencode", Command: []string{o.program},
-		SetEnv: map[string]string{"OPENCODE_CONFIG": file, "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+		SetEnv: map[string]string{
+			"OPENCODE_CONFIG": file,
+			// Of all other models it would have to read a list of megabytes.
+			"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_MODELS_PATH": models,
+			// In each new home it fetches 95 MB for plugins, which there are none of.
+			"npm_config_offline": "true",
+		},
 	}
 }
 
@@ -77,7 +85,7 @@ func (o *realOpencode) request(t *testing.T, turns ...fakemodel.Turn) work.Itera
 		Run: "r1", Phase: "01", PhaseName: "first", Iteration: 1, Attempt: 1, Agent: o.settings(t, turns...),
 		Permission: work.PermissionStandard, Dir: t.TempDir(), Prompt: "Do the work.",
 		Mark: scriptName(t) + strconv.Itoa(os.Getpid()), LogPath: filepath.Join(t.TempDir(), "log"),
-		Limits:  work.Limits{StartSecs: 120, IdleSecs: 120, IterationSecs: 300, PostResultSecs: 60, DrainSecs: 10},
+		Limits:  agenttest.Patient(),
 		Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 }
@@ -108,10 +116,8 @@ func TestRealOpencodeConforms(t *testing.T) {
 			return fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": strconv.Itoa(secs)}}
 		},
 	}
-	// Several that start at once in an empty home are in each other's way.
-	o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
 	agenttest.Run(t, agenttest.Harness{
-		Agent: o.agents, Idle: 40, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: o.agents, Soon: 8, Alone: true, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			turns := tools.turns(t, dir, steps)
 			if last := len(turns) - 1; steps[len(steps)-1].Outage > 0 {
@@ -128,7 +134,6 @@ func TestRealOpencodeConforms(t *testing.T) {
 
 func TestRealOpencodeProviderTrouble(t *testing.T) {
 	t.Parallel()
-	o := newRealOpencode(t)
 	soon := map[string]string{"Retry-After": "1"}
 	for name, c := range map[string]struct {
 		fault fakemodel.Fault
@@ -137,23 +142,17 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 		"500":           {fakemodel.Fault{Status: 500, Headers: soon}, work.OutcomeRateLimited},
 		"401":           {fakemodel.Fault{Status: 401}, work.OutcomeRateLimited},
 		"no credit":     {fakemodel.Fault{Status: 402}, work.OutcomeRateLimited},
-		"bad request":   {fakemodel.Fault{Status: 400, Message: "no, and connection refused"}, work.OutcomeAgentFailed},
+		"bad request":   {fakemodel.Fault{Status: 400, Message: "no, and connection refused", Headers: soon}, work.OutcomeAgentFailed},
 		"unknown model": {fakemodel.Fault{Status: 404}, work.OutcomeAgentFailed},
-		// It tries five times more, with pauses, in which it prints nothing.
-		"cut": {fakemodel.Fault{Cut: true}, work.OutcomeRateLimited},
-		// It would wait by itself, and print nothing.
-		"told to wait long": {fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "3000"}}, work.OutcomeRateLimited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := o.run(t, o.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: c.fault}))
-			if r.Outcome != c.want || len(r.Claims) > 0 || r.Detail == "" {
-				t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
-			}
+			opencodeTrouble(t, c.fault, c.want)
 		})
 	}
 	t.Run("cut once", func(t *testing.T) {
 		t.Parallel()
+		o := newRealOpencode(t)
 		r := o.run(t, o.request(t, fakemodel.Turn{Text: "half <promise>HALF</promise>", Fault: fakemodel.Fault{Cut: true}}, fakemodel.Turn{Text: "<promise>DONE</promise>"}))
 		if r.Outcome != work.OutcomeOK || !slices.Equal(r.Claims, []string{"DONE"}) {
 			t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
@@ -161,6 +160,7 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 	})
 	t.Run("no such model", func(t *testing.T) {
 		t.Parallel()
+		o := newRealOpencode(t)
 		req := o.request(t)
 		req.Model = "fake/none"
 		if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !strings.Contains(r.Detail, "fake/none") {
@@ -169,46 +169,62 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 	})
 }
 
+func opencodeTrouble(t *testing.T, fault fakemodel.Fault, want work.Outcome) {
+	t.Helper()
+	// Several that start at once in an empty home are in each other's way.
+	o := newRealOpencode(t)
+	r := o.run(t, o.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: fault}))
+	if r.Outcome != want || len(r.Claims) > 0 || r.Detail == "" {
+		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
+	}
+}
+
+// It tries five times more, with pauses of a minute in all, in which it prints
+// nothing. This and the next one wait, and begin before the tests that are
+// parts of others.
+func TestRealOpencodeProviderHangsUp(t *testing.T) {
+	t.Parallel()
+	opencodeTrouble(t, fakemodel.Fault{Cut: true}, work.OutcomeRateLimited)
+}
+
+// It would wait by itself, and print nothing.
+func TestRealOpencodeToldToWaitLong(t *testing.T) {
+	t.Parallel()
+	opencodeTrouble(t, fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "3000"}}, work.OutcomeRateLimited)
+}
+
 // While it waits to try again it prints nothing, which is not what the idle
-// limit is for.
+// limit is for; nor does it when a tool has begun.
 func TestRealOpencodeWaitingIsNotIdle(t *testing.T) {
 	t.Parallel()
 	o := newRealOpencode(t)
-	req := o.request(t, fakemodel.Turn{Fault: fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "45"}}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
-	req.Limits.IdleSecs = 30
-	if r := o.run(t, req); r.Outcome != work.OutcomeOK || len(r.Claims) != 1 {
-		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
-	}
-}
-
-// Nor does it when a tool has begun.
-func TestRealOpencodeToolIsNotIdle(t *testing.T) {
-	t.Parallel()
-	o := newRealOpencode(t)
-	req := o.request(t, fakemodel.Turn{Tools: []fakemodel.Tool{opencodeShell("sleep 45")}}, fakemodel.Turn{Text: "<promise>DONE</promise>"})
-	req.Agent.SkipPermission = true
-	req.Limits.IdleSecs = 30
-	if r := o.run(t, req); r.Outcome != work.OutcomeOK || len(r.Claims) != 1 {
-		t.Errorf("outcome %q (%s), claims %q", r.Outcome, r.Detail, r.Claims)
-	}
-}
-
-// It shortens a conversation that is too long, and goes on with it: for ever
-// when that does not help.
-func TestRealOpencodeTooLong(t *testing.T) {
-	t.Parallel()
-	o := newRealOpencode(t)
-	const tooLong = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."
-	again := o.request(t, fakemodel.Turn{Text: "hello"})
-	first := o.run(t, again)
-	req := o.request(t, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 400, Message: tooLong}})
-	req.Dir, req.Session, req.Before = again.Dir, first.Session, first.Total
-	r := o.run(t, req)
-	if r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || !strings.Contains(r.Detail, "too long") {
-		t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
-	}
-	if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), `"synthetic":true`) {
-		t.Errorf("the trap is not there: %v", err)
+	// Each wait is longer than the limit. A machine on which the program is
+	// silent for that long elsewhere gets a longer one, up to what Forge lets
+	// the program wait for its provider.
+	for limit := 8; ; limit = min(2*limit, 50) {
+		wait := strconv.Itoa(limit + 6)
+		req := o.request(t,
+			fakemodel.Turn{Fault: fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": wait}}},
+			fakemodel.Turn{Tools: []fakemodel.Tool{opencodeShell("touch begun; sleep " + wait + "; touch over")}},
+			fakemodel.Turn{Text: "<promise>DONE</promise>"})
+		req.Agent.SkipPermission = true
+		req.Mark += wait
+		req.Limits.IdleSecs = limit
+		asked := len(o.server.Requests(scriptName(t)))
+		r := o.run(t, req)
+		asked = len(o.server.Requests(scriptName(t))) - asked
+		has := func(name string) bool {
+			_, err := os.Stat(filepath.Join(req.Dir, name))
+			return err == nil
+		}
+		waits := asked == 1 || has("begun") && !has("over")
+		if r.Outcome == work.OutcomeIdleTimeout && !waits && limit < 50 {
+			continue
+		}
+		if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || !has("over") {
+			t.Errorf("outcome %q (%s), claims %q, asked %d times, the tool has begun: %v, is over: %v", r.Outcome, r.Detail, r.Claims, asked, has("begun"), has("over"))
+		}
+		return
 	}
 }
 
@@ -253,26 +269,40 @@ func TestRealOpencodeUnknownPrice(t *testing.T) {
 	}
 }
 
-func TestRealOpencodeUnknownSession(t *testing.T) {
+func TestRealOpencodeSessionLost(t *testing.T) {
 	t.Parallel()
 	o := newRealOpencode(t)
-	req := o.request(t, fakemodel.Turn{Text: "hello"})
-	req.Session = "ses_e033f3e6affeBXxgrM7Z6Mf4pX"
-	if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" {
-		t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
-	}
-}
-
-// In another folder it goes on where nobody hears it, and never leaves.
-func TestRealOpencodeSessionOfAnotherFolder(t *testing.T) {
-	t.Parallel()
-	o := newRealOpencode(t)
-	first := o.run(t, o.request(t, fakemodel.Turn{Text: "hello"}))
-	req := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
-	req.Session, req.Before, req.Limits.PostResultSecs = first.Session, first.Total, 10
-	if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || len(r.Claims) > 0 {
-		t.Errorf("outcome %q (%s), lost %v, session %q, claims %q", r.Outcome, r.Detail, r.SessionLost, r.Session, r.Claims)
-	}
+	begun := o.request(t, fakemodel.Turn{Text: "hello"})
+	first := o.run(t, begun)
+	t.Run("unknown", func(t *testing.T) {
+		req := o.request(t, fakemodel.Turn{Text: "hello"})
+		req.Session = "ses_e033f3e6affeBXxgrM7Z6Mf4pX"
+		if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" {
+			t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
+		}
+	})
+	// In another folder it goes on where nobody hears it, and never leaves.
+	t.Run("another folder", func(t *testing.T) {
+		req := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
+		req.Session, req.Before, req.Limits.PostResultSecs = first.Session, first.Total, 5
+		if r := o.run(t, req); r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || len(r.Claims) > 0 {
+			t.Errorf("outcome %q (%s), lost %v, session %q, claims %q", r.Outcome, r.Detail, r.SessionLost, r.Session, r.Claims)
+		}
+	})
+	// It shortens a conversation that is too long, and goes on with it: for
+	// ever when that does not help.
+	t.Run("too long", func(t *testing.T) {
+		const tooLong = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."
+		req := o.request(t, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{Status: 400, Message: tooLong}})
+		req.Dir, req.Session, req.Before = begun.Dir, first.Session, first.Total
+		r := o.run(t, req)
+		if r.Outcome != work.OutcomeAgentFailed || !r.SessionLost || r.Session != "" || !strings.Contains(r.Detail, "too long") {
+			t.Errorf("outcome %q (%s), lost %v, session %q", r.Outcome, r.Detail, r.SessionLost, r.Session)
+		}
+		if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), `"synthetic":true`) {
+			t.Errorf("the trap is not there: %v", err)
+		}
+	})
 }
 
 // A session whose agent was killed in the midst of a tool can be continued,
@@ -280,11 +310,10 @@ func TestRealOpencodeSessionOfAnotherFolder(t *testing.T) {
 func TestRealOpencodeGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	o := newRealOpencode(t)
-	req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeShell("tail -f /dev/null")}})
+	req := o.request(t, fakemodel.Turn{Text: "I run.", Tools: []fakemodel.Tool{opencodeShell(agenttest.Staying)}})
 	req.Agent.SkipPermission = true
-	req.Limits.IterationSecs = 40
-	killed := o.run(t, req)
-	if killed.Outcome != work.OutcomeIterationTimeout || killed.Session == "" {
+	killed := agenttest.Interrupted(t, o.agents, req)
+	if killed.Outcome != work.OutcomeInterrupted || killed.Session == "" {
 		t.Fatalf("outcome %q (%s), session %q", killed.Outcome, killed.Detail, killed.Session)
 	}
 	again := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
@@ -304,23 +333,16 @@ func TestRealOpencodeKilledFromOutside(t *testing.T) {
 	}
 }
 
+// A prompt as an argument would be too long, and arrive in quotes; and what
+// the model says is too long to be kept.
 func TestRealOpencodeFloods(t *testing.T) {
 	t.Parallel()
 	o := newRealOpencode(t)
-	r := o.run(t, o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 2 << 20}}))
+	req := o.request(t, fakemodel.Turn{Text: "<promise>DONE</promise> ", Fault: fakemodel.Fault{Flood: 2 << 20}})
+	req.Prompt = `Do "the work". ` + strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
+	r := o.run(t, req)
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || len(r.Message) > messageBytes {
 		t.Errorf("outcome %q (%s), claims %q, message of %d bytes", r.Outcome, r.Detail, r.Claims, len(r.Message))
-	}
-}
-
-// A prompt as an argument would be too long, and arrive in quotes.
-func TestRealOpencodePrompt(t *testing.T) {
-	t.Parallel()
-	o := newRealOpencode(t)
-	req := o.request(t, fakemodel.Turn{Text: "read"})
-	req.Prompt = `Do "the work". ` + strings.Repeat("A long tale. ", 40_000) + "THE END OF THE PROMPT"
-	if r := o.run(t, req); r.Outcome != work.OutcomeOK {
-		t.Fatalf("outcome %q (%s)", r.Outcome, r.Detail)
 	}
 	want, _ := json.Marshal(req.Prompt)
 	if !slices.ContainsFunc(o.server.Requests(scriptName(t)), func(q fakemodel.Request) bool { return strings.Contains(string(q.Body), string(want)) }) {

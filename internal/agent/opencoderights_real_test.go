@@ -75,6 +75,8 @@ func TestRealOpencodeSandboxed(t *testing.T) {
 			if !caps.Bubblewrap && !caps.Landlock {
 				t.Skip("not on this machine")
 			}
+			t.Parallel()
+			o := newRealOpencode(t)
 			a := New(Config{Environ: o.agents.config.Environ, Caps: caps})
 			data := filepath.Join(a.environ.home, ".local", "share", "opencode")
 			if err := os.MkdirAll(data, 0o700); err != nil {

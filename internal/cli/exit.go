@@ -59,13 +59,14 @@ func exitOf(err error) int {
 		choice   *gates.ChoiceError
 		version  *git.VersionError
 		remote   *git.UnreachableError
+		declined *git.RefusedError
 	)
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &code):
 		return int(code)
-	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice), errors.As(err, &version), errors.As(err, &remote):
+	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &state), errors.As(err, &choice), errors.As(err, &version), errors.As(err, &remote), errors.As(err, &declined):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

@@ -57,7 +57,7 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	hosts := a.openWatches(ctx, shops)
 	if pages != nil {
 		issues.register(pages.pages)
-		hosts.register(pages.pages)
+		hosts.register(pages)
 		end, err := pages.start(ctx)
 		if err != nil {
 			return err

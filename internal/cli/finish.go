@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,6 +62,10 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	}
 	if code := exitOfRun(end); code != exitDone {
 		// What the run waits for stays its exit code.
+		if errors.As(pushErr, new(*branchLeft)) {
+			fmt.Fprintf(p.app.Stderr, "forge: %v\n", pushErr)
+			return nil
+		}
 		fmt.Fprintf(p.app.Stderr, "forge: run %s was not sent: %v\n", s.Run, pushErr)
 		return nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -56,6 +57,31 @@ func TestFactoryTakesReviewsByWebhook(t *testing.T) {
 	if at := look(1).State; at != work.PullMerged {
 		t.Errorf("the phase's pull request is %s", at)
 	}
+	for _, want := range []string{`forge_host_webhooks_total{outcome="taken"} 3`, `forge_host_webhooks_total{outcome="unsigned"} 1`} {
+		if got := f.metrics(); !strings.Contains(got, want) {
+			t.Errorf("/metrics lacks %q:\n%s", want, got)
+		}
+	}
 	f.run.stop()
 	f.run.wait().want(exitDone).warns("watches the code host")
+}
+
+// metrics is what monitors are told.
+func (s *served) metrics() string {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/metrics", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil || a.StatusCode != http.StatusOK {
+		s.t.Fatalf("/metrics: %d, %v: %s", a.StatusCode, err, text)
+	}
+	return string(text)
 }

@@ -184,6 +184,13 @@ func (h *hostHooks) count(why string) {
 	}
 }
 
+// figures are counts for monitors, to which none taken is a figure too.
+func (h *hostHooks) figures() map[string]int {
+	out := map[string]int{hookTaken: 0}
+	maps.Copy(out, h.counts())
+	return out
+}
+
 // counts are the webhooks that came, by what became of them; nil = none did.
 func (h *hostHooks) counts() map[string]int {
 	h.mu.Lock()
@@ -235,6 +242,7 @@ func (d *doctor) webhook(ctx context.Context, h codeHost, set config.CodeHost, t
 	}()
 	d.good("waiting at %s for what %s hands on", l.Addr(), set.WebhookURL)
 	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
+	began := time.Now()
 	if err == nil {
 		err = hooks.TestHook(ctx, id)
 	}
@@ -250,7 +258,7 @@ func (d *doctor) webhook(ctx context.Context, h codeHost, set config.CodeHost, t
 			d.poor("forge host setup --webhook sets the secret anew", "a webhook arrived: %v", err)
 			return
 		}
-		d.good("a webhook arrived, signed")
+		d.good("a webhook arrived, signed, after %s", time.Since(began).Round(10*time.Millisecond))
 	case <-wait.Done():
 		d.poor("check that the host may call that address (Gitea: [webhook] ALLOWED_HOST_LIST), and that it leads to --listen",
 			"no webhook arrived within %s; without one the host is asked every %s", try.wait, set.Poll)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	pages "forge/factory/web"
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -115,9 +114,11 @@ func (a *App) hostWatch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	others := newGoingOn(a, w)
-	if c.Bool("answer-only") {
-		others = nil
+	var others *goingOn
+	if !c.Bool("answer-only") {
+		if others, err = newGoingOn(ctx, a, w); err != nil {
+			return err
+		}
 	}
 	if c.Bool("once") {
 		if c.IsSet("listen") {
@@ -186,6 +187,7 @@ func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostHooks) 
 type goingOn struct {
 	app *App
 	w   *hostWatch
+	e   *engine // of all of them: to find out what this machine has takes as long as the rest
 	all sync.WaitGroup
 
 	mu   sync.Mutex
@@ -194,11 +196,15 @@ type goingOn struct {
 	said map[string]string // run → why it could not be gone on with
 }
 
-func newGoingOn(a *App, w *hostWatch) *goingOn {
+func newGoingOn(ctx context.Context, a *App, w *hostWatch) (*goingOn, error) {
+	e, err := w.p.engine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	// Several runs go on side by side: none of them has the terminal.
 	own := *a
 	own.Stdin = strings.NewReader("")
-	return &goingOn{app: &own, w: w, busy: map[string]bool{}, last: map[string]int64{}, said: map[string]string{}}
+	return &goingOn{app: &own, w: w, e: e, busy: map[string]bool{}, last: map[string]int64{}, said: map[string]string{}}, nil
 }
 
 // start goes on with every run that was answered by a review, also by one that
@@ -226,7 +232,7 @@ func (g *goingOn) start(ctx context.Context, polled bool) {
 }
 
 func (g *goingOn) resume(ctx context.Context, run string) {
-	err := g.app.resume(ctx, runOptions{run: run, output: "text"})
+	err := g.app.resume(ctx, runOptions{run: run, output: "text", with: g.e})
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.busy, run)
@@ -307,10 +313,11 @@ func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
 	return all
 }
 
-// register takes their webhooks at /hooks.
-func (h *hostWatches) register(s *pages.Server) {
+// register takes their webhooks at /hooks, and lets monitors count them.
+func (h *hostWatches) register(s *webServer) {
 	if len(h.hooks.watches) > 0 {
-		s.HandleOpen("POST /hooks", h.hooks)
+		s.pages.HandleOpen("POST /hooks", h.hooks)
+		s.api.Webhooks = h.hooks.figures
 	}
 }
 

@@ -69,19 +69,56 @@ func (n *newsNote) write(now hostNews, failed error) (other bool, err error) {
 	return other, err
 }
 
+// newsOf is what whoever watches a host has noted; ok is false where nobody
+// has.
+func (p *project) newsOf(at work.PullSettings) (n hostNews, ok bool) {
+	data, err := os.ReadFile(p.newsFile(at))
+	return n, err == nil && json.Unmarshal(data, &n) == nil
+}
+
+// outOfSight says for how long nobody has looked, zero = somebody does.
+func (n hostNews) outOfSight(now time.Time) time.Duration {
+	if ago := now.Sub(n.At); ago > 3*n.Every {
+		return ago
+	}
+	return 0
+}
+
+// whyUnheard is why what people say of a checkpoint on its code host is not heard,
+// or answers nothing yet; "" = it is heard.
+func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
+	if !at.Remote() || p.objects != "" { // one that is only looked at waits elsewhere
+		return ""
+	}
+	n, ok := p.newsOf(at.Place())
+	if !ok {
+		return "nobody watches the host: forge host watch, or forge resume, reads what people say there"
+	}
+	var why []string
+	if !n.Since.IsZero() {
+		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.app.ago(n.Since), oneLine(n.Why, 600)))
+	}
+	if ago := n.outOfSight(p.app.Now()); ago > 0 {
+		why = append(why, fmt.Sprintf("nobody has looked for %s: forge host watch, or forge resume, does", ago.Round(time.Second)))
+	}
+	if held := n.Held[checkpoint]; held != "" {
+		why = append(why, oneLine(held, 600))
+	}
+	return strings.Join(why, "; ")
+}
+
 // sayNews says what whoever watches the host has noted, and since when nobody
 // has.
 func (p *project) sayNews(w io.Writer, at work.PullSettings) {
-	var n hostNews
-	data, err := os.ReadFile(p.newsFile(at))
-	if err != nil || json.Unmarshal(data, &n) != nil {
+	n, ok := p.newsOf(at)
+	if !ok {
 		fmt.Fprintln(w, "  news     nobody watches it: forge host watch, or forge factory; forge resume reads it once")
 		return
 	}
 	now := p.app.Now()
 	ago := func(t time.Time) string { return max(now.Sub(t), 0).Round(time.Second).String() }
 	switch {
-	case now.Sub(n.At) > 3*n.Every:
+	case n.outOfSight(now) > 0:
 		fmt.Fprintf(w, "  news     nobody has looked for %s: forge host watch, or forge factory\n", ago(n.At))
 	case n.Since.IsZero():
 		fmt.Fprintf(w, "  news     read %s ago by process %d\n", ago(n.At), n.PID)

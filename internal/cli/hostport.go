@@ -17,7 +17,7 @@ import (
 type pullBranches interface {
 	Push(ctx context.Context, branch, commit, old string) error
 	Fetch(ctx context.Context, branch, ref string) (string, error)
-	Head(ctx context.Context, branch string) (string, error)
+	Heads(ctx context.Context, branches ...string) (map[string]string, error)
 	DeleteBranch(ctx context.Context, branch, head string) error
 }
 
@@ -75,12 +75,31 @@ func pullTrouble(err error) *work.PullTrouble {
 	return &work.PullTrouble{Kind: t.Kind, What: t.Error(), Fix: t.Fix, Passes: t.Passes()}
 }
 
-// base makes the run's branch on the host be the run's head. What is there is
-// never thrown away.
-func (h *hostPort) base(ctx context.Context, branch, commit, refs string) error {
-	at, err := h.branches.Fetch(ctx, branch, refs+"/base")
-	if err != nil || at == commit {
-		return err
+// both makes the run's branch on the host be base, and then that of a phase be
+// head.
+func (h *hostPort) both(ctx context.Context, base, baseCommit, refs, head, headCommit string, known []string, there bool) error {
+	return h.again(ctx, func() error {
+		at, err := h.branches.Heads(ctx, base, head)
+		if err != nil {
+			return err
+		}
+		if err := h.base(ctx, base, baseCommit, refs, at[base]); err != nil {
+			return err
+		}
+		return h.branch(ctx, head, headCommit, known, there, at[head])
+	})
+}
+
+// base makes the run's branch, which is at a commit on the host, be the run's
+// head. What is there is never thrown away.
+func (h *hostPort) base(ctx context.Context, branch, commit, refs, at string) (err error) {
+	if at == commit {
+		return nil
+	}
+	if at != "" {
+		if at, err = h.branches.Fetch(ctx, branch, refs+"/base"); err != nil || at == commit {
+			return err
+		}
 	}
 	if at != "" {
 		held, err := h.repo.Holds(ctx, commit, at)
@@ -95,12 +114,12 @@ func (h *hostPort) base(ctx context.Context, branch, commit, refs string) error 
 	return h.branches.Push(ctx, branch, commit, at)
 }
 
-// branch makes the phase's branch be commit, when it is where Forge left it.
-func (h *hostPort) branch(ctx context.Context, branch, commit string, known []string, there bool) error {
-	at, err := h.branches.Head(ctx, branch)
+// branch makes the phase's branch, which is at a commit on the host, be commit,
+// when that is where Forge left it.
+func (h *hostPort) branch(ctx context.Context, branch, commit string, known []string, there bool, at string) error {
 	switch {
-	case err != nil || at == commit:
-		return err
+	case at == commit:
+		return nil
 	case at == "" && there:
 		return &work.HostTrouble{Kind: work.HostBranchGone, Do: "push " + branch, What: "the branch was deleted on the host", Fix: "restore it there, or answer by forge approve or forge request-changes"}
 	case at != "" && !slices.Contains(known, at):
@@ -113,12 +132,7 @@ func (h *hostPort) branch(ctx context.Context, branch, commit string, known []st
 func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (orchestrator.PullPublished, error) {
 	var out orchestrator.PullPublished
 	refs := orchestrator.Ref(req.Paper.Run, req.Paper.Phase+"/host")
-	err := h.again(ctx, func() error {
-		if err := h.base(ctx, req.Base, req.BaseCommit, refs); err != nil {
-			return err
-		}
-		return h.branch(ctx, req.Branch, req.Commit, req.Known, req.Number != 0)
-	})
+	err := h.both(ctx, req.Base, req.BaseCommit, refs, req.Branch, req.Commit, req.Known, req.Number != 0)
 	if err = h.ahead(ctx, req.Number, err); err == nil {
 		var body string
 		if body, err = h.paper(ctx, req); err == nil {
@@ -133,7 +147,10 @@ func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (o
 		}
 	}
 	if err == nil && len(req.Replies) > 0 {
-		err = h.reply(ctx, out.Number, req.Replies)
+		var look work.PullLook
+		if look, err = h.look(ctx, out.Number); err == nil {
+			err = h.reply(ctx, look, req.Replies)
+		}
 	}
 	if out.Trouble = pullTrouble(err); out.Trouble != nil {
 		err = nil
@@ -156,22 +173,22 @@ func (h *hostPort) ahead(ctx context.Context, number int64, err error) error {
 	return err
 }
 
-// reply answers the threads, each once.
-func (h *hostPort) reply(ctx context.Context, number int64, replies []orchestrator.PullReply) error {
-	look, err := h.look(ctx, number)
-	if err != nil {
-		return err
+// reply answers the threads of a pull request, each once.
+func (h *hostPort) reply(ctx context.Context, look work.PullLook, replies []orchestrator.PullReply) error {
+	said := slices.Clone(look.Comments)
+	for _, t := range look.Threads {
+		said = append(said, t.Comments...)
 	}
 	for _, r := range replies {
 		at := slices.IndexFunc(look.Threads, func(t work.PullThread) bool { return t.ID == r.Thread })
-		if at < 0 {
-			continue // it was deleted
+		if at < 0 || slices.ContainsFunc(said, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, r.Key) }) {
+			continue // it was deleted, or is answered
 		}
 		body := host.Inert(r.Body)
 		if body == "" {
 			body = "The agent worked on it; the changes are in the branch."
 		}
-		if err := h.again(ctx, func() error { return h.pulls.Reply(ctx, number, look.Threads[at], r.Key, body) }); err != nil {
+		if err := h.again(ctx, func() error { return h.pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body) }); err != nil {
 			return err
 		}
 	}
@@ -185,6 +202,23 @@ func (h *hostPort) look(ctx context.Context, number int64) (work.PullLook, error
 		return err
 	})
 	return look, err
+}
+
+// state is whether a pull request is open; that takes two requests where a look
+// takes one for each review.
+func (h *hostPort) state(ctx context.Context, number int64) (work.PullState, error) {
+	news, ok := h.pulls.(changes)
+	if !ok {
+		look, err := h.look(ctx, number)
+		return look.State, err
+	}
+	var state work.PullState
+	err := h.again(ctx, func() error {
+		look, err := news.Verdicts(ctx, number)
+		state = look.State
+		return err
+	})
+	return state, err
 }
 
 // fetch brings a branch of the host here.
@@ -226,24 +260,25 @@ func (h *hostPort) Land(ctx context.Context, req orchestrator.PullLand) (orchest
 func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
 	var out orchestrator.PullLanded
 	refs := req.Keep + "-host"
-	look, err := h.look(ctx, req.Number)
+	state, err := h.state(ctx, req.Number)
 	if err != nil {
 		return out, err
 	}
 	if req.Merged != "" {
-		if err := h.again(ctx, func() error { return h.base(ctx, req.Base, req.Commit, refs) }); err != nil {
+		err := h.again(ctx, func() error {
+			at, err := h.branches.Heads(ctx, req.Base)
+			if err != nil {
+				return err
+			}
+			return h.base(ctx, req.Base, req.Commit, refs, at[req.Base])
+		})
+		if err != nil {
 			return out, err
 		}
 		return h.landed(ctx, req, req.Commit)
 	}
-	if look.State == work.PullOpen {
-		err = h.again(ctx, func() error {
-			if err := h.base(ctx, req.Base, req.BaseHead, refs); err != nil {
-				return err
-			}
-			return h.branch(ctx, req.Branch, req.Head, req.Known, true)
-		})
-		if err != nil {
+	if state == work.PullOpen {
+		if err := h.both(ctx, req.Base, req.BaseHead, refs, req.Branch, req.Head, req.Known, true); err != nil {
 			return out, err
 		}
 	}

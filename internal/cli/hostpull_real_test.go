@@ -19,20 +19,24 @@ import (
 func TestRealGiteaPullRequests(t *testing.T) {
 	g := hosttest.StartCrowd(t)
 	t.Run("Beside", func(t *testing.T) {
-		for name, test := range map[string]func(*testing.T){
-			"Story":     func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").story() },
-			"ByHand":    func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").byHand() },
-			"Table":     func(t *testing.T) { resumeRows(t, g) },
-			"Reviewers": func(t *testing.T) { reviewers(t, g) },
-			"Killed":    func(t *testing.T) { killed(t, g) },
-			"BadStart":  func(t *testing.T) { badStarts(t, g) },
-			"BadMiddle": func(t *testing.T) { badMiddle(t, g) },
-			"BadBranch": func(t *testing.T) { badBranch(t, g) },
-			"Faults":    func(t *testing.T) { faulty(t, g) },
+		for _, s := range []struct {
+			name string
+			test func(*testing.T)
+		}{ // the longest first
+			{"Table", func(t *testing.T) { resumeRows(t, g) }},
+			{"BadStart", func(t *testing.T) { badStarts(t, g) }},
+			{"Killed", func(t *testing.T) { killed(t, g) }},
+			{"Travels", func(t *testing.T) { travels(t, g) }},
+			{"Reviewers", func(t *testing.T) { reviewers(t, g) }},
+			{"Faults", func(t *testing.T) { faulty(t, g) }},
+			{"BadMiddle", func(t *testing.T) { badMiddle(t, g) }},
+			{"BadBranch", func(t *testing.T) { badBranch(t, g) }},
+			{"Story", func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").story() }},
+			{"ByHand", func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").byHand() }},
 		} {
-			t.Run(name, func(t *testing.T) {
+			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				test(t)
+				s.test(t)
 			})
 		}
 	})
@@ -55,7 +59,7 @@ type giteaWorld struct {
 func realPulls(t *testing.T, g *hosttest.GiteaCrowd, script string) *giteaWorld {
 	repo := g.Repo(t, true)
 	store, _ := hosttest.NewStore(t)
-	h, err := gitea.New(gitea.Config{URL: g.URL, Owner: "owner", Repo: repo, Token: g.Tokens["forge"], Store: store})
+	h, err := gitea.New(gitea.Config{URL: g.URL, Owner: "owner", Repo: repo, Token: g.Tokens["forge"], Store: store, Transport: g.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,13 @@ func (h *hostPort) Read(ctx context.Context, req orchestrator.PullRead) (orchest
 }
 
 func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
-	look, err := h.look(ctx, req.Number)
+	var look work.PullLook
+	var head string
+	var headErr error // counts where the branch does
+	err := host.Together(
+		func() (err error) { look, err = h.look(ctx, req.Number); return err },
+		func() error { head, headErr = h.fetch(ctx, req.Branch, req.Ref+"/head"); return nil },
+	)
 	if err != nil {
 		return orchestrator.PullReading{}, err
 	}
@@ -39,9 +45,8 @@ func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchest
 		out.Lost = name + " was closed on the host; reopen it there to go on with it"
 		return out, nil
 	}
-	head, err := h.fetch(ctx, req.Branch, req.Ref+"/head")
-	if err != nil {
-		return out, err
+	if headErr != nil {
+		return out, headErr
 	}
 	if out.Head = head; head == "" {
 		out.Lost = "the branch of " + name + " was deleted on the host; restore it there to go on with it"
@@ -97,6 +102,7 @@ func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out or
 // What is told to the agent of each comment, in bytes, and in one round.
 const (
 	mostOfComment = 3 << 10
+	mostOfThread  = 5 << 10 // fits into a round with its hunk, or nobody were ever told of it
 	mostOfRound   = 8 << 10
 )
 
@@ -155,7 +161,7 @@ func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullRe
 func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool) (string, []string) {
 	var b strings.Builder
 	var ids []string
-	at := t.Path
+	at := cutTo(t.Path, 1<<9)
 	switch {
 	case t.Line > 0:
 		at += fmt.Sprintf(":%d", t.Line)
@@ -166,14 +172,28 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 	if t.Hunk != "" {
 		fmt.Fprintf(&b, "%s\n", cutTo(t.Hunk, 1<<10))
 	}
-	for _, c := range t.Comments {
+	var said []string
+	left, cut := mostOfThread, 0
+	// The newest first: the others may have been told before.
+	for _, c := range slices.Backward(t.Comments) {
 		if !c.Own && !may[c.By] {
 			continue
 		}
 		if id := "t" + c.ID; !c.Own && fresh(id) {
 			ids = append(ids, id)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", c.By, cutTo(c.Body, mostOfComment/max(len(t.Comments), 1)))
+		text := fmt.Sprintf("%s: %s\n", c.By, cutTo(c.Body, mostOfComment/max(min(len(t.Comments), 10), 1)))
+		if left -= len(text); left < 0 {
+			cut++
+			continue
+		}
+		said = append(said, text)
+	}
+	if cut > 0 {
+		fmt.Fprintf(&b, "[%d earlier comments are on the pull request]\n", cut)
+	}
+	for _, text := range slices.Backward(said) {
+		b.WriteString(text)
 	}
 	return strings.TrimSpace(b.String()), ids
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // pullShown is where people see what waits for them on the code host, or why
@@ -13,27 +15,53 @@ type pullShown struct {
 	Number  int64             `json:"number,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Trouble *work.PullTrouble `json:"trouble,omitempty"`
+	// News is why what people say there is not heard, or answers nothing yet; ""
+	// = it is heard.
+	News string `json:"news,omitempty"`
 }
 
 // pullShown is that of a checkpoint; nil where it is answered, or not meant for
 // a host.
 func (p *project) pullShown(ctx context.Context, cp work.Checkpoint) (*pullShown, error) {
-	if cp.Status != work.CheckpointPending || cp.Phase == "" {
+	if cp.Status != work.CheckpointPending {
 		return nil, nil
 	}
 	s, _, err := p.load(ctx, cp.Run)
 	if err != nil {
 		return nil, err
 	}
+	if cp.Phase == "" {
+		return p.resultShown(ctx, s, cp)
+	}
 	ph := s.Phases[cp.Phase]
 	switch {
 	case ph == nil || ph.Pull == nil:
 	case ph.Pull.Checkpoint == cp.ID:
-		return &pullShown{Number: ph.Pull.Number, URL: ph.Pull.URL}, nil
+		return &pullShown{Number: ph.Pull.Number, URL: ph.Pull.URL, News: p.whyUnheard(s.Spec.Pulls, cp.ID)}, nil
 	case ph.Pull.Trouble != nil:
 		return &pullShown{Number: ph.Pull.Number, Trouble: ph.Pull.Trouble}, nil
 	}
 	return nil, nil
+}
+
+// resultShown is that of a question about the result of an issue.
+func (p *project) resultShown(ctx context.Context, s *orchestrator.State, cp work.Checkpoint) (*pullShown, error) {
+	if s.Spec.Issue == nil || !s.Spec.Pulls.Remote() {
+		return nil, nil
+	}
+	i, err := p.store.Issue(ctx, s.Spec.Issue.Project, s.Spec.Issue.ID)
+	if errors.Is(err, work.ErrNoIssue) || err == nil && !shows(i, s) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &pullShown{Number: i.Pull.Number, URL: i.Pull.URL, News: p.whyUnheard(s.Spec.Pulls, cp.ID)}, nil
+}
+
+// shows says that people see a result as it is now.
+func shows(i work.Issue, s *orchestrator.State) bool {
+	return i.Pull != nil && i.Run == s.Run && i.Pull.Shown == s.Head
 }
 
 // line is what forge show says of it, "" = nothing.

@@ -36,6 +36,10 @@ func pullsText(s *orchestrator.State) string {
 		}
 	}
 	for _, l := range s.Leaving {
+		if l.Left != nil {
+			out += fmt.Sprintf("Phase %s left a pull request that may be open still (branch %s): %s; close it there\n", l.Phase, l.Branch, oneLine(l.Left.What, 600))
+			continue
+		}
 		out += fmt.Sprintf("Phase %s leaves a pull request that is still to be closed: branch %s\n", l.Phase, l.Branch)
 	}
 	if out != "" {

@@ -16,6 +16,9 @@ import (
 // changes are what a host tells of news.
 type changes interface {
 	Changed(ctx context.Context, cursor string) (work.PullHints, error)
+	// Verdicts is Look without what people said in words: what decides, at the
+	// cost of two requests where Look takes one for each review.
+	Verdicts(ctx context.Context, number int64) (work.PullLook, error)
 }
 
 // hostWatch reads the answers of a project's pull requests. All but its hints
@@ -39,7 +42,8 @@ type hostWatch struct {
 	cursor string
 	seen   map[string]seenRun
 	held   map[string]string // checkpoint → what was said of it last
-	again  map[string]bool   // checkpoints that are to be looked at without news
+	due    map[string]bool   // checkpoints with news that are not read yet
+	turns  turns             // of those that may change without news
 }
 
 // openWatch is nil where the project has no code host.
@@ -73,7 +77,7 @@ func (p *project) openWatch(ctx context.Context) (*hostWatch, error) {
 
 func newWatch(p *project, pulls pullRequests, news changes, at work.PullSettings) *hostWatch {
 	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: p.newsFile(at)},
-		seen: map[string]seenRun{}, held: map[string]string{}, again: map[string]bool{}}
+		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
 
 // waiting is a question that a pull request shows.
@@ -162,7 +166,8 @@ func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orche
 
 // read looks once at what may have news, and answers what people decided. It
 // returns the runs that have an answer. One conditional request is all it
-// costs while nothing happens.
+// costs while nothing happens, and one look where something may have happened
+// without news.
 func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, error) {
 	all, err := w.waiting(ctx, run)
 	if err != nil {
@@ -180,7 +185,8 @@ func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, err
 		return nil, err
 	}
 	w.cursor = changed.Cursor
-	return w.lookAt(ctx, all, func(q waiting) bool {
+	turn := w.turns.poll()
+	return w.lookAt(ctx, all, turn, func(q waiting) bool {
 		_, known := w.held[q.cp.ID]
 		return !known || told.names(q.pull) || slices.Contains(changed.Numbers, q.pull.Number)
 	})
@@ -197,7 +203,7 @@ func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
 		w.hints.back(told)
 		return nil, err
 	}
-	return w.lookAt(ctx, slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) }), func(waiting) bool { return true })
+	return w.lookAt(ctx, slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) }), "", func(waiting) bool { return true })
 }
 
 // forget drops what is known of questions that do not wait any more.
@@ -207,20 +213,25 @@ func (w *hostWatch) forget(all []waiting) {
 		open[q.cp.ID] = true
 	}
 	maps.DeleteFunc(w.held, func(id, _ string) bool { return !open[id] })
-	maps.DeleteFunc(w.again, func(id string, _ bool) bool { return !open[id] })
+	maps.DeleteFunc(w.due, func(id string, _ bool) bool { return !open[id] })
+	w.turns.keep(open)
 }
 
-// lookAt looks at those of all that have news, or have to be looked at again.
-// What cannot be read now is looked at the next time.
-func (w *hostWatch) lookAt(ctx context.Context, all []waiting, news func(waiting) bool) (rows []journal.RunRow, err error) {
+// lookAt looks at those of all that have news, and at the one whose turn it is.
+// News that cannot be read now are read the next time.
+func (w *hostWatch) lookAt(ctx context.Context, all []waiting, turn string, news func(waiting) bool) (rows []journal.RunRow, err error) {
 	var due []waiting
 	for _, q := range all {
-		if news(q) || w.again[q.cp.ID] {
-			w.again[q.cp.ID] = true
+		if news(q) {
+			w.due[q.cp.ID] = true
+		}
+		if w.due[q.cp.ID] || q.cp.ID == turn {
 			due = append(due, q)
 		}
 	}
 	for _, q := range due {
+		id, news := q.cp.ID, w.due[q.cp.ID]
+		delete(w.due, id)
 		row, oneErr := w.ask(ctx, q)
 		if row != nil {
 			rows = append(rows, *row)
@@ -231,9 +242,13 @@ func (w *hostWatch) lookAt(ctx context.Context, all []waiting, news func(waiting
 		err = errors.Join(err, oneErr)
 		var t *work.HostTrouble
 		if !errors.As(oneErr, &t) || t.Passes() || ctx.Err() != nil {
+			if news {
+				w.due[id] = true
+			}
 			break // the others would fail alike
 		}
-		w.again[q.cp.ID], w.held[q.cp.ID] = false, oneErr.Error()
+		w.held[id] = oneErr.Error()
+		w.turns.stands(id, oneErr.Error()) // what was read in vain may be lost
 	}
 	return rows, err
 }
@@ -241,7 +256,7 @@ func (w *hostWatch) lookAt(ctx context.Context, all []waiting, news func(waiting
 // ask looks at one pull request and answers what people decided there; the run
 // is nil where nobody did.
 func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error) {
-	look, err := w.look(ctx, q.pull.Number)
+	look, err := w.look(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +265,8 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		w.tellShops(q, look)
 	}
 	if q.over {
-		w.held[id], w.again[id] = q.issue.Reason, standsOpen(q, look)
+		w.held[id] = q.issue.Reason
+		w.mayChange(id, look, standsOpen(q, look))
 		return nil, nil
 	}
 	a, held := wordOf(look, q.cp, q.pull, w.p.app.Now())
@@ -261,14 +277,15 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		if was := w.held[id]; held != was && held != "" {
 			w.p.app.log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
 		}
-		w.held[id], w.again[id] = held, heldByHost(look)
+		w.held[id] = held
+		w.mayChange(id, look, heldByHost(look))
 		return nil, nil
 	}
 	_, row, err := w.p.giveAnswer(ctx, *a, "")
 	if err != nil && refusalCode(err) == "" {
 		return nil, err
 	}
-	w.again[id] = false
+	w.turns.drop(id)
 	if err != nil {
 		w.held[id] = err.Error()
 		if errors.Is(err, work.ErrAlreadyResolved) {
@@ -282,10 +299,27 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 	return &row, nil
 }
 
+// mayChange notes whether a pull request may come to stand otherwise without
+// news.
+func (w *hostWatch) mayChange(id string, look work.PullLook, may bool) {
+	if !may {
+		w.turns.drop(id)
+		return
+	}
+	since := w.turns.stands(id, markOf(look, true))
+	if look.Mergeable == work.MergeComputing && since < mostComputing {
+		w.due[id] = true
+	}
+}
+
 // look reads a pull request, with a patient watch until its host has computed
 // what an approval depends on.
-func (w *hostWatch) look(ctx context.Context, number int64) (work.PullLook, error) {
-	look, err := w.pulls.Look(ctx, number)
+func (w *hostWatch) look(ctx context.Context, q waiting) (work.PullLook, error) {
+	read := w.news.Verdicts
+	if q.issue != nil {
+		read = w.pulls.Look // the answer carries the words along
+	}
+	look, err := read(ctx, q.pull.Number)
 	for range 20 {
 		if err != nil || !w.patient || !heldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
 			break
@@ -297,13 +331,16 @@ func (w *hostWatch) look(ctx context.Context, number int64) (work.PullLook, erro
 			return look, ctx.Err()
 		case <-pause.C:
 		}
-		look, err = w.pulls.Look(ctx, number)
+		look, err = read(ctx, q.pull.Number)
 	}
 	return look, err
 }
 
-// readHost reads once what the pull requests of a run say.
+// readHost reads once what the pull requests of a run say, unless it is to end.
 func (p *project) readHost(ctx context.Context, run string) {
+	if told, err := p.store.Inbox(ctx, run); err == nil && slices.ContainsFunc(told, func(in journal.InboxRow) bool { return in.Answer.Choice == orchestrator.ChoiceAbort }) {
+		return
+	}
 	w, err := p.openWatch(ctx)
 	if err == nil && w != nil {
 		w.patient = true

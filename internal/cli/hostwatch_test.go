@@ -89,9 +89,10 @@ func TestHostWatch(t *testing.T) {
 	w := hubAt(t, g, proxy.URL)
 	w.more("poll_secs = 1\n")
 	w.forge("run").want(exitFrozen)
-	first, _ := w.asked(1)
+	first, id := w.asked(1)
 	see := w.eyes()
 	w.forge("host", "status").want(exitDone).says("nobody watches it")
+	w.forge("show", id).want(exitDone).says("nobody watches the host")
 	one, two := w.begin("host", "watch"), w.begin("host", "watch")
 	w.people.Review(t, "ann", 1, first.Head, work.PullChangesRequested, "the second line", hosttest.Line{Path: "out-01.txt", Line: 2, Body: "louder"})
 	w.eventually("the agent has worked on the review", func() bool {
@@ -106,6 +107,8 @@ func TestHostWatch(t *testing.T) {
 		return strings.Contains(one.stderr.String(), "could not be read") && strings.Contains(two.stderr.String(), "could not be read")
 	})
 	down := w.forge("host", "status")
+	_, id = w.asked(1)
+	w.forge("show", id).want(exitDone).says("the host has not been read since", "503")
 	if down.code == exitDone || !strings.Contains(down.stdout, "not to be read since") || !strings.Contains(down.stdout, "503") {
 		t.Errorf("forge host status in an outage: exit code %d\n%s\n%s", down.code, down.stdout, down.stderr)
 	}
@@ -126,6 +129,10 @@ func TestHostWatch(t *testing.T) {
 		return strings.Contains(one.stderr.String(), "can be read again") && strings.Contains(two.stderr.String(), "can be read again")
 	})
 	w.forge("host", "status").want(exitDone).says("read ", " ago by process ")
+	_, id = w.asked(2)
+	if shown := w.forge("show", id).want(exitDone); strings.Contains(shown.stdout, "\n  news ") {
+		t.Errorf("somebody watches, and it says\n%s", shown.stdout)
+	}
 	for name, s := range map[string]*started{"one": one, "two": two} {
 		s.stop()
 		end := s.wait().want(exitInterrupted)
@@ -262,7 +269,10 @@ func TestAnswersThatComeLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
-	g := newGoingOn(app, newWatch(p, nil, nil, work.PullSettings{}))
+	g, err := newGoingOn(t.Context(), app, newWatch(p, nil, nil, work.PullSettings{}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	g.busy[run] = true
 	g.start(t.Context(), true)
 	g.wait()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/work"
@@ -96,7 +97,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 		}
 		return printJSON(a.Stdout, j)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Job %s: cancelled. Nothing of it was merged; its documents: forge job show %s\n", row.ID, row.ID)
+	_, err = fmt.Fprintf(a.Stdout, "Job %s: cancelled. Nothing of it was merged; its documents: forge job show %s\n%s", row.ID, row.ID, pullsText(s))
 	return err
 }
 
@@ -177,8 +178,46 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 		return nil, err
 	}
 	b.Events = append(b.Events, evs...)
-	if s.Outcome != work.RunCancelled {
+	toClose := s.Live && len(orchestrator.Pending(s)) > 0
+	if s.Outcome != work.RunCancelled && !toClose {
 		return nil, fmt.Errorf("job %s cannot be cancelled from here: it ended %s", run, s.Outcome)
 	}
-	return s, h.Append(ctx, b)
+	if err := h.Append(ctx, b); err != nil || !toClose {
+		return s, err
+	}
+	return s, p.closeAll(ctx, h, s)
+}
+
+// closeAll ends a cancelled run that has nothing left to do but to close its
+// pull requests, for which it has orchestrator.CloseWait. What stays open is
+// said.
+func (p *project) closeAll(ctx context.Context, h *held, s *orchestrator.State) error {
+	d := &orchestrator.Driver{
+		Host: p.closer(ctx, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.app.log},
+		Watch: &plainWatcher{log: p.app.log}, Layout: p.layout(), Now: p.app.Now, NewMark: newMark,
+	}
+	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
+		return err
+	}
+	if s.Outcome != work.RunCancelled {
+		return fmt.Errorf("job %s could not be cancelled: it ended %s", s.Run, s.Outcome)
+	}
+	return nil
+}
+
+// closer is the code host of a run whose configuration may not be read yet; nil
+// where it cannot be spoken with.
+func (p *project) closer(ctx context.Context, spec orchestrator.Spec) orchestrator.Host {
+	own, err := p, error(nil)
+	if p.cfg == nil {
+		own, err = p.app.openProject(ctx)
+	}
+	if err == nil {
+		var repo *git.Store
+		if repo, err = p.repo(ctx); err == nil {
+			return own.hostOf(spec, repo)
+		}
+	}
+	p.app.log.Warn("the code host of this run cannot be asked", "err", err)
+	return nil
 }

@@ -88,7 +88,11 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	if err := f.sendAll(ctx, s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s is at %s.\nNext: forge resume %s --remote, on any machine with a clone\n", row.ID, f.remote, row.ID)
+	next := ""
+	if !s.Outcome.Final() || s.Outcome == work.RunFailed {
+		next = fmt.Sprintf("Next: forge resume %s --remote, on any machine with a clone\n", row.ID)
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s is at %s.\n%s", row.ID, f.remote, next)
 	return err
 }
 
@@ -140,8 +144,24 @@ func (f far) sendAll(ctx context.Context, s *orchestrator.State) error {
 	if err != nil && (!errors.As(err, &refused) || errors.As(err, &gone)) {
 		return err
 	}
-	return errors.Join(err, f.sendBranch(ctx, s))
+	branchErr := f.sendBranch(ctx, s)
+	if err == nil && branchErr != nil {
+		return &branchLeft{run: s.Run, err: branchErr}
+	}
+	return errors.Join(err, branchErr)
 }
+
+// branchLeft is a branch that did not arrive, of a run that did.
+type branchLeft struct {
+	run string
+	err error
+}
+
+func (e *branchLeft) Error() string {
+	return fmt.Sprintf("run %s arrived, and its branch did not: %v (forge push %s tries again)", e.run, e.err, e.run)
+}
+
+func (e *branchLeft) Unwrap() error { return e.err }
 
 // sendBranch pushes the run's branch as an ordinary one, unless nothing is on
 // it yet.

@@ -98,9 +98,11 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 			return err
 		}
 	}
-	e, err := p.engine(ctx)
-	if err != nil {
-		return err
+	e := o.with
+	if e == nil {
+		if e, err = p.engine(ctx); err != nil {
+			return err
+		}
 	}
 	if o.run, err = p.comeHere(ctx, e.repo, o); err != nil {
 		return err
@@ -115,7 +117,9 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	p.readHost(ctx, row.ID)
+	if o.with == nil {
+		p.readHost(ctx, row.ID)
+	}
 	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type runOptions struct {
 	deadline   time.Duration
 	output     string
 	run        string         // resume: which
+	with       *engine        // resume: of a process that has read the host and goes on with many runs
 	budgets    map[string]int // resume
 	costs      []string       // resume
 	maxPhases  int            // resume, of a job; 0 = as many as before

@@ -305,10 +305,13 @@ func TestStreamsOutliveTheLimits(t *testing.T) {
 			var a *http.Response
 			// On a busy machine the handshake alone may take longer than the limit.
 			w.eventually("an answer on "+path, func() bool {
-				a, err = (&http.Client{Transport: transport}).Do(r)
+				got, err := (&http.Client{Transport: transport}).Do(r)
+				if err == nil {
+					t.Cleanup(func() { _ = got.Body.Close() })
+					a = got
+				}
 				return err == nil
 			})
-			t.Cleanup(func() { _ = a.Body.Close() })
 			if a.StatusCode != 200 || (a.ProtoMajor == 2) != secure {
 				t.Fatalf("%s: %s %s", path, a.Proto, a.Status)
 			}

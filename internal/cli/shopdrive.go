@@ -59,12 +59,12 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 			return left, err
 		}
 	}
-	back, err := s.sentBack(ctx, p, o.Issue, state)
+	again, err := s.again(ctx, p, o.Issue, state)
 	if err != nil {
 		return left, nil // it is looked at again where it lands
 	}
 	switch {
-	case left.Promoted && back:
+	case left.Promoted && again:
 		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
 	case !state.Outcome.Final(), state.Outcome == work.RunFailed && o.Again && !left.Rejected:
 		return s.resumeIssue(ctx, p, o, state)
@@ -119,7 +119,11 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run s
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	if err := s.e.repo.KeepBase(ctx, run, spec.Base.Commit); err != nil {
+	err = s.e.repo.KeepBase(ctx, run, spec.Base.Commit)
+	if w := spec.Issue.Pushed; err == nil && w != nil {
+		err = s.e.repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
+	}
+	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	state, err := orchestrator.NewState(run, spec)

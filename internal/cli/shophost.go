@@ -134,11 +134,16 @@ func (s *shop) resultOf(ctx context.Context, p *project, i work.Issue) (result, 
 	if err != nil {
 		return result{}, err
 	}
+	return resultIn(state, i), nil
+}
+
+// resultIn is the result in a run's state.
+func resultIn(state *orchestrator.State, i work.Issue) result {
 	r := result{State: state, issue: i, commit: state.Head}
 	if state.Delivery != nil && state.Delivery.Commit != "" {
 		r.commit = state.Delivery.Commit
 	}
-	return r, nil
+	return r
 }
 
 // ref is one of Forge's own references of the result.

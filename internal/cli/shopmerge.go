@@ -65,6 +65,9 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 	if err != nil {
 		return out, err
 	}
+	if err := l.h.answers(ctx, l.State, look); err != nil {
+		return out, err
+	}
 	s.lookedAt(l.issue.ID, markOf(look, true))
 	switch step, hold, reason := factory.NextOfPull(seen); step {
 	case factory.PullTake:
@@ -72,6 +75,9 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 	case factory.PullMerge:
 		return s.mergeThere(ctx, l, out, is, onto)
 	default:
+		if step == factory.PullAgain {
+			s.goAgain(l.issue.ID)
+		}
 		out.Hold, out.Reason, out.Waits = hold, reason, true
 		return out, nil
 	}

@@ -20,7 +20,7 @@ func (w *hostWatch) ofResult(ctx context.Context, s *orchestrator.State, cp work
 		return nil, nil
 	}
 	i, err := w.p.store.Issue(ctx, brief.Project, brief.ID)
-	if err != nil || i.Pull == nil || i.Run != s.Run || i.Pull.Shown != s.Head {
+	if err != nil || !shows(i, s) {
 		return nil, err
 	}
 	pull := orchestrator.Pull{Branch: s.Spec.Branch, Number: i.Pull.Number, URL: i.Pull.URL, Checkpoint: cp.ID, Heard: s.Final.Heard}
@@ -60,7 +60,7 @@ func passOn(a *work.Answer, q waiting, look work.PullLook) {
 	said := unheardIn(look, q.pull.Heard, min(mostOfRound, work.MaxFeedback-len(q.cp.Feedback(""))-ofForge))
 	a.Heard = said.Reviews
 	if a.Status == work.CheckpointChangesRequested {
-		a.Heard = said.Heard
+		a.Heard, a.Threads = said.Heard, said.Threads
 		a.Comment = strings.TrimSpace(a.Comment + "\n\n" + said.Said)
 	}
 }
@@ -112,10 +112,16 @@ func (s *shop) standsNow(q waiting, look work.PullLook) {
 	if !news {
 		return
 	}
+	s.stir(id)
+}
+
+// stir lets the loop know of news of an issue's pull request; the caller holds
+// the lock.
+func (s *shop) stir(issue int64) {
 	if s.pulls.news == nil {
 		s.pulls.news = map[int64]bool{}
 	}
-	s.pulls.news[id] = true
+	s.pulls.news[issue] = true
 	select {
 	case s.poke <- struct{}{}:
 	default:
@@ -146,8 +152,15 @@ func (s *shop) hears(issue int64) {
 	delete(s.pulls.news, issue)
 }
 
+// goAgain has an issue worked on again right away.
+func (s *shop) goAgain(issue int64) {
+	s.pulls.Lock()
+	defer s.pulls.Unlock()
+	s.stir(issue)
+}
+
 // overhearing lets a request for changes of a result, by whatever door, take
-// along what people said on its pull request.
+// along what people said and pushed on its pull request.
 type overhearing struct {
 	orchestrator.Journal
 	s     *shop
@@ -161,7 +174,7 @@ func (o *overhearing) Inbox(ctx context.Context) ([]orchestrator.Inbox, error) {
 	for n := range rows {
 		a := &rows[n].Answer
 		cp := o.state.Open[a.Checkpoint]
-		if cp == nil || cp.Phase != "" || a.Status != work.CheckpointChangesRequested || a.Door == doorPull {
+		if cp == nil || cp.Phase != "" || a.Status != work.CheckpointChangesRequested {
 			continue
 		}
 		if err := o.takeAlong(ctx, a, *cp); err != nil {
@@ -181,8 +194,14 @@ func (o *overhearing) takeAlong(ctx context.Context, a *work.Answer, cp work.Che
 		return err
 	}
 	look, err := h.look(ctx, i.Pull.Number)
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	if a.Door != doorPull { // its answers carry it already
 		passOn(a, waiting{cp: cp, pull: orchestrator.Pull{Heard: o.state.Final.Heard}}, look)
 	}
-	return err
+	if look.Head == o.state.Head {
+		return nil
+	}
+	return h.withPushed(ctx, a, resultIn(o.state, i))
 }

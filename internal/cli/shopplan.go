@@ -92,11 +92,10 @@ func tame(plan work.Plan) work.Plan {
 // issueSpec is what an issue's run is opened with.
 func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []string) (orchestrator.Spec, error) {
 	base, err := s.issueBase(ctx, p)
-	var heard []string
+	var from begun
 	if err == nil && i.Pull != nil {
-		var said string
-		base.Commit, said, heard, err = s.goesOn(ctx, p, i)
-		hints = append(slices.Clip(hints), "What people said of the first result, which is there already:\n"+said)
+		from, err = s.goesOn(ctx, p, i)
+		base.Commit, hints = from.base, slices.Concat(hints, from.hints())
 	}
 	if err != nil {
 		return orchestrator.Spec{}, err
@@ -106,9 +105,12 @@ func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []
 	if err != nil {
 		return orchestrator.Spec{}, err
 	}
-	plan, err := p.planIssue(ctx, i, hints)
-	if err != nil {
-		return orchestrator.Spec{}, err
+	plan := onePhase(i.Title, i.ID)
+	if from.pushed == nil || from.pushed.Approved == "" {
+		// Else nobody is to do anything.
+		if plan, err = p.planIssue(ctx, i, hints); err != nil {
+			return orchestrator.Spec{}, err
+		}
 	}
 	spec, _, err := p.resolve(plan, config.PolicyFlags{Level: i.Level, Job: deref(p.cfg.File.Factory.DefaultPolicy)})
 	if err != nil {
@@ -133,7 +135,8 @@ func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []
 		return spec, err
 	}
 	spec.Issue = &work.IssueBrief{
-		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, Heard: heard, LookAfter: said.Post,
+		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, LookAfter: said.Post,
+		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed,
 	}
 	if err := p.checkReviews(spec); err != nil {
 		return spec, err

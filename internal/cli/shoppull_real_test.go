@@ -10,12 +10,12 @@ import (
 )
 
 func TestRealGiteaIssues(t *testing.T) {
-	g := hosttest.StartCrowd(t)
+	g := hosttest.StartCrowd(t, hosttest.AsShipped)
 	world := func(t *testing.T, level string) *shopWorld {
 		repo := g.Repo(t, false)
 		w := newWorld(t, shopScript)
 		store, head := w.storeOf()
-		h, err := gitea.New(gitea.Config{URL: g.URL, Owner: "owner", Repo: repo, Token: g.Tokens["forge"], Store: store})
+		h, err := gitea.New(gitea.Config{URL: g.URL, Owner: "owner", Repo: repo, Token: g.Tokens["forge"], Store: store, Transport: g.Transport()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,5 +30,6 @@ func TestRealGiteaIssues(t *testing.T) {
 	t.Run("Reviewed", func(t *testing.T) { world(t, "plan_then_review").reviewed() })
 	t.Run("ByHand", func(t *testing.T) { world(t, "plan_then_review").mergedByHand() })
 	t.Run("Waits", func(t *testing.T) { world(t, "end_to_end").waits() })
+	t.Run("OnTop", func(t *testing.T) { world(t, "plan_then_review").onTop() })
 	t.Run("SentBack", func(t *testing.T) { world(t, "end_to_end").sentBack() })
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,14 +24,19 @@ type shopWorld struct {
 	down  atomic.Bool // the host answers nothing
 }
 
-// shopScript does the issue, and mends it when asked to.
+// shopScript does the issue, and mends it when asked to; the second time it has
+// nothing to say.
 const shopScript = `[[step]]
 phase = "1"
 iteration = 1
 do = [{write = "out.txt", content = "one\ntwo\n"}, {print = "<promise>ISSUE 1 DONE</promise>"}]
 [[step]]
 phase = "1"
-do = [{write = "out.txt", content = "one\nTWO\n"}, {print = "<promise>ISSUE 1 DONE</promise>"}]
+iteration = 3
+do = [{write = "more.txt", content = "more\n"}]
+[[step]]
+phase = "1"
+do = [{write = "out.txt", content = "one\nTWO\n"}, {print = "I wrote it in capitals."}]
 `
 
 // storeOf is a repository of Forge's over the world's checkout.
@@ -159,10 +165,12 @@ func (s *shopWorld) reviewed() {
 		}
 	}
 	s.people.Review(t, "eve", 1, first.Head, work.PullApproved, "fine")
-	s.people.Review(t, "ann", 1, first.Head, work.PullChangesRequested, "not yet", hosttest.Line{Path: "out.txt", Line: 2, Body: "louder"})
+	s.people.Review(t, "ann", 1, first.Head, work.PullChangesRequested, "not yet",
+		hosttest.Line{Path: "out.txt", Line: 2, Body: "louder"}, hosttest.Line{Path: "out.txt", Line: 1, Body: "and why this"})
 	s.forge("factory", "--once").want(exitFrozen)
 	s.card("in_review (pull request 1 waits for you")
 	next := s.pull()
+	s.answered("I wrote it in capitals.", "I wrote it in capitals.")
 	if next.Head == first.Head || next.State != work.PullOpen {
 		t.Fatalf("after the rework: %+v", next.PullRequest)
 	}
@@ -175,11 +183,28 @@ func (s *shopWorld) reviewed() {
 	s.people.Review(t, "ann", 1, next.Head, work.PullCommented, "", hosttest.Line{Path: "out.txt", Line: 1, Body: "and this one"})
 	s.forge("request-changes", s.question(), "-m", "as she says").want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
-	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone).says("louder", "out.txt:2")
+	s.answered("I wrote it in capitals.", "I wrote it in capitals.", "The agent worked on it; the changes are in the branch.")
+	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone).says("~~~data-", "louder", "out.txt:2", "+two", "and why this", "out.txt:1")
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "3").want(exitDone).says("as she says", "and this one", "out.txt:1")
 	s.people.Review(t, "ann", 1, s.pull().Head, work.PullApproved, "thanks")
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("one\nTWO\n", 2)
+}
+
+// answered says that each thread has just one answer of Forge's, in the order
+// in which they were begun.
+func (s *shopWorld) answered(want ...string) {
+	s.t.Helper()
+	threads := s.pull().Threads
+	if len(threads) != len(want) {
+		s.t.Fatalf("%d threads, want %d: %+v", len(threads), len(want), threads)
+	}
+	for n, thread := range threads {
+		own := slices.DeleteFunc(slices.Clone(thread.Comments), func(c work.PullComment) bool { return !c.Own })
+		if len(own) != 1 || !strings.Contains(own[0].Body, want[n]) {
+			s.t.Errorf("thread %d, %q, has %d answers: %+v", n, thread.Comments[0].Body, len(own), own)
+		}
+	}
 }
 
 // run is the issue's.
@@ -309,9 +334,10 @@ func (s *shopWorld) sentBack() {
 	first := s.pull()
 	pushed := s.push(first.Branch, map[string]string{"more.txt": "by ann\n"})
 	s.people.Review(t, "ann", 1, pushed, work.PullChangesRequested, "not yet", hosttest.Line{Path: "out.txt", Line: 2, Body: "louder, please"})
-	s.write(".forge/agent.toml", strings.ReplaceAll(shopScript, `content = "one\ntwo\n"`, `content = "one\nTWO\n"`))
+	s.write(".forge/agent.toml", strings.NewReplacer(`one\ntwo\n`, `one\nTWO\n`, "<promise>", "I wrote it in capitals. <promise>").Replace(shopScript))
 	s.forge("factory", "--once").want(exitFrozen)
 	next := s.pull()
+	s.answered("I wrote it in capitals.")
 	if next.Head == pushed || !s.grew(next.Branch, pushed) {
 		t.Fatalf("after the rework: %+v", next.PullRequest)
 	}

@@ -245,6 +245,9 @@ func (p *project) showText(s shownCheckpoint) error {
 	}
 	if line := s.Pull.line(); line != "" {
 		rows = append(rows, []string{"  pull request", line})
+		if s.Pull.News != "" {
+			rows = append(rows, []string{"  news", s.Pull.News})
+		}
 	}
 	b.WriteString(table(rows[0], rows[1:]))
 	if s.Comment != "" {

@@ -137,6 +137,13 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 			}
 			return level, d.Gate + ": " + d.Decision, []any{"why", d.Reason, "by", d.By}
 		})
+	case work.CloseFinished:
+		return describeAs(e, func(d orchestrator.CloseFinishedData) (log.Level, string, []any) {
+			if d.Trouble == nil {
+				return log.DebugLevel, "its pull request is closed", []any{"branch", d.Branch}
+			}
+			return log.WarnLevel, "its pull request may be open still", []any{"branch", d.Branch, "why", d.Trouble.What}
+		})
 	case work.ReviewStarted, work.ReviewFinished, work.ArbiterDecided:
 		return describeReview(e)
 	case work.SubPhaseSpawned:

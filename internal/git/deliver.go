@@ -202,7 +202,7 @@ func (s *Store) Push(ctx context.Context, remote, branch string) error {
 		env:  s.push,
 	})
 	if err != nil {
-		return fmt.Errorf("push %s to %s: %w", branch, remote, err)
+		return fmt.Errorf("push %s to %s: %w", branch, remote, refused(remote, branch, err))
 	}
 	return nil
 }

@@ -58,21 +58,34 @@ func (s *Store) atRemote(ctx context.Context, r Remote, args ...string) (result,
 
 // RemoteHead is the commit of a branch of the remote, "" when there is none.
 func (s *Store) RemoteHead(ctx context.Context, r Remote, branch string) (string, error) {
-	ref := "refs/heads/" + branch
-	if err := checkRef(ref); err != nil {
-		return "", fmt.Errorf("read remote branch: %w", err)
+	heads, err := s.RemoteHeads(ctx, r, branch)
+	return heads[branch], err
+}
+
+// RemoteHeads are the commits of branches of the remote, by their names; one
+// that is not there has none.
+func (s *Store) RemoteHeads(ctx context.Context, r Remote, branches ...string) (map[string]string, error) {
+	args, branchOf := []string{"ls-remote", "--quiet", "--refs", "--", r.URL}, map[string]string{}
+	for _, branch := range branches {
+		ref := "refs/heads/" + branch
+		if err := checkRef(ref); err != nil {
+			return nil, fmt.Errorf("read remote branch: %w", err)
+		}
+		args, branchOf[ref] = append(args, ref), branch
 	}
-	res, err := s.atRemote(ctx, r, "ls-remote", "--quiet", "--refs", "--", r.URL, ref)
+	res, err := s.atRemote(ctx, r, args...)
 	if err != nil {
-		return "", fmt.Errorf("read remote branch %s: %w", branch, err)
+		return nil, fmt.Errorf("read remote branch %s: %w", strings.Join(branches, " and "), err)
 	}
+	heads := map[string]string{}
 	for _, line := range splitLines(res.out) {
 		// The pattern also matches the ends of longer names.
-		if id, name, ok := strings.Cut(line, "\t"); ok && name == ref && isID(id) {
-			return id, nil
+		id, name, ok := strings.Cut(line, "\t")
+		if branch, asked := branchOf[name]; ok && asked && isID(id) {
+			heads[branch] = id
 		}
 	}
-	return "", nil
+	return heads, nil
 }
 
 // PushCommit makes branch of the remote point at commit when it points at old
@@ -129,12 +142,26 @@ func (s *Store) FetchBranch(ctx context.Context, r Remote, branch, ref string) (
 	if err != nil || at == "" {
 		return "", err
 	}
+	if s.reached(ctx, at) {
+		if err := s.UpdateRef(ctx, ref, at, ""); err != nil {
+			return "", fmt.Errorf("fetch %s: %w", branch, err)
+		}
+		return at, nil
+	}
 	_, err = s.atRemote(ctx, r, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--no-auto-maintenance", "--", r.URL, "+refs/heads/"+branch+":"+ref)
 	if err != nil {
 		return "", fmt.Errorf("fetch %s: %w", branch, err)
 	}
 	return s.ReadRef(ctx, ref)
+}
+
+// reached says that a commit is here with all that it is made of: what Forge has
+// pushed, or fetched before. It is how git itself finds out; an object that a
+// fetch left behind when it was cut off is not enough.
+func (s *Store) reached(ctx context.Context, commit string) bool {
+	_, err := s.own.run(ctx, call{args: []string{"rev-list", "--objects", "--quiet", commit, "--not", "--all", "--alternate-refs"}})
+	return err == nil
 }
 
 // Related says whether two commits of Forge's own repository grew out of a

@@ -121,6 +121,8 @@ func (s *Store) PushRef(ctx context.Context, remote, ref, commit, old string) er
 		return nil
 	case at != old:
 		err = &MovedError{Ref: ref, Want: old}
+	default:
+		err = refused(remote, ref, err)
 	}
 	return fmt.Errorf("%s: %w", verb, err)
 }
@@ -143,6 +145,7 @@ func (s *Store) PushBranch(ctx context.Context, remote, branch, commit string) e
 	err := errors.Join(checkRef(ref), checkIDs(commit), s.oneRemote(ctx, remote))
 	if err == nil {
 		_, err = s.withRemote(ctx, "push", "--quiet", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", remote, commit+":"+ref)
+		err = refused(remote, branch, err)
 	}
 	if err != nil {
 		return fmt.Errorf("push %s to %s: %w", branch, remote, err)

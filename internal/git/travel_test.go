@@ -168,3 +168,26 @@ func TestRemoteThatIsNone(t *testing.T) {
 		t.Errorf("read here and written there: %v", err)
 	}
 }
+
+// A remote that does not take what is pushed is told from one that moved, with
+// its reason.
+func TestRemoteRefuses(t *testing.T) {
+	t.Parallel()
+	b, remote := newFar(t)
+	write(t, filepath.Join(remote, "hooks/pre-receive"), "! #!/bin/sh\nprintf 'error:\\nerror: nobody may write here\\nerror:\\n' >&2\nexit 1\n")
+	for what, err := range map[string]error{
+		"record": b.PushRef(b.ctx, "origin", farRef, b.base, ""),
+		"branch": b.PushBranch(b.ctx, "origin", "forge/run-one", b.base),
+	} {
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.Remote != "origin" || !strings.HasSuffix(err.Error(), ": nobody may write here (pre-receive hook declined)") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if gone := refused("origin", farRef, &UnreachableError{Remote: "origin", Err: &CommandError{}}); errors.As(gone, new(*RefusedError)) {
+		t.Errorf("%v, and it did not answer", gone)
+	}
+	if plain := (&CommandError{Verb: "push", Code: 128, Stderr: "fatal: no"}).refusal(); plain != "git push: exit code 128: fatal: no" {
+		t.Errorf("without a word: %q", plain)
+	}
+}

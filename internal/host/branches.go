@@ -59,6 +59,13 @@ func (b *Branches) Head(ctx context.Context, branch string) (string, error) {
 	return commit, b.trouble("read "+branch, err)
 }
 
+// Heads are the commits of branches on the host, by their names, read at one
+// moment; one that is gone has none.
+func (b *Branches) Heads(ctx context.Context, branches ...string) (map[string]string, error) {
+	heads, err := b.Store.RemoteHeads(ctx, b.Remote, branches...)
+	return heads, b.trouble("read "+strings.Join(branches, " and "), err)
+}
+
 // Conflict says whether two branches of the host conflict, which git itself
 // tells and no host does: theirs is "not mergeable" while they compute, too.
 // refs is a folder of references of Forge's own.

@@ -22,7 +22,7 @@ func child(t *testing.T, name string, args ...string) Spec {
 		Path: self(), Args: append([]string{"child:" + name}, args...), Dir: t.TempDir(),
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		// A test that goes wrong ends, too.
-		Limits: Limits{Total: time.Minute, Grace: 300 * time.Millisecond},
+		Limits: Limits{Total: 5 * time.Minute, Grace: 300 * time.Millisecond},
 	}
 }
 
@@ -273,10 +273,10 @@ func TestLimits(t *testing.T) {
 			p.Busy(1)
 			p.Busy(-2)
 		}, EndIdle},
-		{"total, while a tool runs after an end too many", Limits{Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(-1); p.Busy(1) }, EndTotal},
-		{"total, while a tool runs", Limits{Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(1) }, EndTotal},
+		{"total, while a tool runs after an end too many", Limits{Start: time.Hour, Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(-1); p.Busy(1); p.Started() }, EndTotal},
+		{"total, while a tool runs", Limits{Start: time.Hour, Idle: time.Millisecond, Total: short}, func(p *Process) { p.Busy(1); p.Started() }, EndTotal},
 		{"post-result", Limits{PostResult: short, Start: time.Hour}, (*Process).GotResult, EndPostResult},
-		{"post-result, not idle", Limits{PostResult: short, Idle: time.Millisecond, Start: time.Hour}, (*Process).GotResult, EndPostResult},
+		{"post-result, not idle", Limits{PostResult: short, Idle: short / 2, Start: time.Hour}, (*Process).GotResult, EndPostResult},
 		{"stop", Limits{}, func(p *Process) { p.Stop(); p.Stop() }, EndStopped},
 	} {
 		t.Run(c.name, func(t *testing.T) {

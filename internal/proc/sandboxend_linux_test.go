@@ -42,7 +42,7 @@ func TestBubblewrapHoldsGhosts(t *testing.T) {
 func TestSandboxStopIsPolite(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
 		s := child(t, "polite")
-		s.Limits.Grace = 10 * time.Second
+		s.Limits.Grace = time.Minute
 		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
 		out := untilSays("ready")
 		s.Stdout, s.Stderr = out, out

@@ -161,7 +161,7 @@ func TestNewbornOfSIGTERM(t *testing.T) {
 	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "lock")
 	s := child(t, "newborn", lock)
-	s.Limits.Grace = 5 * time.Second
+	s.Limits.Grace = time.Minute
 	out := untilSays("ready")
 	s.Stdout = out
 	p, err := Start(t.Context(), s)

@@ -81,6 +81,8 @@ type Answer struct {
 	// Heard are the reviews and comments of a pull request that the answer rests
 	// on or passes on, where it is about a run's result: they are not taken again.
 	Heard []string `json:"heard,omitempty"`
+	// Threads are those of Heard that the agent owes an answer to.
+	Threads []string `json:"threads,omitempty"`
 	// Edited holds the checkpoint's edits, where changes are requested.
 	Edited *Edited `json:"edited,omitempty"`
 	// Policy is the run's policy from now on, as JSON; empty = as it is. An

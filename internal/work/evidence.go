@@ -21,6 +21,19 @@ type IssueBrief struct {
 	// Heard is what people said on the pull request of an earlier result that
 	// this run goes on from.
 	Heard []string `json:"heard,omitempty"`
+	// Threads are those of Heard that the agent owes an answer to.
+	Threads []string `json:"threads,omitempty"`
+	// Pushed is what people put on top of that result: the run begins with it.
+	Pushed *Pushed `json:"pushed,omitempty"`
+}
+
+// Pushed are commits of people on the pull request of an issue's result.
+type Pushed struct {
+	Commit string   `json:"commit"` // grew out of the run's base
+	Tree   string   `json:"tree"`
+	Files  []string `json:"files"` // that they change
+	// Approved is who approved it as it is, "" = nobody.
+	Approved string `json:"approved,omitempty"`
 }
 
 // PromoteSettings is [autonomy.auto_promote]. The zero value lets nothing go to

@@ -48,6 +48,9 @@ type Config struct {
 	Log  *slog.Logger
 	// Version is the program's.
 	Version string
+	// Webhooks counts those of code hosts, by what became of them: taken, or the
+	// reason why not; nil = none are taken. It may be set until the first request.
+	Webhooks func() map[string]int
 }
 
 // API answers programs: an http.Handler for everything below Prefix. Close ends

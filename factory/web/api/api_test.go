@@ -174,7 +174,8 @@ func TestMonitors(t *testing.T) {
 	if w.web.ServeHTTP(rec, local); rec.Code != 401 {
 		t.Errorf("from loopback without a token: %d", rec.Code)
 	}
-	w.ask("everywhere", "GET", "/metrics", "").is(200, "").has(
+	w.api.Webhooks = func() map[string]int { return map[string]int{"taken": 3, "too large": 1} }
+	w.ask("everywhere", "GET", "/metrics", "").is(200, "").has(`forge_host_webhooks_total{outcome="taken"} 3`, `forge_host_webhooks_total{outcome="too_large"} 1`,
 		`forge_issues{column="ready",project="p"} 1`, `forge_runs{project="p",state="running"} 1`, `forge_runs_cost_unknown{project="p"} 1`, `forge_project_up{project="other"} 1`, "go_goroutines")
 	w.api.Close()
 	if got := w.ask("", "GET", "/readyz", ""); got.status != 503 {

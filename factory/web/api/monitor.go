@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,6 +83,7 @@ var (
 	costDesc     = prometheus.NewDesc("forge_cost_usd", "Money that runs and jobs are known to have cost.", []string{"project"}, nil)
 	unpricedDesc = prometheus.NewDesc("forge_runs_cost_unknown", "Runs and jobs of which the cost, or a part of it, is not known.", []string{"project"}, nil)
 	streamsDesc  = prometheus.NewDesc("forge_event_streams", "Open event streams of the API.", nil, nil)
+	webhooksDesc = prometheus.NewDesc("forge_host_webhooks_total", "Webhooks of code hosts since the server began, by what became of them.", []string{"outcome"}, nil)
 	upDesc       = prometheus.NewDesc("forge_project_up", "Whether the project's journal could be read.", []string{"project"}, nil)
 )
 
@@ -90,7 +92,7 @@ type board struct{ api *API }
 
 // Describe is as of prometheus.Collector.
 func (b *board) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{issuesDesc, runningDesc, servingDesc, pausedDesc, waitsDesc, runsDesc, costDesc, unpricedDesc, streamsDesc, upDesc} {
+	for _, d := range []*prometheus.Desc{issuesDesc, runningDesc, servingDesc, pausedDesc, waitsDesc, runsDesc, costDesc, unpricedDesc, streamsDesc, webhooksDesc, upDesc} {
 		out <- d
 	}
 }
@@ -106,6 +108,11 @@ func (b *board) Collect(out chan<- prometheus.Metric) {
 	b.api.streams.mu.Lock()
 	tell(streamsDesc, float64(b.api.streams.all))
 	b.api.streams.mu.Unlock()
+	if b.api.Webhooks != nil {
+		for outcome, n := range b.api.Webhooks() {
+			out <- prometheus.MustNewConstMetric(webhooksDesc, prometheus.CounterValue, float64(n), strings.ReplaceAll(outcome, " ", "_"))
+		}
+	}
 	all, err := b.api.Site.Projects(ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(upDesc, err)

@@ -41,8 +41,16 @@ type Harness struct {
 	// Prepare returns settings under which the next iteration in dir does the
 	// steps, in order, and then ends.
 	Prepare func(t *testing.T, dir string, steps ...Step) work.AgentSettings
-	// Idle is how many seconds the agent may stay silent while it works.
-	Idle int
+	// Soon is about how many seconds the agent takes to its first tool where
+	// nothing keeps it from it. Limits that end it begin there, and are made
+	// longer where the machine is slower than that.
+	Soon int
+	// Alone is for an agent of which several cannot start at once in a home
+	// that is empty: one iteration is over before the others begin.
+	Alone bool
+	// Lingers is for an agent whose process may be slow to leave after its last
+	// word, and is ended then.
+	Lingers bool
 	// Sandbox is used for every iteration; the zero value is off.
 	Sandbox work.SandboxSettings
 
@@ -54,6 +62,10 @@ type Harness struct {
 }
 
 const promise = "<promise>THE WORK IS DONE</promise>"
+
+// Staying is a shell command that writes its number to tool.pid, whole, and
+// does not end.
+const Staying = "echo $$ > tool.new; mv tool.new tool.pid; exec tail -f /dev/null"
 
 // Prompt is what every iteration is asked.
 const Prompt = "Do the work. When it is done, say THE WORK IS DONE between the tags that are called promise."
@@ -67,7 +79,6 @@ func Run(t *testing.T, h Harness) {
 	}{
 		{"edits a file", editsAFile, false},
 		{"two iterations", twoIterations, false},
-		{"does nothing", doesNothing, false},
 		{"promise before the last message", promiseTooEarly, !h.Messages},
 		{"echo of the prompt", echo, false},
 		{"fails", fails, false},
@@ -78,16 +89,27 @@ func Run(t *testing.T, h Harness) {
 		{"outage", outage, !h.Outages},
 		{"refused", refused, !h.Refuses},
 	}
-	for _, c := range cases {
+	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.skip {
 				t.Skip("not a trait of this kind")
 			}
-			t.Parallel()
+			if i > 0 || !h.Alone {
+				t.Parallel()
+			}
 			c.test(t, h)
 		})
 	}
 }
+
+// Patient are limits for an agent that is not to reach them, on a machine that
+// is slow and has more to do than this.
+func Patient() work.Limits {
+	return work.Limits{StartSecs: 300, IdleSecs: 300, IterationSecs: 600, PostResultSecs: 180, DrainSecs: 60}
+}
+
+// slowest is how many seconds an agent may take to its first tool, at most.
+const slowest = 180
 
 // iteration is one request, in a folder of its own.
 func iteration(t *testing.T, h Harness, dir string, number int, steps ...Step) work.IterationRequest {
@@ -99,7 +121,7 @@ func iteration(t *testing.T, h Harness, dir string, number int, steps ...Step) w
 		Run: "r1", Phase: "01", PhaseName: "first", Iteration: number, Attempt: 1, Level: "autonomous",
 		Agent:      h.Prepare(t, dir, steps...),
 		Permission: work.PermissionStandard,
-		Limits:     work.Limits{StartSecs: 60, IdleSecs: 60, IterationSecs: 120, PostResultSecs: 30, DrainSecs: 10},
+		Limits:     Patient(),
 		Dir:        dir,
 		Prompt:     Prompt,
 		Mark:       "test-" + filepath.Base(dir) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36),
@@ -127,6 +149,35 @@ func wantOutcome(t *testing.T, r work.IterationReport, want work.Outcome) {
 	}
 }
 
+// wantDone fails unless the agent came to its end by itself.
+func wantDone(t *testing.T, h Harness, r work.IterationReport) {
+	t.Helper()
+	if h.Lingers && r.Outcome == work.OutcomePostResult {
+		return
+	}
+	wantOutcome(t, r, work.OutcomeOK)
+}
+
+// ended runs iterations in which a limit ends the agent, until one comes as far
+// as to write the file here before that: how long this takes is the machine's,
+// and no limit is both soon over and long enough for each of them. limit sets
+// it to a number of seconds.
+func ended(t *testing.T, h Harness, secs int, limit func(*work.Limits, int), here string, want work.Outcome, steps ...Step) (dir string) {
+	t.Helper()
+	for ; ; secs *= 2 {
+		dir := t.TempDir()
+		req := iteration(t, h, dir, 1, steps...)
+		limit(&req.Limits, secs)
+		wantOutcome(t, run(t, h, req), want)
+		if exists(filepath.Join(dir, here)) {
+			return dir
+		}
+		if secs >= slowest {
+			t.Fatalf("the agent did not come to its tool in %d s", secs)
+		}
+	}
+}
+
 func editsAFile(t *testing.T, h Harness) {
 	dir := t.TempDir()
 	req := iteration(t, h, dir, 1, Step{Say: "I begin. <progress>40</progress>"}, Step{Write: "a.txt", Content: "hello\n"}, Step{Say: "So it is.\n" + promise})
@@ -135,7 +186,7 @@ func editsAFile(t *testing.T, h Harness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, r, work.OutcomeOK)
+	wantDone(t, h, r)
 	if got, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(got) != "hello\n" {
 		t.Errorf("the file holds %q, %v", got, err)
 	}
@@ -148,7 +199,7 @@ func editsAFile(t *testing.T, h Harness) {
 	if !strings.Contains(r.Message, "So it is.") {
 		t.Errorf("last message %q", r.Message)
 	}
-	if r.ExitCode == nil || *r.ExitCode != 0 {
+	if r.Outcome == work.OutcomeOK && (r.ExitCode == nil || *r.ExitCode != 0) {
 		t.Errorf("exit code %v", r.ExitCode)
 	}
 	if h.Continues != (r.Session != "") {
@@ -173,14 +224,14 @@ func editsAFile(t *testing.T, h Harness) {
 func twoIterations(t *testing.T, h Harness) {
 	dir := t.TempDir()
 	first := run(t, h, iteration(t, h, dir, 1, Step{Write: "a.txt", Content: "1"}, Step{Say: "There is more to do."}))
-	wantOutcome(t, first, work.OutcomeOK)
+	wantDone(t, h, first)
 	if len(first.Claims) > 0 {
 		t.Errorf("claims %q", first.Claims)
 	}
 	req := iteration(t, h, dir, 2, Step{Write: "b.txt", Content: "2"}, Step{Say: promise})
 	req.Session, req.Before = first.Session, first.Total
 	second := run(t, h, req)
-	wantOutcome(t, second, work.OutcomeOK)
+	wantDone(t, h, second)
 	if len(second.Claims) != 1 {
 		t.Errorf("claims %q", second.Claims)
 	}
@@ -197,26 +248,20 @@ func twoIterations(t *testing.T, h Harness) {
 	}
 }
 
-func doesNothing(t *testing.T, h Harness) {
-	r := run(t, h, iteration(t, h, t.TempDir(), 1, Step{Say: "I have looked at it."}))
-	wantOutcome(t, r, work.OutcomeOK)
-	if len(r.Claims)+len(r.Signals.Promises) > 0 {
-		t.Errorf("claims %q, promises %q of an agent that said none", r.Claims, r.Signals.Promises)
-	}
-}
-
 func promiseTooEarly(t *testing.T, h Harness) {
 	r := run(t, h, iteration(t, h, t.TempDir(), 1,
 		Step{Say: promise}, Step{Write: "a.txt", Content: "x"}, Step{Say: "No, there is more to do."}))
-	wantOutcome(t, r, work.OutcomeOK)
+	wantDone(t, h, r)
 	if len(r.Claims) > 0 || len(r.Signals.Promises) != 1 {
 		t.Errorf("claims %q, promises %q", r.Claims, r.Signals.Promises)
 	}
 }
 
+// An agent that does nothing claims nothing, also where it says what it was
+// asked to.
 func echo(t *testing.T, h Harness) {
 	r := run(t, h, iteration(t, h, t.TempDir(), 1, Step{Echo: true}))
-	wantOutcome(t, r, work.OutcomeOK)
+	wantDone(t, h, r)
 	if len(r.Claims)+len(r.Signals.Promises) > 0 {
 		t.Errorf("an echo claims %q, promises %q", r.Claims, r.Signals.Promises)
 	}
@@ -231,18 +276,13 @@ func fails(t *testing.T, h Harness) {
 }
 
 func goesSilent(t *testing.T, h Harness) {
-	req := iteration(t, h, t.TempDir(), 1, Step{Say: promise}, Step{Hang: true})
-	req.Limits.IdleSecs = h.Idle
-	r := run(t, h, req)
-	wantOutcome(t, r, work.OutcomeIdleTimeout)
+	ended(t, h, h.Soon, func(l *work.Limits, secs int) { l.IdleSecs = secs }, "here", work.OutcomeIdleTimeout,
+		Step{Say: promise}, Step{Tool: "touch here"}, Step{Hang: true})
 }
 
 func hangsInATool(t *testing.T, h Harness) {
-	dir := t.TempDir()
-	req := iteration(t, h, dir, 1, Step{Say: promise}, Step{Tool: "echo $$ > tool.pid; exec tail -f /dev/null"})
-	req.Limits.IterationSecs = h.Idle + 2
-	r := run(t, h, req)
-	wantOutcome(t, r, work.OutcomeIterationTimeout)
+	dir := ended(t, h, 2*h.Soon, func(l *work.Limits, secs int) { l.IterationSecs = secs }, "tool.pid", work.OutcomeIterationTimeout,
+		Step{Say: promise}, Step{Tool: Staying})
 	wantGone(t, filepath.Join(dir, "tool.pid"))
 }
 
@@ -250,29 +290,36 @@ func leavesBehind(t *testing.T, h Harness) {
 	dir := t.TempDir()
 	r := run(t, h, iteration(t, h, dir, 1,
 		Step{Tool: "setsid sleep 600 > /dev/null 2>&1 < /dev/null & echo $! > left.pid"}, Step{Say: promise}))
-	wantOutcome(t, r, work.OutcomeOK)
+	wantDone(t, h, r)
 	wantGone(t, filepath.Join(dir, "left.pid"))
 }
 
 func cancelled(t *testing.T, h Harness) {
 	dir := t.TempDir()
-	req := iteration(t, h, dir, 1, Step{Say: promise}, Step{Tool: "echo $$ > tool.pid; exec tail -f /dev/null"})
+	r := Interrupted(t, h.Agent, iteration(t, h, dir, 1, Step{Say: promise}, Step{Tool: Staying}))
+	wantOutcome(t, r, work.OutcomeInterrupted)
+	wantGone(t, filepath.Join(dir, "tool.pid"))
+}
+
+// Interrupted runs an iteration and cancels it as soon as its agent runs
+// Staying.
+func Interrupted(t *testing.T, a Agent, req work.IterationRequest) work.IterationReport {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if b, _ := os.ReadFile(filepath.Join(dir, "tool.pid")); len(b) > 0 {
+			if exists(filepath.Join(req.Dir, "tool.pid")) {
 				cancel()
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	r, err := h.Agent.Iterate(ctx, req, nil)
+	r, err := a.Iterate(ctx, req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, r, work.OutcomeInterrupted)
-	wantGone(t, filepath.Join(dir, "tool.pid"))
+	return r
 }
 
 func outage(t *testing.T, h Harness) {
@@ -285,7 +332,7 @@ func outage(t *testing.T, h Harness) {
 
 func refused(t *testing.T, h Harness) {
 	r := run(t, h, iteration(t, h, t.TempDir(), 1, Step{Refused: true}, Step{Say: "I was not allowed to."}))
-	wantOutcome(t, r, work.OutcomeOK)
+	wantDone(t, h, r)
 	if len(r.Denied) == 0 {
 		t.Error("nothing says what was refused")
 	}
@@ -302,11 +349,10 @@ func wantGone(t *testing.T, pidFile string) {
 	if err != nil || pid <= 1 {
 		t.Fatalf("process number %q", text)
 	}
-	for range 200 {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if !alive(pid) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("process %d still lives", pid)
 }

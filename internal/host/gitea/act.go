@@ -44,10 +44,15 @@ func (h *Host) comment(ctx context.Context, number int64, key, thread, body stri
 // Reply answers a thread, once for each key: at the thread's own line while the
 // diff has it, else on the whole pull request.
 func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error {
-	look, err := h.Look(ctx, number)
+	all, look, err := h.read(ctx, number, true)
 	if err != nil {
 		return err
 	}
+	lines, err := h.lineComments(ctx, number, all.reviews)
+	if err != nil {
+		return err
+	}
+	all.sort(&look, lines)
 	for _, x := range look.Threads {
 		if slices.ContainsFunc(x.Comments, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, key) }) {
 			return nil

@@ -170,7 +170,7 @@ func webhook(t *testing.T, g *hosttest.GiteaCrowd) {
 				if want(hint) {
 					return
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(3 * time.Minute):
 				t.Fatalf("no webhook of %s", what)
 			}
 		}

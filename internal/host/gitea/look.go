@@ -18,26 +18,70 @@ import (
 // Look reads all that a pull request says: state, reviews, threads, comments,
 // checks, mergeability.
 func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
-	var out work.PullLook
-	own, err := h.ours(ctx)
+	all, out, err := h.read(ctx, number, true)
 	if err != nil {
 		return out, err
 	}
-	p, err := h.get(ctx, number)
+	var lines []*sdk.PullReviewComment
+	err = host.Together(
+		func() (err error) { lines, err = h.lineComments(ctx, number, all.reviews); return err },
+		func() error { return h.mergeable(ctx, all.pull, &out) },
+	)
 	if err != nil {
 		return out, err
 	}
-	out.PullRequest = h.pull(p)
-	if err := h.reviews(ctx, &out, own); err != nil {
+	all.sort(&out, lines)
+	out.Writers, err = h.writers(ctx, out)
+	return out, err
+}
+
+// Verdicts is Look without what people said in threads and comments, and who of
+// them may write. Where the reviews come to no approval, mergeability and checks
+// are not asked for either.
+func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error) {
+	all, out, err := h.read(ctx, number, false)
+	if err != nil || host.Stand(out.Reviews, out.Head).Verdict != work.PullApproved {
 		return out, err
 	}
-	if err := h.comments(ctx, &out, own); err != nil {
-		return out, err
+	return out, h.mergeable(ctx, all.pull, &out)
+}
+
+// reading is what the answers to the first requests for a pull request hold.
+type reading struct {
+	own      map[string]bool
+	pull     *sdk.PullRequest
+	reviews  []*sdk.PullReview
+	comments []*sdk.Comment // on the whole; not always asked for
+}
+
+// read asks for a pull request with its reviews, and as they are told the
+// comments on the whole.
+func (h *Host) read(ctx context.Context, number int64, comments bool) (all reading, out work.PullLook, err error) {
+	err = host.Together(
+		func() (err error) { all.own, err = h.ours(ctx); return err },
+		func() (err error) { all.pull, err = h.get(ctx, number); return err },
+		func() (err error) { all.reviews, err = h.reviews(ctx, number); return err },
+		func() (err error) {
+			if comments {
+				all.comments, err = h.issueComments(ctx, number)
+			}
+			return err
+		},
+	)
+	if err != nil {
+		return all, out, err
 	}
-	if err := h.writers(ctx, &out); err != nil {
-		return out, err
+	out.PullRequest, out.Mergeable, out.Checks = h.pull(all.pull), work.MergeUnknown, work.ChecksUnknown
+	for _, r := range all.reviews {
+		out.Reviews = append(out.Reviews, review(r, out.Head, all.own))
 	}
-	return out, h.mergeable(ctx, p, &out)
+	return all, out, nil
+}
+
+// sort puts comments to the threads that they are of.
+func (all reading) sort(out *work.PullLook, lines []*sdk.PullReviewComment) {
+	thread(out, lines, all.own)
+	onTheWhole(out, all.comments, all.own)
 }
 
 func name(u *sdk.User) string {
@@ -47,36 +91,57 @@ func name(u *sdk.User) string {
 	return u.UserName
 }
 
-func (h *Host) reviews(ctx context.Context, out *work.PullLook, own map[string]bool) error {
-	do := fmt.Sprintf("read the reviews of pull request %d", out.Number)
-	byPlace := map[string]int{} // → thread
-	byID := map[string]int{}
-	var lines []*sdk.PullReviewComment
+// reviews are those that were submitted, oldest first.
+func (h *Host) reviews(ctx context.Context, number int64) ([]*sdk.PullReview, error) {
+	var out []*sdk.PullReview
 	seen := 0
 	for page := 1; page <= maxPages; page++ {
-		all, res, err := h.api(ctx).ListPullReviews(h.cfg.Owner, h.cfg.Repo, out.Number, sdk.ListPullReviewsOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
+		all, res, err := h.api(ctx).ListPullReviews(h.cfg.Owner, h.cfg.Repo, number, sdk.ListPullReviewsOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
 		if err != nil {
-			return h.trouble(do, res, err)
+			return nil, h.trouble(fmt.Sprintf("read the reviews of pull request %d", number), res, err)
 		}
 		for _, r := range all {
-			if r.State == sdk.ReviewStatePending || r.State == sdk.ReviewStateRequestReview {
-				continue
+			if r.State != sdk.ReviewStatePending && r.State != sdk.ReviewStateRequestReview {
+				out = append(out, r)
 			}
-			out.Reviews = append(out.Reviews, review(r, out.Head, own))
-			if r.CodeCommentsCount == 0 {
-				continue
-			}
-			said, res, err := h.api(ctx).ListPullReviewComments(h.cfg.Owner, h.cfg.Repo, out.Number, r.ID)
-			if err != nil {
-				return h.trouble(do, res, err)
-			}
-			lines = append(lines, said...)
 		}
 		if seen += len(all); !more(res.Header, seen, len(all)) {
 			break
 		}
 	}
+	return out, nil
+}
+
+// lineComments are those of reviews, oldest first; Gitea tells those of one
+// review at a time.
+func (h *Host) lineComments(ctx context.Context, number int64, reviews []*sdk.PullReview) ([]*sdk.PullReviewComment, error) {
+	said := make([][]*sdk.PullReviewComment, len(reviews))
+	var ask []func() error
+	for i, r := range reviews {
+		if r.CodeCommentsCount == 0 {
+			continue
+		}
+		ask = append(ask, func() error {
+			all, res, err := h.api(ctx).ListPullReviewComments(h.cfg.Owner, h.cfg.Repo, number, r.ID)
+			if err != nil {
+				return h.trouble(fmt.Sprintf("read the reviews of pull request %d", number), res, err)
+			}
+			said[i] = all
+			return nil
+		})
+	}
+	if err := host.Together(ask...); err != nil {
+		return nil, err
+	}
+	lines := slices.Concat(said...)
 	slices.SortFunc(lines, func(a, b *sdk.PullReviewComment) int { return cmp.Compare(a.ID, b.ID) })
+	return lines, nil
+}
+
+// thread sorts comments on lines into the threads that they are of.
+func thread(out *work.PullLook, lines []*sdk.PullReviewComment, own map[string]bool) {
+	byPlace := map[string]int{} // → thread
+	byID := map[string]int{}
 	for _, c := range lines {
 		said := comment(c.ID, c.Reviewer, c.Body, own)
 		said.At = c.Created.UTC()
@@ -103,18 +168,17 @@ func (h *Host) reviews(ctx context.Context, out *work.PullLook, own map[string]b
 		t.Comments = append(t.Comments, said)
 		t.Resolved = t.Resolved || c.Resolver != nil
 	}
-	return nil
 }
 
 // writers finds out who of those who said something may write: of a comment
 // Gitea does not tell, as it does of a decision.
-func (h *Host) writers(ctx context.Context, out *work.PullLook) error {
+func (h *Host) writers(ctx context.Context, look work.PullLook) (out []string, err error) {
 	may := map[string]bool{}
-	for _, r := range out.Reviews {
+	for _, r := range look.Reviews {
 		may[r.By] = may[r.By] || r.MayDecide
 	}
 	var listed map[string]bool
-	for _, who := range host.Speakers(*out) {
+	for _, who := range host.Speakers(look) {
 		if !may[who] && listed == nil {
 			p, res, err := h.api(ctx).CollaboratorPermission(h.cfg.Owner, h.cfg.Repo, who)
 			switch {
@@ -124,21 +188,21 @@ func (h *Host) writers(ctx context.Context, out *work.PullLook) error {
 				// That is for administrators; whom work may be given to is for all.
 				all, res, err := h.api(ctx).GetAssignees(h.cfg.Owner, h.cfg.Repo)
 				if err != nil {
-					return h.trouble("ask who may write", res, err)
+					return nil, h.trouble("ask who may write", res, err)
 				}
 				listed = map[string]bool{}
 				for _, u := range all {
 					listed[u.UserName] = true
 				}
 			case res == nil || res.StatusCode != http.StatusNotFound: // an account that is gone may not
-				return h.trouble("ask what "+who+" may do", res, err)
+				return nil, h.trouble("ask what "+who+" may do", res, err)
 			}
 		}
 		if may[who] || listed[who] {
-			out.Writers = append(out.Writers, who)
+			out = append(out, who)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 func review(r *sdk.PullReview, head string, own map[string]bool) work.PullReview {
@@ -169,8 +233,9 @@ func comment(id int64, by *sdk.User, body string, own map[string]bool) work.Pull
 	return c
 }
 
-func (h *Host) comments(ctx context.Context, out *work.PullLook, own map[string]bool) error {
-	all, err := h.issueComments(ctx, out.Number)
+// onTheWhole sorts comments on no line: answers of Forge's own go to their
+// threads.
+func onTheWhole(out *work.PullLook, all []*sdk.Comment, own map[string]bool) {
 	for _, c := range all {
 		said := comment(c.ID, c.Poster, c.Body, own)
 		said.At = c.Created.UTC()
@@ -182,7 +247,6 @@ func (h *Host) comments(ctx context.Context, out *work.PullLook, own map[string]
 		}
 		out.Comments = append(out.Comments, said)
 	}
-	return err
 }
 
 // issueComments are all on the whole pull request; Gitea gives them in one
@@ -198,28 +262,44 @@ func (h *Host) issueComments(ctx context.Context, number int64) ([]*sdk.Comment,
 // mergeable fills what Gitea says in several places: it has one word for
 // computing, conflicting and failed, which git tells apart.
 func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.PullLook) error {
-	out.Mergeable, out.Checks = work.MergeUnknown, work.ChecksUnknown
 	if out.State != work.PullOpen {
 		out.Why = "it is " + string(out.State)
 		return nil
 	}
-	st, res, err := h.api(ctx).GetCombinedStatus(h.cfg.Owner, h.cfg.Repo, out.Head)
-	if err != nil {
-		return h.trouble(fmt.Sprintf("read the checks of pull request %d", out.Number), res, err)
-	}
-	out.Checks = checks(st)
-	if out.BranchGone {
+	var b *sdk.Branch
+	err := host.Together(
+		func() error {
+			st, res, err := h.api(ctx).GetCombinedStatus(h.cfg.Owner, h.cfg.Repo, out.Head)
+			if err != nil {
+				return h.trouble(fmt.Sprintf("read the checks of pull request %d", out.Number), res, err)
+			}
+			out.Checks = checks(st)
+			return nil
+		},
+		func() error {
+			if out.BranchGone {
+				return nil
+			}
+			is, res, err := h.as(ctx, h.cfg.MergeToken).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, out.Base)
+			if err == nil {
+				b = is
+				return nil
+			}
+			if t := h.trouble("read branch "+out.Base, res, err); t.Status != http.StatusNotFound {
+				return t
+			}
+			return nil
+		},
+	)
+	switch {
+	case err != nil:
+		return err
+	case out.BranchGone:
 		out.Mergeable, out.Why = work.MergeBlocked, "its branch is gone"
 		return nil
-	}
-	b, res, err := h.as(ctx, h.cfg.MergeToken).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, out.Base)
-	if err != nil {
-		t := h.trouble("read branch "+out.Base, res, err)
-		if t.Status == http.StatusNotFound {
-			out.Mergeable, out.Why = work.MergeBlocked, "its base "+out.Base+" is gone"
-			return nil
-		}
-		return t
+	case b == nil:
+		out.Mergeable, out.Why = work.MergeBlocked, "its base "+out.Base+" is gone"
+		return nil
 	}
 	approvals := 0
 	for _, r := range out.Reviews {

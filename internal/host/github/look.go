@@ -19,21 +19,9 @@ import (
 // Look reads all that a pull request says: state, reviews, threads, comments,
 // checks, mergeability.
 func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
-	var out work.PullLook
-	own, err := h.ours(ctx)
-	if err != nil {
-		return out, err
-	}
-	if out.PullRequest, err = h.Pull(ctx, number); err != nil {
-		return out, err
-	}
-	p, err := h.get(ctx, number)
-	if err != nil {
-		return out, err
-	}
-	out.Mergeable, out.Why = mergeability(p)
 	rights := map[string]bool{}
-	if err := h.reviews(ctx, &out, own, rights); err != nil {
+	out, own, err := h.reviewed(ctx, number, rights)
+	if err != nil {
 		return out, err
 	}
 	if err := h.threads(ctx, &out, own); err != nil {
@@ -57,6 +45,36 @@ func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	}
 	out.Checks, err = h.checks(ctx, out.Head)
 	return out, err
+}
+
+// Verdicts is Look without what people said in threads and comments, and who of
+// them may write. Where the reviews come to no approval, checks are not asked
+// for either.
+func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error) {
+	out, _, err := h.reviewed(ctx, number, map[string]bool{})
+	if err != nil || host.Stand(out.Reviews, out.Head).Verdict != work.PullApproved {
+		return out, err
+	}
+	out.Checks, err = h.checks(ctx, out.Head)
+	return out, err
+}
+
+// reviewed is the state of a pull request with its reviews; own are the accounts
+// that do not count.
+func (h *Host) reviewed(ctx context.Context, number int64, rights map[string]bool) (out work.PullLook, own map[string]bool, err error) {
+	if own, err = h.ours(ctx); err != nil {
+		return out, nil, err
+	}
+	p, err := h.get(ctx, number)
+	if err != nil {
+		return out, nil, err
+	}
+	if out.PullRequest, err = h.based(ctx, p); err != nil {
+		return out, nil, err
+	}
+	out.Checks = work.ChecksUnknown
+	out.Mergeable, out.Why = mergeability(p)
+	return out, own, h.reviews(ctx, &out, own, rights)
 }
 
 // mergeability is null while GitHub computes.

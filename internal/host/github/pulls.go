@@ -153,6 +153,11 @@ func (h *Host) Pull(ctx context.Context, number int64) (work.PullRequest, error)
 	if err != nil {
 		return work.PullRequest{}, err
 	}
+	return h.based(ctx, p)
+}
+
+// based is a pull request with the commit that its base is at now.
+func (h *Host) based(ctx context.Context, p *sdk.PullRequest) (work.PullRequest, error) {
 	out := h.pull(p)
 	if out.State == work.PullOpen {
 		// The pull request keeps the commit of its base from when it was opened.

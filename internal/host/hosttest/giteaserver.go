@@ -21,10 +21,18 @@ import (
 )
 
 // Gitea is a real server on loopback.
+//
+// It differs from one as it is shipped in what costs time and decides nothing:
+// it hands its tasks (the mergeability of a pull request, the delivery of a
+// webhook) on at once instead of looking for them every two seconds, asks itself
+// in its hooks without starting its whole program, and takes passwords that are
+// hashed once.
 type Gitea struct {
 	URL   string
 	Admin string // token of an administrator, which is no account of a test
 
+	queues string            // in its configuration
+	people map[string]string // token → account that signs in with its password
 	dir    string
 	binary string
 	env    []string
@@ -36,10 +44,21 @@ type Gitea struct {
 
 const password = "a-Password-of-the-tests-1"
 
+// Option is how a server is started.
+type Option func(*Gitea)
+
+// AsShipped leaves the server its own queues, which wait for up to two seconds.
+func AsShipped(g *Gitea) { g.queues = "" }
+
+// HooksAtOnce does so too, but for webhooks.
+func HooksAtOnce(g *Gitea) {
+	g.queues = "[queue.webhook_sender]\nTYPE = channel\nBATCH_LENGTH = 1\n"
+}
+
 // StartGitea starts the server that FORGE_REAL_GITEA names, with the templates
 // in FORGE_REAL_GITEA_SRC, as an unprivileged user when the test is run by
 // root, and ends it with the test. Without those variables the test is skipped.
-func StartGitea(t testing.TB) *Gitea {
+func StartGitea(t testing.TB, options ...Option) *Gitea {
 	t.Helper()
 	binary, static := os.Getenv("FORGE_REAL_GITEA"), os.Getenv("FORGE_REAL_GITEA_SRC")
 	if binary == "" || static == "" {
@@ -48,7 +67,11 @@ func StartGitea(t testing.TB) *Gitea {
 	// Not t.TempDir, whose parent is closed to other users.
 	dir, err := os.MkdirTemp("", "forge-gitea-") //nolint:usetesting // see above
 	check(t, err)
-	g := &Gitea{dir: dir, binary: filepath.Join(dir, "gitea-itself")}
+	g := &Gitea{dir: dir, binary: filepath.Join(dir, "gitea-itself"), people: map[string]string{},
+		queues: "[queue]\nTYPE = channel\nBATCH_LENGTH = 1\n"}
+	for _, o := range options {
+		o(g)
+	}
 	t.Cleanup(func() {
 		g.Stop()
 		if t.Failed() {
@@ -59,7 +82,6 @@ func StartGitea(t testing.TB) *Gitea {
 	check(t, os.Chmod(dir, 0o755))
 	// The cache may be in a home that the other user cannot enter.
 	check(t, place(binary, g.binary))
-	check(t, os.WriteFile(g.hooks(), []byte(fmt.Sprintf(hookScript, g.binary)), 0o755)) //nolint:gosec // a program
 	check(t, filepath.WalkDir(static, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -85,20 +107,6 @@ func StartGitea(t testing.TB) *Gitea {
 	g.Admin = strings.TrimSpace(token)
 	return g
 }
-
-// hookScript takes the server's place in the hooks of its repositories: half of
-// what a push costs is the start of its large program, three times. The hook
-// update does nothing but refuse a ref of the server's own, and none does
-// anything in pushes that the server itself makes.
-const hookScript = `#!/bin/sh
-case "$GITEA_INTERNAL_PUSH $*" in
-true\ *hook*) exit 0 ;;
-*" update refs/heads/"*) exit 0 ;;
-esac
-GOGC=off exec %s "$@"
-`
-
-func (g *Gitea) hooks() string { return filepath.Join(g.dir, "gitea") }
 
 // place links a file or, on another file system, copies it.
 func place(from, to string) error {
@@ -165,7 +173,8 @@ ROOT = %[5]s/repos
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = only-for-tests
-PASSWORD_HASH_ALGO = pbkdf2_v1
+INTERNAL_TOKEN = %[6]s
+PASSWORD_HASH_ALGO = pbkdf2$1$50
 [service]
 DISABLE_REGISTRATION = true
 [webhook]
@@ -178,7 +187,9 @@ ENABLED = false
 ISSUE_INDEXER_TYPE = db
 [log]
 LEVEL = warn
-`, name, port, g.URL, filepath.Join(g.dir, "static"), work)
+`, name, port, g.URL, filepath.Join(g.dir, "static"), work, internalToken)
+	ini += g.queues
+	g.writeHooks(t, port)
 	check(t, os.MkdirAll(filepath.Join(work, "custom", "conf"), 0o755))
 	check(t, os.WriteFile(filepath.Join(work, "custom", "conf", "app.ini"), []byte(ini), 0o644))
 	if g.as != nil {
@@ -212,7 +223,7 @@ func (g *Gitea) Start(t testing.TB) {
 	g.ended = ended
 	cmd := g.cmd
 	go func() { ended <- cmd.Wait() }()
-	for range 600 {
+	for range 3600 {
 		res, err := http.Get(g.URL + "/api/v1/version")
 		if err == nil {
 			_ = res.Body.Close()
@@ -228,7 +239,7 @@ func (g *Gitea) Start(t testing.TB) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatal("gitea does not answer after 30 s")
+	t.Fatal("gitea does not answer after 3 minutes")
 }
 
 // Stop ends the server; one that is not running is no fault.
@@ -276,7 +287,8 @@ func (g *Gitea) Token(t testing.TB, name string, scopes ...string) string {
 }
 
 // Do is one call of the API, which must succeed; "basic NAME" in place of a
-// token signs in with that account's password.
+// token signs in with that account's password. So do people whose token it is:
+// for each request with a token Gitea hashes it 10,000 times.
 func (g *Gitea) Do(t testing.TB, token, method, path string, in, out any) {
 	t.Helper()
 	if status, body := g.Try(t, token, method, path, in); status >= 300 {
@@ -292,12 +304,30 @@ func (g *Gitea) Do(t testing.TB, token, method, path string, in, out any) {
 func (g *Gitea) Try(t testing.TB, token, method, path string, in any) (int, []byte) {
 	t.Helper()
 	return call(t, g.URL+"/api/v1"+path, method, in, func(req *http.Request) {
-		if name, ok := strings.CutPrefix(token, "basic "); ok {
+		name, basic := strings.CutPrefix(token, "basic ")
+		if !basic {
+			name, basic = g.people[token]
+		}
+		if basic {
 			req.SetBasicAuth(name, password)
 			return
 		}
 		req.Header.Set("Authorization", "token "+token)
 	})
+}
+
+// Transport signs in as Do does, for an adapter that a test looks through.
+func (g *Gitea) Transport() http.RoundTripper { return signIn{g} }
+
+type signIn struct{ g *Gitea }
+
+func (s signIn) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "token ")
+	if name, ok := s.g.people[token]; ok {
+		req = req.Clone(req.Context())
+		req.SetBasicAuth(name, password)
+	}
+	return http.DefaultTransport.RoundTrip(req)
 }
 
 func call(t testing.TB, address, method string, in any, sign func(*http.Request)) (int, []byte) {

@@ -18,10 +18,11 @@ type GiteaCrowd struct {
 }
 
 // StartCrowd starts a Gitea with accounts.
-func StartCrowd(t testing.TB) *GiteaCrowd {
-	g := &GiteaCrowd{Gitea: StartGitea(t), Tokens: map[string]string{}}
+func StartCrowd(t testing.TB, options ...Option) *GiteaCrowd {
+	g := &GiteaCrowd{Gitea: StartGitea(t, options...), Tokens: map[string]string{}}
 	for _, name := range []string{"owner", "forge", "ann", "ben", "eve"} {
 		g.Tokens[name] = g.User(t, name)
+		g.people[g.Tokens[name]] = name
 	}
 	g.Narrow = g.Token(t, "forge", "write:repository", "read:user", "read:issue")
 	return g

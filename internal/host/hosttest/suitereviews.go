@@ -1,7 +1,9 @@
 package hosttest
 
 import (
+	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,6 +29,7 @@ func reviews(f *fixture) {
 		if s := host.Stand(l.Reviews, l.Head); s.Verdict != want {
 			f.Fatalf("%s, want %s, of %+v", s.Verdict, want, l.Reviews)
 		}
+		f.verdicts(l)
 		return l
 	}
 	stand(work.PullCommented)
@@ -63,6 +66,26 @@ func reviews(f *fixture) {
 		f.pause()
 	}
 	stand(work.PullCommented) // of another state
+}
+
+// verdicts says that what a watch reads is what is told of the whole.
+func (f *fixture) verdicts(l work.PullLook) {
+	f.Helper()
+	h, ok := f.Host.(interface {
+		Verdicts(ctx context.Context, number int64) (work.PullLook, error)
+	})
+	if !ok {
+		return
+	}
+	got, err := h.Verdicts(f.Context(), l.Number)
+	f.ok(err)
+	if !reflect.DeepEqual(got.PullRequest, l.PullRequest) || !reflect.DeepEqual(got.Reviews, l.Reviews) || len(got.Threads)+len(got.Comments) > 0 {
+		f.Errorf("verdicts %+v, of %+v", got, l)
+	}
+	computed := l.Mergeable != work.MergeComputing && got.Mergeable != work.MergeComputing
+	if approved := host.Stand(l.Reviews, l.Head).Verdict == work.PullApproved; approved && (computed && got.Mergeable != l.Mergeable || got.Checks != l.Checks) {
+		f.Errorf("verdicts %s %s, of %s %s", got.Mergeable, got.Checks, l.Mergeable, l.Checks)
+	}
 }
 
 func threads(f *fixture) {

@@ -361,6 +361,21 @@ func (h *Host) Head(ctx context.Context, branch string) (string, error) {
 	return h.cfg.Store.ReadRef(ctx, "refs/heads/"+branch)
 }
 
+// Heads are the commits of branches, by their names; one that is gone has none.
+func (h *Host) Heads(ctx context.Context, branches ...string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, branch := range branches {
+		at, err := h.Head(ctx, branch)
+		if err != nil {
+			return nil, err
+		}
+		if at != "" {
+			out[branch] = at
+		}
+	}
+	return out, nil
+}
+
 // Access is what Forge may do in its own repository: everything.
 func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error) {
 	out := work.HostAccess{Account: work.HostAccount{Name: "forge"}, Default: base, Push: true, Admin: true, Squash: true}

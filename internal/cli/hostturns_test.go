@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"forge/factory"
+	"forge/internal/host/github"
+	"forge/internal/host/hosttest"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// heldThere watches runs and finished issues that people approved and that the host
+// does not let be merged: however many there are, a poll costs one request and a
+// look at one of them, seldom when nothing changes for long, and none is
+// forgotten. What ends the waiting is no news on the host.
+func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullLook) {
+	for n := int64(1); n <= idleRuns; n++ {
+		g.People().Review(t, "ann", n, first.Head, work.PullApproved, "")
+	}
+	g.Pass(time.Hour)
+	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
+	app.logTo(0)
+	b, err := app.openBoard(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	change, last := work.BoardChange{Project: b.Project}, ""
+	for n := int64(1); n <= idleRuns; n++ {
+		rank, _ := factory.Between(last, "")
+		change.Issues = append(change.Issues, work.IssueChange{Low: last, Issue: work.Issue{
+			Project: b.Project, Title: "waits", Priority: work.PriorityNormal, Column: work.ColumnInReview, Rank: rank, State: work.IssueWaits,
+			Run: fmt.Sprint("i", n), Branch: fmt.Sprint("waits-", n), Pull: &work.IssuePull{Number: n},
+			Created: time.Now(), Changed: time.Now(),
+		}, Entry: work.IssueEntry{At: time.Now(), Action: work.IssueAdded, By: "test", Door: "cli"}})
+		last = rank
+	}
+	if _, err := b.store.ChangeBoard(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	p, err := app.openProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.store = b.store
+	at, err := p.pullSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := &requests{next: &http.Transport{DisableKeepAlives: true}}
+	h, err := github.New(github.Config{URL: g.URL, Owner: "octo", Repo: "repo", Token: hosttest.GitHubToken, Transport: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := newWatch(p, h, h, *at)
+	watch.every = 30 * time.Second
+	s := &shop{issueBoard: b, poke: make(chan struct{}, 1)}
+	watch.shops = []*shop{s}
+	answered := func() (n int) {
+		rows, err := b.store.Runs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			in, err := b.store.Inbox(t.Context(), r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(in)
+		}
+		return n
+	}
+	told := func() int {
+		s.pulls.Lock()
+		defer s.pulls.Unlock()
+		return len(s.pulls.news)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		watch.loop(ctx, &hostHooks{app: app}, func(bool) {})
+	}()
+	defer func() {
+		cancel()
+		<-over
+	}()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	seen.take()
+	s.pulls.Lock()
+	s.pulls.news = nil // what is seen first
+	s.pulls.Unlock()
+	// poll is which pull requests are looked at with the next poll.
+	poll := func() map[string]int {
+		t.Helper()
+		time.Sleep(watch.every)
+		synctest.Wait()
+		all := seen.take()
+		looked := map[string]int{}
+		for n, r := range all {
+			if number, of := cutPull(r); of {
+				looked[number]++
+			} else if isList := r.URL.Path == "/repos/octo/repo/pulls" && r.Header.Get("If-None-Match") != ""; isList != (n == 0) {
+				t.Fatalf("the requests of a poll: %s", paths(all))
+			}
+		}
+		if len(looked) > 1 {
+			t.Fatalf("with one poll it looks at several: %s", paths(all))
+		}
+		return looked
+	}
+	const both = 2 * idleRuns
+	times, looks := map[string]int{}, 0
+	for n := range 4 * mostTurns {
+		for number := range poll() {
+			times[number]++
+			if n >= 3*mostTurns {
+				looks++
+			}
+		}
+	}
+	if len(times) != idleRuns || looks < both/2 || looks > both+both/2 {
+		t.Errorf("it looked at %v, and %d times in the last %d polls", times, looks, mostTurns)
+	}
+	if answered() != 0 || told() != 0 {
+		t.Errorf("%d answers, news of %d issues, and nothing happened", answered(), told())
+	}
+	g.People().Status(t, first.Head, "ci", "success")
+	for range mostTurns + both {
+		poll()
+	}
+	if answered() != idleRuns || told() != idleRuns {
+		t.Errorf("%d answers, news of %d issues, want %d", answered(), told(), idleRuns)
+	}
+	for range 5 {
+		if looked := poll(); len(looked) > 0 {
+			t.Errorf("it still looks at %v", looked)
+		}
+	}
+}
+
+// One that stands otherwise is looked at soon again, one whose standing is old
+// seldom; several take turns.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	var s turns
+	s.stands("a", "blocked")
+	var at []int
+	for range 10 * mostTurns {
+		if s.poll() == "a" {
+			at = append(at, s.polls)
+			s.stands("a", "blocked")
+		}
+	}
+	for n, gap := 1, 0; n < len(at); n++ {
+		is := at[n] - at[n-1]
+		if is < gap || is > mostTurns || is > 1+at[n]/4 {
+			t.Fatalf("looked at with the polls %v", at)
+		}
+		gap = is
+	}
+	if at[0] != 1 || at[len(at)-1]-at[len(at)-2] != mostTurns {
+		t.Errorf("looked at with the polls %v", at)
+	}
+	s.stands("a", "green")
+	if id := s.poll(); id != "a" {
+		t.Errorf("after a change it is %q", id)
+	}
+	last := map[string]int{}
+	for n := range 100 {
+		s.stands(fmt.Sprint(n), "blocked")
+	}
+	s.keep(map[string]bool{"7": true, "8": true, "99": true})
+	for range 100 {
+		id := s.poll()
+		if id == "" {
+			continue
+		}
+		last[id] = s.polls
+		s.stands(id, "blocked")
+	}
+	if len(last) != 3 {
+		t.Errorf("looked at %v", last)
+	}
+}
+
+// computing is a host that does not come to an end with any pull request.
+type computing struct {
+	pullRequests
+	changes
+	looks int
+}
+
+func (c *computing) Look(_ context.Context, number int64) (work.PullLook, error) {
+	c.looks++
+	return work.PullLook{PullRequest: work.PullRequest{Number: number, State: work.PullOpen}, Mergeable: work.MergeComputing}, nil
+}
+
+// What a host computes is looked at again soon, all of it, but not for ever.
+func TestComputingIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	host := &computing{}
+	w := newWatch(&project{state: t.TempDir()}, host, host, work.PullSettings{})
+	var all []waiting
+	for n := range int64(5) {
+		all = append(all, waiting{cp: work.Checkpoint{ID: fmt.Sprint(n)}, pull: orchestrator.Pull{Number: n}, issue: &work.Issue{}, over: true})
+	}
+	for poll := range mostComputing + 3 {
+		turn := w.turns.poll()
+		if _, err := w.lookAt(t.Context(), all, turn, func(waiting) bool { return poll == 0 }); err != nil {
+			t.Fatal(err)
+		}
+		want := 1 // in turn
+		if poll <= mostComputing {
+			want = len(all)
+		}
+		if host.looks != want {
+			t.Errorf("with poll %d it looks at %d, want %d", poll, host.looks, want)
+		}
+		host.looks = 0
+	}
+}

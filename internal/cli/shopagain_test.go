@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"forge/factory"
+	"forge/internal/fakemodel"
+	"forge/internal/host/hosttest"
+	"forge/internal/work"
+)
+
+// What specialists say of an issue's change, and of a file that people pushed.
+const (
+	hubPass   = `{"verdict":"pass","confidence":0.9,"findings":[],"need":[],"criteria":[]}`
+	pushedBug = `{"verdict":"fail","confidence":0.9,"findings":[{"file":"more.txt","line":1,"end_line":null,"severity":"critical","issue":"it is not the agent's","failure":"f","suggestion":"s","repro":null}],"need":[],"criteria":[]}`
+)
+
+// reviewedHub is issueHub with specialists, whose answers are turns.
+func reviewedHub(t *testing.T, level string, turns ...fakemodel.Turn) (*shopWorld, func() []string) {
+	model, err := fakemodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	address := model.Service("svc", fakemodel.Service{Models: []string{"m"}, Turns: append(turns, fakemodel.Turn{Text: hubPass, Repeat: -1})})
+	s := issueHub(t, level)
+	s.more("[llm]\nbase_url = \"" + address + "\"\nmodel = \"m\"\n[reviews]\nenabled = true\n")
+	seen := 0
+	return s, func() []string {
+		var out []string
+		all := model.Requests("svc")
+		for _, r := range all[seen:] {
+			if body := string(r.Body); !strings.Contains(body, "Answer with the one word") { // that asks whether it is there
+				out = append(out, body)
+			}
+		}
+		seen = len(all)
+		return out
+	}
+}
+
+// Commits of people, approved as they are, are looked at by the specialists
+// before they land, and nobody is asked again.
+func TestIssueReviewsWhatPeoplePush(t *testing.T) {
+	t.Parallel()
+	s, asked := reviewedHub(t, "plan_then_review")
+	s.forge("factory", "--once").want(exitFrozen)
+	asked()
+	first := s.run()
+	pushed := s.push(s.pull().Branch, map[string]string{"more.txt": "by ann\n"})
+	s.people.Review(t, "ann", 1, pushed, work.PullApproved, "mine")
+	// Also where Forge died before it opened the run that the card names.
+	if from, shown := s.begins("i1-none"); from.base != shown || from.pushed == nil || from.pushed.Commit != pushed || from.pushed.Approved != "ann" || from.told.Said != "" {
+		t.Errorf("a run would begin at %s with %+v, told %+v", from.base, from.pushed, from.told)
+	}
+	s.forge("factory", "--once").want(exitDone)
+	s.landed("one\ntwo\n", 2)
+	look := s.pull()
+	if got, err := s.store.Show(t.Context(), look.MergeCommit, "more.txt"); err != nil || string(got) != "by ann\n" || look.Head != pushed {
+		t.Errorf("more.txt is %q at %s, %v", got, look.Head, err)
+	}
+	if s.run() == first {
+		t.Fatal("nothing judged what was pushed")
+	}
+	reviews := asked()
+	if len(reviews) == 0 {
+		t.Error("no specialist was asked")
+	}
+	for _, r := range reviews {
+		if !strings.Contains(r, "by ann") || strings.Contains(r, "+two") {
+			t.Errorf("a specialist was asked about\n%s", r)
+		}
+	}
+	// No agent did anything.
+	if e := s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1"); e.code == exitDone {
+		t.Errorf("an agent worked:\n%s", e.stdout)
+	}
+}
+
+// begins is how a run begins that follows another one on the pull request, and
+// what that shows.
+func (s *shopWorld) begins(run string) (begun, string) {
+	t := s.t
+	t.Helper()
+	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: s.env, Dir: s.root, Now: time.Now}
+	app.log = log.New(io.Discard)
+	sh, err := app.openShop(t.Context(), s.root, factory.NewPlaces(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sh.close()
+	p, err := sh.fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := sh.store.Issue(t.Context(), sh.Project, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Run = run
+	from, err := sh.goesOn(t.Context(), p, i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return from, i.Pull.Shown
+}
+
+// What specialists object to is mended on the same branch, and shown again.
+func TestIssueMendsWhatPeoplePush(t *testing.T) {
+	t.Parallel()
+	s, _ := reviewedHub(t, "plan_then_review", fakemodel.Turn{When: "by ann", Text: pushedBug})
+	s.forge("factory", "--once").want(exitFrozen)
+	pushed := s.push(s.pull().Branch, map[string]string{"more.txt": "by ann\n"})
+	s.people.Review(t, "ann", 1, pushed, work.PullApproved, "mine")
+	s.write(".forge/agent.toml", "[[step]]\nphase = \"1\"\ndo = [{write = \"more.txt\", content = \"mended\\n\"}, {print = \"It is mended.\"}]\n")
+	s.forge("factory", "--once").want(exitFrozen)
+	s.card("in_review (pull request 1 waits for you")
+	next := s.pull()
+	if next.Head == pushed || next.State != work.PullOpen || !s.grew(next.Branch, pushed) {
+		t.Fatalf("after the fix: %+v", next.PullRequest)
+	}
+	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
+	s.forge("factory", "--once").want(exitDone)
+	s.landed("one\ntwo\n", 2)
+	if got, err := s.store.Show(t.Context(), s.pull().MergeCommit, "more.txt"); err != nil || string(got) != "mended\n" {
+		t.Errorf("more.txt is %q, %v", got, err)
+	}
+}
+
+// Changes requested of a result that people pushed to: the agent begins with
+// what they pushed, and the branch only grows.
+func TestIssueIsReworkedOnTopOfPushes(t *testing.T) {
+	t.Parallel()
+	issueHub(t, "plan_then_review").onTop()
+}
+
+func (s *shopWorld) onTop() {
+	t := s.t
+	s.forge("factory", "--once").want(exitFrozen)
+	pushed := s.push(s.pull().Branch, map[string]string{"out.txt": "by ann\n"})
+	s.people.Review(t, "ann", 1, pushed, work.PullChangesRequested, "not yet", hosttest.Line{Path: "out.txt", Line: 1, Body: "mine stays"})
+	s.write(".forge/agent.toml", "[[step]]\nphase = \"1\"\ndo = [{write = \"out.txt\", content = \"by the agent\\n\", append = true}]\n")
+	s.forge("factory", "--once").want(exitFrozen)
+	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone).says("mine stays", "People pushed to the branch", "out.txt")
+	next := s.pull()
+	if next.Head == pushed || !s.grew(next.Branch, pushed) {
+		t.Fatalf("after the rework: %+v", next.PullRequest)
+	}
+	s.card("in_review (pull request 1 waits for you")
+	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
+	s.forge("factory", "--once").want(exitDone)
+	s.landed("by ann\nby the agent\n", 2)
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"forge/factory"
+	"forge/internal/work"
+)
+
+// onBranch is what the branch of a result holds, and what Forge would have it
+// hold.
+func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, holds factory.PullHead, err error) {
+	want = r.commit
+	if at, err = h.branches.Fetch(ctx, r.Spec.Branch, r.ref("head")); err != nil || at == want {
+		return at, want, factory.HeadResult, err
+	}
+	if at == "" {
+		return at, want, factory.HeadGone, nil
+	}
+	if r.issue.Pull != nil {
+		// What people pushed may have become the result, as one commit.
+		if same, err := h.same(ctx, at, want); err != nil || same {
+			return at, at, factory.HeadResult, err
+		}
+	}
+	if more, err := h.repo.Holds(ctx, at, want); err != nil || more {
+		return at, want, factory.HeadPeople, err
+	}
+	if want, err = h.onTop(ctx, r, at); err != nil {
+		return at, want, "", err
+	}
+	grown, err := h.repo.Holds(ctx, want, at)
+	if err != nil || grown {
+		return at, want, factory.HeadResult, err
+	}
+	return at, want, factory.HeadOther, nil
+}
+
+// same says that two commits hold the same.
+func (h *resultHost) same(ctx context.Context, a, b string) (bool, error) {
+	one, err := h.tree(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	two, err := h.tree(ctx, b)
+	return one == two, err
+}
+
+// onTop is the result as a commit that grows out of those of people's which it
+// took in, so that the branch only grows.
+func (h *resultHost) onTop(ctx context.Context, r result, at string) (string, error) {
+	for _, taken := range slices.Backward(r.Final.Taken) {
+		held, err := h.repo.Exists(ctx, taken)
+		if err == nil && held {
+			held, err = h.repo.Holds(ctx, at, taken)
+		}
+		if err != nil {
+			return "", err
+		}
+		if !held {
+			continue
+		}
+		tree, err := h.tree(ctx, r.commit)
+		if err != nil {
+			return "", err
+		}
+		return h.repo.CommitTree(ctx, tree, []string{r.commit, taken}, "what became of what people pushed\n", r.ref("taken"))
+	}
+	return r.commit, nil
+}
+
+// bring makes the branch hold the result, beside what people pushed to it.
+func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullHead, error) {
+	at, want, holds, err := h.onBranch(ctx, r)
+	shown := r.issue.Pull != nil
+	switch {
+	case err != nil || holds == factory.HeadPeople || at == want || holds == factory.HeadGone && shown:
+		return at, holds, err
+	case holds == factory.HeadGone || holds == factory.HeadResult:
+		return want, factory.HeadResult, h.branches.Push(ctx, r.Spec.Branch, want, at)
+	case !shown:
+		return at, "", &work.HostTrouble{Kind: work.HostBranchExists, Do: "push " + r.Spec.Branch, What: "a branch of this name is on the host already, with other content", Fix: "delete or rename it there"}
+	}
+	return h.beside(ctx, r, at, want)
+}
+
+// beside takes together what people pushed and what the agent did meanwhile.
+func (h *resultHost) beside(ctx context.Context, r result, at, want string) (string, factory.PullHead, error) {
+	for _, c := range []string{at, want} {
+		if grown, err := h.repo.Holds(ctx, c, r.issue.Pull.Shown); err != nil || !grown {
+			return at, factory.HeadOther, err
+		}
+	}
+	m, err := h.repo.Merge(ctx, want, at)
+	if err != nil {
+		return at, "", err
+	}
+	if len(m.Conflicts) > 0 {
+		return at, "", &work.HostTrouble{Kind: work.HostConflict, Do: "push " + r.Spec.Branch, What: "what people pushed conflicts with the agent's work in " + strings.Join(m.Conflicts, ", "),
+			Fix: "take the commits back, or git merge " + r.Spec.Branch + " into them"}
+	}
+	both, err := h.repo.CommitTree(ctx, m.Tree, []string{want, at}, "merge of what people pushed\n", r.ref("both"))
+	if err != nil {
+		return at, "", err
+	}
+	return both, factory.HeadPeople, h.branches.Push(ctx, r.Spec.Branch, both, at)
+}
