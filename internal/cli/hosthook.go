@@ -31,6 +31,11 @@ func (h pullHints) names(u orchestrator.Pull) bool {
 	return h.numbers[u.Number] || h.branches[u.Branch]
 }
 
+func (h pullHints) drop(u orchestrator.Pull) {
+	delete(h.numbers, u.Number)
+	delete(h.branches, u.Branch)
+}
+
 // hookHints keeps what webhooks point at until the watch looks. It may be used
 // by several goroutines.
 type hookHints struct {

@@ -299,11 +299,11 @@ func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
 		}
 		key := fmt.Sprint(p.state, w.at)
 		if same := seen[key]; same != nil {
-			same.shops = append(same.shops, s)
+			same.shops, s.hints = append(same.shops, s), same.hints
 			continue // the same journal, and the same questions
 		}
 		seen[key] = w
-		w.shops = []*shop{s}
+		w.shops, s.hints = []*shop{s}, w.hints
 		all.list = append(all.list, w)
 		if w.secret != "" {
 			all.hooks.watches = append(all.hooks.watches, w)

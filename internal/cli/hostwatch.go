@@ -192,7 +192,9 @@ func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, err
 	})
 }
 
-// hinted looks at what webhooks named, and asks the host for nothing else.
+// hinted looks at what webhooks named, and asks the host for nothing else. What
+// is no question yet, such as the pull request of a run that is about to freeze,
+// is kept for the next time, until the next poll.
 func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
 	told := w.hints.take()
 	if told.empty() {
@@ -203,7 +205,12 @@ func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
 		w.hints.back(told)
 		return nil, err
 	}
-	return w.lookAt(ctx, slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) }), "", func(waiting) bool { return true })
+	named := slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) })
+	for _, q := range named {
+		told.drop(q.pull)
+	}
+	w.hints.back(told)
+	return w.lookAt(ctx, named, "", func(waiting) bool { return true })
 }
 
 // forget drops what is known of questions that do not wait any more.

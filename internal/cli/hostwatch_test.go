@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/host"
 	"forge/internal/host/hosttest"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -245,6 +246,49 @@ func (w *pullWorld) newsFile() string {
 		return filepath.Join(w.state, "news", "none")
 	}
 	return found[0]
+}
+
+// A webhook that comes before its question stands is not lost: the pull request
+// is looked at as soon as somebody looks again, without a poll.
+func TestWebhooksThatComeEarly(t *testing.T) {
+	t.Parallel()
+	w := fakeHub(t)
+	w.plan(phase("01", "first", 2))
+	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
+	app.logTo(0)
+	p, err := app.openProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	if _, err := p.openStore(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	watch, err := p.openWatch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hinted := func() int {
+		t.Helper()
+		rows, err := watch.hinted(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(rows)
+	}
+	watch.hints.add(host.Hint{Number: 1})
+	if n := hinted(); n != 0 {
+		t.Fatalf("%d answers before there was a question", n)
+	}
+	w.forge("run").want(exitFrozen)
+	first, _ := w.asked(1)
+	w.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
+	if n := hinted(); n != 1 {
+		t.Errorf("%d answers, want the one that came early", n)
+	}
+	if n := hinted(); n != 0 || !watch.hints.take().empty() {
+		t.Error("it is looked at again and again")
+	}
 }
 
 // A review that is read while its run is still on its way out is gone on with

@@ -21,6 +21,7 @@ type shop struct {
 	places *factory.Places
 	triage *triageDesk
 	poke   chan struct{}
+	hints  *hookHints // of the watch of its code host, nil = there is none
 
 	landing sync.Mutex // one result at a time is brought into the target
 	tidying sync.Mutex

@@ -21,8 +21,17 @@ import (
 // again, where nobody says when that ends.
 const limitPause = 15 * time.Minute
 
+// heeds lets the watch of the code host look at what webhooks named before the
+// question stood that they are about.
+func (s *shop) heeds() {
+	if s.hints != nil {
+		s.hints.poke()
+	}
+}
+
 // Drive opens the issue's run or goes on with it.
 func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
+	defer s.heeds()
 	s.hears(o.Issue.ID)
 	p, err := s.fresh(ctx)
 	if err != nil && o.Issue.Run == "" {

@@ -179,7 +179,7 @@ func TestTheNextServerGoesOnWithJobs(t *testing.T) {
 	s := withPages(t, w)
 	at := s.startJob(s.Owner(), "Write the file.")
 	run := jobOf(at)
-	w.eventually("the agent works", func() bool { _, err := os.Stat(dir + "/begun"); return err == nil })
+	w.eventually("the agent works", func() bool { text, err := os.ReadFile(dir + "/begun"); return err == nil && len(text) > 0 })
 	s.stopTending()
 	stands := func(want work.RunOutcome) {
 		t.Helper()
