@@ -51,10 +51,31 @@ func (w *World) Browser() *Tab {
 			w.TB.Fatal("chromium is missing: scripts/real.sh installs it")
 		}
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(w.TB.TempDir()), chromedp.WSURLReadTimeout(Patience), chromedp.WindowSize(1400, 900))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(w.profile()), chromedp.WSURLReadTimeout(Patience), chromedp.WindowSize(1400, 900))
 	all, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	w.TB.Cleanup(cancel)
 	return w.tab(all)
+}
+
+// profile is a folder for a browser's own files. Its processes may write there
+// for a moment after the browser has ended.
+func (w *World) profile() string {
+	w.TB.Helper()
+	dir, err := os.MkdirTemp("", "forge-browser-")
+	if err != nil {
+		w.TB.Fatal(err)
+	}
+	w.TB.Cleanup(func() {
+		end := time.Now().Add(Patience)
+		for err := os.RemoveAll(dir); err != nil; err = os.RemoveAll(dir) {
+			if time.Now().After(end) {
+				w.TB.Error(err)
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return dir
 }
 
 // Window is another window of the same browser, with the same sign-in.
