@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -171,6 +173,9 @@ func (f *feed) look(ctx context.Context) error {
 		return err
 	}
 	if version == f.version {
+		if err := f.lookAtNewRuns(ctx); err != nil {
+			return err
+		}
 		if f.floor.due {
 			return f.lookAtFloor(ctx)
 		}
@@ -265,8 +270,21 @@ func (f *feed) publish(m boardMessage) error {
 }
 
 // lookAtRuns tells of the runs that somebody looks at.
-func (f *feed) lookAtRuns(ctx context.Context) error {
+// lookAtNewRuns tells those of their run who have just begun to listen: what
+// happened since their page was made, nobody was told.
+func (f *feed) lookAtNewRuns(ctx context.Context) error {
 	for _, topic := range f.server.hub.topics(f.project.ID + "/run/") {
+		if _, known := f.runs[strings.TrimPrefix(topic, f.project.ID+"/run/")]; !known {
+			return f.lookAtRuns(ctx)
+		}
+	}
+	return nil
+}
+
+func (f *feed) lookAtRuns(ctx context.Context) error {
+	topics := f.server.hub.topics(f.project.ID + "/run/")
+	maps.DeleteFunc(f.runs, func(run string, _ int64) bool { return !slices.Contains(topics, RunTopic(f.project.ID, run)) })
+	for _, topic := range topics {
 		run := strings.TrimPrefix(topic, f.project.ID+"/run/")
 		end, err := f.project.Watch.RunEnd(ctx, run)
 		if err != nil {
