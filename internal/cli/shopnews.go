@@ -96,8 +96,9 @@ func (w *hostWatch) tellShops(q waiting, look work.PullLook) {
 }
 
 func (s *shop) standsNow(q waiting, look work.PullLook) {
-	if q.over && look.State == work.PullOpen && look.Mergeable == work.MergeComputing {
-		return
+	said := look.Head != q.issue.Pull.Shown || host.Stand(look.Reviews, look.Head).Verdict == work.PullChangesRequested
+	if q.over && look.State == work.PullOpen && look.Mergeable == work.MergeComputing && !said {
+		return // what people did counts, whatever the host computes
 	}
 	s.pulls.Lock()
 	defer s.pulls.Unlock()
