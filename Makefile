@@ -52,7 +52,7 @@ lint:
 # which only starts forge as a program, are run the stories in which something
 # happens at the same time; the others would find what the tests of their rooms
 # find, in a quarter of an hour more.
-RACE = -race -gcflags='modernc.org/...=-race=false' -timeout 30m
+RACE = -race -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
 RACE_SKIPS = ^Test(Simulation|SeededBugs|PullSimulation|SeededPullBugs|IssueKilledAtEveryStep|BlockFits|BoardFits)$$
 RACE_SCRIPTS = run|subphase|conflict|moved_base|resume|interrupt|terminate|hung|outage|deadline|money|notify|status_watch|freeze_live|level_live|job|job_killed|review_cmd|reviews_run|reviews_ask|issue_race|factory.*|triage.*|travel
 RACE_STORIES = ^TestScripts$$/^($(RACE_SCRIPTS))$$|^Test(KillFactory|TwoFactories|KillTriage|UserWorksMeanwhile|ReviewsAndTheMovedBase|ReviewsReachTheCap)$$
