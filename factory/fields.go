@@ -31,6 +31,7 @@ func Changes(was, now work.Issue) []work.FieldChange {
 		{"reason", func(i work.Issue) string { return i.Reason }},
 		{"hold", func(i work.Issue) string { return strings.Join(i.Hold, ", ") }},
 		{"run", func(i work.Issue) string { return i.Run }},
+		{"after", func(i work.Issue) string { return i.After }},
 		{"branch", func(i work.Issue) string { return i.Branch }},
 		{"pull", pullWords},
 	} {
@@ -61,8 +62,12 @@ func pullWords(i work.Issue) string {
 	if i.Pull == nil {
 		return ""
 	}
-	if i.Pull.URL == "" {
-		return fmt.Sprint(i.Pull.Number)
+	text := fmt.Sprint(i.Pull.Number)
+	if i.Pull.URL != "" {
+		text += ", " + i.Pull.URL
 	}
-	return fmt.Sprintf("%d, %s", i.Pull.Number, i.Pull.URL)
+	if i.Pull.Shown != "" {
+		text += ", shows " + i.Pull.Shown[:min(len(i.Pull.Shown), 12)]
+	}
+	return text
 }

@@ -62,10 +62,10 @@ func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Iss
 		}
 		hints = t.Hints
 	}
-	named := func(run string, pull *work.IssuePull) error {
+	named := func(run, after string, pull *work.IssuePull) error {
 		_, err := m.change(ctx, claim, func(was work.Issue) (work.Issue, bool) {
 			now := moved(was, work.ColumnInProgress)
-			now.Run, now.Pull = run, pull
+			now.Run, now.After, now.Pull = run, after, pull
 			return now, !stopped(was)
 		})
 		return err

@@ -75,7 +75,7 @@ func (w *works) Drive(ctx context.Context, o Order) (Ended, error) {
 		w.mu.Unlock()
 	}()
 	if o.Issue.Run == "" {
-		if err := o.Named(fmt.Sprintf("r%d", o.Issue.ID), nil); err != nil {
+		if err := o.Named(fmt.Sprintf("r%d", o.Issue.ID), "", nil); err != nil {
 			return Ended{}, err
 		}
 	}

@@ -146,7 +146,7 @@ type Order struct {
 	// Named is called right before a new run is opened, and nothing is opened
 	// when it fails. pull is the pull request of the result that the run goes on
 	// from; nil = it begins anew.
-	Named func(run string, pull *work.IssuePull) error
+	Named func(run, after string, pull *work.IssuePull) error
 }
 
 // Ended is how a process left an issue's run.

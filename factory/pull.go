@@ -18,6 +18,7 @@ const (
 	HeadPeople PullHead = "people" // that, and commits of people on top
 	HeadGone   PullHead = "gone"   // there is no such branch
 	HeadOther  PullHead = "other"  // it was forced to something else
+	HeadParted PullHead = "parted" // commits of people that conflict with a newer result
 )
 
 // PullSeen is how the pull request of a finished result stands. The zero value
@@ -72,6 +73,9 @@ func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 		return wait(HoldPullBlocked, "is in a state that Forge does not know")
 	case p.Head == HeadGone:
 		return wait(HoldPullBranch, "has lost its branch: restore it there")
+	case p.Head == HeadParted:
+		_, hold, reason = wait(HoldPullPushed, "has commits of people that conflict with what the agent did meanwhile: once that is approved or sent back, the agent takes both together")
+		return PullAgain, hold, reason
 	case p.Head != HeadResult && p.Head != HeadPeople:
 		return wait(HoldPullBranch, "has a branch that does not grow out of the result: push the result back")
 	case p.Against != "":

@@ -26,6 +26,9 @@ func NewState(run string, spec Spec) (*State, error) {
 		if w := spec.Issue.Pushed; w != nil {
 			s.Final.Taken = []string{w.Commit}
 		}
+		if c := spec.Issue.Clash; c != nil {
+			s.Final.Taken = []string{c.Result}
+		}
 	}
 	if s.Job = newJob(spec); s.Job != nil {
 		s.Head = spec.Job.Start

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"slices"
+	"strings"
 
 	"forge/gates"
 	"forge/internal/work"
@@ -61,7 +62,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	switch d.Gate {
 	case gateEdit:
 		if d.Decision == decideGo && d.Commit != "" && p.Stage != StageFinished {
-			p.Last, p.Tree, p.Reset = d.Commit, "", true
+			p.Last, p.Tree, p.Reset, p.Marked = d.Commit, "", true, d.Conflicts
 			if p.Reworking {
 				s.Final.Taken = append(slices.Clip(s.Final.Taken), d.Commit)
 			}
@@ -72,6 +73,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			p.Stops, p.Stage = nil, StageTurn
 			s.Turns = append(s.Turns, p.Number)
 		case decideRework:
+			p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), firstLine(d.Comment))
 			p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
 		}
 	case string(gates.PointIteration):

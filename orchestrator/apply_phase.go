@@ -131,8 +131,8 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	s.Final.words(p, d.Message)
 	if p.Pull != nil {
 		p.Pull.Said = d.Message
-		p.Pull.resolves(d)
 	}
+	p.resolves(d)
 	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork
 	p.Stage = StageJudge
 }
@@ -165,10 +165,7 @@ func (p *Phase) remember(n int, d work.IterationFinishedData) {
 	if said := firstLine(d.Message); said != "" {
 		line += " It said: " + said
 	}
-	p.History = append(p.History, line)
-	if most := 20; len(p.History) > most {
-		p.History = p.History[len(p.History)-most:]
-	}
+	p.happened("%s", line)
 	if d.Outcome != work.OutcomeOK {
 		p.note("The last iteration ended %s: %s", d.Outcome, d.Detail)
 	}
@@ -208,6 +205,14 @@ func (p *Phase) took(c *work.TodoCheck) {
 
 func (p *Phase) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+// happened adds a line to what the agent and people read of the phase so far.
+func (p *Phase) happened(format string, args ...any) {
+	p.History = append(p.History, fmt.Sprintf(format, args...))
+	if most := 20; len(p.History) > most {
+		p.History = p.History[len(p.History)-most:]
+	}
 }
 
 func firstLine(text string) string {

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/gates"
@@ -18,13 +19,20 @@ const gateEdit = "edit"
 func (d *decision) edited(cp *work.Checkpoint, e work.Edited, by string) {
 	p, judged := d.s.judgedAt(cp)
 	files := clipText(strings.Join(e.Files, ", "), 1000)
-	if p == nil || e.Commit == "" || e.Base != judged {
+	if p == nil || e.Commit == "" || e.Base != judged || !NamesConflicts(e.Conflicts) {
 		d.phase(cp.Phase, work.Warned, WarnedData{What: "a person's edits were not taken: they are of something else than what was judged", Detail: files})
 		return
 	}
 	d.phase(p.Number, work.GateDecided, work.GateDecidedData{
-		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Reason: fmt.Sprintf("%d file(s) were edited by hand", len(e.Files)),
+		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Conflicts: e.Conflicts, Reason: fmt.Sprintf("%d file(s) were edited by hand", len(e.Files)),
 	})
+}
+
+// NamesConflicts says that an event can name all files that are in conflict: what
+// it does not name, nobody would look for markers in.
+func NamesConflicts(files []string) bool {
+	const most, each = 30, 200
+	return slices.Equal(clipList(files, most, each), files)
 }
 
 // judgedAt is the phase that is worked on again when changes are requested at

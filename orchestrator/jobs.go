@@ -166,7 +166,7 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 		it.head, it.theirs, it.parent = p.Merge.Head, p.Last, p.Merge.Commit
 	}
 	it.marked = p.marked()
-	if c := p.clash(); c != nil {
+	if c := p.Clash; c != nil {
 		it.head, it.theirs, it.parent = c.Head, p.Last, c.Commit
 	}
 	ref := Ref(r.s.Run, fmt.Sprintf("%s/%d-%d", c.Phase, c.Iteration, c.Attempt))

@@ -87,17 +87,33 @@ const tellApproved = "what people pushed was approved as it is, on the pull requ
 
 // pushed is what people pushed, where p begins with it.
 func (s *State) pushed(p *Phase) *work.Pushed {
-	if s.Spec.Issue == nil || len(s.topo) == 0 || p.Number != s.topo[0] {
+	if s.Spec.Issue == nil || !s.first(p) {
 		return nil
 	}
 	return s.Spec.Issue.Pushed
 }
 
-// begin lets p begin with what people pushed.
+// first says that p is the phase that begins with what an earlier run left.
+func (s *State) first(p *Phase) bool { return len(s.topo) > 0 && p.Number == s.topo[0] }
+
+// clashed is the earlier result whose conflict p resolves.
+func (s *State) clashed(p *Phase) *work.Clash {
+	if s.Spec.Issue == nil || !s.first(p) {
+		return nil
+	}
+	return s.Spec.Issue.Clash
+}
+
+// begin lets p begin with what people pushed, or with an earlier result that
+// conflicts with what came to be meanwhile.
 func (s *State) begin(p *Phase) {
 	if w := s.pushed(p); w != nil {
 		p.Last, p.Tree = w.Commit, w.Tree
 		p.note("Somebody pushed to the branch. Their changes are in your folder, they stay: %s", strings.Join(w.Files, ", "))
+	}
+	if c := s.clashed(p); c != nil {
+		p.Last, p.Tree, p.Marked = c.Commit, c.Tree, c.Files
+		p.note("This was done already, and conflicts with %s. In your folder is both, with markers: resolve each conflict so that what is there now stays and the work still does what it is for, and change nothing else.", c.With)
 	}
 }
 

@@ -151,13 +151,10 @@ type Pull struct {
 	Last       []string          // reviews that the last answer rests on
 	Owed       []string          // threads that the agent's answer is due at
 	Said       string            // the agent's last words
-	// Clash is what people pushed and the phase's work conflicts with: the next
-	// iteration begins with both. Marked are the files that held its markers.
-	Clash  *Clash   `json:",omitempty"`
-	Marked []string `json:",omitempty"`
 }
 
-// Clash is a conflict between people's commits and the phase's own work.
+// Clash is a conflict between people's commits and the phase's own work, which
+// its next iteration begins with.
 type Clash struct {
 	Head   string // people's
 	Commit string // holds both, with markers
@@ -174,23 +171,12 @@ func (u *Pull) knows(commit string) {
 	}
 }
 
-// clash is the conflict that p's next iteration begins with, nil = none.
-func (p *Phase) clash() *Clash {
-	if p.Pull == nil {
-		return nil
-	}
-	return p.Pull.Clash
-}
-
 // marked are the files of p in which a conflict's markers stood last.
 func (p *Phase) marked() []string {
-	switch {
-	case p.Pull == nil:
-		return nil
-	case p.Pull.Clash != nil:
-		return p.Pull.Clash.Files
+	if p.Clash != nil {
+		return p.Clash.Files
 	}
-	return p.Pull.Marked
+	return p.Marked
 }
 
 // pullBranch is the name of a phase's branch (SPEC §6).

@@ -117,9 +117,10 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 		commit, u.Merged = r.Merged, r.Merged
 	} else {
 		u.knows(r.Head)
+		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
 		p.note("%s pushed to your branch. Their changes are in your folder, they stay: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
 		if len(r.Conflicts) > 0 {
-			u.Clash = &Clash{Head: r.Head, Commit: commit, Files: r.Conflicts}
+			p.Clash = &Clash{Head: r.Head, Commit: commit, Files: r.Conflicts}
 			u.Approved = ""
 			if !d.Rework {
 				u.Due, p.Kind, p.Stage = nil, IterationRework, StageGate
@@ -150,17 +151,19 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 	}
 }
 
-// resolves notes what an iteration left of a conflict with people's commits.
-func (u *Pull) resolves(d work.IterationFinishedData) {
+// resolves notes what an iteration left of a conflict that it began with.
+func (p *Phase) resolves(d work.IterationFinishedData) {
 	if d.Snapshot == "" {
 		return
 	}
-	if u.Clash != nil {
-		u.Told = "what people pushed conflicted with the agent's work; the agent resolved that, and nobody has looked at it"
-		u.Marked, u.Clash = u.Clash.Files, nil
+	if c := p.Clash; c != nil {
+		if p.Pull != nil {
+			p.Pull.Told = "what people pushed conflicted with the agent's work; the agent resolved that, and nobody has looked at it"
+		}
+		p.Marked, p.Clash = c.Files, nil
 	}
 	if len(d.Conflicts) == 0 {
-		u.Marked = nil
+		p.Marked = nil
 	}
 }
 

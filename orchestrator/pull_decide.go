@@ -59,9 +59,14 @@ func (d *decision) readDone(f ReadDone) {
 		return
 	}
 	r := f.Reading
+	if !NamesConflicts(r.Conflicts) {
+		r = PullReading{Trouble: &work.PullTrouble{
+			Kind: work.HostConflict, What: fmt.Sprintf("what people pushed conflicts with the agent's work in %d files, more than can be told it, or with names too long", len(r.Conflicts)),
+			Fix: "merge the phase's branch into theirs and push that, or take the commits back",
+		}}
+	}
 	r.Trouble, r.Lost, r.MergedBy = clipTrouble(r.Trouble), clipText(r.Lost, 300), clipText(r.MergedBy, 100)
 	r.Todos = d.s.Phases[f.Command.Phase].checked(r.Todos)
-	r.Conflicts = clipList(r.Conflicts, 20, 80)
 	r.Files, r.By, r.Said = clipList(r.Files, 20, 80), clipList(r.By, 5, 60), clipText(r.Said, maxSaid)
 	d.emit(work.PullFinished, f.Command, PullFinishedData{Command: f.Command.ID, PullReading: r})
 }
@@ -114,7 +119,7 @@ func (d *decision) pulled(p *Phase) {
 	case r.Trouble != nil:
 		again("the answer \"" + strings.ReplaceAll(string(a.Status), "_", " ") + "\" is not acted upon, since the branch could not be read: " + tellTrouble(*r.Trouble))
 	case r.Lost != "" && u.Lost == "":
-		again(r.Lost + "; answer again to go on with what Forge has, without the pull request")
+		again(r.Lost + "; answer here again: with the pull request where that was put right there by then, else with what Forge has, without it")
 	case r.Lost != "":
 		d.acts(p, r)
 	case r.Merged != "" && r.Merged == p.Last:

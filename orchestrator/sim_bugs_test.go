@@ -73,6 +73,11 @@ func TestSeededBugs(t *testing.T) {
 		{"a conflict landed as it is", bug{events: rewrite(work.MergeFinished, func(_ *State, _ *work.Event, d *MergeFinishedData) {
 			d.Conflicts = nil
 		})}, []string{"with conflict markers"}},
+		{"an issue's conflict taken for none", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.PhaseStarted && p != nil {
+				p.Marked = nil
+			}
+		})}, []string{"with conflict markers"}},
 		{"a claim taken from a failed iteration", bug{fact: func(_ *State, f Fact) Fact {
 			if it, ok := f.(IterationDone); ok && it.Report.Outcome == work.OutcomeAgentFailed {
 				it.Report.Outcome = work.OutcomeOK

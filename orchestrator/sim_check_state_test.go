@@ -155,6 +155,8 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 	switch {
 	case d.Gate == gateClaim && d.Decision == decideClaimed && s.Phases[e.Phase].Kind == IterationWork && !c.claims[e.Phase]:
 		return fmt.Errorf("phase %s is said to have claimed its promise, and has not", e.Phase)
+	case by == "person" && d.Reason == tellApproved:
+		return c.asPushed(s, e, d)
 	case by == "person":
 		status, abort := c.said[e.Phase], false
 		for _, a := range c.answers {
@@ -178,6 +180,26 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
 	case d.Gate == string(gates.PointPhaseTransition), d.Gate == string(gates.PointFinal) && d.Decision == decideGo && c.allDone(s):
 		return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
+	}
+	return nil
+}
+
+// asPushed: an approval on the pull request of an earlier result speaks for what
+// was pushed there, by the one who gave it, and for no other content.
+func (c *invariants) asPushed(s *State, e work.Event, d work.GateDecidedData) error {
+	i := c.w.spec.Issue
+	if i == nil || i.Pushed == nil || d.By != "person:"+i.Pushed.Approved || i.Pushed.Approved == "" || d.Decision != decideGo {
+		return fmt.Errorf("gate %s of phase %q is decided %s by %s, who approved nothing", d.Gate, e.Phase, d.Decision, d.By)
+	}
+	at := s.Head
+	if p := s.Phases[e.Phase]; p != nil {
+		at = p.Last
+	}
+	if starts := d.Gate == string(gates.PointPhaseStart); starts && e.Phase == s.topo[0] {
+		return nil
+	}
+	if c.w.commits[at] != i.Pushed.Tree {
+		return fmt.Errorf("gate %s of phase %q passes %s, and %s was approved", d.Gate, e.Phase, c.w.commits[at], i.Pushed.Tree)
 	}
 	return nil
 }

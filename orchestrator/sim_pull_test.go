@@ -94,7 +94,7 @@ func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
 			return err
 		}
 		hear(d.Comment)
-		if d.Gate == string(gates.PointPhaseTransition) && d.Decision == decideGo && !strings.HasPrefix(d.By, "person:") {
+		if d.Gate == string(gates.PointPhaseTransition) && d.Decision == decideGo && (!strings.HasPrefix(d.By, "person:") || d.Reason == tellApproved) {
 			note(c, b.yes, p.Last, true)
 		}
 	case work.JobDecided:

@@ -89,6 +89,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	}
 	w.trees["t0"] = &tree{green: !w.chance(6)}
 	w.commits[w.spec.Base.Commit] = "t0"
+	w.goesOn()
 	s, err := NewState("sim", w.spec)
 	if err != nil {
 		return nil, err
@@ -212,7 +213,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if p.Kind == IterationResolve {
 		parent = p.Merge.Commit
 	}
-	clash := p.clash()
+	clash := p.Clash
 	if clash != nil {
 		w.fault("a conflict with people begins an iteration")
 		parent = clash.Commit
@@ -234,7 +235,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		}
 		done.Todos = w.trees[name].todos
 	}
-	if w.trees[name].marked {
+	if w.trees[name].marked && (p.Kind == IterationResolve || len(p.marked()) > 0) {
 		done.Markers = []string{"a.txt"}
 	}
 	return done

@@ -199,8 +199,12 @@ type Phase struct {
 	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
 	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
-	PullRev   int   `json:",omitempty"` // branches so far
-	PullTries int   `json:",omitempty"` // what was done about them so far
+	// Clash is a conflict that the next iteration begins with. Marked are the
+	// files that held a conflict's markers last.
+	Clash     *Clash   `json:",omitempty"`
+	Marked    []string `json:",omitempty"`
+	PullRev   int      `json:",omitempty"` // branches so far
+	PullTries int      `json:",omitempty"` // what was done about them so far
 }
 
 // Judged are the facts of the iteration that is being judged.

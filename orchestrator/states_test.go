@@ -40,15 +40,16 @@ func order(machine string) []string {
 }
 
 // onlyFrom says which stages may come directly before a stage: what is not
-// proven cannot land, however a phase gets there.
+// proven cannot land, however a phase gets there. From its folder goes on what
+// people pushed to an issue's result and approved as it is.
 func onlyFrom() map[Stage][]Stage {
 	return map[Stage][]Stage{
 		StageIterate:  {StageGate, StageJudge},
-		StageVerify:   {StageJudge},
+		StageVerify:   {StageJudge, StageFolder},
 		StageEvidence: {StageVerify, StageReverify},
-		StageReview:   {StageJudge, StageVerify, StageEvidence, StageMerged, StageReverify},
+		StageReview:   {StageJudge, StageVerify, StageEvidence, StageMerged, StageReverify, StageFolder},
 		StageArbiter:  {StageReview, StageJudge},
-		StageProven:   {StageJudge, StageVerify, StageEvidence, StageReview, StageArbiter, StageAsked},
+		StageProven:   {StageJudge, StageVerify, StageEvidence, StageReview, StageArbiter, StageAsked, StageFolder},
 		StageTurn:     {StageProven, StageAsked},
 		StageMerged:   {StageTurn},
 		StageReverify: {StageMerged, StageJudge},

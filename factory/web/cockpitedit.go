@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,11 +31,13 @@ type editData struct {
 	Path, Name string
 	Revision   int
 	Base       string // the commit that the text is of
+	Seen       string // what stood of the file then, see FileWish
 	Text       string
 	Edit       *work.FileEdit // what somebody made of it already
 	New        bool
 	CRLF       bool
 	Wrong      *Complaint // why it was not kept
+	Theirs     *string    // what stands now, where Text was written without having seen it
 }
 
 // Title is the page's.
@@ -72,6 +75,9 @@ func (s *Server) editForm(v *visit, path string) (editData, error) {
 	}
 	d.Revision, d.Base, d.Edit, d.Text, d.CRLF = j.Checkpoint.Revision, file.Base, file.Edit, text, strings.Contains(text, "\r\n")
 	d.New = path == "" || file.Edit != nil && file.Edit.New
+	if file.Edit != nil {
+		d.Seen = file.Edit.Sum()
+	}
 	return d, nil
 }
 
@@ -89,7 +95,7 @@ func (s *Server) editFile(v *visit) error {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
 	id := v.PathValue("checkpoint")
-	w := FileWish{Path: v.PostFormValue("path"), What: cmp.Or(v.form("what"), WishEdit), Content: []byte(text), Base: v.form("base"), By: v.Who.Name, Admin: v.Who.May(v.Project.ID, RoleAdmin)}
+	w := FileWish{Path: v.PostFormValue("path"), What: cmp.Or(v.form("what"), WishEdit), Content: []byte(text), Base: v.form("base"), Seen: v.form("seen"), By: v.Who.Name, Admin: v.Who.May(v.Project.ID, RoleAdmin)}
 	switch w.What {
 	case WishEdit, WishAdd:
 	case WishDelete:
@@ -100,23 +106,59 @@ func (s *Server) editFile(v *visit) error {
 	if _, err = v.Project.Edits.EditFile(v.Context(), id, revision, w); err == nil {
 		return s.afterEdit(v, id)
 	}
+	var overtaken *work.OvertakenError
+	if errors.As(err, &overtaken) {
+		return s.overtaken(v, w, revision, overtaken)
+	}
 	wrong := complaint(said(err))
 	if wrong == nil || w.What == WishDelete {
 		return said(err)
 	}
 	d := editData{
 		At: v.url("/checkpoints/" + url.PathEscape(id)), Token: s.token(v.Who), Path: w.Path, Name: review.Name(w.Path), Revision: revision,
-		Base: w.Base, Text: text, New: w.What == WishAdd, CRLF: v.form("crlf") == "1", Wrong: wrong,
+		Base: w.Base, Seen: w.Seen, Text: text, New: w.What == WishAdd, CRLF: v.form("crlf") == "1", Wrong: wrong,
 	}
 	return s.write(v, wrong.Status, "editfile", "layout", v.view(d.Title(), d))
 }
 
 func (s *Server) dropEdit(v *visit) error {
-	id := v.PathValue("checkpoint")
-	if _, err := v.Project.Edits.DropEdit(v.Context(), id, 0, v.PostFormValue("path")); err != nil {
+	id, path := v.PathValue("checkpoint"), v.PostFormValue("path")
+	_, err := v.Project.Edits.DropEdit(v.Context(), id, 0, path, v.form("seen"))
+	var overtaken *work.OvertakenError
+	switch {
+	case errors.As(err, &overtaken):
+		return s.overtaken(v, FileWish{Path: path, What: WishDelete}, 0, overtaken)
+	case err != nil:
 		return said(err)
 	}
 	return s.afterEdit(v, id)
+}
+
+// overtaken answers a wish that others were faster than: what they made of the
+// file, and beside it what was written. The form that it shows is about what
+// stands now, so that to send it again is to write over that knowingly.
+func (s *Server) overtaken(v *visit, w FileWish, revision int, o *work.OvertakenError) error {
+	wrong := &Complaint{Status: http.StatusConflict, What: "The edit of " + review.Name(w.Path) + " was taken back meanwhile."}
+	if o.Now != nil {
+		wrong.What = fmt.Sprintf("%s %s %s meanwhile.", o.Now.By, o.Now.Did(), review.Name(w.Path))
+	}
+	d, err := s.editForm(v, w.Path)
+	switch {
+	case w.What == WishDelete && err != nil:
+		wrong.Fix = "Load the page again to see what holds now."
+		return wrong
+	case w.What == WishDelete:
+		wrong.Fix = "Nothing was done. Below is the file as it is now."
+	case err != nil: // there is nothing to show any more, but what was written
+		d.Revision, d.Base, d.Text, d.New = revision, w.Base, string(w.Content), o.Now == nil
+		wrong.Fix = "Your text is not kept yet. It stands below."
+	default:
+		theirs := d.Text
+		d.Theirs, d.Text, d.CRLF = &theirs, string(w.Content), v.form("crlf") == "1"
+		wrong.Fix = "Your text is not kept yet. It stands below, beside what the file is now: put the two together, and keep that."
+	}
+	d.Wrong = wrong
+	return s.write(v, wrong.Status, "editfile", "layout", v.view(d.Title(), d))
 }
 
 func (s *Server) afterEdit(v *visit, id string) error {

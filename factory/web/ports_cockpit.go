@@ -52,9 +52,10 @@ type Edits interface {
 	// it is judged.
 	EditedFile(ctx context.Context, id, path string) (Editing, error)
 	// EditFile keeps an edit. One of a file that the proof rests on takes an
-	// admin.
+	// admin. What others made of it unseen is not written over: a
+	// *work.OvertakenError, of DropEdit likewise.
 	EditFile(ctx context.Context, id string, revision int, w FileWish) (work.Checkpoint, error)
-	DropEdit(ctx context.Context, id string, revision int, path string) (work.Checkpoint, error)
+	DropEdit(ctx context.Context, id string, revision int, path, seen string) (work.Checkpoint, error)
 }
 
 // Editing is a file before it is edited.
@@ -81,7 +82,10 @@ type FileWish struct {
 	Content []byte
 	// Base is the commit that was looked at; "" = whatever is judged now. Where
 	// the file is another one meanwhile, the wish is refused.
-	Base  string
+	Base string
+	// Seen is what stood of the file, the Sum of its edit; "" = nobody had edited
+	// it.
+	Seen  string
 	By    string
 	Admin bool
 }

@@ -51,7 +51,8 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.logTo(log.InfoLevel)
 	err := a.refuseInside(args)
 	if err == nil {
-		err = a.command().RunContext(ctx, append([]string{"forge"}, reorder(a.command(), args)...))
+		app := a.command()
+		err = app.RunContext(ctx, append([]string{"forge"}, reorder(app, args)...))
 	}
 	var code codeError
 	var problems *config.Problems

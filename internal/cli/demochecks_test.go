@@ -93,7 +93,7 @@ func goodPlay(t *testing.T) *demoRecord {
 	c.add(work.RunFinished, "", 0, 0, work.RunFinishedData{Outcome: work.RunFailed})
 	r := &demoRecord{
 		Run: "r", Events: c.evs, Printed: slices.Clone(c.evs), Killed: true, Code: 1,
-		Status: runStatus{State: stateFinished, Outcome: work.RunFailed},
+		Status: runStatus{RunStanding: orchestrator.RunStanding{State: stateFinished, Outcome: work.RunFailed}},
 		Before: "a library with one function", Commits: []string{"09", "08", "04", "07", "03", "02", "01"},
 		Files: []string{
 			"MANUAL.md", "README.md", "lib/count.sh", "lib/join.sh", "lib/lower.sh", "lib/reverse.sh", "lib/say.sh", "lib/upper.sh", "lib/words.sh",
@@ -102,11 +102,11 @@ func goodPlay(t *testing.T) *demoRecord {
 		Tests: "all tests pass",
 	}
 	for _, n := range append(demoDone(), "08.1") {
-		r.Status.Phases = append(r.Status.Phases, phaseStatus{Number: n, Outcome: work.PhaseDone})
+		r.Status.Phases = append(r.Status.Phases, phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: n, Outcome: work.PhaseDone}})
 	}
 	r.Status.Phases = append(r.Status.Phases,
-		phaseStatus{Number: "05", Outcome: work.PhaseFailed, Reason: work.ReasonStale},
-		phaseStatus{Number: "06", Outcome: work.PhaseSkipped, Reason: work.ReasonDependencyFailed, Cause: "05"})
+		phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: "05", Outcome: work.PhaseFailed, Reason: work.ReasonStale}},
+		phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: "06", Outcome: work.PhaseSkipped, Reason: work.ReasonDependencyFailed, Cause: "05"}})
 	return r
 }
 

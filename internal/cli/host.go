@@ -49,10 +49,18 @@ func (p *project) hostSettings() (config.CodeHost, error) {
 	}
 	for _, s := range []config.Secret{set.Token, set.MergerToken, set.ReviewerToken} {
 		if s.Name != "" && s.Value == "" {
-			return set, refuse("set it to a token of the host", "%s, which [host] names, is not set", s.Name)
+			return set, refuse("make a token on the host with "+tokenNeeds(set.Kind)+", and set it to that", "%s, which [host] takes the token from, is not set", s.Name)
 		}
 	}
 	return set, nil
+}
+
+// tokenNeeds are the scopes of a token that are enough.
+func tokenNeeds(kind string) string {
+	if kind == "github" {
+		return "repo (classic) or contents, pull requests, issues, webhooks: write; commit statuses, checks: read (fine-grained)"
+	}
+	return "write:repository, write:issue, read:user"
 }
 
 // hostRefused is a trouble as a user's error, unless it passes by itself.

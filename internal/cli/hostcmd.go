@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 
 func (a *App) hostCommand() *cli.Command {
 	names := []string{"status", "doctor", "setup", "watch"}
-	listen := &cli.StringFlag{Name: "listen", Usage: "address on which the test waits for the webhook, where nothing else of Forge listens", Value: "127.0.0.1:0"}
+	listen := &cli.StringFlag{Name: "listen", Usage: "address on which the test waits for the webhook, where nothing else of Forge listens", Value: hookListen}
 	wait := &cli.DurationFlag{Name: "wait", Usage: "how long the test waits for the webhook", Value: 15 * time.Second}
 	return &cli.Command{
 		Name: "host", Usage: "the code host that pull requests go to",
@@ -63,18 +65,38 @@ func (a *App) hostStatus(c *cli.Context) error {
 	news := func() {
 		p.sayNews(a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
 	}
-	got, err := h.Access(c.Context, p.base.Branch)
+	got, err := h.Access(c.Context, p.cfg.PullTarget())
 	if err != nil {
 		news()
 		return hostRefused(err)
 	}
 	fmt.Fprintf(a.Stdout, "%s/%s on %s (%s)\n", set.Owner, set.Repo, set.URL, set.Kind)
 	fmt.Fprintf(a.Stdout, "  as       %s, by %s\n", orUnknown(got.Account.Name), set.Token.Name)
-	fmt.Fprintf(a.Stdout, "  base     %s%s\n", p.base.Branch, baseRules(got))
-	fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
+	if len(got.Missing) > 0 {
+		fmt.Fprintf(a.Stdout, "  lacks    %s: forge host doctor\n", strings.Join(got.Missing, ", "))
+	}
+	if got.Repo != "" {
+		fmt.Fprintf(a.Stdout, "  issues   %s\n", p.landsAt(got))
+	}
+	if got.Repo != "" && len(got.Missing) == 0 { // what the account may is not what the token may
+		fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
+	}
 	fmt.Fprintf(a.Stdout, "  asked    every %s%s\n", set.Poll, map[bool]string{true: ", and told at " + set.WebhookURL}[set.WebhookURL != ""])
 	news()
 	return nil
+}
+
+// landsAt is the branch that results of issues are for, and what it asks for.
+// Runs have branches of their own there.
+func (p *project) landsAt(a work.HostAccess) string {
+	switch branch := cmp.Or(p.cfg.PullTarget(), a.Default); {
+	case a.Empty:
+		return "cannot land: the repository is empty"
+	case branch == "":
+		return "cannot land: the host names no default branch, and factory.target is not set"
+	default:
+		return "land in " + branch + baseRules(a)
+	}
 }
 
 func orUnknown(s string) string {
@@ -143,7 +165,7 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		d.trouble(err)
 		return
 	}
-	got, err := h.Access(ctx, p.base.Branch)
+	got, err := h.Access(ctx, p.cfg.PullTarget())
 	if err != nil && got.Repo == "" && len(got.Missing) == 0 {
 		d.trouble(err)
 		return
@@ -158,12 +180,13 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		return
 	}
 	d.access(set, got)
+	d.otherTokens(ctx, p, set)
 	if err != nil {
 		d.trouble(err)
 		return
 	}
 	if !got.Empty {
-		d.good("base %s%s", p.base.Branch, baseRules(got))
+		d.good("results of issues %s", p.landsAt(got))
 	}
 	if hook != nil {
 		d.webhook(ctx, h, set, *hook)
@@ -191,6 +214,40 @@ func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
 		d.poor("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
 	case !got.Admin:
 		d.note("give the account that right, or make the webhook by hand", "the account may not make webhooks")
+	}
+}
+
+// otherTokens looks at those beside the one that proposes: who merges writes to
+// the repository and nothing else, and of a reviewer it has to be known who it is.
+func (d *doctor) otherTokens(ctx context.Context, p *project, set config.CodeHost) {
+	for i, token := range []config.Secret{set.MergerToken, set.ReviewerToken} {
+		if token.Value == "" || token.Value == set.Token.Value {
+			continue
+		}
+		merges := i == 0
+		as := set
+		as.Token, as.MergerToken, as.ReviewerToken = token, config.Secret{}, config.Secret{}
+		h, err := p.openHost(as, nil)
+		if err != nil {
+			d.trouble(err)
+			continue
+		}
+		got, err := h.Access(ctx, p.cfg.PullTarget())
+		lacks := slices.DeleteFunc(got.Missing, func(scope string) bool {
+			return strings.HasSuffix(scope, ":issue") || !merges && strings.HasSuffix(scope, ":repository")
+		})
+		switch {
+		case len(lacks) > 0:
+			d.poor("make a token that also has "+strings.Join(lacks, ", "), "the token in %s lacks %s", token.Name, strings.Join(lacks, ", "))
+		case work.HostKindOf(err) == work.HostUnauthorized:
+			d.poor("make a new token on the host and put it there", "the host does not accept the token in %s", token.Name)
+		case err != nil && got.Repo == "" && (merges || got.Account.Name == ""):
+			d.failed("the token in "+token.Name, hostRefused(err))
+		case merges && !got.Push:
+			d.poor("give that account the right to write", "%s, whose token is in %s, may not merge in %s", orUnknown(got.Account.Name), token.Name, set.Owner+"/"+set.Repo)
+		default:
+			d.good("the token in %s is %s's", token.Name, orUnknown(got.Account.Name))
+		}
 	}
 }
 

@@ -49,14 +49,35 @@ func TestHostCommands(t *testing.T) {
 	holds(said(2, "", "host", "nonsense"), "unknown command")
 
 	w.configure(section)
-	holds(said(2, "", "host", "status"), "GITHUB_TOKEN, which [host] names, is not set")
+	holds(said(2, "", "host", "status"), "GITHUB_TOKEN, which [host] takes the token from, is not set", "make a token on the host with repo")
 	holds(said(2, "wrong-token-of-tests", "host", "status"), "does not accept the token", "make a new token")
 	// The host has no branch yet.
 	holds(said(2, hosttest.GitHubToken, "host", "doctor"), "no branch main", "1 problem")
 	w.git("push", "--quiet", strings.Replace(g.Clone, "http://", "http://x-access-token:"+hosttest.GitHubToken+"@", 1), "main")
-	holds(said(0, hosttest.GitHubToken, "host", "status"), "octo/repo on "+g.URL, "as       forge, by GITHUB_TOKEN", "main, not protected", "every 30s")
+	holds(said(0, hosttest.GitHubToken, "host", "status"), "octo/repo on "+g.URL, "as       forge, by GITHUB_TOKEN", "issues   land in main, not protected", "may      push", "every 30s")
 	holds(said(0, hosttest.GitHubToken, "host", "doctor"), "every scope that is needed", "with the right to push", "no webhook")
 	holds(said(2, hosttest.GitHubNarrow, "host", "doctor"), "lacks repo")
+	if text := said(0, hosttest.GitHubNarrow, "host", "status"); !strings.Contains(text, "lacks    repo") || strings.Contains(text, "may ") {
+		t.Errorf("a token that lacks a scope is said to be enough:\n%s", text)
+	}
+	// Runs have branches of their own there: what is checked out need not be there.
+	w.git("checkout", "--quiet", "-b", "only-here")
+	holds(said(0, hosttest.GitHubToken, "host", "doctor"), "results of issues land in main")
+	w.git("checkout", "--quiet", "--detach")
+	holds(said(0, hosttest.GitHubToken, "host", "doctor"), "results of issues land in main")
+	w.git("checkout", "--quiet", "main")
+	w.configure(section + "[factory]\ntarget = \"release\"\n")
+	holds(said(2, hosttest.GitHubToken, "host", "doctor"), "no branch release")
+	// The tokens of the others are looked at too.
+	for token, want := range map[string]string{
+		"wrong-token-of-tests": "does not accept the token in MERGE_TOKEN", hosttest.GitHubNarrow: "the token in MERGE_TOKEN lacks repo",
+	} {
+		w.configure(section + "merger_token_env = \"MERGE_TOKEN\"\n")
+		w.env = append(w.env, "MERGE_TOKEN="+token)
+		holds(said(2, hosttest.GitHubToken, "host", "doctor"), want, "1 problem")
+		w.env = w.env[:len(w.env)-1]
+	}
+	w.configure(section)
 	holds(said(2, hosttest.GitHubToken, "host", "setup", "--webhook"), "host.webhook_url is not set")
 
 	w.configure(section + "webhook_url = \"http://127.0.0.1:1/hook\"\n")
@@ -68,7 +89,7 @@ func TestHostCommands(t *testing.T) {
 		t.Errorf("a second webhook was made: %q, %q", one, two)
 	}
 	// Nobody takes it at that address.
-	holds(said(2, hosttest.GitHubToken, "host", "doctor", "--webhook", "--wait", "50ms"), "no webhook arrived within 50ms", "ALLOWED_HOST_LIST")
+	holds(said(2, hosttest.GitHubToken, "host", "doctor", "--webhook", "--listen", "127.0.0.1:0", "--wait", "50ms"), "no webhook arrived within 50ms", "ALLOWED_HOST_LIST")
 	port := freePort(t)
 	w.configure(section + "webhook_url = \"http://" + port + "/hook\"\n")
 	holds(said(0, hosttest.GitHubToken, "host", "doctor", "--webhook", "--listen", port), "a webhook arrived, signed")

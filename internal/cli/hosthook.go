@@ -219,7 +219,7 @@ func (d *doctor) webhook(ctx context.Context, h codeHost, set config.CodeHost, t
 	}
 	l, err := net.Listen("tcp", try.listen)
 	if err != nil {
-		d.poor("name another address by --listen", "nothing can wait for the webhook: %v", err)
+		d.poor("end what listens there (forge host watch) for the test, or name by --listen another address that host.webhook_url leads to", "nothing can wait for the webhook: %v", err)
 		return
 	}
 	arrived := make(chan error, 100)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // localPull is the record of a pull request of a project without a host.
@@ -35,13 +36,13 @@ func (w *world) localPull(number string) work.PullRequest {
 }
 
 // waits is the one question that is open.
-func (w *world) waits() checkpointStatus {
+func (w *world) waits() orchestrator.CheckpointStanding {
 	w.t.Helper()
 	var list runStatus
 	if err := json.Unmarshal([]byte(w.forge("status", "--output", "json").want(exitDone).stdout), &list); err != nil {
 		w.t.Fatal(err)
 	}
-	var open []checkpointStatus
+	var open []orchestrator.CheckpointStanding
 	for _, cp := range list.Checkpoints {
 		if cp.Status == work.CheckpointPending {
 			open = append(open, cp)

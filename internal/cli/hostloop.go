@@ -126,6 +126,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 		}
 		w.patient = true
 		_, err := w.read(ctx, "")
+		w.notedOnce(err)
 		others.start(ctx, true)
 		others.wait()
 		return hostRefused(err)

@@ -24,6 +24,7 @@ type hostNews struct {
 	PID   int               `json:"pid"`
 	At    time.Time         `json:"at"`              // of the last look
 	Every time.Duration     `json:"every"`           // between looks
+	Once  bool              `json:"once,omitempty"`  // it was one look, and nobody comes back
 	Since time.Time         `json:"since,omitzero"`  // the host has not been read since then; zero = it was read at At
 	Why   string            `json:"why,omitempty"`   // it was not
 	Held  map[string]string `json:"held,omitempty"`  // checkpoint → why its pull request answers nothing yet
@@ -78,10 +79,25 @@ func (p *project) newsOf(at work.PullSettings) (n hostNews, ok bool) {
 
 // outOfSight says for how long nobody has looked, zero = somebody does.
 func (n hostNews) outOfSight(now time.Time) time.Duration {
-	if ago := now.Sub(n.At); ago > 3*n.Every {
-		return ago
+	if ago := now.Sub(n.At); n.Once || ago > 3*n.Every {
+		return max(ago, 1)
 	}
 	return 0
+}
+
+// notedOnce notes what one look found, unless somebody watches and knows more.
+func (w *hostWatch) notedOnce(failed error) {
+	now := w.p.app.Now()
+	was, ok := w.p.newsOf(w.at)
+	if ok && was.outOfSight(now) == 0 {
+		return
+	}
+	w.note.last = was
+	held := maps.Clone(w.held)
+	maps.DeleteFunc(held, func(_, why string) bool { return why == "" })
+	if _, err := w.note.write(hostNews{PID: os.Getpid(), At: now, Every: w.every, Once: true, Held: held}, failed); err != nil {
+		w.p.app.log.Warn("others are not told", "err", err)
+	}
 }
 
 // whyUnheard is why what people say of a checkpoint on its code host is not heard,
@@ -98,7 +114,9 @@ func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
 	if !n.Since.IsZero() {
 		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.app.ago(n.Since), oneLine(n.Why, 600)))
 	}
-	if ago := n.outOfSight(p.app.Now()); ago > 0 {
+	if n.Once {
+		why = append(why, "read once, "+p.app.ago(n.At)+", and nobody watches: forge host watch, or forge resume, reads what people say there")
+	} else if ago := n.outOfSight(p.app.Now()); ago > 0 {
 		why = append(why, fmt.Sprintf("nobody has looked for %s: forge host watch, or forge resume, does", ago.Round(time.Second)))
 	}
 	if held := n.Held[checkpoint]; held != "" {
@@ -118,6 +136,8 @@ func (p *project) sayNews(w io.Writer, at work.PullSettings) {
 	now := p.app.Now()
 	ago := func(t time.Time) string { return max(now.Sub(t), 0).Round(time.Second).String() }
 	switch {
+	case n.Once:
+		fmt.Fprintf(w, "  news     read once, %s ago; nobody watches it: forge host watch, or forge factory\n", ago(n.At))
 	case n.outOfSight(now) > 0:
 		fmt.Fprintf(w, "  news     nobody has looked for %s: forge host watch, or forge factory\n", ago(n.At))
 	case n.Since.IsZero():

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/host"
@@ -27,7 +28,7 @@ func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (str
 	p := req.Paper
 	var s sheet
 	s.section("What changed", tellChanges(changes))
-	s.section("Why", host.Inert(p.Why))
+	s.section("Why", quoted(host.Inert(p.Why)))
 	s.section("Evidence", host.Inert(tellProof(p.Proof)))
 	s.section("Doubts", host.Inert(p.Doubts))
 	s.section("Read first", readFirst(changes))
@@ -38,7 +39,7 @@ func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (str
 		}
 		s.section("Judged before, file by file", host.Inert(before))
 	}
-	s.section("What Forge asks", host.Inert(p.Facts))
+	s.section("What Forge asks", host.Inert(tellFacts(p.Facts)))
 	answer := fmt.Sprintf("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here; push commits of your own, and they become part of it. "+
 		"A comment alone answers nothing. The same question is checkpoint `%s`: `forge approve %s`.", p.Checkpoint, p.Checkpoint)
 	if p.Checkpoint == "" {
@@ -58,6 +59,29 @@ func (s *sheet) section(title, text string) {
 	}
 }
 
+// quoted keeps a text apart from Forge's own words: its headings are none of the
+// document's.
+func quoted(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+func changedHow(status string) string {
+	switch status {
+	case "A":
+		return "added"
+	case "M":
+		return "changed"
+	case "D":
+		return "deleted"
+	case "T":
+		return "of another type"
+	}
+	return status
+}
+
 func tellChanges(changes []work.FileChange) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d file(s):\n\n", len(changes))
@@ -66,7 +90,7 @@ func tellChanges(changes []work.FileChange) string {
 			fmt.Fprintf(&b, "- and %d more\n", len(changes)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- `%s` (%s)\n", strings.ReplaceAll(c.Path, "`", "'"), c.Status)
+		fmt.Fprintf(&b, "- `%s` (%s)\n", strings.ReplaceAll(c.Path, "`", "'"), changedHow(c.Status))
 	}
 	return b.String()
 }
@@ -78,18 +102,29 @@ func tellProof(commands []string) string {
 	return "Forge ran these in a fresh folder, and they passed:\n\n    " + strings.Join(commands, "\n    ")
 }
 
-// readFirst are three files that tell most: sources before tests, as git lists
-// them.
-func readFirst(changes []work.FileChange) string {
-	var sources, others []string
-	for _, c := range changes {
-		line := "- `" + strings.ReplaceAll(c.Path, "`", "'") + "`"
-		if c.Status == "D" || strings.Contains(strings.ToLower(c.Path), "test") || strings.Contains(c.Path, ".lock") {
-			others = append(others, line)
-			continue
-		}
-		sources = append(sources, line)
+// tellFacts are the facts of a question, without the signals in what was said.
+func tellFacts(facts string) string {
+	lines := strings.Split(host.Words(facts), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(strings.TrimRight(line, " "), " It said:")
 	}
-	all := append(sources, others...)
+	return strings.Join(lines, "\n")
+}
+
+// readFirst are three files that tell most: sources, then tests, then documents
+// and what is gone or generated, each as git lists them.
+func readFirst(changes []work.FileChange) string {
+	var ranks [3][]string
+	for _, c := range changes {
+		path, rank := strings.ToLower(c.Path), 0
+		switch {
+		case c.Status == "D", strings.Contains(path, ".lock"), strings.HasSuffix(path, ".md"):
+			rank = 2
+		case strings.Contains(path, "test"):
+			rank = 1
+		}
+		ranks[rank] = append(ranks[rank], "- `"+strings.ReplaceAll(c.Path, "`", "'")+"`")
+	}
+	all := slices.Concat(ranks[:]...)
 	return strings.Join(all[:min(len(all), 3)], "\n")
 }

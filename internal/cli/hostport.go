@@ -184,7 +184,7 @@ func (h *hostPort) reply(ctx context.Context, look work.PullLook, replies []orch
 		if at < 0 || slices.ContainsFunc(said, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, r.Key) }) {
 			continue // it was deleted, or is answered
 		}
-		body := host.Inert(r.Body)
+		body := host.Inert(host.Words(r.Body))
 		if body == "" {
 			body = "The agent worked on it; the changes are in the branch."
 		}

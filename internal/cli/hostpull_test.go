@@ -95,8 +95,9 @@ func TestPullRequests(t *testing.T) {
 // approval lands it there, and the next phase begins.
 func (w *pullWorld) story() {
 	t := w.t
-	w.forge("run").want(exitFrozen)
+	frozen := w.forge("run").want(exitFrozen)
 	look, id := w.asked(1)
+	frozen.says("Phase 01 is pull request 1: " + look.URL)
 	w.forge("show", id).want(exitDone).says("pull request", look.URL)
 	first := look.Head
 	if look.State != work.PullOpen || !strings.HasPrefix(look.Branch, "forge/phases/") || !strings.HasSuffix(look.Branch, "/phase-1-tactical") || !strings.HasPrefix(look.Base, "forge/run-") {
@@ -128,6 +129,17 @@ func (w *pullWorld) story() {
 	if look.Head == first || look.Head == pushed || look.Number != 1 {
 		t.Fatalf("after the rework: %+v", look.PullRequest)
 	}
+	for _, part := range []string{"Somebody pushed to the branch, which is part of it now: by-ann.txt", "ann asked for changes"} {
+		if !strings.Contains(look.Body, part) {
+			t.Errorf("the text does not say what happened, %q:\n%s", part, look.Body)
+		}
+	}
+	why := w.forge("why").want(exitDone)
+	why.says("on the host: Somebody pushed to the branch: 1 file(s)", "policy of its own")
+	if n := strings.Count(why.stdout, "mind-the-end"); n != 1 {
+		t.Errorf("forge why tells %d times what people said:\n%s", n, why.stdout)
+	}
+	w.forge("status").want(exitDone).says("  policy  of its own")
 	if !w.grew(look.Branch, pushed) {
 		t.Error("the branch lost what was pushed")
 	}
@@ -142,8 +154,10 @@ func (w *pullWorld) story() {
 	if answers != 1 {
 		t.Errorf("the thread has %d answers: %+v", answers, look.Threads)
 	}
-	// The request stands, and is not taken twice.
+	// The request stands, and is not taken twice; the question says whose it is.
 	w.forge("resume").want(exitFrozen)
+	_, id = w.asked(1)
+	w.forge("show", id).want(exitDone).says("read once, ", "ann still asks for changes: ask for another look")
 	// Approved as it is, it is merged there, and phase 02 has its own.
 	w.people.Review(t, "ann", 1, look.Head, work.PullApproved, "thanks")
 	resumed := w.forge("resume").want(exitFrozen)
@@ -195,7 +209,7 @@ func (w *pullWorld) byHand() {
 	if again == id {
 		t.Fatalf("%s is asked again under its own name", id)
 	}
-	w.forge("show", again).want(exitDone).says("was closed on the host")
+	w.forge("show", again).want(exitDone).says("was closed on the host", "pull request  people do not see this on "+second.URL)
 	w.forge("approve", again, "--resume").want(exitDone)
 	if got := w.git("show", "HEAD:out-02.txt"); got != "made by 02" {
 		t.Errorf("out-02.txt is %q", got)

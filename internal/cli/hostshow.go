@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 )
 
 // pullShown is where people see what waits for them on the code host, or why
-// they do not. At most one of URL and Trouble is set.
+// they do not: with Trouble, URL is where they see an earlier state, "" = nowhere.
 type pullShown struct {
 	Number  int64             `json:"number,omitempty"`
 	URL     string            `json:"url,omitempty"`
@@ -38,8 +39,8 @@ func (p *project) pullShown(ctx context.Context, cp work.Checkpoint) (*pullShown
 	case ph == nil || ph.Pull == nil:
 	case ph.Pull.Checkpoint == cp.ID:
 		return &pullShown{Number: ph.Pull.Number, URL: ph.Pull.URL, News: p.whyUnheard(s.Spec.Pulls, cp.ID)}, nil
-	case ph.Pull.Trouble != nil:
-		return &pullShown{Number: ph.Pull.Number, Trouble: ph.Pull.Trouble}, nil
+	case ph.Pull.Trouble != nil, ph.Pull.Lost != "":
+		return pullOf(ph), nil
 	}
 	return nil, nil
 }
@@ -72,7 +73,7 @@ func (s *pullShown) line() string {
 	case s.Trouble == nil:
 		return s.URL
 	}
-	text := "people do not see this on the host: " + s.Trouble.What
+	text := "people do not see this on " + cmp.Or(s.URL, "the host") + ": " + s.Trouble.What
 	if s.Trouble.Fix != "" {
 		text += fmt.Sprintf("; %s, then forge resume", s.Trouble.Fix)
 	}

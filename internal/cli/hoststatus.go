@@ -15,9 +15,9 @@ func pullOf(p *orchestrator.Phase) *pullShown {
 	case p.Pull == nil || p.Stage == orchestrator.StageFinished:
 		return nil
 	case p.Pull.Lost != "":
-		return &pullShown{Number: p.Pull.Number, Trouble: &work.PullTrouble{Kind: work.HostPullClosed, What: p.Pull.Lost, Fix: "an answer here goes on without it"}}
+		return &pullShown{Number: p.Pull.Number, URL: p.Pull.URL, Trouble: &work.PullTrouble{Kind: work.HostPullClosed, What: p.Pull.Lost, Fix: "an answer here goes on with it where that was put right, else without it"}}
 	case p.Pull.Trouble != nil:
-		return &pullShown{Number: p.Pull.Number, Trouble: p.Pull.Trouble}
+		return &pullShown{Number: p.Pull.Number, URL: p.Pull.URL, Trouble: p.Pull.Trouble}
 	case p.Pull.Number == 0:
 		return nil
 	}

@@ -38,7 +38,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 		rank, _ := factory.Between(last, "")
 		change.Issues = append(change.Issues, work.IssueChange{Low: last, Issue: work.Issue{
 			Project: b.Project, Title: "waits", Priority: work.PriorityNormal, Column: work.ColumnInReview, Rank: rank, State: work.IssueWaits,
-			Run: fmt.Sprint("i", n), Branch: fmt.Sprint("waits-", n), Pull: &work.IssuePull{Number: n},
+			Run: fmt.Sprint("i", n), Branch: fmt.Sprint("waits-", n), Pull: &work.IssuePull{Number: n, Host: "github " + g.URL + "/octo/repo"},
 			Created: time.Now(), Changed: time.Now(),
 		}, Entry: work.IssueEntry{At: time.Now(), Action: work.IssueAdded, By: "test", Door: "cli"}})
 		last = rank

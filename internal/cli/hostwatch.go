@@ -352,6 +352,7 @@ func (p *project) readHost(ctx context.Context, run string) {
 	if err == nil && w != nil {
 		w.patient = true
 		_, err = w.read(ctx, run)
+		w.notedOnce(err)
 	}
 	if err != nil {
 		p.app.log.Warn("the pull requests of this run were not read", "err", err)

@@ -27,6 +27,8 @@ func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now tim
 	case look.State == work.PullMerged:
 		a.Status, a.By, a.Comment = work.CheckpointApproved, orUnknown(look.MergedBy), "merged "+name
 		return a, ""
+	case look.State != work.PullOpen && look.BranchGone: // hosts close it when its branch goes
+		return nil, name + " is closed and its branch is gone: restore the branch and reopen it there, or answer here"
 	case look.State != work.PullOpen:
 		return nil, name + " is closed: reopen it there, or answer here"
 	case look.BranchGone:
@@ -43,7 +45,7 @@ func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now tim
 	switch stand.Verdict {
 	case work.PullApproved:
 	case work.PullChangesRequested:
-		return nil, stillAgainst(stand.Counting) + " still asks for changes, and has not looked again"
+		return nil, stillAgainst(stand.Counting) + " still asks for changes: ask for another look or dismiss that review there, or answer here"
 	default:
 		if n := len(stand.Ignored); n > 0 {
 			last := stand.Ignored[n-1]

@@ -18,24 +18,6 @@ func nounOf(s *orchestrator.State) string {
 	return "Run"
 }
 
-// jobStanding is what forge status --output json says of a job beside the run.
-type jobStanding struct {
-	Description string          `json:"description"`
-	Expert      string          `json:"expert,omitempty"`
-	Phases      int             `json:"phases"` // so far
-	Rounds      int             `json:"rounds"` // of feedback in a row
-	Sources     []string        `json:"data_sources"`
-	Status      gates.JobStatus `json:"status,omitempty"` // once it is over
-}
-
-func jobStandingOf(s *orchestrator.State) *jobStanding {
-	if s.Job == nil {
-		return nil
-	}
-	j := s.Spec.Job
-	return &jobStanding{Description: j.Description, Expert: j.Expert, Phases: s.Job.Phases, Rounds: s.Job.Rounds, Sources: append([]string{}, j.Sources...), Status: s.Job.Status}
-}
-
 // describeJob says the events of a job in one line, as they happen.
 func describeJob(e work.Event) (log.Level, string, []any) {
 	if e.Kind == work.PhaseAdded {

@@ -46,7 +46,7 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	}
 	switch end.Outcome {
 	case work.RunFrozen:
-		b.WriteString("\nIt waits for you:\n")
+		b.WriteString(pullsText(s) + "\nIt waits for you:\n")
 		for _, id := range slices.Sorted(maps.Keys(s.Open)) {
 			fmt.Fprintf(&b, "  %s  %s\n", id, s.Open[id].Question)
 		}

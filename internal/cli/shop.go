@@ -21,7 +21,8 @@ type shop struct {
 	places *factory.Places
 	triage *triageDesk
 	poke   chan struct{}
-	hints  *hookHints // of the watch of its code host, nil = there is none
+	host   config.CodeHost // as it was when the shop was opened
+	hints  *hookHints      // of the watch of its code host, nil = there is none
 
 	landing sync.Mutex // one result at a time is brought into the target
 	tidying sync.Mutex
@@ -30,6 +31,8 @@ type shop struct {
 		at  time.Time
 		of  factory.Terms
 		err error
+		// said is [host] when it was said that it counts later.
+		said config.CodeHost
 	}
 	pulls struct {
 		sync.Mutex
@@ -65,6 +68,8 @@ func (s *shop) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.host, _ = p.hostSettings() // Terms says what is wrong with it
+	s.terms.said = s.host
 	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
 	if err != nil {
 		return err
@@ -100,7 +105,7 @@ func (s *shop) fresh(ctx context.Context) (*project, error) {
 func (s *shop) loop() *factory.Loop {
 	return &factory.Loop{
 		Board: s.Board, Cards: s.store, Claims: claims{s.store, s.owner}, Standings: standings{s.store, s.owner, s.store.Watch()},
-		Triage: s.triage, Works: s, Places: s.places, Now: s.app.Now, Poke: s.poke,
+		Triage: s.triage, Works: placed{s}, Places: s.places, Now: s.app.Now, Poke: s.poke,
 		Say: func(issue int64, what string) {
 			if issue == 0 {
 				s.app.log.Info(harmless(what), "project", s.Project)
@@ -189,33 +194,23 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 	if err := p.checkAgents(ctx, set); err != nil {
 		return t, err
 	}
-	if _, err := p.hostSettings(); err != nil {
+	host, err := p.hostSettings()
+	if err == nil {
+		err = s.sameHost(host)
+	}
+	if err != nil {
 		return t, err
 	}
+	s.sayHost(host)
 	f := p.cfg.File.Factory
 	t.MaxRunning, t.MaxInReview = deref(f.MaxRunning), deref(f.MaxInReview)
 	t.Agents = []string{set.Phases[onlyPhase].Agent}
 	return t, nil
 }
 
-// overdue are the runs and threads that ask what nobody answered in time.
+// overdue are the runs of begun issues that ask what nobody answered in time.
 func (s *shop) overdue(ctx context.Context) (map[string]bool, error) {
-	now, out := s.app.Now(), map[string]bool{}
-	for after := ""; ; {
-		page, err := s.store.Checkpoints(ctx, journal.CheckpointFilter{Status: work.CheckpointPending}, journal.MaxIssuePage, after)
-		if err != nil {
-			return nil, err
-		}
-		for _, cp := range page {
-			if cp.ExpiresAt != nil && !now.Before(*cp.ExpiresAt) {
-				out[cp.Run] = true
-			}
-			after = cp.ID
-		}
-		if len(page) < journal.MaxIssuePage {
-			return out, nil
-		}
-	}
+	return s.store.Overdue(ctx, s.Project, s.app.Now())
 }
 
 // News asks the journal what became of the runs of begun issues.

@@ -7,84 +7,154 @@ import (
 	"strings"
 
 	"forge/factory"
+	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// again says that another run goes on from the branch of a result that was
-// decided to be done: people ask for changes, or pushed what nobody reviewed.
+// again says that another run goes on from a result that was decided to be
+// done: people ask for changes, pushed what nobody reviewed or what conflicts
+// with it, or it conflicts with what has landed meanwhile.
 func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orchestrator.State) (bool, error) {
-	if i.Pull == nil || !state.Outcome.Final() {
+	if !state.Outcome.Final() || state.Delivery == nil || state.Delivery.Commit == "" {
 		return false, nil
 	}
 	h, err := s.resultHost(p)
-	if h == nil || err != nil {
-		return false, err
-	}
-	look, err := h.look(ctx, i.Pull.Number)
-	if err != nil || look.State != work.PullOpen {
+	if err != nil {
 		return false, err
 	}
 	r := resultIn(state, i)
-	is := proposal{PullRequest: look.PullRequest, at: r.commit, holds: factory.HeadResult}
-	if look.Head != r.commit {
-		if is.at, _, is.holds, err = h.onBranch(ctx, r); err != nil {
+	if h == nil {
+		if i.Pull != nil {
+			return false, nil // there was a host
+		}
+		base, err := s.issueBase(ctx, p)
+		if err != nil {
 			return false, err
 		}
+		return conflicts(ctx, s.e.repo, base.Commit, r.commit)
 	}
-	if step, _, _ := factory.NextOfPull(h.seenIn(look, r, is)); step != factory.PullAgain {
+	if i.Pull == nil {
+		return false, nil
+	}
+	at, err := h.stands(ctx, r)
+	if err != nil || at.look.State != work.PullOpen {
+		return false, err
+	}
+	if at.step == factory.PullMerge {
+		_, onto, err := h.target(ctx, r.ref("target"))
+		if err != nil {
+			return false, err
+		}
+		return conflicts(ctx, h.repo, onto, at.is.at)
+	}
+	if at.step != factory.PullAgain {
 		return false, nil
 	}
 	// Nobody else answers what this run owes, once another one goes on.
-	return true, h.answers(ctx, state, look)
+	return true, h.answers(ctx, state, at.look)
+}
+
+// pullStanding is how a result's pull request stands, and what follows from it.
+type pullStanding struct {
+	look work.PullLook
+	is   proposal
+	want string // what Forge would have the branch hold
+	step factory.PullStep
+}
+
+// stands reads how a result's pull request stands.
+func (h *resultHost) stands(ctx context.Context, r result) (at pullStanding, err error) {
+	if at.look, err = h.look(ctx, r.issue.Pull.Number); err != nil || at.look.State != work.PullOpen {
+		return at, err
+	}
+	at.want = r.commit
+	at.is = proposal{PullRequest: at.look.PullRequest, at: r.commit, holds: factory.HeadResult}
+	if at.look.Head != r.commit {
+		if at.is.at, at.want, at.is.holds, err = h.onBranch(ctx, r); err != nil {
+			return at, err
+		}
+	}
+	at.step, _, _ = factory.NextOfPull(h.seenIn(at.look, r, at.is))
+	return at, nil
+}
+
+// conflicts says that a result conflicts with a commit that others went on from.
+func conflicts(ctx context.Context, repo *git.Store, onto, result string) (bool, error) {
+	m, err := repo.Merge(ctx, onto, result)
+	return err == nil && len(m.Conflicts) > 0, err
+}
+
+// clashOf is a result beside a commit that others went on from. What holds both
+// is kept by ref.
+func clashOf(ctx context.Context, repo *git.Store, onto, result, with, ref string) (*work.Clash, error) {
+	m, err := repo.Merge(ctx, onto, result)
+	if err != nil {
+		return nil, err
+	}
+	both, err := repo.CommitTree(ctx, m.Tree, []string{onto, result}, "beside "+with+"\n", ref)
+	return &work.Clash{Result: result, Commit: both, Tree: m.Tree, Files: m.Conflicts, With: with}, err
 }
 
 // begun is what a run goes on from: an earlier result, and what people said of
-// it and pushed on top.
+// it and pushed on top, or what it conflicts with.
 type begun struct {
 	base   string
 	told   orchestrator.PullReading
 	pushed *work.Pushed
+	clash  *work.Clash
 }
 
-// goesOn is where a run begins that works on what people did to an earlier
-// result.
-func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue) (out begun, err error) {
+// goesOn is where a run begins that goes on from the result of the run after.
+// base is where one begins that does not.
+func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after, base string) (out begun, err error) {
 	h, err := s.resultHost(p)
 	if err != nil {
 		return out, err
 	}
-	var look work.PullLook
-	if h != nil {
-		look, err = h.look(ctx, i.Pull.Number)
+	was, _, err := p.load(ctx, after)
+	if err != nil {
+		return out, fmt.Errorf("go on from run %s: %w", after, err)
 	}
-	if err == nil && look.State != work.PullOpen {
+	r := resultIn(was, i)
+	if i.Pull == nil {
+		out.base = base
+		out.clash, err = clashOf(ctx, s.e.repo, base, r.commit, target(p), r.ref("clash"))
+		return out, err
+	}
+	var at pullStanding
+	if h != nil {
+		at, err = h.stands(ctx, r)
+	}
+	if err == nil && at.look.State != work.PullOpen {
 		err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("go on from pull request %d", i.Pull.Number), What: "it is not open any more", Fix: fmt.Sprintf("forge issue retry %d begins anew", i.ID)}
 	}
 	if err == nil {
-		out.base, err = h.branches.Fetch(ctx, look.Branch, "refs/forge/host/result")
+		out.base, err = h.branches.Fetch(ctx, at.look.Branch, "refs/forge/host/result")
 	}
 	if err == nil && out.base == "" {
-		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + look.Branch, What: "the host has no such branch", Fix: "restore it there"}
+		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + at.look.Branch, What: "the host has no such branch", Fix: "restore it there"}
 	}
 	if err != nil {
 		return out, err
 	}
-	shown, heard := i.Pull.Shown, []string(nil)
-	if was, _, loadErr := p.load(ctx, i.Run); loadErr == nil {
-		r := resultIn(was, i)
-		shown, heard = r.commit, r.Final.Heard
-	} else {
-		// Forge died before it opened the run that the card names. What the one
-		// before it heard is told again, but for threads that have their answer.
-		look.Threads = slices.DeleteFunc(look.Threads, func(t work.PullThread) bool { return t.Comments[len(t.Comments)-1].Own })
+	out.told = unheard(at.look, r.Final.Heard)
+	switch {
+	case at.is.holds == factory.HeadParted:
+		out.clash, err = clashOf(ctx, h.repo, out.base, at.want, "what people pushed to its branch", r.ref("clash"))
+	case at.step == factory.PullMerge:
+		var name string
+		if name, out.base, err = h.target(ctx, r.ref("target")); err == nil {
+			out.clash, err = clashOf(ctx, h.repo, out.base, at.is.at, name, r.ref("clash"))
+		}
+	default:
+		err = h.onResult(ctx, &out, r.commit, at.look)
 	}
-	out.told = unheard(look, heard)
-	if err := h.onResult(ctx, &out, shown, look); err != nil {
+	if err != nil {
 		return out, err
 	}
-	out.told.Heard = slices.Concat(heard, out.told.Heard)
+	out.told.Heard = slices.Concat(r.Final.Heard, out.told.Heard)
 	return out, nil
 }
 
@@ -134,6 +204,9 @@ func (b begun) hints() []string {
 	if b.pushed != nil {
 		out = append(out, "People pushed to the first result; that is there already, and stays: "+strings.Join(b.pushed.Files, ", "))
 	}
+	if b.clash != nil {
+		out = append(out, "All of it was done before, and conflicts with "+b.clash.With+". What is left is to resolve that.")
+	}
 	return out
 }
 
@@ -143,18 +216,33 @@ func (h *resultHost) withPushed(ctx context.Context, a *work.Answer, r result) e
 	if a.Edited != nil {
 		return nil
 	}
-	at, _, holds, err := h.onBranch(ctx, r)
-	if err != nil || holds != factory.HeadPeople {
+	at, want, holds, err := h.onBranch(ctx, r)
+	if err != nil {
 		return err
 	}
-	changes, err := h.repo.Changes(ctx, r.commit, at)
+	from, stays := r.commit, "Their changes are in your folder, they stay: "
+	edited := &work.Edited{Base: r.commit, Commit: at}
+	switch holds {
+	case factory.HeadPeople:
+	case factory.HeadParted:
+		clash, err := clashOf(ctx, h.repo, at, want, "what people pushed", r.ref("clash"))
+		if err != nil || !orchestrator.NamesConflicts(clash.Files) {
+			return err
+		}
+		from, stays = r.issue.Pull.Shown, "Their changes are in your folder beside yours, with markers where they conflict; resolve that so that theirs stay: "
+		edited.Commit, edited.Conflicts = clash.Commit, clash.Files
+	default:
+		return nil
+	}
+	changes, err := h.repo.Changes(ctx, from, at)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	if err := h.repo.UpdateRef(ctx, r.ref("pushed"), at, ""); err != nil {
+	if err := h.repo.UpdateRef(ctx, r.ref("pushed"), edited.Commit, ""); err != nil {
 		return err
 	}
-	a.Edited = &work.Edited{Base: r.commit, Commit: at, Files: pathsOf(changes)}
-	a.Comment += "\n\nPeople pushed to the branch. Their changes are in your folder, they stay: " + strings.Join(a.Edited.Files, ", ")
+	edited.Files = pathsOf(changes)
+	a.Edited = edited
+	a.Comment += "\n\nPeople pushed to the branch. " + stays + strings.Join(edited.Files, ", ")
 	return nil
 }

@@ -55,7 +55,7 @@ func TestIssueReviewsWhatPeoplePush(t *testing.T) {
 	pushed := s.push(s.pull().Branch, map[string]string{"more.txt": "by ann\n"})
 	s.people.Review(t, "ann", 1, pushed, work.PullApproved, "mine")
 	// Also where Forge died before it opened the run that the card names.
-	if from, shown := s.begins("i1-none"); from.base != shown || from.pushed == nil || from.pushed.Commit != pushed || from.pushed.Approved != "ann" || from.told.Said != "" {
+	if from, shown := s.begins(); from.base != shown || from.pushed == nil || from.pushed.Commit != pushed || from.pushed.Approved != "ann" || from.told.Said != "" {
 		t.Errorf("a run would begin at %s with %+v, told %+v", from.base, from.pushed, from.told)
 	}
 	s.forge("factory", "--once").want(exitDone)
@@ -84,7 +84,23 @@ func TestIssueReviewsWhatPeoplePush(t *testing.T) {
 
 // begins is how a run begins that follows another one on the pull request, and
 // what that shows.
-func (s *shopWorld) begins(run string) (begun, string) {
+func (s *shopWorld) begins() (begun, string) {
+	t := s.t
+	t.Helper()
+	sh, i := s.shop()
+	p, err := sh.fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := sh.goesOn(t.Context(), p, i, i.Run, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return from, i.Pull.Shown
+}
+
+// shop is the project as the factory works on it, and its issue.
+func (s *shopWorld) shop() (*shop, work.Issue) {
 	t := s.t
 	t.Helper()
 	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: s.env, Dir: s.root, Now: time.Now}
@@ -93,21 +109,12 @@ func (s *shopWorld) begins(run string) (begun, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sh.close()
-	p, err := sh.fresh(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(sh.close)
 	i, err := sh.store.Issue(t.Context(), sh.Project, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.Run = run
-	from, err := sh.goesOn(t.Context(), p, i)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return from, i.Pull.Shown
+	return sh, i
 }
 
 // What specialists object to is mended on the same branch, and shown again.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"forge/factory"
 	"forge/internal/work"
@@ -35,7 +34,32 @@ func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, h
 	if err != nil || grown {
 		return at, want, factory.HeadResult, err
 	}
+	if parted, err := h.parted(ctx, r, at, want); err != nil || parted {
+		return at, want, factory.HeadParted, err
+	}
 	return at, want, factory.HeadOther, nil
+}
+
+// besides says that people's commits and a newer result both grew out of what
+// people were shown.
+func (h *resultHost) besides(ctx context.Context, r result, commits ...string) (bool, error) {
+	if r.issue.Pull == nil {
+		return false, nil
+	}
+	for _, c := range commits {
+		if grown, err := h.repo.Holds(ctx, c, r.issue.Pull.Shown); err != nil || !grown {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// parted says that they do, and conflict.
+func (h *resultHost) parted(ctx context.Context, r result, at, want string) (bool, error) {
+	if grown, err := h.besides(ctx, r, at, want); err != nil || !grown {
+		return false, err
+	}
+	return conflicts(ctx, h.repo, want, at)
 }
 
 // same says that two commits hold the same.
@@ -52,23 +76,36 @@ func (h *resultHost) same(ctx context.Context, a, b string) (bool, error) {
 // took in, so that the branch only grows.
 func (h *resultHost) onTop(ctx context.Context, r result, at string) (string, error) {
 	for _, taken := range slices.Backward(r.Final.Taken) {
-		held, err := h.repo.Exists(ctx, taken)
-		if err == nil && held {
-			held, err = h.repo.Holds(ctx, at, taken)
-		}
+		parent, err := h.taken(ctx, taken, at)
 		if err != nil {
 			return "", err
 		}
-		if !held {
+		if parent == "" {
 			continue
 		}
 		tree, err := h.tree(ctx, r.commit)
 		if err != nil {
 			return "", err
 		}
-		return h.repo.CommitTree(ctx, tree, []string{r.commit, taken}, "what became of what people pushed\n", r.ref("taken"))
+		return h.repo.CommitTree(ctx, tree, []string{r.commit, parent}, "what became of what people pushed\n", r.ref("taken"))
 	}
 	return r.commit, nil
+}
+
+// taken is what a result that took a commit in has of the branch at: that
+// commit, or all of the branch where the commit grew out of it; "" = nothing.
+func (h *resultHost) taken(ctx context.Context, commit, at string) (string, error) {
+	known, err := h.repo.Exists(ctx, commit)
+	if err != nil || !known {
+		return "", err
+	}
+	if held, err := h.repo.Holds(ctx, at, commit); err != nil || held {
+		return commit, err
+	}
+	if all, err := h.repo.Holds(ctx, commit, at); err != nil || all {
+		return at, err
+	}
+	return "", nil
 }
 
 // bring makes the branch hold the result, beside what people pushed to it.
@@ -76,7 +113,7 @@ func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullH
 	at, want, holds, err := h.onBranch(ctx, r)
 	shown := r.issue.Pull != nil
 	switch {
-	case err != nil || holds == factory.HeadPeople || at == want || holds == factory.HeadGone && shown:
+	case err != nil || holds == factory.HeadPeople || holds == factory.HeadParted || at == want || holds == factory.HeadGone && shown:
 		return at, holds, err
 	case holds == factory.HeadGone || holds == factory.HeadResult:
 		return want, factory.HeadResult, h.branches.Push(ctx, r.Spec.Branch, want, at)
@@ -88,18 +125,15 @@ func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullH
 
 // beside takes together what people pushed and what the agent did meanwhile.
 func (h *resultHost) beside(ctx context.Context, r result, at, want string) (string, factory.PullHead, error) {
-	for _, c := range []string{at, want} {
-		if grown, err := h.repo.Holds(ctx, c, r.issue.Pull.Shown); err != nil || !grown {
-			return at, factory.HeadOther, err
-		}
+	if grown, err := h.besides(ctx, r, at, want); err != nil || !grown {
+		return at, factory.HeadOther, err
 	}
 	m, err := h.repo.Merge(ctx, want, at)
 	if err != nil {
 		return at, "", err
 	}
 	if len(m.Conflicts) > 0 {
-		return at, "", &work.HostTrouble{Kind: work.HostConflict, Do: "push " + r.Spec.Branch, What: "what people pushed conflicts with the agent's work in " + strings.Join(m.Conflicts, ", "),
-			Fix: "take the commits back, or git merge " + r.Spec.Branch + " into them"}
+		return at, factory.HeadParted, nil
 	}
 	both, err := h.repo.CommitTree(ctx, m.Tree, []string{want, at}, "merge of what people pushed\n", r.ref("both"))
 	if err != nil {

@@ -45,15 +45,15 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 		p.store = s.store
 	}
 	if o.Issue.Run == "" {
-		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+		return s.openIssue(ctx, p, o, s.newRun(o), "")
 	}
 	_, err = s.store.RunOf(ctx, o.Issue.Run)
 	if errors.Is(err, journal.ErrNoRun) {
 		if o.Again {
-			o.Issue.Pull = nil
+			o.Issue.Pull, o.Issue.After = nil, ""
 		}
 		// Forge died between the card and the run's first event.
-		return s.openIssue(ctx, p, o, o.Issue.Run, false)
+		return s.openIssue(ctx, p, o, o.Issue.Run, o.Issue.After)
 	}
 	if err != nil {
 		return factory.Ended{}, err
@@ -74,15 +74,23 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 	}
 	switch {
 	case left.Promoted && again:
-		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+		return s.openIssue(ctx, p, o, s.newRun(o), state.Run)
 	case !state.Outcome.Final(), state.Outcome == work.RunFailed && o.Again && !left.Rejected:
 		return s.resumeIssue(ctx, p, o, state)
+	case o.Again && redBase(state) && o.Issue.After != "":
+		// What it went on from is as good as before.
+		return s.openIssue(ctx, p, o, s.newRun(o), o.Issue.After)
 	case o.Again && !left.Promoted:
 		o.Issue.Pull = nil
-		return s.openIssue(ctx, p, o, fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID()), true)
+		return s.openIssue(ctx, p, o, s.newRun(o), "")
 	default:
 		return left, nil
 	}
+}
+
+// newRun names a run of an issue.
+func (s *shop) newRun(o factory.Order) string {
+	return fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID())
 }
 
 // quiet says that nobody has said anything of what a run asks about its result:
@@ -96,9 +104,10 @@ func (s *shop) quiet(ctx context.Context, state *orchestrator.State) (bool, erro
 	return err == nil && !over[state.Run], err
 }
 
-// openIssue opens a new run. A row that was made for it before is used.
-func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run string, fresh bool) (factory.Ended, error) {
-	spec, err := s.issueSpec(ctx, p, o.Issue, o.Hints)
+// openIssue opens a new run, which goes on from the result of the run after
+// where that is one. A row that was made for it before is used.
+func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, after string) (factory.Ended, error) {
+	spec, err := s.issueSpec(ctx, p, o, after)
 	if t := pullTrouble(err); t != nil && t.Passes {
 		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
 	}
@@ -116,8 +125,8 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run s
 			return factory.Ended{}, err
 		}
 	}
-	if fresh {
-		if err := o.Named(run, o.Issue.Pull); err != nil {
+	if run != o.Issue.Run {
+		if err := o.Named(run, after, o.Issue.Pull); err != nil {
 			return factory.Ended{}, err
 		}
 	}
@@ -131,6 +140,9 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run s
 	err = s.e.repo.KeepBase(ctx, run, spec.Base.Commit)
 	if w := spec.Issue.Pushed; err == nil && w != nil {
 		err = s.e.repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
+	}
+	if c := spec.Issue.Clash; err == nil && c != nil {
+		err = s.e.repo.UpdateRef(ctx, orchestrator.Ref(run, "result/clash"), c.Commit, "")
 	}
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
@@ -236,6 +248,9 @@ func (q *quietly) Events(evs []work.Event, s *orchestrator.State) {
 // endedOf is how a run was left, as the board needs to know it.
 func (s *shop) endedOf(state *orchestrator.State) factory.Ended {
 	end := factory.Ended{Outcome: state.Outcome, Reason: reasonOfRun(state)}
+	if redBase(state) {
+		end.Outcome = work.RunFailed // nobody took it away
+	}
 	pr := state.Promotion()
 	for _, h := range pr.Hold {
 		end.Hold = append(end.Hold, string(h))
@@ -252,6 +267,11 @@ func (s *shop) endedOf(state *orchestrator.State) factory.Ended {
 	}
 	end.Broken, end.Worked = agentsOf(state)
 	return end
+}
+
+// redBase says that the project's own commands failed before any work.
+func redBase(state *orchestrator.State) bool {
+	return state.Outcome == work.RunCancelled && state.Reason == orchestrator.ReasonRedBaseline
 }
 
 // untilLimit is when a run at a limit is worth another try: a provider's comes
@@ -293,7 +313,7 @@ func reasonOfRun(state *orchestrator.State) string {
 			}
 		}
 	case work.RunCancelled:
-		if state.Reason == orchestrator.ReasonRedBaseline {
+		if redBase(state) {
 			return "the project's setup or verify commands fail before any work"
 		}
 	case work.RunLimit:

@@ -16,12 +16,16 @@ import (
 type resultHost struct {
 	*hostPort
 	access codeHost
+	place  string // see work.PullSettings
 	said   string // the target, where the owner names one
 }
 
 // resultHost is nil where the project has no code host.
 func (s *shop) resultHost(p *project) (*resultHost, error) {
 	set, err := p.hostSettings()
+	if err == nil {
+		err = s.sameHost(set)
+	}
 	if err != nil || set.Kind == "local" {
 		return nil, err
 	}
@@ -34,7 +38,7 @@ func (s *shop) resultHost(p *project) (*resultHost, error) {
 	if !one || !two {
 		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
 	}
-	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience}, h, p.cfg.PullTarget()}, nil
+	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is

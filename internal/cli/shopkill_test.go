@@ -19,7 +19,8 @@ import (
 	"forge/internal/work"
 )
 
-// Killed at every step of a review round of an issue's pull request, once each,
+// Killed at every step of a review round of an issue's pull request, and of the
+// run that resolves how it conflicts with the target, once each,
 // Forge goes on to the same end: one pull request, each comment told and
 // answered once, and nothing merged but what was approved.
 func TestIssueKilledAtEveryStep(t *testing.T) {
@@ -39,8 +40,18 @@ func TestIssueKilledAtEveryStep(t *testing.T) {
 	s.answered("I wrote it in capitals.", "I wrote it in capitals.")
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone).says("louder", "and why this")
 	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
+	s.push("main", map[string]string{"out.txt": "of main\n"})
+	s.write(".forge/agent.toml", clashScript("of main\none\nTWO\n"))
+	k.until("conflict", exitFrozen)
+	s.answered("I wrote it in capitals.", "I wrote it in capitals.")
+	last := s.pull()
+	if last.State != work.PullOpen || !s.grew(last.Branch, next.Head) {
+		t.Fatalf("after the conflict: %+v", last.PullRequest)
+	}
+	next = last
+	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
 	k.until("merge", exitDone)
-	s.landed("one\nTWO\n", 2)
+	s.landed("of main\none\nTWO\n", 3)
 	if at := s.pull(); at.Head != next.Head {
 		t.Errorf("merged was %s, approved %s", at.Head, next.Head)
 	}
@@ -49,6 +60,7 @@ func TestIssueKilledAtEveryStep(t *testing.T) {
 		"open POST */git-receive-pack done", "open POST */pulls due", "open POST */pulls done",
 		"rework GET */pulls/1/reviews due", "rework POST */git-receive-pack due", "rework POST */git-receive-pack done", "rework PATCH */pulls/1 done",
 		"rework POST */pulls/1/comments due", "rework POST */pulls/1/comments done",
+		"conflict GET */pulls/1/reviews due", "conflict POST */git-receive-pack due", "conflict POST */git-receive-pack done", "conflict PATCH */pulls/1 done",
 		"merge PUT */pulls/1/merge due", "merge PUT */pulls/1/merge done", "merge DELETE */git/refs/heads/forge/issue-1-write-it due", "merge DELETE */git/refs/heads/forge/issue-1-write-it done",
 	} {
 		if !k.died[step] {

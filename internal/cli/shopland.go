@@ -156,8 +156,8 @@ func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Iss
 		return "", none, err
 	}
 	if len(m.Conflicts) > 0 {
-		return "", factory.Landed{Hold: holdConflict, Reason: fmt.Sprintf("its result conflicts with what has landed meanwhile, in %s: git merge %s into the target, or change that, then forge issue retry %d",
-			strings.Join(m.Conflicts, ", "), state.Delivery.Branch, i.ID)}, nil
+		return "", factory.Landed{Hold: holdConflict, Waits: true, Until: s.app.Now(),
+			Reason: fmt.Sprintf("its result conflicts with what has landed meanwhile, in %s: a run resolves that", strings.Join(m.Conflicts, ", "))}, nil
 	}
 	message := fmt.Sprintf("%s\n\nForge-Issue: %d\nForge-Run: %s\n", strings.TrimSpace(i.Title), i.ID, state.Run)
 	commit, err := repo.MergeCommit(ctx, m.Tree, []string{onto, result}, message, orchestrator.Ref(state.Run, "landing"))

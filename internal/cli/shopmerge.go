@@ -56,7 +56,7 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 	if err != nil {
 		return out, err
 	}
-	pull := work.IssuePull{Number: is.Number, URL: is.URL, Shown: l.commit}
+	pull := is.shows(l.result)
 	if err := l.shown(pull); err != nil {
 		return out, err
 	}
@@ -114,7 +114,8 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 		return out, nil
 	}
 	if len(m.Conflicts) > 0 {
-		return hold(holdConflict, fmt.Sprintf("pull request %d conflicts with %s in %s: merge %s into its branch and push that", is.Number, out.Target, strings.Join(m.Conflicts, ", "), out.Target))
+		out.Until = s.app.Now()
+		return hold(holdConflict, fmt.Sprintf("pull request %d conflicts with %s in %s: a run resolves that", is.Number, out.Target, strings.Join(m.Conflicts, ", ")))
 	}
 	commit := is.at
 	if grown, err := repo.Holds(ctx, is.at, onto); err != nil {

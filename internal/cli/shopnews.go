@@ -39,7 +39,7 @@ func (w *hostWatch) overResults(ctx context.Context, asked map[string]bool) ([]w
 			}
 			for _, i := range page {
 				after = i.Rank
-				if i.Pull == nil || asked[i.Run] || i.State != "" && i.State != work.IssueWaits {
+				if i.Pull == nil || i.Pull.Host != w.at.String() || asked[i.Run] || i.State != "" && i.State != work.IssueWaits {
 					continue
 				}
 				id := fmt.Sprintf("issue %d of %s", i.ID, i.Project)
@@ -191,7 +191,7 @@ func (o *overhearing) takeAlong(ctx context.Context, a *work.Answer, cp work.Che
 		return err
 	}
 	h, err := o.s.resultHost(o.p)
-	if err != nil || h == nil {
+	if err != nil || h == nil || o.s.elsewhere(i) {
 		return err
 	}
 	look, err := h.look(ctx, i.Pull.Number)

@@ -9,6 +9,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/work"
 	"forge/orchestrator"
+	"forge/review"
 )
 
 // mostOfIssue is how much of an issue's text its pull request repeats, in bytes.
@@ -27,7 +28,7 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (string, error) 
 	pr := r.Promotion()
 	var s sheet
 	s.section("What changed", tellChanges(changes))
-	s.section("Why", host.Inert(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue)))
+	s.section("Why", quoted(host.Inert(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))))
 	var proof []string
 	if r.Issue != nil {
 		proof = r.Issue.Passed
@@ -35,7 +36,7 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (string, error) 
 	s.section("Evidence", host.Inert(tellProof(proof)+"\n\n"+tellStates(pr.Criteria)))
 	doubts := ""
 	for _, h := range pr.Hold {
-		doubts += fmt.Sprintf("- held by `%s`\n", h)
+		doubts += fmt.Sprintf("- held by `%s`: %s\n", h, whyHeld(h))
 	}
 	for _, n := range r.Order {
 		if let := r.Phases[n].Review.Let; let != "" {
@@ -52,6 +53,25 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (string, error) 
 	}
 	s.section("How to answer", answer)
 	return s.String(), nil
+}
+
+// whyHeld says in words why a result waits for a person.
+func whyHeld(h review.HoldReason) string {
+	switch h {
+	case review.HoldAutonomy:
+		return "the policy lets nothing land without a person"
+	case review.HoldAutoPromote, review.HoldOnClean:
+		return "the configuration (autonomy.auto_promote) lets nothing land without a person"
+	case review.HoldWarnings:
+		return "a review said something else than pass, or gave no answer"
+	case review.HoldProceeded:
+		return "the arbiter let findings stand"
+	case review.HoldFixed:
+		return "reviews asked for a fix on the way"
+	case review.HoldUnverified:
+		return "something of it has no proof but the agent's word, protected files were changed, or a criterion has no evidence"
+	}
+	return "see docs/board.md"
 }
 
 // tellStates is what is on record for each criterion.

@@ -90,11 +90,12 @@ func tame(plan work.Plan) work.Plan {
 }
 
 // issueSpec is what an issue's run is opened with.
-func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []string) (orchestrator.Spec, error) {
+func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after string) (orchestrator.Spec, error) {
+	i, hints := o.Issue, o.Hints
 	base, err := s.issueBase(ctx, p)
 	var from begun
-	if err == nil && i.Pull != nil {
-		from, err = s.goesOn(ctx, p, i)
+	if err == nil && (i.Pull != nil || after != "") {
+		from, err = s.goesOn(ctx, p, i, after, base.Commit)
 		base.Commit, hints = from.base, slices.Concat(hints, from.hints())
 	}
 	if err != nil {
@@ -106,8 +107,8 @@ func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []
 		return orchestrator.Spec{}, err
 	}
 	plan := onePhase(i.Title, i.ID)
-	if from.pushed == nil || from.pushed.Approved == "" {
-		// Else nobody is to do anything.
+	if from.clash == nil && (from.pushed == nil || from.pushed.Approved == "") {
+		// Else nobody is to do anything, but to resolve what conflicts.
 		if plan, err = p.planIssue(ctx, i, hints); err != nil {
 			return orchestrator.Spec{}, err
 		}
@@ -136,7 +137,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, i work.Issue, hints []
 	}
 	spec.Issue = &work.IssueBrief{
 		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, LookAfter: said.Post,
-		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed,
+		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash,
 	}
 	if err := p.checkReviews(spec); err != nil {
 		return spec, err

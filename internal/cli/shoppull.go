@@ -17,13 +17,24 @@ type proposal struct {
 	work.PullRequest
 	at    string // commit of the branch, "" = it is gone
 	holds factory.PullHead
+	host  string // where it is
+}
+
+// shows is what the card says of it. What people pushed hides a newer result
+// that conflicts with it.
+func (is proposal) shows(r result) work.IssuePull {
+	out := work.IssuePull{Number: is.Number, URL: is.URL, Host: is.host, Shown: r.commit}
+	if is.holds == factory.HeadParted {
+		out.Shown = r.issue.Pull.Shown
+	}
+	return out
 }
 
 // propose sees to it that there is one pull request of the result for a
 // branch, and that it shows the result. What people did there stays. It is
 // found again whatever died in between.
 func (h *resultHost) propose(ctx context.Context, r result, base string) (proposal, error) {
-	var out proposal
+	out := proposal{host: h.place}
 	known := r.issue.Pull
 	if known != nil {
 		look, err := h.look(ctx, known.Number)
@@ -35,7 +46,7 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 		out.at, out.holds, err = h.bring(ctx, r)
 		return err
 	})
-	if err != nil || out.holds == factory.HeadGone || out.holds == factory.HeadOther {
+	if err != nil || out.holds == factory.HeadGone || out.holds == factory.HeadOther || out.holds == factory.HeadParted {
 		return out, err
 	}
 	body, err := h.resultPaper(ctx, r)
@@ -109,7 +120,7 @@ func (s *shop) show(ctx context.Context, h *resultHost, r result, shown func(wor
 	if err != nil {
 		return out, err
 	}
-	if err := shown(work.IssuePull{Number: is.Number, URL: is.URL, Shown: r.commit}); err != nil {
+	if err := shown(is.shows(r)); err != nil {
 		return out, err
 	}
 	look, seen, err := h.seen(ctx, r, is)

@@ -31,5 +31,6 @@ func TestRealGiteaIssues(t *testing.T) {
 	t.Run("ByHand", func(t *testing.T) { world(t, "plan_then_review").mergedByHand() })
 	t.Run("Waits", func(t *testing.T) { world(t, "end_to_end").waits() })
 	t.Run("OnTop", func(t *testing.T) { world(t, "plan_then_review").onTop() })
+	t.Run("Conflicts", func(t *testing.T) { world(t, "plan_then_review").conflicts() })
 	t.Run("SentBack", func(t *testing.T) { world(t, "end_to_end").sentBack() })
 }

@@ -137,7 +137,7 @@ func (s *shopWorld) merged() {
 	if look.Branch != "forge/issue-1-write-it" || look.Base != "main" || look.Title != "Issue 1: Write it" {
 		t.Errorf("pull request: %+v", look.PullRequest)
 	}
-	for _, part := range []string{"What changed", "`out.txt` (A)", "Why", "Write it", "Evidence", "test -f README.md", "Read first", "How to answer"} {
+	for _, part := range []string{"What changed", "`out.txt` (added)", "Why", "Write it", "Evidence", "test -f README.md", "Read first", "How to answer"} {
 		if !strings.Contains(look.Body, part) {
 			t.Errorf("the text lacks %q:\n%s", part, look.Body)
 		}

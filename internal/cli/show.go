@@ -232,7 +232,7 @@ func (p *project) showText(s shownCheckpoint) error {
 		{"  status", statusLine(s.Checkpoint)}, {"  run", s.Run}, {"  phase", phase},
 		{"  gate", strings.Join(s.Points, ", ")},
 		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, short(s.Hash))},
-		{"  policy", s.Level + ", version " + short(s.Policy)},
+		{"  policy", orWord(s.Level, "of its own") + ", version " + short(s.Policy)},
 		{"  who", s.Who},
 		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.app.ago(s.OpenedAt) + ")"},
 	}

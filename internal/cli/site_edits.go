@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,8 @@ func (s siteEdits) EditFile(ctx context.Context, id string, revision int, w page
 	}
 	edit := work.FileEdit{Path: w.Path, Delete: w.What == pages.WishDelete, Base: e.judged, By: w.By, At: s.p.app.Now()}
 	if edit.New, err = e.isNew(ctx, w); err != nil {
-		return e.cp, err
+		// What is there or not may be others' doing.
+		return e.cp, cmp.Or(e.cp.Overtaken(w.Path, w.Seen), err)
 	}
 	if w.Base != "" && w.Base != e.judged {
 		if err := e.unmoved(ctx, w.Base, w.Path); err != nil {
@@ -78,7 +80,7 @@ func (s siteEdits) EditFile(ctx context.Context, id string, revision int, w page
 			return e.cp, err
 		}
 	}
-	return s.p.store.EditFile(ctx, e.cp.ID, revision, edit, s.p.app.Now())
+	return s.p.store.EditFile(ctx, e.cp.ID, revision, w.Seen, edit, s.p.app.Now())
 }
 
 // isNew says whether what is judged is without the file; it refuses a wish for
@@ -187,12 +189,12 @@ func (p *project) asFile(ctx context.Context, e work.FileEdit) (git.FileEdit, er
 	return out, err
 }
 
-func (s siteEdits) DropEdit(ctx context.Context, id string, revision int, path string) (work.Checkpoint, error) {
+func (s siteEdits) DropEdit(ctx context.Context, id string, revision int, path, seen string) (work.Checkpoint, error) {
 	cp, err := siteDesk(s).exact(ctx, id)
 	if err != nil {
 		return cp, err
 	}
-	return s.p.store.DropEdit(ctx, cp.ID, revision, path, s.p.app.Now())
+	return s.p.store.DropEdit(ctx, cp.ID, revision, path, seen, s.p.app.Now())
 }
 
 // EditedFile is a file as it is edited at a checkpoint, and else as it is

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,6 +34,17 @@ func wish(who *webtest.Person, at, what, path, text string, more ...string) webt
 		form.Set(more[n], more[n+1])
 	}
 	return who.Send(at+"/edit", form)
+}
+
+// seen is what the pages say that stands of a file.
+func seen(s *siteWorld, who *webtest.Person, at, path string) string {
+	s.t.Helper()
+	a := who.Get(at + "/edit?path=" + url.QueryEscape(path))
+	m := regexp.MustCompile(`name="seen" value="([^"]*)"`).FindStringSubmatch(a.Body)
+	if a.Status != 200 || m == nil {
+		s.t.Fatalf("the form of %s: %d %s", path, a.Status, a.Body)
+	}
+	return m[1]
 }
 
 // What a person adds and deletes at a checkpoint is in the commit in their name
@@ -73,10 +85,10 @@ func TestFilesAreAddedAndDeletedInTheCockpit(t *testing.T) {
 		}
 	}
 	// What was added is edited once more, and a word on another file is taken back.
-	if a := wish(operator, at, "edit", "src/new.go", "package src // more\n"); a.Status != 303 {
+	if a := wish(operator, at, "edit", "src/new.go", "package src // more\n", "seen", seen(s, operator, at, "src/new.go")); a.Status != 303 {
 		t.Errorf("edit what was added: %d", a.Status)
 	}
-	if a := wish(operator, at, "delete", "src/new.go", ""); a.Status != 409 {
+	if a := wish(operator, at, "delete", "src/new.go", "", "seen", seen(s, operator, at, "src/new.go")); a.Status != 409 {
 		t.Errorf("delete what was added: %d", a.Status)
 	}
 	if a := wish(operator, at, "add", "src/new.go/x", "x"); a.Status != 422 {
@@ -85,7 +97,7 @@ func TestFilesAreAddedAndDeletedInTheCockpit(t *testing.T) {
 	if a := wish(owner, at, "delete", "Makefile", ""); a.Status != 303 {
 		t.Errorf("an admin deletes a protected file: %d", a.Status)
 	}
-	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"Makefile"}}); a.Status != 303 {
+	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"Makefile"}, "seen": {"deleted"}}); a.Status != 303 {
 		t.Errorf("take it back: %d", a.Status)
 	}
 	s.has(owner, at, "4 files were changed by hand", "deleted by olga", "added by olga", "src/new.go")
@@ -139,8 +151,8 @@ func TestEditsOfAFileThatMovedAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, old := range []string{base, ""} {
-		if _, err := s.shop.store.EditFile(t.Context(), run+".1", 0, work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.shop.app.Now()); err != nil {
+	for n, old := range []string{base, ""} {
+		if _, err := s.shop.store.EditFile(t.Context(), run+".1", 0, []string{"", blob}[n], work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.shop.app.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := owner.Send(at+"/answer", url.Values{"revision": {"1"}, "answer": {"changes_requested"}, "comment": {"x"}}); a.Status != 422 || !strings.Contains(a.Body, "The branch has moved since main.go was edited") {
@@ -150,7 +162,7 @@ func TestEditsOfAFileThatMovedAreRefused(t *testing.T) {
 			t.Errorf("the command line says %s", got.stderr)
 		}
 	}
-	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"main.go"}}); a.Status != 303 {
+	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"main.go"}, "seen": {blob}}); a.Status != 303 {
 		t.Errorf("take it back: %d", a.Status)
 	}
 	if a := owner.Send(at+"/answer", url.Values{"revision": {"1"}, "answer": {"changes_requested"}, "comment": {"x"}}); a.Status != 303 {
@@ -159,6 +171,65 @@ func TestEditsOfAFileThatMovedAreRefused(t *testing.T) {
 	if a := wish(owner, at, "edit", "main.go", "x\n"); a.Status != 409 {
 		t.Errorf("an edit after the answer: %d", a.Status)
 	}
+}
+
+// Of two people who edit a file at once, the later one is told what the earlier
+// one made of it, keeps what was written, and writes over it knowingly only.
+func TestTwoPeopleEditOneFile(t *testing.T) {
+	t.Parallel()
+	s, at := editable(t)
+	olga, otto := s.User("olga", pages.RoleOperator, "demo"), s.User("otto", pages.RoleOperator, "demo")
+	stands := func(path, by, text string) {
+		t.Helper()
+		cp, err := s.shop.store.Checkpoint(t.Context(), s.runID()+".1")
+		e := cp.EditOf(path)
+		if err != nil || e == nil || e.By != by {
+			t.Fatalf("the edit of %s is %+v, %v", path, e, err)
+		}
+		if got, err := s.shop.store.Blob(t.Context(), e.Blob); !e.Delete && (err != nil || string(got) != text) {
+			t.Errorf("%s is %q, %v", path, got, err)
+		}
+	}
+	refused := func(a webtest.Answer, has ...string) {
+		t.Helper()
+		for _, want := range has {
+			if a.Status != 409 || !strings.Contains(a.Body, want) {
+				t.Fatalf("%d, without %q:\n%s", a.Status, want, a.Body)
+			}
+		}
+	}
+	// Both open the form of the file as it is judged.
+	was := seen(s, olga, at, "main.go")
+	if a := wish(olga, at, "edit", "main.go", "olga's text\n", "seen", was); a.Status != 303 {
+		t.Fatalf("the first one: %d %s", a.Status, a.Body)
+	}
+	late := wish(otto, at, "edit", "main.go", "otto's text\n", "seen", was)
+	refused(late, "olga edited main.go meanwhile.", "olga&#39;s text", "otto&#39;s text")
+	stands("main.go", "olga", "olga's text\n")
+	refused(wish(otto, at, "delete", "main.go", "", "seen", was), "olga edited main.go meanwhile.", "Nothing was done", "olga&#39;s text")
+	// The form that the refusal shows is about what olga made of it.
+	m := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(late.Body)
+	if m == nil || m[1] != seen(s, otto, at, "main.go") {
+		t.Fatalf("the form is about %v:\n%s", m, late.Body)
+	}
+	if a := wish(otto, at, "edit", "main.go", "both texts\n", "seen", m[1]); a.Status != 303 {
+		t.Fatalf("knowingly: %d %s", a.Status, a.Body)
+	}
+	stands("main.go", "otto", "both texts\n")
+	refused(olga.Send(at+"/edit/drop", url.Values{"path": {"main.go"}, "seen": {m[1]}}), "otto edited main.go meanwhile.", "both texts")
+	stands("main.go", "otto", "both texts\n")
+
+	// Two add a file of one name; then one takes it back that the other edits.
+	if a := wish(olga, at, "add", "new.go", "one\n"); a.Status != 303 {
+		t.Fatalf("add: %d %s", a.Status, a.Body)
+	}
+	refused(wish(otto, at, "add", "new.go", "two\n"), "olga added new.go meanwhile.", "one\n", "two\n")
+	sum := seen(s, otto, at, "new.go")
+	if a := olga.Send(at+"/edit/drop", url.Values{"path": {"new.go"}, "seen": {sum}}); a.Status != 303 {
+		t.Fatalf("take it back: %d %s", a.Status, a.Body)
+	}
+	refused(wish(otto, at, "edit", "new.go", "two\n", "seen", sum), "The edit of new.go was taken back meanwhile.", "two\n", `name="what" value="add"`)
+	refused(olga.Send(at+"/edit/drop", url.Values{"path": {"main.go"}}), "otto edited main.go meanwhile.")
 }
 
 // Where the run as a whole is judged, what each phase said last is shown.

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	pages "forge/factory/web"
 	"forge/factory/web/webtest"
 )
 
@@ -70,6 +71,18 @@ func TestRealCockpitInABrowser(t *testing.T) {
 	b.Run(chromedp.SetValue("#path", "new.go"), chromedp.Click("form button.main"))
 	b.Until(`document.querySelector("#now").textContent.includes("new.go added by owner")`)
 	b.Check("cockpit-edited")
+	// Somebody else is faster with the same file: both texts are there, and what
+	// is sent then takes the place of theirs.
+	b.GoTo(at + "/edit?path=main.go")
+	b.Run(chromedp.SetValue("#text", "package main\n\nvar mine = 1\n"))
+	if a := wish(s.User("olga", pages.RoleOperator, "demo"), at, "edit", "main.go", "package main\n\nvar olgas = 1\n"); a.Status != 303 {
+		t.Fatalf("olga's edit: %d", a.Status)
+	}
+	b.Click("form button.main")
+	b.Until(`document.querySelector("#theirs")?.value.includes("olgas") && document.querySelector("#text").value.includes("mine")`)
+	b.Check("edit-overtaken")
+	b.Click("form button.main")
+	b.Until(`document.querySelector("#now").textContent.includes("main.go edited by owner")`)
 
 	// "r" asks for changes; the button is pressed by a person.
 	b.Run(chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.KeyEvent("r"))

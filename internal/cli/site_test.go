@@ -363,7 +363,7 @@ func TestAFileIsEditedInTheCockpit(t *testing.T) {
 	if got := edit(owner, "Makefile", "all:\n"); got != 303 {
 		t.Errorf("an admin edits a protected file: %d", got)
 	}
-	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"Makefile"}}); a.Status != 303 {
+	if a := owner.Send(at+"/edit/drop", url.Values{"path": {"Makefile"}, "seen": {seen(s, owner, at, "Makefile")}}); a.Status != 303 {
 		t.Errorf("take an edit back: %d", a.Status)
 	}
 	if got := edit(s.User("rita", pages.RoleReviewer, "demo"), "main.go", "x\n"); got != 403 {

@@ -72,54 +72,27 @@ func runOf(c *cli.Context) (string, error) {
 
 // runStatus is forge status --output json (SPEC §8).
 type runStatus struct {
-	Run         string             `json:"run"`
-	State       string             `json:"state"` // running, frozen, limit, interrupted, finished
-	Outcome     work.RunOutcome    `json:"outcome,omitempty"`
-	Policy      string             `json:"policy"`
-	Branch      string             `json:"branch"`
-	Base        string             `json:"base"`
-	Phases      []phaseStatus      `json:"phases"`
-	Checkpoints []checkpointStatus `json:"checkpoints"`
-	Job         *jobStanding       `json:"job,omitempty"`
+	orchestrator.RunStanding
+	Phases      []phaseStatus                     `json:"phases"`
+	Checkpoints []orchestrator.CheckpointStanding `json:"checkpoints"`
+	Job         *orchestrator.JobStanding         `json:"job,omitempty"`
 }
 
 type phaseStatus struct {
-	Number     string             `json:"number"`
-	Name       string             `json:"name"`
-	State      orchestrator.Stage `json:"state"`
-	Outcome    work.PhaseOutcome  `json:"outcome,omitempty"`
-	Reason     work.Reason        `json:"reason,omitempty"`
-	Cause      string             `json:"cause,omitempty"`
-	Iterations int                `json:"iterations"`
-	Budget     int                `json:"budget"`
-	Sensitive  bool               `json:"sensitive"`
-	Proof      work.Proof         `json:"proof,omitempty"`
-	CostUSD    *float64           `json:"cost_usd"` // null = unknown
-	Pull       *pullShown         `json:"pull,omitempty"`
-}
-
-type checkpointStatus struct {
-	ID       string                `json:"id"`
-	Kind     string                `json:"kind"`
-	Phase    string                `json:"phase"`
-	Status   work.CheckpointStatus `json:"status"`
-	Revision int                   `json:"revision"`
+	orchestrator.PhaseStanding
+	Pull *pullShown `json:"pull,omitempty"`
 }
 
 func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) runStatus {
 	out := runStatus{
-		Run: r.ID, State: runState(r), Outcome: r.Outcome, Policy: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit,
-		Phases: []phaseStatus{}, Checkpoints: []checkpointStatus{}, Job: jobStandingOf(s),
+		RunStanding: s.Standing(runState(r), r.Outcome), Phases: []phaseStatus{}, Checkpoints: []orchestrator.CheckpointStanding{}, Job: s.JobStanding(),
 	}
 	for _, n := range s.Order {
 		p := s.Phases[n]
-		out.Phases = append(out.Phases, phaseStatus{
-			Number: n, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
-			Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(), Pull: pullOf(p),
-		})
+		out.Phases = append(out.Phases, phaseStatus{PhaseStanding: p.Standing(), Pull: pullOf(p)})
 	}
 	for _, cp := range asked {
-		out.Checkpoints = append(out.Checkpoints, checkpointStatus{ID: cp.ID, Kind: cp.Kind, Phase: cp.Phase, Status: cp.Status, Revision: cp.Revision})
+		out.Checkpoints = append(out.Checkpoints, orchestrator.StandingOf(cp))
 	}
 	return out
 }
@@ -156,7 +129,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		branch = "detached HEAD"
 	}
 	rows := [][]string{
-		{"  policy", s.Spec.Policy.Preset},
+		{"  policy", orWord(s.Spec.Policy.Preset, "of its own")},
 		{"  branch", s.Spec.Branch},
 		{"  base", short(s.Spec.Base.Commit) + " (" + branch + ")"},
 		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.app.ago(r.Created) + "), last event " + p.app.ago(r.Updated)},

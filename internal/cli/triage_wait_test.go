@@ -65,9 +65,6 @@ func TestAnExpiredQuestionIsAskedAgainByTheLoop(t *testing.T) {
 	if over, err := w.shop.triage.Answered(t.Context(), i); err != nil || !over {
 		t.Fatalf("the loop does not hear that the time is over: %v, %v", over, err)
 	}
-	if all, err := w.shop.overdue(t.Context()); err != nil || !all["triage-1-1"] {
-		t.Errorf("overdue %v, %v", all, err)
-	}
 	if got, err := w.shop.triage.Triage(t.Context(), i); err != nil || got.Verdict != factory.TriageWaits {
 		t.Fatalf("%+v, %v", got, err)
 	}

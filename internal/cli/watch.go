@@ -85,9 +85,9 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 	switch e.Kind {
 	case work.RunStarted:
 		if s.Job != nil {
-			return log.InfoLevel, "job " + e.Run + " started", []any{"policy", s.Spec.Policy.Preset}
+			return log.InfoLevel, "job " + e.Run + " started", []any{"policy", orWord(s.Spec.Policy.Preset, "of its own")}
 		}
-		return log.InfoLevel, "run " + e.Run + " started", []any{"policy", s.Spec.Policy.Preset, "phases", len(s.Spec.Plan.Phases)}
+		return log.InfoLevel, "run " + e.Run + " started", []any{"policy", orWord(s.Spec.Policy.Preset, "of its own"), "phases", len(s.Spec.Plan.Phases)}
 	case work.RunResumed:
 		return log.InfoLevel, "run " + e.Run + " resumed", nil
 	case work.RunStopping:

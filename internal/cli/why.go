@@ -46,7 +46,7 @@ func (a *App) whyCommand() *cli.Command {
 var whyKinds = []work.EventKind{
 	work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
 	work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
-	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PolicyChanged,
+	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged,
 	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.MergeFinished,
 	work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 	work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
@@ -112,7 +112,7 @@ func (p *project) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput
 	for _, l := range out.Least {
 		t.least[l.Checkpoint] = l.text()
 	}
-	t.wrap("", nounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+out.Level+" (version "+short(out.Policy)+")")
+	t.wrap("", nounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+orWord(out.Level, "of its own")+" (version "+short(out.Policy)+")")
 	for _, e := range out.Events {
 		if err := t.tell(e); err != nil {
 			return err

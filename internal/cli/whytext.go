@@ -109,6 +109,13 @@ func say(e work.Event) (head string, below facts, err error) {
 		})
 	case work.CheckpointAnswered:
 		return telling(e, sayAnswer)
+	case work.PullDecided:
+		return telling(e, func(d orchestrator.PullDecidedData) (string, facts) {
+			if d.Reason == "" || d.Decision == "look" {
+				return "", nil
+			}
+			return "on the host: " + d.Reason, nil
+		})
 	case work.CheckpointOverdue:
 		return telling(e, func(d orchestrator.CheckpointOverdueData) (string, facts) {
 			return "nobody answered in time: held, and asked again", facts{{"id", d.ID}, {"again", d.Again}}
@@ -120,9 +127,9 @@ func say(e work.Event) (head string, below facts, err error) {
 	case work.RunStarted:
 		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
 			if d.Phases == 0 {
-				return fmt.Sprintf("the job started: base %s, policy %s", short(d.Base), d.Level), nil
+				return fmt.Sprintf("the job started: base %s, policy %s", short(d.Base), orWord(d.Level, "of its own")), nil
 			}
-			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, short(d.Base), d.Level), nil
+			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, short(d.Base), orWord(d.Level, "of its own")), nil
 		})
 	case work.RunResumed:
 		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
@@ -237,6 +244,9 @@ func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts,
 func sayGate(d work.GateDecidedData) (string, facts) {
 	if d.Decision == "ask" {
 		d.Reason = "" // the question, which the checkpoint repeats
+	}
+	if d.Comment != "" && strings.HasPrefix(d.By, "person:") {
+		d.Reason = "" // how the comment begins
 	}
 	return d.Gate + " → " + d.Decision, facts{
 		{"by", d.By}, {"policy", d.Policy}, {"passed", strings.Join(d.Passed, ", ")}, {"failed", strings.Join(d.Failed, ", ")},

@@ -103,6 +103,12 @@ var (
 // the reader.
 const gap = "\u200b"
 
+var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>`)
+
+// Words takes from an agent's message the signals that say something to Forge
+// and nothing to people.
+func Words(s string) string { return strings.TrimSpace(signal().ReplaceAllString(s, "")) }
+
 // Inert takes from a text what would act on a host: it calls nobody, closes
 // nothing, refers to nothing, links nowhere, and carries no mark of Forge's.
 func Inert(s string) string {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -143,26 +144,27 @@ func TestPagesFollowAnIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := s.readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var steps []string
-		for rows.Next() {
-			var id, parent, unused int
-			var step string
-			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-				t.Fatal(err)
-			}
-			steps = append(steps, step)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		steps := plan(t, s, query, args...)
 		if len(steps) != 1 || !strings.HasSuffix(strings.ReplaceAll(steps[0], "(opened,id)>(?,?)", "opened>? AND id>?"), index) {
 			t.Errorf("%+v: %q, want one step with %s", filter, steps, index)
 		}
 	}
+}
+
+// plan are the steps of a query, as the database says that it takes them.
+func plan(t *testing.T, s *Store, query string, args ...any) (steps []string) {
+	t.Helper()
+	err := s.each(t.Context(), "EXPLAIN QUERY PLAN "+query, args, func(rows *sql.Rows) error {
+		var id, parent, unused int
+		var step string
+		err := rows.Scan(&id, &parent, &unused, &step)
+		steps = append(steps, step)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
 }
 
 func TestFindCheckpoint(t *testing.T) {

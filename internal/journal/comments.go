@@ -56,16 +56,16 @@ func (s *Store) amend(ctx context.Context, verb, id string, change func(work.Che
 }
 
 // EditFile keeps a file that a person edited with a pending checkpoint, as
-// Checkpoint.EditFile says.
-func (s *Store) EditFile(ctx context.Context, id string, revision int, e work.FileEdit, now time.Time) (work.Checkpoint, error) {
+// Checkpoint.EditFile says. Of two that have seen the same, one is refused.
+func (s *Store) EditFile(ctx context.Context, id string, revision int, seen string, e work.FileEdit, now time.Time) (work.Checkpoint, error) {
 	return s.amend(ctx, "edit a file at checkpoint "+id, id, func(c work.Checkpoint) (work.Checkpoint, error) {
-		return c.EditFile(revision, e, now)
+		return c.EditFile(revision, seen, e, now)
 	})
 }
 
-// DropEdit takes an edit back.
-func (s *Store) DropEdit(ctx context.Context, id string, revision int, path string, now time.Time) (work.Checkpoint, error) {
+// DropEdit takes an edit back, as Checkpoint.DropEdit says.
+func (s *Store) DropEdit(ctx context.Context, id string, revision int, path, seen string, now time.Time) (work.Checkpoint, error) {
 	return s.amend(ctx, "take back an edit at checkpoint "+id, id, func(c work.Checkpoint) (work.Checkpoint, error) {
-		return c.DropEdit(revision, path, now)
+		return c.DropEdit(revision, path, seen, now)
 	})
 }

@@ -47,9 +47,9 @@ func TestCommentsArePartOfTheAnswer(t *testing.T) {
 func TestEditsArePartOfTheAnswer(t *testing.T) {
 	s, owner := openWithRun(t, "run")
 	openMany(t, s, owner, 1)
-	edit := func(path, blob string) work.Checkpoint {
+	edit := func(path, seen, blob string) work.Checkpoint {
 		t.Helper()
-		cp, err := s.EditFile(t.Context(), "run-00000", 0, work.FileEdit{Path: path, Blob: blob, By: "me", At: testTime}, testTime)
+		cp, err := s.EditFile(t.Context(), "run-00000", 0, seen, work.FileEdit{Path: path, Blob: blob, By: "me", At: testTime}, testTime)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,9 +62,9 @@ func TestEditsArePartOfTheAnswer(t *testing.T) {
 	if err := answer(work.CheckpointChangesRequested, &work.Edited{Sum: "of nothing"}); !errors.Is(err, work.ErrConflict) {
 		t.Errorf("an answer with edits that nobody made: %v", err)
 	}
-	first := edit("a", "1").EditsSum()
-	edit("b", "2")
-	cp := edit("a", "3")
+	first := edit("a", "", "1").EditsSum()
+	edit("b", "", "2")
+	cp := edit("a", "1", "3")
 	if len(cp.Edits) != 2 || cp.EditsSum() == first {
 		t.Fatalf("edits %v", cp.Edits)
 	}
@@ -79,7 +79,69 @@ func TestEditsArePartOfTheAnswer(t *testing.T) {
 	if err := answer(work.CheckpointChangesRequested, &work.Edited{Sum: cp.EditsSum()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.DropEdit(t.Context(), "run-00000", 0, "a", testTime); !errors.Is(err, work.ErrAlreadyResolved) {
+	if _, err := s.DropEdit(t.Context(), "run-00000", 0, "a", "3", testTime); !errors.Is(err, work.ErrAlreadyResolved) {
 		t.Errorf("an edit is taken back after the answer: %v", err)
+	}
+}
+
+// Who edits a file without having seen what others made of it meanwhile is
+// refused and told what that is, also of many at once just one is kept.
+func TestAnEditIsNotWrittenOverUnseen(t *testing.T) {
+	s, owner := openWithRun(t, "run")
+	openMany(t, s, owner, 1)
+	edit := func(by, seen, blob string) (work.Checkpoint, error) {
+		e := work.FileEdit{Path: "a", Blob: blob, Delete: blob == "", By: by, At: testTime}
+		return s.EditFile(t.Context(), "run-00000", 0, seen, e, testTime)
+	}
+	const people = 8
+	refused := make(chan error, people)
+	for n := range people {
+		go func() {
+			by := string(rune('a' + n))
+			_, err := edit(by, "", "blob of "+by)
+			refused <- err
+		}()
+	}
+	kept := 0
+	for range people {
+		err := <-refused
+		var o *work.OvertakenError
+		switch {
+		case err == nil:
+			kept++
+		case !errors.As(err, &o) || !errors.Is(err, work.ErrConflict) || o.Now == nil || o.Now.Blob != "blob of "+o.Now.By:
+			t.Errorf("refused with %v", err)
+		}
+	}
+	if kept != 1 {
+		t.Fatalf("%d of %d edits of the same file were kept", kept, people)
+	}
+	cp, err := s.Checkpoint(t.Context(), "run-00000")
+	if err != nil || len(cp.Edits) != 1 {
+		t.Fatalf("%v, %v", cp.Edits, err)
+	}
+	first := cp.Edits[0]
+
+	// A form that is sent twice is no second edit, and not somebody else's.
+	if cp, err := edit("z", "", first.Blob); err != nil || cp.Edits[0].By != first.By {
+		t.Errorf("the same again: %v, %v", cp.Edits, err)
+	}
+	if _, err := edit("z", "", ""); !errors.Is(err, work.ErrConflict) {
+		t.Errorf("it is deleted by who did not see the edit: %v", err)
+	}
+	if _, err := edit("z", first.Sum(), ""); err != nil {
+		t.Errorf("it is deleted by who saw the edit: %v", err)
+	}
+	if _, err := s.DropEdit(t.Context(), "run-00000", 0, "a", first.Sum(), testTime); !errors.Is(err, work.ErrConflict) {
+		t.Errorf("another edit is taken back than was seen: %v", err)
+	}
+	for range 2 { // it is gone when it is asked for again
+		if cp, err := s.DropEdit(t.Context(), "run-00000", 0, "a", "deleted", testTime); err != nil || len(cp.Edits) != 0 {
+			t.Errorf("take back what was seen: %v, %v", cp.Edits, err)
+		}
+	}
+	var o *work.OvertakenError
+	if _, err := edit("z", "deleted", "late"); !errors.As(err, &o) || o.Now != nil {
+		t.Errorf("an edit of what was taken back: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"forge/internal/work"
 )
@@ -128,4 +129,32 @@ func (s *Store) Unheard(ctx context.Context, project string) (map[int64][]work.A
 		return nil
 	})
 	return out, s.explain("list answers", err)
+}
+
+// From the project's begun issues on, step by step along an index: what waits
+// elsewhere in the journal, however much, is not read.
+const selectOverdue = `SELECT r.id, c.record ->> 'expires_at' FROM projects p
+	CROSS JOIN issues i ON i.project = p.n AND i.col IN ('in_progress', 'in_review')
+	CROSS JOIN runs r ON r.id = i.record ->> 'run'
+	CROSS JOIN checkpoints c ON c.run = r.n AND c.status = 'pending'
+	WHERE p.id = ? AND c.record ->> 'expires_at' IS NOT NULL`
+
+// Overdue are the runs among IssueRuns that ask what nobody answered in time.
+func (s *Store) Overdue(ctx context.Context, project string, now time.Time) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := s.each(ctx, selectOverdue, []any{project}, func(rows *sql.Rows) error {
+		var run, text string
+		if err := rows.Scan(&run, &text); err != nil {
+			return err
+		}
+		end, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return &BrokenError{File: s.path, What: "until when run " + run + " may be answered cannot be read", Err: err}
+		}
+		if !now.Before(end) {
+			out[run] = true
+		}
+		return nil
+	})
+	return out, s.explain("list overdue questions", err)
 }

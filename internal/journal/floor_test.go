@@ -1,6 +1,10 @@
 package journal
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +117,117 @@ func TestNewsOfIssues(t *testing.T) {
 	}
 	if got, err := s.Unheard(ctx, "q"); err != nil || len(got) != 0 {
 		t.Errorf("of another project: %v, %v", got, err)
+	}
+}
+
+// asks opens a run of an issue of p, which asks something that ends at a time;
+// nil = never.
+func asks(t testing.TB, s *Store, run string, issue int64, end *time.Time) {
+	t.Helper()
+	l, err := s.CreateIssueRun(t.Context(), run, Self(), "p", issue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := checkpoint(run, run+".1", testTime)
+	c.ExpiresAt = end
+	appendTo(t, s, l, Append{
+		Events: []work.Event{{V: work.EventVersion, Seq: 1, Time: testTime, Run: run, Kind: work.RunStarted}}, Open: []work.Checkpoint{c},
+	})
+}
+
+func TestOverdueQuestionsOfIssues(t *testing.T) {
+	s, i := claimable(t)
+	end := testTime.Add(time.Hour)
+	asks(t, s, "i1-r", i.ID, &end)
+	overdue := func(project string, at time.Time) string {
+		t.Helper()
+		got, err := s.Overdue(t.Context(), project, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(slices.Sorted(maps.Keys(got)), " ")
+	}
+	if got := overdue("p", end); got != "" {
+		t.Errorf("of an issue that is not begun: %s", got)
+	}
+	begun(t, s, Self(), i, "i1-r")
+	asks(t, s, "i1-old", i.ID, &end) // not the run that the card names
+	own, err := s.CreateSoleRun(t.Context(), "own", Self())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := checkpoint("own", "own.1", testTime)
+	mine.ExpiresAt = &end
+	appendTo(t, s, own, Append{Open: []work.Checkpoint{mine}})
+	for at, want := range map[time.Time]string{end.Add(-1): "", end: "i1-r", end.Add(time.Hour): "i1-r"} {
+		if got := overdue("p", at); got != want {
+			t.Errorf("at %v: %q, want %q", at, got, want)
+		}
+	}
+	for _, other := range []string{"q", ""} {
+		if got := overdue(other, end); got != "" {
+			t.Errorf("of project %q: %s", other, got)
+		}
+	}
+	column := func(to work.Column) {
+		t.Helper()
+		if _, err := s.durable.conn.ExecContext(t.Context(), `UPDATE issues SET col = ?`, string(to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for to, want := range map[work.Column]string{work.ColumnDone: "", work.ColumnReady: "", work.ColumnInReview: "i1-r"} {
+		if column(to); overdue("p", end) != want {
+			t.Errorf("in %s: not %q", to, want)
+		}
+	}
+	column(work.ColumnInReview)
+	if _, err := s.Answer(t.Context(), work.Answer{Checkpoint: "i1-r.1", Status: work.CheckpointApproved, By: "ada", At: testTime}); err != nil {
+		t.Fatal(err)
+	}
+	if got := overdue("p", end); got != "" {
+		t.Errorf("what was answered: %s", got)
+	}
+	// No step goes through a whole table, nor through all that is pending.
+	for n, step := range plan(t, s, selectOverdue, "p") {
+		if !strings.HasPrefix(step, "SEARCH") || n == 3 && !strings.HasSuffix(step, "(run=? AND status=?)") {
+			t.Errorf("step %d is %s", n, step)
+		}
+	}
+	if _, err := s.durable.conn.ExecContext(t.Context(), `UPDATE checkpoints SET status = 'pending', record = json_set(record, '$.expires_at', 'soon') WHERE id = 'i1-r.1'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Overdue(t.Context(), "p", end); err == nil {
+		t.Error("an end that cannot be read is none")
+	}
+}
+
+// BenchmarkOverdue is one look of the loop at 20 issues that wait for a person,
+// with so many questions pending elsewhere in the journal.
+func BenchmarkOverdue(b *testing.B) {
+	for _, others := range []int{100, 10_000} {
+		b.Run(fmt.Sprint("others=", others), func(b *testing.B) {
+			s := boardOf(b, 20)
+			end, low := testTime.Add(time.Hour), ""
+			for n := range int64(20) {
+				run := fmt.Sprintf("i%d-r", n+1)
+				asks(b, s, run, n+1, &end)
+				i, err := s.Issue(b.Context(), "p", n+1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				i.Column, i.Run = work.ColumnInReview, run
+				if _, err := s.ChangeBoard(b.Context(), work.BoardChange{Project: "p", Issues: []work.IssueChange{{Issue: i, Low: low, Entry: entryOf(work.IssueMoved)}}}); err != nil {
+					b.Fatal(err)
+				}
+				low = i.Rank
+			}
+			openMany(b, s, create(b, s, "other"), others)
+			for b.Loop() {
+				if got, err := s.Overdue(b.Context(), "p", end); err != nil || len(got) != 20 {
+					b.Fatal(len(got), err)
+				}
+			}
+		})
 	}
 }
 

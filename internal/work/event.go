@@ -230,6 +230,8 @@ type GateDecidedData struct {
 	Reason   string   `json:"reason,omitempty"`
 	Comment  string   `json:"comment,omitempty"` // a person's words, for the agent
 	Commit   string   `json:"commit,omitempty"`  // that the work goes on from: a person's edits
+	// Conflicts are the files in which Commit holds both sides with markers.
+	Conflicts []string `json:"conflicts,omitempty"`
 }
 
 // PhaseFinishedData is the payload of phase.finished.

@@ -25,6 +25,19 @@ type IssueBrief struct {
 	Threads []string `json:"threads,omitempty"`
 	// Pushed is what people put on top of that result: the run begins with it.
 	Pushed *Pushed `json:"pushed,omitempty"`
+	// Clash is the earlier result where what the run begins at conflicts with it:
+	// the first phase resolves that.
+	Clash *Clash `json:"clash,omitempty"`
+}
+
+// Clash is an earlier result of an issue that conflicts with what came to be
+// meanwhile.
+type Clash struct {
+	Result string   `json:"result"` // its commit
+	Commit string   `json:"commit"` // grew out of the run's base and of Result; holds both sides, with markers
+	Tree   string   `json:"tree"`   // of Commit
+	Files  []string `json:"files"`  // in conflict
+	With   string   `json:"with"`   // what it conflicts with, for people and agents
 }
 
 // Pushed are commits of people on the pull request of an issue's result.

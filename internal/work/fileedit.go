@@ -39,12 +39,46 @@ func (e FileEdit) Did() string {
 	return "edited"
 }
 
+// Sum tells what is made of the file from anything else: its blob, or "deleted".
+func (e FileEdit) Sum() string { return cmp.Or(e.Blob, e.Did()) }
+
+// OvertakenError refuses what somebody does to a file without having seen what
+// others made of it meanwhile. It is an ErrConflict.
+type OvertakenError struct {
+	Path string
+	Now  *FileEdit // what stands; nil = the edit that was seen was taken back
+}
+
+func (e *OvertakenError) Error() string {
+	if e.Now == nil {
+		return fmt.Sprintf("%v: the edit of %s was taken back meanwhile", ErrConflict, e.Path)
+	}
+	return fmt.Sprintf("%v: %s %s %s meanwhile", ErrConflict, e.Now.By, e.Now.Did(), e.Path)
+}
+
+func (e *OvertakenError) Unwrap() error { return ErrConflict }
+
+// Overtaken is an *OvertakenError when what stands of a file is not what was
+// seen: the Sum of its edit, "" = nobody edited it.
+func (c Checkpoint) Overtaken(path, seen string) error {
+	now, sum := c.EditOf(path), ""
+	if now != nil {
+		sum = now.Sum()
+	}
+	if sum == seen {
+		return nil
+	}
+	return &OvertakenError{Path: path, Now: now}
+}
+
 // Edited is the commit that holds a checkpoint's edits.
 type Edited struct {
 	Base   string   `json:"base"` // what was judged: the parent of Commit
 	Commit string   `json:"commit"`
 	Files  []string `json:"files"`
 	Sum    string   `json:"sum"` // see Checkpoint.EditsSum
+	// Conflicts are the files in which Commit holds both sides with markers.
+	Conflicts []string `json:"conflicts,omitempty"`
 }
 
 // EditOf is the edit of a file; nil = nobody edited it.
@@ -57,14 +91,22 @@ func (c Checkpoint) EditOf(path string) *FileEdit {
 	return nil
 }
 
-// EditFile is c with a file as it is to be; a later edit of the same file takes
-// the place of an earlier one. It refuses as JudgeFiles does.
-func (c Checkpoint) EditFile(revision int, e FileEdit, now time.Time) (Checkpoint, error) {
+// EditFile is c with a file as it is to be. An edit takes the place of an
+// earlier one only of who has seen that: seen is its Sum, "" of none. It refuses
+// as JudgeFiles does, and with an *OvertakenError. What stands already is kept as
+// it is: a form that is sent twice is no second edit.
+func (c Checkpoint) EditFile(revision int, seen string, e FileEdit, now time.Time) (Checkpoint, error) {
 	if err := c.open(revision, now); err != nil {
 		return c, err
 	}
 	if e.Path == "" || e.Delete != (e.Blob == "") || e.Delete && e.New {
 		return c, fmt.Errorf("%w: it is no file", ErrConflict)
+	}
+	if was := c.EditOf(e.Path); was != nil && was.Sum() == e.Sum() && was.New == e.New && was.Base == e.Base {
+		return c, nil
+	}
+	if err := c.Overtaken(e.Path, seen); err != nil {
+		return c, err
 	}
 	e.At = e.At.UTC()
 	c.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(old FileEdit) bool { return old.Path == e.Path })
@@ -74,9 +116,16 @@ func (c Checkpoint) EditFile(revision int, e FileEdit, now time.Time) (Checkpoin
 	return c, nil
 }
 
-// DropEdit is c without the edit of a file.
-func (c Checkpoint) DropEdit(revision int, path string, now time.Time) (Checkpoint, error) {
+// DropEdit is c without the edit of a file, when it is the one that was seen. It
+// refuses as EditFile does. An edit that is gone already is taken back.
+func (c Checkpoint) DropEdit(revision int, path, seen string, now time.Time) (Checkpoint, error) {
 	if err := c.open(revision, now); err != nil {
+		return c, err
+	}
+	if c.EditOf(path) == nil {
+		return c, nil
+	}
+	if err := c.Overtaken(path, seen); err != nil {
 		return c, err
 	}
 	c.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(old FileEdit) bool { return old.Path == path })
@@ -93,7 +142,7 @@ func (c Checkpoint) EditsSum() string {
 	slices.SortFunc(sorted, func(a, b FileEdit) int { return cmp.Compare(a.Path, b.Path) })
 	h := sha256.New()
 	for _, e := range sorted {
-		fmt.Fprintf(h, "%q %s\n", e.Path, cmp.Or(e.Blob, e.Did()))
+		fmt.Fprintf(h, "%q %s\n", e.Path, e.Sum())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

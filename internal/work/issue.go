@@ -75,6 +75,7 @@ type Issue struct {
 	Reason string     `json:"reason,omitempty"` // of State, one line
 	Hold   []string   `json:"hold"`             // why it is in review instead of done
 	Run    string     `json:"run,omitempty"`    // that works or worked on it
+	After  string     `json:"after,omitempty"`  // the run whose result Run goes on from; "" = it began anew
 	Parent int64      `json:"parent,omitempty"` // the issue that it is a part of; 0 = none
 	Origin string     `json:"origin,omitempty"` // by which the factory knows a part again that it made
 	Branch string     `json:"branch,omitempty"` // given at the first claim
@@ -95,6 +96,8 @@ type Issue struct {
 type IssuePull struct {
 	Number int64  `json:"number"`
 	URL    string `json:"url,omitempty"`
+	// Host is the repository that it is one of, see PullSettings.
+	Host string `json:"host,omitempty"`
 	// Shown is the result, a commit, that people are shown there.
 	Shown string `json:"shown,omitempty"`
 }

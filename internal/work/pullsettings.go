@@ -20,6 +20,14 @@ func (p PullSettings) Place() PullSettings {
 	return p
 }
 
+// String names the place for people, and tells it from every other.
+func (p PullSettings) String() string {
+	if p.URL == "" {
+		return "no code host"
+	}
+	return p.Kind + " " + p.URL + "/" + p.Repo
+}
+
 // PullTrouble is what a code host did not do, as a run's record has it.
 type PullTrouble struct {
 	Kind   HostKind `json:"kind"`

@@ -55,7 +55,8 @@ func TestCheckpoints(t *testing.T) {
 	w.ask("reviewer", "PUT", api.Prefix+path+"/c3/edits", `{"revision":2,"path":"main.go","text":"x"}`).is(403, "forbidden")
 	w.ask("operator", "PUT", api.Prefix+path+"/c3/edits", `{"revision":2,"path":"Makefile","text":"x"}`).is(403, "forbidden")
 	w.ask("operator", "PUT", api.Prefix+path+"/c3/edits", `{"revision":2,"path":"main.go","text":"x"}`).is(200, "")
-	w.ask("operator", "DELETE", api.Prefix+path+"/c3/edits?revision=2&path=main.go", "").is(200, "")
+	w.ask("operator", "DELETE", api.Prefix+path+"/c3/edits?revision=2&path=main.go", "").is(422, "invalid")
+	w.ask("operator", "DELETE", api.Prefix+path+"/c3/edits?revision=2&path=main.go&seen=deleted", "").is(200, "")
 	if got := ports.levels[len(ports.levels)-1]; got != "edit main.go=x by the operator" {
 		t.Errorf("edited %q", got)
 	}

@@ -134,7 +134,7 @@ func (f edits) EditFile(_ context.Context, id string, _ int, w web.FileWish) (wo
 	return *f.points[id], nil
 }
 
-func (f edits) DropEdit(_ context.Context, id string, _ int, _ string) (work.Checkpoint, error) {
+func (f edits) DropEdit(_ context.Context, id string, _ int, _, _ string) (work.Checkpoint, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.points[id] == nil {

@@ -165,11 +165,11 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 	var version struct{ Version string }
 	a, err := h.client.Ask(ctx, http.MethodGet, h.root+"/api/v1/version", nil, nil)
 	if err != nil || a.Status >= 500 || a.Status == http.StatusTooManyRequests {
-		return out, h.answered("reach the host", a, err)
+		return out, h.answered("reach "+h.root, a, err)
 	}
 	// A server that asks for a login even here answers in words of its own.
 	if a.Status == http.StatusNotFound || a.Status < 300 && (json.Unmarshal(a.Body, &version) != nil || version.Version == "") {
-		return out, &work.HostTrouble{Kind: work.HostWrong, Do: "reach the host", Status: a.Status, What: "what answers at " + h.root + " is no Gitea", Fix: "check host.url"}
+		return out, &work.HostTrouble{Kind: work.HostWrong, Do: "reach " + h.root, Status: a.Status, What: "what answers there is no Gitea", Fix: "write the address of the server alone as host.url"}
 	}
 	scoped := func(t *work.HostTrouble) bool {
 		if t.Kind == work.HostMissingScope {

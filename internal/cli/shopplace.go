@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"forge/factory"
+	"forge/internal/config"
+	"forge/internal/work"
+)
+
+// sameHost refuses a [host] that names another place than when the shop was
+// opened: its watch reads the one from before, and what lands in between may
+// belong to either. Nothing is asked of any of them.
+func (s *shop) sameHost(now config.CodeHost) error {
+	was, is := hostPlace(s.host).String(), hostPlace(now).String()
+	if was == is {
+		return nil
+	}
+	return &work.HostTrouble{
+		Kind: work.HostNotYet, What: fmt.Sprintf("[host] was changed since the factory started, from %s to %s: nothing is begun or landed until it is started again", was, is),
+		Fix: "start forge factory again, or change it back",
+	}
+}
+
+// sayHost says once of what else was changed in [host] that it counts later.
+func (s *shop) sayHost(now config.CodeHost) {
+	now.Always, now.Named = s.host.Always, s.host.Named // runs are opened with those
+	if now == s.terms.said {
+		return
+	}
+	s.terms.said = now
+	if now != s.host {
+		s.app.log.Warn("[host] was changed: reviews and webhooks are read as it was, until forge factory is started again", "project", s.Project)
+	}
+}
+
+// placed is a shop that leaves alone what people look at on another code host
+// than [host] names by now: there is nothing of it on this one, where the number
+// of its pull request is somebody else's, and it does not land without a host.
+type placed struct{ *shop }
+
+// elsewhere says that an issue's pull request is not on the shop's code host. A
+// card that does not say where it is counts as such.
+func (s *shop) elsewhere(i work.Issue) bool {
+	return i.Pull != nil && i.Pull.Host != hostPlace(s.host).String()
+}
+
+// Drive goes on with the run itself.
+func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
+	if at := hostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
+		o.Issue.Pull = nil // there is none here
+	}
+	return s.shop.Drive(ctx, o)
+}
+
+// Land holds a result whose pull request is elsewhere.
+func (s placed) Land(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+	if s.elsewhere(i) {
+		return s.heldElsewhere(i), nil
+	}
+	return s.shop.Land(ctx, i, shown)
+}
+
+// Show does so as well.
+func (s placed) Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+	if s.elsewhere(i) {
+		return s.heldElsewhere(i), nil
+	}
+	return s.shop.Show(ctx, i, shown)
+}
+
+func (s placed) heldElsewhere(i work.Issue) factory.Landed {
+	there := i.Pull.Host
+	if there == "" {
+		there = "a code host that its card does not name"
+	}
+	return factory.Landed{
+		Hold: factory.HoldPullBlocked, Waits: true, Until: s.comeBack(i.ID, nil),
+		Reason: fmt.Sprintf("its pull request %d is on %s, and [host] names %s: name that one again, and start forge factory again", i.Pull.Number, there, hostPlace(s.host)),
+	}
+}

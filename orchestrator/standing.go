@@ -1,0 +1,79 @@
+package orchestrator
+
+import (
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// RunStanding is where a run stands, as forge status --output json and the API tell
+// programs: SPEC §8, and what each of them shows beside it.
+type RunStanding struct {
+	Run     string          `json:"run"`
+	State   string          `json:"state" doc:"running, frozen, limit, interrupted or finished."`
+	Outcome work.RunOutcome `json:"outcome,omitempty"`
+	Policy  string          `json:"policy"`
+	Branch  string          `json:"branch"`
+	Base    string          `json:"base"`
+}
+
+// Standing is that of a run which is in a state and has an outcome, both of which
+// its events alone do not say.
+func (s *State) Standing(state string, outcome work.RunOutcome) RunStanding {
+	return RunStanding{Run: s.Run, State: state, Outcome: outcome, Policy: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit}
+}
+
+// PhaseStanding is where one phase stands.
+type PhaseStanding struct {
+	Number     string            `json:"number"`
+	Name       string            `json:"name"`
+	State      Stage             `json:"state"`
+	Outcome    work.PhaseOutcome `json:"outcome,omitempty"`
+	Reason     work.Reason       `json:"reason,omitempty"`
+	Cause      string            `json:"cause,omitempty"`
+	Iterations int               `json:"iterations"`
+	Budget     int               `json:"budget"`
+	Sensitive  bool              `json:"sensitive"`
+	Proof      work.Proof        `json:"proof,omitempty"`
+	CostUSD    *float64          `json:"cost_usd" doc:"null = unknown."`
+}
+
+// Standing is where the phase stands.
+func (p *Phase) Standing() PhaseStanding {
+	return PhaseStanding{
+		Number: p.Number, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
+		Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
+	}
+}
+
+// CheckpointStanding is one question of a run.
+type CheckpointStanding struct {
+	ID       string                `json:"id"`
+	Kind     string                `json:"kind"`
+	Phase    string                `json:"phase"`
+	Status   work.CheckpointStatus `json:"status"`
+	Revision int                   `json:"revision"`
+}
+
+// StandingOf is where a checkpoint stands.
+func StandingOf(cp work.Checkpoint) CheckpointStanding {
+	return CheckpointStanding{ID: cp.ID, Kind: cp.Kind, Phase: cp.Phase, Status: cp.Status, Revision: cp.Revision}
+}
+
+// JobStanding is what is said of a job beside its run.
+type JobStanding struct {
+	Description string          `json:"description"`
+	Expert      string          `json:"expert,omitempty"`
+	Phases      int             `json:"phases" doc:"So far."`
+	Rounds      int             `json:"rounds" doc:"Of feedback, in a row."`
+	Sources     []string        `json:"data_sources"`
+	Status      gates.JobStatus `json:"status,omitempty" doc:"Once it is over."`
+}
+
+// JobStanding is nil where the run is no job.
+func (s *State) JobStanding() *JobStanding {
+	if s.Job == nil {
+		return nil
+	}
+	j := s.Spec.Job
+	return &JobStanding{Description: j.Description, Expert: j.Expert, Phases: s.Job.Phases, Rounds: s.Job.Rounds, Sources: append([]string{}, j.Sources...), Status: s.Job.Status}
+}
