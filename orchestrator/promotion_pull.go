@@ -104,8 +104,8 @@ func (s *State) clashed(p *Phase) *work.Clash {
 	return s.Spec.Issue.Clash
 }
 
-// begin lets p begin with what people pushed, or with an earlier result that
-// conflicts with what came to be meanwhile.
+// begin lets p begin with what people pushed, or with an earlier result
+// beside what came to be meanwhile.
 func (s *State) begin(p *Phase) {
 	if w := s.pushed(p); w != nil {
 		p.Last, p.Tree = w.Commit, w.Tree
@@ -113,7 +113,7 @@ func (s *State) begin(p *Phase) {
 	}
 	if c := s.clashed(p); c != nil {
 		p.Last, p.Tree, p.Marked = c.Commit, c.Tree, c.Files
-		p.note("This was done already, and conflicts with %s. In your folder is both, with markers: resolve each conflict so that what is there now stays and the work still does what it is for, and change nothing else.", c.With)
+		p.note("This was done already, and does not go together with %s. In your folder is both, with markers where they conflict. Mend that so that what is there now stays and the work still does what it is for, and change nothing else.", c.With)
 	}
 }
 

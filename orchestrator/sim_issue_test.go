@@ -60,8 +60,10 @@ func (w *world) goesOn() {
 		i.Pushed = &work.Pushed{Commit: commit, Tree: name, Files: files, Approved: []string{"", "ann"}[w.IntN(2)]}
 		return
 	}
-	w.fault("an issue goes on from a result that conflicts")
-	w.trees[name].marked = true
+	w.fault("an issue goes on from a result that does not go together")
+	if w.trees[name].marked = w.chance(70); !w.trees[name].marked {
+		files = nil // they are red together
+	}
 	i.Clash = &work.Clash{Result: "r1", Commit: commit, Tree: name, Files: files, With: "main"}
 }
 

@@ -39,6 +39,9 @@ type shop struct {
 		away
 		news  map[int64]bool   // issues whose pull request stands differently
 		marks map[int64]string // how it stood when it was looked at last
+		// parted are the issues whose run does not go together with the target, by
+		// the run that another was to follow.
+		parted map[int64]string
 	}
 }
 

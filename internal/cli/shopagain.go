@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 // again says that another run goes on from a result that was decided to be
 // done: people ask for changes, pushed what nobody reviewed or what conflicts
-// with it, or it conflicts with what has landed meanwhile.
+// with it, or it does not go together with what has landed meanwhile.
 func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orchestrator.State) (bool, error) {
 	if !state.Outcome.Final() || state.Delivery == nil || state.Delivery.Commit == "" {
 		return false, nil
@@ -29,11 +30,11 @@ func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orche
 		if i.Pull != nil {
 			return false, nil // there was a host
 		}
-		base, err := s.issueBase(ctx, p)
+		onto, err := s.landsOn(ctx, p)
 		if err != nil {
 			return false, err
 		}
-		return conflicts(ctx, s.e.repo, base.Commit, r.commit)
+		return parts(ctx, s.e.repo, onto, r.commit, i)
 	}
 	if i.Pull == nil {
 		return false, nil
@@ -47,7 +48,7 @@ func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orche
 		if err != nil {
 			return false, err
 		}
-		return conflicts(ctx, h.repo, onto, at.is.at)
+		return parts(ctx, h.repo, onto, at.is.at, i)
 	}
 	if at.step != factory.PullAgain {
 		return false, nil
@@ -80,6 +81,18 @@ func (h *resultHost) stands(ctx context.Context, r result) (at pullStanding, err
 	return at, nil
 }
 
+// parts says that a result cannot land on what others went on from: it
+// conflicts with that, or was red when it was merged with it last.
+func parts(ctx context.Context, repo *git.Store, onto, result string, i work.Issue) (bool, error) {
+	if grown, err := repo.Holds(ctx, result, onto); err != nil || grown {
+		return false, err
+	}
+	if slices.Contains(i.Hold, holdRed) {
+		return true, nil
+	}
+	return conflicts(ctx, repo, onto, result)
+}
+
 // conflicts says that a result conflicts with a commit that others went on from.
 func conflicts(ctx context.Context, repo *git.Store, onto, result string) (bool, error) {
 	m, err := repo.Merge(ctx, onto, result)
@@ -106,9 +119,14 @@ type begun struct {
 	clash  *work.Clash
 }
 
+// landsOn is what a result is merged with where there is no code host.
+func (s *shop) landsOn(ctx context.Context, p *project) (string, error) {
+	head, err := s.e.repo.BranchHead(ctx, target(p))
+	return cmp.Or(head, p.base.Commit), err
+}
+
 // goesOn is where a run begins that goes on from the result of the run after.
-// base is where one begins that does not.
-func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after, base string) (out begun, err error) {
+func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after string) (out begun, err error) {
 	h, err := s.resultHost(p)
 	if err != nil {
 		return out, err
@@ -119,8 +137,9 @@ func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after, base
 	}
 	r := resultIn(was, i)
 	if i.Pull == nil {
-		out.base = base
-		out.clash, err = clashOf(ctx, s.e.repo, base, r.commit, target(p), r.ref("clash"))
+		if out.base, err = s.landsOn(ctx, p); err == nil {
+			out.clash, err = clashOf(ctx, s.e.repo, out.base, r.commit, target(p), r.ref("clash"))
+		}
 		return out, err
 	}
 	var at pullStanding
@@ -205,7 +224,7 @@ func (b begun) hints() []string {
 		out = append(out, "People pushed to the first result; that is there already, and stays: "+strings.Join(b.pushed.Files, ", "))
 	}
 	if b.clash != nil {
-		out = append(out, "All of it was done before, and conflicts with "+b.clash.With+". What is left is to resolve that.")
+		out = append(out, "All of it was done before, and does not go together with "+b.clash.With+": it conflicts, or the project's commands fail on both together. What is left is to mend that.")
 	}
 	return out
 }

@@ -92,7 +92,7 @@ func (s *shopWorld) begins() (begun, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := sh.goesOn(t.Context(), p, i, i.Run, "")
+	from, err := sh.goesOn(t.Context(), p, i, i.Run)
 	if err != nil {
 		t.Fatal(err)
 	}

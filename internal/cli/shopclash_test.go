@@ -38,7 +38,7 @@ func (s *shopWorld) conflicts() {
 	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
 	s.forge("factory", "--once").want(exitFrozen)
 	s.card("in_review (pull request 1 waits for you", "landing_conflict” → nothing", "after: nothing → “"+run+"”")
-	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("conflicts with main", "Conflict markers are left in these files", "out.txt")
+	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files", "out.txt")
 	next := s.pull()
 	if next.Head == first.Head || next.State != work.PullOpen || !s.grew(next.Branch, first.Head) {
 		t.Fatalf("after the conflict: %+v", next.PullRequest)
@@ -101,7 +101,7 @@ func TestIssueConflictWithRedTarget(t *testing.T) {
 	s.forge("issue", "retry", "1").want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.card("in_review (pull request 1 waits for you", "after: nothing → “"+run+"”")
-	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("conflicts with main")
+	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main")
 	if next := s.pull(); next.Head == first.Head || !s.grew(next.Branch, first.Head) {
 		t.Errorf("after the retry: %+v", next.PullRequest)
 	}
@@ -125,7 +125,7 @@ func TestIssueConflictOutlivesItsCard(t *testing.T) {
 	if err != nil || ended.Outcome != work.RunCompleted {
 		t.Fatalf("%+v, %v", ended, err)
 	}
-	s.forge("logs", "1", "--run", "i1-none", "--prompt", "--iteration", "1").want(exitDone).says("conflicts with main", "Conflict markers are left in these files")
+	s.forge("logs", "1", "--run", "i1-none", "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files")
 }
 
 // parted lets a person push what conflicts with what the agent does at the same
@@ -163,7 +163,7 @@ func TestIssueThatPeoplePushAgainst(t *testing.T) {
 	s.forge("approve", s.question()).want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.both(by)
-	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("conflicts with what people pushed to its branch", "Conflict markers are left in these files")
+	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with what people pushed to its branch", "Conflict markers are left in these files")
 }
 
 // Sent back, the rework begins with both.

@@ -116,11 +116,7 @@ func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state
 	} else if err != nil {
 		return out, err
 	}
-	from := head
-	if from == "" {
-		// The branch begins where people are, so that it holds what they have.
-		from = p.base.Commit
-	}
+	from := cmp.Or(head, p.base.Commit) // it begins where people are, so that it holds what they have
 	commit, held, err := s.merged(ctx, state, i, from, result)
 	if err != nil || held.Hold != "" {
 		held.Target = out.Target
@@ -130,15 +126,40 @@ func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state
 	if err != nil {
 		return out, err
 	}
-	if problem != "" {
-		out.Hold, out.Reason = holdRed, fmt.Sprintf("%s, on its result merged with what has landed meanwhile (%s): mend it, then forge issue retry %d", problem, landingLog, i.ID)
+	if problem != "" && commit == result {
+		out.Hold, out.Reason = holdRed, fmt.Sprintf("%s, on its result (%s): mend what it needs, then forge issue retry %d", problem, landingLog, i.ID)
 		return out, nil
+	}
+	if problem != "" {
+		out.Hold = holdRed
+		out.Reason = fmt.Sprintf("%s, on its result merged with what has landed meanwhile (%s)", problem, landingLog)
+		return s.toAgent(i, out), nil
 	}
 	if err := repo.Land(ctx, out.Target, commit, head); err != nil {
 		return out, err
 	}
 	out.Commit = commit
 	return out, nil
+}
+
+// toAgent holds a result that does not go together with the target until a run
+// has made it: the next look at the card begins with that. Once for a run: when
+// none was begun, people have to see to it.
+func (s *shop) toAgent(i work.Issue, out factory.Landed) factory.Landed {
+	s.pulls.Lock()
+	defer s.pulls.Unlock()
+	if s.pulls.parted == nil {
+		s.pulls.parted = map[int64]string{}
+	}
+	out.Waits = true
+	if s.pulls.parted[i.ID] == i.Run {
+		out.Reason += fmt.Sprintf(": mend that, then forge issue retry %d", i.ID)
+		return out
+	}
+	s.pulls.parted[i.ID] = i.Run
+	out.Until = s.app.Now()
+	out.Reason += ": a run takes both together"
+	return out
 }
 
 // merged is the commit that would be the target's head: the result itself when
@@ -156,8 +177,7 @@ func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Iss
 		return "", none, err
 	}
 	if len(m.Conflicts) > 0 {
-		return "", factory.Landed{Hold: holdConflict, Waits: true, Until: s.app.Now(),
-			Reason: fmt.Sprintf("its result conflicts with what has landed meanwhile, in %s: a run resolves that", strings.Join(m.Conflicts, ", "))}, nil
+		return "", s.toAgent(i, factory.Landed{Hold: holdConflict, Reason: "its result conflicts with what has landed meanwhile, in " + strings.Join(m.Conflicts, ", ")}), nil
 	}
 	message := fmt.Sprintf("%s\n\nForge-Issue: %d\nForge-Run: %s\n", strings.TrimSpace(i.Title), i.ID, state.Run)
 	commit, err := repo.MergeCommit(ctx, m.Tree, []string{onto, result}, message, orchestrator.Ref(state.Run, "landing"))

@@ -114,8 +114,8 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 		return out, nil
 	}
 	if len(m.Conflicts) > 0 {
-		out.Until = s.app.Now()
-		return hold(holdConflict, fmt.Sprintf("pull request %d conflicts with %s in %s: a run resolves that", is.Number, out.Target, strings.Join(m.Conflicts, ", ")))
+		out.Hold, out.Reason = holdConflict, fmt.Sprintf("pull request %d conflicts with %s in %s", is.Number, out.Target, strings.Join(m.Conflicts, ", "))
+		return s.toAgent(l.issue, out), nil
 	}
 	commit := is.at
 	if grown, err := repo.Holds(ctx, is.at, onto); err != nil {
@@ -128,6 +128,10 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 	problem, err := s.verified(ctx, l.p, l.lease, l.State, commit)
 	if err != nil {
 		return out, err
+	}
+	if problem != "" && commit != is.at {
+		out.Hold, out.Reason = holdRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s)", is.Number, out.Target, problem, landingLog)
+		return s.toAgent(l.issue, out), nil
 	}
 	if problem != "" {
 		return hold(holdRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s): push to its branch what mends it", is.Number, out.Target, problem, landingLog))

@@ -95,7 +95,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 	base, err := s.issueBase(ctx, p)
 	var from begun
 	if err == nil && (i.Pull != nil || after != "") {
-		from, err = s.goesOn(ctx, p, i, after, base.Commit)
+		from, err = s.goesOn(ctx, p, i, after)
 		base.Commit, hints = from.base, slices.Concat(hints, from.hints())
 	}
 	if err != nil {

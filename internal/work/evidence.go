@@ -25,19 +25,19 @@ type IssueBrief struct {
 	Threads []string `json:"threads,omitempty"`
 	// Pushed is what people put on top of that result: the run begins with it.
 	Pushed *Pushed `json:"pushed,omitempty"`
-	// Clash is the earlier result where what the run begins at conflicts with it:
-	// the first phase resolves that.
+	// Clash is the earlier result where it does not go together with what the run
+	// begins at: the first phase mends that.
 	Clash *Clash `json:"clash,omitempty"`
 }
 
-// Clash is an earlier result of an issue that conflicts with what came to be
-// meanwhile.
+// Clash is an earlier result of an issue that does not go together with what came
+// to be meanwhile: they conflict, or are red together.
 type Clash struct {
 	Result string   `json:"result"` // its commit
-	Commit string   `json:"commit"` // grew out of the run's base and of Result; holds both sides, with markers
+	Commit string   `json:"commit"` // grew out of the run's base and of Result; holds both sides
 	Tree   string   `json:"tree"`   // of Commit
-	Files  []string `json:"files"`  // in conflict
-	With   string   `json:"with"`   // what it conflicts with, for people and agents
+	Files  []string `json:"files"`  // in conflict: they hold markers
+	With   string   `json:"with"`   // what came to be, for people and agents
 }
 
 // Pushed are commits of people on the pull request of an issue's result.
