@@ -207,14 +207,6 @@ func (p *Phase) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// happened adds a line to what the agent and people read of the phase so far.
-func (p *Phase) happened(format string, args ...any) {
-	p.History = append(p.History, fmt.Sprintf(format, args...))
-	if most := 20; len(p.History) > most {
-		p.History = p.History[len(p.History)-most:]
-	}
-}
-
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return clipText(line, 200)

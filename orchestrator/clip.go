@@ -211,3 +211,11 @@ func encodedSize(text string) int {
 	}
 	return n
 }
+
+// happened adds a line to what the agent and people read of the phase so far.
+func (p *Phase) happened(format string, args ...any) {
+	p.History = append(p.History, fmt.Sprintf(format, args...))
+	if most := 20; len(p.History) > most {
+		p.History = p.History[len(p.History)-most:]
+	}
+}

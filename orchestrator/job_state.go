@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"forge/gates"
 	"forge/internal/work"
@@ -167,6 +168,7 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		p.Todos, p.Kind, p.Stage = d.Todos, IterationWork, StageGate
 		p.Spent, p.Session, p.Stale.Count, p.Stale.Pivoted = 0, "", 0, false
 		p.Comments = append(p.Comments, d.Comment)
+		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), firstLine(d.Comment))
 	case d.Next == gates.FeedbackStrategic:
 		j.Next = &NextPhase{Kind: d.Kind, Todos: d.Todos, Carry: p.Number, Comment: d.Comment}
 	default:

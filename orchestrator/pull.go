@@ -47,6 +47,13 @@ type PullPublish struct {
 	Title      string
 	Paper      PullPaper
 	Replies    []PullReply
+	Found      []Found // what reviewers found in it and was let stand
+}
+
+// Found is a finding in one commit.
+type Found struct {
+	Commit string
+	work.Finding
 }
 
 // PullPaper is what a reviewer needs to know.
@@ -113,6 +120,7 @@ type PullLand struct {
 	Commit   string // holds the proven tree; it is the result where people have merged already
 	Tree     string // the proven one
 	Merged   string // people have merged already
+	Answered string // checkpoint that was approved; "" = nobody was asked
 	Title    string
 	Message  string
 	Run      string
@@ -142,6 +150,7 @@ type Pull struct {
 	Read       *PullReading      `json:",omitempty"`
 	Looked     string            // commit before whose question the branch was read
 	Approved   string            // commit that a person approved
+	Answered   string            // checkpoint that was approved
 	Taken      string            // commit that holds people's own
 	Told       string            // why it is asked again
 	Lost       string            // why it is no place to answer any more

@@ -72,6 +72,9 @@ func applyPullDecided(s *State, p *Phase, _ work.Event, d PullDecidedData) {
 		u.Approved = ""
 		u.Rounds++
 	case decideGo:
+		if u.Due != nil && d.Status == work.CheckpointApproved {
+			u.Answered = u.Due.Checkpoint.ID
+		}
 		u.Told, u.Approved, u.Due = "", p.Last, nil
 		if d.Status != work.CheckpointApproved {
 			u.Approved = ""
@@ -117,7 +120,7 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 		commit, u.Merged = r.Merged, r.Merged
 	} else {
 		u.knows(r.Head)
-		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
+		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), clipText(strings.Join(r.Files, ", "), 200))
 		p.note("%s pushed to your branch. Their changes are in your folder, they stay: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
 		if len(r.Conflicts) > 0 {
 			p.Clash = &Clash{Head: r.Head, Commit: commit, Files: r.Conflicts}

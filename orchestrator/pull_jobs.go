@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"forge/internal/work"
+	"forge/review"
 )
 
 var errNoHost = errors.New("this process knows no code host")
@@ -24,10 +26,13 @@ func (r *session) publishJob(c Command, p *Phase) func(context.Context) Fact {
 	req := PullPublish{
 		Marker: s.Run + " " + u.Branch, Branch: u.Branch, Base: s.Spec.Branch, BaseCommit: s.Head, From: p.Base, Commit: c.Commit,
 		Known: slices.Clone(u.Known), Number: u.Number, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
-		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: p.Plan.Reasoning, Doubts: p.doubts()},
+		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: r.s.tellWhy(p), Doubts: p.doubts()},
 	}
 	if cp := s.Open[c.Checkpoint]; cp != nil {
 		req.Paper.Facts = cp.Question + "\n\n" + cp.Facts
+	}
+	if c.Checkpoint != "" {
+		req.Found = p.found()
 	}
 	if p.Proof == work.ProofVerified {
 		req.Paper.Proof = slices.Clone(p.Set.Verify)
@@ -47,20 +52,53 @@ func (r *session) publishJob(c Command, p *Phase) func(context.Context) Fact {
 	}
 }
 
+// tellWhy is what p is for: phases of a job are for what the job is.
+func (s *State) tellWhy(p *Phase) string {
+	if s.ofJob(p) {
+		return strings.TrimSpace(s.Spec.Job.Description + "\n\n" + p.Plan.Reasoning)
+	}
+	return p.Plan.Reasoning
+}
+
 // doubts is what reviewers and the arbiter left standing.
 func (p *Phase) doubts() string {
 	var b strings.Builder
+	if !p.Set.Reviewed {
+		b.WriteString("No reviewer of Forge's looked at this.\n")
+	}
 	if p.Review.Let != "" {
 		fmt.Fprintf(&b, "Findings were let pass by %s.\n", p.Review.Let)
 	}
-	for _, sp := range p.Set.Reviewers {
-		if o := p.Review.Of[sp.Name]; o != nil {
-			for _, f := range o.Findings {
-				fmt.Fprintf(&b, "- %s\n", tellFinding(f))
-			}
-		}
+	for _, f := range p.found() {
+		fmt.Fprintf(&b, "- %s\n", tellFinding(f.Finding))
 	}
 	return clipText(b.String(), 4<<10)
+}
+
+// found is what reviewers found and was let stand.
+func (p *Phase) found() []Found {
+	in := map[string][]work.Finding{} // by commit: some look at what others need not see again
+	for _, sp := range p.Set.Reviewers {
+		if o := p.Review.Of[sp.Name]; o != nil {
+			in[o.Commit] = append(in[o.Commit], o.Findings...)
+		}
+	}
+	var out []Found
+	for _, commit := range slices.Sorted(maps.Keys(in)) {
+		for _, f := range review.Merge(in[commit]) {
+			out = append(out, Found{Commit: commit, Finding: f})
+		}
+	}
+	return out
+}
+
+// Found is what reviewers found in all phases and was let stand.
+func (s *State) Found() []Found {
+	var out []Found
+	for _, n := range s.Order {
+		out = append(out, s.Phases[n].found()...)
+	}
+	return out
 }
 
 func (r *session) readJob(c Command, p *Phase) func(context.Context) Fact {
@@ -92,7 +130,7 @@ func (r *session) landPullJob(c Command, p *Phase, count int64, hash string) fun
 	s, u := r.s, p.Pull
 	req := PullLand{
 		Number: u.Number, Branch: u.Branch, Head: p.Last, Known: slices.Clone(u.Known), Base: s.Spec.Branch, BaseHead: s.Head,
-		Commit: p.Merge.Commit, Tree: p.Merge.Tree, Merged: u.Merged, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
+		Commit: p.Merge.Commit, Tree: p.Merge.Tree, Merged: u.Merged, Answered: u.Answered, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
 		Message: fmt.Sprintf("Forge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", s.Run, p.Number, hash),
 		Run:     s.Run, Ref: Ref(s.Run, "head"), Keep: Ref(s.Run, p.Number+"/branch"),
 	}

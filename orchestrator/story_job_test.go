@@ -188,7 +188,9 @@ func TestJobFeedback(t *testing.T) {
 		st.work("1", todos(6, 0))
 		st.isPending("1 iterate")
 		st.plans("1")
-		st.asked("1", gates.PointPlanInitial)
+		if cp := st.asked("1", gates.PointPlanInitial); !strings.Contains(cp.Facts, "test asked for changes: two chapters") {
+			t.Errorf("who looks again is not told what was asked for: %s", cp.Facts)
+		}
 	})
 	t.Run("work", func(t *testing.T) {
 		st := aJob(t, "dependent")

@@ -203,7 +203,9 @@ func TestTransitionAnswers(t *testing.T) {
 		}
 		st.work("01")
 		st.verify("01", true)
-		st.asked("01", gates.PointPhaseTransition)
+		if cp := st.asked("01", gates.PointPhaseTransition); !strings.Contains(cp.Facts, "test asked for changes: rename it") {
+			t.Errorf("who looks again is not told what was asked for: %s", cp.Facts)
+		}
 		st.approve("01", gates.PointPhaseTransition)
 		st.merge("01")
 		st.land("01")

@@ -28,15 +28,11 @@ type hookHost interface {
 // it. Nothing is asked yet.
 func (p *project) openHost(set config.CodeHost, store *git.Store) (codeHost, error) {
 	merger := set.MergerToken.Value
-	var own []string
-	if set.ReviewerToken.Value != "" {
-		own = []string{set.ReviewerToken.Value}
-	}
 	switch set.Kind {
 	case "gitea":
-		return gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, OwnTokens: own, Store: store})
+		return gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	case "github":
-		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, OwnTokens: own, Store: store})
+		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	}
 	return local.New(local.Config{Store: store, Dir: filepath.Join(p.state, "pulls")}), nil
 }

@@ -204,7 +204,10 @@ func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
 	default:
 		d.good("%s, with the right to push", got.Repo)
 	}
-	if !got.Squash {
+	switch {
+	case got.NoPulls:
+		d.poor("switch pull requests on in the settings of the repository", "%s has no pull requests", got.Repo)
+	case !got.Squash:
 		d.poor("allow squash merges in the settings of the repository", "%s does not allow squash merges", got.Repo)
 	}
 	switch {
@@ -217,8 +220,8 @@ func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
 	}
 }
 
-// otherTokens looks at those beside the one that proposes: who merges writes to
-// the repository and nothing else, and of a reviewer it has to be known who it is.
+// otherTokens looks at those beside the one that proposes: who merges, and who
+// says what reviewers found, writes to the repository and nothing else.
 func (d *doctor) otherTokens(ctx context.Context, p *project, set config.CodeHost) {
 	for i, token := range []config.Secret{set.MergerToken, set.ReviewerToken} {
 		if token.Value == "" || token.Value == set.Token.Value {
@@ -234,14 +237,14 @@ func (d *doctor) otherTokens(ctx context.Context, p *project, set config.CodeHos
 		}
 		got, err := h.Access(ctx, p.cfg.PullTarget())
 		lacks := slices.DeleteFunc(got.Missing, func(scope string) bool {
-			return strings.HasSuffix(scope, ":issue") || !merges && strings.HasSuffix(scope, ":repository")
+			return strings.HasSuffix(scope, ":issue")
 		})
 		switch {
 		case len(lacks) > 0:
 			d.poor("make a token that also has "+strings.Join(lacks, ", "), "the token in %s lacks %s", token.Name, strings.Join(lacks, ", "))
 		case work.HostKindOf(err) == work.HostUnauthorized:
 			d.poor("make a new token on the host and put it there", "the host does not accept the token in %s", token.Name)
-		case err != nil && got.Repo == "" && (merges || got.Account.Name == ""):
+		case err != nil && got.Repo == "":
 			d.failed("the token in "+token.Name, hostRefused(err))
 		case merges && !got.Push:
 			d.poor("give that account the right to write", "%s, whose token is in %s, may not merge in %s", orUnknown(got.Account.Name), token.Name, set.Owner+"/"+set.Repo)

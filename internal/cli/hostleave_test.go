@@ -37,6 +37,9 @@ func TestEndingClosesPullRequests(t *testing.T) {
 		id := job(t, w)
 		w.forge("job", "cancel", id, "-m", "not needed").want(exitDone).says("cancelled")
 		look := w.pull(1)
+		if !strings.Contains(look.Body, "## Why\n\n> Count.") {
+			t.Errorf("the text does not say what the job is:\n%s", look.Body)
+		}
 		if n := len(look.Comments); look.State != work.PullClosed || n != 1 || !strings.Contains(look.Comments[n-1].Body, "not needed") {
 			t.Errorf("%+v, %+v", look.PullRequest, look.Comments)
 		}

@@ -118,6 +118,7 @@ func readFirst(changes []work.FileChange) string {
 	for _, c := range changes {
 		path, rank := strings.ToLower(c.Path), 0
 		switch {
+		case strings.HasPrefix(c.Path, work.JobDir+"/"): // a plan is no mere document
 		case c.Status == "D", strings.Contains(path, ".lock"), strings.HasSuffix(path, ".md"):
 			rank = 2
 		case strings.Contains(path, "test"):

@@ -16,6 +16,10 @@ func TestReadFirst(t *testing.T) {
 	if got, want := readFirst(changes), "- `src/price.go`\n- `src/total.go`\n- `price_test.go`"; got != want {
 		t.Errorf("read first:\n%s\nwant\n%s", got, want)
 	}
+	job := []work.FileChange{{Path: "README.md", Status: "M"}, {Path: work.JobDir + "/plan.md", Status: "A"}, {Path: work.JobDir + "/todos.yaml", Status: "A"}}
+	if got, want := readFirst(job), "- `forge-job/plan.md`\n- `forge-job/todos.yaml`\n- `README.md`"; got != want {
+		t.Errorf("of a job read first:\n%s\nwant\n%s", got, want)
+	}
 	if got, want := tellChanges(changes[:2]), "2 file(s):\n\n- `docs/prices.md` (added)\n- `gone.go` (deleted)\n"; got != want {
 		t.Errorf("changed:\n%s\nwant\n%s", got, want)
 	}

@@ -28,6 +28,7 @@ type pullRequests interface {
 	Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error
 	ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error
 	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
+	Comment(ctx context.Context, number int64, key, body string) error
 }
 
 // hostPort is the code host as a run's driver needs it.
@@ -40,6 +41,10 @@ type hostPort struct {
 	patience time.Duration
 	// judged tells what was said before of the files that a checkpoint judges.
 	judged func(ctx context.Context, checkpoint string) (string, error)
+	notes  noter // nil = what reviewers found is said in the text alone
+	warn   func(what any, pairs ...any)
+	// answer is the record of a checkpoint.
+	answer func(ctx context.Context, id string) (work.Checkpoint, error)
 }
 
 // hostPatience outlasts a host that computes mergeability or takes in a push.
@@ -145,6 +150,9 @@ func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (o
 				return err
 			})
 		}
+	}
+	if err == nil {
+		h.note(ctx, out.Number, req.Marker, req.Commit, req.Found)
 	}
 	if err == nil && len(req.Replies) > 0 {
 		var look work.PullLook
@@ -266,9 +274,12 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 	}
 	if req.Merged != "" {
 		err := h.again(ctx, func() error {
-			at, err := h.branches.Heads(ctx, req.Base)
+			at, err := h.branches.Heads(ctx, req.Base, req.Branch)
 			if err != nil {
 				return err
+			}
+			if head := at[req.Branch]; slices.Contains(req.Known, head) {
+				req.Head = head // of what was merged, which nobody needs any more
 			}
 			return h.base(ctx, req.Base, req.Commit, refs, at[req.Base])
 		})
@@ -281,6 +292,7 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 		if err := h.both(ctx, req.Base, req.BaseHead, refs, req.Branch, req.Head, req.Known, true); err != nil {
 			return out, err
 		}
+		h.tellAnswer(ctx, req.Number, req.Answered)
 	}
 	var made work.PullSquashed
 	err = h.again(ctx, func() (err error) {

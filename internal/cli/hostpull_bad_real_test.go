@@ -207,7 +207,7 @@ func badBranch(t *testing.T, g *hosttest.GiteaCrowd) {
 	w.remove(look.Branch)
 	w.forge("resume").want(exitFrozen)
 	w.forge("approve", id, "--resume").want(exitFrozen)
-	again = w.held("on the host; re")
+	again = w.held("there to go on with it")
 	w.force(look.Branch, look.Head)
 	w.patch(fmt.Sprintf("/pulls/%d", look.Number), map[string]any{"state": "open"})
 	w.until(look, func(now work.PullLook) bool { return now.State == work.PullOpen && !now.BranchGone })

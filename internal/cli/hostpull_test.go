@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func (w *pullWorld) story() {
 	if look.State != work.PullOpen || !strings.HasPrefix(look.Branch, "forge/phases/") || !strings.HasSuffix(look.Branch, "/phase-1-tactical") || !strings.HasPrefix(look.Base, "forge/run-") {
 		t.Fatalf("pull request: %+v", look.PullRequest)
 	}
-	for _, part := range []string{"What changed", "out-01.txt", "Evidence", "test -f README.md", "Read first", "How to answer", "forge approve"} {
+	for _, part := range []string{"What changed", "out-01.txt", "Evidence", "test -f README.md", "No reviewer of Forge's looked at this", "Read first", "How to answer", "forge approve"} {
 		if !strings.Contains(look.Body, part) {
 			t.Errorf("the text lacks %q:\n%s", part, look.Body)
 		}
@@ -177,6 +178,8 @@ func (w *pullWorld) story() {
 	}
 	// Another door answers, and the host merges all the same.
 	w.forge("approve", id, "--resume").want(exitDone)
+	w.said(1)
+	w.said(2, "(cli), as checkpoint `"+id+"`")
 	if after, err = w.host.Look(t.Context(), 2); err != nil || after.State != work.PullMerged {
 		t.Errorf("after forge approve: %+v, %v", after.PullRequest, err)
 	}
@@ -198,6 +201,9 @@ func (w *pullWorld) byHand() {
 	look, _ := w.asked(1)
 	w.people.MergeByHand(t, 1)
 	w.forge("resume").want(exitFrozen)
+	if at, err := w.host.Head(t.Context(), look.Branch); err != nil || at != "" {
+		t.Errorf("the branch of what was merged by hand is at %q, %v", at, err)
+	}
 	second, id := w.asked(2)
 	if second.State != work.PullOpen || second.Base != look.Base {
 		t.Fatalf("the second pull request: %+v", second.PullRequest)
@@ -239,4 +245,19 @@ func (w *pullWorld) grew(branch, commit string) bool {
 	}
 	held, err := w.store.Holds(w.t.Context(), at, commit)
 	return held && err == nil
+}
+
+// said is what Forge's comments on the whole of a pull request hold, each.
+func (w *pullWorld) said(number int64, want ...string) {
+	w.t.Helper()
+	look, err := w.host.Look(w.t.Context(), number)
+	own := slices.DeleteFunc(look.Comments, func(c work.PullComment) bool { return !c.Own })
+	if err != nil || len(own) != len(want) {
+		w.t.Fatalf("Forge says %+v, %v", own, err)
+	}
+	for n, c := range own {
+		if !strings.Contains(c.Body, want[n]) {
+			w.t.Errorf("Forge says %q, want %q", c.Body, want[n])
+		}
+	}
 }

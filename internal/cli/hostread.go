@@ -41,6 +41,9 @@ func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchest
 		out.Merged, out.MergedBy = look.MergeCommit, orUnknown(look.MergedBy)
 		out.Tree, err = h.tree(ctx, out.Merged)
 		return out, err
+	case look.State != work.PullOpen && look.BranchGone:
+		out.Lost = name + " was closed on the host and its branch is gone; restore the branch and reopen it there to go on with it"
+		return out, nil
 	case look.State != work.PullOpen:
 		out.Lost = name + " was closed on the host; reopen it there to go on with it"
 		return out, nil

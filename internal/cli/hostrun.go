@@ -54,5 +54,13 @@ func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.
 	if !one || !two {
 		return nil
 	}
-	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: p.judgedBefore}
+	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: p.judgedBefore, notes: noterOf(set, h), warn: p.app.log.Warn, answer: p.store.Checkpoint}
+}
+
+// noterOf is the host where an account is named that says what reviewers found.
+func noterOf(set config.CodeHost, h codeHost) noter {
+	if n, ok := h.(noter); ok && set.ReviewerToken.Name != "" {
+		return n
+	}
+	return nil
 }

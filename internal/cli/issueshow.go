@@ -186,6 +186,9 @@ func (s shownIssue) text() string {
 	line("Labels", strings.Join(s.Labels, ", "))
 	line("Level", s.Level)
 	line("Run", s.Run)
+	if s.After != "" {
+		line("After", s.After+", whose result it goes on from")
+	}
 	if s.Pull != nil {
 		line("Pull", strings.TrimSpace(fmt.Sprintf("%d %s", s.Pull.Number, s.Pull.URL)))
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -162,4 +164,36 @@ func (s *shopWorld) onTop() {
 	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("by ann\nby the agent\n", 2)
+}
+
+// Where an account is named for it, what reviewers found and was let stand is
+// said at its line, once for each state, and decides nothing.
+func TestIssueFindingsAreSaidAtTheirLines(t *testing.T) {
+	t.Parallel()
+	const minor = `{"verdict":"warn","confidence":0.9,"findings":[{"file":"out.txt","line":2,"end_line":null,"severity":"minor","issue":"two is @many","failure":"f","suggestion":"say one","repro":null}],"need":[],"criteria":[]}`
+	s, _ := reviewedHub(t, "plan_then_review", fakemodel.Turn{Text: minor, Repeat: -1})
+	s.env = append(s.env, "REVIEW_TOKEN="+hosttest.GitHubOther) // of ann
+	conf, err := os.ReadFile(filepath.Join(s.root, ".forge/forge.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(".forge/forge.toml", strings.Replace(string(conf), "token_env", "reviewer_token_env = \"REVIEW_TOKEN\"\ntoken_env", 1))
+	s.forge("factory", "--once").want(exitFrozen)
+	s.forge("factory", "--once").want(exitFrozen)
+	look := s.pull()
+	if len(look.Threads) != 1 || len(look.Reviews) != 1 || look.Reviews[0].By != "ann" {
+		t.Fatalf("said was %+v by %+v", look.Threads, look.Reviews)
+	}
+	at := look.Threads[0]
+	if at.Path != "out.txt" || at.Line != 2 || !strings.Contains(at.Comments[0].Body, "**minor** (architecture, performance, security, simplicity): two is") || strings.Contains(at.Comments[0].Body, "@many") {
+		t.Errorf("said was %+v", at)
+	}
+	// Nobody is told of it as of a person's words.
+	s.people.Review(t, "ben", 1, look.Head, work.PullChangesRequested, "louder")
+	s.forge("factory", "--once").want(exitFrozen)
+	if e := s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone); strings.Contains(e.stdout, "say one") {
+		t.Errorf("the agent was told\n%s", e.stdout)
+	}
+	s.people.Review(t, "ben", 1, s.pull().Head, work.PullApproved, "fine")
+	s.forge("factory", "--once").want(exitDone)
 }

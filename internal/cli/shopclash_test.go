@@ -37,7 +37,7 @@ func (s *shopWorld) conflicts() {
 	s.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
 	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
 	s.forge("factory", "--once").want(exitFrozen)
-	s.card("in_review (pull request 1 waits for you", "landing_conflict” → nothing", "after: nothing → “"+run+"”")
+	s.card("in_review (pull request 1 waits for you", "landing_conflict” → nothing", "After      "+run)
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files", "out.txt")
 	next := s.pull()
 	if next.Head == first.Head || next.State != work.PullOpen || !s.grew(next.Branch, first.Head) {
@@ -160,7 +160,7 @@ func TestIssueThatPeoplePushAgainst(t *testing.T) {
 	s := issueHub(t, "plan_then_review")
 	by := s.parted()
 	s.write(".forge/agent.toml", clashScript("one\nTWO by ann\n"))
-	s.forge("approve", s.question()).want(exitDone)
+	s.forge("approve", s.question(), "-m", "good enough").want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.both(by)
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with what people pushed to its branch", "Conflict markers are left in these files")

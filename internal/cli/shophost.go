@@ -38,7 +38,7 @@ func (s *shop) resultHost(p *project) (*resultHost, error) {
 	if !one || !two {
 		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
 	}
-	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
+	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience, notes: noterOf(set, h), warn: s.app.log.Warn, answer: s.store.Checkpoint}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is

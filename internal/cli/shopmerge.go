@@ -10,6 +10,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/journal"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // landing is one result on its way into a branch of the code host.
@@ -136,6 +137,11 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 	if problem != "" {
 		return hold(holdRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s): push to its branch what mends it", is.Number, out.Target, problem, landingLog))
 	}
+	answered, err := s.approvedResult(ctx, l.Run)
+	if err != nil {
+		return out, err
+	}
+	l.h.tellAnswer(ctx, is.Number, answered)
 	var made work.PullSquashed
 	err = l.h.again(ctx, func() (err error) {
 		made, err = l.h.pulls.Merge(ctx, work.PullMerge{
@@ -151,6 +157,18 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 		return out, err
 	}
 	return s.checked(ctx, l, out, made.Commit, m.Tree, "the host")
+}
+
+// approvedResult is the checkpoint at which the result of a run was approved, ""
+// = nobody was asked.
+func (s *shop) approvedResult(ctx context.Context, run string) (id string, err error) {
+	page, err := s.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointApproved}, journal.MaxIssuePage, "")
+	for _, cp := range page {
+		if cp.Phase == "" && cp.Kind != orchestrator.PointBaseline {
+			id = cp.ID
+		}
+	}
+	return id, err
 }
 
 // takeOver takes note of a merge that is made already: by people, or by a Forge

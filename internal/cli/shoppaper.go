@@ -43,6 +43,9 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (string, error) 
 			doubts += fmt.Sprintf("- in phase %s findings were let pass by %s\n", n, let)
 		}
 	}
+	if !r.Specialists() {
+		doubts += "- no reviewer of Forge's looked at it\n"
+	}
 	s.section("Doubts", host.Inert(doubts))
 	s.section("Read first", readFirst(changes))
 	answer := "Forge was free to finish this by itself: it merges as soon as the host lets it. Request changes, and it does not."

@@ -57,6 +57,9 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 		out.PullRequest, err = h.pulls.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: resultTitle(r.issue), Body: body})
 		return err
 	})
+	if err == nil && out.holds == factory.HeadResult {
+		h.note(ctx, out.Number, r.Run, out.at, r.Found())
+	}
 	return out, err
 }
 

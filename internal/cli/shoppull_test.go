@@ -292,9 +292,11 @@ func TestIssueTakesWhatPeoplePush(t *testing.T) {
 	s.forge("approve", s.question()).want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.card("in_review, waits (pull request 1 has commits that Forge has not made: approve it there", "pull_pushed")
+	s.said(1)
 	s.people.Review(t, "ann", 1, pushed, work.PullApproved, "mine")
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("one\ntwo\n", 2)
+	s.said(1, "(cli), as checkpoint `i1-")
 	if got, err := s.store.Show(t.Context(), s.pull().MergeCommit, "more.txt"); err != nil || string(got) != "by ann\n" {
 		t.Errorf("more.txt is %q, %v", got, err)
 	}

@@ -230,7 +230,7 @@ func (c *Client) Trouble(do string, status int, header http.Header, message stri
 		what("the account of the token may not do this")
 	case status == http.StatusNotFound:
 		t.Kind = work.HostNoRepository
-		t.Fix = "check host.url and host.repo, and that the token may see the repository"
+		t.Fix = "check host.url and host.repo, that the token may see the repository, and that pull requests are switched on there"
 		what("it does not exist, or is hidden from the token")
 	case status >= 500:
 		t.Kind = work.HostUnreachable

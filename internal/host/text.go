@@ -3,6 +3,8 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -66,6 +68,20 @@ func Said(key, thread, body string) string {
 func SaidAlready(body, key string) bool {
 	m := replyMark().FindStringSubmatch(body)
 	return m != nil && "<!-- "+replyWord+":"+m[1]+" -->" == mark(replyWord, key)
+}
+
+// Noted says that the notes of a key are there.
+func Noted(look work.PullLook, key string) bool {
+	return slices.ContainsFunc(look.Reviews, func(r work.PullReview) bool { return r.Own && SaidAlready(r.Body, key) })
+}
+
+// NotesAsText is what notes say, where they cannot stand at their lines.
+func NotesAsText(n work.PullNotes) string {
+	text := strings.TrimRight(n.Body, "\n") + "\n"
+	for _, l := range n.Lines {
+		text += fmt.Sprintf("\n`%s:%d`: %s\n", strings.ReplaceAll(l.Path, "`", "'"), l.Line, l.Body)
+	}
+	return text
 }
 
 // Answers is the thread that a comment of Forge's answers, "" = none.

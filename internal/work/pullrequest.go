@@ -44,6 +44,23 @@ type PullProposal struct {
 	Body   string // Markdown, without the marker
 }
 
+// PullNotes are comments on lines of a pull request that decide nothing. Key is
+// the same each time.
+type PullNotes struct {
+	Number int64
+	Key    string
+	Commit string // whose lines they are
+	Body   string // Markdown, above them
+	Lines  []PullNote
+}
+
+// PullNote is one of them.
+type PullNote struct {
+	Path string
+	Line int // of the new side
+	Body string
+}
+
 // PullRequest is one as the host has it.
 type PullRequest struct {
 	Number      int64     `json:"number"`
@@ -172,4 +189,5 @@ type HostAccess struct {
 	Approvals int  // that the rule asks for
 	Checks    []string
 	Squash    bool // squash merges are switched on
+	NoPulls   bool // pull requests are switched off
 }

@@ -73,6 +73,36 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, 
 	return h.comment(ctx, number, key, t.ID, fmt.Sprintf("On `%s`:\n\n%s", strings.ReplaceAll(t.Path, "`", "'"), body))
 }
 
+// Note says what Forge's reviewers found, once for each key: a review that
+// decides nothing, on the lines of the diff; on the whole of it where a line is
+// none of those.
+func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
+	look, err := h.Look(ctx, n.Number)
+	if err != nil || host.Noted(look, n.Key) {
+		return err
+	}
+	opt := sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, CommitID: n.Commit, Body: host.Said(n.Key, "", n.Body)}
+	for _, l := range n.Lines {
+		opt.Comments = append(opt.Comments, sdk.CreatePullReviewComment{Path: l.Path, Body: l.Body, NewLineNum: int64(l.Line)})
+	}
+	post := func() *work.HostTrouble {
+		_, res, err := h.as(ctx, h.cfg.ReviewToken).CreatePullReview(h.cfg.Owner, h.cfg.Repo, n.Number, opt)
+		if err == nil {
+			return nil
+		}
+		return h.trouble(fmt.Sprintf("review pull request %d", n.Number), res, err)
+	}
+	t := post()
+	if t != nil && len(n.Lines) > 0 && (t.Kind == work.HostRefused || t.Status == http.StatusNotFound || t.Status >= 500) {
+		opt.Body, opt.Comments = host.Said(n.Key, "", host.NotesAsText(n)), nil
+		t = post()
+	}
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
 // Merge squashes the pull request into its base, when its head is the one asked
 // for. A pull request that is merged with that head already is a success. Kinds
 // of trouble, beside the common ones: merged, closed, no_pull, branch_gone,

@@ -25,10 +25,11 @@ type Config struct {
 	// Token is of the account that proposes; MergeToken, "" = Token, of the one
 	// that merges and deletes branches.
 	Token, MergeToken string
+	// ReviewToken, "" = Token, is of the account that says what Forge's reviewers
+	// found.
+	ReviewToken string
 	// Own are further accounts of Forge's: what they say in reviews never counts.
-	Own []string
-	// OwnTokens are of such accounts.
-	OwnTokens []string
+	Own       []string
 	Store     *git.Store        // nil: branches cannot be pushed or fetched
 	Transport http.RoundTripper // nil is Go's own
 }
@@ -58,8 +59,11 @@ func New(cfg Config) (*Host, error) {
 	if cfg.MergeToken == "" {
 		cfg.MergeToken = cfg.Token
 	}
+	if cfg.ReviewToken == "" {
+		cfg.ReviewToken = cfg.Token
+	}
 	h := &Host{cfg: cfg, root: strings.TrimRight(cfg.URL, "/")}
-	h.client = host.NewClient(u.Host, cfg.Transport, append([]string{cfg.Token, cfg.MergeToken}, cfg.OwnTokens...)...)
+	h.client = host.NewClient(u.Host, cfg.Transport, cfg.Token, cfg.MergeToken, cfg.ReviewToken)
 	clone := h.root + "/" + url.PathEscape(cfg.Owner) + "/" + url.PathEscape(cfg.Repo) + ".git"
 	h.Branches = host.NewBranches(h.client, cfg.Store, clone, cfg.Token, "x-oauth-basic")
 	return h, nil
@@ -142,7 +146,7 @@ func (h *Host) ours(ctx context.Context) (map[string]bool, error) {
 		own[strings.ToLower(name)] = true
 	}
 	asked := map[string]bool{}
-	for _, token := range append([]string{h.cfg.Token, h.cfg.MergeToken}, h.cfg.OwnTokens...) {
+	for _, token := range []string{h.cfg.Token, h.cfg.MergeToken, h.cfg.ReviewToken} {
 		if asked[token] {
 			continue
 		}
@@ -205,6 +209,7 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 		return out, nil
 	}
 	out.Repo, out.Default, out.Empty, out.Archived, out.Squash = r.FullName, r.DefaultBranch, r.Empty, r.Archived, r.AllowSquash
+	out.NoPulls = !r.HasPullRequests
 	if r.Permissions != nil {
 		out.Push, out.Admin = r.Permissions.Push, r.Permissions.Admin
 	}

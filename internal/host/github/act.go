@@ -63,6 +63,34 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, 
 	return nil
 }
 
+// Note says what Forge's reviewers found, once for each key: a review that
+// decides nothing, on the lines of the diff; on the whole of it where a line is
+// none of those.
+func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
+	look, err := h.Look(ctx, n.Number)
+	if err != nil || host.Noted(look, n.Key) {
+		return err
+	}
+	said := func(text string) *string { return new(host.Said(n.Key, "", text)) }
+	opt := &sdk.PullRequestReviewRequest{CommitID: &n.Commit, Event: new("COMMENT"), Body: said(n.Body)}
+	for _, l := range n.Lines {
+		opt.Comments = append(opt.Comments, &sdk.DraftReviewComment{Path: &l.Path, Line: &l.Line, Side: new("RIGHT"), Body: &l.Body})
+	}
+	post := func() (*sdk.Response, error) {
+		_, res, err := h.reviewing.PullRequests.CreateReview(ctx, h.cfg.Owner, h.cfg.Repo, int(n.Number), opt)
+		return res, err
+	}
+	res, err := post()
+	if err != nil && len(n.Lines) > 0 && res != nil && res.StatusCode == http.StatusUnprocessableEntity {
+		opt.Body, opt.Comments = said(host.NotesAsText(n)), nil
+		res, err = post()
+	}
+	if err != nil {
+		return h.trouble(fmt.Sprintf("review pull request %d", n.Number), res, err)
+	}
+	return nil
+}
+
 // Merge squashes the pull request into its base, when its head is the one asked
 // for. A pull request that is merged with that head already is a success. Kinds
 // of trouble, beside the common ones: merged, closed, no_pull, branch_gone,

@@ -29,8 +29,8 @@ type Config struct {
 	Owner, Repo string
 	Token       string
 	MergeToken  string            // of the account that merges; "" = Token
+	ReviewToken string            // of the account that says what Forge's reviewers found; "" = Token
 	Own         []string          // further accounts whose reviews never count
-	OwnTokens   []string          // of such accounts
 	Store       *git.Store        // nil: branches cannot be pushed or fetched
 	Transport   http.RoundTripper // nil is Go's own
 }
@@ -42,8 +42,10 @@ type Host struct {
 	client  *host.Client
 	api     *sdk.Client
 	merging *sdk.Client
-	root    string
-	graph   string
+	// reviewing says what Forge's reviewers found.
+	reviewing *sdk.Client
+	root      string
+	graph     string
 
 	mu  sync.Mutex
 	own map[string]bool // lower case; nil = not asked yet
@@ -64,8 +66,11 @@ func New(cfg Config) (*Host, error) {
 	if cfg.MergeToken == "" {
 		cfg.MergeToken = cfg.Token
 	}
+	if cfg.ReviewToken == "" {
+		cfg.ReviewToken = cfg.Token
+	}
 	h := &Host{cfg: cfg, root: strings.TrimRight(cfg.URL, "/")}
-	h.client = host.NewClient(u.Host, cfg.Transport, append([]string{cfg.Token, cfg.MergeToken}, cfg.OwnTokens...)...)
+	h.client = host.NewClient(u.Host, cfg.Transport, cfg.Token, cfg.MergeToken, cfg.ReviewToken)
 	web := strings.TrimSuffix(h.root, "/api/v3")
 	h.graph = web + "/api/graphql"
 	if h.root == publicAPI {
@@ -77,6 +82,9 @@ func New(cfg Config) (*Host, error) {
 	h.Branches = host.NewBranches(h.client, cfg.Store, cfg.CloneURL, "x-access-token", cfg.Token)
 	if h.api, err = h.as(cfg.Token); err == nil {
 		h.merging, err = h.as(cfg.MergeToken)
+	}
+	if err == nil {
+		h.reviewing, err = h.as(cfg.ReviewToken)
 	}
 	return h, err
 }
@@ -153,12 +161,8 @@ func (h *Host) ours(ctx context.Context) (map[string]bool, error) {
 	if h.cfg.MergeToken != h.cfg.Token {
 		clients = append(clients, h.merging)
 	}
-	for _, token := range h.cfg.OwnTokens {
-		c, err := h.as(token)
-		if err != nil {
-			return nil, err
-		}
-		clients = append(clients, c)
+	if h.cfg.ReviewToken != h.cfg.Token {
+		clients = append(clients, h.reviewing)
 	}
 	for _, c := range clients {
 		u, res, err := c.Users.Get(ctx, "")

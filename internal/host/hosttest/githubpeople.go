@@ -2,7 +2,9 @@ package hosttest
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,4 +103,51 @@ func (p githubPeople) Archive(testing.TB) {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	p.g.archived = true
+}
+
+// review is one that a program posts. As the real one does, it takes no comment
+// on a line that the diff has not.
+func (g *GitHub) review(w http.ResponseWriter, p *ghPull, who string, body map[string]any) {
+	text := func(of map[string]any, key string) string { s, _ := of[key].(string); return s }
+	if text(body, "event") != "COMMENT" {
+		refusal(w, http.StatusUnprocessableEntity, "Can not approve your own pull request")
+		return
+	}
+	id, head := g.id(), text(body, "commit_id")
+	var lines []map[string]any
+	comments, _ := body["comments"].([]any)
+	for _, c := range comments {
+		of, _ := c.(map[string]any)
+		line, _ := of["line"].(float64)
+		hunk, err := g.try("diff", "-U3", p.baseSHA, head, "--", text(of, "path"))
+		if err != nil || !inHunks(hunk, int(line)) {
+			refusal(w, http.StatusUnprocessableEntity, "pull_request_review_thread.line must be part of the diff")
+			return
+		}
+		l := g.comment(who, text(of, "body"))
+		l["pull_request_review_id"], l["path"], l["line"], l["original_line"], l["side"] = id, text(of, "path"), int(line), int(line), "RIGHT"
+		l["commit_id"], l["original_commit_id"], l["diff_hunk"] = head, head, hunk
+		lines = append(lines, l)
+	}
+	r := g.comment(who, text(body, "body"))
+	r["id"], r["state"], r["commit_id"], r["submitted_at"] = id, "COMMENTED", head, g.stamp()
+	p.reviews, p.lines = append(p.reviews, r), append(p.lines, lines...)
+	g.touch(p)
+	say(w, http.StatusOK, r)
+}
+
+// inHunks says that a diff has a line of the new side.
+func inHunks(diff string, line int) bool {
+	for _, text := range strings.Split(diff, "\n") {
+		var from, count int
+		if _, after, ok := strings.Cut(text, " +"); ok && strings.HasPrefix(text, "@@ ") {
+			if n, _ := fmt.Sscanf(after, "%d,%d", &from, &count); n == 1 {
+				count = 1
+			}
+			if line >= from && line < from+count {
+				return true
+			}
+		}
+	}
+	return false
 }

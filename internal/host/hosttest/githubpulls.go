@@ -143,6 +143,8 @@ func (g *GitHub) servePull(w http.ResponseWriter, req *http.Request, p *ghPull, 
 		}
 		g.touch(p)
 		say(w, http.StatusOK, g.show(p, true))
+	case what == "pulls/reviews" && req.Method == http.MethodPost:
+		g.review(w, p, who, body)
 	case what == "pulls/reviews":
 		g.page(w, req, p.reviews)
 	case what == "pulls/comments" && req.Method == http.MethodGet:

@@ -29,6 +29,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 		{"Rewritten", true, rewritten},
 		{"Reviews", true, reviews},
 		{"Threads", true, threads},
+		{"Notes", true, notes},
 		{"Pages", true, pages},
 		{"LongComment", true, longComment},
 		{"ByHand", true, byHand},

@@ -176,3 +176,37 @@ func longComment(f *fixture) {
 		f.Errorf("%d reviews, %d threads", len(l.Reviews), len(l.Threads))
 	}
 }
+
+// notes are what Forge's reviewers found: on the lines that the diff has, once,
+// and nobody's decision.
+func notes(f *fixture) {
+	noter, ok := f.Host.(interface {
+		Note(ctx context.Context, n work.PullNotes) error
+	})
+	if !ok {
+		f.Fatal("nobody can say here what reviewers found")
+	}
+	pull, head := f.propose(branch, map[string]string{"b.txt": "one\ntwo\nthree\n"})
+	n := work.PullNotes{Number: pull.Number, Key: "run-1/5.1 notes", Commit: head, Body: "Two things.", Lines: []work.PullNote{
+		{Path: "b.txt", Line: 2, Body: "two is many"}, {Path: "b.txt", Line: 3, Body: "three is more"}}}
+	f.ok(noter.Note(f.Context(), n))
+	f.ok(noter.Note(f.Context(), n))
+	look := f.look(pull.Number)
+	if len(look.Threads) != 2 || len(look.Reviews) != 1 || !look.Reviews[0].Own || look.Reviews[0].Verdict != work.PullCommented {
+		f.Fatalf("after two notes: %+v, %+v", look.Threads, look.Reviews)
+	}
+	for i, t := range look.Threads {
+		if t.Path != "b.txt" || t.Line != n.Lines[i].Line || len(t.Comments) != 1 || !t.Comments[0].Own || !strings.Contains(t.Comments[0].Body, n.Lines[i].Body) {
+			f.Errorf("thread %d: %+v", i, t)
+		}
+	}
+	if s := host.Stand(look.Reviews, look.Head); s.Verdict != work.PullCommented || len(s.Counting) != 0 {
+		f.Errorf("they count: %+v", s)
+	}
+	// A line that the diff has not.
+	n.Key, n.Lines = "run-1/5.1 other notes", []work.PullNote{{Path: "gone.txt", Line: 7, Body: "what is this"}}
+	f.ok(noter.Note(f.Context(), n))
+	if look = f.look(pull.Number); !slices.ContainsFunc(look.Reviews, func(r work.PullReview) bool { return r.Own && strings.Contains(r.Body, "Two things") }) {
+		f.Errorf("after a note on no line: %+v", look.Reviews)
+	}
+}

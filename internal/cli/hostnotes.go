@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/host"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// noter says on a pull request what Forge's reviewers found.
+type noter interface {
+	Note(ctx context.Context, n work.PullNotes) error
+}
+
+// mostNotes is how many findings are said at their lines.
+const mostNotes = 30
+
+// note says at their lines what reviewers found and was let stand, where [host]
+// names an account for that. It decides nothing and stands in the text of the
+// pull request as well, so a host that does not take it holds nothing.
+func (h *hostPort) note(ctx context.Context, number int64, key, commit string, found []orchestrator.Found) {
+	if h.notes == nil || len(found) == 0 {
+		return
+	}
+	n := work.PullNotes{Number: number, Key: key + " notes " + commit, Commit: commit}
+	err := h.place(ctx, &n, found)
+	if err == nil {
+		err = h.again(ctx, func() error { return h.notes.Note(ctx, n) })
+	}
+	if err != nil {
+		h.warn("what reviewers found is not said on the pull request", "pull", number, "err", err)
+	}
+}
+
+// place puts findings at their lines: those in files that are shown as the
+// reviewer saw them.
+func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchestrator.Found) error {
+	since := map[string][]work.FileChange{}
+	var rest []string
+	for _, f := range found {
+		changes, known := since[f.Commit]
+		if !known {
+			var err error
+			if changes, err = h.repo.Changes(ctx, f.Commit, n.Commit); err != nil {
+				return err
+			}
+			since[f.Commit] = changes
+		}
+		moved := slices.ContainsFunc(changes, func(c work.FileChange) bool { return c.Path == f.File })
+		if f.File == "" || f.Line < 1 || moved || len(n.Lines) == mostNotes {
+			rest = append(rest, fmt.Sprintf("- `%s`: %s", strings.ReplaceAll(f.File, "`", "'"), host.Inert(oneLine(f.Issue, 300))))
+			continue
+		}
+		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: tellNote(f.Finding)})
+	}
+	n.Body = fmt.Sprintf("Forge's reviewers found what was let stand: %d finding(s). This decides nothing.", len(found))
+	if len(rest) > 0 {
+		n.Body += "\n\n" + strings.Join(rest[:min(len(rest), mostNotes)], "\n")
+	}
+	return nil
+}
+
+// tellNote is one finding, for people.
+func tellNote(f work.Finding) string {
+	by := strings.Join(append([]string{f.Specialist}, f.Also...), ", ")
+	text := fmt.Sprintf("**%s** (%s): %s", f.Severity, by, host.Words(f.Issue))
+	if f.Failure != "" {
+		text += "\n\nIt leads to: " + host.Words(f.Failure)
+	}
+	if f.Suggestion != "" {
+		text += "\n\nSuggestion: " + host.Words(f.Suggestion)
+	}
+	return host.Inert(text)
+}
+
+// tellAnswer says on a pull request who approved it where, when that was not
+// there: its page is a door that shows what the others heard. Like notes, it
+// holds nothing.
+func (h *hostPort) tellAnswer(ctx context.Context, number int64, id string) {
+	if id == "" {
+		return
+	}
+	cp, err := h.answer(ctx, id)
+	if err == nil && (cp.Status != work.CheckpointApproved || cp.Door == doorPull) {
+		return
+	}
+	if err == nil {
+		text := fmt.Sprintf("Approved by %s (%s), as checkpoint `%s`.", orUnknown(cp.AnsweredBy), cp.Door, cp.ID)
+		if cp.Comment != "" {
+			text += "\n\n" + quoted(host.Words(cp.Comment))
+		}
+		err = h.again(ctx, func() error { return h.pulls.Comment(ctx, number, "answer "+cp.ID, host.Inert(text)) })
+	}
+	if err != nil {
+		h.warn("who approved is not said on the pull request", "pull", number, "err", err)
+	}
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// What holds an answer says the way out.
+func TestWordOfWhatHolds(t *testing.T) {
+	t.Parallel()
+	review := work.PullReview{ID: "1", By: "ann", Verdict: work.PullChangesRequested, Commit: "old", MayDecide: true}
+	for name, c := range map[string]struct {
+		look work.PullLook
+		want string
+	}{
+		"closed":             {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h"}}, "pull request 7 is closed: reopen it there"},
+		"closed with branch": {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h", BranchGone: true}}, "restore the branch and reopen it there"},
+		"branch gone":        {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h", BranchGone: true}}, "restore it there"},
+		"still against":      {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{review}}, "ann still asks for changes: ask for another look or dismiss that review there, or answer here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, held := wordOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}}, time.Time{})
+			if a != nil || !strings.Contains(held, c.want) {
+				t.Errorf("answer %+v, held by %q, want %q", a, held, c.want)
+			}
+		})
+	}
+}
