@@ -216,7 +216,13 @@ func (w *pullWorld) byHand() {
 		t.Fatalf("%s is asked again under its own name", id)
 	}
 	w.forge("show", again).want(exitDone).says("was closed on the host", "pull request  people do not see this on "+second.URL)
-	w.forge("approve", again, "--resume").want(exitDone)
+	// Put back there, it is answered there.
+	w.people.Reopen(t, 2)
+	w.people.Review(t, "ann", 2, second.Head, work.PullApproved, "after all")
+	w.forge("resume").want(exitDone)
+	if after, err := w.host.Look(t.Context(), 2); err != nil || after.State != work.PullMerged {
+		t.Errorf("after it was reopened: %+v, %v", after.PullRequest, err)
+	}
 	if got := w.git("show", "HEAD:out-02.txt"); got != "made by 02" {
 		t.Errorf("out-02.txt is %q", got)
 	}

@@ -123,7 +123,7 @@ func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) 
 				out = append(out, q...)
 				continue
 			}
-			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && ph.Pull.Checkpoint == cp.ID {
+			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
 				out = append(out, waiting{cp: cp, pull: *ph.Pull})
 			}
 		}
@@ -140,6 +140,12 @@ func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) 
 		maps.DeleteFunc(w.seen, func(id string, _ seenRun) bool { return !open[id] })
 	}
 	return out, nil
+}
+
+// putBack says that a phase whose pull request was lost is asked about again, and
+// that it shows just what is asked about: reopened by hand, it answers as before.
+func putBack(p *orchestrator.Phase) bool {
+	return p.Pull.Lost != "" && p.AskedAt == orchestrator.StageProven && p.Pull.Commit == p.Last
 }
 
 // stateOf is a run that has its pull requests on this host, else nil. It is read

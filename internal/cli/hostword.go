@@ -33,6 +33,8 @@ func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now tim
 		return nil, name + " is closed: reopen it there, or answer here"
 	case look.BranchGone:
 		return nil, "the branch of " + name + " is gone: restore it there, or answer here"
+	case u.Lost != "" && look.Head != u.Commit:
+		return nil, name + " shows something else than what is asked about: push " + u.Commit + " back to its branch, or answer here"
 	}
 	stand := host.Stand(look.Reviews, look.Head)
 	fresh := slices.DeleteFunc(slices.Clone(stand.Counting), func(r work.PullReview) bool { return slices.Contains(u.Heard, "r"+r.ID) })

@@ -16,15 +16,19 @@ func TestWordOfWhatHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		look work.PullLook
 		want string
+		lost string
 	}{
-		"closed":             {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h"}}, "pull request 7 is closed: reopen it there"},
-		"closed with branch": {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h", BranchGone: true}}, "restore the branch and reopen it there"},
-		"branch gone":        {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h", BranchGone: true}}, "restore it there"},
-		"still against":      {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{review}}, "ann still asks for changes: ask for another look or dismiss that review there, or answer here"},
+		"closed":             {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h"}}, "pull request 7 is closed: reopen it there", ""},
+		"closed with branch": {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullClosed, Head: "h", BranchGone: true}}, "restore the branch and reopen it there", ""},
+		"branch gone":        {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h", BranchGone: true}}, "restore it there", ""},
+		"still against":      {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{review}}, "ann still asks for changes: ask for another look or dismiss that review there, or answer here", ""},
+		// What people approve there is not what they are asked about.
+		"forced": {work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{
+			{ID: "2", By: "ann", Verdict: work.PullApproved, Commit: "h", MayDecide: true}}, Mergeable: work.Mergeable}, "push c1 back to its branch", "the branch was forced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, held := wordOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}}, time.Time{})
+			a, held := wordOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}, Lost: c.lost, Commit: "c1"}, time.Time{})
 			if a != nil || !strings.Contains(held, c.want) {
 				t.Errorf("answer %+v, held by %q, want %q", a, held, c.want)
 			}

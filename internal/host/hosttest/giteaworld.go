@@ -92,6 +92,11 @@ func (p giteaPeople) Close(t testing.TB, number int64) {
 	p.do(t, "owner", http.MethodPatch, fmt.Sprintf("/pulls/%d", number), map[string]any{"state": "closed"}, nil)
 }
 
+func (p giteaPeople) Reopen(t testing.TB, number int64) {
+	t.Helper()
+	p.do(t, "owner", http.MethodPatch, fmt.Sprintf("/pulls/%d", number), map[string]any{"state": "open"}, nil)
+}
+
 func (p giteaPeople) MergeByHand(t testing.TB, number int64) {
 	t.Helper()
 	for range 100 {

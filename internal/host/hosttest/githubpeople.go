@@ -72,6 +72,10 @@ func (p githubPeople) Rewrite(_ testing.TB, number int64, body string) {
 	p.with(number, func(x *ghPull) { x.body = body })
 }
 
+func (p githubPeople) Reopen(_ testing.TB, number int64) {
+	p.with(number, func(x *ghPull) { x.state = "open" })
+}
+
 func (p githubPeople) Close(_ testing.TB, number int64) {
 	p.with(number, func(x *ghPull) { x.state = "closed" })
 }

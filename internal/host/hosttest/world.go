@@ -53,6 +53,7 @@ type People interface {
 	Resolve(t testing.TB, number int64, thread string)
 	Rewrite(t testing.TB, number int64, body string)
 	Close(t testing.TB, number int64)
+	Reopen(t testing.TB, number int64)
 	MergeByHand(t testing.TB, number int64)
 	Protect(t testing.TB, branch string, approvals int, check string)
 	Status(t testing.TB, commit, check, state string)
