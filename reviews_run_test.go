@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/internal/fakemodel"
 )
@@ -74,10 +75,13 @@ func security(t fakemodel.Turn) fakemodel.Turn {
 }
 
 // asked is how often the security review was put to the service.
-func (r *reviewed) asked() int {
+func (r *reviewed) asked() int { return r.askedAs("You are a security reviewer") }
+
+// askedAs is how often somebody was asked in these words.
+func (r *reviewed) askedAs(words string) int {
 	n := 0
 	for _, q := range r.model.Requests("svc") {
-		if strings.Contains(string(q.Body), "You are a security reviewer") {
+		if strings.Contains(string(q.Body), words) {
 			n++
 		}
 	}
@@ -213,9 +217,9 @@ func TestReviewersObey(t *testing.T) {
 	})
 }
 
-// killedAfter runs forge and kills it when it prints an event that holds all of
-// these words.
-func (r *reviewed) killedAfter(words ...string) {
+// killedAfter runs forge and kills it when it has printed an event that holds all
+// of these words, and somebody was asked in those of under.
+func (r *reviewed) killedAfter(under string, words ...string) {
 	r.t.Helper()
 	cmd := r.command(os.Args[0], "run", "--autonomous", "--output", "json")
 	out, err := cmd.StdoutPipe()
@@ -233,6 +237,9 @@ func (r *reviewed) killedAfter(words ...string) {
 		}
 		if has {
 			seen = true
+			for deadline := time.Now().Add(time.Minute); r.askedAs(under) == 0 && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
 			_ = cmd.Process.Kill()
 		}
 	}
@@ -268,7 +275,7 @@ func TestReviewsKilled(t *testing.T) {
 		fakemodel.Turn{When: "You are a reviewer of architecture", Fault: fakemodel.Fault{Hang: true}},
 		fakemodel.Turn{When: "You are a reviewer of architecture", Text: reviewPasses})
 	r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"only","promise":"IT IS DONE","reviews":["security","architecture"]}]}`)
-	r.killedAfter(`"review.finished"`, `"security"`)
+	r.killedAfter("You are a reviewer of architecture", `"review.finished"`, `"security"`)
 	evs, _, code := r.stream(0, "resume")
 	if got := verdicts(t, evs); code != 0 || got != "pass, merged, done" {
 		t.Errorf("exit code %d: %s", code, got)
