@@ -144,8 +144,8 @@ type Order struct {
 	// by a new one.
 	Again bool
 	// Named is called right before a new run is opened, and nothing is opened
-	// when it fails. pull is the pull request of the result that the run goes on
-	// from; nil = it begins anew.
+	// when it fails. after is the run whose result it goes on from, "" = it begins
+	// anew; pull is that result's pull request, nil = there is none.
 	Named func(run, after string, pull *work.IssuePull) error
 }
 

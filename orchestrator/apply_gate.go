@@ -62,7 +62,10 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	switch d.Gate {
 	case gateEdit:
 		if d.Decision == decideGo && d.Commit != "" && p.Stage != StageFinished {
-			p.Last, p.Tree, p.Reset, p.Marked = d.Commit, "", true, d.Conflicts
+			p.Last, p.Tree, p.Reset = d.Commit, "", true
+			if len(d.Conflicts) > 0 {
+				p.Marked = d.Conflicts // else what is looked for stays so
+			}
 			if p.Reworking {
 				s.Final.Taken = append(slices.Clip(s.Final.Taken), d.Commit)
 			}

@@ -137,8 +137,14 @@ func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after strin
 	}
 	r := resultIn(was, i)
 	if i.Pull == nil {
-		if out.base, err = s.landsOn(ctx, p); err == nil {
-			out.clash, err = clashOf(ctx, s.e.repo, out.base, r.commit, target(p), r.ref("clash"))
+		with := target(p)
+		if h != nil { // there is one by now
+			with, out.base, err = h.target(ctx, r.ref("target"))
+		} else {
+			out.base, err = s.landsOn(ctx, p)
+		}
+		if err == nil {
+			out.clash, err = clashOf(ctx, s.e.repo, out.base, r.commit, with, r.ref("clash"))
 		}
 		return out, err
 	}

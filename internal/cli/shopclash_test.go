@@ -118,14 +118,19 @@ func TestIssueConflictOutlivesItsCard(t *testing.T) {
 	s.people.Review(t, "ann", 1, s.pull().Head, work.PullApproved, "fine")
 	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
 	sh, i := s.shop()
-	i.Run, i.After = "i1-none", i.Run
-	ended, err := sh.Drive(t.Context(), factory.Order{Issue: i, Named: func(run, _ string, _ *work.IssuePull) error {
-		return fmt.Errorf("the card names a run, and %s as well", run)
-	}})
-	if err != nil || ended.Outcome != work.RunCompleted {
-		t.Fatalf("%+v, %v", ended, err)
+	i.After = i.Run
+	// Also where the card's pull request is none of this host's: what it conflicts
+	// with is on the host all the same.
+	for run, pull := range map[string]*work.IssuePull{"i1-none": i.Pull, "i1-moved": nil} {
+		i.Run, i.Pull = run, pull
+		ended, err := sh.Drive(t.Context(), factory.Order{Issue: i, Named: func(run, _ string, _ *work.IssuePull) error {
+			return fmt.Errorf("the card names a run, and %s as well", run)
+		}})
+		if err != nil || ended.Outcome != work.RunCompleted {
+			t.Fatalf("%+v, %v", ended, err)
+		}
+		s.forge("logs", "1", "--run", run, "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files")
 	}
-	s.forge("logs", "1", "--run", "i1-none", "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files")
 }
 
 // parted lets a person push what conflicts with what the agent does at the same
