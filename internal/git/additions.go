@@ -49,6 +49,9 @@ func (s *Store) File(ctx context.Context, commit, path string) ([]byte, error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, fmt.Errorf("read %q: %w", path, err)
 	}
+	if strings.Contains(path, "\x00") || path == "" {
+		return nil, fmt.Errorf("%q is no path: %w", path, fs.ErrNotExist)
+	}
 	res, err := s.git(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", commit, "--", path}, env: []string{"GIT_LITERAL_PATHSPECS=1"}})
 	if err != nil {
 		return nil, fmt.Errorf("read %q of %s: %w", path, commit, err)

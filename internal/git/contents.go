@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,11 +40,11 @@ func (s *Store) withEntries(ctx context.Context, commit, info, message string) (
 	if err != nil {
 		return "", err
 	}
-	tmp, err := s.tempDir()
+	tmp, drop, err := s.tempDir()
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
+	defer drop()
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}
 	if _, err := s.git(ctx, call{args: []string{"read-tree", commit}, env: index}); err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -76,7 +77,7 @@ func (s *Store) deliver(ctx context.Context, branch, commit string) error {
 			return err
 		}
 		old := firstOf(now, ZeroID)
-		if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "forge: result of a run", ref, commit, old}}); err != nil {
+		if err := s.setUserRef(ctx, ref, commit, old, "forge: result of a run"); err != nil {
 			if moved(err) {
 				return &BranchError{branch, "was moved at this moment"}
 			}
@@ -95,11 +96,11 @@ func (s *Store) bring(ctx context.Context, commit string) error {
 	if res, err := s.inUser(ctx, there); err != nil || res.code == 0 {
 		return err
 	}
-	tmp, err := s.tempDir()
+	tmp, drop, err := s.tempDir()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
+	defer drop()
 	n, err := s.packMissing(ctx, commit, filepath.Join(tmp, "pack"))
 	if err != nil {
 		return err
@@ -153,13 +154,13 @@ func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
 	if err := errors.Join(checkRef(ref), checkIDs(commit)); err != nil {
 		return fmt.Errorf("keep base of run %s: %w", run, err)
 	}
-	keep := call{args: []string{"update-ref", "--no-deref", ref, commit}}
-	if _, err := s.inUser(ctx, keep); err != nil {
+	keep := func() error { return s.setUserRef(ctx, ref, commit, "", "forge: base of a run") }
+	if err := keep(); err != nil {
 		// One that was fetched from a code host is not there yet.
 		if err := s.bring(ctx, commit); err != nil {
 			return fmt.Errorf("keep base of run %s: %w", run, err)
 		}
-		if _, err := s.inUser(ctx, keep); err != nil {
+		if err := keep(); err != nil {
 			return fmt.Errorf("keep base of run %s: %w", run, err)
 		}
 	}
@@ -169,13 +170,23 @@ func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
 	return nil
 }
 
+// KeptBases are the runs whose base is kept: of this project, and of others that
+// share the user's repository.
+func (s *Store) KeptBases(ctx context.Context) ([]string, error) {
+	res, err := s.inUser(ctx, call{args: []string{"for-each-ref", "--format=%(refname:lstrip=3)", "refs/forge/keep/"}})
+	if err != nil {
+		return nil, fmt.Errorf("list the bases that are kept: %w", err)
+	}
+	return slices.DeleteFunc(splitLines(res.out), func(run string) bool { return run == "" }), nil
+}
+
 // DropBase ends KeepBase. A base that is not kept is no error.
 func (s *Store) DropBase(ctx context.Context, run string) error {
 	ref := "refs/forge/keep/" + run
 	if err := checkRef(ref); err != nil {
 		return fmt.Errorf("drop base of run %s: %w", run, err)
 	}
-	if _, err := s.inUser(ctx, call{args: []string{"update-ref", "--no-deref", "-d", ref}}); err != nil {
+	if err := s.setUserRef(ctx, ref, "", "", ""); err != nil {
 		return fmt.Errorf("drop base of run %s: %w", run, err)
 	}
 	return nil

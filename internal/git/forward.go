@@ -14,59 +14,74 @@ import (
 )
 
 // FastForward moves the branch that the user has checked out from base to
-// commit, files and all, when nothing of the user's is in the way; else it
-// says why not, and the command that finishes the job. Only a failure in the
-// middle is an error. Doing it again after it was done reports the same.
+// commit, files and all, when nothing of the user's is in the way and there is
+// room; else it says why not, and the command that finishes the job. It is done
+// whole or not at all (move.go). What an earlier one had begun is settled first,
+// so that doing it again after a crash, or after it was done, is fine.
 func (s *Store) FastForward(ctx context.Context, base work.Base, commit string) (work.Delivery, error) {
+	d, err := s.fastForward(ctx, base, commit)
+	if err != nil {
+		return d, fmt.Errorf("fast-forward: %w", err)
+	}
+	return d, nil
+}
+
+func (s *Store) fastForward(ctx context.Context, base work.Base, commit string) (work.Delivery, error) {
 	d := work.Delivery{Commit: commit}
 	if err := checkIDs(base.Commit, commit); err != nil {
-		return d, fmt.Errorf("fast-forward: %w", err)
+		return d, err
 	}
 	var err error
 	if d.Branch, err = s.deliveredAs(ctx, commit); err != nil {
-		return d, fmt.Errorf("fast-forward: %w", err)
+		return d, err
 	}
-	d.Undo = "git reset --keep " + base.Commit[:12]
+
+	var why *notMoved
+	switch err := s.forward(ctx, base, commit); {
+	case err == nil:
+		d.FastForwarded = true
+		d.Undo = "git reset --keep " + base.Commit[:12]
+		return d, nil
+	case !errors.As(err, &why):
+		return d, err
+	}
+	d.Reason = why.why
+	if commit != base.Commit {
+		d.Next = "git merge " + firstOf(d.Branch, commit)
+	}
+	return d, nil
+}
+
+// forward is FastForward with the reason as an error: *notMoved.
+func (s *Store) forward(ctx context.Context, base work.Base, commit string) error {
+	held, err := s.holdMoves(ctx, settleWait)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Close() }()
+	if _, err := s.settle(ctx, held); err != nil {
+		return err
+	}
 	here, err := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}})
 	if err != nil {
-		return d, fmt.Errorf("fast-forward: %w", err)
+		return err
 	}
 	head, err := s.inUser(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
 	if err != nil {
-		return d, fmt.Errorf("fast-forward: %w", err)
+		return err
 	}
 	if base.Branch != "" && head.line() == "refs/heads/"+base.Branch && here.line() == commit && commit != base.Commit {
-		d.FastForwarded = true // done before a crash
-		return d, nil
+		return nil // done before a crash
 	}
-	if d.Reason, err = s.whyNot(ctx, base, commit, head.line(), here.line()); err != nil {
-		return d, fmt.Errorf("fast-forward: %w", err)
+	if why, err := s.whyNot(ctx, base, commit, head.line(), here.line()); err != nil {
+		return err
+	} else if why != "" {
+		return &notMoved{why: why}
 	}
-	if d.Reason == "" {
-		if err := s.bring(ctx, commit); err != nil {
-			return d, fmt.Errorf("fast-forward: %w", err)
-		}
-		_, err := s.inUser(ctx, call{args: []string{
-			"merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet", commit,
-		}})
-		var cmd *CommandError
-		if errors.As(err, &cmd) {
-			if still, rerr := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}}); rerr == nil && still.line() == base.Commit {
-				d.Reason = "git refused: " + strings.ReplaceAll(strings.TrimSpace(cmd.Stderr), "\n", " ")
-				err = nil
-			}
-		}
-		if err != nil {
-			return d, fmt.Errorf("fast-forward: %w", err)
-		}
+	if err := s.bring(ctx, commit); err != nil {
+		return err
 	}
-	if d.FastForwarded = d.Reason == ""; !d.FastForwarded {
-		d.Undo = ""
-		if commit != base.Commit {
-			d.Next = "git merge " + firstOf(d.Branch, commit)
-		}
-	}
-	return d, nil
+	return s.moveCheckout(ctx, held, base, commit)
 }
 
 // deliveredAs returns a branch below forge/ that Deliver put at commit.
@@ -99,12 +114,8 @@ func (s *Store) whyNot(ctx context.Context, base work.Base, commit, head, here s
 		}
 		return "", err
 	}
-	gitDir, err := s.inUser(ctx, call{args: []string{"rev-parse", "--absolute-git-dir"}})
-	if err != nil {
-		return "", err
-	}
 	for _, u := range unfinished {
-		if _, err := os.Lstat(filepath.Join(gitDir.line(), u.file)); err == nil {
+		if _, err := os.Lstat(filepath.Join(s.gitDir, u.file)); err == nil {
 			return u.name + " is in progress", nil
 		}
 	}

@@ -18,6 +18,9 @@ import (
 
 // TestMain gives every git of the tests an empty home and no identity.
 func TestMain(m *testing.M) {
+	if order := os.Getenv(moveChild); order != "" {
+		os.Exit(playMove(order))
+	}
 	home, err := os.MkdirTemp("", "forge-git-")
 	if err != nil {
 		panic(err)
@@ -57,7 +60,12 @@ func newBed(t testing.TB, content files) *bed {
 		content = files{".forge/forge.toml": "[agent]\n", "a.txt": "a\n", "src/b.txt": "b\n", ".gitignore": "*.log\n"}
 	}
 	root := realPath(t, t.TempDir())
-	b := &bed{t: t, ctx: context.Background(), user: filepath.Join(root, "user"), state: filepath.Join(root, "state")}
+	return newBedAt(t, filepath.Join(root, "user"), filepath.Join(root, "state"), content)
+}
+
+func newBedAt(t testing.TB, user, state string, content files) *bed {
+	t.Helper()
+	b := &bed{t: t, ctx: context.Background(), user: user, state: state}
 	mkdir(t, b.user)
 	b.run("init", "-q", "-b", "main")
 	b.run("config", "user.name", "Test")

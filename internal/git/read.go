@@ -141,7 +141,7 @@ func (s *Store) readBlobs(ctx context.Context, commit string, paths []string, fn
 	var ask strings.Builder
 	for _, path := range paths {
 		if strings.Contains(path, "\x00") || path == "" {
-			return fmt.Errorf("not a path: %q", path)
+			return fmt.Errorf("%q is no path: %w", path, fs.ErrNotExist)
 		}
 		ask.WriteString(commit + ":" + path + "\x00")
 	}

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"forge/internal/shortage"
 )
 
 const (
@@ -27,7 +30,12 @@ type CommandError struct {
 	Verb   string // add, write-tree, …
 	Code   int    // -1: ended by a signal
 	Stderr string // trimmed
+	// Short is what the machine ran out of, where git says so; nil otherwise.
+	Short error
 }
+
+// Unwrap makes a shortage known to those who ask for one.
+func (e *CommandError) Unwrap() error { return e.Short }
 
 // Error says verb, exit code and the line in which git says what is wrong: the
 // first that begins with fatal or error, else the last.
@@ -73,6 +81,7 @@ type call struct {
 	stdin  io.Reader
 	stdout io.Writer // nil: collected in result.out
 	ok     []int     // exit codes beside 0 that are answers, not errors
+	held   *os.File  // stays open in git, and in what git starts, until they end
 }
 
 type result struct {
@@ -98,6 +107,9 @@ func (r *runner) run(ctx context.Context, c call) (result, error) {
 	// A session of its own: Ctrl-C at the terminal must not cut a snapshot in
 	// half, and nothing below git can ask a question on the terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if c.held != nil {
+		cmd.ExtraFiles = []*os.File{c.held}
+	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = termGrace
 	err := cmd.Run()
@@ -124,7 +136,7 @@ func (r *runner) run(ctx context.Context, c call) (result, error) {
 			return res, nil
 		}
 	}
-	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr}
+	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr, Short: shortage.In(res.stderr, c.dir)}
 }
 
 // capped keeps the first max bytes; beyond them it fails or drops.

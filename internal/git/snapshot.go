@@ -140,6 +140,7 @@ func (s *Store) Changes(ctx context.Context, from, to string) ([]work.FileChange
 type comparison struct {
 	files []work.FileChange
 	modes [][2]string // before and after, of the file at the same place
+	blobs []string    // after, of the file at the same place
 }
 
 // newLinks are the paths that became submodules.
@@ -177,6 +178,7 @@ func parseRaw(out []byte) (comparison, error) {
 		case "A", "M", "D", "T":
 			c.files = append(c.files, work.FileChange{Path: fields[i+1], Status: part[4]})
 			c.modes = append(c.modes, [2]string{part[0], part[1]})
+			c.blobs = append(c.blobs, part[3])
 		default:
 			return comparison{}, fmt.Errorf("read changed files: unknown status %q of %q", part[4], fields[i+1])
 		}

@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -37,6 +39,7 @@ type Store struct {
 	repo      string // STATE/repo.git
 	root      string // the user's checkout
 	commonDir string // the .git folder that the user's worktrees share
+	gitDir    string // the one of this worktree
 	objects   []string
 	excludes  []byte // the user's info/exclude
 	settings  []setting
@@ -96,10 +99,11 @@ func (s *Store) readUser(ctx context.Context) error {
 		res, err := s.user.run(ctx, call{dir: s.root, args: args})
 		return res.line(), err
 	}
-	var err error
-	if s.commonDir, err = ask("rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
+	dirs, err := ask("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
+	if err != nil {
 		return err
 	}
+	s.commonDir, s.gitDir, _ = strings.Cut(dirs, "\n")
 	objects, err := ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
 	if err != nil {
 		return err
@@ -170,8 +174,28 @@ func (s *Store) makeRepo() error {
 	return nil
 }
 
-// tempDir makes a folder for one operation beside the objects.
-func (s *Store) tempDir() (string, error) { return os.MkdirTemp(s.repo, "tmp-") }
+// tempDir makes a folder for one operation beside the objects; drop removes it.
+// While the operation lives it holds a lock of the system's on the folder.
+func (s *Store) tempDir() (dir string, drop func(), err error) {
+	if dir, err = os.MkdirTemp(s.repo, "tmp-"); err != nil {
+		return "", nil, err
+	}
+	held, err := os.Open(dir)
+	if err == nil {
+		err = syscall.Flock(int(held.Fd()), syscall.LOCK_SH)
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, func() {
+		_ = os.RemoveAll(dir)
+		_ = held.Close()
+	}, nil
+}
+
+// youngTemp is how old a folder of tempDir is before its lock is asked: it is
+// made first and locked then.
+const youngTemp = time.Minute
 
 // removeOldTemp removes what a killed Forge left in tempDir, and nothing that
 // another one may still be using.
@@ -179,9 +203,17 @@ func (s *Store) removeOldTemp() {
 	old, _ := fs.Glob(os.DirFS(s.repo), "tmp-*")
 	for _, name := range old {
 		dir := filepath.Join(s.repo, name)
-		if info, err := os.Lstat(dir); err == nil && s.started.Sub(info.ModTime()) > 24*time.Hour {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || s.started.Sub(info.ModTime()) < youngTemp {
+			continue
+		}
+		f, err := os.Open(dir)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			_ = os.RemoveAll(dir)
 		}
+		_ = f.Close()
 	}
 }
 
@@ -190,6 +222,12 @@ func (s *Store) git(ctx context.Context, c call) (result, error) {
 	c.dir = s.repo
 	return s.own.run(ctx, c)
 }
+
+// Root is the user's checkout.
+func (s *Store) Root() string { return s.root }
+
+// TreeOf returns the tree of a commit, or id itself when it is a tree.
+func (s *Store) TreeOf(ctx context.Context, id string) (string, error) { return s.treeOf(ctx, id) }
 
 // treeOf returns the tree of a commit, or id itself when it is a tree.
 func (s *Store) treeOf(ctx context.Context, id string) (string, error) {

@@ -185,11 +185,11 @@ func (s *Store) commitRecord(ctx context.Context, files map[string][]byte, paren
 	if err := checkIDs(parents...); err != nil {
 		return "", err
 	}
-	tmp, err := s.tempDir()
+	tmp, drop, err := s.tempDir()
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
+	defer drop()
 	names, paths := slices.Sorted(maps.Keys(files)), []string{}
 	for i, name := range names {
 		path := filepath.Join(tmp, strconv.Itoa(i))

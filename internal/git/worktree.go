@@ -63,11 +63,11 @@ func (s *Store) workTree(ctx context.Context, head string) (string, []string, er
 	if err != nil {
 		return "", nil, err
 	}
-	tmp, err := s.tempDir()
+	tmp, drop, err := s.tempDir()
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
+	defer drop()
 	// Under another name the private index lies beside that name, not in the
 	// user's folders. It begins empty: a copy of the user's would lose the time
 	// by which git tells that a file was written just before it.

@@ -1,0 +1,110 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Commit is one commit of a history.
+type Commit struct {
+	ID      string
+	Message string
+}
+
+// History returns the commits that to grew by since from, oldest first: those
+// that are in to and not in from. A from of "" is the beginning.
+func (s *Store) History(ctx context.Context, from, to string) ([]Commit, error) {
+	if err := checkIDs(to); err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	args := []string{"log", "--reverse", "--topo-order", "-z", "--format=%H%x00%B", to}
+	if from != "" {
+		if err := checkIDs(from); err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		args = append(args, "^"+from)
+	}
+	res, err := s.git(ctx, call{args: append(args, "--")})
+	if err != nil {
+		return nil, fmt.Errorf("read history of %s since %s: %w", to, from, err)
+	}
+	// No message holds a zero byte, so that they cannot be taken for commits.
+	fields := splitZ(res.out)
+	if len(fields)%2 != 0 {
+		return nil, fmt.Errorf("read history of %s: odd number of fields", to)
+	}
+	var all []Commit
+	for i := 0; i < len(fields); i += 2 {
+		if err := checkIDs(fields[i]); err != nil {
+			return nil, fmt.Errorf("read history of %s: %w", to, err)
+		}
+		all = append(all, Commit{ID: fields[i], Message: fields[i+1]})
+	}
+	return all, nil
+}
+
+// Touched are the paths that a commit changed; of a merge those that it took
+// from none of its parents.
+func (s *Store) Touched(ctx context.Context, commit string) ([]string, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-c", "--root", "--no-commit-id", "--no-renames", "--name-only", "-z", commit}})
+	if err != nil {
+		return nil, fmt.Errorf("read what %s changed: %w", commit, err)
+	}
+	return splitZ(res.out), nil
+}
+
+// Parents are the parents of a commit; a first one has none.
+func (s *Store) Parents(ctx context.Context, commit string) ([]string, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"rev-parse", commit + "^@"}})
+	if err != nil {
+		return nil, fmt.Errorf("read the parents of %s: %w", commit, err)
+	}
+	return strings.Fields(string(res.out)), nil
+}
+
+// LastTouched is the last commit up to commit that changed a path, with the zero
+// Commit where none did.
+func (s *Store) LastTouched(ctx context.Context, commit, path string) (Commit, error) {
+	if err := checkIDs(commit); err != nil {
+		return Commit{}, fmt.Errorf("read commit: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"log", "-1", "-z", "--format=%H%x00%B", commit, "--", ":(literal,top)" + path}})
+	if err != nil {
+		return Commit{}, fmt.Errorf("read what changed %q: %w", path, err)
+	}
+	fields := splitZ(res.out)
+	if len(fields) != 2 {
+		return Commit{}, nil
+	}
+	return Commit{ID: fields[0], Message: fields[1]}, nil
+}
+
+// Contents calls do with each of paths that a commit has as a file or link of
+// at most the given size, in one pass.
+func (s *Store) Contents(ctx context.Context, commit string, paths []string, most int64, do func(path string, data []byte)) error {
+	if err := checkIDs(commit); err != nil {
+		return fmt.Errorf("read files: %w", err)
+	}
+	err := s.readBlobs(ctx, commit, paths, func(path string, size int64, r io.Reader) error {
+		if size < 0 || size > most {
+			return nil
+		}
+		data, err := io.ReadAll(r)
+		if err == nil {
+			do(path, data)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read files of %s: %w", commit, err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package git
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestHistory: what a branch grew by, what each commit changed, its parents, and
+// who touched a path last, also where its name reads as a pattern.
+func TestHistory(t *testing.T) {
+	b := newBed(t, files{"a.txt": "a\n", "[a]*.txt": "odd\n", "sub/b.txt": "b\n"})
+	change := func(message string, content files) string {
+		b.write(b.user, content)
+		b.run("add", "-A")
+		b.run("commit", "-q", "-m", message)
+		return b.run("rev-parse", "HEAD")
+	}
+	first := change("first\n\nForge-Run: r1", files{"a.txt": "1\n"})
+	b.run("checkout", "-q", "-b", "side", b.base)
+	side := change("side", files{"sub/b.txt": "2\n"})
+	b.run("checkout", "-q", "main")
+	b.run("merge", "-q", "--no-ff", "-m", "merge", "side")
+	merge := b.run("rev-parse", "HEAD")
+
+	all, err := b.History(b.ctx, b.base, merge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, c := range all {
+		ids = append(ids, c.ID)
+	}
+	slices.Sort(ids)
+	want := []string{first, side, merge}
+	slices.Sort(want)
+	if !slices.Equal(ids, want) || all[2].ID != merge {
+		t.Errorf("got history %v, want %v with the merge last", all, want)
+	}
+	for commit, want := range map[string]string{b.base: "[a]*.txt a.txt sub/b.txt", first: "a.txt", merge: ""} {
+		paths, err := b.Touched(b.ctx, commit)
+		if got := strings.Join(paths, " "); err != nil || got != want {
+			t.Errorf("touched: got %q, %v, want %q", got, err, want)
+		}
+	}
+	for commit, want := range map[string][]string{b.base: nil, first: {b.base}, merge: {first, side}} {
+		if got, err := b.Parents(b.ctx, commit); err != nil || !slices.Equal(got, want) {
+			t.Errorf("parents: got %v, %v, want %v", got, err, want)
+		}
+	}
+	for path, want := range map[string]string{"a.txt": first, "[a]*.txt": b.base, "sub/b.txt": side, "none": ""} {
+		got, err := b.LastTouched(b.ctx, merge, path)
+		if err != nil || got.ID != want {
+			t.Errorf("last touched %s: got %s, %v, want %s", path, got.ID, err, want)
+		}
+	}
+	if got, _ := b.LastTouched(b.ctx, merge, "a.txt"); got.Message != "first\n\nForge-Run: r1\n" {
+		t.Errorf("got message %q", got.Message)
+	}
+}
