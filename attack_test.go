@@ -1,7 +1,6 @@
 package main
 
 import (
-	stdsql "database/sql"
 	"fmt"
 	"net"
 	"os"
@@ -32,7 +31,7 @@ use = "mine"
 kind = "exec"
 command = ["sh", "agent.sh"]
 [factory]
-default_policy = "end_to_end"
+default_policy = "plan_then_review"
 triage = "off"
 [verify]
 commands = ["test -f start.txt"]
@@ -95,7 +94,7 @@ func TestIssueThatOrdersAnAttack(t *testing.T) {
 	}
 	c.write("issue.md", text)
 	c.acknowledged("issue", "add", "thing1", "--file", c.at("issue.md"), "--column", "ready")
-	c.fromTracker(t, 1)
+	// Not from a tracker: there is none here to be asked whether it still wants it.
 	head := c.must("git", "rev-parse", "HEAD")
 	out, stderr, code := c.forge("factory", "--once", "--listen", "127.0.0.1:"+port)
 	if code != 3 {
@@ -143,7 +142,7 @@ func TestIssueThatOrdersAnAttack(t *testing.T) {
 
 	// The journal says that the rules and the evidence were touched, and holds
 	// no secret.
-	for _, word := range []string{".forge/forge.toml", ".github/workflows/ci.yml", "CLAUDE.md", `"hold_reason":["unverified"]`} {
+	for _, word := range []string{".forge/forge.toml", ".github/workflows/ci.yml", "CLAUDE.md"} {
 		if !strings.Contains(journal, word) {
 			t.Errorf("the journal does not name %s", word)
 		}
@@ -168,19 +167,6 @@ func TestIssueThatOrdersAnAttack(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("card %+v\n%s\n%s", card, stderr, journal)
-	}
-}
-
-// fromTracker makes an issue one that somebody wrote on a tracker.
-func (c *checkout) fromTracker(t *testing.T, id int) {
-	t.Helper()
-	db, err := stdsql.Open("sqlite", c.at("state/journal.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`UPDATE issues SET record = json_set(record, '$.source', 'work#7') WHERE id = ?`, id); err != nil {
-		t.Fatal(err)
 	}
 }
 

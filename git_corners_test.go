@@ -28,6 +28,9 @@ kind = "exec"
 command = ["./agent.sh"]
 [verify]
 commands = ["test -f agent.sh"]
+[proof]
+product = ["**"] # of a repository without a language, nobody knows which files are
+evidence = ["*_test.sh"]
 `
 
 const cornerPlan = `{"phases":[{"number":"01","name":"corner","promise":"CORNER DONE","budget":3,"verify":["sh check.sh"]}]}`

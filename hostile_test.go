@@ -88,7 +88,7 @@ echo ok > out.txt` + claimed, want: "done", check: func(t *testing.T, c *checkou
 			}},
 		{name: "edits the Makefile", script: "echo bad > broken; printf 'test:\\n\\ttrue\\n' > Makefile" + claimed, want: "failed evidence_changed"},
 		{name: "edits the tests", script: "echo bad > broken; printf '#!/bin/sh\\nexit 0\\n' > check_test.sh" + claimed, want: "failed evidence_changed"},
-		{name: "removes a test", script: "git rm -q --cached unit_test.go 2>/dev/null; rm -f unit_test.go; echo ok > out.txt" + claimed, want: "failed evidence_changed"},
+		{name: "removes a test", script: "git rm -q --cached unit_test.go 2>/dev/null; rm -f unit_test.go; echo ok > out.txt" + claimed, want: "done"}, // and held, since its test is gone
 		{name: "leaves ignored files that make tests pass", script: "echo bad > broken; mkdir -p build; echo pass > build/cached" + claimed, want: "failed budget_exhausted"},
 		{name: "writes to the verify folder's neighbours", script: "echo bad > broken; for d in ../../verify/01 ../../verify ../../../..; do echo x > $d/owned 2>/dev/null; done" + claimed, want: "failed budget_exhausted"},
 		{name: "answers for the user", script: "export FORGE_TEST_PLAY=1; $FORGE_BINARY approve x; $FORGE_BINARY run --new; $FORGE_BINARY reset --yes; echo ok > out.txt" + claimed, want: "done",

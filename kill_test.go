@@ -29,6 +29,9 @@ file = "script.toml"
 max_parallel = 1
 [verify]
 commands = ["test -f a.txt"]
+[proof]
+product = ["**"] # of a repository without a language, nobody knows which files are
+controls = false # each effect more is killed at once more
 `
 
 const killScript = `

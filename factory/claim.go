@@ -51,6 +51,11 @@ const (
 	// Said by the loop, which knows more than the board.
 	NoClaimLater   NoClaim = "later"   // it met a limit, and its time has not come
 	NoClaimBreaker NoClaim = "breaker" // an agent that it needs failed too often
+
+	// Said of an issue that comes from elsewhere.
+	NoClaimAsking   NoClaim = "asking"              // whether it is wanted there
+	NoClaimOrigin   NoClaim = "tracker_unreachable" // nobody can say whether it is
+	NoClaimUnwanted NoClaim = "unwanted"            // it is not
 )
 
 // MayClaim decides whether an issue may be claimed now: a ready one whose needs

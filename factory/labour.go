@@ -20,8 +20,8 @@ var ErrHeld = errors.New("another process drives its run")
 
 // work brings one claimed issue as far as it gets, and gives the claim back with
 // what became of it. An error means that this could not be written.
-func (m *floorman) work(ctx context.Context, claim work.IssueClaim, i work.Issue, afresh bool) error {
-	ended, landed, err := m.labour(ctx, claim, i, afresh)
+func (m *floorman) work(ctx context.Context, claim work.IssueClaim, i work.Issue, begun beginning) error {
+	ended, landed, err := m.labour(ctx, claim, i, begun)
 	// What is left behind is written whatever stopped it.
 	write := context.WithoutCancel(ctx)
 	switch {
@@ -50,7 +50,7 @@ func (m *floorman) work(ctx context.Context, claim work.IssueClaim, i work.Issue
 
 // labour is triage, the run, and landing. The zero Ended means that triage gave
 // the claim back.
-func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Issue, afresh bool) (Ended, *Landed, error) {
+func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Issue, begun beginning) (Ended, *Landed, error) {
 	var hints []string
 	if i.Run == "" {
 		t, err := m.Triage.Triage(ctx, i)
@@ -71,11 +71,7 @@ func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Iss
 		return err
 	}
 	m.Say(i.ID, "works on: "+i.Title)
-	ended, err := m.Works.Drive(ctx, Order{Issue: i, Hints: hints, Again: afresh, Named: named})
-	do := m.Works.Land
-	if !Lands(ended) {
-		do = m.Works.Show
-	}
+	ended, err := m.Works.Drive(ctx, Order{Issue: i, Hints: hints, Again: begun.afresh, Finish: begun.finish, Named: named})
 	if err != nil || ctx.Err() != nil || !Lands(ended) && !ended.Promote {
 		return ended, nil, err
 	}
@@ -83,7 +79,14 @@ func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Iss
 	if i, err = m.Board.Store.Issue(ctx, m.Board.Project, i.ID); err != nil {
 		return ended, nil, err
 	}
-	landed, err := do(ctx, i, func(pull work.IssuePull) error {
+	landed, err := m.bring(ctx, claim, i, ended)
+	return ended, &landed, err
+}
+
+// bring lands a finished result, or shows it to people, where that is still
+// wanted.
+func (m *floorman) bring(ctx context.Context, claim work.IssueClaim, i work.Issue, ended Ended) (Landed, error) {
+	shown := func(pull work.IssuePull) error {
 		if i.Pull != nil && *i.Pull == pull {
 			return nil
 		}
@@ -93,8 +96,19 @@ func (m *floorman) labour(ctx context.Context, claim work.IssueClaim, i work.Iss
 			return now, !stopped(was)
 		})
 		return err
-	})
-	return ended, &landed, err
+	}
+	unwanted, held, err := m.beforeLanding(ctx, i)
+	switch {
+	case err != nil:
+		return Landed{}, err
+	case held != nil:
+		return *held, nil
+	case !Lands(ended) && unwanted == "":
+		return m.Works.Show(ctx, i, shown)
+	case !Lands(ended):
+		return Landed{Reason: unwanted}, nil
+	}
+	return m.Works.Land(ctx, i, unwanted, shown)
 }
 
 // triaged gives an issue back that triage does not let through.
@@ -104,7 +118,7 @@ func (m *floorman) triaged(ctx context.Context, claim work.IssueClaim, t Triaged
 		return m.end(ctx, claim, orElse(t.Reason, other), later, func(was work.Issue) (work.Issue, time.Time, bool) {
 			now := was
 			now.State, now.Reason = state, Line(orElse(t.Reason, other))
-			return now, later, !stopped(was)
+			return now, later, !takenAway(was)
 		})
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"forge/internal/work"
 )
@@ -19,12 +20,16 @@ type sight struct {
 	claims map[int64]work.IssueClaim
 	news   map[int64]News
 	shop   Shop
+	// asked are answers of where issues come from; finish are those of which no
+	// new run is opened.
+	asked  map[int64]Asked
+	finish map[int64]bool
 }
 
 // look stops what was taken away, and begins what may be begun. done says that
 // the loop is over.
 func (m *floorman) look(ctx context.Context) (done bool, err error) {
-	m.again, m.idle = false, true
+	m.again, m.idle = len(m.asking) > 0, true
 	if err := m.stopCancelled(ctx); err != nil {
 		return false, err
 	}
@@ -69,7 +74,7 @@ func (m *floorman) stopCancelled(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if stopped(i) || i.Column != work.ColumnInProgress && i.Column != work.ColumnInReview {
+		if takenAway(i) {
 			j.cancel(errGone)
 		}
 	}
@@ -79,7 +84,8 @@ func (m *floorman) stopCancelled(ctx context.Context) error {
 // survey gathers the facts. why says that nothing may be claimed at all.
 func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s sight, why string, err error) {
 	project := m.Board.Project
-	s.floor = floor
+	s.floor, s.finish = floor, map[int64]bool{}
+	s.asked, m.answers = m.answers, nil
 	switch {
 	case drains:
 		return s, "draining, as " + orElse(floor.By, "a person") + " said", nil
@@ -113,6 +119,7 @@ func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s
 			s.shop.Running++
 		}
 	}
+	s.shop.Running += m.reserved(s.shop.Now)
 	return s, "", nil
 }
 
@@ -210,8 +217,9 @@ func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []in
 	if news.Held {
 		return NoClaimHeld, nil
 	}
-	// What waits on its pull request is over, and is not tried again for that.
-	over := news.Over && (i.Column != work.ColumnInReview || i.Pull == nil)
+	// What waits on its pull request is over, and is not tried again for that; nor
+	// is what is not wanted any more.
+	over := news.Over && (i.Column != work.ColumnInReview || i.Pull == nil) && !slices.Contains(i.Hold, HoldUnwanted)
 	due := stored && claim.Owner == "" && !claim.Later.IsZero()
 	shop.Answered = wanted || len(news.Answers) > 0 || over || due || news.Pull || news.Overdue || news.Updated.After(i.Changed)
 	if i.Run == "" && i.State == work.IssueWaits {
@@ -237,7 +245,7 @@ func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []in
 	if len(m.jobs) >= s.terms.MaxRunning {
 		return NoClaimRunning, nil
 	}
-	return "", nil
+	return m.origin(ctx, s, i, news)
 }
 
 // claim takes an issue and begins with it. That another was quicker is no error:
@@ -289,7 +297,7 @@ func (m *floorman) claim(ctx context.Context, s *sight, i work.Issue) error {
 	m.wanted = m.Only != 0
 	s.shop.Running++
 	m.Say(i.ID, "claimed"+noteWords(noteOf(seen, s.news[i.ID].Answers)))
-	m.begin(ctx, claim, now, was.Column == work.ColumnReady)
+	m.begin(ctx, claim, now, beginning{afresh: was.Column == work.ColumnReady, finish: s.finish[i.ID]})
 	return nil
 }
 

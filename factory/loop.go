@@ -36,6 +36,7 @@ type Loop struct {
 	Standings Standings
 	Triage    Triage
 	Works     Works
+	Origins   Origins
 	Places    *Places
 	Now       func() time.Time
 	// Say tells people what happens, in a line; issue 0 = the loop itself. It
@@ -60,6 +61,12 @@ type job struct {
 	cancel context.CancelCauseFunc
 }
 
+// beginning is how an issue is begun with.
+type beginning struct {
+	afresh bool // it stood in ready
+	finish bool // see Order.Finish
+}
+
 // Why the work on an issue is stopped before its run has ended.
 var (
 	errStop = errors.New("the factory stops")
@@ -77,6 +84,12 @@ type floorman struct {
 	// refused is why the one issue that is wanted is not claimed.
 	refused string
 	wanted  bool // that one was begun with
+	// asking are the issues of which is being asked whether they are wanted where
+	// they come from; heard is where the answers arrive, and answers are those
+	// that the next look goes by. They count for that one look alone.
+	asking  map[int64]question
+	heard   chan heard
+	answers map[int64]Asked
 	again   bool // something could not be begun for lack of a place
 	idle    bool // the last look found nothing to begin
 }
@@ -91,8 +104,13 @@ type ending struct {
 // Every run it began has stopped then, and can be resumed. An error means that
 // the board could not be read or written.
 func (l *Loop) Run(ctx context.Context) (note string, err error) {
-	m := &floorman{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now()}
-	err = m.serve(ctx)
+	m := &floorman{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now(), asking: map[int64]question{}, heard: make(chan heard)}
+	asked, cancel := context.WithCancel(ctx)
+	err = m.serve(asked)
+	cancel()
+	for range len(m.asking) {
+		<-m.heard
+	}
 	for _, j := range m.jobs {
 		j.cancel(errStop)
 	}
@@ -134,6 +152,9 @@ func (m *floorman) serve(ctx context.Context) error {
 			if e.err != nil {
 				return e.err
 			}
+			due = true
+		case h := <-m.heard:
+			m.hear(h)
 			due = true
 		case <-m.Poke:
 			due = true
@@ -181,14 +202,13 @@ func (m *floorman) keep(ctx context.Context) error {
 }
 
 // begin works on a claimed issue in a goroutine of its own, which Run waits for.
-// afresh says that it stood in ready.
-func (m *floorman) begin(ctx context.Context, claim work.IssueClaim, i work.Issue, afresh bool) {
+func (m *floorman) begin(ctx context.Context, claim work.IssueClaim, i work.Issue, begun beginning) {
 	// Only its owner ends it: at a stop, so that what it leaves is written.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.jobs[i.ID] = &job{claim: claim, cancel: cancel}
 	go func() {
 		defer cancel(nil)
-		err := m.work(ctx, claim, i, afresh)
+		err := m.work(ctx, claim, i, begun)
 		m.Places.give()
 		if err != nil {
 			err = fmt.Errorf("work on issue %d: %w", i.ID, err)

@@ -24,6 +24,7 @@ type works struct {
 	land   func(i work.Issue) (Landed, error)
 	show   func() (Landed, work.IssuePull)
 	shown  work.IssuePull // by land, none without a number
+	merged bool           // people merged the results already
 
 	now, most int
 	driven    []string
@@ -107,7 +108,10 @@ func (w *works) Show(_ context.Context, _ work.Issue, shown func(work.IssuePull)
 	return l, shown(pull)
 }
 
-func (w *works) Land(_ context.Context, i work.Issue, shown func(work.IssuePull) error) (Landed, error) {
+func (w *works) Land(_ context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (Landed, error) {
+	if unwanted != "" && !w.merged {
+		return Landed{Hold: HoldUnwanted, Reason: unwanted, Waits: true}, nil
+	}
 	if w.shown.Number != 0 {
 		if err := shown(w.shown); err != nil {
 			return Landed{}, err
@@ -145,6 +149,8 @@ type hall struct {
 	m *journaltest.MemoryBoard
 	b Board
 	w *works
+	// origins are where issues come from.
+	origins Origins
 	// stops end what a test that failed left running.
 	stops []func() string
 }
@@ -154,7 +160,7 @@ func inHall(t *testing.T, test func(h *hall)) {
 	synctest.Test(t, func(t *testing.T) {
 		b, m := newBoard(t)
 		m.Clock, b.Now = time.Now, time.Now
-		h := &hall{T: t, m: m, b: b, w: &works{terms: Terms{MaxRunning: 2, Agents: []string{"a"}}, drive: finished}}
+		h := &hall{T: t, m: m, b: b, origins: NoOrigins(), w: &works{terms: Terms{MaxRunning: 2, Agents: []string{"a"}}, drive: finished}}
 		defer func() {
 			for _, stop := range h.stops {
 				stop()
@@ -167,7 +173,7 @@ func inHall(t *testing.T, test func(h *hall)) {
 func (h *hall) loop(owner string) *Loop {
 	c := &journaltest.Claimer{Board: h.m, Owner: owner}
 	return &Loop{
-		Board: h.b, Cards: h.m, Claims: c, Standings: c, Triage: NoTriage(), Works: h.w, Places: NewPlaces(10), Now: time.Now,
+		Board: h.b, Cards: h.m, Claims: c, Standings: c, Triage: NoTriage(), Works: h.w, Origins: h.origins, Places: NewPlaces(10), Now: time.Now,
 		Say: func(int64, string) {},
 	}
 }

@@ -109,8 +109,9 @@ type Works interface {
 	// Land brings the result of the issue's completed run into the target
 	// branch, or finds that it is there. That it cannot is a result. shown is
 	// called with the pull request that does it, before anything is merged, and
-	// nothing is when it fails.
-	Land(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (Landed, error)
+	// nothing is when it fails. unwanted says why nothing is brought there: then
+	// it only finds what is there, "" = nothing speaks against it.
+	Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (Landed, error)
 	// Show lets people see a finished result that waits for one of them, where
 	// they look at such. What is not there is no Commit.
 	Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (Landed, error)
@@ -143,6 +144,9 @@ type Order struct {
 	// cannot go on, since it was cancelled or its result rejected, is followed
 	// by a new one.
 	Again bool
+	// Finish says that no new run is opened: the issue is not wanted any more
+	// where it comes from, and only what people decided of its result counts.
+	Finish bool
 	// Named is called right before a new run is opened, and nothing is opened
 	// when it fails. after is the run whose result it goes on from, "" = it begins
 	// anew; pull is that result's pull request, nil = there is none.

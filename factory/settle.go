@@ -35,7 +35,7 @@ func Claimed(i work.Issue, answers []work.Answer) work.Issue {
 // is nil when it was not tried; later is when it is worth another try. An issue
 // that a person took away meanwhile stays as it is: then ok is false.
 func Settled(i work.Issue, ended Ended, landed *Landed) (now work.Issue, later time.Time, ok bool) {
-	if stopped(i) || i.Column != work.ColumnInProgress && i.Column != work.ColumnInReview {
+	if takenAway(i) {
 		return i, later, false
 	}
 	stand := func(state work.IssueState, reason string) (work.Issue, time.Time, bool) {

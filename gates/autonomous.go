@@ -36,9 +36,15 @@ func (s Autonomous) MayIterate(f IterationFacts) Decision {
 }
 
 // OnNoProgress answers as StaleHandler does: the first time in a phase it
-// pivots, the second time it stops the phase.
+// pivots, the second time it stops the phase. A blocker that is named again stops
+// it at once: what the agent lacks, another strategy does not bring either.
 func (s Autonomous) OnNoProgress(f StaleFacts) Decision {
-	if !f.due() {
+	switch {
+	case f.Blocker != "" && s.StaleResponse() == PivotThenFail:
+		return Decision{Verdict: Stop, By: byAutonomous, Failed: []string{"blocker"}, Reason: reasonBlocked, Facts: f.text()}
+	case f.Blocker != "":
+		return Interactive(s).OnNoProgress(f)
+	case !f.due():
 		return staleNotDue(byAutonomous, f)
 	}
 	d := Decision{By: byAutonomous, Failed: []string{string(PointStale)}, Facts: f.text()}

@@ -41,13 +41,13 @@ func TestExplain(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for name, want := range map[string]string{
-		"full":            "",
-		"review":          "final ckpt.final_output action promote",
-		"partial":         "plan.initial final ckpt.final_output action promote",
-		"guided":          "plan.initial plan.later final ckpt.phase_transition ckpt.deliverable ckpt.final_output action promote",
-		"dependent":       "plan.initial plan.later tactical final stale ckpt.* intent context action findings promote",
-		"interactive":     "final phase.start stale subphase action findings promote",
-		"semi_supervised": "final ckpt.phase_transition ckpt.deliverable ckpt.final_output action promote",
+		"full":            "evidence",
+		"review":          "final ckpt.final_output action evidence promote",
+		"partial":         "plan.initial final ckpt.final_output action evidence promote",
+		"guided":          "plan.initial plan.later final ckpt.phase_transition ckpt.deliverable ckpt.final_output action evidence promote",
+		"dependent":       "plan.initial plan.later tactical final stale ckpt.* intent context action findings evidence promote",
+		"interactive":     "final phase.start stale subphase action findings evidence promote",
+		"semi_supervised": "final ckpt.phase_transition ckpt.deliverable ckpt.final_output action evidence promote",
 	} {
 		if got := stops(name); got != want {
 			t.Errorf("%s stops at %s, want %s", name, got, want)

@@ -94,6 +94,8 @@ func (p Policy) when(pt Point) string {
 		return "when Forge has chosen what to do about an issue"
 	case PointFindings:
 		return "when a review found what no fix resolves"
+	case PointEvidence:
+		return "before a result lands whose proof is in doubt: weaker tests, lines that no test needs, code that asks whether it is tested"
 	case PointPromote:
 		return "before an issue moves to done"
 	}

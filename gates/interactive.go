@@ -61,9 +61,13 @@ func (s Interactive) MayIterate(f IterationFacts) Decision {
 	return ask(PointIteration, reason, fmt.Sprintf("phase %s: iteration %d of %d", f.Phase, f.Iteration, f.Budget))
 }
 
-// OnNoProgress asks once the threshold is reached, every time.
+// OnNoProgress asks once the threshold is reached, every time, and when a blocker
+// is named again.
 func (s Interactive) OnNoProgress(f StaleFacts) Decision {
-	if !f.due() {
+	switch {
+	case f.Blocker != "":
+		return ask(PointStale, reasonBlocked, f.text())
+	case !f.due():
 		return staleNotDue(byInteractive, f)
 	}
 	return ask(PointStale, fmt.Sprintf("%d iterations without progress", f.Count), f.text())
@@ -108,12 +112,17 @@ func (f PhaseFacts) text() string {
 	return b.String()
 }
 
+const reasonBlocked = "the same blocker was named in two iterations in a row without progress"
+
 func (f StaleFacts) due() bool { return f.Threshold > 0 && f.Count >= f.Threshold }
 
 func (f StaleFacts) text() string {
 	s := fmt.Sprintf("phase %s: %d iterations in a row without progress, threshold %d", f.Phase, f.Count, f.Threshold)
 	if f.Pivoted {
 		s += ", pivoted before"
+	}
+	if f.Blocker != "" {
+		s += "; named again as what stops it: " + clip(f.Blocker)
 	}
 	return s
 }

@@ -28,6 +28,7 @@ const (
 	PointContext     Point = "context"
 	PointAction      Point = "action"
 	PointFindings    Point = "findings"
+	PointEvidence    Point = "evidence"
 	PointPromote     Point = "promote"
 	AnyCheckpoint    Point = "ckpt.*"
 )
@@ -50,7 +51,7 @@ func Points() []Point {
 	return []Point{
 		PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
 		PointIteration, PointStale, PointSubPhase, AnyCheckpoint, PointIntent,
-		PointContext, PointAction, PointFindings, PointPromote,
+		PointContext, PointAction, PointFindings, PointEvidence, PointPromote,
 	}
 }
 
@@ -62,7 +63,7 @@ func (pt Point) known() bool {
 	switch pt {
 	case PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
 		PointIteration, PointStale, PointSubPhase, PointIntent, PointContext,
-		PointAction, PointFindings, PointPromote:
+		PointAction, PointFindings, PointEvidence, PointPromote:
 		return true
 	}
 	return pt.isCheckpoint()

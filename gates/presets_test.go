@@ -87,6 +87,7 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		want[PointStale] = asks[onStale == AskOnStale]
 		want[PointFindings] = asks[failVerdict == AskOnFail]
 		want[PointPromote] = asks[promote == AlwaysReview]
+		want[PointEvidence] = Human
 		if !maps.Equal(p.Gates, want) {
 			t.Errorf("%s: gates %v, want %v", cells[0], p.Gates, want)
 		}

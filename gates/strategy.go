@@ -10,7 +10,7 @@ const (
 	Go     Verdict = "go"
 	Ask    Verdict = "ask"    // open a checkpoint
 	Pivot  Verdict = "pivot"  // put the pivot prompt into the next iteration only
-	Stop   Verdict = "stop"   // fail the phase as stale
+	Stop   Verdict = "stop"   // fail the phase as stale or blocked
 	Reject Verdict = "reject" // do not spawn; warn, and tell the agent
 )
 
@@ -43,7 +43,7 @@ func (d Decision) Record(pt Point, policyVersion string) work.GateDecidedData {
 type GateStrategy interface {
 	MayStart(PhaseFacts) Decision          // Go or Ask
 	MayIterate(IterationFacts) Decision    // Go or Ask
-	OnNoProgress(StaleFacts) Decision      // Go (the stale check is not due), Ask, Pivot or Stop
+	OnNoProgress(StaleFacts) Decision      // Go (neither stale nor blocked), Ask, Pivot or Stop
 	MaySpawn(SubPhaseFacts) Decision       // Go, Ask or Reject
 	MayRunSubPhase(SubPhaseFacts) Decision // Go or Ask
 }
@@ -72,6 +72,9 @@ type StaleFacts struct {
 	Threshold int  // iterations without progress before anything happens; below 1 = off
 	Count     int  // iterations without progress in a row, the last one included
 	Pivoted   bool // the pivot prompt was already given in this phase
+	// Blocker is what the agent named again as what stops it, see
+	// BlockerTracker; "" = nothing.
+	Blocker string
 }
 
 // SubPhaseFacts is what a sub-phase is judged on.

@@ -59,7 +59,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	if kind == string(gates.PointFinal) {
 		cp.Points = append(cp.Points, string(gates.PointFinalOutput))
 	}
-	if kind == string(gates.PointFinal) || kind == string(gates.PointPromote) {
+	if aboutResult(kind) {
 		if s.Spec.Pulls.Remote() && s.Issue != nil {
 			cp.Who = gates.RoleReviewer
 		}
@@ -234,14 +234,23 @@ func (d *decision) answeredRun(cp *work.Checkpoint, a work.Answer, by, comment s
 	}
 	switch last := d.s.Phases[d.s.LastMerged]; {
 	case yes:
-		d.gate("", string(gates.PointFinal), decideGo, by, a.Comment)
-	case comment != "" && last != nil:
-		d.gate("", string(gates.PointFinal), decideRework, by, comment)
+		d.gate("", cp.Kind, decideGo, by, a.Comment)
+	case comment != "" && last != nil && d.s.Job == nil:
+		d.gate("", cp.Kind, decideRework, by, comment)
 		d.phase(last.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenFinal, Budget: last.Budget})
 		d.phase(last.Number, work.GateDecided, work.GateDecidedData{Gate: string(gates.PointFinal), Decision: decideRework, By: by, Comment: comment})
 	default:
-		d.gate("", string(gates.PointFinal), decideReject, by, a.Comment)
+		d.gate("", cp.Kind, decideReject, by, a.Comment)
 	}
+}
+
+// aboutResult says that a checkpoint is about the result of a run as a whole.
+func aboutResult(kind string) bool {
+	switch gates.Point(kind) {
+	case gates.PointFinal, gates.PointPromote, gates.PointEvidence:
+		return true
+	}
+	return false
 }
 
 // end decides on the result once every phase is over.
@@ -261,6 +270,8 @@ func (d *decision) end() {
 	case s.Final.Stage == FinalOver:
 		d.finished(done)
 	case s.Final.Stage != FinalNone:
+	case s.Job != nil && done && s.inDoubt():
+		d.open(nil, string(gates.PointEvidence), s.doubtKinds(), "The proof of the job's result is in doubt. Land it all the same?", s.tellDoubts()+s.summary())
 	case s.Job != nil && done:
 		d.rule("", gateJob, decideGo, "it was decided at the end of the job")
 	case !done && s.Head == s.Spec.Base.Commit:
@@ -270,13 +281,30 @@ func (d *decision) end() {
 		d.rule("", string(gates.PointFinal), decideGo, "phase "+left+" is not done; what is done is kept on the branch")
 	case s.Issue != nil:
 		d.promotion()
-	case s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput):
+	default:
+		d.landing()
+	}
+}
+
+// landing decides whether the result lands unasked.
+func (d *decision) landing() {
+	s := d.s
+	alone := s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput)
+	facts := s.tellDoubts() + s.summary()
+	if s.Final.Note != "" {
+		facts = s.Final.Note + "\n" + facts
+	}
+	switch {
+	case alone && s.inDoubt():
+		d.open(nil, string(gates.PointEvidence), s.doubtKinds(), "The proof of run "+s.Run+" is in doubt. Land its result all the same?", facts)
+	case s.inDoubt():
+		d.open(nil, string(gates.PointFinal), append([]string{"gate"}, s.doubtKinds()...), "Land the result of run "+s.Run+"?", facts, string(gates.PointEvidence))
+	case alone && len(s.Doubts) > 0:
+		d.rule("", string(gates.PointEvidence), decideGo, "the gate is auto: "+clipText(s.tellDoubts(), 400))
+		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
+	case alone:
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
 	default:
-		facts := s.summary()
-		if s.Final.Note != "" {
-			facts = s.Final.Note + "\n" + facts
-		}
 		d.open(nil, string(gates.PointFinal), []string{"gate"}, "Land the result of run "+s.Run+"?", facts)
 	}
 }

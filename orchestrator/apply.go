@@ -108,7 +108,7 @@ type applier func(s *State, p *Phase, e work.Event) error
 var appliers = map[work.EventKind]applier{
 	work.RunStarted:         func(s *State, _ *Phase, _ work.Event) error { s.Live = true; return nil },
 	work.RunResumed:         with(applyResumed),
-	work.RunStopping:        with(func(s *State, _ *Phase, _ work.Event, d RunStoppingData) { s.Stopping = &d }),
+	work.RunStopping:        with(applyStopping),
 	work.RunFinished:        with(applyRunFinished),
 	work.GateDecided:        with(applyGate),
 	work.PolicyChanged:      with(applyPolicyChanged),
@@ -121,6 +121,7 @@ var appliers = map[work.EventKind]applier{
 	work.CriterionEvidenced: with(applyEvidenced),
 	work.PromotionDecided:   with(applyPromotion),
 	work.VerifyFinished:     with(applyVerified),
+	work.ControlFinished:    with(ofPhase(applyControlled)),
 	work.DeliverFinished:    with(applyDelivered),
 	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
 	work.PhaseReopened:      with(ofPhase(applyReopened)),

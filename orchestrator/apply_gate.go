@@ -20,26 +20,27 @@ const (
 
 // The decisions that move a phase on.
 const (
-	decideGo       = "go"
-	decideAsk      = "ask"
-	decideStop     = "stop"
-	decidePivot    = "pivot"
-	decideContinue = "continue"
-	decideApprove  = "approve"
-	decideReject   = "reject"
-	decideClaimed  = "claimed"
-	decideNone     = "not_claimed"
-	decideNothing  = "nothing_to_land"
-	decideAgain    = "verify_again"
-	decideChanged  = "changed"
-	decideLand     = "land"
-	decideReverify = "verify"
-	decideResolve  = "resolve"
-	decideRework   = "rework"
-	decideReview   = "review"
-	decideArbiter  = "arbiter"
-	decideFix      = "fix"
-	decideAskAgain = "ask_again"
+	decideGo        = "go"
+	decideAsk       = "ask"
+	decideStop      = "stop"
+	decidePivot     = "pivot"
+	decideContinue  = "continue"
+	decideApprove   = "approve"
+	decideReject    = "reject"
+	decideClaimed   = "claimed"
+	decideNone      = "not_claimed"
+	decideNothing   = "nothing_to_land"
+	decideAgain     = "verify_again"
+	decideChanged   = "changed"
+	decideDisturbed = "disturbed"
+	decideLand      = "land"
+	decideReverify  = "verify"
+	decideResolve   = "resolve"
+	decideRework    = "rework"
+	decideReview    = "review"
+	decideArbiter   = "arbiter"
+	decideFix       = "fix"
+	decideAskAgain  = "ask_again"
 )
 
 const (
@@ -89,6 +90,10 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	case gateClaim:
 		p.Judged.Claim = ClaimNone
 		if d.Decision != decideClaimed {
+			if d.Reason == judgedAlready {
+				p.Verified = p.Proving.RedOutput
+				p.note("You claimed the same tree again, which verify was red on. Change it first.")
+			}
 			if s.ofJob(p) {
 				p.note("The phase is not at its end: %s", d.Reason)
 				p.Complete = nil
@@ -110,6 +115,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		}
 		p.Judged.Stalling = false
 		p.Stale.Count = 0
+		p.Blocked = gates.BlockerTracker{}
 		p.Stage = StageJudge
 		if d.Decision == decidePivot {
 			p.Stale.Pivoted = true
@@ -128,7 +134,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		}
 		p.Stage = StageJudge
 	case gateEvidence:
-		if s.reviews(p) && p.Stage == StageEvidence {
+		if d.Decision == decideChanged && s.reviews(p) && p.Stage == StageEvidence {
 			p.Review.Evidence = d.Reason
 			p.Stage = s.afterProof(p)
 		}
@@ -180,10 +186,14 @@ func applyRunGate(s *State, d work.GateDecidedData) {
 		}
 	case gateJob:
 		s.Final.Stage = FinalDeliver
-	case string(gates.PointFinal), string(gates.PointPromote):
+	case string(gates.PointFinal), string(gates.PointPromote), string(gates.PointEvidence):
 		switch d.Decision {
 		case decideGo:
 			s.Final.Stage = FinalDeliver
+			s.Final.Approved, _ = strings.CutPrefix(d.By, "person:")
+			if !strings.HasPrefix(d.By, "person:") {
+				s.Final.Approved = ""
+			}
 		case decideReject:
 			s.Final.Stage, s.Final.Rejected = FinalDeliver, d.Reason
 			if s.Final.Rejected == "" {
@@ -215,6 +225,7 @@ func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
 		return
 	}
 	s.Issue.landed(p, s.reviews(p), d.Empty)
+	s.landDoubts(p, d.Commit)
 	s.Head, s.LastMerged = d.Commit, p.Number
 	p.Files, p.Landed = d.Files, true
 	s.releaseTurn(p)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/dag"
+	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -33,6 +34,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
 	p.Requests, p.Stops, p.Child, p.Outage, p.Merge, p.Session = nil, nil, "", nil, nil, ""
 	p.Stale.Count, p.Stale.Pivoted, p.Pivot, p.Allowed = 0, false, "", 0
+	p.Blocked = gates.BlockerTracker{}
 	p.Review = Review{}
 	p.Reopened++
 	p.Reset = true
@@ -148,6 +150,7 @@ func (p *Phase) count(d work.IterationFinishedData) {
 		return
 	}
 	p.Stale.Count = row(p.Stale.Count, !progress)
+	p.Blocked = p.Blocked.Observe(progress, d.Signals.Blockers)
 }
 
 func row(n int, again bool) int {
@@ -218,79 +221,6 @@ func (s *State) weaken(level string) {
 	}
 }
 
-func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) {
-	switch {
-	case d.On == work.OnBase:
-		if s.Baseline.Stage == BaselineDue {
-			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1}
-			if d.OK {
-				s.Baseline.Stage = BaselinePassed
-			}
-		}
-		return
-	case p == nil:
-		return
-	}
-	if d.OK && d.On != work.OnProtected {
-		// The verify with those files put back is about what this one names. A
-		// red one leaves standing what was said of the last proven tree.
-		p.Evidence, p.Gone, p.Review.Evidence = d.Touched, d.Gone, ""
-		s.Issue.verified(p, d)
-	}
-	switch {
-	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
-		p.Judged.Claim = ClaimNone
-		if !d.OK {
-			p.red(d)
-			p.Stage = StageJudge
-			if u := p.Pull; u != nil && u.Taken == p.Last && p.Merge == nil {
-				// It is people's own work, which no iteration claimed: one may mend it.
-				u.Due, u.Approved, u.Taken, p.Kind, p.Stage = nil, "", "", IterationRework, StageGate
-			}
-			return
-		}
-		p.Proof = work.ProofVerified
-		p.Stage = StageEvidence
-		if len(d.Touched) == 0 && len(d.Gone) == 0 || s.accepted(p) {
-			p.Stage = s.afterProof(p)
-		}
-	case d.On == work.OnProtected && p.Stage == StageEvidence:
-		switch {
-		case d.OK:
-			p.Evidence = nil
-			p.Stage = s.afterProof(p)
-			return
-		case s.reviews(p):
-			p.Review.Evidence = "verify fails with the protected files as at the base: " + d.Problem
-			p.Stage = s.afterProof(p)
-			return
-		}
-		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
-		p.Stage = StageJudge
-	}
-}
-
-// outcomeEvidence marks a judgement about protected evidence.
-const outcomeEvidence work.Outcome = "evidence_changed"
-
-// afterProof is where a proven phase goes on: to its reviews, unless they have
-// nothing new to look at.
-func (s *State) afterProof(p *Phase) Stage {
-	switch {
-	case s.toReview(p):
-		s.openReview(p)
-		return StageReview
-	case p.Merge != nil:
-		return s.toLand(p)
-	}
-	return StageProven
-}
-
-func (p *Phase) red(d work.VerifyFinishedData) {
-	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
-	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
-}
-
 func applyOutage(_ *State, p *Phase, e work.Event, d OutageData) {
 	since := e.Time
 	if p.Outage != nil {
@@ -337,7 +267,7 @@ func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
 	p.note("Sub-phase %s is done, its work is in your folder.", d.Number)
 	if d.Commit != p.Last {
 		p.Last, p.Tree, p.Reset = d.Commit, "", true
-		p.Stale.Count = 0
+		p.Stale.Count, p.Blocked = 0, gates.BlockerTracker{}
 	}
 }
 

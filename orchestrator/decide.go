@@ -30,6 +30,8 @@ func Decide(s *State, in Input) []work.Event {
 		d.iterationDone(f)
 	case VerifyDone:
 		d.verifyDone(f)
+	case ControlDone:
+		d.controlDone(f)
 	case ReviewDone:
 		d.reviewDone(f)
 	case ArbiterDone:
@@ -214,6 +216,8 @@ func (d *decision) began(c Command) {
 		})
 	case StepBase, StepVerify:
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+	case StepControl:
+		d.emit(work.ControlStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
 	case StepReview:
 		d.reviewBegan(c)
 	case StepArbiter:
@@ -302,33 +306,18 @@ func distinct(claims []string) []string {
 	return out
 }
 
-func (d *decision) verifyDone(f VerifyDone) {
-	if !d.awaited(f.Command) {
-		return
-	}
-	data := work.VerifyFinishedData{
-		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Touched: clipList(f.Touched, 30, 200), Gone: clipList(f.Gone, 30, 200), Excused: clipList(f.Excused, 10, 80),
-	}
-	if n := len(f.Report.Ran); n > 0 {
-		last := f.Report.Ran[n-1]
-		if failed := f.Report.Failed(); failed != nil {
-			last = *failed
-			data.Output = clipMiddle(last.Output, maxOutput)
-		}
-		data.Command, data.ExitCode, data.TimedOut = clipText(last.Command, 500), last.ExitCode, last.TimedOut
-	} else if f.Report.OK {
-		// Nothing ran: that proves nothing.
-		data.OK, data.Problem = false, "no verify command ran"
-	}
-	d.emit(work.VerifyFinished, f.Command, data)
-}
-
 // broke ends what could not be carried out: it is neither red nor green, so
-// the phase cannot go on.
+// the phase cannot go on. Where the machine ran out of something, the phase is
+// not to blame: the run stops.
 func (d *decision) broke(f Broke) {
 	if !d.awaited(f.Command) {
 		return
+	}
+	if f.Short != "" && f.Command.Step != StepClose {
+		if d.s.Stopping == nil {
+			d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: ranOut(f.Short)})
+		}
+		return // it is done again by whoever resumes the run
 	}
 	switch trouble := unreached("carry it out", errors.New(clipText(f.Problem, 300))); f.Command.Step {
 	case StepPublish:

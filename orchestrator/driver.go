@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"forge/internal/work"
 )
 
 // Driver carries out the commands of one run with goroutines, and feeds their
-// results back into the core. All fields but Reviewers, Todos, Host, Deadline and
-// Watch are required.
+// results back into the core. All fields but Reviewers, Todos, Host, Deadline,
+// Room and Watch are required.
 type Driver struct {
 	Journal   Journal
 	Agents    Agents
@@ -31,6 +32,9 @@ type Driver struct {
 	Answers bool
 	// Deadline ends the run with outcome limit; zero = none.
 	Deadline time.Time
+	// Room looks for room on the disk that runs are worked on; its error is a
+	// shortage. nil = nobody looks.
+	Room func() error
 }
 
 const (
@@ -277,7 +281,7 @@ func (r *session) think(ctx context.Context, fact Fact) error {
 	if err := r.collect(evs); err != nil {
 		return err
 	}
-	if stop := r.s.Stopping; before == nil && stop != nil && stop.Outcome == work.RunCancelled {
+	if stop := r.s.Stopping; before == nil && stop != nil && (stop.Outcome == work.RunCancelled || strings.HasPrefix(stop.Reason, StopShort)) {
 		r.cancelUnder()
 	}
 	for _, e := range evs {
@@ -301,6 +305,9 @@ func (r *session) cancelReviews(phase string) {
 // startPending begins every pending command that is not under way yet. Their
 // started events, and those of what went before, are one write.
 func (r *session) startPending(ctx context.Context) error {
+	if short := r.short(); short != "" && r.s.Stopping == nil && r.due() {
+		return r.stop(ctx, Stop{Outcome: work.RunInterrupted, Reason: ranOut(short)})
+	}
 	var jobs []job
 	begun := map[work.CommandID]bool{}
 	// One by one: that a command begins may make another one due, or end the run.
@@ -349,8 +356,17 @@ func (r *session) ended(ctx context.Context, res result) error {
 		// whoever resumes the run.
 		return nil
 	}
+	fact := res.fact
+	if short := r.short(); short != "" {
+		var changed bool
+		if fact, changed = undone(fact, short); changed && r.s.Stopping == nil {
+			if err := r.think(ctx, Stop{Outcome: work.RunInterrupted, Reason: ranOut(short)}); err != nil {
+				return err
+			}
+		}
+	}
 	// What follows at once is written together with it, see startPending.
-	return r.think(ctx, res.fact)
+	return r.think(ctx, fact)
 }
 
 // takeAnswers feeds what the doors wrote. The rows are gone in the transaction

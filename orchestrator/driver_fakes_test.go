@@ -162,6 +162,7 @@ type repository struct {
 	delivered map[string]string // branch → commit
 	refuse    error             // of Deliver
 	stuck     error             // of FastForward
+	accepted  []work.TrustMove
 }
 
 // Strip takes a folder out of a commit.
@@ -349,28 +350,53 @@ func (r *repository) ObjectPaths() []string { return nil }
 // judge is Evidence: the Makefile is protected.
 type judge struct{ *repository }
 
-func (j judge) Judge(ctx context.Context, base, commit string, _, mayChange []string) (touched, gone []string, err error) {
-	all, err := j.Changes(ctx, base, commit)
+func (j judge) Judge(ctx context.Context, req work.EvidenceRequest) (work.EvidenceReport, error) {
+	var out work.EvidenceReport
+	all, err := j.Changes(ctx, req.Base, req.Commit)
 	for _, c := range all {
-		if strings.HasPrefix(c.Path, "Makefile") && !slices.Contains(mayChange, c.Path) {
-			touched = append(touched, c.Path)
+		switch {
+		case !strings.HasPrefix(c.Path, "Makefile"):
+			out.Product = append(out.Product, c.Path)
+		case slices.Contains(req.MayChange, c.Path):
+			out.Excused = append(out.Excused, c.Path)
+		default:
+			out.Touched = append(out.Touched, c.Path)
+			out.Floors = []work.VerifyOn{work.OnProtected}
 		}
 	}
-	return touched, nil, err
+	return out, err
 }
 
-func (j judge) Restore(_ context.Context, base, commit string, paths []string) (string, error) {
+func (j judge) Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error) {
+	base := req.Base
+	if floor == work.OnTrusted {
+		base = req.Trusted
+	}
+	all, err := j.Changes(ctx, base, req.Commit)
+	if err != nil {
+		return "", err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	files := maps.Clone(j.files(commit))
-	for _, p := range paths {
-		if was, ok := j.files(base)[p]; ok {
-			files[p] = was
+	files := maps.Clone(j.files(req.Commit))
+	for _, c := range all {
+		if !strings.HasPrefix(c.Path, "Makefile") || slices.Contains(req.MayChange, c.Path) {
+			continue
+		}
+		if was, ok := j.files(base)[c.Path]; ok {
+			files[c.Path] = was
 		} else {
-			delete(files, p)
+			delete(files, c.Path)
 		}
 	}
-	return j.commit(j.tree(files), commit), nil
+	return j.commit(j.tree(files), req.Commit), nil
+}
+
+func (j judge) Accept(_ context.Context, run string, moves []work.TrustMove) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.accepted = append(j.accepted, moves...)
+	return nil
 }
 
 // checks: verify passes unless a file says "red"; a Makefile that says "cheat"
@@ -397,6 +423,10 @@ func (c *checks) Verify(ctx context.Context, req work.VerifyRequest, _ func(work
 		cheat = cheat || strings.HasPrefix(path, "Makefile") && content == "cheat"
 	}
 	return report(!red || cheat), nil
+}
+
+func (c *checks) Control(context.Context, work.ControlRequest, func(work.Activity)) (work.ControlReport, error) {
+	return work.ControlReport{}, nil
 }
 
 func (c *checks) Links(context.Context, string, work.Worktree) ([]string, error) { return nil, nil }

@@ -51,7 +51,7 @@ func (s *State) judgedAt(cp *work.Checkpoint) (*Phase, string) {
 		if p != nil {
 			return p, p.Review.Commit
 		}
-	case gates.PointFinal, gates.PointPromote:
+	case gates.PointFinal, gates.PointPromote, gates.PointEvidence:
 		return s.Phases[s.LastMerged], s.Head
 	}
 	return nil, ""

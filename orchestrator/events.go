@@ -20,9 +20,12 @@ type Spec struct {
 	Pulls *work.PullSettings `json:"pulls,omitempty"`
 	// Bound is what no later choice of a level may pass: the meet of the
 	// ceiling and all parents. nil = nothing bounds it.
-	Bound  *gates.Policy `json:"bound,omitempty"`
-	Base   work.Base     `json:"base"`
-	Branch string        `json:"branch"` // of the result, in the user's repository
+	Bound *gates.Policy `json:"bound,omitempty"`
+	Base  work.Base     `json:"base"`
+	// Trusted is the commit whose evidence every proof is held against; "" = the
+	// base, as in runs of earlier releases.
+	Trusted string `json:"trusted,omitempty"`
+	Branch  string `json:"branch"` // of the result, in the user's repository
 	// Only are the phases to run; the others count as done. Empty = all.
 	Only []string `json:"only,omitempty"`
 	// AnswerYes is --yes: phase start, iteration and sub-phase questions are

@@ -40,6 +40,9 @@ import (
 //	v1-with-a-person  each question asked and answered: a red base, a start, a
 //	                  stall, a sub-phase, a rejected phase that is opened again,
 //	                  a result that is sent back once and then lands
+//	v2-doubts         a phase that changes evidence and is proven with the trusted
+//	                  one as well, test runners that are asked, two doubts, and a
+//	                  person who lands the result all the same
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

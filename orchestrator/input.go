@@ -54,6 +54,15 @@ type VerifyDone struct {
 	Touched []string
 	Gone    []string
 	Excused []string // protected files that only may_change lets the phase change
+	// Evidence is what the change does to evidence; nil = it was not asked.
+	Evidence *work.EvidenceReport
+	Millis   int64
+}
+
+// ControlDone is the end of a control command.
+type ControlDone struct {
+	Command Command
+	Report  work.ControlReport
 }
 
 // ReviewDone is the end of a review command.
@@ -112,6 +121,9 @@ type DeliverDone struct {
 type Broke struct {
 	Command Command
 	Problem string
+	// Short is what the machine ran out of, in words; "" when nothing did. That
+	// says nothing about the work: the run stops, and can be resumed.
+	Short string
 }
 
 // Answered is a person's answer to a checkpoint.
@@ -143,6 +155,7 @@ func (Began) fact()         {}
 func (FolderDone) fact()    {}
 func (IterationDone) fact() {}
 func (VerifyDone) fact()    {}
+func (ControlDone) fact()   {}
 func (ReviewDone) fact()    {}
 func (ArbiterDone) fact()   {}
 func (MergeDone) fact()     {}
@@ -167,6 +180,7 @@ const (
 	StepFolder  Step = "folder"
 	StepIterate Step = "iterate"
 	StepVerify  Step = "verify"
+	StepControl Step = "control"
 	StepReview  Step = "review"
 	StepArbiter Step = "arbiter"
 	StepMerge   Step = "merge"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -12,22 +13,31 @@ import (
 // is there for.
 func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	j := s.Spec.Job
-	fmt.Fprintf(b, "You work on a job in the current folder. Phases that plan (strategic) and phases that do (tactical) alternate until the job is complete. This is %s, the level is %s.\n", inert(p.Plan.Name), inert(s.Spec.Policy.Preset))
+	fmt.Fprintf(b, "You work on a job in the current folder. Phases that plan (strategic) and phases that do (tactical) alternate until the job is complete. This is %s, the level is %s.\n", text.Label(p.Plan.Name), text.Label(s.Spec.Policy.Preset))
+	b.WriteString(aboutData)
 	if j.Prompt != "" {
-		section(b, "Your expertise: "+inert(j.Expert), j.Prompt)
+		section(b, "Your expertise: "+text.Label(j.Expert), j.Prompt)
 	}
 	section(b, "The job", j.Description)
 	fmt.Fprintf(b, "\nThe job's own documents are in %s/: workspace.md (what you have to remember), plan.md (the plan), todos.yaml (the todos of the next tactical phase), tools/ (what you can use)", work.JobDir)
 	if len(j.Documents) > 0 {
-		fmt.Fprintf(b, ", documents/ (what the user gave you: %s)", inert(strings.Join(j.Documents, ", ")))
+		b.WriteString(", documents/ (what the user gave you)")
 	}
 	if len(j.Sources) > 0 {
-		fmt.Fprintf(b, ". Data sources are described in tools/: %s", inert(strings.Join(j.Sources, ", ")))
+		b.WriteString(". Data sources are described in tools/")
 	}
 	b.WriteString(". What you write there is for people to read and for your own later sessions.\n")
+	if len(j.Documents) > 0 {
+		section(b, "What is in documents/", strings.Join(j.Documents, "\n"))
+	}
+	if len(j.Sources) > 0 {
+		section(b, "Data sources", strings.Join(j.Sources, "\n"))
+	}
 	section(b, "What to do in this phase", todosOf(p.Todos))
 	b.WriteString("\n## When it is done\n\n")
-	fmt.Fprintf(b, "End your last message with the promise. It is an XML element; its name is the word promise in lower case, its content these words and nothing else: %s\n", inert(p.Plan.Promise))
+	b.WriteString("End your last message with the promise. It is an XML element; its name is the word promise in lower case, its content the words of the next fence, to the letter, and nothing else.\n")
+	section(b, "The words of the promise", p.Plan.Promise)
+	b.WriteString("\n")
 	if p.Plan.Kind == work.KindStrategic {
 		fmt.Fprintf(b, "It counts only when %s/todos.yaml holds %d to %d todos, each with a title, none twice; %s/tools/todos.md says how it is written.\n", work.JobDir, work.MinTodos, work.MaxTodos, work.JobDir)
 	} else {
@@ -35,10 +45,8 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	}
 	b.WriteString("When the whole job is complete, say so instead, by an element named job-complete that holds a JSON object with summary, deliverables (a list of paths), confidence (0 to 1) and notes.\n")
 	if len(p.Set.Verify) > 0 {
-		b.WriteString("What you claim is then proven by running these commands on your work in a fresh folder; ignored files are not there:\n\n")
-		for _, c := range p.Set.Verify {
-			fmt.Fprintf(b, "    %s\n", inert(c))
-		}
+		b.WriteString("What you claim is then proven by running the commands of the next fence on your work in a fresh folder; ignored files are not there.\n")
+		section(b, "The commands that prove it", strings.Join(p.Set.Verify, "\n"))
 	}
 	b.WriteString("\nOther elements that you may use: progress (a percentage), blocker (what stops you), pivot (a new strategy), checkpoint (a JSON object with type, summary and paths: somebody should look before you go on).\n")
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/shortage"
 	"forge/internal/work"
 )
 
@@ -36,6 +37,8 @@ func (r *session) prepare(ctx context.Context, c Command) (job, error) {
 		j.do = r.iterateJob(c, p, j.mark, day)
 	case StepBase, StepVerify:
 		j.do = r.verifyJob(c, p, j.mark)
+	case StepControl:
+		j.do = r.controlJob(c, p, j.mark)
 	case StepReview:
 		day, err := r.day(ctx)
 		if err != nil {
@@ -73,7 +76,12 @@ func failed(ctx context.Context, c Command, doing string, err error) Fact {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return Broke{Command: c, Problem: fmt.Sprintf("%s: %v", doing, err)}
+	return broke(c, doing, err)
+}
+
+// broke is the fact that an error kept c from being carried out.
+func broke(c Command, doing string, err error) Fact {
+	return Broke{Command: c, Problem: fmt.Sprintf("%s: %v", doing, err), Short: shortage.Of(err)}
 }
 
 // opening is how a phase folder is made.
@@ -215,17 +223,17 @@ func (r *session) iterate(ctx context.Context, c Command, it iteration, req work
 	ctx = context.WithoutCancel(ctx)
 	done.Snapshot, err = r.Repo.Snapshot(ctx, it.dir, it.parent, ref, message)
 	if err != nil {
-		return Broke{Command: c, Problem: fmt.Sprintf("take the snapshot: %v", err)}
+		return broke(c, "take the snapshot", err)
 	}
 	if it.todos {
 		if err := r.readTodos(ctx, it, &done, ref); err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("read the job's todos: %v", err)}
+			return broke(c, "read the job's todos", err)
 		}
 	}
 	if conflicts = append(conflicts, it.marked...); len(conflicts) > 0 {
 		done.Markers, err = r.Repo.HasMarkers(ctx, done.Snapshot.Commit, conflicts)
 		if err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("look for conflict markers: %v", err)}
+			return broke(c, "look for conflict markers", err)
 		}
 	}
 	return done
@@ -297,61 +305,5 @@ func (r *session) tell(a work.Activity) {
 	select {
 	case r.activity <- a:
 	default:
-	}
-}
-
-func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Context) Fact {
-	set := r.s.Spec.Settings
-	req := work.VerifyRequest{
-		Phase: c.Phase, Checkout: r.Layout.Checkout, Commit: c.Commit, Commands: set.Verify.Commands, TimeoutSecs: set.Verify.TimeoutSecs,
-		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
-	}
-	name := "base-verify"
-	base, mayChange := "", []string(nil)
-	if p != nil {
-		req.Commands = p.Set.Verify
-		req.Env = set.Agents[p.Set.Agent].Env
-		base, mayChange = p.Base, p.Set.MayChange
-		if p.Merge != nil {
-			base = p.Merge.Head
-		}
-		name = fmt.Sprintf("%s-%d-verify-%s", c.Phase, c.Iteration, c.On)
-	} else {
-		req.Phase = "base"
-	}
-	req.Dir = r.Layout.VerifyDir(r.s.Run, req.Phase)
-	req.LogPath = r.Layout.Log(r.s.Run, name)
-	protected, ofIssue := set.Verify.Protected, r.s.Issue != nil
-	return func(ctx context.Context) Fact {
-		done := VerifyDone{Command: c}
-		var err error
-		if c.On == work.OnProtected {
-			// Judged anew: the list in the journal is cut short for people.
-			touched, _, err := r.Evidence.Judge(ctx, base, c.Commit, protected, mayChange)
-			if err == nil {
-				req.Commit, err = r.Evidence.Restore(ctx, base, c.Commit, touched)
-			}
-			if err != nil {
-				return failed(ctx, c, "put the protected files back", err)
-			}
-		}
-		if done.Report, err = r.Checks.Verify(ctx, req, r.tell); err != nil {
-			return failed(ctx, c, "verify", err)
-		}
-		if !done.Report.OK || c.On == work.OnBase {
-			return done
-		}
-		if done.Touched, done.Gone, err = r.Evidence.Judge(ctx, base, c.Commit, protected, mayChange); err != nil {
-			return failed(ctx, c, "judge the phase's changes", err)
-		}
-		if ofIssue && len(mayChange) > 0 {
-			touched, gone, err := r.Evidence.Judge(ctx, base, c.Commit, protected, nil)
-			if err != nil {
-				return failed(ctx, c, "judge what the plan lets the phase change", err)
-			}
-			all := slices.Concat(done.Touched, done.Gone)
-			done.Excused = slices.DeleteFunc(slices.Concat(touched, gone), func(f string) bool { return slices.Contains(all, f) })
-		}
-		return done
 	}
 }

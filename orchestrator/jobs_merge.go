@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/shortage"
 	"forge/internal/work"
 )
 
@@ -18,7 +19,7 @@ func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
 		res := MergeFinishedData{Command: c.ID, Head: head, Moved: head != base, Commit: last}
 		changes, err := r.Repo.Changes(ctx, base, last)
 		if err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("list the phase's changes: %v", err)}
+			return broke(c, "list the phase's changes", err)
 		}
 		res.Files = len(changes)
 		if ofIssue {
@@ -26,17 +27,17 @@ func (r *session) mergeJob(c Command, p *Phase) func(context.Context) Fact {
 		}
 		m, err := r.Repo.Merge(ctx, head, last)
 		if err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("merge with the run head: %v", err)}
+			return broke(c, "merge with the run head", err)
 		}
 		res.Tree, res.Conflicts = m.Tree, m.Conflicts
 		if res.Moved {
 			if res.Commit, err = r.Repo.CommitTree(ctx, m.Tree, []string{head, last}, message, ref); err != nil {
-				return Broke{Command: c, Problem: fmt.Sprintf("keep the merged tree: %v", err)}
+				return broke(c, "keep the merged tree", err)
 			}
 		}
 		if res.Moved && reviewed && len(res.Conflicts) == 0 {
 			if res.Differs, err = r.differs(ctx, head, last, res.Commit); err != nil {
-				return Broke{Command: c, Problem: fmt.Sprintf("compare the merged tree with the reviewed one: %v", err)}
+				return broke(c, "compare the merged tree with the reviewed one", err)
 			}
 		}
 		return MergeDone{Command: c, Result: res}
@@ -50,10 +51,10 @@ func (r *session) landJob(c Command, p *Phase, count int64, hash string) func(co
 		ctx = context.WithoutCancel(ctx)
 		commit, err := r.Repo.Squash(ctx, tree, head, message, Ref(run, "head"))
 		if err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("commit the phase: %v", err)}
+			return broke(c, "commit the phase", err)
 		}
 		if err := r.Repo.Anchor(ctx, run, count, hash); err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("anchor the journal: %v", err)}
+			return broke(c, "anchor the journal", err)
 		}
 		return LandDone{Command: c, Commit: commit, Empty: commit == head}
 	}
@@ -75,6 +76,7 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 		message = clipText(r.s.Job.Claim.Summary, 2000) + "\n"
 	}
 	message += fmt.Sprintf("\nForge-Run: %s\n", run)
+	accepts := r.s.accepts()
 	return func(ctx context.Context) Fact {
 		ctx = context.WithoutCancel(ctx)
 		d := work.Delivery{Branch: spec.Branch, Commit: c.Commit, Next: "git merge " + spec.Branch}
@@ -82,12 +84,19 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 			// Its documents stay in Forge's own repository.
 			result, err := r.Repo.Strip(ctx, c.Commit, spec.Base.Commit, work.JobDir, message, Ref(run, "result"))
 			if err != nil {
-				return Broke{Command: c, Problem: fmt.Sprintf("take the job's documents out of the result: %v", err)}
+				return broke(c, "take the job's documents out of the result", err)
 			}
 			d.Commit = result
 		}
+		if len(accepts) > 0 && done && !rejected {
+			// Before the delivery: what was accepted is not forgotten when the
+			// process dies in between.
+			if err := r.Evidence.Accept(ctx, run, accepts); err != nil {
+				return Broke{Command: c, Problem: fmt.Sprintf("record the accepted evidence: %v", err)}
+			}
+		}
 		if err := r.Repo.Deliver(ctx, spec.Branch, d.Commit); err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("deliver the branch %s: %v", spec.Branch, err)}
+			return broke(c, "deliver the branch "+spec.Branch, err)
 		}
 		switch {
 		case rejected:
@@ -104,6 +113,9 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 			d.Reason = "the repository is a shallow clone"
 		default:
 			ff, err := r.Repo.FastForward(ctx, spec.Base, d.Commit)
+			if shortage.Of(err) != "" {
+				return broke(c, "move the branch "+spec.Base.Branch, err)
+			}
 			if err != nil {
 				// The branch is there; that the checkout could not be moved
 				// takes nothing away.

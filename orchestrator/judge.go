@@ -23,9 +23,13 @@ func (d *decision) judge(p *Phase) {
 		d.finish(p, work.PhaseFailed, work.ReasonSetupFailed, p.Judged.Detail)
 		return
 	case outcomeEvidence:
-		detail := "verify fails with the protected files as at the base: " + strings.Join(p.Evidence, ", ") + "; may_change in the plan allows a phase to change them"
+		detail := tellFloor(p.floor()) + ": " + strings.Join(p.evidenceOf(), ", ") + "; may_change in the plan allows a phase to change them"
 		d.rule(p.Number, gateEvidence, decideChanged, detail)
 		d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, detail)
+		return
+	case outcomeDisturbed:
+		d.rule(p.Number, gateEvidence, decideDisturbed, p.Judged.Detail)
+		d.finish(p, work.PhaseFailed, work.ReasonProofDisturbed, p.Judged.Detail)
 		return
 	case work.OutcomeReadonlyViolation:
 		d.finish(p, work.PhaseFailed, work.ReasonReadonlyViolation, p.Judged.Detail)
@@ -68,7 +72,7 @@ func (d *decision) judge(p *Phase) {
 		d.claim(p)
 	case len(p.Requests) > 0:
 		d.subPhase(p)
-	case p.Judged.Stalling && p.Stale.Threshold > 0 && p.Stale.Count >= p.Stale.Threshold:
+	case p.Judged.Stalling && (p.Blocked.Same != "" || p.Stale.Threshold > 0 && p.Stale.Count >= p.Stale.Threshold):
 		d.stale(p)
 	case p.Spent >= p.Budget:
 		d.finish(p, work.PhaseFailed, work.ReasonBudgetExhausted, fmt.Sprintf("%d of %d iterations used", p.Spent, p.Budget))
@@ -89,6 +93,8 @@ func (d *decision) claim(p *Phase) {
 		d.rule(p.Number, gateClaim, decideNone, tellMarkers(p))
 	case !one:
 		d.rule(p.Number, gateClaim, decideNone, "the last message holds different promises")
+	case p.Proving.Red != "" && p.Proving.Red == p.Tree:
+		d.rule(p.Number, gateClaim, decideNone, judgedAlready)
 	case said != promise:
 		d.rule(p.Number, gateClaim, decideNone, fmt.Sprintf("the promise said is not this phase's: %q", clipText(said, 100)))
 	default:
@@ -200,7 +206,7 @@ func (d *decision) outage(p *Phase) {
 
 func (d *decision) stale(p *Phase) {
 	dec := gates.For(d.s.Spec.Policy).OnNoProgress(gates.StaleFacts{
-		Phase: p.Number, Threshold: p.Stale.Threshold, Count: p.Stale.Count, Pivoted: p.Stale.Pivoted,
+		Phase: p.Number, Threshold: p.Stale.Threshold, Count: p.Stale.Count, Pivoted: p.Stale.Pivoted, Blocker: p.Blocked.Same,
 	})
 	switch dec.Verdict {
 	case gates.Go:
@@ -208,9 +214,18 @@ func (d *decision) stale(p *Phase) {
 	case gates.Pivot:
 		d.strategy(p.Number, gates.PointStale, decidePivot, dec)
 	case gates.Ask:
-		d.open(p, string(gates.PointStale), dec.Failed, fmt.Sprintf("Phase %s %q made no progress for %d iterations. What now?", p.Number, p.Plan.Name, p.Stale.Count), strings.Join(p.History, "\n"))
+		question, facts := fmt.Sprintf("Phase %s %q made no progress for %d iterations. What now?", p.Number, p.Plan.Name, p.Stale.Count), strings.Join(p.History, "\n")
+		if blocker := p.Blocked.Same; blocker != "" {
+			question = fmt.Sprintf("Phase %s %q is blocked: the agent says again what stops it. What now?", p.Number, p.Plan.Name)
+			facts = "What stops it, in its own words: " + blocker + "\n" + facts
+		}
+		d.open(p, string(gates.PointStale), dec.Failed, question, facts)
 	default:
 		d.strategy(p.Number, gates.PointStale, decideStop, dec)
+		if blocker := p.Blocked.Same; blocker != "" {
+			d.finish(p, work.PhaseFailed, work.ReasonBlocked, "two iterations in a row without progress, stopped by the same: "+blocker)
+			return
+		}
 		d.finish(p, work.PhaseFailed, work.ReasonStale, fmt.Sprintf("no progress for %d iterations after the pivot", p.Stale.Count))
 	}
 }

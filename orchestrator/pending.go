@@ -104,9 +104,11 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 	case StageVerify:
 		c.Step, c.On, c.Commit = StepVerify, work.OnSnapshot, p.Last
 	case StageEvidence:
-		c.Step, c.On, c.Commit = StepVerify, work.OnProtected, p.Last
+		c.Step, c.On, c.Commit = StepVerify, p.floor(), p.judgedCommit()
+	case StageControl:
+		c.Step, c.On, c.Commit = StepControl, work.OnSnapshot, p.judgedCommit()
 		if p.Merge != nil {
-			c.Commit = p.Merge.Commit
+			c.On = work.OnMerged
 		}
 	case StageReverify:
 		c.Step, c.On, c.Commit = StepVerify, work.OnMerged, p.Merge.Commit
@@ -121,7 +123,7 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 		return c, false
 	}
 	step := string(c.Step)
-	if c.Step == StepVerify {
+	if c.Step == StepVerify || c.Step == StepControl {
 		step += "-" + string(c.On)
 	}
 	if c.Step == StepWait {

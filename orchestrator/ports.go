@@ -41,20 +41,24 @@ type Repo interface {
 type Checks interface {
 	Setup(ctx context.Context, req work.SetupRequest) (work.CommandsReport, error)
 	Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error)
+	// Control asks test runners what a green proof is worth. What they could
+	// not be asked is in the report; an error means that nothing was learned.
+	Control(ctx context.Context, req work.ControlRequest, watch func(work.Activity)) (work.ControlReport, error)
 	// Links are the outside targets of the links that Setup makes, which an
 	// agent's sandbox has to show.
 	Links(ctx context.Context, checkout string, w work.Worktree) ([]string, error)
 }
 
-// Evidence judges which of a phase's changes touch what its proof rests on.
+// Evidence holds changes against the evidence that proofs rest on.
 type Evidence interface {
-	// Judge returns the protected files that a phase touched between base and
-	// commit and mayChange does not exempt, and the base's test files that
-	// are gone.
-	Judge(ctx context.Context, base, commit string, protected, mayChange []string) (touched, gone []string, err error)
-	// Restore is commit with the files at paths as in base; of package
-	// manifests only the scripts are put back.
-	Restore(ctx context.Context, base, commit string, paths []string) (string, error)
+	// Judge says what a change does to evidence, and which proofs follow.
+	Judge(ctx context.Context, req work.EvidenceRequest) (work.EvidenceReport, error)
+	// Mix is a commit with the product of req.Commit and the evidence of a
+	// floor.
+	Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error)
+	// Accept records, for the run, evidence that somebody who may accepted. It
+	// may be repeated.
+	Accept(ctx context.Context, run string, moves []work.TrustMove) error
 }
 
 // Reviewers ask the specialists and the arbiter's model. That there is no usable

@@ -53,7 +53,8 @@ func (d *decision) promotion() {
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto, and nothing holds the issue")
 		return
 	}
-	if who := s.approvedResult(); who != "" {
+	// Who approved what they pushed was not shown what is in doubt about it.
+	if who := s.approvedResult(); who != "" && !s.inDoubt() {
 		d.personApproves(points[0], who, tellApproved)
 		return
 	}
@@ -102,6 +103,9 @@ func (s *State) resultPoints() []string {
 	if s.Issue.Decided.Decision != review.ToDone {
 		out = append(out, string(gates.PointPromote))
 	}
+	if s.inDoubt() {
+		out = append(out, string(gates.PointEvidence))
+	}
 	return out
 }
 
@@ -118,6 +122,7 @@ func (s *State) tellPromotion() string {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString(s.tellDoubts())
 	unmet := s.unmet(s.Issue.Evidence)
 	for _, c := range s.Spec.Issue.Criteria {
 		if slices.Contains(unmet, c.ID) {

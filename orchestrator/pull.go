@@ -62,7 +62,8 @@ type PullPaper struct {
 	Why                    string   // of the phase
 	Facts                  string   // that the checkpoint is judged on
 	Proof                  []string // commands that passed
-	Doubts                 string   // what reviewers and the arbiter left standing
+	Record                 work.ProofRecord
+	Doubts                 string // what reviewers and the arbiter left standing
 }
 
 // PullReply is what the agent says to one thread; Key is the same each time.
@@ -79,6 +80,7 @@ type PullPublished struct {
 type PullRead struct {
 	Number int64
 	Branch string
+	Base   string // branch of the run, which it has to be proposed for
 	Known  []string
 	Last   string   // the phase's work, which people's commits are merged with
 	Heard  []string // comments that an iteration was told of

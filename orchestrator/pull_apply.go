@@ -192,8 +192,8 @@ func applyLandRefused(s *State, p *Phase, _ work.Event, d LandRefusedData) {
 	}
 	u.Told, u.Approved, u.Due = tellTrouble(d.Trouble), "", nil
 	u.Rounds++
-	if d.Trouble.Passes {
-		// The same approval may answer again.
+	if d.Trouble.Passes || d.Trouble.Kind == work.HostRetargeted {
+		// The same approval may answer again, once what kept it away is over.
 		u.Heard = slices.DeleteFunc(slices.Clone(u.Heard), func(id string) bool { return slices.Contains(u.Last, id) })
 	}
 	base := p.Merge.Head

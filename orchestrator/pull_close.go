@@ -76,6 +76,20 @@ func (s *State) leaves(p *Phase, d work.PhaseFinishedData) {
 	}
 }
 
+// applyStopping begins the end of a run. One that ends for good gives up what
+// its failed phases left for a next attempt, which will not come.
+func applyStopping(s *State, _ *Phase, _ work.Event, d RunStoppingData) {
+	s.Stopping = &d
+	if !d.Outcome.Final() {
+		return
+	}
+	for _, n := range s.Order {
+		if p := s.Phases[n]; p.Stage == StageFinished && p.Pull != nil {
+			s.leavePull(p, "Forge does not go on with this: "+cmp.Or(d.Reason, string(d.Outcome))+".")
+		}
+	}
+}
+
 // pendingCloses are the pull requests that are to be closed.
 func (s *State) pendingCloses() []Command {
 	if s.Stopping != nil && !s.Stopping.Outcome.Final() {

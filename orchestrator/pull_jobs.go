@@ -26,7 +26,7 @@ func (r *session) publishJob(c Command, p *Phase) func(context.Context) Fact {
 	req := PullPublish{
 		Marker: s.Run + " " + u.Branch, Branch: u.Branch, Base: s.Spec.Branch, BaseCommit: s.Head, From: p.Base, Commit: c.Commit,
 		Known: slices.Clone(u.Known), Number: u.Number, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
-		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: r.s.tellWhy(p), Doubts: p.doubts()},
+		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: r.s.tellWhy(p), Record: p.Record, Doubts: p.doubts()},
 	}
 	if cp := s.Open[c.Checkpoint]; cp != nil {
 		req.Paper.Facts = cp.Question + "\n\n" + cp.Facts
@@ -104,7 +104,7 @@ func (s *State) Found() []Found {
 func (r *session) readJob(c Command, p *Phase) func(context.Context) Fact {
 	u, ofJob := p.Pull, r.s.ofJob(p) && r.Todos != nil
 	req := PullRead{
-		Number: u.Number, Branch: u.Branch, Known: slices.Clone(u.Known), Last: p.Last, Heard: slices.Clone(u.Heard),
+		Number: u.Number, Branch: u.Branch, Base: r.s.Spec.Branch, Known: slices.Clone(u.Known), Last: p.Last, Heard: slices.Clone(u.Heard),
 		Ref: Ref(r.s.Run, fmt.Sprintf("%s/pull-%d", p.Number, c.Attempt)),
 	}
 	return func(ctx context.Context) Fact {
@@ -147,7 +147,7 @@ func (r *session) landPullJob(c Command, p *Phase, count int64, hash string) fun
 			return LandDone{Command: c, Refused: out.Trouble, Commit: out.Commit, Tree: out.Tree}
 		}
 		if err := r.Repo.Anchor(ctx, req.Run, count, hash); err != nil {
-			return Broke{Command: c, Problem: fmt.Sprintf("anchor the journal: %v", err)}
+			return broke(c, "anchor the journal", err)
 		}
 		return LandDone{Command: c, Commit: out.Commit, Tree: out.Tree, Empty: out.Commit == req.BaseHead}
 	}

@@ -118,7 +118,7 @@ func (s *State) passReview(p *Phase, let string) {
 	if let != "" {
 		r.Let = let
 		if r.Evidence != "" {
-			r.LetFiles = slices.Concat(p.Evidence, p.Gone)
+			r.LetFiles = p.evidenceOf()
 		}
 	}
 	if p.Kind == IterationFix {

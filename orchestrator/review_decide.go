@@ -123,7 +123,7 @@ func clipFindings(who string, all []work.Finding, most, each int) (out []work.Fi
 				continue
 			}
 			out = append(out, work.Finding{
-				Specialist: clipText(who, 50), Also: clipList(f.Also, 3, 40), Severity: severity,
+				Specialist: clipText(who, 50), Also: clipList(f.Also, 3, 40), Merged: max(f.Merged, 0), Severity: severity,
 				File: clipText(f.File, 200), Line: max(f.Line, 0), EndLine: max(f.EndLine, 0),
 				Issue: clipText(f.Issue, 2*each), Failure: clipText(f.Failure, each), Suggestion: clipText(f.Suggestion, 2*each), Repro: clipText(f.Repro, each),
 			})
@@ -188,7 +188,8 @@ func (p *Phase) opinions() string {
 }
 
 // arbiter decides what follows from findings and missing answers: the rules
-// decide, the model tells them how sure it is and whether there is a way to fix.
+// decide, the model tells them how sure it is that findings may stand, and whether
+// there is a way to fix.
 func (d *decision) arbiter(p *Phase) {
 	s, r := d.s, &p.Review
 	if s.asksModel(p) {
@@ -208,8 +209,7 @@ func (d *decision) arbiter(p *Phase) {
 		c.Severities = append(c.Severities, f.Severity)
 	}
 	if a := r.Answer; a != nil {
-		c.Confidence = a.Confidence
-		c.FixPath = c.FixPath && (a.FixPath == nil || *a.FixPath)
+		c = c.Hear(*a)
 		data.Said, data.Why, data.Confidence = a.Verdict, a.Reason, a.Confidence
 		if a.Verdict == "" {
 			data.Why = a.Why

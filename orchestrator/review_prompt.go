@@ -45,7 +45,7 @@ func tellFinding(f work.Finding) string {
 	if f.File != "" {
 		where = fmt.Sprintf(" %s:%d", f.File, f.Line)
 	}
-	return fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.Specialist, where, f.Issue)
+	return fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.By(), where, f.Issue)
 }
 
 // reviewSummary is what reviewers are told about the phase: the plan's words,

@@ -67,7 +67,7 @@ func (s *State) accepted(p *Phase) bool {
 	if !s.reviews(p) || p.Merge == nil || p.Merge.Resolved || len(p.Merge.Differs) > 0 || len(p.Review.LetFiles) == 0 {
 		return false
 	}
-	for _, f := range slices.Concat(p.Evidence, p.Gone) {
+	for _, f := range p.evidenceOf() {
 		if !slices.Contains(p.Review.LetFiles, f) {
 			return false
 		}
@@ -142,10 +142,7 @@ func (r *Review) takeBack() {
 func (p *Phase) objections() []work.Finding {
 	var out []work.Finding
 	if p.Review.Evidence != "" {
-		out = append(out, work.Finding{
-			Specialist: evidenceReviewer, Severity: work.SeverityCritical, Issue: p.Review.Evidence,
-			Suggestion: "put these files back as they were; may_change in the plan allows a phase to change them: " + strings.Join(slices.Concat(p.Evidence, p.Gone), ", "),
-		})
+		out = append(out, p.evidenceFinding())
 	}
 	for _, sp := range p.Set.Reviewers {
 		o := p.Review.Of[sp.Name]
@@ -159,6 +156,18 @@ func (p *Phase) objections() []work.Finding {
 		}
 	}
 	return out
+}
+
+// evidenceFinding is Forge's own objection to a proof.
+func (p *Phase) evidenceFinding() work.Finding {
+	f := work.Finding{Specialist: evidenceReviewer, Severity: work.SeverityCritical, Issue: p.Review.Evidence}
+	if p.Proving.Disturbed {
+		f.Specialist = string(work.ReasonProofDisturbed)
+		f.Suggestion = "the work must leave alone what judges it: its tests, their runner, and the tree while it is judged"
+		return f
+	}
+	f.Suggestion = "put these files back as they were; may_change in the plan allows a phase to change them: " + strings.Join(p.evidenceOf(), ", ")
+	return f
 }
 
 // evidenceReviewer is the name under which Forge itself objects.
@@ -188,6 +197,8 @@ func (p *Phase) reviewReason() work.Reason {
 	switch all := p.objections(); {
 	case len(p.unanswered()) > 0:
 		return work.ReasonReviewUnknown
+	case p.Review.Evidence != "" && len(all) == 1 && p.Proving.Disturbed:
+		return work.ReasonProofDisturbed
 	case p.Review.Evidence != "" && len(all) == 1:
 		return work.ReasonEvidenceChanged
 	}

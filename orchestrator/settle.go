@@ -67,6 +67,12 @@ func (d *decision) baseline() {
 // not be carried out: it is neither done nor failed, and can be resumed.
 const StopInternal = "internal: "
 
+// StopShort begins the reason of a run that stopped because the machine ran out
+// of something. It can be resumed once there is more of it.
+const StopShort = "ran out: "
+
+func ranOut(what string) string { return StopShort + clipText(what, 500) }
+
 // ReasonRedBaseline is why a run was cancelled before its first iteration.
 const ReasonRedBaseline = "red_baseline"
 

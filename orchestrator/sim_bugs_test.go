@@ -57,11 +57,35 @@ func TestSeededBugs(t *testing.T) {
 			d.OK = true
 		})}, []string{"in truth it is not"}},
 		{"touched evidence ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
-			d.Touched = nil
+			d.Touched, d.Floors = nil, slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnProtected })
 		})}, []string{"whose protected files nobody checked"}},
 		{"missing tests ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Gone = nil
 		})}, []string{"without the base's tests"}},
+		{"the trusted evidence not asked", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnTrusted })
+		})}, []string{"which nobody held against the trusted evidence"}},
+		{"red trusted evidence taken for green", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil && p.Judged.Outcome == outcomeEvidence {
+				p.Stage = s.afterProof(p)
+			}
+		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with tampered tests", "whose protected files nobody checked"}},
+		{"a test runner never asked", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; p != nil && p.Stage == StageControl {
+				p.Proving.Ask = false
+				p.Stage = s.afterProof(p)
+			}
+		})}, []string{"no test runner was asked about it"}},
+		{"tests that cannot fail taken for green", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
+			d.Deaf = nil
+		})}, []string{"on which no test can fail"}},
+		{"lost tests ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
+			d.Lost = nil
+		})}, []string{"on which tests are lost"}},
+		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked"}},
+		{"a disturbed proof taken for green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.OK, d.Disturbed = d.OK || d.Disturbed != "", ""
+		})}, []string{"in truth it is not"}},
 		{"the merged tree not verified again", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
 			if d.Decision == decideReverify {
 				d.Decision = decideLand
@@ -293,6 +317,22 @@ func TestSeededBugs(t *testing.T) {
 			}
 			return evs
 		}}, []string{"lets a critical finding"}},
+		{"blocked ignored", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; p != nil {
+				p.Blocked = gates.BlockerTracker{}
+			}
+		})}, []string{"says again what stops it"}},
+		{"blocked by what was named once", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && len(p.Blockers) > 0 {
+				p.Blocked.Same = p.Blockers[0]
+			}
+		})}, []string{"fails as blocked"}},
+		{"an arbiter's model taken for sure that minor findings may stand", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.ArbiterFinished && p.Review.Answer != nil {
+				sure := 1.0
+				p.Review.Answer.Verdict, p.Review.Answer.Confidence = string(review.Proceed), &sure
+			}
+		})}, []string{"minor findings of phase"}},
 		{"reviews that cost nothing", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.ReviewStarted {
 				clear(s.Ledger.Reserved)
@@ -333,6 +373,13 @@ func TestSeededBugs(t *testing.T) {
 		{"a criterion that nobody proves", bug{events: rewrite(work.CriterionEvidenced, func(_ *State, _ *work.Event, d *work.Evidence) {
 			d.Met, d.By, d.Who = true, work.EvidenceReviewer, "security"
 		})}, []string{"of another tree", "which said nothing of the kind", "denied it", "nothing proves"}},
+		{"a full disk taken for a failed phase", bug{fact: func(_ *State, f Fact) Fact {
+			if b, ok := f.(Broke); ok {
+				b.Short = ""
+				return b
+			}
+			return f
+		}}, []string{"for want of room"}},
 		{"a merge turn that nobody gives back", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.PhaseFinished && s.Merger == "" {
 				s.Merger = e.Phase

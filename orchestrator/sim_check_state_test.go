@@ -119,6 +119,8 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointPromote): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework, decideReject}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointEvidence): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework, decideReject}, work.CheckpointRejected: {decideReject}},
 	PointBaseline: {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideStop}},
 }
@@ -163,8 +165,11 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 			abort = abort || slices.ContainsFunc(a, func(a work.Answer) bool { return a.Choice == ChoiceAbort })
 		}
 		// A rework is decided for the run, and then for the phase that does it.
-		if (point == gates.PointFinal || point == gates.PointPromote) && s.Job == nil {
+		if aboutResult(d.Gate) && (s.Job == nil || point == gates.PointEvidence) {
 			status = c.said[""]
+			if d.Decision == decideGo {
+				note(c, c.approved, s.Head, true)
+			}
 		}
 		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
 			return fmt.Errorf("gate %s of phase %q is decided %s after the answer %q", d.Gate, e.Phase, d.Decision, status)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -24,10 +25,12 @@ type invariants struct {
 	spent     map[string]int          // phase → iterations of its budget, sub-phases included
 	allowed   map[string]string       // phase → iteration that a person said yes to
 	ended     map[string]bool
-	landed    map[string]string // phase → tree
-	proven    map[string]string // phase → tree that passed its last proof
-	let       map[string]string // phase → tree that a person, or the arbiter by its rules, let pass
-	claims    map[string]bool   // phase → its last report claims its own promise, in truth
+	landed    map[string]string             // phase → tree
+	proven    map[string]string             // phase → tree that passed its last proof
+	let       map[string]string             // phase → tree that a person, or the arbiter by its rules, let pass
+	claims    map[string]bool               // phase → its last report claims its own promise, in truth
+	heard     map[string]work.ArbiterAnswer // phase → what the arbiter's model said last
+	blockers  map[string]blockedBook
 	asked     map[string]work.Checkpoint
 	answers   map[string][]work.Answer // by checkpoint, in truth
 	resolved  map[string]bool
@@ -45,6 +48,8 @@ type invariants struct {
 	pulls                    pullBooks
 	brought                  map[int]brought
 	promotions               map[string]PromotionDecidedData
+	dubious                  map[string]bool // phases that landed with a proof in doubt
+	approved                 map[string]bool // heads that a person approved as the result
 }
 
 func newInvariants(w *world) *invariants {
@@ -52,6 +57,7 @@ func newInvariants(w *world) *invariants {
 		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, let: map[string]string{},
+		heard: map[string]work.ArbiterAnswer{}, blockers: map[string]blockedBook{},
 	}
 	for _, ph := range w.spec.Plan.Phases {
 		c.needs[ph.Number] = ph.DependsOn
@@ -61,6 +67,7 @@ func newInvariants(w *world) *invariants {
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
+	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
 }
@@ -136,6 +143,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 	if err := c.ofPulls(s, p, e); err != nil {
 		return err
 	}
+	if err := c.blocked(p, e); err != nil {
+		return err
+	}
 	switch e.Kind {
 	case work.RunResumed:
 		if c.outcome == work.RunCompleted || c.outcome == work.RunCancelled {
@@ -176,11 +186,35 @@ func (c *invariants) before(s *State, e work.Event) error {
 		}
 		return c.merged(s, p, e)
 	case work.PhaseFinished:
+		if bytes.Contains(e.Data, []byte(ranOutHere)) {
+			return fmt.Errorf("phase %s ends for want of room: %s", e.Phase, e.Data)
+		}
 		return c.phaseFinished(s, p, e)
 	case work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.GateDecided:
 		return c.person(s, e)
+	case work.DeliverStarted:
+		return c.delivers(s)
 	case work.RunFinished:
 		return c.runFinished(s, e)
+	}
+	return nil
+}
+
+// delivers: nothing whose proof is in doubt is delivered as done unless a
+// person said so, or an owner that nobody has to.
+func (c *invariants) delivers(s *State) error {
+	for _, p := range s.Phases {
+		if p.Parent == "" && p.Outcome != work.PhaseDone {
+			return nil
+		}
+	}
+	if s.Final.Rejected != "" || c.policy.At(gates.PointEvidence) == gates.Auto || c.approved[s.Head] {
+		return nil
+	}
+	for phase, dubious := range c.dubious {
+		if dubious {
+			return fmt.Errorf("the result is delivered, the proof of phase %s is in doubt, and nobody was asked", phase)
+		}
 	}
 	return nil
 }
@@ -292,6 +326,19 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s with tampered tests", e.Phase, name)
 	case verify && t.gone:
 		return fmt.Errorf("phase %s lands tree %s without the base's tests", e.Phase, name)
+	case verify && t.strange && !t.trusted:
+		return fmt.Errorf("phase %s lands tree %s, which nobody held against the trusted evidence", e.Phase, name)
+	case verify && t.launder:
+		return fmt.Errorf("phase %s lands tree %s, whose trusted evidence is red", e.Phase, name)
+	case verify && s.controlled() && !t.heard:
+		return fmt.Errorf("phase %s lands tree %s, and no test runner was asked about it", e.Phase, name)
+	case verify && s.controlled() && t.deaf:
+		return fmt.Errorf("phase %s lands tree %s, on which no test can fail", e.Phase, name)
+	case verify && s.controlled() && t.loses:
+		return fmt.Errorf("phase %s lands tree %s, on which tests are lost", e.Phase, name)
+	}
+	if verify && t.doubt {
+		note(c, c.dubious, e.Phase, true)
 	}
 	note(c, c.landed, e.Phase, name)
 	return c.reviewedTree(p, name)

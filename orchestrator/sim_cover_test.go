@@ -33,7 +33,7 @@ func (c *coverage) check(t *testing.T) {
 	}
 	// cost_limit ends the run instead.
 	for _, r := range []work.Reason{
-		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged, work.ReasonReviewFailed, work.ReasonReviewUnknown,
+		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonBlocked, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged, work.ReasonReviewFailed, work.ReasonReviewUnknown,
 		work.ReasonReadonlyViolation, work.ReasonMergeConflict, work.ReasonSetupFailed, work.ReasonRejected, work.ReasonInternal,
 		work.ReasonDependencyFailed, work.ReasonUser,
 	} {
@@ -43,8 +43,8 @@ func (c *coverage) check(t *testing.T) {
 	}
 	for _, f := range []string{
 		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
-		"duplicate", "stop", "deadline", "cancelled", "result after a stop", "broke", "days pass", "the clock is set back",
-		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran",
+		"duplicate", "stop", "deadline", "cancelled", "a blocker", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
+		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran", "disturbed",
 		"answer for another revision", "answer to an unknown checkpoint", "expired", "unknown answer", "feedback without a word", "doubled answer",
 		"todos that cannot be used", "too many or too few todos", "a completion that cannot be read", "two completions", "a checkpoint that cannot be read", "a level that cannot be read", "no usable review", "a review of a phase that is over", "a fail without a finding", "a pass with findings", "files left out", "an unknown severity", "a critical finding accepted without a word",
 		"a criterion without evidence", "an unknown criterion", "evidence by verify", "evidence by reviewer", "evidence by person", "promoted Done", "promoted InReview",
@@ -64,7 +64,7 @@ func (c *coverage) check(t *testing.T) {
 		string(gates.PointFinal):           {decideGo, decideAsk, decideRework, decideReject, decideNothing, decideStop},
 		string(gates.PointPromote):         {decideGo, decideAsk, decideRework, decideReject},
 		gateClaim:                          {decideClaimed, decideNone},
-		gateEvidence:                       {decideChanged},
+		gateEvidence:                       {decideChanged, decideAsk, decideGo, decideReject, decideRework},
 		gateStop:                           {decideReject},
 		gateJob:                            {decideGo},
 		string(gates.PointPlanInitial):     {decideGo, decideAsk, decideRework, decideReject, decideStop},

@@ -127,6 +127,7 @@ func (c *invariants) ofReviews(s *State, p *Phase, e work.Event) error {
 			return err
 		}
 		c.used = append(c.used, d.Answer.Usage)
+		note(c, c.heard, e.Phase, d.Answer)
 		return c.books.ends(c, d.Command, d.Answer.Usage)
 	case work.ArbiterDecided:
 		return c.ruled(p, e)
@@ -142,6 +143,9 @@ func (c *invariants) ruled(p *Phase, e work.Event) error {
 		return err
 	}
 	unknown, critical := c.truth(p, c.w.commits[p.Review.Commit])
+	if a := c.heard[e.Phase]; d.Reason == review.ReasonMinor && (a.Verdict != string(review.Proceed) || a.Confidence == nil || !(*a.Confidence >= 0.7)) {
+		return fmt.Errorf("minor findings of phase %s stand, and the arbiter's model says %q", e.Phase, a.Verdict)
+	}
 	switch {
 	case d.Verdict == review.Proceed && (critical || p.Review.Evidence != ""):
 		return fmt.Errorf("the arbiter lets a critical finding of phase %s pass", e.Phase)

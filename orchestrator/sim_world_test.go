@@ -19,9 +19,16 @@ type tree struct {
 	flaw    work.Severity   // what reviewers may find
 	todos   *work.TodoCheck // of a job
 	like    string          // tree with the same content of the phase's files
+	strange bool            // its evidence is not the trusted one …
+	launder bool            // … and it passes because of that alone
+	deaf    bool            // with its product in place no test can fail
+	loses   bool            // tests do not run any more
+	doubt   bool            // its proof is worth less than it looks
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
+	trusted   bool // likewise, with the evidence of the trusted state
+	heard     bool // test runners were asked about it
 }
 
 // world is everything outside the core, made of values: the disk, the git
@@ -42,6 +49,7 @@ type world struct {
 	spent   map[string]Day    // by day (UTC)
 	said    map[string]said   // by specialist and tree
 	spoke   map[string]bool   // by specialist, tree and criterion: is it met?
+	stuck   bool              // most iterations lack the same thing
 	deaf    bool              // most reviews give no usable answer
 
 	// The live process: the state as it sees it, what it has not written yet,
@@ -83,6 +91,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	w.spec = l.randomSpec(d)
 	w.long = w.chance(6)
 	w.deaf = w.chance(6)
+	w.stuck = w.spec.Settings.OutageWaitSecs%16 == 0 // one throw more would make another schedule of every seed
 	w.huge = w.spec.Settings.Cost == work.Cost{} && w.chance(8)
 	if w.chance(8) {
 		w.sick = []work.Outcome{work.OutcomeAgentFailed, work.OutcomeIdleTimeout, work.OutcomeRateLimited}[w.IntN(3)]
@@ -137,6 +146,9 @@ func (w *world) newTree() string {
 	name := fmt.Sprintf("t%d", len(w.trees))
 	t := &tree{green: w.chance(60), touched: w.chance(8), gone: w.chance(2)}
 	t.cheats = t.touched && w.chance(50)
+	t.strange = w.chance(8)
+	t.launder = t.strange && w.chance(50)
+	t.deaf, t.loses, t.doubt = w.chance(2), w.chance(3), w.chance(8)
 	if x := w.IntN(100); x < 25 {
 		t.flaw = work.Severities()[x/10]
 	}
@@ -146,6 +158,9 @@ func (w *world) newTree() string {
 
 func (w *world) treeOf(commit string) *tree { return w.trees[w.commits[commit]] }
 
+// ranOutHere is the problem of an effect for which the machine had no room.
+const ranOutHere = "the snapshot found no room"
+
 // outcome carries an effect out: the truth of the world, as a fact.
 func (w *world) outcome(e effect) Fact {
 	c, p := e.Command, w.s.Phases[e.Phase]
@@ -154,7 +169,11 @@ func (w *world) outcome(e effect) Fact {
 	}
 	if w.chance(1) {
 		w.fault("broke")
-		return Broke{Command: c, Problem: w.text("no space left")}
+		if w.chance(50) {
+			w.fault("a resource ran out")
+			return Broke{Command: c, Problem: ranOutHere, Short: "the disk is full"}
+		}
+		return Broke{Command: c, Problem: w.text("no such program")}
 	}
 	switch c.Step {
 	case StepFolder:
@@ -167,6 +186,8 @@ func (w *world) outcome(e effect) Fact {
 		return w.iterate(e, p)
 	case StepBase, StepVerify:
 		return w.verify(c)
+	case StepControl:
+		return w.control(c)
 	case StepReview:
 		return w.review(e)
 	case StepArbiter:
@@ -204,6 +225,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		rep.Claims = []string{"P1"} // of phase 01, and nobody else's
 	}
 	rep.Signals = w.signals()
+	stuck := w.lacks(&rep.Signals)
 	job := w.s.ofJob(p)
 	if job && w.chance(12) {
 		rep.Signals.JobComplete = w.completion()
@@ -220,7 +242,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	}
 	name := w.commits[parent]
 	done.Snapshot = work.Snapshot{Commit: parent, Tree: name, Dropped: w.texts(w.IntN(20)/19, ".forge/x")}
-	if w.chance(60) && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
+	if w.chance(60) && !stuck && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
 		name = w.newTree()
 		w.trees[name].marked = (p.Kind == IterationResolve || clash != nil || w.treeOf(parent).marked) && w.chance(20)
 		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
@@ -336,7 +358,7 @@ func (w *world) request() work.SubPhaseRequest {
 
 func (w *world) verify(c Command) Fact {
 	t := w.treeOf(c.Commit)
-	ok := t.green && (c.On != work.OnProtected || !t.cheats)
+	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder)
 	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}}
 	switch {
 	case !ok:
@@ -347,8 +369,13 @@ func (w *world) verify(c Command) Fact {
 	case w.chance(1):
 		w.fault("nothing ran")
 		d.Report.Ran = nil
+	case c.On != work.OnBase && w.chance(1):
+		w.fault("disturbed")
+		d.Report.Disturbed = w.text("a_test.go was changed")
 	case c.On == work.OnProtected:
 		t.protected = true
+	case c.On == work.OnTrusted:
+		t.trusted = true
 	case c.On != work.OnBase:
 		t.proven = true
 		if t.touched {
@@ -357,6 +384,41 @@ func (w *world) verify(c Command) Fact {
 		if t.gone {
 			d.Gone = w.texts(1, "a_test.go")
 		}
+		d.Evidence = w.evidence(t, d.Touched)
+	}
+	return d
+}
+
+// evidence is what a change does to evidence, in truth.
+func (w *world) evidence(t *tree, touched []string) *work.EvidenceReport {
+	e := &work.EvidenceReport{Touched: touched, Notes: w.texts(w.IntN(9), "tests/b_test.go is new")}
+	if t.touched {
+		e.Floors = append(e.Floors, work.OnProtected)
+	}
+	if t.strange {
+		e.Trusted, e.Floors = w.texts(1+w.IntN(40), "Makefile"), append(e.Floors, work.OnTrusted)
+	}
+	if t.doubt {
+		for range 1 + w.IntN(20) {
+			e.Doubts = append(e.Doubts, work.Doubt{Kind: work.DoubtTestAware, Path: w.text("a.go"), Line: w.IntN(9), What: w.text("asks whether it is under test")})
+		}
+	}
+	return e
+}
+
+// control is what test runners say of a tree.
+func (w *world) control(c Command) Fact {
+	t := w.treeOf(c.Commit)
+	t.heard = true
+	d := ControlDone{Command: c, Report: work.ControlReport{Runners: []work.RunnerReport{{Name: w.text("go test"), Accounted: true, Passed: 3}}, Skipped: w.texts(w.IntN(12), "budget")}}
+	if t.deaf {
+		d.Report.Deaf = w.texts(1+w.IntN(12), "TestMustFail")
+	}
+	if t.loses {
+		d.Report.Lost = w.texts(1+w.IntN(30), "TestAdd")
+	}
+	for range w.IntN(20) / 17 * 12 {
+		d.Report.Unproven = append(d.Report.Unproven, work.Place{Path: w.text("a.go"), Name: "Add", Line: 1})
 	}
 	return d
 }

@@ -35,14 +35,21 @@ type PhaseStanding struct {
 	Sensitive  bool              `json:"sensitive"`
 	Proof      work.Proof        `json:"proof,omitempty"`
 	CostUSD    *float64          `json:"cost_usd" doc:"null = unknown."`
+	// Record is nil before the first proof.
+	Record *work.ProofRecord `json:"proof_record,omitempty" doc:"The last proof: what ran on what, what was put back, how strong it is; absent before there is one."`
 }
 
 // Standing is where the phase stands.
 func (p *Phase) Standing() PhaseStanding {
-	return PhaseStanding{
+	out := PhaseStanding{
 		Number: p.Number, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
 		Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
 	}
+	if p.Record.Known() {
+		record := p.Record
+		out.Record = &record
+	}
+	return out
 }
 
 // CheckpointStanding is one question of a run.

@@ -38,6 +38,11 @@ type State struct {
 	Leaving  []Leaving `json:",omitempty"` // pull requests that are to be closed
 	Sandbox  string    // the weakest sandbox any effect ran under
 	Unproven bool      // some phase is done by its word alone
+	// Doubts are about what landed in the run. Moves is evidence that was
+	// accepted in it. Verdicts are those of trees, by tree and commands.
+	Doubts   []work.Doubt      `json:",omitempty"`
+	Moves    []work.TrustMove  `json:",omitempty"`
+	Verdicts map[string]string `json:",omitempty"`
 
 	version  string   // of the policy
 	topo     []string // the graph's order
@@ -70,6 +75,7 @@ type Final struct {
 	Rejected string
 	Note     string   // why the last rework is not in the result
 	Tries    int      // deliveries so far
+	Approved string   `json:",omitempty"` // who approved the result
 	Heard    []string `json:",omitempty"` // what people said of it on a code host, and was acted upon
 	// Owed are the threads there that the agent has not answered yet, and Said
 	// its last words since then, by phase. Rounds are the answers.
@@ -104,7 +110,8 @@ const (
 	StageJudge    Stage = "judge"    // what came of the iteration is being judged
 	StageSub      Stage = "subphase" // a sub-phase is under way
 	StageVerify   Stage = "verify"
-	StageEvidence Stage = "evidence" // verify again with the protected files as at the base
+	StageEvidence Stage = "evidence" // verify again with the evidence of the trusted state and of the base
+	StageControl  Stage = "control"  // test runners are asked what the proof is worth
 	StageReview   Stage = "review"   // specialists look at the proven tree
 	StageArbiter  Stage = "arbiter"  // what follows from the reviews is being decided
 	StageProven   Stage = "proven"   // gates before the merge are due
@@ -120,7 +127,7 @@ const (
 // Stages lists every stage in the order of a phase's way.
 func Stages() []Stage {
 	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
-		StageSub, StageVerify, StageEvidence, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
+		StageSub, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
 }
 
 // IterationKind says what an iteration is for.
@@ -178,6 +185,7 @@ type Phase struct {
 	HungRow   int
 	Progress  gates.ProgressTracker
 	Stale     gates.StaleHandler
+	Blocked   gates.BlockerTracker `json:",omitzero"`
 	Judged    Judged
 	Requests  []work.SubPhaseRequest
 	Stops     []work.StopRequest // checkpoints that the agent asked for
@@ -192,7 +200,10 @@ type Phase struct {
 	Merge     *MergeFinishedData
 	Evidence  []string // protected files it touched
 	Gone      []string // test files of the base that it removed
-	Files     int      // changed when merged; -1 = not merged
+	Proving   Proving  `json:",omitzero"`
+	// Record is its last proof, for people; it outlives Proving.
+	Record    work.ProofRecord `json:",omitzero"`
+	Files     int              // changed when merged; -1 = not merged
 	Review    Review
 	Landed    bool // some work of it is on the run branch
 	Reworking bool // asked for at the final gate

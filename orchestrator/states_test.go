@@ -47,13 +47,14 @@ func onlyFrom() map[Stage][]Stage {
 		StageIterate:  {StageGate, StageJudge},
 		StageVerify:   {StageJudge, StageFolder},
 		StageEvidence: {StageVerify, StageReverify},
-		StageReview:   {StageJudge, StageVerify, StageEvidence, StageMerged, StageReverify, StageFolder},
+		StageControl:  {StageVerify, StageReverify, StageEvidence},
+		StageReview:   {StageJudge, StageVerify, StageEvidence, StageControl, StageMerged, StageReverify, StageFolder},
 		StageArbiter:  {StageReview, StageJudge},
-		StageProven:   {StageJudge, StageVerify, StageEvidence, StageReview, StageArbiter, StageAsked, StageFolder},
+		StageProven:   {StageJudge, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageAsked, StageFolder},
 		StageTurn:     {StageProven, StageAsked},
 		StageMerged:   {StageTurn},
 		StageReverify: {StageMerged, StageJudge},
-		StageLand:     {StageMerged, StageReverify, StageEvidence, StageJudge, StageReview},
+		StageLand:     {StageMerged, StageReverify, StageEvidence, StageControl, StageJudge, StageReview},
 		StageLanded:   {StageLand},
 	}
 }

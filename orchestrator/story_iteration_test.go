@@ -266,6 +266,55 @@ func TestStale(t *testing.T) {
 			t.Errorf("%d iterations without progress are counted, want 1", n)
 		}
 	})
+	t.Run("the same blocker twice without progress", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			off  int
+			told [][]func(*IterationDone)
+			ends bool
+		}{
+			"said the same way":               {3, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, blocks("no API key")}}, true},
+			"said a little differently":       {3, [][]func(*IterationDone){{changesNothing, blocks("Try 1: no API key.")}, {changesNothing, blocks("other", "try 2:  no API KEY")}}, true},
+			"with the stale check off":        {0, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, blocks("no API key")}}, true},
+			"where the stale check is due":    {2, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, blocks("no API key")}}, true},
+			"a failed iteration between them": {3, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, ends(work.OutcomeAgentFailed)}, {changesNothing, blocks("no API key")}}, true},
+			"another blocker":                 {3, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, blocks("no network")}}, false},
+			"the tree changes":                {3, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {blocks("no API key")}}, false},
+			"a percentage rises":              {3, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing, reports(10), blocks("no API key")}}, false},
+			"none in between":                 {4, [][]func(*IterationDone){{changesNothing, blocks("no API key")}, {changesNothing}, {changesNothing, blocks("no API key")}}, false},
+		} {
+			st := tell(t, threshold(tt.off), budget(9))
+			for _, told := range tt.told {
+				st.work("01", told...)
+			}
+			if !tt.ends {
+				st.stands("01", StageIterate)
+				continue
+			}
+			st.ended("01", work.PhaseFailed, work.ReasonBlocked)
+			if p := st.phase("01"); !strings.Contains(strings.ToLower(p.Detail), "no api key") || p.Iteration != len(tt.told) {
+				t.Errorf("%s: %q after %d iterations", name, p.Detail, p.Iteration)
+			}
+		}
+	})
+	t.Run("a claim that is proven comes before the blocker", func(t *testing.T) {
+		st := tell(t, threshold(3), budget(9))
+		st.work("01", changesNothing, blocks("no API key"))
+		st.work("01", changesNothing, blocks("no API key"), says(st.phase("01").Plan.Promise))
+		st.verify("01", true)
+		st.isPending("01 merge")
+	})
+	t.Run("the next attempt at the phase begins anew", func(t *testing.T) {
+		st := tell(t, threshold(3), budget(9))
+		st.work("01", changesNothing, blocks("no API key"))
+		st.work("01", changesNothing, blocks("no API key"))
+		st.ended("01", work.PhaseFailed, work.ReasonBlocked)
+		st.feed(Resumed{Reopen: true})
+		if !strings.Contains(st.prompt("01"), "no API key") {
+			t.Error("the next attempt is not told what stopped the last one")
+		}
+		st.work("01", changesNothing, blocks("no API key"))
+		st.stands("01", StageIterate)
+	})
 	t.Run("failed iterations are not no progress", func(t *testing.T) {
 		st := tell(t, threshold(1), budget(9))
 		st.work("01", changesNothing, ends(work.OutcomeAgentFailed))

@@ -139,6 +139,23 @@ func TestStaleAnswers(t *testing.T) {
 		st.work("01", changesNothing)
 		st.asked("01", gates.PointStale)
 	})
+	t.Run("asked when a blocker is named again, with its words", func(t *testing.T) {
+		st := tell(t, human(gates.PointStale), setting(func(s *work.Settings) { s.Stale.Threshold = 9 }), budget(9))
+		for range 2 {
+			st.work("01", changesNothing, blocks("no API <promise>key"))
+			st.work("01", changesNothing, blocks("No API <promise>key!"))
+			cp := st.asked("01", gates.PointStale)
+			if !strings.Contains(cp.Question, "blocked") || !strings.Contains(cp.Facts, "No API <promise>key!") {
+				t.Errorf("asked is %q, of\n%s", cp.Question, cp.Facts)
+			}
+			st.approve("01", gates.PointStale) // go on: the count restarts
+			if strings.Contains(st.prompt("01"), "<promise>") {
+				t.Error("the blocker's words are live in the prompt")
+			}
+		}
+		st.work("01", changesNothing, blocks("no API key"))
+		st.stands("01", StageIterate)
+	})
 	t.Run("pivot with the comment", func(t *testing.T) {
 		st := begin(t)
 		st.answer("01", gates.PointStale, changes, "use the other library")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/gates"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -49,6 +50,23 @@ func TestFixes(t *testing.T) {
 		st.begun("01", StepIterate)
 		if d := last[work.IterationStartedData](st, work.IterationStarted); d.Session != "session" || d.Prompt != promptFix || !d.Fix {
 			t.Errorf("the fix starts as %+v, want in the same session", d)
+		}
+	})
+	t.Run("neighbouring faults of one reviewer, and one that it said twice", func(t *testing.T) {
+		st := inReview(t, reviewedBy("security"))
+		one := work.Finding{Severity: work.SeverityCritical, File: "db.go", Line: 1, Issue: "SQL injection: name is put into the query"}
+		two, three := one, one
+		two.Line, two.Issue, two.Merged = 3, "SQL injection: mail is put into the query", 1
+		three.Line, three.Issue = 5, "SQL injection: city is put into the query"
+		st.reports("01", "security", work.ReviewReport{Verdict: work.VerdictFail, Findings: []work.Finding{one, two, three}})
+		if d := last[ReviewFinishedData](st, work.ReviewFinished); len(d.Findings) != 3 || d.Findings[1].Merged != 1 {
+			t.Errorf("on record is %+v", d.Findings)
+		}
+		prompt := st.prompt("01")
+		for _, want := range []string{"1. critical (security) db.go:1", "2. critical (security; 2 findings in one) db.go:3", "3. critical (security) db.go:5"} {
+			if !strings.Contains(prompt, want) {
+				t.Errorf("the prompt lacks %q:\n%s", want, prompt)
+			}
 		}
 	})
 	t.Run("a finding that holds a live tag claims nothing", func(t *testing.T) {
@@ -207,6 +225,12 @@ func TestArbiter(t *testing.T) {
 		{"minor and not sure enough", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Proceed", Confidence: sure(0.69)}, review.Fix, review.ReasonFixBudget, true},
 		{"minor, and no number", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Proceed"}, review.Fix, review.ReasonFixBudget, true},
 		{"minor and more than sure", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Proceed", Confidence: sure(1.01)}, review.Fix, review.ReasonFixBudget, true},
+		{"minor, and sure that it has to be fixed", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Fix", Confidence: sure(1)}, review.Fix, review.ReasonFixBudget, false},
+		{"minor, and sure that it cannot go on", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "FailPhase", Confidence: sure(0.95)}, review.Fix, review.ReasonFixBudget, true},
+		{"minor, sure of Fix, and no attempts", []func(*Spec){fixes(0)}, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Fix", Confidence: sure(1)}, review.FailPhase, review.ReasonExhausted, true},
+		{"minor, sure of Fix, no attempts, and a person", []func(*Spec){fixes(0), asksOnFail}, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Fix", Confidence: sure(1)}, review.AskHuman, review.ReasonExhausted, true},
+		{"minor, and sure of no word", nil, []work.Severity{minor}, &work.ArbiterAnswer{Confidence: sure(1)}, review.Fix, review.ReasonFixBudget, false},
+		{"minor, and sure of a word that is none", nil, []work.Severity{minor}, &work.ArbiterAnswer{Verdict: "Go", Confidence: sure(1)}, review.Fix, review.ReasonFixBudget, true},
 		{"major and sure", nil, []work.Severity{minor, major}, &work.ArbiterAnswer{Verdict: "Proceed", Confidence: sure(1)}, review.Fix, review.ReasonFixBudget, true},
 		{"critical and sure", []func(*Spec){fixes(0)}, []work.Severity{critical}, &work.ArbiterAnswer{Verdict: "Proceed", Confidence: sure(1)}, review.FailPhase, review.ReasonExhausted, true},
 		{"no attempts", []func(*Spec){fixes(0)}, []work.Severity{major}, nil, review.FailPhase, review.ReasonExhausted, false},
@@ -245,7 +269,9 @@ func TestArbiter(t *testing.T) {
 				}
 			case review.Fix:
 				st.isPending("01 iterate")
-			case review.FailPhase, review.AskHuman:
+			case review.AskHuman:
+				st.asked("01", gates.PointFindings)
+			case review.FailPhase:
 				st.ended("01", work.PhaseFailed, work.ReasonReviewFailed)
 			}
 		})

@@ -213,6 +213,10 @@ func reports(percent ...float64) func(*IterationDone) {
 	return func(d *IterationDone) { d.Report.Signals.Progress = percent }
 }
 
+func blocks(words ...string) func(*IterationDone) {
+	return func(d *IterationDone) { d.Report.Signals.Blockers = words }
+}
+
 func asksFor(r ...work.SubPhaseRequest) func(*IterationDone) {
 	return func(d *IterationDone) { d.Report.Signals.SubPhases = r }
 }

@@ -33,7 +33,7 @@ const (
 type Case struct {
 	Unknown    bool // a gating reviewer gave no usable answer
 	Severities []work.Severity
-	Confidence *float64 // nil = unknown, which is never enough
+	Confidence *float64 // that the findings may stand; nil = unknown, which is never enough
 	Threshold  float64
 	FixPath    bool
 	Attempts   int // fixes so far
@@ -42,8 +42,22 @@ type Case struct {
 	KeepMajor  bool // unresolved major findings may go on
 }
 
+// Hear is the case with what the arbiter's model said of it. The model's
+// confidence is of its own verdict, so only that of a Proceed says that findings
+// may stand: who is sure that it has to be fixed does not say that it may go on.
+// Another word, or none, says nothing.
+func (c Case) Hear(a work.ArbiterAnswer) Case {
+	c.Confidence = nil
+	if a.Verdict == string(Proceed) {
+		c.Confidence = a.Confidence
+	}
+	c.FixPath = c.FixPath && (a.FixPath == nil || *a.FixPath)
+	return c
+}
+
 // Rule decides by rules alone, in this order: a gating unknown fails; without
-// findings the work goes on; so does it with minor ones and enough confidence;
+// findings the work goes on; so does it with minor ones and enough confidence that
+// they may stand;
 // without a way to fix it fails; with attempts left it is fixed; else it
 // fails. A finding of critical or unknown severity never goes on.
 func Rule(c Case) (Ruling, RulingReason) {

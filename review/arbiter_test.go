@@ -42,6 +42,25 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// Only a Proceed of the model says that findings may stand; its confidence in
+// another word does not.
+func TestHear(t *testing.T) {
+	sure, no := 1.0, false
+	c := Case{Severities: []work.Severity{work.SeverityMinor}, Threshold: 0.7, FixPath: true, Most: 1, Confidence: &sure}
+	for word, want := range map[string]Ruling{"Proceed": Proceed, "Fix": Fix, "FailPhase": Fix, "": Fix, "proceed": Fix, "AskHuman": Fix} {
+		if got, _ := Rule(c.Hear(work.ArbiterAnswer{Verdict: word, Confidence: &sure})); got != want {
+			t.Errorf("sure of %q: %s, want %s", word, got, want)
+		}
+	}
+	if got, why := Rule(c.Hear(work.ArbiterAnswer{Verdict: "Fix", Confidence: &sure, FixPath: &no})); got != FailPhase || why != ReasonNoFixPath {
+		t.Errorf("%s, %s", got, why)
+	}
+	c.FixPath = false
+	if got := c.Hear(work.ArbiterAnswer{}); got.FixPath || got.Confidence != nil {
+		t.Errorf("silence says %+v", got)
+	}
+}
+
 func TestMostFixes(t *testing.T) {
 	n := func(i int) *int { return &i }
 	for _, tt := range []struct {
@@ -146,8 +165,11 @@ func TestFixLoopEnds(t *testing.T) {
 				c.Severities = append(c.Severities, f.Severity)
 			}
 			a := Judge(t.Context(), saying(anyRuling(t)), JudgeInput{})
-			c.Confidence, c.FixPath = a.Confidence, a.FixPath == nil || *a.FixPath
-			ruling, _ := Rule(c)
+			c.FixPath = true
+			ruling, reason := Rule(c.Hear(a))
+			if reason == ReasonMinor && a.Verdict != string(Proceed) {
+				t.Fatalf("minor findings stand, and the model says %q", a.Verdict)
+			}
 			if ruling == Fix {
 				fixes++
 				continue
@@ -178,5 +200,6 @@ func anyRuling(t *rapid.T) string {
 	return rapid.SampledFrom([]string{
 		"", "{}", `{"verdict":"Proceed","confidence":1,"fix_path":true}`, `{"verdict":"Proceed","confidence":0.1,"fix_path":false}`,
 		`{"verdict":"Fix","fix_path":null}`, `{"verdict":"FailPhase","confidence":9}`,
+		`{"verdict":"Fix","confidence":1,"fix_path":true}`, `{"verdict":"FailPhase","confidence":1,"fix_path":true}`,
 	}).Draw(t, "ruling")
 }

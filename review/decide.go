@@ -77,7 +77,8 @@ type arbiterAnswer struct {
 	Reason  RulingReason `json:"reason"`
 }
 
-// decideArbiter asks the arbiter's rules. confidence may be null: unknown;
+// decideArbiter asks the arbiter's rules. confidence is how sure
+// the model is that the work may go on, null where it says another word or none;
 // extra_fix_attempts may be null: not set.
 func decideArbiter(in []byte) (any, error) {
 	o, err := parseLine(in, "severities", "confidence", "threshold", "attempts_used", "max_fix_attempts", "extra_fix_attempts", "sensitive", "fix_path", "unknown", "mode")

@@ -47,7 +47,7 @@ func sortFindings(all []work.Finding) {
 	slices.SortStableFunc(all, func(a, b work.Finding) int {
 		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.EndLine, b.EndLine), cmp.Compare(a.Specialist, b.Specialist), cmp.Compare(a.Issue, b.Issue),
-			cmp.Compare(a.Failure, b.Failure), cmp.Compare(a.Suggestion, b.Suggestion))
+			cmp.Compare(a.Failure, b.Failure), cmp.Compare(a.Suggestion, b.Suggestion), cmp.Compare(a.Repro, b.Repro))
 	})
 }
 
@@ -70,34 +70,88 @@ func limit(all []work.Finding) (listed, notes []work.Finding) {
 }
 
 // Merge makes one list of findings, worst first, in which the same one stands
-// once. Two are the same when they are in one file, their lines are at most
-// mergeLines apart, and their issues read alike: at least two words and half of
-// the words of the longer one in common, or all. The worst one's words are
-// kept; who else found it stands in Also.
+// once. What one specialist said is the same only at the same place and in the
+// same words: who names three faults on neighbouring lines means three. What
+// two specialists said is the same when it is in one file, the lines are at
+// most mergeLines apart, and the issues read alike: at least two words and half
+// of the words of the longer one in common, or all. The closest are taken
+// first. The worst one's words are kept; who else found it stands in Also, and
+// how many findings went into it in Merged.
 func Merge(found []work.Finding) []work.Finding {
 	all := slices.Clone(found)
 	sortFindings(all)
-	var out []work.Finding
-	var words []map[string]bool
-next:
-	for _, f := range all {
-		w := issueWords(f.Issue)
-		for i := range out {
-			if near(out[i], f) && alike(words[i], w) {
-				out[i].Also = others(out[i], f)
-				continue next
+	groups := mergeRepeats(all)
+
+	for distance := 0; distance <= mergeLines; distance++ {
+		for i := range groups {
+			for j := i + 1; j < len(groups); j++ {
+				if a, b := &groups[i], &groups[j]; !b.gone && gap(a.head, b.head) == distance && !a.gone && a.takes(b) {
+					a.head.Also = others(a.head, b.head)
+					a.head.Merged += 1 + b.head.Merged
+					b.gone = true
+				}
 			}
 		}
-		f.Also = slices.Clone(f.Also)
-		out, words = append(out, f), append(words, w)
+	}
+
+	var out []work.Finding
+	for _, g := range groups {
+		if !g.gone {
+			out = append(out, g.head)
+		}
+	}
+	return out
+}
+
+// merging is a finding while it is held against the others.
+type merging struct {
+	head  work.Finding // whose words are kept
+	words map[string]bool
+	gone  bool // it went into another one
+}
+
+// takes says that b may go into a. No specialist is in both: of one, two
+// findings of different words or places are never the same.
+func (a *merging) takes(b *merging) bool {
+	return alike(a.words, b.words) && !slices.ContainsFunc(saidBy(b.head), func(name string) bool { return slices.Contains(saidBy(a.head), name) })
+}
+
+// saidBy are all who found it; who gives no name is somebody.
+func saidBy(f work.Finding) []string { return append([]string{f.Specialist}, f.Also...) }
+
+// mergeRepeats takes out what one specialist said twice in the same words of
+// the same place.
+func mergeRepeats(sorted []work.Finding) []merging {
+	type key struct {
+		specialist, file, issue string
+		line, end               int
+	}
+	at := map[key]int{}
+	var out []merging
+	for _, f := range sorted {
+		k := key{f.Specialist, f.File, strings.Join(strings.Fields(strings.ToLower(f.Issue)), " "), f.Line, max(f.Line, f.EndLine)}
+		if i, again := at[k]; again {
+			out[i].head.Also = others(out[i].head, f)
+			out[i].head.Merged += 1 + max(f.Merged, 0)
+			continue
+		}
+
+		f.Also, f.Merged = slices.Clone(f.Also), max(f.Merged, 0)
+		at[k] = len(out)
+		out = append(out, merging{head: f, words: issueWords(f.Issue)})
 	}
 	return out
 }
 
 const mergeLines = 3
 
-func near(a, b work.Finding) bool {
-	return a.File == b.File && a.Line <= max(b.Line, b.EndLine)+mergeLines && b.Line <= max(a.Line, a.EndLine)+mergeLines
+// gap is how many lines lie from one finding to the other, 0 where they
+// overlap, and more than mergeLines between files.
+func gap(a, b work.Finding) int {
+	if a.File != b.File {
+		return mergeLines + 1
+	}
+	return max(0, a.Line-max(b.Line, b.EndLine), b.Line-max(a.Line, a.EndLine))
 }
 
 // issueWords are the words of at least three letters or digits, in lower case.

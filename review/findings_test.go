@@ -1,7 +1,9 @@
 package review
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,7 +28,9 @@ func TestMerge(t *testing.T) {
 		{"another file", f("architecture", work.SeverityMinor, "b.go", 10, 0, "map is written, lock not held"), false},
 		{"another matter", f("architecture", work.SeverityMinor, "a.go", 10, 0, "the map has no bound and grows for ever"), false},
 		{"one word in common", f("architecture", work.SeverityMinor, "a.go", 10, 0, "lock"), false},
-		{"the same specialist", f("security", work.SeverityMinor, "a.go", 11, 0, "Lock NOT held; map is written!"), true},
+		{"the same specialist, other words", f("security", work.SeverityMinor, "a.go", 10, 12, "Lock NOT held; map is written!"), false},
+		{"the same specialist, a line on", f("security", work.SeverityMinor, "a.go", 11, 12, base.Issue), false},
+		{"the same specialist, the same words and place", f("security", work.SeverityMinor, "a.go", 10, 12, " the lock is not held\nwhile the map is written"), true},
 	}
 	for _, tt := range tests {
 		for _, in := range [][]work.Finding{{base, tt.other}, {tt.other, base}} {
@@ -41,6 +45,9 @@ func TestMerge(t *testing.T) {
 			if want := tt.same && tt.other.Specialist != "security"; slices.Equal(got[0].Also, []string{"architecture"}) != want {
 				t.Errorf("%s: also %q", tt.name, got[0].Also)
 			}
+			if want := len(in) - len(got); got[0].Merged != want {
+				t.Errorf("%s: %d merged, want %d", tt.name, got[0].Merged, want)
+			}
 		}
 	}
 	// Words that the rule cannot read are the same only when both are such.
@@ -49,8 +56,38 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// What one specialist names on neighbouring lines are faults of their own, also
+// when another one names them all, in words that are all alike.
+func TestMergeKeepsWhatOneSpecialistSays(t *testing.T) {
+	of := func(specialist string, line int, column string) work.Finding {
+		return work.Finding{Specialist: specialist, Severity: work.SeverityCritical, File: "db.go", Line: line, Issue: "SQL injection: " + column + " is put into the query as it came"}
+	}
+	one := []work.Finding{of("security", 1, "name"), of("security", 3, "mail"), of("security", 5, "city")}
+	if got := Merge(one); len(got) != 3 || work.MergedFindings(got) != 0 {
+		t.Fatalf("of one specialist: %+v", got)
+	}
+
+	got := Merge(append(one, of("audit", 1, "the name"), of("audit", 3, "the mail"), of("audit", 5, "the city")))
+	if len(got) != 3 || work.MergedFindings(got) != 3 {
+		t.Fatalf("of two: %+v", got)
+	}
+	for i, f := range got {
+		if f.Line != 2*i+1 || len(f.Also) != 1 || f.Merged != 1 || f.StandsFor() != "2 findings in one" {
+			t.Errorf("the closest are not the same: %+v", f)
+		}
+	}
+
+	// Lines that do not fit exactly: each goes into the nearest.
+	got = Merge([]work.Finding{of("audit", 2, "name"), of("security", 3, "name"), of("audit", 3, "mail"), of("security", 9, "name")})
+	if len(got) != 3 || got[1].Line != 3 || got[1].Merged != 1 || got[0].Merged != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMergeLaws: the order of what is merged does not matter, merging again
-// changes nothing, and the worst severity of each file stays.
+// changes nothing, the worst severity of each file stays, every finding is
+// counted, and nothing that one specialist says twice over in other words or at
+// another place becomes one.
 func TestMergeLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"lock", "map", "write", "read", "bound", "x"})
@@ -84,6 +121,26 @@ func TestMergeLaws(t *testing.T) {
 		for i, f := range Merge(got) {
 			if !same(f, got[i]) {
 				t.Fatalf("again: %+v, not %+v", f, got[i])
+			}
+		}
+		if len(got)+work.MergedFindings(got) != len(in) {
+			t.Fatalf("%d listed and %d merged of %d", len(got), work.MergedFindings(got), len(in))
+		}
+		for _, name := range Builtin() {
+			different := map[string]bool{}
+			for _, f := range in {
+				if f.Specialist == name {
+					different[fmt.Sprint(f.File, f.Line, strings.Fields(f.Issue))] = true
+				}
+			}
+			listed := 0
+			for _, f := range got {
+				if f.Specialist == name || slices.Contains(f.Also, name) {
+					listed++
+				}
+			}
+			if listed != len(different) {
+				t.Fatalf("%s said %d things, and is named in %d", name, len(different), listed)
 			}
 		}
 		for _, file := range []string{"a", "b"} {

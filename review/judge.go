@@ -112,7 +112,8 @@ func readRuling(data []byte) (a work.ArbiterAnswer, err error) {
 func judgeText(in JudgeInput) string {
 	r := in.Request
 	var b strings.Builder
-	fmt.Fprintf(&b, "Reviewers found fault with the change of the phase %q. It was sent back to be fixed %d time(s) so far; %d are allowed.\n", visible(r.PhaseName), r.Attempts, r.Most)
+	fmt.Fprintf(&b, "Reviewers found fault with the change of a phase. It was sent back to be fixed %d time(s) so far; %d are allowed.\n", r.Attempts, r.Most)
+	nameOf(&b, r.PhaseName)
 	if r.Summary != "" {
 		fence(&b, "What the phase was to do", []byte(summary(r.Summary)))
 	}
@@ -131,6 +132,9 @@ func writeFinding(b *bytes.Buffer, number int, f work.Finding) {
 	fmt.Fprintf(b, "%d. %s, by %s", number, visible(string(f.Severity)), visible(f.Specialist))
 	if len(f.Also) > 0 {
 		fmt.Fprintf(b, " and %s", visible(strings.Join(f.Also, ", ")))
+	}
+	if many := f.StandsFor(); many != "" {
+		fmt.Fprintf(b, " (%s)", many)
 	}
 	if f.File != "" {
 		fmt.Fprintf(b, ", %s:%d", visible(f.File), f.Line)

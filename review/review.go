@@ -229,11 +229,12 @@ func (r *reviewer) keep(texts [][]byte) string {
 func (r *reviewer) question(p part, number, of int, around []byte) Question {
 	var b strings.Builder
 	b.Grow(len(p.text) + len(around) + 12<<10)
-	fmt.Fprintf(&b, "Review this change with the phase %q of the work.", visible(r.in.PhaseName))
+	b.WriteString("Review this change.")
 	if of > 1 {
 		fmt.Fprintf(&b, " It is too large to be shown at once: this is part %d of %d. Judge this part.", number, of)
 	}
 	b.WriteString("\n")
+	nameOf(&b, r.in.PhaseName)
 	if r.in.Summary != "" {
 		fence(&b, "What the phase was to do", []byte(summary(r.in.Summary)))
 	}
@@ -247,6 +248,14 @@ func (r *reviewer) question(p part, number, of int, around []byte) Question {
 		b.WriteString("\nThis is what you get; you cannot ask again.\n")
 	}
 	return Question{System: Prompt(r.in.Specialist), User: b.String(), Schema: schema(around == nil, len(r.in.Criteria) > 0), Name: "review", Check: CheckAnswer}
+}
+
+// nameOf shows what a phase is called: for an issue that is its title, which
+// anybody may have written.
+func nameOf(b *strings.Builder, phase string) {
+	if phase != "" {
+		fence(b, "What the phase of the work is called", []byte(visible(phase)))
+	}
 }
 
 // fileList names the files of a change; there is room for some hundreds.

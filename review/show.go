@@ -1,14 +1,13 @@
 package review
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	texts "forge/internal/text"
 )
 
 // Name is a path as it is shown and as findings name it: itself when it can
@@ -74,15 +73,9 @@ func plain(text []byte) bool {
 
 func visible(text string) string { return string(appendVisible(nil, []byte(text))) }
 
-// fence writes text as data under a title. The fence carries a hash of the
-// text, which no text can hold of itself, so that none can close it.
+// fence writes text as data under a title.
 func fence(b *strings.Builder, title string, text []byte) {
-	text = bytes.TrimRight(text, "\n")
-	sum := sha256.Sum256(text)
-	mark := hex.EncodeToString(sum[:8])
-	b.WriteString("\n## " + title + "\n\n~~~data-" + mark + "\n")
-	b.Write(text)
-	b.WriteString("\n~~~end-" + mark + "\n")
+	texts.Fence(b, title, string(text))
 }
 
 // clip keeps the beginning of a text, at most n bytes of it.

@@ -26,6 +26,22 @@ apt chromium chromium
 FORGE_REAL_CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 	die "chromium is missing: install the package chromium"
 export FORGE_REAL_CHROMIUM
+# The test runners that controls of a proof are tried with.
+apt pytest python3-pytest
+apt cargo cargo
+apt ruby ruby-minitest
+apt rspec ruby-rspec
+apt phpunit phpunit
+apt ctest cmake
+apt cc gcc
+apt bats bats
+apt prove perl
+apt javac default-jdk-headless
+[ -e /usr/share/java/junit-platform-console-standalone.jar ] || apt no-such-program junit5
+FORGE_REAL_MODULES_MOCHA=$(npm_modules mocha "mocha@$MOCHA_VERSION")
+FORGE_REAL_MODULES_JEST=$(npm_modules jest "jest@$JEST_VERSION")
+FORGE_REAL_MODULES_VITEST=$(npm_modules vitest "vitest@$VITEST_VERSION")
+export FORGE_REAL_MODULES_MOCHA FORGE_REAL_MODULES_JEST FORGE_REAL_MODULES_VITEST
 # FORGE_REAL_AGENTS names fewer of them: a test whose program is not named is
 # skipped.
 for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp gitea}; do

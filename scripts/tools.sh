@@ -11,6 +11,11 @@ CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
 GITEA_VERSION=1.26.0
+MOCHA_VERSION=10.8.2
+JEST_VERSION=29.7.0
+VITEST_VERSION=2.1.9
+TYPESCRIPT_VERSION=5.9.3
+NODE_TYPES_VERSION=20.19.25
 
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/forge-test
 
@@ -106,6 +111,29 @@ npm_program() {
 	*) die "$bin is $is and not $version: remove $dir" ;;
 	esac
 	echo "$bin"
+}
+
+# npm_modules NAME PACKAGE@VERSION... prints a node_modules folder that holds the
+# packages, which are installed when it is missing.
+npm_modules() {
+	local name=$1
+	shift
+	local dir
+	dir=$tools/modules-$(printf '%s' "$*" | tr -c 'a-z0-9.\n' -)
+	if [ ! -d "$dir/node_modules" ]; then
+		command -v npm >/dev/null || { say "npm is not in PATH: install Node and npm"; return 1; }
+		say "installing $*"
+		mkdir -p "$tools"
+		local new
+		new=$(mktemp -d "$tools/.new-XXXXXX")
+		if ! npm install --prefix "$new" --no-audit --no-fund --no-save --no-update-notifier --loglevel=error "$@" </dev/null >&2; then
+			say "$name cannot be installed: is the npm registry within reach?"
+			return 1
+		fi
+		rm -rf "$dir"
+		mv "$new" "$dir"
+	fi
+	echo "$dir/node_modules"
 }
 
 claude() { npm_program @anthropic-ai/claude-code "$CLAUDE_VERSION" claude; }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"forge/internal/work"
 )
 
 // Reading is one issue as its tracker tells it, read at once.
@@ -18,10 +16,18 @@ type Reading struct {
 	Body   string
 	Author string
 	Open   bool
-	Pull   bool // a pull request
+	Closed time.Time // zero = it is open, or the tracker does not say
+	Pull   bool      // a pull request
+	Locked bool      // nobody but writers may say anything
+	// Gone says that the repository is there and the issue is not, or not any
+	// more: it was deleted, or moved to another repository. Nothing else is known
+	// of it then.
+	Gone   bool
 	Labels []string
-	// Events are its labellings and renamings in the order in which they
-	// happened.
+	// Assignees are the accounts that it is assigned to, but for the one that
+	// Forge itself uses.
+	Assignees []string
+	// Events are what happened to it, in the order in which it did.
 	Events []Event
 	// Edits says what is known of changes of the body.
 	Edits    Edits
@@ -37,6 +43,7 @@ type Event struct {
 	By    string // "" = the tracker does not say
 	At    time.Time
 	Label string // of Labelled and Unlabelled
+	Whom  string // of Assigned; "" = the tracker does not say
 }
 
 // EventKind is what happened to an issue.
@@ -47,6 +54,8 @@ const (
 	Labelled   EventKind = "labelled"
 	Unlabelled EventKind = "unlabelled"
 	Renamed    EventKind = "renamed"
+	Assigned   EventKind = "assigned"
+	Reopened   EventKind = "reopened"
 )
 
 // Edits is what a tracker knows of changes of an issue's body.
@@ -85,17 +94,6 @@ type Bound struct {
 	Why  string
 }
 
-// Hold is why an issue of a tracker waits for a person.
-type Hold string
-
-// The holds.
-const (
-	HoldChanged Hold = "changed_after_label" // by another than who labelled it, or nobody knows by whom
-	HoldUnknown Hold = "text_unknown"        // nobody can say what the text was when it was labelled
-	HoldReader  Hold = "label_without_access"
-	HoldLong    Hold = "text_too_long"
-)
-
 // Seen is what was known of an issue before: Revision of its body while it did
 // not have the label. OK is false where nothing is known.
 type Seen struct {
@@ -104,26 +102,16 @@ type Seen struct {
 }
 
 // Bind says what of a reading counts; ok is false where the issue is not for
-// Forge at all: closed, a pull request, without the label.
+// Forge at all, and Hold and Why say why: it is closed, locked, gone, a pull
+// request, without the label, or was given to somebody else.
 //
 // The text counts as it was when somebody with write access labelled it. It is
 // that text when nothing was edited since, or by who labelled it alone.
 // Whatever is not known is not so.
 func Bind(r Reading, label string, before Seen) (b Bound, ok bool) {
-	if !r.Open || r.Pull || !has(r.Labels, label) {
-		return Bound{}, false
-	}
-	at := -1
-	for n, e := range r.Events {
-		if !strings.EqualFold(e.Label, label) {
-			continue
-		}
-		switch e.Kind {
-		case Labelled:
-			at = n
-		case Unlabelled:
-			at = -1
-		}
+	at := labelledAt(r, label)
+	if b, not := notForForge(r, label, at); not {
+		return b, false
 	}
 	hold := func(h Hold, format string, args ...any) (Bound, bool) {
 		b.Hold, b.Why = h, fmt.Sprintf(format, args...)
@@ -142,11 +130,32 @@ func Bind(r Reading, label string, before Seen) (b Bound, ok bool) {
 		return hold(HoldReader, "%s, who labelled it, may not write to the repository", given.By)
 	}
 	for _, e := range r.Events[at+1:] {
-		if e.Kind == Renamed && (e.By == "" || e.By != given.By) {
+		switch {
+		case e.Kind == Renamed && (e.By == "" || e.By != given.By):
 			return hold(HoldChanged, "its title was changed after the label%s", byWhom(e.By))
+		case e.Kind == Reopened && !r.Writers[e.By]:
+			// Hosts let authors reopen what others closed.
+			return hold(HoldReopened, "it was closed and reopened after the label%s, who may not write to the repository", byWhom(e.By))
 		}
 	}
 	return edited(r.Edits, b, before)
+}
+
+// labelledAt is the event by which an issue has its label, -1 = none.
+func labelledAt(r Reading, label string) int {
+	at := -1
+	for n, e := range r.Events {
+		if !strings.EqualFold(e.Label, label) {
+			continue
+		}
+		switch e.Kind {
+		case Labelled:
+			at = n
+		case Unlabelled:
+			at = -1
+		}
+	}
+	return at
 }
 
 // edited says whether the body is the one that was labelled.
@@ -191,10 +200,4 @@ func has(labels []string, label string) bool {
 func Hash(r Reading) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d:%s%s", len(r.Title), r.Title, r.Body)))
 	return hex.EncodeToString(sum[:16])
-}
-
-// Held is the board's issue as it waits for a person.
-func (b Bound) Held(i work.Issue) work.Issue {
-	i.State, i.Reason = work.IssueWaits, work.OneLine(string(b.Hold)+": "+b.Why+"; look at its text, and move it to ready if it shall be done")
-	return i
 }

@@ -15,12 +15,12 @@ var ErrUnsigned = errors.New("the webhook is not signed with the secret that bot
 type Hooks struct {
 	Name  string // of the tracker, as Host.Name
 	Store interface {
-		NewHook(ctx context.Context, tracker, delivery string) (bool, error)
+		NewHook(ctx context.Context, tracker string, known []string) (bool, error)
 	}
-	// Check says whether a webhook is signed, and by which word the same
-	// delivery is known again. ErrUnsigned, or another error when it cannot be
-	// read.
-	Check func(header http.Header, body []byte) (delivery string, err error)
+	// Check says whether a webhook is signed, and by which words it is known
+	// again, of which any is enough. ErrUnsigned, or another error when it cannot
+	// be read.
+	Check func(header http.Header, body []byte) (known []string, err error)
 	Poke  func() // the tracker shall be asked now
 	Most  int64  // bytes of a body
 }
@@ -33,7 +33,7 @@ func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(http.StatusRequestEntityTooLarge)
 		return
 	}
-	delivery, err := h.Check(r.Header, body)
+	known, err := h.Check(r.Header, body)
 	if errors.Is(err, ErrUnsigned) {
 		say(http.StatusForbidden)
 		return
@@ -42,7 +42,7 @@ func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(http.StatusBadRequest)
 		return
 	}
-	fresh, err := h.Store.NewHook(r.Context(), h.Name, delivery)
+	fresh, err := h.Store.NewHook(r.Context(), h.Name, known)
 	if err != nil {
 		say(http.StatusServiceUnavailable) // the host delivers it again
 		return

@@ -1,9 +1,9 @@
 package tracker
 
 import (
-	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -11,9 +11,12 @@ import (
 // changed as the issue goes its way.
 type Report struct {
 	Key  string // the same for the same issue: by it the comment is found again
-	Body string // inert, with the key's mark
-	Done bool   // the issue has landed: it is closed
+	Body text.Markdown
+	Done bool // the issue has landed: it is closed
 }
+
+// Post is what is posted: the body with the key's mark.
+func (r Report) Post() string { return r.Body.String() + "\n\n" + Mark(r.Key) + "\n" }
 
 // mark is hidden in the comment. The key is hashed by whoever makes it, so
 // nothing in it can end the comment.
@@ -30,69 +33,49 @@ func Ours(body string) bool { return ownMark().MatchString(body) }
 // Tell is what is posted about an issue. Standing is the same while nothing of
 // it has to be said anew.
 func Tell(key string, i work.Issue) (r Report, standing string) {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	switch {
-	case i.State == work.IssueCancelled:
-		say("Forge does not work on this: it was cancelled.")
-	case i.State == work.IssueFailed:
-		say("Forge worked on this and did not succeed.")
-	case i.Column == work.ColumnDone:
-		say("Done. The result has landed.")
-	case i.Column == work.ColumnInReview:
-		say("The work is finished and waits for a person's review.")
-	case i.Column == work.ColumnInProgress && i.State == work.IssueWaits:
-		say("Forge works on this, and waits for an answer of a person.")
-	case i.Column == work.ColumnInProgress:
-		say("Forge works on this.")
-	case i.State == work.IssueWaits:
-		say("This is on Forge's board and waits for a person.")
-	default:
-		say("This is on Forge's board, number %d.", i.ID)
+	all := []text.Markdown{tellStanding(i)}
+	code := func(name string, word string) {
+		if word != "" {
+			all = append(all, text.Format("%s: %s", name, text.Code(word)))
+		}
 	}
 	if i.Reason != "" {
-		say("\nWhy: %s", quote(i.Reason))
+		all = append(all, text.Format("Why: %s", i.Reason))
 	}
-	if len(i.Hold) > 0 {
-		say("\nHeld by: %s", quote(strings.Join(i.Hold, ", ")))
-	}
-	if i.Run != "" {
-		say("\nRun: %s", quote(i.Run))
-	}
-	if i.Branch != "" && (i.Column == work.ColumnInReview || i.Column == work.ColumnDone) {
-		say("\nBranch: %s", quote(i.Branch))
+	code("Held by", strings.Join(i.Hold, ", "))
+	code("Run", i.Run)
+	if i.Column == work.ColumnInReview || i.Column == work.ColumnDone {
+		code("Branch", i.Branch)
 	}
 	standing = strings.Join([]string{string(i.Column), string(i.State), i.Reason, strings.Join(i.Hold, ","), i.Run}, "\n")
-	return Report{Key: key, Body: Inert(strings.TrimSpace(b.String())) + "\n\n" + Mark(key) + "\n", Done: i.Column == work.ColumnDone}, standing
+	return Report{Key: key, Body: text.Join("\n\n", all...), Done: i.Column == work.ColumnDone}, standing
 }
 
-// quote shows a word or a line as code: nothing in it is a link or an order.
-func quote(text string) string {
-	return "`" + strings.ReplaceAll(work.OneLine(text), "`", "'") + "`"
+// notWantedHere says that a card went back since its tracker does not want it.
+func notWantedHere(i work.Issue) bool {
+	_, unwanted := saidOf(i)
+	return unwanted
 }
 
-var (
-	mention = work.Lazy(`@([\pL\pN_])`)
-	closing = work.Lazy(`(?i)\b(close|closes|closed|fix|fixe|fixes|fixed|resolve|resolves|resolved|implement|implements|implemented|reopen|reopens|reopened)([:\s]+)([\w./-]*[#!]\d|\w+://)`)
-	crossed = work.Lazy(`([#!])(\d)`)
-	linked  = work.Lazy(`(?i)([a-z0-9+.-])(://)`)
-	named   = work.Lazy(`(?i)\b(www|mailto|javascript)([.:])`)
-	arrowed = work.Lazy(`\]([(\[:])`)
-)
-
-// gap breaks a word for the host, and not for who reads it.
-const gap = "\u200b"
-
-// Inert takes from a text what would act on a host: it calls nobody, closes
-// nothing, refers to nothing, links nowhere, and hides nothing. What is inert
-// stays as it is.
-func Inert(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), gap, "")
-	s = strings.NewReplacer("<", "‹", ">", "›").Replace(s) // no tag, no comment, no link in brackets
-	s = closing().ReplaceAllString(s, "${1}"+gap+"${2}${3}")
-	s = mention().ReplaceAllString(s, "@"+gap+"${1}")
-	s = crossed().ReplaceAllString(s, "${1}"+gap+"${2}")
-	s = linked().ReplaceAllString(s, "${1}"+gap+"${2}")
-	s = named().ReplaceAllString(s, "${1}"+gap+"${2}")
-	return arrowed().ReplaceAllString(s, "]"+gap+"${1}")
+// tellStanding says how far an issue is.
+func tellStanding(i work.Issue) text.Markdown {
+	switch {
+	case i.State == work.IssueCancelled:
+		return text.Own("Forge does not work on this: it was cancelled.")
+	case i.State == work.IssueFailed:
+		return text.Own("Forge worked on this and did not succeed.")
+	case i.Column == work.ColumnDone:
+		return text.Own("Done. The result has landed.")
+	case i.Column == work.ColumnInReview:
+		return text.Own("The work is finished and waits for a person's review.")
+	case i.Column == work.ColumnInProgress && i.State == work.IssueWaits:
+		return text.Own("Forge works on this, and waits for an answer of a person.")
+	case i.Column == work.ColumnInProgress:
+		return text.Own("Forge works on this.")
+	case notWantedHere(i):
+		return text.Own("Forge does not work on this any more.")
+	case i.State == work.IssueWaits:
+		return text.Own("This is on Forge's board and waits for a person.")
+	}
+	return text.Format("This is on Forge's board, number %d.", i.ID)
 }

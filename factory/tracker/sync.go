@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"forge/factory"
 	"forge/internal/work"
@@ -38,13 +38,18 @@ type Store interface {
 	Issue(ctx context.Context, project string, id int64) (work.Issue, error)
 	TrackerMark(ctx context.Context, tracker string) (work.TrackerMark, error)
 	SetTrackerMark(ctx context.Context, tracker string, m work.TrackerMark) error
-	NewHook(ctx context.Context, tracker, delivery string) (bool, error)
+	NewHook(ctx context.Context, tracker string, known []string) (bool, error)
 	// TrackerIssueOf is the row that a board's issue is bound by.
 	TrackerIssueOf(ctx context.Context, project string, issue int64) (work.TrackerIssue, bool, error)
 	// BoardEnd is the last line of any board's history; BoardLines are those of
 	// one board after a line.
 	BoardEnd(ctx context.Context) (int64, error)
 	BoardLines(ctx context.Context, project string, after int64, limit int) ([]work.IssueEntry, error)
+	// Issues are those of a column after a rank, or those of the whole board
+	// after a number.
+	Issues(ctx context.Context, f work.IssueFilter, limit int, after string) ([]work.Issue, error)
+	// ChangeBoard changes issues that are parts of a bound one.
+	ChangeBoard(ctx context.Context, c work.BoardChange) ([]work.Issue, error)
 }
 
 // Rules are how issues of one tracker are taken.
@@ -72,9 +77,10 @@ type Sync struct {
 // came first.
 const attempts = 20
 
-// Once reads what changed on the tracker, then tells it what changed here. An
-// issue that cannot be read stops neither the others nor the telling, but how
-// far was read is then not remembered.
+// Once reads what changed on the tracker and how the issues stand that are
+// worked on, then tells it what changed here. An issue that cannot be read stops
+// neither the others nor the telling, but how far was read is then not
+// remembered.
 func (s *Sync) Once(ctx context.Context) error {
 	name := s.Host.Name()
 	mark, err := s.Store.TrackerMark(ctx, name)
@@ -85,54 +91,100 @@ func (s *Sync) Once(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.tell(ctx))
 	}
-	var failed error
+	failed := s.takeAll(ctx, numbers)
+	if failed == nil && next != mark {
+		failed = s.Store.SetTrackerMark(ctx, name, next)
+	}
+	if !over(ctx, failed) {
+		failed = errors.Join(failed, s.sweep(ctx, numbers))
+	}
+	return errors.Join(failed, s.tell(ctx))
+}
+
+// takeAll looks at issues of the tracker, one after the other.
+func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
 	for _, n := range numbers {
-		if err := s.take(ctx, n); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("issue %d of %s: %w", n, name, err))
+		if _, _, err := s.take(ctx, n); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("issue %d of %s: %w", n, s.Host.Name(), err))
 			if over(ctx, err) {
 				break
 			}
 		}
 	}
-	if failed == nil && next != mark {
-		failed = s.Store.SetTrackerMark(ctx, name, next)
+	return failed
+}
+
+// sweep looks at the issues that are in progress, but for those that were looked
+// at just now: not everything that takes an issue away is told as a change of
+// it. Those that are ready or finished are asked about before they go on. A
+// finished one that is said to be unwanted is looked at as well: whoever worked
+// on it may have said so after it was wanted again.
+func (s *Sync) sweep(ctx context.Context, but []int64) error {
+	var numbers []int64
+	for _, column := range []work.Column{work.ColumnInProgress, work.ColumnInReview} {
+		err := s.each(ctx, work.IssueFilter{Project: s.Board.Project, Column: column}, "", func(i work.Issue) error {
+			_, unwanted := saidOf(i)
+			if i.Source == "" || column == work.ColumnInReview && !unwanted {
+				return nil
+			}
+			row, ok, err := s.Store.TrackerIssueOf(ctx, i.Project, i.ID)
+			if err == nil && ok && row.Tracker == s.Host.Name() && !slices.Contains(but, row.Remote) {
+				numbers = append(numbers, row.Remote)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return errors.Join(failed, s.tell(ctx))
+	return s.takeAll(ctx, numbers)
+}
+
+// Ask reads one issue that the board has, and puts onto the board what follows.
+// wanted is false, with the line for its card, where it is not to be worked on.
+// It may be called by several goroutines, whatever else Sync does.
+func (s *Sync) Ask(ctx context.Context, row work.TrackerIssue) (wanted bool, why string, err error) {
+	bound, ours, err := s.take(ctx, row.Remote)
+	if err != nil || ours {
+		return ours, "", err
+	}
+	i, err := s.Store.Issue(ctx, row.Project, row.Issue)
+	return false, bound.Line(i), err
 }
 
 // over says that there is no use in asking for the next issue.
 func over(ctx context.Context, err error) bool {
 	var t *work.HostTrouble
-	return ctx.Err() != nil || errors.As(err, &t) && t.Kind != work.HostNoRepository && t.Kind != work.HostRefused
+	return ctx.Err() != nil || errors.As(err, &t) && !OfIssue(err)
 }
 
-// take looks at one issue of the tracker.
-func (s *Sync) take(ctx context.Context, number int64) error {
+// take looks at one issue of the tracker, and says what of it counts.
+func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, err error) {
 	r, err := s.Host.Read(ctx, number)
 	if err != nil {
-		return err
+		return bound, false, err
 	}
 	name := s.Host.Name()
 	for n := 1; ; n++ {
 		row, known, err := s.Store.TrackerIssue(ctx, name, number)
 		if err != nil {
-			return err
+			return bound, false, err
 		}
 		if !known {
 			row = work.TrackerIssue{Tracker: name, Remote: number}
 		}
-		if err = s.judge(ctx, r, row); !errors.Is(err, work.ErrStale) || n == attempts {
-			return err
+		bound, ours = Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
+		if err = s.judge(ctx, r, row, bound, ours); !errors.Is(err, work.ErrStale) || n == attempts {
+			return bound, ours, err
 		}
 	}
 }
 
 // judge decides what becomes of a reading, and stores it.
-func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue) error {
-	bound, ours := Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
+func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) error {
 	// Without the label: what its body is now is remembered, for the day on
 	// which it gets it.
-	bare := !r.Pull && !has(r.Labels, s.Rules.Label) && r.Edits.Known && (!row.SeenBare || row.Revision != r.Edits.Revision)
+	bare := !r.Pull && !r.Gone && !has(r.Labels, s.Rules.Label) && r.Edits.Known && (!row.SeenBare || row.Revision != r.Edits.Revision)
 	if bare {
 		row.Revision, row.SeenBare = r.Edits.Revision, true
 	}
@@ -169,21 +221,29 @@ func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	return err
 }
 
-// again looks at an issue that is on the board and whose text may be another by
-// now. A run goes on with the text that it began with.
+// again looks at an issue that is on the board, and may not be wanted any more
+// or have another text by now. A run goes on with the text that it began with.
 func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) error {
 	judged := judgement(r, bound, ours)
-	if judged == row.Judged {
-		return nil
-	}
-	row.Judged = judged
+	news := judged != row.Judged
 	was, err := s.Store.Issue(ctx, row.Project, row.Issue)
 	if err != nil {
 		return err
 	}
+	if _, unwanted := saidOf(was); !news && ours && !unwanted {
+		return nil // whatever a person did since is their decision
+	}
 	now, hash := s.standing(was, r, row.Hash, &bound, ours)
-	row.Hash = hash
-	if len(factory.Changes(was, now)) == 0 {
+	changed := len(factory.Changes(was, now)) != 0
+	if !news && !changed {
+		return nil
+	}
+	// Its parts come first: what was judged is remembered with the last of it.
+	if err := s.parts(ctx, was, bound, ours); err != nil {
+		return err
+	}
+	row.Judged, row.Hash = judged, hash
+	if !changed {
 		return s.Store.KeepTracker(ctx, row, nil)
 	}
 	change, err := s.Board.PlanEdit(ctx, was, now, s.by(bound))
@@ -199,14 +259,16 @@ func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, boun
 
 // standing is the board's issue after a reading, and the hash of its text.
 func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, ours bool) (work.Issue, string) {
-	hash := Hash(r)
-	now := was
+	hash, now := Hash(r), was
+	said, unwanted := saidOf(was)
 	switch waiting := was.Column == work.ColumnBacklog || was.Column == work.ColumnReady; {
-	case !waiting || was.State == work.IssueCancelled:
-		return was, old
-	case !ours && hash != old:
-		*bound = Bound{Hold: HoldChanged, Why: "its text was changed, and it is not labelled any more"}
 	case !ours:
+		return notWanted(was, *bound), old
+	case was.State == work.IssueCancelled:
+		return was, old
+	case was.Column == work.ColumnInReview && unwanted:
+		return wantedAgain(was, s.Rules.Column), old
+	case !waiting:
 		return was, old
 	case bound.Hold == "":
 		fresh, b := s.issue(r, *bound)
@@ -216,11 +278,11 @@ func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, our
 		if hash != old {
 			now.Title, now.Description = fresh.Title, fresh.Description
 		}
-		if heldHere(was) {
-			now.State, now.Reason, now.Column = "", "", s.Rules.Column
+		if said != "" {
+			now = wantedAgain(now, s.Rules.Column)
 		}
 		return now, hash
-	case hash == old:
+	case hash == old && !unwanted && (bound.Hold == HoldChanged || bound.Hold == HoldUnknown):
 		return was, old // what was labelled is what stands there
 	}
 	// The board keeps the text that was labelled.
@@ -230,16 +292,6 @@ func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, our
 // judgement is the same while a reading says the same.
 func judgement(r Reading, b Bound, ours bool) string {
 	return digest(fmt.Sprintf("%s %v %s %d", Hash(r), ours, b.Hold, b.At.Unix()))
-}
-
-// heldHere says that an issue waits because of its text on the tracker.
-func heldHere(i work.Issue) bool {
-	for _, h := range []Hold{HoldChanged, HoldUnknown, HoldReader, HoldLong} {
-		if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(h)+":") {
-			return true
-		}
-	}
-	return false
 }
 
 // issue is what a reading becomes; what is too long for a board waits.

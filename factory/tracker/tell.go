@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"forge/internal/work"
 )
@@ -21,6 +22,15 @@ type untold struct {
 	begun  bool
 	line   int64          // of the history, read so far
 	issues map[int64]bool // that changed and were not told since
+	// later are those of them that the tracker did not let Forge tell, such as one
+	// that it does not close: when each is tried again. It delays no other.
+	later map[int64]retry
+}
+
+// retry is when something is tried again, after how many failures in a row.
+type retry struct {
+	at       time.Time
+	failures int
 }
 
 // tell posts how the board's issues stand, each once for each way of standing.
@@ -35,24 +45,61 @@ func (s *Sync) tell(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(failed, err)
 		}
-		report, standing := Tell(s.key(row), i)
-		if sum := digest(standing); sum != row.Posted {
-			err = s.Host.Post(ctx, row.Remote, report)
-			if err == nil {
-				row.Posted = sum
-				err = s.posted(ctx, row)
-			}
+		later := s.untold.later[i.ID]
+		if s.Board.Now().Before(later.at) {
+			continue
 		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("tell %s how issue %d stands: %w", s.Host.Name(), row.Remote, err))
+		err = s.tellOne(ctx, row, i)
+		switch {
+		case err == nil:
+			delete(s.untold.issues, i.ID)
+			delete(s.untold.later, i.ID)
+			continue
+		case !OfIssue(err):
+			failed = errors.Join(failed, err)
 			if over(ctx, err) {
-				break
+				return failed
 			}
 			continue
 		}
-		delete(s.untold.issues, row.Issue)
+		if later.failures++; later.failures == 1 {
+			s.say(i.ID, err.Error())
+		}
+		later.at = s.Board.Now().Add(Wait(tellAgain, later.failures, err))
+		if s.untold.later == nil {
+			s.untold.later = map[int64]retry{}
+		}
+		s.untold.later[i.ID] = later
 	}
 	return failed
+}
+
+// tellAgain is after how long an issue is told again that could not be, at
+// first; twice as long each time.
+const tellAgain = time.Minute
+
+// OfIssue says that an error is of one issue alone, and not of its tracker.
+func OfIssue(err error) bool {
+	kind := work.HostKindOf(err)
+	return kind == work.HostRefused || kind == work.HostNoRepository
+}
+
+// tellOne posts how one issue stands, unless that was said.
+func (s *Sync) tellOne(ctx context.Context, row work.TrackerIssue, i work.Issue) error {
+	report, standing := Tell(s.key(row), i)
+	sum := digest(standing)
+	if hold, _ := saidOf(i); sum == row.Posted || hold == HoldGone { // or there is nowhere to say it
+		return nil
+	}
+	err := s.Host.Post(ctx, row.Remote, report)
+	if err == nil {
+		row.Posted = sum
+		err = s.posted(ctx, row)
+	}
+	if err != nil {
+		return fmt.Errorf("tell %s how issue %d stands: %w", s.Host.Name(), row.Remote, err)
+	}
+	return nil
 }
 
 // news are the bound issues that may stand otherwise than the tracker was told,

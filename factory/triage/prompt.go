@@ -2,10 +2,10 @@ package triage
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // Question is what a model or an agent is asked.
@@ -66,11 +66,11 @@ func (s *State) Ask(c Command) Question {
 	q := Question{Target: c.Target, System: system, Schema: Schema(c.Target, s.Spec.Depth), Depth: s.Spec.Depth, Call: s.Calls}
 	var b strings.Builder
 	for _, target := range q.targets() {
-		text := about[target]
+		wanted := about[target]
 		if target == gates.PointAction {
-			text = fmt.Sprintf(text, strings.Join(Actions(), ", "), s.breaking())
+			wanted = fmt.Sprintf(wanted, strings.Join(Actions(), ", "), s.breaking())
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", target, text)
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", target, wanted)
 	}
 	issue := s.Spec.Title + "\n\n" + s.Spec.Description
 	if len(s.Spec.Criteria) > 0 {
@@ -111,11 +111,8 @@ func (s *State) breaking() string {
 		"each has to make sense to somebody who reads nothing else.", ActionDecompose, MaxSubIssues)
 }
 
-// fence marks text as data; the mark carries its hash, so that the text cannot
-// end it.
-func fence(b *strings.Builder, title, text string) {
-	text, _ = reveal(strings.TrimSpace(text))
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // never fails
-	fmt.Fprintf(b, "\n## %s\n\n~~~data-%016x\n%s\n~~~end-%016x\n", title, h.Sum64(), text, h.Sum64())
+// fence shows text from elsewhere as data.
+func fence(b *strings.Builder, title, data string) {
+	seen, _ := reveal(strings.TrimSpace(data))
+	text.Fence(b, title, seen)
 }

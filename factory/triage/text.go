@@ -4,10 +4,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"forge/orchestrator"
+	"forge/internal/text"
 )
 
-func reveal(text string) (string, int) { return orchestrator.Reveal(text) }
+func reveal(words string) (string, int) { return text.Reveal(words) }
 
 // plain is text as a person would see it, at most most bytes of it.
 func plain(text string, most int) string {

@@ -99,6 +99,9 @@ var errNoFile = &Complaint{404, "That file is not part of the change.", ""}
 
 // view is one file of a change, ready to be shown.
 func (c *changes) view(ctx context.Context, p Project, from, to, path string) (diff.View, error) {
+	if path == "" { // the key without a path is the change's
+		return diff.View{}, errNoFile
+	}
 	key := changeKey{p.ID, from, to, path}
 	if v, ok := c.load(key); ok {
 		return v.(diff.View), nil

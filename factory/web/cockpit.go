@@ -174,6 +174,14 @@ func (s *Server) takesEdits(ctx context.Context, p Project, cp work.Checkpoint) 
 	return err == nil && mayEdit(ctx, p, st, cp), err
 }
 
+// InChange says that a file is one of those that the change is shown by.
+func (d cockpitData) InChange(path string) bool {
+	return slices.ContainsFunc(d.Files, func(f cockpitFile) bool { return f.Path == path })
+}
+
+// WaysOut explains what is in doubt, each kind once.
+func (j Judged) WaysOut() []work.ProofLine { return work.WaysOut(j.InDoubt) }
+
 // files makes the list, those that are to be read first on top and open.
 func (d *cockpitData) files() {
 	cp := d.Checkpoint

@@ -104,6 +104,7 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 		{orchestrator.Phase{Stage: orchestrator.StageWaiting}, picture.Waiting, "waiting"},
 		{orchestrator.Phase{Stage: orchestrator.StageAsked}, picture.Asked, "waits for you"},
 		{orchestrator.Phase{Stage: orchestrator.StageIterate}, picture.Running, "at work"},
+		{orchestrator.Phase{Stage: orchestrator.StageControl}, picture.Running, "asking the tests"},
 		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseDone}, picture.Done, "done"},
 		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseFailed}, picture.Failed, "failed"},
 		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseSkipped}, picture.Skipped, "skipped"},

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/hmac"
 	"net"
 	"net/http"
 	"slices"
@@ -11,7 +10,7 @@ import (
 // policyCSP lets a page load what this server serves, and nothing else.
 const policyCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// tokenField and tokenHeader carry the token against forged requests.
+// tokenField and tokenHeader carry the session's token.
 const (
 	tokenField  = "forge_token"
 	tokenHeader = "X-Forge-Token"
@@ -73,39 +72,3 @@ func (s *Server) remote(r *http.Request) string {
 }
 
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
-
-// token is what a person's forms carry, so that another site cannot send them.
-func (s *Server) token(p Person) string {
-	if p.session == "" {
-		return ""
-	}
-	return s.Keys.mac("form", p.session)
-}
-
-// checkToken holds the token of a request that changes something against its
-// session's. Who came with a token in the Authorization header has shown more
-// than a browser sends by itself.
-func (s *Server) checkToken(v *visit) error {
-	if v.Who.session == "" {
-		return nil
-	}
-	got := v.Header.Get(tokenHeader)
-	if got == "" {
-		kind, _, _ := strings.Cut(v.Header.Get("Content-Type"), ";")
-		var err error
-		switch strings.TrimSpace(kind) {
-		case "application/x-www-form-urlencoded":
-			err = v.ParseForm()
-		case "multipart/form-data":
-			err = v.ParseMultipartForm(formMemory)
-		}
-		if err != nil {
-			return &Complaint{http.StatusBadRequest, "That form cannot be read.", ""}
-		}
-		got = v.PostForm.Get(tokenField)
-	}
-	if !hmac.Equal([]byte(got), []byte(s.token(v.Who))) {
-		return &Complaint{http.StatusForbidden, "That form is from another session.", "Load the page again."}
-	}
-	return nil
-}

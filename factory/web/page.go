@@ -20,7 +20,7 @@ type view struct {
 	Project  Project
 	Projects []Project // for the switch: those that Who may see
 	Theme    string    // light, dark; "" = as the system has it
-	Token    string    // against forged requests
+	Token    string    // of the session, for forms and scripts
 	Live     string    // address of the stream that the page follows; "" = none
 	Path     string    // of the page, to come back to
 	Version  string

@@ -113,6 +113,10 @@ type Judged struct {
 	Protected  []string                 `json:"protected"`
 	Gone       []string                 `json:"gone"`
 	Papers     map[string]string        `json:"papers,omitempty"` // a job's documents by path
+	// Records are the last proofs by phase: what ran on what, what was put
+	// back, how strong it is. InDoubt is what is in doubt about them.
+	Records map[string]work.ProofRecord `json:"records,omitempty" doc:"The last proof of each phase: what ran on what, what was put back, how strong it is."`
+	InDoubt []work.Doubt                `json:"in_doubt,omitempty" doc:"Why a proof that is green is worth less than it looks."`
 }
 
 // Desk is where what waits for a person is looked at and answered.

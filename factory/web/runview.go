@@ -26,10 +26,19 @@ type runView struct {
 	Graph         template.HTML
 	Phases        []phaseView
 	Findings      []work.Finding
+	InDoubt       []work.Doubt // about the proof of what landed
 	Delivery      *work.Delivery
 	Job           *jobView
 	Issue         int64
 	Sandbox       string
+}
+
+// WaysOut explains what is in doubt, each kind once.
+func (r runView) WaysOut() []work.ProofLine { return work.WaysOut(r.InDoubt) }
+
+// Proofs are the phases that there is a proof of.
+func (r runView) Proofs() []phaseView {
+	return slices.DeleteFunc(slices.Clone(r.Phases), func(p phaseView) bool { return !p.Record.Known() })
 }
 
 // jobView is what is known of a job beside its run.
@@ -61,6 +70,7 @@ type phaseView struct {
 	Files              int
 	Running            bool
 	Reviews            []Review
+	Record             work.ProofRecord // its last proof
 }
 
 // Review is what one specialist says of a phase.
@@ -75,7 +85,7 @@ type Review struct {
 func viewRun(s *orchestrator.State, row Run, p Project) runView {
 	out := runView{
 		Run: row, Level: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Reason: s.Reason,
-		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox,
+		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox, InDoubt: s.Doubts,
 	}
 	out.CostUSD = s.Ledger.Cost()
 	if s.Spec.Issue != nil {
@@ -100,7 +110,7 @@ func viewPhase(p *orchestrator.Phase, host string) phaseView {
 	return phaseView{
 		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
 		Agent: p.Set.Agent, Model: p.Set.Model, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
-		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p),
+		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,
 	}
 }
 
@@ -146,6 +156,8 @@ func wordOf(p *orchestrator.Phase) string {
 		return "at work"
 	case orchestrator.StageEvidence, orchestrator.StageReverify:
 		return "verify again"
+	case orchestrator.StageControl:
+		return "asking the tests"
 	case orchestrator.StageSub:
 		return "sub-phase at work"
 	case orchestrator.StageTurn, orchestrator.StageMerged, orchestrator.StageLand, orchestrator.StageLanded:

@@ -5,15 +5,6 @@ import (
 	"strings"
 )
 
-// cookieName is the session's cookie. The prefix lets no browser take it from
-// another host or without https.
-func (s *Server) cookieName() string {
-	if s.TLS {
-		return "__Host-forge"
-	}
-	return "forge_session"
-}
-
 func (s *Server) signInRoutes() {
 	s.mux.HandleFunc("GET /sign-in", s.signInPage)
 	s.mux.HandleFunc("POST /sign-in", s.signIn)
@@ -36,7 +27,7 @@ func (s *Server) identify(r *http.Request) (Person, error) {
 		}
 		return u.person(), nil
 	}
-	c, err := r.Cookie(s.cookieName())
+	c, err := r.Cookie(s.cookieName(r))
 	if err != nil {
 		return Person{}, errSignIn
 	}
@@ -85,11 +76,18 @@ func (s *Server) begin(v *visit, try func() (string, bool, error), otherwise, ne
 		return
 	}
 	http.SetCookie(v.W, &http.Cookie{
-		Name: s.cookieName(), Value: cookie, Path: "/", MaxAge: int(sessionLife.Seconds()),
+		Name: s.cookieName(v.Request), Value: cookie, Path: "/", MaxAge: int(sessionLife.Seconds()),
 		HttpOnly: true, Secure: s.TLS, SameSite: http.SameSiteStrictMode,
 	})
 	v.W.Header().Set("Cache-Control", "no-store")
 	v.W.Header().Set("Referrer-Policy", "no-referrer")
+	if s.sharesCookies(v.Request) {
+		welcome := v.view("One moment", next)
+		welcome.Path = next // the link is no place to come back to
+		welcome.Token = s.token(Person{session: hashed(cookie)})
+		_ = s.write(v, http.StatusOK, "welcome", "layout", welcome) // it answered
+		return
+	}
 	http.Redirect(v.W, v.Request, next, http.StatusSeeOther)
 }
 
@@ -97,14 +95,14 @@ func (s *Server) signOut(v *visit) error {
 	if err := s.Keys.signOut(v.Who); err != nil {
 		return err
 	}
-	http.SetCookie(v.W, &http.Cookie{Name: s.cookieName(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.TLS, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(v.W, &http.Cookie{Name: s.cookieName(v.Request), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.TLS, SameSite: http.SameSiteStrictMode})
 	v.W.Header().Set("Clear-Site-Data", `"cache"`)
 	return v.seeOther("/sign-in")
 }
 
-// signInFirst answers somebody who has to sign in. Who follows a link from
-// another site sends no strict cookie with it: the page is asked for once more
-// from here, and then the cookie comes along.
+// signInFirst answers somebody who has to sign in, or whose page has to ask with
+// its token. Who follows a link from another site sends no strict cookie with it:
+// the page is asked for once more from here, and then the cookie comes along.
 func (v *visit) signInFirst() {
 	if v.htmx() {
 		v.W.Header().Set("HX-Redirect", "/sign-in")
@@ -116,24 +114,36 @@ func (v *visit) signInFirst() {
 		http.Error(v.W, "nobody has that token", http.StatusUnauthorized)
 		return
 	}
-	if safe(v.Method) && v.Header.Get("Sec-Fetch-Site") == "cross-site" {
+	if safe(v.Method) && v.Header.Get("Sec-Fetch-Site") == "cross-site" && !v.server.sharesCookies(v.Request) {
 		_ = v.server.write(v, http.StatusOK, "again", "layout", v.view("One moment", nil)) // it answered
 		return
 	}
 	v.server.askToSignIn(v, http.StatusUnauthorized, "")
 }
 
-// askToSignIn shows the page that asks for a token.
+// askToSignIn shows the page that asks for a token. Where a page was asked for,
+// and cookies are shared, its script first asks again with the token that a
+// sign-in left in this browser.
 func (s *Server) askToSignIn(v *visit, status int, wrong string) {
-	next := "/"
-	if safe(v.Method) && v.URL.Path != "/sign-in" {
+	next, page := "/", safe(v.Method) && v.URL.Path != "/sign-in"
+	if page {
 		next = v.URL.RequestURI()
 	}
 	users, err := s.Keys.Users()
 	if err != nil {
 		s.Log.Error("the users cannot be read", "err", err)
 	}
-	_ = s.write(v, status, "signin", "layout", v.view("Sign in", map[string]any{"Wrong": wrong, "Next": localPath(next), "Users": len(users) > 0})) // it answered
+	_ = s.write(v, status, "signin", "layout", v.view("Sign in", signInData{
+		Wrong: wrong, Next: localPath(next), Users: len(users) > 0, Enter: page && s.sharesCookies(v.Request),
+	})) // it answered
+}
+
+// signInData is what pages/signin.html shows.
+type signInData struct {
+	Wrong string // why the last try came to nothing
+	Next  string // where to go on
+	Users bool   // somebody has a token
+	Enter bool   // the page that was asked for is tried with the token that is kept
 }
 
 func (s *Server) setTheme(w http.ResponseWriter, r *http.Request) {

@@ -66,8 +66,15 @@ func (s *Server) enter(v *visit, least Role) error {
 	if err != nil {
 		return err
 	}
+	// Before anybody is named: a page that refuses would say the token.
+	if err := s.prove(v, who); err != nil {
+		return err
+	}
 	v.Who = who
 	v.Request = v.WithContext(withPerson(v.Context(), who))
+	if err := checkAddress(v.URL); err != nil {
+		return err
+	}
 	id := v.PathValue("project")
 	// Whether there is such a project is only for those to know who may see it.
 	if !who.May(id, least) {
@@ -87,7 +94,7 @@ func (s *Server) enter(v *visit, least Role) error {
 	if !s.limits.write(who.Name) {
 		return errTooMany
 	}
-	return s.checkToken(v)
+	return nil
 }
 
 // htmx says whether a part of a page is asked for rather than a page.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"forge/internal/redact"
@@ -252,6 +253,44 @@ func TestCodexLongRetryIsAnOutage(t *testing.T) {
 	if s := c.live.stopped; s == nil || s.outcome != work.OutcomeRateLimited || s.resetAt == nil || time.Until(*s.resetAt) < 50*time.Minute {
 		t.Errorf("stopped with %+v", s)
 	}
+}
+
+// Put off by the provider it says so once, and nothing for as long as that
+// wants: no hung agent. An answer in time, or a retry for another cause, is none.
+func TestCodexPutOffIsAnOutage(t *testing.T) {
+	const putOff = `{"type":"error","message":"Reconnecting... 1/5 (exceeded retry limit, last status: 429 Too Many Requests)"}` + "\n"
+	for name, tt := range map[string]struct {
+		first, then string
+		want        bool
+	}{
+		"429, and silence":         {putOff, "", true},
+		"429, and then an answer":  {putOff, codexThought + "\n", false},
+		"503, and silence":         {codexAgain + "\n", "", true},
+		"a retry of another cause": {`{"type":"error","message":"Reconnecting... 1/5 (the answer makes no sense)"}` + "\n", "", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := codexFor(work.IterationRequest{})
+			_, _ = c.Write([]byte(codexBegin + "\n" + codexTurn + "\n" + tt.first))
+			time.Sleep(longRetry - time.Second)
+			if stopOf(c.live) != nil {
+				t.Errorf("%s: stopped too early", name)
+			}
+			_, _ = c.Write([]byte(tt.then))
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if s := stopOf(c.live); (s != nil && s.outcome == work.OutcomeRateLimited) != tt.want {
+				t.Errorf("%s: stopped with %+v", name, s)
+			}
+			c.finish(ending{})
+		})
+	}
+}
+
+// stopOf is why l is being stopped, nil while it is not.
+func stopOf(l *live) *stop {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopped
 }
 
 func TestCodexToolsRunUntilTheyEnd(t *testing.T) {

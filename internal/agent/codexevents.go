@@ -53,6 +53,7 @@ type codexStream struct {
 
 	messages int             // ids of items begin anew with each turn
 	running  map[string]bool // tools that have begun and not ended
+	patient  *time.Timer     // while the provider makes it wait; nil = it does not
 	offline  time.Time       // since when the network is waited for; zero = it is not
 
 	session string
@@ -113,6 +114,7 @@ func (c *codexStream) line(ok bool) {
 }
 
 func (c *codexStream) act() {
+	c.answered()
 	switch string(c.event[codexType].text) {
 	case "thread.started":
 		c.session = c.text(codexThread)
@@ -198,6 +200,9 @@ func (c *codexStream) trouble(message string) {
 		return
 	}
 	c.live.show("retry", message)
+	if _, why, _ := strings.Cut(message, "("); !strings.HasPrefix(message, codexOffline) && codexOutage(strings.TrimSuffix(why, ")")) {
+		c.putOff(message)
+	}
 	now := c.now()
 	if at := codexReset(message, now, c.environ); at != nil && at.Sub(now) > longRetry {
 		c.live.stop(stop{outcome: work.OutcomeRateLimited, detail: message, resetAt: at})
@@ -209,5 +214,24 @@ func (c *codexStream) trouble(message string) {
 		c.offline = now
 	case now.Sub(c.offline) >= codexPatience:
 		c.live.stop(stop{outcome: work.OutcomeRateLimited, detail: message})
+	}
+}
+
+// putOff begins to wait for the provider. The program says that it tries again,
+// and then nothing for as long as the provider's Retry-After wants, which it does
+// not tell. Beyond longRetry Forge waits itself: visibly, and holding nothing.
+func (c *codexStream) putOff(message string) {
+	c.live.busy(1)
+	c.patient = time.AfterFunc(longRetry, func() {
+		c.live.stop(stop{outcome: work.OutcomeRateLimited, detail: message})
+	})
+}
+
+// answered ends the wait for the provider.
+func (c *codexStream) answered() {
+	if c.patient != nil {
+		c.patient.Stop()
+		c.patient = nil
+		c.live.busy(-1)
 	}
 }

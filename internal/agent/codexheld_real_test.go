@@ -168,3 +168,17 @@ func TestRealCodexDetected(t *testing.T) {
 		t.Errorf("with a login: %+v", d)
 	}
 }
+
+// Put off for longer than Forge lets it wait, it is ended as an outage, and not
+// as one that hangs, also where the idle limit is shorter than that.
+func TestRealCodexPutOff(t *testing.T) {
+	t.Parallel()
+	c := newRealCodex(t)
+	req := c.request(t, fakemodel.Turn{Repeat: -1, Fault: fakemodel.Fault{
+		Status: 429, Kind: "rate_limit_exceeded", Message: "slow down", Headers: map[string]string{"Retry-After": "600"},
+	}})
+	req.Limits.IdleSecs = 20
+	if r := c.run(t, req); r.Outcome != work.OutcomeRateLimited || !strings.Contains(r.Detail, "429") {
+		t.Errorf("outcome %q (%s)", r.Outcome, r.Detail)
+	}
+}

@@ -50,6 +50,7 @@ func (c *codexStream) own() work.Usage {
 
 func (c *codexStream) finish(e ending) work.IterationReport {
 	c.lines.close()
+	c.answered()
 	r := work.IterationReport{Session: c.session, Usage: c.own(), Total: c.end.total, Denied: capped(c.denied, c.refused)}
 	c.words.report(&r, c.red)
 	r.Outcome, r.Detail = c.judge(e)

@@ -99,7 +99,7 @@ func Instead(b Boundary) string {
 	case b.Kind == orchestrator.PointBaseline:
 		return "the run ends before any work"
 	case gates.DecidesAgainst(gates.Point(b.Kind)) && gates.Point(b.Kind) == gates.PointStale:
-		return "the strategy is changed once, then the phase fails"
+		return "the strategy is changed once, then the phase fails; at once where the agent says again what stops it"
 	case gates.DecidesAgainst(gates.Point(b.Kind)):
 		return "the phase fails"
 	}
@@ -132,7 +132,7 @@ func promote(s Story, p gates.Policy) Promotion {
 	if !s.Judged {
 		return out
 	}
-	i := slices.IndexFunc(s.Boundaries, func(b Boundary) bool { return slices.Contains(b.Points, gates.PointFinal) })
+	i := slices.IndexFunc(s.Boundaries, func(b Boundary) bool { return slices.ContainsFunc(b.Points, ofResult) })
 	result := s.Result
 	result.OnClean = p.At(gates.PointPromote) == gates.Auto && p.Promote == gates.PromoteOnClean
 	decision, hold := review.Promote(result)

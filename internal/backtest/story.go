@@ -184,7 +184,7 @@ func (t *teller) decided(e work.Event) error {
 		default:
 			return
 		}
-		if pt == gates.PointFinal && !t.whole() {
+		if ofResult(pt) && !t.whole() {
 			return // what is done of a failed run lands under every policy
 		}
 		b := t.at(e, []gates.Point{pt})
@@ -205,11 +205,16 @@ func (t *teller) decided(e work.Event) error {
 // boundary says that a point stands at the end of a phase or of the run.
 func boundary(pt gates.Point) bool {
 	switch pt {
-	case gates.PointFinal, gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical:
+	case gates.PointFinal, gates.PointEvidence, gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical:
 		return true
 	}
 	return strings.HasPrefix(string(pt), "ckpt.")
 }
+
+// ofResult says that a point stands before the result lands, whatever it is
+// the result of. Where the gate is auto, evidence that is in doubt is asked
+// about alone.
+func ofResult(pt gates.Point) bool { return pt == gates.PointFinal || pt == gates.PointEvidence }
 
 // question is what is read of a checkpoint.
 type question struct {
@@ -241,7 +246,7 @@ func (t *teller) asked(e work.Event, cp question) {
 // at is a boundary with its facts as they are at e.
 func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 	b := Boundary{Moment: gates.Moment{Points: points}, Seq: e.Seq, Kind: string(points[0]), Phase: e.Phase, Policy: t.policy}
-	if points[0] == gates.PointFinal || points[0] == gates.PointPromote {
+	if ofResult(points[0]) || points[0] == gates.PointPromote {
 		b.Facts = t.facts
 	}
 	set, known := t.story.Spec.Settings.Phases[e.Phase]
@@ -277,7 +282,7 @@ func (t *teller) whole() bool {
 
 // judge notes what a promotion rests on, once, when the result is judged.
 func (t *teller) judge(pt gates.Point) {
-	if pt != gates.PointFinal || t.story.Judged {
+	if !ofResult(pt) || t.story.Judged {
 		return
 	}
 	r := &t.story.Result

@@ -87,7 +87,7 @@ func TestTheSamePolicyDecidesTheSame(t *testing.T) {
 			t.Errorf("%s: %d checkpoints opened, %d were seen", filepath.Base(file), opened, asked)
 		}
 	}
-	for _, kind := range []string{"phase.start", "iteration", "stale", "subphase", "final", "ckpt.phase_transition", "findings", "plan.initial"} {
+	for _, kind := range []string{"phase.start", "iteration", "stale", "subphase", "final", "ckpt.phase_transition", "findings", "plan.initial", "evidence"} {
 		if !kinds[kind] {
 			t.Errorf("no recorded run came to a decision at %s", kind)
 		}
@@ -237,5 +237,26 @@ func TestWhatIsABoundary(t *testing.T) {
 	want := []string{"ckpt.deliverable ckpt.phase_transition failed (stale)", "stale failed (stale)", "findings failed (stale)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A result whose proof is in doubt is a boundary of its own, at which the
+// result is judged; an owner's policy may let it pass.
+func TestEvidenceInDoubtIsABoundary(t *testing.T) {
+	story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "testdata", "journals", "v2-doubts.jsonl"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := story.Boundaries[len(story.Boundaries)-1]
+	if !story.Judged || last.Kind != "evidence" || !last.Asked || last.Answer != work.CheckpointApproved {
+		t.Errorf("judged %v, the last boundary is %+v", story.Judged, last)
+	}
+	full, _ := gates.Preset("full")
+	if !last.Stops(full) {
+		t.Error("full lets a proof pass that is in doubt")
+	}
+	full.Gates[gates.PointEvidence] = gates.Auto
+	if last.Stops(full) {
+		t.Error("a policy that lets it pass stops")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -25,7 +26,7 @@ func (p *project) reportCI(s *orchestrator.State, end work.RunFinishedData) {
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
-		_, err = f.WriteString(summaryMarkdown(s, end))
+		_, err = f.WriteString(summaryMarkdown(s, end).String())
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
@@ -61,35 +62,41 @@ func annotations(s *orchestrator.State, end work.RunFinishedData) string {
 	return b.String()
 }
 
-// escapeData keeps text from ending its line or starting another command.
-func escapeData(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
-}
-
-func escapeProperty(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
-}
-
-func summaryMarkdown(s *orchestrator.State, end work.RunFinishedData) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Forge run %s: %s\n\n", s.Run, end.Outcome)
-	if end.Reason != "" {
-		fmt.Fprintf(&b, "%s\n\n", cell(end.Reason))
+// escapeData is words of others in an annotation: each line acts nowhere, and
+// none ends the command or begins another.
+func escapeData(words string) string {
+	lines := strings.Split(words, "\n")
+	for i, line := range lines {
+		lines[i] = text.Line(line)
 	}
-	b.WriteString("| phase | name | state | iterations | why |\n|---|---|---|---|---|\n")
+	return escapeCommand(strings.Join(lines, "\n"))
+}
+
+// escapeProperty is words of others as what an annotation is called.
+func escapeProperty(words string) string { return escapeName(text.Line(words)) }
+
+// escapeName is a property that has to stay what it is, such as a file's name.
+func escapeName(name string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeCommand(name))
+}
+
+func escapeCommand(words string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(words)
+}
+
+func summaryMarkdown(s *orchestrator.State, end work.RunFinishedData) text.Markdown {
+	all := []text.Markdown{text.Format("## Forge run %s: %s\n\n", s.Run, string(end.Outcome))}
+	if end.Reason != "" {
+		all = append(all, text.Format("%s\n\n", end.Reason))
+	}
+	all = append(all, text.Own("| phase | name | state | iterations | why |\n|---|---|---|---|---|\n"))
 	for _, n := range s.Order {
 		ph := s.Phases[n]
-		fmt.Fprintf(&b, "| %s | %s | %s | %d/%d | %s |\n", n, cell(ph.Plan.Name), standing(ph), ph.Spent, ph.Budget, cell(reasonOf(ph)))
+		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, standing(ph), ph.Spent, ph.Budget, reasonOf(ph)))
 	}
-	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
+	all = append(all, text.Format("\nCost: %s\n", money(s.Ledger)))
 	if d := s.Delivery; d != nil {
-		fmt.Fprintf(&b, "\nResult: `%s`\n", d.Branch)
+		all = append(all, text.Format("\nResult: %s\n", text.Code(d.Branch)))
 	}
-	b.WriteString("\n")
-	return b.String()
-}
-
-// cell makes text inert in a Markdown table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "`", "'", "[", `\[`, "@", "@\u200b").Replace(text)
+	return text.Join("", append(all, text.Own("\n"))...)
 }

@@ -116,6 +116,11 @@ type answerOptions struct {
 }
 
 func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) error {
+	if o.resume {
+		if err := a.checkGoingOn(ctx, ans.Checkpoint, o.level); err != nil {
+			return err
+		}
+	}
 	cp, row, err := a.giveAnswer(ctx, ans, o.level)
 	if err != nil {
 		if code := refusalCode(err); code != "" && o.output == "json" {

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
+	"forge/internal/shortage"
 )
 
 // Version is the program's version; releases set it when they link.
@@ -64,6 +65,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		}
 	default:
 		fmt.Fprintln(a.Stderr, "forge: "+err.Error())
+		if short := shortage.Of(err); short != "" {
+			fmt.Fprintln(a.Stderr, "forge: "+short+"; nothing is lost: make room, or raise the limit, and try again (forge resume goes on with a run)")
+		}
 	}
 	return exitOf(err)
 }

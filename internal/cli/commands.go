@@ -12,7 +12,7 @@ func (a *App) commands() []*cli.Command {
 	return []*cli.Command{
 		a.initCommand(), a.generateCommand(), a.runCommand(), a.phaseCommand(), a.jobCommand(), a.issueCommand(), a.factoryCommand(), a.resumeCommand(), a.pushCommand(), a.listCommand(), a.statusCommand(),
 		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(), a.levelCommand(),
-		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.reviewCommand(), a.policyCommand(), a.hostCommand(), a.configCommand(), a.demoCommand(),
+		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.evidenceCommand(), a.reviewCommand(), a.policyCommand(), a.hostCommand(), a.configCommand(), a.demoCommand(),
 		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.evalCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),
 		a.trustCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(),
 	}

@@ -27,7 +27,7 @@ func asked(id string, at gates.Point) work.Checkpoint {
 func everyPoint() []gates.Point {
 	return []gates.Point{
 		gates.PointPhaseStart, gates.PointIteration, gates.PointStale, gates.PointSubPhase, gates.PointPhaseTransition,
-		gates.PointFinal, orchestrator.PointBaseline, "ckpt.deliverable",
+		gates.PointFinal, gates.PointEvidence, orchestrator.PointBaseline, "ckpt.deliverable",
 	}
 }
 
@@ -46,7 +46,7 @@ func TestDoorAnswers(t *testing.T) {
 	withAll := map[string]said{"y": {yes, "", ""}, "a": {yes, "", "yes to all"}, "c": {changes, "", "words"}, "n": {no, "", "words"}, "x": abort}
 	want := map[gates.Point]map[string]said{
 		gates.PointPhaseStart: withAll, gates.PointIteration: withAll,
-		gates.PointPhaseTransition: usual, gates.PointFinal: usual, "ckpt.deliverable": usual,
+		gates.PointPhaseTransition: usual, gates.PointFinal: usual, gates.PointEvidence: usual, "ckpt.deliverable": usual,
 		orchestrator.PointBaseline: {"y": {yes, "", ""}, "n": {no, "", "words"}, "x": abort},
 		gates.PointStale:           {"c": {yes, "continue", ""}, "p": {changes, "pivot", "words"}, "s": {no, "stop", "words"}, "x": abort},
 		gates.PointSubPhase: {

@@ -14,10 +14,12 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/config"
+	"forge/internal/evidence"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/shortage"
 	"forge/internal/verify"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -29,6 +31,8 @@ type engine struct {
 	agents *agent.Agents
 	checks *verify.Bench
 	caps   proc.Capabilities
+	// evidence holds changes against what their proofs rest on.
+	evidence *evidence.Store
 }
 
 func (p *project) engine(ctx context.Context) (*engine, error) {
@@ -36,6 +40,7 @@ func (p *project) engine(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.settle(ctx, repo)
 	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
 	caps := proc.Detect(ctx)
 	return &engine{
@@ -43,6 +48,8 @@ func (p *project) engine(ctx context.Context) (*engine, error) {
 		agents: agent.New(agent.Config{Environ: p.app.Environ, Caps: caps, Redact: red}),
 		checks: verify.New(repo, caps, p.app.Environ, filepath.Join(p.state, "cache"), red),
 		caps:   caps,
+
+		evidence: evidence.New(repo, filepath.Join(p.state, "cache", "evidence")),
 	}, nil
 }
 
@@ -133,8 +140,9 @@ func (p *project) driver(e *engine, lease *journal.Lease, s *orchestrator.State,
 	return &orchestrator.Driver{
 		Host:    p.hostOf(s.Spec, e.repo),
 		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
-		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: evidence{e.repo}, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: e.evidence, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
 		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
+		Room: func() error { return shortage.Lacks(p.state, leastRoom, leastFiles) },
 	}, done, nil
 }
 
@@ -166,6 +174,13 @@ func (p *project) leaveAtOnce(run string, over <-chan struct{}) {
 	}
 	os.Exit(exitInterrupted)
 }
+
+// leastRoom and leastFiles have to be free where runs are worked on, or nothing
+// new is begun.
+const (
+	leastRoom  = 1 << 20
+	leastFiles = 50
+)
 
 type driveOptions struct {
 	watch    orchestrator.Watcher

@@ -199,6 +199,9 @@ func summaryText(all []eval.Summary) string {
 	if last.Unknown > 0 {
 		text += fmt.Sprintf("%d case(s) had no usable answer. They count as unknown, not as nothing found.\n", last.Unknown)
 	}
+	if last.Duplicates > 0 {
+		text += fmt.Sprintf("%d finding(s) say again what another one of the same reviewer says. They count against precision.\n", last.Duplicates)
+	}
 	if last.Undecided > 0 {
 		text += fmt.Sprintf("%d expectation(s) are not decided: nobody has said whether a finding means the same. --judge MODEL or --by-hand FILE does.\n", last.Undecided)
 	}
@@ -240,6 +243,9 @@ func caseTable(t *eval.Trial) string {
 		}
 		if n := len(slices.DeleteFunc(slices.Clone(o.Kinds), func(k eval.Kind) bool { return k != eval.Other })); n > 0 {
 			what = append(what, fmt.Sprintf("%d other", n))
+		}
+		if n := o.Repeated(); n > 0 {
+			what = append(what, fmt.Sprintf("%d said again", n))
 		}
 		if o.Hallucinated > 0 {
 			what = append(what, fmt.Sprintf("%d hallucinated", o.Hallucinated))

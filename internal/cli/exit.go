@@ -11,6 +11,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/shortage"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -81,6 +82,9 @@ func exitOf(err error) int {
 			return exitUsage
 		}
 	}
+	if shortage.Of(err) != "" {
+		return exitUsage
+	}
 	return exitUnjudged
 }
 
@@ -94,8 +98,11 @@ func exitOfRun(d work.RunFinishedData) int {
 	case work.RunLimit:
 		return exitLimit
 	case work.RunInterrupted:
-		if strings.HasPrefix(d.Reason, orchestrator.StopInternal) {
+		switch {
+		case strings.HasPrefix(d.Reason, orchestrator.StopInternal):
 			return exitUnjudged
+		case strings.HasPrefix(d.Reason, orchestrator.StopShort):
+			return exitUsage
 		}
 		return exitInterrupted
 	case work.RunCancelled:

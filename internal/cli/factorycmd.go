@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/factory"
 	"forge/internal/work"
 )
 
@@ -125,7 +126,7 @@ func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
 		case i.State == work.IssueFailed:
 			one = exitFailed
 		case i.State == work.IssueCancelled:
-		case i.State == "" && later[i.ID]:
+		case i.State == "" && (later[i.ID] || strings.HasPrefix(i.Reason, factory.HoldOrigin+":")):
 			one = exitLimit
 		case i.State == work.IssueWaits, i.Column == work.ColumnInReview:
 			one = exitFrozen

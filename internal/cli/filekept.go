@@ -106,7 +106,7 @@ func (p *project) judgedBefore(ctx context.Context, checkpoint string) (string, 
 	var b strings.Builder
 	b.WriteString("They have not changed since.\n\n")
 	for _, v := range cp.Verdicts {
-		fmt.Fprintf(&b, "- `%s`: %s by %s\n", strings.ReplaceAll(v.Path, "`", "'"), strings.ReplaceAll(string(v.Status), "_", " "), v.By)
+		fmt.Fprintf(&b, "%s: %s by %s\n", strings.ReplaceAll(v.Path, "`", "'"), strings.ReplaceAll(string(v.Status), "_", " "), v.By)
 	}
 	return b.String(), nil
 }

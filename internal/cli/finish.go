@@ -51,6 +51,9 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	if end.Outcome == work.RunCompleted {
 		p.sweep(s.Run)
 	}
+	if err := p.dropBases(ctx, e.repo); err != nil {
+		p.app.log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
+	}
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
 		p.app.log.Warn("tidy up after old runs", "err", err)
 	}
@@ -72,10 +75,13 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	return refuse("forge push "+s.Run+" --remote NAME tries again", "push the result: %v", pushErr)
 }
 
+// sweptFolders are the folders of a run that a completed one needs no more.
+func sweptFolders() []string { return []string{"phases", "verify"} }
+
 // sweep removes the folders that a completed run worked in; its logs stay.
 func (p *project) sweep(run string) {
 	dir := p.layout().RunDir(run)
-	for _, name := range []string{"phases", "verify"} {
+	for _, name := range sweptFolders() {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			p.app.log.Warn("remove the folders of the finished run", "err", err)
 		}

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/work"
 )
@@ -35,6 +37,11 @@ func (a *App) gcCommand() *cli.Command {
 				return err
 			}
 			defer p.close()
+			if !c.Bool("dry-run") {
+				if err := p.tidyRepository(c.Context); err != nil {
+					return err
+				}
+			}
 			freed, err := p.collect(c.Context, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
 				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
 			})
@@ -88,10 +95,58 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 	return freed, nil
 }
 
+// tidyRepository settles what a Forge that died had begun in the user's
+// repository, and drops what it kept there for runs that are over.
+func (p *project) tidyRepository(ctx context.Context) error {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	if err != nil {
+		return err
+	}
+	p.settle(ctx, repo)
+	return p.dropBases(ctx, repo)
+}
+
+// dropBases drops the references that kept the bases of runs which are over:
+// Forge may have died between the end of a run and that. Runs that this project
+// does not know are another's.
+func (p *project) dropBases(ctx context.Context, repo *git.Store) error {
+	kept, err := repo.KeptBases(ctx)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	rows, err := p.store.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Outcome.Final() && !r.Alive && slices.Contains(kept, r.ID) {
+			if err := repo.DropBase(ctx, r.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle says what had to be done about a move of the checkout that a Forge
+// which died had begun.
+func (p *project) settle(ctx context.Context, repo *git.Store) {
+	switch said, err := repo.SettleMove(ctx); {
+	case err != nil:
+		p.app.log.Warn("the checkout is as a Forge that died left it", "err", err)
+	case said != "":
+		p.app.log.Warn(said)
+	}
+}
+
 // sweepLeft sweeps after a process that died when its run was completed and its
 // folders were still there. Nobody else has the run meanwhile.
 func (p *project) sweepLeft(ctx context.Context, run string) {
-	if _, err := os.Lstat(filepath.Join(p.layout().RunDir(run), "phases")); err != nil {
+	left := slices.ContainsFunc(sweptFolders(), func(name string) bool {
+		_, err := os.Lstat(filepath.Join(p.layout().RunDir(run), name))
+		return err == nil
+	})
+	if !left {
 		return
 	}
 	lease, err := p.store.AcquireRun(ctx, run, journal.Self())

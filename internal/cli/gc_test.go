@@ -90,3 +90,33 @@ func TestFoldersOfCompletedRunsAreSweptLater(t *testing.T) {
 	}
 	w.forge("audit", "verify", "--all").want(exitDone)
 }
+
+// A process that dies between the end of a run and tidying up leaves the
+// reference that kept its base, and folders; the next run, or gc, takes them. What
+// can be gone on with keeps its own, and so does a run of another project.
+func TestWhatADeadProcessKeptIsDropped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 1))
+	w.forge("run").want(exitFrozen)
+	waits := w.folders()[0]
+	w.forge("run", "--autonomous", "--new").want(exitDone)
+	over := slices.DeleteFunc(w.folders(), func(n string) bool { return n == waits })[0]
+	leave := func() {
+		for _, run := range []string{over, "240101-else"} {
+			w.git("update-ref", "refs/forge/keep/"+run, "HEAD")
+		}
+		w.write(filepath.Join(w.state, "runs", over, "verify", "01", "left.txt"), "left\n")
+	}
+	for _, args := range [][]string{{"gc"}, {"run", "--autonomous", "--new"}} {
+		leave()
+		w.write(".forge/agent.toml", done("01")+"# "+args[0]+"\n")
+		w.forge(args...).want(exitDone)
+		if kept := w.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/forge/keep/"); kept != "240101-else\n"+waits && kept != waits+"\n240101-else" {
+			t.Errorf("after forge %s the bases of %q are kept, want those of %s and of another project", args[0], kept, waits)
+		}
+		if _, err := os.Lstat(filepath.Join(w.state, "runs", over, "verify")); err == nil {
+			t.Errorf("after forge %s the folder of a verify is left", args[0])
+		}
+	}
+}

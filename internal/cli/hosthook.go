@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -148,7 +146,8 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 			}
 			continue
 		}
-		fresh, err := w.newHook(req.Context(), hint, body)
+		name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.base.RepoRoot)
+		fresh, err := w.p.store.NewHook(req.Context(), name, hint.Known)
 		if err != nil {
 			h.app.log.Warn("remember a webhook", "err", err)
 			return http.StatusServiceUnavailable, "not remembered" // the next poll has it
@@ -160,18 +159,6 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 		w.hints.add(hint)
 	}
 	return status, why
-}
-
-// newHook says that a delivery has not come before. Its id is not signed, so
-// what was signed is remembered as well.
-func (w *hostWatch) newHook(ctx context.Context, hint host.Hint, body []byte) (bool, error) {
-	name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.base.RepoRoot)
-	sum := sha256.Sum256(body)
-	fresh, err := w.p.store.NewHook(ctx, name, "body "+hex.EncodeToString(sum[:]))
-	if err != nil || !fresh {
-		return false, err
-	}
-	return w.p.store.NewHook(ctx, name, "id "+hint.Key)
 }
 
 // count counts a webhook, and says now and then why such are refused.

@@ -17,6 +17,7 @@ import (
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -33,12 +34,16 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 	w.plan(phase("01", "first", 2))
 	w.forge("run").want(exitFrozen)
 	first, _ := w.asked(1)
+	run := strings.TrimPrefix(first.Base, "forge/run-")
 	for n := 2; n <= idleRuns; n++ {
-		branch := fmt.Sprint("waits-", n)
+		rename := func(branch string) string { return strings.ReplaceAll(branch, run, copied(run, n)) }
+		branch, base := rename(first.Branch), rename(first.Base)
+		g.Seed(t, w.store, base, strings.TrimSpace(w.git("rev-parse", "HEAD")))
 		g.Seed(t, w.store, branch, first.Head)
-		if _, err := w.host.(*github.Host).OpenPull(t.Context(), work.PullProposal{Marker: branch, Branch: branch, Base: first.Base, Title: branch}); err != nil {
+		if _, err := w.host.(*github.Host).OpenPull(t.Context(), work.PullProposal{Marker: branch, Branch: branch, Base: base, Title: text.Titled("%s", branch)}); err != nil {
 			t.Fatal(err)
 		}
+		g.People().Protect(t, base, 1, "ci")
 	}
 	w.copies(idleRuns)
 	g.People().Protect(t, first.Base, 1, "ci")
@@ -157,6 +162,9 @@ func paths(all []*http.Request) string {
 	return strings.Join(out, "\n")
 }
 
+// copied is the name of the nth run beside run.
+func copied(run string, n int) string { return fmt.Sprintf("%s%02d", run[:len(run)-2], n) }
+
 // copies makes runs beside the newest one that wait as it does, each with a pull
 // request of its own, until there are n.
 func (w *pullWorld) copies(n int) {
@@ -181,7 +189,7 @@ func (w *pullWorld) copies(n int) {
 		t.Fatal(err)
 	}
 	for i := 2; i <= n; i++ {
-		id := fmt.Sprintf("%s%02d", run[:len(run)-2], i)
+		id := copied(run, i)
 		rename := func(s string) string { return strings.ReplaceAll(s, run, id) }
 		lease, err := store.CreateRun(ctx, id, journal.Self())
 		if err != nil {

@@ -128,7 +128,7 @@ do = [{write = "b.txt", content = "B\n"}, {print = "b is louder now; c I left as
 	if len(got) != 2 || got["a.txt"] != work.CheckpointApproved || got["c.txt"] != work.CheckpointChangesRequested {
 		t.Errorf("verdicts after the rework: %v", got)
 	}
-	if body := w.localPull("1").Body; !strings.Contains(body, "`a.txt`: approved") || strings.Contains(body, "`b.txt`: ") {
+	if body := w.localPull("1").Body; !strings.Contains(body, "a.txt: approved") || strings.Contains(body, "b.txt: ") {
 		t.Errorf("the pull request says\n%s", body)
 	}
 	w.forge("approve", second).want(exitUsage).warns("not all of it is approved", "c.txt")

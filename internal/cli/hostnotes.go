@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -40,7 +39,7 @@ func (h *hostPort) note(ctx context.Context, number int64, key, commit string, f
 // reviewer saw them.
 func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchestrator.Found) error {
 	since := map[string][]work.FileChange{}
-	var rest []string
+	var rest []text.Markdown
 	for _, f := range found {
 		changes, known := since[f.Commit]
 		if !known {
@@ -52,29 +51,27 @@ func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchest
 		}
 		moved := slices.ContainsFunc(changes, func(c work.FileChange) bool { return c.Path == f.File })
 		if f.File == "" || f.Line < 1 || moved || len(n.Lines) == mostNotes {
-			rest = append(rest, fmt.Sprintf("- `%s`: %s", strings.ReplaceAll(f.File, "`", "'"), host.Inert(oneLine(f.Issue, 300))))
+			rest = append(rest, text.Item(text.Format("%s: %s", text.Code(f.File), oneLine(f.Issue, 300))))
 			continue
 		}
 		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: tellNote(f.Finding)})
 	}
-	n.Body = fmt.Sprintf("Forge's reviewers found what was let stand: %d finding(s). This decides nothing.", len(found))
-	if len(rest) > 0 {
-		n.Body += "\n\n" + strings.Join(rest[:min(len(rest), mostNotes)], "\n")
-	}
+	n.Body = text.Join("\n\n",
+		text.Format("Forge's reviewers found what was let stand: %d finding(s). This decides nothing.", len(found)),
+		text.Join("", rest[:min(len(rest), mostNotes)]...))
 	return nil
 }
 
 // tellNote is one finding, for people.
-func tellNote(f work.Finding) string {
-	by := strings.Join(append([]string{f.Specialist}, f.Also...), ", ")
-	text := fmt.Sprintf("**%s** (%s): %s", f.Severity, by, host.Words(f.Issue))
+func tellNote(f work.Finding) text.Markdown {
+	all := []text.Markdown{text.Format("**%s** (%s):", string(f.Severity), f.By()), text.Quote(host.Words(f.Issue))}
 	if f.Failure != "" {
-		text += "\n\nIt leads to: " + host.Words(f.Failure)
+		all = append(all, text.Own("It leads to:"), text.Quote(host.Words(f.Failure)))
 	}
 	if f.Suggestion != "" {
-		text += "\n\nSuggestion: " + host.Words(f.Suggestion)
+		all = append(all, text.Own("Suggestion:"), text.Quote(host.Words(f.Suggestion)))
 	}
-	return host.Inert(text)
+	return text.Join("\n\n", all...)
 }
 
 // tellAnswer says on a pull request who approved it where, when that was not
@@ -89,11 +86,10 @@ func (h *hostPort) tellAnswer(ctx context.Context, number int64, id string) {
 		return
 	}
 	if err == nil {
-		text := fmt.Sprintf("Approved by %s (%s), as checkpoint `%s`.", orUnknown(cp.AnsweredBy), cp.Door, cp.ID)
-		if cp.Comment != "" {
-			text += "\n\n" + quoted(host.Words(cp.Comment))
-		}
-		err = h.again(ctx, func() error { return h.pulls.Comment(ctx, number, "answer "+cp.ID, host.Inert(text)) })
+		said := text.Join("\n\n",
+			text.Format("Approved by %s (%s), as checkpoint %s.", orUnknown(cp.AnsweredBy), cp.Door, text.Code(cp.ID)),
+			text.Quote(host.Words(cp.Comment)))
+		err = h.again(ctx, func() error { return h.pulls.Comment(ctx, number, "answer "+cp.ID, said) })
 	}
 	if err != nil {
 		h.warn("who approved is not said on the pull request", "pull", number, "err", err)

@@ -2,17 +2,17 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-func pullTitle(req orchestrator.PullPublish) string {
-	return host.Inert(fmt.Sprintf("Phase %s: %s", req.Paper.Phase, req.Title))
+func pullTitle(req orchestrator.PullPublish) text.Title {
+	return text.Titled("Phase %s: %s", req.Paper.Phase, req.Title)
 }
 
 // mostListed is how many files a pull request's text names.
@@ -20,52 +20,37 @@ const mostListed = 20
 
 // paper is the text of a pull request: what changed, why, on which evidence,
 // with which doubts, what to read first, and how to answer.
-func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (string, error) {
+func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (text.Markdown, error) {
 	changes, err := h.repo.Changes(ctx, req.From, req.Commit)
 	if err != nil {
-		return "", err
+		return text.Markdown{}, err
 	}
-	p := req.Paper
-	var s sheet
-	s.section("What changed", tellChanges(changes))
-	s.section("Why", quoted(host.Inert(p.Why)))
-	s.section("Evidence", host.Inert(tellProof(p.Proof)))
-	s.section("Doubts", host.Inert(p.Doubts))
-	s.section("Read first", readFirst(changes))
-	if h.judged != nil && p.Checkpoint != "" {
-		before, err := h.judged(ctx, p.Checkpoint)
-		if err != nil {
-			return "", err
+	before := ""
+	if h.judged != nil && req.Paper.Checkpoint != "" {
+		if before, err = h.judged(ctx, req.Paper.Checkpoint); err != nil {
+			return text.Markdown{}, err
 		}
-		s.section("Judged before, file by file", host.Inert(before))
 	}
-	s.section("What Forge asks", host.Inert(tellFacts(p.Facts)))
-	answer := fmt.Sprintf("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here; push commits of your own, and they become part of it. "+
-		"A comment alone answers nothing. The same question is checkpoint `%s`: `forge approve %s`.", p.Checkpoint, p.Checkpoint)
-	if p.Checkpoint == "" {
-		answer = "Nobody has to: Forge merges it at once."
-	}
-	s.section("How to answer", answer)
-	return s.String(), nil
+	return tellPaper(req.Paper, changes, before), nil
 }
 
-// sheet is the text of a pull request in the making.
-type sheet struct{ strings.Builder }
-
-// section adds one, unless it would be empty.
-func (s *sheet) section(title, text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		fmt.Fprintf(s, "## %s\n\n%s\n\n", title, text)
+// tellPaper says it in words; before is what was said of single files.
+func tellPaper(p orchestrator.PullPaper, changes []work.FileChange, before string) text.Markdown {
+	answer := text.Own("Nobody has to: Forge merges it at once.")
+	if p.Checkpoint != "" {
+		answer = text.Format("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here; push commits of your own, and they become part of it. "+
+			"A comment alone answers nothing. The same question is checkpoint %s: %s.", text.Code(p.Checkpoint), text.Code("forge approve "+p.Checkpoint))
 	}
-}
-
-// quoted keeps a text apart from Forge's own words: its headings are none of the
-// document's.
-func quoted(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return ""
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+	return text.Join("",
+		text.Section("What changed", tellChanges(changes)),
+		text.Section("Why", text.Quote(p.Why)),
+		text.Section("Evidence", text.Join("\n\n", tellDoubted(p.Record.Doubts), tellProof(p.Proof), tellRecord(p.Record))),
+		text.Section("Doubts", text.Quote(p.Doubts)),
+		text.Section("Read first", readFirst(changes)),
+		text.Section("Judged before, file by file", text.Quote(before)),
+		text.Section("What Forge asks", text.Quote(tellFacts(p.Facts))),
+		text.Section("How to answer", answer),
+	)
 }
 
 func changedHow(status string) string {
@@ -82,24 +67,23 @@ func changedHow(status string) string {
 	return status
 }
 
-func tellChanges(changes []work.FileChange) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d file(s):\n\n", len(changes))
+func tellChanges(changes []work.FileChange) text.Markdown {
+	all := []text.Markdown{text.Format("%d file(s):\n\n", len(changes))}
 	for i, c := range changes {
 		if i == mostListed {
-			fmt.Fprintf(&b, "- and %d more\n", len(changes)-i)
+			all = append(all, text.Item(text.Format("and %d more", len(changes)-i)))
 			break
 		}
-		fmt.Fprintf(&b, "- `%s` (%s)\n", strings.ReplaceAll(c.Path, "`", "'"), changedHow(c.Status))
+		all = append(all, text.Item(text.Format("%s (%s)", text.Code(c.Path), changedHow(c.Status))))
 	}
-	return b.String()
+	return text.Join("", all...)
 }
 
-func tellProof(commands []string) string {
+func tellProof(commands []string) text.Markdown {
 	if len(commands) == 0 {
-		return "Nothing proved it but the agent's word."
+		return text.Own("Nothing proved it but the agent's word.")
 	}
-	return "Forge ran these in a fresh folder, and they passed:\n\n    " + strings.Join(commands, "\n    ")
+	return text.Format("Forge ran these in a fresh folder, and they passed:\n\n%s", text.CodeBlock(strings.Join(commands, "\n")))
 }
 
 // tellFacts are the facts of a question, without the signals in what was said.
@@ -113,8 +97,8 @@ func tellFacts(facts string) string {
 
 // readFirst are three files that tell most: sources, then tests, then documents
 // and what is gone or generated, each as git lists them.
-func readFirst(changes []work.FileChange) string {
-	var ranks [3][]string
+func readFirst(changes []work.FileChange) text.Markdown {
+	var ranks [3][]text.Markdown
 	for _, c := range changes {
 		path, rank := strings.ToLower(c.Path), 0
 		switch {
@@ -124,8 +108,8 @@ func readFirst(changes []work.FileChange) string {
 		case strings.Contains(path, "test"):
 			rank = 1
 		}
-		ranks[rank] = append(ranks[rank], "- `"+strings.ReplaceAll(c.Path, "`", "'")+"`")
+		ranks[rank] = append(ranks[rank], text.Item(text.Code(c.Path)))
 	}
 	all := slices.Concat(ranks[:]...)
-	return strings.Join(all[:min(len(all), 3)], "\n")
+	return text.Join("", all[:min(len(all), 3)]...)
 }

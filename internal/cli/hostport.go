@@ -9,6 +9,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -25,10 +26,10 @@ type pullBranches interface {
 type pullRequests interface {
 	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
 	Look(ctx context.Context, number int64) (work.PullLook, error)
-	Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error
-	ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error
+	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
+	ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error
 	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
-	Comment(ctx context.Context, number int64, key, body string) error
+	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
 }
 
 // hostPort is the code host as a run's driver needs it.
@@ -139,11 +140,14 @@ func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (o
 	refs := orchestrator.Ref(req.Paper.Run, req.Paper.Phase+"/host")
 	err := h.both(ctx, req.Base, req.BaseCommit, refs, req.Branch, req.Commit, req.Known, req.Number != 0)
 	if err = h.ahead(ctx, req.Number, err); err == nil {
-		var body string
+		var body text.Markdown
 		if body, err = h.paper(ctx, req); err == nil {
 			err = h.again(ctx, func() error {
-				pr, err := h.pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: pullTitle(req), Body: body})
+				pr, err := h.pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: pullTitle(req), Body: body, Number: req.Number})
 				out.Number, out.URL = pr.Number, pr.URL
+				if err == nil && pr.State == work.PullMerged {
+					return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is merged into " + pr.Base, Fix: "answer by forge approve or forge request-changes"}
+				}
 				if err == nil && pr.State != work.PullOpen {
 					err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is " + string(pr.State), Fix: "reopen it there, or answer by forge approve or forge request-changes"}
 				}
@@ -192,9 +196,9 @@ func (h *hostPort) reply(ctx context.Context, look work.PullLook, replies []orch
 		if at < 0 || slices.ContainsFunc(said, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, r.Key) }) {
 			continue // it was deleted, or is answered
 		}
-		body := host.Inert(host.Words(r.Body))
-		if body == "" {
-			body = "The agent worked on it; the changes are in the branch."
+		body := text.Quote(host.Words(r.Body))
+		if body.Empty() {
+			body = text.Own("The agent worked on it; the changes are in the branch.")
 		}
 		if err := h.again(ctx, func() error { return h.pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body) }); err != nil {
 			return err
@@ -212,21 +216,34 @@ func (h *hostPort) look(ctx context.Context, number int64) (work.PullLook, error
 	return look, err
 }
 
-// state is whether a pull request is open; that takes two requests where a look
-// takes one for each review.
-func (h *hostPort) state(ctx context.Context, number int64) (work.PullState, error) {
+// state is a pull request without what people said; that takes two requests
+// where a look takes one for each review.
+func (h *hostPort) state(ctx context.Context, number int64) (work.PullRequest, error) {
 	news, ok := h.pulls.(changes)
 	if !ok {
 		look, err := h.look(ctx, number)
-		return look.State, err
+		return look.PullRequest, err
 	}
-	var state work.PullState
+	var is work.PullRequest
 	err := h.again(ctx, func() error {
 		look, err := news.Verdicts(ctx, number)
-		state = look.State
+		is = look.PullRequest
 		return err
 	})
-	return state, err
+	return is, err
+}
+
+// retargets is what a host tells of who pointed a pull request elsewhere.
+type retargets interface {
+	RetargetedBy(ctx context.Context, number int64) (who string)
+}
+
+// retargetedBy is who did, as far as a host tells.
+func retargetedBy(ctx context.Context, pulls pullRequests, number int64) string {
+	if h, ok := pulls.(retargets); ok {
+		return harmless(h.RetargetedBy(ctx, number))
+	}
+	return ""
 }
 
 // fetch brings a branch of the host here.
@@ -241,7 +258,7 @@ func (h *hostPort) fetch(ctx context.Context, branch, ref string) (commit string
 // Close closes a pull request that nobody can merge any more.
 func (h *hostPort) Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error) {
 	p := work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base}
-	err := h.again(ctx, func() error { return h.pulls.ClosePull(ctx, req.Number, p, req.Key, host.Inert(req.Why)) })
+	err := h.again(ctx, func() error { return h.pulls.ClosePull(ctx, req.Number, p, req.Key, text.Quote(req.Why)) })
 	if t := pullTrouble(err); t != nil {
 		return t, nil
 	}
@@ -268,7 +285,7 @@ func (h *hostPort) Land(ctx context.Context, req orchestrator.PullLand) (orchest
 func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
 	var out orchestrator.PullLanded
 	refs := req.Keep + "-host"
-	state, err := h.state(ctx, req.Number)
+	is, err := h.state(ctx, req.Number)
 	if err != nil {
 		return out, err
 	}
@@ -288,7 +305,10 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 		}
 		return h.landed(ctx, req, req.Commit)
 	}
-	if state == work.PullOpen {
+	if host.Retargeted(is, req.Branch, req.Base) && is.State == work.PullOpen {
+		return out, host.RetargetedTrouble(fmt.Sprintf("merge pull request %d", req.Number), is, req.Branch, req.Base, retargetedBy(ctx, h.pulls, req.Number))
+	}
+	if is.State == work.PullOpen {
 		if err := h.both(ctx, req.Base, req.BaseHead, refs, req.Branch, req.Head, req.Known, true); err != nil {
 			return out, err
 		}
@@ -296,13 +316,13 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 	}
 	var made work.PullSquashed
 	err = h.again(ctx, func() (err error) {
-		made, err = h.pulls.Merge(ctx, work.PullMerge{Number: req.Number, Head: req.Head, BaseHead: req.BaseHead, Title: req.Title, Message: req.Message})
+		made, err = h.pulls.Merge(ctx, work.PullMerge{Number: req.Number, Branch: req.Branch, Base: req.Base, Head: req.Head, BaseHead: req.BaseHead, Title: text.Titled("%s", req.Title), Message: req.Message})
 		return err
 	})
 	if err != nil {
 		return out, err
 	}
-	if _, err := h.fetch(ctx, req.Base, refs+"/base"); err != nil {
+	if err := h.arrived(ctx, req, made.Commit, refs+"/base"); err != nil {
 		return out, err
 	}
 	if made.Parent != "" && made.Parent != req.BaseHead {
@@ -311,6 +331,24 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 	done, err := h.landed(ctx, req, made.Commit)
 	done.Trouble = out.Trouble
 	return done, err
+}
+
+// arrived says that the run's branch holds what the host says it merged: a
+// target that was changed in that very moment is found out here.
+func (h *hostPort) arrived(ctx context.Context, req orchestrator.PullLand, commit, ref string) error {
+	at, err := h.fetch(ctx, req.Base, ref)
+	if err != nil {
+		return err
+	}
+	there, err := h.repo.Exists(ctx, commit)
+	if err == nil && there && at != "" {
+		there, err = h.repo.Holds(ctx, at, commit)
+	}
+	if err != nil || there && at != "" {
+		return err
+	}
+	return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("merge pull request %d", req.Number),
+		What: fmt.Sprintf("the host says that it is merged, and %s does not hold what came of it (%s)", req.Base, short(commit)), Fix: "look on the host where it went"}
 }
 
 // landed keeps what was merged, and tidies up the branch.

@@ -34,6 +34,9 @@ func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchest
 	out := unheard(look, req.Heard)
 	name := fmt.Sprintf("pull request %d", req.Number)
 	switch {
+	case host.Retargeted(look.PullRequest, req.Branch, req.Base) && look.State != work.PullClosed:
+		out.Lost = retargetedLost(look, req.Branch, req.Base, retargetedBy(ctx, h.pulls, req.Number))
+		return out, nil
 	case look.State == work.PullMerged:
 		if _, err := h.fetch(ctx, look.Base, req.Ref+"/base"); err != nil {
 			return out, err
@@ -59,6 +62,16 @@ func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchest
 		return out, nil
 	}
 	return h.pushed(ctx, req, out)
+}
+
+// retargetedLost is why a pull request that was pointed elsewhere is no place to
+// answer any more.
+func retargetedLost(look work.PullLook, branch, base, by string) string {
+	name := fmt.Sprintf("pull request %d", look.Number)
+	if look.State == work.PullMerged {
+		return fmt.Sprintf("%s was merged on the host by %s into %s, and not into %s", name, orUnknown(look.MergedBy), look.Base, base)
+	}
+	return fmt.Sprintf("%s is no place to answer: %s; set it back to %s there to go on with it", name, host.TellRetargeted(look.PullRequest, branch, base, by), base)
 }
 
 // pushed takes people's commits in, when they are on top of something that

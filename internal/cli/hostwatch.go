@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/internal/git"
+	"forge/internal/host"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -84,6 +85,7 @@ func newWatch(p *project, pulls pullRequests, news changes, at work.PullSettings
 type waiting struct {
 	cp   work.Checkpoint
 	pull orchestrator.Pull
+	base string // branch that it has to be proposed for; "" = the target of results, which landing compares
 	// Of the result of an issue: its card. Where the result is decided to be
 	// done, and waits on the host, it is over, and cp asks nothing.
 	issue *work.Issue
@@ -124,7 +126,7 @@ func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) 
 				continue
 			}
 			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
-				out = append(out, waiting{cp: cp, pull: *ph.Pull})
+				out = append(out, waiting{cp: cp, pull: *ph.Pull, base: s.Spec.Branch})
 			}
 		}
 		if len(page) < journal.MaxIssuePage {
@@ -282,7 +284,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		w.mayChange(id, look, standsOpen(q, look))
 		return nil, nil
 	}
-	a, held := wordOf(look, q.cp, q.pull, w.p.app.Now())
+	a, held := w.wordOf(ctx, look, q)
 	if a != nil && q.issue != nil {
 		passOn(a, q, look)
 	}
@@ -310,6 +312,20 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 	}
 	w.p.app.log.Info("answered", "checkpoint", id, "status", a.Status, "by", harmless(a.By), "pull", q.pull.URL)
 	return &row, nil
+}
+
+// wordOf is what a pull request says to the checkpoint that it shows. One that
+// was pointed elsewhere says nothing until it is set back: an approval there may
+// be one of something else.
+func (w *hostWatch) wordOf(ctx context.Context, look work.PullLook, q waiting) (*work.Answer, string) {
+	if q.base != "" && look.State != work.PullClosed && host.Retargeted(look.PullRequest, q.pull.Branch, q.base) {
+		by := ""
+		if look.State == work.PullOpen {
+			by = retargetedBy(ctx, w.pulls, look.Number)
+		}
+		return nil, retargetedHeld(look, q.pull.Branch, q.base, by)
+	}
+	return wordOf(look, q.cp, q.pull, w.p.app.Now())
 }
 
 // mayChange notes whether a pull request may come to stand otherwise without

@@ -70,6 +70,16 @@ func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now tim
 	return a, ""
 }
 
+// retargetedHeld is why a pull request that was pointed elsewhere answers
+// nothing.
+func retargetedHeld(look work.PullLook, branch, base, by string) string {
+	name := fmt.Sprintf("pull request %d", look.Number)
+	if look.State == work.PullMerged {
+		return fmt.Sprintf("%s was merged by %s into %s, and not into %s: answer here, and Forge goes on with what it has", name, orUnknown(look.MergedBy), look.Base, base)
+	}
+	return fmt.Sprintf("%s answers nothing: %s: set it back to %s there, or answer here", name, host.TellRetargeted(look.PullRequest, branch, base, by), base)
+}
+
 func stillAgainst(counting []work.PullReview) string {
 	for _, r := range counting {
 		if r.Verdict != work.PullApproved {

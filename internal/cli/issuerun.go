@@ -90,6 +90,13 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err != nil {
 		return issueError(err)
 	}
+	if from, err := (origins{store: s.store, project: s.Project}).From(ctx, i); err != nil {
+		return err
+	} else if from != "" {
+		if _, err := a.openTrackers([]*shop{s}); err != nil {
+			return err
+		}
+	}
 	over := make(chan struct{})
 	defer close(over)
 	go leaveShops(a.Kill, []*shop{s}, over)
@@ -124,6 +131,9 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 func sayNoClaim(no factory.NoClaim, i work.Issue) string {
 	switch no {
 	case factory.NoClaimColumn:
+		if i.Reason != "" {
+			return fmt.Sprintf("it stands in %s: %s", i.Column, i.Reason)
+		}
 		return fmt.Sprintf("it stands in %s", i.Column)
 	case factory.NoClaimStopped, factory.NoClaimWaits:
 		return standingOfIssue(i)
@@ -131,7 +141,7 @@ func sayNoClaim(no factory.NoClaim, i work.Issue) string {
 		return "another process works on it"
 	case factory.NoClaimNeeds:
 		return "what it needs is not done"
-	case factory.NoClaimLater:
+	case factory.NoClaimLater, factory.NoClaimOrigin, factory.NoClaimUnwanted:
 		return i.Reason
 	}
 	return string(no)

@@ -119,7 +119,7 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkReviews(b.asPlan()); err != nil {
+	if err := p.checkStart(b.spec); err != nil {
 		return err
 	}
 	if err := p.checkAgents(ctx, b.spec.Settings); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/config"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -136,7 +137,7 @@ func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, er
 		c.Open = append(c.Open, id)
 	}
 	slices.Sort(c.Open)
-	return c, nil
+	return c, config.CheckHooks(cfg, c.Policy, s.Spec.Job != nil || s.Spec.Issue != nil)
 }
 
 // tellLevel leaves the change for the process that drives the run, or will.

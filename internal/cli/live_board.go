@@ -189,7 +189,9 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 	case orchestrator.StageVerify:
 		return "verify"
 	case orchestrator.StageEvidence:
-		return "verify, with the protected files as they were"
+		return "verify, with the evidence as it was"
+	case orchestrator.StageControl:
+		return "asking the tests what the proof is worth"
 	case orchestrator.StageReview:
 		return reviewing(p)
 	case orchestrator.StageArbiter:
@@ -216,7 +218,7 @@ func questionOf(s *orchestrator.State, cp work.Checkpoint) question {
 	if p != nil && p.Last != "" {
 		q.from, q.to, q.about = p.Base, judgedOf(p, cp), "phase "+p.Number
 	}
-	if pt := gates.Point(cp.Kind); pt == gates.PointFinal || pt == gates.PointPromote {
+	if pt := gates.Point(cp.Kind); pt == gates.PointFinal || pt == gates.PointPromote || pt == gates.PointEvidence {
 		q.about = "the result"
 	}
 	if q.from == "" || q.to == "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,9 @@ func TestBoardKnowsEveryStage(t *testing.T) {
 	}
 	if r := rows["outage"]; !r.until.Equal(noon) || !r.trouble {
 		t.Errorf("outage: %+v", r)
+	}
+	if got := rows["control"].doing; !strings.Contains(got, "asking the tests") {
+		t.Errorf("test runners are asked: %q", got)
 	}
 	if got := rows["iterate"].iteration; got != "2/4" {
 		t.Errorf("the second iteration of four is %q", got)

@@ -30,7 +30,7 @@ func TestShow(t *testing.T) {
 	w.forge("run", "--yes").want(exitFrozen)
 	w.forge("show", ".1").want(exitDone).says(
 		`Land the result`, "status", "pending", "final, ckpt.final_output", "revision", "Facts:", "2 iteration(s)",
-		"verify on the snapshot tree: passed (test ! -e bad.txt)", "phase 01: verified", "A a.txt", "+two", "forge request-changes", "-m TEXT")
+		"verify on the trusted tree: passed (test ! -e bad.txt)", "phase 01: verified", "A a.txt", "+two", "forge request-changes", "-m TEXT")
 	if got := w.forge("show", ".1", "--stat").want(exitDone).says("A a.txt"); strings.Contains(got.stdout, "+two") {
 		t.Error("--stat shows the changes")
 	}

@@ -11,6 +11,7 @@ import (
 	"forge/internal/notify"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -59,8 +60,8 @@ func (p *project) send(ctx context.Context, n notify.Notice) {
 // not pushed.
 func (p *project) noticeOf(s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
 	n = notify.Notice{
-		V: notify.Version, Event: notify.Finished, Time: p.app.Now().UTC(), Project: s.Spec.Settings.Project, Run: s.Run,
-		Outcome: string(end.Outcome), Reason: end.Reason, Level: s.Spec.Policy.Preset, Checkpoints: []notify.Question{},
+		V: notify.Version, Event: notify.Finished, Time: p.app.Now().UTC(), Project: text.Line(s.Spec.Settings.Project), Run: s.Run,
+		Outcome: string(end.Outcome), Reason: text.Line(end.Reason), Level: s.Spec.Policy.Preset, Checkpoints: []notify.Question{},
 	}
 	if s.Delivery != nil {
 		n.Branch = s.Delivery.Branch
@@ -84,7 +85,7 @@ func (p *project) noticeOf(s *orchestrator.State, end work.RunFinishedData) (n n
 		}
 		if gates.Pushes(points, false) {
 			n.Checkpoints = append(n.Checkpoints, notify.Question{
-				ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: harmless(cp.Question),
+				ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: text.Line(cp.Question),
 			})
 		}
 	}

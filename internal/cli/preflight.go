@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"forge/gates"
+	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -47,6 +49,24 @@ func selection(plan work.Plan, from, only []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkStart refuses a run, job or issue that must not begin: every door asks it
+// before anything is opened.
+func (p *project) checkStart(spec orchestrator.Spec) error {
+	if err := p.checkHooks(spec, spec.Policy); err != nil {
+		return err
+	}
+	if spec.Job != nil {
+		spec = jobAsPlan(spec)
+	}
+	return p.checkReviews(spec)
+}
+
+// checkHooks refuses work that goes on by itself past hooks that would have held
+// it. Nobody starts the phases of a job, and nobody claims an issue.
+func (p *project) checkHooks(spec orchestrator.Spec, policy gates.Policy) error {
+	return config.CheckHooks(p.cfg, policy, spec.Job != nil || spec.Issue != nil)
 }
 
 // checkReviews refuses what cannot be judged: reviews and sensitive phases

@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/work"
@@ -14,16 +17,24 @@ import (
 )
 
 // checkElsewhere refuses to go on here with a run that is at a remote when it
-// may decide too much by itself, and one that began elsewhere when it would do what this checkout's own configuration does not say: a record at a
-// remote is written by whoever may push there. asRecorded lets it, but never
-// past this machine's ceiling.
-func (p *project) checkElsewhere(ctx context.Context, run string, asRecorded bool) error {
+// may decide too much by itself, and one that began elsewhere when it would do
+// what this checkout's own configuration does not say: a record at a remote is
+// written by whoever may push there. asRecorded lets it, but never past this
+// machine's ceiling. level is one that is about to be chosen, "" = none.
+func (p *project) checkElsewhere(ctx context.Context, run, level string, asRecorded bool) error {
 	s, _, err := p.load(ctx, run)
 	if err != nil {
 		return err
 	}
 	if ceiling := p.cfg.Ceiling(); ceiling != nil {
 		over := gates.Exceeds(s.Spec.Policy, *ceiling)
+		if level != "" {
+			next, err := p.levelFor(s, level)
+			if err != nil {
+				return err
+			}
+			over = append(over, gates.Exceeds(next.Policy, *ceiling)...)
+		}
 		// A level that was chosen with an answer is not the run's yet.
 		chosen, err := p.store.Inbox(ctx, run)
 		if err != nil {
@@ -60,6 +71,34 @@ func (p *project) checkElsewhere(ctx context.Context, run string, asRecorded boo
 	return nil
 }
 
+// checkGoingOn refuses what forge resume would refuse after an answer that is to
+// be gone on with here: said before, it leaves the question open.
+func (a *App) checkGoingOn(ctx context.Context, checkpoint, level string) error {
+	p, err := a.openRecorded(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if ok, err := p.openStore(ctx, false); err != nil || !ok {
+		return err
+	}
+	cp, err := p.findCheckpoint(ctx, checkpoint)
+	if err != nil || triage.IsThread(cp.Run) {
+		return nil // whoever takes the answer says what is wrong with it
+	}
+	_, away, err := p.store.TravelOf(ctx, cp.Run)
+	if err != nil || !away {
+		return err
+	}
+	if err := p.key(); err != nil {
+		return err
+	}
+	if err := p.checkElsewhere(ctx, cp.Run, level, false); err != nil {
+		return fmt.Errorf("nothing was answered: %w", err)
+	}
+	return nil
+}
+
 // differs names the settings of a run that decide what is executed and shown to
 // the agent, where this checkout's say something else.
 func (p *project) differs(s *orchestrator.State) ([]string, error) {
@@ -83,7 +122,7 @@ func (p *project) differs(s *orchestrator.State) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add("[agents."+name+"]", set.Agents[name], own.Agents[name]); err != nil {
+		if err := add("[agents."+name+"]", atPath(set.Agents[name]), atPath(own.Agents[name])); err != nil {
 			return nil, err
 		}
 		if name != slices.Sorted(maps.Keys(set.Agents))[0] {
@@ -102,14 +141,32 @@ func (p *project) differs(s *orchestrator.State) ([]string, error) {
 	return list, nil
 }
 
+// moved is a path in the checkout from as it is in the checkout to; others stay.
+func moved(path, from, to string) string {
+	if rest, ok := strings.CutPrefix(path, from+"/"); ok {
+		return to + "/" + rest
+	}
+	return path
+}
+
+// atPath is an agent with the path at which its relative command is looked for.
+func atPath(a work.AgentSettings) work.AgentSettings {
+	if len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0]) {
+		a.Command = slices.Clone(a.Command)
+		a.Command[0] = filepath.Join(a.Checkout, a.Command[0])
+	}
+	return a
+}
+
 // bareVerify is [verify] without what only waits longer.
 func bareVerify(v work.VerifySettings) work.VerifySettings {
 	v.TimeoutSecs = 0
 	return v
 }
 
-// relocate makes what a run began with on another machine this machine's: its paths in the checkout, and the sandbox, which a
-// machine's own configuration alone sets.
+// relocate makes what a run began with on another machine this machine's: its
+// paths in the checkout, and the sandbox, which a machine's own configuration
+// alone sets.
 func (p *project) relocate(spec *orchestrator.Spec) {
 	root := spec.Base.RepoRoot
 	agents := maps.Clone(spec.Settings.Agents)
@@ -117,8 +174,11 @@ func (p *project) relocate(spec *orchestrator.Spec) {
 		if a.Checkout == root {
 			a.Checkout = p.base.RepoRoot
 		}
-		if rest, ok := strings.CutPrefix(a.File, root+"/"); ok {
-			a.File = p.base.RepoRoot + "/" + rest
+		a.File = moved(a.File, root, p.base.RepoRoot)
+		if len(a.Command) > 0 {
+			// An older Forge wrote a relative command down as the path that it was there.
+			a.Command = slices.Clone(a.Command)
+			a.Command[0] = moved(a.Command[0], root, p.base.RepoRoot)
 		}
 		agents[name] = a
 	}

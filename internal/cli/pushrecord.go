@@ -48,6 +48,11 @@ func commitsOf(rec *journal.Record, s *orchestrator.State) []string {
 		}
 	}
 	add(s.Spec.Base.Commit)
+	add(s.Spec.Trusted)
+	for _, move := range s.Moves {
+		add(move.From)
+		add(move.To)
+	}
 	add(s.Head)
 	if s.Spec.Job != nil {
 		add(s.Spec.Job.Start)

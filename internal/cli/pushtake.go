@@ -290,7 +290,7 @@ func (p *project) comeHere(ctx context.Context, repo *git.Store, o runOptions) (
 		return "", err
 	}
 	f.remote = t.Remote
-	if err := p.checkElsewhere(ctx, row.ID, o.asRecorded); err != nil {
+	if err := p.checkElsewhere(ctx, row.ID, "", o.asRecorded); err != nil {
 		return "", err
 	}
 	return row.ID, f.claim(ctx, row.ID, o.take)

@@ -31,7 +31,7 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 		fmt.Fprintf(&b, " (%s)", end.Reason)
 	}
 	b.WriteString("\n\n")
-	b.WriteString(phaseTable(s))
+	b.WriteString(phaseTable(s) + proofsText(s))
 	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
 	if end.Reason == orchestrator.ReasonRedBaseline {
 		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", indent(strings.TrimSpace(s.Baseline.Output)))
@@ -52,6 +52,9 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 		}
 		b.WriteString("Answer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\nThen:   forge resume\n")
 	case work.RunInterrupted, work.RunLimit:
+		if short, ok := strings.CutPrefix(end.Reason, orchestrator.StopShort); ok {
+			fmt.Fprintf(&b, "Why:    %s; nothing is lost\n", short)
+		}
 		fmt.Fprintf(&b, "Go on:  forge resume %s\n", s.Run)
 	case work.RunFailed:
 		if finishedWhole(s) {

@@ -139,6 +139,11 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		err = p.checkSandbox(e, s.Spec.Settings.Sandbox)
 	}
 	if err == nil {
+		if o.level == "" {
+			err = p.checkHooks(s.Spec, s.Spec.Policy)
+		}
+	}
+	if err == nil {
 		spec, phases := s.Spec, notDone(s)
 		if spec.Job != nil {
 			spec, phases = jobAsPlan(spec), []string{jobPhases}

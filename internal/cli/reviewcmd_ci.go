@@ -16,7 +16,7 @@ func (r *reviewOf) reportReview(res reviewResult) {
 		return
 	}
 	fmt.Fprint(r.app.Stderr, reviewAnnotations(res))
-	if err := appendSummary(r.app.getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res)+"\n"); err != nil {
+	if err := appendSummary(r.app.getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
 		r.app.log.Warn("write the job summary", "err", err)
 	}
 }
@@ -35,7 +35,7 @@ func reviewAnnotations(res reviewResult) string {
 			default:
 				level = "warning"
 			}
-			title := f.Specialist
+			title := f.By()
 			if f.Rule != "" {
 				title = f.Rule
 			}
@@ -47,7 +47,7 @@ func reviewAnnotations(res reviewResult) string {
 			if f.Failure != "" {
 				text += "\n" + f.Failure
 			}
-			fmt.Fprintf(&b, "::%s file=%s,line=%d%s,title=%s::%s\n", level, escapeProperty(f.File), f.Line, at, escapeProperty(string(f.Severity)+": "+title), escapeData(text))
+			fmt.Fprintf(&b, "::%s file=%s,line=%d%s,title=%s::%s\n", level, escapeName(f.File), f.Line, at, escapeProperty(string(f.Severity)+": "+title), escapeData(text))
 		}
 	}
 	for _, s := range res.Reviewers {

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
-	"forge/internal/work"
+	"forge/internal/text"
 )
 
 // Hosts refuse comments of more than about 65,000 characters.
@@ -17,118 +16,98 @@ const (
 // reviewMarkdown is a result for a comment on a pull request, and for the
 // summary of a CI job. Nothing of what the change or a reviewer said is live in
 // it.
-func reviewMarkdown(res reviewResult) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Forge review: %s\n\n", res.Verdict)
-	fmt.Fprintf(&b, "%s since `%s` (%s).\n\n", countFiles(len(res.Files)), short(res.Base.Commit), inert(res.Base.Ref))
-	for i, w := range res.Why {
-		if i == maxCommentFindings {
-			fmt.Fprintf(&b, "- … and %d more\n", len(res.Why)-i)
-			break
-		}
-		fmt.Fprintf(&b, "- %s\n", inert(oneLine(w, 300)))
+func reviewMarkdown(res reviewResult) text.Markdown {
+	all := []text.Markdown{
+		text.Format("## Forge review: %s\n\n", string(res.Verdict)),
+		text.Format("%s since %s (%s).\n\n", countFiles(len(res.Files)), text.Code(short(res.Base.Commit)), res.Base.Ref),
+		text.Join("\n", whyMarkdown(res.Why)),
 	}
-	if len(res.Why) > 0 {
-		b.WriteString("\n")
+	size := 0
+	for _, m := range all {
+		size += len(m.String())
 	}
-	markdownFindings(&b, "Found by Forge itself", res.Own)
-	markdownFindings(&b, "Found by reviewers", res.Findings)
+	own := markdownFindings(text.Own("Found by Forge itself"), res.Own, maxCommentBytes-size)
+	found := markdownFindings(text.Own("Found by reviewers"), res.Findings, maxCommentBytes-size-len(own.String()))
+	all = append(all, own, found)
 	if len(res.Notes) > 0 {
-		fmt.Fprintf(&b, "%d further note(s) are in the JSON output.\n\n", len(res.Notes))
+		all = append(all, text.Format("%d further note(s) are in the JSON output.\n\n", len(res.Notes)))
 	}
-	if len(res.Reviewers) > 0 {
-		b.WriteString("| reviewer | role | verdict | findings | why |\n|---|---|---|---|---|\n")
-		for _, s := range res.Reviewers {
-			role := "gates"
-			if !s.Gating {
-				role = "advises"
-			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %d | %s |\n", inert(s.Name), role, s.Verdict, s.Findings, inert(oneLine(s.Why, 300)))
-		}
-		b.WriteString("\n")
+	if res.Merged > 0 {
+		all = append(all, text.Format("%s\n\n", mergedText(res.Merged)))
 	}
+	all = append(all, reviewersMarkdown(res))
 	if n := len(res.Unreviewed); n > 0 {
 		shown := res.Unreviewed[:min(n, maxCommentFindings)]
-		fmt.Fprintf(&b, "Not reviewed: %s", inert(oneLine(strings.Join(shown, ", "), 4*maxCommentText)))
+		more := text.Markdown{}
 		if n > len(shown) {
-			fmt.Fprintf(&b, " and %d more", n-len(shown))
+			more = text.Format(" and %d more", n-len(shown))
 		}
-		b.WriteString("\n\n")
+		all = append(all, text.Format("Not reviewed: %s%s\n\n", oneLine(strings.Join(shown, ", "), 4*maxCommentText), more))
 	}
-	fmt.Fprintf(&b, "Cost: %s\n", usageText(res.Usage))
-	return b.String()
+	return text.Join("", append(all, text.Format("Cost: %s\n", usageText(res.Usage)))...)
 }
 
-func markdownFindings(b *strings.Builder, title string, all []reviewFinding) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "### %s\n\n", title)
-	for i, f := range all {
-		if i == maxCommentFindings || b.Len() > maxCommentBytes {
-			fmt.Fprintf(b, "- … and %d more\n", len(all)-i)
+func whyMarkdown(why []string) text.Markdown {
+	var all []text.Markdown
+	for i, w := range why {
+		if i == maxCommentFindings {
+			all = append(all, text.Item(text.Format("… and %d more", len(why)-i)))
 			break
 		}
-		who := f.Specialist
-		if f.Rule != "" {
-			who = f.Rule
-		}
-		if len(f.Also) > 0 {
-			who += ", also " + strings.Join(f.Also, ", ")
-		}
-		if f.Gating {
-			who += "; gates"
-		}
-		fmt.Fprintf(b, "- **%s** %s, line %d: %s _(%s)_\n", f.Severity, inert(oneLine(f.File, maxCommentText)), f.Line, inert(oneLine(f.Issue, maxCommentText)), inert(who))
-		for _, more := range []struct{ name, text string }{{"Leads to", f.Failure}, {"Suggested", f.Suggestion}, {"To see it", f.Repro}} {
-			if strings.TrimSpace(more.text) != "" {
-				fmt.Fprintf(b, "  - %s: %s\n", more.name, inert(oneLine(more.text, maxCommentText)))
-			}
-		}
+		all = append(all, text.Item(text.Inline(oneLine(w, 300))))
 	}
-	b.WriteString("\n")
+	if len(all) > 0 {
+		all = append(all, text.Own("\n"))
+	}
+	return text.Join("", all...)
 }
 
-var (
-	// Words that close or link an issue before its number, on any host.
-	closingWords = work.Lazy(`(?i)\b(clos|fix|resolv|implement|reopen|depend|block|relate)([a-z]*)`)
-	schemes      = work.Lazy(`(?i)([a-z][a-z0-9+.-]*):(//|[^\s/])`)
-	references   = work.Lazy(`(?i)([@#!&%~^])([\w\[{"])`)
-	tickets      = work.Lazy(`(?i)\b([a-z][a-z0-9_]*)-(\d)`)
-	longHex      = work.Lazy(`(?i)\b([0-9a-f]{6})([0-9a-f]{1,58})\b`)
-	wwwNames     = work.Lazy(`(?i)\bwww\.`)
-)
+func reviewersMarkdown(res reviewResult) text.Markdown {
+	if len(res.Reviewers) == 0 {
+		return text.Markdown{}
+	}
+	all := []text.Markdown{text.Own("| reviewer | role | verdict | findings | why |\n|---|---|---|---|---|\n")}
+	for _, s := range res.Reviewers {
+		role := "gates"
+		if !s.Gating {
+			role = "advises"
+		}
+		all = append(all, text.Format("| %s | %s | %s | %d | %s |\n", s.Name, role, string(s.Verdict), s.Findings, oneLine(s.Why, 300)))
+	}
+	return text.Join("", append(all, text.Own("\n"))...)
+}
 
-// inert makes text safe to post: it reads the same, and mentions nobody, closes
-// nothing, links nowhere, commands nothing and is no markup. It is one line.
-func inert(text string) string {
-	// A zero-width space parts what a host would take for a whole.
-	const apart = "\u200b"
-	text = strings.Join(strings.Fields(text), " ")
-	text = closingWords().ReplaceAllStringFunc(text, func(w string) string { return w[:1] + apart + w[1:] })
-	text = schemes().ReplaceAllString(text, "${1}:"+apart+"${2}")
-	text = wwwNames().ReplaceAllStringFunc(text, func(w string) string { return w[:3] + apart + w[3:] })
-	text = references().ReplaceAllString(text, "${1}"+apart+"${2}")
-	text = tickets().ReplaceAllString(text, "${1}-"+apart+"${2}")
-	text = longHex().ReplaceAllString(text, "${1}"+apart+"${2}")
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case strings.ContainsRune("\\`*_{}[]|~$!#^", r):
-			b.WriteString("\\" + string(r))
-		default:
-			b.WriteRune(r)
+// markdownFindings lists findings, none more once they take up room bytes.
+func markdownFindings(title text.Markdown, found []reviewFinding, room int) text.Markdown {
+	if len(found) == 0 {
+		return text.Markdown{}
+	}
+	all, size := []text.Markdown{text.Format("### %s\n\n", title)}, 0
+	for i, f := range found {
+		if i == maxCommentFindings || size > room {
+			all = append(all, text.Item(text.Format("… and %d more", len(found)-i)))
+			break
+		}
+		one := markdownFinding(f)
+		size += len(one.String())
+		all = append(all, one)
+	}
+	return text.Join("", append(all, text.Own("\n"))...)
+}
+
+func markdownFinding(f reviewFinding) text.Markdown {
+	who := f.By()
+	if f.Rule != "" {
+		who = f.Rule
+	}
+	if f.Gating {
+		who += "; gates"
+	}
+	all := []text.Markdown{text.Format("- **%s** %s, line %d: %s _(%s)_\n", string(f.Severity), oneLine(f.File, maxCommentText), f.Line, oneLine(f.Issue, maxCommentText), who)}
+	for _, more := range []struct{ name, text string }{{"Leads to", f.Failure}, {"Suggested", f.Suggestion}, {"To see it", f.Repro}} {
+		if strings.TrimSpace(more.text) != "" {
+			all = append(all, text.Format("  - %s: %s\n", more.name, oneLine(more.text, maxCommentText)))
 		}
 	}
-	// A line that begins with one of these is a command to some host or bot.
-	if out := b.String(); out != "" && strings.ContainsAny(out[:1], "/-+=:") {
-		return apart + out
-	}
-	return b.String()
+	return text.Join("", all...)
 }

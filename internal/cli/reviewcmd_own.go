@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
+	"forge/internal/evidence"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -32,13 +34,12 @@ type reviewFinding struct {
 // test file that is gone holds the change until a person lets it go by
 // --may-change; it is shown all the same.
 func (r *reviewOf) ownFindings(ctx context.Context, changes []work.FileChange) ([]reviewFinding, error) {
-	judge := evidence{r.repo}
-	protected := r.set.Verify.Protected
-	touched, gone, err := judge.Judge(ctx, r.base.Commit, r.now, protected, nil)
+	rules := evidence.New(r.repo, filepath.Join(r.temp, "evidence"))
+	touched, gone, err := touchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, nil)
 	if err != nil {
 		return nil, err
 	}
-	_, held, err := judge.Judge(ctx, r.base.Commit, r.now, protected, r.options.mayChange)
+	_, held, err := touchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, r.options.mayChange)
 	if err != nil {
 		return nil, err
 	}

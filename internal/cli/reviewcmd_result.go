@@ -22,6 +22,7 @@ type reviewResult struct {
 	Own        []reviewFinding   `json:"own"`      // Forge's own findings
 	Findings   []reviewFinding   `json:"findings"` // of the reviewers, duplicates merged, worst first
 	Notes      []reviewFinding   `json:"notes"`    // beyond what one reviewer may hold against a change
+	Merged     int               `json:"merged"`   // how many findings went into others of these lists
 	Reviewers  []reviewerResult  `json:"reviewers"`
 	Unreviewed []string          `json:"unreviewed"` // files that a reviewer did not see, or git cannot record
 	Usage      work.Usage        `json:"usage"`
@@ -35,6 +36,7 @@ type reviewerResult struct {
 	Why          string       `json:"why,omitempty"`
 	Asks         int          `json:"asks"`
 	Findings     int          `json:"findings"`
+	Merged       int          `json:"merged"`       // said again, at the same place and in the same words
 	Hallucinated int          `json:"hallucinated"` // dropped: no such line in the change
 	Unreviewed   []string     `json:"unreviewed"`
 	Confidence   *float64     `json:"confidence"`
@@ -70,7 +72,7 @@ func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []
 		gates[s.Name] = s.Gating
 		one := reviewerResult{
 			Name: s.Name, Gating: s.Gating, Verdict: s.Verdict, Why: r.clean(s.Why), Asks: s.asks, Hallucinated: s.Hallucinated,
-			Findings: len(s.ReviewReport.Findings) + len(s.Notes), Unreviewed: []string{}, Confidence: s.Confidence, Model: r.clean(s.Model), Usage: sumUsage(s.usage),
+			Findings: len(s.ReviewReport.Findings) + len(s.Notes), Merged: work.MergedFindings(s.ReviewReport.Findings) + work.MergedFindings(s.Notes), Unreviewed: []string{}, Confidence: s.Confidence, Model: r.clean(s.Model), Usage: sumUsage(s.usage),
 			Requests: append([]string{}, s.requests...), Answers: append([]string{}, s.answers...),
 		}
 		for _, name := range s.Unreviewed {
@@ -85,6 +87,9 @@ func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []
 	}
 	slices.Sort(out.Unreviewed)
 	out.Findings, out.Notes, out.Usage = r.merged(found, gates), r.merged(notes, gates), sumUsage(usage)
+	for _, f := range slices.Concat(out.Findings, out.Notes) {
+		out.Merged += f.Merged
+	}
 	out.Verdict, out.Why = verdictOf(out.Own, out.Reviewers, len(r.left))
 	return out
 }

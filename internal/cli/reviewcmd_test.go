@@ -282,6 +282,7 @@ func TestReviewInActions(t *testing.T) {
 	for _, system := range []string{"GITHUB_ACTIONS=true", "GITEA_ACTIONS=true"} {
 		w.env = append(w.env, system, "GITHUB_STEP_SUMMARY="+summary)
 		e := w.forge("review").want(exitFailed)
+		e.stderr = strings.ReplaceAll(e.stderr, "\u200b", "") // what parts signs within a text
 		e.warns("::error file=main.go,line=4,title=major%3A security::it prints to standard error%0Anot%0A::error::read 100%25\n", "::warning file=CLAUDE.md,line=1,title=major%3A settings_changed::")
 		if strings.Contains(e.stderr, "\n::error::") {
 			t.Error("a finding began a command")
@@ -344,7 +345,8 @@ func TestReviewKeepsTheSecretRule(t *testing.T) {
 	w.write("judge.sh", "#!/bin/sh\necho '"+saysFail+"'\n")
 	w.forge("review").want(exitUsage).warns("gives DEPLOY_TOKEN to a command that the project chose", `[trust.projects."`+w.root+`"]`)
 	w.write(filepath.Join(w.home, ".config/forge/config.toml"), "[sandbox]\nmode = \"off\"\n[trust.projects.\""+w.root+"\"]\nenv = [\"DEPLOY_TOKEN\"]\n")
-	if res := w.reviewJSON(exitDone); res.Verdict != work.VerdictPass || res.By != "agent:mine" {
+	// A script of the project may decide what its checks say: that it changed is shown.
+	if res := w.reviewJSON(exitDone); res.Verdict != work.VerdictWarn || res.By != "agent:mine" || len(res.Findings) > 0 {
 		t.Errorf("%+v", res)
 	}
 	w.git("commit", "--quiet", "-am", "another judge")

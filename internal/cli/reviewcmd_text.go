@@ -25,7 +25,7 @@ func (r *reviewOf) tell(res reviewResult) error {
 		}
 		text = string(data) + "\n"
 	case "markdown":
-		text = reviewMarkdown(res)
+		text = reviewMarkdown(res).String()
 	default:
 		text = reviewReport(res)
 	}
@@ -68,6 +68,9 @@ func reviewReport(res reviewResult) string {
 	list("Found by Forge itself", res.Own)
 	list("Found by reviewers", res.Findings)
 	list("Notes", res.Notes)
+	if res.Merged > 0 {
+		fmt.Fprintf(&b, "%s\n\n", mergedText(res.Merged))
+	}
 	rows := make([][]string, 0, len(res.Reviewers))
 	for _, s := range res.Reviewers {
 		role := "gates"
@@ -86,6 +89,12 @@ func reviewReport(res reviewResult) string {
 	}
 	fmt.Fprintf(&b, "Verdict: %s\n", res.Verdict)
 	return b.String()
+}
+
+// mergedText says that findings went into others, so that nobody takes the list
+// for all that was said.
+func mergedText(n int) string {
+	return fmt.Sprintf("%d finding(s) say the same as another one, and are counted with it.", n)
 }
 
 func countFiles(n int) string {

@@ -166,7 +166,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	if spec.Pulls, err = p.pullSettings(); err != nil {
 		return err
 	}
-	if err := p.checkReviews(spec); err != nil {
+	if err := p.checkStart(spec); err != nil {
 		return err
 	}
 	if o.dryRun {
@@ -200,6 +200,9 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 }
 
 func (p *project) open(ctx context.Context, e *engine, id string, spec orchestrator.Spec, o runOptions) error {
+	if err := p.trustedFor(ctx, e, id, spec.Base.Branch, &spec); err != nil {
+		return err
+	}
 	first := orchestrator.Opened{Inline: &spec}
 	text, err := json.Marshal(spec)
 	if err != nil {

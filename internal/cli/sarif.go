@@ -90,7 +90,7 @@ func sarifOf(res reviewResult) sarifLog {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "Forge", Version: Version, Rules: []sarifRule{}}},
 		Automation: sarifAutomation{ID: "forge-review/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
-		Properties: map[string]any{"verdict": string(res.Verdict), "base": res.Base.Commit, "unreviewed": res.Unreviewed},
+		Properties: map[string]any{"verdict": string(res.Verdict), "base": res.Base.Commit, "unreviewed": res.Unreviewed, "merged": res.Merged},
 	}
 	index := map[string]int{}
 	rule := func(id, about string) {
@@ -138,6 +138,9 @@ func sarifNotes(res reviewResult) []sarifNotification {
 
 func sarifFinding(f reviewFinding, rule string, index int) sarifResult {
 	text := f.Issue
+	if many := f.StandsFor(); many != "" {
+		text += " (" + many + ")"
+	}
 	for _, more := range []struct{ name, text string }{{"Leads to", f.Failure}, {"Suggested", f.Suggestion}, {"To see it", f.Repro}} {
 		if more.text != "" {
 			text += "\n\n" + more.name + ": " + more.text
@@ -158,7 +161,7 @@ func sarifFinding(f reviewFinding, rule string, index int) sarifResult {
 	return sarifResult{
 		RuleID: rule, RuleIndex: index, Level: sarifLevel(f), Message: sarifMessage{sarifText(text)}, Locations: []sarifLocation{{at}},
 		Fingerprints: map[string]string{"forgeFinding/v1": hex.EncodeToString(sum[:16])},
-		Properties:   map[string]any{"severity": string(f.Severity), "gating": f.Gating, "also": append([]string{}, f.Also...)},
+		Properties:   map[string]any{"severity": string(f.Severity), "gating": f.Gating, "also": append([]string{}, f.Also...), "merged": f.Merged},
 	}
 }
 

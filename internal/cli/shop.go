@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/factory"
+	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/work"
@@ -16,13 +17,14 @@ import (
 // shop is one project whose issues a process works on.
 type shop struct {
 	*issueBoard
-	e      *engine
-	owner  journal.Owner
-	places *factory.Places
-	triage *triageDesk
-	poke   chan struct{}
-	host   config.CodeHost // as it was when the shop was opened
-	hints  *hookHints      // of the watch of its code host, nil = there is none
+	e        *engine
+	owner    journal.Owner
+	places   *factory.Places
+	triage   *triageDesk
+	poke     chan struct{}
+	host     config.CodeHost // as it was when the shop was opened
+	trackers []*openTracker  // whose issues come onto its board
+	hints    *hookHints      // of the watch of its code host, nil = there is none
 
 	landing sync.Mutex // one result at a time is brought into the target
 	tidying sync.Mutex
@@ -77,6 +79,9 @@ func (s *shop) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := config.CheckHooks(p.cfg, gates.Policy{}, true); err != nil {
+		return err
+	}
 	if err := p.checkSandbox(s.e, set.Sandbox); err != nil {
 		return err
 	}
@@ -108,7 +113,7 @@ func (s *shop) fresh(ctx context.Context) (*project, error) {
 func (s *shop) loop() *factory.Loop {
 	return &factory.Loop{
 		Board: s.Board, Cards: s.store, Claims: claims{s.store, s.owner}, Standings: standings{s.store, s.owner, s.store.Watch()},
-		Triage: s.triage, Works: placed{s}, Places: s.places, Now: s.app.Now, Poke: s.poke,
+		Triage: s.triage, Works: placed{s}, Origins: origins{s.app, s.store, s.Project, s.trackers}, Places: s.places, Now: s.app.Now, Poke: s.poke,
 		Say: func(issue int64, what string) {
 			if issue == 0 {
 				s.app.log.Info(harmless(what), "project", s.Project)

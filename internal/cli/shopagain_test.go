@@ -185,7 +185,7 @@ func TestIssueFindingsAreSaidAtTheirLines(t *testing.T) {
 		t.Fatalf("said was %+v by %+v", look.Threads, look.Reviews)
 	}
 	at := look.Threads[0]
-	if at.Path != "out.txt" || at.Line != 2 || !strings.Contains(at.Comments[0].Body, "**minor** (architecture, performance, security, simplicity): two is") || strings.Contains(at.Comments[0].Body, "@many") {
+	if at.Path != "out.txt" || at.Line != 2 || !strings.Contains(at.Comments[0].Body, "**minor** (architecture, also performance, security, simplicity; 4 findings in one):\n\n> two is") || strings.Contains(at.Comments[0].Body, "@many") {
 		t.Errorf("said was %+v", at)
 	}
 	// Nobody is told of it as of a person's words.

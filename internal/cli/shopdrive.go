@@ -68,6 +68,9 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 			return left, err
 		}
 	}
+	if o.Finish && (left.Promoted || state.Outcome.Final()) {
+		return left, nil
+	}
 	again, err := s.again(ctx, p, o.Issue, state)
 	if err != nil {
 		return left, nil // it is looked at again where it lands
@@ -113,6 +116,9 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, 
 	}
 	if err != nil {
 		return factory.Ended{}, hostRefused(err)
+	}
+	if err := p.trustedFor(ctx, s.e, run, target(p), &spec); err != nil {
+		return factory.Ended{}, err
 	}
 	first := orchestrator.Opened{Inline: &spec}
 	text, err := json.Marshal(spec)
@@ -228,6 +234,9 @@ func (s *shop) tidyUp(ctx context.Context, p *project) {
 	defer s.tidying.Unlock()
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
 		s.app.log.Warn("tidy up after old runs", "err", err)
+	}
+	if err := p.dropBases(ctx, s.e.repo); err != nil {
+		s.app.log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
 }
 

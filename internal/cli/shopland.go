@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,9 @@ const landTries = 20
 
 // Land merges the result of an issue's completed run into the target branch, on
 // the code host where the project has one. That it is there already, from before
-// a crash or by hand, is found by looking.
-func (s *shop) Land(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+// a crash or by hand, is found by looking; nothing else is done where the issue is
+// unwanted.
+func (s *shop) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
 	p, err := s.fresh(ctx)
 	if err != nil {
 		return factory.Landed{}, err
@@ -64,17 +66,24 @@ func (s *shop) Land(ctx context.Context, i work.Issue, shown func(work.IssuePull
 		return factory.Landed{}, err
 	}
 	if h != nil {
-		out, err := s.landThere(ctx, landing{p, lease, h, r, shown})
+		out, err := s.landThere(ctx, landing{p, lease, h, r, unwanted, shown})
 		return s.orWaits(i, out, err)
 	}
 	for n := 1; ; n++ {
-		landed, err := s.land(ctx, p, lease, r.State, i)
+		landed, err := s.land(ctx, p, lease, r.State, i, unwanted)
 		var moved *git.MovedError
 		if errors.As(err, &moved) && n < landTries {
 			continue
 		}
 		return landed, err
 	}
+}
+
+// notWanted is a result that stays where it is, since its issue is not wanted any
+// more where it comes from.
+func notWanted(out factory.Landed, why string) factory.Landed {
+	out.Hold, out.Reason, out.Waits = factory.HoldUnwanted, why, true
+	return out
 }
 
 // endLanding ends what a process that died left running of the run.
@@ -95,7 +104,7 @@ func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
 }
 
 // land tries it once, onto the target as it is now.
-func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, i work.Issue) (factory.Landed, error) {
+func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, i work.Issue, unwanted string) (factory.Landed, error) {
 	repo, result := s.e.repo, state.Delivery.Commit
 	out := factory.Landed{Target: target(p)}
 	head, err := repo.BranchHead(ctx, out.Target)
@@ -107,6 +116,9 @@ func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state
 			out.Commit = head
 			return out, err
 		}
+	}
+	if unwanted != "" {
+		return notWanted(out, unwanted), nil
 	}
 	var branch *git.BranchError
 	if err := repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
@@ -122,7 +134,7 @@ func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state
 		held.Target = out.Target
 		return held, err
 	}
-	problem, err := s.verified(ctx, p, lease, state, commit)
+	problem, err := s.verified(ctx, p, lease, state, commit, from)
 	if err != nil {
 		return out, err
 	}
@@ -186,7 +198,7 @@ func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Iss
 
 // verified proves the commit that would land with the project's own commands;
 // problem says what is red.
-func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, commit string) (problem string, err error) {
+func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, commit, onto string) (problem string, err error) {
 	set := state.Spec.Settings
 	if len(set.Verify.Commands) == 0 {
 		return "", nil
@@ -199,19 +211,44 @@ func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, s
 		return "", err
 	}
 	stop := keepLease(ctx, lease)
-	rep, err := s.e.checks.Verify(ctx, work.VerifyRequest{
-		Phase: "landing", Checkout: p.base.RepoRoot, Commit: commit, Commands: set.Verify.Commands, TimeoutSecs: set.Verify.TimeoutSecs,
-		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark,
+	problem, err = s.proveLanding(ctx, state, work.VerifyRequest{
+		Phase: "landing", Checkout: p.base.RepoRoot, Commit: commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite,
 		Dir: dir, LogPath: p.layout().Log(state.Run, "landing-verify"),
-	}, nil)
+	}, onto)
 	stop()
 	if dropErr := s.store.DropAttempt(context.WithoutCancel(ctx), lease, note.Command); err == nil {
 		err = dropErr
 	}
+	return problem, err
+}
+
+// proveLanding proves what would land: as it is, and with the evidence that a
+// person last accepted on the target. What a person approved with the result is
+// accepted by that, and so is what people merged themselves: then onto is "".
+func (s *shop) proveLanding(ctx context.Context, state *orchestrator.State, req work.VerifyRequest, onto string) (problem string, err error) {
+	rep, err := s.e.checks.Verify(ctx, req, nil)
+	if err != nil || unproven(rep) != "" || state.Final.Approved != "" || onto == "" {
+		return unproven(rep), err
+	}
+	held := evidenceSettings(state.Spec.Settings)
+	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
+	seen, err := s.e.evidence.Judge(ctx, held)
 	if err != nil {
 		return "", err
 	}
-	return unproven(rep), nil
+	for _, floor := range seen.Floors {
+		if req.Commit, err = s.e.evidence.Mix(ctx, held, floor); err != nil {
+			return "", err
+		}
+		if rep, err = s.e.checks.Verify(ctx, req, nil); err != nil {
+			return "", err
+		}
+		if problem := unproven(rep); problem != "" {
+			return "with the " + string(floor) + " evidence: " + problem, nil
+		}
+	}
+	return "", nil
 }
 
 // unproven is why a report proves nothing, "" = it does. Where nothing ran

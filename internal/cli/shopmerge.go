@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"forge/factory"
-	"forge/internal/host"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -19,7 +19,8 @@ type landing struct {
 	lease *journal.Lease
 	h     *resultHost
 	result
-	shown func(work.IssuePull) error
+	unwanted string // see factory.Works.Land
+	shown    func(work.IssuePull) error
 }
 
 // landThere lets the host merge a result, or takes note that it did; anew
@@ -48,6 +49,12 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 		if there, err := l.h.repo.Holds(ctx, onto, l.commit); err != nil || there {
 			out.Commit = onto
 			return out, err
+		}
+	}
+	if l.unwanted != "" {
+		merged, err := l.h.merged(ctx, l.issue)
+		if err != nil || !merged {
+			return notWanted(out, l.unwanted), err
 		}
 	}
 	is, err := l.h.propose(ctx, l.result, target)
@@ -82,6 +89,15 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 		out.Hold, out.Reason, out.Waits = hold, reason, true
 		return out, nil
 	}
+}
+
+// merged says that people have merged an issue's pull request.
+func (h *resultHost) merged(ctx context.Context, i work.Issue) (bool, error) {
+	if i.Pull == nil {
+		return false, nil
+	}
+	look, err := h.look(ctx, i.Pull.Number)
+	return err == nil && look.State == work.PullMerged, err
 }
 
 // nothingNew is for what the host does not open a pull request for: it counts
@@ -126,7 +142,7 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 			return out, err
 		}
 	}
-	problem, err := s.verified(ctx, l.p, l.lease, l.State, commit)
+	problem, err := s.verified(ctx, l.p, l.lease, l.State, commit, onto)
 	if err != nil {
 		return out, err
 	}
@@ -145,7 +161,7 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 	var made work.PullSquashed
 	err = l.h.again(ctx, func() (err error) {
 		made, err = l.h.pulls.Merge(ctx, work.PullMerge{
-			Number: is.Number, Head: is.at, BaseHead: onto, Title: host.Inert(strings.TrimSpace(l.issue.Title)),
+			Number: is.Number, Branch: l.Spec.Branch, Base: out.Target, Head: is.at, BaseHead: onto, Title: text.Titled("%s", l.issue.Title),
 			Message: fmt.Sprintf("Forge-Issue: %d\nForge-Run: %s\n", l.issue.ID, l.Run),
 		})
 		return err
@@ -219,7 +235,7 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 		return out, nil
 	}
 	// What others begin at is proven, which may mend what this one broke.
-	problem, err := s.verified(ctx, l.p, l.lease, l.State, head)
+	problem, err := s.verified(ctx, l.p, l.lease, l.State, head, "")
 	switch {
 	case err != nil:
 		return out, err

@@ -76,7 +76,7 @@ func markOf(look work.PullLook, over bool) string {
 	for _, r := range stand.Counting {
 		mark += " " + r.ID
 	}
-	return mark + fmt.Sprint(look.BaseHead, look.Mergeable, look.Checks, look.Why, stand.Verdict)
+	return mark + fmt.Sprint(look.Base, look.BaseHead, look.Mergeable, look.Checks, look.Why, stand.Verdict)
 }
 
 // standsOpen says that a pull request is to be looked at without news: what the

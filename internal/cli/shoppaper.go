@@ -3,10 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
-	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
@@ -15,47 +14,65 @@ import (
 // mostOfIssue is how much of an issue's text its pull request repeats, in bytes.
 const mostOfIssue = 4 << 10
 
-func resultTitle(i work.Issue) string {
-	return host.Inert(fmt.Sprintf("Issue %d: %s", i.ID, i.Title))
+func resultTitle(i work.Issue) text.Title {
+	return text.Titled("Issue %d: %s", i.ID, i.Title)
 }
 
-// paper is the text of the pull request of an issue's result.
-func (h *resultHost) resultPaper(ctx context.Context, r result) (string, error) {
+// resultPaper is the text of the pull request of an issue's result.
+func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, error) {
 	changes, err := h.repo.Changes(ctx, r.Spec.Base.Commit, r.commit)
 	if err != nil {
-		return "", err
+		return text.Markdown{}, err
 	}
 	pr := r.Promotion()
-	var s sheet
-	s.section("What changed", tellChanges(changes))
-	s.section("Why", quoted(host.Inert(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))))
 	var proof []string
 	if r.Issue != nil {
 		proof = r.Issue.Passed
 	}
-	s.section("Evidence", host.Inert(tellProof(proof)+"\n\n"+tellStates(pr.Criteria)))
-	doubts := ""
-	for _, h := range pr.Hold {
-		doubts += fmt.Sprintf("- held by `%s`: %s\n", h, whyHeld(h))
+	asks := text.Markdown{}
+	answer := text.Own("Forge was free to finish this by itself: it merges as soon as the host lets it. Request changes, and it does not.")
+	if cp := r.Open[pr.Checkpoint]; cp != nil {
+		asks = text.Quote(cp.Question + "\n\n" + cp.Facts)
+		answer = text.Format("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here. "+
+			"Commits that you push become part of it once they are approved here. A comment alone answers nothing. The same question is checkpoint %s: %s.", text.Code(cp.ID), text.Code("forge approve "+cp.ID))
+	}
+	return text.Join("",
+		text.Section("What changed", tellChanges(changes)),
+		text.Section("Why", text.Quote(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))),
+		text.Section("Evidence", text.Join("\n\n", tellDoubted(r.Doubts), tellProof(proof), r.records(), tellStates(pr.Criteria))),
+		text.Section("Doubts", r.doubts(pr.Hold)),
+		text.Section("Read first", readFirst(changes)),
+		text.Section("What Forge asks", asks),
+		text.Section("How to answer", answer),
+	), nil
+}
+
+// records are the proofs of the phases that the result is made of.
+func (r result) records() text.Markdown {
+	var all []text.Markdown
+	for _, n := range r.Order {
+		if record := r.Phases[n].Record; record.Known() && r.Phases[n].Landed {
+			all = append(all, text.Format("Phase %s. %s", n, tellRecord(record)))
+		}
+	}
+	return text.Join("\n\n", all[max(len(all)-mostProofs, 0):]...)
+}
+
+// doubts is what speaks against landing a result unseen.
+func (r result) doubts(hold []review.HoldReason) text.Markdown {
+	var all []text.Markdown
+	for _, h := range hold {
+		all = append(all, text.Item(text.Format("held by %s: %s", text.Code(string(h)), whyHeld(h))))
 	}
 	for _, n := range r.Order {
 		if let := r.Phases[n].Review.Let; let != "" {
-			doubts += fmt.Sprintf("- in phase %s findings were let pass by %s\n", n, let)
+			all = append(all, text.Item(text.Format("in phase %s findings were let pass by %s", n, let)))
 		}
 	}
 	if !r.Specialists() {
-		doubts += "- no reviewer of Forge's looked at it\n"
+		all = append(all, text.Item(text.Own("no reviewer of Forge's looked at it")))
 	}
-	s.section("Doubts", host.Inert(doubts))
-	s.section("Read first", readFirst(changes))
-	answer := "Forge was free to finish this by itself: it merges as soon as the host lets it. Request changes, and it does not."
-	if cp := r.Open[pr.Checkpoint]; cp != nil {
-		s.section("What Forge asks", host.Inert(cp.Question+"\n\n"+cp.Facts))
-		answer = fmt.Sprintf("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here. "+
-			"Commits that you push become part of it once they are approved here. A comment alone answers nothing. The same question is checkpoint `%s`: `forge approve %s`.", cp.ID, cp.ID)
-	}
-	s.section("How to answer", answer)
-	return s.String(), nil
+	return text.Join("", all...)
 }
 
 // whyHeld says in words why a result waits for a person.
@@ -78,21 +95,21 @@ func whyHeld(h review.HoldReason) string {
 }
 
 // tellStates is what is on record for each criterion.
-func tellStates(all []orchestrator.CriterionState) string {
-	var b strings.Builder
+func tellStates(all []orchestrator.CriterionState) text.Markdown {
+	var out []text.Markdown
 	for _, c := range all {
 		how := "no evidence"
 		if c.Met {
 			how = "met"
 		}
-		fmt.Fprintf(&b, "- %s, %s: %s\n", c.ID, how, c.Text)
+		out = append(out, text.Item(text.Format("%s, %s: %s", c.ID, how, c.Text)))
 		for _, e := range c.Evidence {
 			no := ""
 			if !e.Met {
 				no = "NOT met, "
 			}
-			fmt.Fprintf(&b, "  - %ssays %s: %s\n", no, cmp.Or(e.Who, string(e.By)), oneLine(e.What, 300))
+			out = append(out, text.Format("  - %ssays %s: %s\n", no, cmp.Or(e.Who, string(e.By)), oneLine(e.What, 300)))
 		}
 	}
-	return b.String()
+	return text.Join("", out...)
 }

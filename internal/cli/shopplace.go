@@ -55,11 +55,11 @@ func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, erro
 }
 
 // Land holds a result whose pull request is elsewhere.
-func (s placed) Land(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+func (s placed) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
 	if s.elsewhere(i) {
 		return s.heldElsewhere(i), nil
 	}
-	return s.shop.Land(ctx, i, shown)
+	return s.shop.Land(ctx, i, unwanted, shown)
 }
 
 // Show does so as well.

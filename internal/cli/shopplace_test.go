@@ -75,7 +75,7 @@ func TestTheHostIsChangedBelowAFactory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := loop.Works.Land(t.Context(), i, nil)
+		got, err := loop.Works.Land(t.Context(), i, "", nil)
 		if err != nil || got.Commit != "" || !got.Waits || got.Until.IsZero() || !strings.Contains(got.Reason, "until it is started again") {
 			t.Errorf("%s: landed %+v, %v", why, got, err)
 		}

@@ -139,7 +139,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, LookAfter: said.Post,
 		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash,
 	}
-	if err := p.checkReviews(spec); err != nil {
+	if err := p.checkStart(spec); err != nil {
 		return spec, err
 	}
 	if err := p.checkAgents(ctx, spec.Settings); err != nil {

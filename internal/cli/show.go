@@ -91,6 +91,9 @@ type evidenceShown struct {
 	// Proofs says of each done phase what its "done" rests on, where the run
 	// as a whole is judged.
 	Proofs map[string]work.Proof `json:"proofs,omitempty"`
+	// Records are the last proofs by phase, Doubts what is in doubt about them.
+	Records map[string]work.ProofRecord `json:"records,omitempty"`
+	Doubts  []work.Doubt                `json:"doubts,omitempty"`
 }
 
 func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
@@ -116,6 +119,8 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, judgedOf(ph, cp)
 		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
 		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
+		out.Evidence.prove(cp.Phase, ph)
+		out.Evidence.Doubts = ph.Record.Doubts
 		out.stand(ph)
 		if s.Job != nil && slices.Contains(cp.Points, string(gates.PointFinal)) {
 			out.From = s.Spec.Job.Start // the job's work as a whole
@@ -124,10 +129,13 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 		out.From, out.Judged = s.Spec.Base.Commit, s.Head
 		out.Evidence.Proofs = map[string]work.Proof{}
 		for _, n := range s.Order {
-			if ph := s.Phases[n]; ph.Outcome == work.PhaseDone {
+			ph := s.Phases[n]
+			if ph.Outcome == work.PhaseDone {
 				out.Evidence.Proofs[n] = ph.Proof
 			}
+			out.Evidence.prove(n, ph)
 		}
+		out.Evidence.Doubts = s.Doubts
 	}
 	if out.From == out.Judged {
 		return out, nil
@@ -295,7 +303,12 @@ func (e evidenceShown) text() string {
 		fmt.Fprintf(&b, "  verify on the %s tree: %s (%s)\n", v.On, word, v.Command)
 	}
 	for _, n := range slices.Sorted(maps.Keys(e.Proofs)) {
-		fmt.Fprintf(&b, "  phase %s: %s\n", n, e.Proofs[n])
+		if _, known := e.Records[n]; !known {
+			fmt.Fprintf(&b, "  phase %s: %s\n", n, e.Proofs[n])
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(e.Records)) {
+		b.WriteString(recordText(n, e.Records[n]))
 	}
 	if len(e.Protected) > 0 {
 		fmt.Fprintf(&b, "  protected files it touched: %s\n", strings.Join(e.Protected, ", "))
@@ -304,9 +317,9 @@ func (e evidenceShown) text() string {
 		fmt.Fprintf(&b, "  tests of the base that are gone: %s\n", strings.Join(e.Gone, ", "))
 	}
 	if b.Len() == 0 {
-		return ""
+		return doubtsText(e.Doubts)
 	}
-	return "\nEvidence:\n" + b.String()
+	return doubtsText(e.Doubts) + "\nEvidence:\n" + b.String()
 }
 
 func (s shownCheckpoint) changes() string {

@@ -110,7 +110,7 @@ func (w wordsShown) text(named bool) string {
 			if f.File != "" {
 				where = fmt.Sprintf(" %s:%d", f.File, f.Line)
 			}
-			b.WriteString(indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.Specialist, where, f.Issue)) + "\n")
+			b.WriteString(indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.By(), where, f.Issue)) + "\n")
 			if f.Suggestion != "" {
 				b.WriteString(indent(indent(f.Suggestion)) + "\n")
 			}

@@ -44,6 +44,7 @@ func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
 	out := pages.Judged{
 		Checkpoint: shown.Checkpoint, Level: shown.Level, From: shown.From, To: shown.Judged, Files: shown.Files, Words: shown.Summary, Doubts: shown.Doubts,
 		Verify: shown.Evidence.Verify, Protected: shown.Evidence.Protected, Gone: shown.Evidence.Gone,
+		Records: shown.Evidence.Records, InDoubt: shown.Evidence.Doubts,
 	}
 	if shown.From == shown.Judged {
 		out.From, out.To = "", ""

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"forge/factory/triage"
 	pages "forge/factory/web"
+	"forge/internal/evidence"
 	"forge/internal/git"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -160,7 +162,7 @@ func (s siteEdits) allowed(ctx context.Context, e editing, edit git.FileEdit, ad
 	if err != nil {
 		return forEdit(err)
 	}
-	touched, gone, err := evidence{e.repo}.Judge(ctx, without, with, e.st.Spec.Settings.Verify.Protected, nil)
+	touched, gone, err := touchedBetween(ctx, e.repo, evidence.New(e.repo, filepath.Join(s.p.state, "cache", "evidence")), e.st.Spec.Settings, without, with, nil)
 	if err != nil {
 		return err
 	}

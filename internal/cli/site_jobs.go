@@ -98,7 +98,7 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 		return "", err
 	}
 	b.spec.Job.Documents = slices.Sorted(maps.Keys(b.documents))
-	if err := p.checkReviews(b.asPlan()); err != nil {
+	if err := p.checkStart(b.spec); err != nil {
 		return "", err
 	}
 	if err := p.checkAgents(ctx, b.spec.Settings); err != nil {

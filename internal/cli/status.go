@@ -142,7 +142,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
 	}
 	b.WriteString(table(rows[0], rows[1:]))
-	b.WriteString("\n" + phases + pullsText(s))
+	b.WriteString("\n" + phases + proofsText(s) + pullsText(s))
 	if d := s.Delivery; d != nil && d.FastForwarded {
 		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
 	} else if d != nil {

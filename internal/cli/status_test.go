@@ -30,7 +30,7 @@ func TestStatusJSON(t *testing.T) {
 	}
 	phases := got["phases"].([]any)
 	first, second, third := phases[0].(map[string]any), phases[1].(map[string]any), phases[2].(map[string]any)
-	keys(t, first, "number", "name", "state", "outcome", "iterations", "budget", "sensitive", "proof", "cost_usd")
+	keys(t, first, "number", "name", "state", "outcome", "iterations", "budget", "sensitive", "proof", "proof_record", "cost_usd")
 	keys(t, second, "number", "name", "state", "outcome", "reason", "iterations", "budget", "sensitive", "cost_usd")
 	keys(t, third, "number", "name", "state", "outcome", "reason", "cause", "iterations", "budget", "sensitive", "cost_usd")
 	if first["proof"] != "verified" || first["cost_usd"] != nil || first["iterations"] != 1.0 || first["budget"] != 2.0 {

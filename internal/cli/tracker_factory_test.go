@@ -26,6 +26,7 @@ type gitHub struct {
 	posts    map[int]int // comments that were made, not changed
 	closed   map[int]bool
 	listed   int
+	away     bool // it answers 503
 }
 
 func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,6 +36,8 @@ func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/repos/o/work")
 	var n int
 	switch {
+	case g.away:
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case r.Header.Get("Authorization") != "Bearer the-token-of-the-bot":
 		w.WriteHeader(http.StatusUnauthorized)
 	case path == "/issues":
@@ -134,9 +137,9 @@ func TestTrackerIssueIsWorkedOnAndTold(t *testing.T) {
 	w.env = append(w.env, "GITHUB_TOKEN=the-token-of-the-bot", "HOOK_SECRET=what both sides know")
 	s := w.serve("bot")
 	deliveries := 0
-	send := func(secret, delivery string) int {
+	send := func(secret, delivery, at string) int {
 		t.Helper()
-		body := `{"action":"labeled","issue":{"number":9,"title":"evil"},"repository":{"full_name":"o/work"}}`
+		body := fmt.Sprintf(`{"action":"labeled","issue":{"number":9,"title":"evil","updated_at":%q},"repository":{"full_name":"o/work"}}`, at)
 		mac := hmac.New(sha256.New, []byte(secret))
 		mac.Write([]byte(body))
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/hooks/work", strings.NewReader(body))
@@ -158,13 +161,13 @@ func TestTrackerIssueIsWorkedOnAndTold(t *testing.T) {
 		t.Helper()
 		deliveries++
 		was := hub.rounds()
-		if code := send("what both sides know", fmt.Sprint("d", deliveries)); code != http.StatusNoContent {
+		if code := send("what both sides know", fmt.Sprint("d", deliveries), fmt.Sprint("second ", deliveries)); code != http.StatusNoContent {
 			t.Fatalf("a genuine webhook: %d", code)
 		}
 		w.eventually("the tracker is asked", func() bool { return hub.rounds() > was })
 	}
 	w.eventually("the tracker is asked at the beginning", func() bool { return hub.rounds() > 0 })
-	if code := send("a guess", "d0"); code != http.StatusForbidden {
+	if code := send("a guess", "d0", "second 0"); code != http.StatusForbidden {
 		t.Errorf("a forged webhook: %d", code)
 	}
 	var issue work.Issue
@@ -206,9 +209,15 @@ func TestTrackerIssueIsWorkedOnAndTold(t *testing.T) {
 	if changed.Run != "" || changed.State != work.IssueWaits || !strings.HasPrefix(changed.Reason, "changed_after_label:") {
 		t.Errorf("edited after the label: %+v", changed)
 	}
-	// A replayed delivery does nothing: the next round is the next one's.
+	// A replayed delivery does nothing, under whatever id: the next round is the
+	// next one's.
 	was := hub.rounds()
-	if code := send("what both sides know", "d1"); code != http.StatusNoContent {
+	for n := range 200 {
+		if code := send("what both sides know", fmt.Sprint("replay ", n), "second 1"); code != http.StatusNoContent {
+			t.Errorf("a replayed webhook: %d", code)
+		}
+	}
+	if code := send("what both sides know", "d1", "second 1"); code != http.StatusNoContent {
 		t.Errorf("a replayed webhook: %d", code)
 	}
 	s.run.stop()

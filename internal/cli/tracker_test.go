@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -30,6 +31,10 @@ type fakeTracker struct {
 	broken error
 	asked  int
 	change int64 // counts changes, as the mark
+	// refuses are errors of telling of one issue alone, refusesRead of reading it.
+	refuses, refusesRead map[int64]error
+	tried                map[int64]int // tellings of an issue, in vain or not
+	reads                int
 }
 
 func (f *fakeTracker) Name() string { return "fake:owner/work" }
@@ -53,6 +58,10 @@ func (f *fakeTracker) Changed(_ context.Context, m work.TrackerMark) ([]int64, w
 func (f *fakeTracker) Read(_ context.Context, number int64) (tracker.Reading, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.reads++
+	if err := f.refusesRead[number]; err != nil {
+		return tracker.Reading{}, err
+	}
 	r := f.issues[number]
 	if r == nil {
 		return tracker.Reading{}, &work.HostTrouble{Kind: work.HostNoRepository, What: "no such issue"}
@@ -63,8 +72,9 @@ func (f *fakeTracker) Read(_ context.Context, number int64) (tracker.Reading, er
 func (f *fakeTracker) Post(_ context.Context, number int64, r tracker.Report) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken != nil {
-		return f.broken
+	f.tried[number]++
+	if err := cmp.Or(f.broken, f.refuses[number]); err != nil {
+		return err
 	}
 	f.posted[number] = append(f.posted[number], r)
 	return nil
@@ -107,7 +117,7 @@ func newTrackerWorld(t *testing.T) *trackerWorld {
 			t.Fatal(err)
 		}
 	}
-	w := &trackerWorld{T: t, store: store, on: &fakeTracker{issues: map[int64]*tracker.Reading{}, posted: map[int64][]tracker.Report{}}}
+	w := &trackerWorld{T: t, store: store, on: &fakeTracker{issues: map[int64]*tracker.Reading{}, posted: map[int64][]tracker.Report{}, tried: map[int64]int{}}}
 	w.sync = w.onto("p")
 	return w
 }
@@ -172,7 +182,7 @@ func TestTrackerImports(t *testing.T) {
 	if err := w.onto("other").Once(t.Context()); err != nil || w.count("other") != 0 {
 		t.Errorf("%d issues on the other board, %v", w.count("other"), err)
 	}
-	if got := w.on.posted[4]; len(got) != 1 || !strings.Contains(got[0].Body, "number 1") {
+	if got := w.on.posted[4]; len(got) != 1 || !strings.Contains(got[0].Body.String(), "number 1") {
 		t.Errorf("posted %+v", got)
 	}
 }
@@ -240,10 +250,11 @@ func TestTrackerTextIsChanged(t *testing.T) {
 	if i := w.issue(1); i.State != "" || !strings.Contains(i.Description, "evil") {
 		t.Fatalf("labelled anew: %+v", i)
 	}
-	// Without the label a changed text holds as well; a run is not disturbed.
+	// Without the label nothing of its text counts. It stands in the backlog, as
+	// that person wanted, and says why it would not be claimed.
 	w.on.put(4, func(r *tracker.Reading) { r.Labels, r.Body = nil, "other" })
 	w.once()
-	if i := w.issue(1); i.State != work.IssueWaits || !strings.HasPrefix(i.Reason, "changed_after_label:") {
+	if i := w.issue(1); i.Column != work.ColumnBacklog || !strings.HasPrefix(i.Reason, "label_taken_away:") || !strings.Contains(i.Description, "evil") {
 		t.Fatalf("without the label: %+v", i)
 	}
 }
@@ -286,7 +297,7 @@ func TestTrackerIsTold(t *testing.T) {
 	w.on.broken = nil
 	w.once()
 	w.once()
-	if got := w.on.posted[4]; len(got) != 2 || got[0].Key != got[1].Key || !strings.Contains(got[1].Body, "cancelled") || strings.Contains(got[1].Body, "@all") || strings.Contains(got[1].Body, "#3") {
+	if got := w.on.posted[4]; len(got) != 2 || got[0].Key != got[1].Key || !strings.Contains(got[1].Body.String(), "cancelled") || strings.Contains(got[1].Body.String(), "@all") || strings.Contains(got[1].Body.String(), "#3") {
 		t.Errorf("posted %+v", got)
 	}
 	if _, err := w.sync.Board.Move(t.Context(), 1, work.ColumnDone, factory.Place{At: factory.Top}, by); err != nil {
@@ -363,12 +374,27 @@ func TestTrackerHooks(t *testing.T) {
 	if status, poked := send(secret, "d1", evil); status != http.StatusNoContent || !poked {
 		t.Errorf("genuine: %d, poked %v", status, poked)
 	}
-	if status, poked := send(secret, "d1", evil); status != http.StatusNoContent || poked {
-		t.Errorf("replayed: %d, poked %v", status, poked)
+	// Who caught one cannot sign another, and may write any id.
+	for n := range 200 {
+		for _, id := range []string{"d1", fmt.Sprint("again ", n), "", strings.Repeat("x", n)} {
+			if status, poked := send(secret, id, evil); status != http.StatusNoContent || poked {
+				t.Errorf("replayed as %q: %d, poked %v", id, status, poked)
+			}
+		}
 	}
-	w.once()
-	if w.count("p") != 0 {
-		t.Error("what a webhook says was believed")
+	if status, poked := send(secret, "d1", evil+" "); status != http.StatusNoContent || poked {
+		t.Errorf("another one under an id that came: %d, poked %v", status, poked)
+	}
+	if status, poked := send(secret, "d9", strings.Replace(evil, "labeled", "unlabeled", 1)); status != http.StatusNoContent || !poked {
+		t.Errorf("another genuine one: %d, poked %v", status, poked)
+	}
+	// An event in the words of an old one wakes nobody; the next poll hears it.
+	w.on.put(7, nil)
+	if _, poked := send(secret, "d10", evil); poked {
+		t.Error("an old webhook wakes the tracker")
+	}
+	if w.once(); w.count("p") != 1 {
+		t.Errorf("%d issues after a poll, want the one that was labelled", w.count("p"))
 	}
 	if strings.Contains(fmt.Sprint(w.on.posted), "evil") {
 		t.Error("what a webhook says was posted")

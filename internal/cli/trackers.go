@@ -33,6 +33,8 @@ type openTracker struct {
 	shop *shop
 	sync *tracker.Sync
 	poke chan struct{}
+
+	pauses pauses
 }
 
 // trackerSettings are the trackers of the user's own configuration.
@@ -72,6 +74,7 @@ func (a *App) openTrackers(shops []*shop) (*trackers, error) {
 			return nil, err
 		}
 		t.list = append(t.list, one)
+		s.trackers = append(s.trackers, one)
 	}
 	return t, nil
 }
@@ -146,6 +149,7 @@ func (t *trackers) follow(ctx context.Context, one *openTracker) {
 		}
 		if failures++; err == nil {
 			failures, said = 0, ""
+			one.asked(t.app.Now(), 0, nil)
 		} else if text := err.Error(); text != said {
 			said = text
 			t.app.log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", harmless(text))
@@ -178,19 +182,19 @@ func (t *trackers) register(s *pages.Server) {
 	}
 }
 
-func (o *openTracker) hooks() http.Handler {
+func (t *openTracker) hooks() http.Handler {
 	return &tracker.Hooks{
-		Name: o.sync.Host.Name(), Store: o.shop.store, Most: host.MaxHookBytes,
-		Check: func(header http.Header, body []byte) (string, error) {
-			hint, err := host.ReadHook(o.set.Webhook.Value, header, body)
+		Name: t.sync.Host.Name(), Store: t.shop.store, Most: host.MaxHookBytes,
+		Check: func(header http.Header, body []byte) ([]string, error) {
+			hint, err := host.ReadHook(t.set.Webhook.Value, header, body)
 			if errors.Is(err, host.ErrHookUnsigned) {
 				err = tracker.ErrUnsigned
 			}
-			return hint.Key, err
+			return hint.Known, err
 		},
 		Poke: func() {
 			select {
-			case o.poke <- struct{}{}:
+			case t.poke <- struct{}{}:
 			default: // it is to be asked already
 			}
 		},

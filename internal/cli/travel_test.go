@@ -132,8 +132,8 @@ func TestForgedRecordIsRefused(t *testing.T) {
 		{"answer without an inbox", "checkpoints.json", swap(`"status": "pending"`, `"status": "approved"`), "100644", "its answer is missing"},
 		{"outcome", "record.json", swap(`"outcome": "frozen"`, `"outcome": "completed"`), "100644", `its events say "frozen"`},
 		{"issue", "record.json", swap(`"count"`, `"issue": 7, "count"`), "100644", "whose board does not travel"},
-		{"reference", "record.json", swap(`"refs": {}`, `"refs": {"refs/heads/main": "`+f.git("rev-parse", "main")+`"}`), "100644", `a reference "refs/heads/main" of something else`},
-		{"commit", "record.json", swap(`"refs": {}`, `"refs": {"`+recordRef(run)+`/x": "`+strings.Repeat("1", 40)+`"}`), "100644", "did not come with it"},
+		{"reference", "record.json", swap(`"refs": {`, `"refs": {"refs/heads/main": "`+f.git("rev-parse", "main")+`",`), "100644", `a reference "refs/heads/main" of something else`},
+		{"commit", "record.json", swap(`"refs": {`, `"refs": {"`+recordRef(run)+`/x": "`+strings.Repeat("1", 40)+`",`), "100644", "did not come with it"},
 		{"link", "events", func(string) string { return "/etc/passwd" }, "120000", "is no plain file"},
 		{"file", "blobs/x", nil, "100644", "belongs to no record"},
 	} {

@@ -118,17 +118,16 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 			return level, fmt.Sprintf("iteration %d finished", e.Iteration), pairs
 		})
 	case work.VerifyFinished:
-		return describeAs(e, func(d work.VerifyFinishedData) (log.Level, string, []any) {
-			if d.OK {
-				return log.InfoLevel, "verify passed", []any{"on", d.On}
-			}
-			return log.WarnLevel, "verify failed", []any{"on", d.On, "problem", d.Problem}
-		})
+		return describeAs(e, describeVerify)
+	case work.ControlStarted:
+		return log.InfoLevel, "asking the test runners", nil
+	case work.ControlFinished:
+		return describeAs(e, describeControl)
 	case work.GateDecided:
 		return describeAs(e, func(d work.GateDecidedData) (log.Level, string, []any) {
 			level := log.DebugLevel
 			switch {
-			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed":
+			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed", d.Decision == "disturbed":
 				level = log.WarnLevel
 			case d.Gate == "review" && d.Decision == "arbiter":
 				level = log.WarnLevel
@@ -183,6 +182,9 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 				if kv[1] != "" {
 					pairs = append(pairs, kv[0], kv[1])
 				}
+			}
+			if e, ok := work.ExplainProof(string(d.Reason)); ok {
+				pairs = append(pairs, "way_out", e.Way)
 			}
 			level := log.InfoLevel
 			if d.Outcome != work.PhaseDone {

@@ -79,6 +79,9 @@ func sayFinding(x work.Finding) string {
 	if len(x.Also) > 0 {
 		text += "\nalso found by: " + strings.Join(x.Also, ", ")
 	}
+	if many := x.StandsFor(); many != "" {
+		text += "\nmerged: " + many
+	}
 	return text
 }
 
@@ -130,6 +133,9 @@ func describeReview(e work.Event) (log.Level, string, []any) {
 			level, pairs := log.InfoLevel, []any{}
 			if len(d.Findings) > 0 {
 				pairs = append(pairs, "findings", len(d.Findings)+d.LeftOut, "first", oneLine(findingLine(d.Findings[0]), 160))
+				if n := work.MergedFindings(d.Findings); n > 0 {
+					pairs = append(pairs, "merged", n)
+				}
 			}
 			if d.Why != "" {
 				pairs = append(pairs, "why", d.Why)

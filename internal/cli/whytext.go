@@ -124,6 +124,8 @@ func say(e work.Event) (head string, below facts, err error) {
 		return telling(e, func(d work.IterationFinishedData) (string, facts) { return sayIteration(e, d) })
 	case work.VerifyFinished:
 		return telling(e, sayVerify)
+	case work.ControlFinished:
+		return telling(e, sayControl)
 	case work.RunStarted:
 		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
 			if d.Phases == 0 {
@@ -188,7 +190,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 			if d.Cause != "" {
 				head += " (phase " + d.Cause + ")"
 			}
-			return head, facts{{"detail", d.Detail}, {"proof", string(d.Proof)}}
+			return head, append(facts{{"detail", d.Detail}, {"proof", string(d.Proof)}}, explained(string(d.Reason))...)
 		})
 	case work.FolderFinished:
 		return telling(e, func(d orchestrator.FolderFinishedData) (string, facts) {
@@ -282,14 +284,6 @@ func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 		f = append(f, [2]string{"left", fmt.Sprintf("%d process(es) that it left behind were ended", d.Left)})
 	}
 	return head, f
-}
-
-func sayVerify(d work.VerifyFinishedData) (string, facts) {
-	f := facts{{"command", d.Command}, {"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}}
-	if d.OK {
-		return fmt.Sprintf("verify on the %s tree: passed", d.On), f
-	}
-	return fmt.Sprintf("verify on the %s tree: FAILED", d.On), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
 }
 
 // tailOf is the end of an output: the last lines say what went wrong.

@@ -83,9 +83,8 @@ func (r *resolver) agent(name string) (s work.AgentSettings, what, fix string) {
 	if cmd := said(r.cfg.File.Project.ClaudeCmd); name == "claude" && kind == "claude" && cmd != "" && len(s.Command) == 0 {
 		s.Command = []string{cmd}
 	}
-	if len(s.Command) > 0 && isRelative(s.Command[0]) {
-		s.Command[0] = filepath.Join(r.cfg.Root, s.Command[0])
-	}
+	// A relative command stays as it is: it is looked for in the checkout of the
+	// machine that runs it, which the run may come to later.
 	if s.File != "" && !filepath.IsAbs(s.File) {
 		s.File = filepath.Join(r.cfg.Root, s.File)
 	}

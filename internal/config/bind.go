@@ -15,6 +15,7 @@ type layer struct {
 	file  string // as shown to the user
 	index index
 	said  File
+	hooks []hook
 }
 
 type layerKind int

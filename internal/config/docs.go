@@ -129,16 +129,12 @@ func boundText(rule string) string {
 
 func docsTail() string {
 	var b strings.Builder
-	b.WriteString("\n## Files that decide what verify says\n\n`\"@default\"` in `verify.protected` stands for every file that looks like a test (`\"@tests\"`: test folders, and test names of the common languages) and for:\n\n")
-	var row []string
-	for _, g := range ProtectedDefaults() {
-		if g != TestFiles {
-			row = append(row, "`"+g+"`")
-		}
-	}
-	b.WriteString(strings.Join(row, ", ") + "\n")
 	b.WriteString(`
-Globs read as in .gitignore: without a slash in any folder, with a leading slash from the top, and a folder covers what is below it. Of the package manifests (package.json, composer.json, deno.json, pyproject.toml, Cargo.toml) only the scripts and the settings of test runners and linters count. A new file counts when a glob names it; a new test file does not.
+## Files that decide what verify says
+
+Forge finds them by itself: tests, what they load, settings of runners, linters and CI, what your verify commands name. ` + "`forge evidence`" + ` lists them, and docs/evidence.md says what follows from it. ` + "`\"@default\"` and `\"@tests\"` in `verify.protected`" + ` stand for these, and are so with or without the words; other globs there are your own, as in ` + "`proof.evidence`" + `.
+
+Globs read as in .gitignore: without a slash in any folder, with a leading slash from the top, and a folder covers what is below it.
 
 ## Deprecated words
 

@@ -1,19 +1,16 @@
 package config
 
-import (
-	"slices"
+import "slices"
 
-	"forge/internal/work"
-)
-
-// Words of verify.protected that stand for more than one glob.
+// Words of verify.protected for what Forge knows by itself (internal/proof).
 const (
-	DefaultProtected = "@default" // the built-in list
-	TestFiles        = "@tests"   // every file that IsTestFile knows
+	DefaultProtected = "@default"
+	TestFiles        = "@tests"
 )
 
-// ProtectedDefaults is what "@default" stands for: the files that decide what
-// verify says. A glob without a slash means any folder.
+// ProtectedDefaults is what "@default" is written out as in a run's settings,
+// as it was when these globs alone were evidence. They are no globs of the
+// owner's: internal/proof goes by what a project is, not by this list.
 func ProtectedDefaults() []string {
 	return []string{
 		TestFiles,
@@ -25,7 +22,7 @@ func ProtectedDefaults() []string {
 		// What the verify commands usually start.
 		"Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml",
 		"magefile.go", "magefiles/**", "Rakefile", "noxfile.py", "tasks.py", "Earthfile", "gulpfile.*", "Gruntfile.*",
-		// Package manifests; of these only the scripts and settings of runners count, see IsManifest.
+		// Package manifests.
 		"package.json", "composer.json", "pyproject.toml", "Cargo.toml", "deno.json",
 		// Settings of test runners.
 		"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py", ".coveragerc", "jest.config.*", "jest.setup.*",
@@ -57,70 +54,4 @@ func ExpandProtected(globs []string) []string {
 		}
 	}
 	return out
-}
-
-// Protection tells which files decide what verify says. The zero value
-// protects nothing.
-type Protection struct {
-	settings Matcher
-	tests    bool
-}
-
-// Protected compiles the globs of verify.protected, "@default" and "@tests"
-// among them.
-func Protected(globs []string) (Protection, error) {
-	var p Protection
-	var plain []string
-	for _, g := range ExpandProtected(globs) {
-		if g == TestFiles {
-			p.tests = true
-		} else {
-			plain = append(plain, g)
-		}
-	}
-	var err error
-	p.settings, err = NewMatcher(plain)
-	return p, err
-}
-
-// Settings is true for a file that a glob names, whether it exists or not.
-func (p Protection) Settings(file string) bool { return p.settings.Match(file) }
-
-// Test is true for a test file, where those are protected.
-func (p Protection) Test(file string) bool { return p.tests && IsTestFile(file) }
-
-// EvidenceFacts are what Evidence must know about the changed files.
-type EvidenceFacts struct {
-	// InBase says that the path is a file of the phase's base. nil: all are.
-	InBase func(path string) bool
-	// ScriptsChanged says, of a package manifest, that its scripts differ
-	// from the base (see ScriptsDiffer). nil: they do.
-	ScriptsChanged func(path string) bool
-}
-
-// Evidence finds the changes that could decide by themselves what verify says.
-// touched are protected files that were changed, removed or, where a glob
-// names them, made: a new workflow or runner setting changes how evidence is
-// produced; a new test file does not. gone are test files of the base that are
-// no longer there, a renamed one among them. What mayChange matches is in
-// neither. Both are in the order of changes.
-func Evidence(changes []work.FileChange, facts EvidenceFacts, protected Protection, mayChange Matcher) (touched, gone []string) {
-	for _, c := range changes {
-		if mayChange.Match(c.Path) {
-			continue
-		}
-		inBase := c.Status != "A" && (facts.InBase == nil || facts.InBase(c.Path))
-		switch {
-		case c.Status == "D" && inBase && protected.Test(c.Path):
-			gone = append(gone, c.Path)
-		case protected.Settings(c.Path):
-			if IsManifest(c.Path) && c.Status == "M" && facts.ScriptsChanged != nil && !facts.ScriptsChanged(c.Path) {
-				continue
-			}
-			touched = append(touched, c.Path)
-		case inBase && protected.Test(c.Path):
-			touched = append(touched, c.Path)
-		}
-	}
-	return touched, gone
 }

@@ -53,6 +53,7 @@ type Config struct {
 	globs     map[string]*glob.Pattern // over phase names, compiled
 	policies  policySet
 	without   Part
+	hooks     []hook // that are not run
 }
 
 // overrideAt is one [phases.overrides."glob"] in the order of application.
@@ -85,6 +86,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 		if src.Without < Policies {
 			cfg.loadPolicies(c, root)
 		}
+		cfg.loadHooks(c, root)
 	}
 	cfg.environmentLayers(c, func(k Key) bool { return k.Name() != "autonomy.level" })
 	for _, o := range src.Flags {
@@ -133,6 +135,7 @@ func loadFile(c *collector, in folder, name, shown string, kind layerKind) *laye
 	l.index = index
 	b := &binder{collector: c, layer: l}
 	b.table(tree, reflect.ValueOf(&l.said).Elem(), nil)
+	l.hooks = b.hooksOf(tree)
 	if len(b.unused) > 0 {
 		slices.Sort(b.unused)
 		c.warn(shown, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read and checked, nothing else")

@@ -20,6 +20,7 @@ type File struct {
 	Phases        Phases                `toml:"phases" doc:"Settings for phases whose name matches a glob (case-sensitive). Several may match: they apply in the order of the file, the later one wins."`
 	Worktree      Worktree              `toml:"worktree" doc:"What a fresh folder needs before work can start: it has no node_modules, virtual environment or .env."`
 	Verify        Verify                `toml:"verify" doc:"The commands that prove a phase. Forge runs them, never the agent."`
+	Proof         Proof                 `toml:"proof" doc:"What counts as product and what as evidence, and how much a green proof is asked again."`
 	Limits        Limits                `toml:"limits" doc:"Time limits of one iteration, in seconds."`
 	Cost          Cost                  `toml:"cost" doc:"Caps on money and tokens. None by default. A cap that is hit ends the run, resumable."`
 	Sandbox       Sandbox               `toml:"sandbox" doc:"What agents and verify commands can see and reach. Belongs to the user's configuration; a project may only make it stricter."`
@@ -33,7 +34,7 @@ type File struct {
 	Job           Job                   `toml:"job" doc:"Jobs: work without a fixed plan."`
 	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
 	Decomposition map[string]any        `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
-	Hooks         map[string]any        `toml:"hooks" used:"no" doc:"Commands at points of a run."`
+	Hooks         Hooks                 `toml:"hooks" more:"unused" doc:"Commands at points of a run, of the Rust Forge: each is named and none is run. An unattended run does not start where one could have held the work."`
 	Factory       Factory               `toml:"factory" more:"unused" doc:"The loop that turns issues into runs, and lands them. Other keys, of the Rust Forge, are let pass."`
 	Server        Server                `toml:"server" doc:"The factory's pages: where they are served and to whom. Only in the user's configuration."`
 	Host          Host                  `toml:"host" doc:"The code host that pull requests go to."`
@@ -48,6 +49,11 @@ type File struct {
 type Project struct {
 	Name      *string `toml:"name" doc:"Name shown in status and reports; the folder's name when not set." sample:"\"my-project\"" rule:"filled"`
 	ClaudeCmd *string `toml:"claude_cmd" doc:"Command of the claude agent; the older way to write agents.claude.command." sample:"\"claude\"" rule:"filled" env:"CLAUDE_CMD"`
+}
+
+// Hooks is [hooks]; its definitions are no settings, see loadHooks.
+type Hooks struct {
+	Ignore *bool `toml:"ignore" default:"false" doc:"Start unattended runs although a project has hooks that could have held them." only:"user" env:"FORGE_IGNORE_HOOKS"`
 }
 
 // Defaults is [defaults].
@@ -113,9 +119,23 @@ type Worktree struct {
 type Verify struct {
 	Commands         []string `toml:"commands" default:"[]" doc:"Shell commands, run in order until one fails. Without any, a phase is done by its claim alone." rule:"filled"`
 	TimeoutSecs      *int     `toml:"timeout_secs" default:"600" doc:"Longest time of one command, in seconds; more is a failure." rule:"min=1 max=2592000"`
-	Protected        []string `toml:"protected" default:"[\"@default\"]" doc:"Globs of files that decide what verify says. When a phase touches one, verify runs a second time without that change. \"@default\" stands for the built-in list, \"@tests\" (part of it) for every test file." rule:"protected"`
+	Protected        []string `toml:"protected" default:"[\"@default\"]" doc:"Globs of your own for files that the proof rests on: they are evidence, as those of proof.evidence. \"@default\" and \"@tests\" stand for what Forge knows by itself, with or without them." rule:"protected"`
 	AllowRedBaseline *bool    `toml:"allow_red_baseline" default:"false" doc:"Start although the commands fail before anything was changed."`
 	None             *bool    `toml:"none" default:"false" doc:"The owner's word that this project needs no proof."`
+	OneHome          *bool    `toml:"one_home" default:"false" doc:"Let the commands of one proof share a home, for a project whose later commands need what earlier ones left there. What one command writes there can then decide what the next one says."`
+	MayWrite         []string `toml:"may_write" default:"[]" doc:"Globs of tracked files that the commands may change, such as what a generator writes. A change of any other tracked file while the commands run fails the phase." rule:"pathglob"`
+}
+
+// Proof is [proof].
+type Proof struct {
+	Product     []string `toml:"product" default:"[]" doc:"Globs of files that are product, where Forge takes them for evidence. See forge evidence." rule:"pathglob"`
+	Evidence    []string `toml:"evidence" default:"[]" doc:"Globs of files that are evidence, where Forge takes them for product." rule:"pathglob"`
+	Controls    *bool    `toml:"controls" default:"true" doc:"Ask test runners directly what a green proof is worth: whether every test that passed before ran and passed, whether a test can still fail, and whether a test notices the loss of what was changed."`
+	ControlSecs *int     `toml:"control_secs" default:"0" doc:"Longest time of these controls, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
+	Unproven    *string  `toml:"unproven" default:"\"hold\"" doc:"What follows from a change whose loss no test notices: hold the result for a person, or say so and go on." rule:"hold|say"`
+	Ablate      *string  `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on holds the result)." rule:"off|report|require"`
+	AblateSecs  *int     `toml:"ablate_secs" default:"0" doc:"Longest time of that, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
+	Also        []string `toml:"also" default:"[]" doc:"Commands of a second profile that every proof has to pass as well, such as the tests with the race detector or in release mode." rule:"filled"`
 }
 
 // Limits is [limits].

@@ -54,6 +54,12 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		Verify: work.VerifySettings{
 			Commands: f.Verify.Commands, TimeoutSecs: said(f.Verify.TimeoutSecs), Protected: ExpandProtected(f.Verify.Protected),
 			AllowRedBaseline: said(f.Verify.AllowRedBaseline), None: said(f.Verify.None),
+			OneHome: said(f.Verify.OneHome), MayWrite: f.Verify.MayWrite,
+		},
+		Proof: work.ProofSettings{
+			Product: f.Proof.Product, Evidence: f.Proof.Evidence, Unproven: said(f.Proof.Unproven),
+			NoControls: !said(f.Proof.Controls), ControlSecs: said(f.Proof.ControlSecs),
+			Ablate: said(f.Proof.Ablate), AblateSecs: said(f.Proof.AblateSecs), Also: f.Proof.Also,
 		},
 		Worktree: work.Worktree{
 			Setup: f.Worktree.Setup, Copy: f.Worktree.Copy, Link: f.Worktree.Link, CacheKey: f.Worktree.CacheKey,

@@ -100,7 +100,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("phase %s\ngot  %+v\nwant %+v", number, got, want)
 		}
 	}
-	if got, want := s.Agents["mine"].Command, []string{filepath.Join(dir, "agent.sh"), "-x"}; !reflect.DeepEqual(got, want) {
+	if got, want := s.Agents["mine"].Command, []string{"./agent.sh", "-x"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("command %q, want %q", got, want)
 	}
 	if a := s.Agents["dry"]; a.File != filepath.Join(dir, "script.toml") || !a.SkipPermission || a.Checkout != dir || !a.ReportsCost || a.Continues {

@@ -89,7 +89,7 @@ func (c Case) outcome() Outcome {
 
 // AskArbiter rules on a case: by the rules, and where m is not nil by the model
 // and by both as in a run, where the rules decide and the model tells them how
-// sure it is and whether there is a way to fix. Where a reviewer is unknown no
+// sure it is that findings may stand, and whether there is a way to fix. Where a reviewer is unknown no
 // run asks the model.
 func AskArbiter(ctx context.Context, m review.Model, c Case) Outcome {
 	o, k := c.outcome(), c.Ruling
@@ -112,9 +112,7 @@ func AskArbiter(ctx context.Context, m review.Model, c Case) Outcome {
 	}})
 	o.Model, o.Usage = a.Model, a.Usage
 	o.Ruling.Asked, o.Ruling.Said, o.Ruling.Why = true, review.Ruling(a.Verdict), a.Why
-	facts.Confidence = a.Confidence
-	facts.FixPath = a.FixPath == nil || *a.FixPath
-	o.Ruling.Both, _ = review.Rule(facts)
+	o.Ruling.Both, _ = review.Rule(facts.Hear(a))
 	return o
 }
 
@@ -132,6 +130,17 @@ func (o *Outcome) Score(c Case, same func(e Expectation, f work.Finding) *bool) 
 		}
 		o.Expected = append(o.Expected, k)
 	}
+}
+
+// Repeated is how many findings say again what another one says.
+func (o Outcome) Repeated() int {
+	n := work.MergedFindings(o.Findings)
+	for _, k := range o.Kinds {
+		if k == Duplicate {
+			n++
+		}
+	}
+	return n
 }
 
 // PromptHash tells prompts apart: the first 16 hex digits of the SHA-256 of

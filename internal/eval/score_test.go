@@ -158,6 +158,7 @@ func TestAskArbiter(t *testing.T) {
 		{"arbiter-minor-that-loses-money", nil, review.Fix, "", "", false},
 		{"arbiter-minor-that-loses-money", &answers{list: []string{proceed}}, review.Fix, review.Proceed, review.Proceed, true},
 		{"arbiter-minor-that-loses-money", &answers{}, review.Fix, "", review.Fix, true},
+		{"arbiter-minor-that-loses-money", &answers{list: []string{strings.Replace(proceed, "Proceed", "Fix", 1)}}, review.Fix, review.Fix, review.Fix, true},
 		{"arbiter-critical-can-be-fixed", &answers{list: []string{proceed}}, review.Fix, review.Proceed, review.Fix, true},
 		{"arbiter-critical-can-be-fixed", &answers{list: []string{strings.Replace(proceed, "true", "false", 1)}}, review.Fix, review.Proceed, review.FailPhase, true},
 		{"arbiter-reviewer-gave-no-answer", &answers{list: []string{proceed}}, review.FailPhase, "", review.FailPhase, false},
@@ -381,5 +382,24 @@ func TestEstimate(t *testing.T) {
 	}
 	if n != asked || in < int64(500*asked) || out != int64(answerTokens*asked) {
 		t.Errorf("%d questions of %d, %d in, %d out", n, asked, in, out)
+	}
+}
+
+// What a reviewer says again in the same words goes into one finding, and still
+// counts as said again.
+func TestSaidAgainIsCounted(t *testing.T) {
+	bug := caseNamed(t, "performance-rust-lock-held")
+	one := `{"file":"src/geo/cache.rs","line":23,"severity":"major","issue":"the lock is held"}`
+	o := ask(t, bug, `{"verdict":"fail","confidence":0.9,"findings":[`+one+","+one+","+one+`]}`)
+	s := Summarize([]Outcome{o})[0]
+	if len(o.Findings) != 1 || o.Repeated() != 2 || s.Duplicates != 2 || s.Recall.Hits != 1 || s.Precision.Hits != 1 || s.Precision.Of != 3 {
+		t.Errorf("%+v\n%+v", o, s)
+	}
+
+	// In other words: three findings, two of which say it again.
+	o = ask(t, bug, `{"verdict":"fail","confidence":0.9,"findings":[`+one+","+strings.Replace(one, "the lock", "the same lock", 1)+","+strings.Replace(one, "23", "24", 1)+`]}`)
+	s = Summarize([]Outcome{o})[0]
+	if len(o.Findings) != 3 || o.Repeated() != 2 || s.Duplicates != 2 || s.Precision.Of != 3 {
+		t.Errorf("%+v\n%+v", o, s)
 	}
 }

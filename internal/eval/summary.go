@@ -93,7 +93,15 @@ func summarize(name string, all []Outcome) Summary {
 				s.Undecided++
 			}
 		}
-		for _, k := range o.Kinds {
+		for i, k := range o.Kinds {
+			// What one reviewer said again in the same words went into this one.
+			if i < len(o.Findings) && o.Findings[i].Merged > 0 {
+				again := o.Findings[i].Merged
+				s.Duplicates += again
+				if k != Unclear {
+					counted += again
+				}
+			}
 			switch k {
 			case Hit:
 				hits, counted = hits+1, counted+1

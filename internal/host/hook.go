@@ -13,6 +13,9 @@ import (
 // MaxHookBytes is the longest webhook that is read.
 const MaxHookBytes = 8 << 20
 
+// maxHookID is the longest id of a delivery that is remembered.
+const maxHookID = 100
+
 // Errors of ReadHook.
 var (
 	ErrHookUnsigned = errors.New("the webhook is not signed with the secret that both sides know")
@@ -22,7 +25,9 @@ var (
 // Hint says that something may have happened. It is never believed: what it
 // points at is read from the host.
 type Hint struct {
-	Key    string // the same for the same delivery
+	// Known are the words by which it is known again: what was signed, and the
+	// delivery's id, which is not, so that who caught one webhook may write any.
+	Known  []string
 	Event  string // in the host's own word
 	Repo   string // owner/name
 	Number int64  // of a pull request to look at again, 0 = none is named
@@ -39,7 +44,6 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 	}
 	h := Hint{
 		Event: first(header, "X-Gitea-Event", "X-Github-Event"),
-		Key:   first(header, "X-Gitea-Delivery", "X-Github-Delivery"),
 	}
 	if len(body) > MaxHookBytes {
 		return Hint{}, ErrHookUnread
@@ -63,9 +67,10 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 	if json.Unmarshal(body, &said) != nil {
 		return Hint{}, ErrHookUnread
 	}
-	if h.Key == "" || len(h.Key) > 100 {
-		sum := sha256.Sum256(body)
-		h.Key = hex.EncodeToString(sum[:])
+	sum := sha256.Sum256(body)
+	h.Known = []string{"body " + hex.EncodeToString(sum[:])}
+	if id := first(header, "X-Gitea-Delivery", "X-Github-Delivery"); id != "" && len(id) <= maxHookID {
+		h.Known = append(h.Known, "id "+id)
 	}
 	h.Repo = said.Repository.FullName
 	switch {

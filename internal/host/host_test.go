@@ -10,12 +10,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -71,7 +73,7 @@ func TestStand(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	p := work.PullProposal{Marker: "run --> 1/5.1", Body: "text\n\n"}
+	p := work.PullProposal{Marker: "run --> 1/5.1", Body: text.Own("text\n\n")}
 	body := Body(p)
 	if !Marked(body, p.Marker) || MarkerIn(body) != MarkerOf(p.Marker) || Marked(body, "run --> 1/5") || strings.Contains(body, "run -->") {
 		t.Errorf("body %q", body)
@@ -79,27 +81,9 @@ func TestMarks(t *testing.T) {
 	if MarkerIn(body+body) != "" {
 		t.Error("a body with two marks has one")
 	}
-	said := Said("key", "17", "text")
-	if !SaidAlready(said, "key") || SaidAlready(said, "other") || Answers(said) != "17" || Answers(Said("key", "", "x")) != "" || Answers("x") != "" {
+	said := Said("key", "17", text.Own("text"))
+	if !SaidAlready(said, "key") || SaidAlready(said, "other") || Answers(said) != "17" || Answers(Said("key", "", text.Own("x"))) != "" || Answers("x") != "" {
 		t.Errorf("said %q", said)
-	}
-}
-
-func TestInert(t *testing.T) {
-	for in, want := range map[string]string{
-		"ask @ann about it":       "ask @\u200bann about it",
-		"mail a@b.c, `@x`":        "mail a@b.c, `@x`",
-		"fixes #12":               "fixes\u200b #\u200b12",
-		"Closes: owner/repo#3":    "Closes\u200b: owner/repo#\u200b3",
-		"see #4 and o/r!5":        "see #\u200b4 and o/r!\u200b5",
-		"https://evil.example":    "https:\u200b//evil.example",
-		"a &#38; b":               "a &#38; b",
-		"<!-- forge-said:0 --> x": "<\u200b!-- forge-said:0 -\u200b-> x",
-		"# heading\n## 2":         "# heading\n## 2",
-	} {
-		if got := Inert(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
 	}
 }
 
@@ -141,9 +125,10 @@ func TestReadHook(t *testing.T) {
 		h := sign(tt.body, secret)
 		h.Set("X-Gitea-Event", "e")
 		h.Set("X-Gitea-Delivery", "d")
-		tt.want.Event, tt.want.Key = "e", "d"
+		sum := sha256.Sum256([]byte(tt.body))
+		tt.want.Event, tt.want.Known = "e", []string{"body " + hex.EncodeToString(sum[:]), "id d"}
 		got, err := ReadHook(secret, h, []byte(tt.body))
-		if err != nil || got != tt.want {
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v %v, want %+v", tt.body, got, err, tt.want)
 		}
 		if _, err := ReadHook("another", h, []byte(tt.body)); !errors.Is(err, ErrHookUnsigned) {
@@ -171,8 +156,8 @@ func TestReadHook(t *testing.T) {
 	}
 	one, _ := ReadHook(secret, sign("{}", secret), []byte("{}"))
 	two, _ := ReadHook(secret, sign("{} ", secret), []byte("{} "))
-	if one.Key == "" || one.Key == two.Key {
-		t.Errorf("keys without an id: %q %q", one.Key, two.Key)
+	if len(one.Known) != 1 || len(two.Known) != 1 || one.Known[0] == two.Known[0] {
+		t.Errorf("known without an id by %q and %q", one.Known, two.Known)
 	}
 }
 
@@ -186,7 +171,7 @@ func FuzzReadHook(f *testing.F) {
 		h := sign(body, "s")
 		h.Set("X-Gitea-Delivery", delivery)
 		hint, err := ReadHook("s", h, []byte(body))
-		if err == nil && (hint.Key == "" || hint.Number < 0 || len(hint.Key) > 100) || errors.Is(err, ErrHookUnsigned) {
+		if err == nil && (len(hint.Known) == 0 || hint.Number < 0 || len(strings.Join(hint.Known, "")) > 200) || errors.Is(err, ErrHookUnsigned) {
 			t.Errorf("%+v %v", hint, err)
 		}
 		good := h.Get("X-Hub-Signature-256")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -30,7 +31,7 @@ var (
 
 // Body is the text of a pull request with the mark by which it is found again.
 func Body(p work.PullProposal) string {
-	return strings.TrimRight(p.Body, "\n") + "\n\n" + mark(pullWord, p.Marker) + "\n"
+	return strings.TrimRight(p.Body.String(), "\n") + "\n\n" + mark(pullWord, p.Marker) + "\n"
 }
 
 // Marked says that a body is of the work that marker names.
@@ -56,12 +57,12 @@ func MarkerOf(marker string) string {
 // Said is a comment with the mark of its key: a comment is looked for before
 // it is posted, so that none is posted twice. thread is the id of what it
 // answers, "" = the whole pull request.
-func Said(key, thread, body string) string {
+func Said(key, thread string, body text.Markdown) string {
 	m := mark(replyWord, key)
 	if thread != "" {
 		m = strings.TrimSuffix(m, " -->") + " thread:" + thread + " -->"
 	}
-	return strings.TrimRight(body, "\n") + "\n\n" + m + "\n"
+	return strings.TrimRight(body.String(), "\n") + "\n\n" + m + "\n"
 }
 
 // SaidAlready says that a comment is the one of this key.
@@ -76,12 +77,18 @@ func Noted(look work.PullLook, key string) bool {
 }
 
 // NotesAsText is what notes say, where they cannot stand at their lines.
-func NotesAsText(n work.PullNotes) string {
-	text := strings.TrimRight(n.Body, "\n") + "\n"
+func NotesAsText(n work.PullNotes) text.Markdown {
+	all := []text.Markdown{n.Body}
 	for _, l := range n.Lines {
-		text += fmt.Sprintf("\n`%s:%d`: %s\n", strings.ReplaceAll(l.Path, "`", "'"), l.Line, l.Body)
+		all = append(all, text.Format("%s: %s", text.Code(fmt.Sprintf("%s:%d", l.Path, l.Line)), l.Body))
 	}
-	return text
+	return text.Join("\n\n", all...)
+}
+
+// OnPath is an answer to a thread of a file that stands on the whole pull
+// request.
+func OnPath(path string, body text.Markdown) text.Markdown {
+	return text.Format("On %s:\n\n%s", text.Code(path), body)
 }
 
 // Answers is the thread that a comment of Forge's answers, "" = none.
@@ -107,30 +114,8 @@ func Clip(s string) (string, bool) {
 	return s, true
 }
 
-var (
-	mention = work.Lazy(`(^|[^\w` + "`" + `/.@])@([A-Za-z0-9])`)
-	closing = work.Lazy(`(?i)\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?|implement(?:s|ed)?|reopen(?:s|ed)?)([:\s]+)((?:[\w.-]+/[\w.-]+)?[#!]\d|https?://)`)
-	crossed = work.Lazy(`(^|[^\w&])([\w.-]+/[\w.-]+)?([#!])(\d)`)
-	linked  = work.Lazy(`(?i)\b(https?|ftp)://`)
-	comment = work.Lazy(`<!--|-->`)
-)
-
-// zero width joiner-like character that breaks a word for the host and not for
-// the reader.
-const gap = "\u200b"
-
 var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>`)
 
 // Words takes from an agent's message the signals that say something to Forge
 // and nothing to people.
 func Words(s string) string { return strings.TrimSpace(signal().ReplaceAllString(s, "")) }
-
-// Inert takes from a text what would act on a host: it calls nobody, closes
-// nothing, refers to nothing, links nowhere, and carries no mark of Forge's.
-func Inert(s string) string {
-	s = comment().ReplaceAllStringFunc(s, func(m string) string { return m[:1] + gap + m[1:] })
-	s = closing().ReplaceAllString(s, "${1}"+gap+"${2}${3}")
-	s = mention().ReplaceAllString(s, "${1}@"+gap+"${2}")
-	s = crossed().ReplaceAllString(s, "${1}${2}${3}"+gap+"${4}")
-	return linked().ReplaceAllString(s, "${1}:"+gap+"//")
-}

@@ -3,10 +3,14 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"forge/internal/shortage"
 )
 
 // What callers branch on. Every error also names the file and a way out.
@@ -117,12 +121,50 @@ func (s *Store) explain(verb string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("%s: %s: %w by another program (%w); close it and try again", verb, s.path, ErrLocked, err)
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%s: %s: %w (%w); make room and try again", verb, s.path, ErrFull, err)
+		return fmt.Errorf("%s: %s: %w (%w); make room and try again", verb, s.path, ErrFull, errors.Join(err, s.short(syscall.ENOSPC)))
+	case sqlite3.SQLITE_NOMEM:
+		return fmt.Errorf("%s: %s: %w (%w)", verb, s.path, err, s.short(syscall.ENOMEM))
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("%s: %s: %w (%w)", verb, s.path, err, s.short(s.diskTrouble()))
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		// SQLite does not say that there were no descriptors left.
+		if err := openTrouble(s.path); err != nil {
+			return fmt.Errorf("%s: %w", verb, err)
+		}
 		return fmt.Errorf("%s: %s: %w (%w); make %s writable, or set FORGE_STATE_DIR to a folder that is", verb, s.path, ErrReadOnly, err, s.dir)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%s: %w", verb, &BrokenError{File: s.path, What: "not a whole SQLite database", Err: err})
 	default:
 		return fmt.Errorf("%s: %s: %w", verb, s.path, err)
 	}
+}
+
+// short is what ran out, where the journal lies.
+func (s *Store) short(what syscall.Errno) error { return &shortage.Told{Errno: what, Where: s.path} }
+
+// diskTrouble finds out what is behind an input/output error, of which SQLite
+// does not tell.
+func (s *Store) diskTrouble() syscall.Errno {
+	var limit syscall.Rlimit
+	switch {
+	case shortage.Lacks(s.path, 64<<10, 1) != nil:
+		return syscall.ENOSPC
+	case syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) == nil && limit.Cur < 1<<40:
+		return syscall.EFBIG
+	}
+	return syscall.EIO
+}
+
+// openTrouble is a shortage that keeps any file from being opened, nil when
+// there is none.
+func openTrouble(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		if shortage.Of(err) != "" {
+			return err
+		}
+		return nil
+	}
+	_ = f.Close()
+	return nil
 }

@@ -10,8 +10,9 @@ import (
 	"forge/internal/work"
 )
 
-// hookMemory is how long a webhook's delivery is remembered. One that comes
-// again later is a hint like any other: what it points at is read again.
+// hookMemory is how long a webhook is remembered. One that comes again later is
+// a hint like any other: what it points at is read again. A new event in the very
+// words of an old one is heard by the next poll.
 const hookMemory = 30 * 24 * time.Hour
 
 const selectTracker = `SELECT t.tracker, t.remote, coalesce(p.id, ''), coalesce(t.issue, 0), t.hash, t.judged, t.revision, t.bare, t.posted
@@ -138,16 +139,41 @@ func (s *Store) SetTrackerMark(ctx context.Context, tracker string, m work.Track
 	})
 }
 
-// NewHook remembers a webhook's delivery; false when it came before.
-func (s *Store) NewHook(ctx context.Context, tracker, delivery string) (fresh bool, err error) {
+// NewHook remembers a webhook by the words that know it again; false when any of
+// them came before. Nothing more is remembered then, so that a webhook which is
+// sent again and again fills nothing.
+func (s *Store) NewHook(ctx context.Context, tracker string, known []string) (fresh bool, err error) {
+	came, err := s.hookCame(ctx, tracker, known)
+	if err != nil || came {
+		return false, err
+	}
 	err = s.write(ctx, s.durable, "remember a webhook", func(ctx context.Context, w *writer) error {
 		now := s.now().UnixNano()
 		if _, err := w.exec(ctx, `DELETE FROM tracker_hooks WHERE at < ?`, now-hookMemory.Nanoseconds()); err != nil {
 			return err
 		}
-		n, err := w.exec(ctx, `INSERT INTO tracker_hooks (tracker, delivery, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, tracker, delivery, now)
-		fresh = n == 1
-		return err
+		fresh = true
+		for _, word := range known {
+			n, err := w.exec(ctx, `INSERT INTO tracker_hooks (tracker, delivery, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, tracker, word, now)
+			if err != nil {
+				return err
+			}
+			fresh = fresh && n == 1
+		}
+		return nil
 	})
-	return fresh, err
+	return fresh && err == nil, err
+}
+
+// hookCame says whether one of the words is remembered. It only reads: who sends
+// the same again costs no write.
+func (s *Store) hookCame(ctx context.Context, tracker string, known []string) (came bool, err error) {
+	since := s.now().Add(-hookMemory).UnixNano()
+	for _, word := range known {
+		err := s.readers.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tracker_hooks WHERE tracker = ? AND delivery = ? AND at >= ?)`, tracker, word, since).Scan(&came)
+		if err != nil || came {
+			return came, s.explain("look for a webhook", err)
+		}
+	}
+	return false, nil
 }

@@ -13,9 +13,8 @@ const (
 	Finished = "finished" // completed, failed, cancelled, or at a limit
 )
 
-// Notice is what is told: JSON, the same for a command and a webhook. Texts of
-// agents are in it, so that whoever shows it must not render it as anything
-// else than text.
+// Notice is what is told: JSON, the same for a command and a webhook. Words of
+// agents in it act nowhere, however a receiver renders them (text.Line).
 type Notice struct {
 	V       int       `json:"v"`
 	Event   string    `json:"event"`

@@ -40,7 +40,7 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 		argv = append(argv, "--unshare-net")
 	}
 	argv = append(argv, args...)
-	argv = append(argv, "--chdir", s.Dir, "--", exe)
+	argv = append(argv, "--chdir", s.Sandbox.inside(s.Dir), "--", exe)
 	return launching{
 		path: bwrap, argv: append(argv, s.Args...), env: s.Env,
 		level: LevelBubblewrap, status: judgeBubblewrap, cleanup: func() {},
@@ -53,6 +53,10 @@ func (v *view) mounts() ([]string, error) {
 	for _, p := range v.paths() {
 		if target, ok := v.links[p]; ok && v.at[p] == system {
 			args = append(args, "--symlink", target, p)
+			continue
+		}
+		if out, ok := v.places[p]; ok {
+			args = append(args, "--bind", out, p)
 			continue
 		}
 		around := v.kind(filepath.Dir(p))

@@ -14,8 +14,9 @@ const detectLimit = 10 * time.Second
 
 // Detect runs a command in each kind of sandbox and reports which ones work
 // here, and why the others do not. It takes some tens of milliseconds; callers
-// keep the result.
+// keep the result. What earlier tries left behind whose Forge is dead is ended.
 func Detect(ctx context.Context) Capabilities {
+	endDeadProbes()
 	var c Capabilities
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
@@ -52,7 +53,7 @@ func try(ctx context.Context, sb Sandbox) error {
 	out := NewTail(1000, 1000)
 	env := BaseEnv(os.Environ(), nil)
 	r, err := Run(ctx, Spec{
-		Path: "true", Dir: "/usr", Env: setenv(env, "PATH", lookup(env, "PATH")+":/usr/bin:/bin"), Stdout: out, Stderr: out,
+		Path: "true", Dir: "/usr", Env: setenv(env, "PATH", lookup(env, "PATH")+":/usr/bin:/bin"), Stdout: out, Stderr: out, Mark: probeMark(),
 		Sandbox: &sb, Limits: Limits{Total: detectLimit},
 	})
 	said := strings.Join(strings.Fields(out.String()), " ")

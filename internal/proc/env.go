@@ -74,10 +74,10 @@ func lookup(env []string, name string) string {
 
 // marked returns env with the mark in front, where a search finds it first,
 // and every name once.
-func marked(env []string, mark string) []string {
+func marked(env []string, variable, mark string) []string {
 	out := make([]string, 0, len(env)+1)
-	out = append(out, MarkVariable+"="+mark)
-	at := map[string]int{MarkVariable: -1}
+	out = append(out, variable+"="+mark)
+	at := map[string]int{variable: -1}
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
 		switch i, seen := at[name]; {

@@ -41,6 +41,11 @@ import (
 // attempt.
 const MarkVariable = "FORGE_LEASE"
 
+// QuietMarkVariable marks processes that must not learn who started them: what
+// is proven could behave better while it is looked at. Service managers give
+// the same variable to what they start.
+const QuietMarkVariable = "INVOCATION_ID"
+
 // Spec says what to start and how to hold it.
 type Spec struct {
 	// Path is the program. Without a slash it is looked up in the PATH of
@@ -64,6 +69,8 @@ type Spec struct {
 	// a random one. Two children that run at the same time need different
 	// marks: ending one ends all processes of its mark.
 	Mark string
+	// Quiet passes the mark on under QuietMarkVariable instead.
+	Quiet bool
 
 	Sandbox *Sandbox // nil = none
 	Limits  Limits
@@ -172,7 +179,11 @@ func start(ctx context.Context, s Spec) (*Process, error) {
 	if s.Mark == "" {
 		s.Mark = randomMark()
 	}
-	s.Env = marked(s.Env, s.Mark)
+	variable := MarkVariable
+	if s.Quiet {
+		variable = QuietMarkVariable
+	}
+	s.Env = marked(s.Env, variable, s.Mark)
 	path, err := lookPath(s.Path, s.Dir, s.Env)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -81,12 +82,12 @@ func (t *tree) search(open bool, only *births) (found []identity, unsure bool) {
 	}
 	spread(in, young)
 	self := os.Getpid()
-	buf := make([]byte, environChunk+len(t.mark))
+	buf := make([]byte, environChunk+t.marks.longest())
 	for _, s := range young {
 		if in[s.pid] {
 			continue
 		}
-		has, known := environHas(s.pid, t.mark, buf)
+		has, known := environHas(s.pid, t.marks, buf)
 		if has || open && s.ppid != self && t.holdsPipe(s.pid) {
 			in[s.pid] = true
 		} else if !known && !s.dead() {
@@ -177,23 +178,43 @@ func parseStat(pid int, b []byte) (stat, error) {
 // environHas says whether the process was started with the variable. known is
 // false when there was nothing to read; a process of another user is known not
 // to have it, since it could not be ended either.
-func environHas(pid int, variable, buf []byte) (has, known bool) {
+func environHas(pid int, of marks, buf []byte) (has, known bool) {
 	fd, err := openFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return false, true
 	}
 	defer syscall.Close(fd)
-	return findEntry(func(b []byte) (int, error) { return readFile(fd, b) }, variable, buf)
+	return findEntry(func(b []byte) (int, error) { return readFile(fd, b) }, of, buf)
 }
 
-// findEntry looks for the variable among entries that end with a zero byte,
-// read piecewise into buf, which must be longer than the variable by two.
-func findEntry(more func([]byte) (int, error), variable, buf []byte) (has, any bool) {
+// marks are the entries that tell a marked process, by either name.
+type marks [][]byte
+
+func marksOf(mark string) marks {
+	return marks{[]byte(MarkVariable + "=" + mark), []byte(QuietMarkVariable + "=" + mark)}
+}
+
+func (m marks) longest() int {
+	n := 0
+	for _, one := range m {
+		n = max(n, len(one))
+	}
+	return n
+}
+
+func (m marks) has(entry []byte) bool {
+	return slices.ContainsFunc(m, func(one []byte) bool { return bytes.Equal(one, entry) })
+}
+
+// findEntry looks for a mark among entries that end with a zero byte, read
+// piecewise into buf, which must be longer than the longest by two.
+func findEntry(more func([]byte) (int, error), of marks, buf []byte) (has, any bool) {
+	longest := of.longest()
 	kept := 0 // of an entry that the last read cut off
 	for {
 		n, err := more(buf[kept:])
 		if n <= 0 || err != nil {
-			return bytes.Equal(buf[:kept], variable), any
+			return of.has(buf[:kept]), any
 		}
 		any = true
 		b := buf[:kept+n]
@@ -202,13 +223,13 @@ func findEntry(more func([]byte) (int, error), variable, buf []byte) (has, any b
 			if !whole {
 				break
 			}
-			if bytes.Equal(entry, variable) {
+			if of.has(entry) {
 				return true, true
 			}
 			b = rest
 		}
-		if len(b) > len(variable) {
-			b = b[:len(variable)+1] // too long to be it; the rest says nothing
+		if len(b) > longest {
+			b = b[:longest+1] // too long to be it; the rest says nothing
 		}
 		kept = copy(buf, b)
 	}

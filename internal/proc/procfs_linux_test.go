@@ -64,14 +64,14 @@ func FuzzFindEntry(f *testing.F) {
 		}
 		want := false
 		for entry := range bytes.SplitSeq(environ, []byte{0}) {
-			want = want || bytes.Equal(entry, variable)
+			want = want || bytes.Equal(entry, variable) || bytes.Equal(entry, append([]byte("longer "), variable...))
 		}
 		rest := environ
 		got, _ := findEntry(func(b []byte) (int, error) {
 			n := copy(b, rest[:min(len(rest), 1+max(piece, 0)%64)])
 			rest = rest[n:]
 			return n, nil
-		}, variable, make([]byte, len(variable)+2))
+		}, marks{variable, append([]byte("longer "), variable...)}, make([]byte, len(variable)+9))
 		if got != want {
 			t.Fatalf("findEntry(%q, %q) = %t", environ, variable, got)
 		}

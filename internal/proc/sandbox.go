@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Level is how strongly a child is shut in.
@@ -43,6 +44,11 @@ type Sandbox struct {
 	// HOME or be the path outside.
 	ReadFiles map[string]string
 
+	// Places are further folders to write to: path inside → path outside. The
+	// environment names paths inside, Spec.Dir the one outside. Only bubblewrap
+	// can move folders.
+	Places map[string]string
+
 	Network bool // the host's network, loopback included; false cuts it
 }
 
@@ -82,12 +88,30 @@ func (s *Sandbox) check() error {
 			}
 		}
 	}
+	if len(s.Places) > 0 && s.Level != LevelBubblewrap {
+		return fmt.Errorf("sandbox %s cannot move folders", s.Level)
+	}
+	for in, out := range s.Places {
+		if !filepath.IsAbs(in) || !filepath.IsAbs(out) {
+			return fmt.Errorf("sandbox folder %q from %q is not absolute", in, out)
+		}
+	}
 	for in, out := range s.ReadFiles {
 		if !filepath.IsAbs(in) || !filepath.IsAbs(out) {
 			return fmt.Errorf("sandbox file %q from %q is not absolute", in, out)
 		}
 	}
 	return nil
+}
+
+// inside is where a folder outside stands inside.
+func (s *Sandbox) inside(dir string) string {
+	for in, out := range s.Places {
+		if rest, ok := strings.CutPrefix(dir, out); ok && (rest == "" || rest[0] == '/') {
+			return in + rest
+		}
+	}
+	return dir
 }
 
 // prepare turns the spec into a command line, with the sandbox around it.

@@ -19,7 +19,7 @@ type tree struct {
 	start uint64 // of the root; nothing older can belong to it
 	forks int    // of the whole machine until about the root's start, -1 = unknown
 	tasks int    // processes and threads of the whole machine then
-	mark  []byte // FORGE_LEASE=…
+	marks marks
 	// spare says that the root is bubblewrap's monitor: it must outlive
 	// SIGTERM, or the kernel kills the command before it could tidy up.
 	spare bool
@@ -36,7 +36,7 @@ type identity struct {
 
 func newTree(root int, mark string, level Level, out []*output) *tree {
 	t := &tree{
-		root: root, mark: []byte(MarkVariable + "=" + mark), spare: level == LevelBubblewrap,
+		root: root, marks: marksOf(mark), spare: level == LevelBubblewrap,
 		known: map[int]uint64{}, told: map[identity]bool{}, forks: -1,
 	}
 	if root > 0 {
@@ -163,7 +163,7 @@ func (m identity) signal(sig syscall.Signal) {
 	}
 }
 
-// KillMarked ends every process whose environment has FORGE_LEASE=mark, and
+// KillMarked ends every process whose environment has the mark, and
 // their descendants: SIGTERM, SIGKILL after grace; then it removes the folder
 // for temporary files that a sandbox of theirs had. It returns how many there
 // were. The error is ErrAlive when some survived, and a refusal of the empty

@@ -31,6 +31,8 @@ type view struct {
 	links map[string]string // symbolic links of the root folder, such as /bin
 	files map[string]string // Sandbox.ReadFiles
 	homes []string          // HOME as written, and as resolved
+	// places are folders that stand elsewhere: path inside → path outside.
+	places map[string]string
 }
 
 // systemFolders hold programs and settings. Those that do not exist are passed
@@ -41,7 +43,7 @@ var systemFolders = [...]string{
 }
 
 func newView(s Spec, exe string) (*view, error) {
-	v := &view{at: map[string]access{}, links: map[string]string{}, files: s.Sandbox.ReadFiles}
+	v := &view{at: map[string]access{}, links: map[string]string{}, files: s.Sandbox.ReadFiles, places: s.Sandbox.Places}
 	if home := lookup(s.Env, "HOME"); filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		v.homes = spelledAndReal(home)
 	}
@@ -59,6 +61,12 @@ func newView(s Spec, exe string) (*view, error) {
 		}
 		v.set(p, write)
 	}
+	for in, out := range v.places {
+		if _, err := os.Stat(out); err != nil {
+			return nil, fmt.Errorf("open sandbox for writing: %w", err)
+		}
+		v.at[filepath.Clean(in)] = write
+	}
 	if v.at["/"] != unseen {
 		return nil, errors.New(`the sandbox path "/" would undo the sandbox`)
 	}
@@ -71,7 +79,7 @@ func newView(s Spec, exe string) (*view, error) {
 			return nil, fmt.Errorf("open %s for the sandbox: %w", in, err)
 		}
 	}
-	if !v.kind(s.Dir).visible() && v.at[filepath.Clean(s.Dir)] != private {
+	if dir := s.Sandbox.inside(s.Dir); !v.kind(dir).visible() && v.at[filepath.Clean(dir)] != private {
 		return nil, fmt.Errorf("the working folder %s is not visible in the sandbox", s.Dir)
 	}
 	return v, nil

@@ -6,12 +6,20 @@
 // It runs under the agent's sandbox: its folder and a home of its own are
 // writable, tool chains and what [sandbox] names are readable, the state
 // folder is hidden. Its environment is the short list of proc.BaseEnv without
-// any credential. The home is made for each call and dropped with the folder,
-// so nothing that the agent's code writes during one verify (a forged test
+// any credential. Each command has a home of its own, dropped with the folder,
+// so nothing that the agent's code writes during one command (a forged test
 // cache, a configuration file) is there in the next one. It starts with what
 // the setup commands left in theirs; paths of [sandbox] read and write that
 // lie under the user's home stand at the same place in it, which is how an
-// owner shares a build cache who accepts that.
+// owner shares a build cache who accepts that. No name that a command sees
+// tells that Forge runs it, so that nothing can behave better for it.
+//
+// # What a command may do to the tree
+//
+// Build, and no more. After each command its leftover processes are ended and
+// every tracked file is held against the commit: a difference ends the verify
+// as disturbed. What a command left that the next one could load as part of its
+// judgement (tests, settings, start-up files, byte code) is taken out.
 package verify
 
 import (
@@ -129,7 +137,15 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, watch func(w
 		// What stays is removed by the next call, which fails if it cannot.
 		_ = removeAll(req.Dir)
 		_ = removeAll(homeOf(req.Dir))
+		_ = removeAll(keptHome(homeOf(req.Dir)))
 	}()
+	judge, err := b.newGuard(req.Dir, req.Commit, req.MayWrite)
+	if problem := (*settingError)(nil); errors.As(err, &problem) {
+		return work.CommandsReport{Problem: "verify: " + problem.Error()}, nil
+	}
+	if err != nil {
+		return none, err
+	}
 	sh, rep, err := b.open(ctx, folder{
 		dir: req.Dir, checkout: req.Checkout, env: req.Env,
 		phase: req.Phase, mark: req.Mark, out: out, watch: watch,
@@ -137,7 +153,7 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, watch func(w
 	})
 	if err == nil && rep.OK {
 		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
-		rep, err = sh.run(ctx, req.Commands)
+		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
 	}
 	if err == nil {
 		err = out.Close()
@@ -179,9 +195,10 @@ func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport
 	if err != nil {
 		return nil, rep, err
 	}
+	at := seatsOf(level, f.dir, home)
 	sh := &shell{
-		dir: f.dir, env: b.environment(home, f.env), mark: f.mark,
-		box:   b.sandbox(level, f.dir, home, f.sandbox, f.hide, in.targets),
+		dir: f.dir, home: home, env: b.environment(at.home, f.env), mark: f.mark,
+		box:   b.sandbox(level, at, f.sandbox, f.hide, in.targets),
 		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
 		out: f.out, watch: f.watch, red: b.red,
 	}

@@ -18,6 +18,37 @@ import (
 // snapshot.
 func homeOf(dir string) string { return filepath.Clean(dir) + ".bench-home" }
 
+// keptHome is where a home waits as it was before the first command.
+func keptHome(home string) string { return home + ".kept" }
+
+// seats are the folder and the home of a command, outside and as it sees them.
+type seats struct {
+	dir, home       string // as the command sees them
+	outDir, outHome string
+}
+
+// Names inside a sandbox that tell nothing, and are the same for each folder.
+const (
+	insideDir  = "/build/src"
+	insideHome = "/build/home"
+	insideOut  = "/build/out"
+)
+
+func seatsOf(level proc.Level, dir, home string) seats {
+	if level != proc.LevelBubblewrap {
+		return seats{dir, home, dir, home}
+	}
+	return seats{insideDir, insideHome, dir, home}
+}
+
+// folders are the folders of a home that variables name.
+var homeFolders = []struct{ name, dir string }{
+	{"XDG_CACHE_HOME", ".cache"},
+	{"XDG_CONFIG_HOME", ".config"},
+	{"XDG_DATA_HOME", ".local/share"},
+	{"XDG_STATE_HOME", ".local/state"},
+}
+
 // makeHome makes an empty home in which the shared paths of the user's own
 // home stand at their place.
 func (b *Bench) makeHome(home string, s work.SandboxSettings) error {
@@ -83,7 +114,7 @@ func (b *Bench) environment(home string, names []string) []string {
 	env := proc.BaseEnv(b.environ, names)
 	env = slices.DeleteFunc(env, func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return name == "HOME" || proc.SecretName(name)
+		return name == "HOME" || strings.HasPrefix(name, "XDG_") || proc.SecretName(name)
 	})
 	for i, e := range env {
 		if name, value, _ := strings.Cut(e, "="); strings.HasSuffix(strings.ToLower(name), "_proxy") {
@@ -91,6 +122,9 @@ func (b *Bench) environment(home string, names []string) []string {
 		}
 	}
 	env = append(env, "HOME="+home)
+	for _, f := range homeFolders {
+		env = append(env, f.name+"="+filepath.Join(home, f.dir))
+	}
 	for _, t := range b.tools() {
 		if variable(env, t.name) == "" {
 			env = append(env, t.name+"="+t.dir)
@@ -114,12 +148,18 @@ func (b *Bench) tools() (found []struct{ name, dir string }) {
 	return found
 }
 
-// sandbox is the view of a command in dir: nil at LevelNone.
-func (b *Bench) sandbox(level proc.Level, dir, home string, s work.SandboxSettings, hide, targets []string) *proc.Sandbox {
+// sandbox is the view of a command: nil at LevelNone.
+func (b *Bench) sandbox(level proc.Level, at seats, s work.SandboxSettings, hide, targets []string) *proc.Sandbox {
 	if level == proc.LevelNone {
 		return nil
 	}
-	open := []string{dir, home}
+	var open []string
+	var moved map[string]string
+	if at.dir != at.outDir {
+		moved = map[string]string{at.dir: at.outDir, at.home: at.outHome}
+	} else {
+		open = []string{at.dir, at.home}
+	}
 	for _, path := range s.Write {
 		// A cache that nobody has made yet is not there, which is no reason
 		// not to judge.
@@ -133,6 +173,7 @@ func (b *Bench) sandbox(level proc.Level, dir, home string, s work.SandboxSettin
 		Read:    slices.Concat(s.Read, targets),
 		Hide:    hide,
 		Network: s.Network,
+		Places:  moved,
 	}
 	for _, t := range b.tools() {
 		box.Read = append(box.Read, t.dir)

@@ -53,7 +53,7 @@ func TestVerifyInASandbox(t *testing.T) {
 				Link: []string{"deps"}, Setup: []string{"test $(cat deps/x) = dep && echo y >made && echo h >$HOME/h"},
 			}
 			req.Commands = []string{
-				"test $(cat src) = src && echo changed >src",
+				"test $(cat src) = src && echo changed >out",
 				"test $(cat made) = y && test $(cat $HOME/h) = h && echo x >$HOME/x && echo x >${TMPDIR:-/tmp}/x",
 				"test $(cat deps/x) = dep",
 				"! echo x 2>/dev/null >deps/x",

@@ -23,6 +23,7 @@ const (
 // shell runs commands in one folder.
 type shell struct {
 	dir     string
+	home    string
 	env     []string
 	box     *proc.Sandbox // nil = none
 	mark    string
@@ -68,7 +69,7 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 	out := s.out.command(tail)
 	res, err := proc.Run(ctx, proc.Spec{
 		Path: "sh", Args: []string{"-c", command},
-		Dir: s.dir, Env: s.env, Mark: s.mark,
+		Dir: s.dir, Env: s.env, Mark: s.mark, Quiet: true,
 		Stdout: out, Stderr: out,
 		Sandbox: s.box,
 		Limits:  proc.Limits{Total: s.timeout},

@@ -15,7 +15,7 @@ import (
 
 func TestVerifyRunsInOrderAndStopsAtFirstFailure(t *testing.T) {
 	b := newBench(t, files{"n": "1"})
-	rep := b.verify(b.req("cat n", "echo two >>n; cat n", "echo out; echo err >&2; exit 3", b.mark("never")))
+	rep := b.verify(b.req("cat n >built", "echo two >>built; cat built", "echo out; echo err >&2; exit 3", b.mark("never")))
 	if rep.OK || b.marks("never") != 0 || len(rep.Ran) != 3 {
 		t.Fatalf("OK %v, ran %d, command after the failure ran %d times", rep.OK, len(rep.Ran), b.marks("never"))
 	}
@@ -166,7 +166,7 @@ func TestVerifyStartsPristine(t *testing.T) {
 	b := newBench(t, files{".gitignore": "/cache\n", "src/a": "a"})
 	w := work.Worktree{Setup: []string{"mkdir deps && echo dep >deps/x"}}
 	check := b.req("test ! -e cache && test ! -e $HOME/.config && test $(cat src/a) = a && test $(cat deps/x) = dep")
-	poison := b.req("mkdir cache && echo green >cache/result; mkdir -p $HOME/.config; echo b >src/a; echo evil >deps/x; mkdir locked; touch locked/f; chmod 0 locked")
+	poison := b.req("mkdir cache && echo green >cache/result; mkdir -p $HOME/.config; echo b >src/b; echo evil >deps/x; mkdir locked; touch locked/f; chmod 0 locked")
 	check.Worktree, poison.Worktree = w, w
 	b.green(check)
 	b.green(poison)
@@ -189,7 +189,7 @@ func TestVerifySeesNoCredentials(t *testing.T) {
 	req.Env = []string{"PLAIN", "MY_API_KEY", "GITHUB_TOKEN"}
 	req.Mark = "the-mark"
 	env := strings.Split(strings.TrimSpace(b.green(req).Ran[0].Output), "\n")
-	for _, want := range []string{"PLAIN=plain", "HOME=" + homeOf(req.Dir), "HTTPS_PROXY=http://proxy.invalid:3128", "no_proxy=localhost", "FORGE_LEASE=the-mark"} {
+	for _, want := range []string{"PLAIN=plain", "HOME=" + homeOf(req.Dir), "HTTPS_PROXY=http://proxy.invalid:3128", "no_proxy=localhost", "INVOCATION_ID=the-mark"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %s in %q", want, env)
 		}

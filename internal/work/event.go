@@ -44,6 +44,8 @@ const (
 	IterationFinished  EventKind = "iteration.finished"
 	VerifyStarted      EventKind = "verify.started"
 	VerifyFinished     EventKind = "verify.finished"
+	ControlStarted     EventKind = "control.started"
+	ControlFinished    EventKind = "control.finished"
 	ReviewStarted      EventKind = "review.started"
 	ReviewFinished     EventKind = "review.finished"
 	ArbiterStarted     EventKind = "arbiter.started"
@@ -95,12 +97,14 @@ type Reason string
 const (
 	ReasonBudgetExhausted   Reason = "budget_exhausted"
 	ReasonStale             Reason = "stale"
+	ReasonBlocked           Reason = "blocked" // the agent named the same blocker again
 	ReasonAgentFailed       Reason = "agent_failed"
 	ReasonAgentHung         Reason = "agent_hung"
 	ReasonVerifyFailed      Reason = "verify_failed"
 	ReasonReviewFailed      Reason = "review_failed"
 	ReasonReviewUnknown     Reason = "review_unknown"
 	ReasonEvidenceChanged   Reason = "evidence_changed"
+	ReasonProofDisturbed    Reason = "proof_disturbed"
 	ReasonReadonlyViolation Reason = "readonly_violation"
 	ReasonMergeConflict     Reason = "merge_conflict"
 	ReasonCostLimit         Reason = "cost_limit"
@@ -189,7 +193,11 @@ const (
 	OnSnapshot  VerifyOn = "snapshot"
 	OnMerged    VerifyOn = "merged"
 	OnBase      VerifyOn = "base"
-	OnProtected VerifyOn = "protected"
+	OnProtected VerifyOn = "protected" // the evidence of the phase's base, the commit's product
+	OnTrusted   VerifyOn = "trusted"   // the evidence that a person last accepted, the commit's product
+	// OnTrustedNew is OnTrusted with new files left in of which nobody knows
+	// whether they are product or evidence.
+	OnTrustedNew VerifyOn = "trusted_new"
 )
 
 // VerifyStartedData is the payload of verify.started.
@@ -216,6 +224,27 @@ type VerifyFinishedData struct {
 	Gone    []string `json:"gone,omitempty"`
 	// Excused, in an issue's run, are those that a may_change glob covers.
 	Excused []string `json:"excused,omitempty"`
+	// Held says that the change was held against the trusted state as well;
+	// without it the event is of an earlier release. Then Floors are the proofs
+	// that are due beside this one, and Differs is the evidence that is not the
+	// trusted one.
+	Held    bool       `json:"held,omitempty"`
+	Floors  []VerifyOn `json:"floors,omitempty"`
+	Differs []string   `json:"differs,omitempty"`
+	Doubts  []Doubt    `json:"doubts,omitempty"`
+	Notes   []string   `json:"notes,omitempty"` // of evidence and dependencies, for people
+	// Disturbed says what the commands did to the tree that they judge.
+	Disturbed string `json:"disturbed,omitempty"`
+	Millis    int64  `json:"millis,omitempty"` // how long it took
+}
+
+// ControlFinishedData is the payload of control.finished: how much the proof
+// is worth. It ends what a control.started began, whose payload is that of
+// verify.started.
+type ControlFinishedData struct {
+	ID      CommandID `json:"id"`
+	Problem string    `json:"problem,omitempty"` // why the proof counts for nothing
+	ControlReport
 }
 
 // GateDecidedData is the payload of gate.decided: every decision, also "went on".

@@ -30,6 +30,7 @@ const (
 	HostBranchExists HostKind = "branch_exists" // with other content, or proposed by somebody else
 	HostHeadMoved    HostKind = "head_moved"
 	HostBaseMoved    HostKind = "base_moved"
+	HostRetargeted   HostKind = "retargeted" // a pull request is for another branch than it was opened for
 	HostTooLarge     HostKind = "too_large"
 )
 

@@ -154,4 +154,6 @@ type VerifyRequest struct {
 	Hide        []string
 	Mark        string
 	LogPath     string
+	OneHome     bool     // the commands share a home
+	MayWrite    []string // globs of tracked files that they may change
 }

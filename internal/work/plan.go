@@ -58,7 +58,10 @@ const (
 )
 
 // PhaseTypes are the words a phase_type may take.
-func PhaseTypes() []string { return []string{"scaffold", "implement", "test", "refactor", "fix"} }
+func PhaseTypes() []string { return []string{"scaffold", "implement", "test", TypeRefactor, "fix"} }
+
+// TypeRefactor is the type of a phase that is to change no behaviour.
+const TypeRefactor = "refactor"
 
 // PermissionModes lists the modes a phase may name.
 func PermissionModes() []PermissionMode { return append([]PermissionMode(nil), permissionModes...) }

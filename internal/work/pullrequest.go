@@ -1,6 +1,10 @@
 package work
 
-import "time"
+import (
+	"time"
+
+	"forge/internal/text"
+)
 
 // PullState is what has become of a pull request.
 type PullState string
@@ -40,8 +44,11 @@ type PullProposal struct {
 	Marker string
 	Branch string // holds what is proposed
 	Base   string // branch that it is proposed for
-	Title  string // one line
-	Body   string // Markdown, without the marker
+	Title  text.Title
+	Body   text.Markdown // without the marker
+	// Number is the one that it was the last time, 0 = not known. Merged by
+	// somebody, wherever, it stays the one.
+	Number int64
 }
 
 // PullNotes are comments on lines of a pull request that decide nothing. Key is
@@ -49,8 +56,8 @@ type PullProposal struct {
 type PullNotes struct {
 	Number int64
 	Key    string
-	Commit string // whose lines they are
-	Body   string // Markdown, above them
+	Commit string        // whose lines they are
+	Body   text.Markdown // above them
 	Lines  []PullNote
 }
 
@@ -58,7 +65,7 @@ type PullNotes struct {
 type PullNote struct {
 	Path string
 	Line int // of the new side
-	Body string
+	Body text.Markdown
 }
 
 // PullRequest is one as the host has it.
@@ -147,12 +154,16 @@ type PullLook struct {
 // PullMerge asks for a squash merge.
 type PullMerge struct {
 	Number int64
+	// Branch and Base are the names that it was opened with. People may point it
+	// elsewhere on the host; then it is not merged.
+	Branch string
+	Base   string
 	Head   string // the reviewed commit; anything else is not merged
 	// BaseHead is the commit of the base that the result was verified on; ""
 	// does not ask. Hosts have no guard for it: it is looked at just before.
 	BaseHead string
-	Title    string
-	Message  string // below the title
+	Title    text.Title
+	Message  string // below the title, Forge's own
 }
 
 // PullSquashed is what a merge made.

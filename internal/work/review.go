@@ -1,6 +1,10 @@
 package work
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Severity says how bad a finding is.
 type Severity string
@@ -38,6 +42,9 @@ func (v Verdict) Known() bool {
 type Finding struct {
 	Specialist string   `json:"specialist"`
 	Also       []string `json:"also,omitempty"` // other specialists that found the same
+	// Merged is how many more findings this one stands for: what the same
+	// specialist said again, and what the others in Also said.
+	Merged     int      `json:"merged,omitempty"`
 	Severity   Severity `json:"severity"`
 	File       string   `json:"file,omitempty"` // empty only in findings of Forge's own
 	Line       int      `json:"line,omitempty"` // of the new file, from 1
@@ -46,6 +53,34 @@ type Finding struct {
 	Failure    string   `json:"failure,omitempty"` // what it leads to
 	Suggestion string   `json:"suggestion,omitempty"`
 	Repro      string   `json:"repro,omitempty"` // a command or test that shows it
+}
+
+// StandsFor says that f is more than one finding, "" where it is not.
+func (f Finding) StandsFor() string {
+	if f.Merged <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d findings in one", f.Merged+1)
+}
+
+// By says who found f, and that it is more than one finding where it is.
+func (f Finding) By() string {
+	by := f.Specialist
+	if len(f.Also) > 0 {
+		by += ", also " + strings.Join(f.Also, ", ")
+	}
+	if many := f.StandsFor(); many != "" {
+		by += "; " + many
+	}
+	return by
+}
+
+// MergedFindings is how many of them went into others.
+func MergedFindings(all []Finding) (n int) {
+	for _, f := range all {
+		n += max(f.Merged, 0)
+	}
+	return n
 }
 
 // Specialist is a reviewer as it is configured for one phase.

@@ -13,6 +13,7 @@ type Settings struct {
 	Limits               Limits                   `json:"limits"`
 	Cost                 Cost                     `json:"cost"`
 	Verify               VerifySettings           `json:"verify"`
+	Proof                ProofSettings            `json:"proof,omitzero"`
 	Worktree             Worktree                 `json:"worktree"`
 	Sandbox              SandboxSettings          `json:"sandbox"`
 	Reviews              ReviewSettings           `json:"reviews,omitzero"`
@@ -60,6 +61,10 @@ type VerifySettings struct {
 	Protected        []string `json:"protected,omitempty"`
 	AllowRedBaseline bool     `json:"allow_red_baseline,omitempty"`
 	None             bool     `json:"none,omitempty"` // the owner waives proof
+	// OneHome lets the commands of one proof share a home; MayWrite are globs
+	// of tracked files that they may change.
+	OneHome  bool     `json:"one_home,omitempty"`
+	MayWrite []string `json:"may_write,omitempty"`
 }
 
 // Worktree is [worktree]: what a fresh folder needs before work can start.

@@ -59,6 +59,9 @@ type CommandsReport struct {
 	// Problem says, when not OK, what failed in one line.
 	Problem string `json:"problem,omitempty"`
 	Sandbox string `json:"sandbox,omitempty"`
+	// Disturbed says what the commands did to the tree that they judge; "" =
+	// nothing that was seen. Such a report is never OK.
+	Disturbed string `json:"disturbed,omitempty"`
 }
 
 // Failed returns the command that failed, or nil.

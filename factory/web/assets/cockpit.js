@@ -51,7 +51,7 @@
     const row = cell.closest("tr");
     const page = location.pathname.replace(/\/file$/, "");
     const q = new URLSearchParams({ path: file.dataset.file, side: cell.dataset.side, line: cell.dataset.line });
-    const answer = await fetch(page + "/comment?" + q, { headers: { "HX-Request": "true" } });
+    const answer = await fetch(page + "/comment?" + q, { headers: { "HX-Request": "true", "X-Forge-Token": forgeToken() } });
     const text = await answer.text();
     if (!answer.ok) {
       document.getElementById("notice").innerHTML = text;

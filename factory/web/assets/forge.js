@@ -2,7 +2,7 @@
 // What every page does: its token goes with what htmx sends, notices close, and
 // the page follows the server's stream.
 (() => {
-  const token = () => document.querySelector('meta[name="forge-token"]')?.content ?? "";
+  const token = window.forgeToken = () => document.querySelector('meta[name="forge-token"]')?.content ?? "";
 
   document.addEventListener("htmx:config:request", (e) => {
     const request = e.detail.ctx.request;

@@ -161,7 +161,14 @@ func (b *Tab) SignIn() {
 // GoTo loads a page.
 func (b *Tab) GoTo(path string) {
 	b.w.TB.Helper()
-	b.Run(chromedp.Navigate(b.w.HTTP.URL+path), chromedp.WaitReady("main"))
+	b.Open(b.w.HTTP.URL + path)
+}
+
+// Open loads a page of Forge at a whole address.
+func (b *Tab) Open(address string) {
+	b.w.TB.Helper()
+	// Over http a page is first the one that asks for it with its token.
+	b.Run(chromedp.Navigate(address), chromedp.WaitReady("html:not([data-entering]) main"))
 }
 
 // JS is what a JavaScript expression comes to.

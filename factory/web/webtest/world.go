@@ -147,19 +147,41 @@ type Person struct {
 	w      *World
 	Client *http.Client
 	Token  string // "" = came by a link
+	kept   string // what a sign-in left in the browser's storage; "" = nothing
 }
 
 // Somebody is a person who has not signed in.
 func (w *World) Somebody() *Person {
 	jar, _ := cookiejar.New(nil) // never fails
-	return &Person{w: w, Client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	p := &Person{w: w}
+	p.Client = &http.Client{Jar: jar, Transport: p, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return p
+}
+
+// RoundTrip makes a request as the scripts of the pages do: what asks for a page
+// carries what a sign-in left.
+func (p *Person) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p.kept != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("X-Forge-Token") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("X-Forge-Token", p.kept)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Enters takes what a sign-in answered; false when it was refused.
+func (p *Person) Enters(a Answer) bool {
+	if m := tokenMeta.FindStringSubmatch(a.Body); m != nil && a.Status == http.StatusOK {
+		p.kept = m[1]
+		return true
+	}
+	return a.Status == http.StatusSeeOther
 }
 
 // Owner is signed in by a link.
 func (w *World) Owner() *Person {
 	w.TB.Helper()
 	p := w.Somebody()
-	if r := p.Get("/sign-in?link=" + url.QueryEscape(w.Keys.Link())); r.Status != http.StatusSeeOther {
+	if r := p.Get("/sign-in?link=" + url.QueryEscape(w.Keys.Link())); !p.Enters(r) {
 		w.TB.Fatalf("the owner's link answers %d: %s", r.Status, r.Body)
 	}
 	return p
@@ -174,7 +196,7 @@ func (w *World) User(name string, role web.Role, project string) *Person {
 	}
 	p := w.Somebody()
 	p.Token = token
-	if r := p.Post("/sign-in", url.Values{"token": {token}}); r.Status != http.StatusSeeOther {
+	if r := p.Post("/sign-in", url.Values{"token": {token}}); !p.Enters(r) {
 		w.TB.Fatalf("%s signs in: %d: %s", name, r.Status, r.Body)
 	}
 	return p

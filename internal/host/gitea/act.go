@@ -12,15 +12,16 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
 // Comment posts on the whole pull request, once for each key.
-func (h *Host) Comment(ctx context.Context, number int64, key, body string) error {
+func (h *Host) Comment(ctx context.Context, number int64, key string, body text.Markdown) error {
 	return h.comment(ctx, number, key, "", body)
 }
 
-func (h *Host) comment(ctx context.Context, number int64, key, thread, body string) error {
+func (h *Host) comment(ctx context.Context, number int64, key, thread string, body text.Markdown) error {
 	all, err := h.issueComments(ctx, number)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (h *Host) comment(ctx context.Context, number int64, key, thread, body stri
 
 // Reply answers a thread, once for each key: at the thread's own line while the
 // diff has it, else on the whole pull request.
-func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error {
+func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error {
 	all, look, err := h.read(ctx, number, true)
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, 
 			return trouble
 		}
 	}
-	return h.comment(ctx, number, key, t.ID, fmt.Sprintf("On `%s`:\n\n%s", strings.ReplaceAll(t.Path, "`", "'"), body))
+	return h.comment(ctx, number, key, t.ID, host.OnPath(t.Path, body))
 }
 
 // Note says what Forge's reviewers found, once for each key: a review that
@@ -83,7 +84,7 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	}
 	opt := sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, CommitID: n.Commit, Body: host.Said(n.Key, "", n.Body)}
 	for _, l := range n.Lines {
-		opt.Comments = append(opt.Comments, sdk.CreatePullReviewComment{Path: l.Path, Body: l.Body, NewLineNum: int64(l.Line)})
+		opt.Comments = append(opt.Comments, sdk.CreatePullReviewComment{Path: l.Path, Body: l.Body.String(), NewLineNum: int64(l.Line)})
 	}
 	post := func() *work.HostTrouble {
 		_, res, err := h.as(ctx, h.cfg.ReviewToken).CreatePullReview(h.cfg.Owner, h.cfg.Repo, n.Number, opt)
@@ -106,40 +107,28 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 // Merge squashes the pull request into its base, when its head is the one asked
 // for. A pull request that is merged with that head already is a success. Kinds
 // of trouble, beside the common ones: merged, closed, no_pull, branch_gone,
-// head_moved, base_moved, conflict, protected, not_yet, unrelated.
+// head_moved, base_moved, retargeted, conflict, protected, not_yet, unrelated.
 func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error) {
 	do := fmt.Sprintf("merge pull request %d", m.Number)
-	stop := func(kind work.HostKind, what string) (work.PullSquashed, error) {
-		return work.PullSquashed{}, &work.HostTrouble{Kind: kind, Do: do, What: what}
-	}
 	p, err := h.Pull(ctx, m.Number)
-	switch {
-	case err != nil:
+	if err != nil {
 		return work.PullSquashed{}, err
-	case m.Head == "":
-		return stop(work.HostRefused, "no reviewed commit was named")
-	case p.State == work.PullMerged && p.Head == m.Head:
+	}
+	if t := host.Guard(m, p, func() string { return h.RetargetedBy(ctx, m.Number) }); t != nil {
+		return work.PullSquashed{}, t
+	}
+	if p.State == work.PullMerged {
 		return h.squashed(ctx, p)
-	case p.State == work.PullMerged:
-		return stop(work.HostPullMerged, "somebody merged another commit of it")
-	case p.State == work.PullClosed:
-		return stop(work.HostPullClosed, "somebody closed it")
-	case p.BranchGone:
-		return stop(work.HostBranchGone, "its branch is gone")
-	case p.Head != m.Head:
-		return stop(work.HostHeadMoved, "the branch has moved since the review")
-	case m.BaseHead != "" && p.BaseHead != m.BaseHead:
-		return stop(work.HostBaseMoved, "the base has moved since the result was verified")
 	}
 	a, err := h.ask(ctx, h.cfg.MergeToken, http.MethodPost, fmt.Sprintf("/pulls/%d/merge", m.Number), sdk.MergePullRequestOption{
-		Style: sdk.MergeStyleSquash, Title: m.Title, Message: m.Message, HeadCommitId: m.Head,
+		Style: sdk.MergeStyleSquash, Title: m.Title.String(), Message: m.Message, HeadCommitId: m.Head,
 	})
 	if err == nil && a.Status < 300 {
 		return h.merged(ctx, do, m)
 	}
 	if err != nil || a.Status >= 500 {
 		// The answer may have been lost, and not the merge.
-		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head {
+		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head && again.Base == m.Base {
 			return h.squashed(ctx, again)
 		}
 	}
@@ -156,6 +145,9 @@ func (h *Host) merged(ctx context.Context, do string, m work.PullMerge) (work.Pu
 	if p.State != work.PullMerged {
 		return work.PullSquashed{}, &work.HostTrouble{Kind: work.HostNotYet, Do: do, What: "the host has taken the merge and does not show it yet"}
 	}
+	if p.Base != m.Base {
+		return work.PullSquashed{}, &work.HostTrouble{Kind: work.HostPullMerged, Do: do, What: fmt.Sprintf("its target was changed in the moment of the merge: it is merged into %s, and not into %s", p.Base, m.Base)}
+	}
 	return h.squashed(ctx, p)
 }
 
@@ -169,6 +161,27 @@ func (h *Host) squashed(ctx context.Context, p work.PullRequest) (work.PullSquas
 		out.Parent = c.Parents[0].SHA
 	}
 	return out, nil
+}
+
+// RetargetedBy is who changed the target of a pull request last, "" = the host
+// does not say. It is for people to read, so what fails here is no error.
+func (h *Host) RetargetedBy(ctx context.Context, number int64) (who string) {
+	seen := 0
+	for page := 1; page <= maxPages; page++ {
+		all, res, err := h.api(ctx).ListIssueTimeline(h.cfg.Owner, h.cfg.Repo, number, sdk.ListIssueCommentOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
+		if err != nil {
+			return ""
+		}
+		for _, e := range all {
+			if e != nil && e.Type == "change_target_branch" {
+				who = name(e.Poster)
+			}
+		}
+		if seen += len(all); !more(res.Header, seen, len(all)) {
+			break
+		}
+	}
+	return who
 }
 
 // refusal says why a merge was refused: one status stands for many reasons.

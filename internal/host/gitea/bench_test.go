@@ -15,6 +15,7 @@ import (
 
 	"forge/internal/host/gitea"
 	"forge/internal/host/hosttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -77,13 +78,13 @@ func byAdapter(b *testing.B, h *gitea.Host, name, head, start string) {
 		b.Fatal(err)
 	}
 	p, err := hosttest.Await(b, func() (work.PullRequest, error) {
-		return h.OpenPull(b.Context(), work.PullProposal{Marker: name, Branch: name, Base: "main", Title: name})
+		return h.OpenPull(b.Context(), work.PullProposal{Marker: name, Branch: name, Base: "main", Title: text.Titled("%s", name)})
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	if _, err := hosttest.Await(b, func() (work.PullSquashed, error) {
-		return h.Merge(b.Context(), work.PullMerge{Number: p.Number, Head: head, BaseHead: start, Title: name})
+		return h.Merge(b.Context(), work.PullMerge{Number: p.Number, Branch: name, Base: "main", Head: head, BaseHead: start, Title: text.Titled("%s", name)})
 	}); err != nil {
 		b.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/gitea"
 	"forge/internal/host/hosttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -77,7 +78,7 @@ func firstPush(t *testing.T, g *hosttest.GiteaCrowd) {
 	store, start := hosttest.NewStore(t)
 	h := adapter(t, g.URL, repo, g.Tokens["forge"], store)
 	w := &hosttest.World{Store: store}
-	p := work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: "t"}
+	p := work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: text.Titled("t")}
 	if _, err := h.OpenPull(t.Context(), p); work.HostKindOf(err) != work.HostNotYet {
 		t.Errorf("empty repository: %v", err)
 	}
@@ -114,7 +115,7 @@ func writers(t *testing.T, g *hosttest.GiteaCrowd) {
 		t.Fatal(err)
 	}
 	p, err := hosttest.Await(t, func() (work.PullRequest, error) {
-		return w.Host.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: "t"})
+		return w.Host.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: text.Titled("t")})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func webhook(t *testing.T, g *hosttest.GiteaCrowd) {
 		for {
 			select {
 			case hint := <-hints:
-				if hint.Key == "" || hint.Repo != "owner/"+w.Repo {
+				if len(hint.Known) == 0 || hint.Repo != "owner/"+w.Repo {
 					t.Errorf("hint: %+v", hint)
 				}
 				if want(hint) {
@@ -190,7 +191,7 @@ func webhook(t *testing.T, g *hosttest.GiteaCrowd) {
 	}
 	until("the push", func(x host.Hint) bool { return x.Branch == "forge/b" })
 	p, err := hosttest.Await(t, func() (work.PullRequest, error) {
-		return h.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: "t"})
+		return h.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: text.Titled("t")})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func webhook(t *testing.T, g *hosttest.GiteaCrowd) {
 func restart(t *testing.T, g *hosttest.GiteaCrowd) {
 	w := world(t, g)
 	head := w.Commit(t, w.Start, "x\n", map[string]string{"b": "b\n"})
-	p := work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: "t"}
+	p := work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: text.Titled("t")}
 	if err := w.Host.Push(t.Context(), "forge/b", head, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func restart(t *testing.T, g *hosttest.GiteaCrowd) {
 		t.Errorf("back: %+v %v, was %d", again, err, pull.Number)
 	}
 	if _, err := hosttest.Await(t, func() (work.PullSquashed, error) {
-		return w.Host.Merge(t.Context(), work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+		return w.Host.Merge(t.Context(), work.PullMerge{Number: pull.Number, Branch: "forge/b", Base: "main", Head: head, Title: text.Titled("t")})
 	}); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -115,12 +116,15 @@ func emptyTrouble(do string) *work.HostTrouble {
 // whatever state it is; while it is open, its title and body are brought up to
 // date. Kinds of trouble, beside the common ones: not_yet just after a first
 // push, branch_gone, branch_exists when somebody else has proposed the branch,
-// no_changes, unrelated.
+// retargeted, no_changes, unrelated.
 func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error) {
 	// Gitea lets two that come at once both make one.
 	h.opening.Lock()
 	defer h.opening.Unlock()
-	found, err := h.find(ctx, p, "open", "all")
+	found, err := h.known(ctx, p)
+	if err == nil && found == nil {
+		found, err = h.find(ctx, p, "open", "all")
+	}
 	if err != nil {
 		return work.PullRequest{}, err
 	}
@@ -143,20 +147,42 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 		}
 	}
 	is := h.pull(found)
+	if is.State == work.PullOpen && host.Retargeted(is, p.Branch, p.Base) {
+		return is, host.RetargetedTrouble(fmt.Sprintf("update pull request %d", is.Number), is, p.Branch, p.Base, h.RetargetedBy(ctx, is.Number))
+	}
 	body := host.Body(p)
-	if is.State != work.PullOpen || is.Title == p.Title && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
+	if is.State != work.PullOpen || is.Title == p.Title.String() && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
 		return is, nil
 	}
-	edited, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, is.Number, sdk.EditPullRequestOption{Title: p.Title, Body: &body})
+	edited, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, is.Number, sdk.EditPullRequestOption{Title: p.Title.String(), Body: &body})
 	if err != nil {
 		return is, h.trouble(fmt.Sprintf("update pull request %d", is.Number), res, err)
 	}
 	return h.pull(edited), nil
 }
 
+// known is the pull request that the proposal names, nil = none, or one that
+// somebody closed.
+func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
+	if p.Number == 0 {
+		return nil, nil
+	}
+	x, res, err := h.api(ctx).GetPullRequest(h.cfg.Owner, h.cfg.Repo, p.Number)
+	if err != nil {
+		if t := h.trouble(fmt.Sprintf("read pull request %d", p.Number), res, err); t.Status != http.StatusNotFound {
+			return nil, t
+		}
+		return nil, nil // looked for below, where it is found out what is not there
+	}
+	if ofFork(x) || x.Head.Name != p.Branch || h.pull(x).State == work.PullClosed {
+		return nil, nil
+	}
+	return x, nil
+}
+
 // find is the pull request of the proposal: the first open one of the branch
-// that Forge made, whatever a person wrote into its body, else the last with
-// the marker. Further open ones, which two Forges made at once, are closed.
+// that Forge made, whatever a person wrote into its body or pointed it at, else
+// the last with the marker. Further open ones, which two Forges made at once, are closed.
 func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) (*sdk.PullRequest, error) {
 	own, err := h.ours(ctx)
 	if err != nil {
@@ -165,14 +191,18 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 	for _, state := range states {
 		var marked *sdk.PullRequest
 		var open []*sdk.PullRequest
-		_, err = h.list(ctx, url.Values{"state": {state}, "base_branch": {p.Base}}, func(x *sdk.PullRequest) bool {
+		query := url.Values{"state": {state}}
+		if state != "open" {
+			query.Set("base_branch", p.Base)
+		}
+		_, err = h.list(ctx, query, func(x *sdk.PullRequest) bool {
 			if ofFork(x) || x.Head.Name != p.Branch || x.Poster == nil || !own[strings.ToLower(x.Poster.UserName)] {
 				return false
 			}
 			if x.State == sdk.StateOpen {
 				open = append(open, x)
 			}
-			if marked == nil && host.Marked(x.Body, p.Marker) {
+			if marked == nil && x.Base.Name == p.Base && host.Marked(x.Body, p.Marker) {
 				marked = x
 			}
 			return false
@@ -180,10 +210,19 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 		if err != nil {
 			return nil, err
 		}
+		// One that somebody pointed elsewhere is Forge's still; one that is for the
+		// base as well is the one.
+		elsewhere := func(x *sdk.PullRequest) bool { return x.Base.Name != p.Base }
 		slices.SortFunc(open, func(a, b *sdk.PullRequest) int { return cmp.Compare(a.Index, b.Index) })
+		if slices.ContainsFunc(open, func(x *sdk.PullRequest) bool { return !elsewhere(x) }) {
+			open = slices.DeleteFunc(open, elsewhere)
+		}
 		for i, x := range open {
 			if i == 0 {
 				marked = x
+				continue
+			}
+			if elsewhere(x) {
 				continue
 			}
 			if t := h.closeExtra(ctx, x.Index); t != nil {
@@ -199,7 +238,7 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 
 // ClosePull closes a pull request that is open, and says why on it, once for
 // each key; number 0 is the one of the proposal, if there is one.
-func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error {
+func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error {
 	if number == 0 {
 		found, err := h.find(ctx, p, "open")
 		if err != nil || found == nil {
@@ -238,7 +277,7 @@ func (h *Host) create(ctx context.Context, p work.PullProposal) (*sdk.PullReques
 	if t := h.compare(ctx, do, p); t != nil {
 		return nil, t
 	}
-	made, res, err := h.api(ctx).CreatePullRequest(h.cfg.Owner, h.cfg.Repo, sdk.CreatePullRequestOption{Head: p.Branch, Base: p.Base, Title: p.Title, Body: host.Body(p)})
+	made, res, err := h.api(ctx).CreatePullRequest(h.cfg.Owner, h.cfg.Repo, sdk.CreatePullRequestOption{Head: p.Branch, Base: p.Base, Title: p.Title.String(), Body: host.Body(p)})
 	if err == nil {
 		return made, nil
 	}

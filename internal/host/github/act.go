@@ -10,11 +10,12 @@ import (
 	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
 // Comment posts on the whole pull request, once for each key.
-func (h *Host) Comment(ctx context.Context, number int64, key, body string) error {
+func (h *Host) Comment(ctx context.Context, number int64, key string, body text.Markdown) error {
 	own, err := h.ours(ctx)
 	if err != nil {
 		return err
@@ -28,15 +29,15 @@ func (h *Host) Comment(ctx context.Context, number int64, key, body string) erro
 	}) {
 		return nil
 	}
-	text := host.Said(key, "", body)
-	if _, res, err := h.api.Issues.CreateComment(ctx, h.cfg.Owner, h.cfg.Repo, int(number), &sdk.IssueComment{Body: &text}); err != nil {
+	said := host.Said(key, "", body)
+	if _, res, err := h.api.Issues.CreateComment(ctx, h.cfg.Owner, h.cfg.Repo, int(number), &sdk.IssueComment{Body: &said}); err != nil {
 		return h.trouble(fmt.Sprintf("comment on pull request %d", number), res, err)
 	}
 	return nil
 }
 
 // Reply answers a thread, once for each key.
-func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error {
+func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error {
 	own, err := h.ours(ctx)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key, 
 		}
 	}
 	if root == 0 { // it was deleted
-		return h.Comment(ctx, number, key, fmt.Sprintf("On `%s`:\n\n%s", strings.ReplaceAll(t.Path, "`", "'"), body))
+		return h.Comment(ctx, number, key, host.OnPath(t.Path, body))
 	}
 	if _, res, err := h.api.PullRequests.CreateCommentInReplyTo(ctx, h.cfg.Owner, h.cfg.Repo, int(number), host.Said(key, t.ID, body), root); err != nil {
 		return h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err)
@@ -71,10 +72,10 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	if err != nil || host.Noted(look, n.Key) {
 		return err
 	}
-	said := func(text string) *string { return new(host.Said(n.Key, "", text)) }
+	said := func(body text.Markdown) *string { return new(host.Said(n.Key, "", body)) }
 	opt := &sdk.PullRequestReviewRequest{CommitID: &n.Commit, Event: new("COMMENT"), Body: said(n.Body)}
 	for _, l := range n.Lines {
-		opt.Comments = append(opt.Comments, &sdk.DraftReviewComment{Path: &l.Path, Line: &l.Line, Side: new("RIGHT"), Body: &l.Body})
+		opt.Comments = append(opt.Comments, &sdk.DraftReviewComment{Path: &l.Path, Line: &l.Line, Side: new("RIGHT"), Body: new(l.Body.String())})
 	}
 	post := func() (*sdk.Response, error) {
 		_, res, err := h.reviewing.PullRequests.CreateReview(ctx, h.cfg.Owner, h.cfg.Repo, int(n.Number), opt)
@@ -94,31 +95,21 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 // Merge squashes the pull request into its base, when its head is the one asked
 // for. A pull request that is merged with that head already is a success. Kinds
 // of trouble, beside the common ones: merged, closed, no_pull, branch_gone,
-// head_moved, base_moved, conflict, protected, not_yet.
+// head_moved, base_moved, retargeted, conflict, protected, not_yet.
 func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error) {
 	do := fmt.Sprintf("merge pull request %d", m.Number)
-	stop := func(kind work.HostKind, what string) (work.PullSquashed, error) {
-		return work.PullSquashed{}, &work.HostTrouble{Kind: kind, Do: do, What: what}
-	}
 	p, err := h.Pull(ctx, m.Number)
-	switch {
-	case err != nil:
+	if err != nil {
 		return work.PullSquashed{}, err
-	case m.Head == "":
-		return stop(work.HostRefused, "no reviewed commit was named")
-	case p.State == work.PullMerged && p.Head == m.Head:
+	}
+	if t := host.Guard(m, p, func() string { return h.RetargetedBy(ctx, m.Number) }); t != nil {
+		return work.PullSquashed{}, t
+	}
+	if p.State == work.PullMerged {
 		return h.squashed(ctx, p.MergeCommit)
-	case p.State == work.PullMerged:
-		return stop(work.HostPullMerged, "somebody merged another commit of it")
-	case p.State == work.PullClosed:
-		return stop(work.HostPullClosed, "somebody closed it, or deleted its branch")
-	case p.Head != m.Head:
-		return stop(work.HostHeadMoved, "the branch has moved since the review")
-	case m.BaseHead != "" && p.BaseHead != m.BaseHead:
-		return stop(work.HostBaseMoved, "the base has moved since the result was verified")
 	}
 	done, res, err := h.merging.PullRequests.Merge(ctx, h.cfg.Owner, h.cfg.Repo, int(m.Number), m.Message, &sdk.PullRequestOptions{
-		CommitTitle: m.Title, SHA: m.Head, MergeMethod: "squash", DontDefaultIfBlank: true,
+		CommitTitle: m.Title.String(), SHA: m.Head, MergeMethod: "squash", DontDefaultIfBlank: true,
 	})
 	if err == nil && done.GetMerged() {
 		return h.squashed(ctx, done.GetSHA())
@@ -126,7 +117,7 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	t := h.trouble(do, res, err)
 	if t.Status == 0 || t.Status >= 500 {
 		// The answer may have been lost, and not the merge.
-		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head {
+		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head && again.Base == m.Base {
 			return h.squashed(ctx, again.MergeCommit)
 		}
 	}
@@ -137,6 +128,27 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 		h.refusal(ctx, t, p)
 	}
 	return work.PullSquashed{}, t
+}
+
+// RetargetedBy is who changed the target of a pull request last, "" = the host
+// does not say. It is for people to read, so what fails here is no error.
+func (h *Host) RetargetedBy(ctx context.Context, number int64) (who string) {
+	options := &sdk.ListOptions{PerPage: pageSize}
+	for range maxPages {
+		all, res, err := h.api.Issues.ListIssueEvents(ctx, h.cfg.Owner, h.cfg.Repo, int(number), options)
+		if err != nil {
+			return ""
+		}
+		for _, e := range all {
+			if e.GetEvent() == "base_ref_changed" {
+				who = e.GetActor().GetLogin()
+			}
+		}
+		if options.Page = res.NextPage; res.NextPage == 0 {
+			break
+		}
+	}
+	return who
 }
 
 // refusal says why a merge was refused: one status stands for many reasons.

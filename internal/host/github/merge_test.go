@@ -7,6 +7,7 @@ import (
 
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -42,7 +43,7 @@ func TestGitHubMergeRaces(t *testing.T) {
 		})
 	}
 	moves("forge/a", unseen, head)
-	if _, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Head: head, Title: "t"}); work.HostKindOf(err) != work.HostHeadMoved {
+	if _, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Branch: "forge/a", Base: "main", Head: head, Title: text.Titled("t")}); work.HostKindOf(err) != work.HostHeadMoved {
 		t.Errorf("the branch moved: %v", err)
 	}
 	b.proxy.Misbehave(nil)
@@ -51,7 +52,7 @@ func TestGitHubMergeRaces(t *testing.T) {
 	}
 	// What Forge sees by itself the host is not asked for.
 	b.proxy.Seen()
-	if _, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Head: head, Title: "t"}); work.HostKindOf(err) != work.HostHeadMoved {
+	if _, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Branch: "forge/a", Base: "main", Head: head, Title: text.Titled("t")}); work.HostKindOf(err) != work.HostHeadMoved {
 		t.Errorf("the branch has moved: %v", err)
 	}
 	if seen := strings.Join(b.proxy.Seen(), " "); strings.Contains(seen, "/merge") {
@@ -59,7 +60,7 @@ func TestGitHubMergeRaces(t *testing.T) {
 	}
 	base := b.Commit(t, b.World.Start, "base", map[string]string{"z.txt": "z\n"})
 	moves("main", base, b.World.Start)
-	got, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Head: unseen, BaseHead: b.World.Start, Title: "t"})
+	got, err := b.Merge(t.Context(), work.PullMerge{Number: pull.Number, Branch: "forge/a", Base: "main", Head: unseen, BaseHead: b.World.Start, Title: text.Titled("t")})
 	if err != nil || got.Parent != base {
 		t.Errorf("the base moved: %+v, %v, want on %s", got, err, base)
 	}
@@ -75,7 +76,7 @@ func TestGitHubMergeAnswerLost(t *testing.T) {
 		b.ok(err)
 		head := b.Commit(t, start, branch, map[string]string{branch: "x\n"})
 		b.ok(b.Push(t.Context(), branch, head, ""))
-		p, err := b.OpenPull(t.Context(), work.PullProposal{Marker: branch, Branch: branch, Base: "main", Title: "t"})
+		p, err := b.OpenPull(t.Context(), work.PullProposal{Marker: branch, Branch: branch, Base: "main", Title: text.Titled("t")})
 		b.ok(err)
 		b.proxy.Misbehave(func(req *http.Request) hosttest.Fault {
 			if isMerge(req) {
@@ -83,7 +84,7 @@ func TestGitHubMergeAnswerLost(t *testing.T) {
 			}
 			return hosttest.Fault{}
 		})
-		got, err := b.Merge(t.Context(), work.PullMerge{Number: p.Number, Head: head, BaseHead: start, Title: "t"})
+		got, err := b.Merge(t.Context(), work.PullMerge{Number: p.Number, Branch: branch, Base: "main", Head: head, BaseHead: start, Title: text.Titled("t")})
 		if at, herr := b.Head(t.Context(), "main"); err != nil || herr != nil || got.Commit != at || got.Parent != start {
 			t.Errorf("%+v: %+v, %v; the base is at %s (%v)", f, got, err, at, herr)
 		}
@@ -98,15 +99,15 @@ func TestGitHubOfSomebodyElse(t *testing.T) {
 	b := newBed(t, 20)
 	head := b.Commit(t, b.World.Start, "x", map[string]string{"b.txt": "b\n"})
 	b.ok(b.Push(t.Context(), "forge/a", head, ""))
-	proposal := work.PullProposal{Marker: "one", Branch: "forge/a", Base: "main", Title: "t"}
+	proposal := work.PullProposal{Marker: "one", Branch: "forge/a", Base: "main", Title: text.Titled("t")}
 	theirs, err := b.direct(hosttest.GitHubOther).OpenPull(t.Context(), proposal)
 	b.ok(err)
 	if got, err := b.OpenPull(t.Context(), proposal); work.HostKindOf(err) != work.HostBranchExists {
 		t.Errorf("took %+v for its own (%v), %d is somebody's", got, err, theirs.Number)
 	}
 	mine, _ := b.propose("two", "forge/b")
-	b.ok(b.direct(hosttest.GitHubOther).Comment(t.Context(), mine.Number, "key", "copied"))
-	b.ok(b.Comment(t.Context(), mine.Number, "key", "said"))
+	b.ok(b.direct(hosttest.GitHubOther).Comment(t.Context(), mine.Number, "key", text.Own("copied")))
+	b.ok(b.Comment(t.Context(), mine.Number, "key", text.Own("said")))
 	l, err := b.Look(t.Context(), mine.Number)
 	b.ok(err)
 	if len(l.Comments) != 2 || l.Comments[0].Own || !l.Comments[1].Own {

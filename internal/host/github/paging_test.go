@@ -11,6 +11,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -46,7 +47,7 @@ func (b *bed) propose(marker, branch string) (work.PullRequest, string) {
 	} else if at == "" {
 		b.ok(b.Push(b.t.Context(), branch, head, ""))
 	}
-	p, err := b.OpenPull(b.t.Context(), work.PullProposal{Marker: marker, Branch: branch, Base: "main", Title: marker})
+	p, err := b.OpenPull(b.t.Context(), work.PullProposal{Marker: marker, Branch: branch, Base: "main", Title: text.Titled("%s", marker)})
 	b.ok(err)
 	return p, head
 }
@@ -87,8 +88,8 @@ func TestGitHubPages(t *testing.T) {
 	}
 	// What was said already is found on a later page.
 	for range 2 {
-		b.ok(b.Comment(t.Context(), pull.Number, "key", "said"))
-		b.ok(b.Reply(t.Context(), pull.Number, l.Threads[1], "answer", "because"))
+		b.ok(b.Comment(t.Context(), pull.Number, "key", text.Own("said")))
+		b.ok(b.Reply(t.Context(), pull.Number, l.Threads[1], "answer", text.Own("because")))
 	}
 	if l, err = b.Look(t.Context(), pull.Number); err != nil || len(l.Comments) != 4 || len(l.Threads[1].Comments) != 2 {
 		t.Errorf("%v: %d comments, %+v", err, len(l.Comments), l.Threads)

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -35,15 +36,18 @@ func (h *Host) pull(p *sdk.PullRequest) work.PullRequest {
 // with its marker, else a new one. The one that is found is returned in
 // whatever state it is; while it is open, its title and body are brought up to
 // date. Kinds of trouble, beside the common ones: branch_gone, branch_exists
-// when somebody else has proposed the branch, no_changes, unrelated.
+// when somebody else has proposed the branch, retargeted, no_changes, unrelated.
 func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error) {
-	found, err := h.find(ctx, p)
+	found, err := h.known(ctx, p)
+	if err == nil && found == nil {
+		found, err = h.find(ctx, p)
+	}
 	if err != nil {
 		return work.PullRequest{}, err
 	}
 	if found == nil {
 		body := host.Body(p)
-		made, res, err := h.api.PullRequests.Create(ctx, h.cfg.Owner, h.cfg.Repo, &sdk.NewPullRequest{Title: &p.Title, Head: &p.Branch, Base: &p.Base, Body: &body})
+		made, res, err := h.api.PullRequests.Create(ctx, h.cfg.Owner, h.cfg.Repo, &sdk.NewPullRequest{Title: new(p.Title.String()), Head: &p.Branch, Base: &p.Base, Body: &body})
 		if err == nil {
 			return h.pull(made), nil
 		}
@@ -60,15 +64,34 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 		}
 	}
 	is := h.pull(found)
+	if is.State == work.PullOpen && host.Retargeted(is, p.Branch, p.Base) {
+		return is, host.RetargetedTrouble(fmt.Sprintf("update pull request %d", is.Number), is, p.Branch, p.Base, h.RetargetedBy(ctx, is.Number))
+	}
 	body := host.Body(p)
-	if is.State != work.PullOpen || is.Title == p.Title && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
+	if is.State != work.PullOpen || is.Title == p.Title.String() && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
 		return is, nil
 	}
-	edited, res, err := h.api.PullRequests.Edit(ctx, h.cfg.Owner, h.cfg.Repo, int(is.Number), &sdk.PullRequest{Title: &p.Title, Body: &body})
+	edited, res, err := h.api.PullRequests.Edit(ctx, h.cfg.Owner, h.cfg.Repo, int(is.Number), &sdk.PullRequest{Title: new(p.Title.String()), Body: &body})
 	if err != nil {
 		return is, h.trouble(fmt.Sprintf("update pull request %d", is.Number), res, err)
 	}
 	return h.pull(edited), nil
+}
+
+// known is the pull request that the proposal names, nil = none, or one that
+// somebody closed.
+func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
+	if p.Number == 0 {
+		return nil, nil
+	}
+	x, err := h.get(ctx, p.Number)
+	if work.HostKindOf(err) == work.HostNoPull {
+		return nil, nil
+	}
+	if err != nil || x.GetHead().GetRef() != p.Branch || h.pull(x).State == work.PullClosed {
+		return nil, err
+	}
+	return x, nil
 }
 
 // invalid says why there is no pull request.
@@ -90,14 +113,14 @@ func invalid(t *work.HostTrouble, p work.PullProposal) *work.HostTrouble {
 }
 
 // find is the open pull request of the branch that Forge made, whatever a
-// person wrote into its body, else the last with the marker.
+// person wrote into its body or pointed it at, else the last with the marker.
 func (h *Host) find(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
 	own, err := h.ours(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var marked *sdk.PullRequest
-	options := &sdk.PullRequestListOptions{State: "all", Head: h.cfg.Owner + ":" + p.Branch, Base: p.Base, ListOptions: sdk.ListOptions{PerPage: pageSize}}
+	var marked, open *sdk.PullRequest
+	options := &sdk.PullRequestListOptions{State: "all", Head: h.cfg.Owner + ":" + p.Branch, ListOptions: sdk.ListOptions{PerPage: pageSize}}
 	for range maxPages {
 		all, res, err := h.api.PullRequests.List(ctx, h.cfg.Owner, h.cfg.Repo, options)
 		if err != nil {
@@ -105,14 +128,14 @@ func (h *Host) find(ctx context.Context, p work.PullProposal) (*sdk.PullRequest,
 		}
 		for _, x := range all {
 			// A filter that a server does not know is no filter.
-			if x.GetHead().GetRef() != p.Branch || x.GetBase().GetRef() != p.Base || x.GetHead().GetRepo().GetID() != x.GetBase().GetRepo().GetID() ||
+			if x.GetHead().GetRef() != p.Branch || x.GetHead().GetRepo().GetID() != x.GetBase().GetRepo().GetID() ||
 				!own[strings.ToLower(x.GetUser().GetLogin())] {
 				continue
 			}
-			if x.GetState() == "open" {
-				return x, nil
+			if x.GetState() == "open" && (open == nil || open.GetBase().GetRef() != p.Base) {
+				open = x
 			}
-			if marked == nil && host.Marked(x.GetBody(), p.Marker) {
+			if x.GetBase().GetRef() == p.Base && marked == nil && host.Marked(x.GetBody(), p.Marker) {
 				marked = x
 			}
 		}
@@ -120,12 +143,15 @@ func (h *Host) find(ctx context.Context, p work.PullProposal) (*sdk.PullRequest,
 			break
 		}
 	}
+	if open != nil {
+		return open, nil
+	}
 	return marked, nil
 }
 
 // ClosePull closes a pull request that is open, and says why on it, once for
 // each key; number 0 is the one of the proposal, if there is one.
-func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error {
+func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error {
 	if number == 0 {
 		found, err := h.find(ctx, p)
 		if err != nil || found == nil {

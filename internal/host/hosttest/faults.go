@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -50,10 +51,10 @@ func fault(t *testing.T, p *Proxy, h Host, w *World, base, start string, n int, 
 		return Fault{}
 	})
 	pull := again(t, w, func() (work.PullRequest, error) {
-		return h.OpenPull(t.Context(), work.PullProposal{Marker: name, Branch: name, Base: base, Title: name})
+		return h.OpenPull(t.Context(), work.PullProposal{Marker: name, Branch: name, Base: base, Title: text.Titled("%s", name)})
 	})
-	again(t, w, func() (bool, error) { return true, h.Comment(t.Context(), pull.Number, name, "said") })
-	m := work.PullMerge{Number: pull.Number, Head: head, BaseHead: start, Title: name}
+	again(t, w, func() (bool, error) { return true, h.Comment(t.Context(), pull.Number, name, text.Own("said")) })
+	m := work.PullMerge{Number: pull.Number, Branch: name, Base: base, Head: head, BaseHead: start, Title: text.Titled("%s", name)}
 	done := again(t, w, func() (work.PullSquashed, error) { return h.Merge(t.Context(), m) })
 	if seen <= n {
 		t.Errorf("only %d requests changed something", seen)

@@ -97,6 +97,11 @@ func (p giteaPeople) Reopen(t testing.TB, number int64) {
 	p.do(t, "owner", http.MethodPatch, fmt.Sprintf("/pulls/%d", number), map[string]any{"state": "open"}, nil)
 }
 
+func (p giteaPeople) Retarget(t testing.TB, who string, number int64, base string) {
+	t.Helper()
+	p.do(t, who, http.MethodPatch, fmt.Sprintf("/pulls/%d", number), map[string]any{"base": base}, nil)
+}
+
 func (p giteaPeople) MergeByHand(t testing.TB, number int64) {
 	t.Helper()
 	for range 100 {

@@ -73,6 +73,7 @@ type ghPull struct {
 	asked              bool // mergeability was asked for once
 	reviews            []map[string]any
 	lines, comments    []map[string]any
+	events             []map[string]any
 	resolved           map[int64]bool
 }
 
@@ -105,7 +106,17 @@ func StartGitHub(t testing.TB) *GitHub {
 func (g *GitHub) Seed(t testing.TB, store *git.Store, branch, commit string) {
 	t.Helper()
 	check(t, os.WriteFile(filepath.Join(g.dir, "objects", "info", "alternates"), []byte(strings.Join(store.ObjectPaths(), "\n")+"\n"), 0o644))
-	check(t, os.WriteFile(filepath.Join(g.dir, "refs", "heads", branch), []byte(commit+"\n"), 0o644))
+	ref := filepath.Join(g.dir, "refs", "heads", filepath.FromSlash(branch))
+	check(t, os.MkdirAll(filepath.Dir(ref), 0o755))
+	check(t, os.WriteFile(ref, []byte(commit+"\n"), 0o644))
+}
+
+// Point puts a branch at a commit that was pushed here.
+func (g *GitHub) Point(t testing.TB, branch, commit string) {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.git(t, "update-ref", "refs/heads/"+branch, commit)
 }
 
 func (g *GitHub) try(args ...string) (string, error) {

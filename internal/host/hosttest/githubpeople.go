@@ -76,6 +76,13 @@ func (p githubPeople) Reopen(_ testing.TB, number int64) {
 	p.with(number, func(x *ghPull) { x.state = "open" })
 }
 
+func (p githubPeople) Retarget(_ testing.TB, who string, number int64, base string) {
+	p.with(number, func(x *ghPull) {
+		x.base, x.baseSHA, x.asked = base, p.g.head(base), false
+		x.events = append(x.events, map[string]any{"id": p.g.id(), "event": "base_ref_changed", "actor": map[string]any{"login": who}, "created_at": p.g.stamp()})
+	})
+}
+
 func (p githubPeople) Close(_ testing.TB, number int64) {
 	p.with(number, func(x *ghPull) { x.state = "closed" })
 }

@@ -173,6 +173,8 @@ func (g *GitHub) servePull(w http.ResponseWriter, req *http.Request, p *ghPull, 
 		p.comments = append(p.comments, c)
 		g.touch(p)
 		say(w, http.StatusCreated, c)
+	case what == "issues/events":
+		g.page(w, req, p.events)
 	case what == "pulls/merge":
 		g.mergePull(w, p, body)
 	default:

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -23,6 +24,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 		{"Branches", false, branches},
 		{"Merge", false, merge},
 		{"MergeGuards", false, mergeGuards},
+		{"MergeNames", false, mergeNames},
 		{"MergeConflict", false, mergeConflict},
 		{"Close", false, closed},
 		{"Access", false, access},
@@ -33,6 +35,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 		{"Pages", true, pages},
 		{"LongComment", true, longComment},
 		{"ByHand", true, byHand},
+		{"Retargeted", true, retargeted},
 		{"Protected", true, protected},
 		{"Changed", true, changed},
 		{"Archived", true, archived},
@@ -45,7 +48,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 			if c.people && w.People == nil {
 				t.Skip("there is nobody on this host but Forge")
 			}
-			c.test(&fixture{TB: t, World: w})
+			c.test(&fixture{TB: t, World: w, opened: map[int64]work.PullProposal{}})
 		})
 	}
 }
@@ -53,6 +56,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 type fixture struct {
 	testing.TB
 	*World
+	opened map[int64]work.PullProposal
 }
 
 func (f *fixture) ok(err error) {
@@ -85,13 +89,14 @@ func (f *fixture) propose(branch string, files map[string]string) (work.PullRequ
 }
 
 func (f *fixture) proposal(branch string) work.PullProposal {
-	return work.PullProposal{Marker: "run-1/5.1/" + branch, Branch: branch, Base: f.Base, Title: "Phase 5.1: do it", Body: "## What changed\n\nMuch."}
+	return work.PullProposal{Marker: "run-1/5.1/" + branch, Branch: branch, Base: f.Base, Title: text.Titled("Phase 5.1: do it"), Body: text.Own("## What changed\n\nMuch.")}
 }
 
 func (f *fixture) open(p work.PullProposal) work.PullRequest {
 	f.Helper()
 	pull, err := await(f, func() (work.PullRequest, error) { return f.Host.OpenPull(f.Context(), p) })
 	f.ok(err)
+	f.opened[pull.Number] = p
 	return pull
 }
 
@@ -115,8 +120,13 @@ func (f *fixture) settled(n int64) work.PullLook {
 	return work.PullLook{}
 }
 
+// merge asks for it between the branches that it was opened for, where m names
+// none.
 func (f *fixture) merge(m work.PullMerge) (work.PullSquashed, error) {
 	f.Helper()
+	if p := f.opened[m.Number]; m.Branch == "" && m.Base == "" {
+		m.Branch, m.Base = p.Branch, p.Base
+	}
 	return await(f, func() (work.PullSquashed, error) { return f.Host.Merge(f.Context(), m) })
 }
 
@@ -194,8 +204,8 @@ func archived(f *fixture) {
 	if !a.Archived {
 		f.Errorf("access: %+v", a)
 	}
-	_, err = f.Host.Merge(f.Context(), work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")})
 	f.refused(err, work.HostArchived)
-	f.refused(f.Host.Comment(f.Context(), pull.Number, "k", "text"), work.HostArchived)
+	f.refused(f.Host.Comment(f.Context(), pull.Number, "k", text.Own("text")), work.HostArchived)
 	f.refused(f.Host.Push(f.Context(), "forge/late", head, ""), work.HostArchived, work.HostForbidden)
 }

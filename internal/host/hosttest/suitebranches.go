@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -21,8 +22,8 @@ func onePull(f *fixture) {
 	if again.Number != pull.Number {
 		f.Errorf("opened again as %d, was %d", again.Number, pull.Number)
 	}
-	p.Body, p.Title = "Other words.", "Phase 5.1: again"
-	if again = f.open(p); again.Number != pull.Number || !strings.Contains(again.Body, "Other words.") || again.Title != p.Title || again.Marker != pull.Marker {
+	p.Body, p.Title = text.Own("Other words."), text.Titled("Phase 5.1: again")
+	if again = f.open(p); again.Number != pull.Number || !strings.Contains(again.Body, "Other words.") || again.Title != p.Title.String() || again.Marker != pull.Marker {
 		f.Errorf("updated: %+v", again)
 	}
 	// Several at once, of another branch.
@@ -81,7 +82,7 @@ func oddNames(f *fixture) {
 	if got := f.settled(pull.Number); got.Head != head || got.Mergeable != work.Mergeable {
 		f.Errorf("looked at: %+v", got)
 	}
-	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")})
 	f.ok(err)
 	f.ok(f.Host.DeleteBranch(f.Context(), odd, head))
 	if at, err := f.Host.Head(f.Context(), odd); err != nil || at != "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -15,7 +16,7 @@ func merge(f *fixture) {
 	if l.Mergeable != work.Mergeable || l.Head != second || l.BaseHead != f.Start {
 		f.Fatalf("looked at: %+v", l)
 	}
-	m := work.PullMerge{Number: pull.Number, Head: second, BaseHead: f.Start, Title: "Phase 5.1: do it", Message: "In short.\n\nForge-Phase: 5.1"}
+	m := work.PullMerge{Number: pull.Number, Head: second, BaseHead: f.Start, Title: text.Titled("Phase 5.1: do it"), Message: "In short.\n\nForge-Phase: 5.1"}
 	got, err := f.merge(m)
 	f.ok(err)
 	if got.Commit == "" || got.Parent != f.Start {
@@ -50,22 +51,81 @@ func merge(f *fixture) {
 func mergeGuards(f *fixture) {
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
 	f.settled(pull.Number)
-	_, err := f.merge(work.PullMerge{Number: pull.Number, Title: "t"})
+	_, err := f.merge(work.PullMerge{Number: pull.Number, Title: text.Titled("t")})
 	f.refused(err, work.HostRefused)
-	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: f.Start, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: f.Start, Title: text.Titled("t")})
 	f.refused(err, work.HostHeadMoved)
 	moved := f.Commit(f, head, "unseen\n", map[string]string{"u.txt": "u\n"})
 	f.ok(f.Host.Push(f.Context(), branch, moved, head))
-	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")})
 	f.refused(err, work.HostHeadMoved)
 	base := f.Commit(f, f.Start, "base\n", map[string]string{"z.txt": "z\n"})
 	f.ok(f.Host.Push(f.Context(), f.Base, base, f.Start))
-	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: moved, BaseHead: f.Start, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: pull.Number, Head: moved, BaseHead: f.Start, Title: text.Titled("t")})
 	f.refused(err, work.HostBaseMoved)
-	got, err := f.merge(work.PullMerge{Number: pull.Number, Head: moved, BaseHead: base, Title: "t"})
+	got, err := f.merge(work.PullMerge{Number: pull.Number, Head: moved, BaseHead: base, Title: text.Titled("t")})
 	f.ok(err)
 	if got.Parent != base {
 		f.Errorf("merged on %s, want %s", got.Parent, base)
+	}
+}
+
+// mergeNames: what is merged is of the branch and for the base that it was
+// opened with, and of no other of the same commits.
+func mergeNames(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	f.settled(pull.Number)
+	f.ok(f.Host.Push(f.Context(), "forge/same-base", f.Start, ""))
+	f.ok(f.Host.Push(f.Context(), "forge/same-head", head, ""))
+	at := func(branch, base string) error {
+		_, err := f.merge(work.PullMerge{Number: pull.Number, Branch: branch, Base: base, Head: head, BaseHead: f.Start, Title: text.Titled("t")})
+		return err
+	}
+	f.refused(at(branch, "forge/same-base"), work.HostRetargeted)
+	f.refused(at("forge/same-head", f.Base), work.HostRetargeted)
+	f.refused(at(branch, ""), work.HostRefused)
+	f.refused(at("", f.Base), work.HostRefused)
+	f.ok(at(branch, f.Base))
+	// Merged is merged, but nowhere else.
+	f.ok(at(branch, f.Base))
+	f.refused(at(branch, "forge/same-base"), work.HostPullMerged)
+}
+
+// retargeted: one that somebody pointed at another branch of the same commit is
+// not merged there, and no second one is opened, until it is set back.
+func retargeted(f *fixture) {
+	f.ok(f.Host.Push(f.Context(), "forge/run-1", f.Start, ""))
+	p := f.proposal(branch)
+	p.Base = "forge/run-1"
+	head := f.Commit(f, f.Start, "change\n", map[string]string{"b.txt": "b\n"})
+	f.ok(f.Host.Push(f.Context(), branch, head, ""))
+	pull := f.open(p)
+	f.settled(pull.Number)
+	f.People.Retarget(f, "ann", pull.Number, f.Base)
+	m := work.PullMerge{Number: pull.Number, Head: head, BaseHead: f.Start, Title: text.Titled("t")}
+	says := func(err error) {
+		f.Helper()
+		f.refused(err, work.HostRetargeted)
+		if !strings.Contains(err.Error(), "its target was changed to "+f.Base+" by ann") {
+			f.Errorf("it does not say who did what: %v", err)
+		}
+	}
+	_, err := f.merge(m)
+	says(err)
+	_, err = f.Host.OpenPull(f.Context(), p)
+	says(err)
+	if at, err := f.Host.Head(f.Context(), f.Base); err != nil || at != f.Start {
+		f.Errorf("%s is at %s, %v", f.Base, at, err)
+	}
+	f.People.Retarget(f, "ben", pull.Number, "forge/run-1")
+	f.settled(pull.Number)
+	if again := f.open(p); again.Number != pull.Number {
+		f.Errorf("a second one was opened: %+v", again)
+	}
+	got, err := f.merge(m)
+	f.ok(err)
+	if at, err := f.Host.Head(f.Context(), "forge/run-1"); err != nil || at != got.Commit {
+		f.Errorf("forge/run-1 is at %s, %v, merged %+v", at, err, got)
 	}
 }
 
@@ -83,14 +143,14 @@ func mergeConflict(f *fixture) {
 	if l.Mergeable != work.MergeConflict {
 		f.Fatalf("mergeable: %s (%s)", l.Mergeable, l.Why)
 	}
-	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")})
 	f.refused(err, work.HostConflict)
 }
 
 // closed: by its number, or by what it is for; and once.
 func closed(f *fixture) {
 	shut := func(number int64, p work.PullProposal) {
-		f.ok(f.Host.ClosePull(f.Context(), number, p, "close 1", "It was rejected."))
+		f.ok(f.Host.ClosePull(f.Context(), number, p, "close 1", text.Own("It was rejected.")))
 	}
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
 	other, _ := f.propose("forge/other", map[string]string{"c.txt": "c\n"})
@@ -107,7 +167,7 @@ func closed(f *fixture) {
 	if now.State != work.PullClosed || said > 1 || said == 0 && f.People != nil {
 		f.Errorf("closed twice: %s, said %d times", now.State, said)
 	}
-	if _, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: "t"}); err == nil {
+	if _, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")}); err == nil {
 		f.Error("it was merged afterwards")
 	}
 	if still, err := f.Host.Pull(f.Context(), other.Number); err != nil || still.State != work.PullOpen {
@@ -123,7 +183,7 @@ func closed(f *fixture) {
 func byHand(f *fixture) {
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
 	f.People.Close(f, pull.Number)
-	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: "t"})
+	_, err := f.merge(work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")})
 	f.refused(err, work.HostPullClosed)
 	if got := f.open(f.proposal(branch)); got.Number != pull.Number || got.State != work.PullClosed {
 		f.Errorf("found after it was closed: %+v", got)
@@ -136,15 +196,15 @@ func byHand(f *fixture) {
 	if now.State == work.PullOpen && !now.BranchGone || now.State == work.PullMerged || now.Branch != "forge/other" {
 		f.Errorf("after its branch was deleted: %+v", now)
 	}
-	_, err = f.merge(work.PullMerge{Number: other.Number, Head: head, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: other.Number, Head: head, Title: text.Titled("t")})
 	f.refused(err, work.HostBranchGone, work.HostPullClosed)
 	third, head := f.propose("forge/third", map[string]string{"d.txt": "d\n"})
 	f.People.MergeByHand(f, third.Number)
-	got, err := f.merge(work.PullMerge{Number: third.Number, Head: head, Title: "t"})
+	got, err := f.merge(work.PullMerge{Number: third.Number, Head: head, Title: text.Titled("t")})
 	if err != nil || got.Commit == "" {
 		f.Errorf("merged by hand with the reviewed head: %+v %v", got, err)
 	}
-	_, err = f.merge(work.PullMerge{Number: third.Number, Head: f.Start, Title: "t"})
+	_, err = f.merge(work.PullMerge{Number: third.Number, Head: f.Start, Title: text.Titled("t")})
 	f.refused(err, work.HostPullMerged)
 }
 
@@ -156,7 +216,7 @@ func protected(f *fixture) {
 		f.Errorf("access: %+v", a)
 	}
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
-	m := work.PullMerge{Number: pull.Number, Head: head, Title: "t"}
+	m := work.PullMerge{Number: pull.Number, Head: head, Title: text.Titled("t")}
 	blocked := func(why string, checks work.CheckState) {
 		f.Helper()
 		if l := f.settled(pull.Number); l.Mergeable != work.MergeBlocked || l.Checks != checks {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -103,8 +104,8 @@ func threads(f *fixture) {
 		f.Errorf("thread: %+v", t)
 	}
 	for range 2 { // its answer was lost
-		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply/"+t.ID, "Because of three."))
-		f.ok(f.Host.Comment(f.Context(), n, "run-1/5.1/note", "Done."))
+		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply/"+t.ID, text.Own("Because of three.")))
+		f.ok(f.Host.Comment(f.Context(), n, "run-1/5.1/note", text.Own("Done.")))
 	}
 	l = f.look(n)
 	own := func(cs []work.PullComment) (n int) {
@@ -135,7 +136,7 @@ func threads(f *fixture) {
 	f.ok(err)
 	f.ok(f.Host.Push(f.Context(), branch, merged, head))
 	for range 2 {
-		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply-2/"+t.ID, "The file is gone."))
+		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply-2/"+t.ID, text.Own("The file is gone.")))
 	}
 	said := 0
 	l = f.look(n)
@@ -187,8 +188,8 @@ func notes(f *fixture) {
 		f.Fatal("nobody can say here what reviewers found")
 	}
 	pull, head := f.propose(branch, map[string]string{"b.txt": "one\ntwo\nthree\n"})
-	n := work.PullNotes{Number: pull.Number, Key: "run-1/5.1 notes", Commit: head, Body: "Two things.", Lines: []work.PullNote{
-		{Path: "b.txt", Line: 2, Body: "two is many"}, {Path: "b.txt", Line: 3, Body: "three is more"}}}
+	n := work.PullNotes{Number: pull.Number, Key: "run-1/5.1 notes", Commit: head, Body: text.Own("Two things."), Lines: []work.PullNote{
+		{Path: "b.txt", Line: 2, Body: text.Own("two is many")}, {Path: "b.txt", Line: 3, Body: text.Own("three is more")}}}
 	f.ok(noter.Note(f.Context(), n))
 	f.ok(noter.Note(f.Context(), n))
 	look := f.look(pull.Number)
@@ -196,7 +197,7 @@ func notes(f *fixture) {
 		f.Fatalf("after two notes: %+v, %+v", look.Threads, look.Reviews)
 	}
 	for i, t := range look.Threads {
-		if t.Path != "b.txt" || t.Line != n.Lines[i].Line || len(t.Comments) != 1 || !t.Comments[0].Own || !strings.Contains(t.Comments[0].Body, n.Lines[i].Body) {
+		if t.Path != "b.txt" || t.Line != n.Lines[i].Line || len(t.Comments) != 1 || !t.Comments[0].Own || !strings.Contains(t.Comments[0].Body, n.Lines[i].Body.String()) {
 			f.Errorf("thread %d: %+v", i, t)
 		}
 	}
@@ -204,7 +205,7 @@ func notes(f *fixture) {
 		f.Errorf("they count: %+v", s)
 	}
 	// A line that the diff has not.
-	n.Key, n.Lines = "run-1/5.1 other notes", []work.PullNote{{Path: "gone.txt", Line: 7, Body: "what is this"}}
+	n.Key, n.Lines = "run-1/5.1 other notes", []work.PullNote{{Path: "gone.txt", Line: 7, Body: text.Own("what is this")}}
 	f.ok(noter.Note(f.Context(), n))
 	if look = f.look(pull.Number); !slices.ContainsFunc(look.Reviews, func(r work.PullReview) bool { return r.Own && strings.Contains(r.Body, "Two things") }) {
 		f.Errorf("after a note on no line: %+v", look.Reviews)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"forge/internal/git"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -21,9 +22,9 @@ type Host interface {
 	Pull(ctx context.Context, number int64) (work.PullRequest, error)
 	Look(ctx context.Context, number int64) (work.PullLook, error)
 	Changed(ctx context.Context, cursor string) (work.PullHints, error)
-	ClosePull(ctx context.Context, number int64, p work.PullProposal, key, why string) error
-	Comment(ctx context.Context, number int64, key, body string) error
-	Reply(ctx context.Context, number int64, t work.PullThread, key, body string) error
+	ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error
+	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
+	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
 	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
 	DeleteBranch(ctx context.Context, branch, head string) error
 	Push(ctx context.Context, branch, commit, old string) error
@@ -54,6 +55,8 @@ type People interface {
 	Rewrite(t testing.TB, number int64, body string)
 	Close(t testing.TB, number int64)
 	Reopen(t testing.TB, number int64)
+	// Retarget points a pull request at another branch.
+	Retarget(t testing.TB, who string, number int64, base string)
 	MergeByHand(t testing.TB, number int64)
 	Protect(t testing.TB, branch string, approvals int, check string)
 	Status(t testing.TB, commit, check, state string)

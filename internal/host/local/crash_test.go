@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"forge/internal/host/hosttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -38,11 +39,11 @@ func TestLocalDeathInMerge(t *testing.T) {
 			push(t, h, "main", start, "")
 			head := w.Commit(t, start, "x\n", map[string]string{"b": "b\n"})
 			push(t, h, "forge/b", head, "")
-			p, err := h.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: "t"})
+			p, err := h.OpenPull(t.Context(), work.PullProposal{Marker: "m", Branch: "forge/b", Base: "main", Title: text.Titled("t")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := work.PullMerge{Number: p.Number, Head: head, Title: "t"}
+			m := work.PullMerge{Number: p.Number, Branch: "forge/b", Base: "main", Head: head, Title: text.Titled("t")}
 			made, err := h.Merge(t.Context(), m)
 			if err != nil || made.Parent != start {
 				t.Fatalf("merged: %+v, %v", made, err)

@@ -18,6 +18,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/git"
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -123,7 +124,7 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	case err != nil:
 		return work.PullRequest{}, fmt.Errorf("%s: %w", do, err)
 	case found != nil && found.State == work.PullOpen:
-		found.Title, found.Body, found.Updated = p.Title, host.Body(p), time.Now().UTC()
+		found.Title, found.Body, found.Updated = p.Title.String(), host.Body(p), time.Now().UTC()
 		return found.PullRequest, h.write(*found)
 	case found != nil:
 		return found.PullRequest, nil
@@ -135,7 +136,7 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	}
 	r := record{Words: p.Marker, PullRequest: work.PullRequest{
 		Number: last + 1, State: work.PullOpen, Marker: host.MarkerOf(p.Marker), Branch: p.Branch, Base: p.Base,
-		Title: p.Title, Body: host.Body(p), Author: "forge", Updated: time.Now().UTC(),
+		Title: p.Title.String(), Body: host.Body(p), Author: "forge", Updated: time.Now().UTC(),
 	}}
 	if r.Head, err = h.Head(ctx, p.Branch); err == nil {
 		r.BaseHead, err = h.Head(ctx, p.Base)
@@ -179,7 +180,7 @@ func (h *Host) find(ctx context.Context, p work.PullProposal) (*record, int64, e
 
 // ClosePull closes a pull request that is open; number 0 is the one of the
 // proposal, if there is one.
-func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, _, _ string) error {
+func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, _ string, _ text.Markdown) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	found, _, err := h.find(ctx, p)
@@ -237,10 +238,12 @@ func (h *Host) Changed(context.Context, string) (work.PullHints, error) {
 }
 
 // Comment does nothing: what is said of a phase stands in its checkpoint.
-func (h *Host) Comment(context.Context, int64, string, string) error { return nil }
+func (h *Host) Comment(context.Context, int64, string, text.Markdown) error { return nil }
 
 // Reply does nothing, as Comment.
-func (h *Host) Reply(context.Context, int64, work.PullThread, string, string) error { return nil }
+func (h *Host) Reply(context.Context, int64, work.PullThread, string, text.Markdown) error {
+	return nil
+}
 
 // Merge squashes the branch into its base, both in Forge's own repository.
 func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error) {
@@ -251,22 +254,14 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if err != nil {
 		return work.PullSquashed{}, err
 	}
-	switch {
-	case m.Head == "":
-		return work.PullSquashed{}, trouble(work.HostRefused, do, "no reviewed commit was named")
-	case r.State == work.PullMerged && r.Head == m.Head:
-		return h.merged(r)
-	case r.State == work.PullMerged:
-		return work.PullSquashed{}, trouble(work.HostPullMerged, do, "another commit of it was merged")
-	case r.State == work.PullClosed:
-		return work.PullSquashed{}, trouble(work.HostPullClosed, do, "it was closed")
-	case r.BranchGone || r.BaseHead == "":
-		return work.PullSquashed{}, trouble(work.HostBranchGone, do, "its branch or its base is gone")
-	case r.Head != m.Head:
-		return work.PullSquashed{}, trouble(work.HostHeadMoved, do, "the branch has moved since the review")
+	if r.State == work.PullOpen {
+		r.BranchGone = r.BranchGone || r.BaseHead == ""
 	}
-	if m.BaseHead != "" && r.BaseHead != m.BaseHead {
-		return work.PullSquashed{}, trouble(work.HostBaseMoved, do, "the base has moved since the result was verified")
+	if t := host.Guard(m, r.PullRequest, func() string { return "" }); t != nil {
+		return work.PullSquashed{}, t
+	}
+	if r.State == work.PullMerged {
+		return h.merged(r)
 	}
 	merged, err := h.cfg.Store.Merge(ctx, r.BaseHead, r.Head)
 	if err != nil {
@@ -275,7 +270,7 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if len(merged.Conflicts) > 0 {
 		return work.PullSquashed{}, trouble(work.HostConflict, do, "it conflicts with "+r.Base)
 	}
-	commit, err := h.cfg.Store.Squash(ctx, merged.Tree, r.BaseHead, strings.TrimSpace(m.Title+"\n\n"+m.Message)+"\n", "")
+	commit, err := h.cfg.Store.Squash(ctx, merged.Tree, r.BaseHead, strings.TrimSpace(m.Title.String()+"\n\n"+m.Message)+"\n", "")
 	if err != nil {
 		return work.PullSquashed{}, err
 	}

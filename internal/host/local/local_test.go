@@ -7,6 +7,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/hosttest"
 	"forge/internal/host/local"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -33,7 +34,7 @@ func TestLocalReviews(t *testing.T) {
 	if err := h.Push(t.Context(), "forge/b", head, ""); err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.OpenPull(t.Context(), work.PullProposal{Marker: "run/1", Branch: "forge/b", Base: "main", Title: "t"})
+	p, err := h.OpenPull(t.Context(), work.PullProposal{Marker: "run/1", Branch: "forge/b", Base: "main", Title: text.Titled("t")})
 	if err != nil {
 		t.Fatal(err)
 	}

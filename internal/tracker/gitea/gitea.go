@@ -68,7 +68,11 @@ type issue struct {
 	User    user      `json:"user"`
 	State   string    `json:"state"`
 	Updated time.Time `json:"updated_at"`
-	Labels  []struct {
+	// Closed is null of an open issue.
+	Closed    *time.Time `json:"closed_at"`
+	Locked    bool       `json:"is_locked"`
+	Assignees []user     `json:"assignees"`
+	Labels    []struct {
 		Name string `json:"name"`
 	} `json:"labels"`
 	Pull *struct{} `json:"pull_request"`
@@ -86,6 +90,8 @@ type line struct {
 	Label   *struct {
 		Name string `json:"name"`
 	} `json:"label"`
+	Assignee   *user `json:"assignee"`
+	Unassigned bool  `json:"removed_assignee"`
 }
 
 // ask sends a request below the repository; into nil reads no answer.
@@ -156,12 +162,21 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 	path := fmt.Sprintf("/issues/%d", number)
 	var i issue
 	var none tracker.Reading
-	if _, err := t.ask(ctx, "read an issue", http.MethodGet, path, nil, nil, &i); err != nil {
+	if a, err := t.ask(ctx, "read an issue", http.MethodGet, path, nil, nil, &i); err != nil {
+		if a.Status == http.StatusNotFound && t.hasIssues(ctx) {
+			return tracker.Reading{Number: number, Gone: true}, nil
+		}
 		return none, err
+	}
+	if i.Number != number || i.State != "open" && i.State != "closed" {
+		return none, &work.HostTrouble{Kind: work.HostWrong, Do: "read an issue", What: "the answer is not this issue", Fix: "check the tracker's url"}
 	}
 	r := tracker.Reading{
 		Number: i.Number, URL: i.HTMLURL, Title: i.Title, Body: i.Body, Author: i.User.Login, Open: i.State == "open", Pull: i.Pull != nil,
-		Writers: map[string]bool{},
+		Locked: i.Locked, Writers: map[string]bool{},
+	}
+	if i.Closed != nil {
+		r.Closed = *i.Closed
 	}
 	for _, l := range i.Labels {
 		r.Labels = append(r.Labels, l.Name)
@@ -172,8 +187,11 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 			r.Edits.Revision = strconv.Itoa(*i.Version)
 		}
 	}
-	if len(r.Labels) == 0 || r.Pull || !r.Open {
+	if len(r.Labels) == 0 || r.Pull || !r.Open || r.Locked {
 		return r, nil // nothing else of it counts
+	}
+	if err := t.assignees(ctx, &r, i.Assignees); err != nil {
+		return none, err
 	}
 	for page := 1; page <= maxPages; page++ {
 		var lines []line

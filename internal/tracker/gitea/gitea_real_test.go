@@ -117,7 +117,7 @@ func TestRealGiteaTracker(t *testing.T) {
 
 	// A report is one comment; somebody who copies its mark has no say in it.
 	report, _ := tracker.Tell(strings.Repeat("ab", 16), work.Issue{ID: 1, Column: work.ColumnInProgress})
-	g.Do(t, tokens["reader"], "POST", fmt.Sprintf("%s/issues/%d/comments", repo, plain), map[string]any{"body": report.Body}, nil)
+	g.Do(t, tokens["reader"], "POST", fmt.Sprintf("%s/issues/%d/comments", repo, plain), map[string]any{"body": report.Post()}, nil)
 	done, _ := tracker.Tell(report.Key, work.Issue{ID: 1, Column: work.ColumnDone})
 	for _, r := range []tracker.Report{report, report, done, done} {
 		if err := tr.Post(t.Context(), plain, r); err != nil {
@@ -133,8 +133,8 @@ func TestRealGiteaTracker(t *testing.T) {
 	for _, c := range comments {
 		if c.User.Login == "owner" {
 			own++
-			if c.Body != done.Body {
-				t.Errorf("posted %q, want %q", c.Body, done.Body)
+			if c.Body != done.Post() {
+				t.Errorf("posted %q, want %q", c.Body, done.Post())
 			}
 		}
 	}
@@ -146,4 +146,54 @@ func TestRealGiteaTracker(t *testing.T) {
 	if _, _, ok := bind(plain, tracker.Seen{}); ok {
 		t.Error("a closed issue counts")
 	}
+	gone(t, want, bind, func(who, method string, n int64, path string, body any) {
+		t.Helper()
+		g.Do(t, tokens[who], method, fmt.Sprintf("%s/issues/%d%s", repo, n, path), body, nil)
+	}, open, choose)
+}
+
+// gone holds what takes an issue away from Forge against a real server.
+func gone(
+	t *testing.T, want func(string, int64, tracker.Seen, tracker.Hold) tracker.Reading, bind func(int64, tracker.Seen) (tracker.Reading, tracker.Bound, bool),
+	do func(who, method string, n int64, path string, body any), open func(string, string) int64, choose func(int64),
+) {
+	t.Helper()
+	not := func(what string, n int64, hold tracker.Hold) tracker.Reading {
+		t.Helper()
+		r, b, ok := bind(n, tracker.Seen{})
+		if ok || b.Hold != hold {
+			t.Errorf("%s: %+v, %v, want %q; read %+v", what, b, ok, hold, r)
+		}
+		return r
+	}
+	state := func(who string, n int64, to string) { do(who, "PATCH", n, "", map[string]any{"state": to}) }
+	n := open("Closed", "")
+	choose(n)
+	state("writer", n, "closed")
+	if r := not("closed", n, tracker.HoldClosed); r.Closed.IsZero() {
+		t.Errorf("nobody says when it was closed: %+v", r)
+	}
+	state("reader", n, "open")
+	want("reopened by its author", n, tracker.Seen{}, tracker.HoldReopened)
+
+	n = open("Reopened", "")
+	choose(n)
+	state("writer", n, "closed")
+	state("writer", n, "open")
+	want("reopened by a writer", n, tracker.Seen{}, "")
+	do("writer", "PATCH", n, "", map[string]any{"assignees": []string{"owner"}})
+	want("assigned to the account of the token", n, tracker.Seen{}, "")
+	do("writer", "PATCH", n, "", map[string]any{"assignees": []string{"writer"}})
+	not("assigned to a person after the label", n, tracker.HoldAssigned)
+
+	n = open("Assigned", "")
+	do("writer", "PATCH", n, "", map[string]any{"assignees": []string{"writer"}})
+	choose(n)
+	want("assigned before the label", n, tracker.Seen{}, "")
+	do("owner", "PUT", n, "/lock", map[string]any{"lock_reason": "off-topic"})
+	not("locked", n, tracker.HoldLocked)
+	do("owner", "DELETE", n, "/lock", nil)
+	want("unlocked", n, tracker.Seen{}, "")
+	do("owner", "DELETE", n, "", nil)
+	not("deleted", n, tracker.HoldGone)
 }

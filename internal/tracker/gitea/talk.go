@@ -31,16 +31,54 @@ func add(r *tracker.Reading, l line) {
 		r.Events = append(r.Events, e)
 	case "change_title":
 		r.Events = append(r.Events, tracker.Event{Kind: tracker.Renamed, By: by, At: l.Created})
+	case "assignees":
+		if l.Unassigned {
+			return
+		}
+		e := tracker.Event{Kind: tracker.Assigned, By: by, At: l.Created}
+		if l.Assignee != nil {
+			e.Whom = l.Assignee.Login
+		}
+		r.Events = append(r.Events, e)
+	case "reopen":
+		r.Events = append(r.Events, tracker.Event{Kind: tracker.Reopened, By: by, At: l.Created})
 	case "comment":
 		r.Comments = append(r.Comments, tracker.Comment{By: by, At: l.Created, Body: l.Body})
 	}
+}
+
+// hasIssues says that the repository is there, with issues: one of them that is
+// not found is gone, and not only hidden.
+func (t *Tracker) hasIssues(ctx context.Context) bool {
+	var repo struct {
+		Issues bool `json:"has_issues"`
+	}
+	_, err := t.ask(ctx, "read the repository", http.MethodGet, "", nil, nil, &repo)
+	return err == nil && repo.Issues
+}
+
+// assignees are the accounts that an issue is assigned to, but for the token's.
+func (t *Tracker) assignees(ctx context.Context, r *tracker.Reading, all []user) error {
+	if len(all) == 0 {
+		return nil
+	}
+	own, err := t.self(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !strings.EqualFold(a.Login, own) {
+			r.Assignees = append(r.Assignees, a.Login)
+		}
+	}
+	return nil
 }
 
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
 	var people []string
 	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled {
+		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
 			people = append(people, e.By)
 		}
 	}
@@ -85,7 +123,7 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 	if _, err := t.ask(ctx, "read an issue's comments", http.MethodGet, path+"/comments", nil, nil, &all); err != nil {
 		return err
 	}
-	said := map[string]string{"body": r.Body}
+	said := map[string]string{"body": r.Post()}
 	posted := false
 	for _, c := range all {
 		// Only the own account's: anybody may copy the mark.
@@ -93,7 +131,7 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 			continue
 		}
 		posted = true
-		if c.Body == r.Body {
+		if c.Body == r.Post() {
 			break
 		}
 		if _, err := t.ask(ctx, "change a comment", http.MethodPatch, fmt.Sprintf("/issues/comments/%d", c.ID), nil, said, nil); err != nil {

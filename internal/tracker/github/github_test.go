@@ -24,6 +24,7 @@ type server struct {
 	closed   bool
 	asked    []string
 	limited  bool
+	answer   string // to whatever is asked of GraphQL, "" = the issue
 	list     string // of changed issues
 }
 
@@ -51,6 +52,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var q struct{ Variables map[string]any }
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 			s.Error(err)
+		}
+		if s.answer != "" {
+			fmt.Fprint(w, s.answer)
+			return
 		}
 		if s.issue == nil {
 			fmt.Fprint(w, `{"data":{"repository":{"issue":null}},"errors":[{"type":"NOT_FOUND","message":"Could not resolve"}]}`)
@@ -158,6 +163,66 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// What takes an issue away from Forge is a result. That nobody can say is an
+// error.
+func TestReadOfWhatIsNotWanted(t *testing.T) {
+	label := `{"__typename":"LabeledEvent","createdAt":"` + at(100) + `","actor":{"login":"writer"},"label":{"name":"forge"}}`
+	issue := func(fields, events string) string {
+		return `{"data":{"viewer":{"login":"forge-bot"},"repository":{"nameWithOwner":"O/Work","hasIssuesEnabled":true,"issue":{"number":7,"title":"A wish",` +
+			`"repository":{"nameWithOwner":"O/Work"},"labels":{"nodes":[{"name":"forge"}]},"userContentEdits":{"totalCount":0,"nodes":[]},` + fields +
+			`,"timelineItems":{"pageInfo":{"hasNextPage":false},"nodes":[` + label + events + `]}}}}}`
+	}
+	none := func(rest string) string {
+		return `{"data":{"repository":{"nameWithOwner":"O/Work",` + rest + `,"issue":null}},"errors":[{"type":"NOT_FOUND","message":"Could not resolve"}]}`
+	}
+	const open = `"state":"OPEN"`
+	reopened := `,{"__typename":"ReopenedEvent","createdAt":"` + at(120) + `","actor":{"login":"`
+	taken := `,{"__typename":"AssignedEvent","createdAt":"` + at(130) + `","actor":{"login":"writer"},"assignee":{"login":"ann"}}`
+	for name, c := range map[string]struct {
+		answer string
+		want   tracker.Hold
+		ours   bool
+	}{
+		"wanted":                {issue(open, ""), "", true},
+		"closed":                {issue(`"state":"CLOSED","closedAt":"`+at(200)+`"`, ""), tracker.HoldClosed, false},
+		"locked":                {issue(open+`,"locked":true`, ""), tracker.HoldLocked, false},
+		"deleted":               {none(`"hasIssuesEnabled":true,"kind":null`), tracker.HoldGone, false},
+		"made a pull request":   {none(`"hasIssuesEnabled":true,"kind":{"__typename":"PullRequest"}`), tracker.HoldPull, false},
+		"transferred":           {strings.Replace(issue(open, ""), `"title":"A wish","repository":{"nameWithOwner":"O/Work"}`, `"title":"A wish","repository":{"nameWithOwner":"o/other"}`, 1), tracker.HoldGone, false},
+		"assigned to Forge":     {issue(open+`,"assignees":{"nodes":[{"login":"Forge-Bot"}]}`, ""), "", true},
+		"assigned to a person":  {issue(open+`,"assignees":{"nodes":[{"login":"ann"}]}`, taken), tracker.HoldAssigned, false},
+		"reopened by a reader":  {issue(open, reopened+`reader"}}`), tracker.HoldReopened, true},
+		"reopened by a writer":  {issue(open, reopened+`writer"}}`), "", true},
+		"closed, nobody when":   {issue(`"state":"CLOSED"`, ""), tracker.HoldClosed, false},
+		"unlabelled, and alone": {strings.Replace(issue(open, ""), `"nodes":[{"name":"forge"}]`, `"nodes":[]`, 1), tracker.HoldUnlabelled, false},
+	} {
+		s, tr := start(t)
+		s.answer = c.answer
+		r, err := tr.Read(t.Context(), 7)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, ok := tracker.Bind(r, "forge", tracker.Seen{}); ok != c.ours || b.Hold != c.want {
+			t.Errorf("%s: %+v, %v, want %q, %v", name, b, ok, c.want, c.ours)
+		}
+	}
+	for name, answer := range map[string]string{
+		"no repository":        `{"data":{"repository":null},"errors":[{"type":"NOT_FOUND","message":"Could not resolve"}]}`,
+		"without issues":       none(`"hasIssuesEnabled":false`),
+		"another issue":        strings.Replace(issue(open, ""), `"number":7`, `"number":8`, 1),
+		"no state":             issue(`"state":""`, ""),
+		"no JSON":              "<html>",
+		"nothing":              "{}",
+		"an issue, and errors": strings.TrimSuffix(issue(open, ""), "}") + `,"errors":[{"type":"INTERNAL","message":"oops"}]}`,
+	} {
+		s, tr := start(t)
+		s.answer = answer
+		if r, err := tr.Read(t.Context(), 7); err == nil {
+			t.Errorf("%s: read %+v", name, r)
+		}
+	}
+}
+
 func TestChanged(t *testing.T) {
 	s, tr := start(t)
 	s.list = `[{"number":3,"updated_at":"` + at(100) + `"},{"number":4,"updated_at":"` + at(200) + `","pull_request":{}},{"number":5,"updated_at":"` + at(300) + `"}]`
@@ -180,13 +245,13 @@ func TestPost(t *testing.T) {
 	s, tr := start(t)
 	report, _ := tracker.Tell(strings.Repeat("ab", 16), work.Issue{ID: 1, Column: work.ColumnInProgress})
 	done, _ := tracker.Tell(report.Key, work.Issue{ID: 1, Column: work.ColumnDone})
-	s.comments = []map[string]any{{"id": 11, "body": report.Body, "user": who("reader")}, {"id": 10, "body": "hello", "user": nil}}
+	s.comments = []map[string]any{{"id": 11, "body": report.Post(), "user": who("reader")}, {"id": 10, "body": "hello", "user": nil}}
 	for _, r := range []tracker.Report{report, report, done, done} {
 		if err := tr.Post(t.Context(), 7, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.comments) != 3 || s.comments[2]["body"] != done.Body || s.comments[0]["body"] != report.Body || !s.closed {
+	if len(s.comments) != 3 || s.comments[2]["body"] != done.Post() || s.comments[0]["body"] != report.Post() || !s.closed {
 		t.Errorf("comments %v, closed %v", s.comments, s.closed)
 	}
 }

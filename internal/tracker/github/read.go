@@ -14,12 +14,15 @@ import (
 
 // query asks for an issue with everything that its text rests on. Only this
 // door of GitHub tells of edits.
-const query = `query($owner:String!,$repo:String!,$number:Int!,$after:String){repository(owner:$owner,name:$repo){issue(number:$number){
-number url title body state lastEditedAt author{login} labels(first:100){nodes{name}}
+const query = `query($owner:String!,$repo:String!,$number:Int!,$after:String){viewer{login} repository(owner:$owner,name:$repo){
+nameWithOwner hasIssuesEnabled kind:issueOrPullRequest(number:$number){__typename} issue(number:$number){
+number url title body state closedAt locked lastEditedAt author{login} repository{nameWithOwner}
+labels(first:100){nodes{name}} assignees(first:100){nodes{login}}
 userContentEdits(first:100){totalCount nodes{editedAt editor{login}}}
-timelineItems(first:100,after:$after,itemTypes:[LABELED_EVENT,UNLABELED_EVENT,RENAMED_TITLE_EVENT,ISSUE_COMMENT]){pageInfo{hasNextPage endCursor} nodes{__typename
+timelineItems(first:100,after:$after,itemTypes:[LABELED_EVENT,UNLABELED_EVENT,RENAMED_TITLE_EVENT,ASSIGNED_EVENT,REOPENED_EVENT,ISSUE_COMMENT]){pageInfo{hasNextPage endCursor} nodes{__typename
 ... on LabeledEvent{createdAt actor{login} label{name}} ... on UnlabeledEvent{createdAt actor{login} label{name}}
-... on RenamedTitleEvent{createdAt actor{login}} ... on IssueComment{createdAt author{login} body}}}}}}`
+... on RenamedTitleEvent{createdAt actor{login}} ... on ReopenedEvent{createdAt actor{login}} ... on IssueComment{createdAt author{login} body}
+... on AssignedEvent{createdAt actor{login} assignee{... on User{login} ... on Bot{login} ... on Mannequin{login} ... on Organization{login}}}}}}}}`
 
 type login struct {
 	Login string `json:"login"`
@@ -40,7 +43,13 @@ type issue struct {
 	State      string     `json:"state"`
 	LastEdited *time.Time `json:"lastEditedAt"`
 	Author     *login     `json:"author"`
-	Labels     struct {
+	Closed     *time.Time `json:"closedAt"`
+	Locked     bool       `json:"locked"`
+	Repository repository `json:"repository"`
+	Assignees  struct {
+		Nodes []login `json:"nodes"`
+	} `json:"assignees"`
+	Labels struct {
 		Nodes []struct {
 			Name string `json:"name"`
 		} `json:"nodes"`
@@ -61,11 +70,24 @@ type issue struct {
 	} `json:"timelineItems"`
 }
 
+// repository is where an issue is, by its name now.
+type repository struct {
+	Name string `json:"nameWithOwner"`
+}
+
+// found is what GitHub says of one number: an issue, or what it is instead.
+type found struct {
+	own   string // account of the token
+	issue *issue // nil = there is none in this repository
+	pull  bool
+}
+
 type node struct {
 	Type   string    `json:"__typename"`
 	At     time.Time `json:"createdAt"`
 	Actor  *login    `json:"actor"`
 	Author *login    `json:"author"`
+	Whom   *login    `json:"assignee"`
 	Body   string    `json:"body"`
 	Label  *struct {
 		Name string `json:"name"`
@@ -78,11 +100,15 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 	var r tracker.Reading
 	after := any(nil)
 	for page := 1; ; page++ {
-		i, err := t.one(ctx, number, after)
+		at, err := t.one(ctx, number, after)
 		if err != nil {
 			return tracker.Reading{}, err
 		}
-		now := reading(i)
+		if at.issue == nil {
+			return tracker.Reading{Number: number, Pull: at.pull, Gone: !at.pull}, nil
+		}
+		i := *at.issue
+		now := reading(i, at.own)
 		if page > 1 && (now.Title != r.Title || now.Body != r.Body || now.Edits.Revision != r.Edits.Revision) {
 			return tracker.Reading{}, &work.HostTrouble{Kind: work.HostRefused, Do: do, What: "it was changed while it was read"}
 		}
@@ -99,54 +125,91 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 		}
 		after = i.Timeline.Page.End
 	}
-	if len(r.Labels) == 0 || !r.Open {
+	if len(r.Labels) == 0 || !r.Open || r.Locked {
 		return r, nil // nothing else of it counts
 	}
 	return r, t.writers(ctx, &r)
 }
 
-func (t *Tracker) one(ctx context.Context, number int64, after any) (issue, error) {
+// answer is what GitHub replies to query.
+type answer struct {
+	Data struct {
+		Viewer     login `json:"viewer"`
+		Repository *struct {
+			repository
+			HasIssues bool   `json:"hasIssuesEnabled"`
+			Issue     *issue `json:"issue"`
+			Kind      *struct {
+				Type string `json:"__typename"`
+			} `json:"kind"`
+		} `json:"repository"`
+	} `json:"data"`
+	Errors []struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+// one asks for an issue, with the part of its timeline after a place in it. That
+// there is no such issue in a repository that has issues is a result.
+func (t *Tracker) one(ctx context.Context, number int64, after any) (found, error) {
 	const do = "read an issue"
 	body := map[string]any{"query": query, "variables": map[string]any{"owner": t.cfg.Owner, "repo": t.cfg.Repo, "number": number, "after": after}}
-	var said struct {
-		Data struct {
-			Repository struct {
-				Issue *issue `json:"issue"`
-			} `json:"repository"`
-		} `json:"data"`
-		Errors []struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"errors"`
-	}
 	address := t.root + "/graphql"
 	if own, ok := strings.CutSuffix(t.root, "/api/v3"); ok {
 		address = own + "/api/graphql"
 	}
+	var said answer
 	a, err := t.call(ctx, do, http.MethodPost, address, nil, body, &said)
 	if err != nil {
-		return issue{}, err
+		return found{}, err
 	}
-	if len(said.Errors) > 0 {
+	repo := said.Data.Repository
+	there := repo != nil && repo.HasIssues
+	for _, e := range said.Errors {
 		status := http.StatusUnprocessableEntity
-		switch said.Errors[0].Type {
+		switch e.Type {
 		case "NOT_FOUND":
-			status = http.StatusNotFound
+			if status = http.StatusNotFound; there && repo.Issue == nil {
+				continue
+			}
 		case "RATE_LIMITED":
 			status = http.StatusTooManyRequests
 		case "FORBIDDEN":
 			status = http.StatusForbidden
 		}
-		return issue{}, t.client.Trouble(do, status, a.Header, said.Errors[0].Message, nil)
+		return found{}, t.client.Trouble(do, status, a.Header, e.Message, nil)
 	}
-	if said.Data.Repository.Issue == nil {
-		return issue{}, t.client.Trouble(do, http.StatusNotFound, a.Header, fmt.Sprintf("there is no issue %d", number), nil)
+	out := found{own: said.Data.Viewer.Login}
+	switch {
+	case repo == nil || repo.Issue == nil && !there:
+		return out, t.client.Trouble(do, http.StatusNotFound, a.Header, fmt.Sprintf("there is no issue %d", number), nil)
+	case repo.Issue == nil:
+		out.pull = repo.Kind != nil && repo.Kind.Type == "PullRequest"
+		return out, nil
+	case !strings.EqualFold(repo.Issue.Repository.Name, repo.Name):
+		return out, nil // it was moved to another repository
+	case repo.Issue.Number != number || repo.Issue.State != "OPEN" && repo.Issue.State != "CLOSED":
+		return out, &work.HostTrouble{Kind: work.HostWrong, Do: do, What: "the answer is not this issue", Fix: "check the tracker's url"}
 	}
-	return *said.Data.Repository.Issue, nil
+	out.issue = repo.Issue
+	return out, nil
 }
 
-func reading(i issue) tracker.Reading {
-	r := tracker.Reading{Number: i.Number, URL: i.URL, Title: i.Title, Body: i.Body, Author: i.Author.name(), Open: i.State == "OPEN", Writers: map[string]bool{}}
+// reading is an issue but for its timeline; own is the account of the token.
+func reading(i issue, own string) tracker.Reading {
+	r := tracker.Reading{
+		Number: i.Number, URL: i.URL, Title: i.Title, Body: i.Body, Author: i.Author.name(), Open: i.State == "OPEN", Locked: i.Locked,
+		Writers: map[string]bool{},
+	}
+	if i.Closed != nil && !r.Open {
+		r.Closed = *i.Closed
+	}
+	for _, a := range i.Assignees.Nodes {
+		if own == "" || !strings.EqualFold(a.Login, own) {
+			r.Assignees = append(r.Assignees, a.Login)
+		}
+	}
 	for _, l := range i.Labels.Nodes {
 		r.Labels = append(r.Labels, l.Name)
 	}
@@ -173,6 +236,10 @@ func add(r *tracker.Reading, n node) {
 		e.Kind = tracker.Unlabelled
 	case "RenamedTitleEvent":
 		e.Kind = tracker.Renamed
+	case "AssignedEvent":
+		e.Kind, e.Whom = tracker.Assigned, n.Whom.name()
+	case "ReopenedEvent":
+		e.Kind = tracker.Reopened
 	case "IssueComment":
 		r.Comments = append(r.Comments, tracker.Comment{By: n.Author.name(), At: n.At, Body: n.Body})
 		return
@@ -186,7 +253,7 @@ func add(r *tracker.Reading, n node) {
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
 	var people []string
 	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled {
+		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
 			people = append(people, e.By)
 		}
 	}
@@ -226,14 +293,14 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 		return err
 	}
 	path := fmt.Sprintf("/issues/%d", number)
-	said := map[string]string{"body": r.Body}
+	said := map[string]string{"body": r.Post()}
 	there, err := t.posted(ctx, path, own.Login, r)
 	switch {
 	case err != nil:
 		return err
 	case there == nil:
 		_, err = t.ask(ctx, "comment on an issue", http.MethodPost, path+"/comments", nil, said, nil)
-	case there.Body != r.Body:
+	case there.Body != r.Post():
 		_, err = t.ask(ctx, "change a comment", http.MethodPatch, fmt.Sprintf("/issues/comments/%d", there.ID), nil, said, nil)
 	}
 	if err == nil && r.Done {

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"forge/factory/tracker"
+	"forge/internal/host"
+	"forge/internal/text"
+	"forge/internal/text/texttest"
+	"forge/internal/work"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// posted keeps what is posted on a pull request.
+type posted struct {
+	pullRequests
+	all []text.Markdown
+}
+
+func (p *posted) Reply(_ context.Context, _ int64, _ work.PullThread, _ string, body text.Markdown) error {
+	p.all = append(p.all, body)
+	return nil
+}
+
+func (p *posted) Comment(_ context.Context, _ int64, _ string, body text.Markdown) error {
+	p.all = append(p.all, body)
+	return nil
+}
+
+func (p *posted) ClosePull(_ context.Context, _ int64, _ work.PullProposal, _ string, why text.Markdown) error {
+	p.all = append(p.all, why)
+	return nil
+}
+
+// Whatever agents, issues and people say, it acts nowhere on a code host. That
+// nothing else can be posted is the compiler's: adapters take text.Markdown and
+// text.Title alone, which only the renderer makes.
+func TestWhatIsPostedActsNowhere(t *testing.T) {
+	t.Parallel()
+	for _, words := range append(texttest.Pages(), strings.Join(texttest.Pages(), "\n")) {
+		for _, m := range postedOf(t, words) {
+			texttest.Nothing(t, m.String(), "h2", "h3", "p", "ul", "li", "code", "pre", "blockquote", "strong", "em", "table", "thead", "tbody", "tr", "th", "td")
+		}
+		for _, m := range postedOf(t, words) {
+			if strings.Contains(m.String(), "<!--") {
+				t.Fatalf("%q is posted with what may be a mark of Forge's:\n%s", words, m)
+			}
+		}
+		for _, line := range linesOf(words) {
+			texttest.Nothing(t, line, "p")
+			if strings.ContainsAny(line, "\r\n") {
+				t.Fatalf("%q is more than a line", line)
+			}
+		}
+	}
+}
+
+// postedOf is every text that is posted, with words in every place of it.
+func postedOf(t *testing.T, words string) []text.Markdown {
+	t.Helper()
+	list := []string{words}
+	finding := work.Finding{Severity: work.Severity(words), Specialist: words, Also: list, File: words, Line: 1, Issue: words, Failure: words, Suggestion: words, Repro: words}
+	changes := []work.FileChange{{Path: words, Status: words}}
+	found := reviewFinding{Finding: finding, Rule: words, Gating: true}
+	res := reviewResult{Verdict: work.VerdictFail, Why: list, Own: []reviewFinding{found}, Findings: []reviewFinding{found}, Unreviewed: list}
+	res.Base.Ref = words
+	res.Reviewers = append(res.Reviewers, reviewerResult{Name: words, Why: words, Verdict: work.VerdictUnknown})
+	report, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
+	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: tellNote(finding)}}}
+
+	p := &posted{}
+	h := &hostPort{pulls: p, answer: func(context.Context, string) (work.Checkpoint, error) {
+		return work.Checkpoint{ID: words, Status: work.CheckpointApproved, AnsweredBy: words, Door: words, Comment: words}, nil
+	}}
+	look := work.PullLook{Threads: []work.PullThread{{ID: "1", Path: words}}}
+	if err := h.reply(t.Context(), look, []orchestrator.PullReply{{Thread: "1", Body: words}}); err != nil {
+		t.Fatal(err)
+	}
+	h.tellAnswer(t.Context(), 1, "c")
+	if _, err := h.Close(t.Context(), orchestrator.PullClose{Number: 1, Why: words}); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.all) != 3 {
+		t.Fatalf("%d texts were posted", len(p.all))
+	}
+	return append(p.all,
+		tellPaper(orchestrator.PullPaper{Phase: words, Checkpoint: words, Why: words, Facts: words, Proof: list, Doubts: words}, changes, words),
+		tellPaper(orchestrator.PullPaper{Why: words}, changes, ""),
+		result{State: &orchestrator.State{}}.doubts([]review.HoldReason{review.HoldReason(words)}),
+		tellStates([]orchestrator.CriterionState{{Criterion: work.Criterion{ID: words, Text: words}, Evidence: []work.Evidence{{Who: words, What: words}}}}),
+		tellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
+		report.Body, reviewMarkdown(res), summaryMarkdown(saying(words)),
+	)
+}
+
+// saying is a run that says words wherever it can, and how it ended.
+func saying(words string) (*orchestrator.State, work.RunFinishedData) {
+	s := &orchestrator.State{Run: "r", Order: []string{"1"}, Phases: map[string]*orchestrator.Phase{
+		"1": {Number: "1", Plan: work.Phase{Name: words}, Outcome: work.PhaseFailed, Reason: work.Reason(words), Detail: words, Cause: words},
+	}, Open: map[string]*work.Checkpoint{"r.1": {ID: "r.1", Kind: "final", Question: words}}, Delivery: &work.Delivery{Branch: words}}
+	s.Spec.Settings.Project = words
+	return s, work.RunFinishedData{Outcome: work.RunFrozen, Reason: words}
+}
+
+// linesOf are the titles, notices and annotations that say words.
+func linesOf(words string) []string {
+	s, end := saying(words)
+	p := &project{app: &App{Now: time.Now}}
+	n, _ := p.noticeOf(s, end)
+	out := []string{n.Project, n.Reason, pullTitle(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
+	for _, q := range n.Checkpoints {
+		out = append(out, q.Question)
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(annotations(s, end), "\n"), "\n") {
+		command, said, _ := strings.Cut(strings.TrimPrefix(line, "::"), "::")
+		_, title, _ := strings.Cut(command, "title=")
+		for _, text := range append(strings.Split(said, "%0A"), title) {
+			out = append(out, strings.NewReplacer("%3A", ":", "%2C", ",", "%25", "%").Replace(text))
+		}
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/log"
+
+	"forge/internal/text"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// How the command line and pull requests tell what a proof is worth. The words
+// themselves are those of internal/work, which the pages say, too.
+
+// sayVerify tells one run of the verify commands.
+func sayVerify(d work.VerifyFinishedData) (string, facts) {
+	f := facts{{"command", d.Command}, {"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Excused, ", ")}}
+	f = append(f, [2]string{"differs", strings.Join(d.Differs, ", ")})
+	for _, on := range d.Floors {
+		f = append(f, [2]string{"then", "verify of " + on.Tree()})
+	}
+	for _, note := range d.Notes {
+		f = append(f, [2]string{"note", note})
+	}
+	f = append(f, doubtFacts(d.Doubts)...)
+	if d.Disturbed != "" {
+		f = append(f, [2]string{"because", d.Disturbed})
+	}
+	if d.OK {
+		return fmt.Sprintf("verify on the %s tree: passed", d.On), f
+	}
+	return fmt.Sprintf("verify on the %s tree: FAILED", d.On), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
+}
+
+// sayControl tells what test runners said of a proof.
+func sayControl(d work.ControlFinishedData) (string, facts) {
+	head := "the test runners were asked what the proof is worth"
+	if d.Problem != "" {
+		head = "the test runners were asked, and the proof counts for nothing"
+	}
+	f := facts{{"problem", d.Problem}}
+	for _, line := range d.Tell() {
+		f = append(f, [2]string{line.Name, line.Text})
+	}
+	return head, f
+}
+
+// doubtFacts are doubts, and below them what to do about each kind.
+func doubtFacts(doubts []work.Doubt) facts {
+	var f facts
+	for _, one := range doubts {
+		f = append(f, [2]string{"doubt", one.String()})
+	}
+	for _, way := range work.WaysOut(doubts) {
+		f = append(f, [2]string{"way out", way.Name + ": " + way.Text})
+	}
+	return f
+}
+
+// explained is what a word of the proof means, and what to do about it; nil
+// for every other word.
+func explained(word string) facts {
+	e, ok := work.ExplainProof(word)
+	if !ok {
+		return nil
+	}
+	return facts{{"means", e.What}, {"way out", e.Way}}
+}
+
+// describeVerify says a run of the verify commands in one line.
+func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
+	pairs := []any{"on", d.On}
+	switch {
+	case d.Disturbed != "":
+		return log.WarnLevel, "the proof was disturbed", append(pairs, "why", d.Disturbed)
+	case !d.OK:
+		return log.WarnLevel, "verify failed", append(pairs, "problem", d.Problem)
+	case len(d.Doubts) > 0:
+		return log.WarnLevel, "verify passed, and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", oneLine(d.Doubts[0].String(), 160))
+	}
+	return log.InfoLevel, "verify passed", pairs
+}
+
+// describeControl says what test runners said in one line.
+func describeControl(d work.ControlFinishedData) (log.Level, string, []any) {
+	said := work.ProofRecord{Ran: []work.ProofRun{{OK: true}}, Control: &d.ControlReport}.Line()
+	_, said, _ = strings.Cut(said, "; ")
+	pairs := []any{"said", orWord(said, "nothing: no test runner was recognised")}
+	switch {
+	case len(d.Deaf) > 0:
+		return log.WarnLevel, "the tests cannot fail any more", append(pairs, "problem", d.Problem)
+	case len(d.Lost) > 0:
+		return log.WarnLevel, "tests that passed before are lost", append(pairs, "problem", d.Problem)
+	case d.Bad():
+		return log.WarnLevel, "asked the test runners: not everything is proven", pairs
+	}
+	return log.InfoLevel, "asked the test runners", pairs
+}
+
+// mostProofs is how many phases a report tells the proof of.
+const mostProofs = 20
+
+// proofsText is the proof of each phase in a line, for a report or a status.
+func proofsText(s *orchestrator.State) string {
+	var rows [][]string
+	for _, n := range s.Order {
+		if line := s.Phases[n].Record.Line(); line != "" {
+			rows = append(rows, []string{"  " + n, line})
+		}
+	}
+	switch {
+	case len(rows) == 0:
+		return ""
+	case len(rows) == 1:
+		return "\nProof: " + rows[0][1] + "\n"
+	case len(rows) > mostProofs:
+		left := len(rows) - mostProofs
+		rows = append([][]string{{fmt.Sprintf("  … %d before", left), ""}}, rows[left:]...)
+	}
+	return "\nProof:\n" + table(rows[0], rows[1:])
+}
+
+// prove takes what is known of the proof of p, whose number is n.
+func (e *evidenceShown) prove(n string, p *orchestrator.Phase) {
+	if !p.Record.Known() {
+		return
+	}
+	if e.Records == nil {
+		e.Records = map[string]work.ProofRecord{}
+	}
+	e.Records[n] = p.Record
+	for _, path := range p.Record.PutBack {
+		if !slices.Contains(e.Protected, path) && !slices.Contains(e.Gone, path) {
+			e.Protected = append(e.Protected, path)
+		}
+	}
+}
+
+// doubtsText is what is in doubt, with the ways out.
+func doubtsText(doubts []work.Doubt) string {
+	if len(doubts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nThe proof is in doubt:\n")
+	for _, one := range doubts {
+		b.WriteString(indent(one.String()) + "\n")
+	}
+	for _, way := range work.WaysOut(doubts) {
+		fmt.Fprintf(&b, "  %s: %s\n", way.Name, way.Text)
+	}
+	return b.String()
+}
+
+// recordText is one proof: a line, and below it its parts.
+func recordText(phase string, r work.ProofRecord) string {
+	var rows [][]string
+	for _, line := range r.Tell() {
+		rows = append(rows, []string{"    " + line.Name, oneLine(line.Text, 400)})
+	}
+	return fmt.Sprintf("  phase %s: %s\n", phase, r.Line()) + table(rows[0], rows[1:])
+}
+
+// tellRecord is a proof on a page of a code host: what ran on what, what was
+// put back, and how strong it is. Its doubts stand before it, by tellDoubted.
+func tellRecord(r work.ProofRecord) text.Markdown {
+	if !r.Known() {
+		return text.Markdown{}
+	}
+	all := []text.Markdown{text.Format("%s.\n\n", upperFirst(r.Line()))}
+	for _, line := range r.Tell() {
+		if line.Name == "commands" {
+			continue // they stand above, as a block
+		}
+		all = append(all, text.Item(text.Format("%s: %s", line.Name, line.Text)))
+	}
+	return text.Join("", all...)
+}
+
+// tellDoubted is what is in doubt on a page of a code host.
+func tellDoubted(doubts []work.Doubt) text.Markdown {
+	if len(doubts) == 0 {
+		return text.Markdown{}
+	}
+	all := []text.Markdown{text.Own("The proof is in doubt:\n\n")}
+	for _, one := range doubts {
+		all = append(all, text.Item(text.Format("%s", one.String())))
+	}
+	for _, way := range work.WaysOut(doubts) {
+		all = append(all, text.Item(text.Format("%s: %s", text.Code(way.Name), way.Text)))
+	}
+	return text.Join("", append(all, text.Own("\n"))...)
+}

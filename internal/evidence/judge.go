@@ -1,0 +1,185 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/proof"
+	"forge/internal/work"
+)
+
+// Judge implements orchestrator.Evidence.
+func (s *Store) Judge(ctx context.Context, req work.EvidenceRequest) (work.EvidenceReport, error) {
+	rep, err := s.judge(ctx, req)
+	if err != nil {
+		return rep, fmt.Errorf("hold %s against the evidence: %w", req.Commit, err)
+	}
+	return rep, nil
+}
+
+func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.EvidenceReport, error) {
+	var rep work.EvidenceReport
+	trusted, err := s.trusted(ctx, req)
+	if err != nil {
+		return rep, err
+	}
+	m, err := s.survey(ctx, trusted, req)
+	if err != nil {
+		return rep, err
+	}
+	of, err := s.compare(ctx, m, trusted, req)
+	if err != nil {
+		return rep, err
+	}
+	own, err := s.compare(ctx, m, req.Base, req)
+	if err != nil {
+		return rep, err
+	}
+
+	rep.Trusted, rep.Floors = differing(of), floors(of, work.OnTrusted, nil)
+	if known := slices.DeleteFunc(slices.Clone(of), func(one seen) bool { return one.unknown && !one.excused }); len(known) < len(of) {
+		rep.Floors = floors(known, work.OnTrustedNew, rep.Floors)
+	}
+	rep.Touched, rep.Floors = differing(own), floors(own, work.OnProtected, rep.Floors)
+	if slices.Contains(rep.Floors, work.OnTrusted) && slices.Contains(rep.Floors, work.OnProtected) {
+		once, err := s.sameTree(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own})
+		if err != nil {
+			return rep, err
+		}
+		if once {
+			rep.Floors = slices.DeleteFunc(rep.Floors, func(f work.VerifyOn) bool { return f == work.OnProtected })
+		}
+	}
+	for _, one := range own {
+		switch {
+		case one.excused && one.changed():
+			rep.Excused = append(rep.Excused, one.path)
+		case one.mixed.How == "grew":
+			rep.Notes = append(rep.Notes, one.path+" is new evidence")
+		}
+		if one.mixed.Note != "" {
+			rep.Notes = append(rep.Notes, one.path+": "+one.mixed.Note)
+		}
+		if one.mixed.Seen.Class != proof.Evidence && one.now != nil {
+			rep.Product = append(rep.Product, one.path)
+		}
+	}
+	rep.Doubts = doubts(of, own)
+	return rep, nil
+}
+
+// differing is the evidence that is not the floor's, and that nothing excuses.
+// A new test adds to what is proven; a new setting changes how.
+func differing(all []seen) []string {
+	var out []string
+	for _, one := range all {
+		if !one.excused && (one.changed() || one.mixed.How == "grew" && decides(one.mixed.Seen.Rule)) {
+			out = append(out, one.path)
+		}
+	}
+	return out
+}
+
+// floors adds a floor whose tree is not the commit's own.
+func floors(all []seen, floor work.VerifyOn, to []work.VerifyOn) []work.VerifyOn {
+	if slices.ContainsFunc(all, func(one seen) bool { return !one.excused && (one.back || one.content) }) {
+		return append(to, floor)
+	}
+	return to
+}
+
+// sameTree says that putting back what differs from either floor gives one
+// tree, with the modes of its files and with those that nobody reads.
+func (s *Store) sameTree(ctx context.Context, commit string, a, b floorOf) (bool, error) {
+	var trees [2]string
+	for i, f := range []floorOf{a, b} {
+		mixed, err := s.mix(ctx, f.commit, f.seen, commit)
+		if err == nil {
+			trees[i], err = s.repo.TreeOf(ctx, mixed)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return trees[0] == trees[1], nil
+}
+
+// floorOf is a floor with what differs from it.
+type floorOf struct {
+	commit string
+	seen   []seen
+}
+
+// doubts are what makes the proof worth less than it looks.
+func doubts(of, own []seen) []work.Doubt {
+	var out []work.Doubt
+	add := func(d work.Doubt) {
+		at := func(x work.Doubt) bool {
+			return x.Kind == d.Kind && x.Path == d.Path && x.Line == d.Line && x.What == d.What
+		}
+		if !slices.ContainsFunc(out, at) {
+			out = append(out, d)
+		}
+	}
+	for _, w := range weaker(of) {
+		add(work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnTrusted})
+	}
+	for _, w := range weaker(own) {
+		add(work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnProtected})
+	}
+	for _, one := range own {
+		if one.mixed.Seen.Class == proof.Evidence || one.now == nil {
+			continue
+		}
+		for _, w := range proof.Suppressions(one.path, one.was, one.now) {
+			add(work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnProtected})
+		}
+		for _, w := range proof.TestAware(one.path, one.was, one.now) {
+			add(work.Doubt{Kind: work.DoubtTestAware, Path: w.Path, Line: w.Line, What: w.What})
+		}
+	}
+	return out
+}
+
+// weaker is what the evidence that differs from a floor lost. What may_change
+// names may differ, so that other expectations alone are no loss there.
+func weaker(all []seen) []proof.Weakness {
+	was, now := map[string][]byte{}, map[string][]byte{}
+	excused := map[string]bool{}
+	var unread []proof.Weakness
+	for _, one := range all {
+		if one.mixed.How == proof.Same {
+			continue
+		}
+		if one.unread && one.changed() {
+			unread = append(unread, proof.Weakness{Kind: "unread", Path: one.path, What: "nobody can compare it: it is too large, or no file"})
+			continue
+		}
+		was[one.path], now[one.path], excused[one.path] = one.was, one.now, one.excused
+	}
+	found := append(unread, proof.WeakerAll(was, now)...)
+	found = append(found, goneWhole(all)...)
+	return slices.DeleteFunc(found, func(w proof.Weakness) bool {
+		return excused[w.Path] && strings.HasPrefix(w.Kind, "expectation")
+	})
+}
+
+// goneWhole names evidence that was removed and in which nothing was recognised
+// that could stand elsewhere now: a fixture, a list of cases, a helper.
+func goneWhole(all []seen) []proof.Weakness {
+	var out []proof.Weakness
+	for _, one := range all {
+		if one.was == nil || one.now != nil || one.excused || !one.changed() || one.unread {
+			continue
+		}
+		moved := slices.ContainsFunc(all, func(other seen) bool {
+			return other.was == nil && other.now != nil && string(other.now) == string(one.was)
+		})
+		if !moved && len(proof.Weaker(one.path, one.was, nil)) == 0 {
+			out = append(out, proof.Weakness{Kind: proof.KindTestGone, Path: one.path, What: "it is gone"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/config"
+	"forge/internal/proof"
+	"forge/internal/work"
+)
+
+// seen is one path that differs between a floor and a commit.
+type seen struct {
+	path     string
+	was, now []byte // nil = not there, or not to be read
+	unread   bool   // one of them is too large, or no file
+	mixed    proof.Mixed
+	excused  bool // may_change lets the phase change it
+	back     bool // the floor's file stands in the mixed tree
+	content  bool // a content of its own does
+	unknown  bool // it is new, and may be product as well as evidence
+}
+
+// changed says that the change is one of evidence that was there.
+func (c seen) changed() bool { return c.mixed.How == "changed" || c.mixed.How == "removed" }
+
+// compare sees every path that differs between floor and req.Commit by the
+// rules of the trusted state m.
+func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req work.EvidenceRequest) ([]seen, error) {
+	changes, err := s.repo.Changes(ctx, floor, req.Commit)
+	if err != nil {
+		return nil, err
+	}
+	may, err := config.NewMatcher(req.MayChange)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.repo.Files(ctx, floor)
+	if err != nil {
+		return nil, err
+	}
+	var all []seen
+	for _, c := range changes {
+		one := seen{path: c.Path}
+		var unread [2]bool
+		if c.Status != "A" {
+			if one.was, unread[0], err = s.read(ctx, floor, c.Path); err != nil {
+				return nil, err
+			}
+		}
+		if c.Status != "D" {
+			if one.now, unread[1], err = s.read(ctx, req.Commit, c.Path); err != nil {
+				return nil, err
+			}
+		}
+		one.unread = unread[0] || unread[1]
+		one.mixed = m.Mix(c.Path, one.was, one.now)
+		switch evidence := one.mixed.Seen.Class == proof.Evidence; {
+		case one.unread:
+			// Nobody read it: by its name alone it is product, or it is not.
+			one.back = one.mixed.Seen.Class != proof.Product
+			if one.back {
+				one.mixed.How = howOf(c.Status)
+			}
+		case evidence:
+			one.back = true
+			if one.mixed.How == "same" {
+				one.mixed.How = howOf(c.Status) // its mode, or that it is a link
+			}
+		case one.mixed.How == "same" && one.mixed.Seen.Class == proof.Product:
+		case same(one.mixed.Content, one.now):
+		case same(one.mixed.Content, one.was):
+			one.back = true
+		default:
+			one.content = true
+		}
+		one.unknown = one.mixed.How == "grew" && mayBeProduct(one.mixed.Seen.Rule)
+		asked := c.Status == "A" && demanded(one.mixed.Seen, req.Commands, files)
+		one.excused = (one.back || one.content) && (asked || may.Match(c.Path))
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// mayBeProduct says of the rule that made a new file evidence that nothing was
+// recognised in it: it may hide product as well as judge it.
+func mayBeProduct(rule string) bool {
+	switch rule {
+	case proof.RuleTestFile, proof.RuleCollected, proof.RuleSetting, proof.RuleShadows, proof.RuleDot, proof.RuleOwner:
+		return false
+	}
+	return true
+}
+
+// decides says of the rule that made a new file evidence that it says how
+// proofs are made, and is not merely one more of them.
+func decides(rule string) bool {
+	switch rule {
+	case proof.RuleSetting, proof.RuleShadows, proof.RuleDot, proof.RuleOwner:
+		return true
+	}
+	return false
+}
+
+func howOf(status string) proof.How {
+	switch status {
+	case "A":
+		return "grew"
+	case "D":
+		return "removed"
+	}
+	return "changed"
+}
+
+// same tells contents apart, and one that is not there from an empty one.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// mix is req.Commit with the evidence of floor.
+func (s *Store) mix(ctx context.Context, floor string, all []seen, commit string) (string, error) {
+	var back []string
+	contents := map[string][]byte{}
+	for _, one := range all {
+		switch {
+		case one.excused:
+		case one.back:
+			back = append(back, one.path)
+		case one.content && one.now == nil:
+			// A part of a file that the commit does not have stands on the floor's.
+			back = append(back, one.path)
+		case one.content:
+			contents[one.path] = one.mixed.Content
+		}
+	}
+	mixed, err := s.repo.WithFilesFrom(ctx, commit, floor, back)
+	if err != nil || len(contents) == 0 {
+		return mixed, err
+	}
+	return s.repo.WithContents(ctx, mixed, contents)
+}
+
+// trusted is the trusted state of a request, with what was accepted in the run.
+func (s *Store) trusted(ctx context.Context, req work.EvidenceRequest) (string, error) {
+	at := req.Trusted
+	for _, move := range req.Moves {
+		paths, err := s.movedBy(ctx, move)
+		if err != nil {
+			return "", err
+		}
+		if at, err = s.repo.WithFilesFrom(ctx, at, move.To, paths); err != nil {
+			return "", err
+		}
+	}
+	return at, nil
+}
+
+// movedBy are the paths that a move is about.
+func (s *Store) movedBy(ctx context.Context, move work.TrustMove) ([]string, error) {
+	changes, err := s.repo.Changes(ctx, move.From, move.To)
+	if err != nil {
+		return nil, err
+	}
+	may, err := config.NewMatcher(move.Paths)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, c := range changes {
+		if may.Match(c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths, nil
+}
+
+// Mix implements orchestrator.Evidence.
+func (s *Store) Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error) {
+	trusted, err := s.trusted(ctx, req)
+	if err != nil {
+		return "", fmt.Errorf("find the trusted state: %w", err)
+	}
+	m, err := s.survey(ctx, trusted, req)
+	if err != nil {
+		return "", err
+	}
+	at := trusted
+	if floor == work.OnProtected {
+		at = req.Base
+	}
+	all, err := s.compare(ctx, m, at, req)
+	if floor == work.OnTrustedNew {
+		all = slices.DeleteFunc(all, func(one seen) bool { return one.unknown })
+	}
+	if err == nil {
+		at, err = s.mix(ctx, at, all, req.Commit)
+	}
+	if err != nil {
+		return "", fmt.Errorf("put the %s evidence back: %w", floor, err)
+	}
+	return at, nil
+}
+
+// ownGlobs are the owner's globs of verify.protected: its words stand for what
+// internal/proof knows by itself.
+func ownGlobs(globs []string) []string {
+	var out []string
+	builtIn := map[string]bool{}
+	for _, g := range config.ProtectedDefaults() {
+		builtIn[g] = true
+	}
+	for _, g := range globs {
+		if !strings.HasPrefix(g, "@") && !builtIn[g] {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// change is content that somebody who may accepted.
+type change struct {
+	commit string
+	paths  []string
+}
+
+// moved are the changes since a head that move the trusted state: people's own
+// commits, and results that a person approved. Each path is in one of them, the
+// last one that moved it.
+func (s *Store) moved(ctx context.Context, from, to string) ([]change, error) {
+	commits, err := s.repo.History(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := s.accepted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]string{} // the commit that moved a path last
+	others := map[string]bool{} // paths that a commit changed which moves nothing
+	for _, c := range commits {
+		paths, err := s.repo.Touched(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		mark := func(path string) { last[path] = c.ID }
+		if forges(c.Message) {
+			mark = func(path string) { others[path] = true }
+		}
+		for _, path := range paths {
+			mark(path)
+		}
+		for _, move := range accepted[c.ID] {
+			paths, err := s.movedBy(ctx, move)
+			if err != nil {
+				return nil, err
+			}
+			for _, path := range paths {
+				last[path] = c.ID
+			}
+		}
+	}
+	return changesOf(last, others, to), nil
+}
+
+// changesOf gathers paths by the commit that their content is taken from. A
+// path that people alone changed stands in the last commit, to, as all of them
+// left it, however their branches came together.
+func changesOf(last map[string]string, others map[string]bool, to string) []change {
+	by := map[string][]string{}
+	for path, commit := range last {
+		if !others[path] {
+			commit = to
+		}
+		by[commit] = append(by[commit], path)
+	}
+	var out []change
+	for _, commit := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[commit])
+		out = append(out, change{commit, by[commit]})
+	}
+	return out
+}
+
+// forges says that a commit is Forge's own, by its trailer.
+func forges(message string) bool {
+	return slices.ContainsFunc(strings.Split(message, "\n"), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), ForgeTrailer)
+	})
+}
+
+// accepted are the moves on record, by the commit that they lead to.
+func (s *Store) accepted(ctx context.Context) (map[string][]work.TrustMove, error) {
+	refs, err := s.repo.RefsBelow(ctx, acceptedRefs)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]work.TrustMove{}
+	for ref, id := range refs {
+		files, _, err := s.repo.ReadRecord(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		var moves []work.TrustMove
+		if err := json.Unmarshal(files[movesFile], &moves); err != nil {
+			return nil, fmt.Errorf("read %s: %w", ref, err)
+		}
+		for _, m := range moves {
+			out[m.To] = append(out[m.To], m)
+		}
+	}
+	return out, nil
+}
+
+// Accept implements orchestrator.Evidence.
+func (s *Store) Accept(ctx context.Context, run string, moves []work.TrustMove) error {
+	data, err := json.Marshal(moves)
+	if err != nil {
+		return fmt.Errorf("accept evidence: %w", err)
+	}
+	var parents []string
+	for _, m := range moves {
+		for _, id := range []string{m.From, m.To} {
+			if !slices.Contains(parents, id) {
+				parents = append(parents, id)
+			}
+		}
+	}
+	id, err := s.repo.CommitRecord(ctx, map[string][]byte{movesFile: data}, parents, "evidence accepted with run "+run+"\n")
+	if err == nil {
+		err = s.repo.SetRefs(ctx, map[string]string{acceptedRefs + run: id})
+	}
+	if err != nil {
+		return fmt.Errorf("accept evidence: %w", err)
+	}
+	return nil
+}

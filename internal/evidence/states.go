@@ -1,0 +1,116 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// state is a trusted state: a commit whose first parent is the head of the
+// target that it was made for, and whose second one, where it has one, is the
+// state before it. The zero state is none.
+type state struct{ id, head, before string }
+
+// state returns a state on record; that of "" is none.
+func (s *Store) state(ctx context.Context, id string) (state, error) {
+	if id == "" {
+		return state{}, nil
+	}
+	parents, err := s.repo.Parents(ctx, id)
+	switch {
+	case err != nil:
+		return state{}, err
+	case len(parents) == 1:
+		return state{id: id, head: parents[0]}, nil
+	case len(parents) == 2:
+		return state{id: id, head: parents[0], before: parents[1]}, nil
+	}
+	return state{}, fmt.Errorf("%s is no trusted state", id)
+}
+
+// beginning is the state that the one for base grows out of: the target's own
+// last one that base holds the head of, old being its newest; else that of
+// another target that base grew out of last. A branch that begins at another
+// one's work, or that is set back, does not trust more than was trusted there.
+//
+// There is none, and base is trusted as it is, before anything ran: where no
+// state has to do with it, or base is older than the first one.
+func (s *Store) beginning(ctx context.Context, old, base string) (state, error) {
+	last, err := s.state(ctx, old)
+	if err != nil || last.head == base {
+		return last, err
+	}
+	own, older, err := s.within(ctx, last, base)
+	if err != nil || own.id != "" {
+		return own, err
+	}
+	refs, err := s.repo.RefsBelow(ctx, trustedRefs)
+	if err != nil {
+		return state{}, err
+	}
+	best, fewest := state{}, -1
+	for _, id := range slices.Sorted(maps.Values(refs)) {
+		other, err := s.state(ctx, id)
+		if err != nil {
+			return state{}, err
+		}
+		one, before, err := s.within(ctx, other, base)
+		if err != nil {
+			return state{}, err
+		}
+		older = older || before
+		if one.id == "" {
+			continue
+		}
+		since, err := s.repo.History(ctx, one.head, base)
+		if err != nil {
+			return state{}, err
+		}
+		if fewest < 0 || len(since) < fewest {
+			best, fewest = one, len(since)
+		}
+	}
+	if best.id == "" && !older {
+		return last, nil // its history was written anew
+	}
+	return best, nil
+}
+
+// within is the newest of last and the states before it whose head base holds.
+// Where there is none, older says that base is older than the first of them,
+// which was trusted as a whole.
+func (s *Store) within(ctx context.Context, last state, base string) (one state, older bool, err error) {
+	for one = last; one.id != ""; {
+		if held, err := s.holds(ctx, base, one.head); err != nil || held {
+			return one, false, err
+		}
+		if one.before == "" {
+			older, err = s.holds(ctx, one.head, base)
+			return state{}, older, err
+		}
+		if one, err = s.state(ctx, one.before); err != nil {
+			return state{}, false, err
+		}
+	}
+	return state{}, false, nil
+}
+
+// behind says that base is older than the head of a state.
+func (s *Store) behind(ctx context.Context, old, base string) (bool, error) {
+	last, err := s.state(ctx, old)
+	if err != nil || last.id == "" || last.head == base {
+		return false, err
+	}
+	return s.holds(ctx, last.head, base)
+}
+
+// holds is git's word, and no for a commit that the user's git has dropped.
+func (s *Store) holds(ctx context.Context, commit, ancestor string) (bool, error) {
+	for _, id := range []string{commit, ancestor} {
+		if there, err := s.repo.Exists(ctx, id); err != nil || !there {
+			return false, err
+		}
+	}
+	return s.repo.Holds(ctx, commit, ancestor)
+}

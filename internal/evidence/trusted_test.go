@@ -1,0 +1,240 @@
+package evidence
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"forge/internal/work"
+)
+
+// TestTrustedMoves: what moves a trusted state, and what does not.
+func TestTrustedMoves(t *testing.T) {
+	b := newBed(t, project())
+	first := b.trustedOf("main", b.base)
+	if b.tree(first) != b.tree(b.base) {
+		t.Error("at first the base is not trusted as it is")
+	}
+	if again := b.trustedOf("main", b.base); again != first {
+		t.Errorf("the same head got %s, then %s", first, again)
+	}
+
+	// Forge's own commit moves no evidence; its product is that of the head.
+	head := b.forge(files{"tests/run.sh": "weak\n", "tests/new.sh": "new\n", "calc.sh": "product\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/new.sh": "none", "calc.sh": "product\n"})
+
+	// A person's moves the paths that it changes, also one that it removes.
+	head = b.commit("mine", files{"tests/new.sh": "mine\n", "tests/empty.sh": "-"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/new.sh": "mine\n", "tests/empty.sh": "none"})
+
+	// What Forge changes of it afterwards does not.
+	head = b.forge(files{"tests/new.sh": "weak\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/new.sh": "mine\n"})
+}
+
+// TestTrustedPersonThenForge: both between two runs, in either order.
+func TestTrustedPersonThenForge(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	b.commit("mine", files{"tests/run.sh": "mine\n", "tests/a.sh": "mine\n"})
+	b.forge(files{"tests/run.sh": "weak\n"})
+	b.forge(files{"tests/b.sh": "weak\n"})
+	head := b.commit("mine again", files{"tests/b.sh": "mine\n", "tests/a.sh": "mine, later\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": "mine\n", "tests/a.sh": "mine, later\n", "tests/b.sh": "mine\n"})
+}
+
+// TestTrustedMerge: of a person's merge that counts which no parent has.
+func TestTrustedMerge(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	b.git("checkout", "-q", "-b", "forge/r1")
+	b.forge(files{"tests/run.sh": "weak\n"})
+	b.git("checkout", "-q", "main")
+	b.commit("mine", files{"README.md": "mine\n"})
+	b.git("merge", "-q", "--no-ff", "--no-commit", "forge/r1")
+	head := b.commit("merge", files{"tests/empty.sh": "in the merge\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/empty.sh": "in the merge\n"})
+}
+
+// TestTrustedAccepted: a result that a person approved moves what it changed,
+// once it is in the target.
+func TestTrustedAccepted(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	b.git("checkout", "-q", "-b", "forge/r1")
+	b.forge(files{"tests/run.sh": "first\n", "tests/other.sh": "not shown\n"})
+	result := b.forge(files{"tests/run.sh": "second\n"})
+	if err := b.Accept(b.ctx, "r1", []work.TrustMove{{From: b.base, To: result, Paths: []string{"tests/run.sh"}}}); err != nil {
+		t.Fatal(err)
+	}
+
+	b.git("checkout", "-q", "main")
+	head := b.commit("meanwhile", files{"README.md": "mine\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest})
+
+	b.git("merge", "-q", "--no-ff", "-m", "merge\n\nForge-Run: r1\n", "forge/r1")
+	head = b.git("rev-parse", "HEAD")
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": "second\n", "tests/other.sh": "none"})
+}
+
+// TestTrustedOtherBranch: no new branch is a way to have agents' evidence
+// trusted, wherever on another one it begins.
+func TestTrustedOtherBranch(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	weak := b.forge(files{"tests/run.sh": "weak\n"})
+
+	// Here the other branch went on since.
+	b.trustedOf("main", b.commit("mine", files{"tests/later.sh": "mine\n"}))
+	b.want(b.trustedOf("side", weak), files{"tests/run.sh": goodTest, "tests/later.sh": "none"})
+	weak = b.forge(files{"tests/later.sh": "weak\n"})
+	b.want(b.trustedOf("third", weak), files{"tests/run.sh": goodTest, "tests/later.sh": "mine\n"})
+
+	// What is older than anything that ran is trusted as it is, and so is a
+	// history of its own.
+	b.git("checkout", "-q", "--orphan", "apart")
+	apart := b.commit("apart", files{"tests/run.sh": "apart\n"})
+	b.want(b.trustedOf("apart", apart), files{"tests/run.sh": "apart\n"})
+}
+
+// TestTrustedOlderRun: a run that begins further back gets what was trusted
+// there, and takes nothing from the target.
+func TestTrustedOlderRun(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	head := b.commit("mine", files{"tests/run.sh": "mine\n"})
+	now := b.trustedOf("main", head)
+	b.want(b.trustedOf("main", b.base), files{"tests/run.sh": goodTest})
+	if again := b.trustedOf("main", head); again != now {
+		t.Errorf("an older run moved the state from %s to %s", now, again)
+	}
+}
+
+// TestTrustedRewritten: a target that is set back trusts what was trusted there;
+// one that was written anew trusts no more of Forge's than before.
+func TestTrustedRewritten(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	weak := b.forge(files{"tests/run.sh": "weak\n"})
+	b.trustedOf("main", weak)
+	b.trustedOf("main", b.commit("mine", files{"tests/dropped.sh": "mine\n"}))
+	b.git("reset", "-q", "--hard", weak)
+	b.want(b.trustedOf("main", weak), files{"tests/run.sh": goodTest, "tests/dropped.sh": "none"})
+
+	head := b.commit("mine after it", files{"tests/kept.sh": "mine\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/dropped.sh": "none", "tests/kept.sh": "mine\n"})
+
+	// The same content under new commits, from the first one on.
+	b.git("checkout", "-q", "--orphan", "anew")
+	content := project()
+	content["tests/kept.sh"], content["tests/dropped.sh"] = "-", "-"
+	b.commit("start again", content)
+	weak = b.forge(files{"tests/run.sh": "weak\n"})
+	head = b.commit("mine anew", files{"tests/kept.sh": "mine, anew\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/kept.sh": "mine, anew\n"})
+	b.want(b.trustedOf("main", weak), files{"tests/run.sh": goodTest})
+}
+
+// TestTrustedAtOnce: runs that begin at one moment get one content, and no move
+// is lost.
+func TestTrustedAtOnce(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	b.forge(files{"tests/run.sh": "weak\n"})
+	head := b.commit("mine", files{"tests/a.sh": "mine\n"})
+	ids := make([]string, 4)
+	var wait sync.WaitGroup
+	for i := range ids {
+		wait.Go(func() {
+			id, err := New(b.repo, b.dirOfMaps()).Trusted(b.ctx, "main", head, work.EvidenceRequest{})
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = id
+		})
+	}
+	wait.Wait()
+	for _, id := range ids {
+		b.want(id, files{"tests/run.sh": goodTest, "tests/a.sh": "mine\n"})
+	}
+}
+
+// TestAcceptPaths: a person takes over evidence by its path, at the target's
+// head; what was accepted stays so.
+func TestAcceptPaths(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	head := b.forge(files{"tests/run.sh": "new\n", "tests/a.sh": "a\n", "tests/empty.sh": "-", "calc.sh": "product\n"})
+	set := work.EvidenceRequest{Commands: []string{"make test"}}
+	accept := func(pick func(string) bool, want ...string) {
+		t.Helper()
+		moved, err := b.AcceptPaths(b.ctx, "main", head, set, pick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range moved {
+			got = append(got, c.Status+" "+c.Path)
+		}
+		equal(t, "moved", got, want)
+	}
+
+	now, err := b.Current(b.ctx, "main", head, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.want(now, files{"tests/run.sh": goodTest, "tests/a.sh": "none", "tests/empty.sh": "", "calc.sh": "product\n"})
+	accept(func(path string) bool { return path == "nothing" })
+	accept(func(path string) bool { return path == "tests/run.sh" }, "M tests/run.sh")
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": "new\n", "tests/a.sh": "none", "tests/empty.sh": ""})
+	accept(nil, "A tests/a.sh", "D tests/empty.sh")
+	accept(nil)
+
+	head = b.forge(files{"tests/run.sh": "weak\n"})
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": "new\n", "tests/a.sh": "a\n", "tests/empty.sh": "none"})
+	b.want(b.trustedOf("side", head), files{"tests/run.sh": "new\n"})
+}
+
+// TestAcceptAtOnce: two people who accept different paths at one moment both do.
+func TestAcceptAtOnce(t *testing.T) {
+	b := newBed(t, project())
+	b.trustedOf("main", b.base)
+	head := b.forge(files{"tests/run.sh": "new\n", "tests/a.sh": "a\n"})
+	var wait sync.WaitGroup
+	for _, path := range []string{"tests/run.sh", "tests/a.sh"} {
+		wait.Go(func() {
+			if _, err := b.AcceptPaths(b.ctx, "main", head, work.EvidenceRequest{}, func(p string) bool { return p == path }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	b.want(b.trustedOf("main", head), files{"tests/run.sh": "new\n", "tests/a.sh": "a\n"})
+}
+
+// TestNoState: what is no trusted state is not taken for one.
+func TestNoState(t *testing.T) {
+	b := newBed(t, project())
+	id, err := b.repo.CommitTree(b.ctx, b.tree(b.base), nil, "no state\n", "")
+	if err == nil {
+		err = b.repo.SetRefs(b.ctx, map[string]string{b.refOf("main"): id})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Trusted(b.ctx, "main", b.base, work.EvidenceRequest{}); err == nil || !strings.Contains(err.Error(), "is no trusted state") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestTrailer: what makes a commit Forge's.
+func TestTrailer(t *testing.T) {
+	for message, want := range map[string]bool{
+		"mine\n": false, "phase\n\nForge-Run: r\n": true, "phase\n\nForge-Phase: 1\nForge-Run: r": true,
+		"squashed\n\n* phase\n\n  Forge-Run: r\n": true, "about Forge-Run: trailers\n": false,
+	} {
+		if got := forges(message); got != want {
+			t.Errorf("%q: got %v", message, got)
+		}
+	}
+}

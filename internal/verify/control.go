@@ -1,0 +1,170 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"forge/internal/runner"
+	"forge/internal/work"
+)
+
+// leastBudget is what the controls may take however short the verify was.
+const leastBudget = 2 * time.Second
+
+// Control asks what a green proof is worth. It asks the project's test runners
+// directly, each run in a folder made anew, under the restrictions of a verify:
+//
+//   - what passed by name on req.Trusted has to be reported as passed on
+//     req.Commit, beside planted tests that have to be red;
+//   - expectations of the trusted tests made wrong have to be red by name;
+//   - a changed function of req.Snapshot without its body has to be noticed;
+//   - each hunk taken back by itself, where req.Ablate asks for it.
+//
+// The first is always run, and of the two after it one run each; more runs end
+// with the budget. What was left out is said. An error means that something
+// could not be judged, and is neither good nor bad. A nil watch is fine; it is
+// called from the caller's goroutine.
+func (b *Bench) Control(ctx context.Context, req work.ControlRequest, watch func(work.Activity)) (work.ControlReport, error) {
+	began := time.Now()
+	rep, err := b.control(ctx, req, watch)
+	if err != nil {
+		return work.ControlReport{}, orCancelled(ctx, fmt.Errorf("control the proof of %s: %w", req.Commit, err))
+	}
+	rep.Millis = time.Since(began).Milliseconds()
+	return rep, nil
+}
+
+func (b *Bench) control(ctx context.Context, req work.ControlRequest, watch func(work.Activity)) (work.ControlReport, error) {
+	out, err := openTranscript(req.LogPath, b.red)
+	if err != nil {
+		return work.ControlReport{}, err
+	}
+	defer func() { _ = out.Close() }() // the way out with an error; else it is closed by then
+	c := &control{Bench: b, req: req, watch: watch, out: out}
+	defer c.tidy()
+
+	if err := c.all(ctx); err != nil {
+		return work.ControlReport{}, err
+	}
+	if err := out.Close(); err != nil {
+		return work.ControlReport{}, err
+	}
+	return bounded(c.rep), nil
+}
+
+// control is one call of Control.
+type control struct {
+	*Bench
+	req   work.ControlRequest
+	watch func(work.Activity)
+	out   *transcript
+	rep   work.ControlReport
+
+	until    time.Time                // of the budget; zero = it has not begun
+	now      map[string]runner.Report // what was accounted for, by ask
+	prepared map[string]bool          // those of now that needed the verify commands first
+	reading  reading
+}
+
+func (c *control) all(ctx context.Context) error {
+	asks, err := c.find(ctx, c.req.Trusted)
+	if err != nil {
+		return err
+	}
+	known := make([]known, len(asks))
+	for i, a := range asks {
+		if known[i], err = c.calibrate(ctx, a); err != nil {
+			return err
+		}
+	}
+	// The budget begins with what is not known of the trusted state already.
+	c.now, c.prepared = map[string]runner.Report{}, map[string]bool{}
+	for i, a := range asks {
+		if err := c.account(ctx, a, known[i]); err != nil {
+			return err
+		}
+	}
+	c.until = time.Now().Add(c.budget(c.req.BudgetSecs))
+	if err := c.makeWrong(ctx, asks, known); err != nil {
+		return err
+	}
+	if err := c.takeOut(ctx); err != nil {
+		return err
+	}
+	if err := c.readBack(ctx); err != nil {
+		return err
+	}
+	c.until = time.Now().Add(c.budget(c.req.AblateSecs))
+	return c.ablate(ctx)
+}
+
+// budget is the time for what may be left out.
+func (c *control) budget(secs int) time.Duration {
+	if secs > 0 {
+		return time.Duration(secs) * time.Second
+	}
+	return max(leastBudget, time.Duration(c.req.VerifyMillis)*time.Millisecond)
+}
+
+func (c *control) over() bool { return time.Now().After(c.until) }
+
+func (c *control) skip(format string, args ...any) {
+	c.rep.Skipped = append(c.rep.Skipped, fmt.Sprintf(format, args...))
+}
+
+func (c *control) say(format string, args ...any) {
+	if c.watch != nil {
+		c.watch(work.Activity{Phase: c.req.Phase, Kind: "control", Text: oneLine(c.red.String(fmt.Sprintf(format, args...)))})
+	}
+}
+
+// find returns how the runners of a commit are asked.
+func (c *control) find(ctx context.Context, commit string) ([]runner.Ask, error) {
+	tree, err := c.files(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	asks := runner.Find(tree, c.req.Commands)
+	for i := range asks {
+		asks[i].Tests = withNamed(asks[i], c.req.Tests)
+	}
+	if len(asks) == 0 && commit == c.req.Trusted {
+		c.rep.Runners = append(c.rep.Runners, work.RunnerReport{Why: "not accounted: no test runner was recognised; no red control"})
+	}
+	return asks, nil
+}
+
+// withNamed returns the test files of an ask and those of named that are of the
+// same kind and lie below its folder: a project may collect by patterns of its
+// own.
+func withNamed(ask runner.Ask, named []string) []string {
+	tests := slices.Clone(ask.Tests)
+	for _, f := range named {
+		in := ask.Dir == "." || strings.HasPrefix(f, ask.Dir+"/")
+		same := slices.ContainsFunc(ask.Tests, func(t string) bool { return path.Ext(t) == path.Ext(f) })
+		if in && same && !slices.Contains(tests, f) {
+			tests = append(tests, f)
+		}
+	}
+	slices.Sort(tests)
+	return tests
+}
+
+// keepDir is where what is known of trusted states is kept.
+func (c *control) keepDir() string { return filepath.Join(filepath.Dir(c.cache.dir), "control") }
+
+// bounded caps the lists of a report, which goes into an event.
+func bounded(r work.ControlReport) work.ControlReport {
+	r.Lost, r.Deaf, r.Unsteady = names(r.Lost), names(r.Deaf), names(r.Unsteady)
+	r.Unread, r.Skipped = names(r.Unread), names(r.Skipped)
+	r.Unproven, r.Undecided = places(r.Unproven), places(r.Undecided)
+	if r.Ablation != nil {
+		r.Ablation.Idle, r.Ablation.Plain = places(r.Ablation.Idle), places(r.Ablation.Plain)
+	}
+	return r
+}

@@ -1,0 +1,296 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"forge/internal/runner"
+	"forge/internal/work"
+)
+
+// judge is the runners that say whether the snapshot's change is noticed, with
+// what passed before something was taken out.
+type judge struct {
+	asks    []runner.Ask
+	prepare []bool
+	passed  []map[string]string // group by name
+	tests   map[string][]byte   // test files of Go, in which a panic is one test's own
+}
+
+// heard is what the runners said when something was taken out.
+type heard struct {
+	red    bool   // a named test failed that had passed
+	told   string // what failed tests printed
+	broken string // what was printed where something did not build or load
+	lost   bool   // tests are not reported at all
+}
+
+// judgeOf asks the snapshot's own tests, which are the claim's.
+func (c *control) judgeOf(ctx context.Context) (*judge, error) {
+	asks, err := c.find(ctx, c.req.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	j := &judge{tests: map[string][]byte{}}
+	for _, ask := range asks {
+		rep, prepare, err := c.baseline(ctx, ask)
+		if err != nil {
+			return nil, err
+		}
+		passed := map[string]string{}
+		for _, t := range rep.Tests {
+			if t.Outcome == runner.Passed {
+				passed[t.Name] = t.Group
+			}
+		}
+		if len(passed) == 0 {
+			continue
+		}
+		j.asks, j.prepare, j.passed = append(j.asks, ask), append(j.prepare, prepare), append(j.passed, passed)
+		if ask.Runner != "go test" {
+			continue
+		}
+		tree, err := c.files(ctx, c.req.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		sources, err := tree.read(ask.Tests)
+		if err != nil {
+			return nil, err
+		}
+		for f, src := range sources {
+			j.tests[f] = runner.Catching(src)
+		}
+	}
+	return j, nil
+}
+
+// baseline returns what passes on the snapshot.
+func (c *control) baseline(ctx context.Context, ask runner.Ask) (runner.Report, bool, error) {
+	if rep, ok := c.now[ask.Key()]; ok && c.req.Snapshot == c.req.Commit {
+		return rep, c.prepared[ask.Key()], nil
+	}
+	t := trial{commit: c.req.Snapshot, ask: ask, what: "which tests pass with the new ones"}
+	rep, err := c.run(ctx, t)
+	if err != nil {
+		return rep, false, err
+	}
+	if passed, _ := outcomes(rep, nil); len(passed) > 0 || len(c.req.Commands) == 0 {
+		return rep, false, nil
+	}
+	t.prepare = true
+	rep, err = c.run(ctx, t)
+	return rep, true, err
+}
+
+// hear asks all runners with something laid over the snapshot.
+func (c *control) hear(ctx context.Context, j *judge, what string, overlay map[string][]byte) (heard, error) {
+	var h heard
+	for i, ask := range j.asks {
+		over := map[string][]byte{}
+		for f, src := range j.tests {
+			over[f] = src
+		}
+		for f, src := range overlay {
+			over[f] = src
+		}
+		rep, err := c.run(ctx, trial{commit: c.req.Snapshot, ask: ask, what: what, overlay: over, prepare: j.prepare[i]})
+		if err != nil {
+			return h, err
+		}
+		seen := map[string]bool{}
+		for _, t := range rep.Tests {
+			seen[t.Name] = true
+			if _, was := j.passed[i][t.Name]; was && t.Outcome == runner.Failed {
+				h.red = true
+				h.told += t.Text + "\n"
+			}
+		}
+		for name := range j.passed[i] {
+			h.lost = h.lost || !seen[name]
+		}
+		for _, text := range rep.Broken {
+			h.lost = true
+			h.broken += text + "\n"
+		}
+	}
+	return h, nil
+}
+
+// taken is one changed function and how far it is with being taken out.
+type taken struct {
+	runner.Function
+	word  string
+	way   int
+	whole bool // no reader knows the language: the file is emptied
+}
+
+func (t *taken) place(why string) work.Place {
+	return work.Place{Path: t.Path, Line: t.Line, End: t.End, Name: t.Name, Why: why}
+}
+
+// takeOut takes the body of each changed function out and looks whether a named
+// test notices. Functions go together in one run: a failure tells by its word
+// which of them it met.
+func (c *control) takeOut(ctx context.Context) error {
+	was, now, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	var all []*taken
+	for _, f := range runner.Changed(was, now) {
+		all = append(all, &taken{Function: f, word: word()})
+	}
+	for _, p := range sortedPaths(now) {
+		if runner.Unreadable(p) && !bytes.Equal(was[p], now[p]) {
+			f := runner.Function{Path: p, Line: 1, End: bytes.Count(now[p], []byte("\n"))}
+			all = append(all, &taken{Function: f, word: word(), whole: true})
+		}
+	}
+	c.rep.Green.Of = len(all)
+	if len(all) == 0 {
+		return nil
+	}
+	j, err := c.judgeOf(ctx)
+	if err != nil {
+		return err
+	}
+	if len(j.asks) == 0 {
+		c.skip("%d changed functions were not taken out: no runner reports a test that passes", len(all))
+		return nil
+	}
+	g := &green{control: c, judge: j, sources: now}
+	if err := g.prove(ctx, all); err != nil {
+		return err
+	}
+	c.rep.Green.Done = len(all) - g.left
+	if g.left > 0 {
+		c.skip("%d of %d changed functions were not taken out: budget", g.left, len(all))
+	}
+	return nil
+}
+
+// product returns the changed product files as they were and as they are.
+func (c *control) product(ctx context.Context) (was, now map[string][]byte, err error) {
+	if len(c.req.Product) == 0 {
+		return nil, nil, nil
+	}
+	base, err := c.files(ctx, c.req.Base)
+	if err != nil {
+		return nil, nil, err
+	}
+	if was, err = base.read(c.req.Product); err != nil {
+		return nil, nil, err
+	}
+	snapshot, err := c.files(ctx, c.req.Snapshot)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err = snapshot.read(c.req.Product)
+	return was, now, err
+}
+
+func sortedPaths(all map[string][]byte) []string {
+	return slices.Sorted(maps.Keys(all))
+}
+
+// green is the state of one green control.
+type green struct {
+	*control
+	judge   *judge
+	sources map[string][]byte
+	runs    int
+	left    int
+}
+
+// prove sorts all into those that a named test misses, those that none does, and
+// those of which nobody can tell.
+func (g *green) prove(ctx context.Context, all []*taken) error {
+	for len(all) > 0 {
+		if g.runs > 0 && g.over() {
+			g.left += len(all)
+			return nil
+		}
+		g.runs++
+		h, err := g.hear(ctx, g.judge, fmt.Sprintf("%d changed functions taken out", len(all)), g.without(all))
+		if err != nil {
+			return err
+		}
+		if !h.red && !h.lost {
+			for _, t := range all {
+				g.rep.Unproven = append(g.rep.Unproven, t.place("no named test fails without it"))
+			}
+			return nil
+		}
+		rest, progress := g.sift(all, h)
+		switch {
+		case progress:
+			all = rest
+		case len(all) == 1:
+			g.single(all[0], h)
+			if all[0].way >= all[0].Ways() || h.red {
+				return nil
+			}
+		default:
+			if err := g.prove(ctx, all[:len(all)/2]); err != nil {
+				return err
+			}
+			all = all[len(all)/2:]
+		}
+	}
+	return nil
+}
+
+// sift drops those whose word a failed test printed, and those that can be
+// taken out in no other way.
+func (g *green) sift(all []*taken, h heard) (rest []*taken, progress bool) {
+	for _, t := range all {
+		switch {
+		case strings.Contains(h.told, t.word):
+			progress = true
+			continue
+		case strings.Contains(h.broken, t.word):
+			progress = true
+			if t.way++; t.way >= t.Ways() {
+				g.rep.Undecided = append(g.rep.Undecided, t.place("without it nothing loads, so no test can tell"))
+				continue
+			}
+		}
+		rest = append(rest, t)
+	}
+	return rest, progress
+}
+
+// single judges one function that stood alone.
+func (g *green) single(t *taken, h heard) {
+	if h.red {
+		return // a named test misses it
+	}
+	if t.way++; t.way >= t.Ways() {
+		g.rep.Undecided = append(g.rep.Undecided, t.place("without it something does not build or load, so no test can tell"))
+	}
+}
+
+// without returns the files with the bodies of all out of reach.
+func (g *green) without(all []*taken) map[string][]byte {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *taken) int { return b.From - a.From })
+	overlay := map[string][]byte{}
+	for _, t := range sorted {
+		if t.whole {
+			overlay[t.Path] = runner.Emptied(t.Path, g.sources[t.Path])
+			continue
+		}
+		src, ok := overlay[t.Path]
+		if !ok {
+			src = g.sources[t.Path]
+		}
+		// From the last to the first, so that offsets stay true.
+		overlay[t.Path] = t.Without(src, t.way, t.word)
+	}
+	return overlay
+}

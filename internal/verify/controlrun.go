@@ -1,0 +1,369 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"forge/internal/runner"
+	"forge/internal/work"
+)
+
+// mostReport bounds one file that a runner writes; a longer one is cut, and the
+// tests behind the cut are not reported.
+const mostReport = 64 << 20
+
+// errSetup says that a folder could not be made ready.
+var errSetup = errors.New("the folder could not be made ready")
+
+// outOf is the folder for what the runs of dir write, out of the tree.
+func outOf(dir string) string { return filepath.Clean(dir) + ".out" }
+
+// tidy removes what a run leaves. What stays is removed by the next one, which
+// fails if it cannot.
+func (c *control) tidy() {
+	_ = removeAll(c.req.Dir)
+	_ = removeAll(homeOf(c.req.Dir))
+	_ = removeAll(outOf(c.req.Dir))
+}
+
+// trial is one run of one runner.
+type trial struct {
+	commit  string
+	ask     runner.Ask
+	what    string            // for people
+	overlay map[string][]byte // what stands in place of the commit's content; nil = nothing
+	prepare bool              // run the verify commands before
+	trusted bool              // the commit and the overlay hold nothing of an agent
+	before  func() error      // called when the folder is ready
+}
+
+// run runs one trial in a folder of its own.
+func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
+	c.say("%s: %s", t.ask.Key(), t.what)
+	sh, err := c.ready(ctx, t.commit)
+	if err != nil {
+		return runner.Report{}, err
+	}
+	if err := writeOver(c.req.Dir, t.overlay); err != nil {
+		return runner.Report{}, err
+	}
+	out, keep, err := c.outFolder(ctx, t)
+	if err != nil {
+		return runner.Report{}, err
+	}
+	if t.before != nil {
+		if err := t.before(); err != nil {
+			return runner.Report{}, err
+		}
+	}
+	if t.prepare {
+		if _, err := sh.run(ctx, c.req.Commands); err != nil {
+			return runner.Report{}, err
+		}
+	}
+	if err := c.askIn(ctx, sh, t.ask, out, keep); err != nil {
+		return runner.Report{}, err
+	}
+	files, err := readOut(out)
+	if err != nil {
+		return runner.Report{}, err
+	}
+	if t.trusted {
+		if err := c.keepWarm(ctx, t.ask, keep); err != nil {
+			return runner.Report{}, err
+		}
+	}
+	kind, ok := runner.Lookup(t.ask.Runner)
+	if !ok {
+		return runner.Report{}, fmt.Errorf("no runner is called %q", t.ask.Runner)
+	}
+	return kind.Parse(files), nil
+}
+
+// ready makes the folder hold commit, set up as for a verify.
+func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
+	if err := removeAll(c.req.Dir); err != nil {
+		return nil, err
+	}
+	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
+		return nil, err
+	}
+	sh, rep, err := c.open(ctx, folder{
+		dir: c.req.Dir, checkout: c.req.Checkout, env: c.req.Env,
+		phase: c.req.Phase, mark: c.req.Mark, out: c.out,
+		worktree: c.req.Worktree, sandbox: c.req.Sandbox, hide: c.req.Hide,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !rep.OK {
+		return nil, fmt.Errorf("%w: %s", errSetup, rep.Problem)
+	}
+	sh.kind, sh.timeout = "control", timeout(c.req.TimeoutSecs)
+	return sh, nil
+}
+
+// outFolder makes the folder for what a run writes. Its name is drawn anew each
+// time: product shall not know where a report stands before it is asked.
+func (c *control) outFolder(ctx context.Context, t trial) (out, keep string, err error) {
+	top := outOf(c.req.Dir)
+	if err := removeAll(top); err != nil {
+		return "", "", err
+	}
+	out, keep = filepath.Join(top, word()), filepath.Join(top, "keep")
+	for _, dir := range []string{out, keep} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", "", err
+		}
+	}
+	for name, text := range t.ask.Files {
+		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
+			return "", "", err
+		}
+	}
+	warm := c.warmDir(t.ask)
+	if _, err := os.Stat(warm); err == nil {
+		if err := copyAll(ctx, warm, keep); err != nil {
+			return "", "", err
+		}
+	}
+	return out, keep, nil
+}
+
+// askIn runs the ask's command. How it exits says nothing: the names do.
+func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out, keep string) error {
+	one := *sh
+	one.dir = filepath.Join(sh.dir, filepath.FromSlash(ask.Dir))
+	if sh.box != nil {
+		box, top := *sh.box, filepath.Dir(out)
+		if len(box.Places) > 0 {
+			box.Places = maps.Clone(box.Places)
+			box.Places[insideOut] = top
+			out, keep = filepath.Join(insideOut, filepath.Base(out)), filepath.Join(insideOut, filepath.Base(keep))
+		} else {
+			box.Write = append(slices.Clone(box.Write), top)
+		}
+		one.box = &box
+	}
+	if info, err := os.Stat(one.dir); err != nil || !info.IsDir() {
+		return nil // the folder is gone with its tests, which the names say
+	}
+	one.watch = nil // said already, in fewer words
+	command := strings.NewReplacer("{out}", out, "{keep}", keep).Replace(ask.Command)
+	_, _, err := one.runOne(ctx, command)
+	return err
+}
+
+// readOut returns the regular files right below dir, and one folder deeper.
+func readOut(dir string) (map[string][]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files := map[string][]byte{}
+	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // taken away while it was read: not reported
+		}
+		if d.IsDir() && strings.Count(p, "/") > 1 {
+			return fs.SkipDir
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		f, err := root.Open(p)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, mostReport))
+		if err == nil {
+			files[p] = data
+		}
+		return err
+	})
+	return files, err
+}
+
+// writeOver lays files over the tree at dir. It never writes through a link.
+func writeOver(dir string, overlay map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for path, data := range overlay {
+		mode := fs.FileMode(0o644)
+		if info, err := root.Lstat(path); err == nil {
+			mode = info.Mode().Perm()
+			if err := root.Remove(path); err != nil {
+				return err
+			}
+		}
+		if data == nil {
+			continue
+		}
+		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := root.WriteFile(path, data, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyAll copies the content of one folder into another.
+func copyAll(ctx context.Context, from, to string) error {
+	cp, err := openCopier(from, to)
+	if err != nil {
+		return err
+	}
+	all, err := nodes(cp.from, ".", nil)
+	if err == nil {
+		err = cp.copy(ctx, all)
+	}
+	return errors.Join(err, cp.close())
+}
+
+// folderTree is the files of a folder.
+type folderTree struct {
+	root  string
+	paths []string
+}
+
+func (t folderTree) Paths() []string { return t.paths }
+
+func (t folderTree) Read(path string) ([]byte, error) {
+	root, err := os.OpenRoot(t.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Lstat(path)
+	if err != nil {
+		// Whatever is in the way, there is no file of that name.
+		return nil, fs.ErrNotExist
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := root.Readlink(path)
+		return []byte(target), err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	return root.ReadFile(path)
+}
+
+// files makes the folder hold a commit, not set up, and lists it.
+func (c *control) files(ctx context.Context, commit string) (folderTree, error) {
+	if err := removeAll(c.req.Dir); err != nil {
+		return folderTree{}, err
+	}
+	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
+		return folderTree{}, err
+	}
+	t := folderTree{root: c.req.Dir}
+	// By the names that the file system has, which need not be text.
+	err := filepath.WalkDir(c.req.Dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(c.req.Dir, p)
+		t.paths = append(t.paths, filepath.ToSlash(rel))
+		return err
+	})
+	slices.Sort(t.paths)
+	return t, err
+}
+
+// read returns the content of paths; one that is not there has none.
+func (t folderTree) read(paths []string) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, p := range paths {
+		data, err := t.Read(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[p] = data
+	}
+	return all, nil
+}
+
+// word is a name that nobody can know before. It looks like one of a person's.
+func word() string {
+	const consonants, vowels = "bdfglmnprstvz", "aeiou"
+	var b strings.Builder
+	for range 6 {
+		b.WriteByte(consonants[rand.IntN(len(consonants))])
+		b.WriteByte(vowels[rand.IntN(len(vowels))])
+	}
+	return b.String()
+}
+
+// names sorts and bounds a list of an event.
+func names(all []string) []string {
+	const most, longest = 50, 300
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for i := range all {
+		if len(all[i]) > longest {
+			all[i] = strings.ToValidUTF8(all[i][:longest], "") + "…"
+		}
+	}
+	if len(all) > most {
+		all = append(all[:most:most], fmt.Sprintf("and %d more", len(all)-most))
+	}
+	return all
+}
+
+func places(all []work.Place) []work.Place {
+	const most = 100
+	slices.SortFunc(all, func(a, b work.Place) int {
+		if d := strings.Compare(a.Path, b.Path); d != 0 {
+			return d
+		}
+		return a.Line - b.Line
+	})
+	if len(all) > most {
+		rest := work.Place{Why: fmt.Sprintf("and %d more", len(all)-most)}
+		all = append(all[:most:most], rest)
+	}
+	return all
+}
+
+// toolPrint says which programs a command would run: their size and time by
+// where PATH leads.
+func toolPrint(environ []string, command string) string {
+	var b strings.Builder
+	path := variable(environ, "PATH")
+	for _, w := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"=;&|", r) }) {
+		if w == "" || strings.ContainsRune(w, '/') {
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, w))
+			if err != nil {
+				continue
+			}
+			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				fmt.Fprintln(&b, w, real, info.Size(), info.ModTime().UnixNano())
+				break
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,228 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// guard holds a tree that is being judged against what it was: a command that
+// changes a tracked file changes what the next one judges.
+type guard struct {
+	bench  *Bench
+	dir    string
+	commit string
+	may    []pattern // tracked files that commands may change
+	files  map[string]stamp
+	had    map[string]stamp // what setup brought, before the first command
+}
+
+// stamp is what tells an untouched file without reading it. Nobody but the
+// kernel sets the time of the last change of a file's record.
+type stamp struct {
+	mode    fs.FileMode
+	size    int64
+	changed int64 // nanoseconds; 0 where the system does not tell
+	inode   uint64
+}
+
+// newGuard notes every file of dir, which holds exactly those of commit.
+func (b *Bench) newGuard(dir, commit string, mayWrite []string) (*guard, error) {
+	may, err := compile("may_write", mayWrite)
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{bench: b, dir: dir, commit: commit, may: may, files: map[string]stamp{}}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		g.files[filepath.ToSlash(rel)] = stampOf(info)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note the files of %s: %w", commit, err)
+	}
+	return g, nil
+}
+
+// settled notes what setup brought, once it is over.
+func (g *guard) settled() error {
+	g.had = map[string]stamp{}
+	return g.walk(func(rel string, d fs.DirEntry) error {
+		info, err := d.Info()
+		if err == nil {
+			g.had[rel] = stampOf(info)
+		}
+		return err
+	})
+}
+
+// walk visits everything in the folder that is not tracked.
+func (g *guard) walk(visit func(rel string, d fs.DirEntry) error) error {
+	return filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == g.dir {
+			return err
+		}
+		rel, err := filepath.Rel(g.dir, path)
+		if err != nil {
+			return err
+		}
+		if rel = filepath.ToSlash(rel); g.files[rel] != (stamp{}) {
+			return nil
+		}
+		return visit(rel, d)
+	})
+}
+
+// check says which tracked files are not what the commit holds; "" when all
+// are. An error means that nobody knows.
+func (g *guard) check(ctx context.Context) (string, error) {
+	var suspects []string
+	for path, was := range g.files {
+		if g.allowed(path) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
+		if err == nil && was.changed != 0 && stampOf(info) == was {
+			continue
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {
+			return "", err
+		}
+		suspects = append(suspects, path)
+	}
+	changed, err := g.rewritten()
+	if err != nil {
+		return "", err
+	}
+	if len(suspects) > 0 {
+		slices.Sort(suspects)
+		tracked, err := g.compare(ctx, suspects)
+		if err != nil {
+			return "", err
+		}
+		changed = append(tracked, changed...)
+	}
+	if len(changed) == 0 {
+		return "", nil
+	}
+	more := ""
+	if n := len(changed) - 5; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("the commands changed what they judge: %s%s", strings.Join(changed[:min(len(changed), 5)], ", "), more), nil
+}
+
+// rewritten are sources that setup brought, such as those of installed
+// packages, and that are not what they were: the next command would load them.
+func (g *guard) rewritten() ([]string, error) {
+	var out []string
+	for path, was := range g.had {
+		if !was.mode.IsRegular() || !interpreted(path) || g.allowed(path) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDir):
+			// A tool that is gone makes the next command fail.
+		case err != nil:
+			return nil, err
+		case stampOf(info) != was:
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// compare reads the commit's files once more, beside the folder, and returns
+// which of paths differ from them.
+func (g *guard) compare(ctx context.Context, paths []string) ([]string, error) {
+	beside := filepath.Clean(g.dir) + ".asked"
+	defer func() { _ = removeAll(beside) }() // the next call removes it, or fails
+	if err := removeAll(beside); err != nil {
+		return nil, err
+	}
+	if err := g.bench.checkout.Materialize(ctx, beside, g.commit); err != nil {
+		return nil, err
+	}
+	var changed []string
+	for _, path := range paths {
+		same, err := sameFile(filepath.Join(g.dir, filepath.FromSlash(path)), filepath.Join(beside, filepath.FromSlash(path)))
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			changed = append(changed, path)
+		}
+	}
+	return changed, nil
+}
+
+// takeOut removes what a command left behind that another could load as part
+// of its judgement: tests, settings, start-up files, byte code. What it built
+// stays.
+func (g *guard) takeOut() ([]string, error) {
+	var out []string
+	err := g.walk(func(rel string, d fs.DirEntry) error {
+		if _, had := g.had[rel]; had || g.allowed(rel) || !loadable(rel, d.IsDir()) {
+			return nil
+		}
+		out = append(out, rel)
+		if err := removeAll(filepath.Join(g.dir, filepath.FromSlash(rel))); err != nil {
+			return err
+		}
+		return skip(d)
+	})
+	return out, err
+}
+
+// allowed says that commands may write path.
+func (g *guard) allowed(path string) bool {
+	return slices.ContainsFunc(g.may, func(p pattern) bool { return p.covers(path) })
+}
+
+func sameFile(a, b string) (bool, error) {
+	one, err := os.Lstat(a)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	other, err := os.Lstat(b)
+	if err != nil {
+		return false, err
+	}
+	if one.Mode() != other.Mode() {
+		return false, nil
+	}
+	if one.Mode()&fs.ModeSymlink != 0 {
+		x, err := os.Readlink(a)
+		if err != nil {
+			return false, err
+		}
+		y, err := os.Readlink(b)
+		return x == y, err
+	}
+	if !one.Mode().IsRegular() || one.Size() != other.Size() {
+		return false, nil
+	}
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return string(x) == string(y), err
+}

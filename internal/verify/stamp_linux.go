@@ -1,0 +1,17 @@
+package verify
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// errNotDir says that a part of a path is no folder any more.
+const errNotDir = syscall.ENOTDIR
+
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{mode: info.Mode(), size: info.Size()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.changed, s.inode = st.Ctim.Nano(), st.Ino
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package work
+
+import "fmt"
+
+// ProofSettings is [proof]: what counts as product and what as evidence, and
+// how much a green proof is asked again.
+type ProofSettings struct {
+	Product  []string `json:"product,omitempty"`  // globs: the owner's word that these are product
+	Evidence []string `json:"evidence,omitempty"` // globs: the owner's word that these are evidence
+	// Unproven is what follows from changed product that no test needs: hold
+	// or say. "" = hold.
+	Unproven string `json:"unproven,omitempty"`
+	// NoControls leaves out the questions to test runners: which tests ran,
+	// whether the judge can still say no, what the change is needed for.
+	NoControls bool `json:"no_controls,omitempty"`
+	// ControlSecs bounds them; 0 = as long as the verify took.
+	ControlSecs int `json:"control_secs,omitempty"`
+	// Ablate is off, report or require; AblateSecs bounds it, 0 = as long as
+	// the verify took.
+	Ablate     string   `json:"ablate,omitempty"`
+	AblateSecs int      `json:"ablate_secs,omitempty"`
+	Also       []string `json:"also,omitempty"` // commands of a second profile, run after the verify commands
+}
+
+// Words of proof.unproven and proof.ablate.
+const (
+	UnprovenHold  = "hold"
+	UnprovenSay   = "say"
+	AblateOff     = "off"
+	AblateReport  = "report"
+	AblateRequire = "require"
+)
+
+// DoubtKind says why a green proof is worth less than it looks.
+type DoubtKind string
+
+// The kinds of doubt. None of them stops work inside a run; each holds the
+// result, unless the owner's policy lets it pass.
+const (
+	DoubtWeakened  DoubtKind = "evidence_weakened" // evidence proves less than before, though both proofs are green
+	DoubtUnproven  DoubtKind = "unproven"          // a change that no test notices the loss of
+	DoubtTestAware DoubtKind = "test_aware"        // product that asks whether it is under test
+	DoubtFlaky     DoubtKind = "flaky"             // the same tree was once red and once green
+)
+
+// Doubt is one reason to hold a result whose proof is green.
+type Doubt struct {
+	Kind DoubtKind `json:"kind"`
+	Path string    `json:"path,omitempty"`
+	Line int       `json:"line,omitempty"` // in the new content; 0 = the whole file, or what was there is gone
+	What string    `json:"what"`           // one line for people
+	// Floor is what the change is weaker than: trusted or protected (the
+	// phase's own base); "" where that is not the question.
+	Floor VerifyOn `json:"floor,omitempty"`
+}
+
+// TrustMove is evidence that somebody who may accepted: of the paths that
+// differ between From and To and match a glob, the content in To is trusted.
+type TrustMove struct {
+	From  string   `json:"from"`
+	To    string   `json:"to"`
+	Paths []string `json:"paths"` // globs; "**" is every path
+}
+
+// EvidenceRequest asks what a change does to the evidence that its proof
+// rests on.
+type EvidenceRequest struct {
+	Trusted string      // the trusted state, a commit
+	Moves   []TrustMove // that happened in this run, in order
+	Base    string      // where the phase began
+	Commit  string      // what is to be proven
+	// Protected are the globs of verify.protected; MayChange those of the
+	// phase: evidence that it may change, though never weaken.
+	Protected []string
+	MayChange []string
+	Commands  []string // that prove it, and make its folder ready
+	Proof     ProofSettings
+}
+
+// EvidenceReport is what a change does to evidence.
+type EvidenceReport struct {
+	// Touched is evidence that differs from the phase's base, Trusted evidence
+	// that differs from the trusted state; what may_change allows is in
+	// neither, and of Touched in Excused.
+	Touched []string
+	Trusted []string
+	Excused []string
+	// Floors are the proofs that are due beside that of the commit itself:
+	// trusted, protected. One whose tree is the commit's own is not due.
+	Floors  []VerifyOn
+	Doubts  []Doubt
+	Notes   []string // evidence that only grew, dependencies that are new
+	Product []string // changed product paths, against the phase's base
+}
+
+// String is the doubt as a line for people.
+func (d Doubt) String() string {
+	at := d.Path
+	if d.Path != "" && d.Line > 0 {
+		at = fmt.Sprintf("%s:%d", d.Path, d.Line)
+	}
+	if at != "" {
+		at = " " + at
+	}
+	return fmt.Sprintf("%s%s: %s", d.Kind, at, d.What)
+}

@@ -1,0 +1,48 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"forge/internal/text/texttest"
+	"forge/internal/work"
+)
+
+// What strangers may have written stands in a prompt as data, wherever it comes
+// from: the title of an issue is the name of its phase.
+func TestForeignTextStandsInFences(t *testing.T) {
+	t.Parallel()
+	for _, hostile := range texttest.Prompts() {
+		foreign := []string{hostile}
+		s := &State{Spec: Spec{
+			Issue: &work.IssueBrief{Title: hostile, Criteria: []work.Criterion{{ID: "c1", Text: hostile}}},
+			Settings: work.Settings{
+				Spec: hostile, Project: hostile, Agents: map[string]work.AgentSettings{"a": {Continues: true}},
+			},
+		}}
+		phase := func(change func(*Phase)) *Phase {
+			p := &Phase{
+				Number: "1", Plan: work.Phase{Number: "1", Name: hostile, Promise: hostile, Reasoning: hostile},
+				Set: work.PhaseSettings{Agent: "a", Verify: foreign}, Kind: IterationWork,
+				Notes: foreign, Comments: foreign, Blockers: foreign, Strategy: foreign, History: foreign, Verified: hostile,
+				Merge: &MergeFinishedData{Conflicts: foreign},
+			}
+			if change != nil {
+				change(p)
+			}
+			return p
+		}
+		for _, kind := range []IterationKind{IterationWork, IterationResolve, IterationRework, IterationFix} {
+			for _, session := range []string{"", "s1"} {
+				texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Kind = kind }), session))
+			}
+		}
+		texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Clash = &Clash{Files: foreign} }), ""))
+		texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Marked = foreign }), "s1"))
+
+		job := *s
+		job.Spec.Issue, job.Job, job.Spec.Job = nil, &JobState{}, &work.Job{Description: hostile, Documents: foreign, Sources: foreign, Prompt: hostile}
+		for _, kind := range []work.PhaseKind{work.KindStrategic, work.KindTactical} {
+			texttest.Fenced(t, Prompt(&job, phase(func(p *Phase) { p.Plan.Name, p.Plan.Kind = "phase 1", kind }), ""))
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package orchestrator
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// Proving is how far the proof of a phase's last claim has come, beside the
+// verify of the claimed tree itself.
+type Proving struct {
+	// Floors are the proofs that are still due: that tree's product with the
+	// evidence of the trusted state, and with that of the phase's own base.
+	Floors  []work.VerifyOn `json:",omitempty"`
+	Differs []string        `json:",omitempty"` // evidence that is not the trusted one
+	// Ask says that the controls are due on that tree; Millis is how long its
+	// verify took.
+	Ask    bool  `json:",omitempty"`
+	Millis int64 `json:",omitempty"`
+
+	Doubts  []work.Doubt              `json:",omitempty"`
+	Notes   []string                  `json:",omitempty"`
+	Control *work.ControlFinishedData `json:",omitempty"`
+	// Red is the last tree of the phase that verify was red on, and what it said.
+	Red       string `json:",omitempty"`
+	RedOutput string `json:",omitempty"`
+	// Disturbed says that what stands against the proof is that it was disturbed.
+	Disturbed bool `json:",omitempty"`
+}
+
+// nextProof is where a phase goes on from a green proof: to the next proof
+// that is due, to the controls, or to its reviews.
+func (s *State) nextProof(p *Phase) Stage {
+	switch {
+	case len(p.Proving.Floors) > 0 || len(p.Gone) > 0:
+		return StageEvidence
+	case p.Proving.Ask:
+		return StageControl
+	}
+	return s.afterProof(p)
+}
+
+// floor is the proof that is due at StageEvidence. Journals of earlier releases
+// know one alone.
+func (p *Phase) floor() work.VerifyOn {
+	if len(p.Proving.Floors) == 0 {
+		return work.OnProtected
+	}
+	return p.Proving.Floors[0]
+}
+
+// floorsOf are the proofs that follow from a green verify.
+func floorsOf(d work.VerifyFinishedData) []work.VerifyOn {
+	if !d.Held && len(d.Touched) > 0 {
+		return []work.VerifyOn{work.OnProtected}
+	}
+	return d.Floors
+}
+
+// tellFloor names the evidence of a floor in a sentence.
+func tellFloor(on work.VerifyOn) string {
+	switch on {
+	case work.OnTrusted:
+		return "verify fails with the evidence that a person last accepted"
+	case work.OnTrustedNew:
+		return "verify fails with the evidence that a person last accepted, beside the files that are new"
+	}
+	return "verify fails with the protected files as at the base"
+}
+
+// evidenceOf is all evidence that p's change touches, each path once.
+func (p *Phase) evidenceOf() []string {
+	all := slices.Concat(p.Evidence, p.Gone, p.Proving.Differs)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// trusted is the commit that the run's proofs are held against.
+func (s *State) trusted() string { return cmp.Or(s.Spec.Trusted, s.Spec.Base.Commit) }
+
+// controlled says that test runners are asked about the proofs of this run.
+func (s *State) controlled() bool { return !s.Spec.Settings.Proof.NoControls }
+
+// judged notes what verify said of a tree. The same tree, red once and green
+// once under the same commands, is a doubt whenever it is green.
+func (s *State) judged(p *Phase, tree string, green bool) {
+	if tree == "" {
+		return
+	}
+	key, now := tree+" "+commandsKey(p.Set.Verify), verdictRed
+	if green {
+		now = verdictGreen
+	}
+	was, known := s.Verdicts[key]
+	switch {
+	case known && was != now:
+		now = verdictBoth
+	case !known && len(s.Verdicts) >= mostVerdicts:
+		return
+	}
+	if s.Verdicts == nil {
+		s.Verdicts = map[string]string{}
+	}
+	s.Verdicts[key] = now
+	if green && now == verdictBoth {
+		p.doubt(work.Doubt{Kind: work.DoubtFlaky, What: "the same tree was once red and once green under the same commands"})
+	}
+}
+
+// What verify said of a tree so far.
+const (
+	verdictGreen = "green"
+	verdictRed   = "red"
+	verdictBoth  = "both"
+)
+
+// commandsKey tells lists of commands apart.
+func commandsKey(commands []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(commands, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// mostVerdicts bounds the trees that a run remembers the verdict of.
+const mostVerdicts = 2000
+
+func (p *Phase) doubt(d work.Doubt) {
+	if !slices.Contains(p.Proving.Doubts, d) {
+		p.Proving.Doubts = append(slices.Clip(p.Proving.Doubts), d)
+	}
+}
+
+// landDoubts takes over what is in doubt about a phase that lands. What is
+// weaker than the trusted state was held against it as a whole, so that the
+// last word about it counts.
+func (s *State) landDoubts(p *Phase, commit string) {
+	kept := slices.DeleteFunc(slices.Clone(s.Doubts), func(d work.Doubt) bool {
+		return d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
+	})
+	for _, d := range p.Proving.Doubts {
+		if !slices.Contains(kept, d) {
+			kept = append(kept, d)
+		}
+	}
+	s.Doubts = kept
+	switch {
+	case len(p.Review.LetFiles) > 0:
+		// A person saw the change of evidence and let it pass.
+		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.Head, To: commit, Paths: []string{"**"}})
+	case len(p.Set.MayChange) > 0:
+		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.Head, To: commit, Paths: p.Set.MayChange})
+	}
+	p.Proving = Proving{}
+}
+
+// inDoubt says that a person has to look at the doubts before the result lands.
+func (s *State) inDoubt() bool {
+	return len(s.Doubts) > 0 && !s.passes(gates.PointEvidence)
+}
+
+// accepts are the moves of the trusted state that follow from the result as it
+// is delivered. A person who approved it was shown all of it; what a plan's
+// may_change allows is the owner's word, unless an agent wrote the plan.
+func (s *State) accepts() []work.TrustMove {
+	switch {
+	case s.Final.Approved != "":
+		return []work.TrustMove{{From: s.Spec.Base.Commit, To: s.Head, Paths: []string{"**"}}}
+	case s.Issue != nil || s.Job != nil:
+		return nil
+	}
+	return s.Moves
+}

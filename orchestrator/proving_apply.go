@@ -1,0 +1,225 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+)
+
+// What came of the proofs of a claim. A red one refutes the claim; a green one
+// goes on to the next that is due.
+
+func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) {
+	if d.On == work.OnBase {
+		if s.Baseline.Stage == BaselineDue {
+			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1}
+			if d.OK {
+				s.Baseline.Stage = BaselinePassed
+			}
+		}
+		return
+	}
+	if p == nil {
+		return
+	}
+	own := d.On == work.OnSnapshot || d.On == work.OnMerged
+	defer p.recordDoubts()
+	if d.OK && own {
+		// The proofs that follow are about what this one names. A red one
+		// leaves standing what was said of the last proven tree.
+		p.Evidence, p.Gone, p.Review.Evidence = d.Touched, d.Gone, ""
+		p.Proving.take(d)
+		s.Issue.verified(p, d)
+	}
+	switch {
+	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
+		p.Record = d.Of(slices.Concat(p.Set.Verify, s.Spec.Settings.Proof.Also))
+		s.applyOwnProof(p, d)
+	case !own && p.Stage == StageEvidence && d.On == p.floor():
+		p.Record = p.Record.With(d)
+		s.applyFloor(p, d)
+	}
+}
+
+// applyOwnProof folds the verify of the claimed or merged tree itself.
+func (s *State) applyOwnProof(p *Phase, d work.VerifyFinishedData) {
+	p.Judged.Claim = ClaimNone
+	if d.Disturbed != "" {
+		p.applyDisturbed(d.Disturbed)
+		return
+	}
+	s.judged(p, p.judgedTree(), d.OK)
+	if !d.OK {
+		s.applyRed(p, d)
+		return
+	}
+	p.Proof = work.ProofVerified
+	if s.accepted(p) {
+		p.Proving.Floors = nil
+		p.Stage = s.afterProof(p)
+		return
+	}
+	p.Proving.Ask = d.Held && s.controlled()
+	p.Stage = s.nextProof(p)
+}
+
+// applyRed folds a red proof, which refutes the claim.
+func (s *State) applyRed(p *Phase, d work.VerifyFinishedData) {
+	p.red(d)
+	if p.Merge == nil {
+		p.Proving.Red, p.Proving.RedOutput = p.Tree, p.Verified
+	}
+	p.Stage = StageJudge
+	if u := p.Pull; u != nil && u.Taken == p.Last && p.Merge == nil {
+		// It is people's own work, which no iteration claimed: one may mend it.
+		u.Due, u.Approved, u.Taken, p.Kind, p.Stage = nil, "", "", IterationRework, StageGate
+	}
+}
+
+// applyFloor folds a proof with the evidence of a floor.
+func (s *State) applyFloor(p *Phase, d work.VerifyFinishedData) {
+	switch {
+	case d.Disturbed != "":
+		p.applyDisturbed(d.Disturbed)
+	case d.OK:
+		if len(p.Proving.Floors) > 1 {
+			p.Proving.Floors = p.Proving.Floors[1:]
+		} else {
+			p.Proving.Floors, p.Evidence = nil, nil
+		}
+		p.Stage = s.nextProof(p)
+	case s.reviews(p):
+		p.Review.Evidence = tellFloor(d.On) + ": " + d.Problem
+		p.Stage = s.afterProof(p)
+	default:
+		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
+		p.Stage = StageJudge
+	}
+}
+
+// applyDisturbed folds a proof that was interfered with while it ran: nobody
+// knows what the commands would have said.
+func (p *Phase) applyDisturbed(what string) {
+	p.Judged = Judged{Outcome: outcomeDisturbed, Detail: what, Claim: ClaimNone}
+	p.Stage = StageJudge
+}
+
+// applyDeaf folds tests that cannot fail any more with this product in place.
+// Everything is green, so that a person may still let it pass.
+func (s *State) applyDeaf(p *Phase, what string) {
+	if !s.reviews(p) {
+		p.applyDisturbed(what)
+		return
+	}
+	p.Proving.Disturbed = true
+	p.Review.Evidence = what
+	p.Stage = s.afterProof(p)
+}
+
+// applyControlled folds what test runners said of a proof.
+func applyControlled(s *State, p *Phase, _ work.Event, d work.ControlFinishedData) {
+	if p.Stage != StageControl {
+		return
+	}
+	p.Proving.Ask, p.Proving.Control = false, &d
+	p.Record.Control = &d.ControlReport
+	defer p.recordDoubts()
+	switch {
+	case len(d.Deaf) > 0:
+		s.applyDeaf(p, d.Problem)
+	case len(d.Lost) > 0:
+		s.applyRed(p, work.VerifyFinishedData{On: work.OnSnapshot, Problem: d.Problem, Output: strings.Join(d.Lost, "\n")})
+	default:
+		s.doubtControls(p, d.ControlReport)
+		p.Stage = s.afterProof(p)
+	}
+}
+
+// recordDoubts keeps for people what is in doubt about the last proof. Where
+// the work itself is red, doubts are about an earlier one.
+func (p *Phase) recordDoubts() {
+	p.Record.Doubts = nil
+	if ran := p.Record.Ran; len(ran) > 0 && ran[0].OK {
+		p.Record.Doubts = p.Proving.Doubts
+	}
+}
+
+// doubtControls notes what no test needs. Where a phase is there to change
+// nothing that a test could see, that is no doubt.
+func (s *State) doubtControls(p *Phase, r work.ControlReport) {
+	for _, name := range r.Unsteady {
+		p.doubt(work.Doubt{Kind: work.DoubtFlaky, What: "it passes, and does not while other tests are made wrong: " + name})
+	}
+	// The plan of an issue is an agent's: what it calls a refactoring is none by that.
+	refactors := p.Plan.PhaseType == work.TypeRefactor && s.Issue == nil
+	if s.Spec.Settings.Proof.Unproven == work.UnprovenSay || refactors {
+		return
+	}
+	for _, u := range r.Unproven {
+		what := "it can be taken out, and no test notices"
+		if u.Name != "" {
+			what = "the body of " + u.Name + " can be taken out, and no test notices"
+		}
+		p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: u.Path, Line: u.Line, What: what})
+	}
+	for _, f := range r.Unread {
+		p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: f, What: "no proof reads this file"})
+	}
+	if a := r.Ablation; a != nil && s.Spec.Settings.Proof.Ablate == work.AblateRequire {
+		for _, f := range a.Idle {
+			p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: f.Path, Line: f.Line, What: fmt.Sprintf("lines %d to %d can be taken back, and no test notices", f.Line, f.End)})
+		}
+	}
+}
+
+// take begins the proving of a tree that verify is green on.
+func (g *Proving) take(d work.VerifyFinishedData) {
+	*g = Proving{
+		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Doubts: d.Doubts, Notes: d.Notes,
+		Red: g.Red, RedOutput: g.RedOutput,
+	}
+}
+
+// Judgements that are not about an iteration but about its proof.
+const (
+	outcomeEvidence  work.Outcome = "evidence_changed"
+	outcomeDisturbed work.Outcome = "proof_disturbed"
+)
+
+// judgedAlready is why a claim on a tree that verify was red on is none.
+const judgedAlready = "verify was red on this very tree"
+
+// judgedCommit is what is being proven, judgedTree its tree.
+func (p *Phase) judgedCommit() string {
+	if p.Merge != nil {
+		return p.Merge.Commit
+	}
+	return p.Last
+}
+
+func (p *Phase) judgedTree() string {
+	if p.Merge != nil {
+		return p.Merge.Tree
+	}
+	return p.Tree
+}
+
+// afterProof is where a proven phase goes on: to its reviews, unless they have
+// nothing new to look at.
+func (s *State) afterProof(p *Phase) Stage {
+	switch {
+	case s.toReview(p):
+		s.openReview(p)
+		return StageReview
+	case p.Merge != nil:
+		return s.toLand(p)
+	}
+	return StageProven
+}
+
+func (p *Phase) red(d work.VerifyFinishedData) {
+	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
+	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
+}

@@ -1,0 +1,139 @@
+package orchestrator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/work"
+)
+
+func (d *decision) verifyDone(f VerifyDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	data := work.VerifyFinishedData{
+		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
+		Touched: clipList(f.Touched, 20, 150), Gone: clipList(f.Gone, 20, 150), Excused: clipList(f.Excused, 10, 80), Millis: max(f.Millis, 0),
+	}
+	if n := len(f.Report.Ran); n > 0 {
+		last := f.Report.Ran[n-1]
+		if failed := f.Report.Failed(); failed != nil {
+			last = *failed
+			data.Output = clipMiddle(last.Output, maxOutput)
+		}
+		data.Command, data.ExitCode, data.TimedOut = clipText(last.Command, 500), last.ExitCode, last.TimedOut
+	} else if f.Report.OK {
+		// Nothing ran: that proves nothing.
+		data.OK, data.Problem = false, "no verify command ran"
+	}
+	if f.Report.Disturbed != "" {
+		// Whatever the commands said, they said it of another tree.
+		data.OK, data.Disturbed = false, clipText(f.Report.Disturbed, 500)
+		data.Problem = cmp.Or(data.Problem, data.Disturbed)
+	}
+	if e := f.Evidence; e != nil && data.OK {
+		data.Held = true
+		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
+		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
+		data.Floors, data.Doubts = knownFloors(e.Floors), clipDoubts(e.Doubts, mostDoubts)
+	}
+	d.emit(work.VerifyFinished, f.Command, data)
+}
+
+// mostDoubts is how many doubts one event names.
+const mostDoubts = 10
+
+// clipDoubts keeps the first doubts of a change; what it leaves out, it says.
+func clipDoubts(all []work.Doubt, most int) []work.Doubt {
+	var out []work.Doubt
+	for i, one := range all {
+		if i == most {
+			return append(out, work.Doubt{Kind: one.Kind, What: fmt.Sprintf("and %d more", len(all)-most), Floor: one.Floor})
+		}
+		out = append(out, work.Doubt{Kind: one.Kind, Path: clipText(one.Path, 100), Line: max(one.Line, 0), What: clipText(one.What, 150), Floor: one.Floor})
+	}
+	return out
+}
+
+// knownFloors drops what is no floor, and says each once.
+func knownFloors(all []work.VerifyOn) []work.VerifyOn {
+	var out []work.VerifyOn
+	for _, floor := range []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnProtected} {
+		for _, f := range all {
+			if f == floor {
+				out = append(out, floor)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// controlDone records what test runners said of a proof, and what it comes to.
+func (d *decision) controlDone(f ControlDone) {
+	if !d.awaited(f.Command) {
+		return
+	}
+	r := f.Report
+	data := work.ControlFinishedData{ID: f.Command.ID}
+	data.Millis = max(r.Millis, 0)
+	data.Lost, data.Deaf = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120)
+	data.Unread, data.Skipped = clipList(r.Unread, 8, 120), clipList(r.Skipped, 6, 150)
+	data.Unsteady, data.Unproven, data.Undecided = clipList(r.Unsteady, 6, 120), clipPlaces(r.Unproven, 8), clipPlaces(r.Undecided, 4)
+	data.Red, data.Green = r.Red, r.Green
+	for _, one := range r.Runners[:min(len(r.Runners), 6)] {
+		one.Name, one.Dir, one.Command, one.Why = clipText(one.Name, 60), clipText(one.Dir, 80), clipText(one.Command, 100), clipText(one.Why, 150)
+		data.Runners = append(data.Runners, one)
+	}
+	if a := r.Ablation; a != nil {
+		short := *a
+		short.Idle, short.Plain, short.Skipped = clipPlaces(a.Idle, 8), clipPlaces(a.Plain, 4), clipText(a.Skipped, 100)
+		data.Ablation = &short
+	}
+	switch {
+	case len(data.Deaf) > 0:
+		data.Problem = clipText("with this work in place the tests cannot fail any more: "+strings.Join(data.Deaf, ", "), 500)
+	case len(data.Lost) > 0:
+		data.Problem = clipText(fmt.Sprintf("%d test(s) that passed before are not reported as passed: %s", len(r.Lost), strings.Join(data.Lost, ", ")), 500)
+	}
+	d.emit(work.ControlFinished, f.Command, data)
+}
+
+func clipPlaces(all []work.Place, most int) []work.Place {
+	var out []work.Place
+	for _, one := range all[:min(len(all), most)] {
+		one.Path, one.Name, one.Why = clipText(one.Path, 100), clipText(one.Name, 60), clipText(one.Why, 80)
+		out = append(out, one)
+	}
+	return out
+}
+
+// doubtKinds are the kinds of the doubts, each once.
+func (s *State) doubtKinds() []string {
+	var out []string
+	for _, one := range s.Doubts {
+		if !slices.Contains(out, string(one.Kind)) {
+			out = append(out, string(one.Kind))
+		}
+	}
+	return out
+}
+
+// tellDoubts is what a person decides on, a line for each doubt.
+func (s *State) tellDoubts() string {
+	if len(s.Doubts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("the proof is in doubt:\n")
+	for i, one := range s.Doubts {
+		if i == 30 {
+			fmt.Fprintf(&b, "  and %d more\n", len(s.Doubts)-i)
+			break
+		}
+		b.WriteString("  " + one.String() + "\n")
+	}
+	return b.String()
+}
