@@ -3,13 +3,16 @@
 # make check   vet, format, linters, race detector, the macOS build
 # make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run
+# make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
 # make fuzz    each fuzz target for FUZZTIME
+# make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
 
 GO       ?= go
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
+FORGE_KILLS ?= 200
 
-.PHONY: all build demo test check vet fmt lint race rooms darwin test-real bench fuzz clean
+.PHONY: all build demo test check vet fmt lint race rooms darwin test-real bench bench-proof fuzz soak clean
 
 all: build
 
@@ -67,8 +70,16 @@ test-real:
 bench:
 	scripts/bench.sh $(BENCHTIME)
 
+bench-proof: build
+	scripts/bench-proof.sh
+
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
+
+soak: export FORGE_KILLS := $(FORGE_KILLS)
+soak:
+	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
+	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' .
 
 clean:
 	rm -rf bin
