@@ -51,10 +51,8 @@ type IterationDone struct {
 type VerifyDone struct {
 	Command Command
 	Report  work.CommandsReport
-	Touched []string
-	Gone    []string
-	Excused []string // protected files that only may_change lets the phase change
-	// Evidence is what the change does to evidence; nil = it was not asked.
+	// Evidence is what the change does to evidence. A proof of the tree itself
+	// counts for nothing without it.
 	Evidence *work.EvidenceReport
 	Millis   int64
 }

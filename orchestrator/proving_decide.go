@@ -15,7 +15,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 	}
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Touched: clipList(f.Touched, 20, 150), Gone: clipList(f.Gone, 20, 150), Excused: clipList(f.Excused, 10, 80), Millis: max(f.Millis, 0),
+		Millis: max(f.Millis, 0),
 	}
 	if n := len(f.Report.Ran); n > 0 {
 		last := f.Report.Ran[n-1]
@@ -33,11 +33,18 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.OK, data.Disturbed = false, clipText(f.Report.Disturbed, 500)
 		data.Problem = cmp.Or(data.Problem, data.Disturbed)
 	}
-	if e := f.Evidence; e != nil && data.OK {
+	own := data.On == work.OnSnapshot || data.On == work.OnMerged
+	switch e := f.Evidence; {
+	case !data.OK || !own:
+	case e == nil:
+		data.OK, data.Problem = false, "nobody held the change against the evidence of its proof"
+	case unknownFloor(e.Floors) != "":
+		data.OK, data.Problem = false, clipText("a proof is due that this release does not know: "+unknownFloor(e.Floors), 500)
+	default:
 		data.Held = true
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
-		data.Floors, data.Doubts = knownFloors(e.Floors), clipDoubts(e.Doubts, mostDoubts)
+		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(e.Doubts, mostDoubts)
 	}
 	d.emit(work.VerifyFinished, f.Command, data)
 }
@@ -57,18 +64,24 @@ func clipDoubts(all []work.Doubt, most int) []work.Doubt {
 	return out
 }
 
-// knownFloors drops what is no floor, and says each once.
-func knownFloors(all []work.VerifyOn) []work.VerifyOn {
-	var out []work.VerifyOn
-	for _, floor := range []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnProtected} {
-		for _, f := range all {
-			if f == floor {
-				out = append(out, floor)
-				break
-			}
+// floors are the proofs that can be due beside a tree's own, in their order.
+func floors() []work.VerifyOn {
+	return []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnProtected}
+}
+
+// unknownFloor is what of all is no floor, "" = nothing.
+func unknownFloor(all []work.VerifyOn) string {
+	for _, f := range all {
+		if !slices.Contains(floors(), f) {
+			return cmp.Or(string(f), "one without a name")
 		}
 	}
-	return out
+	return ""
+}
+
+// inOrder says each floor once.
+func inOrder(all []work.VerifyOn) []work.VerifyOn {
+	return slices.DeleteFunc(floors(), func(f work.VerifyOn) bool { return !slices.Contains(all, f) })
 }
 
 // controlDone records what test runners said of a proof, and what it comes to.

@@ -59,9 +59,11 @@ func TestSeededBugs(t *testing.T) {
 		{"touched evidence ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Touched, d.Floors = nil, slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnProtected })
 		})}, []string{"whose protected files nobody checked"}},
-		{"missing tests ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
-			d.Gone = nil
-		})}, []string{"without the base's tests"}},
+		{"a proof that nobody held against the evidence counts", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			if strings.HasPrefix(d.Problem, "nobody held") || strings.HasPrefix(d.Problem, "a proof is due") {
+				d.OK, d.Held = true, true
+			}
+		})}, []string{"in truth it is not"}},
 		{"the trusted evidence not asked", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnTrusted })
 		})}, []string{"which nobody held against the trusted evidence"}},
@@ -262,7 +264,7 @@ func TestSeededBugs(t *testing.T) {
 					s.Phases[e.Phase].Budget += n % 2
 				}
 			})
-		}()}, []string{"after a replay differs"}},
+		}()}, []string{"after a replay differs", "beyond the budget"}},
 		{"a level that passes its bound", bug{events: rewrite(work.PolicyChanged, func(s *State, _ *work.Event, d *PolicyChangedData) {
 			if s.Spec.Bound != nil {
 				d.Policy, _ = gates.Preset(gates.PresetAutonomous)

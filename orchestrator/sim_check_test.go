@@ -324,8 +324,6 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s, whose protected files nobody checked", e.Phase, name)
 	case verify && t.cheats:
 		return fmt.Errorf("phase %s lands tree %s with tampered tests", e.Phase, name)
-	case verify && t.gone:
-		return fmt.Errorf("phase %s lands tree %s without the base's tests", e.Phase, name)
 	case verify && t.strange && !t.trusted:
 		return fmt.Errorf("phase %s lands tree %s, which nobody held against the trusted evidence", e.Phase, name)
 	case verify && t.launder:

@@ -38,7 +38,7 @@ func (w *world) answer() error {
 	switch x := w.IntN(200); {
 	case x < 20:
 		a.Status, a.Comment = work.CheckpointRejected, w.text("no")
-	case x < 50:
+	case x < 50, x >= 130 && gates.Point(cp.Kind) == gates.PointPlanLater: // which is asked seldom
 		a.Status, a.Comment = work.CheckpointChangesRequested, w.text("please")
 	case x < 53:
 		a.Status, a.Choice = work.CheckpointRejected, ChoiceAbort

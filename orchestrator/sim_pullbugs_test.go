@@ -49,7 +49,7 @@ func TestSeededPullBugs(t *testing.T) {
 				u.knows(d.Head)
 				d.Commit, d.Conflicts = "", nil
 			}
-		})}, "which does not hold it"},
+		})}, "which does not hold it|a replay differs"},
 		"a conflict with people taken for none": {bug{events: rewrite(work.PullFinished, func(_ *State, _ *work.Event, d *PullFinishedData) {
 			d.Conflicts = nil
 		})}, "with conflict markers"},
@@ -66,7 +66,7 @@ func TestSeededPullBugs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(800) {
 				if _, err := play(l, seed+1, nil, test.bug); err != nil {
-					if !strings.Contains(err.Error(), test.want) {
+					if !slices.ContainsFunc(strings.Split(test.want, "|"), func(one string) bool { return strings.Contains(err.Error(), one) }) {
 						t.Errorf("seed %d: found as %q, want %q", seed+1, clipText(err.Error(), 300), test.want)
 					}
 					return

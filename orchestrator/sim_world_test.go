@@ -14,7 +14,6 @@ type tree struct {
 	green   bool            // verify passes on it
 	touched bool            // it changes protected files …
 	cheats  bool            // … and passes because of them alone
-	gone    bool            // a test file of the base is missing
 	marked  bool            // conflict markers are left
 	flaw    work.Severity   // what reviewers may find
 	todos   *work.TodoCheck // of a job
@@ -144,7 +143,7 @@ func (w *world) commit(of string) string {
 
 func (w *world) newTree() string {
 	name := fmt.Sprintf("t%d", len(w.trees))
-	t := &tree{green: w.chance(60), touched: w.chance(8), gone: w.chance(2)}
+	t := &tree{green: w.chance(60), touched: w.chance(8)}
 	t.cheats = t.touched && w.chance(50)
 	t.strange = w.chance(8)
 	t.launder = t.strange && w.chance(50)
@@ -376,24 +375,24 @@ func (w *world) verify(c Command) Fact {
 		t.protected = true
 	case c.On == work.OnTrusted:
 		t.trusted = true
+	case c.On != work.OnBase && w.chance(1):
+		w.fault("nobody held it against the evidence")
+		if w.chance(50) {
+			d.Evidence = w.evidence(t)
+			d.Evidence.Floors = append(d.Evidence.Floors, "a floor of tomorrow")
+		}
 	case c.On != work.OnBase:
 		t.proven = true
-		if t.touched {
-			d.Touched = w.texts(1+w.IntN(40), "Makefile")
-		}
-		if t.gone {
-			d.Gone = w.texts(1, "a_test.go")
-		}
-		d.Evidence = w.evidence(t, d.Touched)
+		d.Evidence = w.evidence(t)
 	}
 	return d
 }
 
 // evidence is what a change does to evidence, in truth.
-func (w *world) evidence(t *tree, touched []string) *work.EvidenceReport {
-	e := &work.EvidenceReport{Touched: touched, Notes: w.texts(w.IntN(9), "tests/b_test.go is new")}
+func (w *world) evidence(t *tree) *work.EvidenceReport {
+	e := &work.EvidenceReport{Notes: w.texts(w.IntN(9), "tests/b_test.go is new")}
 	if t.touched {
-		e.Floors = append(e.Floors, work.OnProtected)
+		e.Touched, e.Floors = w.texts(1+w.IntN(40), "Makefile"), append(e.Floors, work.OnProtected)
 	}
 	if t.strange {
 		e.Trusted, e.Floors = w.texts(1+w.IntN(40), "Makefile"), append(e.Floors, work.OnTrusted)

@@ -121,13 +121,14 @@ func TestHeldIssues(t *testing.T) {
 		{"a phase by its word alone", with(unproven(), func(sp *Spec) { sp.Issue.Criteria = nil }), done, "unverified"},
 		{"protected files that the plan lets it change", with(), func(st *story) {
 			st.work("01", says("P01"))
-			st.verify("01", true, func(v *VerifyDone) { v.Excused = []string{"Makefile"} })
+			st.verify("01", true, func(v *VerifyDone) { v.Evidence.Excused = []string{"Makefile"} })
 			st.merge("01")
 			st.land("01")
 		}, "unverified"},
 		{"changed evidence that a person let pass", with(reviewedBy("security"), asksOnFail, fixes(0)), func(st *story) {
 			st.work("01", says("P01"))
-			st.verify("01", true, func(v *VerifyDone) { v.Gone = []string{"a_test.go"} })
+			st.verify("01", true, makefile)
+			st.verify("01", false)
 			st.pass("01", "security")
 			st.answer("01", gates.PointFindings, yes, "it is meant")
 			st.lands("01")

@@ -11,7 +11,7 @@ import (
 
 func (st *story) verify(n string, green bool, told ...func(*VerifyDone)) {
 	st.t.Helper()
-	done := VerifyDone{Command: st.begun(n, StepVerify), Report: report(green)}
+	done := VerifyDone{Command: st.begun(n, StepVerify), Report: report(green), Evidence: &work.EvidenceReport{}}
 	for _, change := range told {
 		change(&done)
 	}

@@ -82,7 +82,7 @@ func (r *recording) until(ctx context.Context, n int64) {
 			case orchestrator.StepIterate:
 				r.feed(orchestrator.IterationDone{Command: c, Report: work.IterationReport{Outcome: work.OutcomeOK, Message: "looked around once more"}})
 			case orchestrator.StepVerify, orchestrator.StepBase:
-				r.feed(orchestrator.VerifyDone{Command: c, Report: work.CommandsReport{OK: true, Ran: []work.CommandReport{{Command: "true", OK: true}}}})
+				r.feed(orchestrator.VerifyDone{Command: c, Report: work.CommandsReport{OK: true, Ran: []work.CommandReport{{Command: "true", OK: true}}}, Evidence: &work.EvidenceReport{}})
 			default:
 				r.w.t.Fatalf("nobody thought of %s", c.ID)
 			}
