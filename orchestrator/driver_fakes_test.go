@@ -425,6 +425,19 @@ func (c *checks) Verify(ctx context.Context, req work.VerifyRequest, _ func(work
 	return report(!red || cheat), nil
 }
 
+// Hidden is red where a file says "special".
+func (c *checks) Hidden(_ context.Context, req work.HiddenRequest) (work.HiddenReport, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := work.HiddenReport{Ran: len(req.Folders), Sum: "1"}
+	for _, content := range c.files(req.Verify.Commit) {
+		if content == "special" {
+			out.Red = "amounts above 1000 are wrong"
+		}
+	}
+	return out, nil
+}
+
 func (c *checks) Control(context.Context, work.ControlRequest, func(work.Activity)) (work.ControlReport, error) {
 	return work.ControlReport{}, nil
 }

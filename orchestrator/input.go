@@ -54,7 +54,9 @@ type VerifyDone struct {
 	// Evidence is what the change does to evidence. A proof of the tree itself
 	// counts for nothing without it.
 	Evidence *work.EvidenceReport
-	Millis   int64
+	// Hidden is what the owner's hidden checks said; nil = they were not asked.
+	Hidden *work.HiddenReport
+	Millis int64
 }
 
 // ControlDone is the end of a control command.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"forge/internal/work"
@@ -14,6 +15,7 @@ import (
 type proofOf struct {
 	verify   work.VerifyRequest
 	evidence work.EvidenceRequest
+	phase    string // its name
 	millis   int64
 }
 
@@ -30,7 +32,7 @@ func (r *session) proofOf(c Command, p *Phase, mark string) proofOf {
 	} else {
 		of.verify.Commands, of.verify.Env = p.Set.Verify, set.Agents[p.Set.Agent].Env
 		of.evidence = r.evidenceOf(c, p)
-		of.millis = p.Proving.Millis
+		of.millis, of.phase = p.Proving.Millis, p.Plan.Name
 		name = fmt.Sprintf("%s-%d-%s-%s", c.Phase, c.Iteration, c.Step, c.On)
 	}
 	of.verify.Commands = slices.Concat(of.verify.Commands, set.Proof.Also)
@@ -81,8 +83,29 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 			return failed(ctx, c, "hold the change against the evidence", err)
 		}
 		done.Evidence = &seen
+		return r.askHidden(ctx, of, done)
+	}
+}
+
+// askHidden runs the owner's hidden checks on the product of a green proof, with
+// the evidence that a person last accepted: nothing that an agent wrote beside
+// the product can answer them.
+func (r *session) askHidden(ctx context.Context, of proofOf, done VerifyDone) Fact {
+	folders := r.s.Spec.Settings.Proof.Hidden
+	if len(folders) == 0 {
 		return done
 	}
+	var err error
+	if of.verify.Commit, err = r.Evidence.Mix(ctx, of.evidence, work.OnTrusted); err != nil {
+		return failed(ctx, done.Command, "put the evidence back", err)
+	}
+	of.verify.LogPath = strings.TrimSuffix(of.verify.LogPath, ".log") + ".hidden.log"
+	rep, err := r.Checks.Hidden(ctx, work.HiddenRequest{Verify: of.verify, PhaseName: of.phase, Folders: folders})
+	if err != nil {
+		return failed(ctx, done.Command, "run the hidden checks", err)
+	}
+	done.Hidden = &rep
+	return done
 }
 
 // controlJob asks test runners about a tree whose proofs are green.

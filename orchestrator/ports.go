@@ -44,6 +44,8 @@ type Checks interface {
 	// Control asks test runners what a green proof is worth. What they could
 	// not be asked is in the report; an error means that nothing was learned.
 	Control(ctx context.Context, req work.ControlRequest, watch func(work.Activity)) (work.ControlReport, error)
+	// Hidden runs the checks that the project's owner keeps from agents.
+	Hidden(ctx context.Context, req work.HiddenRequest) (work.HiddenReport, error)
 	// Links are the outside targets of the links that Setup makes, which an
 	// agent's sandbox has to show.
 	Links(ctx context.Context, checkout string, w work.Worktree) ([]string, error)

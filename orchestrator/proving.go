@@ -33,6 +33,45 @@ type Proving struct {
 	Disturbed bool `json:",omitempty"`
 }
 
+// PriorProof is what was said of a tree that is still the phase's when the
+// fix after it comes to nothing.
+type PriorProof struct {
+	Evidence []string `json:",omitempty"`
+	Gone     []string `json:",omitempty"`
+	Finding  string   `json:",omitempty"` // Forge's own objection to it
+	Proving  Proving
+	Record   work.ProofRecord
+	Lax      bool `json:",omitempty"` // of an issue: may_change let it pass
+}
+
+// keepProof remembers what is known of the tree that a fix began with.
+func (s *State) keepProof(p *Phase) {
+	p.Prior = nil
+	if p.Kind != IterationFix {
+		return
+	}
+	p.Prior = &PriorProof{Evidence: p.Evidence, Gone: p.Gone, Finding: p.Review.Evidence, Proving: p.Proving, Record: p.Record}
+	if s.Issue != nil {
+		p.Prior.Lax = s.Issue.Lax[p.Number]
+	}
+}
+
+// restoreProof takes back what a fix, which came to nothing, had put in place of
+// what is known of the tree before it: its doubts and objections stand.
+func (s *State) restoreProof(p *Phase) {
+	was := p.Prior
+	if was == nil || p.Review.Commit == p.judgedCommit() {
+		return // what was put in place was reviewed, and stands
+	}
+	red, output := p.Proving.Red, p.Proving.RedOutput
+	p.Prior = nil
+	p.Evidence, p.Gone, p.Review.Evidence, p.Proving, p.Record = was.Evidence, was.Gone, was.Finding, was.Proving, was.Record
+	p.Proving.Red, p.Proving.RedOutput = red, output
+	if s.Issue != nil {
+		s.Issue.Lax[p.Number] = was.Lax
+	}
+}
+
 // nextProof is where a phase goes on from a green proof: to the next proof
 // that is due, to the controls, or to its reviews.
 func (s *State) nextProof(p *Phase) Stage {
@@ -88,11 +127,15 @@ func (s *State) controlled() bool { return !s.Spec.Settings.Proof.NoControls }
 
 // judged notes what verify said of a tree. The same tree, red once and green
 // once under the same commands, is a doubt whenever it is green.
-func (s *State) judged(p *Phase, tree string, green bool) {
+func (s *State) judged(p *Phase, tree, hidden string, green bool) {
 	if tree == "" {
 		return
 	}
-	key, now := tree+" "+commandsKey(p.Set.Verify), verdictRed
+	commands := p.Set.Verify
+	if hidden != "" {
+		commands = append(slices.Clone(commands), hidden)
+	}
+	key, now := tree+" "+commandsKey(commands), verdictRed
 	if green {
 		now = verdictGreen
 	}

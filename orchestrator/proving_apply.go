@@ -29,6 +29,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	if d.OK && own {
 		// The proofs that follow are about what this one names. A red one
 		// leaves standing what was said of the last proven tree.
+		s.keepProof(p)
 		p.Evidence, p.Gone, p.Review.Evidence = d.Touched, d.Gone, ""
 		p.Proving.take(d)
 		s.Issue.verified(p, d)
@@ -50,7 +51,7 @@ func (s *State) applyOwnProof(p *Phase, d work.VerifyFinishedData) {
 		p.applyDisturbed(d.Disturbed)
 		return
 	}
-	s.judged(p, p.judgedTree(), d.OK)
+	s.judged(p, p.judgedTree(), d.HiddenSum, d.OK)
 	if !d.OK {
 		s.applyRed(p, d)
 		return

@@ -45,8 +45,31 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
 		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(e.Doubts, mostDoubts)
+		d.hiddenDone(f.Hidden, &data)
 	}
 	d.emit(work.VerifyFinished, f.Command, data)
+}
+
+// hiddenDone holds a green proof against the checks that the owner keeps from
+// agents. Of one that is red, the owner's own words are all that is told.
+func (d *decision) hiddenDone(h *work.HiddenReport, data *work.VerifyFinishedData) {
+	if h == nil {
+		if len(d.s.Spec.Settings.Proof.Hidden) > 0 {
+			data.OK, data.Problem = false, "nobody ran the hidden checks of the project's owner"
+		}
+		return
+	}
+	data.Hidden, data.HiddenSum = max(h.Ran, 0), clipText(h.Sum, 64)
+	switch {
+	case h.Disturbed != "":
+		data.OK, data.Disturbed = false, clipText(h.Disturbed, 500)
+		data.Problem = data.Disturbed
+	case h.Red != "":
+		data.OK, data.Problem = false, clipText("a check of the project's owner is red: "+h.Red, 600)
+	}
+	if !data.OK {
+		data.Command, data.ExitCode, data.TimedOut, data.Output = "", nil, false, ""
+	}
 }
 
 // mostDoubts is how many doubts one event names.

@@ -158,6 +158,7 @@ func (s *State) applyReviewGate(p *Phase, at time.Time, d work.GateDecidedData) 
 			p.Review.Cleared = true
 		}
 	case decideArbiter:
+		s.restoreProof(p)
 		if p.Merge != nil {
 			// The phase goes on from the merged tree, and holds up nobody's merge.
 			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true

@@ -64,6 +64,9 @@ func TestSeededBugs(t *testing.T) {
 				d.OK, d.Held = true, true
 			}
 		})}, []string{"in truth it is not"}},
+		{"hidden checks taken for green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.OK = d.OK || strings.HasPrefix(d.Problem, "a check of the project's owner") || strings.HasPrefix(d.Problem, "nobody ran the hidden")
+		})}, []string{"in truth it is not", "which no hidden check passed"}},
 		{"the trusted evidence not asked", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnTrusted })
 		})}, []string{"which nobody held against the trusted evidence"}},
@@ -71,7 +74,7 @@ func TestSeededBugs(t *testing.T) {
 			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil && p.Judged.Outcome == outcomeEvidence {
 				p.Stage = s.afterProof(p)
 			}
-		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with tampered tests", "whose protected files nobody checked"}},
+		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with tampered tests", "whose protected files nobody checked", "proven false"}},
 		{"a test runner never asked", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil && p.Stage == StageControl {
 				p.Proving.Ask = false
@@ -80,10 +83,10 @@ func TestSeededBugs(t *testing.T) {
 		})}, []string{"no test runner was asked about it"}},
 		{"tests that cannot fail taken for green", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Deaf = nil
-		})}, []string{"on which no test can fail"}},
+		})}, []string{"on which no test can fail", "proven was"}},
 		{"lost tests ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Lost = nil
-		})}, []string{"on which tests are lost"}},
+		})}, []string{"on which tests are lost", "proven was"}},
 		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked"}},
 		{"a disturbed proof taken for green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.OK, d.Disturbed = d.OK || d.Disturbed != "", ""

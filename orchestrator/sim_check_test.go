@@ -27,6 +27,7 @@ type invariants struct {
 	ended     map[string]bool
 	landed    map[string]string             // phase → tree
 	proven    map[string]string             // phase → tree that passed its last proof
+	earlier   map[string]string             // phase → tree that passed the one before
 	let       map[string]string             // phase → tree that a person, or the arbiter by its rules, let pass
 	claims    map[string]bool               // phase → its last report claims its own promise, in truth
 	heard     map[string]work.ArbiterAnswer // phase → what the arbiter's model said last
@@ -55,7 +56,7 @@ type invariants struct {
 func newInvariants(w *world) *invariants {
 	c := &invariants{
 		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
-		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
+		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, earlier: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, let: map[string]string{},
 		heard: map[string]work.ArbiterAnswer{}, blockers: map[string]blockedBook{},
 	}
@@ -174,6 +175,8 @@ func (c *invariants) before(s *State, e work.Event) error {
 		}
 	case work.VerifyFinished:
 		return c.verified(p, e)
+	case work.ControlFinished:
+		return c.controlled(e)
 	case work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided:
 		return c.ofReviews(s, p, e)
 	case work.PhaseAdded, work.JobDecided:
@@ -293,8 +296,22 @@ func (c *invariants) verified(p *Phase, e work.Event) error {
 	if t := c.w.treeOf(commit); !t.proven {
 		return fmt.Errorf("verify of phase %s on %s is green, and in truth it is not", e.Phase, c.w.commits[commit])
 	}
+	if was, now := c.proven[e.Phase], c.w.commits[commit]; was != now {
+		note(c, c.earlier, e.Phase, was)
+	}
 	note(c, c.proven, e.Phase, c.w.commits[commit])
 	note(c, c.proven, e.Phase+" "+c.w.commits[commit], c.w.commits[commit])
+	return nil
+}
+
+// controlled: a proof that counts for nothing leaves the one before it standing.
+func (c *invariants) controlled(e work.Event) error {
+	var d work.ControlFinishedData
+	if err := decode(e, &d); err != nil || d.Problem == "" || len(d.Deaf) > 0 {
+		return err
+	}
+	note(c, c.proven, e.Phase+" "+c.proven[e.Phase], "")
+	note(c, c.proven, e.Phase, c.earlier[e.Phase])
 	return nil
 }
 
@@ -326,6 +343,8 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s with tampered tests", e.Phase, name)
 	case verify && t.strange && !t.trusted:
 		return fmt.Errorf("phase %s lands tree %s, which nobody held against the trusted evidence", e.Phase, name)
+	case verify && c.w.secret() && !t.unshown:
+		return fmt.Errorf("phase %s lands tree %s, which no hidden check passed", e.Phase, name)
 	case verify && t.launder:
 		return fmt.Errorf("phase %s lands tree %s, whose trusted evidence is red", e.Phase, name)
 	case verify && s.controlled() && !t.heard:

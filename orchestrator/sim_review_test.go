@@ -14,6 +14,9 @@ func randomReviews(d dice, sp *Spec) {
 		return
 	}
 	set := &sp.Settings
+	if d.chance(15) {
+		set.Proof.Hidden = []string{"/checks"}
+	}
 	set.Reviews = work.ReviewSettings{By: "llm", OneByOne: d.chance(20), Threshold: 0.7, KeepMajor: d.chance(25)}
 	if d.chance(50) {
 		set.Reviews.Arbiter = "judge"

@@ -23,11 +23,13 @@ type tree struct {
 	deaf    bool            // with its product in place no test can fail
 	loses   bool            // tests do not run any more
 	doubt   bool            // its proof is worth less than it looks
+	special bool            // it is right for the inputs of its tests alone
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
 	trusted   bool // likewise, with the evidence of the trusted state
 	heard     bool // test runners were asked about it
+	unshown   bool // the owner's hidden checks said yes to it
 }
 
 // world is everything outside the core, made of values: the disk, the git
@@ -145,7 +147,7 @@ func (w *world) newTree() string {
 	name := fmt.Sprintf("t%d", len(w.trees))
 	t := &tree{green: w.chance(60), touched: w.chance(8)}
 	t.cheats = t.touched && w.chance(50)
-	t.strange = w.chance(8)
+	t.strange, t.special = w.chance(8), w.chance(10)
 	t.launder = t.strange && w.chance(50)
 	t.deaf, t.loses, t.doubt = w.chance(2), w.chance(3), w.chance(8)
 	if x := w.IntN(100); x < 25 {
@@ -382,10 +384,30 @@ func (w *world) verify(c Command) Fact {
 			d.Evidence.Floors = append(d.Evidence.Floors, "a floor of tomorrow")
 		}
 	case c.On != work.OnBase:
-		t.proven = true
+		t.proven = !w.secret() || !t.special
 		d.Evidence = w.evidence(t)
+		if w.secret() {
+			w.hidden(t, &d)
+		}
 	}
 	return d
+}
+
+// secret says that the owner keeps checks from agents.
+func (w *world) secret() bool { return len(w.spec.Settings.Proof.Hidden) > 0 }
+
+// hidden is what the owner's own checks say of a tree.
+func (w *world) hidden(t *tree, d *VerifyDone) {
+	d.Hidden = &work.HiddenReport{Ran: w.IntN(3), Sum: w.text("1")}
+	switch {
+	case w.chance(2):
+		w.fault("nobody ran the hidden checks")
+		d.Hidden, t.proven = nil, false
+	case t.special:
+		d.Hidden.Red = w.text("amounts above 1000 are wrong")
+	default:
+		t.unshown = true
+	}
 }
 
 // evidence is what a change does to evidence, in truth.

@@ -201,6 +201,8 @@ type Phase struct {
 	Evidence  []string // protected files it touched
 	Gone      []string // test files of the base that it removed
 	Proving   Proving  `json:",omitzero"`
+	// Prior is what is known of the proof that a fix would take the place of.
+	Prior *PriorProof `json:",omitempty"`
 	// Record is its last proof, for people; it outlives Proving.
 	Record    work.ProofRecord `json:",omitzero"`
 	Files     int              // changed when merged; -1 = not merged

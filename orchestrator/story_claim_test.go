@@ -160,6 +160,54 @@ func TestBaseline(t *testing.T) {
 	})
 }
 
+// Checks that the owner keeps from agents count like the others, and say no more
+// than their owner wrote.
+func TestHiddenChecks(t *testing.T) {
+	keeps := func(sp *Spec) { sp.Settings.Proof.Hidden = []string{"/checks"} }
+	asked := func(rep work.HiddenReport) func(*VerifyDone) { return func(d *VerifyDone) { d.Hidden = &rep } }
+	t.Run("green", func(t *testing.T) {
+		st := tell(t, keeps)
+		st.work("01", says("P01"))
+		st.verify("01", true, asked(work.HiddenReport{Ran: 2, Sum: "1"}))
+		st.isPending("01 merge")
+		if n := st.phase("01").Record.Hidden; n != 2 {
+			t.Errorf("%d hidden checks are on record, want 2", n)
+		}
+	})
+	t.Run("red", func(t *testing.T) {
+		st := tell(t, keeps)
+		st.work("01", says("P01"))
+		st.verify("01", true, asked(work.HiddenReport{Ran: 1, Red: "amounts above 1000 are wrong"}))
+		st.isPending("01 iterate")
+		prompt := st.prompt("01")
+		if !strings.Contains(prompt, "amounts above 1000 are wrong") || strings.Contains(prompt, "output of make test") {
+			t.Errorf("the prompt is\n%s", prompt)
+		}
+	})
+	t.Run("disturbed", func(t *testing.T) {
+		st := tell(t, keeps)
+		st.work("01", says("P01"))
+		st.verify("01", true, asked(work.HiddenReport{Ran: 1, Disturbed: "calc.go was changed"}))
+		st.ended("01", work.PhaseFailed, work.ReasonProofDisturbed)
+	})
+	t.Run("never asked", func(t *testing.T) {
+		st := tell(t, keeps)
+		st.work("01", says("P01"))
+		st.verify("01", true)
+		st.isPending("01 iterate")
+	})
+	t.Run("another state of the checks is no other verdict on the tree", func(t *testing.T) {
+		st := tell(t, keeps)
+		st.work("01", says("P01"))
+		st.verify("01", true, asked(work.HiddenReport{Ran: 1, Sum: "1"}))
+		st.merge("01", moved())
+		st.verify("01", true, asked(work.HiddenReport{Ran: 1, Sum: "2", Red: "no"}))
+		if n := len(st.phase("01").Proving.Doubts); n != 0 {
+			t.Errorf("%d doubts", n)
+		}
+	})
+}
+
 func TestEvidence(t *testing.T) {
 	touched := makefile
 	t.Run("touched, and green with the base's files", func(t *testing.T) {

@@ -99,6 +99,17 @@ func TestChangedEvidence(t *testing.T) {
 		st.verify("01", false)
 		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
 	})
+	t.Run("a fix that loses tests leaves the objection standing", func(t *testing.T) {
+		st := tampered(t, fixes(1), func(sp *Spec) { sp.Settings.Proof.NoControls = false })
+		st.pass("01", "security")
+		st.ruled(review.Fix, review.ReasonFixBudget)
+		st.fix("01", true)
+		st.feed(ControlDone{Command: st.begun("01", StepControl), Report: work.ControlReport{Lost: []string{"TestAdd"}}})
+		if p := st.phase("01"); !strings.Contains(p.Review.Evidence, "protected files") {
+			t.Errorf("of the tree that stands, what is objected to is %q", p.Review.Evidence)
+		}
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+	})
 	t.Run("so does a sub-phase, which nobody reviews by itself", func(t *testing.T) {
 		st := tell(t, reviewedBy("security"))
 		st.work("01", asksFor(part("S", 1)))

@@ -179,7 +179,7 @@ func sandboxOf(req work.IterationRequest, level proc.Level, l launch) *proc.Sand
 		Level:     level,
 		Write:     join(dir, req.Sandbox.Write, l.write),
 		Read:      join(readOnlyDir, req.Sandbox.Read, req.ReadPaths, l.read),
-		Hide:      req.HidePaths,
+		Hide:      join(req.HidePaths, req.Sandbox.Hide),
 		ReadFiles: l.readFiles,
 		Network:   req.Sandbox.Network,
 	}

@@ -25,6 +25,9 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	for _, note := range d.Notes {
 		f = append(f, [2]string{"note", note})
 	}
+	if d.Hidden > 0 {
+		f = append(f, [2]string{"hidden", fmt.Sprintf("%d check(s) of the owner's that no agent sees", d.Hidden)})
+	}
 	f = append(f, doubtFacts(d.Doubts)...)
 	if d.Disturbed != "" {
 		f = append(f, [2]string{"because", d.Disturbed})

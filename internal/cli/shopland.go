@@ -228,11 +228,17 @@ func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, s
 // accepted by that, and so is what people merged themselves: then onto is "".
 func (s *shop) proveLanding(ctx context.Context, state *orchestrator.State, req work.VerifyRequest, onto string) (problem string, err error) {
 	rep, err := s.e.checks.Verify(ctx, req, nil)
-	if err != nil || unproven(rep) != "" || state.Final.Approved != "" || onto == "" {
+	if err != nil || unproven(rep) != "" {
 		return unproven(rep), err
 	}
 	held := evidenceSettings(state.Spec.Settings)
 	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
+	if problem, err := s.askHidden(ctx, req, held); err != nil || problem != "" {
+		return problem, err
+	}
+	if state.Final.Approved != "" || onto == "" {
+		return "", nil
+	}
 	seen, err := s.e.evidence.Judge(ctx, held)
 	if err != nil {
 		return "", err
@@ -247,6 +253,30 @@ func (s *shop) proveLanding(ctx context.Context, state *orchestrator.State, req 
 		if problem := unproven(rep); problem != "" {
 			return "with the " + string(floor) + " evidence: " + problem, nil
 		}
+	}
+	return "", nil
+}
+
+// askHidden holds what would land against the checks that the owner keeps from
+// agents.
+func (s *shop) askHidden(ctx context.Context, req work.VerifyRequest, held work.EvidenceRequest) (problem string, err error) {
+	if len(held.Proof.Hidden) == 0 {
+		return "", nil
+	}
+	if held.Base != "" {
+		if req.Commit, err = s.e.evidence.Mix(ctx, held, work.OnTrusted); err != nil {
+			return "", err
+		}
+	}
+	req.LogPath = strings.TrimSuffix(req.LogPath, ".log") + ".hidden.log"
+	rep, err := s.e.checks.Hidden(ctx, work.HiddenRequest{Verify: req, Whole: true, Folders: held.Proof.Hidden})
+	switch {
+	case err != nil:
+		return "", err
+	case rep.Disturbed != "":
+		return rep.Disturbed, nil
+	case rep.Red != "":
+		return "a check of the project's owner is red: " + rep.Red, nil
 	}
 	return "", nil
 }

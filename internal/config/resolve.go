@@ -31,7 +31,10 @@ type KindFacts struct {
 // SandboxSettings is [sandbox] with its paths made absolute.
 func (c *Config) SandboxSettings() work.SandboxSettings {
 	f := c.File.Sandbox
-	return work.SandboxSettings{Mode: said(f.Mode), Network: said(f.Network), Read: c.homePaths(f.Read), Write: c.homePaths(f.Write)}
+	return work.SandboxSettings{
+		Mode: said(f.Mode), Network: said(f.Network), Read: c.homePaths(f.Read), Write: c.homePaths(f.Write),
+		Hide: c.homePaths(c.File.Proof.Hidden),
+	}
 }
 
 // Resolve computes what a run works with: files, environment, flags, plan and
@@ -60,6 +63,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 			Product: f.Proof.Product, Evidence: f.Proof.Evidence, Unproven: said(f.Proof.Unproven),
 			NoControls: !said(f.Proof.Controls), ControlSecs: said(f.Proof.ControlSecs),
 			Ablate: said(f.Proof.Ablate), AblateSecs: said(f.Proof.AblateSecs), Also: f.Proof.Also,
+			Hidden: cfg.homePaths(f.Proof.Hidden),
 		},
 		Worktree: work.Worktree{
 			Setup: f.Worktree.Setup, Copy: f.Worktree.Copy, Link: f.Worktree.Link, CacheKey: f.Worktree.CacheKey,
@@ -79,6 +83,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 	r.reviews()
 	r.checkCost()
 	r.spec()
+	r.hidden()
 	r.problems = append(r.problems, CheckTrust(cfg)...)
 	if err := r.err(); err != nil {
 		return work.Settings{}, err

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,14 +109,15 @@ func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.Commands
 // means that the commit could not be judged and is neither red nor green. A
 // nil watch is fine; it is called from the caller's goroutine.
 func (b *Bench) Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
-	rep, err := b.verify(ctx, req, watch)
+	rep, err := b.verify(ctx, req, nil, watch)
 	if err != nil {
 		return rep, orCancelled(ctx, fmt.Errorf("verify %s: %w", req.Commit, err))
 	}
 	return rep, nil
 }
 
-func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
+// verify runs the commands on the commit with the files of over laid on it.
+func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[string][]byte, watch func(work.Activity)) (work.CommandsReport, error) {
 	var none work.CommandsReport
 	if len(req.Commands) == 0 {
 		return none, errors.New("there are no verify commands")
@@ -139,6 +141,9 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, watch func(w
 		_ = removeAll(homeOf(req.Dir))
 		_ = removeAll(keptHome(homeOf(req.Dir)))
 	}()
+	if err := writeOver(req.Dir, over); err != nil {
+		return none, err
+	}
 	judge, err := b.newGuard(req.Dir, req.Commit, req.MayWrite)
 	if problem := (*settingError)(nil); errors.As(err, &problem) {
 		return work.CommandsReport{Problem: "verify: " + problem.Error()}, nil
@@ -198,7 +203,7 @@ func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport
 	at := seatsOf(level, f.dir, home)
 	sh := &shell{
 		dir: f.dir, home: home, env: b.environment(at.home, f.env), mark: f.mark,
-		box:   b.sandbox(level, at, f.sandbox, f.hide, in.targets),
+		box:   b.sandbox(level, at, f.sandbox, slices.Concat(f.hide, f.sandbox.Hide), in.targets),
 		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
 		out: f.out, watch: f.watch, red: b.red,
 	}

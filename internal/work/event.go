@@ -233,6 +233,10 @@ type VerifyFinishedData struct {
 	Differs []string   `json:"differs,omitempty"`
 	Doubts  []Doubt    `json:"doubts,omitempty"`
 	Notes   []string   `json:"notes,omitempty"` // of evidence and dependencies, for people
+	// Hidden is how many checks ran that the owner keeps from agents, HiddenSum
+	// tells states of these apart.
+	Hidden    int    `json:"hidden,omitempty"`
+	HiddenSum string `json:"hidden_sum,omitempty"`
 	// Disturbed says what the commands did to the tree that they judge.
 	Disturbed string `json:"disturbed,omitempty"`
 	Millis    int64  `json:"millis,omitempty"` // how long it took

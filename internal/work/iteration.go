@@ -157,3 +157,20 @@ type VerifyRequest struct {
 	OneHome     bool     // the commands share a home
 	MayWrite    []string // globs of tracked files that they may change
 }
+
+// HiddenRequest asks for the checks that the project's owner keeps from agents.
+// Verify says on what and how; its commands are not used.
+type HiddenRequest struct {
+	Verify    VerifyRequest
+	PhaseName string
+	Folders   []string // absolute
+	Whole     bool     // it is of a whole result: every check counts, whatever phase it is about
+}
+
+// HiddenReport is what came of hidden checks, in words that an agent may hear.
+type HiddenReport struct {
+	Ran       int    // checks that ran
+	Red       string // what the owner says about the one that is red, "" = none is
+	Disturbed string
+	Sum       string // tells states of the checks apart
+}

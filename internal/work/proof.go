@@ -20,6 +20,8 @@ type ProofSettings struct {
 	Ablate     string   `json:"ablate,omitempty"`
 	AblateSecs int      `json:"ablate_secs,omitempty"`
 	Also       []string `json:"also,omitempty"` // commands of a second profile, run after the verify commands
+	// Hidden are folders out of the checkout with checks that no agent sees.
+	Hidden []string `json:"hidden,omitempty"`
 }
 
 // Words of proof.unproven and proof.ablate.

@@ -19,6 +19,7 @@ type ProofRecord struct {
 	Allowed   []string       `json:"allowed,omitempty"` // evidence that may_change lets differ
 	Notes     []string       `json:"notes,omitempty"`   // evidence that only grew, new dependencies
 	Disturbed string         `json:"disturbed,omitempty"`
+	Hidden    int            `json:"hidden,omitempty"`  // checks that ran and that no agent sees
 	Control   *ControlReport `json:"control,omitempty"` // what test runners said; null = they were not asked
 	Doubts    []Doubt        `json:"doubts,omitempty"`
 }
@@ -45,6 +46,7 @@ func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 	r.PutBack = slices.Concat(d.Touched, d.Gone, d.Differs)
 	slices.Sort(r.PutBack)
 	r.PutBack = slices.Compact(r.PutBack)
+	r.Hidden = d.Hidden
 	return r.With(d)
 }
 
@@ -88,6 +90,9 @@ func (r ProofRecord) Line() string {
 	}
 	if r.Disturbed != "" {
 		parts[0] = "disturbed"
+	}
+	if r.Hidden > 0 {
+		parts = append(parts, count(r.Hidden, "hidden check"))
 	}
 	if r.Control != nil {
 		parts = append(parts, r.Control.short()...)

@@ -83,6 +83,7 @@ type SandboxSettings struct {
 	Network bool     `json:"network"`         // agents and verify commands may reach the network
 	Read    []string `json:"read,omitempty"`  // further paths, read-only
 	Write   []string `json:"write,omitempty"` // further paths, writable (caches)
+	Hide    []string `json:"hide,omitempty"`  // paths that nothing in a sandbox sees
 }
 
 // AgentSettings is one [agents.<name>] with its defaults filled in.
