@@ -86,7 +86,7 @@ func TestRealGoesOnInItsSession(t *testing.T) {
 		if !goesOn && (begun[1].Session != "" || begun[1].Prompt != "full" || second.before != "") {
 			t.Errorf("session %q was followed by %+v, after %q", done[0].Session, begun[1], second.before)
 		}
-		for _, known := range []string{"Words of the whole specification", "its content these words"} {
+		for _, known := range []string{"Words of the whole specification", "its content the words of the next fence"} {
 			if strings.Contains(second.prompt, known) == goesOn {
 				t.Errorf("the second prompt repeats %q: %v", known, goesOn)
 			}

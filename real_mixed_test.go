@@ -45,7 +45,7 @@ func TestRealMixedAgents(t *testing.T) {
 			t.Errorf("%s wrote %q", p.name, got)
 		}
 		asked := c.promptsOf(p)
-		if len(asked) != 1 || !strings.Contains(asked[0].prompt, `"by-`+p.name+`"`) {
+		if len(asked) != 1 || !strings.Contains(asked[0].prompt, "\nby-"+p.name+"\n") {
 			t.Errorf("%s was asked %q", p.name, asked)
 		}
 		if i > 0 {
