@@ -90,6 +90,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 	case gateClaim:
 		p.Judged.Claim = ClaimNone
 		if d.Decision != decideClaimed {
+			p.Judged.Obstacle = d.Reason
 			if d.Reason == judgedAlready {
 				p.Verified = p.Proving.RedOutput
 				p.note("You claimed the same tree again, which verify was red on. Change it first.")

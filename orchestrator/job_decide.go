@@ -58,7 +58,7 @@ func (d *decision) claimJob(p *Phase) {
 	case !one:
 		why = "the last message holds different promises"
 	case said != strings.TrimSpace(p.Plan.Promise):
-		why = fmt.Sprintf("the promise said is not this phase's: %q", clipText(said, 100))
+		why = p.otherPromise(said)
 	default:
 		why = p.unborne()
 	}

@@ -68,6 +68,8 @@ func (d *decision) judge(p *Phase) {
 		d.finish(p, work.PhaseFailed, work.ReasonAgentFailed, fmt.Sprintf("the agent failed %d times in a row: %s", p.FailedRow, p.Judged.Detail))
 	case p.HungRow >= maxHungRow:
 		d.finish(p, work.PhaseFailed, work.ReasonAgentHung, fmt.Sprintf("the agent hung %d times in a row: %s", p.HungRow, p.Judged.Detail))
+	case p.Judged.Missing:
+		d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, p.obstacle())
 	case p.Judged.Claim == ClaimDue && p.claims():
 		d.claim(p)
 	case len(p.Requests) > 0:
@@ -75,10 +77,26 @@ func (d *decision) judge(p *Phase) {
 	case p.Judged.Stalling && (p.Blocked.Same != "" || p.Stale.Threshold > 0 && p.Stale.Count >= p.Stale.Threshold):
 		d.stale(p)
 	case p.Spent >= p.Budget:
-		d.finish(p, work.PhaseFailed, work.ReasonBudgetExhausted, fmt.Sprintf("%d of %d iterations used", p.Spent, p.Budget))
+		d.finish(p, work.PhaseFailed, work.ReasonBudgetExhausted, fmt.Sprintf("%d of %d iterations used; %s", p.Spent, p.Budget, p.obstacle()))
 	default:
 		d.mayIterate(p)
 	}
+}
+
+// obstacle is what stood between the last iteration and the end of the phase.
+func (p *Phase) obstacle() string {
+	switch {
+	case p.Judged.Obstacle != "":
+		return p.Judged.Obstacle
+	case !p.Judged.Outcome.KeepsClaim():
+		return fmt.Sprintf("the last one ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
+	}
+	return fmt.Sprintf("the last message does not say the promise %q", clipText(strings.TrimSpace(p.Plan.Promise), 100))
+}
+
+// otherPromise says what was promised and what is to be.
+func (p *Phase) otherPromise(said string) string {
+	return fmt.Sprintf("the last message says the promise %q instead of %q", clipText(said, 100), clipText(strings.TrimSpace(p.Plan.Promise), 100))
 }
 
 func (d *decision) claim(p *Phase) {
@@ -96,7 +114,7 @@ func (d *decision) claim(p *Phase) {
 	case p.Proving.Red != "" && p.Proving.Red == p.Tree:
 		d.rule(p.Number, gateClaim, decideNone, judgedAlready)
 	case said != promise:
-		d.rule(p.Number, gateClaim, decideNone, fmt.Sprintf("the promise said is not this phase's: %q", clipText(said, 100)))
+		d.rule(p.Number, gateClaim, decideNone, p.otherPromise(said))
 	default:
 		d.rule(p.Number, gateClaim, decideClaimed, "the promise stands in the last message")
 	}

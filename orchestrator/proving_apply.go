@@ -221,6 +221,17 @@ func (s *State) afterProof(p *Phase) Stage {
 }
 
 func (p *Phase) red(d work.VerifyFinishedData) {
+	p.Judged.Obstacle, p.Judged.Missing = "verify is red: "+d.Problem, d.Missing
+	if last := lastLine(d.Output); last != "" && last != d.Problem {
+		p.Judged.Obstacle += ": " + last
+	}
 	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
 	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
+}
+
+// lastLine is the last line of text with something in it, cut to what fits a
+// sentence.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return clipText(strings.TrimSpace(lines[len(lines)-1]), 160)
 }

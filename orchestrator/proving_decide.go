@@ -24,6 +24,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 			data.Output = clipMiddle(last.Output, maxOutput)
 		}
 		data.Command, data.ExitCode, data.TimedOut = clipText(last.Command, 500), last.ExitCode, last.TimedOut
+		data.Missing = last.Missing
 	} else if f.Report.OK {
 		// Nothing ran: that proves nothing.
 		data.OK, data.Problem = false, "no verify command ran"

@@ -229,6 +229,10 @@ type Judged struct {
 	Markers  []string
 	ResetAt  *time.Time
 	Stalling bool // the stale check of this iteration is still due
+	// Obstacle is why its claim was none, or was refuted.
+	Obstacle string `json:",omitempty"`
+	// Missing says that no agent can mend that: a program is not installed.
+	Missing bool `json:",omitempty"`
 }
 
 // ClaimStage says how far the claim of an iteration is judged.

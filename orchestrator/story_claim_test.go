@@ -160,6 +160,45 @@ func TestBaseline(t *testing.T) {
 	})
 }
 
+// The reason of a failure names the last obstacle, and what no agent can mend
+// ends the phase at once.
+func TestLastObstacle(t *testing.T) {
+	ended := func(t *testing.T, st *story, reason work.Reason, want ...string) {
+		t.Helper()
+		st.ended("01", work.PhaseFailed, reason)
+		for _, text := range want {
+			if detail := st.phase("01").Detail; !strings.Contains(detail, text) {
+				t.Errorf("the detail is %q, want %q in it", detail, text)
+			}
+		}
+	}
+	t.Run("another promise", func(t *testing.T) {
+		st := tell(t, budget(1))
+		st.work("01", says("P 01"))
+		ended(t, st, work.ReasonBudgetExhausted, "1 of 1 iterations used", `"P 01" instead of "P01"`)
+	})
+	t.Run("no promise", func(t *testing.T) {
+		st := tell(t, budget(1))
+		st.work("01")
+		ended(t, st, work.ReasonBudgetExhausted, `does not say the promise "P01"`)
+	})
+	t.Run("a red verify", func(t *testing.T) {
+		st := tell(t, budget(1))
+		st.work("01", says("P01"))
+		st.verify("01", false)
+		ended(t, st, work.ReasonBudgetExhausted, "verify is red", "output of make test")
+	})
+	t.Run("a program that is not installed", func(t *testing.T) {
+		st := tell(t, budget(5))
+		st.work("01", says("P01"))
+		st.verify("01", false, func(d *VerifyDone) {
+			d.Report.Problem = "pytst is not installed"
+			d.Report.Ran[0].Missing = true
+		})
+		ended(t, st, work.ReasonVerifyFailed, "pytst is not installed")
+	})
+}
+
 // Checks that the owner keeps from agents count like the others, and say no more
 // than their owner wrote.
 func TestHiddenChecks(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -112,11 +114,33 @@ func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
 	case 126:
 		return what + "could not be executed (exit code 126)" + name
 	case 127:
+		if program := notInstalled(s.env, rep.Command); program != "" {
+			rep.Missing = true
+			return fmt.Sprintf("%snames the program %s, which is not installed (exit code 127)%s", what, program, name)
+		}
 		return what + "was not found (exit code 127)" + name
 	default:
 		return fmt.Sprintf("%sfailed with exit code %d%s", what, code, name)
 	}
 }
+
+// notInstalled is the program that a command begins with where no folder of PATH
+// holds it, "" = there is one, or who knows: the shell has words of its own, and
+// a path leads into the tree.
+func notInstalled(environ []string, command string) string {
+	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if program == "" || strings.Trim(program, programBytes) != "" {
+		return ""
+	}
+	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {
+		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && !info.IsDir() {
+			return ""
+		}
+	}
+	return program
+}
+
+const programBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
 
 func (s *shell) level() proc.Level {
 	if s.box == nil {

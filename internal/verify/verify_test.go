@@ -282,3 +282,26 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+// A program that is not there is no fault that an agent can mend; a script of
+// the tree is.
+func TestVerifyMissingProgram(t *testing.T) {
+	b := newBench(t, files{"run.sh": "!#!/bin/sh\nno-such-program-here\n"})
+	for command, want := range map[string]bool{
+		"no-such-program-here -q":      true,
+		"./no-such-script":             false,
+		"no-such-program-here; exit 1": true,
+		"./run.sh":                     false,
+		"X=1 no-such-program-here":     false, // what the shell makes of it, nobody looks into
+		"true":                         false,
+	} {
+		rep := b.verify(b.req(command))
+		last := rep.Ran[len(rep.Ran)-1]
+		if last.ExitCode != nil && *last.ExitCode == 127 && last.Missing != want {
+			t.Errorf("%s: missing %v, want %v: %s", command, last.Missing, want, rep.Problem)
+		}
+		if want && last.ExitCode != nil && *last.ExitCode == 127 && !strings.Contains(rep.Problem, "no-such-program-here, which is not installed") {
+			t.Errorf("%s: the problem is %q", command, rep.Problem)
+		}
+	}
+}

@@ -237,6 +237,8 @@ type VerifyFinishedData struct {
 	// tells states of these apart.
 	Hidden    int    `json:"hidden,omitempty"`
 	HiddenSum string `json:"hidden_sum,omitempty"`
+	// Missing says that the command names a program that is not installed.
+	Missing bool `json:"missing,omitempty"`
 	// Disturbed says what the commands did to the tree that they judge.
 	Disturbed string `json:"disturbed,omitempty"`
 	Millis    int64  `json:"millis,omitempty"` // how long it took

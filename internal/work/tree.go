@@ -48,6 +48,7 @@ type CommandReport struct {
 	OK       bool   `json:"ok"`
 	ExitCode *int   `json:"exit_code"` // nil: ended by a signal or a timeout
 	TimedOut bool   `json:"timed_out,omitempty"`
+	Missing  bool   `json:"missing,omitempty"` // its program is not installed: nothing in the tree could be it
 	Output   string `json:"output,omitempty"` // redacted; middle dropped beyond the cap
 }
 
