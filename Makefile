@@ -37,7 +37,7 @@ fmt:
 		if [ -n "$$out" ]; then printf 'not formatted:\n%s\n' "$$out" >&2; exit 1; fi
 
 rooms:
-	$(GO) test -count=1 -run '^TestRooms' .
+	$(GO) test -count=1 -run '^TestRooms' ./internal/house
 
 # cgo is off, as it is when building for another system.
 darwin:
@@ -52,17 +52,17 @@ lint:
 # out, since the linker may take the unwatched instance of a generic type for all.
 # Nor are run the simulations, which play a pure core, and what is drawn in every
 # size, both in one goroutine, nor an issue whose dozens of processes are killed
-# one after the other. Of the root package, which only starts forge as a program, are run the stories in which something
-# happens at the same time; the others would find what the tests of their rooms
-# find, in a quarter of an hour more.
+# one after the other. Of internal/e2e, which only starts forge as a program, are
+# run the stories in which something happens at the same time; the others would
+# find what the tests of their rooms find, in a quarter of an hour more.
 RACE = -race -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
 RACE_SKIPS = ^Test(Simulation|SeededBugs|PullSimulation|SeededPullBugs|IssueKilledAtEveryStep|BlockFits|BoardFits)$$
 RACE_SCRIPTS = run|subphase|conflict|moved_base|resume|interrupt|terminate|hung|outage|deadline|money|notify|status_watch|freeze_live|level_live|job|job_killed|review_cmd|reviews_run|reviews_ask|issue_race|factory.*|triage.*|travel
 RACE_STORIES = ^TestScripts$$/^($(RACE_SCRIPTS))$$|^Test(KillFactory|TwoFactories|KillTriage|UserWorksMeanwhile|ReviewsAndTheMovedBase|ReviewsReachTheCap)$$
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test $(RACE) -skip '$(RACE_SKIPS)' $$($(GO) list ./... | grep /)
-	$(GO) test $(RACE) -run '$(RACE_STORIES)' .
+	$(GO) test $(RACE) -skip '$(RACE_SKIPS)' $$($(GO) list ./... | grep -v '/internal/e2e')
+	$(GO) test $(RACE) -run '$(RACE_STORIES)' ./internal/e2e/...
 
 test-real:
 	scripts/real.sh
@@ -79,7 +79,7 @@ fuzz:
 soak: export FORGE_KILLS := $(FORGE_KILLS)
 soak:
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
-	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' .
+	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
 
 clean:
 	rm -rf bin

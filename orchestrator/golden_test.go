@@ -44,7 +44,7 @@ import (
 //	                  one as well, test runners that are asked, two doubts, and a
 //	                  person who lands the result all the same
 func TestGoldenJournals(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "journals", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d journals: %v", len(files), err)
 	}

@@ -11,7 +11,7 @@ import (
 // What a phase was proven with is there after it landed, also once the state
 // was written down and read again.
 func TestRecordOutlivesTheLanding(t *testing.T) {
-	evs := golden(t, filepath.Join("..", "testdata", "journals", "v2-doubts.jsonl"))
+	evs := golden(t, filepath.Join("testdata", "journals", "v2-doubts.jsonl"))
 	s := openGolden(t, evs[0])
 	for _, e := range evs {
 		if err := Apply(s, e); err != nil {
@@ -39,8 +39,8 @@ func TestRecordOutlivesTheLanding(t *testing.T) {
 // A journal of an earlier release says what ran, and claims no more; a phase
 // whose last proof was red is not said to be proven.
 func TestRecordOfAnEarlierRelease(t *testing.T) {
-	s := openGolden(t, golden(t, filepath.Join("..", "testdata", "journals", "v1-alone.jsonl"))[0])
-	for _, e := range golden(t, filepath.Join("..", "testdata", "journals", "v1-alone.jsonl")) {
+	s := openGolden(t, golden(t, filepath.Join("testdata", "journals", "v1-alone.jsonl"))[0])
+	for _, e := range golden(t, filepath.Join("testdata", "journals", "v1-alone.jsonl")) {
 		if err := Apply(s, e); err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func resumeAnywhere(t *testing.T, open func() *State, evs []work.Event, every in
 }
 
 func TestAGoldenRunRestoredAnywhereEndsTheSame(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "journals", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d journals: %v", len(files), err)
 	}

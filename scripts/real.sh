@@ -13,10 +13,10 @@ cd "$(dirname "$0")/.."
 # What needs no real program has been run by make test, and is not run again.
 # Selected by their names are the tests of files with the build tag real, which
 # all are called TestReal…, and those that are skipped where there is no
-# sandbox, which have it in their name or are named here. selection_test.go
+# sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$'
-packages='. ./factory/web ./internal/agent ./internal/cli ./internal/host/gitea ./internal/proc ./internal/tracker/gitea ./internal/verify'
+packages='./factory/web ./internal/agent ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/proc ./internal/tracker/gitea ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap

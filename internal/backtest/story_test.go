@@ -53,7 +53,7 @@ func recorded(t testing.TB, file string) []work.Event {
 // Asked again, the policy that decided decides as it did: at every boundary of
 // every recorded run, and at no fewer boundaries than checkpoints opened.
 func TestTheSamePolicyDecidesTheSame(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "journals", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "orchestrator", "testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%d recorded runs, %v", len(files), err)
 	}
@@ -99,7 +99,7 @@ func TestReplayUnderOtherPolicies(t *testing.T) {
 	full, _ := gates.Preset("full")
 	handsOff, _ := gates.Preset("hands_off")
 	for _, name := range []string{"v1-alone", "v1-with-a-person", "v1-reviews", "v1-job"} {
-		story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "testdata", "journals", name+".jsonl"))))
+		story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "orchestrator", "testdata", "journals", name+".jsonl"))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestReplayUnderOtherPolicies(t *testing.T) {
 // A person asked at eight places and said no at some: going on by itself would
 // have been wrong there, and only there.
 func TestWrongIsWhatAPersonOrTheRunSaidAfterwards(t *testing.T) {
-	story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "testdata", "journals", "v1-with-a-person.jsonl"))))
+	story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "orchestrator", "testdata", "journals", "v1-with-a-person.jsonl"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestWhatIsABoundary(t *testing.T) {
 // A result whose proof is in doubt is a boundary of its own, at which the
 // result is judged; an owner's policy may let it pass.
 func TestEvidenceInDoubtIsABoundary(t *testing.T) {
-	story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "testdata", "journals", "v2-doubts.jsonl"))))
+	story, err := Read(inline, each(recorded(t, filepath.Join("..", "..", "orchestrator", "testdata", "journals", "v2-doubts.jsonl"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // fakeDemo plays the demo with a program that is not forge. The real one is
-// driven by testdata/script/demo.txtar.
+// driven by demo.txtar of internal/e2e/script.
 func fakeDemo(t *testing.T, ctx context.Context, program, keep string) (code int, stdout string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fake")

@@ -21,7 +21,7 @@ import (
 // longRun are n events of a recorded run, its middle over and over.
 func longRun(tb testing.TB, n int) []work.Event {
 	tb.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "testdata", "journals", "v1-with-a-person.jsonl"))
+	f, err := os.Open(filepath.Join("..", "..", "orchestrator", "testdata", "journals", "v1-with-a-person.jsonl"))
 	if err != nil {
 		tb.Fatal(err)
 	}

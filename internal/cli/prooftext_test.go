@@ -17,7 +17,7 @@ import (
 // stands after the first n of them; 0 = after all.
 func inDoubt(t *testing.T, n int) ([]work.Event, *orchestrator.State) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "journals", "v2-doubts.jsonl"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "orchestrator", "testdata", "journals", "v2-doubts.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,0 @@
-//go:build real
-
-package main
-
-import "testing"
-
-func TestRealKillFactoryWithTwentyInFlight(t *testing.T) { killFactory(t, 20, 4) }
-
-func TestRealKillFactoryAfterEveryGitCommand(t *testing.T) { killFactoryBetween(t, 1) }
