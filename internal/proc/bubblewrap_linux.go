@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,10 +48,39 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 	}, nil
 }
 
-// mounts turns the view into bubblewrap's arguments, outer paths first.
+// sharedMemory is the part of /dev in which people keep files as well: on most
+// machines it is the one folder in memory.
+const sharedMemory = "/dev/shm"
+
+// mounts turns the view into bubblewrap's arguments, outer paths first. A /dev
+// of the child's own covers what stands before it, so that what is below
+// sharedMemory comes behind.
 func (v *view) mounts() ([]string, error) {
+	shared := func(p string) bool { return inside(p, sharedMemory) }
+	private := func(p string) bool { return !shared(p) }
+	args := v.folders(private)
+	files, err := v.singleFiles(private)
+	if err != nil {
+		return nil, err
+	}
+	args = append(append(args, files...), "--dev", "/dev", "--proc", "/proc")
+	for _, p := range procCovers {
+		args = append(args, "--ro-bind-try", p, p)
+	}
+	args = append(args, v.folders(shared)...)
+	if files, err = v.singleFiles(shared); err != nil {
+		return nil, err
+	}
+	return append(append(args, files...), "--remount-ro", "/"), nil
+}
+
+// folders are the arguments for the paths of the view that are wanted.
+func (v *view) folders(wanted func(path string) bool) []string {
 	var args []string
 	for _, p := range v.paths() {
+		if !wanted(p) {
+			continue
+		}
 		if target, ok := v.links[p]; ok && v.at[p] == system {
 			args = append(args, "--symlink", target, p)
 			continue
@@ -87,23 +117,23 @@ func (v *view) mounts() ([]string, error) {
 			}
 		}
 	}
-	inner := make([]string, 0, len(v.files))
-	for in := range v.files {
-		inner = append(inner, in)
-	}
-	slices.Sort(inner)
-	for _, in := range inner {
+	return args
+}
+
+// singleFiles are the arguments for those of Sandbox.ReadFiles that are wanted.
+func (v *view) singleFiles(wanted func(path string) bool) ([]string, error) {
+	var args []string
+	for _, in := range slices.Sorted(maps.Keys(v.files)) {
+		if !wanted(filepath.Clean(in)) {
+			continue
+		}
 		real, err := filepath.EvalSymlinks(v.files[in])
 		if err != nil {
 			return nil, fmt.Errorf("open file for the sandbox: %w", err)
 		}
 		args = append(args, "--ro-bind", real, filepath.Clean(in))
 	}
-	args = append(args, "--dev", "/dev", "--proc", "/proc")
-	for _, p := range procCovers {
-		args = append(args, "--ro-bind-try", p, p)
-	}
-	return append(args, "--remount-ro", "/"), nil
+	return args, nil
 }
 
 // judgeBubblewrap tells a command that failed from one that never began:

@@ -154,6 +154,36 @@ func TestSandboxView(t *testing.T) {
 	})
 }
 
+// A folder in memory is below /dev, of which a child gets one of its own.
+func TestSandboxInSharedMemory(t *testing.T) {
+	each(t, func(t *testing.T, level Level) {
+		d, err := os.MkdirTemp("/dev/shm", "forge-test-")
+		if err != nil {
+			t.Skip("there is no folder in memory: ", err)
+		}
+		t.Cleanup(func() { os.RemoveAll(d) })
+		at := func(name string) string { return filepath.Join(d, name) }
+		for _, name := range []string{"phase", "objects", "state"} {
+			if err := errors.Join(os.Mkdir(at(name), 0o755), os.WriteFile(at(name+"/file"), []byte("content"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := child(t, "")
+		s.Dir = at("phase")
+		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Read: []string{at("objects")}, Hide: []string{at("state")}}
+		expect(t, s,
+			"cwd", "ok "+s.Dir,
+			"read:file", "ok content",
+			"write:new", "ok",
+			"read:"+at("objects/file"), "ok content",
+			"write:"+at("objects/file"), "refused",
+			"read:"+at("state/file"), "refused",
+			"run:[ -c /dev/null ] && echo yes >/dev/null && echo yes", "ok yes",
+		)
+		wantContent(t, at("phase/new"), "written by the child")
+	})
+}
+
 func TestSandboxHome(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
 		d := files(t, "home/private.txt", "home/.login/token", "home/.config/app/settings", "home/.cache/build/", "elsewhere/creds")
