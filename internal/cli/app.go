@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
+	"forge/internal/proc"
 	"forge/internal/shortage"
 )
 
@@ -29,6 +30,8 @@ type App struct {
 	Environ []string
 	Dir     string // working directory
 	Now     func() time.Time
+	// Detect says which sandboxes work here; nil = proc.Detect, which tries each.
+	Detect func(context.Context) proc.Capabilities
 	// Kill is closed when the user wants to leave at once, without waiting
 	// for a clean stop. nil = never.
 	Kill <-chan struct{}
@@ -70,6 +73,14 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		}
 	}
 	return exitOf(err)
+}
+
+// sandboxes says which sandboxes work here.
+func (a *App) sandboxes(ctx context.Context) proc.Capabilities {
+	if a.Detect != nil {
+		return a.Detect(ctx)
+	}
+	return proc.Detect(ctx)
 }
 
 func (a *App) logTo(level log.Level) {

@@ -42,7 +42,7 @@ func (p *project) engine(ctx context.Context) (*engine, error) {
 	}
 	p.settle(ctx, repo)
 	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
-	caps := proc.Detect(ctx)
+	caps := p.app.sandboxes(ctx)
 	return &engine{
 		repo:   repo,
 		agents: agent.New(agent.Config{Environ: p.app.Environ, Caps: caps, Redact: red}),

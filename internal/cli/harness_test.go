@@ -37,6 +37,13 @@ func TestMain(m *testing.M) {
 // playForge makes the test binary behave as forge.
 const playForge = "FORGE_TEST_PLAY"
 
+// detected is which sandboxes work here, tried once: the hundreds of commands of
+// these tests would start thousands of programs to find out the same.
+var detected = func() func(context.Context) proc.Capabilities {
+	once := sync.OnceValue(func() proc.Capabilities { return proc.Detect(context.Background()) })
+	return func(context.Context) proc.Capabilities { return once() }
+}()
+
 // world is a project of its own, with a home, a state folder and a repository
 // with one commit. Commands run in it as in a process of their own.
 type world struct {
@@ -161,7 +168,7 @@ func (w *world) fed(stdin string, args ...string) ended {
 func (w *world) call(ctx context.Context, stdin string, args ...string) ended {
 	w.t.Helper()
 	var stdout, stderr safeBuffer
-	app := &App{Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Environ: w.env, Dir: w.root, Now: time.Now}
+	app := &App{Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Environ: w.env, Dir: w.root, Now: time.Now, Detect: detected}
 	code := app.Run(ctx, args)
 	return ended{t: w.t, args: args, code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
@@ -180,7 +187,7 @@ func (w *world) begin(args ...string) *started {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &started{stdout: &safeBuffer{}, stderr: &safeBuffer{}, stop: cancel, over: make(chan struct{})}
-	app := &App{Stdin: strings.NewReader(""), Stdout: s.stdout, Stderr: s.stderr, Environ: w.env, Dir: w.root, Now: time.Now}
+	app := &App{Stdin: strings.NewReader(""), Stdout: s.stdout, Stderr: s.stderr, Environ: w.env, Dir: w.root, Now: time.Now, Detect: detected}
 	go func() {
 		defer close(s.over)
 		code := app.Run(ctx, args)
