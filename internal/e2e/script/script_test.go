@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,6 +16,7 @@ import (
 // TestScripts drives the command line as a user does: the real main, real git,
 // scripted agents, an empty home.
 func TestScripts(t *testing.T) {
+	nothingLeft(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -39,7 +42,12 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("FORGE", forge)
-			env.Values[scriptStateKey{}] = &scriptState{}
+			state := &scriptState{}
+			for _, kv := range env.Vars {
+				name, _, _ := strings.Cut(kv, "=")
+				state.names = append(state.names, name)
+			}
+			env.Values[scriptStateKey{}] = state
 			return nil
 		},
 		Cmds:      scriptCommands(),
@@ -47,23 +55,47 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// nothingLeft gives this process, in which most commands of scripts run, a
+// folder of its own for temporary files, and fails when one of Forge's is left.
+// Not counted is the text of a person that could not be taken as it was.
+func nothingLeft(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Cleanup(func() {
+		left, _ := filepath.Glob(filepath.Join(temp, "*forge*"))
+		left = slices.DeleteFunc(left, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "forge-issue-") })
+		if len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
 // exits CODE forge …: runs a command and holds its exit code.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+func exits(ts *testscript.TestScript, neg bool, args []string) { exitsWith(ts, neg, args) }
+
+// exitsWith is exits, and returns what was printed.
+func exitsWith(ts *testscript.TestScript, neg bool, args []string) (stdout, stderr string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE command [args]")
 	}
-	err := ts.Exec(args[1], args[2:]...)
-	code := "0"
-	if err != nil {
-		code = "failed to start"
-		var exit interface{ ExitCode() int }
-		if errors.As(err, &exit) {
-			code = strconv.Itoa(exit.ExitCode())
-		}
+	code, stdout, stderr, err := call(ts, args[1], args[2:])
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%v: exit code %d, want %s: %v", args[1:], code, args[0], err)
 	}
-	if code != args[0] {
-		ts.Fatalf("%v: exit code %s, want %s", args[1:], code, args[0])
+	return stdout, stderr
+}
+
+// exitCode is that of a program that has ended so, -1 when it did not end by
+// itself.
+func exitCode(err error) int {
+	var exit interface{ ExitCode() int }
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
 	}
+	return -1
 }
 
 // repo DIR: makes DIR a git repository with everything in it committed, and
