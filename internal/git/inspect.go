@@ -40,56 +40,17 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 	if err != nil {
 		return work.Base{}, err
 	}
-	ask := func(args ...string) (string, error) {
-		res, err := r.run(ctx, call{dir: dir, args: args})
-		return res.line(), err
-	}
-	where, err := ask("rev-parse", "--is-bare-repository", "--is-inside-git-dir")
-	if err != nil {
-		return work.Base{}, notRepository(dir, err)
-	}
-	switch bare, inGit, _ := strings.Cut(where, "\n"); {
-	case bare == "true":
-		return work.Base{}, &StateError{dir + " is a bare git repository", "run forge in a clone with a working tree"}
-	case inGit == "true":
-		return work.Base{}, &StateError{dir + " is inside a .git folder", "change to the project's own folder"}
-	}
-	var base work.Base
-	if base.RepoRoot, err = ask("rev-parse", "--path-format=absolute", "--show-toplevel"); err != nil {
-		return work.Base{}, notRepository(dir, err)
-	}
-	facts, err := ask("rev-parse", "--show-object-format", "--is-shallow-repository")
-	if err != nil {
-		return work.Base{}, err
-	}
-	format, shallow, _ := strings.Cut(facts, "\n")
-	if format != "sha1" {
-		return work.Base{}, &StateError{"the repository uses the object format " + format, "Forge works with SHA-1 repositories only"}
-	}
-	base.Shallow = shallow == "true"
-	gitDir, err := ask("rev-parse", "--absolute-git-dir")
-	if err != nil {
-		return work.Base{}, err
-	}
-	for _, u := range unfinished {
-		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
-			return work.Base{}, &StateError{u.name + " is in progress in the repository", u.fix}
+	base, gitDir, ok := r.inspectAtOnce(ctx, dir)
+	if !ok {
+		if base, gitDir, err = r.inspectStepByStep(ctx, dir); err != nil {
+			return work.Base{}, err
 		}
 	}
-	res, err := r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "HEAD^{commit}"}, ok: []int{1, 128}})
-	if err != nil {
+	if err := noneUnfinished(gitDir); err != nil {
 		return work.Base{}, err
 	}
-	if base.Commit = res.line(); !isID(base.Commit) {
-		return work.Base{}, noCommit(ask)
-	}
-	res, err = r.run(ctx, call{dir: dir, args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
-	if err != nil {
-		return work.Base{}, err
-	}
-	base.Branch, _ = strings.CutPrefix(res.line(), "refs/heads/")
 	// A branch and a folder of branches cannot have the same name.
-	res, err = r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "refs/heads/forge"}, ok: []int{1}})
+	res, err := r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "refs/heads/forge"}, ok: []int{1}})
 	if err != nil {
 		return work.Base{}, err
 	}
@@ -97,6 +58,86 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 		return work.Base{}, &StateError{`the branch "forge" is in the way of the branches forge/… that hold results`, `rename it, for example with "git branch -m forge forge-old"`}
 	}
 	return base, nil
+}
+
+// inspectAtOnce asks git everything in one process, since each command of Forge
+// begins with it. ok is false when the answer is not that of a repository in
+// order, or cannot be told apart into its lines.
+func (r *runner) inspectAtOnce(ctx context.Context, dir string) (base work.Base, gitDir string, ok bool) {
+	res, err := r.run(ctx, call{dir: dir, args: []string{
+		"rev-parse", "--is-bare-repository", "--is-inside-git-dir", "--show-object-format", "--is-shallow-repository",
+		"--path-format=absolute", "--absolute-git-dir", "--show-toplevel", "HEAD^{commit}", "--symbolic-full-name", "HEAD",
+	}})
+	said := strings.Split(res.line(), "\n")
+	if err != nil || len(said) != 8 || said[0] != "false" || said[1] != "false" || said[2] != "sha1" || !isID(said[6]) {
+		return work.Base{}, "", false
+	}
+	base = work.Base{Shallow: said[3] == "true", RepoRoot: said[5], Commit: said[6]}
+	branch, attached := strings.CutPrefix(said[7], "refs/heads/")
+	if attached {
+		base.Branch = branch
+	}
+	return base, said[4], attached || said[7] == "HEAD"
+}
+
+// inspectStepByStep asks one thing after the other, and says what is wrong.
+func (r *runner) inspectStepByStep(ctx context.Context, dir string) (base work.Base, gitDir string, err error) {
+	ask := func(args ...string) (string, error) {
+		res, err := r.run(ctx, call{dir: dir, args: args})
+		return res.line(), err
+	}
+	where, err := ask("rev-parse", "--is-bare-repository", "--is-inside-git-dir")
+	if err != nil {
+		return work.Base{}, "", notRepository(dir, err)
+	}
+	switch bare, inGit, _ := strings.Cut(where, "\n"); {
+	case bare == "true":
+		return work.Base{}, "", &StateError{dir + " is a bare git repository", "run forge in a clone with a working tree"}
+	case inGit == "true":
+		return work.Base{}, "", &StateError{dir + " is inside a .git folder", "change to the project's own folder"}
+	}
+	if base.RepoRoot, err = ask("rev-parse", "--path-format=absolute", "--show-toplevel"); err != nil {
+		return work.Base{}, "", notRepository(dir, err)
+	}
+	facts, err := ask("rev-parse", "--show-object-format", "--is-shallow-repository")
+	if err != nil {
+		return work.Base{}, "", err
+	}
+	format, shallow, _ := strings.Cut(facts, "\n")
+	if format != "sha1" {
+		return work.Base{}, "", &StateError{"the repository uses the object format " + format, "Forge works with SHA-1 repositories only"}
+	}
+	base.Shallow = shallow == "true"
+	if gitDir, err = ask("rev-parse", "--absolute-git-dir"); err != nil {
+		return work.Base{}, "", err
+	}
+	// Said first: what is under way may be why there is no commit.
+	if err := noneUnfinished(gitDir); err != nil {
+		return work.Base{}, "", err
+	}
+	res, err := r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "HEAD^{commit}"}, ok: []int{1, 128}})
+	if err != nil {
+		return work.Base{}, "", err
+	}
+	if base.Commit = res.line(); !isID(base.Commit) {
+		return work.Base{}, "", noCommit(ask)
+	}
+	res, err = r.run(ctx, call{dir: dir, args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
+	if err != nil {
+		return work.Base{}, "", err
+	}
+	base.Branch, _ = strings.CutPrefix(res.line(), "refs/heads/")
+	return base, gitDir, nil
+}
+
+// noneUnfinished fails when git is in the middle of an operation.
+func noneUnfinished(gitDir string) error {
+	for _, u := range unfinished {
+		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
+			return &StateError{u.name + " is in progress in the repository", u.fix}
+		}
+	}
+	return nil
 }
 
 // noCommit tells a new repository from one whose checked-out branch was

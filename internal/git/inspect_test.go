@@ -38,6 +38,42 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// Whatever is asked in one process is answered as it is step by step, or not at
+// all.
+func TestInspectAtOnceIsStepByStep(t *testing.T) {
+	b := newBed(t, nil)
+	above := filepath.Dir(b.user)
+	b.run("worktree", "add", "-q", "-b", "side", filepath.Join(above, "linked"))
+	runGit(t, above, "clone", "-q", "--depth=1", "file://"+b.user, "shallow")
+	runGit(t, above, "clone", "-q", b.user, "detached")
+	runGit(t, filepath.Join(above, "detached"), "checkout", "-q", "--detach")
+	runGit(t, above, "clone", "-q", b.user, "two\nlines")
+	runGit(t, above, "clone", "-q", b.user, "named")
+	runGit(t, filepath.Join(above, "named"), "update-ref", "refs/heads/HEAD", "HEAD")
+	runGit(t, above, "init", "-q", "empty")
+	r, err := newRunner(os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"user": true, "user/src": true, "linked": true, "shallow": true, "detached": true,
+		"named": false, "two\nlines": false, "empty": false, "user/.git": false, ".": false,
+	} {
+		dir := filepath.Join(above, name)
+		if name == "user" {
+			dir = b.user
+		}
+		base, gitDir, ok := r.inspectAtOnce(b.ctx, dir)
+		if ok != want {
+			t.Errorf("%q: answered at once: %v, want %v", name, ok, want)
+		}
+		slow, slowDir, err := r.inspectStepByStep(b.ctx, dir)
+		if ok && (err != nil || base != slow || gitDir != slowDir) {
+			t.Errorf("%q: at once %+v %s, step by step %+v %s, %v", name, base, gitDir, slow, slowDir, err)
+		}
+	}
+}
+
 func TestInspectRefuses(t *testing.T) {
 	conflict := func(verb ...string) func(*bed) string {
 		return func(b *bed) string {
