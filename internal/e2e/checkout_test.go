@@ -3,14 +3,21 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"forge/internal/cli"
+	"forge/internal/proc"
 )
 
 // checkout is a project of its own, with its own home and state folder, on
@@ -100,6 +107,31 @@ func (c *checkout) forge(args ...string) (stdout, stderr string, code int) {
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
+
+// quick is forge in the process of the test, for commands that have to come to
+// their end and no more: a process for each costs more than most of them do. A
+// factory stays a process, since it claims issues as one.
+func (c *checkout) quick(args ...string) (stdout, stderr string, code int) {
+	c.t.Helper()
+	if c.path != "" {
+		return c.forge(args...) // a program there may kill who calls it
+	}
+	var out, errs bytes.Buffer
+	cmd := c.command("forge", args...) // for where it starts, and with what
+	app := &cli.App{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Now: time.Now,
+		Environ: slices.DeleteFunc(slices.Clone(cmd.Env), func(kv string) bool { return strings.HasPrefix(kv, playForge+"=") }),
+		Dir:     cmd.Dir, Detect: detected,
+	}
+	code = app.Run(context.Background(), args)
+	return out.String(), errs.String(), code
+}
+
+// detected is which sandboxes work here, tried once for all quick commands.
+var detected = func() func(context.Context) proc.Capabilities {
+	once := sync.OnceValue(func() proc.Capabilities { return proc.Detect(context.Background()) })
+	return func(context.Context) proc.Capabilities { return once() }
+}()
 
 // event is one line of --output json.
 type event struct {

@@ -66,7 +66,7 @@ func TestCostOfAnIteration(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
-	const few, many = 10, 30
+	const few, many = 4, 14
 	p1, s1 := counted(t, few)
 	p2, s2 := counted(t, many)
 	programs, syncs := float64(p2-p1)/(many-few)-1, float64(s2-s1)/(many-few)

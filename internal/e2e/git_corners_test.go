@@ -237,9 +237,9 @@ func (c corner) turn(t *testing.T) {
 	if c.dir != "" {
 		k.dir = c.dir
 	}
-	stdout, stderr, code := k.forge("run", "--autonomous")
+	stdout, stderr, code := k.quick("run", "--autonomous")
 	k.dir = ""
-	told := func() string { logs, _, _ := k.forge("logs", "01"); return stdout + stderr + logs }
+	told := func() string { logs, _, _ := k.quick("logs", "01"); return stdout + stderr + logs }
 	if c.fails != "" {
 		if code != 1 || !strings.Contains(stdout, c.fails) {
 			t.Fatalf("exit code %d\n%s", code, told())

@@ -106,16 +106,16 @@ func (m meanwhile) happen(t *testing.T) {
 		".forge/forge.toml": meanwhileConfig, ".forge/phases.json": meanwhilePlan, "script.toml": meanwhileScript, "start.txt": "here\n",
 	})
 	k.sh(m.before)
-	stdout, stderr, code := k.forge("run")
+	stdout, stderr, code := k.quick("run")
 	if code != 3 {
 		t.Fatalf("forge run: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	run := strings.TrimSuffix(strings.Fields(stdout)[1], ":")
-	if stdout, stderr, code = k.forge("approve", run+".1", "--resume"); code != 3 {
+	if stdout, stderr, code = k.quick("approve", run+".1", "--resume"); code != 3 {
 		t.Fatalf("forge approve: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	k.sh(m.does)
-	stdout, stderr, code = k.forge("approve", run+".2", "--resume")
+	stdout, stderr, code = k.quick("approve", run+".2", "--resume")
 	if m.refused != "" {
 		if code != 2 || !strings.Contains(stderr, m.refused) {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -125,16 +125,16 @@ func (m meanwhile) happen(t *testing.T) {
 			return
 		}
 		k.sh(m.mends)
-		stdout, stderr, code = k.forge("resume")
+		stdout, stderr, code = k.quick("resume")
 		// What could be known to stand in the way was said before the answer was taken.
-		if o, e, c := k.forge("approve", run+".2", "--resume"); c != 2 {
+		if o, e, c := k.quick("approve", run+".2", "--resume"); c != 2 {
 			stdout, stderr, code = o, e, c
 		}
 	}
 	if code != 3 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	stdout, stderr, code = k.forge("approve", run+".3", "--resume")
+	stdout, stderr, code = k.quick("approve", run+".3", "--resume")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}

@@ -112,7 +112,7 @@ func TestKillAtDelivery(t *testing.T) {
 	if !strings.Contains(want, "d40/g.txt") || strings.Contains(want, "gone/") {
 		t.Fatalf("the undisturbed run ended\n%s", want)
 	}
-	n := kills(3)
+	n := kills(2)
 	for i := range n {
 		t.Run(fmt.Sprintf("moment %d of %d", i+1, n), func(t *testing.T) {
 			c := newDelivered(t)
@@ -140,7 +140,7 @@ func (c *checkout) isMoved(want string) {
 	if err != nil || len(found) > 0 {
 		c.t.Errorf("left in the repository: %s %v", found, err)
 	}
-	if _, stderr, code := c.forge("audit", "verify"); code != 0 {
+	if _, stderr, code := c.quick("audit", "verify"); code != 0 {
 		c.t.Errorf("forge audit verify: exit code %d\n%s", code, stderr)
 	}
 }

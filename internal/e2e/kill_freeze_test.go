@@ -48,7 +48,7 @@ func (c *checkout) checkpoints() []question {
 	var list struct {
 		Checkpoints []question `json:"checkpoints"`
 	}
-	out, stderr, code := c.forge("checkpoints", "--all", "--output", "json")
+	out, stderr, code := c.quick("checkpoints", "--all", "--output", "json")
 	if code != 0 {
 		c.t.Fatalf("forge checkpoints: exit code %d\n%s", code, stderr)
 	}
@@ -189,7 +189,7 @@ func (c *cycle) killedAnswer(args []string) bool {
 // another one is.
 func (c *cycle) heard() {
 	c.t.Helper()
-	out, stderr, code := c.forge("audit", "export")
+	out, stderr, code := c.quick("audit", "export")
 	if code != 0 {
 		c.t.Fatalf("forge audit export: exit code %d\n%s", code, stderr)
 	}

@@ -11,6 +11,10 @@ import (
 
 func TestRealKillAtEveryJournalOffset(t *testing.T) { killEvery(t, 1) }
 
+func TestRealPowerCut(t *testing.T) { cutEvery(t, 3) }
+
+func TestRealReviewersMisbehave(t *testing.T) { misbehave(t, 1) }
+
 func TestRealKillAfterEveryGitCommand(t *testing.T) { killBetween(t, 1) }
 
 func TestRealKillInAFreeze(t *testing.T) { killFreezing(t, 20, killSeed(t)) }

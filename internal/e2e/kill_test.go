@@ -62,7 +62,7 @@ func newKilled(t *testing.T) *checkout {
 // each phase ended after how many iterations.
 func (c *checkout) outcome() string {
 	c.t.Helper()
-	text, stderr, code := c.forge("status", "--output", "json")
+	text, stderr, code := c.quick("status", "--output", "json")
 	if code != 0 {
 		c.t.Fatalf("forge status: exit code %d\n%s", code, stderr)
 	}
@@ -151,7 +151,7 @@ func (c *checkout) resumeToEnd(evs []event, want string) {
 	}
 }
 
-func TestKillAtJournalOffsets(t *testing.T) { killEvery(t, 10) }
+func TestKillAtJournalOffsets(t *testing.T) { killEvery(t, 14) }
 
 // killingGit puts a git before the real one that kills forge after its n-th
 // call: the effect is done, its event is not written. It counts by itself: tens
@@ -204,4 +204,4 @@ func killBetween(t *testing.T, step int) {
 	}
 }
 
-func TestKillBetweenEffectAndEvent(t *testing.T) { killBetween(t, 25) }
+func TestKillBetweenEffectAndEvent(t *testing.T) { killBetween(t, 40) }

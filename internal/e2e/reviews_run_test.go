@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,14 +121,14 @@ func verdicts(t *testing.T, evs []event) string {
 	return strings.Join(out, ", ")
 }
 
-// TestReviewersMisbehave: whatever a model service does instead of answering,
+// misbehave plays every step-th of the ways to answer wrongly: whatever a model service does instead of answering,
 // it is asked three times, and then the phase fails for want of a review. It
 // never passes, and nobody is sent to fix what nobody found.
-func TestReviewersMisbehave(t *testing.T) {
+func misbehave(t *testing.T, step int) {
 	fault := func(status int, kind string, headers map[string]string) fakemodel.Turn {
 		return fakemodel.Turn{Fault: fakemodel.Fault{Status: status, Kind: kind, Headers: headers}}
 	}
-	for name, answer := range map[string]fakemodel.Turn{
+	ways := map[string]fakemodel.Turn{
 		"401":                        fault(http.StatusUnauthorized, "invalid_api_key", nil),
 		"403":                        fault(http.StatusForbidden, "", nil),
 		"unknown model":              fault(http.StatusNotFound, "model_not_found", nil),
@@ -151,10 +153,14 @@ func TestReviewersMisbehave(t *testing.T) {
 		"a fail without a finding":   {Text: strings.Replace(reviewPasses, "pass", "fail", 1)},
 		"a finding on no line of it": {Text: strings.Replace(reviewFails, `"line":1`, `"line":1000`, 1)},
 		"a finding in another file":  {Text: strings.Replace(reviewFails, "new.txt", "a.txt", 1)},
-	} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(ways)) {
+		if i%step > 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReviewed(t, 1, "", security(answer))
+			r := newReviewed(t, 1, "", security(ways[name]))
 			evs, _, code := r.stream(0, "run", "--autonomous")
 			if got, want := verdicts(t, evs), "unknown, unknown, unknown, FailPhase, failed review_unknown"; code != 1 || got != want {
 				t.Errorf("exit code %d: %s\nwant %s", code, got, want)
@@ -162,13 +168,17 @@ func TestReviewersMisbehave(t *testing.T) {
 			if n := r.asked(); n < 3 {
 				t.Errorf("the service was asked %d times", n)
 			}
-			why, _, _ := r.forge("why", "01")
+			why, _, _ := r.quick("why", "01")
 			if strings.Count(why, "review by security (gates): unknown") != 3 || !strings.Contains(why, "arbiter → FailPhase, by the rule review_unknown") {
 				t.Errorf("forge why says\n%s", why)
 			}
 		})
 	}
 }
+
+// Every third of them: errors, broken answers and wrong findings are all among
+// those. make test-real plays each.
+func TestReviewersMisbehave(t *testing.T) { misbehave(t, 3) }
 
 // commit changes one file of the project.
 func (r *reviewed) commit(name, text string) {
@@ -251,7 +261,7 @@ func (r *reviewed) killedAfter(under string, words ...string) {
 // cost is what the newest run took.
 func (r *reviewed) cost() float64 {
 	r.t.Helper()
-	text, _, _ := r.forge("status", "--output", "json")
+	text, _, _ := r.quick("status", "--output", "json")
 	var st struct {
 		Phases []struct {
 			USD float64 `json:"cost_usd"`
@@ -301,11 +311,11 @@ func TestReviewsReachTheCap(t *testing.T) {
 	r := newReviewed(t, 1, "[cost]\niteration_usd = 0.5\nrun_usd = 1.2\n", security(fakemodel.Turn{Text: reviewPasses, Input: 1_000_000}))
 	r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"only","promise":"IT IS DONE","reviews":["security"]},{"number":"02","name":"next","promise":"NEXT IS DONE","reviews":["security"],"depends_on":["01"]}]}`)
 	r.commit("script.toml", strings.ReplaceAll(capScript, "NUMBER", "01")+strings.ReplaceAll(strings.ReplaceAll(capScript, "NUMBER", "02"), "IT IS", "NEXT IS"))
-	out, stderr, code := r.forge("run", "--autonomous")
+	out, stderr, code := r.quick("run", "--autonomous")
 	if code != 4 || !strings.Contains(out, "limit (cost.run_usd: 1.0") || r.asked() != 1 {
 		t.Fatalf("exit code %d, %d reviews\n%s%s", code, r.asked(), out, stderr)
 	}
-	if out, _, code = r.forge("resume", "--cost", "run_usd=10"); code != 0 || !strings.Contains(out, "Cost: 2.0000") || r.asked() != 2 {
+	if out, _, code = r.quick("resume", "--cost", "run_usd=10"); code != 0 || !strings.Contains(out, "Cost: 2.0000") || r.asked() != 2 {
 		t.Errorf("exit code %d, %d reviews\n%s", code, r.asked(), out)
 	}
 }
@@ -328,7 +338,7 @@ func TestReviewsAndTheMovedBase(t *testing.T) {
 			r.must("git", "add", "-A")
 			r.commit("script.toml", "[[step]]\nphase = \"01\"\ndo = [ "+c.first+", { print = \"<promise>IT IS DONE</promise>\" } ]\n[[step]]\nphase = \"02\"\ndo = [ "+c.second+", { print = \"<promise>TWO IS DONE</promise>\" } ]\n")
 			r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"one","promise":"IT IS DONE","reviews":["security"]},{"number":"02","name":"two","promise":"TWO IS DONE","reviews":["security"]}]}`)
-			out, stderr, code := r.forge("run", "--autonomous")
+			out, stderr, code := r.quick("run", "--autonomous")
 			if n := r.asked(); code != 0 || n != c.asked {
 				t.Errorf("exit code %d, %d questions, want %d\n%s%s", code, n, c.asked, out, stderr)
 			}

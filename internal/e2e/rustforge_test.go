@@ -25,12 +25,12 @@ func TestProjectOfTheRustForge(t *testing.T) {
 	k.path = k.at("bin")
 
 	for _, args := range [][]string{{"config", "validate"}, {"list"}, {"config", "show"}} {
-		stdout, stderr, code := k.forge(args...)
+		stdout, stderr, code := k.quick(args...)
 		if code != 0 {
 			t.Errorf("forge %s: exit code %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 		}
 	}
-	_, stderr, _ := k.forge("config", "validate")
+	_, stderr, _ := k.quick("config", "validate")
 	for _, want := range []string{
 		`forge.toml: not used: claude, council, decomposition, factory.enabled, factory.max_concurrent_runs, factory.port, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
 		"forge.toml:88: the hook pre_phase is not run", "forge.toml:95: the hook post_iteration is not run",
@@ -44,7 +44,7 @@ func TestProjectOfTheRustForge(t *testing.T) {
 			t.Errorf("%q is not said once:\n%s", want, stderr)
 		}
 	}
-	stdout, _, _ := k.forge("list")
+	stdout, _, _ := k.quick("list")
 	var rows []string
 	for _, line := range strings.Split(stdout, "\n") {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
