@@ -22,11 +22,18 @@ import (
 // Killed at every step of a review round of an issue's pull request, and of the
 // run that resolves how it conflicts with the target, once each,
 // Forge goes on to the same end: one pull request, each comment told and
-// answered once, and nothing merged but what was approved.
+// answered once, and nothing merged but what was approved. Here at every third
+// step; make test-real has each.
 func TestIssueKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
+	killedIssue(t, 3)
+}
+
+// killedIssue kills at every step-th of the steps in which something changes
+// at the host, and at as many of git's.
+func killedIssue(t *testing.T, every int) {
 	s := issueHub(t, "plan_then_review")
-	k := &killer{shopWorld: s, died: map[string]bool{}}
+	k := &killer{shopWorld: s, every: every, died: map[string]bool{}, passed: map[string]bool{}}
 	k.shim()
 	k.until("open", exitFrozen)
 	first := s.pull()
@@ -63,8 +70,13 @@ func TestIssueKilledAtEveryStep(t *testing.T) {
 		"conflict GET */pulls/1/reviews due", "conflict POST */git-receive-pack due", "conflict POST */git-receive-pack done", "conflict PATCH */pulls/1 done",
 		"merge PUT */pulls/1/merge due", "merge PUT */pulls/1/merge done", "merge DELETE */git/refs/heads/forge/issue-1-write-it due", "merge DELETE */git/refs/heads/forge/issue-1-write-it done",
 	} {
-		if !k.died[step] {
+		if !k.died[step] && !k.passed[step] {
 			t.Errorf("nothing was killed at %q, but at %q", step, slices.Sorted(maps.Keys(k.died)))
+		}
+	}
+	for _, stage := range []string{"open ", "rework ", "conflict ", "merge "} {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(k.died)), func(step string) bool { return strings.HasPrefix(step, stage) }) {
+			t.Errorf("nothing was killed in the stage %q, but at %q", stage, slices.Sorted(maps.Keys(k.died)))
 		}
 	}
 	t.Logf("killed %d times: %d at the host, the others at git", k.kills, len(k.died))
@@ -76,10 +88,26 @@ type killer struct {
 	stage string
 	kills int
 	dir   string // of the git that kills
+	every int    // of the steps, one in so many kills
 
-	mu    sync.Mutex
-	died  map[string]bool
-	child *exec.Cmd
+	mu     sync.Mutex
+	died   map[string]bool
+	passed map[string]bool // steps that were let go on
+	child  *exec.Cmd
+}
+
+// now says whether to kill at a step where nobody was killed before. The caller
+// holds mu.
+func (k *killer) now(step string) bool {
+	if k.died[step] || k.passed[step] {
+		return false
+	}
+	if (len(k.died)+len(k.passed))%k.every > 0 {
+		k.passed[step] = true
+		return false
+	}
+	k.died[step] = true
+	return true
 }
 
 // shim puts a git before the real one that kills its caller when it has written
@@ -108,10 +136,11 @@ rev-*|cat-file|diff*|ls-*|merge-base|config|version|show*|for-each-ref|status|lo
 esac
 if [ ! -e "%[2]s/at-$a" ]; then
 	: > "%[2]s/at-$a"
-	kill -9 $PPID
+	set -- "%[2]s"/at-*
+	[ $(($# %% %[3]d)) -ne 0 ] || kill -9 $PPID
 fi
 exit $code
-`, real, k.dir)
+`, real, k.dir, k.every)
 	if err := os.WriteFile(filepath.Join(k.dir, "git"), []byte(script), 0o755); err != nil {
 		k.t.Fatal(err)
 	}
@@ -177,11 +206,9 @@ func (k *killer) at(req *http.Request) hosttest.Fault {
 	switch {
 	case !changes && !strings.Contains(path, "/pulls/1") && !strings.Contains(path, "/git-"):
 		return hosttest.Fault{} // it is like others
-	case !k.died[step+" due"]:
-		k.died[step+" due"] = true
+	case k.now(step + " due"):
 		return hosttest.Fault{Cut: true, Then: kill}
-	case changes && !k.died[step+" done"]:
-		k.died[step+" done"] = true
+	case changes && k.now(step+" done"):
 		return hosttest.Fault{After: true, Cut: true, Then: kill}
 	}
 	return hosttest.Fault{}
