@@ -1,5 +1,5 @@
 # make demo    see Forge work, in a repository made for it
-# make test    the tests, offline, under five minutes on two cores
+# make test    the tests, offline, two minutes on two idle cores
 # make check   vet, format, linters, race detector, the macOS build
 # make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run
@@ -22,8 +22,13 @@ build:
 demo: build
 	bin/forge demo
 
+# Tests wait more than they count: for processes, limits, each other. So more of
+# them are under way than there are cores. Nobody looks at their programs with a
+# debugger (-w). TIMES names a file for a table of the times.
+TESTING = -ldflags=-w -parallel 4
+test race: export TMPDIR := $(shell scripts/tmp.sh)
 test:
-	$(GO) test -timeout 15m ./...
+	$(GO) test -json $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times $(if $(TIMES),-write $(TIMES))
 
 # The cheap ones first.
 check: vet fmt rooms darwin lint race
@@ -50,19 +55,12 @@ lint:
 # By itself the detector holds each process for a second when it ends. SQLite's
 # translated C is not watched, which would take most of the time; no more is left
 # out, since the linker may take the unwatched instance of a generic type for all.
-# Nor are run the simulations, which play a pure core, and what is drawn in every
-# size, both in one goroutine, nor an issue whose dozens of processes are killed
-# one after the other. Of internal/e2e, which only starts forge as a program, are
-# run the stories in which something happens at the same time; the others would
-# find what the tests of their rooms find, in a quarter of an hour more.
+# A test or script in which nothing happens at the same time says so, and is
+# skipped: see pace.Sequential, and "# at once:" in scripts.
 RACE = -race -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
-RACE_SKIPS = ^Test(Simulation|SeededBugs|PullSimulation|SeededPullBugs|IssueKilledAtEveryStep|BlockFits|BoardFits)$$
-RACE_SCRIPTS = run|subphase|conflict|moved_base|resume|interrupt|terminate|hung|outage|deadline|money|notify|status_watch|freeze_live|level_live|job|job_killed|review_cmd|reviews_run|reviews_ask|issue_race|factory.*|triage.*|travel
-RACE_STORIES = ^TestScripts$$/^($(RACE_SCRIPTS))$$|^Test(KillFactory|TwoFactories|KillTriage|UserWorksMeanwhile|ReviewsAndTheMovedBase|ReviewsReachTheCap)$$
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test $(RACE) -skip '$(RACE_SKIPS)' $$($(GO) list ./... | grep -v '/internal/e2e')
-	$(GO) test $(RACE) -run '$(RACE_STORIES)' ./internal/e2e/...
+	$(GO) test $(RACE) $(TESTING) ./...
 
 test-real:
 	scripts/real.sh

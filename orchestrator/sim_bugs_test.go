@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forge/gates"
+	"forge/internal/pace"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -48,6 +49,8 @@ func (i *IssueState) forget() {
 // each row breaks the core in one way, and has to fail within the same number
 // of schedules for the reason that it should.
 func TestSeededBugs(t *testing.T) {
+	pace.Slow(t, "schedules until each bug is found")
+	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	tests := []struct {
 		name string
 		bug  bug

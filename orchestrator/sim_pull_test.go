@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"forge/gates"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -145,6 +146,8 @@ func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
 // that fails, with people who push, comment, close, force and merge whenever
 // they like, and a process that may die anywhere.
 func TestPullSimulation(t *testing.T) {
+	pace.Slow(t, "hundreds of schedules with pull requests")
+	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.pulls = true
 	n := schedules(700)

@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
 // TestSeededPullBugs shows that the simulation finds what it is there to find.
 func TestSeededPullBugs(t *testing.T) {
+	pace.Slow(t, "schedules until each bug is found")
+	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.pulls = true
 	pullOf := func(s *State, e work.Event) *Pull {

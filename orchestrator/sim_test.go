@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -108,6 +109,8 @@ func simulate(t testing.TB, l *lab, n int) *coverage {
 }
 
 func TestSimulation(t *testing.T) {
+	pace.Slow(t, "thousands of schedules")
+	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	n := schedules(fewSchedules)
 	begin := time.Now()
 	c := simulate(t, newLab(t), n)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -80,6 +81,7 @@ func TestACPTurns(t *testing.T) {
 
 // An answer is not lost when the server exits right behind it.
 func TestACPAnswersAndExits(t *testing.T) {
+	pace.Slow(t, "a server that does not go is waited for")
 	a := newAgents(t)
 	for range 20 {
 		if r := iterate(t, a, served(t, acpScript{Do: []acpAct{{Say: "hello"}}, Quits: true})); r.Outcome != work.OutcomeOK {
@@ -89,6 +91,7 @@ func TestACPAnswersAndExits(t *testing.T) {
 }
 
 func TestACPServerThatStays(t *testing.T) {
+	pace.Slow(t, "a server that does not go is waited for")
 	req := served(t, acpScript{Do: []acpAct{{Say: "<promise>DONE</promise>"}}, Stays: true})
 	req.Limits.PostResultSecs = 1
 	if r := iterate(t, newAgents(t), req); r.Outcome != work.OutcomePostResult || len(r.Claims) != 1 {
@@ -98,6 +101,7 @@ func TestACPServerThatStays(t *testing.T) {
 
 // Before it is ended, the server is told that its turn is over.
 func TestACPCancel(t *testing.T) {
+	pace.Slow(t, "agents that do not stop are waited for")
 	state := filepath.Join(t.TempDir(), "state")
 	req := served(t, acpScript{Do: []acpAct{{Say: "I think."}, {Hang: true}}, State: state, Deaf: true})
 	req.Limits.IdleSecs = 5

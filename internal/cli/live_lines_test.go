@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -48,6 +49,7 @@ func TestBoardShowsTheRun(t *testing.T) {
 // Where it is narrow, columns go before the agent's action does; where it is
 // low, rows go, and their number is said.
 func TestBoardFits(t *testing.T) {
+	pace.Sequential(t, "it is drawn in every size, in one goroutine")
 	t.Parallel()
 	if got := bare(busyBoard().lines(50, 4, noon)); !strings.Contains(got, "03      parser") || !strings.Contains(got, "» edit src/parse.go") ||
 		strings.Contains(got, "$0.034") || !strings.Contains(got, "+2 more") {

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"forge/gates"
+	"forge/internal/pace"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -335,6 +336,7 @@ func TestAbortIsConfirmed(t *testing.T) {
 
 // The block fits, with a question too, and the question can be read.
 func TestBlockFits(t *testing.T) {
+	pace.Sequential(t, "it is drawn in every size, in one goroutine")
 	t.Parallel()
 	cp := asked("r.1", gates.PointSubPhase)
 	cp.Question = strings.Repeat("a long question ", 30)

@@ -13,6 +13,7 @@ import (
 	"forge/factory"
 	"forge/factory/web/api"
 	"forge/internal/config"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -199,6 +200,8 @@ func (o *oddWorld) query(names []string, name, odd string) string {
 // Every parameter of every operation of the API, in paths and queries, takes odd
 // values and refuses them in the API's own words; so does every text of a body.
 func TestOddValuesAtTheAPI(t *testing.T) {
+	pace.Slow(t, "hundreds of requests")
+	pace.Sequential(t, "one request after the other")
 	t.Parallel()
 	o := newOddWorld(t)
 	var doc openAPI
@@ -323,6 +326,8 @@ func (d *openAPI) odd(sample any, value, where string) map[string][]byte {
 // Pages take the same values in their addresses and forms, here a quarter of
 // them at each; make test-real has all.
 func TestOddValuesAtThePages(t *testing.T) {
+	pace.Slow(t, "hundreds of requests")
+	pace.Sequential(t, "one request after the other")
 	t.Parallel()
 	oddAtThePages(t, 4)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -25,6 +26,8 @@ import (
 // answered once, and nothing merged but what was approved. Here at every third
 // step; make test-real has each.
 func TestIssueKilledAtEveryStep(t *testing.T) {
+	pace.Slow(t, "a process for each kill")
+	pace.Sequential(t, "processes that are killed one after the other")
 	t.Parallel()
 	killedIssue(t, 3)
 }

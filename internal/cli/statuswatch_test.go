@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -93,6 +94,7 @@ func TestStatusWatchIsInterrupted(t *testing.T) {
 // On a terminal the same lines are drawn anew, whatever the window holds, and
 // the last of them stay.
 func TestStatusWatchOnATerminal(t *testing.T) {
+	pace.Slow(t, "thirteen phases, two at a time")
 	t.Parallel()
 	dir := t.TempDir()
 	var plan []work.Phase

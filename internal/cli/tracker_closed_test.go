@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -39,6 +40,7 @@ func (g *gitHub) deaf(deaf bool) {
 // the same run, once they are open again. While the tracker does not answer
 // nothing of it is claimed, by no door, and the board's own issues run on.
 func TestTrackerIssueIsNotWorkedOnOnceItIsClosed(t *testing.T) {
+	pace.Slow(t, "trackers are asked every five seconds at most")
 	t.Parallel()
 	hub := &gitHub{T: t, issues: map[int]map[string]any{7: hubIssue(7, "")}, comments: map[int][]map[string]any{}, posts: map[int]int{}, closed: map[int]bool{}}
 	on := httptest.NewServer(hub)

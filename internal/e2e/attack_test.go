@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // obedient is an agent that does whatever an issue's text orders, notes in a
@@ -68,6 +70,8 @@ var orders = []struct {
 // and the agent obeys, under a policy that would land everything. Nothing
 // leaves, nothing lands, and the journal shows why.
 func TestIssueThatOrdersAnAttack(t *testing.T) {
+	pace.Slow(t, "an agent tries everything that it was told")
+	pace.Sequential(t, processesAlone)
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		t.Skip("bubblewrap is not installed")
 	}

@@ -20,6 +20,11 @@ import (
 	"forge/internal/proc"
 )
 
+// processesAlone is why a story is not told under the race detector: nothing in
+// it happens at the same time but what whole processes do, each of which is
+// watched by the tests of its own rooms.
+const processesAlone = "only whole processes, one after the other"
+
 // checkout is a project of its own, with its own home and state folder, on
 // which whole forge processes are let loose.
 type checkout struct {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // offerings are what a shell is to offer for a line.
@@ -65,17 +67,20 @@ func offers(t *testing.T, shell, script string, flags ...string) {
 }
 
 func TestCompletionInBash(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	offers(t, "bash", `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _forge; printf '%s\n' "${COMPREPLY[@]}"`, "--norc")
 }
 
 // The function is called as within a completion, which a script cannot begin.
 func TestCompletionInZsh(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	offers(t, "zsh", `compadd() { print -l -- ${(M)${(@P)2}:#${words[CURRENT]}*} }; words=("$@"); CURRENT=$#; _forge`, "-f", "-c", `compdef() { }; . "$0"`)
 }
 
 func TestCompletionInFish(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	offers(t, "fish", `complete -C "$argv" | string replace -r '\t.*' ''; true`, "--no-config")
 }

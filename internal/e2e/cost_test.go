@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // plainPhase is one phase of n iterations by an agent that is a shell script.
@@ -63,6 +65,8 @@ func counted(t *testing.T, n int) (programs, syncs int) {
 // An iteration costs at most 5 processes beside the agent's own, and 4 waits
 // for the disk. Both are counted, not timed.
 func TestCostOfAnIteration(t *testing.T) {
+	pace.Slow(t, "every call to the system is traced")
+	pace.Sequential(t, processesAlone)
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
 	}
@@ -99,6 +103,8 @@ func peak(c *checkout, args ...string) (megabytes float64, stderr string, code i
 
 // A line of 100 MB neither breaks anything nor is held in memory.
 func TestOneLongLine(t *testing.T) {
+	pace.Slow(t, "a line of 100 MB")
+	pace.Sequential(t, processesAlone)
 	c := newCheckout(t, "off", plainPhase(1, "head -c 100000000 /dev/zero | tr '\\0' x\necho\necho '<promise>ALL DONE</promise>'\n"))
 	mb, stderr, code := peak(c, "run", "--autonomous")
 	if code != 0 {
@@ -106,7 +112,7 @@ func TestOneLongLine(t *testing.T) {
 	}
 	t.Logf("%.0f MB", mb)
 	most := 80.0
-	if underRace {
+	if pace.Race {
 		most *= 3
 	}
 	if mb > most {

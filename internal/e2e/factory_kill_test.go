@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 )
 
 // killedWhen runs the factory until what happens, and kills it then.
@@ -38,6 +39,7 @@ func (c *checkout) killedWhen(what func() bool) {
 // TestKillTriage: killed with a question to the model under way, at each stage,
 // the next process goes on with what was confirmed, and the issue is done once.
 func TestKillTriage(t *testing.T) {
+	pace.Slow(t, "the factory dies in each of three stages")
 	t.Parallel()
 	server, err := fakemodel.Start()
 	if err != nil {
@@ -79,6 +81,7 @@ func TestKillTriage(t *testing.T) {
 // TestKillWhileALandingIsVerified: what the verify commands left running is
 // found by its mark and ended, and the result lands once.
 func TestKillWhileALandingIsVerified(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	c := hall(t, 1, 1, "0")
 	mark := c.at("landing")

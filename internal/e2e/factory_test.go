@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"forge/internal/pace"
 )
 
 const factoryConfig = `
@@ -196,12 +198,14 @@ func killFactory(t *testing.T, issues, kills int) {
 }
 
 func TestKillFactory(t *testing.T) {
+	pace.Slow(t, "the factory is killed time and again")
 	t.Parallel()
 	killFactory(t, 5, 2)
 }
 
 // Two servers on one board share its issues: each is worked on once.
 func TestTwoFactories(t *testing.T) {
+	pace.Slow(t, "agents take their time, so that both servers find work")
 	t.Parallel()
 	const issues = 6
 	c := hall(t, issues, 2, "0.1")
@@ -273,6 +277,8 @@ func killFactoryBetween(t *testing.T, step int) {
 }
 
 func TestKillFactoryBetweenGitCommands(t *testing.T) {
+	pace.Slow(t, "a factory dies and is started again")
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	killFactoryBetween(t, 61)
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // corner is a repository, or an agent, that git makes difficult: a whole run
@@ -198,6 +200,7 @@ here'; test "$(git ls-tree -r -z --name-only HEAD | tr '\0\n' '\n_' | LC_ALL=C g
 }
 
 func TestGitCorners(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	for _, c := range corners() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

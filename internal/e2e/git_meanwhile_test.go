@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // meanwhile is what a user does to the repository while a run waits for an
@@ -93,6 +95,7 @@ func meanwhiles() []meanwhile {
 }
 
 func TestUserWorksMeanwhile(t *testing.T) {
+	pace.Slow(t, "a run with three stops")
 	for _, m := range meanwhiles() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

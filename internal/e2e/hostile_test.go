@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"forge/internal/pace"
 )
 
 // hostile is an agent that does what none should. Whatever it does, its phase
@@ -112,6 +114,8 @@ echo ok > out.txt` + claimed, want: "done", check: func(t *testing.T, c *checkou
 }
 
 func TestHostileAgents(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
+	pace.Sequential(t, processesAlone)
 	modes := []string{"off"}
 	if _, err := exec.LookPath("bwrap"); err == nil {
 		modes = append(modes, "required")

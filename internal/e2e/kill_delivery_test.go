@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"forge/internal/pace"
 )
 
 // deliverySteps is a phase whose result changes, adds and removes many files.
@@ -103,6 +105,8 @@ func (c *checkout) killedAfter(kind string, wait time.Duration) time.Duration {
 // A group kill at any moment of a delivery, git's own children included, leaves
 // a checkout that resume moves whole.
 func TestKillAtDelivery(t *testing.T) {
+	pace.Slow(t, "each kill is followed by a whole run")
+	pace.Sequential(t, processesAlone)
 	if runtime.GOOS != "linux" {
 		t.Skip("the children of a process are found in Linux's /proc")
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"forge/internal/pace"
 )
 
 // freezePlan asks a person at every point of a run, and sends one answer back.
@@ -273,4 +275,8 @@ func killFreezing(t *testing.T, n int, seed uint64) {
 }
 
 // A few, always the same; make test-real has twenty by chance.
-func TestKillInAFreeze(t *testing.T) { killFreezing(t, 3, 1) }
+func TestKillInAFreeze(t *testing.T) {
+	pace.Slow(t, "a cycle of freezing and answering for each kill")
+	pace.Sequential(t, processesAlone)
+	killFreezing(t, 3, 1)
+}

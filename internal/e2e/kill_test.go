@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // killPlan is small enough that every offset of its journal can be tried: a
@@ -151,7 +153,10 @@ func (c *checkout) resumeToEnd(evs []event, want string) {
 	}
 }
 
-func TestKillAtJournalOffsets(t *testing.T) { killEvery(t, 14) }
+func TestKillAtJournalOffsets(t *testing.T) {
+	pace.Sequential(t, processesAlone)
+	killEvery(t, 14)
+}
 
 // killingGit puts a git before the real one that kills forge after its n-th
 // call: the effect is done, its event is not written. It counts by itself: tens
@@ -204,4 +209,7 @@ func killBetween(t *testing.T, step int) {
 	}
 }
 
-func TestKillBetweenEffectAndEvent(t *testing.T) { killBetween(t, 40) }
+func TestKillBetweenEffectAndEvent(t *testing.T) {
+	pace.Sequential(t, processesAlone)
+	killBetween(t, 40)
+}

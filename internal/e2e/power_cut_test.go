@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // A power cut takes more than a kill does: whatever was not synced is gone, or
@@ -39,7 +41,11 @@ func cuts() []cut {
 }
 
 // Each way to lose something comes once; make test-real has three times as many.
-func TestPowerCut(t *testing.T) { cutEvery(t, 9) }
+func TestPowerCut(t *testing.T) {
+	pace.Slow(t, "a run, a cut and the run again")
+	pace.Sequential(t, processesAlone)
+	cutEvery(t, 9)
+}
 
 // cutEvery cuts the power at every step-th event of a run, each time in the next
 // of the ways.

@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // TestProjectOfTheRustForge loads a project folder as the Rust Forge wrote it:
 // no error, and what is not used is named once.
 func TestProjectOfTheRustForge(t *testing.T) {
+	pace.Sequential(t, processesAlone)
 	t.Parallel()
 	k := newCheckout(t, "off", map[string]string{"start.txt": "here\n"})
 	if err := os.CopyFS(k.at("repo"), os.DirFS(filepath.Join("testdata", "rustforge"))); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // limited runs forge under a limit of the shell's and returns what it said and
@@ -45,6 +47,8 @@ func (c *checkout) comesToAnEnd(when, want string) {
 // Too few descriptors, or files that may not become large, stop a run with a
 // word about it. No phase fails for that.
 func TestLimitsOfTheProcess(t *testing.T) {
+	pace.Slow(t, "a run and its end under each limit")
+	pace.Sequential(t, processesAlone)
 	want, _ := undisturbed(t)
 	limits := []string{"-n 14", "-n 20", "-f 8"}
 	if kills(0) > 0 {
@@ -157,6 +161,8 @@ func (c *checkout) fill(path string, left int) {
 // A disk that is full of a sudden stops the run wherever that strikes. No phase
 // fails for it, and with more room the run ends as it would have.
 func TestFullStateDisk(t *testing.T) {
+	pace.Slow(t, "a run and its end on each disk that is full")
+	pace.Sequential(t, processesAlone)
 	if !smallWorld(t) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -163,6 +164,7 @@ func kills(few int) int {
 // A move that is killed with every process of its own is, once it is settled,
 // done whole. Until then each path holds the old content or the new one.
 func TestMoveKilled(t *testing.T) {
+	pace.Slow(t, "a process for each kill")
 	needStrace(t)
 	whole := newMoving(t)
 	seen := whole.killedAt(0)

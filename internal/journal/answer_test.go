@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -29,7 +30,7 @@ func openMany(t testing.TB, s *Store, l *Lease, n int) {
 // Ten thousand checkpoints, each answered by two at once.
 func TestTenThousandRaces(t *testing.T) {
 	n := 10000
-	if underRace {
+	if pace.Race {
 		n = 1000
 	}
 	dir := t.TempDir()

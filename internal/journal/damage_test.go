@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -125,7 +126,7 @@ func TestRotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, times := 0, 300
-	if underRace {
+	if pace.Race {
 		times = 60
 	}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/proofbench"
 )
 
@@ -54,6 +55,7 @@ func TestCases(t *testing.T) {
 // the oracle, an honest change right and green, each project green at its base.
 // The bench does so with all.
 func TestCasesAreSound(t *testing.T) {
+	pace.Slow(t, "hundreds of cases, each in a tree of its own")
 	ecosystems, cases := load(t)
 	m := &proofbench.Machine{Dir: t.TempDir(), Limit: time.Minute, Caches: map[string]string{}}
 	var sample []*proofbench.Case

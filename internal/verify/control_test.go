@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -122,6 +123,7 @@ func goClaim(change files) claim {
 }
 
 func TestControlGoHonest(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go": "package calc\n\nimport \"strings\"\n\n// Add adds.\nfunc Add(a, b int) int {\n\treturn b + a + len(strings.TrimSpace(\"\"))\n}\n\nfunc Double(a int) int { return 2 * a }\n",
@@ -157,6 +159,7 @@ func TestControlGoCheats(t *testing.T) {
 }
 
 func TestControlFindsWhatNoTestMisses(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go":        "package calc\n\nfunc Add(a, b int) int { return b + a }\n\nfunc Double(a int) int { return Add(a, a) }\n\nfunc Half(a int) int { return a / 2 }\n",
@@ -175,6 +178,7 @@ func TestControlFindsWhatNoTestMisses(t *testing.T) {
 }
 
 func TestControlAblation(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go":       "package calc\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n\nfunc Double(a int) int { return Add(a, a) }\n\nfunc Triple(a int) int { return 3 * a }\n",

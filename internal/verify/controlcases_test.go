@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/runner"
 	"forge/internal/work"
@@ -99,6 +100,7 @@ func TestControlSaysWhatItCannotAsk(t *testing.T) {
 }
 
 func TestControlStaysInItsBudget(t *testing.T) {
+	pace.Slow(t, "a budget of seconds has to run out")
 	t.Parallel()
 	change := files{}
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -146,6 +148,7 @@ func TestControlErrorsAreNeitherGoodNorBad(t *testing.T) {
 
 // What hangs is not reported, and so lost: never a pass.
 func TestControlEndsWhatHangs(t *testing.T) {
+	pace.Slow(t, "what hangs is waited for")
 	t.Parallel()
 	b, req := judged(t, shellClaim(files{"calc.sh": "sleep 300\n"}))
 	req.TimeoutSecs = 2

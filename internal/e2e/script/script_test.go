@@ -5,12 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"forge/internal/pace"
 )
 
 // TestScripts drives the command line as a user does: the real main, real git,
@@ -18,7 +21,7 @@ import (
 func TestScripts(t *testing.T) {
 	nothingLeft(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("FORGE_UPDATE_SCRIPTS") != "",
@@ -52,6 +55,28 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds:      scriptCommands(),
 		Condition: scriptCondition,
+	})
+}
+
+// scripts are those of testdata; under the race detector, which takes several
+// times as long, those in which something happens at the same time. They say in
+// a comment what that is.
+func scripts(t *testing.T) []string {
+	all, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("there are no scripts: %v", err)
+	}
+	background := regexp.MustCompile(`(?m)^(! |\? )?exec .*&\w*&?$`)
+	return slices.DeleteFunc(all, func(name string) bool {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		atOnce := strings.Contains("\n"+string(text), "\n# at once: ")
+		if !atOnce && background.Match(text) {
+			t.Errorf("%s has something in the background, and says nowhere \"# at once: why\"", name)
+		}
+		return pace.Race && !atOnce
 	})
 }
 

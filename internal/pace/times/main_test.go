@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// Each line is what go test -json prints; crowd is how many programs want a core.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	const passed = `{"Action":"pass","Package":"p","Elapsed":9}` + "\n"
+	for name, tt := range map[string]struct {
+		events string
+		crowd  float64
+		want   string // part of the only problem, "" = none
+	}{
+		"nothing":           {"", 1, "no package"},
+		"fast":              {`{"Action":"pass","Package":"p","Test":"TestA","Elapsed":1.9}` + "\n" + passed, 1, ""},
+		"slow":              {`{"Action":"pass","Package":"p","Test":"TestA","Elapsed":2.1}` + "\n" + passed, 1, "p TestA took 2.1 s"},
+		"slow in a crowd":   {`{"Action":"pass","Package":"p","Test":"TestA","Elapsed":5.9}` + "\n" + passed, 3, ""},
+		"slow for a reason": {`{"Action":"attr","Package":"p","Test":"TestA","Key":"slow","Value":"why"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA/b","Elapsed":7}` + "\n" + passed, 1, ""},
+		"another's reason":  {`{"Action":"attr","Package":"p","Test":"TestA/b","Key":"slow","Value":"why"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA","Elapsed":7}` + "\n" + passed, 1, "p TestA took"},
+		"a script's reason": {`{"Action":"output","Package":"p","Test":"TestA","Output":"# slow: why (7.0s)\n"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA","Elapsed":7}` + "\n" + passed, 1, ""},
+		"failed":            {`{"Action":"fail","Package":"p","Elapsed":1}` + "\n", 1, "failed: p"},
+		"never ended":       {`{"Action":"start","Package":"p"}` + "\n", 1, "failed: p"},
+	} {
+		r := newReport()
+		if err := r.read(strings.NewReader(tt.events), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		r.crowd = tt.crowd
+		got := r.problems()
+		if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// What failed is shown with what it printed, what passed by its last line.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport()
+	if err := r.read(strings.NewReader(`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: wrong\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"a_test.go:3: it is red\n"}
+{"Action":"fail","Package":"p","Test":"TestA","Elapsed":1}
+{"Action":"output","Package":"p","Test":"TestB","Output":"not said\n"}
+{"Action":"pass","Package":"p","Test":"TestB","Elapsed":1}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t1s\n"}
+{"Action":"fail","Package":"p","Elapsed":1}
+{"Action":"output","Package":"o","Output":"PASS\n"}
+{"Action":"output","Package":"o","Output":"ok  \to\t1s\n"}
+{"Action":"pass","Package":"o","Elapsed":1}
+go: no such thing
+`), &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "q.go:1: wrong\na_test.go:3: it is red\nFAIL\tp\t1s\nok  \to\t1s\ngo: no such thing\n"; out.String() != want {
+		t.Errorf("shown is\n%s\nwant\n%s", out.String(), want)
+	}
+}
