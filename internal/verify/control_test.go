@@ -44,7 +44,7 @@ func judged(t *testing.T, c claim) (*bench, work.ControlRequest) {
 	req := work.ControlRequest{
 		Phase: "01", Dir: filepath.Join(b.state, "control", "01"),
 		Commit: "claim", Trusted: "base", Snapshot: "claim", Base: "base",
-		Product: product, Commands: c.commands, BudgetSecs: 600, TimeoutSecs: 300,
+		Product: product, Commands: c.commands, BudgetSecs: 600, AblateSecs: 600, TimeoutSecs: 300,
 		Worktree: work.Worktree{Setup: c.setup},
 		Sandbox:  work.SandboxSettings{Mode: "off"}, LogPath: filepath.Join(b.state, "log"),
 	}
