@@ -157,7 +157,7 @@ func TestSandboxView(t *testing.T) {
 // A folder in memory is below /dev, of which a child gets one of its own.
 func TestSandboxInSharedMemory(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
-		d, err := os.MkdirTemp("/dev/shm", "forge-test-")
+		d, err := os.MkdirTemp("/dev/shm", "forge-test-") //nolint:usetesting // the test is about this folder, and not about where others are
 		if err != nil {
 			t.Skip("there is no folder in memory: ", err)
 		}
