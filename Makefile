@@ -25,7 +25,7 @@ demo: build
 # Tests wait more than they count: for processes, limits, each other. So more of
 # them are under way than there are cores. Nobody looks at their programs with a
 # debugger (-w). TIMES names a file for a table of the times.
-TESTING = -ldflags=-w -parallel 4
+TESTING = -ldflags=-w -p 3 -parallel 4
 test race: export TMPDIR := $(shell scripts/tmp.sh)
 test:
 	$(GO) test -json $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times $(if $(TIMES),-write $(TIMES))

@@ -43,6 +43,7 @@ func told(t *testing.T, state string) string {
 }
 
 func TestACPTurns(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	a := newAgents(t)
 	done := acpAct{Say: "<promise>DONE</promise>"}
 	for name, c := range map[string]struct {
@@ -271,6 +272,7 @@ func TestACPLaunch(t *testing.T) {
 }
 
 func TestACPDetected(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	bin := t.TempDir()
 	program := func(name, text string) []string {
 		path := filepath.Join(bin, name)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"forge/internal/agent/agenttest"
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -29,14 +30,17 @@ func newAgents(t *testing.T) *Agents {
 }
 
 func TestExecConforms(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	agenttest.Run(t, execHarness(newAgents(t)))
 }
 
 func TestACPConforms(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	agenttest.Run(t, acpHarness(newAgents(t)))
 }
 
 func TestScriptConforms(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	agenttest.Run(t, scriptHarness(newAgents(t)))
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -74,6 +75,7 @@ func TestScriptSession(t *testing.T) {
 }
 
 func TestScriptEndings(t *testing.T) {
+	pace.Slow(t, "limits have to run out")
 	a := newAgents(t)
 	usd := 1.0
 	tokens := int64(100)

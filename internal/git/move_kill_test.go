@@ -165,6 +165,7 @@ func kills(few int) int {
 // done whole. Until then each path holds the old content or the new one.
 func TestMoveKilled(t *testing.T) {
 	pace.Slow(t, "a process for each kill")
+	pace.Sequential(t, "processes that are killed one after the other")
 	needStrace(t)
 	whole := newMoving(t)
 	seen := whole.killedAt(0)

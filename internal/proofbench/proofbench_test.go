@@ -56,6 +56,7 @@ func TestCases(t *testing.T) {
 // The bench does so with all.
 func TestCasesAreSound(t *testing.T) {
 	pace.Slow(t, "hundreds of cases, each in a tree of its own")
+	pace.Sequential(t, "one case after the other")
 	ecosystems, cases := load(t)
 	m := &proofbench.Machine{Dir: t.TempDir(), Limit: time.Minute, Caches: map[string]string{}}
 	var sample []*proofbench.Case

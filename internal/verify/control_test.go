@@ -124,6 +124,7 @@ func goClaim(change files) claim {
 
 func TestControlGoHonest(t *testing.T) {
 	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go": "package calc\n\nimport \"strings\"\n\n// Add adds.\nfunc Add(a, b int) int {\n\treturn b + a + len(strings.TrimSpace(\"\"))\n}\n\nfunc Double(a int) int { return 2 * a }\n",
@@ -160,6 +161,7 @@ func TestControlGoCheats(t *testing.T) {
 
 func TestControlFindsWhatNoTestMisses(t *testing.T) {
 	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go":        "package calc\n\nfunc Add(a, b int) int { return b + a }\n\nfunc Double(a int) int { return Add(a, a) }\n\nfunc Half(a int) int { return a / 2 }\n",
@@ -179,6 +181,7 @@ func TestControlFindsWhatNoTestMisses(t *testing.T) {
 
 func TestControlAblation(t *testing.T) {
 	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
 	b, req := judged(t, goClaim(files{
 		"calc.go":       "package calc\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n\nfunc Double(a int) int { return Add(a, a) }\n\nfunc Triple(a int) int { return 3 * a }\n",
