@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"forge/internal/filetree"
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/work"
@@ -95,7 +96,7 @@ func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.Commands
 		worktree: req.Settings, sandbox: req.Sandbox, hide: req.Hide,
 	})
 	// A home that stays is removed by the next call, which fails if it cannot.
-	_ = removeAll(homeOf(req.Dir))
+	_ = filetree.RemoveAll(homeOf(req.Dir))
 	if err != nil {
 		return rep, orCancelled(ctx, fmt.Errorf("set up %s: %w", req.Dir, err))
 	}
@@ -129,7 +130,7 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	defer func() { _ = out.Close() }() // the way out with an error; else it is closed by then
 	// Removed here and not left to the checkout: whatever the last verify did
 	// to the folder, this one starts from nothing.
-	if err := removeAll(req.Dir); err != nil {
+	if err := filetree.RemoveAll(req.Dir); err != nil {
 		return none, err
 	}
 	if err := b.checkout.Materialize(ctx, req.Dir, req.Commit); err != nil {
@@ -137,9 +138,9 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	}
 	defer func() {
 		// What stays is removed by the next call, which fails if it cannot.
-		_ = removeAll(req.Dir)
-		_ = removeAll(homeOf(req.Dir))
-		_ = removeAll(keptHome(homeOf(req.Dir)))
+		_ = filetree.RemoveAll(req.Dir)
+		_ = filetree.RemoveAll(homeOf(req.Dir))
+		_ = filetree.RemoveAll(keptHome(homeOf(req.Dir)))
 	}()
 	if err := writeOver(req.Dir, over); err != nil {
 		return none, err
@@ -234,7 +235,7 @@ func (b *Bench) setUp(ctx context.Context, sh *shell, f folder, home, brought st
 		return hit, err
 	}
 	for i := range areas {
-		if areas[i].before, err = list(areas[i].dir); err != nil {
+		if areas[i].before, err = filetree.List(areas[i].dir); err != nil {
 			return work.CommandsReport{}, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"forge/internal/filetree"
 	"forge/internal/work"
 )
 
@@ -55,20 +56,20 @@ func (b *Bench) bring(ctx context.Context, checkout, dir string, w work.Worktree
 		return in, err
 	}
 	defer src.root.Close()
-	to, err := openCopier(src.dir, dir)
+	to, err := filetree.OpenCopier(src.dir, dir)
 	if err != nil {
 		return in, err
 	}
-	defer func() { _ = to.close() }() // its files are closed one by one
-	copies, err := src.find(ctx, "copy", w.Copy, to.to)
+	defer func() { _ = to.Close() }() // its files are closed one by one
+	copies, err := src.find(ctx, "copy", w.Copy, to.To)
 	if err != nil {
 		return in, err
 	}
-	links, err := src.find(ctx, "link", w.Link, to.to)
+	links, err := src.find(ctx, "link", w.Link, to.To)
 	if err != nil {
 		return in, err
 	}
-	var all []node
+	var all []filetree.Node
 	for _, p := range links {
 		linked, err := src.link(p)
 		if err != nil {
@@ -78,7 +79,7 @@ func (b *Bench) bring(ctx context.Context, checkout, dir string, w work.Worktree
 		in.targets = append(in.targets, filepath.Join(src.dir, filepath.FromSlash(p)))
 	}
 	for _, p := range copies {
-		copied, err := nodes(src.root, p, nil)
+		copied, err := filetree.Nodes(src.root, p, nil)
 		if err != nil {
 			return in, err
 		}
@@ -87,7 +88,7 @@ func (b *Bench) bring(ctx context.Context, checkout, dir string, w work.Worktree
 		}
 		all = append(all, copied...)
 	}
-	if err := to.copy(ctx, all); err != nil {
+	if err := to.Copy(ctx, all); err != nil {
 		return in, err
 	}
 	for i := range all {
@@ -105,16 +106,16 @@ func (b *Bench) bring(ctx context.Context, checkout, dir string, w work.Worktree
 // link returns the nodes that stand for the ignored path p in a folder. A
 // directory becomes a directory of links: a pattern such as "node_modules/" in
 // .gitignore covers no link of that name, which would then be part of the work.
-func (s *source) link(p string) ([]node, error) {
+func (s *source) link(p string) ([]filetree.Node, error) {
 	info, err := s.root.Lstat(p)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
 		n, err := s.linkTo(p, p)
-		return []node{n}, err
+		return []filetree.Node{n}, err
 	}
-	all := []node{{Path: p, Mode: fs.ModeDir | 0o755, Time: info.ModTime()}}
+	all := []filetree.Node{{Path: p, Mode: fs.ModeDir | 0o755, Time: info.ModTime()}}
 	entries, err := fs.ReadDir(s.root.FS(), p)
 	if err != nil {
 		return nil, err
@@ -132,8 +133,8 @@ func (s *source) link(p string) ([]node, error) {
 // linkTo returns a link to p, which is, or lies in, the linked path top. A
 // link that leads from top to elsewhere in the checkout stays as it is, and so
 // leads to the folder's own files.
-func (s *source) linkTo(p, top string) (node, error) {
-	n := node{Path: p, Mode: fs.ModeSymlink | 0o777}
+func (s *source) linkTo(p, top string) (filetree.Node, error) {
+	n := filetree.Node{Path: p, Mode: fs.ModeSymlink | 0o777}
 	info, err := s.root.Lstat(p)
 	if err != nil {
 		return n, err
@@ -156,7 +157,7 @@ func (s *source) linkTo(p, top string) (node, error) {
 }
 
 // leadsOut says whether n is a link out of the tree that holds it.
-func leadsOut(n node) bool {
+func leadsOut(n filetree.Node) bool {
 	if n.Mode&fs.ModeSymlink == 0 {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/filetree"
 	"forge/internal/work"
 )
 
@@ -97,7 +98,7 @@ func TestLink(t *testing.T) {
 	}
 
 	// Removing the folder leaves the user's files alone.
-	if err := removeAll(dir); err != nil || read(t, user, "node_modules/dep/index.js") != "dep" {
+	if err := filetree.RemoveAll(dir); err != nil || read(t, user, "node_modules/dep/index.js") != "dep" {
 		t.Errorf("removing: %v", err)
 	}
 }

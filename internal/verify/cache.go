@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/filetree"
 	"forge/internal/work"
 )
 
@@ -40,8 +41,8 @@ type area struct {
 }
 
 type manifest struct {
-	Version int               `json:"version"`
-	Areas   map[string][]node `json:"areas"`
+	Version int                        `json:"version"`
+	Areas   map[string][]filetree.Node `json:"areas"`
 }
 
 // cacheKey is the hash of everything that setup is said to depend on: the
@@ -61,14 +62,14 @@ func cacheKey(dir string, w work.Worktree, brought string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	var files []node
+	var files []filetree.Node
 	for _, p := range patterns {
 		found, err := p.match(root)
 		if err != nil {
 			return "", err
 		}
 		for _, f := range found {
-			all, err := nodes(root, f, nil)
+			all, err := filetree.Nodes(root, f, nil)
 			if err != nil {
 				return "", err
 			}
@@ -90,7 +91,7 @@ func cacheKey(dir string, w work.Worktree, brought string) (string, error) {
 		Version          int
 		System, Brought  string
 		Setup, CacheKeys []string
-		Files            []node
+		Files            []filetree.Node
 	}{cacheVersion, runtime.GOOS + "/" + runtime.GOARCH, brought, w.Setup, w.CacheKey, files})
 	if err != nil {
 		return "", err
@@ -117,7 +118,7 @@ func (c *cache) restore(ctx context.Context, key string, areas []area) (bool, er
 		now := time.Now()
 		_ = os.Chtimes(entry, now, now) // only orders what prune removes
 		return true, nil
-	case errors.Is(err, errDamaged), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, filetree.ErrDamaged), errors.Is(err, fs.ErrNotExist):
 		return false, c.drop(entry)
 	default:
 		return false, err
@@ -130,21 +131,21 @@ func (c *cache) unpack(ctx context.Context, entry string, m manifest, areas []ar
 	for _, a := range areas {
 		all, ok := m.Areas[a.name]
 		if !ok {
-			return errDamaged
+			return filetree.ErrDamaged
 		}
-		to, openErr := openCopier(filepath.Join(entry, a.name), a.dir)
+		to, openErr := filetree.OpenCopier(filepath.Join(entry, a.name), a.dir)
 		if openErr != nil {
 			return openErr
 		}
 		defer func() {
 			if err != nil {
-				if undoErr := to.undo(); undoErr != nil {
+				if undoErr := to.Undo(); undoErr != nil {
 					err = fmt.Errorf("take back %s: %w", a.dir, undoErr)
 				}
 			}
-			_ = to.close() // its files are closed one by one
+			_ = to.Close() // its files are closed one by one
 		}()
-		if err = to.copy(ctx, all); err != nil {
+		if err = to.Copy(ctx, all); err != nil {
 			return err
 		}
 	}
@@ -162,10 +163,10 @@ func (c *cache) store(ctx context.Context, key string, areas []area) (err error)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, removeAll(partial))
+			err = errors.Join(err, filetree.RemoveAll(partial))
 		}
 	}()
-	m := manifest{Version: cacheVersion, Areas: map[string][]node{}}
+	m := manifest{Version: cacheVersion, Areas: map[string][]filetree.Node{}}
 	for _, a := range areas {
 		if m.Areas[a.name], err = keep(ctx, a, filepath.Join(partial, a.name)); err != nil {
 			return err
@@ -185,23 +186,23 @@ func (c *cache) store(ctx context.Context, key string, areas []area) (err error)
 }
 
 // keep copies what is new in a to dir.
-func keep(ctx context.Context, a area, dir string) ([]node, error) {
+func keep(ctx context.Context, a area, dir string) ([]filetree.Node, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	c, err := openCopier(a.dir, dir)
+	c, err := filetree.OpenCopier(a.dir, dir)
 	if err != nil {
 		return nil, err
 	}
-	c.plain = true
-	all, err := nodes(c.from, ".", func(p string) bool { return a.before[p] })
+	c.Plain = true
+	all, err := filetree.Nodes(c.From, ".", func(p string) bool { return a.before[p] })
 	if err == nil {
-		err = c.copy(ctx, all)
+		err = c.Copy(ctx, all)
 	}
 	if all == nil {
-		all = []node{} // in the manifest: nothing, not forgotten
+		all = []filetree.Node{} // in the manifest: nothing, not forgotten
 	}
-	return all, errors.Join(err, c.close())
+	return all, errors.Join(err, c.Close())
 }
 
 // drop removes an entry that cannot be used, first from its name.
@@ -217,7 +218,7 @@ func (c *cache) drop(entry string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // another process dropped it
 	}
-	return errors.Join(err, removeAll(away))
+	return errors.Join(err, filetree.RemoveAll(away))
 }
 
 // prune removes all but the entries used last, and what was left half made.
@@ -240,7 +241,7 @@ func (c *cache) prune() error {
 		if !strings.HasPrefix(e.Name(), partialPrefix) {
 			entries = append(entries, used{path, info.ModTime()})
 		} else if time.Since(info.ModTime()) > partialAge {
-			if err := removeAll(path); err != nil {
+			if err := filetree.RemoveAll(path); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/filetree"
 	"forge/internal/runner"
 )
 
@@ -376,11 +377,11 @@ func (c *control) keepWarm(ctx context.Context, ask runner.Ask, keep string) err
 	if err != nil {
 		return err
 	}
-	if err := copyAll(ctx, keep, next); err != nil {
-		return errors.Join(err, removeAll(next))
+	if err := filetree.CopyAll(ctx, keep, next); err != nil {
+		return errors.Join(err, filetree.RemoveAll(next))
 	}
 	if err := os.Rename(next, warm); err != nil {
-		return removeAll(next) // another was first
+		return filetree.RemoveAll(next) // another was first
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/filetree"
 	"forge/internal/runner"
 	"forge/internal/work"
 )
@@ -30,9 +31,9 @@ func outOf(dir string) string { return filepath.Clean(dir) + ".out" }
 // tidy removes what a run leaves. What stays is removed by the next one, which
 // fails if it cannot.
 func (c *control) tidy() {
-	_ = removeAll(c.req.Dir)
-	_ = removeAll(homeOf(c.req.Dir))
-	_ = removeAll(outOf(c.req.Dir))
+	_ = filetree.RemoveAll(c.req.Dir)
+	_ = filetree.RemoveAll(homeOf(c.req.Dir))
+	_ = filetree.RemoveAll(outOf(c.req.Dir))
 }
 
 // trial is one run of one runner.
@@ -91,7 +92,7 @@ func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 
 // ready makes the folder hold commit, set up as for a verify.
 func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
-	if err := removeAll(c.req.Dir); err != nil {
+	if err := filetree.RemoveAll(c.req.Dir); err != nil {
 		return nil, err
 	}
 	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
@@ -116,7 +117,7 @@ func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
 // time: product shall not know where a report stands before it is asked.
 func (c *control) outFolder(ctx context.Context, t trial) (out, keep string, err error) {
 	top := outOf(c.req.Dir)
-	if err := removeAll(top); err != nil {
+	if err := filetree.RemoveAll(top); err != nil {
 		return "", "", err
 	}
 	out, keep = filepath.Join(top, word()), filepath.Join(top, "keep")
@@ -132,7 +133,7 @@ func (c *control) outFolder(ctx context.Context, t trial) (out, keep string, err
 	}
 	warm := c.warmDir(t.ask)
 	if _, err := os.Stat(warm); err == nil {
-		if err := copyAll(ctx, warm, keep); err != nil {
+		if err := filetree.CopyAll(ctx, warm, keep); err != nil {
 			return "", "", err
 		}
 	}
@@ -223,19 +224,6 @@ func writeOver(dir string, overlay map[string][]byte) error {
 	return nil
 }
 
-// copyAll copies the content of one folder into another.
-func copyAll(ctx context.Context, from, to string) error {
-	cp, err := openCopier(from, to)
-	if err != nil {
-		return err
-	}
-	all, err := nodes(cp.from, ".", nil)
-	if err == nil {
-		err = cp.copy(ctx, all)
-	}
-	return errors.Join(err, cp.close())
-}
-
 // folderTree is the files of a folder.
 type folderTree struct {
 	root  string
@@ -267,7 +255,7 @@ func (t folderTree) Read(path string) ([]byte, error) {
 
 // files makes the folder hold a commit, not set up, and lists it.
 func (c *control) files(ctx context.Context, commit string) (folderTree, error) {
-	if err := removeAll(c.req.Dir); err != nil {
+	if err := filetree.RemoveAll(c.req.Dir); err != nil {
 		return folderTree{}, err
 	}
 	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/filetree"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -52,7 +52,7 @@ var homeFolders = []struct{ name, dir string }{
 // makeHome makes an empty home in which the shared paths of the user's own
 // home stand at their place.
 func (b *Bench) makeHome(home string, s work.SandboxSettings) error {
-	if err := removeAll(home); err != nil {
+	if err := filetree.RemoveAll(home); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -203,24 +203,4 @@ func variable(environ []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// removeAll removes dir even where a command took its own rights away, as the
-// module caches of some tools do.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && err == nil {
-			// Errors show when the removal is tried again. WalkDir calls
-			// this before it reads the directory.
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("remove %s: %w", dir, err)
-	}
-	return os.RemoveAll(dir)
 }

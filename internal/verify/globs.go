@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/gobwas/glob"
+
+	"forge/internal/filetree"
 )
 
 // settingError is a word of [worktree] that cannot be followed: a result of
@@ -99,7 +101,7 @@ func (p pattern) match(root *os.Root) ([]string, error) {
 		return nil, badSetting("%q cannot be followed inside the checkout: %v", p.text, err)
 	}
 	var found []string
-	err := walk(root, p.start, func(at string, d fs.DirEntry, err error) error {
+	err := filetree.Walk(root, p.start, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			// Another program works in the user's checkout at the same time.
 			if errors.Is(err, fs.ErrNotExist) && at != p.start {
@@ -108,11 +110,11 @@ func (p pattern) match(root *os.Root) ([]string, error) {
 			return err
 		}
 		if at == ".git" {
-			return skip(d)
+			return filetree.Skip(d)
 		}
 		if at != "." && p.matches(at) {
 			found = append(found, at)
-			return skip(d)
+			return filetree.Skip(d)
 		}
 		if d.IsDir() && at != "." && p.depth > 0 && strings.Count(at, "/")+1 >= p.depth {
 			return fs.SkipDir

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"forge/internal/filetree"
 )
 
 // guard holds a tree that is being judged against what it was: a command that
@@ -150,8 +152,8 @@ func (g *guard) rewritten() ([]string, error) {
 // which of paths differ from them.
 func (g *guard) compare(ctx context.Context, paths []string) ([]string, error) {
 	beside := filepath.Clean(g.dir) + ".asked"
-	defer func() { _ = removeAll(beside) }() // the next call removes it, or fails
-	if err := removeAll(beside); err != nil {
+	defer func() { _ = filetree.RemoveAll(beside) }() // the next call removes it, or fails
+	if err := filetree.RemoveAll(beside); err != nil {
 		return nil, err
 	}
 	if err := g.bench.checkout.Materialize(ctx, beside, g.commit); err != nil {
@@ -180,10 +182,10 @@ func (g *guard) takeOut() ([]string, error) {
 			return nil
 		}
 		out = append(out, rel)
-		if err := removeAll(filepath.Join(g.dir, filepath.FromSlash(rel))); err != nil {
+		if err := filetree.RemoveAll(filepath.Join(g.dir, filepath.FromSlash(rel))); err != nil {
 			return err
 		}
-		return skip(d)
+		return filetree.Skip(d)
 	})
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"forge/internal/filetree"
 	"forge/internal/work"
 )
 
@@ -79,7 +80,7 @@ func disturbed(rep work.CommandsReport, what string) work.CommandsReport {
 }
 
 func (s *shell) freshHome(ctx context.Context) error {
-	err := removeAll(s.home)
+	err := filetree.RemoveAll(s.home)
 	if err == nil {
 		err = copyHome(ctx, keptHome(s.home), s.home)
 	}
@@ -91,10 +92,10 @@ func (s *shell) freshHome(ctx context.Context) error {
 
 // copyHome copies a home with its links as they are.
 func copyHome(ctx context.Context, from, to string) error {
-	if err := errors.Join(removeAll(to), os.MkdirAll(to, 0o700)); err != nil {
+	if err := errors.Join(filetree.RemoveAll(to), os.MkdirAll(to, 0o700)); err != nil {
 		return err
 	}
-	return copyAll(ctx, from, to)
+	return filetree.CopyAll(ctx, from, to)
 }
 
 // loadable says of a path that appeared while commands ran whether another

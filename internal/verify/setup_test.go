@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/filetree"
 	"forge/internal/work"
 )
 
@@ -69,7 +70,7 @@ func TestSetupCacheHit(t *testing.T) {
 		t.Errorf("a file of the commit became %q", got)
 	}
 	for _, made := range []string{dir, filepath.Join(b.state, "phases", "1")} {
-		if err := removeAll(made); err != nil {
+		if err := filetree.RemoveAll(made); err != nil {
 			t.Errorf("remove a folder with a read-only one: %v", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package verify
+package filetree
 
 import (
 	"context"
@@ -15,21 +15,24 @@ import (
 	"sync"
 )
 
-// errDamaged says that a file is not what its node says.
-var errDamaged = errors.New("content differs from its record")
+// ErrDamaged says that a file is not what its Node says.
+var ErrDamaged = errors.New("content differs from its record")
 
-// copier copies nodes between two trees with mode, time and links as they are.
+// Copier copies nodes between two trees with mode, time and links as they are.
 // What stands in the destination already stays, and nothing is ever written
 // through a link there, nor outside of it.
-type copier struct {
-	from, to *os.Root
-	plain    bool            // keep mode and time in the nodes only, so that all can be read and removed
-	dirs     map[string]bool // of to: usable or blocked by something else
-	made     []string        // in to, parents first
+type Copier struct {
+	From, To *os.Root
+	// Plain keeps mode and time in the nodes only, so that all can be read
+	// and removed.
+	Plain bool
+
+	dirs map[string]bool // of To: usable or blocked by something else
+	made []string        // in To, parents first
 }
 
-// openCopier opens both directories; close ends it.
-func openCopier(from, to string) (*copier, error) {
+// OpenCopier opens both directories; Close ends it.
+func OpenCopier(from, to string) (*Copier, error) {
 	f, err := os.OpenRoot(from)
 	if err != nil {
 		return nil, err
@@ -38,21 +41,22 @@ func openCopier(from, to string) (*copier, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &copier{from: f, to: t}, nil
+	return &Copier{From: f, To: t}, nil
 }
 
-func (c *copier) close() error { return errors.Join(c.from.Close(), c.to.Close()) }
+// Close closes both directories.
+func (c *Copier) Close() error { return errors.Join(c.From.Close(), c.To.Close()) }
 
-// copy copies all, which must have parents before children. Sums are checked
+// Copy copies all, which must have parents before children. Sums are checked
 // where they are given and filled in where not.
-func (c *copier) copy(ctx context.Context, all []node) error {
+func (c *Copier) Copy(ctx context.Context, all []Node) error {
 	c.dirs = map[string]bool{".": true}
 	planned := map[string]bool{} // globs may overlap
-	var files, dirs []*node
+	var files, dirs []*Node
 	for i := range all {
 		n := &all[i]
 		if !fs.ValidPath(n.Path) {
-			return fmt.Errorf("copy %q, which is no path below a folder: %w", n.Path, errDamaged)
+			return fmt.Errorf("copy %q, which is no path below a folder: %w", n.Path, ErrDamaged)
 		}
 		if ok, err := c.ensure(path.Dir(n.Path)); err != nil {
 			return err
@@ -70,13 +74,13 @@ func (c *copier) copy(ctx context.Context, all []node) error {
 				dirs = append(dirs, n)
 			}
 		case n.Mode&fs.ModeSymlink != 0:
-			if err := c.to.Symlink(n.Target, n.Path); err == nil {
+			if err := c.To.Symlink(n.Target, n.Path); err == nil {
 				c.made = append(c.made, n.Path)
 			} else if !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 		default:
-			if _, err := c.to.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) && !planned[n.Path] {
+			if _, err := c.To.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) && !planned[n.Path] {
 				planned[n.Path] = true
 				files = append(files, n)
 				c.made = append(c.made, n.Path)
@@ -98,7 +102,7 @@ func (c *copier) copy(ctx context.Context, all []node) error {
 
 // ensure makes dir in the destination; false when something else stands there
 // or above.
-func (c *copier) ensure(dir string) (bool, error) {
+func (c *Copier) ensure(dir string) (bool, error) {
 	if ok, known := c.dirs[dir]; known {
 		return ok, nil
 	}
@@ -107,11 +111,11 @@ func (c *copier) ensure(dir string) (bool, error) {
 		return false, err
 	}
 	if ok {
-		err = c.to.Mkdir(dir, 0o700)
+		err = c.To.Mkdir(dir, 0o700)
 		if err == nil {
 			c.made = append(c.made, dir)
 		} else if errors.Is(err, fs.ErrExist) {
-			info, statErr := c.to.Lstat(dir)
+			info, statErr := c.To.Lstat(dir)
 			if statErr != nil {
 				return false, statErr
 			}
@@ -124,8 +128,8 @@ func (c *copier) ensure(dir string) (bool, error) {
 	return ok, nil
 }
 
-func (c *copier) files(ctx context.Context, files []*node) error {
-	next := make(chan *node)
+func (c *Copier) files(ctx context.Context, files []*Node) error {
+	next := make(chan *Node)
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
@@ -156,13 +160,13 @@ func (c *copier) files(ctx context.Context, files []*node) error {
 	return ctx.Err()
 }
 
-func (c *copier) file(n *node) (err error) {
-	in, err := c.from.Open(n.Path)
+func (c *Copier) file(n *Node) (err error) {
+	in, err := c.From.Open(n.Path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := c.to.OpenFile(n.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := c.To.OpenFile(n.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -189,34 +193,47 @@ func (c *copier) file(n *node) (err error) {
 	}
 	got := hex.EncodeToString(sum.Sum(nil))
 	if n.Sum != "" && (n.Sum != got || n.Size != size) {
-		return fmt.Errorf("copy %s: %w", n.Path, errDamaged)
+		return fmt.Errorf("copy %s: %w", n.Path, ErrDamaged)
 	}
 	n.Sum, n.Size = got, size
 	return nil
 }
 
-func (c *copier) finish(n *node) error {
-	if c.plain {
+func (c *Copier) finish(n *Node) error {
+	if c.Plain {
 		return nil
 	}
-	if err := c.to.Chtimes(n.Path, n.Time, n.Time); err != nil {
+	if err := c.To.Chtimes(n.Path, n.Time, n.Time); err != nil {
 		return err
 	}
-	return c.to.Chmod(n.Path, n.Mode.Perm())
+	return c.To.Chmod(n.Path, n.Mode.Perm())
 }
 
-// undo removes what copy made.
-func (c *copier) undo() error {
+// Undo removes what Copy made.
+func (c *Copier) Undo() error {
 	var errs []error
 	for _, p := range slices.Backward(c.made) {
-		if info, err := c.to.Lstat(p); err == nil && info.IsDir() {
-			_ = c.to.Chmod(p, 0o700) // a removal below it fails otherwise, and says so
+		if info, err := c.To.Lstat(p); err == nil && info.IsDir() {
+			_ = c.To.Chmod(p, 0o700) // a removal below it fails otherwise, and says so
 		}
 	}
 	for _, p := range slices.Backward(c.made) {
-		if err := c.to.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := c.To.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// CopyAll copies the content of one folder into another.
+func CopyAll(ctx context.Context, from, to string) error {
+	cp, err := OpenCopier(from, to)
+	if err != nil {
+		return err
+	}
+	all, err := Nodes(cp.From, ".", nil)
+	if err == nil {
+		err = cp.Copy(ctx, all)
+	}
+	return errors.Join(err, cp.Close())
 }

@@ -1,4 +1,6 @@
-package verify
+// Package filetree lists trees of files, copies them with mode, time and links
+// as they are, and removes them whatever rights they took from their owner.
+package filetree
 
 import (
 	"errors"
@@ -7,9 +9,9 @@ import (
 	"time"
 )
 
-// node is one path of a tree: a directory, a file or a symbolic link. Other
+// Node is one path of a tree: a directory, a file or a symbolic link. Other
 // kinds (sockets, pipes) are not kept.
-type node struct {
+type Node struct {
 	Path   string      `json:"path"` // below the tree's root, with slashes
 	Mode   fs.FileMode `json:"mode"`
 	Size   int64       `json:"size,omitempty"`
@@ -18,9 +20,9 @@ type node struct {
 	Sum    string      `json:"sum,omitempty"`    // sha256 of a file's content
 }
 
-// list returns the paths below dir, without its .git. A dir that is not there
+// List returns the paths below dir, without its .git. A dir that is not there
 // has none.
-func list(dir string) (map[string]bool, error) {
+func List(dir string) (map[string]bool, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -35,7 +37,7 @@ func list(dir string) (map[string]bool, error) {
 		case err != nil:
 			return err
 		case p == ".git":
-			return skip(d)
+			return Skip(d)
 		case p != ".":
 			paths[p] = true
 		}
@@ -44,16 +46,16 @@ func list(dir string) (map[string]bool, error) {
 	return paths, err
 }
 
-// nodes returns what stands at p and below it in root, parents first, except
+// Nodes returns what stands at p and below it in root, parents first, except
 // what leave says; leave may be nil.
-func nodes(root *os.Root, p string, leave func(string) bool) ([]node, error) {
-	var all []node
-	err := walk(root, p, func(p string, d fs.DirEntry, err error) error {
+func Nodes(root *os.Root, p string, leave func(string) bool) ([]Node, error) {
+	var all []Node
+	err := Walk(root, p, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if p == ".git" {
-			return skip(d)
+			return Skip(d)
 		}
 		if p == "." || leave != nil && leave(p) {
 			return nil
@@ -62,7 +64,7 @@ func nodes(root *os.Root, p string, leave func(string) bool) ([]node, error) {
 		if err != nil {
 			return err
 		}
-		n := node{Path: p, Mode: info.Mode(), Time: info.ModTime()}
+		n := Node{Path: p, Mode: info.Mode(), Time: info.ModTime()}
 		switch {
 		case info.Mode().IsRegular():
 			n.Size = info.Size()
@@ -79,8 +81,8 @@ func nodes(root *os.Root, p string, leave func(string) bool) ([]node, error) {
 	return all, err
 }
 
-// walk is fs.WalkDir that does not follow a link at p either.
-func walk(root *os.Root, p string, do fs.WalkDirFunc) error {
+// Walk is fs.WalkDir that does not follow a link at p either.
+func Walk(root *os.Root, p string, do fs.WalkDirFunc) error {
 	info, err := root.Lstat(p)
 	if err == nil && info.IsDir() {
 		return fs.WalkDir(root.FS(), p, do)
@@ -96,7 +98,8 @@ func walk(root *os.Root, p string, do fs.WalkDirFunc) error {
 	return err
 }
 
-func skip(d fs.DirEntry) error {
+// Skip keeps a walk out of a directory; a file is passed over.
+func Skip(d fs.DirEntry) error {
 	if d.IsDir() {
 		return fs.SkipDir
 	}
