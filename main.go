@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	agent.ScriptChild()
 	os.Exit(cli.Main())
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	ScriptChild()
 	acpServerChild()
 	goleak.VerifyTestMain(m)

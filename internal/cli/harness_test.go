@@ -22,7 +22,7 @@ import (
 // helper, and the player of scripted agents; and Forge itself, where a whole
 // process is needed to be killed.
 func TestMain(m *testing.M) {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	agent.ScriptChild()
 	if os.Getenv(playForge) != "" {
 		app, err := New()

@@ -12,7 +12,7 @@ import (
 // TestMain lets the test binary play forge, since a whole process is needed to
 // be killed.
 func TestMain(m *testing.M) {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	agent.ScriptChild()
 	if os.Getenv(playForge) != "" {
 		os.Exit(cli.Main())

@@ -42,10 +42,14 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 	}
 	argv = append(argv, args...)
 	argv = append(argv, "--chdir", s.Sandbox.inside(s.Dir), "--", exe)
-	return launching{
+	l := launching{
 		path: bwrap, argv: append(argv, s.Args...), env: s.Env,
 		level: LevelBubblewrap, status: judgeBubblewrap, cleanup: func() {},
-	}, nil
+	}
+	if len(s.Sandbox.Overlays) > 0 {
+		return layOver(l, s.Sandbox.Overlays)
+	}
+	return l, nil
 }
 
 // sharedMemory is the part of /dev in which people keep files as well: on most

@@ -23,7 +23,7 @@ import (
 // The test binary is also the child under test: called with an argument
 // "child:<name>" it behaves as childs says.
 func TestMain(m *testing.M) {
-	LandlockChild()
+	SandboxChild()
 	if len(os.Args) > 1 {
 		if name, ok := strings.CutPrefix(os.Args[1], "child:"); ok {
 			childs()[name](os.Args[2:])

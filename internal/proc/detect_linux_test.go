@@ -22,11 +22,11 @@ func TestLandlockScratchIsRemoved(t *testing.T) {
 	}
 }
 
-// A program whose main does not call LandlockChild gets an error, not a child
+// A program whose main does not call SandboxChild gets an error, not a child
 // that runs free.
 func TestLandlockNeedsItsHelper(t *testing.T) {
 	t.Parallel()
-	if err := judgeLandlock(nil); !errors.Is(err, errNoLandlockChild) {
+	if err := judgeLandlock(nil); !errors.Is(err, errNoSandboxChild) {
 		t.Errorf("a helper that said nothing: %v", err)
 	}
 	if err := judgeLandlock([]byte(landlockDone + "execute x: no such file\n")); err == nil || !strings.Contains(err.Error(), "no such file") {

@@ -32,11 +32,11 @@ type landlockOrder struct {
 	Network bool     `json:"network"`
 }
 
-var errNoLandlockChild = errors.New("this program does not call proc.LandlockChild first")
+var errNoSandboxChild = errors.New("this program does not call proc.SandboxChild first")
 
 func prepareLandlock(s Spec, exe string) (_ launching, err error) {
 	if os.Args[0] == landlockName {
-		return launching{}, errNoLandlockChild
+		return launching{}, errNoSandboxChild
 	}
 	v, err := newView(s, exe)
 	if err != nil {
@@ -188,7 +188,7 @@ func judgeLandlock(said []byte) error {
 	case len(problem) > 0:
 		return fmt.Errorf("landlock could not start the command: %s", bytes.TrimSpace(problem))
 	case !ok:
-		return fmt.Errorf("landlock could not start the command: %w", errNoLandlockChild)
+		return fmt.Errorf("landlock could not start the command: %w", errNoSandboxChild)
 	}
 	return nil
 }

@@ -14,14 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LandlockChild is the first line of main, and of TestMain where tests start
-// sandboxed children: when this process is Forge's landlock helper, it
-// restricts itself and becomes the command, or exits; otherwise the call
-// returns at once.
-func LandlockChild() {
-	if len(os.Args) == 0 || os.Args[0] != landlockName {
-		return
+// SandboxChild is the first line of main, and of TestMain where tests start
+// sandboxed children: when this process is a helper of Forge's sandboxes, it
+// does its part and becomes the command, or exits; otherwise the call returns
+// at once.
+func SandboxChild() {
+	switch {
+	case len(os.Args) == 0:
+	case os.Args[0] == landlockName:
+		landlockChild()
+	case os.Args[0] == overlayName:
+		overlayChild()
 	}
+}
+
+// landlockChild restricts itself and becomes the command.
+func landlockChild() {
 	// The kernel restricts threads; execve keeps the one that calls it.
 	runtime.LockOSThread()
 	status := os.NewFile(3, "status")

@@ -210,6 +210,7 @@ type launching struct {
 	level   Level
 	status  func(said []byte) error // judges what the sandbox wrote to descriptor 3; nil = no such descriptor
 	cleanup func()                  // after the end
+	sys     *syscall.SysProcAttr    // nil = a session of its own and no more
 }
 
 func launch(s Spec, l launching) (*Process, error) {
@@ -218,8 +219,12 @@ func launch(s Spec, l launching) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	sys := l.sys
+	if sys == nil {
+		sys = &syscall.SysProcAttr{Setsid: true}
+	}
 	child, err := startProcess(l.path, l.argv, &os.ProcAttr{
-		Dir: s.Dir, Env: l.env, Files: pipes.child, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: s.Dir, Env: l.env, Files: pipes.child, Sys: sys,
 	})
 	if err != nil {
 		pipes.closeAll()

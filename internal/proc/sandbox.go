@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,21 @@ type Sandbox struct {
 	// can move folders.
 	Places map[string]string
 
+	// Overlays are folders of Write and Places, by their paths outside, with
+	// others below them. Only bubblewrap has them, where TryOverlay works.
+	Overlays []Overlay
+
 	Network bool // the host's network, loopback included; false cuts it
+}
+
+// Overlay lays a folder over others: the child sees what Lower hold, the first
+// on top, and over them what Dir holds. What it writes, changes and removes is
+// in Dir alone.
+type Overlay struct {
+	Dir   string   `json:"dir"`
+	Lower []string `json:"lower"`
+	// Work is an empty folder on the file system of Dir, for the kernel alone.
+	Work string `json:"work"`
 }
 
 // Capabilities are the sandboxes that work on this machine.
@@ -90,6 +105,14 @@ func (s *Sandbox) check() error {
 	}
 	if len(s.Places) > 0 && s.Level != LevelBubblewrap {
 		return fmt.Errorf("sandbox %s cannot move folders", s.Level)
+	}
+	if len(s.Overlays) > 0 && s.Level != LevelBubblewrap {
+		return fmt.Errorf("sandbox %s cannot lay folders over each other", s.Level)
+	}
+	for _, o := range s.Overlays {
+		if len(o.Lower) == 0 || !filepath.IsAbs(o.Dir) || !filepath.IsAbs(o.Work) || slices.ContainsFunc(o.Lower, func(p string) bool { return !filepath.IsAbs(p) }) {
+			return fmt.Errorf("sandbox overlay of %q needs absolute folders below it and to work in", o.Dir)
+		}
 	}
 	for in, out := range s.Places {
 		if !filepath.IsAbs(in) || !filepath.IsAbs(out) {

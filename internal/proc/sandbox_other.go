@@ -14,8 +14,13 @@ func Detect(context.Context) Capabilities {
 	return Capabilities{Why: fmt.Sprintf("bubblewrap and landlock need Linux; on %s a child is not shut in, and of its processes only its group is ended", runtime.GOOS)}
 }
 
-// LandlockChild does nothing outside Linux.
-func LandlockChild() {}
+// SandboxChild does nothing outside Linux.
+func SandboxChild() {}
+
+// TryOverlay says that there are no overlays outside Linux.
+func TryOverlay(context.Context, string) error {
+	return fmt.Errorf("overlays on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
 
 func prepareBubblewrap(Spec, string) (launching, error) {
 	return launching{}, fmt.Errorf("bubblewrap on %s: %w", runtime.GOOS, errors.ErrUnsupported)

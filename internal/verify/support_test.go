@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	goleak.VerifyTestMain(m)
 }
 

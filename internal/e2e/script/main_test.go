@@ -13,7 +13,7 @@ import (
 
 // TestMain lets the test binary play forge, which scripts find in their PATH.
 func TestMain(m *testing.M) {
-	proc.LandlockChild()
+	proc.SandboxChild()
 	agent.ScriptChild()
 	testscript.Main(m, map[string]func(){"forge": func() { os.Exit(cli.Main()) }})
 }
