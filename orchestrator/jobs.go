@@ -95,7 +95,7 @@ func (r *session) opening(p *Phase, mark string) opening {
 	set := r.s.Spec.Settings
 	return opening{base: r.s.top(p).Base, last: p.Last, req: work.SetupRequest{
 		Phase: p.Number, Dir: r.Layout.PhaseDir(r.s.Run, p.Number), Checkout: r.Layout.Checkout, Settings: set.Worktree,
-		Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
+		Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark, Caches: set.Verify.Caches,
 	}}
 }
 

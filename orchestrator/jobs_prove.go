@@ -24,7 +24,7 @@ func (r *session) proofOf(c Command, p *Phase, mark string) proofOf {
 	of := proofOf{verify: work.VerifyRequest{
 		Phase: c.Phase, Checkout: r.Layout.Checkout, Commit: c.Commit, Commands: set.Verify.Commands, TimeoutSecs: set.Verify.TimeoutSecs,
 		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{r.Layout.State}, Mark: mark,
-		OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite,
+		OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
 	}}
 	name := "base-verify"
 	if p == nil {
@@ -70,6 +70,7 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 				return failed(ctx, c, "put the evidence back", err)
 			}
 		}
+		of.verify.Accepted = c.On == work.OnBase && r.acceptedBase(ctx)
 		began := time.Now()
 		if done.Report, err = r.Checks.Verify(ctx, of.verify, r.tell); err != nil {
 			return failed(ctx, c, "verify", err)
@@ -108,6 +109,17 @@ func (r *session) askHidden(ctx context.Context, of proofOf, done VerifyDone) Fa
 	return done
 }
 
+// acceptedBase says that the base is what a person last accepted, so that its
+// proof may fill caches which others are lent. Where that is not known it is not.
+func (r *session) acceptedBase(ctx context.Context) bool {
+	trusted, base := r.s.trusted(), r.s.Spec.Base.Commit
+	if trusted == base {
+		return true
+	}
+	changes, err := r.Repo.Changes(ctx, trusted, base)
+	return err == nil && len(changes) == 0
+}
+
 // controlJob asks test runners about a tree whose proofs are green.
 func (r *session) controlJob(c Command, p *Phase, mark string) func(context.Context) Fact {
 	of, set := r.proofOf(c, p, mark), r.s.Spec.Settings.Proof
@@ -115,7 +127,9 @@ func (r *session) controlJob(c Command, p *Phase, mark string) func(context.Cont
 		Phase: c.Phase, Checkout: of.verify.Checkout, Dir: of.verify.Dir + ".control", Mark: mark, LogPath: of.verify.LogPath,
 		Trusted: of.evidence.Trusted, Snapshot: c.Commit, Base: of.evidence.Base, Commands: of.verify.Commands, Env: of.verify.Env,
 		TimeoutSecs: of.verify.TimeoutSecs, BudgetSecs: set.ControlSecs, VerifyMillis: of.millis, Ablate: set.Ablate, AblateSecs: set.AblateSecs,
-		Worktree: of.verify.Worktree, Sandbox: of.verify.Sandbox, Hide: of.verify.Hide,
+		Worktree: of.verify.Worktree, Sandbox: of.verify.Sandbox, Hide: of.verify.Hide, Caches: of.verify.Caches,
+		// Evidence that may differ is in part the agent's own.
+		Accepted: len(of.evidence.Moves)+len(of.evidence.MayChange) == 0,
 	}
 	return func(ctx context.Context) Fact {
 		seen, err := r.Evidence.Judge(ctx, of.evidence)

@@ -213,7 +213,7 @@ func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, s
 	stop := keepLease(ctx, lease)
 	problem, err = s.proveLanding(ctx, state, work.VerifyRequest{
 		Phase: "landing", Checkout: p.base.RepoRoot, Commit: commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
-		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
 		Dir: dir, LogPath: p.layout().Log(state.Run, "landing-verify"),
 	}, onto)
 	stop()

@@ -64,21 +64,27 @@ func Nodes(root *os.Root, p string, leave func(string) bool) ([]Node, error) {
 		if err != nil {
 			return err
 		}
-		n := Node{Path: p, Mode: info.Mode(), Time: info.ModTime()}
-		switch {
-		case info.Mode().IsRegular():
-			n.Size = info.Size()
-		case info.Mode()&fs.ModeSymlink != 0:
-			if n.Target, err = root.Readlink(p); err != nil {
-				return err
-			}
-		case !info.IsDir():
-			return nil
+		n, ok, err := NodeOf(root, p, info)
+		if ok {
+			all = append(all, n)
 		}
-		all = append(all, n)
-		return nil
+		return err
 	})
 	return all, err
+}
+
+// NodeOf returns what stands at p; false where it is of a kind that is not kept.
+func NodeOf(root *os.Root, p string, info fs.FileInfo) (n Node, ok bool, err error) {
+	n = Node{Path: p, Mode: info.Mode(), Time: info.ModTime()}
+	switch {
+	case info.Mode().IsRegular():
+		n.Size = info.Size()
+	case info.Mode()&fs.ModeSymlink != 0:
+		n.Target, err = root.Readlink(p)
+	case !info.IsDir():
+		return n, false, nil
+	}
+	return n, err == nil, err
 }
 
 // Walk is fs.WalkDir that does not follow a link at p either.

@@ -63,7 +63,7 @@ func (p *Project) cargo(name, dir string, words, args []string) Ask {
 	}
 	return Ask{
 		Runner: name, Dir: dir, Tests: p.rustTests(dir),
-		Command: "CARGO_TARGET_DIR='{keep}/target' " + quoteAll(words) + " >'{out}/report' 2>&1",
+		Command: `CARGO_TARGET_DIR="$HOME/.cache/cargo-target" ` + quoteAll(words) + " >'{out}/report' 2>&1",
 	}
 }
 

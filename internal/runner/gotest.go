@@ -33,10 +33,7 @@ func findGo(p *Project) []Ask {
 		words := append([]string{"go", "test", "-json", "-count=1", "-vet=off"}, p.goFlags()...)
 		asks = append(asks, Ask{
 			Runner: "go test", Dir: dir, Tests: tests,
-			// A build cache that the owner shares is in the home; else it
-			// begins with what trusted states left.
-			Command: `[ -d "$HOME/.cache/go-build" ] || export GOCACHE='{keep}/go-build'` + "\n" +
-				"GOFLAGS= " + quoteAll(words) + " ./... >'{out}/report'",
+			Command: "GOFLAGS= " + quoteAll(words) + " ./... >'{out}/report'",
 		})
 	}
 	return asks

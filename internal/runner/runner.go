@@ -23,8 +23,8 @@ type Ask struct {
 	Runner string // name of its row
 	Dir    string // below the tree, "." = its top
 	// Command is for sh, run in Dir. {out} stands for a folder outside of the
-	// tree that is made for this run, {keep} for one whose content was filled
-	// by runs of trusted states only.
+	// tree that is made for this run. HOME is one whose caches were filled by
+	// runs of accepted work only.
 	Command string
 	// Files are written to {out} before, by name.
 	Files map[string]string

@@ -9,7 +9,8 @@
 // any credential. Each command has a home of its own, dropped with the folder,
 // so nothing that the agent's code writes during one command (a forged test
 // cache, a configuration file) is there in the next one. It starts with what
-// the setup commands left in theirs; paths of [sandbox] read and write that
+// the setup commands left in theirs, over the caches of tools that proofs of
+// accepted work filled and no others (internal/warm); paths of [sandbox] read and write that
 // lie under the user's home stand at the same place in it, which is how an
 // owner shares a build cache who accepts that. No name that a command sees
 // tells that Forge runs it, so that nothing can behave better for it.
@@ -28,12 +29,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"forge/internal/filetree"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/warm"
 	"forge/internal/work"
 )
 
@@ -55,15 +58,17 @@ type Bench struct {
 	caps     proc.Capabilities
 	environ  []string
 	cache    *cache
+	warm     *warm.Store
 	red      *redact.Redactor
 
 	mu       sync.Mutex
 	building map[string]chan struct{} // one setup per cache key at a time
+	overlaid map[string]bool          // whether overlays work, by folder
 }
 
 // New returns a bench. environ is Forge's own environment; the results of
-// setup are kept in cacheDir/setup, which is made when needed and must be out
-// of every agent's reach. A nil red hides nothing.
+// setup are kept in cacheDir/setup and the caches of tools in cacheDir/warm,
+// which are made when needed and must be out of every agent's reach. A nil red hides nothing.
 func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string, red *redact.Redactor) *Bench {
 	if red == nil {
 		red = redact.New(nil)
@@ -73,7 +78,9 @@ func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string,
 		caps:     caps,
 		environ:  append([]string(nil), environ...),
 		cache:    &cache{dir: filepath.Join(cacheDir, "setup")},
+		warm:     warm.New(filepath.Join(cacheDir, "warm")),
 		red:      red,
+		overlaid: map[string]bool{},
 		building: map[string]chan struct{}{},
 	}
 }
@@ -90,13 +97,13 @@ func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.Commands
 	if err != nil {
 		return work.CommandsReport{}, err
 	}
-	_, rep, err := b.open(ctx, folder{
+	sh, rep, err := b.open(ctx, folder{
 		dir: req.Dir, checkout: req.Checkout, accepted: true,
 		phase: req.Phase, mark: req.Mark, out: out,
-		worktree: req.Settings, sandbox: req.Sandbox, hide: req.Hide,
+		worktree: req.Settings, sandbox: req.Sandbox, hide: req.Hide, caches: req.Caches,
 	})
-	// A home that stays is removed by the next call, which fails if it cannot.
-	_ = filetree.RemoveAll(homeOf(req.Dir))
+	sh.close()
+	dropHome(homeOf(req.Dir))
 	if err != nil {
 		return rep, orCancelled(ctx, fmt.Errorf("set up %s: %w", req.Dir, err))
 	}
@@ -139,8 +146,7 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	defer func() {
 		// What stays is removed by the next call, which fails if it cannot.
 		_ = filetree.RemoveAll(req.Dir)
-		_ = filetree.RemoveAll(homeOf(req.Dir))
-		_ = filetree.RemoveAll(keptHome(homeOf(req.Dir)))
+		dropHome(homeOf(req.Dir))
 	}()
 	if err := writeOver(req.Dir, over); err != nil {
 		return none, err
@@ -155,11 +161,15 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	sh, rep, err := b.open(ctx, folder{
 		dir: req.Dir, checkout: req.Checkout, env: req.Env,
 		phase: req.Phase, mark: req.Mark, out: out, watch: watch,
-		worktree: req.Worktree, sandbox: req.Sandbox, hide: req.Hide,
+		worktree: req.Worktree, sandbox: req.Sandbox, hide: req.Hide, caches: req.Caches, fills: req.Accepted,
 	})
+	defer sh.close()
 	if err == nil && rep.OK {
 		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
 		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
+	}
+	if err == nil && rep.OK {
+		err = b.fill(ctx, sh, "verify "+req.Commit+" "+strings.Join(req.Commands, "; "))
 	}
 	if err == nil {
 		err = out.Close()
@@ -175,7 +185,9 @@ type folder struct {
 	worktree work.Worktree
 	sandbox  work.SandboxSettings
 	hide     []string
+	caches   work.Caches
 	accepted bool // the content is the run's own, not one agent's
+	fills    bool // what the commands leave in caches of tools is kept
 	out      *transcript
 	watch    func(work.Activity)
 }
@@ -202,8 +214,13 @@ func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport
 		return nil, rep, err
 	}
 	at := seatsOf(level, f.dir, home)
+	borrowed, err := b.lend(ctx, level, f, home)
+	if err != nil {
+		return nil, rep, err
+	}
 	sh := &shell{
-		dir: f.dir, home: home, env: b.environment(at.home, f.env), mark: f.mark,
+		dir: f.dir, home: home, lent: borrowed, fills: f.fills, mark: f.mark,
+		env:   append(b.environment(at.home, f.env), cacheVariables(at.home, f.caches)...),
 		box:   b.sandbox(level, at, f.sandbox, slices.Concat(f.hide, f.sandbox.Hide), in.targets),
 		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
 		out: f.out, watch: f.watch, red: b.red,

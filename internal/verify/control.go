@@ -69,6 +69,7 @@ type control struct {
 	now      map[string]runner.Report // what was accounted for, by ask
 	prepared map[string]bool          // those of now that needed the verify commands first
 	reading  reading
+	shell    *shell // of the folder as it is now
 }
 
 func (c *control) all(ctx context.Context) error {

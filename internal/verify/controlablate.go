@@ -117,7 +117,7 @@ func (a *ablation) greenWithout(ctx context.Context, hunks []runner.Hunk) (bool,
 		return !h.red && !h.lost, err
 	}
 	a.say("verify commands with %d hunks taken back", len(hunks))
-	sh, err := a.ready(ctx, a.req.Snapshot)
+	sh, err := a.ready(ctx, a.req.Snapshot, false)
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"forge/internal/filetree"
 	"forge/internal/runner"
 )
 
@@ -351,37 +349,4 @@ func overlayWrong(sources map[string][]byte, wrong []runner.Wrong) map[string][]
 		}
 	}
 	return overlay
-}
-
-// warmDir keeps what a runner's tools made of trusted states, for the next run.
-// It is content that the tools find by content, so one for all states is right.
-func (c *control) warmDir(ask runner.Ask) string {
-	sum := sha256.Sum256([]byte(ask.Runner + "\n" + ask.Dir + "\n" + toolPrint(c.environ, ask.Command)))
-	return filepath.Join(c.keepDir(), "warm", hex.EncodeToString(sum[:16]))
-}
-
-// keepWarm replaces what is kept by what a run of a trusted state left.
-func (c *control) keepWarm(ctx context.Context, ask runner.Ask, keep string) error {
-	entries, err := os.ReadDir(keep)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	warm := c.warmDir(ask)
-	if _, err := os.Stat(warm); !errors.Is(err, fs.ErrNotExist) {
-		return err // the first is enough: std and dependencies are what costs
-	}
-	if err := os.MkdirAll(filepath.Dir(warm), 0o700); err != nil {
-		return err
-	}
-	next, err := os.MkdirTemp(filepath.Dir(warm), ".new-*")
-	if err != nil {
-		return err
-	}
-	if err := filetree.CopyAll(ctx, keep, next); err != nil {
-		return errors.Join(err, filetree.RemoveAll(next))
-	}
-	if err := os.Rename(next, warm); err != nil {
-		return filetree.RemoveAll(next) // another was first
-	}
-	return nil
 }

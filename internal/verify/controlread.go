@@ -114,7 +114,7 @@ func (c *control) readBack(ctx context.Context) error {
 	}
 	c.say("which changed files the verify commands read")
 	// With the claim's own new tests: what they alone need is read by them.
-	sh, err := c.ready(ctx, c.req.Snapshot)
+	sh, err := c.ready(ctx, c.req.Snapshot, false)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,9 @@ func outOf(dir string) string { return filepath.Clean(dir) + ".out" }
 // tidy removes what a run leaves. What stays is removed by the next one, which
 // fails if it cannot.
 func (c *control) tidy() {
+	c.shell.close()
 	_ = filetree.RemoveAll(c.req.Dir)
-	_ = filetree.RemoveAll(homeOf(c.req.Dir))
+	dropHome(homeOf(c.req.Dir))
 	_ = filetree.RemoveAll(outOf(c.req.Dir))
 }
 
@@ -50,14 +51,14 @@ type trial struct {
 // run runs one trial in a folder of its own.
 func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 	c.say("%s: %s", t.ask.Key(), t.what)
-	sh, err := c.ready(ctx, t.commit)
+	sh, err := c.ready(ctx, t.commit, t.trusted && c.req.Accepted)
 	if err != nil {
 		return runner.Report{}, err
 	}
 	if err := writeOver(c.req.Dir, t.overlay); err != nil {
 		return runner.Report{}, err
 	}
-	out, keep, err := c.outFolder(ctx, t)
+	out, err := c.outFolder(t)
 	if err != nil {
 		return runner.Report{}, err
 	}
@@ -71,17 +72,16 @@ func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 			return runner.Report{}, err
 		}
 	}
-	if err := c.askIn(ctx, sh, t.ask, out, keep); err != nil {
+	if err := c.askIn(ctx, sh, t.ask, out); err != nil {
 		return runner.Report{}, err
 	}
 	files, err := readOut(out)
 	if err != nil {
 		return runner.Report{}, err
 	}
-	if t.trusted {
-		if err := c.keepWarm(ctx, t.ask, keep); err != nil {
-			return runner.Report{}, err
-		}
+	// The first is enough: libraries are what costs.
+	if err := c.fill(ctx, sh, "control "+t.ask.Key()); err != nil {
+		return runner.Report{}, err
 	}
 	kind, ok := runner.Lookup(t.ask.Runner)
 	if !ok {
@@ -90,8 +90,11 @@ func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 	return kind.Parse(files), nil
 }
 
-// ready makes the folder hold commit, set up as for a verify.
-func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
+// ready makes the folder hold commit, set up as for a verify. fills says that
+// what is left in caches of tools is to be kept.
+func (c *control) ready(ctx context.Context, commit string, fills bool) (*shell, error) {
+	c.shell.close()
+	c.shell = nil
 	if err := filetree.RemoveAll(c.req.Dir); err != nil {
 		return nil, err
 	}
@@ -101,8 +104,9 @@ func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
 	sh, rep, err := c.open(ctx, folder{
 		dir: c.req.Dir, checkout: c.req.Checkout, env: c.req.Env,
 		phase: c.req.Phase, mark: c.req.Mark, out: c.out,
-		worktree: c.req.Worktree, sandbox: c.req.Sandbox, hide: c.req.Hide,
+		worktree: c.req.Worktree, sandbox: c.req.Sandbox, hide: c.req.Hide, caches: c.req.Caches, fills: fills,
 	})
+	c.shell = sh
 	if err != nil {
 		return nil, err
 	}
@@ -115,33 +119,25 @@ func (c *control) ready(ctx context.Context, commit string) (*shell, error) {
 
 // outFolder makes the folder for what a run writes. Its name is drawn anew each
 // time: product shall not know where a report stands before it is asked.
-func (c *control) outFolder(ctx context.Context, t trial) (out, keep string, err error) {
+func (c *control) outFolder(t trial) (string, error) {
 	top := outOf(c.req.Dir)
 	if err := filetree.RemoveAll(top); err != nil {
-		return "", "", err
+		return "", err
 	}
-	out, keep = filepath.Join(top, word()), filepath.Join(top, "keep")
-	for _, dir := range []string{out, keep} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", "", err
-		}
+	out := filepath.Join(top, word())
+	if err := os.MkdirAll(out, 0o700); err != nil {
+		return "", err
 	}
 	for name, text := range t.ask.Files {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
-			return "", "", err
+			return "", err
 		}
 	}
-	warm := c.warmDir(t.ask)
-	if _, err := os.Stat(warm); err == nil {
-		if err := filetree.CopyAll(ctx, warm, keep); err != nil {
-			return "", "", err
-		}
-	}
-	return out, keep, nil
+	return out, nil
 }
 
 // askIn runs the ask's command. How it exits says nothing: the names do.
-func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out, keep string) error {
+func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out string) error {
 	one := *sh
 	one.dir = filepath.Join(sh.dir, filepath.FromSlash(ask.Dir))
 	if sh.box != nil {
@@ -149,7 +145,7 @@ func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out, kee
 		if len(box.Places) > 0 {
 			box.Places = maps.Clone(box.Places)
 			box.Places[insideOut] = top
-			out, keep = filepath.Join(insideOut, filepath.Base(out)), filepath.Join(insideOut, filepath.Base(keep))
+			out = filepath.Join(insideOut, filepath.Base(out))
 		} else {
 			box.Write = append(slices.Clone(box.Write), top)
 		}
@@ -159,7 +155,7 @@ func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out, kee
 		return nil // the folder is gone with its tests, which the names say
 	}
 	one.watch = nil // said already, in fewer words
-	command := strings.NewReplacer("{out}", out, "{keep}", keep).Replace(ask.Command)
+	command := strings.ReplaceAll(ask.Command, "{out}", out)
 	_, _, err := one.runOne(ctx, command)
 	return err
 }

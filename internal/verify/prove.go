@@ -24,7 +24,7 @@ func (s *shell) prove(ctx context.Context, g *guard, commands []string, oneHome 
 	}
 	fresh := len(commands) > 1 && !oneHome
 	if fresh {
-		if err := copyHome(ctx, s.home, keptHome(s.home)); err != nil {
+		if err := s.keepHome(ctx); err != nil {
 			return rep, fmt.Errorf("keep the home of the commands: %w", err)
 		}
 	}
@@ -77,17 +77,6 @@ func (s *shell) takeOut(g *guard) error {
 func disturbed(rep work.CommandsReport, what string) work.CommandsReport {
 	rep.OK, rep.Problem, rep.Disturbed = false, what, what
 	return rep
-}
-
-func (s *shell) freshHome(ctx context.Context) error {
-	err := filetree.RemoveAll(s.home)
-	if err == nil {
-		err = copyHome(ctx, keptHome(s.home), s.home)
-	}
-	if err != nil {
-		return fmt.Errorf("make the home of the next command: %w", err)
-	}
-	return nil
 }
 
 // copyHome copies a home with its links as they are.

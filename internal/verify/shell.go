@@ -26,6 +26,8 @@ const (
 type shell struct {
 	dir     string
 	home    string
+	lent    *lent // nil = caches of tools begin empty
+	fills   bool  // what is left in them is kept
 	env     []string
 	box     *proc.Sandbox // nil = none
 	mark    string
@@ -35,6 +37,13 @@ type shell struct {
 	out     *transcript
 	watch   func(work.Activity)
 	red     *redact.Redactor
+}
+
+// close gives back what the shell was lent. A nil shell has nothing.
+func (s *shell) close() {
+	if s != nil {
+		s.lent.giveBack()
+	}
 }
 
 // run runs commands in order and stops at the first that fails.
@@ -67,13 +76,17 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 	if err := s.out.note("$ " + shown); err != nil {
 		return rep, "", err
 	}
+	box, err := s.view()
+	if err != nil {
+		return rep, "", err
+	}
 	tail := proc.NewTail(headBytes, tailBytes)
 	out := s.out.command(tail)
 	res, err := proc.Run(ctx, proc.Spec{
 		Path: "sh", Args: []string{"-c", command},
 		Dir: s.dir, Env: s.env, Mark: s.mark, Quiet: true,
 		Stdout: out, Stderr: out,
-		Sandbox: s.box,
+		Sandbox: box,
 		Limits:  proc.Limits{Total: s.timeout},
 	})
 	if err != nil {

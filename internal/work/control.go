@@ -31,6 +31,10 @@ type ControlRequest struct {
 	Hide         []string
 	Mark         string
 	LogPath      string
+	Caches       Caches
+	// Accepted says that Trusted holds nothing but accepted work, as in
+	// VerifyRequest.
+	Accepted bool
 }
 
 // ControlReport is what came of the controls. Its lists are sorted, and bounded

@@ -135,6 +135,7 @@ type SetupRequest struct {
 	Checkout string // the user's checkout: source of copy and link
 	Settings Worktree
 	Sandbox  SandboxSettings
+	Caches   Caches
 	Hide     []string
 	Mark     string
 }
@@ -156,6 +157,16 @@ type VerifyRequest struct {
 	LogPath     string
 	OneHome     bool     // the commands share a home
 	MayWrite    []string // globs of tracked files that they may change
+	Caches      Caches
+	// Accepted says that Commit holds nothing but accepted work: what its
+	// commands leave in caches of tools is lent to later proofs.
+	Accepted bool
+}
+
+// Caches says which caches of tools commands are lent.
+type Caches struct {
+	Off  bool     `json:"off,omitempty"`  // none
+	Also []string `json:"also,omitempty"` // beside those of known tools, in the words of [verify] cache
 }
 
 // HiddenRequest asks for the checks that the project's owner keeps from agents.

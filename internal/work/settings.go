@@ -65,6 +65,7 @@ type VerifySettings struct {
 	// of tracked files that they may change.
 	OneHome  bool     `json:"one_home,omitempty"`
 	MayWrite []string `json:"may_write,omitempty"`
+	Caches   Caches   `json:"caches,omitzero"`
 }
 
 // Worktree is [worktree]: what a fresh folder needs before work can start.

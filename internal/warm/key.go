@@ -1,0 +1,69 @@
+package warm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// tools are programs whose caches are kept; another one of them, another key.
+// What they keep is found by the version of the tool as well: the key only makes
+// sure of it.
+var tools = [...]string{
+	"go", "gcc", "cc", "cargo", "rustc", "rustup", "node", "npm", "pnpm", "yarn", "bun", "deno", "python3", "python", "pip", "uv", "poetry",
+	"java", "gradle", "mvn", "dotnet", "ruby", "bundle", "php", "composer",
+}
+
+// versionFiles say which version a program of a version manager stands for.
+var versionFiles = [...]struct{ variable, dir, file string }{
+	{"RUSTUP_HOME", ".rustup", "settings.toml"},
+	{"PYENV_ROOT", ".pyenv", "version"},
+	{"RBENV_ROOT", ".rbenv", "version"},
+	{"NVM_DIR", ".nvm", "alias/default"},
+	{"ASDF_DATA_DIR", "", ".tool-versions"},
+}
+
+// Key names the layers for the tools of an environment. about is what else
+// commands are the same in, such as their sandbox.
+func Key(environ []string, about ...string) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s/%s %q\n", layerVersion, runtime.GOOS, runtime.GOARCH, about)
+	dirs := filepath.SplitList(variable(environ, "PATH"))
+	for _, tool := range tools {
+		for _, dir := range dirs {
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, tool))
+			if err != nil {
+				continue
+			}
+			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				fmt.Fprintf(sum, "%s %q %d %d\n", tool, real, info.Size(), info.ModTime().UnixNano())
+				break
+			}
+		}
+	}
+	for _, v := range versionFiles {
+		dir := variable(environ, v.variable)
+		if dir == "" {
+			dir = filepath.Join(variable(environ, "HOME"), v.dir)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, v.file))
+		if err == nil {
+			fmt.Fprintf(sum, "%s %x\n", v.variable, sha256.Sum256(data))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// variable returns the value of name, the last one that is there.
+func variable(environ []string, name string) (value string) {
+	for _, e := range environ {
+		if n, v, ok := strings.Cut(e, "="); ok && n == name {
+			value = v
+		}
+	}
+	return value
+}
