@@ -57,6 +57,9 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
 		p.app.log.Warn("tidy up after old runs", "err", err)
 	}
+	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
+		p.app.log.Warn("tidy up old caches", "err", err)
+	}
 	p.report(s, end, o)
 	p.reportCI(s, end)
 	p.notify(ctx, s, end)

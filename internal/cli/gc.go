@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/warm"
 	"forge/internal/work"
 )
 
@@ -22,7 +23,7 @@ const keepRuns = 30 * 24 * time.Hour
 
 func (a *App) gcCommand() *cli.Command {
 	return &cli.Command{
-		Name: "gc", Usage: "remove folders and logs of finished runs; journals stay",
+		Name: "gc", Usage: "remove folders and logs of finished runs, and caches that proofs were lent; journals stay",
 		Description: "It also runs by itself after each run, with the default age.",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "keep", Value: keepRuns, Usage: "keep what is younger than `TIME`"},
@@ -48,6 +49,13 @@ func (a *App) gcCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			caches, err := p.collectCaches(c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
+			})
+			if err != nil {
+				return err
+			}
+			freed += caches
 			verb := "removed"
 			if c.Bool("dry-run") {
 				verb = "would remove"
@@ -93,6 +101,18 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 		say(dir, size)
 	}
 	return freed, nil
+}
+
+// collectCaches removes what proofs are lent of tools' caches and nobody was for
+// keep. What is lent at the moment stays.
+func (p *project) collectCaches(keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
+	err = warm.New(filepath.Join(p.state, "cache", "warm")).At(p.app.Now).Prune(max(keep, 1), dry, func(dir string) {
+		size := sizeOf(dir)
+		freed += size
+		say(dir, size)
+	})
+	return freed, err
 }
 
 // tidyRepository settles what a Forge that died had begun in the user's

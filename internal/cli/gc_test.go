@@ -67,6 +67,35 @@ func TestOldFoldersGoByThemselves(t *testing.T) {
 	}
 }
 
+// gc knows the caches that proofs are lent: it names them, and removes those that
+// nobody was lent for the time.
+func TestGCRemovesCachesOfProofs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "mkdir -p ~/.npm/_cacache && cat ~/.npm/_cacache/x || echo kept >~/.npm/_cacache/x")
+	w.plan(phase("01", "first", 1))
+	w.forge("run", "--autonomous").want(exitDone)
+	layers := func() []string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(w.state, "cache", "warm", "*", "home", ".npm", "_cacache", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if len(layers()) != 1 {
+		t.Fatalf("the base's proof left the layers %q", layers())
+	}
+	w.later(29*24*time.Hour, "gc").want(exitDone)
+	w.later(31*24*time.Hour, "gc", "--dry-run").want(exitDone).says("cache/warm/")
+	if len(layers()) != 1 {
+		t.Fatalf("gc after 29 days, or for show, left the layers %q", layers())
+	}
+	w.later(31*24*time.Hour, "gc").want(exitDone).says("cache/warm/")
+	if len(layers()) != 0 {
+		t.Errorf("gc after 31 days left the layers %q", layers())
+	}
+}
+
 // A process that dies when its run is completed leaves the folders of its
 // phases; the next one to tidy up removes them, but not those of a run that
 // can be gone on with.

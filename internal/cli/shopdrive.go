@@ -235,6 +235,9 @@ func (s *shop) tidyUp(ctx context.Context, p *project) {
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
 		s.app.log.Warn("tidy up after old runs", "err", err)
 	}
+	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
+		s.app.log.Warn("tidy up old caches", "err", err)
+	}
 	if err := p.dropBases(ctx, s.e.repo); err != nil {
 		s.app.log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}

@@ -124,6 +124,8 @@ type Verify struct {
 	None             *bool    `toml:"none" default:"false" doc:"The owner's word that this project needs no proof."`
 	OneHome          *bool    `toml:"one_home" default:"false" doc:"Let the commands of one proof share a home, for a project whose later commands need what earlier ones left there. What one command writes there can then decide what the next one says."`
 	MayWrite         []string `toml:"may_write" default:"[]" doc:"Globs of tracked files that the commands may change, such as what a generator writes. A change of any other tracked file while the commands run fails the phase." rule:"pathglob"`
+	Cache            []string `toml:"cache" default:"[]" doc:"Further caches that proofs of accepted work fill and other proofs are lent, beside those of known tools: a path below the home such as \"~/.cache/tool\", or the name of a variable by which a tool finds its cache, such as \"CARGO_TARGET_DIR\". A cache that keeps results of tests can make a proof green that is not." sample:"[\"CARGO_TARGET_DIR\"]" rule:"cache"`
+	Cold             *bool    `toml:"cold" default:"false" doc:"Run each proof with empty caches, those of known tools too."`
 }
 
 // Proof is [proof].

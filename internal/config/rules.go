@@ -54,6 +54,24 @@ func (b *binder) check(rules string, v reflect.Value, path []string) {
 	}
 }
 
+// checkCache says what is wrong with one word of verify.cache.
+func checkCache(x string) string {
+	if rest, ok := strings.CutPrefix(x, "~/"); ok {
+		if clean := filepath.Clean(rest); !filepath.IsLocal(clean) || clean == "." {
+			return "not below the home"
+		}
+		return ""
+	}
+	switch name := strings.ToUpper(x); {
+	case !variableName().MatchString(x):
+		return "neither a path nor a variable"
+	case slices.Contains([]string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "TERM", "TZ", "PWD", "IFS", "ENV", "BASH_ENV"}, name),
+		slices.ContainsFunc([]string{"FORGE_", "XDG_", "LC_", "LD_", "DYLD_", "GIT_"}, func(p string) bool { return strings.HasPrefix(name, p) }):
+		return "this variable is set already, or means something else"
+	}
+	return ""
+}
+
 func (b *binder) checkNumber(rule string, x float64, path []string) {
 	name, bound, _ := strings.Cut(rule, "=")
 	limit, _ := strconv.ParseFloat(bound, 64)
@@ -115,6 +133,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 			bad("names "+quoted+", which is not a variable", "write letters, digits and _")
 		} else if strings.HasPrefix(x, "FORGE_") {
 			bad("names "+quoted+"; variables that begin with FORGE_ are Forge's own", "choose another name")
+		}
+	case "cache":
+		if what := checkCache(x); what != "" {
+			bad("is "+quoted+": "+what, `write a path below the home such as "~/.cache/tool", or a variable such as "TOOL_CACHE"`)
 		}
 	case "grant":
 		if !variableName().MatchString(strings.TrimSuffix(x, "*")) {

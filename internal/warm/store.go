@@ -65,6 +65,13 @@ type Store struct {
 // New returns the store in dir, which is made when needed.
 func New(dir string) *Store { return &Store{dir: dir, now: time.Now, bytes: MostBytes} }
 
+// At is the store by another clock.
+func (s *Store) At(now func() time.Time) *Store {
+	other := *s
+	other.now = now
+	return &other
+}
+
 // about is what a layer says of itself.
 type about struct {
 	Version int       `json:"version"`
