@@ -152,6 +152,33 @@ func TestDriverToTheEnd(t *testing.T) {
 	}
 }
 
+// Caches that later proofs are lent are filled by the base alone, and by that
+// only where it is what a person last accepted.
+func TestTheAcceptedBaseAloneFillsCaches(t *testing.T) {
+	for name, c := range map[string]struct {
+		trusted string
+		files   map[string]string
+		want    []string
+	}{
+		"no trusted state beside the base": {want: []string{"base"}},
+		"the same content":                 {"trusted", map[string]string{"a.txt": "base"}, []string{"base"}},
+		"other evidence":                   {"trusted", map[string]string{"a.txt": "other"}, nil},
+		"nobody knows":                     {trusted: "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := diligentRig(t)
+			r.spec.Trusted = c.trusted
+			if c.files != nil {
+				r.spec.Trusted = r.repo.commit(r.repo.tree(c.files), "base")
+			}
+			_, _ = r.run(context.Background()) // however it ends
+			if !slices.Equal(r.checks.filled, c.want) {
+				t.Errorf("the proofs of %q fill caches, want %q", r.checks.filled, c.want)
+			}
+		})
+	}
+}
+
 // In the long run an iteration costs one write: its end and the start of the
 // next one are one append.
 func TestOneAppendPerIteration(t *testing.T) {
