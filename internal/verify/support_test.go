@@ -200,7 +200,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func read(t *testing.T, parts ...string) string {
+func read(t testing.TB, parts ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(parts...))
 	if err != nil {

@@ -117,7 +117,7 @@ func (f files) with(more files) files {
 
 // goProxy writes a module that others can need to a folder that go can download
 // from, and returns its address and the lines of go.sum.
-func goProxy(t *testing.T, dir string) (address, sums string) {
+func goProxy(t testing.TB, dir string) (address, sums string) {
 	t.Helper()
 	const mod = "module example.com/dep\n\ngo 1.24\n"
 	var buf bytes.Buffer
