@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
 // A pull request that somebody points at main is merged nowhere until it is set
 // back, whoever approves it where; there is one, and the question says why.
 func TestPullRequestWhoseTargetWasChanged(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	g := hosttest.StartGitHub(t)
 	w := hubAt(t, g, g.URL)
@@ -72,6 +74,7 @@ func TestPullRequestWhoseTargetWasChanged(t *testing.T) {
 // The result of an issue is approved where its pull request points elsewhere, and
 // lands when that is set back.
 func TestIssueWhosePullRequestWasRetargeted(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
 	s.forge("factory", "--once").want(exitFrozen)

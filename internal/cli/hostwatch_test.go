@@ -15,6 +15,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/hosttest"
 	"forge/internal/journal"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -84,6 +85,7 @@ func (e eyes) count() map[work.EventKind]int {
 // was said in it is found afterwards; Ctrl-C ends them in order. What one of
 // them answered and did not live to go on with, the next one goes on with.
 func TestHostWatch(t *testing.T) {
+	pace.Slow(t, "a host is asked once a while")
 	t.Parallel()
 	g := hosttest.StartGitHub(t)
 	proxy := hosttest.StartProxy(t, g.URL)

@@ -336,6 +336,7 @@ func TestAbortIsConfirmed(t *testing.T) {
 
 // The block fits, with a question too, and the question can be read.
 func TestBlockFits(t *testing.T) {
+	pace.Slow(t, "every size of a terminal")
 	pace.Sequential(t, "it is drawn in every size, in one goroutine")
 	t.Parallel()
 	cp := asked("r.1", gates.PointSubPhase)

@@ -9,6 +9,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -161,6 +162,7 @@ do = [{run = "touch %s; n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05
 
 // Approved all the same, by another door, the agent gets both.
 func TestIssueThatPeoplePushAgainst(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
 	by := s.parted()

@@ -14,6 +14,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -285,6 +286,7 @@ func (s *shopWorld) question() string {
 
 // Commits that people push become part of it once they are approved there.
 func TestIssueTakesWhatPeoplePush(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
 	s.forge("factory", "--once").want(exitFrozen)
@@ -304,6 +306,7 @@ func TestIssueTakesWhatPeoplePush(t *testing.T) {
 
 // A rule of the target that is not met holds it; it lands when that is met.
 func TestIssueWaitsForTheHost(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	issueHub(t, "end_to_end").waits()
 }
@@ -325,6 +328,7 @@ func (s *shopWorld) waits() {
 // Sent back by a reviewer, what was decided to be done is worked on again, in the
 // same pull request.
 func TestIssueIsSentBackOnTheHost(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	issueHub(t, "end_to_end").sentBack()
 }

@@ -10,6 +10,7 @@ import (
 
 	pages "forge/factory/web"
 	"forge/factory/web/webtest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -50,6 +51,7 @@ func seen(s *siteWorld, who *webtest.Person, at, path string) string {
 // What a person adds and deletes at a checkpoint is in the commit in their name
 // and in what lands; it goes no further than its path, its size and its rights.
 func TestFilesAreAddedAndDeletedInTheCockpit(t *testing.T) {
+	pace.Slow(t, "a run that is stopped for each edit")
 	t.Parallel()
 	s, at := editable(t)
 	run := s.runID()

@@ -11,6 +11,7 @@ import (
 
 	pages "forge/factory/web"
 	"forge/factory/web/webtest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -173,6 +174,7 @@ func TestAJobThatIsBeingCancelledIsNotDriven(t *testing.T) {
 // one goes on by itself with what was in the middle of a phase, and with an
 // answer that came when no server was there.
 func TestTheNextServerGoesOnWithJobs(t *testing.T) {
+	pace.Slow(t, "servers that follow one another")
 	t.Parallel()
 	dir := t.TempDir()
 	w := newWorld(t, strings.Replace(jobScript, "do = [\n", "do = [\n  { run = \"echo x >> "+dir+"/begun; while [ ! -e "+dir+"/go ]; do sleep 0.05; done\" },\n", 1), "true")

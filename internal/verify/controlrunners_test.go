@@ -3,6 +3,7 @@ package verify
 import (
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -74,6 +75,7 @@ func runnerClaims() map[string]runnerClaim {
 }
 
 func TestControlRunners(t *testing.T) {
+	pace.Slow(t, "each test runner builds and runs a project")
 	t.Parallel()
 	for name, c := range runnerClaims() {
 		t.Run(name, func(t *testing.T) {
