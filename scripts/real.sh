@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 # all are called TestReal…, and those that are skipped where there is no
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
-selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$'
+selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
 packages='./factory/web ./internal/agent ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/proc ./internal/tracker/gitea ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
