@@ -60,8 +60,8 @@ func (s *State) keepProof(p *Phase) {
 // what is known of the tree before it: its doubts and objections stand.
 func (s *State) restoreProof(p *Phase) {
 	was := p.Prior
-	if was == nil || p.Review.Commit == p.judgedCommit() {
-		return // what was put in place was reviewed, and stands
+	if was == nil {
+		return
 	}
 	red, output := p.Proving.Red, p.Proving.RedOutput
 	p.Prior = nil

@@ -20,6 +20,8 @@ func (s *State) openReview(p *Phase) {
 	if commit != r.Commit {
 		r.Answer = nil
 	}
+	// Its proof is the one to go back to from here on.
+	p.Prior = nil
 	// What a person accepted was about another tree.
 	r.Commit, r.Tree, r.Check, r.LetFiles = commit, tree, p.Check, nil
 	if r.Of == nil {

@@ -296,7 +296,7 @@ func TestSeededBugs(t *testing.T) {
 			if d.Gate == gateReview && d.Decision == decideArbiter {
 				d.Decision = decideGo
 			}
-		})}, []string{"without a review by", "with a critical finding", "whose protected files", "without the base's tests"}},
+		})}, []string{"which nobody held against the trusted evidence", "without a review by", "with a critical finding", "whose protected files", "without the base's tests"}},
 		{"merged content that nobody reviewed", bug{events: rewrite(work.MergeFinished, func(_ *State, _ *work.Event, d *MergeFinishedData) {
 			d.Differs = nil
 		})}, []string{"without a review by"}},
@@ -394,7 +394,7 @@ func TestSeededBugs(t *testing.T) {
 			}
 		})}, []string{errStuck.Error()}},
 	}
-	const within = 1500
+	const within = 5000
 	l := newLab(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ func randomReviews(d dice, sp *Spec) {
 		return
 	}
 	set := &sp.Settings
-	if d.chance(15) {
+	if d.aside(15) {
 		set.Proof.Hidden = []string{"/checks"}
 	}
 	set.Reviews = work.ReviewSettings{By: "llm", OneByOne: d.chance(20), Threshold: 0.7, KeepMajor: d.chance(25)}

@@ -30,13 +30,20 @@ func newLab(t testing.TB) *lab {
 }
 
 // dice is what a world is thrown with.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	// side is thrown for what came to the world later, so that the schedules
+	// from before stay what they were where it does not happen.
+	side *rand.Rand
+}
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)})}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }
+
+func (d dice) aside(percent int) bool { return d.side.IntN(100) < percent }
 
 // bytesThenSeed lets a fuzzer steer the first throws, one byte each.
 type bytesThenSeed struct {

@@ -147,7 +147,7 @@ func (w *world) newTree() string {
 	name := fmt.Sprintf("t%d", len(w.trees))
 	t := &tree{green: w.chance(60), touched: w.chance(8)}
 	t.cheats = t.touched && w.chance(50)
-	t.strange, t.special = w.chance(8), w.chance(10)
+	t.strange, t.special = w.chance(8), w.aside(10)
 	t.launder = t.strange && w.chance(50)
 	t.deaf, t.loses, t.doubt = w.chance(2), w.chance(3), w.chance(8)
 	if x := w.IntN(100); x < 25 {
@@ -377,9 +377,9 @@ func (w *world) verify(c Command) Fact {
 		t.protected = true
 	case c.On == work.OnTrusted:
 		t.trusted = true
-	case c.On != work.OnBase && w.chance(1):
+	case c.On != work.OnBase && w.aside(1):
 		w.fault("nobody held it against the evidence")
-		if w.chance(50) {
+		if w.aside(50) {
 			d.Evidence = w.evidence(t)
 			d.Evidence.Floors = append(d.Evidence.Floors, "a floor of tomorrow")
 		}
@@ -398,13 +398,13 @@ func (w *world) secret() bool { return len(w.spec.Settings.Proof.Hidden) > 0 }
 
 // hidden is what the owner's own checks say of a tree.
 func (w *world) hidden(t *tree, d *VerifyDone) {
-	d.Hidden = &work.HiddenReport{Ran: w.IntN(3), Sum: w.text("1")}
+	d.Hidden = &work.HiddenReport{Ran: w.side.IntN(3), Sum: "1"}
 	switch {
-	case w.chance(2):
+	case w.aside(2):
 		w.fault("nobody ran the hidden checks")
 		d.Hidden, t.proven = nil, false
 	case t.special:
-		d.Hidden.Red = w.text("amounts above 1000 are wrong")
+		d.Hidden.Red = "amounts above 1000 are wrong"
 	default:
 		t.unshown = true
 	}

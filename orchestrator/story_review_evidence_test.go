@@ -110,6 +110,18 @@ func TestChangedEvidence(t *testing.T) {
 		}
 		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
 	})
+	t.Run("a second fix that comes to nothing leaves the first one's standing", func(t *testing.T) {
+		st := inReview(t, reviewedBy("security"), fixes(2))
+		st.review("01", "security", work.VerdictFail, major)
+		st.ruled(review.Fix, review.ReasonFixBudget)
+		st.work("01")
+		st.verify("01", true, makefile)
+		st.verify("01", false)
+		st.pass("01", "security")
+		st.ruled(review.Fix, review.ReasonFixBudget)
+		st.work("01", ends(work.OutcomeAgentFailed))
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+	})
 	t.Run("so does a sub-phase, which nobody reviews by itself", func(t *testing.T) {
 		st := tell(t, reviewedBy("security"))
 		st.work("01", asksFor(part("S", 1)))
