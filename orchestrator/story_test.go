@@ -100,7 +100,7 @@ func open(t *testing.T, change ...func(*Spec)) *story {
 		Policy: newLab(t).autonomous, Branch: "forge/run-sim", Base: work.Base{Commit: "c0", Branch: "main"},
 		Settings: work.Settings{
 			MaxParallel: 4, AutoApproveThreshold: 5, OutageWaitSecs: 1800, Verify: work.VerifySettings{Commands: []string{"make test"}},
-			Proof: work.ProofSettings{NoControls: true},
+			Proof:  work.ProofSettings{NoControls: true},
 			Agents: map[string]work.AgentSettings{"a": {Name: "a", Continues: true}}, Phases: map[string]work.PhaseSettings{},
 		},
 	}

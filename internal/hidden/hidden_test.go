@@ -24,7 +24,7 @@ func folder(t testing.TB, files map[string]string) string {
 
 func TestLoad(t *testing.T) {
 	dir := folder(t, map[string]string{
-		File: "[[check]]\nname = \"large\"\ncommand = \"sh h/large.sh\"\nsay = \" amounts above  1000 are wrong \"\n[[check]]\ncommand = \"sh h/api.sh\"\nphases = [\"05\", \"api-*\"]\n",
+		File:         "[[check]]\nname = \"large\"\ncommand = \"sh h/large.sh\"\nsay = \" amounts above  1000 are wrong \"\n[[check]]\ncommand = \"sh h/api.sh\"\nphases = [\"05\", \"api-*\"]\n",
 		"h/large.sh": "exit 0\n", "h/api.sh": "exit 0\n", ".git/config": "x",
 	})
 	f, problems := Load(dir)

@@ -49,7 +49,7 @@ type CommandReport struct {
 	ExitCode *int   `json:"exit_code"` // nil: ended by a signal or a timeout
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Missing  bool   `json:"missing,omitempty"` // its program is not installed: nothing in the tree could be it
-	Output   string `json:"output,omitempty"` // redacted; middle dropped beyond the cap
+	Output   string `json:"output,omitempty"`  // redacted; middle dropped beyond the cap
 }
 
 // CommandsReport is what came of a list of commands, which stops at the first
