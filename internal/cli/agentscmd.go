@@ -17,6 +17,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -61,7 +62,7 @@ func (a *App) agentsCommand() *cli.Command {
 				if g.Used {
 					name += " *"
 				}
-				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), firstLine(cmp.Or(g.Why, g.Untried), 100)})
+				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), text.FirstLine(cmp.Or(g.Why, g.Untried), 100)})
 			}
 			_, err = fmt.Fprint(a.Stdout, table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "TURNS", "NOTE"}, rows), agentsLegend(list))
 			return err
@@ -317,5 +318,5 @@ func (p *project) tryAgent(ctx context.Context, s work.AgentSettings, set work.S
 	if !rep.Outcome.KeepsClaim() {
 		return "", fmt.Errorf("%s: %s", rep.Outcome, rep.Detail)
 	}
-	return firstLine(strings.TrimSpace(rep.Message), 60), nil
+	return text.FirstLine(strings.TrimSpace(rep.Message), 60), nil
 }

@@ -12,6 +12,8 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -54,7 +56,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 				return err
 			}
 			if c.IsSet("revision") && c.Int("revision") < 1 {
-				return refuse("forge show names it", "--revision %d is not a revision", c.Int("revision"))
+				return refusal.New("forge show names it", "--revision %d is not a revision", c.Int("revision"))
 			}
 			comment, err := a.comment(c.String("message"))
 			if err != nil {
@@ -63,7 +65,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			if files := c.StringSlice("file"); len(files) > 0 {
 				for _, flag := range []string{"choice", "resume", "level", "remote"} {
 					if c.IsSet(flag) {
-						return refuse("answer the whole afterwards", "--%s does not go with --file, which answers nothing yet", flag)
+						return refusal.New("answer the whole afterwards", "--%s does not go with --file, which answers nothing yet", flag)
 					}
 				}
 				return a.judgeFiles(c.Context, fileAnswer{id: id, revision: c.Int("revision"), paths: files, status: status, comment: comment, output: out})
@@ -92,7 +94,7 @@ func (a *App) comment(text string) (string, error) {
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) > maxComment {
-		return "", refuse(fmt.Sprintf("keep it under %d bytes, or put it into a file of the project and name that", maxComment), "the comment has %d bytes", len(text))
+		return "", refusal.New(fmt.Sprintf("keep it under %d bytes, or put it into a file of the project and name that", maxComment), "the comment has %d bytes", len(text))
 	}
 	return text, nil
 }
@@ -154,7 +156,7 @@ func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) erro
 	if out.Driven {
 		next = "Next: " + out.Next + fmt.Sprintf(" (process %d)", row.Owner.PID)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s: %s by %s\n%s\n", cp.ID, strings.ReplaceAll(string(cp.Status), "_", " "), harmless(cp.AnsweredBy), next)
+	_, err = fmt.Fprintf(a.Stdout, "%s: %s by %s\n%s\n", cp.ID, strings.ReplaceAll(string(cp.Status), "_", " "), text.Harmless(cp.AnsweredBy), next)
 	return err
 }
 
@@ -188,7 +190,7 @@ func (p *project) giveAnswer(ctx context.Context, ans work.Answer, level string)
 		return cp, none, err
 	}
 	if ans.Status == work.CheckpointChangesRequested && len(cp.Feedback(ans.Comment)) > work.MaxFeedback {
-		return cp, none, refuse("shorten the comments on lines and single files", "all comments together have more than %d bytes", work.MaxFeedback)
+		return cp, none, refusal.New("shorten the comments on lines and single files", "all comments together have more than %d bytes", work.MaxFeedback)
 	}
 	// What no door may pass on is refused with its reason; the journal then
 	// decides who was first.

@@ -16,6 +16,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/proc"
+	"forge/internal/refusal"
 	"forge/internal/shortage"
 )
 
@@ -109,12 +110,12 @@ func (a *App) command() *cli.App {
 		// Exit codes are this package's business alone.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return refuse("forge help shows what there is", "%v", err)
+			return refusal.New("forge help shows what there is", "%v", err)
 		},
 		CommandNotFound: nil,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge help shows what there is", "unknown command %q%s", c.Args().First(), a.suggest(c.Args().First()))
+				return refusal.New("forge help shows what there is", "unknown command %q%s", c.Args().First(), a.suggest(c.Args().First()))
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -187,7 +188,7 @@ func (a *App) refuseInside(args []string) error {
 		if slices.Contains(insideCommands, arg) {
 			return nil
 		}
-		return refuse("a person answers from outside", "forge %s is refused inside a phase", arg)
+		return refusal.New("a person answers from outside", "forge %s is refused inside a phase", arg)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -29,7 +31,7 @@ func (a *App) auditCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge audit show, export or verify", "unknown command \"audit %s\"", c.Args().First())
+				return refusal.New("forge audit show, export or verify", "unknown command \"audit %s\"", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -44,7 +46,7 @@ func (a *App) openRuns(c *cli.Context) (*project, error) {
 	}
 	ok, err := p.openStore(c.Context, false)
 	if err == nil && !ok {
-		err = refuse("forge run starts one", "this project has no runs")
+		err = refusal.New("forge run starts one", "this project has no runs")
 	}
 	if err != nil {
 		p.close()
@@ -93,11 +95,11 @@ func auditShow(p *project, e work.Event) error {
 	if e.Attempt > 1 {
 		where += fmt.Sprintf(" attempt %d", e.Attempt)
 	}
-	text := string(e.Data)
+	body := string(e.Data)
 	if e.Kind == work.RunStarted {
-		text = "" // plan and configuration: forge audit export
+		body = "" // plan and configuration: forge audit export
 	}
-	_, err := fmt.Fprintf(p.app.Stdout, "%5d  %s  %-20s %-12s %s\n", e.Seq, e.Time.Local().Format(time.DateTime), e.Kind, where, firstLine(harmless(text), 160))
+	_, err := fmt.Fprintf(p.app.Stdout, "%5d  %s  %-20s %-12s %s\n", e.Seq, e.Time.Local().Format(time.DateTime), e.Kind, where, text.FirstLine(text.Harmless(body), 160))
 	return err
 }
 
@@ -162,7 +164,7 @@ func (p *project) verifyRun(c *cli.Context, repo *git.Store, run string) (count 
 		if e.Kind != work.PhaseMerged {
 			continue
 		}
-		if err := decode(e, &d); err != nil {
+		if err := work.Decode(e, &d); err != nil {
 			return 0, err
 		}
 		if there, err := repo.Exists(c.Context, d.Commit); err != nil || !there {

@@ -12,6 +12,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/planner"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -54,7 +55,7 @@ func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 		return nil, fmt.Errorf("draft the plan: %w", err)
 	}
 	if !rep.Outcome.KeepsClaim() {
-		return nil, refuse("the output is in "+fmt.Sprintf("%s.%d.log", a.dir, a.drafts), "the agent drafted no plan: %s, %s", rep.Outcome, rep.Detail)
+		return nil, refusal.New("the output is in "+fmt.Sprintf("%s.%d.log", a.dir, a.drafts), "the agent drafted no plan: %s, %s", rep.Outcome, rep.Detail)
 	}
 	if agent.Continues {
 		a.session, a.total = rep.Session, rep.Total

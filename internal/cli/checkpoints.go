@@ -10,6 +10,8 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -30,11 +32,11 @@ func (a *App) checkpointsCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Present() {
-				return refuse("forge show ID shows one", "forge checkpoints takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge show ID shows one", "forge checkpoints takes no arguments, got %q", c.Args().First())
 			}
 			limit := c.Int("limit")
 			if limit < 1 || limit > mostCheckpoints {
-				return refuse(fmt.Sprintf("use 1 to %d, and --after for what comes then", mostCheckpoints), "--limit %d is not a number of checkpoints", limit)
+				return refusal.New(fmt.Sprintf("use 1 to %d, and --after for what comes then", mostCheckpoints), "--limit %d is not a number of checkpoints", limit)
 			}
 			if c.IsSet("remote") {
 				return a.listFarCheckpoints(c.Context, c.String("remote"), checkpointPage{run: c.String("run"), all: c.Bool("all"), limit: limit, after: c.String("after"), output: out})
@@ -183,13 +185,13 @@ func (p *project) checkpointTable(list []work.Checkpoint, all bool) error {
 		if all {
 			row = append(row, string(cp.Status), cp.AnsweredBy)
 		}
-		rows = append(rows, append(row, oneLine(cp.Question, 100)))
+		rows = append(rows, append(row, text.OneLine(cp.Question, 100)))
 	}
-	text := table(head, rows)
+	body := table(head, rows)
 	if !all {
-		text += "\nLook:   forge show ID\nAnswer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\n"
+		body += "\nLook:   forge show ID\nAnswer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\n"
 	}
-	_, err := fmt.Fprint(out, harmless(text))
+	_, err := fmt.Fprint(out, text.Harmless(body))
 	return err
 }
 
@@ -210,7 +212,7 @@ func (p *project) findCheckpoint(ctx context.Context, id string) (work.Checkpoin
 func checkpointArg(c *cli.Context) (string, error) {
 	id, err := oneArg(c.Args().Slice(), "checkpoint")
 	if err == nil && id == "" {
-		err = refuse("forge checkpoints lists them", "forge %s takes the id of a checkpoint", c.Command.Name)
+		err = refusal.New("forge checkpoints lists them", "forge %s takes the id of a checkpoint", c.Command.Name)
 	}
 	return id, err
 }

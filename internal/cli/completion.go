@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/urfave/cli/v2"
+
+	"forge/internal/refusal"
 )
 
 // The shells ask forge itself what may come next, so that no script has to be
@@ -75,7 +77,7 @@ func (a *App) completionCommand() *cli.Command {
 			}
 			text, ok := completions()[shell]
 			if !ok {
-				return refuse("use bash, zsh or fish", "unknown shell %q", shell)
+				return refusal.New("use bash, zsh or fish", "unknown shell %q", shell)
 			}
 			_, err = fmt.Fprint(a.Stdout, text)
 			return err

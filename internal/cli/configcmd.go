@@ -18,6 +18,8 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -49,7 +51,7 @@ func (a *App) configCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge config show, validate or schema", "unknown command \"config %s\"", c.Args().First())
+				return refusal.New("forge config show, validate or schema", "unknown command \"config %s\"", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -70,7 +72,7 @@ func (a *App) withoutArgs(do func(c *cli.Context, output string) error) cli.Acti
 			return err
 		}
 		if c.Args().Present() {
-			return refuse("", "forge config %s takes no arguments, got %q", c.Command.Name, c.Args().First())
+			return refusal.New("", "forge config %s takes no arguments, got %q", c.Command.Name, c.Args().First())
 		}
 		return do(c, out)
 	}
@@ -91,7 +93,7 @@ func (a *App) configShow(c *cli.Context, output string) error {
 	defer p.close()
 	hide := redact.New(secretsSet(p.cfg))
 	if output == "text" {
-		_, err := fmt.Fprint(a.Stdout, harmless(hide.String(p.cfg.Render())))
+		_, err := fmt.Fprint(a.Stdout, text.Harmless(hide.String(p.cfg.Render())))
 		return err
 	}
 	values := []shownValue{}
@@ -139,7 +141,7 @@ func (v *validation) warn(list []config.Warning) {
 // once.
 func (v *validation) add(err error) {
 	var problems *config.Problems
-	var usage *usageError
+	var usage *refusal.Error
 	var state *git.StateError
 	switch {
 	case err == nil:
@@ -148,7 +150,7 @@ func (v *validation) add(err error) {
 			v.problem(shownProblem(p))
 		}
 	case errors.As(err, &usage):
-		v.problem(shownProblem{What: usage.what, Fix: usage.fix})
+		v.problem(shownProblem{What: usage.What, Fix: usage.Fix})
 	case errors.As(err, &state):
 		v.problem(shownProblem{What: state.What, Fix: state.Fix})
 	default:
@@ -178,7 +180,7 @@ func (a *App) configValidate(c *cli.Context, output string) error {
 			a.log.Warn(config.Problem(w).String())
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintln(a.Stderr, "forge: "+harmless(config.Problem(p).String()))
+			fmt.Fprintln(a.Stderr, "forge: "+text.Harmless(config.Problem(p).String()))
 		}
 	}
 	if !v.OK {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
+	"forge/internal/refusal"
 	"forge/review"
 )
 
@@ -34,7 +35,7 @@ func (a *App) decideCommand() *cli.Command {
 				if near := nearest(kind, kinds); near != "" {
 					fix = fmt.Sprintf("did you mean %q? %s", near, fix)
 				}
-				return refuse(fix, "forge decide: unknown kind %q", kind)
+				return refusal.New(fix, "forge decide: unknown kind %q", kind)
 			}
 			return a.decide(kind)
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -30,7 +31,7 @@ func (a *App) demoCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge demo --keep DIR names a folder", "forge demo takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge demo --keep DIR names a folder", "forge demo takes no arguments, got %q", c.Args().First())
 			}
 			program, err := os.Executable()
 			if err != nil {

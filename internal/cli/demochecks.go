@@ -62,7 +62,7 @@ func demoChecks() []demoCheck {
 func each[T any](r *demoRecord, kind work.EventKind, phase string, fn func(work.Event, T)) {
 	for _, e := range r.Events {
 		var d T
-		if e.Kind == kind && (phase == "" || e.Phase == phase) && decode(e, &d) == nil {
+		if e.Kind == kind && (phase == "" || e.Phase == phase) && work.Decode(e, &d) == nil {
 			fn(e, d)
 		}
 	}

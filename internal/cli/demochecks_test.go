@@ -138,7 +138,7 @@ func change[T any](t *testing.T, r *demoRecord, kind work.EventKind, phase strin
 		if e.Kind != kind || e.Phase != phase {
 			continue
 		}
-		if err := decode(e, &d); err != nil {
+		if err := work.Decode(e, &d); err != nil {
 			t.Fatal(err)
 		}
 		how(&d)
@@ -164,7 +164,7 @@ func is(kind work.EventKind, phase string, iteration int) func(work.Event) bool 
 func staleOf(phase, decision string) func(work.Event) bool {
 	return func(e work.Event) bool {
 		var d work.GateDecidedData
-		return e.Kind == work.GateDecided && e.Phase == phase && decode(e, &d) == nil && d.Decision == decision
+		return e.Kind == work.GateDecided && e.Phase == phase && work.Decode(e, &d) == nil && d.Decision == decision
 	}
 }
 

@@ -55,7 +55,7 @@ func demoLine(e work.Event) string {
 
 func demoSay[T any](e work.Event, say func(T) string) string {
 	var d T
-	if decode(e, &d) != nil {
+	if work.Decode(e, &d) != nil {
 		return ""
 	}
 	return say(d)

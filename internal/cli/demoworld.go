@@ -20,6 +20,8 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -80,7 +82,7 @@ func (w *demoWorld) makeDir(from, keep string) (err error) {
 			w.dir, err = filepath.EvalSymlinks(w.dir)
 		}
 		if err != nil {
-			return refuse("set TMPDIR to a folder that can be written, or use --keep DIR", "make a folder for the demo: %v", err)
+			return refusal.New("set TMPDIR to a folder that can be written, or use --keep DIR", "make a folder for the demo: %v", err)
 		}
 		return nil
 	}
@@ -88,13 +90,13 @@ func (w *demoWorld) makeDir(from, keep string) (err error) {
 		keep = filepath.Join(from, keep)
 	}
 	if entries, err := os.ReadDir(keep); err == nil && len(entries) > 0 {
-		return refuse("name a new folder", "--keep %s: there is something in it", keep)
+		return refusal.New("name a new folder", "--keep %s: there is something in it", keep)
 	}
 	if err = os.MkdirAll(keep, 0o755); err == nil {
 		w.dir, err = filepath.EvalSymlinks(keep)
 	}
 	if err != nil {
-		return refuse("name a folder that can be made", "--keep %s: %v", keep, err)
+		return refusal.New("name a folder that can be made", "--keep %s: %v", keep, err)
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func (w *demoWorld) output(ctx context.Context, name string, args ...string) (st
 	cmd := w.command(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, oneLine(errs.String()+" "+out.String(), 300))
+		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, text.OneLine(errs.String()+" "+out.String(), 300))
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -190,7 +192,7 @@ func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(wo
 		}
 		var e work.Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			broken = fmt.Errorf("forge %s printed %q, which is no event: %w", args[0], oneLine(string(line), 100), err)
+			broken = fmt.Errorf("forge %s printed %q, which is no event: %w", args[0], text.OneLine(string(line), 100), err)
 			_ = cmd.Process.Kill()
 			break
 		}
@@ -261,7 +263,7 @@ func (w *demoWorld) gatherGit(ctx context.Context, r *demoRecord) error {
 	var d orchestrator.DeliverFinishedData
 	for _, e := range r.Events {
 		if e.Kind == work.DeliverFinished {
-			if err := decode(e, &d); err != nil {
+			if err := work.Decode(e, &d); err != nil {
 				return err
 			}
 		}

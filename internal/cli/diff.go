@@ -8,6 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -45,7 +47,7 @@ type diffOf struct {
 
 func diffArgs(c *cli.Context) (diffOf, error) {
 	args := c.Args().Slice()
-	bad := refuse("forge diff, forge diff 05, or forge diff 05 3", "forge diff takes a phase and an iteration of it, got %q", strings.Join(args, " "))
+	bad := refusal.New("forge diff, forge diff 05, or forge diff 05 3", "forge diff takes a phase and an iteration of it, got %q", strings.Join(args, " "))
 	var d diffOf
 	switch {
 	case len(args) > 2:
@@ -58,13 +60,13 @@ func diffArgs(c *cli.Context) (diffOf, error) {
 	if len(args) == 2 {
 		n, err := strconv.Atoi(args[1])
 		if err != nil || n < 1 {
-			return d, refuse("iterations are counted from 1", "%q is not the number of an iteration", args[1])
+			return d, refusal.New("iterations are counted from 1", "%q is not the number of an iteration", args[1])
 		}
 		d.iteration = n
 	}
 	d.attempt = c.Int("attempt")
 	if c.IsSet("attempt") && (d.attempt < 1 || d.iteration == 0) {
-		return d, refuse("forge diff 05 3 --attempt 1", "--attempt goes with an iteration and counts from 1")
+		return d, refusal.New("forge diff 05 3 --attempt 1", "--attempt goes with an iteration and counts from 1")
 	}
 	return d, nil
 }
@@ -111,7 +113,7 @@ func (p *project) diff(ctx context.Context, run string, what diffOf, stat bool) 
 
 func (p *project) printSpan(s span, patch string, titled, stat bool) error {
 	if stat {
-		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, short(s.from), short(s.to), harmless(patchStat(patch)))
+		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, short(s.from), short(s.to), text.Harmless(patchStat(patch)))
 		return err
 	}
 	if titled {
@@ -138,7 +140,7 @@ func (p *project) spans(ctx context.Context, run string, what diffOf) ([]span, e
 		case ph == nil || what.phase != e.Phase:
 		case e.Kind == work.IterationFinished && e.Iteration == what.iteration && (what.attempt == 0 || what.attempt == e.Attempt):
 			var d work.IterationFinishedData
-			if err := decode(e, &d); err != nil {
+			if err := work.Decode(e, &d); err != nil {
 				return nil, err
 			}
 			iterations, ended = nil, string(d.Outcome)
@@ -147,7 +149,7 @@ func (p *project) spans(ctx context.Context, run string, what diffOf) ([]span, e
 			}
 		case e.Kind == work.PhaseMerged && ph.Merge != nil:
 			var d orchestrator.PhaseMergedData
-			if err := decode(e, &d); err != nil {
+			if err := work.Decode(e, &d); err != nil {
 				return nil, err
 			}
 			merges = append(merges, span{from: ph.Merge.Head, to: d.Commit, title: "phase " + e.Phase + ", as merged"})
@@ -164,15 +166,15 @@ func (p *project) spans(ctx context.Context, run string, what diffOf) ([]span, e
 	case ph == nil:
 		return nil, noPhase(s, what.phase)
 	case what.iteration > 0 && len(iterations) == 0 && ended != "":
-		return nil, refuse("its changes were dropped", "iteration %d of phase %s ended %s and has no snapshot", what.iteration, what.phase, ended)
+		return nil, refusal.New("its changes were dropped", "iteration %d of phase %s ended %s and has no snapshot", what.iteration, what.phase, ended)
 	case what.iteration > 0 && len(iterations) == 0:
-		return nil, refuse(fmt.Sprintf("the last one of phase %s is %d", what.phase, ph.Iteration), "iteration %d of phase %s has not finished", what.iteration, what.phase)
+		return nil, refusal.New(fmt.Sprintf("the last one of phase %s is %d", what.phase, ph.Iteration), "iteration %d of phase %s has not finished", what.iteration, what.phase)
 	case what.iteration > 0:
 		return iterations, nil
 	case len(merges) > 0 && ph.Stage == orchestrator.StageFinished:
 		return merges, nil
 	case ph.Last == "":
-		return nil, refuse("forge status shows where it stands", "phase %s has not begun", what.phase)
+		return nil, refusal.New("forge status shows where it stands", "phase %s has not begun", what.phase)
 	}
 	return []span{{from: ph.Base, to: ph.Last, title: "phase " + what.phase}}, nil
 }
@@ -191,5 +193,5 @@ func noPhase(s *orchestrator.State, number string) error {
 	if near := nearest(number, s.Order); near != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
 	}
-	return refuse(fix, "run %s has no phase %q", s.Run, number)
+	return refusal.New(fix, "run %s has no phase %q", s.Run, number)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -79,7 +80,7 @@ func choicesOf(cp work.Checkpoint) []option {
 		if c.Name == orchestrator.ChoiceAbort || c.Name == "" {
 			continue
 		}
-		o := option{key: strings.ToLower(c.Name[:1]), label: oneLine(c.Label, 60), status: c.Answer, choice: c.Name}
+		o := option{key: strings.ToLower(c.Name[:1]), label: text.OneLine(c.Label, 60), status: c.Answer, choice: c.Name}
 		switch c.Answer {
 		case work.CheckpointApproved:
 			if c.Name == "approve" {

@@ -10,6 +10,7 @@ import (
 	"charm.land/huh/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -127,7 +128,7 @@ func (a *asking) aborted() bool  { return a.form.State == huh.StateAborted }
 // lines shows the question on at most height lines: what is judged is cut
 // first, and can be read as a whole on its page.
 func (a *asking) lines(width, height, number, of int) []string {
-	title := oneLine(a.q.cp.Question, 300)
+	title := text.OneLine(a.q.cp.Question, 300)
 	if of > 1 {
 		title = fmt.Sprintf("%s  (%d of %d)", title, number, of)
 	}
@@ -176,12 +177,12 @@ func (a *asking) help() string {
 }
 
 // textLines is text from elsewhere as lines of at most width cells.
-func textLines(text string, width int) []string {
-	text = strings.TrimRight(harmless(text), "\n")
-	if text == "" {
+func textLines(body string, width int) []string {
+	body = strings.TrimRight(text.Harmless(body), "\n")
+	if body == "" {
 		return nil
 	}
-	return strings.Split(ansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), max(width, 1), true), "\n")
+	return strings.Split(ansi.Hardwrap(strings.ReplaceAll(body, "\t", "    "), max(width, 1), true), "\n")
 }
 
 // doorTheme is the terminal's own colours, without a frame. They are the same

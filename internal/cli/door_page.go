@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"forge/internal/text"
 )
 
 // page shows everything that a question is judged on, on the whole terminal.
@@ -19,8 +21,8 @@ type page struct {
 
 func newPage(q question, width int) *page {
 	p := &page{id: q.cp.ID, wait: q.changed()}
-	p.text = styled(styleStrong, oneLine(q.cp.Question, 1000)) + "\n"
-	if facts := strings.TrimRight(harmless(q.cp.Facts), "\n"); facts != "" {
+	p.text = styled(styleStrong, text.OneLine(q.cp.Question, 1000)) + "\n"
+	if facts := strings.TrimRight(text.Harmless(q.cp.Facts), "\n"); facts != "" {
 		p.text += "\n" + facts + "\n"
 	}
 	if !q.changed() {
@@ -34,11 +36,11 @@ func (p *page) loaded(msg pageMsg, width int) {
 	p.wait = false
 	switch {
 	case msg.err != nil:
-		p.patch = styled(styleBad, "The change cannot be shown: "+oneLine(msg.err.Error(), 1000))
+		p.patch = styled(styleBad, "The change cannot be shown: "+text.OneLine(msg.err.Error(), 1000))
 	case strings.TrimSpace(msg.text) == "":
 		p.patch = styled(styleFaint, "No file differs.")
 	default:
-		p.patch = strings.TrimRight(patchStat(harmless(msg.text)), "\n") + "\n\n" + colourPatch(harmless(msg.text))
+		p.patch = strings.TrimRight(patchStat(text.Harmless(msg.text)), "\n") + "\n\n" + colourPatch(text.Harmless(msg.text))
 	}
 	p.wrap(width)
 }

@@ -19,6 +19,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/shortage"
 	"forge/internal/verify"
 	"forge/internal/work"
@@ -58,7 +59,7 @@ func (p *project) engine(ctx context.Context) (*engine, error) {
 func (p *project) checkSandbox(e *engine, set work.SandboxSettings) error {
 	level, err := proc.Choose(set.Mode, e.caps)
 	if err != nil {
-		return refuse(sandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
+		return refusal.New(sandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
 	}
 	if level == proc.LevelNone {
 		why := e.caps.Why

@@ -10,6 +10,7 @@ import (
 
 	"forge/internal/eval"
 	"forge/internal/llm"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -121,7 +122,7 @@ func (r *evalRun) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bo
 func (r *evalRun) outage(err error) bool {
 	switch llm.KindOf(err) {
 	case llm.RateLimited, llm.Unreachable, llm.Unauthorized:
-		r.reached = "the service answers nobody: " + firstLine(err.Error(), 300)
+		r.reached = "the service answers nobody: " + text.FirstLine(err.Error(), 300)
 		return true
 	}
 	return false
@@ -215,7 +216,7 @@ func (r *evalRun) end(o evalOptions, stopped bool) error {
 		r.p.app.log.Warn(r.reached, "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
 		return codeError(exitLimit)
 	case !eval.Judged(r.t.Outcomes):
-		r.p.app.log.Warn("nothing could be judged: there is no usable answer", "why", firstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.state, trialFolder, r.t.ID+".json"))
+		r.p.app.log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.state, trialFolder, r.t.ID+".json"))
 		return codeError(exitUnjudged)
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -66,7 +68,7 @@ func (a *App) evalOptions(c *cli.Context) (evalOptions, error) {
 		return evalOptions{}, err
 	}
 	if c.Args().Present() {
-		return evalOptions{}, refuse("forge eval list, show or compare", "unknown command \"eval %s\"", firstLine(c.Args().First(), 60))
+		return evalOptions{}, refusal.New("forge eval list, show or compare", "unknown command \"eval %s\"", text.FirstLine(c.Args().First(), 60))
 	}
 	o := evalOptions{
 		setup:    eval.Setup{Builtin: c.Bool("builtin"), Specialists: c.StringSlice("specialists")},
@@ -81,19 +83,19 @@ func (a *App) evalOptions(c *cli.Context) (evalOptions, error) {
 	}
 	for _, flag := range []string{"cases", "builtin", "specialists", "model", "recorded", "answers", "record", "prompts"} {
 		if c.IsSet("resume") && c.IsSet(flag) {
-			return o, refuse("leave --"+flag+" out", "trial %s goes on as it began, and --%s would change it", firstLine(o.resume, 60), flag)
+			return o, refusal.New("leave --"+flag+" out", "trial %s goes on as it began, and --%s would change it", text.FirstLine(o.resume, 60), flag)
 		}
 	}
 	replay := o.recorded || o.setup.Answers != ""
 	switch {
 	case c.IsSet("resume") && o.resume == "":
-		return o, refuse("forge eval list names them", "--resume wants the id of a trial")
+		return o, refusal.New("forge eval list names them", "--resume wants the id of a trial")
 	case o.judge != "" && o.byHand != "":
-		return o, refuse("give one of them", "--judge and --by-hand contradict each other")
+		return o, refusal.New("give one of them", "--judge and --by-hand contradict each other")
 	case replay && o.model != "":
-		return o, refuse("leave one of them out", "--model asks a model, and --recorded and --answers ask nobody")
+		return o, refusal.New("leave one of them out", "--model asks a model, and --recorded and --answers ask nobody")
 	case replay && o.setup.Record != "":
-		return o, refuse("leave --record out", "recorded answers are on record already")
+		return o, refusal.New("leave --record out", "recorded answers are on record already")
 	}
 	return o, nil
 }
@@ -144,7 +146,7 @@ func evalCases(s eval.Setup) ([]eval.Case, error) {
 				problems.List = append(problems.List, config.Problem{File: filepath.Join(at, filepath.FromSlash(p.File)), Line: p.Line, What: p.What, Fix: p.Fix})
 			}
 		case err != nil:
-			return refuse("name a folder of cases, as docs/eval.md says", "read %s: %v", at, err)
+			return refusal.New("name a folder of cases, as docs/eval.md says", "read %s: %v", at, err)
 		}
 		for _, c := range more {
 			if slices.ContainsFunc(cases, func(o eval.Case) bool { return o.Name == c.Name }) {
@@ -162,14 +164,14 @@ func evalCases(s eval.Setup) ([]eval.Case, error) {
 	for _, dir := range s.Cases {
 		info, err := os.Stat(dir)
 		if err != nil || !info.IsDir() {
-			return nil, refuse("name a folder of cases, as docs/eval.md says", "%s is no folder", dir)
+			return nil, refusal.New("name a folder of cases, as docs/eval.md says", "%s is no folder", dir)
 		}
 		before := len(cases)
 		if err := add(os.DirFS(dir), dir); err != nil {
 			return nil, err
 		}
 		if len(cases) == before && len(problems.List) == 0 {
-			return nil, refuse("each case is a folder of its own, as docs/eval.md says", "%s has no cases", dir)
+			return nil, refusal.New("each case is a folder of its own, as docs/eval.md says", "%s has no cases", dir)
 		}
 	}
 	if len(problems.List) > 0 {
@@ -191,12 +193,12 @@ func pickCases(cases []eval.Case, specialists []string) ([]eval.Case, error) {
 			if near := nearest(name, known); near != "" {
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
-			return nil, refuse(fix, "no case is for %q", firstLine(name, 60))
+			return nil, refusal.New(fix, "no case is for %q", text.FirstLine(name, 60))
 		}
 	}
 	cases = eval.Pick(cases, specialists)
 	if len(cases) == 0 {
-		return nil, refuse("leave --builtin=false out, or name a folder with --cases", "there are no cases")
+		return nil, refusal.New("leave --builtin=false out, or name a folder with --cases", "there are no cases")
 	}
 	return cases, nil
 }
@@ -220,11 +222,11 @@ func (p *project) evalSpecialist(name, dir string) (work.Specialist, error) {
 		return out, nil
 	}
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > config.MaxPromptBytes) {
-		return out, refuse(fmt.Sprintf("make it a file of at most %d bytes", config.MaxPromptBytes), "%s cannot be a prompt", file)
+		return out, refusal.New(fmt.Sprintf("make it a file of at most %d bytes", config.MaxPromptBytes), "%s cannot be a prompt", file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return out, refuse("make it readable", "read the prompt of %s: %v", name, err)
+		return out, refusal.New("make it readable", "read the prompt of %s: %v", name, err)
 	}
 	out.Prompt = string(text)
 	return out, nil

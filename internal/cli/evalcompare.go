@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/internal/eval"
+	"forge/internal/text"
 )
 
 func (a *App) evalCompare(c trialCall) error {
@@ -25,7 +26,7 @@ func (a *App) evalCompare(c trialCall) error {
 	if c.json {
 		err = printJSON(a.Stdout, map[string]any{"a": first.ID, "b": second.ID, "comparison": cmp})
 	} else {
-		_, err = fmt.Fprint(a.Stdout, harmless(compareText(first, second, cmp)))
+		_, err = fmt.Fprint(a.Stdout, text.Harmless(compareText(first, second, cmp)))
 	}
 	if err == nil && pairs == 0 {
 		return codeError(exitUnjudged)

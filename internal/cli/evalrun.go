@@ -10,6 +10,8 @@ import (
 
 	"forge/internal/eval"
 	"forge/internal/llm"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -62,7 +64,7 @@ func (r *evalRun) begin(o evalOptions) (err error) {
 	for flag, dir := range map[string]string{"answers": o.setup.Answers, "prompts": o.setup.Prompts} {
 		// A name that is mistyped would be a folder in which nothing stands.
 		if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
-			return refuse("name a folder, as docs/eval.md says", "--%s: %s is no folder", flag, dir)
+			return refusal.New("name a folder, as docs/eval.md says", "--%s: %s is no folder", flag, dir)
 		}
 	}
 	if r.cases, err = evalCases(o.setup); err != nil {
@@ -85,12 +87,12 @@ func (r *evalRun) begin(o evalOptions) (err error) {
 			r.t.Model, r.t.Arbiter = r.client.ModelFor(llm.RoleReviewer), r.client.ModelFor(llm.RoleArbiter)
 		}
 		if r.t.Model == "" || r.t.Arbiter == "" {
-			return refuse("set llm.model, or give --model NAME or --recorded", "[llm] names no model for the reviewers or the arbiter")
+			return refusal.New("set llm.model, or give --model NAME or --recorded", "[llm] names no model for the reviewers or the arbiter")
 		}
 	case o.model != "":
-		return refuse("set llm.base_url in .forge/forge.toml", "--model %s: [llm] names no service to ask", firstLine(o.model, 60))
+		return refusal.New("set llm.base_url in .forge/forge.toml", "--model %s: [llm] names no service to ask", text.FirstLine(o.model, 60))
 	case o.setup.Record != "":
-		return refuse("set llm.base_url in .forge/forge.toml", "--record: [llm] names no service to ask")
+		return refusal.New("set llm.base_url in .forge/forge.toml", "--record: [llm] names no service to ask")
 	}
 	if err := r.judgeBy(o); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (r *evalRun) prompts() error {
 	}
 	for _, c := range r.cases {
 		if name := c.Specialist; r.t.Find(c.Name) == nil && r.t.Prompts[name] != hashes[name] {
-			return refuse("put it back, or start anew: forge eval", "the prompt of %s has changed since trial %s began", name, r.t.ID)
+			return refusal.New("put it back, or start anew: forge eval", "the prompt of %s has changed since trial %s began", name, r.t.ID)
 		}
 	}
 	return nil
@@ -144,7 +146,7 @@ func (r *evalRun) judgeBy(o evalOptions) error {
 	switch {
 	case o.judge != "":
 		if r.client == nil {
-			return refuse("set llm.base_url in .forge/forge.toml", "--judge %s: [llm] names no service to ask", firstLine(o.judge, 60))
+			return refusal.New("set llm.base_url in .forge/forge.toml", "--judge %s: [llm] names no service to ask", text.FirstLine(o.judge, 60))
 		}
 		r.t.Judge, r.t.JudgeModel = eval.JudgeModel, o.judge
 	case o.byHand != "":
@@ -162,13 +164,13 @@ func (r *evalRun) takeUp(o evalOptions) (err error) {
 		return err
 	}
 	if changed := r.t.Changed(r.cases); changed != "" {
-		return refuse("put them back, or start anew: forge eval", "cases of trial %s have changed since: %s", r.t.ID, firstLine(changed, 300))
+		return refusal.New("put them back, or start anew: forge eval", "cases of trial %s have changed since: %s", r.t.ID, text.FirstLine(changed, 300))
 	}
 	if err := r.prompts(); err != nil {
 		return err
 	}
 	if r.t.Asked == eval.AskedLLM && r.client == nil && len(r.pending()) > 0 {
-		return refuse("set llm.base_url again", "trial %s asks the model %s, and [llm] names no service", r.t.ID, r.t.Model)
+		return refusal.New("set llm.base_url again", "trial %s asks the model %s, and [llm] names no service", r.t.ID, r.t.Model)
 	}
 	return r.judgeBy(o)
 }
@@ -211,7 +213,7 @@ func (r *evalRun) check(ctx context.Context) error {
 		return err
 	}
 	if r.cost.RunUSD != nil && !m.Priced() {
-		return refuse("set usd_per_mtok_in and usd_per_mtok_out in [llm], or remove cost.run_usd", "cost.run_usd is set, and nothing says what the model costs")
+		return refusal.New("set usd_per_mtok_in and usd_per_mtok_out in [llm], or remove cost.run_usd", "cost.run_usd is set, and nothing says what the model costs")
 	}
 	if err := r.p.probe(ctx, r.client, models); err != nil {
 		var trouble *llm.Trouble
@@ -222,7 +224,7 @@ func (r *evalRun) check(ctx context.Context) error {
 			r.p.app.log.Warn("the model is limited at the moment; nothing was asked", "why", trouble.What)
 			return codeError(exitLimit)
 		}
-		return refuse(trouble.Fix, "the model cannot be asked: %s", trouble.What)
+		return refusal.New(trouble.Fix, "the model cannot be asked: %s", trouble.What)
 	}
 	if !asked {
 		return nil

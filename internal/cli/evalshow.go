@@ -9,6 +9,8 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -27,7 +29,7 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 			return err
 		}
 		if have := c.Args().Len(); have < least || have > most {
-			return refuse(usage, "forge eval %s takes another number of arguments than %d", c.Command.Name, have)
+			return refusal.New(usage, "forge eval %s takes another number of arguments than %d", c.Command.Name, have)
 		}
 		p, err := a.findTrials()
 		if err != nil {
@@ -75,7 +77,7 @@ func (a *App) evalList(c trialCall) error {
 		}
 		rows = append(rows, []string{t.ID, t.Started.Format("2006-01-02 15:04"), askedText(t), fmt.Sprint(len(t.Outcomes)), state, rateText(recallOf(t)), usdText(t.Spent())})
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
 	return err
 }
 
@@ -133,7 +135,7 @@ func (a *App) showTrial(t *eval.Trial, asJSON, whole bool) error {
 	if !whole {
 		fmt.Fprintf(&b, "\nforge eval show %s shows it case by case, forge eval compare A B two trials.\n", t.ID)
 	}
-	_, err := fmt.Fprint(a.Stdout, harmless(b.String()))
+	_, err := fmt.Fprint(a.Stdout, text.Harmless(b.String()))
 	return err
 }
 
@@ -255,7 +257,7 @@ func caseTable(t *eval.Trial) string {
 			why = o.Ruling.Why
 		}
 		if why != "" {
-			what = append(what, "why: "+firstLine(why, 100))
+			what = append(what, "why: "+text.FirstLine(why, 100))
 		}
 		rows = append(rows, []string{o.Case, said, strings.Join(what, ", ")})
 	}

@@ -13,6 +13,8 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -22,7 +24,7 @@ const trialFolder = "eval"
 func (p *project) saveTrial(t *eval.Trial) error {
 	dir := filepath.Join(p.state, trialFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return refuse("set FORGE_STATE_DIR to a folder that can be written", "store the trial: %v", err)
+		return refusal.New("set FORGE_STATE_DIR to a folder that can be written", "store the trial: %v", err)
 	}
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
@@ -36,7 +38,7 @@ func (p *project) trials() ([]*eval.Trial, error) {
 	dir := filepath.Join(p.state, trialFolder)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("make it readable", "read the trials: %v", err)
+		return nil, refusal.New("make it readable", "read the trials: %v", err)
 	}
 	var out []*eval.Trial
 	for _, e := range entries {
@@ -45,7 +47,7 @@ func (p *project) trials() ([]*eval.Trial, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, refuse("make it readable", "read the trials: %v", err)
+			return nil, refusal.New("make it readable", "read the trials: %v", err)
 		}
 		t, err := eval.ReadTrial(text)
 		if err != nil {
@@ -65,7 +67,7 @@ func (p *project) trial(id string) (*eval.Trial, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, refuse("forge eval makes one", "there are no trials")
+		return nil, refusal.New("forge eval makes one", "there are no trials")
 	}
 	if id == "" {
 		return all[len(all)-1], nil
@@ -83,9 +85,9 @@ func (p *project) trial(id string) (*eval.Trial, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, refuse("forge eval list names them", "there is no trial %q", firstLine(id, 60))
+		return nil, refusal.New("forge eval list names them", "there is no trial %q", text.FirstLine(id, 60))
 	}
-	return nil, refuse("write more of its id", "%q is the beginning of %d trials", firstLine(id, 60), len(found))
+	return nil, refusal.New("write more of its id", "%q is the beginning of %d trials", text.FirstLine(id, 60), len(found))
 }
 
 // recordOf is what is on record about a case: in the setup's folder of answers
@@ -100,7 +102,7 @@ func recordOf(s eval.Setup, c eval.Case) (*eval.Recorded, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, refuse("make it readable", "read the recorded answer: %v", err)
+		return nil, refusal.New("make it readable", "read the recorded answer: %v", err)
 	}
 	r, err := eval.ReadRecorded(text, c.Name)
 	return r, problemsAt(err, s.Answers)
@@ -125,7 +127,7 @@ func writeRecord(dir, name string, r eval.Recorded) error {
 		return fmt.Errorf("record the answer: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-		return refuse("name a folder that can be written", "record the answer: %v", err)
+		return refusal.New("name a folder that can be written", "record the answer: %v", err)
 	}
 	return atomicfile.Write(filepath.Join(dir, name, "recorded.json"), append(text, '\n'), 0o644)
 }
@@ -137,7 +139,7 @@ func readHand(file string) ([]eval.Same, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, refuse("make it readable", "read %s: %v", file, err)
+		return nil, refusal.New("make it readable", "read %s: %v", file, err)
 	}
 	said, err := eval.ReadSame(filepath.Base(file), text)
 	return said, problemsAt(err, filepath.Dir(file))
@@ -158,7 +160,7 @@ func writeHand(file string, pairs []eval.HandPair) (open int, err error) {
 		}
 	}
 	if err := atomicfile.Write(file, append(text, '\n'), 0o644); err != nil {
-		return open, refuse("name a file that can be written", "%v", err)
+		return open, refusal.New("name a file that can be written", "%v", err)
 	}
 	return open, nil
 }

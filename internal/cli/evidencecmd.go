@@ -18,6 +18,8 @@ import (
 	"forge/internal/config"
 	"forge/internal/evidence"
 	"forge/internal/proof"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +38,7 @@ func (a *App) evidenceCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("all") && c.Args().Present() {
-				return refuse("leave one of them out", "forge evidence takes paths or --all, not both")
+				return refusal.New("leave one of them out", "forge evidence takes paths or --all, not both")
 			}
 			return a.showEvidence(c.Context, evidenceOptions{target: c.String("target"), paths: c.Args().Slice(), all: c.Bool("all"), json: out == "json"})
 		},
@@ -59,7 +61,7 @@ func (a *App) evidenceAcceptCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("all") == c.Args().Present() {
-				return refuse("forge evidence lists what differs", "forge evidence accept takes either paths or --all")
+				return refusal.New("forge evidence lists what differs", "forge evidence accept takes either paths or --all")
 			}
 			return a.acceptEvidence(c.Context, evidenceOptions{target: c.String("target"), paths: c.Args().Slice(), all: c.Bool("all"), json: out == "json"})
 		},
@@ -120,7 +122,7 @@ func (o *evidenceOf) open(ctx context.Context, named bool) error {
 	}
 	if named {
 		if o.head, err = o.e.repo.BranchHead(ctx, o.target); err != nil || o.head == "" {
-			return errors.Join(err, refuse("git branch lists them", "there is no branch %q", o.target))
+			return errors.Join(err, refusal.New("git branch lists them", "there is no branch %q", o.target))
 		}
 	}
 	o.trusted, err = o.e.evidence.Current(ctx, o.target, o.head, o.settings)
@@ -227,7 +229,7 @@ func (o *evidenceOf) diffsOf(ctx context.Context, changes []work.FileChange) ([]
 		}
 		out = append(out, evidenceDiff{
 			Path: c.Path, How: howWord(c.Status), Was: o.lines(ctx, o.trusted, c.Path), Now: o.lines(ctx, o.head, c.Path),
-			Commit: last.ID, What: firstLine(last.Message, 72), Run: runNamed(last.Message),
+			Commit: last.ID, What: text.FirstLine(last.Message, 72), Run: runNamed(last.Message),
 		})
 	}
 	return out, nil
@@ -299,7 +301,7 @@ func (o *evidenceOf) name(given string) (string, error) {
 	rel, err := filepath.Rel(root, full)
 	rel = filepath.ToSlash(rel)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", refuse("name files of "+root, "%s is not in this checkout", given)
+		return "", refusal.New("name files of "+root, "%s is not in this checkout", given)
 	}
 	return path.Clean(rel), nil
 }
@@ -352,7 +354,7 @@ func (s shownEvidence) text(opt evidenceOptions) string {
 }
 
 // clean is a path or a subject as a cell of a table.
-func clean(text string) string { return oneLine(text, 120) }
+func clean(body string) string { return text.OneLine(body, 120) }
 
 // acceptArgs are what accepts what is shown.
 func (s shownEvidence) acceptArgs(opt evidenceOptions) string {
@@ -377,7 +379,7 @@ func (a *App) acceptEvidence(ctx context.Context, opt evidenceOptions) error {
 	}
 	defer o.p.close()
 	if o.target == "" {
-		return refuse("name one with --target, or check one out", "no branch is checked out")
+		return refusal.New("name one with --target, or check one out", "no branch is checked out")
 	}
 	picked, err := o.pick(opt.paths)
 	if err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/shortage"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -27,23 +27,6 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is the user's to mend: what is wrong and the way out.
-type usageError struct {
-	what string
-	fix  string
-}
-
-func (e *usageError) Error() string {
-	if e.fix == "" {
-		return e.what
-	}
-	return e.what + " (" + e.fix + ")"
-}
-
-func refuse(fix, format string, args ...any) error {
-	return &usageError{what: fmt.Sprintf(format, args...), fix: fix}
-}
-
 // codeError carries an exit code for which nothing more is to be said.
 type codeError int
 
@@ -54,7 +37,7 @@ func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func exitOf(err error) int {
 	var (
 		code     codeError
-		usage    *usageError
+		usage    *refusal.Error
 		problems *config.Problems
 		state    *git.StateError
 		choice   *gates.ChoiceError
@@ -111,11 +94,4 @@ func exitOfRun(d work.RunFinishedData) int {
 		}
 	}
 	return exitFailed
-}
-
-func decode(e work.Event, into any) error {
-	if err := json.Unmarshal(e.Data, into); err != nil {
-		return fmt.Errorf("read event %d (%s) of run %s: %w", e.Seq, e.Kind, e.Run, err)
-	}
-	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -48,11 +50,11 @@ func (a *App) factoryCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge factory, or forge factory pause, resume, drain, status, url, user", "unknown command %q", "factory "+c.Args().First())
+				return refusal.New("forge factory, or forge factory pause, resume, drain, status, url, user", "unknown command %q", "factory "+c.Args().First())
 			}
 			o := factoryOptions{projects: wordsOf(c, "project"), maxRuns: c.Int("max-runs"), once: c.Bool("once"), listen: c.String("listen")}
 			if o.maxRuns < 1 || o.maxRuns > 1000 {
-				return refuse("use 1 to 1000", "--max-runs %d is no number of runs", o.maxRuns)
+				return refusal.New("use 1 to 1000", "--max-runs %d is no number of runs", o.maxRuns)
 			}
 			for n, dir := range o.projects {
 				if !filepath.IsAbs(dir) {
@@ -72,7 +74,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 		return err
 	}
 	if c.Args().Present() {
-		return refuse("forge factory "+name, "forge factory %s takes no arguments, got %q", name, c.Args().First())
+		return refusal.New("forge factory "+name, "forge factory %s takes no arguments, got %q", name, c.Args().First())
 	}
 	b, err := a.openBoard(c.Context, do != nil)
 	if err != nil {
@@ -80,7 +82,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 	}
 	defer b.close()
 	if b.none {
-		return refuse(`forge issue add "…" puts an issue on it`, "this project has no board")
+		return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 	}
 	f := floor{board: b}
 	if do != nil {
@@ -95,25 +97,25 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 	if out == "json" {
 		return printJSON(a.Stdout, s)
 	}
-	text := "Nobody works on the board: forge factory does."
+	body := "Nobody works on the board: forge factory does."
 	if s.Serving {
-		text = "The board is being worked on, since " + s.Since.Local().Format(time.DateTime) + "."
+		body = "The board is being worked on, since " + s.Since.Local().Format(time.DateTime) + "."
 	}
 	switch {
 	case s.Drain:
-		text += "\nDraining: nothing is claimed, and the server ends when nothing runs."
+		body += "\nDraining: nothing is claimed, and the server ends when nothing runs."
 	case s.Paused:
-		text += "\nPaused: nothing is claimed. forge factory resume goes on."
+		body += "\nPaused: nothing is claimed. forge factory resume goes on."
 	case s.Note != "":
-		text += "\nNothing is claimed: " + s.Note
+		body += "\nNothing is claimed: " + s.Note
 	}
 	if len(s.Running) > 0 {
-		text += "\nWorks on: " + hashes(s.Running)
+		body += "\nWorks on: " + hashes(s.Running)
 	}
 	if s.InReview > 0 {
-		text += fmt.Sprintf("\nIn review: %d", s.InReview)
+		body += fmt.Sprintf("\nIn review: %d", s.InReview)
 	}
-	_, err = fmt.Fprintln(a.Stdout, harmless(text))
+	_, err = fmt.Fprintln(a.Stdout, text.Harmless(body))
 	return err
 }
 

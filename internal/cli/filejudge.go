@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -51,7 +53,7 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if f.output == "json" {
 		return printJSON(a.Stdout, answered{Checkpoint: &now, Next: next})
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(fmt.Sprintf("%s still waits.\n%s\nNext: %s\n", cp.ID, verdictsText(now.Verdicts), next)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(fmt.Sprintf("%s still waits.\n%s\nNext: %s\n", cp.ID, verdictsText(now.Verdicts), next)))
 	return err
 }
 
@@ -62,7 +64,7 @@ func (p *project) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer
 		return nil, err
 	}
 	if len(s.Files) == 0 {
-		return nil, refuse("answer the whole", "checkpoint %s judges no change, so no file of one", cp.ID)
+		return nil, refusal.New("answer the whole", "checkpoint %s judges no change, so no file of one", cp.ID)
 	}
 	var names []string
 	for _, c := range s.Files {
@@ -79,7 +81,7 @@ func (p *project) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer
 			if near := nearest(given, names); near != "" {
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
-			return nil, refuse(fix, "%q is no file of the change", firstLine(given, 100))
+			return nil, refusal.New(fix, "%q is no file of the change", text.FirstLine(given, 100))
 		}
 		out = append(out, work.FileVerdict{Path: name, Status: f.status, Comment: f.comment, By: userName(p.app), At: p.app.Now()})
 	}

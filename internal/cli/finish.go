@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -75,7 +76,7 @@ func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, e
 		fmt.Fprintf(p.app.Stderr, "forge: run %s was not sent: %v\n", s.Run, pushErr)
 		return nil
 	}
-	return refuse("forge push "+s.Run+" --remote NAME tries again", "push the result: %v", pushErr)
+	return refusal.New("forge push "+s.Run+" --remote NAME tries again", "push the result: %v", pushErr)
 }
 
 // sweptFolders are the folders of a run that a completed one needs no more.

@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/warm"
 	"forge/internal/work"
 )
@@ -31,7 +32,7 @@ func (a *App) gcCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Duration("keep") < 0 {
-				return refuse("write a time such as 720h", "--keep %v is negative", c.Duration("keep"))
+				return refusal.New("write a time such as 720h", "--keep %v is negative", c.Duration("keep"))
 			}
 			p, err := a.openRuns(c)
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/planner"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -43,10 +44,10 @@ func (a *App) generateCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Len() > 1 {
-				return refuse("put the text into quotes", "forge generate takes one text or file, got %d", c.Args().Len())
+				return refusal.New("put the text into quotes", "forge generate takes one text or file, got %d", c.Args().Len())
 			}
 			if c.Args().Len() == 1 && c.Args().First() == "" {
-				return refuse("write down what has to be built", "the spec is empty")
+				return refusal.New("write down what has to be built", "the spec is empty")
 			}
 			return a.generate(c.Context, generateOptions{
 				text: c.Args().First(), extend: c.Bool("extend"), replace: c.Bool("replace"), yes: c.Bool("yes"), agent: c.String("agent"), model: c.String("model"),
@@ -59,7 +60,7 @@ func (a *App) generateCommand() *cli.Command {
 // the user has said yes.
 func (a *App) generate(ctx context.Context, o generateOptions) error {
 	if o.extend && o.replace {
-		return refuse("give one of them", "--extend and --replace contradict each other")
+		return refusal.New("give one of them", "--extend and --replace contradict each other")
 	}
 	var flags []config.Setting
 	if o.agent != "" {
@@ -75,7 +76,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 		return err
 	}
 	if what, fix := planner.CheckSpec(spec); what != "" {
-		return refuse(fix, "%s", what)
+		return refusal.New(fix, "%s", what)
 	}
 	existing, err := p.existingPlan(o)
 	if err != nil {
@@ -113,10 +114,10 @@ func (p *project) specFor(o generateOptions) (spec string, fromFile bool, err er
 	case "":
 		f, err := os.Open(own)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", false, refuse(`write it, or say what to build: forge generate "…"`, "%s does not exist", config.SpecFile)
+			return "", false, refusal.New(`write it, or say what to build: forge generate "…"`, "%s does not exist", config.SpecFile)
 		}
 		if err != nil {
-			return "", false, refuse("make it readable", "read the spec: %v", err)
+			return "", false, refusal.New("make it readable", "read the spec: %v", err)
 		}
 		defer func() { _ = f.Close() }()
 		spec, err = read(f)
@@ -133,7 +134,7 @@ func (p *project) specFor(o generateOptions) (spec string, fromFile bool, err er
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", false, refuse("name a file, or write the text", "%s is not a file", o.text)
+		return "", false, refusal.New("name a file, or write the text", "%s is not a file", o.text)
 	}
 	spec, err = read(f)
 	return spec, path == own, err
@@ -152,13 +153,13 @@ func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
 	}
 	text, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refuse("make it readable", "read the spec: %v", err)
+		return refusal.New("make it readable", "read the spec: %v", err)
 	}
 	if specHash(string(text)) == plan.SpecHash {
 		return nil
 	}
 	if strict {
-		return refuse("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", planFile, config.SpecFile)
+		return refusal.New("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", planFile, config.SpecFile)
 	}
 	p.app.log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
 	return nil
@@ -169,7 +170,7 @@ func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
 func (p *project) existingPlan(o generateOptions) (*work.Plan, error) {
 	if !p.hasPlan() {
 		if o.extend {
-			return nil, refuse("leave --extend out", "there is no %s to extend", planFile)
+			return nil, refusal.New("leave --extend out", "there is no %s to extend", planFile)
 		}
 		return nil, nil
 	}
@@ -177,7 +178,7 @@ func (p *project) existingPlan(o generateOptions) (*work.Plan, error) {
 		return nil, nil
 	}
 	if !o.extend {
-		return nil, refuse("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", planFile)
+		return nil, refusal.New("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", planFile)
 	}
 	plan, err := p.plan()
 	if err != nil {
@@ -212,9 +213,9 @@ func (p *project) draft(ctx context.Context, o generateOptions, spec string, exi
 	var bad *planner.DraftError
 	switch {
 	case errors.As(err, &bad):
-		return nil, refuse("say more in the spec, or write the plan by hand; the draft is in "+p.keepDraft(bad.Text), "%v", bad)
+		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+p.keepDraft(bad.Text), "%v", bad)
 	case errors.Is(err, planner.ErrNoDraft):
-		return nil, refuse("forge generate again, or with another agent", "%v", err)
+		return nil, refusal.New("forge generate again, or with another agent", "%v", err)
 	}
 	return text, err
 }
@@ -329,7 +330,7 @@ func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner
 		for n, ph := range s.Phases {
 			had[n] = ph.Budget
 		}
-		past = append(past, planner.Samples(r.ID, had, evs, decode)...)
+		past = append(past, planner.Samples(r.ID, had, evs, work.Decode)...)
 	}
 	return planner.Predict(budgets, past), nil
 }
@@ -343,11 +344,11 @@ func (p *project) writePlan(ctx context.Context, o generateOptions, plan *config
 	text = append(text, '\n')
 	if !o.yes {
 		if !p.app.terminal() {
-			return refuse("forge generate --yes writes it; this draft is in "+p.keepDraft(text), "nobody can be asked whether to write %s", planFile)
+			return refusal.New("forge generate --yes writes it; this draft is in "+p.keepDraft(text), "nobody can be asked whether to write %s", planFile)
 		}
 		if ok, err := p.app.confirm(ctx, "Write "+planFile+"?", "", "yes, write it"); err != nil || !ok {
 			if err == nil {
-				err = refuse("the draft is in "+p.keepDraft(text), "nothing was written")
+				err = refusal.New("the draft is in "+p.keepDraft(text), "nothing was written")
 			}
 			return err
 		}
@@ -358,10 +359,10 @@ func (p *project) writePlan(ctx context.Context, o generateOptions, plan *config
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(p.base.RepoRoot, ".forge"), 0o755); err != nil {
-		return refuse("make the folder writable", "write the plan: %v", err)
+		return refusal.New("make the folder writable", "write the plan: %v", err)
 	}
 	if err := atomicfile.Write(filepath.Join(p.base.RepoRoot, planFile), text, 0o644); err != nil {
-		return refuse("make the folder writable", "write the plan: %v", err)
+		return refusal.New("make the folder writable", "write the plan: %v", err)
 	}
 	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", planFile)
 	return nil
@@ -374,7 +375,7 @@ func (p *project) writeSpec(o generateOptions, spec string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && o.replace:
 	case err != nil:
-		return refuse("make it readable", "read the spec: %v", err)
+		return refusal.New("make it readable", "read the spec: %v", err)
 	case o.extend:
 		spec = string(old) + "\n\n" + spec
 	case string(old) != spec:
@@ -382,7 +383,7 @@ func (p *project) writeSpec(o generateOptions, spec string) error {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return refuse("make the folder writable", "write the spec: %v", err)
+		return refusal.New("make the folder writable", "write the spec: %v", err)
 	}
 	return atomicfile.Write(path, []byte(spec), 0o644)
 }

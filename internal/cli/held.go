@@ -57,7 +57,7 @@ func statusOf(evs []work.Event) *journal.Status {
 			s = &journal.Status{}
 		case work.RunFinished:
 			var d work.RunFinishedData
-			if decode(e, &d) == nil {
+			if work.Decode(e, &d) == nil {
 				s = &journal.Status{Outcome: d.Outcome, Branch: d.Branch, CostUSD: d.CostUSD}
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"forge/internal/refusal"
 )
 
 // ownHelp gives the program and its commands a help of their own. The parser's
@@ -43,7 +45,7 @@ func showHelp(c *cli.Context) error {
 	commands := c.App.Commands
 	for i, word := range words {
 		if cmd = find(commands, word); cmd == nil {
-			return refuse("forge help shows what there is", "unknown command %q", strings.Join(words[:i+1], " "))
+			return refusal.New("forge help shows what there is", "unknown command %q", strings.Join(words[:i+1], " "))
 		}
 		commands = cmd.Subcommands
 	}

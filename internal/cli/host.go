@@ -10,6 +10,7 @@ import (
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
 	"forge/internal/host/local"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -45,7 +46,7 @@ func (p *project) hostSettings() (config.CodeHost, error) {
 	}
 	for _, s := range []config.Secret{set.Token, set.MergerToken, set.ReviewerToken} {
 		if s.Name != "" && s.Value == "" {
-			return set, refuse("make a token on the host with "+tokenNeeds(set.Kind)+", and set it to that", "%s, which [host] takes the token from, is not set", s.Name)
+			return set, refusal.New("make a token on the host with "+tokenNeeds(set.Kind)+", and set it to that", "%s, which [host] takes the token from, is not set", s.Name)
 		}
 	}
 	return set, nil
@@ -63,7 +64,7 @@ func tokenNeeds(kind string) string {
 func hostRefused(err error) error {
 	var t *work.HostTrouble
 	if errors.As(err, &t) && !t.Passes() {
-		return refuse(t.Fix, "%v", err)
+		return refusal.New(t.Fix, "%v", err)
 	}
 	return err
 }

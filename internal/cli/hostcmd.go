@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -39,7 +40,7 @@ func (a *App) hostCommand() *cli.Command {
 			if !c.Args().Present() {
 				return cli.ShowSubcommandHelp(c)
 			}
-			return refuse("forge host "+strings.Join(names, ", "), "unknown command %q", "host "+c.Args().First())
+			return refusal.New("forge host "+strings.Join(names, ", "), "unknown command %q", "host "+c.Args().First())
 		},
 	}
 }
@@ -307,11 +308,11 @@ func (p *project) ensureHook(ctx context.Context, set config.CodeHost) (int64, h
 	hooks, ok := h.(hookHost)
 	switch {
 	case !ok:
-		return 0, nil, refuse("", "a host of kind %s has no webhooks", set.Kind)
+		return 0, nil, refusal.New("", "a host of kind %s has no webhooks", set.Kind)
 	case set.WebhookURL == "":
-		return 0, nil, refuse("write the address under which the host reaches this machine", "host.webhook_url is not set")
+		return 0, nil, refusal.New("write the address under which the host reaches this machine", "host.webhook_url is not set")
 	case set.WebhookSecret.Value == "":
-		return 0, nil, refuse("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+		return 0, nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
 	}
 	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
 	return id, hooks, hostRefused(err)

@@ -17,6 +17,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -108,7 +109,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 		return err
 	}
 	if w == nil {
-		return refuse("forge host setup says how to name one", "this project has no code host")
+		return refusal.New("forge host setup says how to name one", "this project has no code host")
 	}
 	set, err := p.hostSettings()
 	if err != nil {
@@ -122,7 +123,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 	}
 	if c.Bool("once") {
 		if c.IsSet("listen") {
-			return refuse("leave one of them out", "--listen does not go with --once")
+			return refusal.New("leave one of them out", "--listen does not go with --once")
 		}
 		w.patient = true
 		_, err := w.read(ctx, "")
@@ -154,13 +155,13 @@ func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostHooks) 
 		}
 		return func() {}, nil
 	case set.WebhookSecret.Value == "":
-		return nil, refuse("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+		return nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
 	case !chosen:
 		listen = hookListen
 	}
 	in, err := net.Listen("tcp", listen)
 	if err != nil && chosen {
-		return nil, refuse("name another one by --listen, or off", "listen on %s for webhooks: %v", listen, err)
+		return nil, refusal.New("name another one by --listen, or off", "listen on %s for webhooks: %v", listen, err)
 	}
 	if err != nil {
 		a.log.Warn("webhooks are not taken; the host is asked instead", "err", err, "set", "--listen")

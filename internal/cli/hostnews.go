@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"forge/internal/atomicfile"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -50,7 +51,7 @@ func (n *newsNote) write(now hostNews, failed error) (other bool, err error) {
 	kind := ""
 	if failed != nil {
 		kind = cmp.Or(string(work.HostKindOf(failed)), failed.Error())
-		now.Why = harmless(failed.Error())
+		now.Why = text.Harmless(failed.Error())
 		if now.Since = n.last.Since; now.Since.IsZero() {
 			now.Since = now.At
 		}
@@ -112,7 +113,7 @@ func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
 	}
 	var why []string
 	if !n.Since.IsZero() {
-		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.app.ago(n.Since), oneLine(n.Why, 600)))
+		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.app.ago(n.Since), text.OneLine(n.Why, 600)))
 	}
 	if n.Once {
 		why = append(why, "read once, "+p.app.ago(n.At)+", and nobody watches: forge host watch, or forge resume, reads what people say there")
@@ -120,7 +121,7 @@ func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
 		why = append(why, fmt.Sprintf("nobody has looked for %s: forge host watch, or forge resume, does", ago.Round(time.Second)))
 	}
 	if held := n.Held[checkpoint]; held != "" {
-		why = append(why, oneLine(held, 600))
+		why = append(why, text.OneLine(held, 600))
 	}
 	return strings.Join(why, "; ")
 }
@@ -144,10 +145,10 @@ func (p *project) sayNews(w io.Writer, at work.PullSettings) {
 		fmt.Fprintf(w, "  news     read %s ago by process %d\n", ago(n.At), n.PID)
 	}
 	if !n.Since.IsZero() {
-		fmt.Fprintf(w, "  news     not to be read since %s (%s): %s\n", n.Since.Local().Format(time.DateTime), ago(n.Since), harmless(n.Why))
+		fmt.Fprintf(w, "  news     not to be read since %s (%s): %s\n", n.Since.Local().Format(time.DateTime), ago(n.Since), text.Harmless(n.Why))
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.Held)) {
-		fmt.Fprintf(w, "  held     %s: %s\n", harmless(id), harmless(n.Held[id]))
+		fmt.Fprintf(w, "  held     %s: %s\n", text.Harmless(id), text.Harmless(n.Held[id]))
 	}
 	if len(n.Hooks) > 0 {
 		var words []string

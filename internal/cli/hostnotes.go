@@ -51,7 +51,7 @@ func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchest
 		}
 		moved := slices.ContainsFunc(changes, func(c work.FileChange) bool { return c.Path == f.File })
 		if f.File == "" || f.Line < 1 || moved || len(n.Lines) == mostNotes {
-			rest = append(rest, text.Item(text.Format("%s: %s", text.Code(f.File), oneLine(f.Issue, 300))))
+			rest = append(rest, text.Item(text.Format("%s: %s", text.Code(f.File), text.OneLine(f.Issue, 300))))
 			continue
 		}
 		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: tellNote(f.Finding)})

@@ -241,7 +241,7 @@ type retargets interface {
 // retargetedBy is who did, as far as a host tells.
 func retargetedBy(ctx context.Context, pulls pullRequests, number int64) string {
 	if h, ok := pulls.(retargets); ok {
-		return harmless(h.RetargetedBy(ctx, number))
+		return text.Harmless(h.RetargetedBy(ctx, number))
 	}
 	return ""
 }

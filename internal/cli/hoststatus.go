@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -30,14 +31,14 @@ func pullsText(s *orchestrator.State) string {
 	for _, n := range s.Order {
 		p := s.Phases[n]
 		if is := pullOf(p); is != nil && is.Trouble != nil {
-			out += fmt.Sprintf("Phase %s: %s\n", n, oneLine(is.line(), 600))
+			out += fmt.Sprintf("Phase %s: %s\n", n, text.OneLine(is.line(), 600))
 		} else if is != nil {
 			out += fmt.Sprintf("Phase %s is pull request %d: %s\n", n, is.Number, cmp.Or(is.URL, "branch "+p.Pull.Branch+" of Forge's own repository"))
 		}
 	}
 	for _, l := range s.Leaving {
 		if l.Left != nil {
-			out += fmt.Sprintf("Phase %s left a pull request that may be open still (branch %s): %s; close it there\n", l.Phase, l.Branch, oneLine(l.Left.What, 600))
+			out += fmt.Sprintf("Phase %s left a pull request that may be open still (branch %s): %s; close it there\n", l.Phase, l.Branch, text.OneLine(l.Left.What, 600))
 			continue
 		}
 		out += fmt.Sprintf("Phase %s leaves a pull request that is still to be closed: branch %s\n", l.Phase, l.Branch)

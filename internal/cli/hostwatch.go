@@ -10,6 +10,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -310,7 +311,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		w.p.app.log.Warn("an answer of the pull request was refused", "checkpoint", id, "err", err)
 		return nil, nil
 	}
-	w.p.app.log.Info("answered", "checkpoint", id, "status", a.Status, "by", harmless(a.By), "pull", q.pull.URL)
+	w.p.app.log.Info("answered", "checkpoint", id, "status", a.Status, "by", text.Harmless(a.By), "pull", q.pull.URL)
 	return &row, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -38,10 +39,10 @@ func (a *App) initCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			o := initOptions{agent: c.String("agent"), dryRun: c.Bool("dry-run"), yes: c.Bool("yes"), noTry: c.Bool("no-try"), limit: c.Duration("limit")}
 			if c.Args().Present() {
-				return refuse("change to the project and call forge init", "forge init takes no arguments, got %q", c.Args().First())
+				return refusal.New("change to the project and call forge init", "forge init takes no arguments, got %q", c.Args().First())
 			}
 			if o.limit < time.Second {
-				return refuse("write a time such as 10m", "--limit %v is less than a second", o.limit)
+				return refusal.New("write a time such as 10m", "--limit %v is less than a second", o.limit)
 			}
 			return a.init(c.Context, o)
 		},
@@ -128,7 +129,7 @@ func (i *initiation) look(ctx context.Context) error {
 	}
 	i.cfg = cfg
 	if i.configured && i.o.agent != "" {
-		return refuse("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
+		return refusal.New("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
 	}
 	i.agent.configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
 	// One phase that says nothing of its own: what every phase starts from.
@@ -220,7 +221,7 @@ func (i *initiation) findAgent(ctx context.Context) error {
 	g.name = ""
 	if kind := i.o.agent; kind != "" {
 		if _, ok := agent.FactsOf(kind); !ok {
-			return refuse("there are "+strings.Join(agent.Kinds(), ", "), "--agent %s: unknown kind of agent", kind)
+			return refusal.New("there are "+strings.Join(agent.Kinds(), ", "), "--agent %s: unknown kind of agent", kind)
 		}
 		g.kind, g.name = kind, map[string]string{"exec": "mine", "script": "dry"}[kind]
 		if g.name != "" {

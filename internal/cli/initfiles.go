@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -128,10 +129,10 @@ func writeNew(root string, files []config.InitFile) (wrote, kept []string, err e
 	case errors.Is(err, fs.ErrNotExist):
 		err = os.Mkdir(folder, 0o755)
 	case err == nil && !info.IsDir():
-		return nil, nil, refuse("make it a folder of this checkout", "%s is not a folder", folder)
+		return nil, nil, refusal.New("make it a folder of this checkout", "%s is not a folder", folder)
 	}
 	if err != nil {
-		return nil, nil, refuse("make the checkout writable for this user", "make .forge: %v", err)
+		return nil, nil, refusal.New("make the checkout writable for this user", "make .forge: %v", err)
 	}
 	for _, f := range files {
 		path := filepath.Join(root, filepath.FromSlash(f.Path))
@@ -145,7 +146,7 @@ func writeNew(root string, files []config.InitFile) (wrote, kept []string, err e
 			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return wrote, kept, refuse("make .forge writable for this user", "write %s: %v", f.Path, err)
+			return wrote, kept, refusal.New("make .forge writable for this user", "write %s: %v", f.Path, err)
 		}
 		kept = append(kept, f.Path)
 	}

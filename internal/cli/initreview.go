@@ -8,6 +8,7 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/llm"
+	"forge/internal/text"
 )
 
 // findReviewer decides whether the project begins with reviews: where a model
@@ -55,7 +56,7 @@ func (i *initiation) modelReviews(ctx context.Context) (by, why string, err erro
 	}
 	c, err := p.model()
 	if err != nil {
-		return "", oneLine(err.Error(), 300), nil
+		return "", text.OneLine(err.Error(), 300), nil
 	}
 	defer c.Close()
 	err = p.probe(ctx, c, models)

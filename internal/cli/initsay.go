@@ -9,12 +9,13 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
 // say prints one line of what was found: what it is about, a mark, the words.
 func (i *initiation) say(about, mark, format string, args ...any) {
-	fmt.Fprintf(i.app.Stdout, "%-8s %1s %s\n", about, mark, harmless(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(i.app.Stdout, "%-8s %1s %s\n", about, mark, text.Harmless(fmt.Sprintf(format, args...)))
 }
 
 func (i *initiation) sayProject() {
@@ -70,10 +71,10 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 	case level == proc.LevelNone && i.set.Sandbox.Mode == "off":
 		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
 	case level == proc.LevelNone:
-		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", oneLine(caps.Why, 300))
+		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", text.OneLine(caps.Why, 300))
 		i.say("", " ", "the way to one: %s", sandboxFix())
 	case level == proc.LevelLandlock:
-		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", oneLine(caps.Why, 300))
+		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", text.OneLine(caps.Why, 300))
 	default:
 		i.say("Sandbox", markYes, "%s", level)
 	}
@@ -99,7 +100,7 @@ func (i *initiation) sayUntried(t trial, why string) {
 		commands []string
 	}{{"Setup", t.worktree.Setup}, {"Verify", t.commands}} {
 		for _, c := range kind.commands {
-			i.say(kind.about, "?", "%s (not tried: %s)", oneLine(c, 100), why)
+			i.say(kind.about, "?", "%s (not tried: %s)", text.OneLine(c, 100), why)
 		}
 	}
 }
@@ -111,29 +112,29 @@ func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsR
 	// in the folder of verify.
 	failed := rep.Failed()
 	if !rep.OK && (failed == nil || !slices.Contains(commands, failed.Command)) {
-		i.say(about, markNo, "%s", oneLine(rep.Problem, 300))
+		i.say(about, markNo, "%s", text.OneLine(rep.Problem, 300))
 		return
 	}
 	for _, c := range commands {
 		switch ran := reportOf(rep, c); {
 		case rep.OK || ran != nil && ran.OK:
-			i.say(about, markYes, "%s", oneLine(c, 100))
+			i.say(about, markYes, "%s", text.OneLine(c, 100))
 		case ran == nil:
-			i.say(about, "?", "%s (not tried, as the one before failed)", oneLine(c, 100))
+			i.say(about, "?", "%s (not tried, as the one before failed)", text.OneLine(c, 100))
 		default:
-			i.say(about, markNo, "%s: %s", oneLine(c, 100), howItEnded(*ran))
+			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), howItEnded(*ran))
 			if end := lastLines(ran.Output, 8); end != "" {
-				fmt.Fprintln(i.app.Stdout, indent(indent(harmless(end))))
+				fmt.Fprintln(i.app.Stdout, indent(indent(text.Harmless(end))))
 			}
 		}
 	}
 	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), short(i.base.Commit))
 }
 
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+func lastLines(body string, n int) string {
+	lines := strings.Split(strings.TrimSpace(body), "\n")
 	for k, l := range lines {
-		lines[k] = oneLine(l, 160)
+		lines[k] = text.OneLine(l, 160)
 	}
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
@@ -162,7 +163,7 @@ func (i *initiation) sayNext(wrote []string) {
 	case i.agent.kind == "exec" && !i.agent.configured:
 		add("edit "+config.ProjectFile, "the command of your agent")
 	case !i.agent.found.Found:
-		add("install the agent", oneLine(i.agent.found.Why, 100))
+		add("install the agent", text.OneLine(i.agent.found.Why, 100))
 	case i.agent.found.LoggedIn == agent.LoginNo:
 		add("log in", i.agent.found.Why)
 	}

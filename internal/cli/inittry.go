@@ -16,6 +16,8 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/verify"
 	"forge/internal/work"
 )
@@ -73,7 +75,7 @@ func (i *initiation) mayTry(ctx context.Context, t trial, level proc.Level) (ski
 	}
 	yes := false
 	ask := huh.NewConfirm().Title("Try these commands now?").Affirmative("yes, try them").Negative("no").Value(&yes).
-		Description(oneLine(strings.Join(append(append([]string{}, t.worktree.Setup...), t.commands...), "; "), 200) + "\n" + where)
+		Description(text.OneLine(strings.Join(append(append([]string{}, t.worktree.Setup...), t.commands...), "; "), 200) + "\n" + where)
 	err = huh.NewForm(huh.NewGroup(ask)).WithTheme(huh.ThemeFunc(huh.ThemeBase)).WithInput(i.app.Stdin).WithOutput(i.app.Stderr).RunWithContext(ctx)
 	switch {
 	case errors.Is(err, huh.ErrUserAborted) || ctx.Err() != nil:
@@ -109,7 +111,7 @@ func (t trial) run(ctx context.Context) (err error) {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return refuse("set TMPDIR to a folder that can be written, or use --no-try", "make a folder to try the commands in: %v", err)
+		return refusal.New("set TMPDIR to a folder that can be written, or use --no-try", "make a folder to try the commands in: %v", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	environ := t.i.app.Environ
@@ -192,7 +194,7 @@ func howItEnded(c work.CommandReport) string {
 func (t trial) timed(kind string, commands []string, do func() (work.CommandsReport, error)) (work.CommandsReport, error) {
 	a := t.i.app
 	began := a.Now()
-	a.log.Info("trying", kind, oneLine(strings.Join(commands, "; "), 80))
+	a.log.Info("trying", kind, text.OneLine(strings.Join(commands, "; "), 80))
 	over := make(chan struct{})
 	var beat sync.WaitGroup
 	beat.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -42,7 +43,7 @@ func (a *App) issueAddCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Len() != 1 {
-				return refuse(`forge issue add "what is wanted"`, "forge issue add takes one title, got %d words: put it into quotes", c.Args().Len())
+				return refusal.New(`forge issue add "what is wanted"`, "forge issue add takes one title, got %d words: put it into quotes", c.Args().Len())
 			}
 			edit, err := a.issueEdit(c)
 			if err != nil {
@@ -125,7 +126,7 @@ func with[T comparable](list, add, drop []T, what string) ([]T, error) {
 	for _, d := range drop {
 		at := slices.Index(list, d)
 		if at < 0 {
-			return nil, refuse("forge issue show shows what it has", "the issue has no "+what, d)
+			return nil, refusal.New("forge issue show shows what it has", "the issue has no "+what, d)
 		}
 		list = slices.Delete(list, at, at+1)
 	}
@@ -148,7 +149,7 @@ func editCriteria(i *work.Issue, add, drop []string) error {
 		list = append(list, c)
 	}
 	if len(drop) > 0 {
-		return refuse("forge issue show shows them", "the issue has no criterion %q", drop[0])
+		return refusal.New("forge issue show shows them", "the issue has no criterion %q", drop[0])
 	}
 	for _, text := range add {
 		list = append(list, work.Criterion{ID: fmt.Sprintf("c%d", next), Text: strings.TrimSpace(text)})
@@ -163,7 +164,7 @@ func editCriteria(i *work.Issue, add, drop []string) error {
 func (a *App) issueDescription(c *cli.Context) (text string, ok bool, err error) {
 	switch {
 	case c.IsSet("description") && c.IsSet("file"):
-		return "", false, refuse("give one of them", "--description and --file are both given")
+		return "", false, refusal.New("give one of them", "--description and --file are both given")
 	case c.IsSet("file"):
 		name := c.String("file")
 		if !filepath.IsAbs(name) {
@@ -171,7 +172,7 @@ func (a *App) issueDescription(c *cli.Context) (text string, ok bool, err error)
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return "", false, refuse("name a file that can be read", "read the description: %v", err)
+			return "", false, refusal.New("name a file that can be read", "read the description: %v", err)
 		}
 		defer func() { _ = f.Close() }()
 		text, err = readDescription(f)
@@ -188,7 +189,7 @@ func (a *App) issueDescription(c *cli.Context) (text string, ok bool, err error)
 func readDescription(r io.Reader) (string, error) {
 	read, err := io.ReadAll(io.LimitReader(r, 2*work.MaxIssueDescription))
 	if err != nil {
-		return "", refuse("name a file that can be read", "read the description: %v", err)
+		return "", refusal.New("name a file that can be read", "read the description: %v", err)
 	}
 	return unixLines(string(read)), nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +38,7 @@ func (a *App) issueCommand() *cli.Command {
 			if near := nearest(word, names); near != "" {
 				hint = "; did you mean " + near + "?"
 			}
-			return refuse("forge issue "+strings.Join(names, ", "), "unknown command %q%s", "issue "+word, hint)
+			return refusal.New("forge issue "+strings.Join(names, ", "), "unknown command %q%s", "issue "+word, hint)
 		},
 	}
 }
@@ -122,7 +124,7 @@ func newProjectID(root string, taken []string) string {
 // by is the person at the command line; note is what they say about a change,
 // of which the first line is kept.
 func (a *App) by(note string) factory.By {
-	return factory.By{Name: plainName(userName(a)), Door: "cli", Note: plainName(firstLine(note, 300))}
+	return factory.By{Name: plainName(userName(a)), Door: "cli", Note: plainName(text.FirstLine(note, 300))}
 }
 
 // plainName is a name, or a few words, as one line that can be stored.
@@ -139,7 +141,7 @@ func plainName(name string) string {
 func issueArg(c *cli.Context, rest string) (int64, error) {
 	usage := "forge issue " + c.Command.Name + " ISSUE" + rest + "; forge issue list shows the issues"
 	if c.Args().Len() != 1+len(strings.Fields(rest)) {
-		return 0, refuse(usage, "forge issue %s takes ISSUE%s, got %q", c.Command.Name, rest, strings.Join(c.Args().Slice(), " "))
+		return 0, refusal.New(usage, "forge issue %s takes ISSUE%s, got %q", c.Command.Name, rest, strings.Join(c.Args().Slice(), " "))
 	}
 	return issueNumber(c.Args().First(), usage)
 }
@@ -147,7 +149,7 @@ func issueArg(c *cli.Context, rest string) (int64, error) {
 func issueNumber(word, usage string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, refuse(usage, "%q is not the number of an issue", word)
+		return 0, refusal.New(usage, "%q is not the number of an issue", word)
 	}
 	return n, nil
 }
@@ -161,15 +163,15 @@ func issueError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &rule):
-		return refuse(rule.Fix, "%s", rule.What)
+		return refusal.New(rule.Fix, "%s", rule.What)
 	case errors.As(err, &problems):
-		return refuse("nothing was stored", "%s", problems)
+		return refusal.New("nothing was stored", "%s", problems)
 	case errors.As(err, &stale):
-		return refuse("forge issue show "+strconv.FormatInt(stale.Issue, 10)+", then edit that version", "%s", stale)
+		return refusal.New("forge issue show "+strconv.FormatInt(stale.Issue, 10)+", then edit that version", "%s", stale)
 	case errors.Is(err, work.ErrNoIssue):
-		return refuse("forge issue list shows the issues", "%s", err)
+		return refusal.New("forge issue list shows the issues", "%s", err)
 	case errors.Is(err, work.ErrStale):
-		return refuse("try again", "%s", err)
+		return refusal.New("try again", "%s", err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -36,7 +37,7 @@ func (a *App) issueEditCommand() *cli.Command {
 			}
 			version := c.Int64("if-version")
 			if version < 0 || version == 0 && c.IsSet("if-version") {
-				return refuse("forge issue show tells it", "--if-version %d is not a version", version)
+				return refusal.New("forge issue show tells it", "--if-version %d is not a version", version)
 			}
 			for _, f := range edits {
 				if c.IsSet(f.Names()[0]) {
@@ -76,7 +77,7 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 		editor = a.getenv("EDITOR")
 	}
 	if editor == "" {
-		return refuse("forge issue edit --help shows the flags", "nothing says what to change, and neither VISUAL nor EDITOR names an editor")
+		return refusal.New("forge issue edit --help shows the flags", "nothing says what to change, and neither VISUAL nor EDITOR names an editor")
 	}
 	b, err := a.openBoard(ctx, true)
 	if err != nil {
@@ -97,9 +98,9 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 	path := filepath.Join(dir, fmt.Sprintf("issue-%d.md", id))
 	i, err := b.byHand(ctx, was, path, editor)
 	if err != nil {
-		var usage *usageError
+		var usage *refusal.Error
 		if errors.As(err, &usage) {
-			return refuse(usage.fix+"; what you wrote is in "+path, "%s", usage.what)
+			return refusal.New(usage.Fix+"; what you wrote is in "+path, "%s", usage.What)
 		}
 		return fmt.Errorf("%w; what you wrote is in %s", err, path)
 	}
@@ -118,11 +119,11 @@ func (b *issueBoard) byHand(ctx context.Context, was work.Issue, path, editor st
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = b.app.Stdin, b.app.Stderr, b.app.Stderr
 	cmd.Env, cmd.Dir = b.app.Environ, b.app.Dir
 	if err := cmd.Run(); err != nil {
-		return was, refuse("nothing was changed", "the editor %s: %v", strings.Fields(editor + " ?")[0], err)
+		return was, refusal.New("nothing was changed", "the editor %s: %v", strings.Fields(editor + " ?")[0], err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return was, refuse("nothing was changed", "read what was edited: %v", err)
+		return was, refusal.New("nothing was changed", "read what was edited: %v", err)
 	}
 	now, err := readIssueForm(was, string(text))
 	if err != nil {

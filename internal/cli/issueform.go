@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -30,11 +32,11 @@ func issueForm(i work.Issue) string {
 
 // readIssueForm is what the issue becomes by an edited form. A criterion
 // without an id is a new one; everything that is not understood is refused.
-func readIssueForm(was work.Issue, text string) (work.Issue, error) {
+func readIssueForm(was work.Issue, body string) (work.Issue, error) {
 	now := was
-	head, description, ok := strings.Cut(unixLines(text), "\n"+formRule+"\n")
+	head, description, ok := strings.Cut(unixLines(body), "\n"+formRule+"\n")
 	if !ok {
-		return was, refuse("keep the line "+formRule+" above the description", "the line %s is gone", formRule)
+		return was, refusal.New("keep the line "+formRule+" above the description", "the line %s is gone", formRule)
 	}
 	// An editor that ends the last line changes nothing by that.
 	if strings.TrimSuffix(description, "\n") != strings.TrimSuffix(was.Description, "\n") {
@@ -45,7 +47,7 @@ func readIssueForm(was work.Issue, text string) (work.Issue, error) {
 	next := was.CriteriaGiven + 1
 	for n, line := range strings.Split(head, "\n") {
 		refuseLine := func(what string) error {
-			return refuse("title, priority, labels, needs, level, criteria, each on a line of its own", "line %d: %s: %q", n+1, what, oneLine(line, 60))
+			return refusal.New("title, priority, labels, needs, level, criteria, each on a line of its own", "line %d: %s: %q", n+1, what, text.OneLine(line, 60))
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -95,7 +97,7 @@ func readIssueForm(was work.Issue, text string) (work.Issue, error) {
 	}
 	for _, name := range []string{"title", "priority", "labels", "needs", "level", "criteria"} {
 		if !seen[name] {
-			return was, refuse("leave its value empty to take it away", "the line %q is gone", name+":")
+			return was, refusal.New("leave its value empty to take it away", "the line %q is gone", name+":")
 		}
 	}
 	return now, nil

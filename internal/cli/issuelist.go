@@ -8,6 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -50,13 +52,13 @@ func issueQueryOf(c *cli.Context) (q issueQuery, err error) {
 		return q, err
 	}
 	if c.Args().Present() {
-		return q, refuse("forge issue show ISSUE shows one", "forge issue list takes no arguments, got %q", c.Args().First())
+		return q, refusal.New("forge issue show ISSUE shows one", "forge issue list takes no arguments, got %q", c.Args().First())
 	}
 	if q.limit < 1 || q.limit >= journal.MaxIssuePage {
-		return q, refuse(fmt.Sprintf("use 1 to %d", journal.MaxIssuePage-1), "--limit %d is no length of a page", q.limit)
+		return q, refusal.New(fmt.Sprintf("use 1 to %d", journal.MaxIssuePage-1), "--limit %d is no length of a page", q.limit)
 	}
 	if len(q.search) > work.MaxIssueTitle {
-		return q, refuse("look for fewer words", "--search has %d bytes, more than %d", len(q.search), work.MaxIssueTitle)
+		return q, refusal.New("look for fewer words", "--search has %d bytes, more than %d", len(q.search), work.MaxIssueTitle)
 	}
 	if c.IsSet("column") {
 		column, err := columnOf(c.String("column"))
@@ -67,7 +69,7 @@ func issueQueryOf(c *cli.Context) (q issueQuery, err error) {
 	}
 	if c.IsSet("after") {
 		if !c.IsSet("column") {
-			return q, refuse("forge issue list --column ready --after 12", "--after goes with --column")
+			return q, refusal.New("forge issue list --column ready --after 12", "--after goes with --column")
 		}
 		q.after, err = issueNumber(c.String("after"), "--after 12")
 	}
@@ -110,7 +112,7 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 	for _, column := range q.columns {
 		one := listedColumn{Column: column, Count: counts[column], Issues: []listedIssue{}}
 		if b.none && q.after != 0 {
-			return refuse("forge issue list", "there is no issue %d", q.after)
+			return refusal.New("forge issue list", "there is no issue %d", q.after)
 		}
 		if !b.none {
 			if err := b.page(ctx, q, &one); err != nil {
@@ -122,7 +124,7 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 	if q.output == "json" {
 		return printJSON(a.Stdout, list)
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(list.text(q)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(list.text(q)))
 	return err
 }
 
@@ -135,7 +137,7 @@ func (b *issueBoard) page(ctx context.Context, q issueQuery, into *listedColumn)
 			return err
 		}
 		if last.Column != into.Column {
-			return refuse("forge issue list --column "+string(into.Column), "issue %d stands in %s now", last.ID, last.Column)
+			return refusal.New("forge issue list --column "+string(into.Column), "issue %d stands in %s now", last.ID, last.Column)
 		}
 		after = last.Rank
 	}
@@ -173,7 +175,7 @@ func (l listedBoard) text(q issueQuery) string {
 		fmt.Fprintf(&b, "%s (%d)\n", strings.ToUpper(strings.ReplaceAll(string(c.Column), "_", " ")), c.Count)
 		rows := make([][]string, 0, len(c.Issues))
 		for _, i := range c.Issues {
-			rows = append(rows, []string{fmt.Sprintf("  #%d", i.ID), priorityMark(i.Priority), oneLine(i.Title, 60), i.about()})
+			rows = append(rows, []string{fmt.Sprintf("  #%d", i.ID), priorityMark(i.Priority), text.OneLine(i.Title, 60), i.about()})
 		}
 		if len(rows) > 0 {
 			b.WriteString(table(rows[0], rows[1:]))
@@ -213,11 +215,11 @@ func priorityMark(p work.Priority) string {
 func (i listedIssue) about() string {
 	var parts []string
 	if i.State != "" {
-		text := string(i.State)
+		body := string(i.State)
 		if i.Reason != "" {
-			text += ": " + oneLine(i.Reason, 60)
+			body += ": " + text.OneLine(i.Reason, 60)
 		}
-		parts = append(parts, text)
+		parts = append(parts, body)
 	}
 	if len(i.Hold) > 0 {
 		parts = append(parts, "held: "+strings.Join(i.Hold, ", "))

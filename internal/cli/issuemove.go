@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -64,7 +65,7 @@ func columnOf(word string) (work.Column, error) {
 	if near := nearest(word, names); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
-	return "", refuse(strings.Join(names, ", "), "%q is not a column%s", word, hint)
+	return "", refusal.New(strings.Join(names, ", "), "%q is not a column%s", word, hint)
 }
 
 func placeOf(c *cli.Context) (factory.Place, error) {
@@ -85,7 +86,7 @@ func placeOf(c *cli.Context) (factory.Place, error) {
 		}
 	}
 	if given > 1 {
-		return place, refuse("give one of them", "--top, --bottom, --before and --after name one place")
+		return place, refusal.New("give one of them", "--top, --bottom, --before and --after name one place")
 	}
 	return place, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/git"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -111,7 +112,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 		return err
 	}
 	if now.Version == i.Version && ctx.Err() == nil {
-		return refuse(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
+		return refusal.New(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
 	}
 	if err := s.tell(context.WithoutCancel(ctx), now, out); err != nil {
 		return err

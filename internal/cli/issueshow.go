@@ -12,6 +12,8 @@ import (
 	"forge/factory"
 	"forge/factory/triage"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +38,7 @@ func (a *App) issueShowCommand() *cli.Command {
 				return err
 			}
 			if c.Int64("before") < 0 {
-				return refuse("the oldest line shown has the number to give", "--before %d is no line", c.Int64("before"))
+				return refusal.New("the oldest line shown has the number to give", "--before %d is no line", c.Int64("before"))
 			}
 			b, err := a.openBoard(c.Context, false)
 			if err != nil {
@@ -44,7 +46,7 @@ func (a *App) issueShowCommand() *cli.Command {
 			}
 			defer b.close()
 			if b.none {
-				return refuse(`forge issue add "…" puts an issue on it`, "this project has no board")
+				return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 			}
 			return b.show(c.Context, id, c.Int64("before"), out)
 		},
@@ -148,11 +150,11 @@ func (b *issueBoard) tell(ctx context.Context, i work.Issue, out string) error {
 	if out == "json" {
 		return printJSON(b.app.Stdout, listedIssue{Issue: i, BlockedBy: blockers})
 	}
-	text := fmt.Sprintf("#%d %s: %s", i.ID, oneLine(i.Title, 60), standingOfIssue(i))
+	body := fmt.Sprintf("#%d %s: %s", i.ID, text.OneLine(i.Title, 60), standingOfIssue(i))
 	if len(blockers) > 0 {
-		text += ", blocked by " + hashes(blockers)
+		body += ", blocked by " + hashes(blockers)
 	}
-	_, err = fmt.Fprintln(b.app.Stdout, harmless(text))
+	_, err = fmt.Fprintln(b.app.Stdout, text.Harmless(body))
 	return err
 }
 
@@ -229,11 +231,11 @@ func noteText(note string) string {
 	return ": " + note
 }
 
-func quotedShort(text string) string {
-	if text == "" {
+func quotedShort(body string) string {
+	if body == "" {
 		return "nothing"
 	}
-	return "“" + oneLine(text, 50) + "”"
+	return "“" + text.OneLine(body, 50) + "”"
 }
 
 func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }

@@ -13,6 +13,8 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -31,7 +33,7 @@ func (a *App) jobCancelCommand() *cli.Command {
 			}
 			id, err := oneArg(c.Args().Slice(), "job")
 			if err == nil && id == "" {
-				err = refuse("forge job cancel JOB; forge job list shows the jobs", "forge job cancel takes one job")
+				err = refusal.New("forge job cancel JOB; forge job list shows the jobs", "forge job cancel takes one job")
 			}
 			if err != nil {
 				return err
@@ -65,7 +67,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 		return err
 	}
 	if row.Outcome.Final() {
-		return refuse("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, jobStatus(row, nil))
+		return refusal.New("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, jobStatus(row, nil))
 	}
 	if err := p.stopOwner(ctx, row); err != nil {
 		return err
@@ -76,7 +78,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 	}
 	reason := "cancelled by " + userName(a)
 	if why != "" {
-		reason += ": " + firstLine(why, 300)
+		reason += ": " + text.FirstLine(why, 300)
 	}
 	s, err := p.endJob(ctx, lease, reason)
 	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
@@ -110,14 +112,14 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 	}
 	self := journal.Self()
 	if row.Owner.Host != self.Host {
-		return refuse("cancel it there", "job %s is being driven on %s", row.ID, row.Owner.Host)
+		return refusal.New("cancel it there", "job %s is being driven on %s", row.ID, row.Owner.Host)
 	}
 	owner, err := os.FindProcess(row.Owner.PID)
 	if err == nil {
 		err = owner.Signal(syscall.SIGTERM)
 	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return refuse("cancel as the user who started it", "stop process %d, which drives job %s: %v", row.Owner.PID, row.ID, err)
+		return refusal.New("cancel as the user who started it", "stop process %d, which drives job %s: %v", row.Owner.PID, row.ID, err)
 	}
 	p.app.log.Info("stopping", "process", row.Owner.PID)
 	patience := p.app.Now().Add(cancelWait)
@@ -130,7 +132,7 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 			return nil
 		}
 		if p.app.Now().After(patience) {
-			return refuse("end it, then cancel again", "process %d, which drives job %s, does not stop", row.Owner.PID, row.ID)
+			return refusal.New("end it, then cancel again", "process %d, which drives job %s, does not stop", row.Owner.PID, row.ID)
 		}
 		select {
 		case <-ctx.Done():

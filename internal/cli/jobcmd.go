@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -17,7 +18,7 @@ func (a *App) jobCommand() *cli.Command {
 		Subcommands: []*cli.Command{a.jobStartCommand(), a.jobListCommand(), a.jobShowCommand(), a.jobCancelCommand(), a.jobResumeCommand()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge job start, list, show, cancel or resume", "unknown command %q%s", "job "+c.Args().First(), suggestJob(c.Args().First()))
+				return refusal.New("forge job start, list, show, cancel or resume", "unknown command %q%s", "job "+c.Args().First(), suggestJob(c.Args().First()))
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -84,7 +85,7 @@ func (p *project) pickJob(ctx context.Context, id string) (journal.RunRow, *orch
 	if id != "" {
 		row, s, err := p.stand(ctx, id)
 		if err == nil && s.Spec.Job == nil {
-			err = refuse("forge job list shows the jobs", "%s is a run of a plan, not a job", row.ID)
+			err = refusal.New("forge job list shows the jobs", "%s is a run of a plan, not a job", row.ID)
 		}
 		return row, s, err
 	}
@@ -105,7 +106,9 @@ func (p *project) pickJob(ctx context.Context, id string) (journal.RunRow, *orch
 	return newest.row, newest.state, nil
 }
 
-func noJobs() error { return refuse(`forge job start -d "…" starts one`, "this project has no jobs") }
+func noJobs() error {
+	return refusal.New(`forge job start -d "…" starts one`, "this project has no jobs")
+}
 
 // standingJob is a job and where it stands.
 type standingJob struct {

@@ -15,6 +15,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -30,7 +31,7 @@ const (
 // they get in forge-job/documents/.
 func (p *project) readDocuments(paths []string) (map[string][]byte, error) {
 	if len(paths) > maxDocuments {
-		return nil, refuse("put what belongs together into one file", "%d documents, more than %d", len(paths), maxDocuments)
+		return nil, refusal.New("put what belongs together into one file", "%d documents, more than %d", len(paths), maxDocuments)
 	}
 	out, total := map[string][]byte{}, 0
 	for _, path := range paths {
@@ -40,10 +41,10 @@ func (p *project) readDocuments(paths []string) (map[string][]byte, error) {
 		}
 		data, err := readDocument(abs)
 		if err != nil {
-			return nil, refuse("name a file of at most 8 MB", "--doc %s: %v", path, err)
+			return nil, refusal.New("name a file of at most 8 MB", "--doc %s: %v", path, err)
 		}
 		if total += len(data); total > maxDocumentsSize {
-			return nil, refuse("", "the documents have more than %d MB together", maxDocumentsSize>>20)
+			return nil, refusal.New("", "the documents have more than %d MB together", maxDocumentsSize>>20)
 		}
 		out[documentName(filepath.Base(abs), out)] = data
 	}

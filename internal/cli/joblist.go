@@ -9,6 +9,8 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -22,7 +24,7 @@ func (a *App) jobListCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Present() {
-				return refuse("forge job show JOB shows one", "forge job list takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge job show JOB shows one", "forge job list takes no arguments, got %q", c.Args().First())
 			}
 			return a.listJobs(c.Context, out)
 		},
@@ -114,8 +116,8 @@ func (a *App) listJobs(ctx context.Context, output string) error {
 	}
 	var rows [][]string
 	for _, j := range list {
-		rows = append(rows, []string{j.Job, string(j.Status), j.Level, fmt.Sprint(j.Phases), a.ago(j.Updated), oneLine(j.Description, 60)})
+		rows = append(rows, []string{j.Job, string(j.Status), j.Level, fmt.Sprint(j.Phases), a.ago(j.Updated), text.OneLine(j.Description, 60)})
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"JOB", "STATUS", "LEVEL", "PHASES", "LAST EVENT", "DESCRIPTION"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"JOB", "STATUS", "LEVEL", "PHASES", "LAST EVENT", "DESCRIPTION"}, rows)))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -135,7 +136,7 @@ func (p *project) showJob(ctx context.Context, id, output string) error {
 	if output == "json" {
 		return printJSON(p.app.Stdout, out)
 	}
-	_, err = fmt.Fprint(p.app.Stdout, harmless(p.jobText(row, s, out)))
+	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(p.jobText(row, s, out)))
 	return err
 }
 
@@ -162,7 +163,7 @@ func (p *project) jobText(row journal.RunRow, s *orchestrator.State, j shownJob)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Job %s: %s\n", j.Job, strings.ReplaceAll(string(j.Status), "_", " "))
 	rows := [][]string{
-		{"  what", oneLine(j.Description, 200)},
+		{"  what", text.OneLine(j.Description, 200)},
 		{"  level", j.Level},
 		{"  state", standingOf(row, s)},
 		{"  branch", j.Branch},
@@ -180,7 +181,7 @@ func (p *project) jobText(row journal.RunRow, s *orchestrator.State, j shownJob)
 	}
 	b.WriteString(j.text())
 	if j.Claim != nil {
-		fmt.Fprintf(&b, "\nThe agent says that the job is complete: %s\n", oneLine(j.Claim.Summary, 400))
+		fmt.Fprintf(&b, "\nThe agent says that the job is complete: %s\n", text.OneLine(j.Claim.Summary, 400))
 	}
 	b.WriteString(jobNext(row, j))
 	return b.String()
@@ -211,12 +212,12 @@ func todosText(l todos.List) string {
 	for _, t := range l.Todos {
 		needs := ""
 		if len(t.Needs) > 0 {
-			needs = "  (after " + oneLine(strings.Join(t.Needs, ", "), 100) + ")"
+			needs = "  (after " + text.OneLine(strings.Join(t.Needs, ", "), 100) + ")"
 		}
-		fmt.Fprintf(&b, "  [%s] %s%s\n", marks[t.Status], oneLine(t.Title, 200), needs)
+		fmt.Fprintf(&b, "  [%s] %s%s\n", marks[t.Status], text.OneLine(t.Title, 200), needs)
 	}
 	for _, problem := range l.Problems {
-		fmt.Fprintf(&b, "  ! %s\n", oneLine(problem, 300))
+		fmt.Fprintf(&b, "  ! %s\n", text.OneLine(problem, 300))
 	}
 	return b.String()
 }

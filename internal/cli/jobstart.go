@@ -15,6 +15,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -69,18 +70,18 @@ func (a *App) jobOptions(c *cli.Context) (jobOptions, error) {
 		return o, err
 	}
 	if c.Args().Present() {
-		return o, refuse(`forge job start -d "…"`, "forge job start takes no arguments, got %q: put the description into quotes", c.Args().First())
+		return o, refusal.New(`forge job start -d "…"`, "forge job start takes no arguments, got %q: put the description into quotes", c.Args().First())
 	}
 	if c.IsSet("max-phases") {
 		if o.maxPhases = c.Int("max-phases"); o.maxPhases < 0 {
-			return o, refuse("use 0 for no limit", "--max-phases %d is negative", o.maxPhases)
+			return o, refusal.New("use 0 for no limit", "--max-phases %d is negative", o.maxPhases)
 		}
 	}
 	if c.IsSet("budget") && (o.budget < 1 || o.budget > 100_000) {
-		return o, refuse("use 1 or more", "--budget %d is not a number of iterations", o.budget)
+		return o, refusal.New("use 1 or more", "--budget %d is not a number of iterations", o.budget)
 	}
 	if c.IsSet("expert") && o.expert == "" {
-		return o, refuse("use one of "+strings.Join(gates.Experts(), ", ")+", or leave --expert out", "--expert names no expert")
+		return o, refusal.New("use one of "+strings.Join(gates.Experts(), ", ")+", or leave --expert out", "--expert names no expert")
 	}
 	o.description, err = a.description(c.String("description"))
 	return o, err
@@ -91,16 +92,16 @@ func (a *App) description(text string) (string, error) {
 	if text == "-" {
 		read, err := io.ReadAll(io.LimitReader(a.Stdin, maxDescription*2))
 		if err != nil {
-			return "", refuse("", "read the description from standard input: %v", err)
+			return "", refusal.New("", "read the description from standard input: %v", err)
 		}
 		text = string(read)
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
 	switch {
 	case text == "":
-		return "", refuse(`forge job start -d "…"`, "the job has no description")
+		return "", refusal.New(`forge job start -d "…"`, "the job has no description")
 	case len(text) > maxDescription:
-		return "", refuse("put it into a file, and name that with --doc", "the description has %d bytes, more than %d", len(text), maxDescription)
+		return "", refusal.New("put it into a file, and name that with --doc", "the description has %d bytes, more than %d", len(text), maxDescription)
 	}
 	return text, nil
 }
@@ -177,7 +178,7 @@ func jobAsPlan(s orchestrator.Spec) orchestrator.Spec {
 
 // jobBrief resolves everything about a job that is known before it is opened.
 func (p *project) jobBrief(o jobOptions) (*brief, error) {
-	name := cmp.Or(o.expert, deref(p.cfg.File.Job.Expert))
+	name := cmp.Or(o.expert, config.ValueOf(p.cfg.File.Job.Expert))
 	var expert config.Expert
 	var err error
 	if name != "" {
@@ -205,7 +206,7 @@ func (p *project) jobBrief(o jobOptions) (*brief, error) {
 		return nil, err
 	}
 	job := work.Job{
-		Description: o.description, Expert: expert.Name, Prompt: expert.Prompt, Phase: phase, MaxPhases: deref(p.cfg.File.Job.MaxPhases),
+		Description: o.description, Expert: expert.Name, Prompt: expert.Prompt, Phase: phase, MaxPhases: config.ValueOf(p.cfg.File.Job.MaxPhases),
 		Documents: slices.Sorted(maps.Keys(b.documents)),
 	}
 	if o.maxPhases >= 0 {
@@ -228,14 +229,6 @@ func (p *project) jobBrief(o jobOptions) (*brief, error) {
 	return b, err
 }
 
-func deref[T any](v *T) T {
-	if v == nil {
-		var none T
-		return none
-	}
-	return *v
-}
-
 // checkJobFolder refuses a base in which the job's documents have no place.
 func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
 	files, err := repo.Files(ctx, base)
@@ -244,7 +237,7 @@ func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
 	}
 	for _, f := range files {
 		if top, _, _ := strings.Cut(f, "/"); strings.EqualFold(top, work.JobDir) {
-			return refuse("rename it in the project, and commit that", "the project has a %q of its own, where a job keeps its documents", top)
+			return refusal.New("rename it in the project, and commit that", "the project has a %q of its own, where a job keeps its documents", top)
 		}
 	}
 	var wanted []string
@@ -256,7 +249,7 @@ func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
 		return err
 	}
 	if len(ignored) > 0 {
-		return refuse("let "+work.JobDir+"/ in: add !/"+work.JobDir+"/** to .gitignore", "the project's ignore rules leave out %s, which a job has to keep", ignored[0])
+		return refusal.New("let "+work.JobDir+"/ in: add !/"+work.JobDir+"/** to .gitignore", "the project's ignore rules leave out %s, which a job has to keep", ignored[0])
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"forge/internal/atomicfile"
+	"forge/internal/refusal"
 )
 
 // keyBytes is how many random bytes a key has; the file holds them in
@@ -25,7 +26,7 @@ func (p *project) makeKey() error {
 	_, _ = rand.Read(b[:]) // never fails
 	err := atomicfile.WriteNew(p.keyFile(), []byte(hex.EncodeToString(b[:])+"\n"), 0o600)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return refuse("set FORGE_STATE_DIR to a folder that can be written", "make the key of the state folder: %v", err)
+		return refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the key of the state folder: %v", err)
 	}
 	return nil
 }
@@ -39,22 +40,22 @@ func (p *project) key() error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse(again, "the key %s is missing: answering and resuming need it", path)
+		return refusal.New(again, "the key %s is missing: answering and resuming need it", path)
 	case err != nil:
-		return refuse("answer as the user who started the run", "look at the key: %v", err)
+		return refusal.New("answer as the user who started the run", "look at the key: %v", err)
 	case !info.Mode().IsRegular():
-		return refuse("remove it; "+again, "the key %s is not a regular file", path)
+		return refusal.New("remove it; "+again, "the key %s is not a regular file", path)
 	case info.Mode().Perm()&0o077 != 0:
-		return refuse("chmod 600 '"+path+"'", "the key %s can be used by others (mode %04o)", path, info.Mode().Perm())
+		return refusal.New("chmod 600 '"+path+"'", "the key %s can be used by others (mode %04o)", path, info.Mode().Perm())
 	case info.Size() > 4*keyBytes:
-		return refuse("remove it; "+again, "the key %s is not a key", path)
+		return refusal.New("remove it; "+again, "the key %s is not a key", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return refuse("answer as the user who started the run", "read the key: %v", err)
+		return refusal.New("answer as the user who started the run", "read the key: %v", err)
 	}
 	if b, err := hex.DecodeString(strings.TrimSpace(string(text))); err != nil || len(b) != keyBytes {
-		return refuse("remove it; "+again, "the key %s is not a key", path)
+		return refusal.New("remove it; "+again, "the key %s is not a key", path)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -26,7 +28,7 @@ func (a *App) levelCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Len() != 2 {
-				return refuse("forge level RUN PRESET; forge status names the run, forge policy list the presets", "forge level takes a run and a preset")
+				return refusal.New("forge level RUN PRESET; forge status names the run, forge policy list the presets", "forge level takes a run and a preset")
 			}
 			return a.changeLevel(c.Context, c.Args().Get(0), c.Args().Get(1), out)
 		},
@@ -43,7 +45,7 @@ func levelFlag() cli.Flag {
 func presetFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "level", Usage: usage, Action: func(_ *cli.Context, name string) error {
 		if name == "" {
-			return refuse("forge policy list shows them, or leave --level out", "--level names no preset")
+			return refusal.New("forge policy list shows them, or leave --level out", "--level names no preset")
 		}
 		return nil
 	}}
@@ -74,12 +76,12 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 	row, s, _, err := p.look(ctx, run)
 	if err != nil {
 		if _, ok := gates.Preset(run); ok {
-			err = refuse("forge level RUN PRESET", "%q is a preset, and stands where the run is named", run)
+			err = refusal.New("forge level RUN PRESET", "%q is a preset, and stands where the run is named", run)
 		}
 		return err
 	}
 	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
-		return refuse("forge run --level "+level+" starts a new one", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome)
+		return refusal.New("forge run --level "+level+" starts a new one", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome)
 	}
 	change, err := p.levelFor(s, level)
 	if err != nil {
@@ -98,7 +100,7 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 	if output == "json" {
 		return printJSON(a.Stdout, change)
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(change.text()))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(change.text()))
 	return err
 }
 
@@ -178,7 +180,7 @@ func (p *project) withLevel(ctx context.Context, run, level string, ans *work.An
 		return nil
 	}
 	if triage.IsThread(run) {
-		return refuse("forge issue edit changes the issue's level", "--level does not go with the triage of an issue")
+		return refusal.New("forge issue edit changes the issue's level", "--level does not go with the triage of an issue")
 	}
 	_, s, _, err := p.look(ctx, run)
 	if err != nil {

@@ -88,7 +88,7 @@ func (v *liveView) Events(evs []work.Event, s *orchestrator.State) {
 	v.match()
 	for _, e := range evs {
 		var a orchestrator.CheckpointAnsweredData
-		if e.Kind == work.CheckpointAnswered && decode(e, &a) == nil {
+		if e.Kind == work.CheckpointAnswered && work.Decode(e, &a) == nil {
 			v.answered = append(v.answered, a)
 		}
 	}
@@ -104,7 +104,7 @@ func lasting(evs []work.Event) []work.Event {
 		case work.IterationStarted, work.CheckpointOpened:
 			return true
 		case work.GateDecided:
-			return decode(e, &d) == nil && d.Decision == "ask"
+			return work.Decode(e, &d) == nil && d.Decision == "ask"
 		}
 		return false
 	})

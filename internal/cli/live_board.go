@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -232,7 +233,7 @@ func (q question) changed() bool { return q.from != q.to }
 
 // act is an agent's current action in one line.
 func act(a work.Activity) string {
-	text := oneLine(a.Text, 400)
+	text := text.OneLine(a.Text, 400)
 	switch a.Kind {
 	case "tool":
 		return "» " + text

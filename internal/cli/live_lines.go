@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"forge/internal/text"
 )
 
 // Styles are the terminal's own sixteen colours, which its owner chose to be
@@ -125,7 +127,7 @@ func layOut(rows []phaseRow, c rowLayout, now time.Time) []string {
 		}
 		return r.number
 	})
-	column("", true, c.name, func(r phaseRow) string { return oneLine(r.name, 200) })
+	column("", true, c.name, func(r phaseRow) string { return text.OneLine(r.name, 200) })
 	column(styleBusy, false, 12, func(r phaseRow) string { return r.iteration })
 	if c.elapsed {
 		column(styleFaint, false, 12, func(r phaseRow) string { return elapsed(r.began, now) })
@@ -163,7 +165,7 @@ func (b board) progress(width int, now time.Time) string {
 	add(c.asked, styleWarn, "for you")
 	add(c.waiting, styleFaint, "waiting")
 	if b.stopping != "" {
-		parts = append([]string{styled(styleWarn, "stopping: "+oneLine(b.stopping, 80))}, parts...)
+		parts = append([]string{styled(styleWarn, "stopping: "+text.OneLine(b.stopping, 80))}, parts...)
 	}
 	text := strings.Join(parts, styled(styleFaint, " · "))
 	for _, more := range []string{elapsed(b.began, now), b.spent.tokenText(), b.spent.usdText()} {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -140,11 +141,11 @@ func (m *liveModel) isOpen(id string) bool {
 func (m *liveModel) gone(q question, answers []orchestrator.CheckpointAnsweredData) {
 	for _, a := range answers {
 		if a.ID == q.cp.ID && a.Refused == "" {
-			m.tell(oneLine(a.By, 40) + " answered (" + oneLine(a.Door, 20) + "): " + said(a.Status, a.Choice) + " – " + oneLine(q.cp.Question, 200))
+			m.tell(text.OneLine(a.By, 40) + " answered (" + text.OneLine(a.Door, 20) + "): " + said(a.Status, a.Choice) + " – " + text.OneLine(q.cp.Question, 200))
 			return
 		}
 	}
-	m.tell("no longer asked: " + oneLine(q.cp.Question, 200))
+	m.tell("no longer asked: " + text.OneLine(q.cp.Question, 200))
 }
 
 func (m *liveModel) tell(text string) { m.notice, m.noticeUntil = text, m.now().Add(noticeFor) }
@@ -183,12 +184,12 @@ func (m *liveModel) answered(msg answeredMsg) tea.Cmd {
 	}
 	if msg.cp.ID != "" && msg.cp.Status != work.CheckpointPending {
 		// Somebody was faster; the run will say so too.
-		m.tell(oneLine(msg.cp.AnsweredBy, 40) + " was faster (" + oneLine(msg.cp.Door, 20) + "): " + said(msg.cp.Status, msg.cp.Choice) + " – " + oneLine(msg.cp.Question, 200))
+		m.tell(text.OneLine(msg.cp.AnsweredBy, 40) + " was faster (" + text.OneLine(msg.cp.Door, 20) + "): " + said(msg.cp.Status, msg.cp.Choice) + " – " + text.OneLine(msg.cp.Question, 200))
 		return m.ask()
 	}
 	delete(m.sent, msg.id)
 	m.all = false
-	m.tell("not answered: " + oneLine(msg.err.Error(), 400))
+	m.tell("not answered: " + text.OneLine(msg.err.Error(), 400))
 	return m.ask()
 }
 

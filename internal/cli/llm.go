@@ -11,6 +11,7 @@ import (
 	"forge/internal/llm"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -34,7 +35,7 @@ func (p *project) model() (*llm.Client, error) {
 		Secrets: redact.FromEnv(p.app.Environ, proc.SecretName),
 	})
 	if err != nil {
-		return nil, refuse("correct [llm], or the variable of its key", "%v", err)
+		return nil, refusal.New("correct [llm], or the variable of its key", "%v", err)
 	}
 	return c, nil
 }
@@ -58,9 +59,9 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 		// Addresses and keys are not on record with a run: they are this
 		// machine's, and may change while it waits.
 		if _, _, broken := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(p.app.Environ), Environ: p.app.Environ}); broken != nil {
-			return refuse("correct it, then forge resume", "the run is reviewed by the model %s, whose service nobody can read: %v", models[0], broken)
+			return refusal.New("correct it, then forge resume", "the run is reviewed by the model %s, whose service nobody can read: %v", models[0], broken)
 		}
-		return refuse("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
+		return refusal.New("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
 	}
 	defer c.Close()
 	err = p.probe(ctx, c, models)
@@ -74,7 +75,7 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 		p.app.log.Warn("the model that reviews is limited at the moment; its reviews will have to wait", "why", trouble.What)
 		return nil
 	}
-	return refuse(trouble.Fix, "the model that reviews cannot be asked: %s", trouble.What)
+	return refusal.New(trouble.Fix, "the model that reviews cannot be asked: %s", trouble.What)
 }
 
 // probe is bounded: the run's first minute is to say what is missing.

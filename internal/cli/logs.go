@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -35,11 +36,11 @@ func (a *App) logsCommand() *cli.Command {
 			f := logFilter{phase: phase, iteration: c.Int("iteration"), attempt: c.Int("attempt"), verify: c.Bool("verify"), prompt: c.Bool("prompt")}
 			switch {
 			case c.IsSet("iteration") && f.iteration < 1, c.IsSet("attempt") && f.attempt < 1:
-				return refuse("they are counted from 1", "there is no such iteration or attempt")
+				return refusal.New("they are counted from 1", "there is no such iteration or attempt")
 			case f.verify && f.prompt:
-				return refuse("name one", "--verify and --prompt do not go together")
+				return refusal.New("name one", "--verify and --prompt do not go together")
 			case f.verify && f.attempt > 0:
-				return refuse("leave it out", "--attempt does not go with --verify")
+				return refusal.New("leave it out", "--attempt does not go with --verify")
 			}
 			p, err := a.openJournal(c.Context)
 			if err != nil {
@@ -121,7 +122,7 @@ func (l *logList) of(e work.Event) *runLog {
 	var d struct {
 		On work.VerifyOn `json:"on"`
 	}
-	if decode(e, &d) != nil {
+	if work.Decode(e, &d) != nil {
 		return nil
 	}
 	if d.On == work.OnBase {
@@ -155,7 +156,7 @@ func (p *project) logs(ctx context.Context, run string, f logFilter) error {
 		return err
 	}
 	if len(l.logs) == 0 {
-		return refuse("forge status shows how far it came", "there is no such log: nothing of the kind has begun")
+		return refusal.New("forge status shows how far it came", "there is no such log: nothing of the kind has begun")
 	}
 	out, done := p.app.viewer()
 	for i, log := range l.logs {
@@ -192,7 +193,7 @@ func (p *project) printLog(out io.Writer, log *runLog) error {
 		return nil
 	}
 	if err != nil {
-		return refuse("ask as the user who started the run", "open a log: %v", err)
+		return refusal.New("ask as the user who started the run", "open a log: %v", err)
 	}
 	defer f.Close()
 	if _, err := io.Copy(out, f); err != nil {

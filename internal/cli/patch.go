@@ -5,13 +5,15 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // printPatch prints a patch on stdout: as it is into a file or pipe, harmless
 // and coloured on a terminal.
 func (a *App) printPatch(patch string) error {
 	if isTerminal(a.Stdout) {
-		patch = harmless(patch)
+		patch = text.Harmless(patch)
 	}
 	if a.colour() {
 		patch = colourPatch(patch)

@@ -10,6 +10,8 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 func (a *App) policyCommand() *cli.Command {
@@ -45,7 +47,7 @@ func (a *App) policyCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge policy list, show, explain, check, diff or backtest", "unknown command \"policy %s\"", c.Args().First())
+				return refusal.New("forge policy list, show, explain, check, diff or backtest", "unknown command \"policy %s\"", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -71,7 +73,7 @@ func (a *App) onPolicies(least, most int, usage string, do func(p policies) erro
 		}
 		n := c.Args().Len()
 		if n < least || most >= 0 && n > most {
-			return refuse(usage, "forge policy %s takes another number of arguments than %d", c.Command.Name, n)
+			return refusal.New(usage, "forge policy %s takes another number of arguments than %d", c.Command.Name, n)
 		}
 		p := policies{
 			cfg: &config.Config{}, args: c.Args().Slice(), json: out == "json",
@@ -109,7 +111,7 @@ func (p policies) preset(name string) (gates.Policy, error) {
 		if near := nearest(name, names); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
-		return gates.Policy{}, refuse(fix, "unknown preset %q", firstLine(name, 60))
+		return gates.Policy{}, refusal.New(fix, "unknown preset %q", text.FirstLine(name, 60))
 	}
 	return policy, nil
 }
@@ -136,7 +138,7 @@ func (a *App) policyList(p policies) error {
 	if p.json {
 		return printJSON(a.Stdout, map[string]any{"presets": list})
 	}
-	var text strings.Builder
+	var body strings.Builder
 	for _, group := range []struct {
 		head string
 		in   func(listedPreset) bool
@@ -148,7 +150,7 @@ func (a *App) policyList(p policies) error {
 		var rows [][]string
 		for _, l := range list {
 			if group.in(l) {
-				use := firstLine(l.Use, 200)
+				use := text.FirstLine(l.Use, 200)
 				if len(l.SameAs) > 0 {
 					use = strings.TrimSpace(use + " Same as " + strings.Join(l.SameAs, ", ") + ".")
 				}
@@ -158,12 +160,12 @@ func (a *App) policyList(p policies) error {
 		if len(rows) == 0 {
 			continue
 		}
-		if text.Len() > 0 {
-			text.WriteString("\n")
+		if body.Len() > 0 {
+			body.WriteString("\n")
 		}
-		text.WriteString(table([]string{group.head, "WHEN TO USE IT"}, rows))
+		body.WriteString(table([]string{group.head, "WHEN TO USE IT"}, rows))
 	}
-	_, err := fmt.Fprint(a.Stdout, harmless(text.String()))
+	_, err := fmt.Fprint(a.Stdout, text.Harmless(body.String()))
 	return err
 }
 
@@ -197,21 +199,21 @@ func (a *App) policyExplain(p policies) error {
 	if p.json {
 		return printJSON(a.Stdout, map[string]any{"presets": list})
 	}
-	var text strings.Builder
+	var body strings.Builder
 	said := map[string]bool{}
 	for i, e := range list {
 		if i > 0 {
-			text.WriteString("\n")
+			body.WriteString("\n")
 		}
-		text.WriteString(strings.TrimSuffix(e.Name+": "+firstLine(e.Use, 200), ": ") + "\n")
+		body.WriteString(strings.TrimSuffix(e.Name+": "+text.FirstLine(e.Use, 200), ": ") + "\n")
 		said[e.Name] = true
 		if at := slices.IndexFunc(e.SameAs, func(name string) bool { return said[name] }); at >= 0 {
-			fmt.Fprintf(&text, "  As %s.\n", e.SameAs[at])
+			fmt.Fprintf(&body, "  As %s.\n", e.SameAs[at])
 			continue
 		}
-		text.WriteString(explanationText(e.Explanation))
+		body.WriteString(explanationText(e.Explanation))
 	}
-	_, err := fmt.Fprint(a.Stdout, harmless(text.String()))
+	_, err := fmt.Fprint(a.Stdout, text.Harmless(body.String()))
 	return err
 }
 

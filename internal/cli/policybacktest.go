@@ -11,6 +11,8 @@ import (
 	"forge/gates"
 	"forge/internal/backtest"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -30,9 +32,9 @@ func (a *App) policyBacktestCommand() *cli.Command {
 			}
 			switch {
 			case c.Args().Present():
-				return refuse("forge policy backtest --policy NAME --runs ID", "forge policy backtest takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge policy backtest --policy NAME --runs ID", "forge policy backtest takes no arguments, got %q", c.Args().First())
 			case c.String("policy") == "":
-				return refuse("forge policy list shows the presets", "forge policy backtest needs --policy NAME")
+				return refusal.New("forge policy list shows the presets", "forge policy backtest needs --policy NAME")
 			}
 			return a.backtest(c.Context, c.String("policy"), c.StringSlice("runs"), out)
 		},
@@ -77,7 +79,7 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 	if output == "json" {
 		return printJSON(a.Stdout, out)
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(out.text()))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(out.text()))
 	return err
 }
 
@@ -90,7 +92,7 @@ func (p *project) pickAll(ctx context.Context, names []string) ([]journal.RunRow
 	seen := map[string]bool{}
 	for _, name := range names {
 		if name == "" {
-			return nil, refuse("forge status --all lists them", "--runs names no run")
+			return nil, refusal.New("forge status --all lists them", "--runs names no run")
 		}
 		row, err := p.pick(ctx, name)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // shownPolicy is forge policy show --output json.
@@ -33,7 +35,7 @@ func (a *App) policyShow(p policies) error {
 	if len(p.args) == 1 {
 		name := p.args[0]
 		if p.flags != (config.PolicyFlags{}) {
-			return refuse("leave one of them out", "forge policy show takes a preset or the flags of a run, not both")
+			return refusal.New("leave one of them out", "forge policy show takes a preset or the flags of a run, not both")
 		}
 		policy, err := p.preset(name)
 		if err != nil {
@@ -43,7 +45,7 @@ func (a *App) policyShow(p policies) error {
 		s = shownPolicy{Preset: name, Policy: policy}
 	} else {
 		if p.at == "" {
-			return refuse("forge policy show NAME shows a preset", "there is no project here whose policy could be shown")
+			return refusal.New("forge policy show NAME shows a preset", "there is no project here whose policy could be shown")
 		}
 		policy, origin, all, err := config.PolicyAxes(p.cfg, p.flags)
 		if err != nil {
@@ -70,7 +72,7 @@ func (a *App) policyShow(p policies) error {
 	for _, axis := range s.Axes {
 		rows = append(rows, []string{axis.Kind, axis.Axis, valueText(axis.Value), axis.From})
 	}
-	_, err := fmt.Fprint(a.Stdout, harmless(head+"\nVersion "+s.Version+"\n\n"+table([]string{"KIND", "AXIS", "VALUE", "FROM"}, rows)))
+	_, err := fmt.Fprint(a.Stdout, text.Harmless(head+"\nVersion "+s.Version+"\n\n"+table([]string{"KIND", "AXIS", "VALUE", "FROM"}, rows)))
 	return err
 }
 
@@ -122,7 +124,7 @@ func (a *App) policyCheck(p policies) error {
 	}
 	parents := p.args[1:]
 	if len(parents) > 0 && p.flags != (config.PolicyFlags{}) {
-		return refuse("leave one of them out", "forge policy check takes parents or the flags of a run, not both")
+		return refusal.New("leave one of them out", "forge policy check takes parents or the flags of a run, not both")
 	}
 	var chain []gates.Policy
 	for _, name := range parents {
@@ -135,7 +137,7 @@ func (a *App) policyCheck(p policies) error {
 	below := strings.Join(parents, ", ")
 	if len(parents) == 0 {
 		if p.at == "" {
-			return refuse("name a parent: forge policy check CHILD PARENT", "there is no project here whose policy could be the parent's")
+			return refusal.New("name a parent: forge policy check CHILD PARENT", "there is no project here whose policy could be the parent's")
 		}
 		here, origin, err := config.Policy(p.cfg, p.flags)
 		if err != nil {
@@ -149,12 +151,12 @@ func (a *App) policyCheck(p policies) error {
 			Child: p.args[0], Parents: append([]string{}, parents...), Allowed: s.Allowed(), Violations: s.Violations, OtherViolations: s.Others,
 		})
 	} else {
-		text := fmt.Sprintf("%s may be spawned below %s.\n", p.args[0], below)
+		body := fmt.Sprintf("%s may be spawned below %s.\n", p.args[0], below)
 		if !s.Allowed() {
-			text = fmt.Sprintf("%s may not be spawned below %s: it is freer on %s.\n", p.args[0], below,
+			body = fmt.Sprintf("%s may not be spawned below %s: it is freer on %s.\n", p.args[0], below,
 				strings.Join(append(append([]string{}, s.Violations...), s.Others...), ", "))
 		}
-		_, err = fmt.Fprint(a.Stdout, harmless(text))
+		_, err = fmt.Fprint(a.Stdout, text.Harmless(body))
 	}
 	if err == nil && !s.Allowed() {
 		err = codeError(exitFailed)
@@ -194,6 +196,6 @@ func (a *App) policyDiff(p policies) error {
 		_, err = fmt.Fprintf(a.Stdout, "%s and %s are the same.\n", p.args[0], p.args[1])
 		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"KIND", "AXIS", p.args[0], p.args[1], "FREER"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"KIND", "AXIS", p.args[0], p.args[1], "FREER"}, rows)))
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -34,7 +35,7 @@ func selection(plan work.Plan, from, only []string) ([]string, error) {
 		for _, n := range words.list {
 			i, ok := at[n]
 			if !ok {
-				return nil, refuse("the plan has "+strings.Join(numbers, ", "), "%s %s: the plan has no such phase", words.flag, n)
+				return nil, refusal.New("the plan has "+strings.Join(numbers, ", "), "%s %s: the plan has no such phase", words.flag, n)
 			}
 			keep[n] = true
 			for _, later := range plan.Phases[i:] {
@@ -73,7 +74,7 @@ func (p *project) checkHooks(spec orchestrator.Spec, policy gates.Policy) error 
 // need a reviewer.
 func (p *project) checkReviews(spec orchestrator.Spec) error {
 	if whys := unreviewed(spec); len(whys) > 0 {
-		return refuse("set [llm] base_url and model, or reviews.agent; or turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
+		return refusal.New("set [llm] base_url and model, or reviews.agent; or turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string
 	rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return r.Issue != 0 })
 	for _, r := range rows {
 		if r.Alive && r.Owner != nil {
-			return refuse("wait for it, or stop it", "run %s is being driven by process %d", r.ID, r.Owner.PID)
+			return refusal.New("wait for it, or stop it", "run %s is being driven by process %d", r.ID, r.Owner.PID)
 		}
 	}
 	if len(rows) > 0 && !fresh {
@@ -116,7 +117,7 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string
 		if state == "" {
 			state = "interrupted"
 		}
-		return refuse("forge resume goes on with it; "+opener+" --new opens another", "run %s is unfinished (%s)", r.ID, state)
+		return refusal.New("forge resume goes on with it; "+opener+" --new opens another", "run %s is unfinished (%s)", r.ID, state)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -64,7 +65,7 @@ func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
 	info, err := os.Stat(filepath.Join(p.state, "journal.db"))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
-		return false, refuse("set FORGE_STATE_DIR to a folder that you may read and write", "look for the journal: %v", err)
+		return false, refusal.New("set FORGE_STATE_DIR to a folder that you may read and write", "look for the journal: %v", err)
 	}
 	if fresh || info.Size() == 0 {
 		// The journal is made before anything else of a run.
@@ -77,7 +78,7 @@ func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
 	}
 	if fresh {
 		if err := os.MkdirAll(p.state, 0o700); err != nil {
-			return false, refuse("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
+			return false, refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
 		}
 		if err := p.makeKey(); err != nil {
 			return false, err
@@ -109,7 +110,7 @@ func (p *project) plan() (*config.Plan, error) {
 	}
 	if err != nil {
 		if _, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
-			return nil, refuse("forge init makes one to start from", "%s does not exist", planFile)
+			return nil, refusal.New("forge init makes one to start from", "%s does not exist", planFile)
 		}
 		return nil, err
 	}
@@ -256,7 +257,7 @@ func specIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrat
 		return none, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, first.Run, work.RunStarted)
 	}
 	var d orchestrator.RunStartedData
-	if err := decode(first, &d); err != nil {
+	if err := work.Decode(first, &d); err != nil {
 		return none, err
 	}
 	if d.Spec == nil {
@@ -301,9 +302,9 @@ func (p *project) pick(ctx context.Context, run string) (journal.RunRow, error) 
 		return found[0], nil
 	case 0:
 		if run == "" {
-			return journal.RunRow{}, refuse("forge run starts one", "this project has no runs")
+			return journal.RunRow{}, refusal.New("forge run starts one", "this project has no runs")
 		}
-		return journal.RunRow{}, refuse("forge status --all lists them", "there is no run %q", run)
+		return journal.RunRow{}, refusal.New("forge status --all lists them", "there is no run %q", run)
 	}
-	return journal.RunRow{}, refuse("write more of its id", "%q is the beginning of %d runs", run, len(found))
+	return journal.RunRow{}, refusal.New("write more of its id", "%q is the beginning of %d runs", run, len(found))
 }

@@ -82,7 +82,7 @@ func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 	case !d.OK:
 		return log.WarnLevel, "verify failed", append(pairs, "problem", d.Problem)
 	case len(d.Doubts) > 0:
-		return log.WarnLevel, "verify passed, and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", oneLine(d.Doubts[0].String(), 160))
+		return log.WarnLevel, "verify passed, and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", text.OneLine(d.Doubts[0].String(), 160))
 	}
 	return log.InfoLevel, "verify passed", pairs
 }
@@ -162,7 +162,7 @@ func doubtsText(doubts []work.Doubt) string {
 func recordText(phase string, r work.ProofRecord) string {
 	var rows [][]string
 	for _, line := range r.Tell() {
-		rows = append(rows, []string{"    " + line.Name, oneLine(line.Text, 400)})
+		rows = append(rows, []string{"    " + line.Name, text.OneLine(line.Text, 400)})
 	}
 	return fmt.Sprintf("  phase %s: %s\n", phase, r.Line()) + table(rows[0], rows[1:])
 }

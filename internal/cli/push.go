@@ -11,6 +11,7 @@ import (
 	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -62,7 +63,7 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	}
 	if forget {
 		if !away {
-			return refuse("there is nothing to forget", "run %s is at no remote", row.ID)
+			return refusal.New("there is nothing to forget", "run %s is at no remote", row.ID)
 		}
 		if err := p.store.DropTravel(ctx, row.ID); err != nil {
 			return err
@@ -99,7 +100,7 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 // sameRemote refuses a remote that a run is not at.
 func (o runOptions) sameRemote(run string, t journal.Travel, away bool) error {
 	if away && o.fetch && o.remote != t.Remote {
-		return refuse("leave --remote out, or forge push "+run+" --forget first", "run %s is at %q, not at %q", run, t.Remote, o.remote)
+		return refusal.New("leave --remote out, or forge push "+run+" --forget first", "run %s is at %q, not at %q", run, t.Remote, o.remote)
 	}
 	return nil
 }
@@ -211,7 +212,7 @@ func (f far) head(ctx context.Context, run string) (string, error) {
 // what is there.
 func (f far) send(ctx context.Context, run string) error {
 	if triage.IsThread(run) {
-		return refuse("", "%s is the triage of an issue, whose board does not travel", run)
+		return refusal.New("", "%s is the triage of an issue, whose board does not travel", run)
 	}
 	t, away, err := f.p.store.TravelOf(ctx, run)
 	if err != nil {
@@ -222,7 +223,7 @@ func (f far) send(ctx context.Context, run string) error {
 	case err != nil:
 		return fmt.Errorf("send run %s: %w", run, err)
 	case head != "" && !away:
-		return refuse("forge resume "+run+" --remote "+f.remote+" takes that one, if this machine's is a beginning of it", "%q already has a run %s, and this machine has not sent it", f.remote, run)
+		return refusal.New("forge resume "+run+" --remote "+f.remote+" takes that one, if this machine's is a beginning of it", "%q already has a run %s, and this machine has not sent it", f.remote, run)
 	case head != t.Tip && head != t.Sent:
 		return f.stale(run)
 	case head != "" && head == t.Sent && head != t.Tip:
@@ -270,7 +271,7 @@ func (f far) told(run string, err error) error {
 	case isMoved(err):
 		return f.stale(run)
 	case errors.Is(err, git.ErrUnsure):
-		return refuse("forge push "+run+" finds out and tries again; until then it rests", "send run %s: %v", run, err)
+		return refusal.New("forge push "+run+" finds out and tries again; until then it rests", "send run %s: %v", run, err)
 	}
 	return fmt.Errorf("send run %s: %w (forge push %s tries again)", run, err, run)
 }
@@ -310,7 +311,7 @@ func (f far) put(ctx context.Context, rec *journal.Record, parents []string, t j
 		size += int64(len(data))
 	}
 	if size > git.MaxRecordBytes || len(files) > git.MaxRecordFiles {
-		return refuse("keep the state folder instead", "the journal of run %s has %d files and %d MB, more than travels (%d, %d MB)", rec.Run, len(files), size>>20, git.MaxRecordFiles, git.MaxRecordBytes>>20)
+		return refusal.New("keep the state folder instead", "the journal of run %s has %d files and %d MB, more than travels (%d, %d MB)", rec.Run, len(files), size>>20, git.MaxRecordFiles, git.MaxRecordBytes>>20)
 	}
 	if t.Tip != "" {
 		parents = append([]string{t.Tip}, parents...)

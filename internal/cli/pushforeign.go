@@ -12,6 +12,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -46,14 +47,14 @@ func (p *project) checkElsewhere(ctx context.Context, run, level string, asRecor
 			}
 			var next gates.Policy
 			if err := json.Unmarshal(row.Answer.Policy, &next); err != nil {
-				return refuse("", "run %s: the level that was chosen with an answer cannot be read: %v", run, err)
+				return refusal.New("", "run %s: the level that was chosen with an answer cannot be read: %v", run, err)
 			}
 			over = append(over, gates.Exceeds(next, *ceiling)...)
 		}
 		if len(over) > 0 {
 			slices.Sort(over)
 			over = slices.Compact(over)
-			return refuse("forge level "+run+" PRESET on the machine where it is, or raise autonomy.ceiling in your own configuration",
+			return refusal.New("forge level "+run+" PRESET on the machine where it is, or raise autonomy.ceiling in your own configuration",
 				"run %s may decide more by itself than this machine's ceiling allows: %s", run, strings.Join(over, ", "))
 		}
 	}
@@ -65,7 +66,7 @@ func (p *project) checkElsewhere(ctx context.Context, run, level string, asRecor
 		return err
 	}
 	if len(differs) > 0 {
-		return refuse("check out the configuration that it began with (commit "+short(s.Spec.Base.Commit)+"), or let it with --as-recorded",
+		return refusal.New("check out the configuration that it began with (commit "+short(s.Spec.Base.Commit)+"), or let it with --as-recorded",
 			"run %s began with other settings than this checkout has: %s", run, strings.Join(differs, ", "))
 	}
 	return nil

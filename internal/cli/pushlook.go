@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/refusal"
 )
 
 // openLook is openJournal, or lookFar where --remote is given.
@@ -21,7 +22,7 @@ func (a *App) openLook(c *cli.Context, run string) (p *project, done func(), err
 		return p, p.close, nil
 	}
 	if run == "" {
-		return nil, nil, refuse("write the whole id", "%q names no run", c.Args().First())
+		return nil, nil, refusal.New("write the whole id", "%q names no run", c.Args().First())
 	}
 	p, done, errs, err := a.lookFar(c.Context, c.String("remote"), run)
 	if err == nil && errs != nil {

@@ -11,6 +11,8 @@ import (
 	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -19,7 +21,7 @@ import (
 // its commit.
 func (f far) runs(ctx context.Context) (names []string, at map[string]string, err error) {
 	if f.p.app.getenv("FORGE_PHASE") != "" || f.p.app.getenv("FORGE_LEASE") != "" {
-		return nil, nil, refuse("a person looks from outside", "no remote is asked inside a phase")
+		return nil, nil, refusal.New("a person looks from outside", "no remote is asked inside a phase")
 	}
 	refs, err := f.repo.RemoteRefs(ctx, f.remote, recordRefs)
 	if err != nil {
@@ -52,11 +54,11 @@ func (f far) find(ctx context.Context, id string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && id == "":
-		return "", refuse("forge run --push sends one", "there is no run at %q", f.remote)
+		return "", refusal.New("forge run --push sends one", "there is no run at %q", f.remote)
 	case len(found) == 0:
-		return "", refuse("forge checkpoints --remote "+f.remote+" lists what waits there", "there is no run %q at %q", id, f.remote)
+		return "", refusal.New("forge checkpoints --remote "+f.remote+" lists what waits there", "there is no run %q at %q", id, f.remote)
 	}
-	return "", refuse("name one of "+strings.Join(found[:min(len(found), 5)], ", "), "%d runs at %q may be meant", len(found), f.remote)
+	return "", refusal.New("name one of "+strings.Join(found[:min(len(found), 5)], ", "), "%d runs at %q may be meant", len(found), f.remote)
 }
 
 // bring makes this machine's copy of a run what the remote says, after it was
@@ -71,7 +73,7 @@ func (f far) bring(ctx context.Context, run string) (arrived, error) {
 	}
 	head, err := f.head(ctx, run)
 	if err == nil && head == "" {
-		err = refuse("forge push "+run+" --forget makes the copy of this machine a run of its own", "there is no run %s at %q any more", run, f.remote)
+		err = refusal.New("forge push "+run+" --forget makes the copy of this machine a run of its own", "there is no run %s at %q any more", run, f.remote)
 	}
 	if err != nil {
 		return arrived{}, err
@@ -106,14 +108,14 @@ func (f far) bring(ctx context.Context, run string) (arrived, error) {
 	err = f.settled(ctx, a, t)
 	var ahead *journal.AheadError
 	if errors.As(err, &ahead) {
-		return a, refuse("keep one of the two: forge push "+run+" --forget keeps this machine's and leaves the remote's alone", "%v", err)
+		return a, refusal.New("keep one of the two: forge push "+run+" --forget keeps this machine's and leaves the remote's alone", "%v", err)
 	}
 	return a, err
 }
 
 // stale is a copy that the remote has left behind.
 func (f far) stale(run string) error {
-	return refuse("forge resume "+run+" --remote "+f.remote+" goes on from there; forge push "+run+" --forget makes this copy a run of its own",
+	return refusal.New("forge resume "+run+" --remote "+f.remote+" goes on from there; forge push "+run+" --forget makes this copy a run of its own",
 		"run %s moved on at %q since this machine sent it: the copy here is stale, and nothing was done with it", run, f.remote)
 }
 
@@ -174,8 +176,8 @@ func (p *project) giveBack(ctx context.Context, repo *git.Store, run string) err
 }
 
 func (f far) heldBy(run string, h journal.Holder) error {
-	return refuse("let it go on there, or forge push "+run+" there; when that machine is gone for good: forge resume "+run+" --remote "+f.remote+" --take",
-		"run %s is being worked on by machine %s since %s", run, oneLine(h.Host, 60), h.Since.Local().Format("2006-01-02 15:04:05"))
+	return refusal.New("let it go on there, or forge push "+run+" there; when that machine is gone for good: forge resume "+run+" --remote "+f.remote+" --take",
+		"run %s is being worked on by machine %s since %s", run, text.OneLine(h.Host, 60), h.Since.Local().Format("2006-01-02 15:04:05"))
 }
 
 // answer answers a checkpoint of a run that is at the remote: the answer counts
@@ -208,12 +210,12 @@ func (f far) answer(ctx context.Context, run string, ans work.Answer) (work.Chec
 			continue
 		}
 		if err != nil {
-			return cp, refuse("forge show "+cp.ID+" --remote "+f.remote+" shows whether it arrived", "answer checkpoint %s at %q: %v", cp.ID, f.remote, err)
+			return cp, refusal.New("forge show "+cp.ID+" --remote "+f.remote+" shows whether it arrived", "answer checkpoint %s at %q: %v", cp.ID, f.remote, err)
 		}
 		_, err = f.bring(ctx, run)
 		return cp, err
 	}
-	return work.Checkpoint{}, refuse("try again", "run %s changes at %q all the time", run, f.remote)
+	return work.Checkpoint{}, refusal.New("try again", "run %s changes at %q all the time", run, f.remote)
 }
 
 // answerAway is store.Answer for a run that is at a remote.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -92,20 +93,20 @@ func standing(p *orchestrator.Phase) string {
 }
 
 func reasonOf(p *orchestrator.Phase) string {
-	text := string(p.Reason)
+	body := string(p.Reason)
 	if p.Cause != "" {
-		text += " of " + p.Cause
+		body += " of " + p.Cause
 	}
 	if p.Detail != "" {
-		if text != "" {
-			text += ": "
+		if body != "" {
+			body += ": "
 		}
-		text += firstLine(p.Detail, 100)
+		body += text.FirstLine(p.Detail, 100)
 	}
 	if p.Proof == work.ProofClaim {
-		text += "by its word alone"
+		body += "by its word alone"
 	}
-	return text
+	return body
 }
 
 func money(l orchestrator.Ledger) string {
@@ -134,14 +135,6 @@ func table(head []string, rows [][]string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
-}
-
-func firstLine(text string, most int) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
 }
 
 func indent(text string) string {

@@ -15,6 +15,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 )
 
 func (a *App) resetCommand() *cli.Command {
@@ -28,7 +29,7 @@ func (a *App) resetCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge reset --run ID", "forge reset takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge reset --run ID", "forge reset takes no arguments, got %q", c.Args().First())
 			}
 			p, err := a.findProject(c.Context)
 			if err != nil {
@@ -57,7 +58,7 @@ func (r reset) all(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		return refuse("reset as the user who started the runs", "read the state folder: %v", err)
+		return refusal.New("reset as the user who started the runs", "read the state folder: %v", err)
 	}
 	if err := r.isState(entries); err != nil {
 		return err
@@ -115,11 +116,11 @@ func (r reset) isState(entries []os.DirEntry) error {
 		case name == filepath.Base(config.ServerDir(r.app.Environ)) && r.serverGoes():
 		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
-			return refuse("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
+			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
 		}
 	}
 	if !ours {
-		return refuse("remove it yourself if it is Forge's", "the folder %s holds no journal", r.state)
+		return refusal.New("remove it yourself if it is Forge's", "the folder %s holds no journal", r.state)
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
 	}
 	for _, row := range rows {
 		if row.Alive {
-			return nil, refuse("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
+			return nil, refusal.New("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
 		}
 	}
 	return rows, nil
@@ -158,7 +159,7 @@ func (r reset) putAside(runs int) error {
 		aside = fmt.Sprintf("%s-%d", base, n)
 	}
 	if err := os.Rename(r.state, aside); err != nil {
-		return refuse("forge reset --purge removes it instead", "put the state folder aside: %v", err)
+		return refusal.New("forge reset --purge removes it instead", "put the state folder aside: %v", err)
 	}
 	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d run(s)). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.state, aside)
 	return err
@@ -190,7 +191,7 @@ func (r reset) ofRun(ctx context.Context, run string) error {
 		return err
 	}
 	if row.Alive {
-		return refuse("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
+		return refusal.New("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
 	}
 	dir := r.layout().RunDir(row.ID)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -233,9 +234,9 @@ func (r reset) confirm(what, word string) error {
 	}
 	fmt.Fprintln(r.app.Stderr)
 	if err != nil && typed == "" {
-		return refuse("--yes goes on without asking", "nobody is there to confirm it; nothing was removed")
+		return refusal.New("--yes goes on without asking", "nobody is there to confirm it; nothing was removed")
 	}
-	return refuse("", "%q is not %q; nothing was removed", strings.TrimSpace(typed), word)
+	return refusal.New("", "%q is not %q; nothing was removed", strings.TrimSpace(typed), word)
 }
 
 // removeTree removes a folder with all that is in it, also what its owner made

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
-
-	"github.com/urfave/cli/v2"
 )
 
 func (a *App) resumeCommand() *cli.Command {
@@ -36,7 +37,7 @@ func (a *App) resumeCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Len() > 1 {
-				return refuse("forge resume RUN", "forge resume takes one run, got %q as well", c.Args().Get(1))
+				return refusal.New("forge resume RUN", "forge resume takes one run, got %q as well", c.Args().Get(1))
 			}
 			o.run = c.Args().First()
 			return a.resume(c.Context, o)
@@ -51,11 +52,11 @@ func resumeOptions(c *cli.Context) (runOptions, error) {
 		return runOptions{}, err
 	}
 	if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
-		return runOptions{}, refuse("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
+		return runOptions{}, refusal.New("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
 	}
 	o := runOptions{deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), fetch: c.IsSet("remote"), take: c.Bool("take"), asRecorded: c.Bool("as-recorded"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
 	if o.maxPhases = c.Int("max-phases"); c.IsSet("max-phases") && o.maxPhases < 1 {
-		return runOptions{}, refuse("name how many there may be in all", "--max-phases %d is no number of phases", o.maxPhases)
+		return runOptions{}, refusal.New("name how many there may be in all", "--max-phases %d is no number of phases", o.maxPhases)
 	}
 	o.budgets, err = parseBudgets(c.StringSlice("budget"))
 	return o, err
@@ -67,7 +68,7 @@ func parseBudgets(words []string) (map[string]int, error) {
 		n, text, ok := strings.Cut(w, "=")
 		b, err := strconv.Atoi(text)
 		if !ok || err != nil || b < 1 {
-			return nil, refuse("write it as --budget 05=20", "--budget %q is not PHASE=ITERATIONS", w)
+			return nil, refusal.New("write it as --budget 05=20", "--budget %q is not PHASE=ITERATIONS", w)
 		}
 		out[n] = b
 	}
@@ -86,7 +87,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	defer p.close()
 	if ok, err := p.openStore(ctx, o.fetch); err != nil || !ok {
 		if err == nil {
-			err = refuse("forge run starts one", "this project has no runs")
+			err = refusal.New("forge run starts one", "this project has no runs")
 		}
 		return err
 	}
@@ -185,12 +186,12 @@ func (p *project) pickResumable(ctx context.Context, id string) (journal.RunRow,
 			row = rows[0]
 		}
 		if row.Issue != 0 {
-			return row, refuse("forge factory goes on with it; forge resume RUN does it here", "the runs of this project are of issues: the newest is %s", row.ID)
+			return row, refusal.New("forge factory goes on with it; forge resume RUN does it here", "the runs of this project are of issues: the newest is %s", row.ID)
 		}
 	}
 	switch row.Outcome {
 	case work.RunCompleted, work.RunCancelled:
-		return row, refuse("forge run starts a new one", "run %s is %s: there is nothing to go on with", row.ID, row.Outcome)
+		return row, refusal.New("forge run starts a new one", "run %s is %s: there is nothing to go on with", row.ID, row.Outcome)
 	}
 	return row, nil
 }
@@ -204,16 +205,16 @@ func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Res
 		p.app.log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
 	}
 	if s.Outcome == work.RunFailed && finishedWhole(s) {
-		return orchestrator.Resumed{}, refuse("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
+		return orchestrator.Resumed{}, refusal.New("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
 	}
 	r := orchestrator.Resumed{Reopen: true}
 	if r.MaxPhases = o.maxPhases; r.MaxPhases > 0 && s.Spec.Job == nil {
-		return r, refuse("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
+		return r, refusal.New("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
 	}
 	r.By, r.AcceptUnknown = userName(p.app), true
 	for n := range o.budgets {
 		if s.Phases[n] == nil {
-			return r, refuse("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)
+			return r, refusal.New("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)
 		}
 	}
 	if len(o.budgets) > 0 {
@@ -238,17 +239,17 @@ func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
 		if into, ok := usd[key]; ok {
 			v, err := strconv.ParseFloat(text, 64)
 			if err != nil || !(v > 0) || v > 1e9 {
-				return cost, refuse("write it as --cost run_usd=20", "--cost %q is not an amount", w)
+				return cost, refusal.New("write it as --cost run_usd=20", "--cost %q is not an amount", w)
 			}
 			*into = &v
 		} else if into, ok := tokens[key]; ok {
 			v, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || v < 1 {
-				return cost, refuse("write it as --cost run_tokens=2000000", "--cost %q is not a number of tokens", w)
+				return cost, refusal.New("write it as --cost run_tokens=2000000", "--cost %q is not a number of tokens", w)
 			}
 			*into = &v
 		} else {
-			return cost, refuse("the keys are those of [cost]", "--cost %q: unknown cap", w)
+			return cost, refusal.New("the keys are those of [cost]", "--cost %q: unknown cap", w)
 		}
 	}
 	return cost, nil

@@ -17,6 +17,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -49,11 +50,11 @@ func (a *App) reviewCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Present() {
-				return refuse("forge review --base REF says what to compare with", "forge review takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge review --base REF says what to compare with", "forge review takes no arguments, got %q", c.Args().First())
 			}
 			o := reviewOptions{base: c.String("base"), mayChange: c.StringSlice("may-change"), committed: c.Bool("committed"), phaseless: c.Bool("phase-less"), output: out}
 			if c.IsSet("base") && o.base == "" {
-				return refuse("name a branch, tag or commit", "--base is empty")
+				return refusal.New("name a branch, tag or commit", "--base is empty")
 			}
 			if o.specialists, err = namesOf(c); err != nil {
 				return err
@@ -72,7 +73,7 @@ func namesOf(c *cli.Context) ([]string, error) {
 		}
 	}
 	if c.IsSet("specialists") && len(out) == 0 {
-		return nil, refuse("name reviewers, such as security,architecture", "--specialists is empty")
+		return nil, refusal.New("name reviewers, such as security,architecture", "--specialists is empty")
 	}
 	return out, nil
 }
@@ -97,7 +98,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 		return err
 	}
 	if _, err := config.NewMatcher(o.mayChange); err != nil {
-		return refuse("correct --may-change", "%v", err)
+		return refusal.New("correct --may-change", "%v", err)
 	}
 	at, err := git.Inspect(ctx, a.Dir)
 	if err != nil {
@@ -221,7 +222,7 @@ const oldTemp = 24 * time.Hour
 func (r *reviewOf) makeTemp() (string, error) {
 	all := filepath.Join(r.state, "reviews")
 	if err := os.MkdirAll(all, 0o700); err != nil {
-		return "", refuse("set FORGE_STATE_DIR to a folder that can be written", "make the folder of the review: %v", err)
+		return "", refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the folder of the review: %v", err)
 	}
 	entries, err := os.ReadDir(all)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -139,7 +140,7 @@ func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
 			return r, nil
 		}
 		pause := q.set.AskWait(r.asks)
-		q.log.Warn("review by "+s.Name+": no usable answer, it is asked again", "in", pause, "why", oneLine(rep.Why, 160))
+		q.log.Warn("review by "+s.Name+": no usable answer, it is asked again", "in", pause, "why", text.OneLine(rep.Why, 160))
 		if err := q.wait(ctx, pause); err != nil {
 			return r, context.Cause(ctx)
 		}
@@ -158,7 +159,7 @@ func (q *round) finished(r reviewed) {
 		level = log.WarnLevel
 	}
 	if r.Why != "" {
-		pairs = append(pairs, "why", oneLine(r.Why, 160))
+		pairs = append(pairs, "why", text.OneLine(r.Why, 160))
 	}
 	q.log.Log(level, "review by "+r.Name+": "+string(r.Verdict), pairs...)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"forge/internal/refusal"
 )
 
 // reviewBase is where a change begins.
@@ -38,7 +40,7 @@ func (r *reviewOf) findBase(ctx context.Context) (reviewBase, error) {
 			return reviewBase{}, r.noBase(c)
 		}
 	}
-	return reviewBase{}, refuse("forge review --base REF names it", "nothing is found to compare with: the branch follows nothing, and there is no origin/HEAD, main or master")
+	return reviewBase{}, refusal.New("forge review --base REF names it", "nothing is found to compare with: the branch follows nothing, and there is no origin/HEAD, main or master")
 }
 
 // candidates are what may be the base, the first that exists wins.
@@ -112,7 +114,7 @@ func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewB
 	if r.project.base.Shallow {
 		return b, r.shallow(fmt.Sprintf("where the change left %s", c.shown))
 	}
-	return b, refuse("name another with --base", "%s and the checked-out commit have no history in common", c.shown)
+	return b, refusal.New("name another with --base", "%s and the checked-out commit have no history in common", c.shown)
 }
 
 // noBase says that a base which somebody named is not there.
@@ -121,11 +123,11 @@ func (r *reviewOf) noBase(c candidate) error {
 		return r.shallow(fmt.Sprintf("the base %q (%s)", c.shown, c.why))
 	}
 	if c.why == "--base" {
-		return refuse("name a branch, tag or commit of this repository", "--base %q: there is no such commit", c.shown)
+		return refusal.New("name a branch, tag or commit of this repository", "--base %q: there is no such commit", c.shown)
 	}
-	return refuse("fetch it, or name another with --base", "the base %q (%s) is not in this clone", c.shown, c.why)
+	return refusal.New("fetch it, or name another with --base", "the base %q (%s) is not in this clone", c.shown, c.why)
 }
 
 func (r *reviewOf) shallow(what string) error {
-	return refuse(`fetch the history, with "git fetch --unshallow" or fetch-depth: 0 (GitHub, Gitea) or GIT_DEPTH: "0" (GitLab)`, "the clone is shallow and does not hold %s", what)
+	return refusal.New(`fetch the history, with "git fetch --unshallow" or fetch-depth: 0 (GitHub, Gitea) or GIT_DEPTH: "0" (GitLab)`, "the clone is shallow and does not hold %s", what)
 }

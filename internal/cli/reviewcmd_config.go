@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forge/internal/config"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -42,7 +43,7 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 			if near := nearest(name, known); near != "" {
 				fix = fmt.Sprintf("did you mean %q? %s", near, fix)
 			}
-			return nil, refuse(fix, "unknown reviewer %q", name)
+			return nil, refusal.New(fix, "unknown reviewer %q", name)
 		}
 	}
 	if len(wanted) == 0 {
@@ -77,7 +78,7 @@ func (r *reviewOf) checkBy(there bool) error {
 		if !there {
 			what += fmt.Sprintf(": %s has no %s, and that of the change under review is not used", r.base.Ref, config.ProjectFile)
 		}
-		return refuse("set [llm] base_url and model, or reviews.agent, in the base or in your own configuration", "%s", what)
+		return refusal.New("set [llm] base_url and model, or reviews.agent, in the base or in your own configuration", "%s", what)
 	}
 	agents := map[string]work.AgentSettings{}
 	if name := reviewAgent(by); name != "" {

@@ -42,7 +42,7 @@ func reviewMarkdown(res reviewResult) text.Markdown {
 		if n > len(shown) {
 			more = text.Format(" and %d more", n-len(shown))
 		}
-		all = append(all, text.Format("Not reviewed: %s%s\n\n", oneLine(strings.Join(shown, ", "), 4*maxCommentText), more))
+		all = append(all, text.Format("Not reviewed: %s%s\n\n", text.OneLine(strings.Join(shown, ", "), 4*maxCommentText), more))
 	}
 	return text.Join("", append(all, text.Format("Cost: %s\n", usageText(res.Usage)))...)
 }
@@ -54,7 +54,7 @@ func whyMarkdown(why []string) text.Markdown {
 			all = append(all, text.Item(text.Format("… and %d more", len(why)-i)))
 			break
 		}
-		all = append(all, text.Item(text.Inline(oneLine(w, 300))))
+		all = append(all, text.Item(text.Inline(text.OneLine(w, 300))))
 	}
 	if len(all) > 0 {
 		all = append(all, text.Own("\n"))
@@ -72,7 +72,7 @@ func reviewersMarkdown(res reviewResult) text.Markdown {
 		if !s.Gating {
 			role = "advises"
 		}
-		all = append(all, text.Format("| %s | %s | %s | %d | %s |\n", s.Name, role, string(s.Verdict), s.Findings, oneLine(s.Why, 300)))
+		all = append(all, text.Format("| %s | %s | %s | %d | %s |\n", s.Name, role, string(s.Verdict), s.Findings, text.OneLine(s.Why, 300)))
 	}
 	return text.Join("", append(all, text.Own("\n"))...)
 }
@@ -103,10 +103,10 @@ func markdownFinding(f reviewFinding) text.Markdown {
 	if f.Gating {
 		who += "; gates"
 	}
-	all := []text.Markdown{text.Format("- **%s** %s, line %d: %s _(%s)_\n", string(f.Severity), oneLine(f.File, maxCommentText), f.Line, oneLine(f.Issue, maxCommentText), who)}
+	all := []text.Markdown{text.Format("- **%s** %s, line %d: %s _(%s)_\n", string(f.Severity), text.OneLine(f.File, maxCommentText), f.Line, text.OneLine(f.Issue, maxCommentText), who)}
 	for _, more := range []struct{ name, text string }{{"Leads to", f.Failure}, {"Suggested", f.Suggestion}, {"To see it", f.Repro}} {
 		if strings.TrimSpace(more.text) != "" {
-			all = append(all, text.Format("  - %s: %s\n", more.name, oneLine(more.text, maxCommentText)))
+			all = append(all, text.Format("  - %s: %s\n", more.name, text.OneLine(more.text, maxCommentText)))
 		}
 	}
 	return text.Join("", all...)

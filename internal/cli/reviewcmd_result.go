@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -172,7 +173,7 @@ func exitOfReview(v work.Verdict) int {
 }
 
 // clean takes secrets out of a foreign text, and what a terminal would obey.
-func (r *reviewOf) clean(text string) string { return harmless(r.red.String(text)) }
+func (r *reviewOf) clean(body string) string { return text.Harmless(r.red.String(body)) }
 
 func (r *reviewOf) cleanFinding(f work.Finding) work.Finding {
 	for _, t := range []*string{&f.Specialist, &f.File, &f.Issue, &f.Failure, &f.Suggestion, &f.Repro} {

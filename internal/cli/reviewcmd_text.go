@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -77,7 +78,7 @@ func reviewReport(res reviewResult) string {
 		if !s.Gating {
 			role = "advises"
 		}
-		rows = append(rows, []string{s.Name, role, string(s.Verdict), fmt.Sprint(s.Findings), oneLine(s.Why, 200)})
+		rows = append(rows, []string{s.Name, role, string(s.Verdict), fmt.Sprint(s.Findings), text.OneLine(s.Why, 200)})
 	}
 	b.WriteString(table([]string{"reviewer", "", "verdict", "findings", "why"}, rows))
 	if len(res.Unreviewed) > 0 {
@@ -85,7 +86,7 @@ func reviewReport(res reviewResult) string {
 	}
 	fmt.Fprintf(&b, "\nCost: %s\n", usageText(res.Usage))
 	for _, w := range res.Why {
-		fmt.Fprintf(&b, "  %s\n", oneLine(w, 300))
+		fmt.Fprintf(&b, "  %s\n", text.OneLine(w, 300))
 	}
 	fmt.Fprintf(&b, "Verdict: %s\n", res.Verdict)
 	return b.String()

@@ -13,6 +13,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -72,7 +73,7 @@ func outputFlag(words ...string) cli.Flag {
 func outputOf(c *cli.Context, words ...string) (string, error) {
 	out := c.String("output")
 	if !slices.Contains(words, out) {
-		return "", refuse("use "+strings.Join(words, " or "), "unknown --output %q", out)
+		return "", refusal.New("use "+strings.Join(words, " or "), "unknown --output %q", out)
 	}
 	return out, nil
 }
@@ -89,7 +90,7 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 		push: c.Bool("push"), remote: c.String("remote"), fresh: c.Bool("new"), yes: c.Bool("yes"), deadline: c.Duration("deadline"), output: out,
 	}
 	if c.IsSet("deadline") && o.deadline <= 0 {
-		return o, refuse("write a time such as 45m", "--deadline %v is not in the future", o.deadline)
+		return o, refusal.New("write a time such as 45m", "--deadline %v is not in the future", o.deadline)
 	}
 	if c.IsSet("max-parallel") {
 		o.settings = append(o.settings, config.Setting{Flag: "--max-parallel", Key: "defaults.max_parallel", Value: c.String("max-parallel")})
@@ -109,7 +110,7 @@ func (a *App) runCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Present() {
-				return refuse("forge phase N runs one phase", "forge run takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge phase N runs one phase", "forge run takes no arguments, got %q", c.Args().First())
 			}
 			return a.run(c.Context, o)
 		},
@@ -125,7 +126,7 @@ func (a *App) phaseCommand() *cli.Command {
 				return err
 			}
 			if c.Args().Len() != 1 {
-				return refuse("forge phase 05", "forge phase takes one phase number")
+				return refusal.New("forge phase 05", "forge phase takes one phase number")
 			}
 			o.only = []string{c.Args().First()}
 			return a.run(c.Context, o)

@@ -19,6 +19,7 @@ import (
 	"forge/factory/web/api"
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/refusal"
 )
 
 const (
@@ -57,7 +58,7 @@ func (a *App) serverSettings(listen string) (config.WebServer, *pages.Keys, erro
 	}
 	users, err := keys.Users()
 	if err != nil {
-		return none, nil, refuse("mend that file, or remove it and add the users again", "%v", err)
+		return none, nil, refusal.New("mend that file, or remove it and add the users again", "%v", err)
 	}
 	// Not the project's file: no project has a say in who may come in.
 	cfg, _, err := config.Load(config.Sources{ProjectDir: config.ServerDir(a.Environ), Without: config.AllOfProject, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
@@ -72,11 +73,11 @@ func (a *App) serverSettings(listen string) (config.WebServer, *pages.Keys, erro
 func (a *App) serverKeys() (*pages.Keys, error) {
 	dir := config.ServerDir(a.Environ)
 	if dir == "" {
-		return nil, refuse("set HOME, XDG_STATE_HOME or FORGE_STATE_DIR", "there is no place for the server's key")
+		return nil, refusal.New("set HOME, XDG_STATE_HOME or FORGE_STATE_DIR", "there is no place for the server's key")
 	}
 	keys, err := pages.OpenKeys(dir, a.Now)
 	if err != nil {
-		return nil, refuse("mend it, or remove the folder "+dir+", which ends all sessions and users", "%v", err)
+		return nil, refusal.New("mend it, or remove the folder "+dir+", which ends all sessions and users", "%v", err)
 	}
 	keys.Owner = plainName(userName(a))
 	return keys, nil
@@ -109,12 +110,12 @@ func (a *App) listen(set config.WebServer) (net.Listener, error) {
 		in, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
-		return nil, refuse("server.listen or --listen names another one; :0 takes any port; off serves no pages", "listen on %s: %v", set.Listen, err)
+		return nil, refusal.New("server.listen or --listen names another one; :0 takes any port; off serves no pages", "listen on %s: %v", set.Listen, err)
 	}
 	// A name is whatever the machine resolves it to.
 	if at, ok := in.Addr().(*net.TCPAddr); set.Loopback && (!ok || !at.IP.IsLoopback()) {
 		_ = in.Close()
-		return nil, refuse("write 127.0.0.1 instead of a name", "listen on %s: that is %s, which other machines reach", set.Listen, in.Addr())
+		return nil, refusal.New("write 127.0.0.1 instead of a name", "listen on %s: that is %s, which other machines reach", set.Listen, in.Addr())
 	}
 	return in, nil
 }
@@ -150,7 +151,7 @@ func (s *webServer) make(set config.WebServer) (err error) {
 	if set.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(set.TLSCert, set.TLSKey)
 		if err != nil {
-			return refuse("server.tls_cert and server.tls_key name a certificate and its key, in PEM", "read the server's certificate: %v", err)
+			return refusal.New("server.tls_cert and server.tls_key name a certificate and its key, in PEM", "read the server's certificate: %v", err)
 		}
 		s.in = tls.NewListener(s.in, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}

@@ -9,6 +9,8 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // checkouts are the projects below the server's roots: checkouts with .forge/,
@@ -42,7 +44,7 @@ func (a *App) checkouts(ctx context.Context, set config.WebServer) ([]string, er
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			a.log.Warn("a folder with .forge/ is no project", "folder", dir, "why", firstLine(err.Error(), 200))
+			a.log.Warn("a folder with .forge/ is no project", "folder", dir, "why", text.FirstLine(err.Error(), 200))
 			continue
 		}
 		real, err := filepath.EvalSymlinks(base.RepoRoot)
@@ -58,7 +60,7 @@ func (a *App) checkouts(ctx context.Context, set config.WebServer) ([]string, er
 		}
 	}
 	if len(set.Roots) > 0 && len(found) == 0 {
-		return nil, refuse("forge init makes one", "no checkout with .forge/ is in server.roots: %s", strings.Join(set.Roots, ", "))
+		return nil, refusal.New("forge init makes one", "no checkout with .forge/ is in server.roots: %s", strings.Join(set.Roots, ", "))
 	}
 	return found, nil
 }

@@ -12,6 +12,8 @@ import (
 
 	pages "forge/factory/web"
 	"forge/internal/config"
+	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // factoryURLCommand prints a link that signs in.
@@ -20,7 +22,7 @@ func (a *App) factoryURLCommand() *cli.Command {
 		Name: "url", Usage: "print a link that signs you in to the server that runs, once, within ten minutes",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refuse("forge factory url", "forge factory url takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge factory url", "forge factory url takes no arguments, got %q", c.Args().First())
 			}
 			keys, err := a.serverKeys()
 			if err != nil {
@@ -28,7 +30,7 @@ func (a *App) factoryURLCommand() *cli.Command {
 			}
 			note, err := os.ReadFile(filepath.Join(config.ServerDir(a.Environ), "address"))
 			if err != nil {
-				return refuse("forge factory starts one", "no server runs")
+				return refusal.New("forge factory starts one", "no server runs")
 			}
 			_, err = fmt.Fprintln(a.Stdout, signInLink(strings.TrimSpace(string(note)), keys))
 			return err
@@ -55,7 +57,7 @@ func (a *App) factoryUserCommand() *cli.Command {
 			if !c.Args().Present() {
 				return cli.ShowSubcommandHelp(c)
 			}
-			return refuse("forge factory user add, list, remove, token", "unknown command %q", "factory user "+c.Args().First())
+			return refusal.New("forge factory user add, list, remove, token", "unknown command %q", "factory user "+c.Args().First())
 		},
 	}
 }
@@ -63,7 +65,7 @@ func (a *App) factoryUserCommand() *cli.Command {
 // userArg is the one name that a command is about.
 func userArg(c *cli.Context) (string, error) {
 	if c.Args().Len() != 1 {
-		return "", refuse("forge factory user "+c.Command.Name+" NAME", "forge factory user %s takes one name, got %q", c.Command.Name, strings.Join(c.Args().Slice(), " "))
+		return "", refusal.New("forge factory user "+c.Command.Name+" NAME", "forge factory user %s takes one name, got %q", c.Command.Name, strings.Join(c.Args().Slice(), " "))
 	}
 	return c.Args().First(), nil
 }
@@ -75,7 +77,7 @@ func (a *App) addUser(c *cli.Context) error {
 	}
 	role, err := pages.ParseRole(c.String("role"))
 	if err != nil {
-		return refuse("--role ROLE", "%v", err)
+		return refusal.New("--role ROLE", "%v", err)
 	}
 	keys, err := a.serverKeys()
 	if err != nil {
@@ -87,7 +89,7 @@ func (a *App) addUser(c *cli.Context) error {
 	}
 	token, err := keys.PutUser(name, role, where)
 	if err != nil {
-		return refuse("nothing was changed", "%v", err)
+		return refusal.New("nothing was changed", "%v", err)
 	}
 	a.log.Info(fmt.Sprintf("%s is %s in %s", name, role, inProjects(where)))
 	return a.showToken(token)
@@ -149,9 +151,9 @@ func (a *App) removeUser(c *cli.Context) error {
 
 func userError(err error) error {
 	if errors.Is(err, pages.ErrNoUser) {
-		return refuse("forge factory user list names them", "%v", err)
+		return refusal.New("forge factory user list names them", "%v", err)
 	}
-	return refuse("nothing was changed", "%v", err)
+	return refusal.New("nothing was changed", "%v", err)
 }
 
 // listedUser is a line of forge factory user list --output json.
@@ -193,6 +195,6 @@ func (a *App) listUsers(c *cli.Context) error {
 		_, err = fmt.Fprintln(a.Stdout, "Nobody has a token. forge factory user add NAME --role ROLE gives one.")
 		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(table(rows[0], rows[1:])))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(table(rows[0], rows[1:])))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -88,7 +89,7 @@ func (s *shop) check(ctx context.Context) error {
 	if err := s.sayTriage(p); err != nil {
 		return err
 	}
-	if !deref(p.cfg.File.Verify.None) && len(set.Verify.Commands) == 0 {
+	if !config.ValueOf(p.cfg.File.Verify.None) && len(set.Verify.Commands) == 0 {
 		s.app.log.Warn("there are no verify commands: every finished issue waits in review", "project", s.Project, "set", "[verify] commands")
 	}
 	s.tidyUp(ctx, p) // what the one before, which may have died, had no time for
@@ -116,10 +117,10 @@ func (s *shop) loop() *factory.Loop {
 		Triage: s.triage, Works: placed{s}, Origins: origins{s.app, s.store, s.Project, s.trackers}, Places: s.places, Now: s.app.Now, Poke: s.poke,
 		Say: func(issue int64, what string) {
 			if issue == 0 {
-				s.app.log.Info(harmless(what), "project", s.Project)
+				s.app.log.Info(text.Harmless(what), "project", s.Project)
 				return
 			}
-			s.app.log.Info(harmless(what), "project", s.Project, "issue", issue)
+			s.app.log.Info(text.Harmless(what), "project", s.Project, "issue", issue)
 		},
 	}
 }
@@ -211,7 +212,7 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 	}
 	s.sayHost(host)
 	f := p.cfg.File.Factory
-	t.MaxRunning, t.MaxInReview = deref(f.MaxRunning), deref(f.MaxInReview)
+	t.MaxRunning, t.MaxInReview = config.ValueOf(f.MaxRunning), config.ValueOf(f.MaxInReview)
 	t.Agents = []string{set.Phases[onlyPhase].Agent}
 	return t, nil
 }

@@ -108,7 +108,7 @@ func tellStates(all []orchestrator.CriterionState) text.Markdown {
 			if !e.Met {
 				no = "NOT met, "
 			}
-			out = append(out, text.Format("  - %ssays %s: %s\n", no, cmp.Or(e.Who, string(e.By)), oneLine(e.What, 300)))
+			out = append(out, text.Format("  - %ssays %s: %s\n", no, cmp.Or(e.Who, string(e.By)), text.OneLine(e.What, 300)))
 		}
 	}
 	return text.Join("", out...)

@@ -50,7 +50,7 @@ func issueText(i work.Issue, hints []string) string {
 
 // drafts says whether the plan of an issue is drafted by the agent.
 func (p *project) drafts(set work.Settings) bool {
-	switch deref(p.cfg.File.Factory.Plan) {
+	switch config.ValueOf(p.cfg.File.Factory.Plan) {
 	case "draft":
 		return true
 	case "single":
@@ -113,7 +113,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 			return orchestrator.Spec{}, err
 		}
 	}
-	spec, _, err := p.resolve(plan, config.PolicyFlags{Level: i.Level, Job: deref(p.cfg.File.Factory.DefaultPolicy)})
+	spec, _, err := p.resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.cfg.File.Factory.DefaultPolicy)})
 	if err != nil {
 		return spec, err
 	}
@@ -178,4 +178,4 @@ func (s *shop) issueBase(ctx context.Context, p *project) (work.Base, error) {
 const ownTarget = "forge/landed"
 
 // target is the branch that finished issues are merged into.
-func target(p *project) string { return deref(p.cfg.File.Factory.Target) }
+func target(p *project) string { return config.ValueOf(p.cfg.File.Factory.Target) }

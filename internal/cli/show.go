@@ -17,6 +17,8 @@ import (
 	"forge/gates"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -192,7 +194,7 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 		switch {
 		case cp.Phase == "" && e.Kind == work.IterationFinished:
 			var d work.IterationFinishedData
-			if err := decode(e, &d); err != nil {
+			if err := work.Decode(e, &d); err != nil {
 				return nil, err
 			}
 			said[e.Phase] = d.Message
@@ -204,7 +206,7 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 		switch {
 		case e.Kind == work.VerifyFinished && (e.Phase == cp.Phase || cp.Phase == ""):
 			var d work.VerifyFinishedData
-			if err := decode(e, &d); err != nil {
+			if err := work.Decode(e, &d); err != nil {
 				return nil, err
 			}
 			ev.Verify = &d
@@ -222,7 +224,7 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 func (p *project) repo(ctx context.Context) (*git.Store, error) {
 	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.objects, p.state), Root: p.base.RepoRoot, Environ: p.app.Environ})
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, refuse("ask as the user who started the run", "open Forge's repository: %v", err)
+		return nil, refusal.New("ask as the user who started the run", "open Forge's repository: %v", err)
 	}
 	return repo, err
 }
@@ -273,7 +275,7 @@ func (p *project) showText(s shownCheckpoint) error {
 	b.WriteString(verdictsText(s.Verdicts))
 	b.WriteString(s.Triage.text())
 	b.WriteString(s.ways())
-	if _, err := fmt.Fprint(p.app.Stdout, harmless(b.String())); err != nil || s.Diff == "" {
+	if _, err := fmt.Fprint(p.app.Stdout, text.Harmless(b.String())); err != nil || s.Diff == "" {
 		return err
 	}
 	if _, err := fmt.Fprintln(p.app.Stdout); err != nil {

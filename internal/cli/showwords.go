@@ -26,7 +26,7 @@ func (w *wordsShown) hear(e work.Event) error {
 	switch e.Kind {
 	case work.IterationFinished:
 		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := work.Decode(e, &d); err != nil {
 			return err
 		}
 		w.Summary, w.Doubts = d.Message, nil
@@ -35,7 +35,7 @@ func (w *wordsShown) hear(e work.Event) error {
 		}
 	case work.ArbiterDecided:
 		var d orchestrator.ArbiterDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := work.Decode(e, &d); err != nil {
 			return err
 		}
 		w.Doubts = nil

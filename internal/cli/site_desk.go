@@ -11,6 +11,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -72,11 +73,11 @@ func (s siteDesk) Answer(ctx context.Context, a work.Answer, level string) (work
 // with exit code 2; other errors stay what they are. Refused answers have words
 // of their own there.
 func forPages(err error) error {
-	var usage *usageError
+	var usage *refusal.Error
 	var problems *config.Problems
 	switch {
 	case errors.As(err, &usage):
-		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(usage.what) + ".", Fix: usage.fix}
+		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(usage.What) + ".", Fix: usage.Fix}
 	case errors.As(err, &problems):
 		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(problems.Error()), Fix: "It is the project's configuration that says so."}
 	}
@@ -108,7 +109,7 @@ func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {
 		return err
 	}
 	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
-		return forPages(refuse("", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome))
+		return forPages(refusal.New("", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome))
 	}
 	c, err := s.p.levelFor(st, level)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/evidence"
 	"forge/internal/git"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
@@ -240,7 +241,7 @@ func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.A
 	}
 	judged, ok := st.TakesEdits(cp)
 	if !ok {
-		return refuse("take the edits back", "at this checkpoint files cannot be edited")
+		return refusal.New("take the edits back", "at this checkpoint files cannot be edited")
 	}
 	repo, err := p.repo(ctx)
 	if err != nil {
@@ -254,7 +255,7 @@ func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.A
 		if e.Base != judged {
 			var moved *pages.Complaint
 			if err := now.unmoved(ctx, e.Base, e.Path); errors.As(err, &moved) {
-				return refuse("edit it again on what is judged now, or take the edit back", "the branch has moved since %s was %s: it is another file now", e.Path, e.Did())
+				return refusal.New("edit it again on what is judged now, or take the edit back", "the branch has moved since %s was %s: it is another file now", e.Path, e.Did())
 			} else if err != nil {
 				return err
 			}
@@ -273,7 +274,7 @@ func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.A
 	out.Commit, err = repo.Edit(ctx, judged, edits, authors[len(authors)-1], message, orchestrator.Ref(cp.Run, "edit-"+strings.TrimPrefix(cp.ID, cp.Run+".")))
 	var wrong *git.EditError
 	if errors.As(err, &wrong) {
-		return refuse("take one of the edits back", "the edits do not go together: %v", wrong)
+		return refusal.New("take one of the edits back", "the edits do not go together: %v", wrong)
 	}
 	if err != nil {
 		return err

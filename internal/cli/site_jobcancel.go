@@ -9,6 +9,7 @@ import (
 
 	pages "forge/factory/web"
 	"forge/internal/journal"
+	"forge/internal/text"
 )
 
 // errRunOver is what is answered where there is nothing to cancel.
@@ -42,7 +43,7 @@ func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
 	if err != nil {
 		return forPages(err)
 	}
-	st, err := j.p.endJob(ctx, lease, "cancelled by "+firstLine(by, 200))
+	st, err := j.p.endJob(ctx, lease, "cancelled by "+text.FirstLine(by, 200))
 	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}

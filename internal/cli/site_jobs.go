@@ -15,6 +15,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -146,13 +147,13 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 // uploaded gives documents safe names, as those that forge job start is given.
 func uploaded(docs map[string][]byte) (map[string][]byte, error) {
 	if len(docs) > maxDocuments {
-		return nil, refuse("put what belongs together into one file", "%d documents, more than %d", len(docs), maxDocuments)
+		return nil, refusal.New("put what belongs together into one file", "%d documents, more than %d", len(docs), maxDocuments)
 	}
 	out, total := map[string][]byte{}, 0
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
 		data := docs[name]
 		if total += len(data); len(data) > maxDocumentBytes || total > maxDocumentsSize {
-			return nil, refuse("", "a document has at most %d MB, all together %d", maxDocumentBytes>>20, maxDocumentsSize>>20)
+			return nil, refusal.New("", "a document has at most %d MB, all together %d", maxDocumentBytes>>20, maxDocumentsSize>>20)
 		}
 		out[documentName(name, out)] = data
 	}

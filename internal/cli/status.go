@@ -10,6 +10,8 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -34,10 +36,10 @@ func (a *App) statusCommand() *cli.Command {
 			}
 			if c.Bool("all") {
 				if run != "" {
-					return refuse("leave one out", "--all and a run do not go together")
+					return refusal.New("leave one out", "--all and a run do not go together")
 				}
 				if c.Bool("watch") {
-					return refuse("leave one out", "--all and --watch do not go together")
+					return refusal.New("leave one out", "--all and --watch do not go together")
 				}
 				return a.statusAll(c.Context, out)
 			}
@@ -62,7 +64,7 @@ func runFlag() cli.Flag {
 func runOf(c *cli.Context) (string, error) {
 	run, err := oneArg(c.Args().Slice(), "run")
 	if err == nil && run != "" && c.IsSet("run") && run != c.String("run") {
-		err = refuse("name one", "two runs, %q and %q", c.String("run"), run)
+		err = refusal.New("name one", "two runs, %q and %q", c.String("run"), run)
 	}
 	if run == "" {
 		run = c.String("run")
@@ -109,15 +111,15 @@ func (p *project) status(ctx context.Context, run, output string) error {
 	if output == "json" {
 		return printJSON(p.app.Stdout, statusOfRun(row, s, asked))
 	}
-	text := p.statusText(row, s, asked, phaseTable(s))
+	body := p.statusText(row, s, asked, phaseTable(s))
 	if run == "" {
 		more, err := p.otherUnfinished(ctx, row.ID)
 		if err != nil {
 			return err
 		}
-		text += more
+		body += more
 	}
-	_, err = fmt.Fprint(p.app.Stdout, harmless(text))
+	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(body))
 	return err
 }
 
@@ -136,7 +138,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		{"  cost", money(s.Ledger)},
 	}
 	if s.Job != nil {
-		rows = append([][]string{{"  job", oneLine(s.Spec.Job.Description, 100)}}, rows...)
+		rows = append([][]string{{"  job", text.OneLine(s.Spec.Job.Description, 100)}}, rows...)
 	}
 	if r.Owner != nil && driven(r) {
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
@@ -276,6 +278,6 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 		}
 		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.ago(r.Updated), state, cost, r.Branch})
 	}
-	_, err = fmt.Fprint(a.Stdout, harmless(table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
 	return err
 }

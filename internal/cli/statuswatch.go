@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -95,10 +96,10 @@ func (p *project) redraw() func(sight) error {
 	at, drawn := &tty{out: file}, 0
 	return func(v sight) error {
 		width, height := at.size()
-		text := p.statusText(v.row, v.s, v.asked, phaseTable(v.s))
-		lines := strings.Split(strings.TrimSuffix(harmless(text), "\n"), "\n")
+		body := p.statusText(v.row, v.s, v.asked, phaseTable(v.s))
+		lines := strings.Split(strings.TrimSuffix(text.Harmless(body), "\n"), "\n")
 		if len(lines) >= height && !v.over() {
-			lines = strings.Split(strings.TrimSuffix(harmless(p.statusText(v.row, v.s, v.asked, busyTable(v.s))), "\n"), "\n")
+			lines = strings.Split(strings.TrimSuffix(text.Harmless(p.statusText(v.row, v.s, v.asked, busyTable(v.s))), "\n"), "\n")
 		}
 		if most := height - 1; len(lines) > most && !v.over() {
 			lines = append(lines[:max(most-1, 0)], fmt.Sprintf("… %d more lines: this window is too low for them", len(lines)-most+1))
@@ -150,7 +151,7 @@ func (p *project) printChanges() func(sight) error {
 		say := func(of, standing string) {
 			if shown[of] != standing {
 				shown[of] = standing
-				fmt.Fprintf(&b, "%s  %s: %s\n", p.app.Now().Format(time.TimeOnly), of, oneLine(standing, 300))
+				fmt.Fprintf(&b, "%s  %s: %s\n", p.app.Now().Format(time.TimeOnly), of, text.OneLine(standing, 300))
 			}
 		}
 		run := func() { say("run "+v.row.ID, standingOf(v.row, v.s)) }
@@ -162,11 +163,11 @@ func (p *project) printChanges() func(sight) error {
 			if ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting {
 				continue
 			}
-			text := fmt.Sprintf("%s, %d/%d iterations", standing(ph), ph.Spent, ph.Budget)
+			body := fmt.Sprintf("%s, %d/%d iterations", standing(ph), ph.Spent, ph.Budget)
 			if why := reasonOf(ph); why != "" {
-				text += ", " + why
+				body += ", " + why
 			}
-			say("phase "+n+" "+oneLine(ph.Plan.Name, 60), text)
+			say("phase "+n+" "+text.OneLine(ph.Plan.Name, 60), body)
 		}
 		for _, cp := range v.asked {
 			switch {

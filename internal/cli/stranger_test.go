@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/factory"
+	"forge/internal/config"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -55,7 +56,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 		if _, err := s.forStranger(t.Context(), p, i); err != nil {
 			return "refused: " + err.Error()
 		}
-		return deref(p.cfg.File.Sandbox.Mode)
+		return config.ValueOf(p.cfg.File.Sandbox.Mode)
 	}
 	_, none := proc.Choose("required", s.e.caps)
 	for name, i := range map[string]work.Issue{"theirs": theirs, "a part of theirs": part} {

@@ -16,6 +16,8 @@ import (
 	"forge/internal/config"
 	"forge/internal/host"
 	"forge/internal/proc"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/tracker/gitea"
 	"forge/internal/tracker/github"
 	"forge/internal/work"
@@ -86,7 +88,7 @@ func shopOf(set config.TrackerSettings, shops []*shop) (*shop, error) {
 		if len(shops) == 1 {
 			return shops[0], nil
 		}
-		return nil, refuse(`write its project = "/path/to/checkout"`, "tracker %s does not say to which of %d projects its issues go", set.Name, len(shops))
+		return nil, refusal.New(`write its project = "/path/to/checkout"`, "tracker %s does not say to which of %d projects its issues go", set.Name, len(shops))
 	}
 	for _, s := range shops {
 		if sameDir(s.base.RepoRoot, filepath.Clean(set.Project)) {
@@ -118,7 +120,7 @@ func (a *App) watchTracker(set config.TrackerSettings, s *shop, on tracker.Host)
 	return &openTracker{set: set, shop: s, poke: make(chan struct{}, 1), sync: &tracker.Sync{
 		Host: on, Store: s.store, Board: s.Board, Rules: tracker.Rules{Name: set.Name, Label: set.Label, Column: work.Column(set.Column)},
 		Say: func(issue int64, what string) {
-			a.log.Info(harmless(what), "tracker", set.Name, "project", s.Project, "issue", issue)
+			a.log.Info(text.Harmless(what), "tracker", set.Name, "project", s.Project, "issue", issue)
 		},
 	}}
 }
@@ -150,9 +152,9 @@ func (t *trackers) follow(ctx context.Context, one *openTracker) {
 		if failures++; err == nil {
 			failures, said = 0, ""
 			one.asked(t.app.Now(), 0, nil)
-		} else if text := err.Error(); text != said {
-			said = text
-			t.app.log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", harmless(text))
+		} else if body := err.Error(); body != said {
+			said = body
+			t.app.log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body))
 		}
 		if one.shop.poke != nil {
 			select {
@@ -228,7 +230,7 @@ func (s *shop) forStranger(ctx context.Context, p *project, i work.Issue) (stran
 	mode := "required"
 	p.cfg.File.Sandbox.Mode = &mode
 	if _, err := proc.Choose(mode, s.e.caps); err != nil {
-		return true, refuse(sandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", source, err)
+		return true, refusal.New(sandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", source, err)
 	}
 	return true, nil
 }

@@ -32,7 +32,7 @@ func (b triageBy) byAgent() bool { return reviewAgent(b.name) != "" }
 // triageBy finds out who is asked: what [factory] triage says, or where that is
 // auto the model, else an agent that can answer, else a person.
 func (p *project) triageBy() (triageBy, error) {
-	word := deref(p.cfg.File.Factory.Triage)
+	word := config.ValueOf(p.cfg.File.Factory.Triage)
 	if word == "off" {
 		return triageBy{who: triage.ByNobody}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/notify"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -234,6 +235,6 @@ func (d *triageDesk) notify(ctx context.Context, p *project, s *triage.State) {
 	p.send(ctx, notify.Notice{
 		V: notify.Version, Event: notify.Frozen, Time: d.shop.app.Now().UTC(), Project: d.shop.Project, Run: s.Thread, Outcome: string(s.Outcome), Reason: s.Reason,
 		Level: s.Policy.Preset, Next: "forge checkpoints",
-		Checkpoints: []notify.Question{{ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: harmless(cp.Question)}},
+		Checkpoints: []notify.Question{{ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: text.Harmless(cp.Question)}},
 	})
 }

@@ -173,7 +173,7 @@ func (d *triageDesk) spec(ctx context.Context, p *project, line []work.Issue, by
 	sp := triage.Spec{
 		OutageWaitSecs: set.OutageWaitSecs, ExpirySecs: set.CheckpointExpirySecs,
 		Project: d.shop.Project, Issue: i.ID, Parent: i.Parent, Depth: len(line), Title: i.Title, Description: i.Description, Criteria: i.Criteria, Labels: i.Labels,
-		Who: by.who, Why: by.why, Inferrer: by.name, Model: by.model, Tier: by.tier, CallUSD: deref(p.cfg.File.Factory.TriageCallUSD),
+		Who: by.who, Why: by.why, Inferrer: by.name, Model: by.model, Tier: by.tier, CallUSD: config.ValueOf(p.cfg.File.Factory.TriageCallUSD),
 		Policy: gates.MeetAll(chain...), Bound: bound,
 	}
 	if len(line) > 1 {

@@ -107,7 +107,7 @@ func (d *triageDesk) lineage(ctx context.Context, i work.Issue) ([]work.Issue, e
 func (p *project) policies(line []work.Issue) ([]gates.Policy, error) {
 	var chain []gates.Policy
 	for _, i := range line {
-		policy, _, err := config.Policy(p.cfg, config.PolicyFlags{Level: i.Level, Job: deref(p.cfg.File.Factory.DefaultPolicy)})
+		policy, _, err := config.Policy(p.cfg, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.cfg.File.Factory.DefaultPolicy)})
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/refusal"
 	"forge/internal/work"
 )
 
@@ -228,5 +229,5 @@ func usageWords(u work.Usage) string {
 
 // noRun refuses what is only for runs.
 func noRun(id string) error {
-	return refuse("forge why "+id+" shows it, forge checkpoints what it asks", "%s is the triage of an issue, not a run", id)
+	return refusal.New("forge why "+id+" shows it, forge checkpoints what it asks", "%s is the triage of an issue, not a run", id)
 }

@@ -58,7 +58,7 @@ func (p *project) beginThread(ctx context.Context, id string, evs []work.Event) 
 		return nil, fmt.Errorf("%w: %s does not begin with %s", journal.ErrBroken, id, triage.Started)
 	}
 	var data triage.StartedData
-	if err := decode(evs[0], &data); err != nil {
+	if err := work.Decode(evs[0], &data); err != nil {
 		return nil, err
 	}
 	if data.Spec == nil {

@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/refusal"
 )
 
 func (a *App) trustCommand() *cli.Command {
@@ -20,7 +21,7 @@ func (a *App) trustCommand() *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write without asking"}},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
-				return refuse("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables, and hosts")
+				return refusal.New("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables, and hosts")
 			}
 			return a.trust(c)
 		},
@@ -36,15 +37,15 @@ func (a *App) trust(c *cli.Context) error {
 	}
 	path := config.UserFile(a.Environ)
 	if path == "" {
-		return refuse("set HOME or XDG_CONFIG_HOME", "there is no place for a user configuration")
+		return refusal.New("set HOME or XDG_CONFIG_HOME", "there is no place for a user configuration")
 	}
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refuse("make it readable", "read %s: %v", path, err)
+		return refusal.New("make it readable", "read %s: %v", path, err)
 	}
 	text, err := config.AddTrust(string(old), p, c.Args().Slice())
 	if err != nil {
-		return refuse("add it by hand:\n"+config.TrustEntry(p, c.Args().First()), "%s: %v", path, err)
+		return refusal.New("add it by hand:\n"+config.TrustEntry(p, c.Args().First()), "%s: %v", path, err)
 	}
 	var variables, hosts []string
 	for _, name := range c.Args().Slice() {
@@ -62,17 +63,17 @@ func (a *App) trust(c *cli.Context) error {
 	}
 	if !c.Bool("yes") {
 		if !a.terminal() {
-			return refuse("--yes writes it", "nobody can be asked; nothing was changed")
+			return refusal.New("--yes writes it", "nobody can be asked; nothing was changed")
 		}
 		if ok, err := a.confirm(c.Context, "Write it?", "", "yes, trust it"); err != nil || !ok {
 			if err == nil {
-				err = refuse("", "nothing was changed")
+				err = refusal.New("", "nothing was changed")
 			}
 			return err
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return refuse("make the folder writable", "write %s: %v", path, err)
+		return refusal.New("make the folder writable", "write %s: %v", path, err)
 	}
 	return atomicfile.Write(path, []byte(text), 0o600)
 }

@@ -6,16 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -72,7 +71,7 @@ func (a *App) openJournal(ctx context.Context) (*project, error) {
 	return p, nil
 }
 
-func noRuns() error { return refuse("forge run starts one", "this project has no runs") }
+func noRuns() error { return refusal.New("forge run starts one", "this project has no runs") }
 
 // look is a run as its row and its events tell it at one moment.
 func (p *project) look(ctx context.Context, run string) (journal.RunRow, *orchestrator.State, []work.Event, error) {
@@ -99,7 +98,7 @@ func (p *project) look(ctx context.Context, run string) (journal.RunRow, *orches
 }
 
 func justOpened(run string) error {
-	return refuse("try again", "run %s is just being opened", run)
+	return refusal.New("try again", "run %s is just being opened", run)
 }
 
 // The states of a run that no outcome names.
@@ -139,83 +138,13 @@ func (a *App) coloured(w io.Writer) bool {
 // colour says that stdout may be coloured.
 func (a *App) colour() bool { return a.coloured(a.Stdout) }
 
-// harmless makes text from elsewhere safe to show on a terminal: what would
-// move the cursor, change colours or turn the writing direction is shown as
-// text. Line ends and tabs stay.
-func harmless(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		b.WriteString(shown(r, text[i:i+n]))
-		i += n
-	}
-	return b.String()
-}
-
-func shown(r rune, raw string) string {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1, r < ' ' && r != '\n' && r != '\t', r == 0x7f:
-		return fmt.Sprintf(`\x%02x`, raw[0])
-	case r == '\u200d': // joins emoji
-	case unicode.IsControl(r) && r >= 0x80, unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
-		if r > 0xffff {
-			return fmt.Sprintf(`\U%08x`, r)
-		}
-		return fmt.Sprintf(`\u%04x`, r)
-	}
-	return raw
-}
-
-// oneLine is harmless text on one line of at most n runes.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(harmless(text)), " ")
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
-}
-
-// harmlessWriter passes on what is written to it as harmless text. Flush
-// writes what a split character or line end holds back.
-type harmlessWriter struct {
-	to   io.Writer
-	held []byte
-}
-
-func (w *harmlessWriter) Write(p []byte) (int, error) {
-	text := append(w.held, p...)
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if at := len(text) - back; utf8.RuneStart(text[at]) {
-			if !utf8.FullRune(text[at:]) || text[at] == '\r' {
-				whole = at
-			}
-			break
-		}
-	}
-	w.held = append([]byte(nil), text[whole:]...)
-	if _, err := io.WriteString(w.to, harmless(string(text[:whole]))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (w *harmlessWriter) Flush() error {
-	held := w.held
-	w.held = nil
-	_, err := io.WriteString(w.to, harmless(string(held)))
-	return err
-}
-
 // viewer is stdout for text that agents wrote: as it is into a file or pipe,
 // harmless on a terminal. done writes what is held back.
 func (a *App) viewer() (w io.Writer, done func() error) {
 	if !isTerminal(a.Stdout) {
 		return a.Stdout, func() error { return nil }
 	}
-	h := &harmlessWriter{to: a.Stdout}
+	h := &text.HarmlessWriter{To: a.Stdout}
 	return h, h.Flush
 }
 
@@ -240,7 +169,7 @@ func short(id string) string { return id[:min(len(id), 12)] }
 // oneArg is the only argument of a command, "" when there is none.
 func oneArg(args []string, what string) (string, error) {
 	if len(args) > 1 {
-		return "", refuse("", "one %s at most, got %q as well", what, args[1])
+		return "", refusal.New("", "one %s at most, got %q as well", what, args[1])
 	}
 	if len(args) == 0 {
 		return "", nil

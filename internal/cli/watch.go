@@ -73,7 +73,7 @@ func (w *plainWatcher) Events(evs []work.Event, s *orchestrator.State) {
 		}
 		w.log.Log(level, text, pairs...)
 		var fin work.PhaseFinishedData
-		if e.Kind == work.PhaseFinished && !w.unproven && decode(e, &fin) == nil && fin.Proof == work.ProofClaim {
+		if e.Kind == work.PhaseFinished && !w.unproven && work.Decode(e, &fin) == nil && fin.Proof == work.ProofClaim {
 			w.unproven = true
 			w.log.Warn("there are no verify commands: a phase is done by the agent's word alone, and nothing is merged into your branch by itself", "set", "[verify] commands")
 		}
@@ -202,7 +202,7 @@ func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 
 func describeAs[T any](e work.Event, say func(T) (log.Level, string, []any)) (log.Level, string, []any) {
 	var d T
-	if err := decode(e, &d); err != nil {
+	if err := work.Decode(e, &d); err != nil {
 		return log.ErrorLevel, strings.TrimSpace(err.Error()), nil
 	}
 	return say(d)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -132,7 +133,7 @@ func describeReview(e work.Event) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.ReviewFinishedData) (log.Level, string, []any) {
 			level, pairs := log.InfoLevel, []any{}
 			if len(d.Findings) > 0 {
-				pairs = append(pairs, "findings", len(d.Findings)+d.LeftOut, "first", oneLine(findingLine(d.Findings[0]), 160))
+				pairs = append(pairs, "findings", len(d.Findings)+d.LeftOut, "first", text.OneLine(findingLine(d.Findings[0]), 160))
 				if n := work.MergedFindings(d.Findings); n > 0 {
 					pairs = append(pairs, "merged", n)
 				}

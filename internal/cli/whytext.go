@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -37,7 +38,7 @@ func (t *teller) tell(e work.Event) error {
 	}
 	if e.Kind == work.CheckpointOpened {
 		var cp work.Checkpoint
-		if err := decode(e, &cp); err != nil {
+		if err := work.Decode(e, &cp); err != nil {
 			return err
 		}
 		facts = append(facts, [2]string{"unasked", t.least[cp.ID]})
@@ -51,7 +52,7 @@ func (t *teller) tell(e work.Event) error {
 	if phase == "" {
 		phase = "run"
 	}
-	t.wrap(fmt.Sprintf("%s  %-*s", at.Format(time.TimeOnly), tellIndent-len("15:04:05  "), oneLine(phase, tellIndent-len("15:04:05  ")-1)), head)
+	t.wrap(fmt.Sprintf("%s  %-*s", at.Format(time.TimeOnly), tellIndent-len("15:04:05  "), text.OneLine(phase, tellIndent-len("15:04:05  ")-1)), head)
 	for _, f := range facts {
 		switch {
 		case f[1] == "", f[0] == "policy" && f[1] == t.policy:
@@ -65,9 +66,9 @@ func (t *teller) tell(e work.Event) error {
 }
 
 // wrap writes text after lead, further lines below its beginning.
-func (t *teller) wrap(lead, text string) {
+func (t *teller) wrap(lead, body string) {
 	under := strings.Repeat(" ", utf8.RuneCountInString(lead))
-	for _, line := range strings.Split(strings.TrimRight(harmless(text), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimRight(text.Harmless(body), "\n"), "\n") {
 		for _, part := range fold(line, tellWidth-len(under)) {
 			fmt.Fprintln(t.out, strings.TrimRight(lead+part, " "))
 			lead = under
@@ -236,7 +237,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 
 func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts, error) {
 	var d T
-	if err := decode(e, &d); err != nil {
+	if err := work.Decode(e, &d); err != nil {
 		return "", nil, err
 	}
 	head, below := words(d)
