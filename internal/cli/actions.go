@@ -14,13 +14,13 @@ import (
 
 // reportCI writes annotations and the job summary where GitHub or Gitea Actions
 // run forge. What cannot be written is said and changes nothing.
-func (p *project) reportCI(s *orchestrator.State, end work.RunFinishedData) {
-	if p.app.getenv("GITHUB_ACTIONS") != "true" && p.app.getenv("GITEA_ACTIONS") != "true" {
+func (p *checkout) reportCI(s *orchestrator.State, end work.RunFinishedData) {
+	if p.Getenv("GITHUB_ACTIONS") != "true" && p.Getenv("GITEA_ACTIONS") != "true" {
 		return
 	}
 	// Annotations are commands on a log line; stdout may be a stream.
 	fmt.Fprint(p.app.Stderr, annotations(s, end))
-	path := p.app.getenv("GITHUB_STEP_SUMMARY")
+	path := p.Getenv("GITHUB_STEP_SUMMARY")
 	if path == "" {
 		return
 	}
@@ -32,7 +32,7 @@ func (p *project) reportCI(s *orchestrator.State, end work.RunFinishedData) {
 		}
 	}
 	if err != nil {
-		p.app.log.Warn("write the job summary", "err", err)
+		p.Log.Warn("write the job summary", "err", err)
 	}
 }
 

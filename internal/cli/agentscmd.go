@@ -234,9 +234,9 @@ func (d *doctor) look(ctx context.Context, try bool) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Settings.Agents)) {
-		d.agent(ctx, p, name, spec.Settings.Agents[name], spec.Settings, try)
+		d.agent(ctx, p.project, name, spec.Settings.Agents[name], spec.Settings, try)
 	}
-	d.model(ctx, p, spec)
+	d.model(ctx, p.project, spec)
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}

@@ -77,7 +77,7 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 			}
 			return a.answer(c.Context, work.Answer{
 				Checkpoint: id, Revision: c.Int("revision"), Status: status, Comment: comment, Choice: c.String("choice"),
-				By: userName(a), Door: "cli", At: a.Now(),
+				By: a.env().User(), Door: "cli", At: a.Now(),
 			}, answerOptions{level: c.String("level"), resume: c.Bool("resume"), output: out})
 		},
 	}

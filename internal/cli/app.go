@@ -157,14 +157,7 @@ func (a *App) suggest(word string) string {
 }
 
 // getenv is a variable of the environment that the App was given.
-func (a *App) getenv(name string) string {
-	for _, kv := range slices.Backward(a.Environ) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (a *App) getenv(name string) string { return a.env().Getenv(name) }
 
 // terminal says that a person can read what is written to stderr and answer.
 func (a *App) terminal() bool {

@@ -39,7 +39,7 @@ func (a *App) auditCommand() *cli.Command {
 }
 
 // openRuns opens a project that has runs.
-func (a *App) openRuns(c *cli.Context) (*project, error) {
+func (a *App) openRuns(c *cli.Context) (*checkout, error) {
 	p, err := a.openProject(c.Context)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (a *App) openRuns(c *cli.Context) (*project, error) {
 	return p, nil
 }
 
-func (a *App) auditing(show func(*project, work.Event) error) cli.ActionFunc {
+func (a *App) auditing(show func(*checkout, work.Event) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		p, err := a.openRuns(c)
 		if err != nil {
@@ -78,7 +78,7 @@ func (a *App) auditing(show func(*project, work.Event) error) cli.ActionFunc {
 	}
 }
 
-func auditExport(p *project, e work.Event) error {
+func auditExport(p *checkout, e work.Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("export event %d: %w", e.Seq, err)
@@ -87,7 +87,7 @@ func auditExport(p *project, e work.Event) error {
 	return err
 }
 
-func auditShow(p *project, e work.Event) error {
+func auditShow(p *checkout, e work.Event) error {
 	where := e.Phase
 	if e.Iteration > 0 {
 		where += fmt.Sprintf("/%d", e.Iteration)
@@ -142,7 +142,7 @@ func (a *App) auditVerify(c *cli.Context) error {
 	return nil
 }
 
-func (p *project) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
+func (p *checkout) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
 	var evs []work.Event
 	if triage.IsThread(run) {
 		_, evs, err = p.threadEvents(c.Context, run)

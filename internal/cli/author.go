@@ -50,7 +50,7 @@ func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 		LogPath: fmt.Sprintf("%s.%d.log", a.dir, a.drafts), Sandbox: a.set.Sandbox,
 		ReadPaths: a.e.repo.ObjectPaths(), HidePaths: []string{a.p.state},
 		CostUSD: a.set.Cost.IterationUSD, Tokens: a.set.Cost.IterationTokens,
-	}, func(act work.Activity) { a.p.app.log.Debug(act.Text, "is", act.Kind) })
+	}, func(act work.Activity) { a.p.Log.Debug(act.Text, "is", act.Kind) })
 	if err != nil {
 		return nil, fmt.Errorf("draft the plan: %w", err)
 	}
@@ -61,7 +61,7 @@ func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 		a.session, a.total = rep.Session, rep.Total
 	}
 	if u := rep.Usage; u.CostUSD != nil {
-		a.p.app.log.Info("drafted", "usd", fmt.Sprintf("%.4f", *u.CostUSD))
+		a.p.Log.Info("drafted", "usd", fmt.Sprintf("%.4f", *u.CostUSD))
 	}
 	return readDraft(a.dir)
 }
@@ -92,7 +92,7 @@ func readDraft(dir string) ([]byte, error) {
 func (a *planAuthor) close() {
 	for _, path := range []string{a.dir, a.dir + ".index"} {
 		if err := os.RemoveAll(path); err != nil {
-			a.p.app.log.Warn("remove the folder of the draft", "err", err)
+			a.p.Log.Warn("remove the folder of the draft", "err", err)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (a *App) listFarCheckpoints(ctx context.Context, remote string, page checkp
 	return errors.Join(p.printCheckpoints(list, page), errs)
 }
 
-func (p *project) printCheckpoints(list listedCheckpoints, page checkpointPage) error {
+func (p *checkout) printCheckpoints(list listedCheckpoints, page checkpointPage) error {
 	a := p.app
 	if page.output == "json" {
 		return printJSON(a.Stdout, list)
@@ -165,7 +165,7 @@ func (p *project) checkpoints(ctx context.Context, filter journal.CheckpointFilt
 	}
 }
 
-func (p *project) checkpointTable(list []work.Checkpoint, all bool) error {
+func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
 	out := p.app.Stdout
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "Nothing waits for a person.")
@@ -177,11 +177,11 @@ func (p *project) checkpointTable(list []work.Checkpoint, all bool) error {
 	}
 	var rows [][]string
 	for _, cp := range list {
-		if over, ok := gates.Expire(cp, p.app.Now()); ok {
+		if over, ok := gates.Expire(cp, p.Now()); ok {
 			cp = over
 			cp.Question = "(expired, held) " + cp.Question
 		}
-		row := []string{cp.ID, cp.Kind, cp.Phase, p.app.ago(cp.OpenedAt)}
+		row := []string{cp.ID, cp.Kind, cp.Phase, p.Ago(cp.OpenedAt)}
 		if all {
 			row = append(row, string(cp.Status), cp.AnsweredBy)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os/user"
 
 	"github.com/urfave/cli/v2"
 )
@@ -26,15 +25,4 @@ func (a *App) versionCommand() *cli.Command {
 			return err
 		},
 	}
-}
-
-// userName is who answers: the name of the user account.
-func userName(a *App) string {
-	if name := a.getenv("USER"); name != "" {
-		return name
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "unknown"
 }

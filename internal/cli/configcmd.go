@@ -234,7 +234,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 			return
 		}
 	}
-	p := &project{app: a, base: base}
+	p := &project{Env: a.env(), base: base}
 	p.state, err = config.StateDir(a.Environ, base.RepoRoot)
 	v.add(err)
 	plan, planned := v.plan(filepath.Join(base.RepoRoot, filepath.FromSlash(planFile)))

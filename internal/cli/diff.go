@@ -77,7 +77,7 @@ type span struct {
 	title    string
 }
 
-func (p *project) diff(ctx context.Context, run string, what diffOf, stat bool) error {
+func (p *checkout) diff(ctx context.Context, run string, what diffOf, stat bool) error {
 	row, err := p.pick(ctx, run)
 	if err != nil {
 		return err
@@ -106,18 +106,18 @@ func (p *project) diff(ctx context.Context, run string, what diffOf, stat bool) 
 	}
 	if empty {
 		// Not on stdout, where a patch is expected.
-		p.app.log.Info("no change", "of", spans[0].title)
+		p.Log.Info("no change", "of", spans[0].title)
 	}
 	return nil
 }
 
-func (p *project) printSpan(s span, patch string, titled, stat bool) error {
+func (p *checkout) printSpan(s span, patch string, titled, stat bool) error {
 	if stat {
 		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, short(s.from), short(s.to), text.Harmless(patchStat(patch)))
 		return err
 	}
 	if titled {
-		p.app.log.Info(s.title, "from", short(s.from), "to", short(s.to))
+		p.Log.Info(s.title, "from", short(s.from), "to", short(s.to))
 	}
 	return p.app.printPatch(patch)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,17 +36,17 @@ type engine struct {
 }
 
 func (p *project) engine(ctx context.Context) (*engine, error) {
-	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return nil, err
 	}
 	p.settle(ctx, repo)
-	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
-	caps := p.app.sandboxes(ctx)
+	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
+	caps := proc.Detect(ctx)
 	return &engine{
 		repo:   repo,
-		agents: agent.New(agent.Config{Environ: p.app.Environ, Caps: caps, Redact: red}),
-		checks: verify.New(repo, caps, p.app.Environ, filepath.Join(p.state, "cache"), red),
+		agents: agent.New(agent.Config{Environ: p.Environ, Caps: caps, Redact: red}),
+		checks: verify.New(repo, caps, p.Environ, filepath.Join(p.state, "cache"), red),
 		caps:   caps,
 
 		evidence: evidence.New(repo, filepath.Join(p.state, "cache", "evidence")),
@@ -66,7 +65,7 @@ func (p *project) checkSandbox(e *engine, set work.SandboxSettings) error {
 		if set.Mode == "off" {
 			why = "it is switched off"
 		}
-		p.app.log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", why, "sandbox.mode", set.Mode)
+		p.Log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", why, "sandbox.mode", set.Mode)
 	}
 	return nil
 }
@@ -77,7 +76,7 @@ func (p *project) checkAgents(ctx context.Context, set work.Settings) error {
 	var list []config.Problem
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
 		a := set.Agents[name]
-		d := agent.Detect(ctx, a, p.app.Environ)
+		d := agent.Detect(ctx, a, p.Environ)
 		what, fix := "", ""
 		switch {
 		case !d.Found && a.Kind == "script":
@@ -88,7 +87,7 @@ func (p *project) checkAgents(ctx context.Context, set work.Settings) error {
 			what, fix = "is not logged in", "log in first"
 		default:
 			if d.Untried != "" {
-				p.app.log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
+				p.Log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
 			}
 			continue
 		}
@@ -111,15 +110,16 @@ func (p *project) layout() orchestrator.Layout {
 func (p *project) drive(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o driveOptions) (work.RunFinishedData, error) {
 	defer func() {
 		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-			p.app.log.Warn("give the run back", "err", err)
+			p.Log.Warn("give the run back", "err", err)
 		}
 	}()
 	over := make(chan struct{})
 	defer close(over)
-	go p.leaveAtOnce(lease.Run(), over)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go p.app.stopUnread(stop, over)
+	if o.beside != nil {
+		go o.beside(lease.Run(), stop, over)
+	}
 	d, done, err := p.driver(e, lease, s, o)
 	if err != nil {
 		return work.RunFinishedData{}, err
@@ -140,9 +140,9 @@ func (p *project) driver(e *engine, lease *journal.Lease, s *orchestrator.State,
 	}
 	return &orchestrator.Driver{
 		Host:    p.hostOf(s.Spec, e.repo),
-		Journal: &held{store: p.store, lease: lease, now: p.app.Now},
-		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: e.evidence, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.app.log},
-		Watch: o.watch, Layout: p.layout(), Now: p.app.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
+		Journal: &held{store: p.store, lease: lease, now: p.Now},
+		Agents:  e.agents, Repo: e.repo, Checks: e.checks, Evidence: e.evidence, Reviewers: desk, Todos: jobTodos{e.repo}, Processes: tree{kill: proc.KillMarked, log: p.Log},
+		Watch: o.watch, Layout: p.layout(), Now: p.Now, NewMark: newMark, Answers: o.answers, Deadline: o.deadline,
 		Room: func() error { return shortage.Lacks(p.state, leastRoom, leastFiles) },
 	}, done, nil
 }
@@ -158,24 +158,6 @@ func (p *project) reviewDesk(e *engine, set work.ReviewSettings) (*reviewDesk, e
 	return desk, err
 }
 
-// leaveAtOnce is the second Ctrl-C: the agents are killed and the process ends
-// here. The journal is whole at any moment, so that the run can be resumed.
-func (p *project) leaveAtOnce(run string, over <-chan struct{}) {
-	select {
-	case <-over:
-		return
-	case <-p.app.Kill:
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if rows, err := p.store.Attempts(ctx, run); err == nil {
-		for _, r := range rows {
-			_, _ = proc.KillMarked(r.Mark, 0)
-		}
-	}
-	os.Exit(exitInterrupted)
-}
-
 // leastRoom and leastFiles have to be free where runs are worked on, or nothing
 // new is begun.
 const (
@@ -187,6 +169,9 @@ type driveOptions struct {
 	watch    orchestrator.Watcher
 	answers  bool
 	deadline time.Time
+	// beside ends the run cleanly by stop, or the process at once, when the
+	// process is to end; it returns when over is closed. nil = nothing does.
+	beside func(run string, stop func(), over <-chan struct{})
 }
 
 // newMark names the processes of one effect; nobody can guess it.
@@ -195,15 +180,4 @@ func newMark() string {
 	// crypto/rand never fails (it ends the program instead).
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
-}
-
-// newRunID is short enough to be typed: the day and four letters.
-func (a *App) newRunID() string {
-	const letters = "abcdefghjkmnpqrstvwxyz23456789"
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	for i := range b {
-		b[i] = letters[int(b[i])%len(letters)]
-	}
-	return fmt.Sprintf("%s-%s", a.Now().Format("060102"), b)
 }

@@ -29,9 +29,9 @@ func (r *evalRun) ask(ctx context.Context) error {
 		if err == nil && done {
 			r.t.Outcomes = append(r.t.Outcomes, o)
 			r.t.Score(r.cases, r.hand)
-			say := r.p.app.log.Debug
+			say := r.p.Log.Debug
 			if r.t.Asked == eval.AskedLLM {
-				say = r.p.app.log.Info
+				say = r.p.Log.Info
 			}
 			say(r.t.Find(c.Name).String(), "case", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)))
 		}
@@ -193,12 +193,12 @@ func (r *evalRun) end(o evalOptions, stopped bool) error {
 			return err
 		}
 		if open > 0 {
-			r.p.app.log.Warn("pairs wait for your word", "open", open, "file", r.t.HandFile, "then", "forge eval --resume "+r.t.ID)
+			r.p.Log.Warn("pairs wait for your word", "open", open, "file", r.t.HandFile, "then", "forge eval --resume "+r.t.ID)
 		}
 	}
 	r.t.Score(r.cases, hand)
 	if left := len(r.pending()); left == 0 && !stopped && r.reached == "" {
-		now := r.p.app.Now().UTC().Truncate(time.Second)
+		now := r.p.Now().UTC().Truncate(time.Second)
 		r.t.Ended = &now
 	}
 	if err := r.p.saveTrial(r.t); err != nil {
@@ -210,13 +210,13 @@ func (r *evalRun) end(o evalOptions, stopped bool) error {
 	goOn := "forge eval --resume " + r.t.ID
 	switch {
 	case stopped:
-		r.p.app.log.Warn("stopped; what was answered is kept", "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
+		r.p.Log.Warn("stopped; what was answered is kept", "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
 		return codeError(exitInterrupted)
 	case r.reached != "":
-		r.p.app.log.Warn(r.reached, "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
+		r.p.Log.Warn(r.reached, "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
 		return codeError(exitLimit)
 	case !eval.Judged(r.t.Outcomes):
-		r.p.app.log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.state, trialFolder, r.t.ID+".json"))
+		r.p.Log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.state, trialFolder, r.t.ID+".json"))
 		return codeError(exitUnjudged)
 	}
 	return nil

@@ -117,7 +117,7 @@ func (a *App) evalRoot() string {
 	return a.Dir
 }
 
-func (a *App) evalProject() (*project, error) {
+func (a *App) evalProject() (*checkout, error) {
 	root := a.evalRoot()
 	state, err := config.StateDir(a.Environ, root)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *App) evalProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &project{app: a, base: work.Base{RepoRoot: root}, cfg: cfg, state: state}, nil
+	return &checkout{&project{Env: a.env(), base: work.Base{RepoRoot: root}, cfg: cfg, state: state}, a}, nil
 }
 
 // evalCases are the cases of a setup, each name once.

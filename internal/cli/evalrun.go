@@ -17,7 +17,7 @@ import (
 
 // evalRun is one trial at work.
 type evalRun struct {
-	p           *project
+	p           *checkout
 	t           *eval.Trial
 	cases       []eval.Case
 	specialists map[string]work.Specialist
@@ -72,7 +72,7 @@ func (r *evalRun) begin(o evalOptions) (err error) {
 	}
 	a := r.p.app
 	r.t = &eval.Trial{
-		V: eval.TrialVersion, ID: a.newRunID(), Started: a.Now().UTC().Truncate(time.Second), Asked: eval.AskedRecord, Judge: eval.JudgePlace,
+		V: eval.TrialVersion, ID: a.env().NewRunID(), Started: a.Now().UTC().Truncate(time.Second), Asked: eval.AskedRecord, Judge: eval.JudgePlace,
 		Setup: o.setup, Usage: eval.Nothing(), JudgeUsage: eval.Nothing(), Outcomes: []eval.Outcome{},
 	}
 	if err := r.prompts(); err != nil {
@@ -221,7 +221,7 @@ func (r *evalRun) check(ctx context.Context) error {
 			return err
 		}
 		if trouble.Kind == llm.RateLimited && trouble.Passes() {
-			r.p.app.log.Warn("the model is limited at the moment; nothing was asked", "why", trouble.What)
+			r.p.Log.Warn("the model is limited at the moment; nothing was asked", "why", trouble.What)
 			return codeError(exitLimit)
 		}
 		return refusal.New(trouble.Fix, "the model cannot be asked: %s", trouble.What)
@@ -235,12 +235,12 @@ func (r *evalRun) check(ctx context.Context) error {
 		about := (float64(in)**m.USDPerMTokIn + float64(out)**m.USDPerMTokOut) / 1e6
 		usd = fmt.Sprintf("about %.2f", about)
 		if limit := r.cost.RunUSD; limit != nil && about > *limit {
-			r.p.app.log.Warn("the estimate is above cost.run_usd: it will stop there, and can go on later", "run_usd", *limit)
+			r.p.Log.Warn("the estimate is above cost.run_usd: it will stop there, and can go on later", "run_usd", *limit)
 		}
 	}
-	r.p.app.log.Info("asking about the cases", "model", r.t.Model, "questions", n, "tokens_in", in, "tokens_out", out, "usd", usd)
+	r.p.Log.Info("asking about the cases", "model", r.t.Model, "questions", n, "tokens_in", in, "tokens_out", out, "usd", usd)
 	if r.t.Judge == eval.JudgeModel {
-		r.p.app.log.Info("beside that, one short question for each finding at an expected place", "model", r.t.JudgeModel)
+		r.p.Log.Info("beside that, one short question for each finding at an expected place", "model", r.t.JudgeModel)
 	}
 	return nil
 }

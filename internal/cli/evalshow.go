@@ -47,7 +47,7 @@ func (a *App) findTrials() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &project{app: a, base: work.Base{RepoRoot: root}, state: state}, nil
+	return &project{Env: a.env(), base: work.Base{RepoRoot: root}, state: state}, nil
 }
 
 func (a *App) evalList(c trialCall) error {

@@ -51,7 +51,7 @@ func (p *project) trials() ([]*eval.Trial, error) {
 		}
 		t, err := eval.ReadTrial(text)
 		if err != nil {
-			p.app.log.Warn("leave a trial out", "file", filepath.Join(dir, e.Name()), "err", err)
+			p.Log.Warn("leave a trial out", "file", filepath.Join(dir, e.Name()), "err", err)
 			continue
 		}
 		out = append(out, t)

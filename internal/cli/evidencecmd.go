@@ -82,7 +82,7 @@ type evidenceOptions struct {
 
 // evidenceOf is the trusted state of a branch beside its head.
 type evidenceOf struct {
-	p        *project
+	p        *checkout
 	e        *engine
 	settings work.EvidenceRequest
 	target   string
@@ -106,7 +106,7 @@ func (a *App) openEvidence(ctx context.Context, target string) (*evidenceOf, err
 
 func (o *evidenceOf) open(ctx context.Context, named bool) error {
 	plan, err := o.p.plan()
-	if errors.Is(statPlan(o.p), fs.ErrNotExist) {
+	if errors.Is(statPlan(o.p.project), fs.ErrNotExist) {
 		plan, err = config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "01", Name: "none", Promise: "NONE"}}}), nil
 	}
 	if err != nil {
@@ -292,7 +292,7 @@ func below(file, name string) bool {
 func (o *evidenceOf) name(given string) (string, error) {
 	full := given
 	if !filepath.IsAbs(full) {
-		full = filepath.Join(o.p.app.Dir, given)
+		full = filepath.Join(o.p.Dir, given)
 	}
 	root := o.p.base.RepoRoot
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {

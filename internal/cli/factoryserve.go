@@ -74,7 +74,7 @@ func (a *App) openShops(ctx context.Context, o factoryOptions) (shops []*shop, e
 	places := factory.NewPlaces(o.maxRuns)
 	seen := map[string]bool{}
 	for _, dir := range o.projects {
-		s, openErr := a.openShop(ctx, dir, places)
+		s, openErr := openShop(ctx, a.env(), dir, places)
 		if openErr == nil && seen[s.base.RepoRoot] {
 			s.close()
 			continue
@@ -152,7 +152,7 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.app.log.Info(sayBoard(counts), "project", s.Project)
+	s.Log.Info(sayBoard(counts), "project", s.Project)
 	if !once {
 		return exitDone, nil
 	}
@@ -165,7 +165,7 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	}
 	later := map[int64]bool{}
 	for id, c := range held {
-		later[id] = c.Later.After(s.app.Now())
+		later[id] = c.Later.After(s.Now())
 	}
 	code := exitDone
 	for _, column := range []work.Column{work.ColumnReady, work.ColumnInProgress, work.ColumnInReview} {

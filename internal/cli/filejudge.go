@@ -83,7 +83,7 @@ func (p *project) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer
 			}
 			return nil, refusal.New(fix, "%q is no file of the change", text.FirstLine(given, 100))
 		}
-		out = append(out, work.FileVerdict{Path: name, Status: f.status, Comment: f.comment, By: userName(p.app), At: p.app.Now()})
+		out = append(out, work.FileVerdict{Path: name, Status: f.status, Comment: f.comment, By: p.User(), At: p.Now()})
 	}
 	return out, nil
 }

@@ -87,7 +87,7 @@ func (p *project) keepVerdicts(ctx context.Context, cp work.Checkpoint) (work.Ch
 	if err != nil || len(now.Verdicts) == len(cp.Verdicts) {
 		return now, err
 	}
-	return p.store.JudgeFiles(ctx, cp.ID, cp.Revision, now.Verdicts[len(cp.Verdicts):], p.app.Now())
+	return p.store.JudgeFiles(ctx, cp.ID, cp.Revision, now.Verdicts[len(cp.Verdicts):], p.Now())
 }
 
 // judgedBefore tells the reader of a pull request what was said of its files

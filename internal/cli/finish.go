@@ -14,22 +14,23 @@ import (
 )
 
 // carryOn drives s and says at the end what came of it.
-func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
+func (p *checkout) carryOn(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
 	var opts driveOptions
 	if o.deadline > 0 {
-		opts.deadline = p.app.Now().Add(o.deadline)
+		opts.deadline = p.Now().Add(o.deadline)
 	}
+	opts.beside = p.app.beside(p.store)
 	view, asks, done := p.watcher(ctx, e, s, o)
 	// A panic must not keep the terminal either.
 	defer done()
-	opts.watch, opts.answers = &keeper{Watcher: view, p: p, saved: s.Seq}, asks
+	opts.watch, opts.answers = &keeper{Watcher: view, p: p.project, saved: s.Seq}, asks
 	end, err := p.drive(ctx, e, lease, s, first, opts)
 	done()
 	if err != nil {
 		return err
 	}
 	if err := p.anchor(ctx, e, s.Run); err != nil {
-		p.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if err := p.after(ctx, e, s, end, o); err != nil {
 		return err
@@ -41,22 +42,22 @@ func (p *project) carryOn(ctx context.Context, e *engine, lease *journal.Lease, 
 }
 
 // after does what belongs to the end of a run in the user's repository.
-func (p *project) after(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
+func (p *checkout) after(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
 	pushErr := p.sendEnd(ctx, e, s, end, o)
 	if end.Outcome.Final() {
 		if err := e.repo.DropBase(ctx, s.Run); err != nil {
-			p.app.log.Warn("drop the ref that kept the base", "err", err)
+			p.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
 		p.sweep(s.Run)
 	}
 	if err := p.dropBases(ctx, e.repo); err != nil {
-		p.app.log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
+		p.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
-		p.app.log.Warn("tidy up after old runs", "err", err)
+		p.Log.Warn("tidy up after old runs", "err", err)
 	}
 	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
 		p.app.log.Warn("tidy up old caches", "err", err)
@@ -87,7 +88,7 @@ func (p *project) sweep(run string) {
 	dir := p.layout().RunDir(run)
 	for _, name := range sweptFolders() {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			p.app.log.Warn("remove the folders of the finished run", "err", err)
+			p.Log.Warn("remove the folders of the finished run", "err", err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (f floor) Standing(ctx context.Context) (pages.Standing, error) {
 	if err != nil {
 		return out, err
 	}
-	now := f.board.app.Now()
+	now := f.board.Now()
 	for id, c := range held {
 		if c.Owner != "" && !c.Dead && now.Sub(c.Heartbeat) <= factory.LeaseTimeout {
 			out.Running = append(out.Running, id)
@@ -90,7 +90,7 @@ func (f floor) set(ctx context.Context, by string, change func(*work.Floor)) err
 			return err
 		}
 		change(&s)
-		s.By, s.At = by, f.board.app.Now().UTC()
+		s.By, s.At = by, f.board.Now().UTC()
 		err = f.board.store.SetFloor(ctx, f.board.Project, s)
 		if !errors.Is(err, work.ErrStale) {
 			f.wake()
@@ -187,7 +187,7 @@ func (f floor) endLeftovers(ctx context.Context, i work.Issue) error {
 		return err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: f.board.app.log}).End(ctx, a.Mark); err != nil {
+		if err := (tree{kill: proc.KillMarked, log: f.board.Log}).End(ctx, a.Mark); err != nil {
 			return fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 	}
@@ -205,7 +205,7 @@ func (f floor) stopped(ctx context.Context, id int64) (bool, error) {
 			return false, err
 		}
 		c := held[id]
-		if c.Owner == "" || c.Dead || f.board.app.Now().Sub(c.Heartbeat) > factory.LeaseTimeout {
+		if c.Owner == "" || c.Dead || f.board.Now().Sub(c.Heartbeat) > factory.LeaseTimeout {
 			return true, nil
 		}
 		select {

@@ -28,7 +28,7 @@ type follower struct {
 
 // follow shows what running agents print, and what those after them print,
 // until the run ends.
-func (p *project) follow(ctx context.Context, run string, f logFilter) error {
+func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 	l, seq, err := p.logList(ctx, run, f)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *project) follow(ctx context.Context, run string, f logFilter) error {
 // followed says on stderr why there is nothing more to follow.
 func (p *project) followed(state, run string) error {
 	if state != stateFinished {
-		p.app.log.Info("no process drives the run", "run", run, "state", state, "next", "forge resume "+run)
+		p.Log.Info("no process drives the run", "run", run, "state", state, "next", "forge resume "+run)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 	for _, entry := range entries {
 		dir := filepath.Join(runs, entry.Name())
 		r, ok := known[entry.Name()]
-		if ok && (r.Unfinished() || r.Alive || p.app.Now().Sub(r.Updated) < keep) {
+		if ok && (r.Unfinished() || r.Alive || p.Now().Sub(r.Updated) < keep) {
 			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
 				p.sweepLeft(ctx, r.ID)
 			}
@@ -119,7 +119,7 @@ func (p *project) collectCaches(keep time.Duration, dry bool, say func(dir strin
 // tidyRepository settles what a Forge that died had begun in the user's
 // repository, and drops what it kept there for runs that are over.
 func (p *project) tidyRepository(ctx context.Context) error {
-	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return err
 	}
@@ -154,9 +154,9 @@ func (p *project) dropBases(ctx context.Context, repo *git.Store) error {
 func (p *project) settle(ctx context.Context, repo *git.Store) {
 	switch said, err := repo.SettleMove(ctx); {
 	case err != nil:
-		p.app.log.Warn("the checkout is as a Forge that died left it", "err", err)
+		p.Log.Warn("the checkout is as a Forge that died left it", "err", err)
 	case said != "":
-		p.app.log.Warn(said)
+		p.Log.Warn(said)
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *project) sweepLeft(ctx context.Context, run string) {
 		p.sweep(run)
 	}
 	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-		p.app.log.Warn("give the run back", "run", run, "err", err)
+		p.Log.Warn("give the run back", "run", run, "err", err)
 	}
 }
 

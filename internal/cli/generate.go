@@ -101,7 +101,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 
 // specFor is the spec to plan from. fromFile says that it is the project's
 // own, which need not be written.
-func (p *project) specFor(o generateOptions) (spec string, fromFile bool, err error) {
+func (p *checkout) specFor(o generateOptions) (spec string, fromFile bool, err error) {
 	own := filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile))
 	read := func(r io.Reader) (string, error) {
 		text, err := io.ReadAll(io.LimitReader(r, config.MaxSpecBytes+1))
@@ -125,7 +125,7 @@ func (p *project) specFor(o generateOptions) (spec string, fromFile bool, err er
 	}
 	path := o.text
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.app.Dir, path)
+		path = filepath.Join(p.Dir, path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
 	if strict {
 		return refusal.New("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", planFile, config.SpecFile)
 	}
-	p.app.log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
+	p.Log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
 	return nil
 }
 
@@ -204,9 +204,9 @@ func (p *project) draft(ctx context.Context, o generateOptions, spec string, exi
 	if err := p.checkSandbox(e, set.Sandbox); err != nil {
 		return nil, err
 	}
-	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.state, "drafts", p.app.newRunID())}
+	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.state, "drafts", p.NewRunID())}
 	defer author.close()
-	p.app.log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
+	p.Log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
 	text, err := planner.Draft(ctx, author, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
 		return p.draftProblems(text, existing)
 	})
@@ -278,7 +278,7 @@ func (p *project) finishPlan(text []byte, existing *work.Plan, spec string) (*co
 	if existing != nil {
 		whole = planner.Extend(*existing, plan.Plan)
 	}
-	whole.SpecHash, whole.GeneratedAt = specHash(spec), p.app.Now().UTC().Format(time.RFC3339)
+	whole.SpecHash, whole.GeneratedAt = specHash(spec), p.Now().UTC().Format(time.RFC3339)
 	return config.NewPlan(whole), nil
 }
 
@@ -288,7 +288,7 @@ func specHash(spec string) string {
 }
 
 // showPlan shows the graph and the forecast.
-func (p *project) showPlan(ctx context.Context, plan *config.Plan) error {
+func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 	spec, _, err := p.resolve(plan, config.PolicyFlags{})
 	if err != nil {
 		return err
@@ -323,7 +323,7 @@ func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner
 		}
 		s, evs, err := p.load(ctx, r.ID)
 		if err != nil {
-			p.app.log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
+			p.Log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
 			continue
 		}
 		had := map[string]int{}
@@ -336,7 +336,7 @@ func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner
 }
 
 // writePlan asks and writes.
-func (p *project) writePlan(ctx context.Context, o generateOptions, plan *config.Plan, spec string, fromFile bool) error {
+func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *config.Plan, spec string, fromFile bool) error {
 	text, err := json.MarshalIndent(plan.Plan, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the plan: %w", err)
@@ -379,7 +379,7 @@ func (p *project) writeSpec(o generateOptions, spec string) error {
 	case o.extend:
 		spec = string(old) + "\n\n" + spec
 	case string(old) != spec:
-		p.app.log.Warn("the spec file was left as it is; the plan was made from other words", "file", config.SpecFile)
+		p.Log.Warn("the spec file was left as it is; the plan was made from other words", "file", config.SpecFile)
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -38,7 +38,7 @@ func layered(n int) []work.Phase {
 func BenchmarkGraph(b *testing.B) {
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "BenchmarkGraph", F: func(t *testing.T) {
 		sizes := []int{1_000, 100_000}
-		projects := map[int]*project{}
+		projects := map[int]*checkout{}
 		for _, n := range sizes {
 			w := newWorld(t, "", "true")
 			text, err := json.Marshal(work.Plan{Phases: layered(n)})

@@ -181,7 +181,7 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		return
 	}
 	d.access(set, got)
-	d.otherTokens(ctx, p, set)
+	d.otherTokens(ctx, p.project, set)
 	if err != nil {
 		d.trouble(err)
 		return

@@ -90,7 +90,7 @@ func (h *hookHints) take() pullHints {
 // hints: none says anything that is believed, each only lets one pull request
 // be looked at now instead of later.
 type hostHooks struct {
-	app     *App
+	env     Env
 	watches []*hostWatch // that have a secret
 
 	mu      sync.Mutex
@@ -149,7 +149,7 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 		name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.base.RepoRoot)
 		fresh, err := w.p.store.NewHook(req.Context(), name, hint.Known)
 		if err != nil {
-			h.app.log.Warn("remember a webhook", "err", err)
+			h.env.Log.Warn("remember a webhook", "err", err)
 			return http.StatusServiceUnavailable, "not remembered" // the next poll has it
 		}
 		if status, why = http.StatusNoContent, hookTaken; !fresh {
@@ -163,7 +163,7 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 
 // count counts a webhook, and says now and then why such are refused.
 func (h *hostHooks) count(why string) {
-	now := h.app.Now()
+	now := h.env.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.counted == nil {
@@ -172,7 +172,7 @@ func (h *hostHooks) count(why string) {
 	h.counted[why]++
 	if last := h.said[why]; why != hookTaken && (last.IsZero() || now.Sub(last) >= sayRefused) {
 		h.said[why] = now
-		h.app.log.Warn("refused a webhook", "why", why, "so far", h.counted[why])
+		h.env.Log.Warn("refused a webhook", "why", why, "so far", h.counted[why])
 	}
 }
 

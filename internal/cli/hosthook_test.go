@@ -62,14 +62,14 @@ func TestHostHooks(t *testing.T) {
 	}
 	t.Cleanup(p.close)
 	watch := func(repo, secret string) *hostWatch {
-		w := newWatch(p, nil, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
+		w := newWatch(p.project, nil, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
 		w.secret = secret
 		return w
 	}
 	const secret = "what both sides know"
 	one, other, none := watch("octo/repo", secret), watch("octo/other", "another secret"), watch("octo/none", "")
 	all := []*hostWatch{one, other, none}
-	hooks := &hostHooks{app: app, watches: all}
+	hooks := &hostHooks{env: app.env(), watches: all}
 	send := func(method string, d delivery) (status int, woken []*hostWatch) {
 		t.Helper()
 		rec := httptest.NewRecorder()

@@ -95,13 +95,13 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullRequests, news 
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p, pulls, news, *at)
+	watch := newWatch(p.project, pulls, news, *at)
 	watch.every = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		watch.loop(ctx, &hostHooks{app: app}, func(bool) {})
+		watch.loop(ctx, &hostHooks{env: app.env()}, func(bool) {})
 	}()
 	defer func() {
 		cancel()

@@ -109,7 +109,7 @@ func saying(words string) (*orchestrator.State, work.RunFinishedData) {
 // linesOf are the titles, notices and annotations that say words.
 func linesOf(words string) []string {
 	s, end := saying(words)
-	p := &project{app: &App{Now: time.Now}}
+	p := &project{Env: Env{Now: time.Now}}
 	n, _ := p.noticeOf(s, end)
 	out := []string{n.Project, n.Reason, pullTitle(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
 	for _, q := range n.Checkpoints {

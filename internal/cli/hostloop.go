@@ -40,11 +40,11 @@ func (w *hostWatch) loop(ctx context.Context, hooks *hostHooks, after func(polle
 			var t *work.HostTrouble
 			wait := w.every
 			if errors.As(err, &t) && t.After > 0 {
-				wait, quiet = max(wait, t.After), w.p.app.Now().Add(t.After)
+				wait, quiet = max(wait, t.After), w.p.Now().Add(t.After)
 			}
 			poll.Reset(wait)
 		case <-w.hints.wake:
-			if w.p.app.Now().Before(quiet) {
+			if w.p.Now().Before(quiet) {
 				continue // the next poll takes the hint
 			}
 			if _, err = w.hinted(ctx); err == nil {
@@ -62,17 +62,17 @@ func (w *hostWatch) loop(ctx context.Context, hooks *hostHooks, after func(polle
 
 // noted says what is new of how the host can be read.
 func (w *hostWatch) noted(err error, hooks *hostHooks) {
-	now := hostNews{PID: os.Getpid(), At: w.p.app.Now(), Every: w.every, Held: maps.Clone(w.held), Hooks: hooks.counts()}
+	now := hostNews{PID: os.Getpid(), At: w.p.Now(), Every: w.every, Held: maps.Clone(w.held), Hooks: hooks.counts()}
 	maps.DeleteFunc(now.Held, func(_, why string) bool { return why == "" })
 	other, writeErr := w.note.write(now, err)
 	if writeErr != nil {
-		w.p.app.log.Warn("others are not told", "err", writeErr)
+		w.p.Log.Warn("others are not told", "err", writeErr)
 	}
 	switch {
 	case other && err != nil:
-		w.p.app.log.Warn("the host could not be read; it is asked again", "every", w.every, "err", err)
+		w.p.Log.Warn("the host could not be read; it is asked again", "every", w.every, "err", err)
 	case other:
-		w.p.app.log.Info("the host can be read again", "host", w.at.URL)
+		w.p.Log.Info("the host can be read again", "host", w.at.URL)
 	}
 }
 
@@ -132,7 +132,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 		others.wait()
 		return hostRefused(err)
 	}
-	hooks := &hostHooks{app: a, watches: []*hostWatch{w}}
+	hooks := &hostHooks{env: a.env(), watches: []*hostWatch{w}}
 	shut, err := a.listenHooks(c.String("listen"), set, hooks)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ type hostWatches struct {
 
 // openWatches finds them. One that cannot be watched is said.
 func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
-	all := &hostWatches{hooks: &hostHooks{app: a}}
+	all := &hostWatches{hooks: &hostHooks{env: a.env()}}
 	seen := map[string]*hostWatch{}
 	for _, s := range shops {
 		p, err := s.fresh(ctx)
@@ -294,7 +294,7 @@ func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
 			w, err = p.openWatch(ctx)
 		}
 		if err != nil {
-			s.app.log.Warn("the code host is not watched", "project", s.Project, "err", err)
+			s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
 		}
 		if w == nil {
 			continue

@@ -88,7 +88,7 @@ func (n hostNews) outOfSight(now time.Time) time.Duration {
 
 // notedOnce notes what one look found, unless somebody watches and knows more.
 func (w *hostWatch) notedOnce(failed error) {
-	now := w.p.app.Now()
+	now := w.p.Now()
 	was, ok := w.p.newsOf(w.at)
 	if ok && was.outOfSight(now) == 0 {
 		return
@@ -97,7 +97,7 @@ func (w *hostWatch) notedOnce(failed error) {
 	held := maps.Clone(w.held)
 	maps.DeleteFunc(held, func(_, why string) bool { return why == "" })
 	if _, err := w.note.write(hostNews{PID: os.Getpid(), At: now, Every: w.every, Once: true, Held: held}, failed); err != nil {
-		w.p.app.log.Warn("others are not told", "err", err)
+		w.p.Log.Warn("others are not told", "err", err)
 	}
 }
 
@@ -113,11 +113,11 @@ func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
 	}
 	var why []string
 	if !n.Since.IsZero() {
-		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.app.ago(n.Since), text.OneLine(n.Why, 600)))
+		why = append(why, fmt.Sprintf("the host has not been read since %s (%s): %s", n.Since.Local().Format(time.DateTime), p.Ago(n.Since), text.OneLine(n.Why, 600)))
 	}
 	if n.Once {
-		why = append(why, "read once, "+p.app.ago(n.At)+", and nobody watches: forge host watch, or forge resume, reads what people say there")
-	} else if ago := n.outOfSight(p.app.Now()); ago > 0 {
+		why = append(why, "read once, "+p.Ago(n.At)+", and nobody watches: forge host watch, or forge resume, reads what people say there")
+	} else if ago := n.outOfSight(p.Now()); ago > 0 {
 		why = append(why, fmt.Sprintf("nobody has looked for %s: forge host watch, or forge resume, does", ago.Round(time.Second)))
 	}
 	if held := n.Held[checkpoint]; held != "" {
@@ -134,7 +134,7 @@ func (p *project) sayNews(w io.Writer, at work.PullSettings) {
 		fmt.Fprintln(w, "  news     nobody watches it: forge host watch, or forge factory; forge resume reads it once")
 		return
 	}
-	now := p.app.Now()
+	now := p.Now()
 	ago := func(t time.Time) string { return max(now.Sub(t), 0).Round(time.Second).String() }
 	switch {
 	case n.Once:

@@ -37,16 +37,16 @@ func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.
 	}
 	set, err := p.hostSettings()
 	if err != nil {
-		p.app.log.Warn("the code host of this run cannot be asked", "err", err)
+		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
 	}
 	if hostPlace(set) != spec.Pulls.Place() {
-		p.app.log.Warn("the run has its pull requests on another host than [host] names now", "was", spec.Pulls.Kind+" "+spec.Pulls.URL+"/"+spec.Pulls.Repo)
+		p.Log.Warn("the run has its pull requests on another host than [host] names now", "was", spec.Pulls.Kind+" "+spec.Pulls.URL+"/"+spec.Pulls.Repo)
 		return nil
 	}
 	h, err := p.openHost(set, store)
 	if err != nil {
-		p.app.log.Warn("the code host of this run cannot be asked", "err", err)
+		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
 	}
 	branches, one := h.(pullBranches)
@@ -54,7 +54,7 @@ func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.
 	if !one || !two {
 		return nil
 	}
-	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: p.judgedBefore, notes: noterOf(set, h), warn: p.app.log.Warn, answer: p.store.Checkpoint}
+	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: p.judgedBefore, notes: noterOf(set, h), warn: p.Log.Warn, answer: p.store.Checkpoint}
 }
 
 // noterOf is the host where an account is named that says what reviewers found.

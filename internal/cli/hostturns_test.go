@@ -60,7 +60,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p, h, h, *at)
+	watch := newWatch(p.project, h, h, *at)
 	watch.every = 30 * time.Second
 	s := &shop{issueBoard: b, poke: make(chan struct{}, 1)}
 	watch.shops = []*shop{s}
@@ -88,7 +88,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		watch.loop(ctx, &hostHooks{app: app}, func(bool) {})
+		watch.loop(ctx, &hostHooks{env: app.env()}, func(bool) {})
 	}()
 	defer func() {
 		cancel()

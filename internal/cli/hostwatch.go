@@ -59,7 +59,7 @@ func (p *project) openWatch(ctx context.Context) (*hostWatch, error) {
 		return nil, err
 	}
 	// Not every host tells a conflict from a merge that it computes: git does.
-	store, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.app.Environ})
+	store, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 	}
 	if a == nil {
 		if was := w.held[id]; held != was && held != "" {
-			w.p.app.log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
+			w.p.Log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
 		}
 		w.held[id] = held
 		w.mayChange(id, look, heldByHost(look))
@@ -305,13 +305,13 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 	if err != nil {
 		w.held[id] = err.Error()
 		if errors.Is(err, work.ErrAlreadyResolved) {
-			w.p.app.log.Debug("another door was first", "checkpoint", id)
+			w.p.Log.Debug("another door was first", "checkpoint", id)
 			return nil, nil
 		}
-		w.p.app.log.Warn("an answer of the pull request was refused", "checkpoint", id, "err", err)
+		w.p.Log.Warn("an answer of the pull request was refused", "checkpoint", id, "err", err)
 		return nil, nil
 	}
-	w.p.app.log.Info("answered", "checkpoint", id, "status", a.Status, "by", text.Harmless(a.By), "pull", q.pull.URL)
+	w.p.Log.Info("answered", "checkpoint", id, "status", a.Status, "by", text.Harmless(a.By), "pull", q.pull.URL)
 	return &row, nil
 }
 
@@ -326,7 +326,7 @@ func (w *hostWatch) wordOf(ctx context.Context, look work.PullLook, q waiting) (
 		}
 		return nil, retargetedHeld(look, q.pull.Branch, q.base, by)
 	}
-	return wordOf(look, q.cp, q.pull, w.p.app.Now())
+	return wordOf(look, q.cp, q.pull, w.p.Now())
 }
 
 // mayChange notes whether a pull request may come to stand otherwise without
@@ -378,6 +378,6 @@ func (p *project) readHost(ctx context.Context, run string) {
 		w.notedOnce(err)
 	}
 	if err != nil {
-		p.app.log.Warn("the pull requests of this run were not read", "err", err)
+		p.Log.Warn("the pull requests of this run were not read", "err", err)
 	}
 }

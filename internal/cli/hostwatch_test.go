@@ -315,7 +315,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
-	g, err := newGoingOn(t.Context(), app, newWatch(p, nil, nil, work.PullSettings{}))
+	g, err := newGoingOn(t.Context(), app, newWatch(p.project, nil, nil, work.PullSettings{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (i *initiation) findReviewer(ctx context.Context) error {
 // modelReviews is the model that answers, or why the one that is named does not;
 // neither where none is.
 func (i *initiation) modelReviews(ctx context.Context) (by, why string, err error) {
-	p := &project{app: i.app, cfg: i.cfg}
+	p := &project{Env: i.app.env(), cfg: i.cfg}
 	models := reviewModels(i.set.Reviews)
 	if i.set.Reviews.By != byModel || len(models) == 0 {
 		return "", "", nil

@@ -75,7 +75,7 @@ func (a *App) addIssue(ctx context.Context, i work.Issue, place factory.Place, o
 	if err != nil {
 		return issueError(err)
 	}
-	return b.tell(ctx, i, out)
+	return a.tellIssue(ctx, b, i, out)
 }
 
 // issueEdit is what the flags ask to be made of an issue. It may be applied to
@@ -201,7 +201,7 @@ func (b *issueBoard) checkLevel(name string) error {
 	if name == "" {
 		return nil
 	}
-	cfg, err := b.app.recordedConfig(b.base.RepoRoot)
+	cfg, err := recordedConfig(b.Env, b.base.RepoRoot)
 	if err == nil {
 		_, err = policies{cfg: cfg}.preset(name)
 	}

@@ -52,8 +52,8 @@ type issueBoard struct {
 
 // openBoard opens the board. To change it takes the state folder's key, and
 // makes a board where there is none. The caller closes it.
-func (a *App) openBoard(ctx context.Context, change bool) (*issueBoard, error) {
-	p, err := a.findProject(ctx)
+func openBoard(ctx context.Context, env Env, change bool) (*issueBoard, error) {
+	p, err := findProject(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (b *issueBoard) find(ctx context.Context, change bool) error {
 	if err != nil {
 		return err
 	}
-	b.Board = factory.Board{Store: b.store, Now: b.app.Now}
+	b.Board = factory.Board{Store: b.store, Now: b.project.Now}
 	var lost []work.BoardProject
 	var ids []string
 	for _, p := range all {
@@ -95,7 +95,7 @@ func (b *issueBoard) find(ctx context.Context, change bool) error {
 		}
 		ids = append(ids, p.ID)
 	}
-	p := work.BoardProject{ID: newProjectID(root, ids), Root: root, Created: b.app.Now()}
+	p := work.BoardProject{ID: newProjectID(root, ids), Root: root, Created: b.Now()}
 	if len(lost) == 1 {
 		p.ID = lost[0].ID
 	} else if !change {
@@ -124,7 +124,7 @@ func newProjectID(root string, taken []string) string {
 // by is the person at the command line; note is what they say about a change,
 // of which the first line is kept.
 func (a *App) by(note string) factory.By {
-	return factory.By{Name: plainName(userName(a)), Door: "cli", Note: plainName(text.FirstLine(note, 300))}
+	return factory.By{Name: plainName(a.env().User()), Door: "cli", Note: plainName(text.FirstLine(note, 300))}
 }
 
 // plainName is a name, or a few words, as one line that can be stored.
@@ -202,7 +202,7 @@ func (a *App) issueStandCommand(name, usage string, do func(factory.Board, conte
 			if err != nil {
 				return issueError(err)
 			}
-			return b.tell(c.Context, i, out)
+			return a.tellIssue(c.Context, b, i, out)
 		},
 	}
 }

@@ -66,7 +66,7 @@ func (a *App) editIssue(c *cli.Context, id, version int64, out string) error {
 	if err != nil {
 		return issueError(err)
 	}
-	return b.tell(c.Context, i, out)
+	return a.tellIssue(c.Context, b, i, out)
 }
 
 // editIssueByHand lets a person edit the issue as a file. What they wrote is
@@ -96,7 +96,7 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 		return fmt.Errorf("make a folder for the editor: %w", err)
 	}
 	path := filepath.Join(dir, fmt.Sprintf("issue-%d.md", id))
-	i, err := b.byHand(ctx, was, path, editor)
+	i, err := a.editByHand(ctx, b, was, path, editor)
 	if err != nil {
 		var usage *refusal.Error
 		if errors.As(err, &usage) {
@@ -107,17 +107,17 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 	if err := os.RemoveAll(dir); err != nil {
 		a.log.Warn("remove what was edited", "err", err)
 	}
-	return b.tell(ctx, i, out)
+	return a.tellIssue(ctx, b, i, out)
 }
 
-func (b *issueBoard) byHand(ctx context.Context, was work.Issue, path, editor string) (work.Issue, error) {
+func (a *App) editByHand(ctx context.Context, b *issueBoard, was work.Issue, path, editor string) (work.Issue, error) {
 	if err := os.WriteFile(path, []byte(issueForm(was)), 0o600); err != nil {
 		return was, fmt.Errorf("write the issue for the editor: %w", err)
 	}
 	// By a shell, as git does: an editor may have arguments.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = b.app.Stdin, b.app.Stderr, b.app.Stderr
-	cmd.Env, cmd.Dir = b.app.Environ, b.app.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr
+	cmd.Env, cmd.Dir = b.Environ, b.Dir
 	if err := cmd.Run(); err != nil {
 		return was, refusal.New("nothing was changed", "the editor %s: %v", strings.Fields(editor + " ?")[0], err)
 	}
@@ -134,6 +134,6 @@ func (b *issueBoard) byHand(ctx context.Context, was work.Issue, path, editor st
 			return was, err
 		}
 	}
-	i, err := b.Edit(ctx, was.ID, was.Version, func(i *work.Issue) error { *i = now; return nil }, b.app.by(""))
+	i, err := b.Edit(ctx, was.ID, was.Version, func(i *work.Issue) error { *i = now; return nil }, a.by(""))
 	return i, issueError(err)
 }

@@ -47,7 +47,7 @@ func (a *App) issueMoveCommand() *cli.Command {
 			if err != nil {
 				return issueError(err)
 			}
-			return b.tell(c.Context, i, out)
+			return a.tellIssue(c.Context, b, i, out)
 		},
 	}
 }

@@ -34,13 +34,13 @@ func (a *App) issueCancelCommand() *cli.Command {
 				return err
 			}
 			defer b.close()
-			return b.cancel(c.Context, id, a.by(strings.TrimSpace(c.String("message"))), out)
+			return a.cancelIssue(c.Context, b, id, a.by(strings.TrimSpace(c.String("message"))), out)
 		},
 	}
 }
 
-// cancel cancels an issue, and waits until its agents are gone.
-func (b *issueBoard) cancel(ctx context.Context, id int64, by factory.By, out string) error {
+// cancelIssue cancels an issue, and waits until its agents are gone.
+func (a *App) cancelIssue(ctx context.Context, b *issueBoard, id int64, by factory.By, out string) error {
 	f := floor{board: b}
 	i, err := f.CancelIssue(ctx, id, by)
 	if err != nil {
@@ -51,9 +51,9 @@ func (b *issueBoard) cancel(ctx context.Context, id int64, by factory.By, out st
 		return err
 	}
 	if !gone {
-		b.app.log.Warn("the process that works on it has not stopped yet", "issue", id)
+		b.Log.Warn("the process that works on it has not stopped yet", "issue", id)
 	}
-	return b.tell(ctx, i, out)
+	return a.tellIssue(ctx, b, i, out)
 }
 
 func (a *App) issueRunCommand() *cli.Command {
@@ -79,7 +79,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err := git.Probe(ctx); err != nil {
 		return err
 	}
-	s, err := a.openShop(ctx, a.Dir, factory.NewPlaces(1))
+	s, err := openShop(ctx, a.env(), a.Dir, factory.NewPlaces(1))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if now.Version == i.Version && ctx.Err() == nil {
 		return refusal.New(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
 	}
-	if err := s.tell(context.WithoutCancel(ctx), now, out); err != nil {
+	if err := a.tellIssue(context.WithoutCancel(ctx), s.issueBoard, now, out); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

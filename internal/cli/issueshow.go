@@ -48,7 +48,7 @@ func (a *App) issueShowCommand() *cli.Command {
 			if b.none {
 				return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 			}
-			return b.show(c.Context, id, c.Int64("before"), out)
+			return a.showIssue(c.Context, b, id, c.Int64("before"), out)
 		},
 	}
 }
@@ -64,7 +64,7 @@ type shownIssue struct {
 	now time.Time
 }
 
-func (b *issueBoard) show(ctx context.Context, id, before int64, out string) error {
+func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, out string) error {
 	i, err := b.store.Issue(ctx, b.Project, id)
 	if err != nil {
 		return issueError(err)
@@ -88,10 +88,10 @@ func (b *issueBoard) show(ctx context.Context, id, before int64, out string) err
 	if s.Waiting, err = b.waiting(ctx, i); err != nil {
 		return err
 	}
-	if s.now = b.app.Now(); out == "json" {
-		return printJSON(b.app.Stdout, s)
+	if s.now = b.Now(); out == "json" {
+		return printJSON(a.Stdout, s)
 	}
-	w, done := b.app.viewer()
+	w, done := a.viewer()
 	if _, err := fmt.Fprint(w, s.text()); err != nil {
 		return err
 	}
@@ -141,20 +141,20 @@ func (b *issueBoard) blockers(ctx context.Context, id int64) ([]int64, error) {
 	return append([]int64{}, all[id]...), err
 }
 
-// tell says how an issue stands after a change.
-func (b *issueBoard) tell(ctx context.Context, i work.Issue, out string) error {
+// tellIssue says how an issue stands after a change.
+func (a *App) tellIssue(ctx context.Context, b *issueBoard, i work.Issue, out string) error {
 	blockers, err := b.blockers(ctx, i.ID)
 	if err != nil {
 		return err
 	}
 	if out == "json" {
-		return printJSON(b.app.Stdout, listedIssue{Issue: i, BlockedBy: blockers})
+		return printJSON(a.Stdout, listedIssue{Issue: i, BlockedBy: blockers})
 	}
 	body := fmt.Sprintf("#%d %s: %s", i.ID, text.OneLine(i.Title, 60), standingOfIssue(i))
 	if len(blockers) > 0 {
 		body += ", blocked by " + hashes(blockers)
 	}
-	_, err = fmt.Fprintln(b.app.Stdout, text.Harmless(body))
+	_, err = fmt.Fprintln(a.Stdout, text.Harmless(body))
 	return err
 }
 

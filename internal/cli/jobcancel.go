@@ -76,7 +76,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 	if err != nil {
 		return err
 	}
-	reason := "cancelled by " + userName(a)
+	reason := "cancelled by " + a.env().User()
 	if why != "" {
 		reason += ": " + text.FirstLine(why, 300)
 	}
@@ -121,8 +121,8 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return refusal.New("cancel as the user who started it", "stop process %d, which drives job %s: %v", row.Owner.PID, row.ID, err)
 	}
-	p.app.log.Info("stopping", "process", row.Owner.PID)
-	patience := p.app.Now().Add(cancelWait)
+	p.Log.Info("stopping", "process", row.Owner.PID)
+	patience := p.Now().Add(cancelWait)
 	for {
 		now, err := p.pick(ctx, row.ID)
 		if err != nil {
@@ -131,7 +131,7 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 		if !now.Alive {
 			return nil
 		}
-		if p.app.Now().After(patience) {
+		if p.Now().After(patience) {
 			return refusal.New("end it, then cancel again", "process %d, which drives job %s, does not stop", row.Owner.PID, row.ID)
 		}
 		select {
@@ -150,13 +150,13 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 	if err != nil {
 		return nil, err
 	}
-	h := &held{store: p.store, lease: lease, now: p.app.Now}
+	h := &held{store: p.store, lease: lease, now: p.Now}
 	left, err := h.Attempts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: p.app.log}).End(ctx, a.Mark); err != nil {
+		if err := (tree{kill: proc.KillMarked, log: p.Log}).End(ctx, a.Mark); err != nil {
 			return nil, fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 	}
@@ -164,10 +164,10 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 	// Nothing may come between going on and stopping: neither is fed until
 	// nothing follows, as a driver would.
 	for _, f := range []orchestrator.Fact{
-		orchestrator.Resumed{RunResumedData: orchestrator.RunResumedData{By: userName(p.app)}},
+		orchestrator.Resumed{RunResumedData: orchestrator.RunResumedData{By: p.User()}},
 		orchestrator.Stop{Outcome: work.RunCancelled, Reason: reason},
 	} {
-		evs := orchestrator.Decide(s, orchestrator.Input{Now: p.app.Now(), Fact: f})
+		evs := orchestrator.Decide(s, orchestrator.Input{Now: p.Now(), Fact: f})
 		for _, e := range evs {
 			if err := orchestrator.Apply(s, e); err != nil {
 				return nil, err
@@ -175,7 +175,7 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 		}
 		b.Events = append(b.Events, evs...)
 	}
-	evs, err := orchestrator.Feed(s, orchestrator.Input{Now: p.app.Now(), Fact: orchestrator.Drained{}})
+	evs, err := orchestrator.Feed(s, orchestrator.Input{Now: p.Now(), Fact: orchestrator.Drained{}})
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 // said.
 func (p *project) closeAll(ctx context.Context, h *held, s *orchestrator.State) error {
 	d := &orchestrator.Driver{
-		Host: p.closer(ctx, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.app.log},
-		Watch: &plainWatcher{log: p.app.log}, Layout: p.layout(), Now: p.app.Now, NewMark: newMark,
+		Host: p.closer(ctx, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.Log},
+		Watch: &plainWatcher{log: p.Log}, Layout: p.layout(), Now: p.Now, NewMark: newMark,
 	}
 	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (p *project) closeAll(ctx context.Context, h *held, s *orchestrator.State) 
 func (p *project) closer(ctx context.Context, spec orchestrator.Spec) orchestrator.Host {
 	own, err := p, error(nil)
 	if p.cfg == nil {
-		own, err = p.app.openProject(ctx)
+		own, err = openProject(ctx, p.Env)
 	}
 	if err == nil {
 		var repo *git.Store
@@ -220,6 +220,6 @@ func (p *project) closer(ctx context.Context, spec orchestrator.Spec) orchestrat
 			return own.hostOf(spec, repo)
 		}
 	}
-	p.app.log.Warn("the code host of this run cannot be asked", "err", err)
+	p.Log.Warn("the code host of this run cannot be asked", "err", err)
 	return nil
 }

@@ -37,7 +37,7 @@ func (p *project) readDocuments(paths []string) (map[string][]byte, error) {
 	for _, path := range paths {
 		abs := path
 		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(p.app.Dir, path)
+			abs = filepath.Join(p.Dir, path)
 		}
 		data, err := readDocument(abs)
 		if err != nil {

@@ -116,7 +116,7 @@ func (a *App) listJobs(ctx context.Context, output string) error {
 	}
 	var rows [][]string
 	for _, j := range list {
-		rows = append(rows, []string{j.Job, string(j.Status), j.Level, fmt.Sprint(j.Phases), a.ago(j.Updated), text.OneLine(j.Description, 60)})
+		rows = append(rows, []string{j.Job, string(j.Status), j.Level, fmt.Sprint(j.Phases), a.env().Ago(j.Updated), text.OneLine(j.Description, 60)})
 	}
 	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"JOB", "STATUS", "LEVEL", "PHASES", "LAST EVENT", "DESCRIPTION"}, rows)))
 	return err

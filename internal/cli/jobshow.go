@@ -108,7 +108,7 @@ type shownJob struct {
 	Sources []string          `json:"data_sources"`
 }
 
-func (p *project) showJob(ctx context.Context, id, output string) error {
+func (p *checkout) showJob(ctx context.Context, id, output string) error {
 	row, s, err := p.pickJob(ctx, id)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (p *project) jobText(row journal.RunRow, s *orchestrator.State, j shownJob)
 		{"  level", j.Level},
 		{"  state", standingOf(row, s)},
 		{"  branch", j.Branch},
-		{"  began", p.app.ago(row.Created) + ", last event " + p.app.ago(row.Updated)},
+		{"  began", p.Ago(row.Created) + ", last event " + p.Ago(row.Updated)},
 		{"  cost", money(s.Ledger)},
 	}
 	for _, more := range [][]string{{"  expert", j.Expert}, {"  data", strings.Join(j.Sources, ", ")}, {"  documents", strings.Join(j.Documents, ", ")}} {

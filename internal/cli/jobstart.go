@@ -96,6 +96,11 @@ func (a *App) description(text string) (string, error) {
 		}
 		text = string(read)
 	}
+	return cleanDescription(text)
+}
+
+// cleanDescription is a job's description as it is kept.
+func cleanDescription(text string) (string, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
 	switch {
 	case text == "":
@@ -146,7 +151,7 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 		return err
 	}
 	p.warnJob(b)
-	id := a.newRunID()
+	id := a.env().NewRunID()
 	b.spec.Branch = "forge/job-" + id
 	red := redact.New(redact.FromEnv(a.Environ, proc.SecretName))
 	b.spec.Job.Start, err = e.repo.WithFiles(ctx, p.base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start"))
@@ -258,17 +263,17 @@ func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
 func (p *project) warnJob(b *brief) {
 	spec := b.spec
 	if spec.Settings.Cost == (work.Cost{}) && !asksPeople(spec) {
-		p.app.log.Warn("no cost cap is set: nothing but budgets and job.max_phases bounds what this job may spend", "set", "[cost] run_usd")
+		p.Log.Warn("no cost cap is set: nothing but budgets and job.max_phases bounds what this job may spend", "set", "[cost] run_usd")
 	}
 	if _, hidden := orchestrator.Reveal(spec.Job.Description); hidden > 0 {
-		p.app.log.Warn("hidden comments or invisible characters are kept from the agent", "in", "the description", "how many", hidden)
+		p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", "the description", "how many", hidden)
 	}
 	if spec.Settings.Sandbox.Network {
 		return
 	}
 	for _, s := range b.sources {
 		if s.Kind == config.SourceHTTP {
-			p.app.log.Warn("the sandbox has no network: the job cannot reach this data source", "data", s.Name, "set", "sandbox.network")
+			p.Log.Warn("the sandbox has no network: the job cannot reach this data source", "data", s.Name, "set", "sandbox.network")
 		}
 	}
 }

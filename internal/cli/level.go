@@ -111,7 +111,7 @@ func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, er
 	cfg := p.cfg
 	if cfg == nil {
 		var err error
-		if cfg, err = p.app.recordedConfig(p.base.RepoRoot); err != nil {
+		if cfg, err = recordedConfig(p.Env, p.base.RepoRoot); err != nil {
 			return c, err
 		}
 	}
@@ -144,7 +144,7 @@ func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, er
 
 // tellLevel leaves the change for the process that drives the run, or will.
 func (p *project) tellLevel(ctx context.Context, c levelChange) error {
-	return p.tellLevelAs(ctx, c, userName(p.app), "cli")
+	return p.tellLevelAs(ctx, c, p.User(), "cli")
 }
 
 func (p *project) tellLevelAs(ctx context.Context, c levelChange, by, door string) error {
@@ -152,7 +152,7 @@ func (p *project) tellLevelAs(ctx context.Context, c levelChange, by, door strin
 	if err != nil {
 		return fmt.Errorf("write down policy %s: %w", c.Level, err)
 	}
-	return p.store.Tell(ctx, c.Run, work.Answer{By: by, Door: door, At: p.app.Now(), Policy: policy})
+	return p.store.Tell(ctx, c.Run, work.Answer{By: by, Door: door, At: p.Now(), Policy: policy})
 }
 
 func (c levelChange) text() string {
@@ -200,5 +200,5 @@ func (p *project) sayLevel(c levelChange) {
 	if len(c.Bounded) > 0 {
 		pairs = append(pairs, "the run's bound is more careful on", strings.Join(c.Bounded, ", "))
 	}
-	p.app.log.Info("level "+c.Level+" from the next boundary on", pairs...)
+	p.Log.Info("level "+c.Level+" from the next boundary on", pairs...)
 }

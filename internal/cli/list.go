@@ -64,7 +64,7 @@ type listedPhase struct {
 	MaxFixes   int              `json:"max_fixes,omitempty"`
 }
 
-func (p *project) list(spec orchestrator.Spec, output string) error {
+func (p *checkout) list(spec orchestrator.Spec, output string) error {
 	g, err := dag.New(orchestrator.Nodes(spec.Plan, spec.Settings))
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // liveView shows a run on a terminal and is the terminal's door. The driver's
 // calls only leave behind what is to be shown; goroutines of the view draw it.
 type liveView struct {
-	p     *project
+	p     *checkout
 	plain *plainWatcher
 	patch func(ctx context.Context, from, to string) (string, error)
 
@@ -50,21 +50,21 @@ type lifeSign struct {
 // too, until its end is called. Ctrl-C ends it at once, so that a second one
 // meets a terminal as it was. It is nil where the terminal cannot be had: then
 // plain log lines show the run, and what it asks waits for another door.
-func (p *project) liveView(ctx context.Context, e *engine, s *orchestrator.State, plain *plainWatcher) *liveView {
+func (p *checkout) liveView(ctx context.Context, e *engine, s *orchestrator.State, plain *plainWatcher) *liveView {
 	in, ok1 := p.app.Stdin.(*os.File)
 	out, ok2 := p.app.Stderr.(*os.File)
 	t := &tty{in: in, out: out}
-	if !ok1 || !ok2 || p.app.getenv("TERM") == "" || !t.foreground() {
+	if !ok1 || !ok2 || p.Getenv("TERM") == "" || !t.foreground() {
 		return nil
 	}
 	v := &liveView{
 		p: p, plain: plain, patch: e.repo.Diff, tty: t,
-		screen: &screen{out: out, colour: colorprofile.Detect(out, p.app.Environ)},
+		screen: &screen{out: out, colour: colorprofile.Detect(out, p.Environ)},
 		board:  boardOf(s), signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
-	v.board.began = p.app.Now()
+	v.board.began = p.Now()
 	if err := v.begin(ctx); err != nil {
-		p.app.log.Warn("there is no live view", "err", err)
+		p.Log.Warn("there is no live view", "err", err)
 		return nil
 	}
 	return v
@@ -117,7 +117,7 @@ func (v *liveView) match() {
 	for _, r := range v.board.rows {
 		sign, step := v.signs[r.number], r.name+"\x00"+r.doing+"\x00"+r.iteration
 		if sign == nil {
-			sign = &lifeSign{began: v.p.app.Now()}
+			sign = &lifeSign{began: v.p.Now()}
 		}
 		if sign.step != step {
 			*sign = lifeSign{began: sign.began, step: step}

@@ -162,7 +162,7 @@ func TestViewJoinsLifeSigns(t *testing.T) {
 	t.Parallel()
 	clock := noon
 	v := &liveView{
-		p:     &project{app: &App{Now: func() time.Time { return clock }}},
+		p:     &checkout{&project{Env: Env{Now: func() time.Time { return clock }}}, &App{}},
 		plain: &plainWatcher{log: log.New(io.Discard)}, signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
 	s := staged(t)

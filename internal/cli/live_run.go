@@ -31,7 +31,7 @@ func (v *liveView) begin(ctx context.Context) error {
 	interrupted := ctx
 	ctx, v.stop = context.WithCancel(ctx)
 	width, height := v.tty.size()
-	m := newLiveModel(userName(v.p.app), v.p.app.Now)
+	m := newLiveModel(v.p.User(), v.p.Now)
 	m.width, m.height = width, height
 	m.bare = v.p.app.quiet
 	m.look = v.look
@@ -41,7 +41,7 @@ func (v *liveView) begin(ctx context.Context) error {
 	// bubbletea reads keys and carries out commands. It does not draw: the view
 	// shares its screen with log lines, and asks the terminal nothing, so that
 	// no reply of it can end up in the user's shell.
-	v.program = tea.NewProgram(m, tea.WithInput(v.tty.in), tea.WithOutput(io.Discard), tea.WithEnvironment(v.p.app.Environ),
+	v.program = tea.NewProgram(m, tea.WithInput(v.tty.in), tea.WithOutput(io.Discard), tea.WithEnvironment(v.p.Environ),
 		tea.WithWindowSize(width, height), tea.WithoutRenderer(), tea.WithoutSignalHandler())
 	v.work.Go(func() {
 		_, err := v.program.Run()

@@ -32,7 +32,7 @@ func (p *project) model() (*llm.Client, error) {
 		BaseURL: m.BaseURL, Model: m.Model, Roles: m.Roles, Tiers: m.Tiers, Key: m.Key, KeyEnv: m.KeyEnv,
 		Timeout: m.Timeout, ContextTokens: m.ContextTokens, MaxOutputTokens: m.MaxOutputTokens,
 		USDPerMTokIn: m.USDPerMTokIn, USDPerMTokOut: m.USDPerMTokOut,
-		Secrets: redact.FromEnv(p.app.Environ, proc.SecretName),
+		Secrets: redact.FromEnv(p.Environ, proc.SecretName),
 	})
 	if err != nil {
 		return nil, refusal.New("correct [llm], or the variable of its key", "%v", err)
@@ -58,7 +58,7 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 	if c == nil {
 		// Addresses and keys are not on record with a run: they are this
 		// machine's, and may change while it waits.
-		if _, _, broken := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(p.app.Environ), Environ: p.app.Environ}); broken != nil {
+		if _, _, broken := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ}); broken != nil {
 			return refusal.New("correct it, then forge resume", "the run is reviewed by the model %s, whose service nobody can read: %v", models[0], broken)
 		}
 		return refusal.New("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
@@ -72,7 +72,7 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 	case errors.Is(err, context.Canceled) || !errors.As(err, &trouble):
 		return err
 	case trouble.Kind == llm.RateLimited && trouble.Passes():
-		p.app.log.Warn("the model that reviews is limited at the moment; its reviews will have to wait", "why", trouble.What)
+		p.Log.Warn("the model that reviews is limited at the moment; its reviews will have to wait", "why", trouble.What)
 		return nil
 	}
 	return refusal.New(trouble.Fix, "the model that reviews cannot be asked: %s", trouble.What)

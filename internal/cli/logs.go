@@ -150,7 +150,7 @@ func (p *project) logList(ctx context.Context, run string, f logFilter) (*logLis
 	return l, s.Seq, nil
 }
 
-func (p *project) logs(ctx context.Context, run string, f logFilter) error {
+func (p *checkout) logs(ctx context.Context, run string, f logFilter) error {
 	l, _, err := p.logList(ctx, run, f)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func logTitle(out io.Writer, title string, first bool) error {
 func (p *project) printLog(out io.Writer, log *runLog) error {
 	f, err := os.Open(log.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.app.log.Warn("this was not kept", "of", log.title, "file", log.path)
+		p.Log.Warn("this was not kept", "of", log.title, "file", log.path)
 		return nil
 	}
 	if err != nil {

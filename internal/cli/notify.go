@@ -33,7 +33,7 @@ func (p *project) send(ctx context.Context, n notify.Notice) {
 	if !slices.Contains(set.On, n.Event) {
 		return
 	}
-	sender := notify.Sender{Environ: p.app.Environ, Dir: p.state, Timeout: 10 * time.Second}
+	sender := notify.Sender{Environ: p.Environ, Dir: p.state, Timeout: 10 * time.Second}
 	if set.TimeoutSecs != nil {
 		sender.Timeout = time.Duration(*set.TimeoutSecs) * time.Second
 	}
@@ -43,15 +43,15 @@ func (p *project) send(ctx context.Context, n notify.Notice) {
 	if len(set.Command) > 0 {
 		sender.Command = slices.Clone(set.Command)
 		if rest, ok := strings.CutPrefix(sender.Command[0], "~/"); ok {
-			sender.Command[0] = filepath.Join(p.app.getenv("HOME"), rest)
+			sender.Command[0] = filepath.Join(p.Getenv("HOME"), rest)
 		}
 	}
 	if sender.Command == nil && sender.Webhook == "" {
 		return
 	}
-	clean := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
+	clean := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
 	for _, err := range sender.Send(context.WithoutCancel(ctx), n.Redacted(clean.String)) {
-		p.app.log.Warn("nobody was told that the run is "+n.Outcome, "err", clean.String(err.Error()))
+		p.Log.Warn("nobody was told that the run is "+n.Outcome, "err", clean.String(err.Error()))
 	}
 }
 
@@ -60,7 +60,7 @@ func (p *project) send(ctx context.Context, n notify.Notice) {
 // not pushed.
 func (p *project) noticeOf(s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
 	n = notify.Notice{
-		V: notify.Version, Event: notify.Finished, Time: p.app.Now().UTC(), Project: text.Line(s.Spec.Settings.Project), Run: s.Run,
+		V: notify.Version, Event: notify.Finished, Time: p.Now().UTC(), Project: text.Line(s.Spec.Settings.Project), Run: s.Run,
 		Outcome: string(end.Outcome), Reason: text.Line(end.Reason), Level: s.Spec.Policy.Preset, Checkpoints: []notify.Question{},
 	}
 	if s.Delivery != nil {

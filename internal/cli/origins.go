@@ -16,7 +16,7 @@ import (
 
 // origins asks the trackers that the issues of a shop came from.
 type origins struct {
-	app      *App
+	env      Env
 	store    *journal.Store
 	project  string
 	trackers []*openTracker
@@ -68,7 +68,7 @@ func (o origins) Ask(ctx context.Context, i work.Issue) factory.Asked {
 		if one.sync.Host.Name() != row.Tracker {
 			continue
 		}
-		wanted, why, until, err := one.ask(ctx, o.app.Now, row)
+		wanted, why, until, err := one.ask(ctx, o.env.Now, row)
 		switch {
 		case err != nil:
 			return unknown(until, "%s cannot be asked whether it is still wanted (%s); it is tried again", from.Source, troubleWord(err))

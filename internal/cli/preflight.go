@@ -124,7 +124,7 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string
 
 func (p *project) warnMoney(spec orchestrator.Spec) {
 	if spec.Settings.Cost == (work.Cost{}) && spec.Policy.Preset == "autonomous" {
-		p.app.log.Warn("no cost cap is set: nothing but the budgets bounds what this run may spend", "set", "[cost] run_usd")
+		p.Log.Warn("no cost cap is set: nothing but the budgets bounds what this run may spend", "set", "[cost] run_usd")
 	}
 }
 
@@ -137,7 +137,7 @@ func (p *project) warnHidden(spec orchestrator.Spec) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if _, hidden := orchestrator.Reveal(texts[name]); hidden > 0 {
-			p.app.log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
+			p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
 		}
 	}
 }

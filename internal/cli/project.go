@@ -27,7 +27,7 @@ import (
 
 // project is a checkout with its configuration and its state folder.
 type project struct {
-	app   *App
+	Env
 	base  work.Base
 	cfg   *config.Config
 	state string
@@ -40,23 +40,23 @@ const planFile = ".forge/phases.json"
 
 // openProject finds the checkout around the working directory and loads its
 // configuration. Warnings are said once, here.
-func (a *App) openProject(ctx context.Context, flags ...config.Setting) (*project, error) {
-	base, err := git.Inspect(ctx, a.Dir)
+func openProject(ctx context.Context, env Env, flags ...config.Setting) (*project, error) {
+	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
 	}
-	state, err := config.StateDir(a.Environ, base.RepoRoot)
+	state, err := config.StateDir(env.Environ, base.RepoRoot)
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ, Flags: flags})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
-		a.log.Warn(w.String())
+		env.Log.Warn(w.String())
 	}
-	return &project{app: a, base: base, cfg: cfg, state: state}, nil
+	return &project{Env: env, base: base, cfg: cfg, state: state}, nil
 }
 
 // openStore opens the journal, making the state folder when make is set. A
@@ -96,7 +96,7 @@ func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
 func (p *project) close() {
 	if p.store != nil {
 		if err := p.store.Close(); err != nil {
-			p.app.log.Warn("close the journal", "err", err)
+			p.Log.Warn("close the journal", "err", err)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (p *project) plan() (*config.Plan, error) {
 	path := filepath.Join(p.base.RepoRoot, planFile)
 	plan, warnings, err := config.LoadPlan(path, checkGraph)
 	for _, w := range warnings {
-		p.app.log.Warn(w.String())
+		p.Log.Warn(w.String())
 	}
 	if err != nil {
 		if _, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) {

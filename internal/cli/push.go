@@ -85,7 +85,7 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	if away {
 		o.remote = t.Remote
 	}
-	f := far{p: p, repo: repo, remote: o.remote}
+	f := far{p: p.project, repo: repo, remote: o.remote}
 	if err := f.sendAll(ctx, s); err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (p *project) sendEnd(ctx context.Context, e *engine, s *orchestrator.State,
 		return err
 	}
 	if !o.push && !away {
-		if p.app.getenv("CI") != "" && !end.Outcome.Final() {
-			p.app.log.Warn("the run waits in the state folder of this machine, and is lost with it when the machine goes away; --push sends it to a remote", "run", s.Run, "state", p.state)
+		if p.Getenv("CI") != "" && !end.Outcome.Final() {
+			p.Log.Warn("the run waits in the state folder of this machine, and is lost with it when the machine goes away; --push sends it to a remote", "run", s.Run, "state", p.state)
 		}
 		return nil
 	}
@@ -131,7 +131,7 @@ func (p *project) sendEnd(ctx context.Context, e *engine, s *orchestrator.State,
 	f := far{p: p, repo: e.repo, remote: o.remote}
 	err = f.sendAll(ctx, s)
 	if err == nil && !end.Outcome.Final() {
-		p.app.log.Info("the run rests at the remote; any machine with a clone goes on with it", "remote", f.remote, "next", "forge resume "+s.Run+" --remote")
+		p.Log.Info("the run rests at the remote; any machine with a clone goes on with it", "remote", f.remote, "next", "forge resume "+s.Run+" --remote")
 	}
 	return err
 }
@@ -177,7 +177,7 @@ func (f far) sendBranch(ctx context.Context, s *orchestrator.State) error {
 		err = f.repo.PushBranch(ctx, f.remote, branch, s.Head)
 	}
 	if err == nil && branch != "" {
-		f.p.app.log.Info("pushed", "branch", branch, "remote", f.remote)
+		f.p.Log.Info("pushed", "branch", branch, "remote", f.remote)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // openLook is openJournal, or lookFar where --remote is given.
-func (a *App) openLook(c *cli.Context, run string) (p *project, done func(), err error) {
+func (a *App) openLook(c *cli.Context, run string) (p *checkout, done func(), err error) {
 	if !c.IsSet("remote") {
 		p, err = a.openJournal(c.Context)
 		if err != nil {
@@ -39,7 +39,7 @@ const mostLookedAt = 100
 // this look alone: looking changes nothing of this machine's runs. id is the
 // run that is meant, or its beginning; "" = all. Records that are damaged are
 // left out, and said by errs. done removes it.
-func (a *App) lookFar(ctx context.Context, remote, id string) (look *project, done func(), errs, err error) {
+func (a *App) lookFar(ctx context.Context, remote, id string) (look *checkout, done func(), errs, err error) {
 	p, err := a.findProject(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -48,7 +48,7 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *project, do
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f := far{p: p, repo: repo, remote: remote}
+	f := far{p: p.project, repo: repo, remote: remote}
 	names, at, err := f.runs(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -75,7 +75,7 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *project, do
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	look = &project{app: a, base: p.base, cfg: p.cfg, state: dir, objects: p.state}
+	look = &checkout{&project{Env: a.env(), base: p.base, cfg: p.cfg, state: dir, objects: p.state}, a}
 	done = func() {
 		look.close()
 		if err := os.RemoveAll(dir); err != nil {

@@ -20,7 +20,7 @@ import (
 // runs are the runs that have a record at the remote, the newest first, with
 // its commit.
 func (f far) runs(ctx context.Context) (names []string, at map[string]string, err error) {
-	if f.p.app.getenv("FORGE_PHASE") != "" || f.p.app.getenv("FORGE_LEASE") != "" {
+	if f.p.Getenv("FORGE_PHASE") != "" || f.p.Getenv("FORGE_LEASE") != "" {
 		return nil, nil, refusal.New("a person looks from outside", "no remote is asked inside a phase")
 	}
 	refs, err := f.repo.RemoteRefs(ctx, f.remote, recordRefs)
@@ -157,7 +157,7 @@ func (f far) tryClaim(ctx context.Context, run string, force bool) error {
 		return f.heldBy(run, h)
 	}
 	host, _ := os.Hostname()
-	a.rec.Holder = journal.Holder{Claim: newMark(), Host: host, Since: f.p.app.Now().UTC()}
+	a.rec.Holder = journal.Holder{Claim: newMark(), Host: host, Since: f.p.Now().UTC()}
 	t.Claim = a.rec.Holder.Claim
 	return f.put(ctx, a.rec, commitsOf(a.rec, a.state), t, true)
 }
@@ -245,7 +245,7 @@ func (a *App) fetchCheckpoint(ctx context.Context, id, remote string) error {
 	if err != nil {
 		return err
 	}
-	f := far{p: p, repo: repo, remote: remote}
+	f := far{p: p.project, repo: repo, remote: remote}
 	run, err := f.find(ctx, runOfCheckpoint(id))
 	if err != nil {
 		return err

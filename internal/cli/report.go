@@ -14,7 +14,7 @@ import (
 
 // report says at the end what was done, what it cost, where the result is, how
 // to undo it, and where to read on. It goes to stderr when stdout is a stream.
-func (p *project) report(s *orchestrator.State, end work.RunFinishedData, o runOptions) {
+func (p *checkout) report(s *orchestrator.State, end work.RunFinishedData, o runOptions) {
 	if o.output == "json" && p.app.quiet {
 		return
 	}

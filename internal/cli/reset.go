@@ -36,7 +36,7 @@ func (a *App) resetCommand() *cli.Command {
 				return err
 			}
 			defer p.close()
-			r := reset{project: p, yes: c.Bool("yes"), purge: c.Bool("purge"), force: c.Bool("force")}
+			r := reset{checkout: p, yes: c.Bool("yes"), purge: c.Bool("purge"), force: c.Bool("force")}
 			if run := c.String("run"); run != "" {
 				return r.ofRun(c.Context, run)
 			}
@@ -47,7 +47,7 @@ func (a *App) resetCommand() *cli.Command {
 
 // reset is one call of forge reset.
 type reset struct {
-	*project
+	*checkout
 	yes, purge, force bool
 }
 
@@ -78,7 +78,7 @@ func (r reset) all(ctx context.Context) error {
 		return err
 	}
 	if r.serverGoes() {
-		r.app.log.Warn("the server's key, users, tokens and sessions go with the state folder", "folder", config.ServerDir(r.app.Environ))
+		r.Log.Warn("the server's key, users, tokens and sessions go with the state folder", "folder", config.ServerDir(r.Environ))
 	}
 	r.close()
 	r.store = nil
@@ -97,7 +97,7 @@ func (r reset) all(ctx context.Context) error {
 // serverGoes says whether the server's folder stands in the state folder, as it
 // does under FORGE_STATE_DIR.
 func (r reset) serverGoes() bool {
-	dir := config.ServerDir(r.app.Environ)
+	dir := config.ServerDir(r.Environ)
 	if dir == "" || filepath.Dir(dir) != filepath.Clean(r.state) {
 		return false
 	}
@@ -113,7 +113,7 @@ func (r reset) isState(entries []os.DirEntry) error {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
-		case name == filepath.Base(config.ServerDir(r.app.Environ)) && r.serverGoes():
+		case name == filepath.Base(config.ServerDir(r.Environ)) && r.serverGoes():
 		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
@@ -135,7 +135,7 @@ func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
 	switch {
 	case err == nil:
 	case r.force && !errors.Is(err, journal.ErrLocked):
-		r.app.log.Warn("whether a run is being driven is not known", "why", err)
+		r.Log.Warn("whether a run is being driven is not known", "why", err)
 		return nil, nil
 	default:
 		return nil, fmt.Errorf("%w (forge reset --force goes on without it)", err)
@@ -150,7 +150,7 @@ func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
 
 // putAside renames the state folder, so that there is a way back.
 func (r reset) putAside(runs int) error {
-	base := r.state + ".removed-" + r.app.Now().UTC().Format("20060102-150405")
+	base := r.state + ".removed-" + r.Now().UTC().Format("20060102-150405")
 	aside := base
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -166,14 +166,14 @@ func (r reset) putAside(runs int) error {
 }
 
 func (r reset) dropBases(ctx context.Context, rows []journal.RunRow) {
-	repo, err := git.Open(ctx, git.Config{StateDir: r.state, Root: r.base.RepoRoot, Environ: r.app.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: r.state, Root: r.base.RepoRoot, Environ: r.Environ})
 	for _, row := range rows {
 		if err == nil {
 			err = repo.DropBase(ctx, row.ID)
 		}
 	}
 	if err != nil {
-		r.app.log.Warn("drop the refs that kept the bases of runs", "err", err)
+		r.Log.Warn("drop the refs that kept the bases of runs", "err", err)
 	}
 }
 
@@ -215,7 +215,7 @@ func (r reset) ofRun(ctx context.Context, run string) error {
 // name is the project's name; its folder's when the configuration cannot be
 // read.
 func (r reset) name() string {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: r.base.RepoRoot, UserFile: config.UserFile(r.app.Environ), Environ: r.app.Environ})
+	cfg, _, err := config.Load(config.Sources{ProjectDir: r.base.RepoRoot, UserFile: config.UserFile(r.Environ), Environ: r.Environ})
 	if err != nil {
 		return filepath.Base(r.base.RepoRoot)
 	}

@@ -202,7 +202,7 @@ func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Res
 	if digest, err := p.digest(); err != nil {
 		return orchestrator.Resumed{}, err
 	} else if s.Spec.Digest != "" && digest != s.Spec.Digest {
-		p.app.log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
+		p.Log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
 	}
 	if s.Outcome == work.RunFailed && finishedWhole(s) {
 		return orchestrator.Resumed{}, refusal.New("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
@@ -211,7 +211,7 @@ func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Res
 	if r.MaxPhases = o.maxPhases; r.MaxPhases > 0 && s.Spec.Job == nil {
 		return r, refusal.New("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
 	}
-	r.By, r.AcceptUnknown = userName(p.app), true
+	r.By, r.AcceptUnknown = p.User(), true
 	for n := range o.budgets {
 		if s.Phases[n] == nil {
 			return r, refusal.New("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)

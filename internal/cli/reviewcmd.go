@@ -80,7 +80,7 @@ func namesOf(c *cli.Context) ([]string, error) {
 
 // reviewOf is one call of forge review.
 type reviewOf struct {
-	*project
+	*checkout
 	options reviewOptions
 	repo    *git.Store
 	temp    string // the base's files, and folders of agents
@@ -108,7 +108,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &reviewOf{project: &project{app: a, base: at, state: state}, options: o}
+	r := &reviewOf{checkout: &checkout{&project{Env: a.env(), base: at, state: state}, a}, options: o}
 	if r.repo, err = git.Open(ctx, git.Config{StateDir: state, Root: at.RepoRoot, Environ: a.Environ}); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 	if r.options.committed {
 		what = "HEAD"
 	}
-	r.app.log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
+	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
 }
 
 // desk is who asks; done lets go of it. Where there is something to ask about,
@@ -176,7 +176,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), error) {
 	d := &reviewDesk{repo: r.repo, blobs: blobFolder{filepath.Join(r.state, "blobs")}}
 	none := func() {}
-	secrets := redact.FromEnv(r.app.Environ, proc.SecretName)
+	secrets := redact.FromEnv(r.Environ, proc.SecretName)
 	r.red = redact.New(secrets)
 	if reviewAgent(r.set.Reviews.By) != "" {
 		e, err := r.agentEngine(ctx)
@@ -229,7 +229,7 @@ func (r *reviewOf) makeTemp() (string, error) {
 		return "", fmt.Errorf("look for old reviews: %w", err)
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && r.app.Now().Sub(info.ModTime()) > oldTemp {
+		if info, err := e.Info(); err == nil && r.Now().Sub(info.ModTime()) > oldTemp {
 			_ = os.RemoveAll(filepath.Join(all, e.Name())) // the next review tries again
 		}
 	}

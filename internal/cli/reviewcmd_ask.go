@@ -180,7 +180,7 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 	go r.leaveReview(asked, over)
 	by := r.set.Reviews.By
 	q := &round{
-		review: desk.Review, wait: waitFor, log: r.app.log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
+		review: desk.Review, wait: waitFor, log: r.Log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
 			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],

@@ -48,7 +48,7 @@ func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
 	if ref := r.options.base; ref != "" {
 		return []candidate{{ref, ref, "--base", true}}, nil
 	}
-	if list := r.app.pullRequestBase(); len(list) > 0 {
+	if list := pullRequestBase(r.Env); len(list) > 0 {
 		return list, nil
 	}
 	var out []candidate
@@ -68,14 +68,14 @@ func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
 
 // pullRequestBase is what CI says of the pull request that it runs for; none
 // outside of one. A branch is looked for as the remote's and then as one's own.
-func (a *App) pullRequestBase() []candidate {
+func pullRequestBase(env Env) []candidate {
 	branch, why, commit := "", "", ""
 	switch {
-	case a.inActions():
-		branch, why = a.getenv("GITHUB_BASE_REF"), "base of the pull request, by GITHUB_BASE_REF"
-	case a.getenv("GITLAB_CI") == "true":
-		branch, why = a.getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), "target of the merge request, by CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
-		commit = a.getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
+	case inActions(env):
+		branch, why = env.Getenv("GITHUB_BASE_REF"), "base of the pull request, by GITHUB_BASE_REF"
+	case env.Getenv("GITLAB_CI") == "true":
+		branch, why = env.Getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), "target of the merge request, by CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
+		commit = env.Getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
 	}
 	var out []candidate
 	if branch != "" {
@@ -91,8 +91,8 @@ func (a *App) pullRequestBase() []candidate {
 }
 
 // inActions says that GitHub or Gitea Actions run forge.
-func (a *App) inActions() bool {
-	return a.getenv("GITHUB_ACTIONS") == "true" || a.getenv("GITEA_ACTIONS") == "true"
+func inActions(env Env) bool {
+	return env.Getenv("GITHUB_ACTIONS") == "true" || env.Getenv("GITEA_ACTIONS") == "true"
 }
 
 func shortRef(full string) string {

@@ -12,12 +12,12 @@ import (
 // reportReview writes annotations and the job summary where GitHub or Gitea
 // Actions run forge. What cannot be written is said and changes nothing.
 func (r *reviewOf) reportReview(res reviewResult) {
-	if !r.app.inActions() {
+	if !inActions(r.Env) {
 		return
 	}
 	fmt.Fprint(r.app.Stderr, reviewAnnotations(res))
-	if err := appendSummary(r.app.getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
-		r.app.log.Warn("write the job summary", "err", err)
+	if err := appendSummary(r.Getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
+		r.Log.Warn("write the job summary", "err", err)
 	}
 }
 

@@ -26,12 +26,12 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: root, UserFile: config.UserFile(r.app.Environ), Environ: r.app.Environ})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: root, UserFile: config.UserFile(r.Environ), Environ: r.Environ})
 	if err != nil {
 		return nil, r.ofBase(err, root)
 	}
 	for _, w := range warnings {
-		r.app.log.Warn(w.String())
+		r.Log.Warn(w.String())
 	}
 	r.cfg = cfg
 	r.trustAs(root)

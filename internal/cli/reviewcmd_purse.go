@@ -134,7 +134,7 @@ func (r *reviewOf) newPurse(ctx context.Context, waiting int) (*purse, error) {
 		return p, err
 	}
 	defer r.close()
-	day := r.app.Now().UTC().Format("2006-01-02")
+	day := r.Now().UTC().Format("2006-01-02")
 	if p.usd.day, p.tokens.day, _, err = r.store.DayUsage(ctx, day); err != nil {
 		return nil, err
 	}

@@ -195,12 +195,12 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	}
 	p.warnMoney(spec)
 	p.warnHidden(spec)
-	id := a.newRunID()
+	id := a.env().NewRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
 }
 
-func (p *project) open(ctx context.Context, e *engine, id string, spec orchestrator.Spec, o runOptions) error {
+func (p *checkout) open(ctx context.Context, e *engine, id string, spec orchestrator.Spec, o runOptions) error {
 	if err := p.trustedFor(ctx, e, id, spec.Base.Branch, &spec); err != nil {
 		return err
 	}

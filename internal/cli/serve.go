@@ -79,7 +79,7 @@ func (a *App) serverKeys() (*pages.Keys, error) {
 	if err != nil {
 		return nil, refusal.New("mend it, or remove the folder "+dir+", which ends all sessions and users", "%v", err)
 	}
-	keys.Owner = plainName(userName(a))
+	keys.Owner = plainName(a.env().User())
 	return keys, nil
 }
 

@@ -49,10 +49,9 @@ type shop struct {
 }
 
 // openShop opens the project around dir for the factory. The caller closes it.
-func (a *App) openShop(ctx context.Context, dir string, places *factory.Places) (*shop, error) {
-	own := *a
-	own.Dir = dir
-	b, err := own.openBoard(ctx, true)
+func openShop(ctx context.Context, env Env, dir string, places *factory.Places) (*shop, error) {
+	env.Dir = dir
+	b, err := openBoard(ctx, env, true)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func (s *shop) check(ctx context.Context) error {
 		return err
 	}
 	if !config.ValueOf(p.cfg.File.Verify.None) && len(set.Verify.Commands) == 0 {
-		s.app.log.Warn("there are no verify commands: every finished issue waits in review", "project", s.Project, "set", "[verify] commands")
+		s.Log.Warn("there are no verify commands: every finished issue waits in review", "project", s.Project, "set", "[verify] commands")
 	}
 	s.tidyUp(ctx, p) // what the one before, which may have died, had no time for
 	return nil
@@ -99,14 +98,14 @@ func (s *shop) check(ctx context.Context) error {
 // fresh is the project with its configuration as it is now: a server lives
 // longer than a configuration. The journal is shared.
 func (s *shop) fresh(ctx context.Context) (*project, error) {
-	quiet := *s.app
-	quiet.log = s.app.log.With()
-	quiet.log.SetLevel(log.ErrorLevel) // it was said when the server began
-	p, err := quiet.openProject(ctx)
+	quiet := s.Env
+	quiet.Log = s.Log.With()
+	quiet.Log.SetLevel(log.ErrorLevel) // it was said when the server began
+	p, err := openProject(ctx, quiet)
 	if err != nil {
 		return nil, err
 	}
-	p.app, p.store = s.app, s.store
+	p.Env, p.store = s.Env, s.store
 	return p, nil
 }
 
@@ -114,13 +113,13 @@ func (s *shop) fresh(ctx context.Context) (*project, error) {
 func (s *shop) loop() *factory.Loop {
 	return &factory.Loop{
 		Board: s.Board, Cards: s.store, Claims: claims{s.store, s.owner}, Standings: standings{s.store, s.owner, s.store.Watch()},
-		Triage: s.triage, Works: placed{s}, Origins: origins{s.app, s.store, s.Project, s.trackers}, Places: s.places, Now: s.app.Now, Poke: s.poke,
+		Triage: s.triage, Works: placed{s}, Origins: origins{s.Env, s.store, s.Project, s.trackers}, Places: s.places, Now: s.Now, Poke: s.poke,
 		Say: func(issue int64, what string) {
 			if issue == 0 {
-				s.app.log.Info(text.Harmless(what), "project", s.Project)
+				s.Log.Info(text.Harmless(what), "project", s.Project)
 				return
 			}
-			s.app.log.Info(text.Harmless(what), "project", s.Project, "issue", issue)
+			s.Log.Info(text.Harmless(what), "project", s.Project, "issue", issue)
 		},
 	}
 }
@@ -184,7 +183,7 @@ const termsFor = 30 * time.Second
 func (s *shop) Terms(ctx context.Context) (factory.Terms, error) {
 	s.terms.Lock()
 	defer s.terms.Unlock()
-	if now := s.app.Now(); now.Sub(s.terms.at) > termsFor || now.Before(s.terms.at) {
+	if now := s.Now(); now.Sub(s.terms.at) > termsFor || now.Before(s.terms.at) {
 		s.terms.of, s.terms.err = s.readTerms(ctx)
 		s.terms.at = now
 	}
@@ -219,7 +218,7 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 
 // overdue are the runs of begun issues that ask what nobody answered in time.
 func (s *shop) overdue(ctx context.Context) (map[string]bool, error) {
-	return s.store.Overdue(ctx, s.Project, s.app.Now())
+	return s.store.Overdue(ctx, s.Project, s.Now())
 }
 
 // News asks the journal what became of the runs of begun issues.

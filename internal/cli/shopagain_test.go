@@ -107,7 +107,7 @@ func (s *shopWorld) shop() (*shop, work.Issue) {
 	t.Helper()
 	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: s.env, Dir: s.root, Now: time.Now}
 	app.log = log.New(io.Discard)
-	sh, err := app.openShop(t.Context(), s.root, factory.NewPlaces(1))
+	sh, err := openShop(t.Context(), app.env(), s.root, factory.NewPlaces(1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 	}
 	if err != nil {
 		// A run that is open goes on with what it was opened with.
-		if p, err = s.app.openRecorded(ctx); err != nil {
+		if p, err = openRecorded(ctx, s.Env); err != nil {
 			return factory.Ended{}, err
 		}
 		p.store = s.store
@@ -93,7 +93,7 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 
 // newRun names a run of an issue.
 func (s *shop) newRun(o factory.Order) string {
-	return fmt.Sprintf("i%d-%s", o.Issue.ID, s.app.newRunID())
+	return fmt.Sprintf("i%d-%s", o.Issue.ID, s.NewRunID())
 }
 
 // quiet says that nobody has said anything of what a run asks about its result:
@@ -196,7 +196,7 @@ func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) 
 // driveIssue drives a run until it ends, and gives everything back.
 func (s *shop) driveIssue(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
 	after := context.WithoutCancel(ctx)
-	quiet := &quietly{plainWatcher{log: s.app.log.With("issue", state.Spec.Issue.ID)}}
+	quiet := &quietly{plainWatcher{log: s.Log.With("issue", state.Spec.Issue.ID)}}
 	d, done, err := p.driver(s.e, lease, state, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: state.Seq}})
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(after))
@@ -205,17 +205,17 @@ func (s *shop) driveIssue(ctx context.Context, p *project, lease *journal.Lease,
 	end, err := d.Run(ctx, state, first)
 	done()
 	if releaseErr := lease.Release(after); releaseErr != nil && err == nil {
-		s.app.log.Warn("give the run back", "run", state.Run, "err", releaseErr)
+		s.Log.Warn("give the run back", "run", state.Run, "err", releaseErr)
 	}
 	if err != nil {
 		return factory.Ended{}, err
 	}
 	if err := p.anchor(after, s.e, state.Run); err != nil {
-		s.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+		s.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
 		if err := s.e.repo.DropBase(after, state.Run); err != nil {
-			s.app.log.Warn("drop the ref that kept the base", "err", err)
+			s.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
@@ -233,13 +233,13 @@ func (s *shop) tidyUp(ctx context.Context, p *project) {
 	}
 	defer s.tidying.Unlock()
 	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
-		s.app.log.Warn("tidy up after old runs", "err", err)
+		s.Log.Warn("tidy up after old runs", "err", err)
 	}
 	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
 		s.app.log.Warn("tidy up old caches", "err", err)
 	}
 	if err := p.dropBases(ctx, s.e.repo); err != nil {
-		s.app.log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
+		s.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
 }
 
@@ -289,7 +289,7 @@ func redBase(state *orchestrator.State) bool {
 // untilLimit is when a run at a limit is worth another try: a provider's comes
 // to an end by itself, a cap of the day with the day. Zero = a person raises it.
 func (s *shop) untilLimit(state *orchestrator.State) time.Time {
-	now := s.app.Now()
+	now := s.Now()
 	for _, n := range state.Order {
 		p := state.Phases[n]
 		if p.Outage == nil {

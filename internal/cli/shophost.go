@@ -38,7 +38,7 @@ func (s *shop) resultHost(p *project) (*resultHost, error) {
 	if !one || !two {
 		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
 	}
-	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience, notes: noterOf(set, h), warn: s.app.log.Warn, answer: s.store.Checkpoint}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
+	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience, notes: noterOf(set, h), warn: s.Log.Warn, answer: s.store.Checkpoint}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is
@@ -121,7 +121,7 @@ func (s *shop) comeBack(issue int64, err error) time.Time {
 	if errors.As(err, &t) {
 		asked = t.After
 	}
-	return s.app.Now().Add(s.pulls.pause(issue, asked))
+	return s.Now().Add(s.pulls.pause(issue, asked))
 }
 
 // result is a finished result that people look at on a host.

@@ -59,7 +59,7 @@ func (s *shop) Land(ctx context.Context, i work.Issue, unwanted string, shown fu
 	}
 	defer func() {
 		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-			s.app.log.Warn("give the run back", "run", i.Run, "err", err)
+			s.Log.Warn("give the run back", "run", i.Run, "err", err)
 		}
 	}()
 	if err := s.endLanding(ctx, lease); err != nil {
@@ -93,7 +93,7 @@ func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
 		return err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: s.app.log}).End(ctx, a.Mark); err != nil {
+		if err := (tree{kill: proc.KillMarked, log: s.Log}).End(ctx, a.Mark); err != nil {
 			return fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 		if err := s.store.DropAttempt(ctx, lease, a.Command); err != nil {
@@ -169,7 +169,7 @@ func (s *shop) toAgent(i work.Issue, out factory.Landed) factory.Landed {
 		return out
 	}
 	s.pulls.parted[i.ID] = i.Run
-	out.Until = s.app.Now()
+	out.Until = s.Now()
 	out.Reason += ": a run takes both together"
 	return out
 }
@@ -206,7 +206,7 @@ func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, s
 	dir := p.layout().VerifyDir(state.Run, "landing")
 	// Noted before its first process starts, so that whoever comes after a death
 	// finds them.
-	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: newMark(), Started: s.app.Now()}
+	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: newMark(), Started: s.Now()}
 	if err := s.store.PutAttempt(ctx, lease, note); err != nil {
 		return "", err
 	}

@@ -262,7 +262,7 @@ func (s *shop) tidyBranch(ctx context.Context, l landing, head string) error {
 		}
 	}
 	if err := l.h.branches.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
-		s.app.log.Debug("the branch stays on the host", "branch", l.Spec.Branch, "err", err)
+		s.Log.Debug("the branch stays on the host", "branch", l.Spec.Branch, "err", err)
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func (o *overhearing) Inbox(ctx context.Context) ([]orchestrator.Inbox, error) {
 			continue
 		}
 		if err := o.takeAlong(ctx, a, *cp); err != nil {
-			o.s.app.log.Warn("what people said on the pull request is not told this time", "checkpoint", cp.ID, "err", err)
+			o.s.Log.Warn("what people said on the pull request is not told this time", "checkpoint", cp.ID, "err", err)
 		}
 	}
 	return rows, err

@@ -31,7 +31,7 @@ func (s *shop) sayHost(now config.CodeHost) {
 	}
 	s.terms.said = now
 	if now != s.host {
-		s.app.log.Warn("[host] was changed: reviews and webhooks are read as it was, until forge factory is started again", "project", s.Project)
+		s.Log.Warn("[host] was changed: reviews and webhooks are read as it was, until forge factory is started again", "project", s.Project)
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *shopWorld) open(log io.Writer) *shop {
 	s.t.Helper()
 	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: log, Environ: s.env, Dir: s.root, Now: time.Now}
 	app.logTo(0)
-	sh, err := app.openShop(s.t.Context(), s.root, factory.NewPlaces(1))
+	sh, err := openShop(s.t.Context(), app.env(), s.root, factory.NewPlaces(1))
 	if err != nil {
 		s.t.Fatal(err)
 	}

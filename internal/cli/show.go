@@ -111,7 +111,7 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 	if err != nil {
 		return out, err
 	}
-	_, out.over = gates.Expire(cp, p.app.Now())
+	_, out.over = gates.Expire(cp, p.Now())
 	if out.Pull, err = p.pullShown(ctx, cp); err != nil {
 		return out, err
 	}
@@ -222,14 +222,14 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 
 // repo opens Forge's own repository to read in it.
 func (p *project) repo(ctx context.Context) (*git.Store, error) {
-	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.objects, p.state), Root: p.base.RepoRoot, Environ: p.app.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.objects, p.state), Root: p.base.RepoRoot, Environ: p.Environ})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, refusal.New("ask as the user who started the run", "open Forge's repository: %v", err)
 	}
 	return repo, err
 }
 
-func (p *project) showText(s shownCheckpoint) error {
+func (p *checkout) showText(s shownCheckpoint) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n\n", s.ID, s.Question)
 	phase := s.Phase
@@ -244,11 +244,11 @@ func (p *project) showText(s shownCheckpoint) error {
 		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, short(s.Hash))},
 		{"  policy", orWord(s.Level, "of its own") + ", version " + short(s.Policy)},
 		{"  who", s.Who},
-		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.app.ago(s.OpenedAt) + ")"},
+		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.Ago(s.OpenedAt) + ")"},
 	}
 	if s.ExpiresAt != nil {
 		end := s.ExpiresAt.Local().Format(time.DateTime)
-		if _, over := gates.Expire(s.Checkpoint, p.app.Now()); over {
+		if _, over := gates.Expire(s.Checkpoint, p.Now()); over {
 			end += "; its time is over: it is held, and forge resume " + s.Run + " asks again"
 		}
 		rows = append(rows, []string{"  expires", end})

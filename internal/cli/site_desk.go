@@ -97,7 +97,7 @@ func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdi
 	if _, err := s.p.keepVerdicts(ctx, cp); err != nil && refusalCode(err) == "" {
 		return cp, err
 	}
-	return s.p.store.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.app.Now())
+	return s.p.store.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.Now())
 }
 
 func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {

@@ -65,7 +65,7 @@ func (s siteEdits) EditFile(ctx context.Context, id string, revision int, w page
 	if len(w.Content) > work.MaxFileEdit {
 		return e.cp, &pages.Complaint{Status: http.StatusRequestEntityTooLarge, What: fmt.Sprintf("A file of more than %d KB is not edited here.", work.MaxFileEdit>>10), Fix: "Ask for it in a comment, and request changes."}
 	}
-	edit := work.FileEdit{Path: w.Path, Delete: w.What == pages.WishDelete, Base: e.judged, By: w.By, At: s.p.app.Now()}
+	edit := work.FileEdit{Path: w.Path, Delete: w.What == pages.WishDelete, Base: e.judged, By: w.By, At: s.p.Now()}
 	if edit.New, err = e.isNew(ctx, w); err != nil {
 		// What is there or not may be others' doing.
 		return e.cp, cmp.Or(e.cp.Overtaken(w.Path, w.Seen), err)
@@ -83,7 +83,7 @@ func (s siteEdits) EditFile(ctx context.Context, id string, revision int, w page
 			return e.cp, err
 		}
 	}
-	return s.p.store.EditFile(ctx, e.cp.ID, revision, w.Seen, edit, s.p.app.Now())
+	return s.p.store.EditFile(ctx, e.cp.ID, revision, w.Seen, edit, s.p.Now())
 }
 
 // isNew says whether what is judged is without the file; it refuses a wish for
@@ -197,7 +197,7 @@ func (s siteEdits) DropEdit(ctx context.Context, id string, revision int, path, 
 	if err != nil {
 		return cp, err
 	}
-	return s.p.store.DropEdit(ctx, cp.ID, revision, path, seen, s.p.app.Now())
+	return s.p.store.DropEdit(ctx, cp.ID, revision, path, seen, s.p.Now())
 }
 
 // EditedFile is a file as it is edited at a checkpoint, and else as it is

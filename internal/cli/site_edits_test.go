@@ -154,7 +154,7 @@ func TestEditsOfAFileThatMovedAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, old := range []string{base, ""} {
-		if _, err := s.shop.store.EditFile(t.Context(), run+".1", 0, []string{"", blob}[n], work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.shop.app.Now()); err != nil {
+		if _, err := s.shop.store.EditFile(t.Context(), run+".1", 0, []string{"", blob}[n], work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.shop.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := owner.Send(at+"/answer", url.Values{"revision": {"1"}, "answer": {"changes_requested"}, "comment": {"x"}}); a.Status != 422 || !strings.Contains(a.Body, "The branch has moved since main.go was edited") {

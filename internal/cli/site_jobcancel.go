@@ -48,7 +48,7 @@ func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
 		return err
 	}
 	if err := j.shop.e.repo.DropBase(ctx, st.Run); err != nil {
-		j.p.app.log.Warn("drop the ref that kept the base", "err", err)
+		j.p.Log.Warn("drop the ref that kept the base", "err", err)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if o.Description, err = p.app.description(o.Description); err != nil {
+	if o.Description, err = cleanDescription(o.Description); err != nil {
 		return "", err
 	}
 	b, err := p.jobBrief(jobOptions{
@@ -116,9 +116,9 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 		return "", err
 	}
 	p.warnJob(b)
-	id := siteJobPrefix + p.app.newRunID()
+	id := siteJobPrefix + p.NewRunID()
 	b.spec.Branch = "forge/job-" + id
-	red := redact.New(redact.FromEnv(p.app.Environ, proc.SecretName))
+	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
 	if b.spec.Job.Start, err = e.repo.WithFiles(ctx, p.base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start")); err != nil {
 		return "", err
 	}
@@ -195,14 +195,14 @@ func (j *siteJobs) drive(ctx context.Context, p *project, lease *journal.Lease, 
 			j.wake()
 		}()
 		if err := j.driveOne(ctx, p, lease, st, first); err != nil {
-			p.app.log.Error("a job could not be driven", "job", st.Run, "err", err)
+			p.Log.Error("a job could not be driven", "job", st.Run, "err", err)
 		}
 	})
 }
 
 func (j *siteJobs) driveOne(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
 	after := context.WithoutCancel(ctx)
-	quiet := &quietly{plainWatcher{log: p.app.log.With("job", st.Run)}}
+	quiet := &quietly{plainWatcher{log: p.Log.With("job", st.Run)}}
 	d, done, err := p.driver(j.shop.e, lease, st, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: st.Seq}})
 	if err != nil {
 		return errors.Join(err, lease.Release(after))
@@ -213,11 +213,11 @@ func (j *siteJobs) driveOne(ctx context.Context, p *project, lease *journal.Leas
 		return err
 	}
 	if err := p.anchor(after, j.shop.e, st.Run); err != nil {
-		p.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
 		if err := j.shop.e.repo.DropBase(after, st.Run); err != nil {
-			p.app.log.Warn("drop the ref that kept the base", "err", err)
+			p.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
@@ -248,7 +248,7 @@ func (j *siteJobs) tend(ctx context.Context) {
 	for {
 		if changed, err := watch.Changed(ctx); err != nil || changed {
 			if err := j.goOn(ctx, refused); err != nil && ctx.Err() == nil {
-				j.p.app.log.Error("jobs cannot be looked after", "err", err)
+				j.p.Log.Error("jobs cannot be looked after", "err", err)
 			}
 		}
 		select {
@@ -295,7 +295,7 @@ func (j *siteJobs) goOn(ctx context.Context, refused map[string]int64) error {
 		}
 		if err := j.resume(ctx, r.ID); err != nil {
 			refused[r.ID] = r.Events
-			j.p.app.log.Error("a job cannot go on", "job", r.ID, "err", err)
+			j.p.Log.Error("a job cannot go on", "job", r.ID, "err", err)
 		}
 	}
 	return nil
@@ -306,7 +306,7 @@ func (j *siteJobs) resume(ctx context.Context, run string) error {
 	p, err := j.shop.fresh(ctx)
 	if err != nil {
 		// It goes on with what it was opened with.
-		if p, err = j.p.app.openRecorded(ctx); err != nil {
+		if p, err = openRecorded(ctx, j.p.Env); err != nil {
 			return err
 		}
 		p.store = j.p.store

@@ -208,7 +208,7 @@ func (s siteRuns) Output(ctx context.Context, run, phase string, iteration, atte
 			data = data[at+1:]
 		}
 	}
-	red := redact.New(redact.FromEnv(s.p.app.Environ, proc.SecretName))
+	red := redact.New(redact.FromEnv(s.p.Environ, proc.SecretName))
 	return []byte(red.String(string(data))), nil
 }
 
@@ -295,9 +295,9 @@ func (s siteCockpit) Papers(ctx context.Context, run string) (pages.Papers, erro
 }
 
 func (s siteCockpit) CommentLine(ctx context.Context, id string, revision int, l work.LineComment) (work.Checkpoint, error) {
-	return s.p.store.CommentLine(ctx, id, revision, l, s.p.app.Now())
+	return s.p.store.CommentLine(ctx, id, revision, l, s.p.Now())
 }
 
 func (s siteCockpit) DropComment(ctx context.Context, id string, revision, comment int, by string) (work.Checkpoint, error) {
-	return s.p.store.DropComment(ctx, id, revision, comment, by, s.p.app.Now())
+	return s.p.store.DropComment(ctx, id, revision, comment, by, s.p.Now())
 }

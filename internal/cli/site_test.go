@@ -34,7 +34,7 @@ func withPages(t *testing.T, w *world) *siteWorld {
 	t.Helper()
 	app := &App{Stdin: strings.NewReader(""), Stdout: &safeBuffer{}, Stderr: &safeBuffer{}, Environ: w.env, Dir: w.root, Now: time.Now}
 	app.logTo(log.WarnLevel)
-	sh, err := app.openShop(context.Background(), w.root, factory.NewPlaces(2))
+	sh, err := openShop(context.Background(), app.env(), w.root, factory.NewPlaces(2))
 	if err != nil {
 		t.Fatal(err)
 	}

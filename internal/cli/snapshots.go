@@ -101,7 +101,7 @@ func (p *project) keep(ctx context.Context, s *orchestrator.State, saved int64) 
 		err = p.store.SaveState(ctx, s.Run, s.Seq, append([]byte(checksum(s.Run, body)+"\n"), body...))
 	}
 	if err != nil {
-		p.app.log.Debug("keep the state of the run", "err", err)
+		p.Log.Debug("keep the state of the run", "err", err)
 	}
 	return s.Seq
 }
@@ -117,14 +117,9 @@ func checksum(run string, body []byte) string {
 
 // program tells this build of Forge from others.
 func program() string {
-	id := Version
+	id := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		id += " " + info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				id += " " + s.Value
-			}
-		}
+		id = info.String() // with the commit, and what a release set when it linked
 	}
 	// Builds between two commits have all of that in common.
 	if path, err := os.Executable(); err == nil {

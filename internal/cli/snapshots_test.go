@@ -39,7 +39,7 @@ func (w *world) record(ctx context.Context, run string) *recording {
 			w.t.Fatal(err)
 		}
 	}
-	r.p, err = app.openProject(ctx)
+	r.p, err = openProject(ctx, app.env())
 	must()
 	_, err = r.p.openStore(ctx, true)
 	must()
@@ -230,7 +230,7 @@ func TestAKeeperKeepsTheState(t *testing.T) {
 	w := inVain(t, 2)
 	r := w.record(t.Context(), "long")
 	r.until(t.Context(), keepEvery-10)
-	k := &keeper{Watcher: &plainWatcher{log: r.p.app.log}, p: r.p}
+	k := &keeper{Watcher: &plainWatcher{log: r.p.Log}, p: r.p}
 	k.Events(nil, r.s)
 	if n := w.one(`SELECT count(*) FROM states`); n != 0 {
 		t.Errorf("a short run's state was kept")

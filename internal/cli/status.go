@@ -99,7 +99,7 @@ func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoin
 	return out
 }
 
-func (p *project) status(ctx context.Context, run, output string) error {
+func (p *checkout) status(ctx context.Context, run, output string) error {
 	row, s, err := p.stand(ctx, run)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 		{"  policy", orWord(s.Spec.Policy.Preset, "of its own")},
 		{"  branch", s.Spec.Branch},
 		{"  base", short(s.Spec.Base.Commit) + " (" + branch + ")"},
-		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.app.ago(r.Created) + "), last event " + p.app.ago(r.Updated)},
+		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.Ago(r.Created) + "), last event " + p.Ago(r.Updated)},
 		{"  cost", money(s.Ledger)},
 	}
 	if s.Job != nil {
@@ -150,7 +150,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 	} else if d != nil {
 		fmt.Fprintf(&b, "\nResult: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
 	}
-	b.WriteString(nextSteps(r, s, asked, p.app.Now()))
+	b.WriteString(nextSteps(r, s, asked, p.Now()))
 	return b.String()
 }
 
@@ -276,7 +276,7 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 		if r.CostUSD != nil {
 			cost = fmt.Sprintf("%.4f", *r.CostUSD)
 		}
-		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.ago(r.Updated), state, cost, r.Branch})
+		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.env().Ago(r.Updated), state, cost, r.Branch})
 	}
 	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
 	return err

@@ -31,7 +31,7 @@ func (v sight) over() bool { return !driven(v.row) && v.s.Seq >= v.row.Events }
 
 // watchStatus shows where a run stands until no process drives it any more:
 // on a terminal the same lines drawn anew, elsewhere what has changed.
-func (p *project) watchStatus(ctx context.Context, run, output string) error {
+func (p *checkout) watchStatus(ctx context.Context, run, output string) error {
 	show := p.printChanges()
 	switch {
 	case output == "json":
@@ -91,7 +91,7 @@ func (a *App) redraws() bool {
 
 // redraw draws the status over the one before. The terminal keeps its settings,
 // so that whatever ends or stops this process leaves it as it was.
-func (p *project) redraw() func(sight) error {
+func (p *checkout) redraw() func(sight) error {
 	file, _ := p.app.Stdout.(*os.File)
 	at, drawn := &tty{out: file}, 0
 	return func(v sight) error {
@@ -144,14 +144,14 @@ func busyTable(s *orchestrator.State) string {
 // printChanges prints a line for the run, each phase and each question whose
 // standing is another than before, with the time. Phases that wait for others
 // say nothing.
-func (p *project) printChanges() func(sight) error {
+func (p *checkout) printChanges() func(sight) error {
 	shown := map[string]string{}
 	return func(v sight) error {
 		var b strings.Builder
 		say := func(of, standing string) {
 			if shown[of] != standing {
 				shown[of] = standing
-				fmt.Fprintf(&b, "%s  %s: %s\n", p.app.Now().Format(time.TimeOnly), of, text.OneLine(standing, 300))
+				fmt.Fprintf(&b, "%s  %s: %s\n", p.Now().Format(time.TimeOnly), of, text.OneLine(standing, 300))
 			}
 		}
 		run := func() { say("run "+v.row.ID, standingOf(v.row, v.s)) }
@@ -187,7 +187,7 @@ func (p *project) printChanges() func(sight) error {
 
 // printDocuments prints what forge status --output json does, on one line,
 // whenever it is another than before.
-func (p *project) printDocuments() func(sight) error {
+func (p *checkout) printDocuments() func(sight) error {
 	last := ""
 	return func(v sight) error {
 		text, err := json.Marshal(statusOfRun(v.row, v.s, v.asked))

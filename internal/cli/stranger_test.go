@@ -25,7 +25,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	w.forge("issue", "add", "mine").want(exitDone)
 	a := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
 	a.log = log.New(io.Discard)
-	s, err := a.openShop(t.Context(), w.root, factory.NewPlaces(1))
+	s, err := openShop(t.Context(), a.env(), w.root, factory.NewPlaces(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 		t.Errorf("without a sandbox: %q", got)
 	}
 	w.write(filepath.Join(w.home, ".config/forge/config.toml"), "[sandbox]\nmode = \"off\"\n[trackers.work]\nkind = \"github\"\nrepo = \"a/b\"\nsandbox = \"as_configured\"\n")
-	if cfg, err := a.userConfig(); err != nil || len(cfg.TrackerSandboxes()) != 1 {
+	if cfg, err := userConfig(a.env()); err != nil || len(cfg.TrackerSandboxes()) != 1 {
 		t.Errorf("the owner's configuration: %v", err)
 	}
 	if got := mode(theirs); got != "off" {

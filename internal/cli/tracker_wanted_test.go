@@ -277,7 +277,7 @@ func TestOriginsAsk(t *testing.T) {
 	clock := func() time.Time { return now }
 	app := &App{Now: clock, log: log.New(io.Discard)}
 	one := &openTracker{sync: w.sync}
-	o := origins{app, w.store, "p", []*openTracker{one}}
+	o := origins{app.env(), w.store, "p", []*openTracker{one}}
 	part := work.Issue{Project: "p", ID: 9, Parent: 1}
 	ask := func(i work.Issue) factory.Asked {
 		t.Helper()
@@ -332,7 +332,7 @@ func TestOriginsAsk(t *testing.T) {
 		t.Errorf("one that is refused: %+v, another: %+v", a, b)
 	}
 	// The tracker is not configured here, or the issue is bound to nothing.
-	for name, o := range map[string]origins{"no tracker": {app, w.store, "p", nil}, "another": {app, w.store, "other", o.trackers}} {
+	for name, o := range map[string]origins{"no tracker": {app.env(), w.store, "p", nil}, "another": {app.env(), w.store, "other", o.trackers}} {
 		if a := o.Ask(t.Context(), w.issue(3)); a.Says != factory.WantedUnknown || a.Why == "" {
 			t.Errorf("%s: %+v", name, a)
 		}

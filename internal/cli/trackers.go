@@ -25,7 +25,7 @@ import (
 
 // trackers are the trackers whose issues come onto the boards of a server.
 type trackers struct {
-	app  *App
+	env  Env
 	list []*openTracker
 }
 
@@ -41,7 +41,7 @@ type openTracker struct {
 
 // trackerSettings are the trackers of the user's own configuration.
 func (a *App) trackerSettings() ([]config.TrackerSettings, error) {
-	cfg, err := a.userConfig()
+	cfg, err := userConfig(a.env())
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func (a *App) trackerSettings() ([]config.TrackerSettings, error) {
 }
 
 // userConfig is the user's own configuration, in which no project has a say.
-func (a *App) userConfig() (*config.Config, error) {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: a.Dir, Without: config.AllOfProject, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
+func userConfig(env Env) (*config.Config, error) {
+	cfg, _, err := config.Load(config.Sources{ProjectDir: env.Dir, Without: config.AllOfProject, UserFile: config.UserFile(env.Environ), Environ: env.Environ})
 	return cfg, err
 }
 
@@ -61,7 +61,7 @@ func (a *App) openTrackers(shops []*shop) (*trackers, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trackers{app: a}
+	t := &trackers{env: a.env()}
 	for _, set := range all {
 		s, err := shopOf(set, shops)
 		if err != nil {
@@ -131,7 +131,7 @@ func (t *trackers) start(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for _, one := range t.list {
-		t.app.log.Info("takes issues of a tracker", "tracker", one.set.Name, "repository", one.sync.Host.Name(), "label", one.set.Label)
+		t.env.Log.Info("takes issues of a tracker", "tracker", one.set.Name, "repository", one.sync.Host.Name(), "label", one.set.Label)
 		all.Go(func() { t.follow(ctx, one) })
 	}
 	return func() {
@@ -151,10 +151,10 @@ func (t *trackers) follow(ctx context.Context, one *openTracker) {
 		}
 		if failures++; err == nil {
 			failures, said = 0, ""
-			one.asked(t.app.Now(), 0, nil)
+			one.asked(t.env.Now(), 0, nil)
 		} else if body := err.Error(); body != said {
 			said = body
-			t.app.log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body))
+			t.env.Log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body))
 		}
 		if one.shop.poke != nil {
 			select {
@@ -220,7 +220,7 @@ func (s *shop) forStranger(ctx context.Context, p *project, i work.Issue) (stran
 		return false, nil
 	}
 	p.cfg.File.Verify.Protected = slices.Concat(p.cfg.File.Verify.Protected, agentSettings())
-	if cfg, err := s.app.userConfig(); err == nil {
+	if cfg, err := userConfig(s.Env); err == nil {
 		for _, t := range cfg.TrackerSandboxes() {
 			if !t.Sandboxed && sourceOf(t.Name, source) {
 				return true, nil

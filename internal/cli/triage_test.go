@@ -33,7 +33,7 @@ func newTriageWorld(t *testing.T, more string) *triageWorld {
 	w.configure(more, "true")
 	app := &App{Stdin: strings.NewReader(""), Stdout: &safeBuffer{}, Stderr: &safeBuffer{}, Environ: w.env, Dir: w.root, Now: time.Now}
 	app.logTo(log.ErrorLevel)
-	sh, err := app.openShop(context.Background(), w.root, factory.NewPlaces(2))
+	sh, err := openShop(context.Background(), app.env(), w.root, factory.NewPlaces(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func (w *triageWorld) life(i work.Issue, left int, after bool) (triage.Result, e
 	}
 	d := &triage.Driver{
 		Journal:  &dying{held: &held{store: w.shop.store, lease: lease, now: time.Now}, left: left, after: after},
-		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.app.log}, Now: time.Now, NewMark: newMark,
+		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.Log}, Now: time.Now, NewMark: newMark,
 	}
 	return d.Run(ctx, s, first)
 }

@@ -41,7 +41,8 @@ func TestTriageWaitsForALimitedModel(t *testing.T) {
 		t.Errorf("it was asked %d times too early", n-before)
 	}
 	// When the service is back, it is asked on; what then comes is judged as ever.
-	w.shop.app.Now = func() time.Time { return time.Now().Add(21 * time.Minute) }
+	w.shop.Now = func() time.Time { return time.Now().Add(21 * time.Minute) }
+	w.shop.project.Now = w.shop.Now
 	if got, err = w.shop.triage.Triage(t.Context(), i); err != nil || got.Verdict == factory.TriageLater {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -61,7 +62,8 @@ func TestAnExpiredQuestionIsAskedAgainByTheLoop(t *testing.T) {
 	if over, err := w.shop.triage.Answered(t.Context(), i); err != nil || over {
 		t.Fatalf("answered %v, %v", over, err)
 	}
-	w.shop.app.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	w.shop.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	w.shop.project.Now = w.shop.Now
 	if over, err := w.shop.triage.Answered(t.Context(), i); err != nil || !over {
 		t.Fatalf("the loop does not hear that the time is over: %v, %v", over, err)
 	}

@@ -70,10 +70,10 @@ func (s *shop) sayTriage(p *project) error {
 	}
 	switch by.who {
 	case triage.ByPerson:
-		s.app.log.Warn("nobody infers what issues want: each waits for you once before it is planned", "project", s.Project, "why", by.why,
+		s.Log.Warn("nobody infers what issues want: each waits for you once before it is planned", "project", s.Project, "why", by.why,
 			"way out", `set [llm], or factory.triage = "off"`)
 	case triage.ByNobody:
-		s.app.log.Info(`factory.triage is "off": issues go straight to their plans`, "project", s.Project)
+		s.Log.Info(`factory.triage is "off": issues go straight to their plans`, "project", s.Project)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (d *triageDesk) inferrer(ctx context.Context, p *project, s *triage.State, 
 		if err != nil || c == nil {
 			return nil, func() {}, err
 		}
-		return &triageModel{client: c, model: by.model, blobs: d.shop.store, now: d.shop.app.Now}, c.Close, nil
+		return &triageModel{client: c, model: by.model, blobs: d.shop.store, now: d.shop.Now}, c.Close, nil
 	}
 	if !by.byAgent() {
 		return nil, func() {}, nil // it was once, and is not any more: a person is asked
@@ -203,7 +203,7 @@ func (m *triageAgent) close() {
 		return
 	}
 	if err := m.shop.e.repo.CloseFolder(m.dir); err != nil {
-		m.shop.app.log.Warn("remove the folder of triage", "thread", m.thread, "err", err)
+		m.shop.Log.Warn("remove the folder of triage", "thread", m.thread, "err", err)
 	}
 }
 

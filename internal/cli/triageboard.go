@@ -233,7 +233,7 @@ func (d *triageDesk) notify(ctx context.Context, p *project, s *triage.State) {
 		return
 	}
 	p.send(ctx, notify.Notice{
-		V: notify.Version, Event: notify.Frozen, Time: d.shop.app.Now().UTC(), Project: d.shop.Project, Run: s.Thread, Outcome: string(s.Outcome), Reason: s.Reason,
+		V: notify.Version, Event: notify.Frozen, Time: d.shop.Now().UTC(), Project: d.shop.Project, Run: s.Thread, Outcome: string(s.Outcome), Reason: s.Reason,
 		Level: s.Policy.Preset, Next: "forge checkpoints",
 		Checkpoints: []notify.Question{{ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: text.Harmless(cp.Question)}},
 	})

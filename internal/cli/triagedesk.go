@@ -112,7 +112,7 @@ func (d *triageDesk) Answered(ctx context.Context, i work.Issue) (bool, error) {
 			}
 			open, err := d.shop.store.Checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending}, 10, "")
 			for _, cp := range open {
-				if cp.ExpiresAt != nil && !d.shop.app.Now().Before(*cp.ExpiresAt) {
+				if cp.ExpiresAt != nil && !d.shop.Now().Before(*cp.ExpiresAt) {
 					return true, err // the same is asked again
 				}
 			}
@@ -252,7 +252,7 @@ func (d *triageDesk) open(ctx context.Context, p *project, sp triage.Spec, by tr
 		return triage.Result{}, errors.Join(fmt.Errorf("record what %s is opened with: %w", id, err), lease.Release(context.WithoutCancel(ctx)))
 	}
 	if hidden := triage.NewState(id, sp).Spec.Hidden; hidden > 0 {
-		d.shop.app.log.Warn("the issue's text holds what nobody would see; it was left out", "issue", sp.Issue, "places", hidden)
+		d.shop.Log.Warn("the issue's text holds what nobody would see; it was left out", "issue", sp.Issue, "places", hidden)
 	}
 	return d.run(ctx, p, lease, triage.NewState(id, sp), first, by)
 }
@@ -262,12 +262,12 @@ func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, 
 	after := context.WithoutCancel(ctx)
 	defer func() {
 		if err := lease.Release(after); err != nil {
-			d.shop.app.log.Warn("give the thread back", "thread", s.Thread, "err", err)
+			d.shop.Log.Warn("give the thread back", "thread", s.Thread, "err", err)
 		}
 	}()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.app.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.app.log}, Now: d.shop.app.Now, NewMark: newMark,
+		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: newMark,
 	}
 	if s.Spec.Who == triage.ByModel {
 		inferrer, done, err := d.inferrer(ctx, p, s, by)
@@ -282,7 +282,7 @@ func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, 
 		return res, err
 	}
 	if err := p.anchor(after, d.shop.e, s.Thread); err != nil {
-		d.shop.app.log.Warn("note the journal's length in Forge's repository", "err", err)
+		d.shop.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	d.notify(after, p, s)
 	return res, nil
@@ -293,8 +293,8 @@ func (d *triageDesk) close(ctx context.Context, p *project, lease *journal.Lease
 	after := context.WithoutCancel(ctx)
 	defer func() { _ = lease.Release(after) }()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.app.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.app.log}, Now: d.shop.app.Now, NewMark: newMark,
+		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: newMark,
 	}
 	_, err := driver.Dismiss(after, s, by, why)
 	return err

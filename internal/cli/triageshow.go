@@ -34,7 +34,7 @@ type triageShown struct {
 // showThread is a question of triage as it was when it was opened.
 func (p *project) showThread(ctx context.Context, cp work.Checkpoint) (shownCheckpoint, error) {
 	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}, Who: gates.WhoAnswers(cp)}
-	_, out.over = gates.Expire(cp, p.app.Now())
+	_, out.over = gates.Expire(cp, p.Now())
 	evs, err := p.store.Events(ctx, cp.Run, 0)
 	if err != nil {
 		return out, err
@@ -94,7 +94,7 @@ func leastText(changes []gates.Change) string {
 }
 
 // whyThread shows every decision of a thread of triage.
-func (p *project) whyThread(ctx context.Context, run, output string) error {
+func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 	row, err := p.pick(ctx, run)
 	if err != nil {
 		return err

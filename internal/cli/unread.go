@@ -1,12 +1,44 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"forge/internal/journal"
+	"forge/internal/proc"
 )
+
+// beside is what ends a run of store with this process: the second Ctrl-C, and
+// output that is read no more.
+func (a *App) beside(store *journal.Store) func(run string, stop func(), over <-chan struct{}) {
+	return func(run string, stop func(), over <-chan struct{}) {
+		go a.leaveAtOnce(store, run, over)
+		a.stopUnread(stop, over)
+	}
+}
+
+// leaveAtOnce is the second Ctrl-C: the agents are killed and the process ends
+// here. The journal is whole at any moment, so that the run can be resumed.
+func (a *App) leaveAtOnce(store *journal.Store, run string, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-a.Kill:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if rows, err := store.Attempts(ctx, run); err == nil {
+		for _, r := range rows {
+			_, _ = proc.KillMarked(r.Mark, 0)
+		}
+	}
+	os.Exit(exitInterrupted)
+}
 
 // stopUnread ends the run cleanly when what it prints into a pipe is read no
 // more. The signal's own way would be to end the process, with the agents left

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mattn/go-isatty"
 
@@ -23,20 +21,20 @@ import (
 // configuration, so that its runs can be looked at and answered while
 // configuration or checkout are in disorder: p.cfg is nil, and so is all of
 // p.base but RepoRoot when the repository is in no state to start a run in.
-func (a *App) findProject(ctx context.Context) (*project, error) {
-	base, err := git.Inspect(ctx, a.Dir)
+func findProject(ctx context.Context, env Env) (*project, error) {
+	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
-		root := checkoutAround(a.Dir)
+		root := checkoutAround(env.Dir)
 		if root == "" {
 			return nil, err
 		}
 		base = work.Base{RepoRoot: root}
 	}
-	state, err := config.StateDir(a.Environ, base.RepoRoot)
+	state, err := config.StateDir(env.Environ, base.RepoRoot)
 	if err != nil {
 		return nil, err
 	}
-	return &project{app: a, base: base, state: state}, nil
+	return &project{Env: env, base: base, state: state}, nil
 }
 
 // checkoutAround is the nearest folder around dir that has a .git, "" = none.
@@ -55,8 +53,8 @@ func checkoutAround(dir string) string {
 
 // openJournal is findProject with its journal open; a project without one is
 // refused. The caller closes it.
-func (a *App) openJournal(ctx context.Context) (*project, error) {
-	p, err := a.findProject(ctx)
+func openJournal(ctx context.Context, env Env) (*project, error) {
+	p, err := findProject(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -146,22 +144,6 @@ func (a *App) viewer() (w io.Writer, done func() error) {
 	}
 	h := &text.HarmlessWriter{To: a.Stdout}
 	return h, h.Flush
-}
-
-// ago is how long t is back, as a person reads it.
-func (a *App) ago(t time.Time) string {
-	switch d := a.Now().Sub(t); {
-	case d < 0:
-		return "now"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds ago", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-	}
 }
 
 func short(id string) string { return id[:min(len(id), 12)] }

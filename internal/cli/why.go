@@ -67,7 +67,7 @@ type whyOutput struct {
 	Events []work.Event  `json:"events"` // as in the stream of forge run, without what decides nothing
 }
 
-func (p *project) why(ctx context.Context, run, phase, output string) error {
+func (p *checkout) why(ctx context.Context, run, phase, output string) error {
 	row, s, evs, err := p.look(ctx, run)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func belongs(s *orchestrator.State, phase string, e work.Event) bool {
 	return ph != nil && ph.Parent == phase
 }
 
-func (p *project) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
+func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
 	w := bufio.NewWriter(p.app.Stdout)
 	t := &teller{out: w, policy: out.Policy, least: map[string]string{}}
 	for _, l := range out.Least {
