@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -128,8 +128,8 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 	}
 	use := ""
 	if p != nil {
-		use = *p.cfg.File.Agent.Use
-		for _, s := range p.cfg.Agents(config.Facts{Kinds: kinds()}) {
+		use = *p.Config.File.Agent.Use
+		for _, s := range p.Config.Agents(config.Facts{Kinds: project.AgentKinds()}) {
 			add(s)
 		}
 	}
@@ -162,14 +162,6 @@ func (a *App) doctorCommand() *cli.Command {
 			return nil
 		},
 	}
-}
-
-// sandboxFix is the way to a sandbox on this system.
-func sandboxFix() string {
-	if runtime.GOOS == "linux" {
-		return "install bubblewrap, and allow user namespaces"
-	}
-	return "run forge on Linux, for example in a container or a virtual machine"
 }
 
 // doctor says one line for each thing it looks at.
@@ -207,40 +199,40 @@ func (d *doctor) look(ctx context.Context, try bool) {
 	case caps.Landlock:
 		d.note("install bubblewrap for a tighter one", "sandbox: landlock (%s)", caps.Why)
 	default:
-		d.note(sandboxFix(), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
+		d.note(project.SandboxFix(), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
 	}
 	p, err := d.app.openProject(ctx)
 	if err != nil {
 		d.failed("project", err)
 		return
 	}
-	defer p.close()
-	d.good("project %s, configuration is valid", p.cfg.ProjectName())
-	if err := d.writable(p.state); err != nil {
+	defer p.Close()
+	d.good("project %s, configuration is valid", p.Config.ProjectName())
+	if err := d.writable(p.State); err != nil {
 		d.poor("set FORGE_STATE_DIR to a folder that can be written", "state folder: %v", err)
 	} else {
 		d.good("state folder can be written")
 	}
-	plan, err := p.plan()
+	plan, err := p.Plan()
 	if err != nil {
 		d.failed("plan", err)
 		plan = config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "doctor", Promise: "WELL"}}})
 	} else {
 		d.good("plan: %d phases", len(plan.Phases))
 	}
-	spec, _, err := p.resolve(plan, config.PolicyFlags{})
+	spec, _, err := p.Resolve(plan, config.PolicyFlags{})
 	if err != nil {
 		d.failed("settings", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Settings.Agents)) {
-		d.agent(ctx, p.project, name, spec.Settings.Agents[name], spec.Settings, try)
+		d.agent(ctx, p.Checkout, name, spec.Settings.Agents[name], spec.Settings, try)
 	}
-	d.model(ctx, p.project, spec)
+	d.model(ctx, p.Checkout, spec)
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}
-	for _, why := range unreviewed(spec) {
+	for _, why := range project.Unreviewed(spec) {
 		d.note("", "forge run will refuse: %s", why)
 	}
 }
@@ -267,7 +259,7 @@ func (d *doctor) writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-func (d *doctor) agent(ctx context.Context, p *project, name string, s work.AgentSettings, set work.Settings, try bool) {
+func (d *doctor) agent(ctx context.Context, p *project.Checkout, name string, s work.AgentSettings, set work.Settings, try bool) {
 	found := agent.Detect(ctx, s, d.app.Environ)
 	switch {
 	case !found.Found:
@@ -287,7 +279,7 @@ func (d *doctor) agent(ctx context.Context, p *project, name string, s work.Agen
 	if !try {
 		return
 	}
-	said, err := p.tryAgent(ctx, s, set)
+	said, err := tryAgent(ctx, p, s, set)
 	if err != nil {
 		d.poor("", "agent %q does not answer: %v", name, err)
 		return
@@ -296,8 +288,8 @@ func (d *doctor) agent(ctx context.Context, p *project, name string, s work.Agen
 }
 
 // tryAgent asks an agent one question in an empty folder.
-func (p *project) tryAgent(ctx context.Context, s work.AgentSettings, set work.Settings) (string, error) {
-	e, err := p.engine(ctx)
+func tryAgent(ctx context.Context, p *project.Checkout, s work.AgentSettings, set work.Settings) (string, error) {
+	e, err := p.Machine(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -306,10 +298,10 @@ func (p *project) tryAgent(ctx context.Context, s work.AgentSettings, set work.S
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	rep, err := e.agents.Iterate(ctx, work.IterationRequest{
+	rep, err := e.Agents.Iterate(ctx, work.IterationRequest{
 		Run: "doctor", Phase: "0", PhaseName: "doctor", Iteration: 1, Attempt: 1, Level: "doctor", Agent: s, Model: s.Model,
-		Permission: work.PermissionReadonly, Limits: set.Limits, Dir: dir, Prompt: "Answer with the one word: well", Mark: newMark(),
-		LogPath: dir + ".log", Sandbox: set.Sandbox, HidePaths: []string{p.state},
+		Permission: work.PermissionReadonly, Limits: set.Limits, Dir: dir, Prompt: "Answer with the one word: well", Mark: NewMark(),
+		LogPath: dir + ".log", Sandbox: set.Sandbox, HidePaths: []string{p.State},
 	}, nil)
 	_ = os.Remove(dir + ".log")
 	if err != nil {

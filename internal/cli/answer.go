@@ -12,6 +12,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -134,7 +135,7 @@ func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) erro
 		}
 		return err
 	}
-	out := answered{Checkpoint: &cp, Driven: driven(row), Next: "forge resume " + row.ID}
+	out := answered{Checkpoint: &cp, Driven: project.Driven(row), Next: "forge resume " + row.ID}
 	if out.Driven {
 		out.Next = "the process that drives the run goes on by itself"
 	}
@@ -169,22 +170,22 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 	if err != nil {
 		return work.Checkpoint{}, none, err
 	}
-	defer p.close()
-	if err := p.key(); err != nil {
+	defer p.Close()
+	if err := p.CheckKey(); err != nil {
 		return work.Checkpoint{}, none, err
 	}
-	return p.giveAnswer(ctx, ans, level)
+	return giveAnswer(ctx, p.Checkout, ans, level)
 }
 
 // giveAnswer is the one way in which doors answer; see App.giveAnswer.
-func (p *project) giveAnswer(ctx context.Context, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
+func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
 	none := journal.RunRow{}
-	cp, err := p.findCheckpoint(ctx, ans.Checkpoint)
+	cp, err := findCheckpoint(ctx, p, ans.Checkpoint)
 	if err != nil {
 		return cp, none, refused(err, work.Checkpoint{})
 	}
 	ans.Checkpoint = cp.ID
-	if now, err := p.keepVerdicts(ctx, cp); err == nil {
+	if now, err := keepVerdicts(ctx, p, cp); err == nil {
 		cp = now
 	} else if refusalCode(err) == "" {
 		return cp, none, err
@@ -197,16 +198,16 @@ func (p *project) giveAnswer(ctx context.Context, ans work.Answer, level string)
 	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
 		return cp, none, refused(err, cp)
 	}
-	if err := p.withEdits(ctx, cp, &ans); err != nil {
+	if err := withEdits(ctx, p, cp, &ans); err != nil {
 		return cp, none, err
 	}
-	if err := p.withLevel(ctx, cp.Run, level, &ans); err != nil {
+	if err := withLevel(ctx, p, cp.Run, level, &ans); err != nil {
 		return cp, none, err
 	}
-	now, err := p.store.Answer(ctx, ans)
+	now, err := p.Journal.Answer(ctx, ans)
 	var away *journal.AwayError
 	if errors.As(err, &away) {
-		now, err = p.answerAway(ctx, away, cp, ans)
+		now, err = answerAway(ctx, p, away, cp, ans)
 	}
 	if err != nil {
 		if now.ID != "" {
@@ -214,7 +215,7 @@ func (p *project) giveAnswer(ctx context.Context, ans work.Answer, level string)
 		}
 		return cp, none, refused(err, cp)
 	}
-	row, err := p.pick(ctx, now.Run)
+	row, err := p.PickRun(ctx, now.Run)
 	return now, row, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"forge/gates"
 	"io"
 	"os"
 	"slices"
@@ -150,7 +151,7 @@ func (a *App) suggest(word string) string {
 	for _, c := range a.commands() {
 		names = append(names, c.Name)
 	}
-	if near := nearest(word, names); near != "" {
+	if near := gates.Nearest(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

@@ -44,12 +44,12 @@ func (a *App) openRuns(c *cli.Context) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	ok, err := p.openStore(c.Context, false)
+	ok, err := p.OpenStore(c.Context, false)
 	if err == nil && !ok {
 		err = refusal.New("forge run starts one", "this project has no runs")
 	}
 	if err != nil {
-		p.close()
+		p.Close()
 		return nil, err
 	}
 	return p, nil
@@ -61,12 +61,12 @@ func (a *App) auditing(show func(*checkout, work.Event) error) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		defer p.close()
-		row, err := p.pick(c.Context, c.String("run"))
+		defer p.Close()
+		row, err := p.PickRun(c.Context, c.String("run"))
 		if err != nil {
 			return err
 		}
-		for e, err := range p.store.Replay(c.Context, row.ID, 0) {
+		for e, err := range p.Journal.Replay(c.Context, row.ID, 0) {
 			if err != nil {
 				return err
 			}
@@ -110,17 +110,17 @@ func (a *App) auditVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	repo, err := git.Open(c.Context, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: a.Environ})
+	defer p.Close()
+	repo, err := git.Open(c.Context, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: a.Environ})
 	if err != nil {
 		return err
 	}
-	rows, err := p.store.Runs(c.Context)
+	rows, err := p.Journal.Runs(c.Context)
 	if err != nil {
 		return err
 	}
 	if !c.Bool("all") {
-		row, err := p.pick(c.Context, c.String("run"))
+		row, err := p.PickRun(c.Context, c.String("run"))
 		if err != nil {
 			return err
 		}
@@ -145,16 +145,16 @@ func (a *App) auditVerify(c *cli.Context) error {
 func (p *checkout) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
 	var evs []work.Event
 	if triage.IsThread(run) {
-		_, evs, err = p.threadEvents(c.Context, run)
+		_, evs, err = p.TriageEvents(c.Context, run)
 	} else {
-		_, evs, err = p.load(c.Context, run)
+		_, evs, err = p.LoadRun(c.Context, run)
 	}
 	if err != nil {
 		return 0, err
 	}
 	anchored, head, ok, err := repo.ReadAnchor(c.Context, run)
 	if err == nil && ok {
-		err = p.store.CheckAnchor(c.Context, run, anchored, head)
+		err = p.Journal.CheckAnchor(c.Context, run, anchored, head)
 	}
 	if err != nil {
 		return 0, err

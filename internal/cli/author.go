@@ -12,6 +12,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/planner"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -19,8 +20,8 @@ import (
 // planAuthor drafts a plan with an agent, in a throw-away folder at the user's
 // commit. Whatever else the agent does there is dropped.
 type planAuthor struct {
-	p       *project
-	e       *engine
+	p       *project.Checkout
+	e       *project.Machine
 	set     work.Settings
 	dir     string
 	session string
@@ -30,7 +31,7 @@ type planAuthor struct {
 
 func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	if a.drafts == 0 {
-		if err := a.e.repo.OpenFolder(ctx, a.dir, a.p.base.Commit); err != nil {
+		if err := a.e.Repo.OpenFolder(ctx, a.dir, a.p.Base.Commit); err != nil {
 			return nil, err
 		}
 	}
@@ -43,12 +44,12 @@ func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	}
 	limits := a.set.Limits
 	limits.IterationSecs = phase.IterationSecs
-	rep, err := a.e.agents.Iterate(ctx, work.IterationRequest{
+	rep, err := a.e.Agents.Iterate(ctx, work.IterationRequest{
 		Run: "plan", Phase: "0", PhaseName: "plan", Iteration: a.drafts, Attempt: 1, Level: "generate",
 		Agent: agent, Model: model, Permission: work.PermissionStandard, Limits: limits,
-		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: newMark(),
+		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: NewMark(),
 		LogPath: fmt.Sprintf("%s.%d.log", a.dir, a.drafts), Sandbox: a.set.Sandbox,
-		ReadPaths: a.e.repo.ObjectPaths(), HidePaths: []string{a.p.state},
+		ReadPaths: a.e.Repo.ObjectPaths(), HidePaths: []string{a.p.State},
 		CostUSD: a.set.Cost.IterationUSD, Tokens: a.set.Cost.IterationTokens,
 	}, func(act work.Activity) { a.p.Log.Debug(act.Text, "is", act.Kind) })
 	if err != nil {
@@ -98,8 +99,8 @@ func (a *planAuthor) close() {
 }
 
 // keepDraft loses nothing that an agent was paid for.
-func (p *project) keepDraft(text []byte) string {
-	path := filepath.Join(p.state, "drafts", "phases.json")
+func keepDraft(p *project.Checkout, text []byte) string {
+	path := filepath.Join(p.State, "drafts", "phases.json")
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = atomicfile.Write(path, text, 0o600)

@@ -10,6 +10,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -72,14 +73,14 @@ func (a *App) listCheckpoints(ctx context.Context, page checkpointPage) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	list := listedCheckpoints{Checkpoints: []work.Checkpoint{}}
-	ok, err := p.openStore(ctx, false)
+	ok, err := p.OpenStore(ctx, false)
 	if err != nil {
 		return err
 	}
 	if ok {
-		if list, err = p.page(ctx, page); err != nil {
+		if list, err = checkpointPageOf(ctx, p.Checkout, page); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (a *App) listFarCheckpoints(ctx context.Context, remote string, page checkp
 		return err
 	}
 	defer done()
-	list, err := p.page(ctx, page)
+	list, err := checkpointPageOf(ctx, p.Checkout, page)
 	if err != nil {
 		return errors.Join(err, errs)
 	}
@@ -113,15 +114,15 @@ func (p *checkout) printCheckpoints(list listedCheckpoints, page checkpointPage)
 	return err
 }
 
-// page costs the same however many checkpoints there are.
-func (p *project) page(ctx context.Context, page checkpointPage) (listedCheckpoints, error) {
+// checkpointPageOf costs the same however many checkpoints there are.
+func checkpointPageOf(ctx context.Context, p *project.Checkout, page checkpointPage) (listedCheckpoints, error) {
 	list := listedCheckpoints{Checkpoints: []work.Checkpoint{}}
 	filter := journal.CheckpointFilter{Status: work.CheckpointPending}
 	if page.all {
 		filter.Status = ""
 	}
 	if page.run != "" {
-		row, err := p.pick(ctx, page.run)
+		row, err := p.PickRun(ctx, page.run)
 		if err != nil {
 			return list, err
 		}
@@ -129,13 +130,13 @@ func (p *project) page(ctx context.Context, page checkpointPage) (listedCheckpoi
 	}
 	after := ""
 	if page.after != "" {
-		cp, err := p.findCheckpoint(ctx, page.after)
+		cp, err := findCheckpoint(ctx, p, page.after)
 		if err != nil {
 			return list, refused(err, cp)
 		}
 		after = cp.ID
 	}
-	found, err := p.store.Checkpoints(ctx, filter, page.limit+1, after)
+	found, err := p.Journal.Checkpoints(ctx, filter, page.limit+1, after)
 	if err != nil {
 		return list, err
 	}
@@ -147,13 +148,13 @@ func (p *project) page(ctx context.Context, page checkpointPage) (listedCheckpoi
 	return list, nil
 }
 
-// checkpoints are all that the filter lets through, in the order of their
+// checkpointsOf are all that the filter lets through, in the order of their
 // opening.
-func (p *project) checkpoints(ctx context.Context, filter journal.CheckpointFilter) ([]work.Checkpoint, error) {
+func checkpointsOf(ctx context.Context, p *project.Checkout, filter journal.CheckpointFilter) ([]work.Checkpoint, error) {
 	const page = 1000
 	var all []work.Checkpoint
 	for after := ""; ; {
-		found, err := p.store.Checkpoints(ctx, filter, page, after)
+		found, err := p.Journal.Checkpoints(ctx, filter, page, after)
 		if err != nil {
 			return nil, err
 		}
@@ -197,15 +198,15 @@ func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
 
 // findCheckpoint is the checkpoint with that id, or the only one that begins
 // with it; ".N" is the N-th of the newest run.
-func (p *project) findCheckpoint(ctx context.Context, id string) (work.Checkpoint, error) {
+func findCheckpoint(ctx context.Context, p *project.Checkout, id string) (work.Checkpoint, error) {
 	if strings.HasPrefix(id, ".") {
-		row, err := p.pick(ctx, "")
+		row, err := p.PickRun(ctx, "")
 		if err != nil {
 			return work.Checkpoint{}, err
 		}
 		id = row.ID + id
 	}
-	return p.store.Checkpoint(ctx, id)
+	return p.Journal.Checkpoint(ctx, id)
 }
 
 // checkpointArg is the one checkpoint that a command is about.

@@ -22,13 +22,13 @@ func projectAsking(tb testing.TB, w *world, n int) *App {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := p.openStore(ctx, true); err != nil {
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		tb.Fatal(err)
 	}
-	defer p.close()
+	defer p.Close()
 	for run := range n / 10 {
 		id := fmt.Sprintf("260101-r%05d", run)
-		lease, err := p.store.CreateRun(ctx, id, journal.Self())
+		lease, err := p.Journal.CreateRun(ctx, id, journal.Self())
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func projectAsking(tb testing.TB, w *world, n int) *App {
 				OpenedAt: time.Unix(1700000000+int64(run*10+i), 0),
 			})
 		}
-		if err := p.store.Append(ctx, lease, a); err != nil {
+		if err := p.Journal.Append(ctx, lease, a); err != nil {
 			tb.Fatal(err)
 		}
 		if err := lease.Release(ctx); err != nil {

@@ -17,6 +17,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/text"
@@ -90,17 +91,17 @@ func (a *App) configShow(c *cli.Context, output string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	hide := redact.New(secretsSet(p.cfg))
+	defer p.Close()
+	hide := redact.New(secretsSet(p.Config))
 	if output == "text" {
-		_, err := fmt.Fprint(a.Stdout, text.Harmless(hide.String(p.cfg.Render())))
+		_, err := fmt.Fprint(a.Stdout, text.Harmless(hide.String(p.Config.Render())))
 		return err
 	}
 	values := []shownValue{}
-	for _, l := range p.cfg.Show() {
+	for _, l := range p.Config.Show() {
 		values = append(values, shownValue{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin})
 	}
-	return printJSON(a.Stdout, map[string]any{"state": p.state, "values": values})
+	return printJSON(a.Stdout, map[string]any{"state": p.State, "values": values})
 }
 
 // secretsSet are the secrets that a user wrote into set_env.
@@ -197,10 +198,10 @@ func (a *App) configValidate(c *cli.Context, output string) error {
 // forge run needs.
 func (v *validation) plan(file string) (_ *config.Plan, planned bool) {
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		v.Warnings = append(v.Warnings, shownProblem{File: planFile, What: "there is no plan: forge run needs one, a job does not", Fix: "write one, or make one from the spec with forge generate"})
+		v.Warnings = append(v.Warnings, shownProblem{File: project.PlanFile, What: "there is no plan: forge run needs one, a job does not", Fix: "write one, or make one from the spec with forge generate"})
 		return nil, false
 	}
-	plan, warnings, err := config.LoadPlan(file, checkGraph)
+	plan, warnings, err := config.LoadPlan(file, project.CheckGraph)
 	v.warn(warnings)
 	v.add(err)
 	return plan, true
@@ -210,10 +211,10 @@ func (v *validation) plan(file string) (_ *config.Plan, planned bool) {
 // does.
 func resolvePlanned(cfg *config.Config, plan *config.Plan) (work.Settings, error) {
 	if plan == nil {
-		set, _, err := config.ResolveJob(cfg, config.JobFacts{}, config.Facts{Kinds: kinds()})
+		set, _, err := config.ResolveJob(cfg, config.JobFacts{}, config.Facts{Kinds: project.AgentKinds()})
 		return set, err
 	}
-	return config.Resolve(cfg, plan, config.Facts{Kinds: kinds()})
+	return config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()})
 }
 
 // planOf is an empty plan where there is none.
@@ -230,21 +231,21 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 	base, err := git.Inspect(ctx, a.Dir)
 	v.add(err)
 	if base.RepoRoot == "" {
-		if base.RepoRoot = checkoutAround(a.Dir); base.RepoRoot == "" {
+		if base.RepoRoot = project.CheckoutAround(a.Dir); base.RepoRoot == "" {
 			return
 		}
 	}
-	p := &project{Env: a.env(), base: base}
-	p.state, err = config.StateDir(a.Environ, base.RepoRoot)
+	p := &project.Checkout{Env: a.env(), Base: base}
+	p.State, err = config.StateDir(a.Environ, base.RepoRoot)
 	v.add(err)
-	plan, planned := v.plan(filepath.Join(base.RepoRoot, filepath.FromSlash(planFile)))
+	plan, planned := v.plan(filepath.Join(base.RepoRoot, filepath.FromSlash(project.PlanFile)))
 	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
 	v.warn(warnings)
 	v.add(err)
 	if err != nil {
 		return
 	}
-	p.cfg = cfg
+	p.Config = cfg
 	_, _, err = config.Policy(cfg, flags)
 	v.add(err)
 	_, err = cfg.Experts()
@@ -260,7 +261,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 		v.add(err)
 		return
 	}
-	for _, why := range unreviewed(orchestrator.Spec{Plan: planOf(plan), Settings: set}) {
+	for _, why := range project.Unreviewed(orchestrator.Spec{Plan: planOf(plan), Settings: set}) {
 		v.Warnings = append(v.Warnings, shownProblem{What: "forge run will refuse, since no reviewer can be asked: " + why})
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
@@ -273,7 +274,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 		}
 	}
 	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
-		v.problem(shownProblem{What: err.Error(), Fix: sandboxFix() + ", or set sandbox.mode in your own configuration"})
+		v.problem(shownProblem{What: err.Error(), Fix: project.SandboxFix() + ", or set sandbox.mode in your own configuration"})
 	}
 	if planned && strings.TrimSpace(set.Spec) == "" {
 		v.Warnings = append(v.Warnings, shownProblem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})

@@ -32,7 +32,7 @@ func (a *App) decideCommand() *cli.Command {
 			}
 			if !slices.Contains(kinds, kind) {
 				fix := "the kinds are " + strings.Join(kinds, ", ")
-				if near := nearest(kind, kinds); near != "" {
+				if near := gates.Nearest(kind, kinds); near != "" {
 					fix = fmt.Sprintf("did you mean %q? %s", near, fix)
 				}
 				return refusal.New(fix, "forge decide: unknown kind %q", kind)

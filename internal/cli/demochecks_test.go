@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -93,7 +94,7 @@ func goodPlay(t *testing.T) *demoRecord {
 	c.add(work.RunFinished, "", 0, 0, work.RunFinishedData{Outcome: work.RunFailed})
 	r := &demoRecord{
 		Run: "r", Events: c.evs, Printed: slices.Clone(c.evs), Killed: true, Code: 1,
-		Status: runStatus{RunStanding: orchestrator.RunStanding{State: stateFinished, Outcome: work.RunFailed}},
+		Status: runStatus{RunStanding: orchestrator.RunStanding{State: project.StateFinished, Outcome: work.RunFailed}},
 		Before: "a library with one function", Commits: []string{"09", "08", "04", "07", "03", "02", "01"},
 		Files: []string{
 			"MANUAL.md", "README.md", "lib/count.sh", "lib/join.sh", "lib/lower.sh", "lib/reverse.sh", "lib/say.sh", "lib/upper.sh", "lib/words.sh",

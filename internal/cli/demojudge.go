@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"forge/gates"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -217,7 +218,7 @@ func checkStatus(r *demoRecord) string {
 	for _, p := range r.Status.Phases {
 		got[p.Number] = fmt.Sprintf("%s %s %s", p.Outcome, p.Reason, p.Cause)
 	}
-	if r.Status.State != stateFinished || r.Status.Outcome != work.RunFailed || !maps.Equal(got, want) {
+	if r.Status.State != project.StateFinished || r.Status.Outcome != work.RunFailed || !maps.Equal(got, want) {
 		return fmt.Sprintf("it says %s %s %v", r.Status.State, r.Status.Outcome, got)
 	}
 	return ""

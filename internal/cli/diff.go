@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"forge/gates"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ func (a *App) diffCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			return p.diff(c.Context, c.String("run"), what, c.Bool("stat"))
 		},
 	}
@@ -78,7 +79,7 @@ type span struct {
 }
 
 func (p *checkout) diff(ctx context.Context, run string, what diffOf, stat bool) error {
-	row, err := p.pick(ctx, run)
+	row, err := p.PickRun(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (p *checkout) diff(ctx context.Context, run string, what diffOf, stat bool)
 	if err != nil {
 		return err
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,12 +124,12 @@ func (p *checkout) printSpan(s span, patch string, titled, stat bool) error {
 }
 
 // spans replays a run for the commits before and after what is wanted.
-func (p *project) spans(ctx context.Context, run string, what diffOf) ([]span, error) {
-	evs, err := p.store.Events(ctx, run, 0)
+func (p *checkout) spans(ctx context.Context, run string, what diffOf) ([]span, error) {
+	evs, err := p.Journal.Events(ctx, run, 0)
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.begin(ctx, run, evs)
+	s, err := p.BeginRun(ctx, run, evs)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,7 @@ func before(p *orchestrator.Phase) string {
 // noPhase refuses a phase that a run does not have.
 func noPhase(s *orchestrator.State, number string) error {
 	fix := "it has " + strings.Join(s.Order, ", ")
-	if near := nearest(number, s.Order); near != "" {
+	if near := gates.Nearest(number, s.Order); near != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
 	}
 	return refusal.New(fix, "run %s has no phase %q", s.Run, number)

@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"forge/internal/llm"
+	"forge/internal/project"
 	"forge/orchestrator"
 )
 
 // model asks every model that Forge itself would use for one word. Without
 // [llm] there is nothing to say.
-func (d *doctor) model(ctx context.Context, p *project, spec orchestrator.Spec) {
-	m, ok, err := p.cfg.Model()
+func (d *doctor) model(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) {
+	m, ok, err := p.Config.Model()
 	if err != nil {
 		d.failed("llm", err)
 		return
@@ -19,20 +20,20 @@ func (d *doctor) model(ctx context.Context, p *project, spec orchestrator.Spec) 
 	if !ok {
 		return
 	}
-	host := hostOf(m.BaseURL)
-	c, err := p.model()
+	host := project.HostOf(m.BaseURL)
+	c, err := p.Model()
 	if err != nil {
 		d.failed("llm", err)
 		return
 	}
 	defer c.Close()
-	models := reviewModels(spec.Settings.Reviews)
+	models := project.ReviewModels(spec.Settings.Reviews)
 	if len(models) == 0 {
 		d.note("set llm.model", "model at %s: none is named, so it is not asked", host)
 		return
 	}
 	for _, name := range models {
-		err := p.probe(ctx, c, []string{name})
+		err := p.Probe(ctx, c, []string{name})
 		var trouble *llm.Trouble
 		switch {
 		case err == nil:

@@ -216,7 +216,7 @@ func (r *evalRun) end(o evalOptions, stopped bool) error {
 		r.p.Log.Warn(r.reached, "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
 		return codeError(exitLimit)
 	case !eval.Judged(r.t.Outcomes):
-		r.p.Log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.state, trialFolder, r.t.ID+".json"))
+		r.p.Log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.State, trialFolder, r.t.ID+".json"))
 		return codeError(exitUnjudged)
 	}
 	return nil

@@ -10,8 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -111,7 +113,7 @@ func (a *App) absolute(path string) string {
 // evalRoot is the checkout around the working directory, or the directory
 // itself: measuring needs no repository.
 func (a *App) evalRoot() string {
-	if root := checkoutAround(a.Dir); root != "" {
+	if root := project.CheckoutAround(a.Dir); root != "" {
 		return root
 	}
 	return a.Dir
@@ -130,7 +132,7 @@ func (a *App) evalProject() (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkout{&project{Env: a.env(), base: work.Base{RepoRoot: root}, cfg: cfg, state: state}, a}, nil
+	return &checkout{&project.Checkout{Env: a.env(), Base: work.Base{RepoRoot: root}, Config: cfg, State: state}, a}, nil
 }
 
 // evalCases are the cases of a setup, each name once.
@@ -190,7 +192,7 @@ func pickCases(cases []eval.Case, specialists []string) ([]eval.Case, error) {
 	for _, name := range specialists {
 		if !slices.Contains(known, name) {
 			fix := "leave it out, or write cases for it"
-			if near := nearest(name, known); near != "" {
+			if near := gates.Nearest(name, known); near != "" {
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
 			return nil, refusal.New(fix, "no case is for %q", text.FirstLine(name, 60))
@@ -205,16 +207,16 @@ func pickCases(cases []eval.Case, specialists []string) ([]eval.Case, error) {
 
 // evalSpecialist is a reviewer as the project has it, with its prompt from
 // dir; "" = the project's folder of prompts.
-func (p *project) evalSpecialist(name, dir string) (work.Specialist, error) {
+func (p *checkout) evalSpecialist(name, dir string) (work.Specialist, error) {
 	// Gating, whatever the project says: what is not reviewed whole is unknown.
 	out := work.Specialist{Name: name, Gating: true}
-	for _, s := range p.cfg.File.Reviews.Specialists {
+	for _, s := range p.Config.File.Reviews.Specialists {
 		if s.Type != nil && *s.Type == name {
 			out.FocusAreas = s.FocusAreas
 		}
 	}
 	if dir == "" {
-		dir = filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.PromptFolder))
+		dir = filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.PromptFolder))
 	}
 	file := filepath.Join(dir, name+".md")
 	info, err := os.Stat(file)

@@ -34,8 +34,8 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &evalRun{p: p, specialists: map[string]work.Specialist{}, cost: work.Cost(p.cfg.File.Cost)}
-	if r.client, err = p.model(); err != nil {
+	r := &evalRun{p: p, specialists: map[string]work.Specialist{}, cost: work.Cost(p.Config.File.Cost)}
+	if r.client, err = p.Model(); err != nil {
 		return err
 	}
 	if r.client != nil {
@@ -109,7 +109,7 @@ func (r *evalRun) begin(o evalOptions) (err error) {
 		}
 	}
 	if !replay && r.client == nil {
-		if name := r.p.cfg.File.Reviews.Agent; name != nil && *name != "" {
+		if name := r.p.Config.File.Reviews.Agent; name != nil && *name != "" {
 			a.log.Warn("this project is reviewed by an agent, and only models of [llm] can be measured", "agent", *name)
 		}
 		a.log.Info("no model is set in [llm]: recorded answers are looked at, and nobody is asked")
@@ -208,14 +208,14 @@ func (r *evalRun) check(ctx context.Context) error {
 	if len(models) == 0 {
 		return nil
 	}
-	m, _, err := r.p.cfg.Model()
+	m, _, err := r.p.Config.Model()
 	if err != nil {
 		return err
 	}
 	if r.cost.RunUSD != nil && !m.Priced() {
 		return refusal.New("set usd_per_mtok_in and usd_per_mtok_out in [llm], or remove cost.run_usd", "cost.run_usd is set, and nothing says what the model costs")
 	}
-	if err := r.p.probe(ctx, r.client, models); err != nil {
+	if err := r.p.Probe(ctx, r.client, models); err != nil {
 		var trouble *llm.Trouble
 		if errors.Is(err, context.Canceled) || !errors.As(err, &trouble) {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -16,7 +17,7 @@ import (
 
 // trialCall is what a command about stored trials works on.
 type trialCall struct {
-	p    *project
+	p    *checkout
 	args []string
 	json bool
 }
@@ -41,13 +42,13 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 
 // findTrials finds the state folder alone: what is stored can be looked at
 // whatever state the configuration is in.
-func (a *App) findTrials() (*project, error) {
+func (a *App) findTrials() (*checkout, error) {
 	root := a.evalRoot()
 	state, err := config.StateDir(a.Environ, root)
 	if err != nil {
 		return nil, err
 	}
-	return &project{Env: a.env(), base: work.Base{RepoRoot: root}, state: state}, nil
+	return &checkout{&project.Checkout{Env: a.env(), Base: work.Base{RepoRoot: root}, State: state}, a}, nil
 }
 
 func (a *App) evalList(c trialCall) error {

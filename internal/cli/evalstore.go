@@ -21,8 +21,8 @@ import (
 // trialFolder is where trials are stored, under the state folder.
 const trialFolder = "eval"
 
-func (p *project) saveTrial(t *eval.Trial) error {
-	dir := filepath.Join(p.state, trialFolder)
+func (p *checkout) saveTrial(t *eval.Trial) error {
+	dir := filepath.Join(p.State, trialFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return refusal.New("set FORGE_STATE_DIR to a folder that can be written", "store the trial: %v", err)
 	}
@@ -34,8 +34,8 @@ func (p *project) saveTrial(t *eval.Trial) error {
 }
 
 // trials are all that are stored, oldest first.
-func (p *project) trials() ([]*eval.Trial, error) {
-	dir := filepath.Join(p.state, trialFolder)
+func (p *checkout) trials() ([]*eval.Trial, error) {
+	dir := filepath.Join(p.State, trialFolder)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, refusal.New("make it readable", "read the trials: %v", err)
@@ -61,7 +61,7 @@ func (p *project) trials() ([]*eval.Trial, error) {
 }
 
 // trial finds one by its id or the beginning of it; "" = the newest.
-func (p *project) trial(id string) (*eval.Trial, error) {
+func (p *checkout) trial(id string) (*eval.Trial, error) {
 	all, err := p.trials()
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/evidence"
+	"forge/internal/project"
 	"forge/internal/proof"
 	"forge/internal/refusal"
 	"forge/internal/text"
@@ -83,7 +84,7 @@ type evidenceOptions struct {
 // evidenceOf is the trusted state of a branch beside its head.
 type evidenceOf struct {
 	p        *checkout
-	e        *engine
+	e        *project.Machine
 	settings work.EvidenceRequest
 	target   string
 	head     string
@@ -96,41 +97,41 @@ func (a *App) openEvidence(ctx context.Context, target string) (*evidenceOf, err
 	if err != nil {
 		return nil, err
 	}
-	o := &evidenceOf{p: p, target: cmp.Or(target, p.base.Branch), head: p.base.Commit}
+	o := &evidenceOf{p: p, target: cmp.Or(target, p.Base.Branch), head: p.Base.Commit}
 	if err := o.open(ctx, target != ""); err != nil {
-		p.close()
+		p.Close()
 		return nil, err
 	}
 	return o, nil
 }
 
 func (o *evidenceOf) open(ctx context.Context, named bool) error {
-	plan, err := o.p.plan()
-	if errors.Is(statPlan(o.p.project), fs.ErrNotExist) {
+	plan, err := o.p.Plan()
+	if errors.Is(statPlan(o.p.Checkout), fs.ErrNotExist) {
 		plan, err = config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "01", Name: "none", Promise: "NONE"}}}), nil
 	}
 	if err != nil {
 		return err
 	}
-	set, err := config.Resolve(o.p.cfg, plan, config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(o.p.Config, plan, config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return err
 	}
-	o.settings = evidenceSettings(set)
-	if o.e, err = o.p.engine(ctx); err != nil {
+	o.settings = project.EvidenceSettings(set)
+	if o.e, err = o.p.Machine(ctx); err != nil {
 		return err
 	}
 	if named {
-		if o.head, err = o.e.repo.BranchHead(ctx, o.target); err != nil || o.head == "" {
+		if o.head, err = o.e.Repo.BranchHead(ctx, o.target); err != nil || o.head == "" {
 			return errors.Join(err, refusal.New("git branch lists them", "there is no branch %q", o.target))
 		}
 	}
-	o.trusted, err = o.e.evidence.Current(ctx, o.target, o.head, o.settings)
+	o.trusted, err = o.e.Evidence.Current(ctx, o.target, o.head, o.settings)
 	return err
 }
 
-func statPlan(p *project) error {
-	_, err := os.Stat(filepath.Join(p.base.RepoRoot, filepath.FromSlash(planFile)))
+func statPlan(p *project.Checkout) error {
+	_, err := os.Stat(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(project.PlanFile)))
 	return err
 }
 
@@ -165,7 +166,7 @@ func (a *App) showEvidence(ctx context.Context, opt evidenceOptions) error {
 	if err != nil {
 		return err
 	}
-	defer o.p.close()
+	defer o.p.Close()
 	picked, err := o.pick(opt.paths)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (a *App) showEvidence(ctx context.Context, opt evidenceOptions) error {
 
 func (o *evidenceOf) show(ctx context.Context, opt evidenceOptions, picked func(string) bool) (shownEvidence, error) {
 	shown := shownEvidence{Target: o.target, Head: o.head, Counts: []evidenceCount{}, Differs: []evidenceDiff{}}
-	files, err := o.e.repo.Files(ctx, o.head)
+	files, err := o.e.Repo.Files(ctx, o.head)
 	if err != nil {
 		return shown, err
 	}
@@ -197,7 +198,7 @@ func (o *evidenceOf) show(ctx context.Context, opt evidenceOptions, picked func(
 			}
 		}
 	}
-	all, err := o.e.evidence.See(ctx, o.trusted, o.head, o.settings, wanted)
+	all, err := o.e.Evidence.See(ctx, o.trusted, o.head, o.settings, wanted)
 	if err != nil {
 		return shown, err
 	}
@@ -211,7 +212,7 @@ func (o *evidenceOf) show(ctx context.Context, opt evidenceOptions, picked func(
 
 // differs is the evidence at the head that nobody has accepted.
 func (o *evidenceOf) differs(ctx context.Context, picked func(string) bool) ([]evidenceDiff, error) {
-	changes, err := o.e.repo.Changes(ctx, o.trusted, o.head)
+	changes, err := o.e.Repo.Changes(ctx, o.trusted, o.head)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +224,7 @@ func (o *evidenceOf) differs(ctx context.Context, picked func(string) bool) ([]e
 func (o *evidenceOf) diffsOf(ctx context.Context, changes []work.FileChange) ([]evidenceDiff, error) {
 	out := []evidenceDiff{}
 	for _, c := range changes {
-		last, err := o.e.repo.LastTouched(ctx, o.head, c.Path)
+		last, err := o.e.Repo.LastTouched(ctx, o.head, c.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +239,7 @@ func (o *evidenceOf) diffsOf(ctx context.Context, changes []work.FileChange) ([]
 // lines counts those of a file; 0 for one that is not there or too large to be
 // read.
 func (o *evidenceOf) lines(ctx context.Context, commit, path string) int {
-	data, _ := o.e.repo.Show(ctx, commit, path)
+	data, _ := o.e.Repo.Show(ctx, commit, path)
 	n := bytes.Count(data, []byte("\n"))
 	if len(data) > 0 && data[len(data)-1] != '\n' {
 		n++
@@ -294,7 +295,7 @@ func (o *evidenceOf) name(given string) (string, error) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(o.p.Dir, given)
 	}
-	root := o.p.base.RepoRoot
+	root := o.p.Base.RepoRoot
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
 		full = filepath.Join(dir, filepath.Base(full))
 	}
@@ -377,7 +378,7 @@ func (a *App) acceptEvidence(ctx context.Context, opt evidenceOptions) error {
 	if err != nil {
 		return err
 	}
-	defer o.p.close()
+	defer o.p.Close()
 	if o.target == "" {
 		return refusal.New("name one with --target, or check one out", "no branch is checked out")
 	}
@@ -386,12 +387,12 @@ func (a *App) acceptEvidence(ctx context.Context, opt evidenceOptions) error {
 		return err
 	}
 	var moved []work.FileChange
-	ran, err := o.p.openStore(ctx, false) // where nothing ever ran, all is as people left it
+	ran, err := o.p.OpenStore(ctx, false) // where nothing ever ran, all is as people left it
 	if err == nil && ran {
-		err = o.p.key()
+		err = o.p.CheckKey()
 	}
 	if err == nil && ran {
-		moved, err = o.e.evidence.AcceptPaths(ctx, o.target, o.head, o.settings, picked)
+		moved, err = o.e.Evidence.AcceptPaths(ctx, o.target, o.head, o.settings, picked)
 	}
 	if err != nil {
 		return err

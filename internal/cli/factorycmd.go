@@ -80,7 +80,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	if b.none {
 		return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 	}

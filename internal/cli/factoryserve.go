@@ -43,7 +43,7 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	}
 	defer func() {
 		for _, s := range shops {
-			s.close()
+			s.Close()
 		}
 	}()
 	pages, err := a.openWeb(ctx, shops, set, keys)
@@ -75,8 +75,8 @@ func (a *App) openShops(ctx context.Context, o factoryOptions) (shops []*shop, e
 	seen := map[string]bool{}
 	for _, dir := range o.projects {
 		s, openErr := openShop(ctx, a.env(), dir, places)
-		if openErr == nil && seen[s.base.RepoRoot] {
-			s.close()
+		if openErr == nil && seen[s.Base.RepoRoot] {
+			s.Close()
 			continue
 		}
 		if openErr != nil {
@@ -86,12 +86,12 @@ func (a *App) openShops(ctx context.Context, o factoryOptions) (shops []*shop, e
 			err = errors.Join(err, openErr)
 			continue
 		}
-		seen[s.base.RepoRoot] = true
+		seen[s.Base.RepoRoot] = true
 		shops = append(shops, s)
 	}
 	if err != nil {
 		for _, s := range shops {
-			s.close()
+			s.Close()
 		}
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (a *App) factoryServe(ctx context.Context, shops []*shop, once bool) error 
 	errs := make([]error, len(shops))
 	var loops sync.WaitGroup
 	for n, s := range shops {
-		a.log.Info("works on the board", "project", s.Project, "checkout", s.base.RepoRoot)
+		a.log.Info("works on the board", "project", s.Project, "checkout", s.Base.RepoRoot)
 		loop := s.loop()
 		loop.Once = once
 		loops.Go(func() {
@@ -148,7 +148,7 @@ func (a *App) factoryServe(ctx context.Context, shops []*shop, once bool) error 
 // left says how the board stands at the end, and what that means for a caller
 // who wanted it worked off.
 func (s *shop) left(ctx context.Context, once bool) (int, error) {
-	counts, err := s.store.IssueCounts(ctx, s.Project)
+	counts, err := s.Journal.IssueCounts(ctx, s.Project)
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	if s.terms.err != nil {
 		return 0, s.terms.err
 	}
-	held, err := s.store.Claims(ctx, s.Project)
+	held, err := s.Journal.Claims(ctx, s.Project)
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +170,7 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	code := exitDone
 	for _, column := range []work.Column{work.ColumnReady, work.ColumnInProgress, work.ColumnInReview} {
 		for after := ""; ; {
-			page, err := s.store.Issues(ctx, work.IssueFilter{Project: s.Project, Column: column}, journal.MaxIssuePage, after)
+			page, err := s.Journal.Issues(ctx, work.IssueFilter{Project: s.Project, Column: column}, journal.MaxIssuePage, after)
 			if err != nil {
 				return 0, err
 			}
@@ -195,9 +195,9 @@ func leaveShops(kill <-chan struct{}, shops []*shop, over <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	for _, s := range shops {
-		rows, _ := s.store.IssueRuns(ctx, s.Project)
+		rows, _ := s.Journal.IssueRuns(ctx, s.Project)
 		for _, r := range rows {
-			left, _ := s.store.Attempts(ctx, r.ID)
+			left, _ := s.Journal.Attempts(ctx, r.ID)
 			for _, a := range left {
 				_, _ = proc.KillMarked(a.Mark, 0)
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"forge/gates"
 	"path"
 	"strings"
 
@@ -27,11 +28,11 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.key(); err != nil {
+	defer p.Close()
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	cp, err := p.findCheckpoint(ctx, f.id)
+	cp, err := findCheckpoint(ctx, p.Checkout, f.id)
 	if err != nil {
 		return refused(err, work.Checkpoint{})
 	}
@@ -39,10 +40,10 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.keepVerdicts(ctx, cp); err != nil && refusalCode(err) == "" {
+	if _, err := keepVerdicts(ctx, p.Checkout, cp); err != nil && refusalCode(err) == "" {
 		return err
 	}
-	now, err := p.store.JudgeFiles(ctx, cp.ID, f.revision, verdicts, a.Now())
+	now, err := p.Journal.JudgeFiles(ctx, cp.ID, f.revision, verdicts, a.Now())
 	if err != nil {
 		return refused(err, cp)
 	}
@@ -58,8 +59,8 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 }
 
 // verdicts checks that the files are part of what is judged.
-func (p *project) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer) ([]work.FileVerdict, error) {
-	s, err := p.show(ctx, cp, true)
+func (p *checkout) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer) ([]work.FileVerdict, error) {
+	s, err := showCheckpoint(ctx, p.Checkout, cp, true)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (p *project) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer
 		}
 		if !known {
 			fix := "forge show " + cp.ID + " --stat lists them"
-			if near := nearest(given, names); near != "" {
+			if near := gates.Nearest(given, names); near != "" {
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
 			return nil, refusal.New(fix, "%q is no file of the change", text.FirstLine(given, 100))

@@ -9,18 +9,19 @@ import (
 
 	"forge/factory/triage"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// kept is cp with what was said of single files when they were asked about
+// keptVerdicts is cp with what was said of single files when they were asked about
 // before, as far as those are still what was judged then: a rework that leaves
 // a file alone leaves its verdict, too. What was said at cp itself comes first.
-func (p *project) kept(ctx context.Context, cp work.Checkpoint) (work.Checkpoint, error) {
+func keptVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
 	if cp.Status != work.CheckpointPending || triage.IsThread(cp.Run) {
 		return cp, nil
 	}
-	all, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: cp.Run})
+	all, err := checkpointsOf(ctx, p, journal.CheckpointFilter{Run: cp.Run})
 	if err != nil {
 		return cp, err
 	}
@@ -30,11 +31,11 @@ func (p *project) kept(ctx context.Context, cp work.Checkpoint) (work.Checkpoint
 	if len(before) == 0 {
 		return cp, nil
 	}
-	now, err := p.judgedAt(ctx, cp)
+	now, err := judgedAt(ctx, p, cp)
 	if err != nil || now == "" {
 		return cp, err
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return cp, err
 	}
@@ -46,7 +47,7 @@ func (p *project) kept(ctx context.Context, cp work.Checkpoint) (work.Checkpoint
 		settled[v.Path] = true
 	}
 	for _, old := range before {
-		then, err := p.judgedAt(ctx, old)
+		then, err := judgedAt(ctx, p, old)
 		if err != nil {
 			return cp, err
 		}
@@ -66,8 +67,8 @@ func (p *project) kept(ctx context.Context, cp work.Checkpoint) (work.Checkpoint
 }
 
 // judgedAt is the commit that cp asks about, "" = none.
-func (p *project) judgedAt(ctx context.Context, cp work.Checkpoint) (string, error) {
-	s, err := p.asked(ctx, cp, &evidenceShown{}, &wordsShown{})
+func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (string, error) {
+	s, err := askedBy(ctx, p, cp, &evidenceShown{}, &wordsShown{})
 	if err != nil {
 		return "", err
 	}
@@ -82,23 +83,23 @@ func (p *project) judgedAt(ctx context.Context, cp work.Checkpoint) (string, err
 
 // keepVerdicts writes down the verdicts that kept brings along, so that an answer to the
 // whole finds them.
-func (p *project) keepVerdicts(ctx context.Context, cp work.Checkpoint) (work.Checkpoint, error) {
-	now, err := p.kept(ctx, cp)
+func keepVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
+	now, err := keptVerdicts(ctx, p, cp)
 	if err != nil || len(now.Verdicts) == len(cp.Verdicts) {
 		return now, err
 	}
-	return p.store.JudgeFiles(ctx, cp.ID, cp.Revision, now.Verdicts[len(cp.Verdicts):], p.Now())
+	return p.Journal.JudgeFiles(ctx, cp.ID, cp.Revision, now.Verdicts[len(cp.Verdicts):], p.Now())
 }
 
 // judgedBefore tells the reader of a pull request what was said of its files
 // before, "" = nothing.
-func (p *project) judgedBefore(ctx context.Context, checkpoint string) (string, error) {
-	cp, err := p.findCheckpoint(ctx, checkpoint)
+func judgedBefore(ctx context.Context, p *project.Checkout, checkpoint string) (string, error) {
+	cp, err := findCheckpoint(ctx, p, checkpoint)
 	if errors.Is(err, work.ErrUnknown) {
 		return "", nil
 	}
 	if err == nil {
-		cp, err = p.kept(ctx, cp)
+		cp, err = keptVerdicts(ctx, p, cp)
 	}
 	if err != nil || len(cp.Verdicts) == 0 {
 		return "", err

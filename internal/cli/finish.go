@@ -8,28 +8,29 @@ import (
 	"path/filepath"
 
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
 // carryOn drives s and says at the end what came of it.
-func (p *checkout) carryOn(ctx context.Context, e *engine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
+func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
 	var opts driveOptions
 	if o.deadline > 0 {
 		opts.deadline = p.Now().Add(o.deadline)
 	}
-	opts.beside = p.app.beside(p.store)
+	opts.beside = p.app.beside(p.Journal)
 	view, asks, done := p.watcher(ctx, e, s, o)
 	// A panic must not keep the terminal either.
 	defer done()
-	opts.watch, opts.answers = &keeper{Watcher: view, p: p.project, saved: s.Seq}, asks
-	end, err := p.drive(ctx, e, lease, s, first, opts)
+	opts.watch, opts.answers = &project.Keeper{Watcher: view, Checkout: p.Checkout, Saved: s.Seq}, asks
+	end, err := drive(ctx, p.Checkout, e, lease, s, first, opts)
 	done()
 	if err != nil {
 		return err
 	}
-	if err := p.anchor(ctx, e, s.Run); err != nil {
+	if err := anchor(ctx, p.Checkout, e, s.Run); err != nil {
 		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if err := p.after(ctx, e, s, end, o); err != nil {
@@ -42,29 +43,29 @@ func (p *checkout) carryOn(ctx context.Context, e *engine, lease *journal.Lease,
 }
 
 // after does what belongs to the end of a run in the user's repository.
-func (p *checkout) after(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
+func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
-	pushErr := p.sendEnd(ctx, e, s, end, o)
+	pushErr := sendEnd(ctx, p.Checkout, e, s, end, o)
 	if end.Outcome.Final() {
-		if err := e.repo.DropBase(ctx, s.Run); err != nil {
+		if err := e.Repo.DropBase(ctx, s.Run); err != nil {
 			p.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		p.sweep(s.Run)
+		sweep(p.Checkout, s.Run)
 	}
-	if err := p.dropBases(ctx, e.repo); err != nil {
+	if err := dropBases(ctx, p.Checkout, e.Repo); err != nil {
 		p.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
-	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := collectRuns(ctx, p.Checkout, keepRuns, false, func(string, int64) {}); err != nil {
 		p.Log.Warn("tidy up after old runs", "err", err)
 	}
-	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
-		p.app.log.Warn("tidy up old caches", "err", err)
+	if _, err := collectCaches(p.Checkout, keepRuns, false, func(string, int64) {}); err != nil {
+		p.Log.Warn("tidy up old caches", "err", err)
 	}
 	p.report(s, end, o)
 	p.reportCI(s, end)
-	p.notify(ctx, s, end)
+	notifyEnd(ctx, p.Checkout, s, end)
 	if pushErr == nil {
 		return nil
 	}
@@ -84,8 +85,8 @@ func (p *checkout) after(ctx context.Context, e *engine, s *orchestrator.State, 
 func sweptFolders() []string { return []string{"phases", "verify"} }
 
 // sweep removes the folders that a completed run worked in; its logs stay.
-func (p *project) sweep(run string) {
-	dir := p.layout().RunDir(run)
+func sweep(p *project.Checkout, run string) {
+	dir := p.Layout().RunDir(run)
 	for _, name := range sweptFolders() {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			p.Log.Warn("remove the folders of the finished run", "err", err)

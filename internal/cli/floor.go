@@ -26,7 +26,7 @@ var _ pages.Floor = floor{}
 
 // Standing is how the loop stands.
 func (f floor) Standing(ctx context.Context) (pages.Standing, error) {
-	store, project := f.board.store, f.board.Project
+	store, project := f.board.Journal, f.board.Project
 	out := pages.Standing{Running: []int64{}, Later: map[int64]time.Time{}}
 	set, err := store.Floor(ctx, project)
 	if err != nil {
@@ -85,13 +85,13 @@ func (f floor) Drain(ctx context.Context, by string) error {
 
 func (f floor) set(ctx context.Context, by string, change func(*work.Floor)) error {
 	for {
-		s, err := f.board.store.Floor(ctx, f.board.Project)
+		s, err := f.board.Journal.Floor(ctx, f.board.Project)
 		if err != nil {
 			return err
 		}
 		change(&s)
 		s.By, s.At = by, f.board.Now().UTC()
-		err = f.board.store.SetFloor(ctx, f.board.Project, s)
+		err = f.board.Journal.SetFloor(ctx, f.board.Project, s)
 		if !errors.Is(err, work.ErrStale) {
 			f.wake()
 			return err
@@ -142,7 +142,7 @@ func (f floor) cancelParts(ctx context.Context, i work.Issue, by factory.By) (so
 		}
 		some = true
 		if _, err := f.CancelIssue(ctx, part.ID, by); err != nil {
-			if now, readErr := f.board.store.Issue(ctx, f.board.Project, part.ID); readErr == nil && (now.Column == work.ColumnDone || now.State == work.IssueCancelled) {
+			if now, readErr := f.board.Journal.Issue(ctx, f.board.Project, part.ID); readErr == nil && (now.Column == work.ColumnDone || now.State == work.IssueCancelled) {
 				continue // somebody was quicker
 			}
 			return some, err
@@ -155,7 +155,7 @@ func (f floor) cancelParts(ctx context.Context, i work.Issue, by factory.By) (so
 func (b *issueBoard) parts(ctx context.Context, parent int64) ([]work.Issue, error) {
 	var out []work.Issue
 	for after := parent; ; {
-		page, err := b.store.Issues(ctx, work.IssueFilter{Project: b.Project}, journal.MaxIssuePage, strconv.FormatInt(after, 10))
+		page, err := b.Journal.Issues(ctx, work.IssueFilter{Project: b.Project}, journal.MaxIssuePage, strconv.FormatInt(after, 10))
 		if err != nil {
 			return nil, err
 		}
@@ -175,14 +175,14 @@ func (f floor) endLeftovers(ctx context.Context, i work.Issue) error {
 	if i.Run == "" {
 		return nil
 	}
-	row, err := f.board.store.RunOf(ctx, i.Run)
+	row, err := f.board.Journal.RunOf(ctx, i.Run)
 	if errors.Is(err, journal.ErrNoRun) || err == nil && row.Alive {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	left, err := f.board.store.Attempts(ctx, i.Run)
+	left, err := f.board.Journal.Attempts(ctx, i.Run)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (f floor) stopped(ctx context.Context, id int64) (bool, error) {
 	patience := time.NewTimer(cancelWait)
 	defer patience.Stop()
 	for {
-		held, err := f.board.store.Claims(ctx, f.board.Project)
+		held, err := f.board.Journal.Claims(ctx, f.board.Project)
 		if err != nil {
 			return false, err
 		}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"forge/internal/project"
 )
 
 // followEvery is how often forge logs --follow looks for more.
@@ -33,22 +35,22 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 	if err != nil {
 		return err
 	}
-	row, err := p.pick(ctx, run)
+	row, err := p.PickRun(ctx, run)
 	if err != nil {
 		return err
 	}
 	out, done := p.app.viewer()
 	w := &follower{list: l, out: out, first: true, at: map[string]int64{}, held: map[string][]byte{}, gone: map[string]bool{}}
-	w.skipOld(driven(row))
+	w.skipOld(project.Driven(row))
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
 		// The journal first: what a log holds when its effect has ended is
 		// all of it.
-		if row, err = p.pick(ctx, row.ID); err != nil {
+		if row, err = p.PickRun(ctx, row.ID); err != nil {
 			return err
 		}
-		evs, err := p.store.Events(ctx, row.ID, seq)
+		evs, err := p.Journal.Events(ctx, row.ID, seq)
 		if err != nil {
 			return err
 		}
@@ -62,8 +64,8 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 		if err := done(); err != nil {
 			return err
 		}
-		if !driven(row) && seq >= row.Events {
-			return p.followed(runState(row), row.ID)
+		if !project.Driven(row) && seq >= row.Events {
+			return p.followed(project.RunState(row), row.ID)
 		}
 		select {
 		case <-ctx.Done():
@@ -74,8 +76,8 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 }
 
 // followed says on stderr why there is nothing more to follow.
-func (p *project) followed(state, run string) error {
-	if state != stateFinished {
+func (p *checkout) followed(state, run string) error {
+	if state != project.StateFinished {
 		p.Log.Info("no process drives the run", "run", run, "state", state, "next", "forge resume "+run)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/warm"
 	"forge/internal/work"
@@ -38,19 +39,19 @@ func (a *App) gcCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			if !c.Bool("dry-run") {
-				if err := p.tidyRepository(c.Context); err != nil {
+				if err := tidyRepository(c.Context, p.Checkout); err != nil {
 					return err
 				}
 			}
-			freed, err := p.collect(c.Context, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+			freed, err := collectRuns(c.Context, p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
 				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
 			})
 			if err != nil {
 				return err
 			}
-			caches, err := p.collectCaches(c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+			caches, err := collectCaches(p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
 				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
 			})
 			if err != nil {
@@ -67,10 +68,10 @@ func (a *App) gcCommand() *cli.Command {
 	}
 }
 
-// collect removes the folders of runs that ended before keep ago, and those of
+// collectRuns removes the folders of runs that ended before keep ago, and those of
 // no run at all. Runs that can be resumed keep theirs.
-func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
-	rows, err := p.store.Runs(ctx)
+func collectRuns(ctx context.Context, p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	rows, err := p.Journal.Runs(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +79,7 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 	for _, r := range rows {
 		known[r.ID] = r
 	}
-	runs := filepath.Join(p.state, "runs")
+	runs := filepath.Join(p.State, "runs")
 	entries, err := os.ReadDir(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("list the folders of runs: %w", err)
@@ -88,7 +89,7 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 		r, ok := known[entry.Name()]
 		if ok && (r.Unfinished() || r.Alive || p.Now().Sub(r.Updated) < keep) {
 			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
-				p.sweepLeft(ctx, r.ID)
+				sweepLeft(ctx, p, r.ID)
 			}
 			continue
 		}
@@ -106,9 +107,9 @@ func (p *project) collect(ctx context.Context, keep time.Duration, dry bool, say
 
 // collectCaches removes what proofs are lent of tools' caches and nobody was for
 // keep. What is lent at the moment stays.
-func (p *project) collectCaches(keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+func collectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
 	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
-	err = warm.New(filepath.Join(p.state, "cache", "warm")).At(p.app.Now).Prune(max(keep, 1), dry, func(dir string) {
+	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, func(dir string) {
 		size := sizeOf(dir)
 		freed += size
 		say(dir, size)
@@ -118,24 +119,24 @@ func (p *project) collectCaches(keep time.Duration, dry bool, say func(dir strin
 
 // tidyRepository settles what a Forge that died had begun in the user's
 // repository, and drops what it kept there for runs that are over.
-func (p *project) tidyRepository(ctx context.Context) error {
-	repo, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.Environ})
+func tidyRepository(ctx context.Context, p *project.Checkout) error {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return err
 	}
-	p.settle(ctx, repo)
-	return p.dropBases(ctx, repo)
+	p.Settle(ctx, repo)
+	return dropBases(ctx, p, repo)
 }
 
 // dropBases drops the references that kept the bases of runs which are over:
 // Forge may have died between the end of a run and that. Runs that this project
 // does not know are another's.
-func (p *project) dropBases(ctx context.Context, repo *git.Store) error {
+func dropBases(ctx context.Context, p *project.Checkout, repo *git.Store) error {
 	kept, err := repo.KeptBases(ctx)
 	if err != nil || len(kept) == 0 {
 		return err
 	}
-	rows, err := p.store.Runs(ctx)
+	rows, err := p.Journal.Runs(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,34 +150,23 @@ func (p *project) dropBases(ctx context.Context, repo *git.Store) error {
 	return nil
 }
 
-// settle says what had to be done about a move of the checkout that a Forge
-// which died had begun.
-func (p *project) settle(ctx context.Context, repo *git.Store) {
-	switch said, err := repo.SettleMove(ctx); {
-	case err != nil:
-		p.Log.Warn("the checkout is as a Forge that died left it", "err", err)
-	case said != "":
-		p.Log.Warn(said)
-	}
-}
-
 // sweepLeft sweeps after a process that died when its run was completed and its
 // folders were still there. Nobody else has the run meanwhile.
-func (p *project) sweepLeft(ctx context.Context, run string) {
+func sweepLeft(ctx context.Context, p *project.Checkout, run string) {
 	left := slices.ContainsFunc(sweptFolders(), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(p.layout().RunDir(run), name))
+		_, err := os.Lstat(filepath.Join(p.Layout().RunDir(run), name))
 		return err == nil
 	})
 	if !left {
 		return
 	}
-	lease, err := p.store.AcquireRun(ctx, run, journal.Self())
+	lease, err := p.Journal.AcquireRun(ctx, run, journal.Self())
 	if err != nil {
 		return // somebody is at it
 	}
 	// It may have been taken up again since it was listed.
-	if r, err := p.store.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
-		p.sweep(run)
+	if r, err := p.Journal.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
+		sweep(p, run)
 	}
 	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
 		p.Log.Warn("give the run back", "run", run, "err", err)

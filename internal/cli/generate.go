@@ -18,6 +18,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/planner"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -70,7 +71,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	spec, fromFile, err := p.specFor(o)
 	if err != nil {
 		return err
@@ -82,14 +83,14 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.openStore(ctx, true); err != nil {
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	text, err := p.draft(ctx, o, spec, existing)
+	text, err := draftPlan(ctx, p.Checkout, o, spec, existing)
 	if err != nil {
 		return err
 	}
-	plan, err := p.finishPlan(text, existing, spec)
+	plan, err := finishPlan(p.Checkout, text, existing, spec)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 // specFor is the spec to plan from. fromFile says that it is the project's
 // own, which need not be written.
 func (p *checkout) specFor(o generateOptions) (spec string, fromFile bool, err error) {
-	own := filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile))
+	own := filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile))
 	read := func(r io.Reader) (string, error) {
 		text, err := io.ReadAll(io.LimitReader(r, config.MaxSpecBytes+1))
 		return string(text), err
@@ -140,18 +141,18 @@ func (p *checkout) specFor(o generateOptions) (spec string, fromFile bool, err e
 	return spec, path == own, err
 }
 
-func (p *project) hasPlan() bool {
-	_, err := os.Lstat(filepath.Join(p.base.RepoRoot, planFile))
+func (p *checkout) hasPlan() bool {
+	_, err := os.Lstat(filepath.Join(p.Base.RepoRoot, project.PlanFile))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // checkSpecHash says that a plan was made from another spec than the project
 // has now; strict makes that an error.
-func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
+func (p *checkout) checkSpecHash(plan work.Plan, strict bool) error {
 	if plan.SpecHash == "" {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile)))
+	text, err := os.ReadFile(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refusal.New("make it readable", "read the spec: %v", err)
 	}
@@ -159,7 +160,7 @@ func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
 		return nil
 	}
 	if strict {
-		return refusal.New("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", planFile, config.SpecFile)
+		return refusal.New("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", project.PlanFile, config.SpecFile)
 	}
 	p.Log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
 	return nil
@@ -167,10 +168,10 @@ func (p *project) checkSpecHash(plan work.Plan, strict bool) error {
 
 // existingPlan is the plan to extend, nil for none. A plan that is there is
 // touched on request only, which is found out before anything is spent.
-func (p *project) existingPlan(o generateOptions) (*work.Plan, error) {
+func (p *checkout) existingPlan(o generateOptions) (*work.Plan, error) {
 	if !p.hasPlan() {
 		if o.extend {
-			return nil, refusal.New("leave --extend out", "there is no %s to extend", planFile)
+			return nil, refusal.New("leave --extend out", "there is no %s to extend", project.PlanFile)
 		}
 		return nil, nil
 	}
@@ -178,42 +179,42 @@ func (p *project) existingPlan(o generateOptions) (*work.Plan, error) {
 		return nil, nil
 	}
 	if !o.extend {
-		return nil, refusal.New("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", planFile)
+		return nil, refusal.New("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", project.PlanFile)
 	}
-	plan, err := p.plan()
+	plan, err := p.Plan()
 	if err != nil {
 		return nil, err
 	}
 	return &plan.Plan, nil
 }
 
-// draft has the plan written by the agent.
-func (p *project) draft(ctx context.Context, o generateOptions, spec string, existing *work.Plan) ([]byte, error) {
-	e, err := p.engine(ctx)
+// draftPlan has the plan written by the agent.
+func draftPlan(ctx context.Context, p *project.Checkout, o generateOptions, spec string, existing *work.Plan) ([]byte, error) {
+	e, err := p.Machine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "plan", Promise: "PLAN", Model: o.model}}})
-	set, err := config.Resolve(p.cfg, one, config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkAgents(ctx, set); err != nil {
+	if err := p.CheckAgents(ctx, set); err != nil {
 		return nil, err
 	}
-	if err := p.checkSandbox(e, set.Sandbox); err != nil {
+	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
 		return nil, err
 	}
-	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.state, "drafts", p.NewRunID())}
+	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID())}
 	defer author.close()
 	p.Log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
 	text, err := planner.Draft(ctx, author, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
-		return p.draftProblems(text, existing)
+		return draftProblems(p, text, existing)
 	})
 	var bad *planner.DraftError
 	switch {
 	case errors.As(err, &bad):
-		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+p.keepDraft(bad.Text), "%v", bad)
+		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+keepDraft(p, bad.Text), "%v", bad)
 	case errors.Is(err, planner.ErrNoDraft):
 		return nil, refusal.New("forge generate again, or with another agent", "%v", err)
 	}
@@ -222,12 +223,12 @@ func (p *project) draft(ctx context.Context, o generateOptions, spec string, exi
 
 // draftProblems is everything wrong with a draft: of the file, and of what
 // would become of the plan with it.
-func (p *project) draftProblems(text []byte, existing *work.Plan) []string {
-	graph := checkGraph
+func draftProblems(p *project.Checkout, text []byte, existing *work.Plan) []string {
+	graph := project.CheckGraph
 	if existing != nil {
 		graph = nil
 	}
-	plan, problems := p.parsePlan(text, graph)
+	plan, problems := parsePlan(p, text, graph)
 	if len(problems) > 0 {
 		return problems
 	}
@@ -241,14 +242,14 @@ func (p *project) draftProblems(text []byte, existing *work.Plan) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	_, problems = p.parsePlan(whole, checkGraph)
+	_, problems = parsePlan(p, whole, project.CheckGraph)
 	return problems
 }
 
 // parsePlan reads a draft; graph is nil where its dependencies cannot be
 // judged yet, because they may name phases of the plan that it extends.
-func (p *project) parsePlan(text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
-	path := filepath.Join(p.state, "draft-"+newMark()[:12]+".json")
+func parsePlan(p *project.Checkout, text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
+	path := filepath.Join(p.State, "draft-"+NewMark()[:12]+".json")
 	if err := atomicfile.Write(path, text, 0o600); err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -269,8 +270,8 @@ func (p *project) parsePlan(text []byte, graph func(work.Plan) []work.Problem) (
 }
 
 // finishPlan is the plan that would be written.
-func (p *project) finishPlan(text []byte, existing *work.Plan, spec string) (*config.Plan, error) {
-	plan, problems := p.parsePlan(text, nil)
+func finishPlan(p *project.Checkout, text []byte, existing *work.Plan, spec string) (*config.Plan, error) {
+	plan, problems := parsePlan(p, text, nil)
 	if len(problems) > 0 {
 		return nil, &planner.DraftError{Problems: problems, Text: text}
 	}
@@ -289,7 +290,7 @@ func specHash(spec string) string {
 
 // showPlan shows the graph and the forecast.
 func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
-	spec, _, err := p.resolve(plan, config.PolicyFlags{})
+	spec, _, err := p.Resolve(plan, config.PolicyFlags{})
 	if err != nil {
 		return err
 	}
@@ -307,12 +308,12 @@ func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 // recentRuns is how many past runs a forecast looks at.
 const recentRuns = 20
 
-func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner.Forecast, error) {
+func (p *checkout) forecast(ctx context.Context, spec orchestrator.Spec) (planner.Forecast, error) {
 	var budgets []int
 	for _, ph := range spec.Plan.Phases {
 		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
 	}
-	rows, err := plainRuns(p.store.Runs(ctx))
+	rows, err := plainRuns(p.Journal.Runs(ctx))
 	if err != nil {
 		return planner.Forecast{}, err
 	}
@@ -321,7 +322,7 @@ func (p *project) forecast(ctx context.Context, spec orchestrator.Spec) (planner
 		if i == recentRuns {
 			break
 		}
-		s, evs, err := p.load(ctx, r.ID)
+		s, evs, err := p.LoadRun(ctx, r.ID)
 		if err != nil {
 			p.Log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
 			continue
@@ -344,11 +345,11 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 	text = append(text, '\n')
 	if !o.yes {
 		if !p.app.terminal() {
-			return refusal.New("forge generate --yes writes it; this draft is in "+p.keepDraft(text), "nobody can be asked whether to write %s", planFile)
+			return refusal.New("forge generate --yes writes it; this draft is in "+keepDraft(p.Checkout, text), "nobody can be asked whether to write %s", project.PlanFile)
 		}
-		if ok, err := p.app.confirm(ctx, "Write "+planFile+"?", "", "yes, write it"); err != nil || !ok {
+		if ok, err := p.app.confirm(ctx, "Write "+project.PlanFile+"?", "", "yes, write it"); err != nil || !ok {
 			if err == nil {
-				err = refusal.New("the draft is in "+p.keepDraft(text), "nothing was written")
+				err = refusal.New("the draft is in "+keepDraft(p.Checkout, text), "nothing was written")
 			}
 			return err
 		}
@@ -358,19 +359,19 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(p.base.RepoRoot, ".forge"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(p.Base.RepoRoot, ".forge"), 0o755); err != nil {
 		return refusal.New("make the folder writable", "write the plan: %v", err)
 	}
-	if err := atomicfile.Write(filepath.Join(p.base.RepoRoot, planFile), text, 0o644); err != nil {
+	if err := atomicfile.Write(filepath.Join(p.Base.RepoRoot, project.PlanFile), text, 0o644); err != nil {
 		return refusal.New("make the folder writable", "write the plan: %v", err)
 	}
-	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", planFile)
+	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", project.PlanFile)
 	return nil
 }
 
 // writeSpec keeps the words that the plan was made from as the project's spec.
-func (p *project) writeSpec(o generateOptions, spec string) error {
-	path := filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.SpecFile))
+func (p *checkout) writeSpec(o generateOptions, spec string) error {
+	path := filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile))
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && o.replace:

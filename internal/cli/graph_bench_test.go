@@ -60,11 +60,11 @@ func BenchmarkGraph(b *testing.B) {
 				for range sizes[len(sizes)-1] / n {
 					p := projects[n]
 					begin := cpu(t)
-					plan, err := p.plan()
+					plan, err := p.Plan()
 					if err != nil {
 						t.Fatal(err)
 					}
-					spec, _, err := p.resolve(plan, config.PolicyFlags{Autonomous: true})
+					spec, _, err := p.Resolve(plan, config.PolicyFlags{Autonomous: true})
 					if err != nil {
 						t.Fatal(err)
 					}

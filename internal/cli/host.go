@@ -10,6 +10,7 @@ import (
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
 	"forge/internal/host/local"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -25,9 +26,9 @@ type hookHost interface {
 	TestHook(ctx context.Context, id int64) error
 }
 
-// openHost is the adapter that [host] names. store nil is enough to look at
+// OpenHost is the adapter that [host] names. store nil is enough to look at
 // it. Nothing is asked yet.
-func (p *project) openHost(set config.CodeHost, store *git.Store) (codeHost, error) {
+func openHost(p *project.Checkout, set config.CodeHost, store *git.Store) (codeHost, error) {
 	merger := set.MergerToken.Value
 	switch set.Kind {
 	case "gitea":
@@ -35,12 +36,12 @@ func (p *project) openHost(set config.CodeHost, store *git.Store) (codeHost, err
 	case "github":
 		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	}
-	return local.New(local.Config{Store: store, Dir: filepath.Join(p.state, "pulls")}), nil
+	return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
 }
 
 // hostSettings is [host], with its tokens there.
-func (p *project) hostSettings() (config.CodeHost, error) {
-	set, err := p.cfg.CodeHost()
+func hostSettings(p *project.Checkout) (config.CodeHost, error) {
+	set, err := p.Config.CodeHost()
 	if err != nil || set.Kind == "local" {
 		return set, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -50,8 +51,8 @@ func (a *App) hostStatus(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	set, err := p.hostSettings()
+	defer p.Close()
+	set, err := hostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -59,14 +60,14 @@ func (a *App) hostStatus(c *cli.Context) error {
 		fmt.Fprintln(a.Stdout, "No code host: what waits is answered by forge approve and in the browser.\nforge host setup says how to name one.")
 		return nil
 	}
-	h, err := p.openHost(set, nil)
+	h, err := openHost(p.Checkout, set, nil)
 	if err != nil {
 		return hostRefused(err)
 	}
 	news := func() {
-		p.sayNews(a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
+		sayNews(p.Checkout, a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
 	}
-	got, err := h.Access(c.Context, p.cfg.PullTarget())
+	got, err := h.Access(c.Context, p.Config.PullTarget())
 	if err != nil {
 		news()
 		return hostRefused(err)
@@ -77,7 +78,7 @@ func (a *App) hostStatus(c *cli.Context) error {
 		fmt.Fprintf(a.Stdout, "  lacks    %s: forge host doctor\n", strings.Join(got.Missing, ", "))
 	}
 	if got.Repo != "" {
-		fmt.Fprintf(a.Stdout, "  issues   %s\n", p.landsAt(got))
+		fmt.Fprintf(a.Stdout, "  issues   %s\n", landsAt(p.Checkout, got))
 	}
 	if got.Repo != "" && len(got.Missing) == 0 { // what the account may is not what the token may
 		fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
@@ -89,8 +90,8 @@ func (a *App) hostStatus(c *cli.Context) error {
 
 // landsAt is the branch that results of issues are for, and what it asks for.
 // Runs have branches of their own there.
-func (p *project) landsAt(a work.HostAccess) string {
-	switch branch := cmp.Or(p.cfg.PullTarget(), a.Default); {
+func landsAt(p *project.Checkout, a work.HostAccess) string {
+	switch branch := cmp.Or(p.Config.PullTarget(), a.Default); {
 	case a.Empty:
 		return "cannot land: the repository is empty"
 	case branch == "":
@@ -151,8 +152,8 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		d.failed("project", err)
 		return
 	}
-	defer p.close()
-	set, err := p.hostSettings()
+	defer p.Close()
+	set, err := hostSettings(p.Checkout)
 	if err != nil {
 		d.failed("host", err)
 		return
@@ -161,12 +162,12 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		d.note("forge host setup says how to name one", "no code host: what waits is answered by forge approve and in the browser")
 		return
 	}
-	h, err := p.openHost(set, nil)
+	h, err := openHost(p.Checkout, set, nil)
 	if err != nil {
 		d.trouble(err)
 		return
 	}
-	got, err := h.Access(ctx, p.cfg.PullTarget())
+	got, err := h.Access(ctx, p.Config.PullTarget())
 	if err != nil && got.Repo == "" && len(got.Missing) == 0 {
 		d.trouble(err)
 		return
@@ -181,13 +182,13 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		return
 	}
 	d.access(set, got)
-	d.otherTokens(ctx, p.project, set)
+	d.otherTokens(ctx, p.Checkout, set)
 	if err != nil {
 		d.trouble(err)
 		return
 	}
 	if !got.Empty {
-		d.good("results of issues %s", p.landsAt(got))
+		d.good("results of issues %s", landsAt(p.Checkout, got))
 	}
 	if hook != nil {
 		d.webhook(ctx, h, set, *hook)
@@ -223,7 +224,7 @@ func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
 
 // otherTokens looks at those beside the one that proposes: who merges, and who
 // says what reviewers found, writes to the repository and nothing else.
-func (d *doctor) otherTokens(ctx context.Context, p *project, set config.CodeHost) {
+func (d *doctor) otherTokens(ctx context.Context, p *project.Checkout, set config.CodeHost) {
 	for i, token := range []config.Secret{set.MergerToken, set.ReviewerToken} {
 		if token.Value == "" || token.Value == set.Token.Value {
 			continue
@@ -231,12 +232,12 @@ func (d *doctor) otherTokens(ctx context.Context, p *project, set config.CodeHos
 		merges := i == 0
 		as := set
 		as.Token, as.MergerToken, as.ReviewerToken = token, config.Secret{}, config.Secret{}
-		h, err := p.openHost(as, nil)
+		h, err := openHost(p, as, nil)
 		if err != nil {
 			d.trouble(err)
 			continue
 		}
-		got, err := h.Access(ctx, p.cfg.PullTarget())
+		got, err := h.Access(ctx, p.Config.PullTarget())
 		lacks := slices.DeleteFunc(got.Missing, func(scope string) bool {
 			return strings.HasSuffix(scope, ":issue")
 		})
@@ -269,8 +270,8 @@ func (a *App) hostSetup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	set, err := p.hostSettings()
+	defer p.Close()
+	set, err := hostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -300,8 +301,8 @@ Then: forge host doctor
 	return nil
 }
 
-func (p *project) ensureHook(ctx context.Context, set config.CodeHost) (int64, hookHost, error) {
-	h, err := p.openHost(set, nil)
+func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, hookHost, error) {
+	h, err := openHost(p.Checkout, set, nil)
 	if err != nil {
 		return 0, nil, hostRefused(err)
 	}

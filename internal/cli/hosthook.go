@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/host"
+	"forge/internal/project"
 	"forge/orchestrator"
 )
 
@@ -90,7 +91,7 @@ func (h *hookHints) take() pullHints {
 // hints: none says anything that is believed, each only lets one pull request
 // be looked at now instead of later.
 type hostHooks struct {
-	env     Env
+	env     project.Env
 	watches []*hostWatch // that have a secret
 
 	mu      sync.Mutex
@@ -146,8 +147,8 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 			}
 			continue
 		}
-		name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.base.RepoRoot)
-		fresh, err := w.p.store.NewHook(req.Context(), name, hint.Known)
+		name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.Base.RepoRoot)
+		fresh, err := w.p.Journal.NewHook(req.Context(), name, hint.Known)
 		if err != nil {
 			h.env.Log.Warn("remember a webhook", "err", err)
 			return http.StatusServiceUnavailable, "not remembered" // the next poll has it

@@ -57,12 +57,12 @@ func TestHostHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.openStore(t.Context(), true); err != nil {
+	if _, err := p.OpenStore(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
+	t.Cleanup(p.Close)
 	watch := func(repo, secret string) *hostWatch {
-		w := newWatch(p.project, nil, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
+		w := newWatch(p.Checkout, nil, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
 		w.secret = secret
 		return w
 	}

@@ -87,15 +87,15 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullRequests, news 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.openStore(t.Context(), true); err != nil {
+	if _, err := p.OpenStore(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
-	at, err := p.pullSettings()
+	defer p.Close()
+	at, err := pullSettings(p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p.project, pulls, news, *at)
+	watch := newWatch(p.Checkout, pulls, news, *at)
 	watch.every = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})

@@ -8,6 +8,7 @@ import (
 
 	"forge/factory/tracker"
 	"forge/internal/host"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/text/texttest"
 	"forge/internal/work"
@@ -109,8 +110,8 @@ func saying(words string) (*orchestrator.State, work.RunFinishedData) {
 // linesOf are the titles, notices and annotations that say words.
 func linesOf(words string) []string {
 	s, end := saying(words)
-	p := &project{Env: Env{Now: time.Now}}
-	n, _ := p.noticeOf(s, end)
+	p := &project.Checkout{Env: project.Env{Now: time.Now}}
+	n, _ := noticeOf(p, s, end)
 	out := []string{n.Project, n.Reason, pullTitle(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
 	for _, q := range n.Checkpoints {
 		out = append(out, q.Question)

@@ -17,6 +17,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -97,21 +98,21 @@ func (a *App) hostWatch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if _, err := p.openStore(ctx, true); err != nil {
+	defer p.Close()
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	if err := p.key(); err != nil {
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	w, err := p.openWatch(ctx)
+	w, err := openWatch(ctx, p.Checkout)
 	if err != nil {
 		return err
 	}
 	if w == nil {
 		return refusal.New("forge host setup says how to name one", "this project has no code host")
 	}
-	set, err := p.hostSettings()
+	set, err := hostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostHooks) 
 type goingOn struct {
 	app *App
 	w   *hostWatch
-	e   *engine // of all of them: to find out what this machine has takes as long as the rest
+	e   *project.Machine // of all of them: to find out what this machine has takes as long as the rest
 	all sync.WaitGroup
 
 	mu   sync.Mutex
@@ -199,7 +200,7 @@ type goingOn struct {
 }
 
 func newGoingOn(ctx context.Context, a *App, w *hostWatch) (*goingOn, error) {
-	e, err := w.p.engine(ctx)
+	e, err := w.p.Machine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -251,13 +252,13 @@ func (g *goingOn) resume(ctx context.Context, run string) {
 // answered are the runs with reviews that nobody has heard, and the newest of
 // these.
 func (g *goingOn) answered(ctx context.Context) (map[string]int64, error) {
-	rows, err := g.w.p.store.Unfinished(ctx)
+	rows, err := g.w.p.Journal.Unfinished(ctx)
 	out := map[string]int64{}
 	for _, row := range rows {
-		if driven(row) || row.Issue != 0 || row.Events == 0 {
+		if project.Driven(row) || row.Issue != 0 || row.Events == 0 {
 			continue
 		}
-		inbox, inboxErr := g.w.p.store.Inbox(ctx, row.ID)
+		inbox, inboxErr := g.w.p.Journal.Inbox(ctx, row.ID)
 		if inboxErr != nil {
 			return out, inboxErr
 		}
@@ -291,7 +292,7 @@ func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
 		p, err := s.fresh(ctx)
 		var w *hostWatch
 		if err == nil {
-			w, err = p.openWatch(ctx)
+			w, err = openWatch(ctx, p)
 		}
 		if err != nil {
 			s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
@@ -299,7 +300,7 @@ func (a *App) openWatches(ctx context.Context, shops []*shop) *hostWatches {
 		if w == nil {
 			continue
 		}
-		key := fmt.Sprint(p.state, w.at)
+		key := fmt.Sprint(p.State, w.at)
 		if same := seen[key]; same != nil {
 			same.shops, s.hints = append(same.shops, s), same.hints
 			continue // the same journal, and the same questions

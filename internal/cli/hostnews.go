@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"forge/internal/atomicfile"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -33,9 +34,9 @@ type hostNews struct {
 }
 
 // newsFile is where they are noted, one file for each repository on a host.
-func (p *project) newsFile(at work.PullSettings) string {
+func newsFile(p *project.Checkout, at work.PullSettings) string {
 	sum := sha256.Sum256([]byte(at.Kind + " " + at.URL + " " + strings.ToLower(at.Repo)))
-	return filepath.Join(p.state, "news", hex.EncodeToString(sum[:8])+".json")
+	return filepath.Join(p.State, "news", hex.EncodeToString(sum[:8])+".json")
 }
 
 // newsNote writes them.
@@ -73,8 +74,8 @@ func (n *newsNote) write(now hostNews, failed error) (other bool, err error) {
 
 // newsOf is what whoever watches a host has noted; ok is false where nobody
 // has.
-func (p *project) newsOf(at work.PullSettings) (n hostNews, ok bool) {
-	data, err := os.ReadFile(p.newsFile(at))
+func newsOf(p *project.Checkout, at work.PullSettings) (n hostNews, ok bool) {
+	data, err := os.ReadFile(newsFile(p, at))
 	return n, err == nil && json.Unmarshal(data, &n) == nil
 }
 
@@ -89,7 +90,7 @@ func (n hostNews) outOfSight(now time.Time) time.Duration {
 // notedOnce notes what one look found, unless somebody watches and knows more.
 func (w *hostWatch) notedOnce(failed error) {
 	now := w.p.Now()
-	was, ok := w.p.newsOf(w.at)
+	was, ok := newsOf(w.p, w.at)
 	if ok && was.outOfSight(now) == 0 {
 		return
 	}
@@ -103,11 +104,11 @@ func (w *hostWatch) notedOnce(failed error) {
 
 // whyUnheard is why what people say of a checkpoint on its code host is not heard,
 // or answers nothing yet; "" = it is heard.
-func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
-	if !at.Remote() || p.objects != "" { // one that is only looked at waits elsewhere
+func whyUnheard(p *project.Checkout, at *work.PullSettings, checkpoint string) string {
+	if !at.Remote() || p.Objects != "" { // one that is only looked at waits elsewhere
 		return ""
 	}
-	n, ok := p.newsOf(at.Place())
+	n, ok := newsOf(p, at.Place())
 	if !ok {
 		return "nobody watches the host: forge host watch, or forge resume, reads what people say there"
 	}
@@ -128,8 +129,8 @@ func (p *project) whyUnheard(at *work.PullSettings, checkpoint string) string {
 
 // sayNews says what whoever watches the host has noted, and since when nobody
 // has.
-func (p *project) sayNews(w io.Writer, at work.PullSettings) {
-	n, ok := p.newsOf(at)
+func sayNews(p *project.Checkout, w io.Writer, at work.PullSettings) {
+	n, ok := newsOf(p, at)
 	if !ok {
 		fmt.Fprintln(w, "  news     nobody watches it: forge host watch, or forge factory; forge resume reads it once")
 		return

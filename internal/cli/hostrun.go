@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"context"
+
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
 // pullSettings are where boundaries of a new run become pull requests; nil
 // where nobody named a code host, or none by its name.
-func (p *project) pullSettings() (*work.PullSettings, error) {
-	set, err := p.hostSettings()
+func pullSettings(p *project.Checkout) (*work.PullSettings, error) {
+	set, err := hostSettings(p)
 	if err != nil || !set.Named {
 		return nil, err
 	}
@@ -28,14 +31,14 @@ func hostPlace(set config.CodeHost) work.PullSettings {
 	return out
 }
 
-// hostOf is the code host of a run; nil where it has none, or where this
+// codeHostOf is the code host of a run; nil where it has none, or where this
 // process cannot speak with it: then the run's pull requests stay as they are,
 // and say why.
-func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.Host {
+func codeHostOf(p *project.Checkout, spec orchestrator.Spec, store *git.Store) orchestrator.Host {
 	if spec.Pulls == nil {
 		return nil
 	}
-	set, err := p.hostSettings()
+	set, err := hostSettings(p)
 	if err != nil {
 		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
@@ -44,7 +47,7 @@ func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.
 		p.Log.Warn("the run has its pull requests on another host than [host] names now", "was", spec.Pulls.Kind+" "+spec.Pulls.URL+"/"+spec.Pulls.Repo)
 		return nil
 	}
-	h, err := p.openHost(set, store)
+	h, err := openHost(p, set, store)
 	if err != nil {
 		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
@@ -54,7 +57,7 @@ func (p *project) hostOf(spec orchestrator.Spec, store *git.Store) orchestrator.
 	if !one || !two {
 		return nil
 	}
-	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: p.judgedBefore, notes: noterOf(set, h), warn: p.Log.Warn, answer: p.store.Checkpoint}
+	return &hostPort{branches: branches, pulls: pulls, repo: store, patience: hostPatience, judged: func(ctx context.Context, cp string) (string, error) { return judgedBefore(ctx, p, cp) }, notes: noterOf(set, h), warn: p.Log.Warn, answer: p.Journal.Checkpoint}
 }
 
 // noterOf is the host where an account is named that says what reviewers found.

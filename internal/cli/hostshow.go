@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -21,24 +22,24 @@ type pullShown struct {
 	News string `json:"news,omitempty"`
 }
 
-// pullShown is that of a checkpoint; nil where it is answered, or not meant for
+// pullShownOf is that of a checkpoint; nil where it is answered, or not meant for
 // a host.
-func (p *project) pullShown(ctx context.Context, cp work.Checkpoint) (*pullShown, error) {
+func pullShownOf(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (*pullShown, error) {
 	if cp.Status != work.CheckpointPending {
 		return nil, nil
 	}
-	s, _, err := p.load(ctx, cp.Run)
+	s, _, err := p.LoadRun(ctx, cp.Run)
 	if err != nil {
 		return nil, err
 	}
 	if cp.Phase == "" {
-		return p.resultShown(ctx, s, cp)
+		return resultShown(ctx, p, s, cp)
 	}
 	ph := s.Phases[cp.Phase]
 	switch {
 	case ph == nil || ph.Pull == nil:
 	case ph.Pull.Checkpoint == cp.ID:
-		return &pullShown{Number: ph.Pull.Number, URL: ph.Pull.URL, News: p.whyUnheard(s.Spec.Pulls, cp.ID)}, nil
+		return &pullShown{Number: ph.Pull.Number, URL: ph.Pull.URL, News: whyUnheard(p, s.Spec.Pulls, cp.ID)}, nil
 	case ph.Pull.Trouble != nil, ph.Pull.Lost != "":
 		return pullOf(ph), nil
 	}
@@ -46,18 +47,18 @@ func (p *project) pullShown(ctx context.Context, cp work.Checkpoint) (*pullShown
 }
 
 // resultShown is that of a question about the result of an issue.
-func (p *project) resultShown(ctx context.Context, s *orchestrator.State, cp work.Checkpoint) (*pullShown, error) {
+func resultShown(ctx context.Context, p *project.Checkout, s *orchestrator.State, cp work.Checkpoint) (*pullShown, error) {
 	if s.Spec.Issue == nil || !s.Spec.Pulls.Remote() {
 		return nil, nil
 	}
-	i, err := p.store.Issue(ctx, s.Spec.Issue.Project, s.Spec.Issue.ID)
+	i, err := p.Journal.Issue(ctx, s.Spec.Issue.Project, s.Spec.Issue.ID)
 	if errors.Is(err, work.ErrNoIssue) || err == nil && !shows(i, s) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &pullShown{Number: i.Pull.Number, URL: i.Pull.URL, News: p.whyUnheard(s.Spec.Pulls, cp.ID)}, nil
+	return &pullShown{Number: i.Pull.Number, URL: i.Pull.URL, News: whyUnheard(p, s.Spec.Pulls, cp.ID)}, nil
 }
 
 // shows says that people see a result as it is now.

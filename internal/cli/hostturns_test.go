@@ -13,6 +13,7 @@ import (
 	"forge/factory"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -32,7 +33,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.close()
+	defer b.Close()
 	change, last := work.BoardChange{Project: b.Project}, ""
 	for n := int64(1); n <= idleRuns; n++ {
 		rank, _ := factory.Between(last, "")
@@ -43,15 +44,15 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 		}, Entry: work.IssueEntry{At: time.Now(), Action: work.IssueAdded, By: "test", Door: "cli"}})
 		last = rank
 	}
-	if _, err := b.store.ChangeBoard(t.Context(), change); err != nil {
+	if _, err := b.Journal.ChangeBoard(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
 	p, err := app.openProject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.store = b.store
-	at, err := p.pullSettings()
+	p.Journal = b.Journal
+	at, err := pullSettings(p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,17 +61,17 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p.project, h, h, *at)
+	watch := newWatch(p.Checkout, h, h, *at)
 	watch.every = 30 * time.Second
 	s := &shop{issueBoard: b, poke: make(chan struct{}, 1)}
 	watch.shops = []*shop{s}
 	answered := func() (n int) {
-		rows, err := b.store.Runs(t.Context())
+		rows, err := b.Journal.Runs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range rows {
-			in, err := b.store.Inbox(t.Context(), r.ID)
+			in, err := b.Journal.Inbox(t.Context(), r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +211,7 @@ func (c *computing) Look(_ context.Context, number int64) (work.PullLook, error)
 func TestComputingIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	host := &computing{}
-	w := newWatch(&project{state: t.TempDir()}, host, host, work.PullSettings{})
+	w := newWatch(&project.Checkout{State: t.TempDir()}, host, host, work.PullSettings{})
 	var all []waiting
 	for n := range int64(5) {
 		all = append(all, waiting{cp: work.Checkpoint{ID: fmt.Sprint(n)}, pull: orchestrator.Pull{Number: n}, issue: &work.Issue{}, over: true})

@@ -10,6 +10,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -26,7 +27,7 @@ type changes interface {
 // hostWatch reads the answers of a project's pull requests. All but its hints
 // belong to one goroutine.
 type hostWatch struct {
-	p      *project
+	p      *project.Checkout
 	pulls  pullRequests
 	news   changes
 	at     work.PullSettings
@@ -49,21 +50,21 @@ type hostWatch struct {
 }
 
 // openWatch is nil where the project has no code host.
-func (p *project) openWatch(ctx context.Context) (*hostWatch, error) {
-	at, err := p.pullSettings()
+func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
+	at, err := pullSettings(p)
 	if err != nil || !at.Remote() {
 		return nil, err
 	}
-	set, err := p.hostSettings()
+	set, err := hostSettings(p)
 	if err != nil {
 		return nil, err
 	}
 	// Not every host tells a conflict from a merge that it computes: git does.
-	store, err := git.Open(ctx, git.Config{StateDir: p.state, Root: p.base.RepoRoot, Environ: p.Environ})
+	store, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return nil, err
 	}
-	h, err := p.openHost(set, store)
+	h, err := openHost(p, set, store)
 	if err != nil {
 		return nil, hostRefused(err)
 	}
@@ -77,8 +78,8 @@ func (p *project) openWatch(ctx context.Context) (*hostWatch, error) {
 	return w, nil
 }
 
-func newWatch(p *project, pulls pullRequests, news changes, at work.PullSettings) *hostWatch {
-	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: p.newsFile(at)},
+func newWatch(p *project.Checkout, pulls pullRequests, news changes, at work.PullSettings) *hostWatch {
+	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: newsFile(p, at)},
 		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
 
@@ -104,7 +105,7 @@ func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) 
 	var out []waiting
 	open, after := map[string]bool{}, ""
 	for {
-		page, err := w.p.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending}, journal.MaxIssuePage, after)
+		page, err := w.p.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending}, journal.MaxIssuePage, after)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +159,7 @@ func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orche
 	if known && asked {
 		return was.state, nil
 	}
-	row, err := w.p.store.RunOf(ctx, run)
+	row, err := w.p.Journal.RunOf(ctx, run)
 	if errors.Is(err, journal.ErrNoRun) {
 		return nil, nil // a thread of an issue
 	}
@@ -166,7 +167,7 @@ func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orche
 		return was.state, err
 	}
 	now := seenRun{events: row.Events}
-	if s, _, err := w.p.load(ctx, run); err == nil && s.Spec.Pulls != nil && s.Spec.Pulls.Place() == w.at {
+	if s, _, err := w.p.LoadRun(ctx, run); err == nil && s.Spec.Pulls != nil && s.Spec.Pulls.Place() == w.at {
 		now.state = s // one that is broken others say so of
 	}
 	w.seen[run] = now
@@ -297,7 +298,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		w.mayChange(id, look, heldByHost(look))
 		return nil, nil
 	}
-	_, row, err := w.p.giveAnswer(ctx, *a, "")
+	_, row, err := giveAnswer(ctx, w.p, *a, "")
 	if err != nil && refusalCode(err) == "" {
 		return nil, err
 	}
@@ -367,11 +368,11 @@ func (w *hostWatch) look(ctx context.Context, q waiting) (work.PullLook, error) 
 }
 
 // readHost reads once what the pull requests of a run say, unless it is to end.
-func (p *project) readHost(ctx context.Context, run string) {
-	if told, err := p.store.Inbox(ctx, run); err == nil && slices.ContainsFunc(told, func(in journal.InboxRow) bool { return in.Answer.Choice == orchestrator.ChoiceAbort }) {
+func readHost(ctx context.Context, p *project.Checkout, run string) {
+	if told, err := p.Journal.Inbox(ctx, run); err == nil && slices.ContainsFunc(told, func(in journal.InboxRow) bool { return in.Answer.Choice == orchestrator.ChoiceAbort }) {
 		return
 	}
-	w, err := p.openWatch(ctx)
+	w, err := openWatch(ctx, p)
 	if err == nil && w != nil {
 		w.patient = true
 		_, err = w.read(ctx, run)

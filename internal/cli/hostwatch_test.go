@@ -262,11 +262,11 @@ func TestWebhooksThatComeEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
-	if _, err := p.openStore(t.Context(), true); err != nil {
+	t.Cleanup(p.Close)
+	if _, err := p.OpenStore(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	watch, err := p.openWatch(t.Context())
+	watch, err := openWatch(t.Context(), p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,11 +311,11 @@ func TestAnswersThatComeLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.openStore(t.Context(), true); err != nil {
+	if _, err := p.OpenStore(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
-	g, err := newGoingOn(t.Context(), app, newWatch(p.project, nil, nil, work.PullSettings{}))
+	t.Cleanup(p.Close)
+	g, err := newGoingOn(t.Context(), app, newWatch(p.Checkout, nil, nil, work.PullSettings{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -110,7 +111,7 @@ func (i *initiation) look(ctx context.Context) error {
 	a := i.app
 	base, err := git.Inspect(ctx, a.Dir)
 	if err != nil {
-		root := checkoutAround(a.Dir)
+		root := project.CheckoutAround(a.Dir)
 		if root == "" || !unborn(err) {
 			return err
 		}
@@ -133,8 +134,8 @@ func (i *initiation) look(ctx context.Context) error {
 	}
 	i.agent.configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
 	// One phase that says nothing of its own: what every phase starts from.
-	plan := &config.Plan{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "any", Promise: "ANY"}}}, File: planFile}
-	if i.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: kinds()}); err != nil {
+	plan := &config.Plan{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "any", Promise: "ANY"}}}, File: project.PlanFile}
+	if i.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()}); err != nil {
 		return err
 	}
 	i.agent.name = i.set.Phases["01"].Agent

@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -32,7 +33,7 @@ func (i *initiation) files() []config.InitFile {
 	if i.agent.kind == "script" && !i.agent.configured {
 		out = append(out, config.InitFile{Path: initScriptFile, Text: initScript})
 	}
-	return append(out, config.InitFile{Path: planFile, Text: i.planText()})
+	return append(out, config.InitFile{Path: project.PlanFile, Text: i.planText()})
 }
 
 // agentText is what forge.toml says of an agent beside its name.
@@ -162,10 +163,10 @@ func (i *initiation) checkWritten(ctx context.Context) {
 	p, err := i.app.openProject(ctx)
 	if err == nil {
 		var plan *config.Plan
-		if plan, err = p.plan(); err == nil {
-			_, _, err = p.resolve(plan, config.PolicyFlags{})
+		if plan, err = p.Plan(); err == nil {
+			_, _, err = p.Resolve(plan, config.PolicyFlags{})
 		}
-		p.close()
+		p.Close()
 	}
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -182,7 +183,7 @@ func (i *initiation) sayDry(files []config.InitFile) error {
 			continue
 		}
 		fmt.Fprintf(out, "\nWould write %s\n", f.Path)
-		if f.Path == config.ProjectFile || f.Path == planFile {
+		if f.Path == config.ProjectFile || f.Path == project.PlanFile {
 			fmt.Fprintln(out, indent(strings.TrimSpace(f.Text)))
 		}
 	}

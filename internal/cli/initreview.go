@@ -8,6 +8,7 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/llm"
+	"forge/internal/project"
 	"forge/internal/text"
 )
 
@@ -46,20 +47,20 @@ func (i *initiation) findReviewer(ctx context.Context) error {
 // modelReviews is the model that answers, or why the one that is named does not;
 // neither where none is.
 func (i *initiation) modelReviews(ctx context.Context) (by, why string, err error) {
-	p := &project{Env: i.app.env(), cfg: i.cfg}
-	models := reviewModels(i.set.Reviews)
-	if i.set.Reviews.By != byModel || len(models) == 0 {
+	p := &project.Checkout{Env: i.app.env(), Config: i.cfg}
+	models := project.ReviewModels(i.set.Reviews)
+	if i.set.Reviews.By != project.ByModel || len(models) == 0 {
 		return "", "", nil
 	}
 	if i.o.dryRun || i.o.noTry {
 		return "", fmt.Sprintf("the model %s was not asked whether it answers", models[0]), nil
 	}
-	c, err := p.model()
+	c, err := p.Model()
 	if err != nil {
 		return "", text.OneLine(err.Error(), 300), nil
 	}
 	defer c.Close()
-	err = p.probe(ctx, c, models)
+	err = p.Probe(ctx, c, models)
 	var trouble *llm.Trouble
 	switch {
 	case err == nil:

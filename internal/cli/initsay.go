@@ -9,6 +9,7 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -72,7 +73,7 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
 	case level == proc.LevelNone:
 		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", text.OneLine(caps.Why, 300))
-		i.say("", " ", "the way to one: %s", sandboxFix())
+		i.say("", " ", "the way to one: %s", project.SandboxFix())
 	case level == proc.LevelLandlock:
 		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", text.OneLine(caps.Why, 300))
 	default:
@@ -173,8 +174,8 @@ func (i *initiation) sayNext(wrote []string) {
 	if slices.Contains(wrote, config.SpecFile) {
 		add("edit "+config.SpecFile, "what is to be built")
 	}
-	if slices.Contains(wrote, planFile) {
-		add("edit "+planFile, "the phases; what is there is an example that runs as it is")
+	if slices.Contains(wrote, project.PlanFile) {
+		add("edit "+project.PlanFile, "the phases; what is there is an example that runs as it is")
 		if i.agent.name != "" && i.agent.kind != "script" {
 			add(or+"forge generate --replace", "your agent drafts them from the spec")
 		}

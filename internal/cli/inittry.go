@@ -128,7 +128,7 @@ func (t trial) run(ctx context.Context) (err error) {
 		}
 		rep, err := t.timed("setup", t.worktree.Setup, func() (work.CommandsReport, error) {
 			return bench.Setup(ctx, work.SetupRequest{
-				Dir: place("setup"), Checkout: root, Settings: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: newMark(),
+				Dir: place("setup"), Checkout: root, Settings: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: NewMark(),
 			})
 		})
 		t.i.note(&t.i.proposal.Setup, rep)
@@ -146,7 +146,7 @@ func (t trial) run(ctx context.Context) (err error) {
 	rep, err := t.timed("verify", t.commands, func() (work.CommandsReport, error) {
 		return bench.Verify(ctx, work.VerifyRequest{
 			Dir: place("verify"), Checkout: root, Commit: t.i.base.Commit, Commands: t.commands, TimeoutSecs: t.seconds,
-			Worktree: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: newMark(),
+			Worktree: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: NewMark(),
 		}, nil)
 	})
 	t.i.note(&t.i.proposal.Verify, rep)

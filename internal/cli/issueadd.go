@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -67,7 +68,7 @@ func (a *App) addIssue(ctx context.Context, i work.Issue, place factory.Place, o
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	if err := b.checkLevel(i.Level); err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (b *issueBoard) checkLevel(name string) error {
 	if name == "" {
 		return nil
 	}
-	cfg, err := recordedConfig(b.Env, b.base.RepoRoot)
+	cfg, err := project.RecordedConfig(b.Env, b.Base.RepoRoot)
 	if err == nil {
 		_, err = policies{cfg: cfg}.preset(name)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/gates"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -35,7 +37,7 @@ func (a *App) issueCommand() *cli.Command {
 				names = append(names, s.Name)
 			}
 			word, hint := c.Args().First(), ""
-			if near := nearest(word, names); near != "" {
+			if near := gates.Nearest(word, names); near != "" {
 				hint = "; did you mean " + near + "?"
 			}
 			return refusal.New("forge issue "+strings.Join(names, ", "), "unknown command %q%s", "issue "+word, hint)
@@ -45,20 +47,20 @@ func (a *App) issueCommand() *cli.Command {
 
 // issueBoard is the board of the project around the working directory.
 type issueBoard struct {
-	*project
+	*project.Checkout
 	factory.Board
 	none bool // there is no board yet; only for those who look
 }
 
-// openBoard opens the board. To change it takes the state folder's key, and
+// openBoardIn opens the board. To change it takes the state folder's key, and
 // makes a board where there is none. The caller closes it.
-func openBoard(ctx context.Context, env Env, change bool) (*issueBoard, error) {
-	p, err := findProject(ctx, env)
+func openBoardIn(ctx context.Context, env project.Env, change bool) (*issueBoard, error) {
+	p, err := project.Find(ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	b := &issueBoard{project: p}
-	ok, err := p.openStore(ctx, change)
+	b := &issueBoard{Checkout: p}
+	ok, err := p.OpenStore(ctx, change)
 	if err == nil && !ok {
 		b.none = true
 		return b, nil
@@ -67,7 +69,7 @@ func openBoard(ctx context.Context, env Env, change bool) (*issueBoard, error) {
 		err = b.find(ctx, change)
 	}
 	if err != nil {
-		p.close()
+		p.Close()
 		return nil, err
 	}
 	return b, nil
@@ -77,12 +79,12 @@ func openBoard(ctx context.Context, env Env, change bool) (*issueBoard, error) {
 // share: by its checkout, or the only one whose checkout is not there any more,
 // since then the folder was moved.
 func (b *issueBoard) find(ctx context.Context, change bool) error {
-	root := b.base.RepoRoot
-	all, err := b.store.Projects(ctx)
+	root := b.Base.RepoRoot
+	all, err := b.Journal.Projects(ctx)
 	if err != nil {
 		return err
 	}
-	b.Board = factory.Board{Store: b.store, Now: b.project.Now}
+	b.Board = factory.Board{Store: b.Journal, Now: b.Checkout.Now}
 	var lost []work.BoardProject
 	var ids []string
 	for _, p := range all {
@@ -106,7 +108,7 @@ func (b *issueBoard) find(ctx context.Context, change bool) error {
 	if !change {
 		return nil
 	}
-	return b.store.PutProject(ctx, p)
+	return b.Journal.PutProject(ctx, p)
 }
 
 // newProjectID is the name of a checkout's folder, made a word of its own.
@@ -197,7 +199,7 @@ func (a *App) issueStandCommand(name, usage string, do func(factory.Board, conte
 			if err != nil {
 				return err
 			}
-			defer b.close()
+			defer b.Close()
 			i, err := do(b.Board, c.Context, id, a.by(strings.TrimSpace(c.String("message"))))
 			if err != nil {
 				return issueError(err)

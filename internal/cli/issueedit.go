@@ -58,7 +58,7 @@ func (a *App) editIssue(c *cli.Context, id, version int64, out string) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	if err := b.checkLevel(c.String("level")); err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	was, err := b.store.Issue(ctx, b.Project, id)
+	defer b.Close()
+	was, err := b.Journal.Issue(ctx, b.Project, id)
 	if err != nil {
 		return issueError(err)
 	}

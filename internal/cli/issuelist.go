@@ -101,11 +101,11 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	list := listedBoard{Project: b.Project, Columns: []listedColumn{}}
 	counts := map[work.Column]int{}
 	if !b.none {
-		if counts, err = b.store.IssueCounts(ctx, b.Project); err != nil {
+		if counts, err = b.Journal.IssueCounts(ctx, b.Project); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 func (b *issueBoard) page(ctx context.Context, q issueQuery, into *listedColumn) error {
 	after := ""
 	if q.after != 0 {
-		last, err := b.store.Issue(ctx, b.Project, q.after)
+		last, err := b.Journal.Issue(ctx, b.Project, q.after)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (b *issueBoard) page(ctx context.Context, q issueQuery, into *listedColumn)
 		after = last.Rank
 	}
 	filter := work.IssueFilter{Project: b.Project, Column: into.Column, Label: q.label, Search: q.search}
-	found, err := b.store.Issues(ctx, filter, q.limit+1, after)
+	found, err := b.Journal.Issues(ctx, filter, q.limit+1, after)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (b *issueBoard) page(ctx context.Context, q issueQuery, into *listedColumn)
 	for _, i := range found {
 		ids = append(ids, i.ID)
 	}
-	blockers, err := b.store.Blockers(ctx, b.Project, ids)
+	blockers, err := b.Journal.Blockers(ctx, b.Project, ids)
 	if err != nil {
 		return err
 	}

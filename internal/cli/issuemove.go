@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"forge/gates"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -42,7 +43,7 @@ func (a *App) issueMoveCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer b.close()
+			defer b.Close()
 			i, err := b.Move(c.Context, id, column, place, a.by(strings.TrimSpace(c.String("message"))))
 			if err != nil {
 				return issueError(err)
@@ -62,7 +63,7 @@ func columnOf(word string) (work.Column, error) {
 		names = append(names, string(c))
 	}
 	hint := ""
-	if near := nearest(word, names); near != "" {
+	if near := gates.Nearest(word, names); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	return "", refusal.New(strings.Join(names, ", "), "%q is not a column%s", word, hint)

@@ -33,7 +33,7 @@ func (a *App) issueCancelCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer b.close()
+			defer b.Close()
 			return a.cancelIssue(c.Context, b, id, a.by(strings.TrimSpace(c.String("message"))), out)
 		},
 	}
@@ -83,15 +83,15 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	i, err := s.store.Issue(ctx, s.Project, id)
+	defer s.Close()
+	i, err := s.Journal.Issue(ctx, s.Project, id)
 	if err == nil && i.Column == work.ColumnBacklog && i.State == "" {
 		i, err = s.Move(ctx, id, work.ColumnReady, factory.Place{At: factory.Top}, a.by("to be worked on now"))
 	}
 	if err != nil {
 		return issueError(err)
 	}
-	if from, err := (origins{store: s.store, project: s.Project}).From(ctx, i); err != nil {
+	if from, err := (origins{store: s.Journal, project: s.Project}).From(ctx, i); err != nil {
 		return err
 	} else if from != "" {
 		if _, err := a.openTrackers([]*shop{s}); err != nil {
@@ -107,7 +107,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.store.Issue(context.WithoutCancel(ctx), s.Project, id)
+	now, err := s.Journal.Issue(context.WithoutCancel(ctx), s.Project, id)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (a *App) issueShowCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer b.close()
+			defer b.Close()
 			if b.none {
 				return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 			}
@@ -65,7 +65,7 @@ type shownIssue struct {
 }
 
 func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, out string) error {
-	i, err := b.store.Issue(ctx, b.Project, id)
+	i, err := b.Journal.Issue(ctx, b.Project, id)
 	if err != nil {
 		return issueError(err)
 	}
@@ -73,7 +73,7 @@ func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, ou
 	if i.Branch == "" {
 		s.NextBranch = factory.Branch(i.ID, i.Title)
 	}
-	history, err := b.store.IssueHistory(ctx, b.Project, id, pageOfHistory+1, before)
+	history, err := b.Journal.IssueHistory(ctx, b.Project, id, pageOfHistory+1, before)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (b *issueBoard) waiting(ctx context.Context, i work.Issue) ([]work.Checkpoi
 	run := i.Run
 	for n := 1; i.Run == ""; n++ {
 		id := triage.ThreadID(i.ID, n)
-		if _, err := b.store.RunOf(ctx, id); errors.Is(err, journal.ErrNoRun) {
+		if _, err := b.Journal.RunOf(ctx, id); errors.Is(err, journal.ErrNoRun) {
 			break
 		} else if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func (b *issueBoard) waiting(ctx context.Context, i work.Issue) ([]work.Checkpoi
 	if run == "" {
 		return open, nil
 	}
-	found, err := b.checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending})
+	found, err := checkpointsOf(ctx, b.Checkout, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending})
 	// A run may be named before it is opened.
 	if errors.Is(err, journal.ErrNoRun) {
 		err = nil
@@ -137,7 +137,7 @@ func (s shownIssue) asks() string {
 }
 
 func (b *issueBoard) blockers(ctx context.Context, id int64) ([]int64, error) {
-	all, err := b.store.Blockers(ctx, b.Project, []int64{id})
+	all, err := b.Journal.Blockers(ctx, b.Project, []int64{id})
 	return append([]int64{}, all[id]...), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -58,21 +59,21 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.key(); err != nil {
+	defer p.Close()
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	row, _, err := p.pickJob(ctx, id)
+	row, _, err := pickJob(ctx, p.Checkout, id)
 	if err != nil {
 		return err
 	}
 	if row.Outcome.Final() {
 		return refusal.New("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, jobStatus(row, nil))
 	}
-	if err := p.stopOwner(ctx, row); err != nil {
+	if err := stopOwner(ctx, p.Checkout, row); err != nil {
 		return err
 	}
-	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
+	lease, err := p.Journal.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {
 		return err
 	}
@@ -80,16 +81,16 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 	if why != "" {
 		reason += ": " + text.FirstLine(why, 300)
 	}
-	s, err := p.endJob(ctx, lease, reason)
+	s, err := endJob(ctx, p.Checkout, lease, reason)
 	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	if e, openErr := p.repo(ctx); openErr == nil {
+	if e, openErr := p.Repo(ctx); openErr == nil {
 		if err := e.DropBase(ctx, s.Run); err != nil {
 			a.log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
-	if row, err = p.pick(ctx, s.Run); err != nil {
+	if row, err = p.PickRun(ctx, s.Run); err != nil {
 		return err
 	}
 	if output == "json" {
@@ -106,7 +107,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 // stopOwner asks the process that drives a job to stop, and waits until it has.
 // It ends its agents itself; when it does not stop in time, nothing is done
 // behind its back.
-func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
+func stopOwner(ctx context.Context, p *project.Checkout, row journal.RunRow) error {
 	if !row.Alive || row.Owner == nil {
 		return nil
 	}
@@ -124,7 +125,7 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 	p.Log.Info("stopping", "process", row.Owner.PID)
 	patience := p.Now().Add(cancelWait)
 	for {
-		now, err := p.pick(ctx, row.ID)
+		now, err := p.PickRun(ctx, row.ID)
 		if err != nil {
 			return err
 		}
@@ -144,13 +145,13 @@ func (p *project) stopOwner(ctx context.Context, row journal.RunRow) error {
 
 // endJob writes the end of a job that no process drives, after what a dead one
 // left running is gone.
-func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason string) (*orchestrator.State, error) {
+func endJob(ctx context.Context, p *project.Checkout, lease *journal.Lease, reason string) (*orchestrator.State, error) {
 	run := lease.Run()
-	s, _, err := p.load(ctx, run)
+	s, _, err := p.LoadRun(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{store: p.store, lease: lease, now: p.Now}
+	h := &held{store: p.Journal, lease: lease, now: p.Now}
 	left, err := h.Attempts(ctx)
 	if err != nil {
 		return nil, err
@@ -187,16 +188,16 @@ func (p *project) endJob(ctx context.Context, lease *journal.Lease, reason strin
 	if err := h.Append(ctx, b); err != nil || !toClose {
 		return s, err
 	}
-	return s, p.closeAll(ctx, h, s)
+	return s, closePulls(ctx, p, h, s)
 }
 
-// closeAll ends a cancelled run that has nothing left to do but to close its
+// closePulls ends a cancelled run that has nothing left to do but to close its
 // pull requests, for which it has orchestrator.CloseWait. What stays open is
 // said.
-func (p *project) closeAll(ctx context.Context, h *held, s *orchestrator.State) error {
+func closePulls(ctx context.Context, p *project.Checkout, h *held, s *orchestrator.State) error {
 	d := &orchestrator.Driver{
-		Host: p.closer(ctx, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.Log},
-		Watch: &plainWatcher{log: p.Log}, Layout: p.layout(), Now: p.Now, NewMark: newMark,
+		Host: pullCloser(ctx, p, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.Log},
+		Watch: &plainWatcher{log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: NewMark,
 	}
 	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
 		return err
@@ -207,17 +208,17 @@ func (p *project) closeAll(ctx context.Context, h *held, s *orchestrator.State) 
 	return nil
 }
 
-// closer is the code host of a run whose configuration may not be read yet; nil
+// pullCloser is the code host of a run whose configuration may not be read yet; nil
 // where it cannot be spoken with.
-func (p *project) closer(ctx context.Context, spec orchestrator.Spec) orchestrator.Host {
+func pullCloser(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) orchestrator.Host {
 	own, err := p, error(nil)
-	if p.cfg == nil {
-		own, err = openProject(ctx, p.Env)
+	if p.Config == nil {
+		own, err = project.Open(ctx, p.Env)
 	}
 	if err == nil {
 		var repo *git.Store
-		if repo, err = p.repo(ctx); err == nil {
-			return own.hostOf(spec, repo)
+		if repo, err = p.Repo(ctx); err == nil {
+			return codeHostOf(own, spec, repo)
 		}
 	}
 	p.Log.Warn("the code host of this run cannot be asked", "err", err)

@@ -6,7 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -26,7 +28,7 @@ func (a *App) jobCommand() *cli.Command {
 }
 
 func suggestJob(word string) string {
-	if near := nearest(word, []string{"start", "list", "show", "cancel", "resume"}); near != "" {
+	if near := gates.Nearest(word, []string{"start", "list", "show", "cancel", "resume"}); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
@@ -74,22 +76,22 @@ func (a *App) jobID(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer p.close()
-	row, _, err := p.pickJob(ctx, id)
+	defer p.Close()
+	row, _, err := pickJob(ctx, p.Checkout, id)
 	return row.ID, err
 }
 
 // pickJob is the job that is named; "" is the newest that something is left to
 // do in, else the newest.
-func (p *project) pickJob(ctx context.Context, id string) (journal.RunRow, *orchestrator.State, error) {
+func pickJob(ctx context.Context, p *project.Checkout, id string) (journal.RunRow, *orchestrator.State, error) {
 	if id != "" {
-		row, s, err := p.stand(ctx, id)
+		row, s, err := p.StandOf(ctx, id)
 		if err == nil && s.Spec.Job == nil {
 			err = refusal.New("forge job list shows the jobs", "%s is a run of a plan, not a job", row.ID)
 		}
 		return row, s, err
 	}
-	jobs, err := p.jobs(ctx)
+	jobs, err := jobsOf(ctx, p)
 	if err != nil {
 		return journal.RunRow{}, nil, err
 	}
@@ -116,23 +118,23 @@ type standingJob struct {
 	state *orchestrator.State
 }
 
-// jobs are the runs that are jobs, the newest first. Of the others the first
+// jobsOf are the runs that are jobs, the newest first. Of the others the first
 // event alone is read.
-func (p *project) jobs(ctx context.Context) ([]standingJob, error) {
-	rows, err := plainRuns(p.store.Runs(ctx))
+func jobsOf(ctx context.Context, p *project.Checkout) ([]standingJob, error) {
+	rows, err := plainRuns(p.Journal.Runs(ctx))
 	if err != nil {
 		return nil, err
 	}
 	var out []standingJob
 	for _, row := range rows {
-		is, err := p.isJob(ctx, row)
+		is, err := isJob(ctx, p, row)
 		if err != nil {
 			return nil, err
 		}
 		if !is {
 			continue
 		}
-		row, s, err := p.stand(ctx, row.ID)
+		row, s, err := p.StandOf(ctx, row.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -141,15 +143,15 @@ func (p *project) jobs(ctx context.Context) ([]standingJob, error) {
 	return out, nil
 }
 
-func (p *project) isJob(ctx context.Context, row journal.RunRow) (bool, error) {
+func isJob(ctx context.Context, p *project.Checkout, row journal.RunRow) (bool, error) {
 	if row.Events == 0 {
 		return false, nil // it is just being opened
 	}
-	for e, err := range p.store.Replay(ctx, row.ID, 0) {
+	for e, err := range p.Journal.Replay(ctx, row.ID, 0) {
 		if err != nil {
 			return false, err
 		}
-		s, err := p.begin(ctx, row.ID, []work.Event{e})
+		s, err := p.BeginRun(ctx, row.ID, []work.Event{e})
 		return err == nil && s.Spec.Job != nil, err
 	}
 	return false, nil

@@ -14,6 +14,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -29,7 +30,7 @@ const (
 
 // readDocuments reads the files that the user gives a job, by the names that
 // they get in forge-job/documents/.
-func (p *project) readDocuments(paths []string) (map[string][]byte, error) {
+func readDocuments(p *project.Checkout, paths []string) (map[string][]byte, error) {
 	if len(paths) > maxDocuments {
 		return nil, refusal.New("put what belongs together into one file", "%d documents, more than %d", len(paths), maxDocuments)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -66,8 +67,8 @@ func jobStatus(r journal.RunRow, open []string) gates.JobStatus {
 	return gates.JobProcessing
 }
 
-func (p *project) summaryOf(ctx context.Context, row journal.RunRow, s *orchestrator.State) (jobSummary, error) {
-	pending, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
+func (p *checkout) summaryOf(ctx context.Context, row journal.RunRow, s *orchestrator.State) (jobSummary, error) {
+	pending, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
 	if err != nil {
 		return jobSummary{}, err
 	}
@@ -77,7 +78,7 @@ func (p *project) summaryOf(ctx context.Context, row journal.RunRow, s *orchestr
 	}
 	j := s.Spec.Job
 	return jobSummary{
-		Job: row.ID, Status: jobStatus(row, open), State: runState(row), Outcome: row.Outcome, Description: j.Description, Expert: j.Expert,
+		Job: row.ID, Status: jobStatus(row, open), State: project.RunState(row), Outcome: row.Outcome, Description: j.Description, Expert: j.Expert,
 		Level: s.Spec.Policy.Preset, Phases: s.Job.Phases, Branch: s.Spec.Branch, Created: row.Created.UTC(), Updated: row.Updated.UTC(),
 		CostUSD: s.Ledger.Cost(), Checkpoints: open,
 	}, nil
@@ -88,14 +89,14 @@ func (a *App) listJobs(ctx context.Context, output string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	list := []jobSummary{}
-	ok, err := p.openStore(ctx, false)
+	ok, err := p.OpenStore(ctx, false)
 	if err != nil {
 		return err
 	}
 	if ok {
-		jobs, err := p.jobs(ctx)
+		jobs, err := jobsOf(ctx, p.Checkout)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
@@ -34,7 +35,7 @@ func (a *App) jobShowCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			return p.showJob(c.Context, id, out)
 		},
 	}
@@ -109,7 +110,7 @@ type shownJob struct {
 }
 
 func (p *checkout) showJob(ctx context.Context, id, output string) error {
-	row, s, err := p.pickJob(ctx, id)
+	row, s, err := pickJob(ctx, p.Checkout, id)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (p *checkout) showJob(ctx context.Context, id, output string) error {
 	if out.jobSummary, err = p.summaryOf(ctx, row, s); err != nil {
 		return err
 	}
-	waits, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
+	waits, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (p *checkout) showJob(ctx context.Context, id, output string) error {
 	if last := lastPhase(s); last != nil {
 		out.Phase, out.Claim = last.Number, last.Complete
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func lastPhase(s *orchestrator.State) *orchestrator.Phase {
 	return last
 }
 
-func (p *project) jobText(row journal.RunRow, s *orchestrator.State, j shownJob) string {
+func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Job %s: %s\n", j.Job, strings.ReplaceAll(string(j.Status), "_", " "))
 	rows := [][]string{
@@ -229,14 +230,14 @@ func jobNext(row journal.RunRow, j shownJob) string {
 		fmt.Fprintf(&b, "\nIt waits for you: %s\n", cp.Question)
 		fmt.Fprintf(&b, "  forge show %s\n  forge approve %s [--level PRESET]\n  forge request-changes %s -m TEXT\n  forge reject %s\n", cp.ID, cp.ID, cp.ID, cp.ID)
 	}
-	switch state := runState(row); {
-	case state == stateRunning:
+	switch state := project.RunState(row); {
+	case state == project.StateRunning:
 		fmt.Fprintf(&b, "\nFollow: forge logs --follow --run %s\n", row.ID)
 	case row.Outcome == work.RunFailed:
 		fmt.Fprintf(&b, "\nAgain:  forge job resume %s   (opens the next attempt of what failed)\n", row.ID)
-	case state != stateFinished && len(j.Waits) > 0:
+	case state != project.StateFinished && len(j.Waits) > 0:
 		fmt.Fprintf(&b, "Then:   forge job resume %s\nEnd it: forge job cancel %s\n", row.ID, row.ID)
-	case state != stateFinished:
+	case state != project.StateFinished:
 		fmt.Fprintf(&b, "\nGo on:  forge job resume %s\nEnd it: forge job cancel %s\n", row.ID, row.ID)
 	}
 	return b.String()

@@ -14,6 +14,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -120,41 +121,41 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	b, err := p.jobBrief(o)
+	defer p.Close()
+	b, err := jobBrief(p.Checkout, o)
 	if err != nil {
 		return err
 	}
-	if err := p.checkStart(b.spec); err != nil {
+	if err := p.CheckStart(b.spec); err != nil {
 		return err
 	}
-	if err := p.checkAgents(ctx, b.spec.Settings); err != nil {
+	if err := p.CheckAgents(ctx, b.spec.Settings); err != nil {
 		return err
 	}
-	if err := p.checkReviewer(ctx, b.asPlan().Settings, []string{jobPhases}); err != nil {
+	if err := p.CheckReviewer(ctx, b.asPlan().Settings, []string{project.JobPhases}); err != nil {
 		return err
 	}
-	if _, err := p.openStore(ctx, true); err != nil {
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	if err := p.checkUnfinished(ctx, o.fresh, "forge job start"); err != nil {
+	if err := p.CheckUnfinished(ctx, o.fresh, "forge job start"); err != nil {
 		return err
 	}
-	e, err := p.engine(ctx)
+	e, err := p.Machine(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.checkSandbox(e, b.spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(e, b.spec.Settings.Sandbox); err != nil {
 		return err
 	}
-	if err := checkJobFolder(ctx, e.repo, p.base.Commit); err != nil {
+	if err := checkJobFolder(ctx, e.Repo, p.Base.Commit); err != nil {
 		return err
 	}
-	p.warnJob(b)
+	warnJob(p.Checkout, b)
 	id := a.env().NewRunID()
 	b.spec.Branch = "forge/job-" + id
 	red := redact.New(redact.FromEnv(a.Environ, proc.SecretName))
-	b.spec.Job.Start, err = e.repo.WithFiles(ctx, p.base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start"))
+	b.spec.Job.Start, err = e.Repo.WithFiles(ctx, p.Base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start"))
 	if err != nil {
 		return err
 	}
@@ -169,49 +170,40 @@ type brief struct {
 	sources   []config.Source
 }
 
-// jobPhases stands for all phases of a job where one of a plan is wanted.
-const jobPhases = "job"
-
 // asPlan is the job as a plan of one phase, for checks that know plans.
-func (b *brief) asPlan() orchestrator.Spec { return jobAsPlan(b.spec) }
-
-func jobAsPlan(s orchestrator.Spec) orchestrator.Spec {
-	s.Plan = work.Plan{Phases: []work.Phase{{Number: jobPhases, Name: jobPhases}}}
-	s.Settings.Phases = map[string]work.PhaseSettings{jobPhases: s.Job.Phase}
-	return s
-}
+func (b *brief) asPlan() orchestrator.Spec { return project.JobAsPlan(b.spec) }
 
 // jobBrief resolves everything about a job that is known before it is opened.
-func (p *project) jobBrief(o jobOptions) (*brief, error) {
-	name := cmp.Or(o.expert, config.ValueOf(p.cfg.File.Job.Expert))
+func jobBrief(p *project.Checkout, o jobOptions) (*brief, error) {
+	name := cmp.Or(o.expert, config.ValueOf(p.Config.File.Job.Expert))
 	var expert config.Expert
 	var err error
 	if name != "" {
-		if expert, err = p.cfg.Expert(name); err != nil {
+		if expert, err = p.Config.Expert(name); err != nil {
 			return nil, err
 		}
 	}
 	b := &brief{}
-	if b.sources, err = p.cfg.Sources(o.sources); err != nil {
+	if b.sources, err = p.Config.Sources(o.sources); err != nil {
 		return nil, err
 	}
-	if b.documents, err = p.readDocuments(o.documents); err != nil {
+	if b.documents, err = readDocuments(p, o.documents); err != nil {
 		return nil, err
 	}
-	set, phase, err := config.ResolveJob(p.cfg, config.JobFacts{
+	set, phase, err := config.ResolveJob(p.Config, config.JobFacts{
 		Agent: expert.Agent, Model: expert.Model, Budget: cmp.Or(o.budget, expert.Budget), Source: expert.File,
-	}, config.Facts{Kinds: kinds()})
+	}, config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return nil, err
 	}
 	flags := o.policy
 	flags.Expert, flags.BuiltIn = expert.Level, "partial"
-	policy, origin, err := config.Policy(p.cfg, flags)
+	policy, origin, err := config.Policy(p.Config, flags)
 	if err != nil {
 		return nil, err
 	}
 	job := work.Job{
-		Description: o.description, Expert: expert.Name, Prompt: expert.Prompt, Phase: phase, MaxPhases: config.ValueOf(p.cfg.File.Job.MaxPhases),
+		Description: o.description, Expert: expert.Name, Prompt: expert.Prompt, Phase: phase, MaxPhases: config.ValueOf(p.Config.File.Job.MaxPhases),
 		Documents: slices.Sorted(maps.Keys(b.documents)),
 	}
 	if o.maxPhases >= 0 {
@@ -225,12 +217,12 @@ func (p *project) jobBrief(o jobOptions) (*brief, error) {
 	}
 	b.origin = origin.String()
 	b.spec = orchestrator.Spec{
-		Settings: set, Policy: policy, Bound: p.cfg.Ceiling(), Base: p.base, Job: &job, AnswerYes: o.yes, NoMerge: o.noMerge,
+		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.yes, NoMerge: o.noMerge,
 	}
-	if b.spec.Pulls, err = p.pullSettings(); err != nil {
+	if b.spec.Pulls, err = pullSettings(p); err != nil {
 		return nil, err
 	}
-	b.spec.Digest, err = p.digest()
+	b.spec.Digest, err = p.Digest()
 	return b, err
 }
 
@@ -260,7 +252,7 @@ func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
 }
 
 // warnJob says what a person should know before the job begins.
-func (p *project) warnJob(b *brief) {
+func warnJob(p *project.Checkout, b *brief) {
 	spec := b.spec
 	if spec.Settings.Cost == (work.Cost{}) && !asksPeople(spec) {
 		p.Log.Warn("no cost cap is set: nothing but budgets and job.max_phases bounds what this job may spend", "set", "[cost] run_usd")

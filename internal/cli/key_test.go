@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"forge/internal/project"
 )
 
 // Without a key that its owner alone can read, nothing is answered, resumed or
@@ -13,7 +15,7 @@ func TestKey(t *testing.T) {
 	w := frozen(t, done("01"))
 	key := filepath.Join(w.state, "key")
 	info, err := os.Stat(key)
-	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 2*keyBytes+1 {
+	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 2*project.KeyBytes+1 {
 		t.Fatalf("key: %v, %v", info, err)
 	}
 	text, err := os.ReadFile(key)

@@ -12,6 +12,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -69,11 +70,11 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.key(); err != nil {
+	defer p.Close()
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	row, s, _, err := p.look(ctx, run)
+	row, s, _, err := p.LookAt(ctx, run)
 	if err != nil {
 		if _, ok := gates.Preset(run); ok {
 			err = refusal.New("forge level RUN PRESET", "%q is a preset, and stands where the run is named", run)
@@ -83,17 +84,17 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
 		return refusal.New("forge run --level "+level+" starts a new one", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome)
 	}
-	change, err := p.levelFor(s, level)
+	change, err := levelFor(p.Checkout, s, level)
 	if err != nil {
 		return err
 	}
 	if err := p.tellLevel(ctx, change); err != nil {
 		return err
 	}
-	if row, err = p.pick(ctx, row.ID); err != nil {
+	if row, err = p.PickRun(ctx, row.ID); err != nil {
 		return err
 	}
-	change.Driven, change.Next = driven(row), "forge resume "+row.ID
+	change.Driven, change.Next = project.Driven(row), "forge resume "+row.ID
 	if change.Driven {
 		change.Next = "the process that drives the run takes it up by itself"
 	}
@@ -106,12 +107,12 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 
 // levelFor is what a preset comes to for a run: its bound is that of the run's
 // start and the ceiling of today.
-func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, error) {
+func levelFor(p *project.Checkout, s *orchestrator.State, level string) (levelChange, error) {
 	c := levelChange{Run: s.Run, Level: level, Bounded: []string{}, Changed: []string{}, Open: []string{}}
-	cfg := p.cfg
+	cfg := p.Config
 	if cfg == nil {
 		var err error
-		if cfg, err = recordedConfig(p.Env, p.base.RepoRoot); err != nil {
+		if cfg, err = project.RecordedConfig(p.Env, p.Base.RepoRoot); err != nil {
 			return c, err
 		}
 	}
@@ -143,16 +144,16 @@ func (p *project) levelFor(s *orchestrator.State, level string) (levelChange, er
 }
 
 // tellLevel leaves the change for the process that drives the run, or will.
-func (p *project) tellLevel(ctx context.Context, c levelChange) error {
-	return p.tellLevelAs(ctx, c, p.User(), "cli")
+func (p *checkout) tellLevel(ctx context.Context, c levelChange) error {
+	return tellLevelAs(ctx, p.Checkout, c, p.User(), "cli")
 }
 
-func (p *project) tellLevelAs(ctx context.Context, c levelChange, by, door string) error {
+func tellLevelAs(ctx context.Context, p *project.Checkout, c levelChange, by, door string) error {
 	policy, err := json.Marshal(c.Policy)
 	if err != nil {
 		return fmt.Errorf("write down policy %s: %w", c.Level, err)
 	}
-	return p.store.Tell(ctx, c.Run, work.Answer{By: by, Door: door, At: p.Now(), Policy: policy})
+	return p.Journal.Tell(ctx, c.Run, work.Answer{By: by, Door: door, At: p.Now(), Policy: policy})
 }
 
 func (c levelChange) text() string {
@@ -175,27 +176,27 @@ func (c levelChange) text() string {
 
 // withLevel puts a change of level into an answer, so that one transaction
 // writes both. It says what the bound took away.
-func (p *project) withLevel(ctx context.Context, run, level string, ans *work.Answer) error {
+func withLevel(ctx context.Context, p *project.Checkout, run, level string, ans *work.Answer) error {
 	if level == "" {
 		return nil
 	}
 	if triage.IsThread(run) {
 		return refusal.New("forge issue edit changes the issue's level", "--level does not go with the triage of an issue")
 	}
-	_, s, _, err := p.look(ctx, run)
+	_, s, _, err := p.LookAt(ctx, run)
 	if err != nil {
 		return err
 	}
-	c, err := p.levelFor(s, level)
+	c, err := levelFor(p, s, level)
 	if err != nil {
 		return err
 	}
-	p.sayLevel(c)
+	sayLevel(p, c)
 	ans.Policy, err = json.Marshal(c.Policy)
 	return err
 }
 
-func (p *project) sayLevel(c levelChange) {
+func sayLevel(p *project.Checkout, c levelChange) {
 	pairs := []any{"version", short(c.Version)}
 	if len(c.Bounded) > 0 {
 		pairs = append(pairs, "the run's bound is more careful on", strings.Join(c.Bounded, ", "))

@@ -9,6 +9,7 @@ import (
 
 	"forge/dag"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/orchestrator"
 )
 
@@ -29,16 +30,16 @@ func (a *App) listCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			plan, err := p.plan()
+			defer p.Close()
+			plan, err := p.Plan()
 			if err != nil {
 				return err
 			}
-			spec, _, err := p.resolve(plan, config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")})
+			spec, _, err := p.Resolve(plan, config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")})
 			if err != nil {
 				return err
 			}
-			for _, why := range unreviewed(spec) {
+			for _, why := range project.Unreviewed(spec) {
 				a.log.Warn("forge run will refuse: no reviewer can be asked", "why", why)
 			}
 			return p.list(spec, out)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -61,7 +62,7 @@ func reviewedBy(set work.ReviewSettings) string {
 	switch agent, isAgent := strings.CutPrefix(set.By, "agent:"); {
 	case isAgent:
 		by = "the agent " + agent
-	case set.By == byModel:
+	case set.By == project.ByModel:
 		by = "the model " + set.Model
 	}
 	if set.Arbiter != "" {

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -50,7 +51,7 @@ type lifeSign struct {
 // too, until its end is called. Ctrl-C ends it at once, so that a second one
 // meets a terminal as it was. It is nil where the terminal cannot be had: then
 // plain log lines show the run, and what it asks waits for another door.
-func (p *checkout) liveView(ctx context.Context, e *engine, s *orchestrator.State, plain *plainWatcher) *liveView {
+func (p *checkout) liveView(ctx context.Context, e *project.Machine, s *orchestrator.State, plain *plainWatcher) *liveView {
 	in, ok1 := p.app.Stdin.(*os.File)
 	out, ok2 := p.app.Stderr.(*os.File)
 	t := &tty{in: in, out: out}
@@ -58,7 +59,7 @@ func (p *checkout) liveView(ctx context.Context, e *engine, s *orchestrator.Stat
 		return nil
 	}
 	v := &liveView{
-		p: p, plain: plain, patch: e.repo.Diff, tty: t,
+		p: p, plain: plain, patch: e.Repo.Diff, tty: t,
 		screen: &screen{out: out, colour: colorprofile.Detect(out, p.Environ)},
 		board:  boardOf(s), signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
@@ -182,11 +183,11 @@ func (v *liveView) answer(ctx context.Context, a work.Answer) (work.Checkpoint, 
 		return work.Checkpoint{}, errOver
 	}
 	defer v.errand.Done()
-	if err := v.p.key(); err != nil {
+	if err := v.p.CheckKey(); err != nil {
 		return work.Checkpoint{}, err
 	}
 	// An answer that was begun is written, whatever ends meanwhile.
-	return v.p.store.Answer(context.WithoutCancel(ctx), a)
+	return v.p.Journal.Answer(context.WithoutCancel(ctx), a)
 }
 
 func (v *liveView) diff(ctx context.Context, q question) (string, error) {

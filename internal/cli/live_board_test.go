@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -162,7 +163,7 @@ func TestViewJoinsLifeSigns(t *testing.T) {
 	t.Parallel()
 	clock := noon
 	v := &liveView{
-		p:     &checkout{&project{Env: Env{Now: func() time.Time { return clock }}}, &App{}},
+		p:     &checkout{&project.Checkout{Env: project.Env{Now: func() time.Time { return clock }}}, &App{}},
 		plain: &plainWatcher{log: log.New(io.Discard)}, signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
 	s := staged(t)

@@ -46,7 +46,7 @@ func (a *App) logsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			if c.Bool("follow") {
 				return p.follow(c.Context, c.String("run"), f)
 			}
@@ -135,15 +135,15 @@ func (l *logList) of(e work.Event) *runLog {
 }
 
 // logList lists the wanted logs of a run, and the last event that it looked at.
-func (p *project) logList(ctx context.Context, run string, f logFilter) (*logList, int64, error) {
-	_, s, evs, err := p.look(ctx, run)
+func (p *checkout) logList(ctx context.Context, run string, f logFilter) (*logList, int64, error) {
+	_, s, evs, err := p.LookAt(ctx, run)
 	if err != nil {
 		return nil, 0, err
 	}
 	if f.phase != "" && s.Phases[f.phase] == nil {
 		return nil, 0, noPhase(s, f.phase)
 	}
-	l := &logList{filter: f, layout: p.layout()}
+	l := &logList{filter: f, layout: p.Layout()}
 	for _, e := range evs {
 		l.see(e)
 	}
@@ -186,7 +186,7 @@ func logTitle(out io.Writer, title string, first bool) error {
 
 // printLog copies one log. One that is gone is said on stderr: the others are
 // still worth showing.
-func (p *project) printLog(out io.Writer, log *runLog) error {
+func (p *checkout) printLog(out io.Writer, log *runLog) error {
 	f, err := os.Open(log.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		p.Log.Warn("this was not kept", "of", log.title, "file", log.path)

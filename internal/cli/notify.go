@@ -10,30 +10,31 @@ import (
 	"forge/gates"
 	"forge/internal/notify"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// notify tells of a run that froze or is over whoever the user's configuration
+// notifyEnd tells of a run that froze or is over whoever the user's configuration
 // names. It breaks nothing: what fails is a line in the log.
-func (p *project) notify(ctx context.Context, s *orchestrator.State, end work.RunFinishedData) {
-	if p.cfg == nil {
+func notifyEnd(ctx context.Context, p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) {
+	if p.Config == nil {
 		return
 	}
-	if n, ok := p.noticeOf(s, end); ok {
-		p.send(ctx, n)
+	if n, ok := noticeOf(p, s, end); ok {
+		sendNotice(ctx, p, n)
 	}
 }
 
-// send tells whoever the user's configuration names.
-func (p *project) send(ctx context.Context, n notify.Notice) {
-	set := p.cfg.File.Notify
+// sendNotice tells whoever the user's configuration names.
+func sendNotice(ctx context.Context, p *project.Checkout, n notify.Notice) {
+	set := p.Config.File.Notify
 	if !slices.Contains(set.On, n.Event) {
 		return
 	}
-	sender := notify.Sender{Environ: p.Environ, Dir: p.state, Timeout: 10 * time.Second}
+	sender := notify.Sender{Environ: p.Environ, Dir: p.State, Timeout: 10 * time.Second}
 	if set.TimeoutSecs != nil {
 		sender.Timeout = time.Duration(*set.TimeoutSecs) * time.Second
 	}
@@ -58,7 +59,7 @@ func (p *project) send(ctx context.Context, n notify.Notice) {
 // noticeOf is what there is to tell; ok is false for an end that nobody is told
 // of: whoever interrupted a run knows, and what belongs to the list alone is
 // not pushed.
-func (p *project) noticeOf(s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
+func noticeOf(p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
 	n = notify.Notice{
 		V: notify.Version, Event: notify.Finished, Time: p.Now().UTC(), Project: text.Line(s.Spec.Settings.Project), Run: s.Run,
 		Outcome: string(end.Outcome), Reason: text.Line(end.Reason), Level: s.Spec.Policy.Preset, Checkpoints: []notify.Question{},

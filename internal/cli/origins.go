@@ -11,12 +11,13 @@ import (
 	"forge/factory"
 	"forge/factory/tracker"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
 // origins asks the trackers that the issues of a shop came from.
 type origins struct {
-	env      Env
+	env      project.Env
 	store    *journal.Store
 	project  string
 	trackers []*openTracker

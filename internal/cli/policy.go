@@ -10,6 +10,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 )
@@ -79,7 +80,7 @@ func (a *App) onPolicies(least, most int, usage string, do func(p policies) erro
 			cfg: &config.Config{}, args: c.Args().Slice(), json: out == "json",
 			flags: config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")},
 		}
-		if p.at = checkoutAround(a.Dir); p.at != "" {
+		if p.at = project.CheckoutAround(a.Dir); p.at != "" {
 			if p.cfg, err = a.loadConfig(c.Context); err != nil {
 				return err
 			}
@@ -95,7 +96,7 @@ func (a *App) loadConfig(ctx context.Context) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
 	for _, w := range warnings {
 		a.log.Warn(w.String())
 	}
@@ -108,7 +109,7 @@ func (p policies) preset(name string) (gates.Policy, error) {
 	if !ok {
 		names := p.cfg.Presets().Names()
 		fix := "forge policy list shows them: " + strings.Join(names, ", ")
-		if near := nearest(name, names); near != "" {
+		if near := gates.Nearest(name, names); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		return gates.Policy{}, refusal.New(fix, "unknown preset %q", text.FirstLine(name, 60))

@@ -62,8 +62,8 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	some, err := p.openStore(ctx, false)
+	defer p.Close()
+	some, err := p.OpenStore(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,9 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 }
 
 // pickAll are the runs that are named, each once; all of them when none is.
-func (p *project) pickAll(ctx context.Context, names []string) ([]journal.RunRow, error) {
+func (p *checkout) pickAll(ctx context.Context, names []string) ([]journal.RunRow, error) {
 	if len(names) == 0 {
-		return plainRuns(p.store.Runs(ctx))
+		return plainRuns(p.Journal.Runs(ctx))
 	}
 	var out []journal.RunRow
 	seen := map[string]bool{}
@@ -94,7 +94,7 @@ func (p *project) pickAll(ctx context.Context, names []string) ([]journal.RunRow
 		if name == "" {
 			return nil, refusal.New("forge status --all lists them", "--runs names no run")
 		}
-		row, err := p.pick(ctx, name)
+		row, err := p.PickRun(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (p *project) pickAll(ctx context.Context, names []string) ([]journal.RunRow
 }
 
 // replayAll asks of the named runs, or of all.
-func (p *project) replayAll(ctx context.Context, policy gates.Policy, names []string) ([]backtest.Report, error) {
+func (p *checkout) replayAll(ctx context.Context, policy gates.Policy, names []string) ([]backtest.Report, error) {
 	rows, err := p.pickAll(ctx, names)
 	if err != nil {
 		return nil, err
@@ -128,9 +128,9 @@ func (p *project) replayAll(ctx context.Context, policy gates.Policy, names []st
 
 // replay asks of one run what policy would have decided. Its events are read
 // once, a page at a time.
-func (p *project) replay(ctx context.Context, run string, policy gates.Policy) (backtest.Report, error) {
-	opened := func(e work.Event) (orchestrator.Spec, error) { return p.specOf(ctx, e) }
-	story, err := backtest.Read(opened, p.store.Replay(ctx, run, 0))
+func (p *checkout) replay(ctx context.Context, run string, policy gates.Policy) (backtest.Report, error) {
+	opened := func(e work.Event) (orchestrator.Spec, error) { return p.SpecOf(ctx, e) }
+	story, err := backtest.Read(opened, p.Journal.Replay(ctx, run, 0))
 	if err != nil {
 		return backtest.Report{}, err
 	}

@@ -57,28 +57,28 @@ func BenchmarkBacktest(b *testing.B) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.openStore(ctx, true); err != nil {
+		if _, err := p.OpenStore(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		defer p.close()
+		defer p.Close()
 		evs := longRun(t, 500)
 		for run := range 1000 {
 			id := fmt.Sprintf("260101-r%05d", run)
-			lease, err := p.store.CreateRun(ctx, id, journal.Self())
+			lease, err := p.Journal.CreateRun(ctx, id, journal.Self())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range evs {
 				evs[i].Run = id
 			}
-			if err := p.store.Append(ctx, lease, journal.Append{Events: evs}); err != nil {
+			if err := p.Journal.Append(ctx, lease, journal.Append{Events: evs}); err != nil {
 				t.Fatal(err)
 			}
 			if err := lease.Release(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		db, err := sql.Open("sqlite", filepath.Join(p.state, "journal.db"))
+		db, err := sql.Open("sqlite", filepath.Join(p.State, "journal.db"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -49,15 +50,15 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.key(); err != nil {
+	defer p.Close()
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	row, err := p.pick(ctx, run)
+	row, err := p.PickRun(ctx, run)
 	if err != nil {
 		return err
 	}
-	t, away, err := p.store.TravelOf(ctx, row.ID)
+	t, away, err := p.Journal.TravelOf(ctx, row.ID)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 		if !away {
 			return refusal.New("there is nothing to forget", "run %s is at no remote", row.ID)
 		}
-		if err := p.store.DropTravel(ctx, row.ID); err != nil {
+		if err := p.Journal.DropTravel(ctx, row.ID); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.Stdout, "%s is this machine's own again. Whoever goes on with it from %q works on another run of that name.\nNext: forge resume %s\n", row.ID, t.Remote, row.ID)
@@ -74,18 +75,18 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	if err := o.sameRemote(row.ID, t, away); err != nil {
 		return err
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
-	s, _, err := p.load(ctx, row.ID)
+	s, _, err := p.LoadRun(ctx, row.ID)
 	if err != nil {
 		return err
 	}
 	if away {
 		o.remote = t.Remote
 	}
-	f := far{p: p.project, repo: repo, remote: o.remote}
+	f := far{p: p.Checkout, repo: repo, remote: o.remote}
 	if err := f.sendAll(ctx, s); err != nil {
 		return err
 	}
@@ -108,14 +109,14 @@ func (o runOptions) sameRemote(run string, t journal.Travel, away bool) error {
 // sendEnd sends a run that its process leaves, when that was asked for or the
 // run is at a remote already. Without, a run that a machine leaves behind which
 // goes away is lost, and that is said.
-func (p *project) sendEnd(ctx context.Context, e *engine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
-	t, away, err := p.store.TravelOf(ctx, s.Run)
+func sendEnd(ctx context.Context, p *project.Checkout, e *project.Machine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
+	t, away, err := p.Journal.TravelOf(ctx, s.Run)
 	if err != nil {
 		return err
 	}
 	if !o.push && !away {
 		if p.Getenv("CI") != "" && !end.Outcome.Final() {
-			p.Log.Warn("the run waits in the state folder of this machine, and is lost with it when the machine goes away; --push sends it to a remote", "run", s.Run, "state", p.state)
+			p.Log.Warn("the run waits in the state folder of this machine, and is lost with it when the machine goes away; --push sends it to a remote", "run", s.Run, "state", p.State)
 		}
 		return nil
 	}
@@ -128,7 +129,7 @@ func (p *project) sendEnd(ctx context.Context, e *engine, s *orchestrator.State,
 		ctx, cancel = context.WithTimeoutCause(ctx, sendWhenStopped, fmt.Errorf("no answer in %v", sendWhenStopped))
 		defer cancel()
 	}
-	f := far{p: p, repo: e.repo, remote: o.remote}
+	f := far{p: p, repo: e.Repo, remote: o.remote}
 	err = f.sendAll(ctx, s)
 	if err == nil && !end.Outcome.Final() {
 		p.Log.Info("the run rests at the remote; any machine with a clone goes on with it", "remote", f.remote, "next", "forge resume "+s.Run+" --remote")
@@ -185,7 +186,7 @@ func (f far) sendBranch(ctx context.Context, s *orchestrator.State) error {
 // far is where a run is besides this machine: a remote of the user's
 // repository, with a record of the run as a commit.
 type far struct {
-	p      *project
+	p      *project.Checkout
 	repo   *git.Store
 	remote string
 }
@@ -214,7 +215,7 @@ func (f far) send(ctx context.Context, run string) error {
 	if triage.IsThread(run) {
 		return refusal.New("", "%s is the triage of an issue, whose board does not travel", run)
 	}
-	t, away, err := f.p.store.TravelOf(ctx, run)
+	t, away, err := f.p.Journal.TravelOf(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -231,13 +232,13 @@ func (f far) send(ctx context.Context, run string) error {
 		if _, err := f.bring(ctx, run); err != nil {
 			return err
 		}
-		if t, _, err = f.p.store.TravelOf(ctx, run); err != nil || !t.Here {
+		if t, _, err = f.p.Journal.TravelOf(ctx, run); err != nil || !t.Here {
 			return err
 		}
 	}
 	if t.Here || !away {
 		// Nobody may begin to work on it while it is being written down.
-		lease, err := f.p.store.AcquireRun(ctx, run, journal.Self())
+		lease, err := f.p.Journal.AcquireRun(ctx, run, journal.Self())
 		if err != nil {
 			return fmt.Errorf("send run %s: %w", run, err)
 		}
@@ -245,7 +246,7 @@ func (f far) send(ctx context.Context, run string) error {
 	}
 	was := t
 	t.Remote, t.Here = f.remote, false
-	if err := f.p.store.SetTravel(ctx, run, t); err != nil {
+	if err := f.p.Journal.SetTravel(ctx, run, t); err != nil {
 		return err
 	}
 	rec, parents, err := f.written(ctx, run)
@@ -256,9 +257,9 @@ func (f far) send(ctx context.Context, run string) error {
 		return f.told(run, err)
 	}
 	// It did not arrive: the run is where it was.
-	back := f.p.store.DropTravel
+	back := f.p.Journal.DropTravel
 	if away {
-		back = func(ctx context.Context, run string) error { return f.p.store.SetTravel(ctx, run, was) }
+		back = func(ctx context.Context, run string) error { return f.p.Journal.SetTravel(ctx, run, was) }
 	}
 	return errors.Join(f.told(run, err), back(ctx, run))
 }
@@ -284,7 +285,7 @@ func isMoved(err error) bool {
 // written is the record of a run as this machine has it, and the commits that
 // it needs.
 func (f far) written(ctx context.Context, run string) (*journal.Record, []string, error) {
-	rec, err := f.p.store.Export(ctx, run)
+	rec, err := f.p.Journal.Export(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -320,7 +321,7 @@ func (f far) put(ctx context.Context, rec *journal.Record, parents []string, t j
 	if t.Sent, err = f.repo.CommitRecord(ctx, files, parents, message); err != nil {
 		return err
 	}
-	if err := f.p.store.SetTravel(ctx, rec.Run, t); err != nil {
+	if err := f.p.Journal.SetTravel(ctx, rec.Run, t); err != nil {
 		return err
 	}
 	if err := f.repo.PushRef(ctx, f.remote, recordRef(rec.Run), t.Sent, t.Tip); err != nil {
@@ -330,5 +331,5 @@ func (f far) put(ctx context.Context, rec *journal.Record, parents []string, t j
 	if err := f.repo.UpdateRef(ctx, keptRecord(rec.Run), t.Tip, ""); err != nil {
 		return err
 	}
-	return f.p.store.SetTravel(ctx, rec.Run, t)
+	return f.p.Journal.SetTravel(ctx, rec.Run, t)
 }

@@ -12,6 +12,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -22,22 +23,22 @@ import (
 // what this checkout's own configuration does not say: a record at a remote is
 // written by whoever may push there. asRecorded lets it, but never past this
 // machine's ceiling. level is one that is about to be chosen, "" = none.
-func (p *project) checkElsewhere(ctx context.Context, run, level string, asRecorded bool) error {
-	s, _, err := p.load(ctx, run)
+func checkElsewhere(ctx context.Context, p *project.Checkout, run, level string, asRecorded bool) error {
+	s, _, err := p.LoadRun(ctx, run)
 	if err != nil {
 		return err
 	}
-	if ceiling := p.cfg.Ceiling(); ceiling != nil {
+	if ceiling := p.Config.Ceiling(); ceiling != nil {
 		over := gates.Exceeds(s.Spec.Policy, *ceiling)
 		if level != "" {
-			next, err := p.levelFor(s, level)
+			next, err := levelFor(p, s, level)
 			if err != nil {
 				return err
 			}
 			over = append(over, gates.Exceeds(next.Policy, *ceiling)...)
 		}
 		// A level that was chosen with an answer is not the run's yet.
-		chosen, err := p.store.Inbox(ctx, run)
+		chosen, err := p.Journal.Inbox(ctx, run)
 		if err != nil {
 			return err
 		}
@@ -58,10 +59,10 @@ func (p *project) checkElsewhere(ctx context.Context, run, level string, asRecor
 				"run %s may decide more by itself than this machine's ceiling allows: %s", run, strings.Join(over, ", "))
 		}
 	}
-	if came, err := p.store.Came(ctx, run); err != nil || !came || asRecorded {
+	if came, err := p.Journal.Came(ctx, run); err != nil || !came || asRecorded {
 		return err
 	}
-	differs, err := p.differs(s)
+	differs, err := differsHere(p, s)
 	if err != nil {
 		return err
 	}
@@ -79,30 +80,30 @@ func (a *App) checkGoingOn(ctx context.Context, checkpoint, level string) error 
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if ok, err := p.openStore(ctx, false); err != nil || !ok {
+	defer p.Close()
+	if ok, err := p.OpenStore(ctx, false); err != nil || !ok {
 		return err
 	}
-	cp, err := p.findCheckpoint(ctx, checkpoint)
+	cp, err := findCheckpoint(ctx, p.Checkout, checkpoint)
 	if err != nil || triage.IsThread(cp.Run) {
 		return nil // whoever takes the answer says what is wrong with it
 	}
-	_, away, err := p.store.TravelOf(ctx, cp.Run)
+	_, away, err := p.Journal.TravelOf(ctx, cp.Run)
 	if err != nil || !away {
 		return err
 	}
-	if err := p.key(); err != nil {
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	if err := p.checkElsewhere(ctx, cp.Run, level, false); err != nil {
+	if err := checkElsewhere(ctx, p.Checkout, cp.Run, level, false); err != nil {
 		return fmt.Errorf("nothing was answered: %w", err)
 	}
 	return nil
 }
 
-// differs names the settings of a run that decide what is executed and shown to
+// differsHere names the settings of a run that decide what is executed and shown to
 // the agent, where this checkout's say something else.
-func (p *project) differs(s *orchestrator.State) ([]string, error) {
+func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 	var list []string
 	add := func(name string, was, is any) error {
 		one, err := json.Marshal(was)
@@ -119,7 +120,7 @@ func (p *project) differs(s *orchestrator.State) ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
 		one := onePhase("elsewhere", 0)
 		one.Phases[0].Agent = name
-		own, err := config.Resolve(p.cfg, one, config.Facts{Kinds: kinds()})
+		own, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
 		if err != nil {
 			return nil, err
 		}
@@ -142,14 +143,6 @@ func (p *project) differs(s *orchestrator.State) ([]string, error) {
 	return list, nil
 }
 
-// moved is a path in the checkout from as it is in the checkout to; others stay.
-func moved(path, from, to string) string {
-	if rest, ok := strings.CutPrefix(path, from+"/"); ok {
-		return to + "/" + rest
-	}
-	return path
-}
-
 // atPath is an agent with the path at which its relative command is looked for.
 func atPath(a work.AgentSettings) work.AgentSettings {
 	if len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0]) {
@@ -163,29 +156,4 @@ func atPath(a work.AgentSettings) work.AgentSettings {
 func bareVerify(v work.VerifySettings) work.VerifySettings {
 	v.TimeoutSecs = 0
 	return v
-}
-
-// relocate makes what a run began with on another machine this machine's: its
-// paths in the checkout, and the sandbox, which a machine's own configuration
-// alone sets.
-func (p *project) relocate(spec *orchestrator.Spec) {
-	root := spec.Base.RepoRoot
-	agents := maps.Clone(spec.Settings.Agents)
-	for name, a := range agents {
-		if a.Checkout == root {
-			a.Checkout = p.base.RepoRoot
-		}
-		a.File = moved(a.File, root, p.base.RepoRoot)
-		if len(a.Command) > 0 {
-			// An older Forge wrote a relative command down as the path that it was there.
-			a.Command = slices.Clone(a.Command)
-			a.Command[0] = moved(a.Command[0], root, p.base.RepoRoot)
-		}
-		agents[name] = a
-	}
-	spec.Settings.Agents = agents
-	spec.Base.RepoRoot = p.base.RepoRoot
-	if p.cfg != nil {
-		spec.Settings.Sandbox = p.cfg.SandboxSettings()
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 )
 
@@ -19,7 +20,7 @@ func (a *App) openLook(c *cli.Context, run string) (p *checkout, done func(), er
 		if err != nil {
 			return nil, nil, err
 		}
-		return p, p.close, nil
+		return p, p.Close, nil
 	}
 	if run == "" {
 		return nil, nil, refusal.New("write the whole id", "%q names no run", c.Args().First())
@@ -44,11 +45,11 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *checkout, d
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f := far{p: p.project, repo: repo, remote: remote}
+	f := far{p: p.Checkout, repo: repo, remote: remote}
 	names, at, err := f.runs(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -75,14 +76,14 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *checkout, d
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	look = &checkout{&project{Env: a.env(), base: p.base, cfg: p.cfg, state: dir, objects: p.state}, a}
+	look = &checkout{&project.Checkout{Env: a.env(), Base: p.Base, Config: p.Config, State: dir, Objects: p.State}, a}
 	done = func() {
-		look.close()
+		look.Close()
 		if err := os.RemoveAll(dir); err != nil {
 			a.log.Warn("remove what was looked at", "err", err)
 		}
 	}
-	if look.store, err = journal.Open(ctx, dir); err != nil {
+	if look.Journal, err = journal.Open(ctx, dir); err != nil {
 		done()
 		return nil, nil, nil, err
 	}
@@ -90,7 +91,7 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *checkout, d
 	for n := len(names) - 1; n >= 0; n-- {
 		came, err := f.read(ctx, names[n], at[names[n]])
 		if err == nil {
-			err = look.store.Import(ctx, came.rec, nil)
+			err = look.Journal.Import(ctx, came.rec, nil)
 		}
 		if err != nil {
 			errs = errors.Join(errs, err)

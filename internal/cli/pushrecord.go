@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -17,7 +18,7 @@ import (
 // record's fault.
 func foldRecord(rec *journal.Record) (*orchestrator.State, error) {
 	damaged := func(err error) error { return &journal.DamagedError{Run: rec.Run, What: err.Error()} }
-	spec, err := specIn(rec.Events[0], func(sha string) ([]byte, error) {
+	spec, err := project.SpecIn(rec.Events[0], func(sha string) ([]byte, error) {
 		data, ok := rec.Blobs[sha]
 		if !ok {
 			return nil, fmt.Errorf("blob %.64s: %w", sha, fs.ErrNotExist)
@@ -172,7 +173,7 @@ func (f far) settled(ctx context.Context, a arrived, t journal.Travel) error {
 	if err := f.repo.UpdateRef(ctx, keptRecord(run), t.Tip, ""); err != nil {
 		return err
 	}
-	if err := f.p.store.Import(ctx, a.rec, &t); err != nil {
+	if err := f.p.Journal.Import(ctx, a.rec, &t); err != nil {
 		return err
 	}
 	base := a.state.Spec.Base.Commit

@@ -11,6 +11,7 @@ import (
 	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -64,7 +65,7 @@ func (f far) find(ctx context.Context, id string) (string, error) {
 // bring makes this machine's copy of a run what the remote says, after it was
 // checked. A copy that is no beginning of it stays as it is.
 func (f far) bring(ctx context.Context, run string) (arrived, error) {
-	t, away, err := f.p.store.TravelOf(ctx, run)
+	t, away, err := f.p.Journal.TravelOf(ctx, run)
 	if err != nil {
 		return arrived{}, err
 	}
@@ -103,7 +104,7 @@ func (f far) bring(ctx context.Context, run string) (arrived, error) {
 	t.Remote, t.Tip, t.Sent, t.Here = f.remote, head, "", mine
 	if mine {
 		// What was done here since is nowhere else.
-		return a, f.p.store.SetTravel(ctx, run, t)
+		return a, f.p.Journal.SetTravel(ctx, run, t)
 	}
 	err = f.settled(ctx, a, t)
 	var ahead *journal.AheadError
@@ -133,7 +134,7 @@ func (f far) claim(ctx context.Context, run string, force bool) error {
 }
 
 func (f far) tryClaim(ctx context.Context, run string, force bool) error {
-	t, away, err := f.p.store.TravelOf(ctx, run)
+	t, away, err := f.p.Journal.TravelOf(ctx, run)
 	if err != nil || !away {
 		return err
 	}
@@ -142,7 +143,7 @@ func (f far) tryClaim(ctx context.Context, run string, force bool) error {
 	case err != nil:
 		return err
 	case head == "" && t.Tip == "":
-		return f.p.store.DropTravel(ctx, run) // it never arrived
+		return f.p.Journal.DropTravel(ctx, run) // it never arrived
 	case head == "" || head != t.Tip && head != t.Sent:
 		return f.stale(run)
 	}
@@ -150,26 +151,26 @@ func (f far) tryClaim(ctx context.Context, run string, force bool) error {
 	if err != nil {
 		return err
 	}
-	if t, _, err = f.p.store.TravelOf(ctx, run); err != nil || t.Here {
+	if t, _, err = f.p.Journal.TravelOf(ctx, run); err != nil || t.Here {
 		return err
 	}
 	if h := a.rec.Holder; h.Claim != "" && !force {
 		return f.heldBy(run, h)
 	}
 	host, _ := os.Hostname()
-	a.rec.Holder = journal.Holder{Claim: newMark(), Host: host, Since: f.p.Now().UTC()}
+	a.rec.Holder = journal.Holder{Claim: NewMark(), Host: host, Since: f.p.Now().UTC()}
 	t.Claim = a.rec.Holder.Claim
 	return f.put(ctx, a.rec, commitsOf(a.rec, a.state), t, true)
 }
 
 // giveBack ends the claim on a run that cannot be gone on with here after all.
 // One that a process of this machine works on stays claimed.
-func (p *project) giveBack(ctx context.Context, repo *git.Store, run string) error {
-	t, away, err := p.store.TravelOf(ctx, run)
+func giveBack(ctx context.Context, p *project.Checkout, repo *git.Store, run string) error {
+	t, away, err := p.Journal.TravelOf(ctx, run)
 	if err != nil || !away || !t.Here {
 		return err
 	}
-	if row, err := p.store.RunOf(ctx, run); err != nil || row.Alive {
+	if row, err := p.Journal.RunOf(ctx, run); err != nil || row.Alive {
 		return err
 	}
 	return far{p: p, repo: repo, remote: t.Remote}.send(ctx, run)
@@ -188,12 +189,12 @@ func (f far) answer(ctx context.Context, run string, ans work.Answer) (work.Chec
 		if err != nil {
 			return work.Checkpoint{}, err
 		}
-		t, _, err := f.p.store.TravelOf(ctx, run)
+		t, _, err := f.p.Journal.TravelOf(ctx, run)
 		if err != nil {
 			return work.Checkpoint{}, err
 		}
 		if t.Here {
-			return f.p.store.Answer(ctx, ans)
+			return f.p.Journal.Answer(ctx, ans)
 		}
 		if h := a.rec.Holder; h.Claim != "" {
 			return work.Checkpoint{}, f.heldBy(run, h)
@@ -219,8 +220,8 @@ func (f far) answer(ctx context.Context, run string, ans work.Answer) (work.Chec
 }
 
 // answerAway is store.Answer for a run that is at a remote.
-func (p *project) answerAway(ctx context.Context, away *journal.AwayError, seen work.Checkpoint, ans work.Answer) (work.Checkpoint, error) {
-	repo, err := p.repo(ctx)
+func answerAway(ctx context.Context, p *project.Checkout, away *journal.AwayError, seen work.Checkpoint, ans work.Answer) (work.Checkpoint, error) {
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return work.Checkpoint{}, err
 	}
@@ -237,15 +238,15 @@ func (a *App) fetchCheckpoint(ctx context.Context, id, remote string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if _, err := p.openStore(ctx, true); err != nil {
+	defer p.Close()
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
-	f := far{p: p.project, repo: repo, remote: remote}
+	f := far{p: p.Checkout, repo: repo, remote: remote}
 	run, err := f.find(ctx, runOfCheckpoint(id))
 	if err != nil {
 		return err
@@ -263,9 +264,9 @@ func runOfCheckpoint(id string) string {
 // comeHere makes sure that this machine, and no other, goes on with a run: one
 // that is at a remote is claimed there. It returns the id of the run to resume;
 // o.run when it is no matter of a remote.
-func (p *project) comeHere(ctx context.Context, repo *git.Store, o runOptions) (string, error) {
+func (p *checkout) comeHere(ctx context.Context, repo *git.Store, o runOptions) (string, error) {
 	run := o.run
-	f := far{p: p, repo: repo, remote: o.remote}
+	f := far{p: p.Checkout, repo: repo, remote: o.remote}
 	if o.fetch {
 		found, err := f.find(ctx, run)
 		switch {
@@ -284,7 +285,7 @@ func (p *project) comeHere(ctx context.Context, repo *git.Store, o runOptions) (
 	if err != nil {
 		return "", err
 	}
-	t, away, err := p.store.TravelOf(ctx, row.ID)
+	t, away, err := p.Journal.TravelOf(ctx, row.ID)
 	if err != nil || !away {
 		return row.ID, err
 	}
@@ -292,7 +293,7 @@ func (p *project) comeHere(ctx context.Context, repo *git.Store, o runOptions) (
 		return "", err
 	}
 	f.remote = t.Remote
-	if err := p.checkElsewhere(ctx, row.ID, "", o.asRecorded); err != nil {
+	if err := checkElsewhere(ctx, p.Checkout, row.ID, "", o.asRecorded); err != nil {
 		return "", err
 	}
 	return row.ID, f.claim(ctx, row.ID, o.take)

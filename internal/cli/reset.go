@@ -15,6 +15,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 )
 
@@ -35,7 +36,7 @@ func (a *App) resetCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			r := reset{checkout: p, yes: c.Bool("yes"), purge: c.Bool("purge"), force: c.Bool("force")}
 			if run := c.String("run"); run != "" {
 				return r.ofRun(c.Context, run)
@@ -52,7 +53,7 @@ type reset struct {
 }
 
 func (r reset) all(ctx context.Context) error {
-	entries, err := os.ReadDir(r.state)
+	entries, err := os.ReadDir(r.State)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		_, err := fmt.Fprintln(r.app.Stdout, "Nothing to reset: this project has no runs.")
 		return err
@@ -67,9 +68,9 @@ func (r reset) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("This puts away %d run(s) of %s: %s", len(rows), r.name(), r.state)
+	what := fmt.Sprintf("This puts away %d run(s) of %s: %s", len(rows), r.name(), r.State)
 	if r.purge {
-		what = fmt.Sprintf("This removes %d run(s) of %s for good: %s", len(rows), r.name(), r.state)
+		what = fmt.Sprintf("This removes %d run(s) of %s for good: %s", len(rows), r.name(), r.State)
 	}
 	if r.serverGoes() {
 		what += "\nWith it goes what the factory's server keeps there: its key, users, tokens and sessions"
@@ -80,17 +81,17 @@ func (r reset) all(ctx context.Context) error {
 	if r.serverGoes() {
 		r.Log.Warn("the server's key, users, tokens and sessions go with the state folder", "folder", config.ServerDir(r.Environ))
 	}
-	r.close()
-	r.store = nil
+	r.Close()
+	r.Journal = nil
 	if !r.purge {
 		return r.putAside(len(rows))
 	}
 	// What kept the runs' bases in the user's repository goes with them.
 	r.dropBases(ctx, rows)
-	if err := removeTree(r.state); err != nil {
+	if err := removeTree(r.State); err != nil {
 		return fmt.Errorf("remove the state folder: %w", err)
 	}
-	_, err = fmt.Fprintf(r.app.Stdout, "Removed: %s (%d run(s)). Your branches and files are as they were.\n", r.state, len(rows))
+	_, err = fmt.Fprintf(r.app.Stdout, "Removed: %s (%d run(s)). Your branches and files are as they were.\n", r.State, len(rows))
 	return err
 }
 
@@ -98,7 +99,7 @@ func (r reset) all(ctx context.Context) error {
 // does under FORGE_STATE_DIR.
 func (r reset) serverGoes() bool {
 	dir := config.ServerDir(r.Environ)
-	if dir == "" || filepath.Dir(dir) != filepath.Clean(r.state) {
+	if dir == "" || filepath.Dir(dir) != filepath.Clean(r.State) {
 		return false
 	}
 	info, err := os.Lstat(dir)
@@ -116,21 +117,21 @@ func (r reset) isState(entries []os.DirEntry) error {
 		case name == filepath.Base(config.ServerDir(r.Environ)) && r.serverGoes():
 		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
-			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.state, name)
+			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.State, name)
 		}
 	}
 	if !ours {
-		return refusal.New("remove it yourself if it is Forge's", "the folder %s holds no journal", r.state)
+		return refusal.New("remove it yourself if it is Forge's", "the folder %s holds no journal", r.State)
 	}
 	return nil
 }
 
 // idle lists the runs, and refuses while one of them is being driven.
 func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
-	_, err := r.openStore(ctx, false)
+	_, err := r.OpenStore(ctx, false)
 	var rows []journal.RunRow
 	if err == nil {
-		rows, err = r.store.Runs(ctx)
+		rows, err = r.Journal.Runs(ctx)
 	}
 	switch {
 	case err == nil:
@@ -150,7 +151,7 @@ func (r reset) idle(ctx context.Context) ([]journal.RunRow, error) {
 
 // putAside renames the state folder, so that there is a way back.
 func (r reset) putAside(runs int) error {
-	base := r.state + ".removed-" + r.Now().UTC().Format("20060102-150405")
+	base := r.State + ".removed-" + r.Now().UTC().Format("20060102-150405")
 	aside := base
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -158,15 +159,15 @@ func (r reset) putAside(runs int) error {
 		}
 		aside = fmt.Sprintf("%s-%d", base, n)
 	}
-	if err := os.Rename(r.state, aside); err != nil {
+	if err := os.Rename(r.State, aside); err != nil {
 		return refusal.New("forge reset --purge removes it instead", "put the state folder aside: %v", err)
 	}
-	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d run(s)). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.state, aside)
+	_, err := fmt.Fprintf(r.app.Stdout, "Put away: %s (%d run(s)). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, runs, aside, r.State, aside)
 	return err
 }
 
 func (r reset) dropBases(ctx context.Context, rows []journal.RunRow) {
-	repo, err := git.Open(ctx, git.Config{StateDir: r.state, Root: r.base.RepoRoot, Environ: r.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: r.State, Root: r.Base.RepoRoot, Environ: r.Environ})
 	for _, row := range rows {
 		if err == nil {
 			err = repo.DropBase(ctx, row.ID)
@@ -179,21 +180,21 @@ func (r reset) dropBases(ctx context.Context, rows []journal.RunRow) {
 
 // ofRun removes what of one run is not in the journal.
 func (r reset) ofRun(ctx context.Context, run string) error {
-	ok, err := r.openStore(ctx, false)
+	ok, err := r.OpenStore(ctx, false)
 	if err == nil && !ok {
-		err = noRuns()
+		err = project.NoRuns()
 	}
 	if err != nil {
 		return err
 	}
-	row, err := r.pick(ctx, run)
+	row, err := r.PickRun(ctx, run)
 	if err != nil {
 		return err
 	}
 	if row.Alive {
 		return refusal.New("stop it first", "run %s is being driven by process %d", row.ID, row.Owner.PID)
 	}
-	dir := r.layout().RunDir(row.ID)
+	dir := r.Layout().RunDir(row.ID)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		_, err := fmt.Fprintf(r.app.Stdout, "Nothing to reset: run %s has no folders.\n", row.ID)
 		return err
@@ -215,9 +216,9 @@ func (r reset) ofRun(ctx context.Context, run string) error {
 // name is the project's name; its folder's when the configuration cannot be
 // read.
 func (r reset) name() string {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: r.base.RepoRoot, UserFile: config.UserFile(r.Environ), Environ: r.Environ})
+	cfg, _, err := config.Load(config.Sources{ProjectDir: r.Base.RepoRoot, UserFile: config.UserFile(r.Environ), Environ: r.Environ})
 	if err != nil {
-		return filepath.Base(r.base.RepoRoot)
+		return filepath.Base(r.Base.RepoRoot)
 	}
 	return cfg.ProjectName()
 }

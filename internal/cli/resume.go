@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -84,34 +85,34 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if ok, err := p.openStore(ctx, o.fetch); err != nil || !ok {
+	defer p.Close()
+	if ok, err := p.OpenStore(ctx, o.fetch); err != nil || !ok {
 		if err == nil {
 			err = refusal.New("forge run starts one", "this project has no runs")
 		}
 		return err
 	}
-	if err := p.key(); err != nil {
+	if err := p.CheckKey(); err != nil {
 		return err
 	}
 	if o.level != "" {
-		if _, err := (policies{cfg: p.cfg}).preset(o.level); err != nil {
+		if _, err := (policies{cfg: p.Config}).preset(o.level); err != nil {
 			return err
 		}
 	}
 	e := o.with
 	if e == nil {
-		if e, err = p.engine(ctx); err != nil {
+		if e, err = p.Machine(ctx); err != nil {
 			return err
 		}
 	}
-	if o.run, err = p.comeHere(ctx, e.repo, o); err != nil {
+	if o.run, err = p.comeHere(ctx, e.Repo, o); err != nil {
 		return err
 	}
 	driven := false
 	defer func() {
 		if !driven {
-			err = errors.Join(err, p.giveBack(context.WithoutCancel(ctx), e.repo, o.run))
+			err = errors.Join(err, giveBack(context.WithoutCancel(ctx), p.Checkout, e.Repo, o.run))
 		}
 	}()
 	row, err := p.pickResumable(ctx, o.run)
@@ -119,15 +120,15 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		return err
 	}
 	if o.with == nil {
-		p.readHost(ctx, row.ID)
+		readHost(ctx, p.Checkout, row.ID)
 	}
-	lease, err := p.store.AcquireRun(ctx, row.ID, journal.Self())
+	lease, err := p.Journal.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {
 		return err
 	}
-	s, _, err := p.load(ctx, row.ID)
+	s, _, err := p.LoadRun(ctx, row.ID)
 	if err == nil {
-		err = p.checkAnchor(ctx, e, row.ID)
+		err = checkAnchor(ctx, p.Checkout, e, row.ID)
 	}
 	if err == nil {
 		err = checkWork(ctx, e, s)
@@ -137,24 +138,24 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		first, err = p.resumed(s, o)
 	}
 	if err == nil {
-		err = p.checkSandbox(e, s.Spec.Settings.Sandbox)
+		err = p.CheckSandbox(e, s.Spec.Settings.Sandbox)
 	}
 	if err == nil {
 		if o.level == "" {
-			err = p.checkHooks(s.Spec, s.Spec.Policy)
+			err = p.CheckHooks(s.Spec, s.Spec.Policy)
 		}
 	}
 	if err == nil {
 		spec, phases := s.Spec, notDone(s)
 		if spec.Job != nil {
-			spec, phases = jobAsPlan(spec), []string{jobPhases}
+			spec, phases = project.JobAsPlan(spec), []string{project.JobPhases}
 		}
-		err = p.checkReviewer(ctx, spec.Settings, phases)
+		err = p.CheckReviewer(ctx, spec.Settings, phases)
 	}
 	if err == nil && o.level != "" {
 		var c levelChange
-		if c, err = p.levelFor(s, o.level); err == nil {
-			p.sayLevel(c)
+		if c, err = levelFor(p.Checkout, s, o.level); err == nil {
+			sayLevel(p.Checkout, c)
 			err = p.tellLevel(ctx, c)
 		}
 	}
@@ -171,13 +172,13 @@ func notDone(s *orchestrator.State) []string {
 }
 
 // pickResumable is the run that is named, or the newest that can go on.
-func (p *project) pickResumable(ctx context.Context, id string) (journal.RunRow, error) {
-	row, err := p.pick(ctx, id)
+func (p *checkout) pickResumable(ctx context.Context, id string) (journal.RunRow, error) {
+	row, err := p.PickRun(ctx, id)
 	if err != nil {
 		return row, err
 	}
 	if id == "" {
-		rows, err := p.store.Unfinished(ctx)
+		rows, err := p.Journal.Unfinished(ctx)
 		if err != nil {
 			return row, err
 		}
@@ -198,8 +199,8 @@ func (p *project) pickResumable(ctx context.Context, id string) (journal.RunRow,
 
 // resumed is the fact that opens the next process of a run. A configuration
 // that was edited since is named as not used.
-func (p *project) resumed(s *orchestrator.State, o runOptions) (orchestrator.Resumed, error) {
-	if digest, err := p.digest(); err != nil {
+func (p *checkout) resumed(s *orchestrator.State, o runOptions) (orchestrator.Resumed, error) {
+	if digest, err := p.Digest(); err != nil {
 		return orchestrator.Resumed{}, err
 	} else if s.Spec.Digest != "" && digest != s.Spec.Digest {
 		p.Log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
@@ -256,17 +257,17 @@ func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
 }
 
 // anchor notes the journal's length outside of it.
-func (p *project) anchor(ctx context.Context, e *engine, run string) error {
+func anchor(ctx context.Context, p *project.Checkout, e *project.Machine, run string) error {
 	ctx = context.WithoutCancel(ctx)
-	count, head, err := p.store.Head(ctx, run)
+	count, head, err := p.Journal.Head(ctx, run)
 	if err != nil {
 		return err
 	}
-	return e.repo.Anchor(ctx, run, count, head)
+	return e.Repo.Anchor(ctx, run, count, head)
 }
 
 // checkWork makes sure that every commit which the run goes on from is whole.
-func checkWork(ctx context.Context, e *engine, s *orchestrator.State) error {
+func checkWork(ctx context.Context, e *project.Machine, s *orchestrator.State) error {
 	if s.Spec.Base.Commit == "" {
 		return nil // it ended before it began
 	}
@@ -276,15 +277,15 @@ func checkWork(ctx context.Context, e *engine, s *orchestrator.State) error {
 			commits = append(commits, ph.Base, ph.Last)
 		}
 	}
-	return e.repo.CheckWhole(ctx, s.Spec.Base.Commit, commits)
+	return e.Repo.CheckWhole(ctx, s.Spec.Base.Commit, commits)
 }
 
 // checkAnchor holds the journal against what Forge's own repository knows of
 // its length: a chain cannot show a cut tail.
-func (p *project) checkAnchor(ctx context.Context, e *engine, run string) error {
-	count, head, ok, err := e.repo.ReadAnchor(ctx, run)
+func checkAnchor(ctx context.Context, p *project.Checkout, e *project.Machine, run string) error {
+	count, head, ok, err := e.Repo.ReadAnchor(ctx, run)
 	if err != nil || !ok {
 		return err
 	}
-	return p.store.CheckAnchor(ctx, run, count, head)
+	return p.Journal.CheckAnchor(ctx, run, count, head)
 }

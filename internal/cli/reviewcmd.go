@@ -16,6 +16,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -108,7 +109,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &reviewOf{checkout: &checkout{&project{Env: a.env(), base: at, state: state}, a}, options: o}
+	r := &reviewOf{checkout: &checkout{&project.Checkout{Env: a.env(), Base: at, State: state}, a}, options: o}
 	if r.repo, err = git.Open(ctx, git.Config{StateDir: state, Root: at.RepoRoot, Environ: a.Environ}); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *reviewOf) judge(ctx context.Context) (reviewResult, error) {
 	if err != nil {
 		return reviewResult{}, err
 	}
-	r.now = r.project.base.Commit
+	r.now = r.Checkout.Base.Commit
 	if !r.options.committed {
 		if r.now, r.left, err = r.repo.WorkTree(ctx, r.now); err != nil {
 			return reviewResult{}, err
@@ -174,7 +175,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 // desk is who asks; done lets go of it. Where there is something to ask about,
 // it is held to be able to answer before the first specialist is asked.
 func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), error) {
-	d := &reviewDesk{repo: r.repo, blobs: blobFolder{filepath.Join(r.state, "blobs")}}
+	d := &reviewDesk{repo: r.repo, blobs: blobFolder{filepath.Join(r.State, "blobs")}}
 	none := func() {}
 	secrets := redact.FromEnv(r.Environ, proc.SecretName)
 	r.red = redact.New(secrets)
@@ -183,18 +184,18 @@ func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), 
 		if err != nil {
 			return nil, none, err
 		}
-		d.agents = e.agents
+		d.agents = e.Agents
 		return d, none, nil
 	}
 	var err error
-	if d.model, err = r.model(); err != nil {
+	if d.model, err = r.Model(); err != nil {
 		return nil, none, err
 	}
-	if m, ok, err := r.cfg.Model(); err == nil && ok && m.Key != "" {
+	if m, ok, err := r.Config.Model(); err == nil && ok && m.Key != "" {
 		r.red = redact.New(append(secrets, m.Key))
 	}
 	if needed {
-		if err := r.checkReviewer(ctx, r.set, []string{reviewPhase}); err != nil {
+		if err := r.CheckReviewer(ctx, r.set, []string{reviewPhase}); err != nil {
 			d.model.Close()
 			return nil, none, err
 		}
@@ -203,15 +204,15 @@ func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), 
 }
 
 // agentEngine finds the agent that reviews, and its sandbox.
-func (r *reviewOf) agentEngine(ctx context.Context) (*engine, error) {
-	if err := r.checkAgents(ctx, r.set); err != nil {
+func (r *reviewOf) agentEngine(ctx context.Context) (*project.Machine, error) {
+	if err := r.CheckAgents(ctx, r.set); err != nil {
 		return nil, err
 	}
-	e, err := r.engine(ctx)
+	e, err := r.Machine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return e, r.checkSandbox(e, r.set.Sandbox)
+	return e, r.CheckSandbox(e, r.set.Sandbox)
 }
 
 // oldTemp is the age from which a review's folder belongs to nobody any more.
@@ -220,7 +221,7 @@ const oldTemp = 24 * time.Hour
 // makeTemp makes the folder of this review in the state folder, where no
 // agent looks, and removes what killed reviews left.
 func (r *reviewOf) makeTemp() (string, error) {
-	all := filepath.Join(r.state, "reviews")
+	all := filepath.Join(r.State, "reviews")
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return "", refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the folder of the review: %v", err)
 	}
@@ -239,7 +240,7 @@ func (r *reviewOf) makeTemp() (string, error) {
 // specialists are all that the base's configuration knows, built-in ones first.
 func (r *reviewOf) specialists() []string {
 	names := review.Builtin()
-	for _, s := range r.cfg.File.Reviews.Specialists {
+	for _, s := range r.Config.File.Reviews.Specialists {
 		if s.Type != nil && !slices.Contains(names, *s.Type) {
 			names = append(names, *s.Type)
 		}

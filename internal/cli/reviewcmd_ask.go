@@ -56,7 +56,7 @@ type marks struct {
 func (m *marks) add() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.list = append(m.list, newMark())
+	m.list = append(m.list, NewMark())
 	return m.list[len(m.list)-1]
 }
 
@@ -184,7 +184,7 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
 			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
-			ReadPaths: r.repo.ObjectPaths(), HidePaths: []string{r.state},
+			ReadPaths: r.repo.ObjectPaths(), HidePaths: []string{r.State},
 		},
 	}
 	if r.set.Reviews.OneByOne {

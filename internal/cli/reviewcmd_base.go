@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/project"
 	"forge/internal/refusal"
 )
 
@@ -68,7 +69,7 @@ func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
 
 // pullRequestBase is what CI says of the pull request that it runs for; none
 // outside of one. A branch is looked for as the remote's and then as one's own.
-func pullRequestBase(env Env) []candidate {
+func pullRequestBase(env project.Env) []candidate {
 	branch, why, commit := "", "", ""
 	switch {
 	case inActions(env):
@@ -91,7 +92,7 @@ func pullRequestBase(env Env) []candidate {
 }
 
 // inActions says that GitHub or Gitea Actions run forge.
-func inActions(env Env) bool {
+func inActions(env project.Env) bool {
 	return env.Getenv("GITHUB_ACTIONS") == "true" || env.Getenv("GITEA_ACTIONS") == "true"
 }
 
@@ -108,10 +109,10 @@ func shortRef(full string) string {
 func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewBase, error) {
 	b := reviewBase{Ref: c.shown, Why: c.why, Tip: tip}
 	var err error
-	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.project.base.Commit); err != nil || b.Commit != "" {
+	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.Checkout.Base.Commit); err != nil || b.Commit != "" {
 		return b, err
 	}
-	if r.project.base.Shallow {
+	if r.Checkout.Base.Shallow {
 		return b, r.shallow(fmt.Sprintf("where the change left %s", c.shown))
 	}
 	return b, refusal.New("name another with --base", "%s and the checked-out commit have no history in common", c.shown)
@@ -119,7 +120,7 @@ func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewB
 
 // noBase says that a base which somebody named is not there.
 func (r *reviewOf) noBase(c candidate) error {
-	if r.project.base.Shallow {
+	if r.Checkout.Base.Shallow {
 		return r.shallow(fmt.Sprintf("the base %q (%s)", c.shown, c.why))
 	}
 	if c.why == "--base" {

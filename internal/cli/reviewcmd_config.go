@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -33,14 +35,14 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 	for _, w := range warnings {
 		r.Log.Warn(w.String())
 	}
-	r.cfg = cfg
+	r.Config = cfg
 	r.trustAs(root)
 	known := r.specialists()
 	wanted := r.options.specialists
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			fix := "there are " + strings.Join(known, ", ")
-			if near := nearest(name, known); near != "" {
+			if near := gates.Nearest(name, known); near != "" {
 				fix = fmt.Sprintf("did you mean %q? %s", near, fix)
 			}
 			return nil, refusal.New(fix, "unknown reviewer %q", name)
@@ -50,7 +52,7 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 		wanted = known
 	}
 	plan := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: reviewPhase, Name: reviewPhase, Promise: "REVIEWED", Reviews: wanted}}})
-	if r.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: kinds()}); err != nil {
+	if r.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()}); err != nil {
 		return nil, r.ofBase(err, root)
 	}
 	if err := r.checkBy(there); err != nil {
@@ -144,9 +146,9 @@ func (r *reviewOf) trustAs(root string) {
 		}
 		return filepath.Clean(path)
 	}
-	for path, granted := range r.cfg.File.Trust.Projects {
-		if real(path) == real(r.project.base.RepoRoot) {
-			r.cfg.File.Trust.Projects[root] = granted
+	for path, granted := range r.Config.File.Trust.Projects {
+		if real(path) == real(r.Checkout.Base.RepoRoot) {
+			r.Config.File.Trust.Projects[root] = granted
 			return
 		}
 	}
@@ -161,8 +163,8 @@ func (r *reviewOf) ofBase(err error, root string) error {
 	}
 	out := &config.Problems{}
 	for _, p := range problems.List {
-		p.What = strings.ReplaceAll(p.What, root, r.project.base.RepoRoot)
-		p.Fix = strings.ReplaceAll(p.Fix, root, r.project.base.RepoRoot)
+		p.What = strings.ReplaceAll(p.What, root, r.Checkout.Base.RepoRoot)
+		p.Fix = strings.ReplaceAll(p.Fix, root, r.Checkout.Base.RepoRoot)
 		if strings.HasPrefix(p.File, ".forge/") {
 			p.What += fmt.Sprintf(" in the base, %s at %s", r.base.Ref, short(r.base.Commit))
 		}

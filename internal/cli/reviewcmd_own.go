@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"forge/internal/evidence"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -35,11 +36,11 @@ type reviewFinding struct {
 // --may-change; it is shown all the same.
 func (r *reviewOf) ownFindings(ctx context.Context, changes []work.FileChange) ([]reviewFinding, error) {
 	rules := evidence.New(r.repo, filepath.Join(r.temp, "evidence"))
-	touched, gone, err := touchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, nil)
+	touched, gone, err := project.TouchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, nil)
 	if err != nil {
 		return nil, err
 	}
-	_, held, err := touchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, r.options.mayChange)
+	_, held, err := project.TouchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, r.options.mayChange)
 	if err != nil {
 		return nil, err
 	}

@@ -129,15 +129,15 @@ func (r *reviewOf) newPurse(ctx context.Context, waiting int) (*purse, error) {
 	if p.cost.DayUSD == nil && p.cost.DayTokens == nil {
 		return p, nil
 	}
-	there, err := r.openStore(ctx, false)
+	there, err := r.OpenStore(ctx, false)
 	if err != nil || !there {
 		return p, err
 	}
-	defer r.close()
+	defer r.Close()
 	day := r.Now().UTC().Format("2006-01-02")
-	if p.usd.day, p.tokens.day, _, err = r.store.DayUsage(ctx, day); err != nil {
+	if p.usd.day, p.tokens.day, _, err = r.Journal.DayUsage(ctx, day); err != nil {
 		return nil, err
 	}
-	p.usd.dayGaps, p.tokens.dayGaps, err = r.store.DayUnknown(ctx, day)
+	p.usd.dayGaps, p.tokens.dayGaps, err = r.Journal.DayUnknown(ctx, day)
 	return p, err
 }

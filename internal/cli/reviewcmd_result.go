@@ -51,7 +51,7 @@ type reviewerResult struct {
 // reaches Forge's own findings or another reviewer's report.
 func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []reviewed) reviewResult {
 	out := reviewResult{
-		V: 1, Base: r.base, Head: r.project.base.Commit, Commit: r.now, Files: []work.FileChange{}, By: r.set.Reviews.By,
+		V: 1, Base: r.base, Head: r.Checkout.Base.Commit, Commit: r.now, Files: []work.FileChange{}, By: r.set.Reviews.By,
 		Own: []reviewFinding{}, Reviewers: []reviewerResult{}, Unreviewed: []string{},
 	}
 	out.Base.Ref, out.Base.Why = r.clean(out.Base.Ref), r.clean(out.Base.Why)

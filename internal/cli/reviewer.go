@@ -9,6 +9,7 @@ import (
 	"forge/internal/agent"
 	"forge/internal/git"
 	"forge/internal/llm"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -74,7 +75,7 @@ func (v *reviewDesk) Review(ctx context.Context, req work.ReviewRequest) (work.R
 
 // who answers; nil, and why, when nobody does.
 func (v *reviewDesk) who(ctx context.Context, req work.ReviewRequest, in *review.Input) (review.Model, string, error) {
-	if req.By == byModel {
+	if req.By == project.ByModel {
 		if v.model == nil {
 			return nil, "no model service is named in [llm]", nil
 		}

@@ -13,6 +13,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -36,12 +37,12 @@ type runOptions struct {
 	yes        bool
 	deadline   time.Duration
 	output     string
-	run        string         // resume: which
-	with       *engine        // resume: of a process that has read the host and goes on with many runs
-	budgets    map[string]int // resume
-	costs      []string       // resume
-	maxPhases  int            // resume, of a job; 0 = as many as before
-	level      string         // resume: the run's policy from now on, "" = as it is
+	run        string           // resume: which
+	with       *project.Machine // resume: of a process that has read the host and goes on with many runs
+	budgets    map[string]int   // resume
+	costs      []string         // resume
+	maxPhases  int              // resume, of a job; 0 = as many as before
+	level      string           // resume: the run's policy from now on, "" = as it is
 }
 
 func runFlags() []cli.Flag {
@@ -143,65 +144,65 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	if o.generate && !p.hasPlan() {
 		if err := a.generate(ctx, generateOptions{yes: o.yes}); err != nil {
 			return err
 		}
 	}
-	plan, err := p.plan()
+	plan, err := p.Plan()
 	if err != nil {
 		return err
 	}
 	if err := p.checkSpecHash(plan.Plan, o.strict); err != nil {
 		return err
 	}
-	spec, origin, err := p.resolve(plan, o.policy)
+	spec, origin, err := p.Resolve(plan, o.policy)
 	if err != nil {
 		return err
 	}
-	if spec.Only, err = selection(plan.Plan, o.from, o.only); err != nil {
+	if spec.Only, err = project.Selection(plan.Plan, o.from, o.only); err != nil {
 		return err
 	}
 	spec.AnswerYes, spec.NoMerge = o.yes, o.noMerge
-	if spec.Pulls, err = p.pullSettings(); err != nil {
+	if spec.Pulls, err = pullSettings(p.Checkout); err != nil {
 		return err
 	}
-	if err := p.checkStart(spec); err != nil {
+	if err := p.CheckStart(spec); err != nil {
 		return err
 	}
 	if o.dryRun {
 		a.log.Info("dry run: nothing is done", "policy", origin)
 		return p.list(spec, o.output)
 	}
-	if err := p.checkAgents(ctx, spec.Settings); err != nil {
+	if err := p.CheckAgents(ctx, spec.Settings); err != nil {
 		return err
 	}
-	if err := p.checkReviewer(ctx, spec.Settings, selected(plan.Plan, spec.Only)); err != nil {
+	if err := p.CheckReviewer(ctx, spec.Settings, project.Selected(plan.Plan, spec.Only)); err != nil {
 		return err
 	}
-	if _, err := p.openStore(ctx, true); err != nil {
+	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	if err := p.checkUnfinished(ctx, o.fresh, "forge run"); err != nil {
+	if err := p.CheckUnfinished(ctx, o.fresh, "forge run"); err != nil {
 		return err
 	}
-	e, err := p.engine(ctx)
+	e, err := p.Machine(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.checkSandbox(e, spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(e, spec.Settings.Sandbox); err != nil {
 		return err
 	}
-	p.warnMoney(spec)
-	p.warnHidden(spec)
+	p.WarnMoney(spec)
+	p.WarnHidden(spec)
 	id := a.env().NewRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
 }
 
-func (p *checkout) open(ctx context.Context, e *engine, id string, spec orchestrator.Spec, o runOptions) error {
-	if err := p.trustedFor(ctx, e, id, spec.Base.Branch, &spec); err != nil {
+func (p *checkout) open(ctx context.Context, e *project.Machine, id string, spec orchestrator.Spec, o runOptions) error {
+	if err := p.TrustedFor(ctx, e, id, spec.Base.Branch, &spec); err != nil {
 		return err
 	}
 	first := orchestrator.Opened{Inline: &spec}
@@ -211,19 +212,19 @@ func (p *checkout) open(ctx context.Context, e *engine, id string, spec orchestr
 	}
 	if len(text) > work.MaxEventBytes/2 {
 		first.Inline = nil
-		if first.Blob, err = p.store.PutBlob(ctx, text); err != nil {
+		if first.Blob, err = p.Journal.PutBlob(ctx, text); err != nil {
 			return err
 		}
 	}
-	create := p.store.CreateSoleRun
+	create := p.Journal.CreateSoleRun
 	if o.fresh {
-		create = p.store.CreateRun
+		create = p.Journal.CreateRun
 	}
 	lease, err := create(ctx, id, journal.Self())
 	if err != nil {
 		return err
 	}
-	if err := e.repo.KeepBase(ctx, id, spec.Base.Commit); err != nil {
+	if err := e.Repo.KeepBase(ctx, id, spec.Base.Commit); err != nil {
 		return err
 	}
 	s, err := orchestrator.NewState(id, spec)

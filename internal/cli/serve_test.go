@@ -160,7 +160,7 @@ func (w *world) opened(set config.WebServer) (*webServer, string) {
 	}
 	w.t.Cleanup(func() {
 		for _, s := range shops {
-			s.close()
+			s.Close()
 		}
 	})
 	keys, err := a.serverKeys()

@@ -26,12 +26,12 @@ func newWebSite(ctx context.Context, shops []*shop) *webSite {
 		for n := 2; s.shops[id] != nil; n++ {
 			id = fmt.Sprintf("%s-%d", sh.Project, n)
 		}
-		one := newSite(sh.project)
+		one := newSite(sh.Checkout)
 		jobs := newSiteJobs(one, sh)
 		s.shops[id] = sh
 		s.jobs = append(s.jobs, jobs)
 		s.list = append(s.list, pages.Project{
-			ID: id, Root: sh.base.RepoRoot, HostURL: hostPage(ctx, sh), Board: sh.Board, Cards: sh.store, Watch: siteWatch{sh.store},
+			ID: id, Root: sh.Base.RepoRoot, HostURL: hostPage(ctx, sh), Board: sh.Board, Cards: sh.Journal, Watch: siteWatch{sh.Journal},
 			Runs: siteRuns{one}, Desk: siteDesk{one}, Code: siteCode{one}, Cockpit: siteCockpit{one}, Edits: siteEdits{one}, Jobs: jobs,
 			Floor: floor{board: sh.issueBoard, poke: sh.poke},
 		})
@@ -47,7 +47,7 @@ func hostPage(ctx context.Context, sh *shop) string {
 	if err != nil {
 		return "" // a configuration that cannot be read is said where it is needed
 	}
-	h, err := p.cfg.CodeHost()
+	h, err := p.Config.CodeHost()
 	if err != nil || h.Kind == "local" {
 		return ""
 	}
@@ -82,7 +82,7 @@ func (s *webSite) policies(ctx context.Context, p pages.Project) (gates.Catalogu
 	if err != nil {
 		return gates.Catalogue{}, err
 	}
-	return now.cfg.Presets(), nil
+	return now.Config.Presets(), nil
 }
 
 // siteWatch is a journal as pages watch it.

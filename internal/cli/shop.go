@@ -11,6 +11,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -18,7 +19,7 @@ import (
 // shop is one project whose issues a process works on.
 type shop struct {
 	*issueBoard
-	e        *engine
+	e        *project.Machine
 	owner    journal.Owner
 	places   *factory.Places
 	triage   *triageDesk
@@ -49,19 +50,19 @@ type shop struct {
 }
 
 // openShop opens the project around dir for the factory. The caller closes it.
-func openShop(ctx context.Context, env Env, dir string, places *factory.Places) (*shop, error) {
+func openShop(ctx context.Context, env project.Env, dir string, places *factory.Places) (*shop, error) {
 	env.Dir = dir
-	b, err := openBoard(ctx, env, true)
+	b, err := openBoardIn(ctx, env, true)
 	if err != nil {
 		return nil, err
 	}
 	s := &shop{issueBoard: b, owner: journal.Self(), places: places, poke: make(chan struct{}, 1)}
 	s.triage = newTriageDesk(s)
-	if s.e, err = b.engine(ctx); err == nil {
+	if s.e, err = b.Machine(ctx); err == nil {
 		err = s.check(ctx)
 	}
 	if err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -73,22 +74,22 @@ func (s *shop) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.host, _ = p.hostSettings() // Terms says what is wrong with it
+	s.host, _ = hostSettings(p) // Terms says what is wrong with it
 	s.terms.said = s.host
-	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return err
 	}
-	if err := config.CheckHooks(p.cfg, gates.Policy{}, true); err != nil {
+	if err := config.CheckHooks(p.Config, gates.Policy{}, true); err != nil {
 		return err
 	}
-	if err := p.checkSandbox(s.e, set.Sandbox); err != nil {
+	if err := p.CheckSandbox(s.e, set.Sandbox); err != nil {
 		return err
 	}
 	if err := s.sayTriage(p); err != nil {
 		return err
 	}
-	if !config.ValueOf(p.cfg.File.Verify.None) && len(set.Verify.Commands) == 0 {
+	if !config.ValueOf(p.Config.File.Verify.None) && len(set.Verify.Commands) == 0 {
 		s.Log.Warn("there are no verify commands: every finished issue waits in review", "project", s.Project, "set", "[verify] commands")
 	}
 	s.tidyUp(ctx, p) // what the one before, which may have died, had no time for
@@ -97,23 +98,23 @@ func (s *shop) check(ctx context.Context) error {
 
 // fresh is the project with its configuration as it is now: a server lives
 // longer than a configuration. The journal is shared.
-func (s *shop) fresh(ctx context.Context) (*project, error) {
+func (s *shop) fresh(ctx context.Context) (*project.Checkout, error) {
 	quiet := s.Env
 	quiet.Log = s.Log.With()
 	quiet.Log.SetLevel(log.ErrorLevel) // it was said when the server began
-	p, err := openProject(ctx, quiet)
+	p, err := project.Open(ctx, quiet)
 	if err != nil {
 		return nil, err
 	}
-	p.Env, p.store = s.Env, s.store
+	p.Env, p.Journal = s.Env, s.Journal
 	return p, nil
 }
 
 // loop is what works on the board; the caller runs it.
 func (s *shop) loop() *factory.Loop {
 	return &factory.Loop{
-		Board: s.Board, Cards: s.store, Claims: claims{s.store, s.owner}, Standings: standings{s.store, s.owner, s.store.Watch()},
-		Triage: s.triage, Works: placed{s}, Origins: origins{s.Env, s.store, s.Project, s.trackers}, Places: s.places, Now: s.Now, Poke: s.poke,
+		Board: s.Board, Cards: s.Journal, Claims: claims{s.Journal, s.owner}, Standings: standings{s.Journal, s.owner, s.Journal.Watch()},
+		Triage: s.triage, Works: placed{s}, Origins: origins{s.Env, s.Journal, s.Project, s.trackers}, Places: s.places, Now: s.Now, Poke: s.poke,
 		Say: func(issue int64, what string) {
 			if issue == 0 {
 				s.Log.Info(text.Harmless(what), "project", s.Project)
@@ -195,14 +196,14 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 	if err != nil {
 		return t, err
 	}
-	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return t, err
 	}
-	if err := p.checkAgents(ctx, set); err != nil {
+	if err := p.CheckAgents(ctx, set); err != nil {
 		return t, err
 	}
-	host, err := p.hostSettings()
+	host, err := hostSettings(p)
 	if err == nil {
 		err = s.sameHost(host)
 	}
@@ -210,7 +211,7 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 		return t, err
 	}
 	s.sayHost(host)
-	f := p.cfg.File.Factory
+	f := p.Config.File.Factory
 	t.MaxRunning, t.MaxInReview = config.ValueOf(f.MaxRunning), config.ValueOf(f.MaxInReview)
 	t.Agents = []string{set.Phases[onlyPhase].Agent}
 	return t, nil
@@ -218,12 +219,12 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 
 // overdue are the runs of begun issues that ask what nobody answered in time.
 func (s *shop) overdue(ctx context.Context) (map[string]bool, error) {
-	return s.store.Overdue(ctx, s.Project, s.Now())
+	return s.Journal.Overdue(ctx, s.Project, s.Now())
 }
 
 // News asks the journal what became of the runs of begun issues.
 func (s *shop) News(ctx context.Context) (map[int64]factory.News, error) {
-	rows, err := s.store.IssueRuns(ctx, s.Project)
+	rows, err := s.Journal.IssueRuns(ctx, s.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +245,7 @@ func (s *shop) News(ctx context.Context) (map[int64]factory.News, error) {
 			news[r.Issue] = n
 		}
 	}
-	answers, err := s.store.Unheard(ctx, s.Project)
+	answers, err := s.Journal.Unheard(ctx, s.Project)
 	for id, list := range answers {
 		n := news[id]
 		n.Answers = list

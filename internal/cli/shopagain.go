@@ -10,6 +10,7 @@ import (
 	"forge/factory"
 	"forge/internal/git"
 	"forge/internal/host"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -17,7 +18,7 @@ import (
 // again says that another run goes on from a result that was decided to be
 // done: people ask for changes, pushed what nobody reviewed or what conflicts
 // with it, or it does not go together with what has landed meanwhile.
-func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orchestrator.State) (bool, error) {
+func (s *shop) again(ctx context.Context, p *project.Checkout, i work.Issue, state *orchestrator.State) (bool, error) {
 	if !state.Outcome.Final() || state.Delivery == nil || state.Delivery.Commit == "" {
 		return false, nil
 	}
@@ -34,7 +35,7 @@ func (s *shop) again(ctx context.Context, p *project, i work.Issue, state *orche
 		if err != nil {
 			return false, err
 		}
-		return parts(ctx, s.e.repo, onto, r.commit, i)
+		return parts(ctx, s.e.Repo, onto, r.commit, i)
 	}
 	if i.Pull == nil {
 		return false, nil
@@ -120,18 +121,18 @@ type begun struct {
 }
 
 // landsOn is what a result is merged with where there is no code host.
-func (s *shop) landsOn(ctx context.Context, p *project) (string, error) {
-	head, err := s.e.repo.BranchHead(ctx, target(p))
-	return cmp.Or(head, p.base.Commit), err
+func (s *shop) landsOn(ctx context.Context, p *project.Checkout) (string, error) {
+	head, err := s.e.Repo.BranchHead(ctx, target(p))
+	return cmp.Or(head, p.Base.Commit), err
 }
 
 // goesOn is where a run begins that goes on from the result of the run after.
-func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after string) (out begun, err error) {
+func (s *shop) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, after string) (out begun, err error) {
 	h, err := s.resultHost(p)
 	if err != nil {
 		return out, err
 	}
-	was, _, err := p.load(ctx, after)
+	was, _, err := p.LoadRun(ctx, after)
 	if err != nil {
 		return out, fmt.Errorf("go on from run %s: %w", after, err)
 	}
@@ -144,7 +145,7 @@ func (s *shop) goesOn(ctx context.Context, p *project, i work.Issue, after strin
 			out.base, err = s.landsOn(ctx, p)
 		}
 		if err == nil {
-			out.clash, err = clashOf(ctx, s.e.repo, out.base, r.commit, with, r.ref("clash"))
+			out.clash, err = clashOf(ctx, s.e.Repo, out.base, r.commit, with, r.ref("clash"))
 		}
 		return out, err
 	}

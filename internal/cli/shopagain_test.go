@@ -111,8 +111,8 @@ func (s *shopWorld) shop() (*shop, work.Issue) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(sh.close)
-	i, err := sh.store.Issue(t.Context(), sh.Project, 1)
+	t.Cleanup(sh.Close)
+	i, err := sh.Journal.Issue(t.Context(), sh.Project, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"forge/factory"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -39,15 +40,15 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 	}
 	if err != nil {
 		// A run that is open goes on with what it was opened with.
-		if p, err = openRecorded(ctx, s.Env); err != nil {
+		if p, err = project.OpenRecorded(ctx, s.Env); err != nil {
 			return factory.Ended{}, err
 		}
-		p.store = s.store
+		p.Journal = s.Journal
 	}
 	if o.Issue.Run == "" {
 		return s.openIssue(ctx, p, o, s.newRun(o), "")
 	}
-	_, err = s.store.RunOf(ctx, o.Issue.Run)
+	_, err = s.Journal.RunOf(ctx, o.Issue.Run)
 	if errors.Is(err, journal.ErrNoRun) {
 		if o.Again {
 			o.Issue.Pull, o.Issue.After = nil, ""
@@ -58,7 +59,7 @@ func (s *shop) Drive(ctx context.Context, o factory.Order) (factory.Ended, error
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	state, _, err := p.load(ctx, o.Issue.Run)
+	state, _, err := p.LoadRun(ctx, o.Issue.Run)
 	if err != nil {
 		return factory.Ended{}, err
 	}
@@ -99,7 +100,7 @@ func (s *shop) newRun(o factory.Order) string {
 // quiet says that nobody has said anything of what a run asks about its result:
 // it is looked at again for its pull request's sake alone.
 func (s *shop) quiet(ctx context.Context, state *orchestrator.State) (bool, error) {
-	answers, err := s.store.Unheard(ctx, s.Project)
+	answers, err := s.Journal.Unheard(ctx, s.Project)
 	if err != nil || len(answers[state.Spec.Issue.ID]) > 0 {
 		return false, err
 	}
@@ -109,7 +110,7 @@ func (s *shop) quiet(ctx context.Context, state *orchestrator.State) (bool, erro
 
 // openIssue opens a new run, which goes on from the result of the run after
 // where that is one. A row that was made for it before is used.
-func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, after string) (factory.Ended, error) {
+func (s *shop) openIssue(ctx context.Context, p *project.Checkout, o factory.Order, run, after string) (factory.Ended, error) {
 	spec, err := s.issueSpec(ctx, p, o, after)
 	if t := pullTrouble(err); t != nil && t.Passes {
 		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
@@ -117,7 +118,7 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, 
 	if err != nil {
 		return factory.Ended{}, hostRefused(err)
 	}
-	if err := p.trustedFor(ctx, s.e, run, target(p), &spec); err != nil {
+	if err := p.TrustedFor(ctx, s.e, run, target(p), &spec); err != nil {
 		return factory.Ended{}, err
 	}
 	first := orchestrator.Opened{Inline: &spec}
@@ -127,7 +128,7 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, 
 	}
 	if len(text) > work.MaxEventBytes/2 {
 		first.Inline = nil
-		if first.Blob, err = s.store.PutBlob(ctx, text); err != nil {
+		if first.Blob, err = s.Journal.PutBlob(ctx, text); err != nil {
 			return factory.Ended{}, err
 		}
 	}
@@ -136,19 +137,19 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, 
 			return factory.Ended{}, err
 		}
 	}
-	lease, err := s.store.CreateIssueRun(ctx, run, journal.Self(), s.Project, o.Issue.ID)
+	lease, err := s.Journal.CreateIssueRun(ctx, run, journal.Self(), s.Project, o.Issue.ID)
 	if errors.Is(err, journal.ErrRunExists) {
 		lease, err = s.acquire(ctx, run)
 	}
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	err = s.e.repo.KeepBase(ctx, run, spec.Base.Commit)
+	err = s.e.Repo.KeepBase(ctx, run, spec.Base.Commit)
 	if w := spec.Issue.Pushed; err == nil && w != nil {
-		err = s.e.repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
+		err = s.e.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
 	}
 	if c := spec.Issue.Clash; err == nil && c != nil {
-		err = s.e.repo.UpdateRef(ctx, orchestrator.Ref(run, "result/clash"), c.Commit, "")
+		err = s.e.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/clash"), c.Commit, "")
 	}
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
@@ -161,21 +162,21 @@ func (s *shop) openIssue(ctx context.Context, p *project, o factory.Order, run, 
 }
 
 // resumeIssue goes on with a run where its events left it.
-func (s *shop) resumeIssue(ctx context.Context, p *project, o factory.Order, seen *orchestrator.State) (factory.Ended, error) {
+func (s *shop) resumeIssue(ctx context.Context, p *project.Checkout, o factory.Order, seen *orchestrator.State) (factory.Ended, error) {
 	lease, err := s.acquire(ctx, seen.Run)
 	if err != nil {
 		return factory.Ended{}, err
 	}
 	// Whoever held it before may have written since.
-	state, _, err := p.load(ctx, seen.Run)
+	state, _, err := p.LoadRun(ctx, seen.Run)
 	if err == nil {
-		err = p.checkAnchor(ctx, s.e, seen.Run)
+		err = checkAnchor(ctx, p, s.e, seen.Run)
 	}
 	if err == nil {
 		err = checkWork(ctx, s.e, state)
 	}
 	if err == nil {
-		_, err = proc.Choose(state.Spec.Settings.Sandbox.Mode, s.e.caps)
+		_, err = proc.Choose(state.Spec.Settings.Sandbox.Mode, s.e.Caps)
 	}
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
@@ -186,7 +187,7 @@ func (s *shop) resumeIssue(ctx context.Context, p *project, o factory.Order, see
 }
 
 func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) {
-	lease, err := s.store.AcquireRun(ctx, run, journal.Self())
+	lease, err := s.Journal.AcquireRun(ctx, run, journal.Self())
 	if errors.Is(err, journal.ErrLease) {
 		err = fmt.Errorf("%w (%w)", factory.ErrHeld, err)
 	}
@@ -194,10 +195,10 @@ func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) 
 }
 
 // driveIssue drives a run until it ends, and gives everything back.
-func (s *shop) driveIssue(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
+func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{plainWatcher{log: s.Log.With("issue", state.Spec.Issue.ID)}}
-	d, done, err := p.driver(s.e, lease, state, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: state.Seq}})
+	d, done, err := driverOf(p, s.e, lease, state, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(after))
 	}
@@ -210,35 +211,35 @@ func (s *shop) driveIssue(ctx context.Context, p *project, lease *journal.Lease,
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	if err := p.anchor(after, s.e, state.Run); err != nil {
+	if err := anchor(after, p, s.e, state.Run); err != nil {
 		s.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
-		if err := s.e.repo.DropBase(after, state.Run); err != nil {
+		if err := s.e.Repo.DropBase(after, state.Run); err != nil {
 			s.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		p.sweep(state.Run)
+		sweep(p, state.Run)
 	}
 	s.tidyUp(after, p)
-	p.notify(after, state, end)
+	notifyEnd(after, p, state, end)
 	return s.endedOf(state), nil
 }
 
 // tidyUp removes the folders of old runs, one call at a time.
-func (s *shop) tidyUp(ctx context.Context, p *project) {
+func (s *shop) tidyUp(ctx context.Context, p *project.Checkout) {
 	if !s.tidying.TryLock() {
 		return
 	}
 	defer s.tidying.Unlock()
-	if _, err := p.collect(ctx, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := collectRuns(ctx, p, keepRuns, false, func(string, int64) {}); err != nil {
 		s.Log.Warn("tidy up after old runs", "err", err)
 	}
-	if _, err := p.collectCaches(keepRuns, false, func(string, int64) {}); err != nil {
-		s.app.log.Warn("tidy up old caches", "err", err)
+	if _, err := collectCaches(p, keepRuns, false, func(string, int64) {}); err != nil {
+		s.Log.Warn("tidy up old caches", "err", err)
 	}
-	if err := p.dropBases(ctx, s.e.repo); err != nil {
+	if err := dropBases(ctx, p, s.e.Repo); err != nil {
 		s.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
 }

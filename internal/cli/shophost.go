@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"forge/factory"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -21,15 +22,15 @@ type resultHost struct {
 }
 
 // resultHost is nil where the project has no code host.
-func (s *shop) resultHost(p *project) (*resultHost, error) {
-	set, err := p.hostSettings()
+func (s *shop) resultHost(p *project.Checkout) (*resultHost, error) {
+	set, err := hostSettings(p)
 	if err == nil {
 		err = s.sameHost(set)
 	}
 	if err != nil || set.Kind == "local" {
 		return nil, err
 	}
-	h, err := p.openHost(set, s.e.repo)
+	h, err := openHost(p, set, s.e.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (s *shop) resultHost(p *project) (*resultHost, error) {
 	if !one || !two {
 		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
 	}
-	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.repo, patience: resultPatience, notes: noterOf(set, h), warn: s.Log.Warn, answer: s.store.Checkpoint}, h, hostPlace(set).String(), p.cfg.PullTarget()}, nil
+	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.Repo, patience: resultPatience, notes: noterOf(set, h), warn: s.Log.Warn, answer: s.Journal.Checkpoint}, h, hostPlace(set).String(), p.Config.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is
@@ -133,8 +134,8 @@ type result struct {
 }
 
 // resultOf is the result of an issue's run as it is now.
-func (s *shop) resultOf(ctx context.Context, p *project, i work.Issue) (result, error) {
-	state, _, err := p.load(ctx, i.Run)
+func (s *shop) resultOf(ctx context.Context, p *project.Checkout, i work.Issue) (result, error) {
+	state, _, err := p.LoadRun(ctx, i.Run)
 	if err != nil {
 		return result{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -88,7 +89,7 @@ func notWanted(out factory.Landed, why string) factory.Landed {
 
 // endLanding ends what a process that died left running of the run.
 func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
-	left, err := s.store.Attempts(ctx, lease.Run())
+	left, err := s.Journal.Attempts(ctx, lease.Run())
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
 		if err := (tree{kill: proc.KillMarked, log: s.Log}).End(ctx, a.Mark); err != nil {
 			return fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
-		if err := s.store.DropAttempt(ctx, lease, a.Command); err != nil {
+		if err := s.Journal.DropAttempt(ctx, lease, a.Command); err != nil {
 			return err
 		}
 	}
@@ -104,8 +105,8 @@ func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
 }
 
 // land tries it once, onto the target as it is now.
-func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, i work.Issue, unwanted string) (factory.Landed, error) {
-	repo, result := s.e.repo, state.Delivery.Commit
+func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, i work.Issue, unwanted string) (factory.Landed, error) {
+	repo, result := s.e.Repo, state.Delivery.Commit
 	out := factory.Landed{Target: target(p)}
 	head, err := repo.BranchHead(ctx, out.Target)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *shop) land(ctx context.Context, p *project, lease *journal.Lease, state
 	} else if err != nil {
 		return out, err
 	}
-	from := cmp.Or(head, p.base.Commit) // it begins where people are, so that it holds what they have
+	from := cmp.Or(head, p.Base.Commit) // it begins where people are, so that it holds what they have
 	commit, held, err := s.merged(ctx, state, i, from, result)
 	if err != nil || held.Hold != "" {
 		held.Target = out.Target
@@ -177,7 +178,7 @@ func (s *shop) toAgent(i work.Issue, out factory.Landed) factory.Landed {
 // merged is the commit that would be the target's head: the result itself when
 // it grew out of what is there.
 func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Issue, onto, result string) (string, factory.Landed, error) {
-	repo, none := s.e.repo, factory.Landed{}
+	repo, none := s.e.Repo, factory.Landed{}
 	if grown, err := repo.Holds(ctx, result, onto); err != nil || grown {
 		return result, none, err
 	}
@@ -198,26 +199,26 @@ func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Iss
 
 // verified proves the commit that would land with the project's own commands;
 // problem says what is red.
-func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, state *orchestrator.State, commit, onto string) (problem string, err error) {
+func (s *shop) verified(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, commit, onto string) (problem string, err error) {
 	set := state.Spec.Settings
 	if len(set.Verify.Commands) == 0 {
 		return "", nil
 	}
-	dir := p.layout().VerifyDir(state.Run, "landing")
+	dir := p.Layout().VerifyDir(state.Run, "landing")
 	// Noted before its first process starts, so that whoever comes after a death
 	// finds them.
-	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: newMark(), Started: s.Now()}
-	if err := s.store.PutAttempt(ctx, lease, note); err != nil {
+	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: NewMark(), Started: s.Now()}
+	if err := s.Journal.PutAttempt(ctx, lease, note); err != nil {
 		return "", err
 	}
 	stop := keepLease(ctx, lease)
 	problem, err = s.proveLanding(ctx, state, work.VerifyRequest{
-		Phase: "landing", Checkout: p.base.RepoRoot, Commit: commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
-		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.state}, Mark: note.Mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
-		Dir: dir, LogPath: p.layout().Log(state.Run, "landing-verify"),
+		Phase: "landing", Checkout: p.Base.RepoRoot, Commit: commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.State}, Mark: note.Mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
+		Dir: dir, LogPath: p.Layout().Log(state.Run, "landing-verify"),
 	}, onto)
 	stop()
-	if dropErr := s.store.DropAttempt(context.WithoutCancel(ctx), lease, note.Command); err == nil {
+	if dropErr := s.Journal.DropAttempt(context.WithoutCancel(ctx), lease, note.Command); err == nil {
 		err = dropErr
 	}
 	return problem, err
@@ -227,11 +228,11 @@ func (s *shop) verified(ctx context.Context, p *project, lease *journal.Lease, s
 // person last accepted on the target. What a person approved with the result is
 // accepted by that, and so is what people merged themselves: then onto is "".
 func (s *shop) proveLanding(ctx context.Context, state *orchestrator.State, req work.VerifyRequest, onto string) (problem string, err error) {
-	rep, err := s.e.checks.Verify(ctx, req, nil)
+	rep, err := s.e.Bench.Verify(ctx, req, nil)
 	if err != nil || unproven(rep) != "" {
 		return unproven(rep), err
 	}
-	held := evidenceSettings(state.Spec.Settings)
+	held := project.EvidenceSettings(state.Spec.Settings)
 	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
 	if problem, err := s.askHidden(ctx, req, held); err != nil || problem != "" {
 		return problem, err
@@ -239,15 +240,15 @@ func (s *shop) proveLanding(ctx context.Context, state *orchestrator.State, req 
 	if state.Final.Approved != "" || onto == "" {
 		return "", nil
 	}
-	seen, err := s.e.evidence.Judge(ctx, held)
+	seen, err := s.e.Evidence.Judge(ctx, held)
 	if err != nil {
 		return "", err
 	}
 	for _, floor := range seen.Floors {
-		if req.Commit, err = s.e.evidence.Mix(ctx, held, floor); err != nil {
+		if req.Commit, err = s.e.Evidence.Mix(ctx, held, floor); err != nil {
 			return "", err
 		}
-		if rep, err = s.e.checks.Verify(ctx, req, nil); err != nil {
+		if rep, err = s.e.Bench.Verify(ctx, req, nil); err != nil {
 			return "", err
 		}
 		if problem := unproven(rep); problem != "" {
@@ -264,12 +265,12 @@ func (s *shop) askHidden(ctx context.Context, req work.VerifyRequest, held work.
 		return "", nil
 	}
 	if held.Base != "" {
-		if req.Commit, err = s.e.evidence.Mix(ctx, held, work.OnTrusted); err != nil {
+		if req.Commit, err = s.e.Evidence.Mix(ctx, held, work.OnTrusted); err != nil {
 			return "", err
 		}
 	}
 	req.LogPath = strings.TrimSuffix(req.LogPath, ".log") + ".hidden.log"
-	rep, err := s.e.checks.Hidden(ctx, work.HiddenRequest{Verify: req, Whole: true, Folders: held.Proof.Hidden})
+	rep, err := s.e.Bench.Hidden(ctx, work.HiddenRequest{Verify: req, Whole: true, Folders: held.Proof.Hidden})
 	switch {
 	case err != nil:
 		return "", err

@@ -8,6 +8,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -15,7 +16,7 @@ import (
 
 // landing is one result on its way into a branch of the code host.
 type landing struct {
-	p     *project
+	p     *project.Checkout
 	lease *journal.Lease
 	h     *resultHost
 	result
@@ -178,7 +179,7 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 // approvedResult is the checkpoint at which the result of a run was approved, ""
 // = nobody was asked.
 func (s *shop) approvedResult(ctx context.Context, run string) (id string, err error) {
-	page, err := s.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointApproved}, journal.MaxIssuePage, "")
+	page, err := s.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointApproved}, journal.MaxIssuePage, "")
 	for _, cp := range page {
 		if cp.Phase == "" && cp.Kind != orchestrator.PointBaseline {
 			id = cp.ID

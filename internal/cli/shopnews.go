@@ -8,6 +8,7 @@ import (
 
 	"forge/internal/host"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -19,7 +20,7 @@ func (w *hostWatch) ofResult(ctx context.Context, s *orchestrator.State, cp work
 	if brief == nil || cp.Kind == orchestrator.PointBaseline {
 		return nil, nil
 	}
-	i, err := w.p.store.Issue(ctx, brief.Project, brief.ID)
+	i, err := w.p.Journal.Issue(ctx, brief.Project, brief.ID)
 	if err != nil || !shows(i, s) {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (w *hostWatch) overResults(ctx context.Context, asked map[string]bool) ([]w
 	var out []waiting
 	for _, s := range w.shops {
 		for after := ""; ; {
-			page, err := s.store.Issues(ctx, work.IssueFilter{Project: s.Project, Column: work.ColumnInReview}, journal.MaxIssuePage, after)
+			page, err := s.Journal.Issues(ctx, work.IssueFilter{Project: s.Project, Column: work.ColumnInReview}, journal.MaxIssuePage, after)
 			if err != nil {
 				return nil, err
 			}
@@ -165,7 +166,7 @@ func (s *shop) goAgain(issue int64) {
 type overhearing struct {
 	orchestrator.Journal
 	s     *shop
-	p     *project
+	p     *project.Checkout
 	state *orchestrator.State
 }
 
@@ -186,7 +187,7 @@ func (o *overhearing) Inbox(ctx context.Context) ([]orchestrator.Inbox, error) {
 }
 
 func (o *overhearing) takeAlong(ctx context.Context, a *work.Answer, cp work.Checkpoint) error {
-	i, err := o.s.store.Issue(ctx, o.s.Project, o.state.Spec.Issue.ID)
+	i, err := o.s.Journal.Issue(ctx, o.s.Project, o.state.Spec.Issue.ID)
 	if err != nil || i.Pull == nil || i.Run != o.state.Run {
 		return err
 	}

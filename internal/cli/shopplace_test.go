@@ -21,7 +21,7 @@ func (s *shopWorld) open(log io.Writer) *shop {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(sh.close)
+	s.t.Cleanup(sh.Close)
 	return sh
 }
 
@@ -71,7 +71,7 @@ func TestTheHostIsChangedBelowAFactory(t *testing.T) {
 		if err := sh.looks(t.Context()); err == nil || !strings.Contains(err.Error(), "until it is started again") {
 			t.Errorf("%s: the terms are %v", why, err)
 		}
-		i, err := sh.store.Issue(t.Context(), sh.Project, 1)
+		i, err := sh.Journal.Issue(t.Context(), sh.Project, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestTheHostIsChangedBelowAFactory(t *testing.T) {
 		configure(more)
 		s.forge("factory", "--once")
 		anew := s.open(io.Discard)
-		i, err := anew.store.Issue(t.Context(), anew.Project, 1)
+		i, err := anew.Journal.Issue(t.Context(), anew.Project, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

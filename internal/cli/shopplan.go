@@ -9,6 +9,7 @@ import (
 	"forge/factory"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -48,9 +49,9 @@ func issueText(i work.Issue, hints []string) string {
 	return seen
 }
 
-// drafts says whether the plan of an issue is drafted by the agent.
-func (p *project) drafts(set work.Settings) bool {
-	switch config.ValueOf(p.cfg.File.Factory.Plan) {
+// draftsIssues says whether the plan of an issue is drafted by the agent.
+func draftsIssues(p *project.Checkout, set work.Settings) bool {
+	switch config.ValueOf(p.Config.File.Factory.Plan) {
 	case "draft":
 		return true
 	case "single":
@@ -61,17 +62,17 @@ func (p *project) drafts(set work.Settings) bool {
 }
 
 // planIssue makes the plan of an issue's run.
-func (p *project) planIssue(ctx context.Context, i work.Issue, hints []string) (*config.Plan, error) {
+func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []string) (*config.Plan, error) {
 	plan := onePhase(i.Title, i.ID)
-	set, err := config.Resolve(p.cfg, plan, config.Facts{Kinds: kinds()})
-	if err != nil || !p.drafts(set) {
+	set, err := config.Resolve(p.Config, plan, config.Facts{Kinds: project.AgentKinds()})
+	if err != nil || !draftsIssues(p, set) {
 		return plan, err
 	}
-	text, err := p.draft(ctx, generateOptions{}, issueText(i, hints), nil)
+	text, err := draftPlan(ctx, p, generateOptions{}, issueText(i, hints), nil)
 	if err != nil {
 		return nil, err
 	}
-	drafted, err := p.finishPlan(text, nil, issueText(i, hints))
+	drafted, err := finishPlan(p, text, nil, issueText(i, hints))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func tame(plan work.Plan) work.Plan {
 }
 
 // issueSpec is what an issue's run is opened with.
-func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after string) (orchestrator.Spec, error) {
+func (s *shop) issueSpec(ctx context.Context, p *project.Checkout, o factory.Order, after string) (orchestrator.Spec, error) {
 	i, hints := o.Issue, o.Hints
 	base, err := s.issueBase(ctx, p)
 	var from begun
@@ -101,7 +102,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 	if err != nil {
 		return orchestrator.Spec{}, err
 	}
-	p.base = base
+	p.Base = base
 	stranger, err := s.forStranger(ctx, p, i)
 	if err != nil {
 		return orchestrator.Spec{}, err
@@ -109,11 +110,11 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 	plan := onePhase(i.Title, i.ID)
 	if from.clash == nil && (from.pushed == nil || from.pushed.Approved == "") {
 		// Else nobody is to do anything, but to resolve what conflicts.
-		if plan, err = p.planIssue(ctx, i, hints); err != nil {
+		if plan, err = planIssue(ctx, p, i, hints); err != nil {
 			return orchestrator.Spec{}, err
 		}
 	}
-	spec, _, err := p.resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.cfg.File.Factory.DefaultPolicy)})
+	spec, _, err := p.Resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)})
 	if err != nil {
 		return spec, err
 	}
@@ -123,7 +124,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 		// A part is never freer than what it is part of.
 		spec.Bound, spec.Policy = bound, gates.Meet(spec.Policy, *bound)
 	}
-	if spec.Pulls, err = p.pullSettings(); err != nil {
+	if spec.Pulls, err = pullSettings(p); err != nil {
 		return spec, err
 	}
 	spec.NoMerge = true // it lands in the target, and nowhere else
@@ -139,19 +140,19 @@ func (s *shop) issueSpec(ctx context.Context, p *project, o factory.Order, after
 		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: stranger, LookAfter: said.Post,
 		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash,
 	}
-	if err := p.checkStart(spec); err != nil {
+	if err := p.CheckStart(spec); err != nil {
 		return spec, err
 	}
-	if err := p.checkAgents(ctx, spec.Settings); err != nil {
+	if err := p.CheckAgents(ctx, spec.Settings); err != nil {
 		return spec, err
 	}
-	return spec, p.checkReviewer(ctx, spec.Settings, selected(plan.Plan, nil))
+	return spec, p.CheckReviewer(ctx, spec.Settings, project.Selected(plan.Plan, nil))
 }
 
 // issueBase is where an issue's run starts: at what has landed, else at the
 // checkout's HEAD.
-func (s *shop) issueBase(ctx context.Context, p *project) (work.Base, error) {
-	base := p.base
+func (s *shop) issueBase(ctx context.Context, p *project.Checkout) (work.Base, error) {
+	base := p.Base
 	base.Branch = ""
 	if h, err := s.resultHost(p); err != nil || h != nil {
 		if err != nil {
@@ -159,14 +160,14 @@ func (s *shop) issueBase(ctx context.Context, p *project) (work.Base, error) {
 		}
 		return h.startAt(ctx, base)
 	}
-	head, err := s.e.repo.BranchHead(ctx, target(p))
+	head, err := s.e.Repo.BranchHead(ctx, target(p))
 	if err != nil || head == "" {
 		return base, err
 	}
 	if target(p) == ownTarget {
 		// Whoever merged what landed and went on from there is followed. Another
 		// target is not for what happens to be checked out.
-		if ahead, err := s.e.repo.Holds(ctx, base.Commit, head); err != nil || ahead {
+		if ahead, err := s.e.Repo.Holds(ctx, base.Commit, head); err != nil || ahead {
 			return base, err
 		}
 	}
@@ -178,4 +179,4 @@ func (s *shop) issueBase(ctx context.Context, p *project) (work.Base, error) {
 const ownTarget = "forge/landed"
 
 // target is the branch that finished issues are merged into.
-func target(p *project) string { return config.ValueOf(p.cfg.File.Factory.Target) }
+func target(p *project.Checkout) string { return config.ValueOf(p.Config.File.Factory.Target) }

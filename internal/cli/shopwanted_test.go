@@ -19,7 +19,7 @@ func TestUnwantedResultDoesNotLand(t *testing.T) {
 	s.forge("approve", s.question(), "--resume").want(exitDone)
 	sh := s.open(io.Discard)
 	loop := sh.loop()
-	i, err := sh.store.Issue(t.Context(), sh.Project, 1)
+	i, err := sh.Journal.Issue(t.Context(), sh.Project, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestUnwantedResultDoesNotLandLocally(t *testing.T) {
 	w.forge("factory", "--once").want(exitFrozen)
 	w.forge("approve", s.question(), "--resume").want(exitDone)
 	sh := s.open(io.Discard)
-	i, err := sh.store.Issue(t.Context(), sh.Project, 1)
+	i, err := sh.Journal.Issue(t.Context(), sh.Project, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

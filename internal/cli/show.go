@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -15,9 +12,8 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
-	"forge/internal/git"
 	"forge/internal/journal"
-	"forge/internal/refusal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -45,11 +41,11 @@ func (a *App) showCommand() *cli.Command {
 				return err
 			}
 			defer done()
-			cp, err := p.findCheckpoint(c.Context, id)
+			cp, err := findCheckpoint(c.Context, p.Checkout, id)
 			if err != nil {
 				return refused(err, cp)
 			}
-			s, err := p.show(c.Context, cp, c.Bool("stat"))
+			s, err := showCheckpoint(c.Context, p.Checkout, cp, c.Bool("stat"))
 			if err != nil {
 				return err
 			}
@@ -98,21 +94,21 @@ type evidenceShown struct {
 	Doubts  []work.Doubt                `json:"doubts,omitempty"`
 }
 
-func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
+func showCheckpoint(ctx context.Context, p *project.Checkout, cp work.Checkpoint, stat bool) (shownCheckpoint, error) {
 	if triage.IsThread(cp.Run) {
-		return p.showThread(ctx, cp)
+		return showThread(ctx, p, cp)
 	}
-	cp, err := p.kept(ctx, cp)
+	cp, err := keptVerdicts(ctx, p, cp)
 	if err != nil {
 		return shownCheckpoint{Checkpoint: cp}, err
 	}
 	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}}
-	s, err := p.asked(ctx, cp, &out.Evidence, &out.wordsShown)
+	s, err := askedBy(ctx, p, cp, &out.Evidence, &out.wordsShown)
 	if err != nil {
 		return out, err
 	}
 	_, out.over = gates.Expire(cp, p.Now())
-	if out.Pull, err = p.pullShown(ctx, cp); err != nil {
+	if out.Pull, err = pullShownOf(ctx, p, cp); err != nil {
 		return out, err
 	}
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
@@ -142,7 +138,7 @@ func (p *project) show(ctx context.Context, cp work.Checkpoint, stat bool) (show
 	if out.From == out.Judged {
 		return out, nil
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -175,14 +171,14 @@ func judgedOf(ph *orchestrator.Phase, cp work.Checkpoint) string {
 	return ph.Last
 }
 
-// asked is the run as it was when cp was opened, with the last verify before,
+// askedBy is the run as it was when cp was opened, with the last verify before,
 // and what was said.
-func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceShown, words *wordsShown) (*orchestrator.State, error) {
-	evs, err := p.store.Events(ctx, cp.Run, 0)
+func askedBy(ctx context.Context, p *project.Checkout, cp work.Checkpoint, ev *evidenceShown, words *wordsShown) (*orchestrator.State, error) {
+	evs, err := p.Journal.Events(ctx, cp.Run, 0)
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.begin(ctx, cp.Run, evs)
+	s, err := p.BeginRun(ctx, cp.Run, evs)
 	if err != nil {
 		return nil, err
 	}
@@ -218,15 +214,6 @@ func (p *project) asked(ctx context.Context, cp work.Checkpoint, ev *evidenceSho
 		}
 	}
 	return nil, fmt.Errorf("%w: run %s does not say that checkpoint %s was opened", journal.ErrBroken, cp.Run, cp.ID)
-}
-
-// repo opens Forge's own repository to read in it.
-func (p *project) repo(ctx context.Context) (*git.Store, error) {
-	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.objects, p.state), Root: p.base.RepoRoot, Environ: p.Environ})
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, refusal.New("ask as the user who started the run", "open Forge's repository: %v", err)
-	}
-	return repo, err
 }
 
 func (p *checkout) showText(s shownCheckpoint) error {

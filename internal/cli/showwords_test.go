@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
@@ -55,7 +56,7 @@ func TestWordsShown(t *testing.T) {
 func TestExpiredIsListedAsHeld(t *testing.T) {
 	var out strings.Builder
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := &checkout{&project{Env: Env{Now: func() time.Time { return now }}}, &App{Stdout: &out}}
+	p := &checkout{&project.Checkout{Env: project.Env{Now: func() time.Time { return now }}}, &App{Stdout: &out}}
 	later := now.Add(time.Second)
 	list := []work.Checkpoint{
 		{ID: "r.1", Kind: "final", Question: "Land it?", Status: work.CheckpointPending, ExpiresAt: &now, OpenedAt: now},

@@ -20,12 +20,12 @@ import (
 type siteDesk struct{ *site }
 
 func (s siteDesk) Checkpoints(ctx context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error) {
-	return s.p.store.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: status}, limit, after)
+	return s.p.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: status}, limit, after)
 }
 
 // exact is the checkpoint of just that id.
 func (s siteDesk) exact(ctx context.Context, id string) (work.Checkpoint, error) {
-	cp, err := s.p.store.Checkpoint(ctx, id)
+	cp, err := s.p.Journal.Checkpoint(ctx, id)
 	if err == nil && cp.ID != id {
 		err = fmt.Errorf("%w: %q", work.ErrUnknown, id)
 	}
@@ -38,7 +38,7 @@ func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
 	if err != nil {
 		return pages.Judged{}, err
 	}
-	shown, err := s.p.show(ctx, cp, true)
+	shown, err := showCheckpoint(ctx, s.p, cp, true)
 	if err != nil {
 		return pages.Judged{}, err
 	}
@@ -65,7 +65,7 @@ func (s siteDesk) Answer(ctx context.Context, a work.Answer, level string) (work
 	if _, err := s.exact(ctx, a.Checkpoint); err != nil {
 		return work.Checkpoint{}, err
 	}
-	cp, _, err := s.p.giveAnswer(ctx, a, level)
+	cp, _, err := giveAnswer(ctx, s.p, a, level)
 	return cp, forPages(err)
 }
 
@@ -94,26 +94,26 @@ func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdi
 	if err != nil {
 		return cp, err
 	}
-	if _, err := s.p.keepVerdicts(ctx, cp); err != nil && refusalCode(err) == "" {
+	if _, err := keepVerdicts(ctx, s.p, cp); err != nil && refusalCode(err) == "" {
 		return cp, err
 	}
-	return s.p.store.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.Now())
+	return s.p.Journal.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.Now())
 }
 
 func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {
 	if err := s.exactRun(ctx, run); err != nil {
 		return err
 	}
-	row, st, err := s.p.stand(ctx, run)
+	row, st, err := s.p.StandOf(ctx, run)
 	if err != nil {
 		return err
 	}
 	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
 		return forPages(refusal.New("", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome))
 	}
-	c, err := s.p.levelFor(st, level)
+	c, err := levelFor(s.p, st, level)
 	if err != nil {
 		return forPages(err)
 	}
-	return s.p.tellLevelAs(ctx, c, by, "web")
+	return tellLevelAs(ctx, s.p, c, by, "web")
 }

@@ -15,6 +15,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/evidence"
 	"forge/internal/git"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -44,7 +45,7 @@ func (s siteEdits) editing(ctx context.Context, id string) (editing, error) {
 	if triage.IsThread(cp.Run) {
 		return e, noEdits
 	}
-	if _, e.st, err = s.p.stand(ctx, cp.Run); err != nil {
+	if _, e.st, err = s.p.StandOf(ctx, cp.Run); err != nil {
 		return e, err
 	}
 	var ok bool
@@ -79,11 +80,11 @@ func (s siteEdits) EditFile(ctx context.Context, id string, revision int, w page
 		return e.cp, err
 	}
 	if !edit.Delete {
-		if edit.Blob, err = s.p.store.PutBlob(ctx, w.Content); err != nil {
+		if edit.Blob, err = s.p.Journal.PutBlob(ctx, w.Content); err != nil {
 			return e.cp, err
 		}
 	}
-	return s.p.store.EditFile(ctx, e.cp.ID, revision, w.Seen, edit, s.p.Now())
+	return s.p.Journal.EditFile(ctx, e.cp.ID, revision, w.Seen, edit, s.p.Now())
 }
 
 // isNew says whether what is judged is without the file; it refuses a wish for
@@ -149,7 +150,7 @@ func (s siteEdits) allowed(ctx context.Context, e editing, edit git.FileEdit, ad
 		if o.Path == edit.Path {
 			continue
 		}
-		one, err := s.p.asFile(ctx, o)
+		one, err := asFile(ctx, s.p, o)
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (s siteEdits) allowed(ctx context.Context, e editing, edit git.FileEdit, ad
 	if err != nil {
 		return forEdit(err)
 	}
-	touched, gone, err := touchedBetween(ctx, e.repo, evidence.New(e.repo, filepath.Join(s.p.state, "cache", "evidence")), e.st.Spec.Settings, without, with, nil)
+	touched, gone, err := project.TouchedBetween(ctx, e.repo, evidence.New(e.repo, filepath.Join(s.p.State, "cache", "evidence")), e.st.Spec.Settings, without, with, nil)
 	if err != nil {
 		return err
 	}
@@ -183,11 +184,11 @@ func forEdit(err error) error {
 }
 
 // asFile is an edit with its content.
-func (p *project) asFile(ctx context.Context, e work.FileEdit) (git.FileEdit, error) {
+func asFile(ctx context.Context, p *project.Checkout, e work.FileEdit) (git.FileEdit, error) {
 	out := git.FileEdit{Path: e.Path, Delete: e.Delete}
 	var err error
 	if !e.Delete {
-		out.Content, err = p.store.Blob(ctx, e.Blob)
+		out.Content, err = p.Journal.Blob(ctx, e.Blob)
 	}
 	return out, err
 }
@@ -197,7 +198,7 @@ func (s siteEdits) DropEdit(ctx context.Context, id string, revision int, path, 
 	if err != nil {
 		return cp, err
 	}
-	return s.p.store.DropEdit(ctx, cp.ID, revision, path, seen, s.p.Now())
+	return s.p.Journal.DropEdit(ctx, cp.ID, revision, path, seen, s.p.Now())
 }
 
 // EditedFile is a file as it is edited at a checkpoint, and else as it is
@@ -216,7 +217,7 @@ func (s siteEdits) EditedFile(ctx context.Context, id, path string) (pages.Editi
 		return out, nil
 	case out.Edit != nil && !out.Edit.Delete:
 		out.May = true
-		out.Content, err = s.p.store.Blob(ctx, out.Edit.Blob)
+		out.Content, err = s.p.Journal.Blob(ctx, out.Edit.Blob)
 		return out, err
 	}
 	out.Content, err = e.file(ctx, path)
@@ -231,11 +232,11 @@ func (s siteEdits) EditedFile(ctx context.Context, id, path string) (pages.Editi
 // withEdits puts the commit that holds a checkpoint's edits into an answer that
 // requests changes. What was edited since is refused by the journal; an edit of
 // a file that the branch brought anew since is refused here.
-func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.Answer) error {
+func withEdits(ctx context.Context, p *project.Checkout, cp work.Checkpoint, ans *work.Answer) error {
 	if ans.Status != work.CheckpointChangesRequested || len(cp.Edits) == 0 {
 		return nil
 	}
-	_, st, err := p.stand(ctx, cp.Run)
+	_, st, err := p.StandOf(ctx, cp.Run)
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.A
 	if !ok {
 		return refusal.New("take the edits back", "at this checkpoint files cannot be edited")
 	}
-	repo, err := p.repo(ctx)
+	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ func (p *project) withEdits(ctx context.Context, cp work.Checkpoint, ans *work.A
 				return err
 			}
 		}
-		one, err := p.asFile(ctx, e)
+		one, err := asFile(ctx, p, e)
 		if err != nil {
 			return err
 		}

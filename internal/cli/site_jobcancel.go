@@ -18,7 +18,7 @@ var errRunOver = &pages.Complaint{Status: 409, What: "This run is over: there is
 // Cancel ends a run or job for good: whoever drives it stops its agents, and
 // then the end is written. An issue's run is its issue's to cancel.
 func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
-	row, err := j.p.store.RunOf(ctx, run)
+	row, err := j.p.Journal.RunOf(ctx, run)
 	if errors.Is(err, journal.ErrNoRun) {
 		return fmt.Errorf("%w: run %s", fs.ErrNotExist, run)
 	}
@@ -43,11 +43,11 @@ func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
 	if err != nil {
 		return forPages(err)
 	}
-	st, err := j.p.endJob(ctx, lease, "cancelled by "+text.FirstLine(by, 200))
+	st, err := endJob(ctx, j.p, lease, "cancelled by "+text.FirstLine(by, 200))
 	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	if err := j.shop.e.repo.DropBase(ctx, st.Run); err != nil {
+	if err := j.shop.e.Repo.DropBase(ctx, st.Run); err != nil {
 		j.p.Log.Warn("drop the ref that kept the base", "err", err)
 	}
 	return nil
@@ -58,7 +58,7 @@ func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
 func (j *siteJobs) take(ctx context.Context, run string) (*journal.Lease, error) {
 	self := journal.Self()
 	for end := time.Now().Add(cancelWait); ; {
-		row, err := j.p.store.RunOf(ctx, run)
+		row, err := j.p.Journal.RunOf(ctx, run)
 		if err != nil {
 			return nil, err
 		}
@@ -75,11 +75,11 @@ func (j *siteJobs) take(ctx context.Context, run string) (*journal.Lease, error)
 		case row.Alive && row.Owner != nil && row.Owner.PID == self.PID && row.Owner.Host == self.Host:
 			err = journal.ErrLease // it begins, or ends, within this process
 		default:
-			err = j.p.stopOwner(ctx, row)
+			err = stopOwner(ctx, j.p, row)
 		}
 		var lease *journal.Lease
 		if err == nil {
-			lease, err = j.p.store.AcquireRun(ctx, run, journal.Self())
+			lease, err = j.p.Journal.AcquireRun(ctx, run, journal.Self())
 		}
 		if !errors.Is(err, journal.ErrLease) {
 			return lease, err

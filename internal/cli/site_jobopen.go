@@ -19,7 +19,7 @@ func (j *siteJobs) opened(ctx context.Context, id string) error {
 		j.mu.Lock()
 		_, driven := j.driven[id]
 		j.mu.Unlock()
-		r, err := j.p.store.RunOf(ctx, id)
+		r, err := j.p.Journal.RunOf(ctx, id)
 		switch {
 		case ctx.Err() != nil || err == nil && r.Events > 0:
 			return nil

@@ -14,6 +14,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -50,7 +51,7 @@ func (j *siteJobs) Experts(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.cfg.Experts()
+	all, err := p.Config.Experts()
 	var names []string
 	for _, e := range all {
 		names = append(names, e.Name)
@@ -63,7 +64,7 @@ func (j *siteJobs) Sources(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(p.cfg.File.DataSources)), nil
+	return slices.Sorted(maps.Keys(p.Config.File.DataSources)), nil
 }
 
 func (j *siteJobs) Levels(ctx context.Context) ([]string, error) {
@@ -71,7 +72,7 @@ func (j *siteJobs) Levels(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.cfg.Presets().Names(), nil
+	return p.Config.Presets().Names(), nil
 }
 
 // Start opens a job with all the checks of forge job start, and drives it in
@@ -89,7 +90,7 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 	if o.Description, err = cleanDescription(o.Description); err != nil {
 		return "", err
 	}
-	b, err := p.jobBrief(jobOptions{
+	b, err := jobBrief(p, jobOptions{
 		runOptions: runOptions{policy: config.PolicyFlags{Job: o.Level}, noMerge: true}, description: o.Description, expert: o.Expert, sources: o.Sources, maxPhases: -1,
 	})
 	if err != nil {
@@ -99,41 +100,41 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 		return "", err
 	}
 	b.spec.Job.Documents = slices.Sorted(maps.Keys(b.documents))
-	if err := p.checkStart(b.spec); err != nil {
+	if err := p.CheckStart(b.spec); err != nil {
 		return "", err
 	}
-	if err := p.checkAgents(ctx, b.spec.Settings); err != nil {
+	if err := p.CheckAgents(ctx, b.spec.Settings); err != nil {
 		return "", err
 	}
-	if err := p.checkReviewer(ctx, b.asPlan().Settings, []string{jobPhases}); err != nil {
+	if err := p.CheckReviewer(ctx, b.asPlan().Settings, []string{project.JobPhases}); err != nil {
 		return "", err
 	}
 	e := j.shop.e
-	if err := p.checkSandbox(e, b.spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(e, b.spec.Settings.Sandbox); err != nil {
 		return "", err
 	}
-	if err := checkJobFolder(ctx, e.repo, p.base.Commit); err != nil {
+	if err := checkJobFolder(ctx, e.Repo, p.Base.Commit); err != nil {
 		return "", err
 	}
-	p.warnJob(b)
+	warnJob(p, b)
 	id := siteJobPrefix + p.NewRunID()
 	b.spec.Branch = "forge/job-" + id
 	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
-	if b.spec.Job.Start, err = e.repo.WithFiles(ctx, p.base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start")); err != nil {
+	if b.spec.Job.Start, err = e.Repo.WithFiles(ctx, p.Base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start")); err != nil {
 		return "", err
 	}
-	first, err := p.firstOf(ctx, b.spec)
+	first, err := firstFact(ctx, p, b.spec)
 	if err != nil {
 		return "", err
 	}
-	lease, err := p.store.CreateRun(ctx, id, journal.Self())
+	lease, err := p.Journal.CreateRun(ctx, id, journal.Self())
 	if err != nil {
 		return "", err
 	}
 	back := func(err error) (string, error) {
 		return "", errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
-	if err := e.repo.KeepBase(ctx, id, b.spec.Base.Commit); err != nil {
+	if err := e.Repo.KeepBase(ctx, id, b.spec.Base.Commit); err != nil {
 		return back(err)
 	}
 	st, err := orchestrator.NewState(id, b.spec)
@@ -160,22 +161,22 @@ func uploaded(docs map[string][]byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// firstOf is the fact that opens a run, in a blob where it is long.
-func (p *project) firstOf(ctx context.Context, spec orchestrator.Spec) (orchestrator.Opened, error) {
+// firstFact is the fact that opens a run, in a blob where it is long.
+func firstFact(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) (orchestrator.Opened, error) {
 	first := orchestrator.Opened{Inline: &spec}
 	text, err := json.Marshal(spec)
 	if err != nil || len(text) <= work.MaxEventBytes/2 {
 		return first, err
 	}
 	first.Inline = nil
-	first.Blob, err = p.store.PutBlob(ctx, text)
+	first.Blob, err = p.Journal.PutBlob(ctx, text)
 	return first, err
 }
 
 // drive drives a job until it ends, freezes or is cancelled. It outlives the
 // request that began it, and ends with tend. One that a person is ending stops
 // at once.
-func (j *siteJobs) drive(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) {
+func (j *siteJobs) drive(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	this := &driving{cancel}
 	j.mu.Lock()
@@ -200,10 +201,10 @@ func (j *siteJobs) drive(ctx context.Context, p *project, lease *journal.Lease, 
 	})
 }
 
-func (j *siteJobs) driveOne(ctx context.Context, p *project, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
+func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{plainWatcher{log: p.Log.With("job", st.Run)}}
-	d, done, err := p.driver(j.shop.e, lease, st, driveOptions{watch: &keeper{Watcher: quiet, p: p, saved: st.Seq}})
+	d, done, err := driverOf(p, j.shop.e, lease, st, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
 	if err != nil {
 		return errors.Join(err, lease.Release(after))
 	}
@@ -212,18 +213,18 @@ func (j *siteJobs) driveOne(ctx context.Context, p *project, lease *journal.Leas
 	if err = errors.Join(err, lease.Release(after)); err != nil {
 		return err
 	}
-	if err := p.anchor(after, j.shop.e, st.Run); err != nil {
+	if err := anchor(after, p, j.shop.e, st.Run); err != nil {
 		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
-		if err := j.shop.e.repo.DropBase(after, st.Run); err != nil {
+		if err := j.shop.e.Repo.DropBase(after, st.Run); err != nil {
 			p.Log.Warn("drop the ref that kept the base", "err", err)
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		p.sweep(st.Run)
+		sweep(p, st.Run)
 	}
-	p.notify(after, st, end)
+	notifyEnd(after, p, st, end)
 	return nil
 }
 
@@ -241,7 +242,7 @@ const tendEvery = 2 * time.Second
 // server that a dead one left. It returns when ctx is cancelled and every job
 // has been left where it can be resumed.
 func (j *siteJobs) tend(ctx context.Context) {
-	watch := j.p.store.Watch()
+	watch := j.p.Journal.Watch()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	refused := map[string]int64{} // by job: the event at which it could not be gone on with
@@ -267,7 +268,7 @@ func (j *siteJobs) tend(ctx context.Context) {
 }
 
 func (j *siteJobs) goOn(ctx context.Context, refused map[string]int64) error {
-	rows, err := j.p.store.Unfinished(ctx)
+	rows, err := j.p.Journal.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (j *siteJobs) goOn(ctx context.Context, refused map[string]int64) error {
 		if err != nil {
 			return err
 		}
-		inbox, err := j.p.store.Inbox(ctx, r.ID)
+		inbox, err := j.p.Journal.Inbox(ctx, r.ID)
 		if err != nil {
 			return err
 		}
@@ -306,30 +307,30 @@ func (j *siteJobs) resume(ctx context.Context, run string) error {
 	p, err := j.shop.fresh(ctx)
 	if err != nil {
 		// It goes on with what it was opened with.
-		if p, err = openRecorded(ctx, j.p.Env); err != nil {
+		if p, err = project.OpenRecorded(ctx, j.p.Env); err != nil {
 			return err
 		}
-		p.store = j.p.store
+		p.Journal = j.p.Journal
 	}
-	lease, err := p.store.AcquireRun(ctx, run, journal.Self())
+	lease, err := p.Journal.AcquireRun(ctx, run, journal.Self())
 	if errors.Is(err, journal.ErrLease) {
 		return nil // somebody was quicker
 	}
 	if err != nil {
 		return err
 	}
-	st, _, err := p.load(ctx, run)
+	st, _, err := p.LoadRun(ctx, run)
 	if err == nil && st.Outcome.Final() && !st.Live {
 		return lease.Release(ctx) // somebody ended it meanwhile
 	}
 	if err == nil {
-		err = p.checkAnchor(ctx, j.shop.e, run)
+		err = checkAnchor(ctx, p, j.shop.e, run)
 	}
 	if err == nil {
 		err = checkWork(ctx, j.shop.e, st)
 	}
 	if err == nil {
-		_, err = proc.Choose(st.Spec.Settings.Sandbox.Mode, j.shop.e.caps)
+		_, err = proc.Choose(st.Spec.Settings.Sandbox.Mode, j.shop.e.Caps)
 	}
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))

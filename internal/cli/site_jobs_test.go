@@ -78,7 +78,7 @@ func TestAJobThatWorksIsCancelledByThePage(t *testing.T) {
 	if err := s.jobs.goOn(t.Context(), map[string]int64{}); err != nil {
 		t.Fatal(err)
 	}
-	if row, err := s.shop.store.RunOf(t.Context(), jobOf(at)); err != nil || row.Outcome != work.RunCancelled || row.Alive {
+	if row, err := s.shop.Journal.RunOf(t.Context(), jobOf(at)); err != nil || row.Outcome != work.RunCancelled || row.Alive {
 		t.Errorf("the job is %+v, %v", row, err)
 	}
 }
@@ -130,12 +130,12 @@ func TestAJobIsCancelledWhileItIsTakenUp(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Fatalf("cancel: %v\n%s", err, s.Log)
 	}
-	row, err := s.shop.store.RunOf(t.Context(), run)
+	row, err := s.shop.Journal.RunOf(t.Context(), run)
 	if err != nil || row.Outcome != work.RunCancelled || row.Alive {
 		t.Errorf("the job is %+v, %v", row, err)
 	}
 	ends := 0
-	for e, err := range s.shop.store.Replay(t.Context(), run, 0) {
+	for e, err := range s.shop.Journal.Replay(t.Context(), run, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestTheNextServerGoesOnWithJobs(t *testing.T) {
 	s.stopTending()
 	stands := func(want work.RunOutcome) {
 		t.Helper()
-		if row, err := s.shop.store.RunOf(t.Context(), run); err != nil || row.Alive || row.Outcome != want {
+		if row, err := s.shop.Journal.RunOf(t.Context(), run); err != nil || row.Alive || row.Outcome != want {
 			t.Fatalf("the job is %+v, %v, want it %s", row, err, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/todos"
 	"forge/internal/work"
@@ -26,7 +27,7 @@ import (
 // site is one project as the factory's pages see it. Its journal is open as
 // long as it is used; it may be used by many at once.
 type site struct {
-	p *project
+	p *project.Checkout
 
 	mu    sync.Mutex
 	repo  *git.Store
@@ -39,14 +40,14 @@ type runFacts struct {
 	issue int64
 }
 
-func newSite(p *project) *site { return &site{p: p, facts: map[string]runFacts{}} }
+func newSite(p *project.Checkout) *site { return &site{p: p, facts: map[string]runFacts{}} }
 
 // store opens Forge's own repository once.
 func (s *site) store(ctx context.Context) (*git.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.repo == nil {
-		repo, err := s.p.repo(ctx)
+		repo, err := s.p.Repo(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func (s *site) store(ctx context.Context) (*git.Store, error) {
 type siteRuns struct{ *site }
 
 func (s siteRuns) Runs(ctx context.Context, limit int, after string) ([]pages.Run, error) {
-	rows, err := plainRuns(s.p.store.Runs(ctx))
+	rows, err := plainRuns(s.p.Journal.Runs(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (s siteRuns) Runs(ctx context.Context, limit int, after string) ([]pages.Ru
 
 // Run reads one run's row: the list of all of them would be read for one.
 func (s siteRuns) Run(ctx context.Context, id string) (pages.Run, error) {
-	r, err := s.p.store.RunOf(ctx, id)
+	r, err := s.p.Journal.RunOf(ctx, id)
 	// As in the list: a run that is just being opened, and triage, are none.
 	if errors.Is(err, journal.ErrNoRun) || err == nil && (r.Events == 0 || triage.IsThread(id)) {
 		return pages.Run{}, fmt.Errorf("%w: run %s", fs.ErrNotExist, id)
@@ -106,8 +107,8 @@ func (s *site) line(ctx context.Context, r journal.RunRow) (pages.Run, error) {
 	if err != nil {
 		return pages.Run{}, err
 	}
-	state := runState(r)
-	if state == stateFinished {
+	state := project.RunState(r)
+	if state == project.StateFinished {
 		state = string(r.Outcome)
 	}
 	return pages.Run{ID: r.ID, Job: f.job, Issue: f.issue, State: state, Outcome: r.Outcome, Created: r.Created, Updated: r.Updated, CostUSD: r.CostUSD}, nil
@@ -121,11 +122,11 @@ func (s *site) factsOf(ctx context.Context, run string) (runFacts, error) {
 	if known {
 		return f, nil
 	}
-	for e, err := range s.p.store.Replay(ctx, run, 0) {
+	for e, err := range s.p.Journal.Replay(ctx, run, 0) {
 		if err != nil {
 			return f, err
 		}
-		spec, err := s.p.specOf(ctx, e)
+		spec, err := s.p.SpecOf(ctx, e)
 		if err != nil {
 			return f, err
 		}
@@ -143,7 +144,7 @@ func (s *site) factsOf(ctx context.Context, run string) (runFacts, error) {
 // exactRun says that there is a run of just that name: a page never guesses
 // which one is meant.
 func (s *site) exactRun(ctx context.Context, run string) error {
-	_, err := s.p.store.RunOf(ctx, run)
+	_, err := s.p.Journal.RunOf(ctx, run)
 	// The triage of an issue is none: it is seen by what it asks.
 	if errors.Is(err, journal.ErrNoRun) || err == nil && triage.IsThread(run) {
 		return fmt.Errorf("%w: run %s", fs.ErrNotExist, run)
@@ -155,7 +156,7 @@ func (s siteRuns) State(ctx context.Context, run string) (*orchestrator.State, e
 	if err := s.exactRun(ctx, run); err != nil {
 		return nil, err
 	}
-	_, st, err := s.p.stand(ctx, run)
+	_, st, err := s.p.StandOf(ctx, run)
 	return st, err
 }
 
@@ -163,12 +164,12 @@ func (s siteRuns) Events(ctx context.Context, run string, after int64, limit int
 	if err := s.exactRun(ctx, run); err != nil {
 		return nil, err
 	}
-	end, _, err := s.p.store.Head(ctx, run)
+	end, _, err := s.p.Journal.Head(ctx, run)
 	if err != nil || after >= end {
 		return nil, err
 	}
 	var out []work.Event
-	for e, err := range s.p.store.Replay(ctx, run, after) {
+	for e, err := range s.p.Journal.Replay(ctx, run, after) {
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +187,7 @@ func (s siteRuns) Output(ctx context.Context, run, phase string, iteration, atte
 	if err := s.exactRun(ctx, run); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(s.p.layout().IterationLog(run, phase, iteration, attempt))
+	f, err := os.Open(s.p.Layout().IterationLog(run, phase, iteration, attempt))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -270,7 +271,7 @@ func (s siteCockpit) Papers(ctx context.Context, run string) (pages.Papers, erro
 	if err := s.exactRun(ctx, run); err != nil {
 		return pages.Papers{}, err
 	}
-	_, st, err := s.p.stand(ctx, run)
+	_, st, err := s.p.StandOf(ctx, run)
 	if err != nil || st.Job == nil {
 		return pages.Papers{}, err
 	}
@@ -295,9 +296,9 @@ func (s siteCockpit) Papers(ctx context.Context, run string) (pages.Papers, erro
 }
 
 func (s siteCockpit) CommentLine(ctx context.Context, id string, revision int, l work.LineComment) (work.Checkpoint, error) {
-	return s.p.store.CommentLine(ctx, id, revision, l, s.p.Now())
+	return s.p.Journal.CommentLine(ctx, id, revision, l, s.p.Now())
 }
 
 func (s siteCockpit) DropComment(ctx context.Context, id string, revision, comment int, by string) (work.Checkpoint, error) {
-	return s.p.store.DropComment(ctx, id, revision, comment, by, s.p.Now())
+	return s.p.Journal.DropComment(ctx, id, revision, comment, by, s.p.Now())
 }

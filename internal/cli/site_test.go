@@ -51,7 +51,7 @@ func withPages(t *testing.T, w *world) *siteWorld {
 	}
 	t.Cleanup(func() {
 		stopTending()
-		sh.close()
+		sh.Close()
 	})
 	out := &siteWorld{world: w, World: webtest.New(t), shop: sh, jobs: made.jobs[0], stopTending: stopTending}
 	out.Site.Change("demo", func(p *pages.Project) {
@@ -166,7 +166,7 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 	}
 
 	w.forge("resume").want(exitFrozen)
-	prompt, err := os.ReadFile(strings.TrimSuffix(s.shop.layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
+	prompt, err := os.ReadFile(strings.TrimSuffix(s.shop.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 // runID is the newest run.
 func (w *siteWorld) runID() string {
 	w.TB.Helper()
-	rows, err := w.shop.store.Runs(context.Background())
+	rows, err := w.shop.Journal.Runs(context.Background())
 	if err != nil || len(rows) == 0 {
 		w.TB.Fatalf("no runs: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -20,7 +21,7 @@ import (
 // and what it makes of that is the journal.
 type recording struct {
 	w     *world
-	p     *project
+	p     *project.Checkout
 	lease *journal.Lease
 	s     *orchestrator.State
 	evs   []work.Event
@@ -39,20 +40,20 @@ func (w *world) record(ctx context.Context, run string) *recording {
 			w.t.Fatal(err)
 		}
 	}
-	r.p, err = openProject(ctx, app.env())
+	r.p, err = project.Open(ctx, app.env())
 	must()
-	_, err = r.p.openStore(ctx, true)
+	_, err = r.p.OpenStore(ctx, true)
 	must()
-	w.t.Cleanup(r.p.close)
-	plan, err := r.p.plan()
+	w.t.Cleanup(r.p.Close)
+	plan, err := r.p.Plan()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	spec, _, err := r.p.resolve(plan, config.PolicyFlags{Autonomous: true})
+	spec, _, err := r.p.Resolve(plan, config.PolicyFlags{Autonomous: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.lease, err = r.p.store.CreateRun(ctx, run, journal.Self())
+	r.lease, err = r.p.Journal.CreateRun(ctx, run, journal.Self())
 	must()
 	r.s, err = orchestrator.NewState(run, spec)
 	must()
@@ -94,7 +95,7 @@ func (r *recording) until(ctx context.Context, n int64) {
 	}
 	for len(r.evs) > 0 {
 		part := r.evs[:min(len(r.evs), 1000)]
-		if err := r.p.store.Append(ctx, r.lease, journal.Append{Events: part}); err != nil {
+		if err := r.p.Journal.Append(ctx, r.lease, journal.Append{Events: part}); err != nil {
 			r.w.t.Fatal(err)
 		}
 		r.evs = r.evs[len(part):]
@@ -148,14 +149,14 @@ func TestStatusGoesOnFromWhereTheStateWasKept(t *testing.T) {
 	t.Parallel()
 	w := inVain(t, 3)
 	r := w.record(t.Context(), "long")
-	r.until(t.Context(), keepEvery-100)
+	r.until(t.Context(), project.KeepEvery-100)
 	status := func() string { return w.forge("status", "--output", "json").want(exitDone).stdout }
 	truth := func() string {
-		s, _, err := r.p.load(t.Context(), "long")
+		s, _, err := r.p.LoadRun(t.Context(), "long")
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, err := r.p.pick(t.Context(), "long")
+		row, err := r.p.PickRun(t.Context(), "long")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func TestStatusGoesOnFromWhereTheStateWasKept(t *testing.T) {
 	if n := kept(); n != 0 {
 		t.Errorf("the state of a short run was kept at event %d", n)
 	}
-	r.until(t.Context(), keepEvery+100)
+	r.until(t.Context(), project.KeepEvery+100)
 	same("a long run")
 	first := kept()
 	if first != r.s.Seq {
@@ -229,15 +230,15 @@ func TestAKeeperKeepsTheState(t *testing.T) {
 	t.Parallel()
 	w := inVain(t, 2)
 	r := w.record(t.Context(), "long")
-	r.until(t.Context(), keepEvery-10)
-	k := &keeper{Watcher: &plainWatcher{log: r.p.Log}, p: r.p}
+	r.until(t.Context(), project.KeepEvery-10)
+	k := &project.Keeper{Watcher: &plainWatcher{log: r.p.Log}, Checkout: r.p}
 	k.Events(nil, r.s)
 	if n := w.one(`SELECT count(*) FROM states`); n != 0 {
 		t.Errorf("a short run's state was kept")
 	}
-	r.until(t.Context(), keepEvery+10)
+	r.until(t.Context(), project.KeepEvery+10)
 	k.Events(nil, r.s)
-	if s, seq := r.p.saved(t.Context(), "long"); s == nil || seq != r.s.Seq || k.saved != seq {
+	if s, seq := r.p.Saved(t.Context(), "long"); s == nil || seq != r.s.Seq || k.Saved != seq {
 		t.Errorf("kept at event %d, want %d: %v", seq, r.s.Seq, s)
 	}
 }
@@ -250,7 +251,7 @@ func BenchmarkStatus(b *testing.B) {
 		for _, n := range []int64{500, 50_000} {
 			w := inVain(t, 20)
 			r := w.record(t.Context(), "long")
-			r.until(t.Context(), n-keepEvery+10)
+			r.until(t.Context(), n-project.KeepEvery+10)
 			w.forge("status").want(exitDone)
 			r.until(t.Context(), n)
 			worlds[n] = w

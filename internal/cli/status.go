@@ -10,6 +10,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -47,7 +48,7 @@ func (a *App) statusCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			if c.Bool("watch") {
 				return p.watchStatus(c.Context, run, out)
 			}
@@ -87,7 +88,7 @@ type phaseStatus struct {
 
 func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) runStatus {
 	out := runStatus{
-		RunStanding: s.Standing(runState(r), r.Outcome), Phases: []phaseStatus{}, Checkpoints: []orchestrator.CheckpointStanding{}, Job: s.JobStanding(),
+		RunStanding: s.Standing(project.RunState(r), r.Outcome), Phases: []phaseStatus{}, Checkpoints: []orchestrator.CheckpointStanding{}, Job: s.JobStanding(),
 	}
 	for _, n := range s.Order {
 		p := s.Phases[n]
@@ -100,11 +101,11 @@ func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoin
 }
 
 func (p *checkout) status(ctx context.Context, run, output string) error {
-	row, s, err := p.stand(ctx, run)
+	row, s, err := p.StandOf(ctx, run)
 	if err != nil {
 		return err
 	}
-	asked, err := p.checkpoints(ctx, journal.CheckpointFilter{Run: row.ID})
+	asked, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID})
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	return err
 }
 
-func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
+func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", nounOf(s), r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
@@ -140,7 +141,7 @@ func (p *project) statusText(r journal.RunRow, s *orchestrator.State, asked []wo
 	if s.Job != nil {
 		rows = append([][]string{{"  job", text.OneLine(s.Spec.Job.Description, 100)}}, rows...)
 	}
-	if r.Owner != nil && driven(r) {
+	if r.Owner != nil && project.Driven(r) {
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
 	}
 	b.WriteString(table(rows[0], rows[1:]))
@@ -160,8 +161,8 @@ func standingOf(r journal.RunRow, s *orchestrator.State) string {
 	if s.Reason != "" && r.Outcome != "" {
 		why = " (" + s.Reason + ")"
 	}
-	switch state := runState(r); state {
-	case stateFinished:
+	switch state := project.RunState(r); state {
+	case project.StateFinished:
 		return string(r.Outcome) + why
 	case string(work.RunInterrupted):
 		if r.Outcome == "" {
@@ -205,12 +206,12 @@ func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint,
 	if open > 0 {
 		b.WriteString("Look:   forge show ID\nAnswer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\n")
 	}
-	switch state := runState(r); {
-	case state == stateRunning:
+	switch state := project.RunState(r); {
+	case state == project.StateRunning:
 		fmt.Fprintf(&b, "\nFollow: forge logs --follow --run %s\n", r.ID)
 	case state == string(work.RunFrozen) && answered == 0:
 		fmt.Fprintf(&b, "Then:   forge resume %s\n", r.ID)
-	case state != stateFinished:
+	case state != project.StateFinished:
 		fmt.Fprintf(&b, "\nGo on:  forge resume %s\n", r.ID)
 	case r.Outcome == work.RunFailed:
 		fmt.Fprintf(&b, "\nAgain:  forge resume %s   (opens the next attempt of what failed)\n", r.ID)
@@ -220,12 +221,12 @@ func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint,
 }
 
 // otherUnfinished names the runs beside id that something is left to do in.
-func (p *project) otherUnfinished(ctx context.Context, id string) (string, error) {
-	rows, err := p.store.Unfinished(ctx)
+func (p *checkout) otherUnfinished(ctx context.Context, id string) (string, error) {
+	rows, err := p.Journal.Unfinished(ctx)
 	text := ""
 	for _, r := range rows {
 		if r.ID != id && r.Issue == 0 {
-			text += fmt.Sprintf("\nAlso unfinished: run %s (%s): forge status --run %s\n", r.ID, runState(r), r.ID)
+			text += fmt.Sprintf("\nAlso unfinished: run %s (%s): forge status --run %s\n", r.ID, project.RunState(r), r.ID)
 		}
 	}
 	return text, err
@@ -247,17 +248,17 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	runs := []runSummary{}
-	if ok, err := p.openStore(ctx, false); err != nil {
+	if ok, err := p.OpenStore(ctx, false); err != nil {
 		return err
 	} else if ok {
-		rows, err := plainRuns(p.store.Runs(ctx))
+		rows, err := plainRuns(p.Journal.Runs(ctx))
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			runs = append(runs, runSummary{Run: r.ID, State: runState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
+			runs = append(runs, runSummary{Run: r.ID, State: project.RunState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
 		}
 	}
 	if output == "json" {
@@ -270,7 +271,7 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 	var rows [][]string
 	for _, r := range runs {
 		state, cost := r.State, "unknown"
-		if state == stateFinished {
+		if state == project.StateFinished {
 			state = string(r.Outcome)
 		}
 		if r.CostUSD != nil {

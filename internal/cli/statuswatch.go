@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -27,7 +28,7 @@ type sight struct {
 }
 
 // over says that no process goes on with the run.
-func (v sight) over() bool { return !driven(v.row) && v.s.Seq >= v.row.Events }
+func (v sight) over() bool { return !project.Driven(v.row) && v.s.Seq >= v.row.Events }
 
 // watchStatus shows where a run stands until no process drives it any more:
 // on a terminal the same lines drawn anew, elsewhere what has changed.
@@ -44,7 +45,7 @@ func (p *checkout) watchStatus(ctx context.Context, run, output string) error {
 	var v sight
 	var looked time.Time
 	for {
-		changed, err := p.store.Changed(ctx)
+		changed, err := p.Journal.Changed(ctx)
 		if err == nil && (changed || time.Since(looked) >= aliveEvery) {
 			looked = time.Now()
 			if v, err = p.sight(ctx, run, v.s); err == nil && v.s != nil {
@@ -69,17 +70,17 @@ func (p *checkout) watchStatus(ctx context.Context, run, output string) error {
 
 // sight looks at a run again, going on from the state seen last. A run that is
 // just being opened has none yet.
-func (p *project) sight(ctx context.Context, run string, s *orchestrator.State) (v sight, err error) {
-	if v.row, err = p.pick(ctx, run); err != nil || v.row.Events == 0 && v.row.Alive {
+func (p *checkout) sight(ctx context.Context, run string, s *orchestrator.State) (v sight, err error) {
+	if v.row, err = p.PickRun(ctx, run); err != nil || v.row.Events == 0 && v.row.Alive {
 		return v, err
 	}
 	if s == nil {
-		v.row, v.s, err = p.stand(ctx, v.row.ID)
-	} else if v.s, err = p.fold(ctx, v.row.ID, s); err == nil {
-		v.row, err = p.pick(ctx, v.row.ID)
+		v.row, v.s, err = p.StandOf(ctx, v.row.ID)
+	} else if v.s, err = p.Fold(ctx, v.row.ID, s); err == nil {
+		v.row, err = p.PickRun(ctx, v.row.ID)
 	}
 	if err == nil {
-		v.asked, err = p.checkpoints(ctx, journal.CheckpointFilter{Run: v.row.ID})
+		v.asked, err = checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: v.row.ID})
 	}
 	return v, err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"forge/internal/pace"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -59,7 +60,7 @@ func TestStatusWatchPrintsWhatChanges(t *testing.T) {
 		last, n = doc, n+1
 	}
 	var end runStatus
-	if err := json.Unmarshal([]byte(last), &end); err != nil || end.State != stateFinished || end.Outcome != work.RunCompleted || len(end.Phases) != 2 || n < 3 {
+	if err := json.Unmarshal([]byte(last), &end); err != nil || end.State != project.StateFinished || end.Outcome != work.RunCompleted || len(end.Phases) != 2 || n < 3 {
 		t.Errorf("%v: %d documents, the last one is %s", err, n, last)
 	}
 	// Of a run that is over there is nothing to wait for.

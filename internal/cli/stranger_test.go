@@ -29,7 +29,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	add := func(i work.Issue) work.Issue {
 		t.Helper()
 		i.Title, i.Priority, i.Column = "x", work.PriorityNormal, work.ColumnReady
@@ -49,16 +49,16 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 		}
 		defer func() {
 			stranger := i.Source != "" || i.Parent != 0
-			if got := slices.Contains(p.cfg.File.Verify.Protected, "CLAUDE.md"); got != stranger {
+			if got := slices.Contains(p.Config.File.Verify.Protected, "CLAUDE.md"); got != stranger {
 				t.Errorf("issue %d: the agents' settings are protected: %v", i.ID, got)
 			}
 		}()
 		if _, err := s.forStranger(t.Context(), p, i); err != nil {
 			return "refused: " + err.Error()
 		}
-		return config.ValueOf(p.cfg.File.Sandbox.Mode)
+		return config.ValueOf(p.Config.File.Sandbox.Mode)
 	}
-	_, none := proc.Choose("required", s.e.caps)
+	_, none := proc.Choose("required", s.e.Caps)
 	for name, i := range map[string]work.Issue{"theirs": theirs, "a part of theirs": part} {
 		if got := mode(i); got != "required" && (none == nil || !strings.HasPrefix(got, "refused")) {
 			t.Errorf("%s runs with sandbox %q", name, got)
@@ -67,7 +67,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	if got := mode(add(work.Issue{})); got != "off" {
 		t.Errorf("an own issue runs with sandbox %q", got)
 	}
-	s.e.caps = proc.Capabilities{Why: "of the test"}
+	s.e.Caps = proc.Capabilities{Why: "of the test"}
 	if got := mode(theirs); !strings.HasPrefix(got, "refused: ") || !strings.Contains(got, "work#7") {
 		t.Errorf("without a sandbox: %q", got)
 	}

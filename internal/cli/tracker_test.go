@@ -20,6 +20,7 @@ import (
 	"forge/factory/tracker"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -334,7 +335,7 @@ func TestTrackerHooks(t *testing.T) {
 	w := newTrackerWorld(t)
 	const secret = "what both sides know"
 	one := &openTracker{
-		set: config.TrackerSettings{Name: "work", Webhook: config.Secret{Name: "WEBHOOK_SECRET", Value: secret}}, shop: &shop{issueBoard: &issueBoard{project: &project{store: w.store}}},
+		set: config.TrackerSettings{Name: "work", Webhook: config.Secret{Name: "WEBHOOK_SECRET", Value: secret}}, shop: &shop{issueBoard: &issueBoard{Checkout: &project.Checkout{Journal: w.store}}},
 		sync: w.sync, poke: make(chan struct{}, 1),
 	}
 	send := func(key, delivery, body string) (status int, poked bool) {

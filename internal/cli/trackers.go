@@ -16,6 +16,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/host"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/tracker/gitea"
@@ -25,7 +26,7 @@ import (
 
 // trackers are the trackers whose issues come onto the boards of a server.
 type trackers struct {
-	env  Env
+	env  project.Env
 	list []*openTracker
 }
 
@@ -49,7 +50,7 @@ func (a *App) trackerSettings() ([]config.TrackerSettings, error) {
 }
 
 // userConfig is the user's own configuration, in which no project has a say.
-func userConfig(env Env) (*config.Config, error) {
+func userConfig(env project.Env) (*config.Config, error) {
 	cfg, _, err := config.Load(config.Sources{ProjectDir: env.Dir, Without: config.AllOfProject, UserFile: config.UserFile(env.Environ), Environ: env.Environ})
 	return cfg, err
 }
@@ -91,7 +92,7 @@ func shopOf(set config.TrackerSettings, shops []*shop) (*shop, error) {
 		return nil, refusal.New(`write its project = "/path/to/checkout"`, "tracker %s does not say to which of %d projects its issues go", set.Name, len(shops))
 	}
 	for _, s := range shops {
-		if sameDir(s.base.RepoRoot, filepath.Clean(set.Project)) {
+		if sameDir(s.Base.RepoRoot, filepath.Clean(set.Project)) {
 			return s, nil
 		}
 	}
@@ -118,7 +119,7 @@ func (a *App) openTracker(set config.TrackerSettings, s *shop) (*openTracker, er
 // watchTracker is a tracker on a host.
 func (a *App) watchTracker(set config.TrackerSettings, s *shop, on tracker.Host) *openTracker {
 	return &openTracker{set: set, shop: s, poke: make(chan struct{}, 1), sync: &tracker.Sync{
-		Host: on, Store: s.store, Board: s.Board, Rules: tracker.Rules{Name: set.Name, Label: set.Label, Column: work.Column(set.Column)},
+		Host: on, Store: s.Journal, Board: s.Board, Rules: tracker.Rules{Name: set.Name, Label: set.Label, Column: work.Column(set.Column)},
 		Say: func(issue int64, what string) {
 			a.log.Info(text.Harmless(what), "tracker", set.Name, "project", s.Project, "issue", issue)
 		},
@@ -186,7 +187,7 @@ func (t *trackers) register(s *pages.Server) {
 
 func (t *openTracker) hooks() http.Handler {
 	return &tracker.Hooks{
-		Name: t.sync.Host.Name(), Store: t.shop.store, Most: host.MaxHookBytes,
+		Name: t.sync.Host.Name(), Store: t.shop.Journal, Most: host.MaxHookBytes,
 		Check: func(header http.Header, body []byte) ([]string, error) {
 			hint, err := host.ReadHook(t.set.Webhook.Value, header, body)
 			if errors.Is(err, host.ErrHookUnsigned) {
@@ -208,10 +209,10 @@ func (t *openTracker) hooks() http.Handler {
 // own settings count among what the proof rests on; it says whether it did. A run
 // of such an issue shows every change of them to a person. A part of such an issue is one too. Only the user's own
 // configuration lets go of the sandbox, and what cannot be found out is not so.
-func (s *shop) forStranger(ctx context.Context, p *project, i work.Issue) (stranger bool, err error) {
+func (s *shop) forStranger(ctx context.Context, p *project.Checkout, i work.Issue) (stranger bool, err error) {
 	source := i.Source
 	for n := 0; source == "" && i.Parent != 0 && n < 100; n++ {
-		if i, err = s.store.Issue(ctx, s.Project, i.Parent); err != nil {
+		if i, err = s.Journal.Issue(ctx, s.Project, i.Parent); err != nil {
 			return true, fmt.Errorf("find out where the issue comes from: %w", err)
 		}
 		source = i.Source
@@ -219,7 +220,7 @@ func (s *shop) forStranger(ctx context.Context, p *project, i work.Issue) (stran
 	if source == "" {
 		return false, nil
 	}
-	p.cfg.File.Verify.Protected = slices.Concat(p.cfg.File.Verify.Protected, agentSettings())
+	p.Config.File.Verify.Protected = slices.Concat(p.Config.File.Verify.Protected, agentSettings())
 	if cfg, err := userConfig(s.Env); err == nil {
 		for _, t := range cfg.TrackerSandboxes() {
 			if !t.Sandboxed && sourceOf(t.Name, source) {
@@ -228,9 +229,9 @@ func (s *shop) forStranger(ctx context.Context, p *project, i work.Issue) (stran
 		}
 	}
 	mode := "required"
-	p.cfg.File.Sandbox.Mode = &mode
-	if _, err := proc.Choose(mode, s.e.caps); err != nil {
-		return true, refusal.New(sandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", source, err)
+	p.Config.File.Sandbox.Mode = &mode
+	if _, err := proc.Choose(mode, s.e.Caps); err != nil {
+		return true, refusal.New(project.SandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", source, err)
 	}
 	return true, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -75,8 +76,8 @@ func TestRecordedPathsMove(t *testing.T) {
 	t.Parallel()
 	old := work.AgentSettings{Name: "mine", Kind: "exec", Command: []string{"/old/place/tools/agent.sh", "/old/place/x"}, File: "/old/place/a.toml", Checkout: "/old/place"}
 	spec := orchestrator.Spec{Settings: work.Settings{Agents: map[string]work.AgentSettings{"mine": old}}, Base: work.Base{RepoRoot: "/old/place"}}
-	p := &project{base: work.Base{RepoRoot: "/new"}, cfg: &config.Config{}}
-	p.relocate(&spec)
+	p := &project.Checkout{Base: work.Base{RepoRoot: "/new"}, Config: &config.Config{}}
+	p.Relocate(&spec)
 	own := work.AgentSettings{Name: "mine", Kind: "exec", Command: []string{"./tools/agent.sh", "/old/place/x"}, File: "/new/a.toml", Checkout: "/new"}
 	got, _ := json.Marshal(atPath(spec.Settings.Agents["mine"]))
 	want, _ := json.Marshal(atPath(own))

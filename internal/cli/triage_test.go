@@ -16,6 +16,7 @@ import (
 	"forge/internal/fakemodel"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -24,7 +25,7 @@ import (
 type triageWorld struct {
 	*world
 	shop *shop
-	p    *project
+	p    *project.Checkout
 }
 
 func newTriageWorld(t *testing.T, more string) *triageWorld {
@@ -37,7 +38,7 @@ func newTriageWorld(t *testing.T, more string) *triageWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(sh.close)
+	t.Cleanup(sh.Close)
 	p, err := sh.fresh(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -101,26 +102,26 @@ func (w *triageWorld) life(i work.Issue, left int, after bool) (triage.Result, e
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lease, err := w.shop.store.CreateIssueRun(ctx, id, journal.Self(), w.shop.Project, i.ID)
+	lease, err := w.shop.Journal.CreateIssueRun(ctx, id, journal.Self(), w.shop.Project, i.ID)
 	if errors.Is(err, journal.ErrRunExists) {
-		lease, err = w.shop.store.AcquireRun(ctx, id, journal.Self())
+		lease, err = w.shop.Journal.AcquireRun(ctx, id, journal.Self())
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = lease.Release(ctx) }()
 	s, first := triage.NewState(id, sp), triage.Fact(triage.Opened{Inline: &sp})
-	if count, _, err := w.shop.store.Head(ctx, id); err != nil {
+	if count, _, err := w.shop.Journal.Head(ctx, id); err != nil {
 		w.t.Fatal(err)
 	} else if count > 0 {
-		if s, err = w.shop.thread(ctx, id); err != nil {
+		if s, err = w.shop.TriageRun(ctx, id); err != nil {
 			w.t.Fatal(err)
 		}
 		first = triage.Resumed{By: "factory"}
 	}
 	d := &triage.Driver{
-		Journal:  &dying{held: &held{store: w.shop.store, lease: lease, now: time.Now}, left: left, after: after},
-		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.Log}, Now: time.Now, NewMark: newMark,
+		Journal:  &dying{held: &held{store: w.shop.Journal, lease: lease, now: time.Now}, left: left, after: after},
+		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.Log}, Now: time.Now, NewMark: NewMark,
 	}
 	return d.Run(ctx, s, first)
 }
@@ -162,7 +163,7 @@ func TestTriageDiesAtEveryWrite(t *testing.T) {
 // parts wants an issue to have just these two.
 func (w *triageWorld) parts(parent int64, children []int64) {
 	w.t.Helper()
-	all, err := w.shop.store.Issues(w.t.Context(), work.IssueFilter{Project: w.shop.Project}, 1000, "")
+	all, err := w.shop.Journal.Issues(w.t.Context(), work.IssueFilter{Project: w.shop.Project}, 1000, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestPartsDrawOnTheirParents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := w.shop.store.Issue(ctx, w.shop.Project, res.Children[0])
+	child, err := w.shop.Journal.Issue(ctx, w.shop.Project, res.Children[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func TestPartsDrawOnTheirParents(t *testing.T) {
 	if err != nil || below.Verdict != triage.Decomposed {
 		t.Fatalf("%+v, %v", below, err)
 	}
-	leaf, err := w.shop.store.Issue(ctx, w.shop.Project, below.Children[0])
+	leaf, err := w.shop.Journal.Issue(ctx, w.shop.Project, below.Children[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestPartsDrawOnTheirParents(t *testing.T) {
 	if err != nil || held.Verdict != triage.Waiting {
 		t.Fatalf("%+v, %v", held, err)
 	}
-	s, err := w.shop.thread(ctx, triage.ThreadID(leaf.ID, 1))
+	s, err := w.shop.TriageRun(ctx, triage.ThreadID(leaf.ID, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestACallThatIsCutOffCountsAsSpent(t *testing.T) {
 	if err != nil || got.Verdict != factory.TriageWaits {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	s, err := w.shop.thread(t.Context(), triage.ThreadID(i.ID, 1))
+	s, err := w.shop.TriageRun(t.Context(), triage.ThreadID(i.ID, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestACallThatIsCutOffCountsAsSpent(t *testing.T) {
 	if answered, err := w.shop.triage.Answered(t.Context(), i); err != nil || answered {
 		t.Errorf("answered %v, %v", answered, err)
 	}
-	if _, _, err := w.p.giveAnswer(t.Context(), work.Answer{Checkpoint: s.Open.ID, Status: work.CheckpointApproved, Choice: triage.ChoiceAccept, By: "ann", At: time.Now()}, ""); err != nil {
+	if _, _, err := giveAnswer(t.Context(), w.p, work.Answer{Checkpoint: s.Open.ID, Status: work.CheckpointApproved, Choice: triage.ChoiceAccept, By: "ann", At: time.Now()}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if answered, err := w.shop.triage.Answered(t.Context(), i); err != nil || !answered {

@@ -28,7 +28,7 @@ func TestTriageWaitsForALimitedModel(t *testing.T) {
 	if err != nil || got.Verdict != factory.TriageLater || time.Until(got.Until) < 19*time.Minute {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	s, err := w.shop.thread(t.Context(), triage.ThreadID(i.ID, 1))
+	s, err := w.shop.TriageRun(t.Context(), triage.ThreadID(i.ID, 1))
 	if err != nil || s.Open != nil || s.SpentUSD != 0 {
 		t.Fatalf("open %+v, spent %v, %v", s.Open, s.SpentUSD, err)
 	}
@@ -42,7 +42,7 @@ func TestTriageWaitsForALimitedModel(t *testing.T) {
 	}
 	// When the service is back, it is asked on; what then comes is judged as ever.
 	w.shop.Now = func() time.Time { return time.Now().Add(21 * time.Minute) }
-	w.shop.project.Now = w.shop.Now
+	w.shop.Checkout.Now = w.shop.Now
 	if got, err = w.shop.triage.Triage(t.Context(), i); err != nil || got.Verdict == factory.TriageLater {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -63,18 +63,18 @@ func TestAnExpiredQuestionIsAskedAgainByTheLoop(t *testing.T) {
 		t.Fatalf("answered %v, %v", over, err)
 	}
 	w.shop.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
-	w.shop.project.Now = w.shop.Now
+	w.shop.Checkout.Now = w.shop.Now
 	if over, err := w.shop.triage.Answered(t.Context(), i); err != nil || !over {
 		t.Fatalf("the loop does not hear that the time is over: %v, %v", over, err)
 	}
 	if got, err := w.shop.triage.Triage(t.Context(), i); err != nil || got.Verdict != factory.TriageWaits {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	s, err := w.shop.thread(t.Context(), "triage-1-1")
+	s, err := w.shop.TriageRun(t.Context(), "triage-1-1")
 	if err != nil || s.Open == nil || s.Open.ID != "triage-1-1.2" || s.At() != 0 {
 		t.Fatalf("open %+v, %v", s.Open, err)
 	}
-	_, _, err = w.p.giveAnswer(t.Context(), work.Answer{Checkpoint: "triage-1-1.1", Status: work.CheckpointApproved, Choice: triage.ChoiceAccept, By: "ann", At: time.Now()}, "")
+	_, _, err = giveAnswer(t.Context(), w.p, work.Answer{Checkpoint: "triage-1-1.1", Status: work.CheckpointApproved, Choice: triage.ChoiceAccept, By: "ann", At: time.Now()}, "")
 	if err == nil {
 		t.Error("an answer to the old question is taken")
 	}
@@ -93,7 +93,7 @@ func TestCancellingAnIssueCancelsItsParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := func(i work.Issue) work.IssueState {
-		now, err := w.shop.store.Issue(t.Context(), w.shop.Project, i.ID)
+		now, err := w.shop.Journal.Issue(t.Context(), w.shop.Project, i.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/llm"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -29,25 +30,25 @@ type triageBy struct {
 // byAgent says that an agent is asked instead of a model.
 func (b triageBy) byAgent() bool { return reviewAgent(b.name) != "" }
 
-// triageBy finds out who is asked: what [factory] triage says, or where that is
+// triageByOf finds out who is asked: what [factory] triage says, or where that is
 // auto the model, else an agent that can answer, else a person.
-func (p *project) triageBy() (triageBy, error) {
-	word := config.ValueOf(p.cfg.File.Factory.Triage)
+func triageByOf(p *project.Checkout) (triageBy, error) {
+	word := config.ValueOf(p.Config.File.Factory.Triage)
 	if word == "off" {
 		return triageBy{who: triage.ByNobody}, nil
 	}
-	m, named, err := p.cfg.Model()
+	m, named, err := p.Config.Model()
 	if err != nil {
 		return triageBy{}, err
 	}
 	model := m.For(llm.RoleTriage)
 	if word != "agent" && named && model != "" {
-		return triageBy{who: triage.ByModel, name: byModel, model: model, tier: gates.TierOf(model, m.Tiers)}, nil
+		return triageBy{who: triage.ByModel, name: project.ByModel, model: model, tier: gates.TierOf(model, m.Tiers)}, nil
 	}
 	if word == "model" {
 		return triageBy{who: triage.ByPerson, why: `factory.triage is "model", and [llm] names none`}, nil
 	}
-	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return triageBy{}, err
 	}
@@ -63,8 +64,8 @@ func (p *project) triageBy() (triageBy, error) {
 }
 
 // sayTriage says at once who triages the issues of a project.
-func (s *shop) sayTriage(p *project) error {
-	by, err := p.triageBy()
+func (s *shop) sayTriage(p *project.Checkout) error {
+	by, err := triageByOf(p)
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (s *shop) sayTriage(p *project) error {
 }
 
 // inferrer is who is asked in a thread; done gives everything back.
-func (d *triageDesk) inferrer(ctx context.Context, p *project, s *triage.State, by triageBy) (triage.Inferrer, func(), error) {
+func (d *triageDesk) inferrer(ctx context.Context, p *project.Checkout, s *triage.State, by triageBy) (triage.Inferrer, func(), error) {
 	if by.who == triage.ByModel && !by.byAgent() {
-		c, err := p.model()
+		c, err := p.Model()
 		if err != nil || c == nil {
 			return nil, func() {}, err
 		}
-		return &triageModel{client: c, model: by.model, blobs: d.shop.store, now: d.shop.Now}, c.Close, nil
+		return &triageModel{client: c, model: by.model, blobs: d.shop.Journal, now: d.shop.Now}, c.Close, nil
 	}
 	if !by.byAgent() {
 		return nil, func() {}, nil // it was once, and is not any more: a person is asked
@@ -94,11 +95,11 @@ func (d *triageDesk) inferrer(ctx context.Context, p *project, s *triage.State, 
 	if err != nil {
 		return nil, func() {}, err
 	}
-	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return nil, func() {}, err
 	}
-	a := &triageAgent{shop: d.shop, set: set, commit: base.Commit, thread: s.Thread, dir: filepath.Join(p.layout().RunDir(s.Thread), "agent")}
+	a := &triageAgent{shop: d.shop, set: set, commit: base.Commit, thread: s.Thread, dir: filepath.Join(p.Layout().RunDir(s.Thread), "agent")}
 	return a, a.close, nil
 }
 
@@ -162,7 +163,7 @@ type triageAgent struct {
 }
 
 func (m *triageAgent) Infer(ctx context.Context, q triage.Question, mark string) (triage.Answer, error) {
-	if err := m.shop.e.repo.OpenFolder(ctx, m.dir, m.commit); err != nil {
+	if err := m.shop.e.Repo.OpenFolder(ctx, m.dir, m.commit); err != nil {
 		return triage.Answer{}, err
 	}
 	m.opened = true
@@ -173,12 +174,12 @@ func (m *triageAgent) Infer(ctx context.Context, q triage.Question, mark string)
 		model = agent.Model
 	}
 	prompt := triagePrompt(q)
-	rep, err := m.shop.e.agents.Iterate(ctx, work.IterationRequest{
+	rep, err := m.shop.e.Agents.Iterate(ctx, work.IterationRequest{
 		// A scripted agent that knows nothing of triage must not begin to work.
 		Run: m.thread, Phase: "triage:" + string(q.Target), PhaseName: "triage", Iteration: max(q.Call, 1), Attempt: 1, Level: "triage",
 		Agent: agent, Model: model, Permission: work.PermissionReadonly, Limits: m.set.Limits,
-		Dir: m.dir, Prompt: prompt, Mark: mark, LogPath: m.shop.layout().Log(m.thread, fmt.Sprintf("%s-%d", q.Target, q.Call)), Sandbox: m.set.Sandbox,
-		ReadPaths: m.shop.e.repo.ObjectPaths(), HidePaths: []string{m.shop.state},
+		Dir: m.dir, Prompt: prompt, Mark: mark, LogPath: m.shop.Layout().Log(m.thread, fmt.Sprintf("%s-%d", q.Target, q.Call)), Sandbox: m.set.Sandbox,
+		ReadPaths: m.shop.e.Repo.ObjectPaths(), HidePaths: []string{m.shop.State},
 		CostUSD: m.set.Cost.IterationUSD, Tokens: m.set.Cost.IterationTokens,
 	}, nil)
 	if err != nil {
@@ -195,14 +196,14 @@ func (m *triageAgent) Infer(ctx context.Context, q triage.Question, mark string)
 	} else if problems := schema.Check(a.JSON); len(problems) > 0 {
 		a.Problem = strings.Join(problems, "; ")
 	}
-	return a, keepBoth(ctx, m.shop.store, []byte(prompt), []byte(rep.Whole), &a)
+	return a, keepBoth(ctx, m.shop.Journal, []byte(prompt), []byte(rep.Whole), &a)
 }
 
 func (m *triageAgent) close() {
 	if !m.opened {
 		return
 	}
-	if err := m.shop.e.repo.CloseFolder(m.dir); err != nil {
+	if err := m.shop.e.Repo.CloseFolder(m.dir); err != nil {
 		m.shop.Log.Warn("remove the folder of triage", "thread", m.thread, "err", err)
 	}
 }

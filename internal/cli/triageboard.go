@@ -13,6 +13,7 @@ import (
 	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/notify"
+	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -20,14 +21,14 @@ import (
 // triageBoard is the board as a thread of one project sees it.
 type triageBoard struct {
 	desk *triageDesk
-	p    *project // with the configuration as it was when the thread was taken up
+	p    *project.Checkout // with the configuration as it was when the thread was taken up
 }
 
 // Accounts are those of the issue and of its parents, the issue's own first:
 // what the policy of each lets it spend, and what it and all below it have
 // spent, this thread left out.
 func (b *triageBoard) Accounts(ctx context.Context, s *triage.State) ([]gates.InferenceAccount, error) {
-	i, err := b.desk.shop.store.Issue(ctx, b.desk.shop.Project, s.Spec.Issue)
+	i, err := b.desk.shop.Journal.Issue(ctx, b.desk.shop.Project, s.Spec.Issue)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (b *triageBoard) Accounts(ctx context.Context, s *triage.State) ([]gates.In
 	if err != nil {
 		return nil, err
 	}
-	chain, err := b.p.policies(line)
+	chain, err := policiesOf(b.p, line)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (d *triageDesk) spentBelow(ctx context.Context, issue int64, except string,
 	seen[issue] = true
 	for n := 1; ; n++ {
 		id := triage.ThreadID(issue, n)
-		row, err := d.shop.store.RunOf(ctx, id)
+		row, err := d.shop.Journal.RunOf(ctx, id)
 		if errors.Is(err, journal.ErrNoRun) {
 			return total, nil
 		}
@@ -77,7 +78,7 @@ func (d *triageDesk) spentBelow(ctx context.Context, issue int64, except string,
 		if row.Project != d.shop.Project || row.Events == 0 {
 			continue
 		}
-		s, err := d.shop.thread(ctx, id)
+		s, err := d.shop.TriageRun(ctx, id)
 		if err != nil {
 			return 0, err
 		}
@@ -110,7 +111,7 @@ func (d *triageDesk) result(ctx context.Context, i work.Issue) (triage.Result, e
 	if err != nil || !ok {
 		return triage.Result{}, err
 	}
-	s, err := d.shop.thread(ctx, row.ID)
+	s, err := d.shop.TriageRun(ctx, row.ID)
 	if err != nil {
 		return triage.Result{}, err
 	}
@@ -120,11 +121,11 @@ func (d *triageDesk) result(ctx context.Context, i work.Issue) (triage.Result, e
 // Levels are the policies of these names.
 func (b *triageBoard) Levels(_ context.Context, names []string) (map[string]gates.Policy, error) {
 	out := map[string]gates.Policy{}
-	if b.p.cfg == nil {
+	if b.p.Config == nil {
 		return out, nil // whoever only closes a thread knows no policies
 	}
 	for _, name := range names {
-		if p, err := (policies{cfg: b.p.cfg}).preset(name); err == nil {
+		if p, err := (policies{cfg: b.p.Config}).preset(name); err == nil {
 			out[name] = p
 		}
 	}
@@ -134,7 +135,7 @@ func (b *triageBoard) Levels(_ context.Context, names []string) (map[string]gate
 // Spawn makes a part an issue, or finds the one that was made before.
 func (b *triageBoard) Spawn(ctx context.Context, s *triage.State, c triage.Command) (int64, string, error) {
 	shop := b.desk.shop
-	parent, err := shop.store.Issue(ctx, shop.Project, s.Spec.Issue)
+	parent, err := shop.Journal.Issue(ctx, shop.Project, s.Spec.Issue)
 	if err != nil {
 		return 0, "", err
 	}
@@ -172,7 +173,7 @@ func (b *triageBoard) Spawn(ctx context.Context, s *triage.State, c triage.Comma
 		return 0, "", err
 	}
 	// Whoever cancelled the issue meanwhile did not see this part.
-	if now, err := shop.store.Issue(ctx, shop.Project, parent.ID); err != nil || now.State == work.IssueCancelled {
+	if now, err := shop.Journal.Issue(ctx, shop.Project, parent.ID); err != nil || now.State == work.IssueCancelled {
 		if err == nil {
 			_, err = shop.Board.Cancel(ctx, stored.ID, factory.By{Name: "factory", Door: "factory", Note: fmt.Sprintf("issue %d, which it is part of, was cancelled", parent.ID)})
 		}
@@ -197,7 +198,7 @@ func (b *triageBoard) made(ctx context.Context, parent int64, key string) (int64
 func (b *triageBoard) Cleanup(ctx context.Context, s *triage.State) (cancelled []int64, problem string, err error) {
 	shop := b.desk.shop
 	for _, id := range s.Children {
-		i, err := shop.store.Issue(ctx, shop.Project, id)
+		i, err := shop.Journal.Issue(ctx, shop.Project, id)
 		if err != nil {
 			return cancelled, "", err
 		}
@@ -219,7 +220,7 @@ func (b *triageBoard) Cleanup(ctx context.Context, s *triage.State) (cancelled [
 
 // notify tells of a thread that waits whoever the user's configuration names,
 // unless what it asks belongs to the list of checkpoints alone.
-func (d *triageDesk) notify(ctx context.Context, p *project, s *triage.State) {
+func (d *triageDesk) notify(ctx context.Context, p *project.Checkout, s *triage.State) {
 	cp := s.Open
 	if s.Outcome != work.RunFrozen || cp == nil {
 		return
@@ -232,7 +233,7 @@ func (d *triageDesk) notify(ctx context.Context, p *project, s *triage.State) {
 	if !gates.Pushes(points, asks) {
 		return
 	}
-	p.send(ctx, notify.Notice{
+	sendNotice(ctx, p, notify.Notice{
 		V: notify.Version, Event: notify.Frozen, Time: d.shop.Now().UTC(), Project: d.shop.Project, Run: s.Thread, Outcome: string(s.Outcome), Reason: s.Reason,
 		Level: s.Policy.Preset, Next: "forge checkpoints",
 		Checkpoints: []notify.Question{{ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: text.Harmless(cp.Question)}},

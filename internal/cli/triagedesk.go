@@ -13,6 +13,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -51,7 +52,7 @@ func (d *triageDesk) Triage(ctx context.Context, i work.Issue) (factory.Triaged,
 		return factory.Triaged{}, err
 	}
 	defer give()
-	by, err := p.triageBy()
+	by, err := triageByOf(p)
 	if err != nil {
 		return factory.Triaged{}, err
 	}
@@ -106,11 +107,11 @@ func (d *triageDesk) Answered(ctx context.Context, i work.Issue) (bool, error) {
 			return !ok, err
 		}
 		if !row.Outcome.Final() {
-			rows, err := d.shop.store.Inbox(ctx, row.ID)
+			rows, err := d.shop.Journal.Inbox(ctx, row.ID)
 			if err != nil || len(rows) > 0 || row.Outcome != work.RunFrozen && !row.Alive {
 				return true, err
 			}
-			open, err := d.shop.store.Checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending}, 10, "")
+			open, err := d.shop.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending}, 10, "")
 			for _, cp := range open {
 				if cp.ExpiresAt != nil && !d.shop.Now().Before(*cp.ExpiresAt) {
 					return true, err // the same is asked again
@@ -118,7 +119,7 @@ func (d *triageDesk) Answered(ctx context.Context, i work.Issue) (bool, error) {
 			}
 			return false, err
 		}
-		s, err := d.shop.thread(ctx, row.ID)
+		s, err := d.shop.TriageRun(ctx, row.ID)
 		if err != nil {
 			return false, err
 		}
@@ -145,7 +146,7 @@ func (d *triageDesk) remember(issue int64, res triage.Result) {
 func (d *triageDesk) parts(ctx context.Context, ids []int64) (done bool, reason string, err error) {
 	var parts []work.Issue
 	for _, id := range ids {
-		i, err := d.shop.store.Issue(ctx, d.shop.Project, id)
+		i, err := d.shop.Journal.Issue(ctx, d.shop.Project, id)
 		if err != nil {
 			return false, "", err
 		}
@@ -156,9 +157,9 @@ func (d *triageDesk) parts(ctx context.Context, ids []int64) (done bool, reason 
 }
 
 // spec is what a thread about the last issue of a lineage is opened with.
-func (d *triageDesk) spec(ctx context.Context, p *project, line []work.Issue, by triageBy) (triage.Spec, error) {
+func (d *triageDesk) spec(ctx context.Context, p *project.Checkout, line []work.Issue, by triageBy) (triage.Spec, error) {
 	i := line[len(line)-1]
-	chain, err := p.policies(line)
+	chain, err := policiesOf(p, line)
 	if err != nil {
 		return triage.Spec{}, err
 	}
@@ -166,14 +167,14 @@ func (d *triageDesk) spec(ctx context.Context, p *project, line []work.Issue, by
 	if err != nil {
 		return triage.Spec{}, err
 	}
-	set, err := config.Resolve(p.cfg, onePhase("Issue", 0), config.Facts{Kinds: kinds()})
+	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
 		return triage.Spec{}, err
 	}
 	sp := triage.Spec{
 		OutageWaitSecs: set.OutageWaitSecs, ExpirySecs: set.CheckpointExpirySecs,
 		Project: d.shop.Project, Issue: i.ID, Parent: i.Parent, Depth: len(line), Title: i.Title, Description: i.Description, Criteria: i.Criteria, Labels: i.Labels,
-		Who: by.who, Why: by.why, Inferrer: by.name, Model: by.model, Tier: by.tier, CallUSD: config.ValueOf(p.cfg.File.Factory.TriageCallUSD),
+		Who: by.who, Why: by.why, Inferrer: by.name, Model: by.model, Tier: by.tier, CallUSD: config.ValueOf(p.Config.File.Factory.TriageCallUSD),
 		Policy: gates.MeetAll(chain...), Bound: bound,
 	}
 	if len(line) > 1 {
@@ -184,13 +185,13 @@ func (d *triageDesk) spec(ctx context.Context, p *project, line []work.Issue, by
 }
 
 // drive brings the issue's thread as far as it gets.
-func (d *triageDesk) drive(ctx context.Context, p *project, sp triage.Spec, by triageBy) (triage.Result, error) {
+func (d *triageDesk) drive(ctx context.Context, p *project.Checkout, sp triage.Spec, by triageBy) (triage.Result, error) {
 	row, next, ok, err := d.newest(ctx, sp.Issue)
 	if err != nil {
 		return triage.Result{}, err
 	}
 	if sp.Attempt = next; ok {
-		s, err := d.shop.thread(ctx, row.ID)
+		s, err := d.shop.TriageRun(ctx, row.ID)
 		if err != nil {
 			return triage.Result{}, err
 		}
@@ -204,8 +205,8 @@ func (d *triageDesk) drive(ctx context.Context, p *project, sp triage.Spec, by t
 				return triage.Result{}, err
 			}
 			// Whoever held it before may have written since.
-			if s, err = d.shop.thread(ctx, row.ID); err == nil {
-				err = p.checkAnchor(ctx, d.shop.e, row.ID)
+			if s, err = d.shop.TriageRun(ctx, row.ID); err == nil {
+				err = checkAnchor(ctx, p, d.shop.e, row.ID)
 			}
 			if err != nil {
 				return triage.Result{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
@@ -224,14 +225,14 @@ func (d *triageDesk) drive(ctx context.Context, p *project, sp triage.Spec, by t
 }
 
 // open opens the next thread of an issue.
-func (d *triageDesk) open(ctx context.Context, p *project, sp triage.Spec, by triageBy) (triage.Result, error) {
+func (d *triageDesk) open(ctx context.Context, p *project.Checkout, sp triage.Spec, by triageBy) (triage.Result, error) {
 	id := triage.ThreadID(sp.Issue, sp.Attempt)
-	lease, err := d.shop.store.CreateIssueRun(ctx, id, journal.Self(), d.shop.Project, sp.Issue)
+	lease, err := d.shop.Journal.CreateIssueRun(ctx, id, journal.Self(), d.shop.Project, sp.Issue)
 	if errors.Is(err, journal.ErrRunExists) {
 		// Made by a process that died before its first event.
 		if lease, err = d.shop.acquire(ctx, id); err == nil {
 			var count int64
-			if count, _, err = d.shop.store.Head(ctx, id); err == nil && count > 0 {
+			if count, _, err = d.shop.Journal.Head(ctx, id); err == nil && count > 0 {
 				err = fmt.Errorf("open %s: somebody else did", id)
 			}
 			if err != nil {
@@ -246,7 +247,7 @@ func (d *triageDesk) open(ctx context.Context, p *project, sp triage.Spec, by tr
 	text, err := json.Marshal(sp)
 	if err == nil && len(text) > work.MaxEventBytes/2 {
 		first.Inline = nil
-		first.Blob, err = d.shop.store.PutBlob(ctx, text)
+		first.Blob, err = d.shop.Journal.PutBlob(ctx, text)
 	}
 	if err != nil {
 		return triage.Result{}, errors.Join(fmt.Errorf("record what %s is opened with: %w", id, err), lease.Release(context.WithoutCancel(ctx)))
@@ -258,7 +259,7 @@ func (d *triageDesk) open(ctx context.Context, p *project, sp triage.Spec, by tr
 }
 
 // run drives a thread under a lease, and gives that back.
-func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, s *triage.State, first triage.Fact, by triageBy) (triage.Result, error) {
+func (d *triageDesk) run(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *triage.State, first triage.Fact, by triageBy) (triage.Result, error) {
 	after := context.WithoutCancel(ctx)
 	defer func() {
 		if err := lease.Release(after); err != nil {
@@ -266,8 +267,8 @@ func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, 
 		}
 	}()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: newMark,
+		Journal: &held{store: d.shop.Journal, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: NewMark,
 	}
 	if s.Spec.Who == triage.ByModel {
 		inferrer, done, err := d.inferrer(ctx, p, s, by)
@@ -281,7 +282,7 @@ func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, 
 	if err != nil {
 		return res, err
 	}
-	if err := p.anchor(after, d.shop.e, s.Thread); err != nil {
+	if err := anchor(after, p, d.shop.e, s.Thread); err != nil {
 		d.shop.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	d.notify(after, p, s)
@@ -289,12 +290,12 @@ func (d *triageDesk) run(ctx context.Context, p *project, lease *journal.Lease, 
 }
 
 // close ends a thread that nobody goes on with.
-func (d *triageDesk) close(ctx context.Context, p *project, lease *journal.Lease, s *triage.State, by, why string) error {
+func (d *triageDesk) close(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *triage.State, by, why string) error {
 	after := context.WithoutCancel(ctx)
 	defer func() { _ = lease.Release(after) }()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.store, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: newMark,
+		Journal: &held{store: d.shop.Journal, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: NewMark,
 	}
 	_, err := driver.Dismiss(after, s, by, why)
 	return err
@@ -315,9 +316,9 @@ func (b *issueBoard) endTriage(ctx context.Context, i work.Issue, by factory.By)
 	if err != nil {
 		return err
 	}
-	s, err := b.thread(ctx, row.ID)
+	s, err := b.TriageRun(ctx, row.ID)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
-	return d.close(ctx, b.project, lease, s, by.Name, "the issue was cancelled")
+	return d.close(ctx, b.Checkout, lease, s, by.Name, "the issue was cancelled")
 }

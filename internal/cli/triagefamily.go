@@ -13,6 +13,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -45,7 +46,7 @@ func (d *triageDesk) family(ctx context.Context, root int64) (give func(), err e
 // is the system's, so that it goes with the process whatever ends it.
 func (d *triageDesk) lockFamily(ctx context.Context, root int64) (unlock func(), err error) {
 	name := sha256.Sum256([]byte(fmt.Sprintf("%s\x00%d", d.shop.Project, root)))
-	dir := filepath.Join(d.shop.state, "locks")
+	dir := filepath.Join(d.shop.State, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock the budget of issue %d: %w", root, err)
 	}
@@ -87,7 +88,7 @@ func (d *triageDesk) lineage(ctx context.Context, i work.Issue) ([]work.Issue, e
 			break // Lineage says so
 		}
 		var err error
-		if at, err = d.shop.store.Issue(ctx, d.shop.Project, at.Parent); err != nil {
+		if at, err = d.shop.Journal.Issue(ctx, d.shop.Project, at.Parent); err != nil {
 			return nil, err
 		}
 	}
@@ -102,12 +103,12 @@ func (d *triageDesk) lineage(ctx context.Context, i work.Issue) ([]work.Issue, e
 	return line, nil
 }
 
-// policies are the policies of a lineage, each as it was chosen; the last one
+// policiesOf are the policies of a lineage, each as it was chosen; the last one
 // is the issue's own.
-func (p *project) policies(line []work.Issue) ([]gates.Policy, error) {
+func policiesOf(p *project.Checkout, line []work.Issue) ([]gates.Policy, error) {
 	var chain []gates.Policy
 	for _, i := range line {
-		policy, _, err := config.Policy(p.cfg, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.cfg.File.Factory.DefaultPolicy)})
+		policy, _, err := config.Policy(p.Config, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)})
 		if err != nil {
 			return nil, err
 		}
@@ -118,12 +119,12 @@ func (p *project) policies(line []work.Issue) ([]gates.Policy, error) {
 
 // bound is what an issue's parents and the ceiling let it have; nil = nothing
 // bounds it.
-func (d *triageDesk) bound(p *project, line []work.Issue) (*gates.Policy, error) {
-	chain, err := p.policies(line[:len(line)-1])
+func (d *triageDesk) bound(p *project.Checkout, line []work.Issue) (*gates.Policy, error) {
+	chain, err := policiesOf(p, line[:len(line)-1])
 	if err != nil {
 		return nil, err
 	}
-	if ceiling := p.cfg.Ceiling(); ceiling != nil {
+	if ceiling := p.Config.Ceiling(); ceiling != nil {
 		chain = append(chain, *ceiling)
 	}
 	if len(chain) == 0 {
@@ -134,7 +135,7 @@ func (d *triageDesk) bound(p *project, line []work.Issue) (*gates.Policy, error)
 }
 
 // Bound is what binds the run of an issue beside its own policy.
-func (d *triageDesk) Bound(ctx context.Context, p *project, i work.Issue) (*gates.Policy, error) {
+func (d *triageDesk) Bound(ctx context.Context, p *project.Checkout, i work.Issue) (*gates.Policy, error) {
 	line, err := d.lineage(ctx, i)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
-	"forge/internal/refusal"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -32,14 +32,14 @@ type triageShown struct {
 }
 
 // showThread is a question of triage as it was when it was opened.
-func (p *project) showThread(ctx context.Context, cp work.Checkpoint) (shownCheckpoint, error) {
+func showThread(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (shownCheckpoint, error) {
 	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}, Who: gates.WhoAnswers(cp)}
 	_, out.over = gates.Expire(cp, p.Now())
-	evs, err := p.store.Events(ctx, cp.Run, 0)
+	evs, err := p.Journal.Events(ctx, cp.Run, 0)
 	if err != nil {
 		return out, err
 	}
-	s, err := p.beginThread(ctx, cp.Run, evs)
+	s, err := p.BeginThread(ctx, cp.Run, evs)
 	if err != nil {
 		return out, err
 	}
@@ -95,15 +95,15 @@ func leastText(changes []gates.Change) string {
 
 // whyThread shows every decision of a thread of triage.
 func (p *checkout) whyThread(ctx context.Context, run, output string) error {
-	row, err := p.pick(ctx, run)
+	row, err := p.PickRun(ctx, run)
 	if err != nil {
 		return err
 	}
-	s, evs, err := p.threadEvents(ctx, row.ID)
+	s, evs, err := p.TriageEvents(ctx, row.ID)
 	if err != nil {
 		return err
 	}
-	out := whyOutput{Run: row.ID, State: runState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []leastChange{}, Events: []work.Event{}}
+	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []leastChange{}, Events: []work.Event{}}
 	if out.Least, err = p.leastOfThread(ctx, row.ID, evs); err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func orWord(text, other string) string {
 
 // leastOfThread says of every question about a proposal which smallest change
 // of the policy would have spared it.
-func (p *project) leastOfThread(ctx context.Context, run string, evs []work.Event) ([]leastChange, error) {
-	s, err := p.beginThread(ctx, run, evs)
+func (p *checkout) leastOfThread(ctx context.Context, run string, evs []work.Event) ([]leastChange, error) {
+	s, err := p.BeginThread(ctx, run, evs)
 	if err != nil {
 		return nil, err
 	}
@@ -225,9 +225,4 @@ func usageWords(u work.Usage) string {
 		tokens = fmt.Sprintf("%d tokens", n)
 	}
 	return cost + ", " + tokens
-}
-
-// noRun refuses what is only for runs.
-func noRun(id string) error {
-	return refusal.New("forge why "+id+" shows it, forge checkpoints what it asks", "%s is the triage of an issue, not a run", id)
 }

@@ -85,6 +85,6 @@ func (a *App) openTrusting(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer p.close()
-	return p.base.RepoRoot, nil
+	defer p.Close()
+	return p.Base.RepoRoot, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -17,7 +18,7 @@ import (
 // on request, else plain log lines. asks says that a person is asked in it, so
 // that the run waits for answers. done is called when the run has ended, and
 // may be called again.
-func (p *checkout) watcher(ctx context.Context, e *engine, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, asks bool, done func()) {
+func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, asks bool, done func()) {
 	plain := &plainWatcher{log: p.Log}
 	if o.output == "json" {
 		return &jsonStream{out: p.app.Stdout, plain: plain}, false, func() {}

@@ -10,6 +10,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -31,7 +32,7 @@ func (a *App) whyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			for _, id := range []string{c.String("run"), phase} {
 				if triage.IsThread(id) {
 					return p.whyThread(c.Context, id, out)
@@ -68,18 +69,18 @@ type whyOutput struct {
 }
 
 func (p *checkout) why(ctx context.Context, run, phase, output string) error {
-	row, s, evs, err := p.look(ctx, run)
+	row, s, evs, err := p.LookAt(ctx, run)
 	if err != nil {
 		return err
 	}
-	spec, err := p.specOf(ctx, evs[0])
+	spec, err := p.SpecOf(ctx, evs[0])
 	if err != nil {
 		return err
 	}
 	if phase != "" && s.Phases[phase] == nil {
 		return noPhase(s, phase)
 	}
-	out := whyOutput{Run: row.ID, State: runState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
+	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
 	least, err := leastOf(s, spec, evs)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 // probeTime bounds how long a run waits for its reviewer before it begins.
 const probeTime = time.Minute
 
-// byModel is the word of ReviewSettings.By for a model of [llm].
-const byModel = "llm"
+// ByModel is the word of ReviewSettings.By for a model of [llm].
+const ByModel = "llm"
 
-// model is the client of [llm]; nil where no service is named. What the user's
+// Model is the client of [llm]; nil where no service is named. What the user's
 // environment holds in secrets is never sent.
-func (p *project) model() (*llm.Client, error) {
-	m, ok, err := p.cfg.Model()
+func (p *Checkout) Model() (*llm.Client, error) {
+	m, ok, err := p.Config.Model()
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -40,31 +40,31 @@ func (p *project) model() (*llm.Client, error) {
 	return c, nil
 }
 
-// checkReviewer asks the models that the reviews of these phases rest on for
+// CheckReviewer asks the models that the reviews of these phases rest on for
 // one word: a missing key or an unknown model is said before work is paid for,
 // not after. A service that limits at the moment is no reason not to begin.
-func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases []string) error {
+func (p *Checkout) CheckReviewer(ctx context.Context, set work.Settings, phases []string) error {
 	if !slices.ContainsFunc(phases, func(n string) bool { return set.Phases[n].Reviewed }) {
 		return nil
 	}
-	models := reviewModels(set.Reviews)
+	models := ReviewModels(set.Reviews)
 	if len(models) == 0 {
 		return nil
 	}
-	c, err := p.model()
+	c, err := p.Model()
 	if err != nil {
 		return err
 	}
 	if c == nil {
 		// Addresses and keys are not on record with a run: they are this
 		// machine's, and may change while it waits.
-		if _, _, broken := config.Load(config.Sources{ProjectDir: p.base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ}); broken != nil {
+		if _, _, broken := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ}); broken != nil {
 			return refusal.New("correct it, then forge resume", "the run is reviewed by the model %s, whose service nobody can read: %v", models[0], broken)
 		}
 		return refusal.New("set llm.base_url again", "the run is reviewed by the model %s, and [llm] names no service", models[0])
 	}
 	defer c.Close()
-	err = p.probe(ctx, c, models)
+	err = p.Probe(ctx, c, models)
 	var trouble *llm.Trouble
 	switch {
 	case err == nil:
@@ -78,17 +78,17 @@ func (p *project) checkReviewer(ctx context.Context, set work.Settings, phases [
 	return refusal.New(trouble.Fix, "the model that reviews cannot be asked: %s", trouble.What)
 }
 
-// probe is bounded: the run's first minute is to say what is missing.
-func (p *project) probe(ctx context.Context, c *llm.Client, models []string) error {
+// Probe is bounded: the run's first minute is to say what is missing.
+func (p *Checkout) Probe(ctx context.Context, c *llm.Client, models []string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	return c.Probe(ctx, models...)
 }
 
-// reviewModels are the models that reviews and the arbiter ask, each once.
-func reviewModels(r work.ReviewSettings) []string {
+// ReviewModels are the models that reviews and the arbiter ask, each once.
+func ReviewModels(r work.ReviewSettings) []string {
 	var out []string
-	if r.By == byModel {
+	if r.By == ByModel {
 		out = append(out, r.Model)
 	}
 	if r.Arbiter != "" && !slices.Contains(out, r.Arbiter) {
@@ -97,8 +97,8 @@ func reviewModels(r work.ReviewSettings) []string {
 	return out
 }
 
-// selected are the numbers of the phases that a run carries out.
-func selected(plan work.Plan, only []string) []string {
+// Selected are the numbers of the phases that a run carries out.
+func Selected(plan work.Plan, only []string) []string {
 	var out []string
 	for _, ph := range plan.Phases {
 		if len(only) == 0 || slices.Contains(only, ph.Number) {
@@ -108,8 +108,8 @@ func selected(plan work.Plan, only []string) []string {
 	return out
 }
 
-// hostOf is where the model answers, as it is shown.
-func hostOf(address string) string {
+// HostOf is where the model answers, as it is shown.
+func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return "an address that cannot be read"

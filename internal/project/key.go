@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"crypto/rand"
@@ -14,15 +14,15 @@ import (
 	"forge/internal/refusal"
 )
 
-// keyBytes is how many random bytes a key has; the file holds them in
+// KeyBytes is how many random bytes a key has; the file holds them in
 // hexadecimal.
-const keyBytes = 32
+const KeyBytes = 32
 
-func (p *project) keyFile() string { return filepath.Join(p.state, "key") }
+func (p *Checkout) keyFile() string { return filepath.Join(p.State, "key") }
 
 // makeKey makes the key of a new state folder. One that is there stays.
-func (p *project) makeKey() error {
-	var b [keyBytes]byte
+func (p *Checkout) makeKey() error {
+	var b [KeyBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
 	err := atomicfile.WriteNew(p.keyFile(), []byte(hex.EncodeToString(b[:])+"\n"), 0o600)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -31,12 +31,12 @@ func (p *project) makeKey() error {
 	return nil
 }
 
-// key checks that whoever calls may answer, resume and merge: only who can
+// CheckKey checks that whoever calls may answer, resume and merge: only who can
 // read the state folder's key may. Agents cannot, since their sandbox hides
 // the state folder. A key that others could read proves nothing.
-func (p *project) key() error {
+func (p *Checkout) CheckKey() error {
 	path := p.keyFile()
-	again := fmt.Sprintf("(umask 077; od -An -v -N%d -tx1 /dev/urandom | tr -d ' \\n' > '%s') makes a new one", keyBytes, path)
+	again := fmt.Sprintf("(umask 077; od -An -v -N%d -tx1 /dev/urandom | tr -d ' \\n' > '%s') makes a new one", KeyBytes, path)
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -47,14 +47,14 @@ func (p *project) key() error {
 		return refusal.New("remove it; "+again, "the key %s is not a regular file", path)
 	case info.Mode().Perm()&0o077 != 0:
 		return refusal.New("chmod 600 '"+path+"'", "the key %s can be used by others (mode %04o)", path, info.Mode().Perm())
-	case info.Size() > 4*keyBytes:
+	case info.Size() > 4*KeyBytes:
 		return refusal.New("remove it; "+again, "the key %s is not a key", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return refusal.New("answer as the user who started the run", "read the key: %v", err)
 	}
-	if b, err := hex.DecodeString(strings.TrimSpace(string(text))); err != nil || len(b) != keyBytes {
+	if b, err := hex.DecodeString(strings.TrimSpace(string(text))); err != nil || len(b) != KeyBytes {
 		return refusal.New("remove it; "+again, "the key %s is not a key", path)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"forge/orchestrator"
 )
 
-// selection is the list of phases that --from and --only leave in.
-func selection(plan work.Plan, from, only []string) ([]string, error) {
+// Selection is the list of phases that --from and --only leave in.
+func Selection(plan work.Plan, from, only []string) ([]string, error) {
 	if len(from) == 0 && len(only) == 0 {
 		return nil, nil
 	}
@@ -52,36 +52,36 @@ func selection(plan work.Plan, from, only []string) ([]string, error) {
 	return out, nil
 }
 
-// checkStart refuses a run, job or issue that must not begin: every door asks it
+// CheckStart refuses a run, job or issue that must not begin: every door asks it
 // before anything is opened.
-func (p *project) checkStart(spec orchestrator.Spec) error {
-	if err := p.checkHooks(spec, spec.Policy); err != nil {
+func (p *Checkout) CheckStart(spec orchestrator.Spec) error {
+	if err := p.CheckHooks(spec, spec.Policy); err != nil {
 		return err
 	}
 	if spec.Job != nil {
-		spec = jobAsPlan(spec)
+		spec = JobAsPlan(spec)
 	}
 	return p.checkReviews(spec)
 }
 
-// checkHooks refuses work that goes on by itself past hooks that would have held
+// CheckHooks refuses work that goes on by itself past hooks that would have held
 // it. Nobody starts the phases of a job, and nobody claims an issue.
-func (p *project) checkHooks(spec orchestrator.Spec, policy gates.Policy) error {
-	return config.CheckHooks(p.cfg, policy, spec.Job != nil || spec.Issue != nil)
+func (p *Checkout) CheckHooks(spec orchestrator.Spec, policy gates.Policy) error {
+	return config.CheckHooks(p.Config, policy, spec.Job != nil || spec.Issue != nil)
 }
 
 // checkReviews refuses what cannot be judged: reviews and sensitive phases
 // need a reviewer.
-func (p *project) checkReviews(spec orchestrator.Spec) error {
-	if whys := unreviewed(spec); len(whys) > 0 {
+func (p *Checkout) checkReviews(spec orchestrator.Spec) error {
+	if whys := Unreviewed(spec); len(whys) > 0 {
 		return refusal.New("set [llm] base_url and model, or reviews.agent; or turn reviews off, or take the phase out of autonomy.sensitive_patterns", "no reviewer can be asked: %s", strings.Join(whys, "; "))
 	}
 	return nil
 }
 
-// unreviewed says of each phase that needs a reviewer why, where nobody can be
+// Unreviewed says of each phase that needs a reviewer why, where nobody can be
 // asked.
-func unreviewed(spec orchestrator.Spec) []string {
+func Unreviewed(spec orchestrator.Spec) []string {
 	if spec.Settings.Reviews.By != "" {
 		return nil
 	}
@@ -98,10 +98,10 @@ func unreviewed(spec orchestrator.Spec) []string {
 	return whys
 }
 
-// checkUnfinished refuses to open another run or job beside one that something
+// CheckUnfinished refuses to open another run or job beside one that something
 // is left to do in; opener is the command that would.
-func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string) error {
-	rows, err := p.store.Unfinished(ctx)
+func (p *Checkout) CheckUnfinished(ctx context.Context, fresh bool, opener string) error {
+	rows, err := p.Journal.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,15 +122,16 @@ func (p *project) checkUnfinished(ctx context.Context, fresh bool, opener string
 	return nil
 }
 
-func (p *project) warnMoney(spec orchestrator.Spec) {
+// WarnMoney warns of a run that nothing but its budgets bounds.
+func (p *Checkout) WarnMoney(spec orchestrator.Spec) {
 	if spec.Settings.Cost == (work.Cost{}) && spec.Policy.Preset == "autonomous" {
 		p.Log.Warn("no cost cap is set: nothing but the budgets bounds what this run may spend", "set", "[cost] run_usd")
 	}
 }
 
-// warnHidden shows what a person who reads the spec or a skill would not see;
+// WarnHidden shows what a person who reads the spec or a skill would not see;
 // the agent does not get it either.
-func (p *project) warnHidden(spec orchestrator.Spec) {
+func (p *Checkout) WarnHidden(spec orchestrator.Spec) {
 	texts := map[string]string{"the spec": spec.Settings.Spec}
 	for name, text := range spec.Settings.Skills {
 		texts["skill "+name] = text
@@ -140,4 +141,15 @@ func (p *project) warnHidden(spec orchestrator.Spec) {
 			p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
 		}
 	}
+}
+
+// JobPhases stands for all phases of a job where one of a plan is wanted.
+const JobPhases = "job"
+
+// JobAsPlan is what a job is opened with, as a plan of one phase that stands for
+// all that it will have, so that it passes the checks of a plan.
+func JobAsPlan(s orchestrator.Spec) orchestrator.Spec {
+	s.Plan = work.Plan{Phases: []work.Phase{{Number: JobPhases, Name: JobPhases}}}
+	s.Settings.Phases = map[string]work.PhaseSettings{JobPhases: s.Job.Phase}
+	return s
 }

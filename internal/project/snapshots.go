@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"bytes"
@@ -14,27 +14,27 @@ import (
 	"forge/orchestrator"
 )
 
-// keepEvery is after how many events a run's state is written down. Shorter
+// KeepEvery is after how many events a run's state is written down. Shorter
 // runs are folded and verified from their first event each time.
-const keepEvery = 500
+const KeepEvery = 500
 
-// stand is where a run stands now. Unlike look it begins at the last state
+// StandOf is where a run stands now. Unlike look it begins at the last state
 // that was written down, so that it costs the same however long the run is.
-func (p *project) stand(ctx context.Context, run string) (journal.RunRow, *orchestrator.State, error) {
-	row, err := p.pick(ctx, run)
+func (p *Checkout) StandOf(ctx context.Context, run string) (journal.RunRow, *orchestrator.State, error) {
+	row, err := p.PickRun(ctx, run)
 	if err != nil {
 		return row, nil, err
 	}
 	if row.Events == 0 {
 		return row, nil, justOpened(row.ID)
 	}
-	s, saved := p.saved(ctx, row.ID)
+	s, saved := p.Saved(ctx, row.ID)
 	// The process that drives the run may write between the two reads.
 	for range 5 {
-		if s, err = p.fold(ctx, row.ID, s); err != nil {
+		if s, err = p.Fold(ctx, row.ID, s); err != nil {
 			return row, nil, err
 		}
-		if row, err = p.pick(ctx, row.ID); err != nil {
+		if row, err = p.PickRun(ctx, row.ID); err != nil {
 			return row, nil, err
 		}
 		if row.Events == s.Seq {
@@ -45,22 +45,22 @@ func (p *project) stand(ctx context.Context, run string) (journal.RunRow, *orche
 	return row, s, nil
 }
 
-// fold goes on from s, nil being the beginning, to the end of the journal.
+// Fold goes on from s, nil being the beginning, to the end of the journal.
 // What s was folded from was verified then; here only its last event is looked
 // for. When that is not as it was, the whole run is read again, which says
 // what is wrong with it.
-func (p *project) fold(ctx context.Context, run string, s *orchestrator.State) (*orchestrator.State, error) {
+func (p *Checkout) Fold(ctx context.Context, run string, s *orchestrator.State) (*orchestrator.State, error) {
 	if s != nil {
 		if err := p.foldOn(ctx, run, s); err == nil {
 			return s, nil
 		}
 	}
-	s, _, err := p.load(ctx, run)
+	s, _, err := p.LoadRun(ctx, run)
 	return s, err
 }
 
-func (p *project) foldOn(ctx context.Context, run string, s *orchestrator.State) error {
-	for e, err := range p.store.Replay(ctx, run, s.Seq) {
+func (p *Checkout) foldOn(ctx context.Context, run string, s *orchestrator.State) error {
+	for e, err := range p.Journal.Replay(ctx, run, s.Seq) {
 		if err == nil {
 			err = orchestrator.Apply(s, e)
 		}
@@ -71,10 +71,10 @@ func (p *project) foldOn(ctx context.Context, run string, s *orchestrator.State)
 	return nil
 }
 
-// saved is the state of a run that was written down last, nil when there is
+// Saved is the state of a run that was written down last, nil when there is
 // none that can be used, and the number of its last event.
-func (p *project) saved(ctx context.Context, run string) (*orchestrator.State, int64) {
-	seq, data, err := p.store.LoadState(ctx, run)
+func (p *Checkout) Saved(ctx context.Context, run string) (*orchestrator.State, int64) {
+	seq, data, err := p.Journal.LoadState(ctx, run)
 	if err != nil || data == nil {
 		return nil, 0
 	}
@@ -92,13 +92,13 @@ func (p *project) saved(ctx context.Context, run string) (*orchestrator.State, i
 // keep writes s down when much has happened since event number saved, and
 // returns the event up to which it is written down. Nothing depends on it: a
 // state that is not kept is folded again.
-func (p *project) keep(ctx context.Context, s *orchestrator.State, saved int64) int64 {
-	if s.Seq-saved < keepEvery {
+func (p *Checkout) keep(ctx context.Context, s *orchestrator.State, saved int64) int64 {
+	if s.Seq-saved < KeepEvery {
 		return saved
 	}
 	body, err := s.Snapshot()
 	if err == nil {
-		err = p.store.SaveState(ctx, s.Run, s.Seq, append([]byte(checksum(s.Run, body)+"\n"), body...))
+		err = p.Journal.SaveState(ctx, s.Run, s.Seq, append([]byte(checksum(s.Run, body)+"\n"), body...))
 	}
 	if err != nil {
 		p.Log.Debug("keep the state of the run", "err", err)
@@ -130,15 +130,16 @@ func program() string {
 	return id
 }
 
-// keeper is a watcher beside another one: it writes the state down as the run
+// Keeper is a watcher beside another one: it writes the state down as the run
 // goes.
-type keeper struct {
+type Keeper struct {
 	orchestrator.Watcher
-	p     *project
-	saved int64
+	Checkout *Checkout
+	Saved    int64
 }
 
-func (k *keeper) Events(evs []work.Event, s *orchestrator.State) {
+// Events passes the events on, and writes the state down when it is time.
+func (k *Keeper) Events(evs []work.Event, s *orchestrator.State) {
 	k.Watcher.Events(evs, s)
-	k.saved = k.p.keep(context.Background(), s, k.saved)
+	k.Saved = k.Checkout.keep(context.Background(), s, k.Saved)
 }

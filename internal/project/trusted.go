@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"context"
@@ -10,30 +10,30 @@ import (
 	"forge/orchestrator"
 )
 
-// trustedFor finds the evidence that a new run's proofs are held against: what
+// TrustedFor finds the evidence that a new run's proofs are held against: what
 // a person last accepted on the branch that its result is meant for.
-func (p *project) trustedFor(ctx context.Context, e *engine, run, target string, spec *orchestrator.Spec) error {
-	commit, err := e.evidence.Trusted(ctx, target, spec.Base.Commit, evidenceSettings(spec.Settings))
+func (p *Checkout) TrustedFor(ctx context.Context, e *Machine, run, target string, spec *orchestrator.Spec) error {
+	commit, err := e.Evidence.Trusted(ctx, target, spec.Base.Commit, EvidenceSettings(spec.Settings))
 	if err != nil {
 		return err
 	}
 	spec.Trusted = commit
 	// Kept for as long as the run is, whatever the target's state becomes.
-	return e.repo.UpdateRef(ctx, orchestrator.Ref(run, "trusted"), commit, "")
+	return e.Repo.UpdateRef(ctx, orchestrator.Ref(run, "trusted"), commit, "")
 }
 
-// evidenceSettings are the settings that say what is evidence.
-func evidenceSettings(set work.Settings) work.EvidenceRequest {
+// EvidenceSettings are the settings that say what is evidence.
+func EvidenceSettings(set work.Settings) work.EvidenceRequest {
 	return work.EvidenceRequest{
 		Protected: set.Verify.Protected, Proof: set.Proof,
 		Commands: slices.Concat(set.Verify.Commands, set.Proof.Also, set.Worktree.Setup),
 	}
 }
 
-// touchedBetween is the evidence that differs between two commits, with what is
+// TouchedBetween is the evidence that differs between two commits, with what is
 // gone of it apart.
-func touchedBetween(ctx context.Context, repo *git.Store, rules *evidence.Store, set work.Settings, base, commit string, mayChange []string) (touched, gone []string, err error) {
-	req := evidenceSettings(set)
+func TouchedBetween(ctx context.Context, repo *git.Store, rules *evidence.Store, set work.Settings, base, commit string, mayChange []string) (touched, gone []string, err error) {
+	req := EvidenceSettings(set)
 	req.Trusted, req.Base, req.Commit, req.MayChange = base, base, commit, mayChange
 	rep, err := rules.Judge(ctx, req)
 	if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"context"
@@ -25,22 +25,23 @@ import (
 	"forge/orchestrator"
 )
 
-// project is a checkout with its configuration and its state folder.
-type project struct {
+// Checkout is a checkout with its configuration and its state folder.
+type Checkout struct {
 	Env
-	base  work.Base
-	cfg   *config.Config
-	state string
-	store *journal.Store // nil until openStore
-	// objects is the state folder whose git repository is used; "" = state's own.
-	objects string
+	Base    work.Base      // its root, and what a run would start from
+	Config  *config.Config // nil when it was found without its configuration
+	State   string         // its state folder
+	Journal *journal.Store // nil until OpenStore
+	// Objects is the state folder whose git repository is used; "" = state's own.
+	Objects string
 }
 
-const planFile = ".forge/phases.json"
+// PlanFile is where the plan stands, from the root.
+const PlanFile = ".forge/phases.json"
 
-// openProject finds the checkout around the working directory and loads its
+// Open finds the checkout around the working directory and loads its
 // configuration. Warnings are said once, here.
-func openProject(ctx context.Context, env Env, flags ...config.Setting) (*project, error) {
+func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, error) {
 	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
@@ -56,28 +57,28 @@ func openProject(ctx context.Context, env Env, flags ...config.Setting) (*projec
 	for _, w := range warnings {
 		env.Log.Warn(w.String())
 	}
-	return &project{Env: env, base: base, cfg: cfg, state: state}, nil
+	return &Checkout{Env: env, Base: base, Config: cfg, State: state}, nil
 }
 
-// openStore opens the journal, making the state folder when make is set. A
+// OpenStore opens the journal, making the state folder when make is set. A
 // project without one has no runs: then it returns false.
-func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
-	info, err := os.Stat(filepath.Join(p.state, "journal.db"))
+func (p *Checkout) OpenStore(ctx context.Context, create bool) (bool, error) {
+	info, err := os.Stat(filepath.Join(p.State, "journal.db"))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
 		return false, refusal.New("set FORGE_STATE_DIR to a folder that you may read and write", "look for the journal: %v", err)
 	}
 	if fresh || info.Size() == 0 {
 		// The journal is made before anything else of a run.
-		if _, err := os.Lstat(filepath.Join(p.state, "runs")); err == nil {
-			return false, &journal.BrokenError{File: filepath.Join(p.state, "journal.db"), What: "it is missing or empty although there were runs"}
+		if _, err := os.Lstat(filepath.Join(p.State, "runs")); err == nil {
+			return false, &journal.BrokenError{File: filepath.Join(p.State, "journal.db"), What: "it is missing or empty although there were runs"}
 		}
 	}
 	if fresh && !create {
 		return false, nil
 	}
 	if fresh {
-		if err := os.MkdirAll(p.state, 0o700); err != nil {
+		if err := os.MkdirAll(p.State, 0o700); err != nil {
 			return false, refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the state folder: %v", err)
 		}
 		if err := p.makeKey(); err != nil {
@@ -85,39 +86,41 @@ func (p *project) openStore(ctx context.Context, create bool) (bool, error) {
 		}
 	}
 	if create {
-		if err := p.key(); err != nil {
+		if err := p.CheckKey(); err != nil {
 			return false, err
 		}
 	}
-	p.store, err = journal.Open(ctx, p.state)
+	p.Journal, err = journal.Open(ctx, p.State)
 	return err == nil, err
 }
 
-func (p *project) close() {
-	if p.store != nil {
-		if err := p.store.Close(); err != nil {
+// Close closes the journal, if it was opened.
+func (p *Checkout) Close() {
+	if p.Journal != nil {
+		if err := p.Journal.Close(); err != nil {
 			p.Log.Warn("close the journal", "err", err)
 		}
 	}
 }
 
-// plan loads phases.json.
-func (p *project) plan() (*config.Plan, error) {
-	path := filepath.Join(p.base.RepoRoot, planFile)
-	plan, warnings, err := config.LoadPlan(path, checkGraph)
+// Plan loads phases.json.
+func (p *Checkout) Plan() (*config.Plan, error) {
+	path := filepath.Join(p.Base.RepoRoot, PlanFile)
+	plan, warnings, err := config.LoadPlan(path, CheckGraph)
 	for _, w := range warnings {
 		p.Log.Warn(w.String())
 	}
 	if err != nil {
 		if _, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
-			return nil, refusal.New("forge init makes one to start from", "%s does not exist", planFile)
+			return nil, refusal.New("forge init makes one to start from", "%s does not exist", PlanFile)
 		}
 		return nil, err
 	}
 	return plan, nil
 }
 
-func kinds() []config.KindFacts {
+// AgentKinds are the kinds of agents that there are, with what settings depend on.
+func AgentKinds() []config.KindFacts {
 	var out []config.KindFacts
 	for _, name := range agent.Kinds() {
 		f, _ := agent.FactsOf(name)
@@ -126,8 +129,8 @@ func kinds() []config.KindFacts {
 	return out
 }
 
-// checkGraph says what is wrong with a plan's dependencies.
-func checkGraph(p work.Plan) []work.Problem {
+// CheckGraph says what is wrong with a plan's dependencies.
+func CheckGraph(p work.Plan) []work.Problem {
 	index := map[string]int{}
 	nodes := make([]dag.Node[string], 0, len(p.Phases))
 	for i, ph := range p.Phases {
@@ -157,7 +160,7 @@ func checkGraph(p work.Plan) []work.Problem {
 	}
 	for _, m := range bad.Unknown {
 		fix := "name a phase of this plan"
-		if near := nearest(m.Need, numbers); near != "" {
+		if near := gates.Nearest(m.Need, numbers); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		add(m.Node, "depends_on", fmt.Sprintf("phase %s depends on %q, which the plan does not have", m.Node, m.Need), fix)
@@ -168,37 +171,35 @@ func checkGraph(p work.Plan) []work.Problem {
 	return out
 }
 
-func nearest(word string, of []string) string { return gates.Nearest(word, of) }
-
-// resolve turns plan, configuration and policy into what a run is opened with.
-func (p *project) resolve(plan *config.Plan, flags config.PolicyFlags) (orchestrator.Spec, gates.Origin, error) {
-	set, err := config.Resolve(p.cfg, plan, config.Facts{Kinds: kinds()})
+// Resolve turns plan, configuration and policy into what a run is opened with.
+func (p *Checkout) Resolve(plan *config.Plan, flags config.PolicyFlags) (orchestrator.Spec, gates.Origin, error) {
+	set, err := config.Resolve(p.Config, plan, config.Facts{Kinds: AgentKinds()})
 	if err != nil {
 		return orchestrator.Spec{}, gates.Origin{}, err
 	}
-	policy, origin, err := config.Policy(p.cfg, flags)
+	policy, origin, err := config.Policy(p.Config, flags)
 	if err != nil {
 		return orchestrator.Spec{}, gates.Origin{}, err
 	}
-	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Bound: p.cfg.Ceiling(), Base: p.base}
-	spec.Digest, err = p.digest()
+	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base}
+	spec.Digest, err = p.Digest()
 	return spec, origin, err
 }
 
-// digest is the hash of what the owner wrote: configuration, plan, spec and
+// Digest is the hash of what the owner wrote: configuration, plan, spec and
 // policies. It tells a resumed run that they were edited meanwhile.
-func (p *project) digest() (string, error) {
+func (p *Checkout) Digest() (string, error) {
 	h := sha256.New()
-	names := []string{config.ProjectFile, planFile, config.SpecFile}
+	names := []string{config.ProjectFile, PlanFile, config.SpecFile}
 	// Sorted; a folder that cannot be listed holds none that a run began with.
-	entries, _ := os.ReadDir(filepath.Join(p.base.RepoRoot, filepath.FromSlash(config.PolicyFolder)))
+	entries, _ := os.ReadDir(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.PolicyFolder)))
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".toml") && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, config.PolicyFolder+"/"+e.Name())
 		}
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(p.base.RepoRoot, filepath.FromSlash(name)))
+		data, err := os.ReadFile(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("read %s: %w", name, err)
 		}
@@ -207,16 +208,16 @@ func (p *project) digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// load rebuilds a run from its events.
-func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []work.Event, error) {
+// LoadRun rebuilds a run from its events.
+func (p *Checkout) LoadRun(ctx context.Context, run string) (*orchestrator.State, []work.Event, error) {
 	if triage.IsThread(run) {
-		return nil, nil, noRun(run)
+		return nil, nil, NoRun(run)
 	}
-	evs, err := p.store.Events(ctx, run, 0)
+	evs, err := p.Journal.Events(ctx, run, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := p.begin(ctx, run, evs)
+	s, err := p.BeginRun(ctx, run, evs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -228,30 +229,30 @@ func (p *project) load(ctx context.Context, run string) (*orchestrator.State, []
 	return s, evs, nil
 }
 
-// begin is a run before its first event, with what that event opens it with.
-func (p *project) begin(ctx context.Context, run string, evs []work.Event) (*orchestrator.State, error) {
+// BeginRun is a run before its first event, with what that event opens it with.
+func (p *Checkout) BeginRun(ctx context.Context, run string, evs []work.Event) (*orchestrator.State, error) {
 	if len(evs) == 0 {
 		return nil, fmt.Errorf("%w: run %s has no events", journal.ErrBroken, run)
 	}
-	spec, err := p.specOf(ctx, evs[0])
+	spec, err := p.SpecOf(ctx, evs[0])
 	if err != nil {
 		return nil, err
 	}
-	if came, err := p.store.Came(ctx, run); err != nil {
+	if came, err := p.Journal.Came(ctx, run); err != nil {
 		return nil, err
 	} else if came {
-		p.relocate(&spec)
+		p.Relocate(&spec)
 	}
 	return orchestrator.NewState(run, spec)
 }
 
-// specOf is what a run was opened with, as its first event tells.
-func (p *project) specOf(ctx context.Context, first work.Event) (orchestrator.Spec, error) {
-	return specIn(first, func(sha string) ([]byte, error) { return p.store.Blob(ctx, sha) })
+// SpecOf is what a run was opened with, as its first event tells.
+func (p *Checkout) SpecOf(ctx context.Context, first work.Event) (orchestrator.Spec, error) {
+	return SpecIn(first, func(sha string) ([]byte, error) { return p.Journal.Blob(ctx, sha) })
 }
 
-// specIn is specOf with the blobs of any place.
-func specIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrator.Spec, error) {
+// SpecIn is specOf with the blobs of any place.
+func SpecIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrator.Spec, error) {
 	none := orchestrator.Spec{}
 	if first.Kind != work.RunStarted {
 		return none, fmt.Errorf("%w: run %s does not begin with %s", journal.ErrBroken, first.Run, work.RunStarted)
@@ -273,9 +274,9 @@ func specIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrat
 	return *d.Spec, nil
 }
 
-// pick finds the run that a flag names, "" = the newest.
-func (p *project) pick(ctx context.Context, run string) (journal.RunRow, error) {
-	rows, err := p.store.Runs(ctx)
+// PickRun finds the run that a flag names, "" = the newest.
+func (p *Checkout) PickRun(ctx context.Context, run string) (journal.RunRow, error) {
+	rows, err := p.Journal.Runs(ctx)
 	if err != nil {
 		return journal.RunRow{}, err
 	}

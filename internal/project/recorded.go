@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"forge/internal/git"
 )
 
-// openRecorded is openProject for who goes on with a run that began with all of
+// OpenRecorded is Open for who goes on with a run that began with all of
 // its configuration on record: where the project's files are broken by now,
 // they are named and left unread. What the user's own configuration says about
 // this machine still counts, and has to be readable.
-func openRecorded(ctx context.Context, env Env) (*project, error) {
+func OpenRecorded(ctx context.Context, env Env) (*Checkout, error) {
 	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
@@ -21,15 +21,15 @@ func openRecorded(ctx context.Context, env Env) (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := recordedConfig(env, base.RepoRoot)
+	cfg, err := RecordedConfig(env, base.RepoRoot)
 	if err != nil {
 		return nil, err
 	}
-	return &project{Env: env, base: base, cfg: cfg, state: state}, nil
+	return &Checkout{Env: env, Base: base, Config: cfg, State: state}, nil
 }
 
-// recordedConfig reads as much of the configuration as can be read.
-func recordedConfig(env Env, root string) (*config.Config, error) {
+// RecordedConfig reads as much of the configuration as can be read.
+func RecordedConfig(env Env, root string) (*config.Config, error) {
 	src := config.Sources{ProjectDir: root, UserFile: config.UserFile(env.Environ), Environ: env.Environ}
 	cfg, warnings, broken := config.Load(src)
 	if broken == nil {

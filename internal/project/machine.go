@@ -1,0 +1,136 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"forge/internal/agent"
+	"forge/internal/config"
+	"forge/internal/evidence"
+	"forge/internal/git"
+	"forge/internal/proc"
+	"forge/internal/redact"
+	"forge/internal/refusal"
+	"forge/internal/verify"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Machine is everything that a run needs of this machine.
+type Machine struct {
+	Repo   *git.Store
+	Agents *agent.Agents
+	Bench  *verify.Bench
+	Caps   proc.Capabilities
+	// Evidence holds changes against what their proofs rest on.
+	Evidence *evidence.Store
+}
+
+// Machine opens what runs need, and settles what a Forge that died had begun.
+func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
+	if err != nil {
+		return nil, err
+	}
+	p.Settle(ctx, repo)
+	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
+	caps := proc.Detect(ctx)
+	return &Machine{
+		Repo:   repo,
+		Agents: agent.New(agent.Config{Environ: p.Environ, Caps: caps, Redact: red}),
+		Bench:  verify.New(repo, caps, p.Environ, filepath.Join(p.State, "cache"), red),
+		Caps:   caps,
+
+		Evidence: evidence.New(repo, filepath.Join(p.State, "cache", "evidence")),
+	}, nil
+}
+
+// Repo opens Forge's own repository to read in it.
+func (p *Checkout) Repo(ctx context.Context) (*git.Store, error) {
+	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.Objects, p.State), Root: p.Base.RepoRoot, Environ: p.Environ})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, refusal.New("ask as the user who started the run", "open Forge's repository: %v", err)
+	}
+	return repo, err
+}
+
+// Settle says what had to be done about a move of the checkout that a Forge
+// which died had begun.
+func (p *Checkout) Settle(ctx context.Context, repo *git.Store) {
+	switch said, err := repo.SettleMove(ctx); {
+	case err != nil:
+		p.Log.Warn("the checkout is as a Forge that died left it", "err", err)
+	case said != "":
+		p.Log.Warn(said)
+	}
+}
+
+// Layout is where runs keep their folders.
+func (p *Checkout) Layout() orchestrator.Layout {
+	return orchestrator.Layout{State: p.State, Checkout: p.Base.RepoRoot}
+}
+
+// CheckSandbox refuses a run whose sandbox cannot be had, and says honestly
+// when there is none.
+func (p *Checkout) CheckSandbox(e *Machine, set work.SandboxSettings) error {
+	level, err := proc.Choose(set.Mode, e.Caps)
+	if err != nil {
+		return refusal.New(SandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
+	}
+	if level == proc.LevelNone {
+		why := e.Caps.Why
+		if set.Mode == "off" {
+			why = "it is switched off"
+		}
+		p.Log.Warn("no sandbox: approvals, secrets and other files of this user are not protected from the agent", "why", why, "sandbox.mode", set.Mode)
+	}
+	return nil
+}
+
+// CheckAgents finds every agent that the plan uses, before anything is spent,
+// and says of all that cannot work what they lack.
+func (p *Checkout) CheckAgents(ctx context.Context, set work.Settings) error {
+	var list []config.Problem
+	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
+		a := set.Agents[name]
+		d := agent.Detect(ctx, a, p.Environ)
+		what, fix := "", ""
+		switch {
+		case !d.Found && a.Kind == "script":
+			what, fix = "cannot be used", "correct its script"
+		case !d.Found:
+			what, fix = "is not installed", "install it, or name another in [agent] use"
+		case d.LoggedIn == agent.LoginNo:
+			what, fix = "is not logged in", "log in first"
+		default:
+			if d.Untried != "" {
+				p.Log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
+			}
+			continue
+		}
+		// A script has as many lines here as it has mistakes.
+		for line := range strings.Lines(d.Why) {
+			list = append(list, config.Problem{What: fmt.Sprintf("agent %q %s: %s", name, what, strings.TrimSpace(line)), Fix: fix})
+		}
+	}
+	if len(list) > 0 {
+		return &config.Problems{List: list}
+	}
+	return nil
+}
+
+// SandboxFix is the way to a sandbox on this system.
+func SandboxFix() string {
+	if runtime.GOOS == "linux" {
+		return "install bubblewrap, and allow user namespaces"
+	}
+	return "run forge on Linux, for example in a container or a virtual machine"
+}
