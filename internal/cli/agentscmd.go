@@ -64,7 +64,7 @@ func (a *App) agentsCommand() *cli.Command {
 				}
 				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), text.FirstLine(cmp.Or(g.Why, g.Untried), 100)})
 			}
-			_, err = fmt.Fprint(a.Stdout, table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "TURNS", "NOTE"}, rows), agentsLegend(list))
+			_, err = fmt.Fprint(a.Stdout, text.Table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "TURNS", "NOTE"}, rows), agentsLegend(list))
 			return err
 		},
 	}

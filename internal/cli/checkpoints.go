@@ -188,7 +188,7 @@ func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
 		}
 		rows = append(rows, append(row, text.OneLine(cp.Question, 100)))
 	}
-	body := table(head, rows)
+	body := text.Table(head, rows)
 	if !all {
 		body += "\nLook:   forge show ID\nAnswer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\n"
 	}

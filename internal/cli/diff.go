@@ -114,11 +114,11 @@ func (p *checkout) diff(ctx context.Context, run string, what diffOf, stat bool)
 
 func (p *checkout) printSpan(s span, patch string, titled, stat bool) error {
 	if stat {
-		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, short(s.from), short(s.to), text.Harmless(patchStat(patch)))
+		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, text.Short(s.from), text.Short(s.to), text.Harmless(patchStat(patch)))
 		return err
 	}
 	if titled {
-		p.Log.Info(s.title, "from", short(s.from), "to", short(s.to))
+		p.Log.Info(s.title, "from", text.Short(s.from), "to", text.Short(s.to))
 	}
 	return p.app.printPatch(patch)
 }

@@ -49,7 +49,7 @@ func compareText(a, b *eval.Trial, c eval.Comparison) string {
 	for _, t := range c.Tests {
 		rows = append(rows, []string{t.What, fmt.Sprint(t.Pairs), fmt.Sprint(t.Both), fmt.Sprint(t.OnlyA), fmt.Sprint(t.OnlyB), fmt.Sprint(t.Left), fmt.Sprintf("%.3f", t.P)})
 	}
-	out.WriteString("\n" + table([]string{"ON", "PAIRS", "BOTH", "ONLY A", "ONLY B", "UNKNOWN", "P"}, rows) + "\n")
+	out.WriteString("\n" + text.Table([]string{"ON", "PAIRS", "BOTH", "ONLY A", "ONLY B", "UNKNOWN", "P"}, rows) + "\n")
 	for _, t := range c.Tests {
 		out.WriteString(t.What + ": " + pairedText(t) + "\n")
 	}

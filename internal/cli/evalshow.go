@@ -78,7 +78,7 @@ func (a *App) evalList(c trialCall) error {
 		}
 		rows = append(rows, []string{t.ID, t.Started.Format("2006-01-02 15:04"), askedText(t), fmt.Sprint(len(t.Outcomes)), state, rateText(recallOf(t)), usdText(t.Spent())})
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
 	return err
 }
 
@@ -196,7 +196,7 @@ func summaryText(all []eval.Summary) string {
 			rateText(s.Hallucinated), rateText(s.Violations), rateText(s.Clean), usdText(s.Usage),
 		})
 	}
-	text := table([]string{"REVIEWER", "MODEL", "CASES", "UNKNOWN", "RECALL", "PRECISION", "PER CHANGE", "HALLUCINATED", "FALSE ALARMS", "CLEAN FLAGGED", "USD"}, rows)
+	text := text.Table([]string{"REVIEWER", "MODEL", "CASES", "UNKNOWN", "RECALL", "PRECISION", "PER CHANGE", "HALLUCINATED", "FALSE ALARMS", "CLEAN FLAGGED", "USD"}, rows)
 	last := all[len(all)-1]
 	text += fmt.Sprintf("Recall:    %s\nPrecision: %s\n", rateWhole(last.Recall), rateWhole(last.Precision))
 	if last.Unknown > 0 {
@@ -222,7 +222,7 @@ func confusionText(c eval.Confusion) string {
 		}
 		rows = append(rows, row)
 	}
-	text := table([]string{head, "PROCEED", "FIX", "FAILPHASE"}, rows)
+	text := text.Table([]string{head, "PROCEED", "FIX", "FAILPHASE"}, rows)
 	text += fmt.Sprintf("False proceeds: %s\nRight:          %s\n", rateWhole(c.FalseProceed), rateWhole(c.Right))
 	if c.Way == eval.ByBoth {
 		text += fmt.Sprintf("Cost:           %s USD\n", usdText(c.Usage))
@@ -262,7 +262,7 @@ func caseTable(t *eval.Trial) string {
 		}
 		rows = append(rows, []string{o.Case, said, strings.Join(what, ", ")})
 	}
-	return table([]string{"CASE", "SAID", "CAME OF IT"}, rows)
+	return text.Table([]string{"CASE", "SAID", "CAME OF IT"}, rows)
 }
 
 func orDash(text string) string {

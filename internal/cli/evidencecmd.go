@@ -331,13 +331,13 @@ func (s shownEvidence) text(opt evidenceOptions) string {
 		for _, seen := range s.Files {
 			rows = append(rows, []string{clean(seen.Path), string(seen.Class), seen.Rule, clean(seen.Why)})
 		}
-		b.WriteString(table([]string{"PATH", "SEEN AS", "RULE", "WHY"}, rows))
+		b.WriteString(text.Table([]string{"PATH", "SEEN AS", "RULE", "WHY"}, rows))
 	} else {
 		var rows [][]string
 		for _, c := range s.Counts {
 			rows = append(rows, []string{string(c.Class), c.Rule, fmt.Sprint(c.Files)})
 		}
-		b.WriteString(table([]string{"SEEN AS", "RULE", "FILES"}, rows))
+		b.WriteString(text.Table([]string{"SEEN AS", "RULE", "FILES"}, rows))
 	}
 	on := cmp.Or(s.Target, "the commit that is checked out")
 	if len(s.Differs) == 0 {
@@ -346,10 +346,10 @@ func (s shownEvidence) text(opt evidenceOptions) string {
 	}
 	var rows [][]string
 	for _, d := range s.Differs {
-		rows = append(rows, []string{"  " + clean(d.Path), d.How, short(d.Commit), cmp.Or(clean(d.Run), "-"), clean(d.What)})
+		rows = append(rows, []string{"  " + clean(d.Path), d.How, text.Short(d.Commit), cmp.Or(clean(d.Run), "-"), clean(d.What)})
 	}
 	fmt.Fprintf(&b, "\nNot as a person last accepted it on %s; proofs are held against what was accepted:\n", clean(on))
-	b.WriteString(table([]string{"  PATH", "IS", "SINCE", "RUN", "COMMIT"}, rows))
+	b.WriteString(text.Table([]string{"  PATH", "IS", "SINCE", "RUN", "COMMIT"}, rows))
 	b.WriteString("\nLook:   git log -p -- PATH\nAccept: forge evidence accept " + s.acceptArgs(opt) + "\n")
 	return b.String()
 }
@@ -414,7 +414,7 @@ func (o *evidenceOf) sayAccepted(out acceptedEvidence) error {
 		return err
 	}
 	for _, d := range out.Accepted {
-		if _, err := fmt.Fprintf(stdout, "accepted %s: %s, from %d line(s) to %d, as in %s %s\n", clean(d.Path), d.How, d.Was, d.Now, short(d.Commit), clean(d.What)); err != nil {
+		if _, err := fmt.Fprintf(stdout, "accepted %s: %s, from %d line(s) to %d, as in %s %s\n", clean(d.Path), d.How, d.Was, d.Now, text.Short(d.Commit), clean(d.What)); err != nil {
 			return err
 		}
 	}

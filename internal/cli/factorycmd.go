@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/narrate"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -110,7 +111,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 		body += "\nNothing is claimed: " + s.Note
 	}
 	if len(s.Running) > 0 {
-		body += "\nWorks on: " + hashes(s.Running)
+		body += "\nWorks on: " + narrate.Hashes(s.Running)
 	}
 	if s.InReview > 0 {
 		body += fmt.Sprintf("\nIn review: %d", s.InReview)

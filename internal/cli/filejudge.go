@@ -99,7 +99,7 @@ func verdictsText(all []work.FileVerdict) string {
 	for _, v := range all {
 		fmt.Fprintf(&b, "  %s: %s by %s\n", v.Path, strings.ReplaceAll(string(v.Status), "_", " "), v.By)
 		if v.Comment != "" {
-			b.WriteString(indent(strings.TrimSpace(v.Comment)) + "\n")
+			b.WriteString(text.Indent(strings.TrimSpace(v.Comment)) + "\n")
 		}
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/internal/host"
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -44,7 +45,7 @@ func tellPaper(p orchestrator.PullPaper, changes []work.FileChange, before strin
 	return text.Join("",
 		text.Section("What changed", tellChanges(changes)),
 		text.Section("Why", text.Quote(p.Why)),
-		text.Section("Evidence", text.Join("\n\n", tellDoubted(p.Record.Doubts), tellProof(p.Proof), tellRecord(p.Record))),
+		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(p.Record.Doubts), tellProof(p.Proof), narrate.TellRecord(p.Record))),
 		text.Section("Doubts", text.Quote(p.Doubts)),
 		text.Section("Read first", readFirst(changes)),
 		text.Section("Judged before, file by file", text.Quote(before)),

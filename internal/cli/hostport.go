@@ -348,7 +348,7 @@ func (h *hostPort) arrived(ctx context.Context, req orchestrator.PullLand, commi
 		return err
 	}
 	return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("merge pull request %d", req.Number),
-		What: fmt.Sprintf("the host says that it is merged, and %s does not hold what came of it (%s)", req.Base, short(commit)), Fix: "look on the host where it went"}
+		What: fmt.Sprintf("the host says that it is merged, and %s does not hold what came of it (%s)", req.Base, text.Short(commit)), Fix: "look on the host where it went"}
 }
 
 // landed keeps what was merged, and tidies up the branch.

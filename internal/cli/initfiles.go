@@ -15,6 +15,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -184,7 +185,7 @@ func (i *initiation) sayDry(files []config.InitFile) error {
 		}
 		fmt.Fprintf(out, "\nWould write %s\n", f.Path)
 		if f.Path == config.ProjectFile || f.Path == project.PlanFile {
-			fmt.Fprintln(out, indent(strings.TrimSpace(f.Text)))
+			fmt.Fprintln(out, text.Indent(strings.TrimSpace(f.Text)))
 		}
 	}
 	fmt.Fprintln(out, "\nNothing was written: this was a dry run.")

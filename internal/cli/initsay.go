@@ -125,11 +125,11 @@ func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsR
 		default:
 			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), howItEnded(*ran))
 			if end := lastLines(ran.Output, 8); end != "" {
-				fmt.Fprintln(i.app.Stdout, indent(indent(text.Harmless(end))))
+				fmt.Fprintln(i.app.Stdout, text.Indent(text.Indent(text.Harmless(end))))
 			}
 		}
 	}
-	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), short(i.base.Commit))
+	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), text.Short(i.base.Commit))
 }
 
 func lastLines(body string, n int) string {
@@ -194,5 +194,5 @@ func (i *initiation) sayNext(wrote []string) {
 		}
 		rows = append(rows, []string{head + s[0], s[1]})
 	}
-	fmt.Fprint(i.app.Stdout, table(rows[0], rows[1:]))
+	fmt.Fprint(i.app.Stdout, text.Table(rows[0], rows[1:]))
 }

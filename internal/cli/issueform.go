@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/narrate"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -20,7 +21,7 @@ func issueForm(i work.Issue) string {
 	line("title", i.Title)
 	line("priority", string(i.Priority))
 	line("labels", strings.Join(i.Labels, ", "))
-	line("needs", strings.TrimSpace(hashes(i.Needs)))
+	line("needs", strings.TrimSpace(narrate.Hashes(i.Needs)))
 	line("level", i.Level)
 	line("criteria", "")
 	for _, c := range i.Criteria {

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -178,7 +179,7 @@ func (l listedBoard) text(q issueQuery) string {
 			rows = append(rows, []string{fmt.Sprintf("  #%d", i.ID), priorityMark(i.Priority), text.OneLine(i.Title, 60), i.about()})
 		}
 		if len(rows) > 0 {
-			b.WriteString(table(rows[0], rows[1:]))
+			b.WriteString(text.Table(rows[0], rows[1:]))
 		}
 		if c.Next != 0 {
 			fmt.Fprintf(&b, "  more: forge issue list --column %s --after %d%s\n", c.Column, c.Next, q.again())
@@ -225,21 +226,13 @@ func (i listedIssue) about() string {
 		parts = append(parts, "held: "+strings.Join(i.Hold, ", "))
 	}
 	if i.Parent != 0 {
-		parts = append(parts, "part of "+hashes([]int64{i.Parent}))
+		parts = append(parts, "part of "+narrate.Hashes([]int64{i.Parent}))
 	}
 	if len(i.BlockedBy) > 0 {
-		parts = append(parts, "blocked by "+hashes(i.BlockedBy))
+		parts = append(parts, "blocked by "+narrate.Hashes(i.BlockedBy))
 	}
 	if len(i.Labels) > 0 {
 		parts = append(parts, "["+strings.Join(i.Labels, ", ")+"]")
 	}
 	return strings.Join(parts, "  ")
-}
-
-func hashes(ids []int64) string {
-	var parts []string
-	for _, id := range ids {
-		parts = append(parts, fmt.Sprintf("#%d", id))
-	}
-	return strings.Join(parts, ", ")
 }

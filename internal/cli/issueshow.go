@@ -12,6 +12,7 @@ import (
 	"forge/factory"
 	"forge/factory/triage"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -152,7 +153,7 @@ func (a *App) tellIssue(ctx context.Context, b *issueBoard, i work.Issue, out st
 	}
 	body := fmt.Sprintf("#%d %s: %s", i.ID, text.OneLine(i.Title, 60), standingOfIssue(i))
 	if len(blockers) > 0 {
-		body += ", blocked by " + hashes(blockers)
+		body += ", blocked by " + narrate.Hashes(blockers)
 	}
 	_, err = fmt.Fprintln(a.Stdout, text.Harmless(body))
 	return err
@@ -179,10 +180,10 @@ func (s shownIssue) text() string {
 	}
 	line("Column", standingOfIssue(s.Issue))
 	line("Held by", strings.Join(s.Hold, ", "))
-	line("Blocked by", hashes(s.BlockedBy))
-	line("Needs", hashes(s.Needs))
+	line("Blocked by", narrate.Hashes(s.BlockedBy))
+	line("Needs", narrate.Hashes(s.Needs))
 	if s.Parent != 0 {
-		line("Part of", hashes([]int64{s.Parent}))
+		line("Part of", narrate.Hashes([]int64{s.Parent}))
 	}
 	line("Priority", string(s.Priority))
 	line("Labels", strings.Join(s.Labels, ", "))
@@ -203,7 +204,7 @@ func (s shownIssue) text() string {
 	line("Version", fmt.Sprintf("%d, of %s", s.Version, dateTime(s.Changed)))
 	b.WriteString(s.asks())
 	if s.Description != "" {
-		b.WriteString("\n" + indent(strings.TrimRight(s.Description, "\n")) + "\n")
+		b.WriteString("\n" + text.Indent(strings.TrimRight(s.Description, "\n")) + "\n")
 	}
 	if len(s.Criteria) > 0 {
 		b.WriteString("\nThe result is held against:\n")

@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -197,7 +198,7 @@ func endJob(ctx context.Context, p *project.Checkout, lease *journal.Lease, reas
 func closePulls(ctx context.Context, p *project.Checkout, h *held, s *orchestrator.State) error {
 	d := &orchestrator.Driver{
 		Host: pullCloser(ctx, p, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.Log},
-		Watch: &plainWatcher{log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: NewMark,
+		Watch: &narrate.LogWatcher{Log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: NewMark,
 	}
 	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
 		return err

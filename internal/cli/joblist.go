@@ -119,6 +119,6 @@ func (a *App) listJobs(ctx context.Context, output string) error {
 	for _, j := range list {
 		rows = append(rows, []string{j.Job, string(j.Status), j.Level, fmt.Sprint(j.Phases), a.env().Ago(j.Updated), text.OneLine(j.Description, 60)})
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"JOB", "STATUS", "LEVEL", "PHASES", "LAST EVENT", "DESCRIPTION"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"JOB", "STATUS", "LEVEL", "PHASES", "LAST EVENT", "DESCRIPTION"}, rows)))
 	return err
 }

@@ -176,7 +176,7 @@ func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob
 			rows = append(rows, more)
 		}
 	}
-	b.WriteString(table(rows[0], rows[1:]))
+	b.WriteString(text.Table(rows[0], rows[1:]))
 	if len(s.Order) > 0 {
 		b.WriteString("\n" + phaseTable(s))
 	}
@@ -196,7 +196,7 @@ func (j jobPapers) text() string {
 			fmt.Fprintf(&b, "\n%s: not written yet\n", doc[0])
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], indent(paperText(doc[1])))
+		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], text.Indent(paperText(doc[1])))
 	}
 	b.WriteString("\n" + todosText(j.Todos))
 	if len(j.Archive) > 0 {

@@ -158,7 +158,7 @@ func tellLevelAs(ctx context.Context, p *project.Checkout, c levelChange, by, do
 
 func (c levelChange) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: level %s (version %s) from the next boundary on\n", c.Run, c.Level, short(c.Version))
+	fmt.Fprintf(&b, "%s: level %s (version %s) from the next boundary on\n", c.Run, c.Level, text.Short(c.Version))
 	if len(c.Changed) == 0 {
 		b.WriteString("  It decides as before.\n")
 	} else {
@@ -197,7 +197,7 @@ func withLevel(ctx context.Context, p *project.Checkout, run, level string, ans 
 }
 
 func sayLevel(p *project.Checkout, c levelChange) {
-	pairs := []any{"version", short(c.Version)}
+	pairs := []any{"version", text.Short(c.Version)}
 	if len(c.Bounded) > 0 {
 		pairs = append(pairs, "the run's bound is more careful on", strings.Join(c.Bounded, ", "))
 	}

@@ -10,6 +10,7 @@ import (
 	"forge/dag"
 	"forge/internal/config"
 	"forge/internal/project"
+	"forge/internal/text"
 	"forge/orchestrator"
 )
 
@@ -101,7 +102,7 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 		}
 		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
 	}
-	fmt.Fprint(p.app.Stdout, table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
+	fmt.Fprint(p.app.Stdout, text.Table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
 	fmt.Fprint(p.app.Stdout, reviewText(phases, spec.Settings.Reviews))
 	levels := g.Levels()
 	wide := 0

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -20,7 +21,7 @@ import (
 // calls only leave behind what is to be shown; goroutines of the view draw it.
 type liveView struct {
 	p     *checkout
-	plain *plainWatcher
+	plain *narrate.LogWatcher
 	patch func(ctx context.Context, from, to string) (string, error)
 
 	tty     *tty
@@ -51,7 +52,7 @@ type lifeSign struct {
 // too, until its end is called. Ctrl-C ends it at once, so that a second one
 // meets a terminal as it was. It is nil where the terminal cannot be had: then
 // plain log lines show the run, and what it asks waits for another door.
-func (p *checkout) liveView(ctx context.Context, e *project.Machine, s *orchestrator.State, plain *plainWatcher) *liveView {
+func (p *checkout) liveView(ctx context.Context, e *project.Machine, s *orchestrator.State, plain *narrate.LogWatcher) *liveView {
 	in, ok1 := p.app.Stdin.(*os.File)
 	out, ok2 := p.app.Stderr.(*os.File)
 	t := &tty{in: in, out: out}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -194,7 +195,7 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 	case orchestrator.StageControl:
 		return "asking the tests what the proof is worth"
 	case orchestrator.StageReview:
-		return reviewing(p)
+		return narrate.Reviewing(p)
 	case orchestrator.StageArbiter:
 		return "the arbiter decides"
 	case orchestrator.StageTurn:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -164,7 +165,7 @@ func TestViewJoinsLifeSigns(t *testing.T) {
 	clock := noon
 	v := &liveView{
 		p:     &checkout{&project.Checkout{Env: project.Env{Now: func() time.Time { return clock }}}, &App{}},
-		plain: &plainWatcher{log: log.New(io.Discard)}, signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
+		plain: &narrate.LogWatcher{Log: log.New(io.Discard)}, signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
 	s := staged(t)
 	p := at(s, orchestrator.StageIterate)

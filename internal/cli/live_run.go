@@ -27,7 +27,7 @@ func (v *liveView) begin(ctx context.Context) error {
 	if err := v.screen.open(); err != nil {
 		return errors.Join(err, v.tty.giveBack())
 	}
-	v.p.app.logInto(v.plain.log, v.screen)
+	v.p.app.logInto(v.plain.Log, v.screen)
 	interrupted := ctx
 	ctx, v.stop = context.WithCancel(ctx)
 	width, height := v.tty.size()
@@ -48,10 +48,10 @@ func (v *liveView) begin(ctx context.Context) error {
 		v.stop()
 		v.restore()
 		if interrupted.Err() != nil {
-			v.plain.log.Warn("the run is being stopped and can be resumed; a second Ctrl-C does not wait for that")
+			v.plain.Log.Warn("the run is being stopped and can be resumed; a second Ctrl-C does not wait for that")
 		}
 		if err != nil {
-			v.plain.log.Error("the live view broke off; forge checkpoints shows what waits for you", "err", err)
+			v.plain.Log.Error("the live view broke off; forge checkpoints shows what waits for you", "err", err)
 		}
 	})
 	v.work.Go(func() { v.pump(ctx) })
@@ -74,9 +74,9 @@ func (v *liveView) restore() {
 	v.mu.Unlock()
 	width, _ := v.tty.size()
 	err := errors.Join(v.screen.close(width), v.tty.giveBack())
-	v.p.app.logInto(v.plain.log, v.tty.out)
+	v.p.app.logInto(v.plain.Log, v.tty.out)
 	if err != nil {
-		v.plain.log.Warn("give the terminal back", "err", err)
+		v.plain.Log.Warn("give the terminal back", "err", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func (v *liveView) signals(ctx context.Context) {
 func (v *liveView) leave() {
 	width, _ := v.tty.size()
 	if err := errors.Join(v.screen.pause(width), v.tty.giveBack()); err != nil {
-		v.plain.log.Warn("give the terminal back", "err", err)
+		v.plain.Log.Warn("give the terminal back", "err", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/narrate"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -67,7 +68,7 @@ func TestWhy(t *testing.T) {
 		"rule:start_small_dependencies", "facts   phase 02", "merged as", "final → ask")
 	order(t, got.stdout, "phase.start → ask", "answered: approved", "iteration 1:", "FAILED", "iteration 2:", "passed", "merged as")
 	for _, line := range strings.Split(got.stdout, "\n") {
-		if n := len([]rune(line)); n > tellWidth {
+		if n := len([]rune(line)); n > narrate.TellWidth {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
 	}

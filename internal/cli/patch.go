@@ -143,7 +143,7 @@ func patchStat(patch string) string {
 		rows = append(rows, []string{"  " + f.name, change})
 	}
 	rows = append(rows, []string{fmt.Sprintf("%d file(s)", len(files)), fmt.Sprintf("+%d -%d", added, removed)})
-	return table(rows[0], rows[1:])
+	return text.Table(rows[0], rows[1:])
 }
 
 // patchName is a file's name as a header line gives it, else name.

@@ -164,7 +164,7 @@ func (a *App) policyList(p policies) error {
 		if body.Len() > 0 {
 			body.WriteString("\n")
 		}
-		body.WriteString(table([]string{group.head, "WHEN TO USE IT"}, rows))
+		body.WriteString(text.Table([]string{group.head, "WHEN TO USE IT"}, rows))
 	}
 	_, err := fmt.Fprint(a.Stdout, text.Harmless(body.String()))
 	return err

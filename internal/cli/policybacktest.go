@@ -150,8 +150,8 @@ func (b backtested) text() string {
 		})
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "Under %s (version %s):\n\n", b.Policy, short(b.Version))
-	t.WriteString(table([]string{"RUN", "LEVEL", "OUTCOME", "ASKED", "WOULD ASK", "MORE", "FEWER", "RESULT"}, rows))
+	fmt.Fprintf(&t, "Under %s (version %s):\n\n", b.Policy, text.Short(b.Version))
+	t.WriteString(text.Table([]string{"RUN", "LEVEL", "OUTCOME", "ASKED", "WOULD ASK", "MORE", "FEWER", "RESULT"}, rows))
 	for _, r := range b.Runs {
 		for _, d := range r.Opened {
 			fmt.Fprintf(&t, "\n%s %s: it would have asked at %s", r.Run, about(d), points(d))

@@ -72,7 +72,7 @@ func (a *App) policyShow(p policies) error {
 	for _, axis := range s.Axes {
 		rows = append(rows, []string{axis.Kind, axis.Axis, valueText(axis.Value), axis.From})
 	}
-	_, err := fmt.Fprint(a.Stdout, text.Harmless(head+"\nVersion "+s.Version+"\n\n"+table([]string{"KIND", "AXIS", "VALUE", "FROM"}, rows)))
+	_, err := fmt.Fprint(a.Stdout, text.Harmless(head+"\nVersion "+s.Version+"\n\n"+text.Table([]string{"KIND", "AXIS", "VALUE", "FROM"}, rows)))
 	return err
 }
 
@@ -196,6 +196,6 @@ func (a *App) policyDiff(p policies) error {
 		_, err = fmt.Fprintf(a.Stdout, "%s and %s are the same.\n", p.args[0], p.args[1])
 		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"KIND", "AXIS", p.args[0], p.args[1], "FREER"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"KIND", "AXIS", p.args[0], p.args[1], "FREER"}, rows)))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/narrate"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -60,7 +61,7 @@ func holds(t *testing.T, what, text string, want ...string) {
 // toldAs is an event as forge why tells it.
 func toldAs(t *testing.T, e work.Event) string {
 	t.Helper()
-	head, below, err := say(e)
+	head, below, err := narrate.Say(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestLogTellsTheProof(t *testing.T) {
 		{work.VerifyFinished, work.VerifyFinishedData{Disturbed: "a.go was changed"}, log.WarnLevel, "the proof was disturbed", "a.go was changed"},
 		{work.PhaseFinished, work.PhaseFinishedData{Outcome: work.PhaseFailed, Reason: work.ReasonEvidenceChanged}, log.WarnLevel, "failed", "may_change"},
 	} {
-		level, text, pairs := describe(work.Event{Kind: tt.kind, Data: raw(t, tt.data)}, s)
+		level, text, pairs := narrate.Describe(work.Event{Kind: tt.kind, Data: raw(t, tt.data)}, s)
 		if level != tt.level || text != tt.text {
 			t.Errorf("%s: %v %q, want %v %q", tt.kind, level, text, tt.level, tt.text)
 		}
@@ -147,9 +148,9 @@ func TestReportTellsTheProof(t *testing.T) {
 	holds(t, "the report", reportText(s, work.RunFinishedData{Outcome: work.RunCompleted}), line)
 	second := *s.Phases["01"]
 	s.Phases["02"], s.Order = &second, append(s.Order, "02")
-	holds(t, "two phases", proofsText(s), "Proof:\n  01  verified; ", "\n  02  verified; ")
+	holds(t, "two phases", narrate.ProofsText(s), "Proof:\n  01  verified; ", "\n  02  verified; ")
 	second.Record, s.Phases["01"].Record = work.ProofRecord{}, work.ProofRecord{}
-	if text := proofsText(s); text != "" {
+	if text := narrate.ProofsText(s); text != "" {
 		t.Errorf("of no proof is said %q", text)
 	}
 }
@@ -192,7 +193,7 @@ func TestResultTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 26)
 	r := result{State: s}
-	holds(t, "the result", tellDoubted(r.Doubts).String()+r.records().String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests accounted by go test")
+	holds(t, "the result", narrate.TellDoubted(r.Doubts).String()+r.records().String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests accounted by go test")
 }
 
 // The terminal says what an answer about evidence means, and that it is about

@@ -14,6 +14,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -67,7 +68,7 @@ func checkElsewhere(ctx context.Context, p *project.Checkout, run, level string,
 		return err
 	}
 	if len(differs) > 0 {
-		return refusal.New("check out the configuration that it began with (commit "+short(s.Spec.Base.Commit)+"), or let it with --as-recorded",
+		return refusal.New("check out the configuration that it began with (commit "+text.Short(s.Spec.Base.Commit)+"), or let it with --as-recorded",
 			"run %s began with other settings than this checkout has: %s", run, strings.Join(differs, ", "))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -27,15 +28,15 @@ func (p *checkout) report(s *orchestrator.State, end work.RunFinishedData, o run
 
 func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s %s: %s", nounOf(s), s.Run, end.Outcome)
+	fmt.Fprintf(&b, "\n%s %s: %s", narrate.NounOf(s), s.Run, end.Outcome)
 	if end.Reason != "" && end.Reason != string(end.Outcome) {
 		fmt.Fprintf(&b, " (%s)", end.Reason)
 	}
 	b.WriteString("\n\n")
-	b.WriteString(phaseTable(s) + proofsText(s))
+	b.WriteString(phaseTable(s) + narrate.ProofsText(s))
 	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
 	if end.Reason == orchestrator.ReasonRedBaseline {
-		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", indent(strings.TrimSpace(s.Baseline.Output)))
+		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", text.Indent(strings.TrimSpace(s.Baseline.Output)))
 		b.WriteString("Mend them, or set verify.allow_red_baseline = true.\n")
 	}
 	if d := s.Delivery; d != nil {
@@ -81,7 +82,7 @@ func tableOf(s *orchestrator.State, phases []string) string {
 		ph := s.Phases[n]
 		rows = append(rows, []string{n, ph.Plan.Name, standing(ph), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), reasonOf(ph)})
 	}
-	return table([]string{"PHASE", "NAME", "STATE", "ITERATIONS", "WHY"}, rows)
+	return text.Table([]string{"PHASE", "NAME", "STATE", "ITERATIONS", "WHY"}, rows)
 }
 
 // standing is a phase's outcome, or where it is.
@@ -115,30 +116,6 @@ func money(l orchestrator.Ledger) string {
 		text += fmt.Sprintf(" (the cost of %d call(s) is unknown)", l.UnknownUSD)
 	}
 	return text
-}
-
-// table lays rows out in columns as wide as their widest cell.
-func table(head []string, rows [][]string) string {
-	width := make([]int, len(head))
-	all := append([][]string{head}, rows...)
-	for _, r := range all {
-		for i, cell := range r {
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, r := range all {
-		line := ""
-		for i, cell := range r {
-			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
-}
-
-func indent(text string) string {
-	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
 // since is a duration as a person reads it.

@@ -19,6 +19,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -169,7 +170,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 	if r.options.committed {
 		what = "HEAD"
 	}
-	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
+	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
 }
 
 // desk is who asks; done lets go of it. Where there is something to ask about,

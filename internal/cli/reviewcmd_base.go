@@ -7,6 +7,7 @@ import (
 
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // reviewBase is where a change begins.
@@ -83,7 +84,7 @@ func pullRequestBase(env project.Env) []candidate {
 		out = append(out, candidate{"refs/remotes/origin/" + branch, "origin/" + branch, why, true})
 	}
 	if commit != "" {
-		out = append(out, candidate{commit, short(commit), "base of the merge request, by CI_MERGE_REQUEST_DIFF_BASE_SHA", true})
+		out = append(out, candidate{commit, text.Short(commit), "base of the merge request, by CI_MERGE_REQUEST_DIFF_BASE_SHA", true})
 	}
 	if branch != "" {
 		out = append(out, candidate{"refs/heads/" + branch, branch, why, true})

@@ -13,6 +13,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -166,7 +167,7 @@ func (r *reviewOf) ofBase(err error, root string) error {
 		p.What = strings.ReplaceAll(p.What, root, r.Checkout.Base.RepoRoot)
 		p.Fix = strings.ReplaceAll(p.Fix, root, r.Checkout.Base.RepoRoot)
 		if strings.HasPrefix(p.File, ".forge/") {
-			p.What += fmt.Sprintf(" in the base, %s at %s", r.base.Ref, short(r.base.Commit))
+			p.What += fmt.Sprintf(" in the base, %s at %s", r.base.Ref, text.Short(r.base.Commit))
 		}
 		out.List = append(out.List, p)
 	}

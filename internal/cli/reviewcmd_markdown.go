@@ -19,7 +19,7 @@ const (
 func reviewMarkdown(res reviewResult) text.Markdown {
 	all := []text.Markdown{
 		text.Format("## Forge review: %s\n\n", string(res.Verdict)),
-		text.Format("%s since %s (%s).\n\n", countFiles(len(res.Files)), text.Code(short(res.Base.Commit)), res.Base.Ref),
+		text.Format("%s since %s (%s).\n\n", countFiles(len(res.Files)), text.Code(text.Short(res.Base.Commit)), res.Base.Ref),
 		text.Join("\n", whyMarkdown(res.Why)),
 	}
 	size := 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -43,7 +44,7 @@ func (r *reviewOf) tell(res reviewResult) error {
 // reviewReport is a result for a terminal.
 func reviewReport(res reviewResult) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s since %s (%s, %s)\n\n", countFiles(len(res.Files)), short(res.Base.Commit), res.Base.Ref, res.Base.Why)
+	fmt.Fprintf(&b, "%s since %s (%s, %s)\n\n", countFiles(len(res.Files)), text.Short(res.Base.Commit), res.Base.Ref, res.Base.Why)
 	list := func(title string, all []reviewFinding) {
 		if len(all) == 0 {
 			return
@@ -57,7 +58,7 @@ func reviewReport(res reviewResult) string {
 			if f.Gating {
 				who += ", gates"
 			}
-			first, more, _ := strings.Cut(sayFinding(f.Finding), "\n")
+			first, more, _ := strings.Cut(narrate.SayFinding(f.Finding), "\n")
 			fmt.Fprintf(&b, "  %-8s  %s  [%s]\n", f.Severity, first, who)
 			if more != "" {
 				// Indented, no text can pass for a line of the report.
@@ -80,7 +81,7 @@ func reviewReport(res reviewResult) string {
 		}
 		rows = append(rows, []string{s.Name, role, string(s.Verdict), fmt.Sprint(s.Findings), text.OneLine(s.Why, 200)})
 	}
-	b.WriteString(table([]string{"reviewer", "", "verdict", "findings", "why"}, rows))
+	b.WriteString(text.Table([]string{"reviewer", "", "verdict", "findings", "why"}, rows))
 	if len(res.Unreviewed) > 0 {
 		fmt.Fprintf(&b, "\nNot reviewed: %s\n", strings.Join(res.Unreviewed, ", "))
 	}

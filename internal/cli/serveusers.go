@@ -195,6 +195,6 @@ func (a *App) listUsers(c *cli.Context) error {
 		_, err = fmt.Fprintln(a.Stdout, "Nobody has a token. forge factory user add NAME --role ROLE gives one.")
 		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(table(rows[0], rows[1:])))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table(rows[0], rows[1:])))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/work"
@@ -197,7 +198,7 @@ func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) 
 // driveIssue drives a run until it ends, and gives everything back.
 func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
 	after := context.WithoutCancel(ctx)
-	quiet := &quietly{plainWatcher{log: s.Log.With("issue", state.Spec.Issue.ID)}}
+	quiet := &quietly{narrate.LogWatcher{Log: s.Log.With("issue", state.Spec.Issue.ID)}}
 	d, done, err := driverOf(p, s.e, lease, state, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(after))
@@ -245,15 +246,15 @@ func (s *shop) tidyUp(ctx context.Context, p *project.Checkout) {
 }
 
 // quietly says of many runs only what a person should not miss.
-type quietly struct{ plainWatcher }
+type quietly struct{ narrate.LogWatcher }
 
 func (q *quietly) Events(evs []work.Event, s *orchestrator.State) {
 	for _, e := range evs {
 		if e.Kind != work.PhaseFinished && e.Kind != work.CheckpointOpened {
 			continue
 		}
-		if level, text, pairs := describe(e, s); text != "" {
-			q.log.Log(level, text, append([]any{"run", e.Run, "phase", e.Phase}, pairs...)...)
+		if level, text, pairs := narrate.Describe(e, s); text != "" {
+			q.Log.Log(level, text, append([]any{"run", e.Run, "phase", e.Phase}, pairs...)...)
 		}
 	}
 }

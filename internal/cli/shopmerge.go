@@ -224,7 +224,7 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 	}
 	if !there {
 		out.Hold, out.Waits = factory.HoldPullBlocked, true
-		out.Reason = fmt.Sprintf("pull request %d was merged by %s, and %s does not hold what came of it (%s)", number, by, out.Target, short(commit))
+		out.Reason = fmt.Sprintf("pull request %d was merged by %s, and %s does not hold what came of it (%s)", number, by, out.Target, text.Short(commit))
 		return out, nil
 	}
 	tree, err := l.h.tree(ctx, commit)

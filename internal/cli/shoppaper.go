@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -39,7 +40,7 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, 
 	return text.Join("",
 		text.Section("What changed", tellChanges(changes)),
 		text.Section("Why", text.Quote(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))),
-		text.Section("Evidence", text.Join("\n\n", tellDoubted(r.Doubts), tellProof(proof), r.records(), tellStates(pr.Criteria))),
+		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(r.Doubts), tellProof(proof), r.records(), tellStates(pr.Criteria))),
 		text.Section("Doubts", r.doubts(pr.Hold)),
 		text.Section("Read first", readFirst(changes)),
 		text.Section("What Forge asks", asks),
@@ -52,10 +53,10 @@ func (r result) records() text.Markdown {
 	var all []text.Markdown
 	for _, n := range r.Order {
 		if record := r.Phases[n].Record; record.Known() && r.Phases[n].Landed {
-			all = append(all, text.Format("Phase %s. %s", n, tellRecord(record)))
+			all = append(all, text.Format("Phase %s. %s", n, narrate.TellRecord(record)))
 		}
 	}
-	return text.Join("\n\n", all[max(len(all)-mostProofs, 0):]...)
+	return text.Join("\n\n", all[max(len(all)-narrate.MostProofs, 0):]...)
 }
 
 // doubts is what speaks against landing a result unseen.

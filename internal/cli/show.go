@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -228,8 +230,8 @@ func (p *checkout) showText(s shownCheckpoint) error {
 	rows := [][]string{
 		{"  status", statusLine(s.Checkpoint)}, {"  run", s.Run}, {"  phase", phase},
 		{"  gate", strings.Join(s.Points, ", ")},
-		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, short(s.Hash))},
-		{"  policy", orWord(s.Level, "of its own") + ", version " + short(s.Policy)},
+		{"  revision", fmt.Sprintf("%d, content %s", s.Revision, text.Short(s.Hash))},
+		{"  policy", cmp.Or(s.Level, "of its own") + ", version " + text.Short(s.Policy)},
 		{"  who", s.Who},
 		{"  opened", s.OpenedAt.Local().Format(time.DateTime) + " (" + p.Ago(s.OpenedAt) + ")"},
 	}
@@ -246,12 +248,12 @@ func (p *checkout) showText(s shownCheckpoint) error {
 			rows = append(rows, []string{"  news", s.Pull.News})
 		}
 	}
-	b.WriteString(table(rows[0], rows[1:]))
+	b.WriteString(text.Table(rows[0], rows[1:]))
 	if s.Comment != "" {
-		b.WriteString("\nComment:\n" + indent(strings.TrimSpace(s.Comment)) + "\n")
+		b.WriteString("\nComment:\n" + text.Indent(strings.TrimSpace(s.Comment)) + "\n")
 	}
 	if s.Facts != "" {
-		b.WriteString("\nFacts:\n" + indent(strings.TrimSpace(s.Facts)) + "\n")
+		b.WriteString("\nFacts:\n" + text.Indent(strings.TrimSpace(s.Facts)) + "\n")
 	}
 	if s.Papers != nil {
 		b.WriteString(s.Papers.text())
@@ -297,7 +299,7 @@ func (e evidenceShown) text() string {
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(e.Records)) {
-		b.WriteString(recordText(n, e.Records[n]))
+		b.WriteString(narrate.RecordText(n, e.Records[n]))
 	}
 	if len(e.Protected) > 0 {
 		fmt.Fprintf(&b, "  protected files it touched: %s\n", strings.Join(e.Protected, ", "))
@@ -306,9 +308,9 @@ func (e evidenceShown) text() string {
 		fmt.Fprintf(&b, "  tests of the base that are gone: %s\n", strings.Join(e.Gone, ", "))
 	}
 	if b.Len() == 0 {
-		return doubtsText(e.Doubts)
+		return narrate.DoubtsText(e.Doubts)
 	}
-	return doubtsText(e.Doubts) + "\nEvidence:\n" + b.String()
+	return narrate.DoubtsText(e.Doubts) + "\nEvidence:\n" + b.String()
 }
 
 func (s shownCheckpoint) changes() string {
@@ -316,7 +318,7 @@ func (s shownCheckpoint) changes() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nChanges: %s..%s, %d file(s)\n", short(s.From), short(s.Judged), len(s.Files))
+	fmt.Fprintf(&b, "\nChanges: %s..%s, %d file(s)\n", text.Short(s.From), text.Short(s.Judged), len(s.Files))
 	const most = 50
 	for i, f := range s.Files {
 		if i == most {
@@ -351,5 +353,5 @@ func (s shownCheckpoint) ways() string {
 		}
 		rows = append(rows, []string{fmt.Sprintf("  forge %s %s --choice %s%s", verb, s.ID, c.Name, comment), c.Label})
 	}
-	return "\nAnswer:\n" + table(rows[0], rows[1:])
+	return "\nAnswer:\n" + text.Table(rows[0], rows[1:])
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
@@ -101,7 +102,7 @@ func (w *wordsShown) stand(p *orchestrator.Phase) {
 func (w wordsShown) text(named bool) string {
 	var b strings.Builder
 	if w.Summary != "" {
-		b.WriteString("\nThe agent's last words:\n" + indent(strings.TrimSpace(w.Summary)) + "\n")
+		b.WriteString("\nThe agent's last words:\n" + text.Indent(strings.TrimSpace(w.Summary)) + "\n")
 	}
 	if len(w.Findings) > 0 && !named {
 		b.WriteString("\nFindings:\n")
@@ -110,14 +111,14 @@ func (w wordsShown) text(named bool) string {
 			if f.File != "" {
 				where = fmt.Sprintf(" %s:%d", f.File, f.Line)
 			}
-			b.WriteString(indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.By(), where, f.Issue)) + "\n")
+			b.WriteString(text.Indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.By(), where, f.Issue)) + "\n")
 			if f.Suggestion != "" {
-				b.WriteString(indent(indent(f.Suggestion)) + "\n")
+				b.WriteString(text.Indent(text.Indent(f.Suggestion)) + "\n")
 			}
 		}
 	}
 	if len(w.Doubts) > 0 {
-		b.WriteString("\nDoubts:\n" + indent(strings.Join(w.Doubts, "\n")) + "\n")
+		b.WriteString("\nDoubts:\n" + text.Indent(strings.Join(w.Doubts, "\n")) + "\n")
 	}
 	return b.String()
 }

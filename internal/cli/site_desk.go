@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"unicode"
-	"unicode/utf8"
 
 	pages "forge/factory/web"
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -77,16 +76,11 @@ func forPages(err error) error {
 	var problems *config.Problems
 	switch {
 	case errors.As(err, &usage):
-		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(usage.What) + ".", Fix: usage.Fix}
+		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: text.UpperFirst(usage.What) + ".", Fix: usage.Fix}
 	case errors.As(err, &problems):
-		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: upperFirst(problems.Error()), Fix: "It is the project's configuration that says so."}
+		return &pages.Complaint{Status: http.StatusUnprocessableEntity, What: text.UpperFirst(problems.Error()), Fix: "It is the project's configuration that says so."}
 	}
 	return err
-}
-
-func upperFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error) {

@@ -13,6 +13,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/redact"
@@ -203,7 +204,7 @@ func (j *siteJobs) drive(ctx context.Context, p *project.Checkout, lease *journa
 
 func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
 	after := context.WithoutCancel(ctx)
-	quiet := &quietly{plainWatcher{log: p.Log.With("job", st.Run)}}
+	quiet := &quietly{narrate.LogWatcher{Log: p.Log.With("job", st.Run)}}
 	d, done, err := driverOf(p, j.shop.e, lease, st, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
 	if err != nil {
 		return errors.Join(err, lease.Release(after))

@@ -15,6 +15,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/redact"
@@ -263,7 +264,7 @@ func (s siteCockpit) Change(ctx context.Context, from, to string) (review.Change
 }
 
 func (s siteCockpit) Say(e work.Event) (string, [][2]string, error) {
-	head, below, err := say(e)
+	head, below, err := narrate.Say(e)
 	return head, below, err
 }
 

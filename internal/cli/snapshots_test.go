@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -231,7 +232,7 @@ func TestAKeeperKeepsTheState(t *testing.T) {
 	w := inVain(t, 2)
 	r := w.record(t.Context(), "long")
 	r.until(t.Context(), project.KeepEvery-10)
-	k := &project.Keeper{Watcher: &plainWatcher{log: r.p.Log}, Checkout: r.p}
+	k := &project.Keeper{Watcher: &narrate.LogWatcher{Log: r.p.Log}, Checkout: r.p}
 	k.Events(nil, r.s)
 	if n := w.one(`SELECT count(*) FROM states`); n != 0 {
 		t.Errorf("a short run's state was kept")

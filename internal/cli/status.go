@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
@@ -126,15 +128,15 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 
 func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s\n", nounOf(s), r.ID, standingOf(r, s))
+	fmt.Fprintf(&b, "%s %s: %s\n", narrate.NounOf(s), r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
 	if branch == "" {
 		branch = "detached HEAD"
 	}
 	rows := [][]string{
-		{"  policy", orWord(s.Spec.Policy.Preset, "of its own")},
+		{"  policy", cmp.Or(s.Spec.Policy.Preset, "of its own")},
 		{"  branch", s.Spec.Branch},
-		{"  base", short(s.Spec.Base.Commit) + " (" + branch + ")"},
+		{"  base", text.Short(s.Spec.Base.Commit) + " (" + branch + ")"},
 		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.Ago(r.Created) + "), last event " + p.Ago(r.Updated)},
 		{"  cost", money(s.Ledger)},
 	}
@@ -144,8 +146,8 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 	if r.Owner != nil && project.Driven(r) {
 		rows = append(rows, []string{"  driver", fmt.Sprintf("process %d on %s", r.Owner.PID, r.Owner.Host)})
 	}
-	b.WriteString(table(rows[0], rows[1:]))
-	b.WriteString("\n" + phases + proofsText(s) + pullsText(s))
+	b.WriteString(text.Table(rows[0], rows[1:]))
+	b.WriteString("\n" + phases + narrate.ProofsText(s) + pullsText(s))
 	if d := s.Delivery; d != nil && d.FastForwarded {
 		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
 	} else if d != nil {
@@ -279,6 +281,6 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 		}
 		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.env().Ago(r.Updated), state, cost, r.Branch})
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -116,28 +119,21 @@ func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 		return printJSON(p.app.Stdout, out)
 	}
 	w := bufio.NewWriter(p.app.Stdout)
-	t := &teller{out: w, policy: out.Policy, least: map[string]string{}}
+	t := &narrate.Teller{Out: w, Policy: out.Policy, Least: map[string]string{}}
 	for _, l := range out.Least {
-		t.least[l.Checkpoint] = l.text()
+		t.Least[l.Checkpoint] = l.text()
 	}
 	state := out.State
 	if row.Outcome != "" {
 		state = string(row.Outcome)
 	}
-	t.wrap("", fmt.Sprintf("triage of issue %d, %s: %s, policy %s (version %s)", s.Spec.Issue, row.ID, state, orWord(out.Level, "of its own"), short(out.Policy)))
+	t.Wrap("", fmt.Sprintf("triage of issue %d, %s: %s, policy %s (version %s)", s.Spec.Issue, row.ID, state, cmp.Or(out.Level, "of its own"), text.Short(out.Policy)))
 	for _, e := range out.Events {
-		if err := t.tell(e); err != nil {
+		if err := t.Tell(e); err != nil {
 			return err
 		}
 	}
 	return w.Flush()
-}
-
-func orWord(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // leastOfThread says of every question about a proposal which smallest change
@@ -169,60 +165,4 @@ func (p *checkout) leastOfThread(ctx context.Context, run string, evs []work.Eve
 		out = append(out, least)
 	}
 	return out, nil
-}
-
-// sayOfThread puts the events of triage into words.
-func sayOfThread(e work.Event) (string, facts, error) {
-	switch e.Kind {
-	case triage.Started:
-		return telling(e, func(d triage.StartedData) (string, facts) {
-			return fmt.Sprintf("triage of issue %d began", d.Issue), facts{{"level", d.Level}, {"policy", d.Policy}}
-		})
-	case triage.Inferred:
-		return telling(e, func(d triage.InferredData) (string, facts) {
-			confidence := "unknown"
-			if d.Value.Confidence != nil {
-				confidence = fmt.Sprint(*d.Value.Confidence)
-			}
-			return fmt.Sprintf("%s, said by %s", d.Target, d.By), facts{{"says", orWord(d.Value.Summary, d.Value.Question)}, {"sure", confidence}}
-		})
-	case triage.CombinedInferred:
-		return telling(e, func(d triage.CombinedData) (string, facts) {
-			return "all three came from one call, paid for once", facts{{"usage", usageWords(d.Usage)}}
-		})
-	case triage.InferenceFinished:
-		return telling(e, func(d triage.InferenceFinishedData) (string, facts) {
-			head := "an answer came"
-			if !d.OK {
-				head = "an answer that cannot be used"
-			}
-			return head, facts{{"from", d.Model}, {"why", d.Problem}, {"usage", usageWords(d.Usage)}, {"answer", d.Answer}}
-		})
-	case triage.SpawnFinished:
-		return telling(e, func(d triage.SpawnFinishedData) (string, facts) {
-			if d.Problem != "" {
-				return fmt.Sprintf("part %d could not be created", d.Part), facts{{"why", d.Problem}}
-			}
-			return fmt.Sprintf("part %d is issue #%d", d.Part, d.Issue), nil
-		})
-	case triage.CleanupFinished:
-		return telling(e, func(d triage.CleanupFinishedData) (string, facts) {
-			if d.Problem != "" {
-				return "cleaning up failed", facts{{"why", d.Problem}}
-			}
-			return "cleaned up", facts{{"cancelled", hashes(d.Cancelled)}}
-		})
-	}
-	return "", nil, nil
-}
-
-func usageWords(u work.Usage) string {
-	cost, tokens := "cost unknown", "tokens unknown"
-	if u.CostUSD != nil {
-		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
-	}
-	if n, ok := u.Tokens(); ok {
-		tokens = fmt.Sprintf("%d tokens", n)
-	}
-	return cost + ", " + tokens
 }

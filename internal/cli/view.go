@@ -34,8 +34,6 @@ func (a *App) viewer() (w io.Writer, done func() error) {
 	return h, h.Flush
 }
 
-func short(id string) string { return id[:min(len(id), 12)] }
-
 // oneArg is the only argument of a command, "" when there is none.
 func oneArg(args []string, what string) (string, error) {
 	if len(args) > 1 {

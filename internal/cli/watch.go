@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/charmbracelet/log"
-
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -19,7 +17,7 @@ import (
 // that the run waits for answers. done is called when the run has ended, and
 // may be called again.
 func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, asks bool, done func()) {
-	plain := &plainWatcher{log: p.Log}
+	plain := &narrate.LogWatcher{Log: p.Log}
 	if o.output == "json" {
 		return &jsonStream{out: p.app.Stdout, plain: plain}, false, func() {}
 	}
@@ -34,7 +32,7 @@ func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestra
 // jsonStream prints the journal, one event per line (SPEC §8).
 type jsonStream struct {
 	out   io.Writer
-	plain *plainWatcher
+	plain *narrate.LogWatcher
 }
 
 func (j *jsonStream) Events(evs []work.Event, s *orchestrator.State) {
@@ -44,167 +42,10 @@ func (j *jsonStream) Events(evs []work.Event, s *orchestrator.State) {
 			_, err = fmt.Fprintf(j.out, "%s\n", line)
 		}
 		if err != nil {
-			j.plain.log.Error("print an event; the journal has it", "seq", e.Seq, "err", err)
+			j.plain.Log.Error("print an event; the journal has it", "seq", e.Seq, "err", err)
 		}
 	}
 	j.plain.Events(evs, s)
 }
 
 func (j *jsonStream) Activity(work.Activity) {}
-
-// plainWatcher says in log lines what a person should know as it happens.
-type plainWatcher struct {
-	log *log.Logger
-	// unproven notes that the word alone counts was said.
-	unproven bool
-}
-
-func (w *plainWatcher) Activity(a work.Activity) {
-	w.log.Debug(a.Text, "phase", a.Phase, "is", a.Kind)
-}
-
-func (w *plainWatcher) Events(evs []work.Event, s *orchestrator.State) {
-	for _, e := range evs {
-		level, text, pairs := describe(e, s)
-		if text == "" {
-			continue
-		}
-		if e.Phase != "" {
-			pairs = append([]any{"phase", e.Phase}, pairs...)
-		}
-		w.log.Log(level, text, pairs...)
-		var fin work.PhaseFinishedData
-		if e.Kind == work.PhaseFinished && !w.unproven && work.Decode(e, &fin) == nil && fin.Proof == work.ProofClaim {
-			w.unproven = true
-			w.log.Warn("there are no verify commands: a phase is done by the agent's word alone, and nothing is merged into your branch by itself", "set", "[verify] commands")
-		}
-	}
-}
-
-// describe says an event in one line; "" for what only the journal needs.
-func describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
-	switch e.Kind {
-	case work.RunStarted:
-		if s.Job != nil {
-			return log.InfoLevel, "job " + e.Run + " started", []any{"policy", orWord(s.Spec.Policy.Preset, "of its own")}
-		}
-		return log.InfoLevel, "run " + e.Run + " started", []any{"policy", orWord(s.Spec.Policy.Preset, "of its own"), "phases", len(s.Spec.Plan.Phases)}
-	case work.RunResumed:
-		return log.InfoLevel, "run " + e.Run + " resumed", nil
-	case work.RunStopping:
-		return describeAs(e, func(d orchestrator.RunStoppingData) (log.Level, string, []any) {
-			return log.WarnLevel, "stopping", []any{"outcome", d.Outcome, "why", d.Reason}
-		})
-	case work.PhaseStarted:
-		return describeAs(e, func(d orchestrator.PhaseStartedData) (log.Level, string, []any) {
-			return log.InfoLevel, "started", []any{"name", d.Name, "agent", d.Agent, "budget", d.Budget}
-		})
-	case work.IterationStarted:
-		return describeAs(e, func(d work.IterationStartedData) (log.Level, string, []any) {
-			return log.InfoLevel, fmt.Sprintf("iteration %d", e.Iteration), []any{"prompt", d.Prompt}
-		})
-	case work.IterationFinished:
-		return describeAs(e, func(d work.IterationFinishedData) (log.Level, string, []any) {
-			pairs := []any{"outcome", d.Outcome, "files", d.Files}
-			if d.Detail != "" {
-				pairs = append(pairs, "detail", d.Detail)
-			}
-			if d.Usage.CostUSD != nil {
-				pairs = append(pairs, "usd", fmt.Sprintf("%.4f", *d.Usage.CostUSD))
-			}
-			level := log.InfoLevel
-			if d.Outcome != work.OutcomeOK {
-				level = log.WarnLevel
-			}
-			return level, fmt.Sprintf("iteration %d finished", e.Iteration), pairs
-		})
-	case work.VerifyFinished:
-		return describeAs(e, describeVerify)
-	case work.ControlStarted:
-		return log.InfoLevel, "asking the test runners", nil
-	case work.ControlFinished:
-		return describeAs(e, describeControl)
-	case work.GateDecided:
-		return describeAs(e, func(d work.GateDecidedData) (log.Level, string, []any) {
-			level := log.DebugLevel
-			switch {
-			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed", d.Decision == "disturbed":
-				level = log.WarnLevel
-			case d.Gate == "review" && d.Decision == "arbiter":
-				level = log.WarnLevel
-			case d.Gate == "subphase":
-				level = log.InfoLevel
-			}
-			return level, d.Gate + ": " + d.Decision, []any{"why", d.Reason, "by", d.By}
-		})
-	case work.CloseFinished:
-		return describeAs(e, func(d orchestrator.CloseFinishedData) (log.Level, string, []any) {
-			if d.Trouble == nil {
-				return log.DebugLevel, "its pull request is closed", []any{"branch", d.Branch}
-			}
-			return log.WarnLevel, "its pull request may be open still", []any{"branch", d.Branch, "why", d.Trouble.What}
-		})
-	case work.ReviewStarted, work.ReviewFinished, work.ArbiterDecided:
-		return describeReview(e)
-	case work.SubPhaseSpawned:
-		return describeAs(e, func(d orchestrator.SubPhaseSpawnedData) (log.Level, string, []any) {
-			return log.InfoLevel, "sub-phase " + d.Number, []any{"name", d.Request.Name, "budget", d.Request.Budget}
-		})
-	case work.OutageBegan:
-		return describeAs(e, func(d orchestrator.OutageData) (log.Level, string, []any) {
-			return log.WarnLevel, "the provider is out", []any{"until", d.Until.Format("15:04:05"), "detail", d.Detail}
-		})
-	case work.CheckpointOpened:
-		return describeAs(e, func(d work.Checkpoint) (log.Level, string, []any) {
-			return log.WarnLevel, "waits for you: " + d.Question, []any{"answer", "forge approve " + d.ID}
-		})
-	case work.CheckpointAnswered:
-		return describeAs(e, func(d orchestrator.CheckpointAnsweredData) (log.Level, string, []any) {
-			return log.InfoLevel, "answered: " + string(d.Status) + d.Refused, []any{"by", d.By, "door", d.Door}
-		})
-	case work.CheckpointOverdue:
-		return describeAs(e, func(d orchestrator.CheckpointOverdueData) (log.Level, string, []any) {
-			return log.WarnLevel, "nobody answered in time: held, and asked again", []any{"id", d.ID, "again", d.Again}
-		})
-	case work.PolicyChanged:
-		return describePolicy(e)
-	case work.PromotionDecided:
-		return describeIssue(e)
-	case work.PhaseAdded, work.JobDecided:
-		return describeJob(e)
-	case work.PhaseMerged:
-		return describeAs(e, func(d orchestrator.PhaseMergedData) (log.Level, string, []any) {
-			return log.InfoLevel, "merged", []any{"files", d.Files, "empty", d.Empty}
-		})
-	case work.PhaseFinished:
-		return describeAs(e, func(d work.PhaseFinishedData) (log.Level, string, []any) {
-			pairs := []any{}
-			for _, kv := range [][2]string{{"reason", string(d.Reason)}, {"cause", d.Cause}, {"detail", d.Detail}} {
-				if kv[1] != "" {
-					pairs = append(pairs, kv[0], kv[1])
-				}
-			}
-			if e, ok := work.ExplainProof(string(d.Reason)); ok {
-				pairs = append(pairs, "way_out", e.Way)
-			}
-			level := log.InfoLevel
-			if d.Outcome != work.PhaseDone {
-				level = log.WarnLevel
-			}
-			return level, string(d.Outcome), pairs
-		})
-	case work.Warned:
-		return describeAs(e, func(d orchestrator.WarnedData) (log.Level, string, []any) {
-			return log.WarnLevel, d.What, []any{"detail", d.Detail}
-		})
-	}
-	return log.DebugLevel, "", nil
-}
-
-func describeAs[T any](e work.Event, say func(T) (log.Level, string, []any)) (log.Level, string, []any) {
-	var d T
-	if err := work.Decode(e, &d); err != nil {
-		return log.ErrorLevel, strings.TrimSpace(err.Error()), nil
-	}
-	return say(d)
-}

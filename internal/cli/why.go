@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 	"forge/factory/triage"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -109,19 +112,19 @@ func belongs(s *orchestrator.State, phase string, e work.Event) bool {
 
 func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
 	w := bufio.NewWriter(p.app.Stdout)
-	t := &teller{out: w, policy: out.Policy, least: map[string]string{}}
+	t := &narrate.Teller{Out: w, Policy: out.Policy, Least: map[string]string{}}
 	for _, l := range out.Least {
-		t.least[l.Checkpoint] = l.text()
+		t.Least[l.Checkpoint] = l.text()
 	}
-	t.wrap("", nounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+orWord(out.Level, "of its own")+" (version "+short(out.Policy)+")")
+	t.Wrap("", narrate.NounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+cmp.Or(out.Level, "of its own")+" (version "+text.Short(out.Policy)+")")
 	for _, e := range out.Events {
-		if err := t.tell(e); err != nil {
+		if err := t.Tell(e); err != nil {
 			return err
 		}
 	}
 	if phase := s.Phases[out.Phase]; phase != nil {
-		t.wrap("", "")
-		t.wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
+		t.Wrap("", "")
+		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
 	}
 	return w.Flush()
 }

@@ -1,7 +1,8 @@
-package cli
+package narrate
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,25 +15,25 @@ import (
 	"forge/orchestrator"
 )
 
-// tellWidth is how wide forge why writes, in characters; tellIndent is where
+// TellWidth is how wide forge why writes, in characters; tellIndent is where
 // what belongs to an entry begins.
 const (
-	tellWidth  = 100
+	TellWidth  = 100
 	tellIndent = 17
 )
 
-// teller writes events as entries: time, phase, what happened, and below it
+// Teller writes events as entries: time, phase, what happened, and below it
 // from which facts. Its writer keeps its first error.
-type teller struct {
-	out    *bufio.Writer
-	policy string            // version of the run's policy, said once
-	least  map[string]string // checkpoint → which policy would have spared it
+type Teller struct {
+	Out    *bufio.Writer
+	Policy string            // version of the run's policy, said once
+	Least  map[string]string // checkpoint → which policy would have spared it
 	day    string
 }
 
-// tell writes one event; what says nothing to a person is left out.
-func (t *teller) tell(e work.Event) error {
-	head, facts, err := say(e)
+// Tell writes one event; what says nothing to a person is left out.
+func (t *Teller) Tell(e work.Event) error {
+	head, facts, err := Say(e)
 	if err != nil || head == "" {
 		return err
 	}
@@ -41,43 +42,43 @@ func (t *teller) tell(e work.Event) error {
 		if err := work.Decode(e, &cp); err != nil {
 			return err
 		}
-		facts = append(facts, [2]string{"unasked", t.least[cp.ID]})
+		facts = append(facts, [2]string{"unasked", t.Least[cp.ID]})
 	}
 	at := e.Time.Local()
 	if day := at.Format(time.DateOnly); day != t.day {
 		t.day = day
-		fmt.Fprintf(t.out, "\n%s\n", day)
+		fmt.Fprintf(t.Out, "\n%s\n", day)
 	}
 	phase := e.Phase
 	if phase == "" {
 		phase = "run"
 	}
-	t.wrap(fmt.Sprintf("%s  %-*s", at.Format(time.TimeOnly), tellIndent-len("15:04:05  "), text.OneLine(phase, tellIndent-len("15:04:05  ")-1)), head)
+	t.Wrap(fmt.Sprintf("%s  %-*s", at.Format(time.TimeOnly), tellIndent-len("15:04:05  "), text.OneLine(phase, tellIndent-len("15:04:05  ")-1)), head)
 	for _, f := range facts {
 		switch {
-		case f[1] == "", f[0] == "policy" && f[1] == t.policy:
+		case f[1] == "", f[0] == "policy" && f[1] == t.Policy:
 			continue
 		case f[0] == "policy":
-			f[1] = "version " + short(f[1])
+			f[1] = "version " + text.Short(f[1])
 		}
-		t.wrap(fmt.Sprintf("%*s%-7s ", tellIndent, "", f[0]), f[1])
+		t.Wrap(fmt.Sprintf("%*s%-7s ", tellIndent, "", f[0]), f[1])
 	}
 	return nil
 }
 
-// wrap writes text after lead, further lines below its beginning.
-func (t *teller) wrap(lead, body string) {
+// Wrap writes text after lead, further lines below its beginning.
+func (t *Teller) Wrap(lead, body string) {
 	under := strings.Repeat(" ", utf8.RuneCountInString(lead))
 	for _, line := range strings.Split(strings.TrimRight(text.Harmless(body), "\n"), "\n") {
-		for _, part := range fold(line, tellWidth-len(under)) {
-			fmt.Fprintln(t.out, strings.TrimRight(lead+part, " "))
+		for _, part := range Fold(line, TellWidth-len(under)) {
+			fmt.Fprintln(t.Out, strings.TrimRight(lead+part, " "))
 			lead = under
 		}
 	}
 }
 
-// fold breaks a line into parts of at most n runes, between words where it can.
-func fold(line string, n int) []string {
+// Fold breaks a line into parts of at most n runes, between words where it can.
+func Fold(line string, n int) []string {
 	var parts []string
 	r := []rune(strings.ReplaceAll(line, "\t", "    "))
 	for len(r) > n {
@@ -99,8 +100,8 @@ func fold(line string, n int) []string {
 // facts are labelled lines below an entry; empty ones are left out.
 type facts [][2]string
 
-// say puts an event into words.
-func say(e work.Event) (head string, below facts, err error) {
+// Say puts an event into words.
+func Say(e work.Event) (head string, below facts, err error) {
 	switch e.Kind {
 	case work.GateDecided:
 		return telling(e, sayGate)
@@ -130,9 +131,9 @@ func say(e work.Event) (head string, below facts, err error) {
 	case work.RunStarted:
 		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
 			if d.Phases == 0 {
-				return fmt.Sprintf("the job started: base %s, policy %s", short(d.Base), orWord(d.Level, "of its own")), nil
+				return fmt.Sprintf("the job started: base %s, policy %s", text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 			}
-			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, short(d.Base), orWord(d.Level, "of its own")), nil
+			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 		})
 	case work.RunResumed:
 		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
@@ -169,7 +170,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 	switch e.Kind {
 	case work.PhaseStarted:
 		return telling(e, func(d orchestrator.PhaseStartedData) (string, facts) {
-			return fmt.Sprintf("started %q: agent %s, budget %d, base %s", d.Name, d.Agent, d.Budget, short(d.Base)), nil
+			return fmt.Sprintf("started %q: agent %s, budget %d, base %s", d.Name, d.Agent, d.Budget, text.Short(d.Base)), nil
 		})
 	case work.PhaseReopened:
 		return telling(e, func(d orchestrator.PhaseReopenedData) (string, facts) {
@@ -180,7 +181,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 			if d.Empty {
 				return "merged: nothing changed", nil
 			}
-			return fmt.Sprintf("merged as %s, %d file(s)", short(d.Commit), d.Files), nil
+			return fmt.Sprintf("merged as %s, %d file(s)", text.Short(d.Commit), d.Files), nil
 		})
 	case work.PhaseFinished:
 		return telling(e, func(d work.PhaseFinishedData) (string, facts) {
@@ -232,7 +233,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 			return "note: " + d.What, facts{{"detail", d.Detail}}
 		})
 	}
-	return sayOfThread(e)
+	return SayOfTriage(e)
 }
 
 func telling[T any](e work.Event, words func(T) (string, facts)) (string, facts, error) {

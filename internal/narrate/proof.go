@@ -1,8 +1,8 @@
-package cli
+package narrate
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/log"
@@ -91,7 +91,7 @@ func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 func describeControl(d work.ControlFinishedData) (log.Level, string, []any) {
 	said := work.ProofRecord{Ran: []work.ProofRun{{OK: true}}, Control: &d.ControlReport}.Line()
 	_, said, _ = strings.Cut(said, "; ")
-	pairs := []any{"said", orWord(said, "nothing: no test runner was recognised")}
+	pairs := []any{"said", cmp.Or(said, "nothing: no test runner was recognised")}
 	switch {
 	case len(d.Deaf) > 0:
 		return log.WarnLevel, "the tests cannot fail any more", append(pairs, "problem", d.Problem)
@@ -103,11 +103,11 @@ func describeControl(d work.ControlFinishedData) (log.Level, string, []any) {
 	return log.InfoLevel, "asked the test runners", pairs
 }
 
-// mostProofs is how many phases a report tells the proof of.
-const mostProofs = 20
+// MostProofs is how many phases a report tells the proof of.
+const MostProofs = 20
 
-// proofsText is the proof of each phase in a line, for a report or a status.
-func proofsText(s *orchestrator.State) string {
+// ProofsText is the proof of each phase in a line, for a report or a status.
+func ProofsText(s *orchestrator.State) string {
 	var rows [][]string
 	for _, n := range s.Order {
 		if line := s.Phases[n].Record.Line(); line != "" {
@@ -119,38 +119,22 @@ func proofsText(s *orchestrator.State) string {
 		return ""
 	case len(rows) == 1:
 		return "\nProof: " + rows[0][1] + "\n"
-	case len(rows) > mostProofs:
-		left := len(rows) - mostProofs
+	case len(rows) > MostProofs:
+		left := len(rows) - MostProofs
 		rows = append([][]string{{fmt.Sprintf("  … %d before", left), ""}}, rows[left:]...)
 	}
-	return "\nProof:\n" + table(rows[0], rows[1:])
+	return "\nProof:\n" + text.Table(rows[0], rows[1:])
 }
 
-// prove takes what is known of the proof of p, whose number is n.
-func (e *evidenceShown) prove(n string, p *orchestrator.Phase) {
-	if !p.Record.Known() {
-		return
-	}
-	if e.Records == nil {
-		e.Records = map[string]work.ProofRecord{}
-	}
-	e.Records[n] = p.Record
-	for _, path := range p.Record.PutBack {
-		if !slices.Contains(e.Protected, path) && !slices.Contains(e.Gone, path) {
-			e.Protected = append(e.Protected, path)
-		}
-	}
-}
-
-// doubtsText is what is in doubt, with the ways out.
-func doubtsText(doubts []work.Doubt) string {
+// DoubtsText is what is in doubt, with the ways out.
+func DoubtsText(doubts []work.Doubt) string {
 	if len(doubts) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("\nThe proof is in doubt:\n")
 	for _, one := range doubts {
-		b.WriteString(indent(one.String()) + "\n")
+		b.WriteString(text.Indent(one.String()) + "\n")
 	}
 	for _, way := range work.WaysOut(doubts) {
 		fmt.Fprintf(&b, "  %s: %s\n", way.Name, way.Text)
@@ -158,22 +142,22 @@ func doubtsText(doubts []work.Doubt) string {
 	return b.String()
 }
 
-// recordText is one proof: a line, and below it its parts.
-func recordText(phase string, r work.ProofRecord) string {
+// RecordText is one proof: a line, and below it its parts.
+func RecordText(phase string, r work.ProofRecord) string {
 	var rows [][]string
 	for _, line := range r.Tell() {
 		rows = append(rows, []string{"    " + line.Name, text.OneLine(line.Text, 400)})
 	}
-	return fmt.Sprintf("  phase %s: %s\n", phase, r.Line()) + table(rows[0], rows[1:])
+	return fmt.Sprintf("  phase %s: %s\n", phase, r.Line()) + text.Table(rows[0], rows[1:])
 }
 
-// tellRecord is a proof on a page of a code host: what ran on what, what was
+// TellRecord is a proof on a page of a code host: what ran on what, what was
 // put back, and how strong it is. Its doubts stand before it, by tellDoubted.
-func tellRecord(r work.ProofRecord) text.Markdown {
+func TellRecord(r work.ProofRecord) text.Markdown {
 	if !r.Known() {
 		return text.Markdown{}
 	}
-	all := []text.Markdown{text.Format("%s.\n\n", upperFirst(r.Line()))}
+	all := []text.Markdown{text.Format("%s.\n\n", text.UpperFirst(r.Line()))}
 	for _, line := range r.Tell() {
 		if line.Name == "commands" {
 			continue // they stand above, as a block
@@ -183,8 +167,8 @@ func tellRecord(r work.ProofRecord) text.Markdown {
 	return text.Join("", all...)
 }
 
-// tellDoubted is what is in doubt on a page of a code host.
-func tellDoubted(doubts []work.Doubt) text.Markdown {
+// TellDoubted is what is in doubt on a page of a code host.
+func TellDoubted(doubts []work.Doubt) text.Markdown {
 	if len(doubts) == 0 {
 		return text.Markdown{}
 	}

@@ -1,4 +1,4 @@
-package cli
+package narrate
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"forge/orchestrator"
 )
 
-// nounOf is what a person calls a run: a job, or a run of a plan.
-func nounOf(s *orchestrator.State) string {
+// NounOf is what a person calls a run: a job, or a run of a plan.
+func NounOf(s *orchestrator.State) string {
 	if s.Job != nil {
 		return "Job"
 	}

@@ -1,10 +1,11 @@
-package cli
+package narrate
 
 import (
 	"strings"
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -13,7 +14,7 @@ import (
 func sayPolicy(e work.Event) (string, facts, error) {
 	return telling(e, func(d orchestrator.PolicyChangedData) (string, facts) {
 		return "policy → " + policyName(d), facts{
-			{"by", d.By + " (" + d.Door + ")"}, {"version", short(d.Version)}, {"bound", strings.Join(d.Bounded, ", ")},
+			{"by", d.By + " (" + d.Door + ")"}, {"version", text.Short(d.Version)}, {"bound", strings.Join(d.Bounded, ", ")},
 		}
 	})
 }
@@ -29,7 +30,7 @@ func describePolicy(e work.Event) (log.Level, string, []any) {
 // none.
 func policyName(d orchestrator.PolicyChangedData) string {
 	if d.Level == "" {
-		return "version " + short(d.Version)
+		return "version " + text.Short(d.Version)
 	}
 	return d.Level
 }

@@ -1,4 +1,4 @@
-package cli
+package narrate
 
 import (
 	"fmt"
@@ -45,10 +45,10 @@ func sayReview(d orchestrator.ReviewFinishedData) (string, facts) {
 	}
 	f := facts{{"why", d.Why}}
 	for _, x := range d.Findings {
-		f = append(f, [2]string{string(x.Severity), sayFinding(x)})
+		f = append(f, [2]string{string(x.Severity), SayFinding(x)})
 	}
 	for _, x := range d.Notes {
-		f = append(f, [2]string{"note", sayFinding(x)})
+		f = append(f, [2]string{"note", SayFinding(x)})
 	}
 	if d.LeftOut > 0 {
 		f = append(f, [2]string{"more", fmt.Sprintf("%d finding(s) are in the answer alone", d.LeftOut)})
@@ -70,7 +70,9 @@ func findingHead(x work.Finding) string {
 	return fmt.Sprintf("%s:%d  %s", x.File, x.Line, x.Issue)
 }
 
-func sayFinding(x work.Finding) string {
+// SayFinding is a finding in words: where it is, what is wrong, what that leads
+// to, what would mend it, and how to see it.
+func SayFinding(x work.Finding) string {
 	text := findingHead(x)
 	for _, more := range []struct{ name, text string }{{"leads to", x.Failure}, {"suggested", x.Suggestion}, {"to see it", x.Repro}} {
 		if more.text != "" {
@@ -158,8 +160,8 @@ func describeReview(e work.Event) (log.Level, string, []any) {
 	return log.DebugLevel, "", nil
 }
 
-// reviewing is what the reviews of p are at, in a few words.
-func reviewing(p *orchestrator.Phase) string {
+// Reviewing is what the reviews of p are at, in a few words.
+func Reviewing(p *orchestrator.Phase) string {
 	var open []string
 	for _, sp := range p.Set.Reviewers {
 		if o := p.Review.Of[sp.Name]; o != nil && o.Due {

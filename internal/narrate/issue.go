@@ -1,4 +1,4 @@
-package cli
+package narrate
 
 import (
 	"fmt"
@@ -71,4 +71,13 @@ func joined(hold []review.HoldReason) string {
 		words[i] = string(h)
 	}
 	return strings.Join(words, ", ")
+}
+
+// Hashes names issues as people write them: #1, #2.
+func Hashes(ids []int64) string {
+	var parts []string
+	for _, id := range ids {
+		parts = append(parts, fmt.Sprintf("#%d", id))
+	}
+	return strings.Join(parts, ", ")
 }
