@@ -11,16 +11,13 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
 )
-
-// maxComment is how much of a comment reaches the agent and the journal, in
-// bytes; a longer one is refused rather than cut.
-const maxComment = 4000
 
 func (a *App) approveCommand() *cli.Command {
 	return a.answerCommand("approve", "answer a checkpoint with yes", work.CheckpointApproved)
@@ -87,15 +84,15 @@ func (a *App) answerCommand(name, usage string, status work.CheckpointStatus) *c
 // comment is the text of -m, where "-" stands for standard input.
 func (a *App) comment(text string) (string, error) {
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(a.Stdin, maxComment*4))
+		read, err := io.ReadAll(io.LimitReader(a.Stdin, approval.MaxComment*4))
 		if err != nil {
 			return "", fmt.Errorf("read the comment from standard input: %w", err)
 		}
 		text = strings.TrimSpace(string(read))
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > maxComment {
-		return "", refusal.New(fmt.Sprintf("keep it under %d bytes, or put it into a file of the project and name that", maxComment), "the comment has %d bytes", len(text))
+	if len(text) > approval.MaxComment {
+		return "", refusal.New(fmt.Sprintf("keep it under %d bytes, or put it into a file of the project and name that", approval.MaxComment), "the comment has %d bytes", len(text))
 	}
 	return text, nil
 }

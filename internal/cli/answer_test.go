@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/approval"
 	"forge/internal/work"
 )
 
@@ -81,7 +82,7 @@ func TestRefusedAnswersAtTheCommandLine(t *testing.T) {
 	refused("empty_feedback", "request-changes", ".1", "-m", " \t\n")
 	refused("empty_feedback", "request-changes", ".1", "-m", "\u200b\u2060")
 	refused("bad_answer", "approve", ".1", "--choice", "pivot")
-	w.forge("request-changes", ".1", "-m", strings.Repeat("x", maxComment+1)).want(exitUsage).warns("4001 bytes")
+	w.forge("request-changes", ".1", "-m", strings.Repeat("x", approval.MaxComment+1)).want(exitUsage).warns("4001 bytes")
 	if got := refused("conflict", "approve", ".1", "--revision", "2"); got.Checkpoint == nil || got.Checkpoint.Status != work.CheckpointPending {
 		t.Errorf("a refused answer changed the checkpoint: %+v", got.Checkpoint)
 	}

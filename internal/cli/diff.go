@@ -3,14 +3,16 @@ package cli
 import (
 	"context"
 	"fmt"
-	"forge/gates"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/refusal"
 	"forge/internal/text"
+	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -114,7 +116,7 @@ func (p *checkout) diff(ctx context.Context, run string, what diffOf, stat bool)
 
 func (p *checkout) printSpan(s span, patch string, titled, stat bool) error {
 	if stat {
-		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, text.Short(s.from), text.Short(s.to), text.Harmless(patchStat(patch)))
+		_, err := fmt.Fprintf(p.app.Stdout, "%s: %s..%s\n%s", s.title, text.Short(s.from), text.Short(s.to), text.Harmless(tui.PatchStat(patch)))
 		return err
 	}
 	if titled {
@@ -195,4 +197,20 @@ func noPhase(s *orchestrator.State, number string) error {
 		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
 	}
 	return refusal.New(fix, "run %s has no phase %q", s.Run, number)
+}
+
+// printPatch prints a patch on stdout: as it is into a file or pipe, harmless
+// and coloured on a terminal.
+func (a *App) printPatch(patch string) error {
+	if isTerminal(a.Stdout) {
+		patch = text.Harmless(patch)
+	}
+	if a.colour() {
+		patch = tui.ColourPatch(patch)
+	}
+	if patch != "" && !strings.HasSuffix(patch, "\n") {
+		patch += "\n"
+	}
+	_, err := io.WriteString(a.Stdout, patch)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/factory/triage"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/work"
@@ -73,7 +74,7 @@ func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (str
 		return "", err
 	}
 	if ph := s.Phases[cp.Phase]; ph != nil {
-		return judgedOf(ph, cp), nil
+		return approval.JudgedCommit(ph, cp), nil
 	}
 	if cp.Kind == orchestrator.PointBaseline {
 		return "", nil

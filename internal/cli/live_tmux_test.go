@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"forge/internal/tui"
 )
 
 // childArgs is the variable that makes this test binary the program itself.
@@ -167,8 +169,8 @@ func TestAnsweringOnATerminal(t *testing.T) {
 	if strings.Contains(all, "or its letter") || strings.Contains(all, "? Start") || !strings.Contains(all, "completed") {
 		t.Errorf("what stays on the terminal:\n%s", all)
 	}
-	w.forge("show", run[1]+".1").want(exitDone).says("mind the gap", doorTerminal)
-	w.forge("show", run[1]+".3").want(exitDone).says(doorTerminal)
+	w.forge("show", run[1]+".1").want(exitDone).says("mind the gap", tui.DoorTerminal)
+	w.forge("show", run[1]+".3").want(exitDone).says(tui.DoorTerminal)
 }
 
 // Phases under way are shown while they are; Ctrl-C is a clean stop, and what

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/internal/narrate"
+	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -201,16 +202,16 @@ func TestResultTellsTheProof(t *testing.T) {
 func TestDoorSaysWhatEvidenceMeans(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 26)
-	b := boardOf(s)
-	if len(b.questions) != 1 || b.questions[0].about != "the result" {
-		t.Fatalf("questions %+v", b.questions)
+	b := tui.BoardOf(s)
+	if len(b.Questions) != 1 || b.Questions[0].About != "the result" {
+		t.Fatalf("questions %+v", b.Questions)
 	}
 	labels := ""
-	for _, o := range optionsOf(b.questions[0]) {
-		labels += o.label + "\n"
+	for _, o := range tui.OptionsOf(b.Questions[0]) {
+		labels += o.Label + "\n"
 	}
 	_, asked := inDoubt(t, 26)
-	if cp := asked.Open[b.questions[0].cp.ID]; cp == nil || cp.Kind != "evidence" {
+	if cp := asked.Open[b.Questions[0].Checkpoint.ID]; cp == nil || cp.Kind != "evidence" {
 		t.Errorf("the question is %+v", cp)
 	}
 	holds(t, "the door", labels, "land it, and trust the evidence as it is now", "one more iteration with a comment", "keep it on its branch; the run fails")

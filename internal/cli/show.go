@@ -13,6 +13,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -116,7 +117,7 @@ func showCheckpoint(ctx context.Context, p *project.Checkout, cp work.Checkpoint
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
 	switch ph := s.Phases[cp.Phase]; {
 	case ph != nil:
-		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, judgedOf(ph, cp)
+		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, approval.JudgedCommit(ph, cp)
 		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
 		out.Evidence.Gone = append(out.Evidence.Gone, ph.Gone...)
 		out.Evidence.prove(cp.Phase, ph)
@@ -162,15 +163,6 @@ func showCheckpoint(ctx context.Context, p *project.Checkout, cp work.Checkpoint
 		}
 	}
 	return out, nil
-}
-
-// judgedOf is the commit that an answer to cp is about. Findings are about the
-// tree that was reviewed, whatever a later fix left behind.
-func judgedOf(ph *orchestrator.Phase, cp work.Checkpoint) string {
-	if gates.Point(cp.Kind) == gates.PointFindings && ph.Review.Commit != "" {
-		return ph.Review.Commit
-	}
-	return ph.Last
 }
 
 // askedBy is the run as it was when cp was opened, with the last verify before,

@@ -11,6 +11,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/text"
+	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -94,9 +95,9 @@ func (a *App) redraws() bool {
 // so that whatever ends or stops this process leaves it as it was.
 func (p *checkout) redraw() func(sight) error {
 	file, _ := p.app.Stdout.(*os.File)
-	at, drawn := &tty{out: file}, 0
+	at, drawn := &tui.TTY{Out: file}, 0
 	return func(v sight) error {
-		width, height := at.size()
+		width, height := at.Size()
 		body := p.statusText(v.row, v.s, v.asked, phaseTable(v.s))
 		lines := strings.Split(strings.TrimSuffix(text.Harmless(body), "\n"), "\n")
 		if len(lines) >= height && !v.over() {
@@ -106,18 +107,18 @@ func (p *checkout) redraw() func(sight) error {
 			lines = append(lines[:max(most-1, 0)], fmt.Sprintf("… %d more lines: this window is too low for them", len(lines)-most+1))
 		}
 		var b strings.Builder
-		b.WriteString(syncBegin)
+		b.WriteString(tui.SyncBegin)
 		if drawn > 0 {
 			// Of a window that was made lower the top is out of reach.
 			fmt.Fprintf(&b, "\r\x1b[%dA", min(drawn, max(height-1, 1)))
 		}
 		for _, line := range lines {
 			if !v.over() {
-				line = fit(line, width-1) // a wrapped line would be two
+				line = tui.Fit(line, width-1) // a wrapped line would be two
 			}
-			b.WriteString(line + eraseRight + "\r\n")
+			b.WriteString(line + tui.EraseRight + "\r\n")
 		}
-		b.WriteString(eraseBelow + syncEnd)
+		b.WriteString(tui.EraseBelow + tui.SyncEnd)
 		drawn = len(lines)
 		_, err := fmt.Fprint(file, b.String())
 		return err

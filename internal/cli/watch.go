@@ -8,6 +8,7 @@ import (
 
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -22,8 +23,9 @@ func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestra
 		return &jsonStream{out: p.app.Stdout, plain: plain}, false, func() {}
 	}
 	if p.app.terminal() {
-		if v := p.liveView(ctx, e, s, plain); v != nil {
-			return v, true, v.end
+		on := tui.Terminal{In: p.app.Stdin, Out: p.app.Stderr, Quiet: p.app.quiet, LogInto: func(w io.Writer) { p.app.logInto(plain.Log, w) }}
+		if v := tui.Open(ctx, p.Checkout, e, s, plain, on); v != nil {
+			return v, true, v.End
 		}
 	}
 	return plain, false, func() {}

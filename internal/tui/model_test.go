@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"errors"
@@ -33,12 +33,12 @@ type desk struct {
 func newDesk(t *testing.T, open ...work.Checkpoint) *desk {
 	d := &desk{t: t, msgs: make(chan tea.Msg, 1000)}
 	for _, cp := range open {
-		d.open = append(d.open, question{cp: cp})
+		d.open = append(d.open, question{Checkpoint: cp})
 	}
 	d.m = newLiveModel("ann", func() time.Time { return noon })
 	d.m.width, d.m.height = 90, 24
 	d.m.look = func() glimpse {
-		g := glimpse{board: board{questions: d.open, count: phaseCount{asked: len(d.open), running: 1}}, answered: d.told}
+		g := glimpse{board: board{Questions: d.open, count: phaseCount{asked: len(d.open), running: 1}}, answered: d.told}
 		d.told = nil
 		return g
 	}
@@ -60,7 +60,7 @@ func (d *desk) send(msg tea.Msg) {
 	if a, ok := msg.(answeredMsg); ok && a.err == nil {
 		d.answers = append(d.answers, work.Answer{Checkpoint: a.id, Status: a.cp.Status})
 		for i, q := range d.open {
-			if q.cp.ID == a.id {
+			if q.Checkpoint.ID == a.id {
 				d.open = append(d.open[:i:i], d.open[i+1:]...)
 				break
 			}
@@ -221,7 +221,7 @@ func TestYesToAll(t *testing.T) {
 	d.untilShown(keysWork)
 	d.press("a")
 	d.until("two answers", func() bool { return len(d.answers) == 2 })
-	d.open = append(d.open, question{cp: asked("r.4", gates.PointIteration)}, question{cp: asked("r.5", gates.PointFinal)})
+	d.open = append(d.open, question{Checkpoint: asked("r.4", gates.PointIteration)}, question{Checkpoint: asked("r.5", gates.PointFinal)})
 	d.send(lookMsg{})
 	d.until("the third", func() bool { return len(d.answers) == 3 })
 	d.send(lookMsg{})
@@ -244,7 +244,7 @@ func TestLater(t *testing.T) {
 	if d.m.asking != nil || len(d.m.sent) > 0 {
 		t.Fatalf("put aside, but:\n%s", d.screen)
 	}
-	d.open = append(d.open, question{cp: asked("r.2", gates.PointPhaseStart)})
+	d.open = append(d.open, question{Checkpoint: asked("r.2", gates.PointPhaseStart)})
 	d.send(lookMsg{})
 	d.untilShown("What about r.2?  (2 of 2)")
 	d.untilShown(keysWork)

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"context"
@@ -20,20 +20,20 @@ const (
 )
 
 // begin takes the terminal and starts the view's goroutines. They end with ctx.
-func (v *liveView) begin(ctx context.Context) error {
+func (v *View) begin(ctx context.Context) error {
 	if err := v.tty.take(); err != nil {
 		return err
 	}
 	if err := v.screen.open(); err != nil {
 		return errors.Join(err, v.tty.giveBack())
 	}
-	v.p.app.logInto(v.plain.Log, v.screen)
+	v.on.LogInto(v.screen)
 	interrupted := ctx
 	ctx, v.stop = context.WithCancel(ctx)
-	width, height := v.tty.size()
+	width, height := v.tty.Size()
 	m := newLiveModel(v.p.User(), v.p.Now)
 	m.width, m.height = width, height
-	m.bare = v.p.app.quiet
+	m.bare = v.on.Quiet
 	m.look = v.look
 	m.answer = func(a work.Answer) (work.Checkpoint, error) { return v.answer(ctx, a) }
 	m.diff = func(q question) (string, error) { return v.diff(ctx, q) }
@@ -60,28 +60,28 @@ func (v *liveView) begin(ctx context.Context) error {
 	return nil
 }
 
-// end gives the terminal back and waits for everything that the view began.
-func (v *liveView) end() {
+// End gives the terminal back and waits for everything that the view began.
+func (v *View) End() {
 	v.stop()
 	v.work.Wait()
 	v.errand.Wait()
 }
 
 // restore writes what is left to be written and puts the terminal back.
-func (v *liveView) restore() {
+func (v *View) restore() {
 	v.mu.Lock()
 	v.closed = true
 	v.mu.Unlock()
-	width, _ := v.tty.size()
+	width, _ := v.tty.Size()
 	err := errors.Join(v.screen.close(width), v.tty.giveBack())
-	v.p.app.logInto(v.plain.Log, v.tty.out)
+	v.on.LogInto(v.tty.Out)
 	if err != nil {
 		v.plain.Log.Warn("give the terminal back", "err", err)
 	}
 }
 
 // pump tells the model of what is new, but not too often, and ends it.
-func (v *liveView) pump(ctx context.Context) {
+func (v *View) pump(ctx context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
@@ -102,7 +102,7 @@ func (v *liveView) pump(ctx context.Context) {
 
 // signals follows the terminal's size, leaves it while the process is stopped
 // by Ctrl-Z, and before Ctrl-\ ends it.
-func (v *liveView) signals(ctx context.Context) {
+func (v *View) signals(ctx context.Context) {
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGQUIT)
 	defer signal.Stop(got)
@@ -121,14 +121,14 @@ func (v *liveView) signals(ctx context.Context) {
 				return
 			}
 		}
-		width, height := v.tty.size()
+		width, height := v.tty.Size()
 		v.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
 	}
 }
 
 // leave gives the terminal back for a while.
-func (v *liveView) leave() {
-	width, _ := v.tty.size()
+func (v *View) leave() {
+	width, _ := v.tty.Size()
 	if err := errors.Join(v.screen.pause(width), v.tty.giveBack()); err != nil {
 		v.plain.Log.Warn("give the terminal back", "err", err)
 	}
@@ -136,7 +136,7 @@ func (v *liveView) leave() {
 
 // suspend gives the terminal back, stops the process, and takes the terminal
 // again when it goes on. In the background it cannot have it.
-func (v *liveView) suspend() bool {
+func (v *View) suspend() bool {
 	v.leave()
 	// The call may return before the process stands still.
 	goesOn := make(chan os.Signal, 1)
@@ -153,7 +153,7 @@ func (v *liveView) suspend() bool {
 
 // show draws what the model wants to be seen. A terminal that cannot be written
 // to is none any more.
-func (v *liveView) show(lines []string, full bool, width int) {
+func (v *View) show(lines []string, full bool, width int) {
 	err := error(nil)
 	if full {
 		err = v.screen.drawFull(lines)

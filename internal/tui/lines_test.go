@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"math/rand/v2"

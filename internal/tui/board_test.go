@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"encoding/json"
@@ -52,7 +52,7 @@ func TestBoardKnowsEveryStage(t *testing.T) {
 	at(s, orchestrator.StageOutage).Outage = &orchestrator.Outage{Until: noon}
 	iterate := at(s, orchestrator.StageIterate)
 	iterate.Begun = true
-	b := boardOf(s)
+	b := BoardOf(s)
 	if want := (phaseCount{done: 1, running: len(s.Order) - 4, asked: 1, waiting: 2}); b.count != want {
 		t.Errorf("counted %+v, want %+v", b.count, want)
 	}
@@ -106,9 +106,9 @@ func TestBoardOfSubPhase(t *testing.T) {
 	parent := at(s, orchestrator.StageSub)
 	parent.Child = parent.Number + ".1"
 	s.Phases[parent.Child] = &orchestrator.Phase{Number: parent.Child, Parent: parent.Number, Stage: orchestrator.StageIterate, Plan: work.Phase{Name: "child"}}
-	before := boardOf(staged(t)).count
+	before := BoardOf(staged(t)).count
 	s.Order = append(s.Order, parent.Child)
-	b := boardOf(s)
+	b := BoardOf(s)
 	if b.count != before {
 		t.Errorf("counted %+v, want %+v", b.count, before)
 	}
@@ -139,17 +139,17 @@ func TestQuestionsKnowTheirChange(t *testing.T) {
 	} {
 		id := string(rune('e' - i)) // the youngest has the first id
 		s.Open[id] = &work.Checkpoint{ID: id, Phase: c.phase, Kind: c.kind, OpenedAt: noon.Add(time.Duration(i) * time.Second)}
-		b := boardOf(s)
-		got := b.questions[len(b.questions)-1]
-		if got.cp.ID != id {
-			t.Fatalf("%d questions, the last is %s; they are not in the order of their opening", len(b.questions), got.cp.ID)
+		b := BoardOf(s)
+		got := b.Questions[len(b.Questions)-1]
+		if got.Checkpoint.ID != id {
+			t.Fatalf("%d questions, the last is %s; they are not in the order of their opening", len(b.Questions), got.Checkpoint.ID)
 		}
-		if got.from != c.from || got.to != c.to || got.about != c.about {
-			t.Errorf("%s %s: %s..%s (%s), want %+v", c.phase, c.kind, got.from, got.to, got.about, c)
+		if got.from != c.from || got.to != c.to || got.About != c.about {
+			t.Errorf("%s %s: %s..%s (%s), want %+v", c.phase, c.kind, got.from, got.to, got.About, c)
 		}
 	}
 	s.Stopping = &orchestrator.RunStoppingData{Reason: "the deadline has come"}
-	if b := boardOf(s); len(b.questions) > 0 || b.stopping == "" {
+	if b := BoardOf(s); len(b.Questions) > 0 || b.stopping == "" {
 		t.Errorf("the run stops, and still asks: %+v", b)
 	}
 	s.Head = ""
@@ -163,8 +163,8 @@ func TestQuestionsKnowTheirChange(t *testing.T) {
 func TestViewJoinsLifeSigns(t *testing.T) {
 	t.Parallel()
 	clock := noon
-	v := &liveView{
-		p:     &checkout{&project.Checkout{Env: project.Env{Now: func() time.Time { return clock }}}, &App{}},
+	v := &View{
+		p:     &project.Checkout{Env: project.Env{Now: func() time.Time { return clock }}},
 		plain: &narrate.LogWatcher{Log: log.New(io.Discard)}, signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
 	s := staged(t)

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"strings"
@@ -35,7 +35,7 @@ const (
 // option is one way to go on from a question.
 type option struct {
 	key     string // chooses it at once
-	label   string
+	Label   string
 	deed    deed
 	status  work.CheckpointStatus
 	choice  string
@@ -45,29 +45,29 @@ type option struct {
 // yesToAll is the reason that an answer given by deedAll has.
 const yesToAll = "yes to all"
 
-// optionsOf are the ways to go on from q. The cursor stands on the first one,
+// OptionsOf are the ways to go on from q. The cursor stands on the first one,
 // which answers nothing: an Enter that was meant for something else must not
 // say yes.
-func optionsOf(q question) []option {
-	look := option{key: "d", label: "look at all of it first", deed: deedLook}
+func OptionsOf(q question) []option {
+	look := option{key: "d", Label: "look at all of it first", deed: deedLook}
 	if q.changed() {
-		look.label = "look at the change first (" + q.about + ")"
+		look.Label = "look at the change first (" + q.About + ")"
 	}
 	out := []option{look}
-	abort := option{key: "x", label: "abort the run", deed: deedAbort, status: work.CheckpointRejected, choice: orchestrator.ChoiceAbort}
-	answers := choicesOf(q.cp)
+	abort := option{key: "x", Label: "abort the run", deed: deedAbort, status: work.CheckpointRejected, choice: orchestrator.ChoiceAbort}
+	answers := choicesOf(q.Checkpoint)
 	if len(answers) == 0 {
-		answers = usualAnswers(gates.Point(q.cp.Kind))
+		answers = usualAnswers(gates.Point(q.Checkpoint.Kind))
 	}
 	for i, o := range answers {
-		if o.status == work.CheckpointApproved && q.cp.ReasonDue {
-			answers[i].comment, answers[i].label = mustComment, o.label+", with your reason"
+		if o.status == work.CheckpointApproved && q.Checkpoint.ReasonDue {
+			answers[i].comment, answers[i].Label = mustComment, o.Label+", with your reason"
 		}
 	}
 	for _, o := range answers {
 		out = append(out, o)
-		if o.status == work.CheckpointApproved && gates.AnsweredByYes(gates.Point(q.cp.Kind)) {
-			out = append(out, option{key: "a", label: "yes, and to all start, iteration and sub-phase questions of this run", deed: deedAll, status: o.status, choice: o.choice})
+		if o.status == work.CheckpointApproved && gates.AnsweredByYes(gates.Point(q.Checkpoint.Kind)) {
+			out = append(out, option{key: "a", Label: "yes, and to all start, iteration and sub-phase questions of this run", deed: deedAll, status: o.status, choice: o.choice})
 		}
 	}
 	return distinctKeys(append(out, abort))
@@ -80,7 +80,7 @@ func choicesOf(cp work.Checkpoint) []option {
 		if c.Name == orchestrator.ChoiceAbort || c.Name == "" {
 			continue
 		}
-		o := option{key: strings.ToLower(c.Name[:1]), label: text.OneLine(c.Label, 60), status: c.Answer, choice: c.Name}
+		o := option{key: strings.ToLower(c.Name[:1]), Label: text.OneLine(c.Label, 60), status: c.Answer, choice: c.Name}
 		switch c.Answer {
 		case work.CheckpointApproved:
 			if c.Name == "approve" {
@@ -112,11 +112,11 @@ func usualAnswers(at gates.Point) []option {
 	if !ok {
 		w = [3]string{"approve", "request changes with a comment", "reject"}
 	}
-	out := []option{{key: "y", label: w[0], status: work.CheckpointApproved}}
+	out := []option{{key: "y", Label: w[0], status: work.CheckpointApproved}}
 	if w[1] != "" {
-		out = append(out, option{key: "c", label: w[1], status: work.CheckpointChangesRequested, comment: mustComment})
+		out = append(out, option{key: "c", Label: w[1], status: work.CheckpointChangesRequested, comment: mustComment})
 	}
-	return append(out, option{key: "n", label: w[2], status: work.CheckpointRejected, comment: mayComment})
+	return append(out, option{key: "n", Label: w[2], status: work.CheckpointRejected, comment: mayComment})
 }
 
 // distinctKeys gives options whose key is taken another one of their name.
@@ -137,7 +137,7 @@ func distinctKeys(all []option) []option {
 func (o option) answer(cp work.Checkpoint, comment, by string, at time.Time) work.Answer {
 	a := work.Answer{
 		Checkpoint: cp.ID, Revision: cp.Revision, Status: o.status, Choice: o.choice,
-		By: by, Door: doorTerminal, At: at,
+		By: by, Door: DoorTerminal, At: at,
 	}
 	switch {
 	case o.deed == deedAll:
@@ -148,15 +148,16 @@ func (o option) answer(cp work.Checkpoint, comment, by string, at time.Time) wor
 	return a
 }
 
-const doorTerminal = "terminal"
+// DoorTerminal says of an answer that it was given here.
+const DoorTerminal = "terminal"
 
 // yesTo is the answer to cp that an earlier "yes to all" gives, if it covers
 // questions of that sort. It never covers a stale phase, a merge, the result or
 // a red baseline.
 func yesTo(q question, by string, at time.Time) (work.Answer, bool) {
-	for _, o := range optionsOf(q) {
+	for _, o := range OptionsOf(q) {
 		if o.deed == deedAll {
-			return o.answer(q.cp, "", by, at), true
+			return o.answer(q.Checkpoint, "", by, at), true
 		}
 	}
 	return work.Answer{}, false

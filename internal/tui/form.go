@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"charm.land/huh/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"forge/internal/approval"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -42,7 +43,7 @@ const (
 )
 
 func newAsking(q question) *asking {
-	return &asking{q: q, opts: optionsOf(q), theme: doorTheme()}
+	return &asking{q: q, opts: OptionsOf(q), theme: doorTheme()}
 }
 
 func (a *asking) begin(width int) tea.Cmd {
@@ -54,7 +55,7 @@ func (a *asking) begin(width int) tea.Cmd {
 func (a *asking) choose(width int) tea.Cmd {
 	list := make([]huh.Option[int], 0, len(a.opts))
 	for i, o := range a.opts {
-		list = append(list, huh.NewOption(fit(o.key+"  "+o.label, width-6), i))
+		list = append(list, huh.NewOption(Fit(o.key+"  "+o.Label, width-6), i))
 	}
 	return a.enter(stepChoose, width, huh.NewSelect[int]().Options(list...).Filtering(false).Value(&a.pick))
 }
@@ -62,15 +63,15 @@ func (a *asking) choose(width int) tea.Cmd {
 // say asks for a comment.
 func (a *asking) say(width int) tea.Cmd {
 	o := a.opts[a.pick]
-	field := huh.NewText().Lines(3).ExternalEditor(false).CharLimit(maxComment).Value(&a.comment).
+	field := huh.NewText().Lines(3).ExternalEditor(false).CharLimit(approval.MaxComment).Value(&a.comment).
 		Validate(func(text string) error {
 			switch {
 			case o.comment == mustComment && strings.TrimSpace(text) == "" && o.status == work.CheckpointApproved:
 				return errors.New("say why it may go on all the same")
 			case o.comment == mustComment && strings.TrimSpace(text) == "":
 				return errors.New("say what is to change")
-			case len(text) > maxComment:
-				return fmt.Errorf("%d bytes; at most %d", len(text), maxComment)
+			case len(text) > approval.MaxComment:
+				return fmt.Errorf("%d bytes; at most %d", len(text), approval.MaxComment)
 			}
 			return nil
 		})
@@ -128,30 +129,30 @@ func (a *asking) aborted() bool  { return a.form.State == huh.StateAborted }
 // lines shows the question on at most height lines: what is judged is cut
 // first, and can be read as a whole on its page.
 func (a *asking) lines(width, height, number, of int) []string {
-	title := text.OneLine(a.q.cp.Question, 300)
+	title := text.OneLine(a.q.Checkpoint.Question, 300)
 	if of > 1 {
 		title = fmt.Sprintf("%s  (%d of %d)", title, number, of)
 	}
 	out := strings.Split(ansi.Wrap(styled(styleStrong, "? "+title), width-1, ""), "\n")
 	if len(out) > 2 {
-		out = []string{out[0], fit(out[1], width-3) + "…"}
+		out = []string{out[0], Fit(out[1], width-3) + "…"}
 	}
 	var below []string
 	if o := a.opts[a.pick]; a.step != stepChoose {
-		ask := o.label
+		ask := o.Label
 		switch {
 		case a.step == stepConfirm:
 			ask = "Abort the run? What is under way is ended, and it cannot be resumed."
 		case o.comment == mayComment:
 			ask += " – why? (may stay empty)"
 		}
-		below = append(below, fit("  "+ask, width-1))
+		below = append(below, Fit("  "+ask, width-1))
 	}
 	for line := range strings.SplitSeq(a.form.View(), "\n") {
 		below = append(below, "  "+strings.TrimRight(line, " "))
 	}
-	below = append(below, fit("  "+styled(styleFaint, a.help()), width-1))
-	facts := textLines(a.q.cp.Facts, width-3)
+	below = append(below, Fit("  "+styled(styleFaint, a.help()), width-1))
+	facts := textLines(a.q.Checkpoint.Facts, width-3)
 	if room := height - len(out) - len(below); len(facts) > room {
 		facts = facts[:max(room-1, 0)]
 		if room > 0 {

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"bytes"
@@ -29,16 +29,16 @@ type screen struct {
 }
 
 const (
-	syncBegin  = "\x1b[?2026h" // the terminal shows what follows at once
-	syncEnd    = "\x1b[?2026l"
+	SyncBegin  = "\x1b[?2026h" // the terminal shows what follows at once
+	SyncEnd    = "\x1b[?2026l"
 	cursorHide = "\x1b[?25l"
 	cursorShow = "\x1b[?25h"
 	pasteOn    = "\x1b[?2004h" // pasted text is told from keys
 	pasteOff   = "\x1b[?2004l"
 	fullOn     = "\x1b[?1049h"
 	fullOff    = "\x1b[H\x1b[J\x1b[?1049l" // emptied first: tmux keeps what does not fit any more
-	eraseRight = "\x1b[K"
-	eraseBelow = "\x1b[J"
+	EraseRight = "\x1b[K"
+	EraseBelow = "\x1b[J"
 	plainStyle = "\x1b[m"
 )
 
@@ -93,7 +93,7 @@ func (s *screen) put(block []string, width int) error {
 		return nil
 	}
 	s.drawn = block
-	_, err := io.WriteString(s.out, syncBegin+text+syncEnd)
+	_, err := io.WriteString(s.out, SyncBegin+text+SyncEnd)
 	return err
 }
 
@@ -105,7 +105,7 @@ func (s *screen) drawFull(lines []string) error {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString(syncBegin)
+	b.WriteString(SyncBegin)
 	if !s.full {
 		s.full = true
 		b.WriteString(fullOn)
@@ -115,9 +115,9 @@ func (s *screen) drawFull(lines []string) error {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(line + plainStyle + eraseRight)
+		b.WriteString(line + plainStyle + EraseRight)
 	}
-	b.WriteString(eraseBelow + syncEnd)
+	b.WriteString(EraseBelow + SyncEnd)
 	_, err := io.WriteString(s.out, b.String())
 	return err
 }
@@ -191,7 +191,7 @@ func frame(drawn, above, block []string, width int) string {
 	}
 	b.WriteString("\r")
 	if !same {
-		b.WriteString(eraseBelow)
+		b.WriteString(EraseBelow)
 	}
 	for _, line := range above {
 		b.WriteString(line + plainStyle + "\r\n")
@@ -202,7 +202,7 @@ func frame(drawn, above, block []string, width int) string {
 		}
 		// The cursor ends behind the last line, where a wrap would take it along.
 		if !same || drawn[i] != line || i == len(block)-1 {
-			b.WriteString(line + plainStyle + eraseRight)
+			b.WriteString(line + plainStyle + EraseRight)
 		}
 	}
 	return b.String()

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"fmt"
@@ -86,7 +86,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case answeredMsg:
 		cmd = m.answered(msg)
 	case readyMsg:
-		if m.asking != nil && m.asking.q.cp.ID == msg.id {
+		if m.asking != nil && m.asking.q.Checkpoint.ID == msg.id {
 			m.asking.ready = true
 		}
 	case pageMsg:
@@ -113,14 +113,14 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *liveModel) see() tea.Cmd {
 	g := m.look()
 	m.board = g.board
-	if m.asking != nil && !m.isOpen(m.asking.q.cp.ID) {
+	if m.asking != nil && !m.isOpen(m.asking.q.Checkpoint.ID) {
 		m.gone(m.asking.q, g.answered)
 		m.asking, m.page = nil, nil
 	}
 	var cmds []tea.Cmd
 	if m.all {
-		for _, q := range m.board.questions {
-			if a, ok := yesTo(q, m.by, m.now()); ok && !m.sent[q.cp.ID] {
+		for _, q := range m.board.Questions {
+			if a, ok := yesTo(q, m.by, m.now()); ok && !m.sent[q.Checkpoint.ID] {
 				cmds = append(cmds, m.send(a))
 			}
 		}
@@ -129,8 +129,8 @@ func (m *liveModel) see() tea.Cmd {
 }
 
 func (m *liveModel) isOpen(id string) bool {
-	for _, q := range m.board.questions {
-		if q.cp.ID == id {
+	for _, q := range m.board.Questions {
+		if q.Checkpoint.ID == id {
 			return true
 		}
 	}
@@ -140,12 +140,12 @@ func (m *liveModel) isOpen(id string) bool {
 // gone says who answered a question that was on the screen, and where.
 func (m *liveModel) gone(q question, answers []orchestrator.CheckpointAnsweredData) {
 	for _, a := range answers {
-		if a.ID == q.cp.ID && a.Refused == "" {
-			m.tell(text.OneLine(a.By, 40) + " answered (" + text.OneLine(a.Door, 20) + "): " + said(a.Status, a.Choice) + " – " + text.OneLine(q.cp.Question, 200))
+		if a.ID == q.Checkpoint.ID && a.Refused == "" {
+			m.tell(text.OneLine(a.By, 40) + " answered (" + text.OneLine(a.Door, 20) + "): " + said(a.Status, a.Choice) + " – " + text.OneLine(q.Checkpoint.Question, 200))
 			return
 		}
 	}
-	m.tell("no longer asked: " + text.OneLine(q.cp.Question, 200))
+	m.tell("no longer asked: " + text.OneLine(q.Checkpoint.Question, 200))
 }
 
 func (m *liveModel) tell(text string) { m.notice, m.noticeUntil = text, m.now().Add(noticeFor) }
@@ -155,10 +155,10 @@ func (m *liveModel) ask() tea.Cmd {
 	if m.asking != nil || m.width == 0 {
 		return nil
 	}
-	for _, q := range m.board.questions {
-		if !m.sent[q.cp.ID] && !m.aside[q.cp.ID] {
+	for _, q := range m.board.Questions {
+		if !m.sent[q.Checkpoint.ID] && !m.aside[q.Checkpoint.ID] {
 			m.asking = newAsking(q)
-			return tea.Batch(m.asking.begin(m.width), tea.Tick(readyAfter, func(time.Time) tea.Msg { return readyMsg{q.cp.ID} }))
+			return tea.Batch(m.asking.begin(m.width), tea.Tick(readyAfter, func(time.Time) tea.Msg { return readyMsg{q.Checkpoint.ID} }))
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func (m *liveModel) ask() tea.Cmd {
 // send writes an answer beside what is shown.
 func (m *liveModel) send(a work.Answer) tea.Cmd {
 	m.sent[a.Checkpoint] = true
-	if m.asking != nil && m.asking.q.cp.ID == a.Checkpoint {
+	if m.asking != nil && m.asking.q.Checkpoint.ID == a.Checkpoint {
 		m.asking, m.page = nil, nil
 	}
 	return func() tea.Msg {
@@ -219,7 +219,7 @@ func (m *liveModel) pressed(key tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case key.String() == "esc":
 		if m.asking.step == stepChoose {
-			m.aside[m.asking.q.cp.ID] = true
+			m.aside[m.asking.q.Checkpoint.ID] = true
 			m.asking = nil
 			return m.ask()
 		}
@@ -248,7 +248,7 @@ func (m *liveModel) decided() tea.Cmd {
 	case a.step == stepConfirm && !a.sure:
 		return a.choose(m.width)
 	case a.step != stepChoose:
-		return m.send(o.answer(a.q.cp, a.comment, m.by, m.now()))
+		return m.send(o.answer(a.q.Checkpoint, a.comment, m.by, m.now()))
 	}
 	switch {
 	case o.deed == deedLook:
@@ -260,9 +260,9 @@ func (m *liveModel) decided() tea.Cmd {
 		return a.say(m.width)
 	case o.deed == deedAll:
 		m.all = true
-		return tea.Batch(m.send(o.answer(a.q.cp, "", m.by, m.now())), m.see())
+		return tea.Batch(m.send(o.answer(a.q.Checkpoint, "", m.by, m.now())), m.see())
 	}
-	return m.send(o.answer(a.q.cp, "", m.by, m.now()))
+	return m.send(o.answer(a.q.Checkpoint, "", m.by, m.now()))
 }
 
 func (m *liveModel) load(q question) tea.Cmd {
@@ -271,7 +271,7 @@ func (m *liveModel) load(q question) tea.Cmd {
 	}
 	return func() tea.Msg {
 		text, err := m.diff(q)
-		return pageMsg{id: q.cp.ID, text: text, err: err}
+		return pageMsg{id: q.Checkpoint.ID, text: text, err: err}
 	}
 }
 
@@ -296,9 +296,9 @@ func (m *liveModel) draw() {
 	room := max(m.height-1, 1)
 	var below []string
 	if m.notice != "" && m.now().Before(m.noticeUntil) {
-		below = append(below, fit(styled(styleWarn, m.notice), m.width-1))
+		below = append(below, Fit(styled(styleWarn, m.notice), m.width-1))
 	}
-	switch open := len(m.board.questions); {
+	switch open := len(m.board.Questions); {
 	case m.asking != nil:
 		if !m.bare && m.height >= 20 {
 			below = append(below, "")
@@ -306,7 +306,7 @@ func (m *liveModel) draw() {
 		least := 2 // a row and the progress
 		below = append(below, m.asking.lines(m.width, room-least-len(below), m.number(), open)...)
 	case len(m.aside) > 0 && open > 0:
-		below = append(below, fit(styled(styleWarn, waitText(open))+styled(styleFaint, "  enter: answer · ctrl+c: stop; forge resume goes on"), m.width-1))
+		below = append(below, Fit(styled(styleWarn, waitText(open))+styled(styleFaint, "  enter: answer · ctrl+c: stop; forge resume goes on"), m.width-1))
 	}
 	var block []string
 	if !m.bare {
@@ -316,7 +316,7 @@ func (m *liveModel) draw() {
 	block = append(block, below...)
 	for i, line := range block {
 		if ansi.StringWidth(line) >= m.width {
-			block[i] = fit(line, m.width-1)
+			block[i] = Fit(line, m.width-1)
 		}
 	}
 	if len(block) > room {
@@ -334,8 +334,8 @@ func waitText(n int) string {
 
 // number is the place of the question that is shown among the open ones.
 func (m *liveModel) number() int {
-	for i, q := range m.board.questions {
-		if q.cp.ID == m.asking.q.cp.ID {
+	for i, q := range m.board.Questions {
+		if q.Checkpoint.ID == m.asking.q.Checkpoint.ID {
 			return i + 1
 		}
 	}

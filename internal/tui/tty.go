@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tty is a terminal that a live view has for itself: keys come one by one and
+// TTY is a terminal that a live view has for itself: keys come one by one and
 // are not shown. Ctrl-C and Ctrl-Z stay signals, and line ends stay as they
 // are, so that even a process that dies here leaves a terminal that can be
 // used.
-type tty struct {
-	in, out *os.File
+type TTY struct {
+	in, Out *os.File
 	before  *unix.Termios // nil = the terminal is as it was found
 }
 
 // take changes the terminal's settings; a second call does nothing.
-func (t *tty) take() error {
+func (t *TTY) take() error {
 	if t.before != nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (t *tty) take() error {
 }
 
 // giveBack puts the settings back.
-func (t *tty) giveBack() error {
+func (t *TTY) giveBack() error {
 	if t.before == nil {
 		return nil
 	}
@@ -49,9 +49,9 @@ func (t *tty) giveBack() error {
 	return nil
 }
 
-// size is the terminal's width and height, 80 and 24 where it does not know.
-func (t *tty) size() (width, height int) {
-	if ws, err := unix.IoctlGetWinsize(int(t.out.Fd()), unix.TIOCGWINSZ); err == nil && ws.Col > 0 && ws.Row > 0 {
+// Size is the terminal's width and height, 80 and 24 where it does not know.
+func (t *TTY) Size() (width, height int) {
+	if ws, err := unix.IoctlGetWinsize(int(t.Out.Fd()), unix.TIOCGWINSZ); err == nil && ws.Col > 0 && ws.Row > 0 {
 		return int(ws.Col), int(ws.Row)
 	}
 	return 80, 24
@@ -59,7 +59,7 @@ func (t *tty) size() (width, height int) {
 
 // foreground says that this process may read keys: it does not run in the
 // background of a shell.
-func (t *tty) foreground() bool {
+func (t *TTY) foreground() bool {
 	group, err := unix.IoctlGetInt(int(t.in.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }

@@ -1,8 +1,9 @@
-package cli
+package tui
 
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -17,14 +18,15 @@ import (
 	"forge/orchestrator"
 )
 
-// liveView shows a run on a terminal and is the terminal's door. The driver's
+// View shows a run on a terminal and is the terminal's door. The driver's
 // calls only leave behind what is to be shown; goroutines of the view draw it.
-type liveView struct {
-	p     *checkout
+type View struct {
+	p     *project.Checkout
+	on    Terminal
 	plain *narrate.LogWatcher
 	patch func(ctx context.Context, from, to string) (string, error)
 
-	tty     *tty
+	tty     *TTY
 	screen  *screen
 	program *tea.Program
 	// stop ends the view; what is logged later is written as it comes.
@@ -48,21 +50,29 @@ type lifeSign struct {
 	usage work.Usage // of the current iteration so far
 }
 
-// liveView takes the terminal for a live view of s, which answers questions
-// too, until its end is called. Ctrl-C ends it at once, so that a second one
+// Terminal is where a live view is shown.
+type Terminal struct {
+	In      io.Reader
+	Out     io.Writer
+	Quiet   bool            // only questions are shown
+	LogInto func(io.Writer) // lets the log of the run write elsewhere
+}
+
+// Open takes the terminal for a live view of s, which answers questions
+// too, until its End is called. Ctrl-C ends it at once, so that a second one
 // meets a terminal as it was. It is nil where the terminal cannot be had: then
 // plain log lines show the run, and what it asks waits for another door.
-func (p *checkout) liveView(ctx context.Context, e *project.Machine, s *orchestrator.State, plain *narrate.LogWatcher) *liveView {
-	in, ok1 := p.app.Stdin.(*os.File)
-	out, ok2 := p.app.Stderr.(*os.File)
-	t := &tty{in: in, out: out}
+func Open(ctx context.Context, p *project.Checkout, e *project.Machine, s *orchestrator.State, plain *narrate.LogWatcher, on Terminal) *View {
+	in, ok1 := on.In.(*os.File)
+	out, ok2 := on.Out.(*os.File)
+	t := &TTY{in: in, Out: out}
 	if !ok1 || !ok2 || p.Getenv("TERM") == "" || !t.foreground() {
 		return nil
 	}
-	v := &liveView{
-		p: p, plain: plain, patch: e.Repo.Diff, tty: t,
+	v := &View{
+		p: p, on: on, plain: plain, patch: e.Repo.Diff, tty: t,
 		screen: &screen{out: out, colour: colorprofile.Detect(out, p.Environ)},
-		board:  boardOf(s), signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
+		board:  BoardOf(s), signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
 	v.board.began = p.Now()
 	if err := v.begin(ctx); err != nil {
@@ -73,7 +83,7 @@ func (p *checkout) liveView(ctx context.Context, e *project.Machine, s *orchestr
 }
 
 // Events leaves a copy of what is to be seen behind.
-func (v *liveView) Events(evs []work.Event, s *orchestrator.State) {
+func (v *View) Events(evs []work.Event, s *orchestrator.State) {
 	v.mu.Lock()
 	closed := v.closed
 	v.mu.Unlock()
@@ -82,7 +92,7 @@ func (v *liveView) Events(evs []work.Event, s *orchestrator.State) {
 		return
 	}
 	v.plain.Events(lasting(evs), s)
-	b := boardOf(s)
+	b := BoardOf(s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	b.began = v.board.began
@@ -114,7 +124,7 @@ func lasting(evs []work.Event) []work.Event {
 
 // match keeps the signs of the rows that are there, for as long as their step
 // lasts. v.mu is held.
-func (v *liveView) match() {
+func (v *View) match() {
 	signs := map[string]*lifeSign{}
 	for _, r := range v.board.rows {
 		sign, step := v.signs[r.number], r.name+"\x00"+r.doing+"\x00"+r.iteration
@@ -130,7 +140,7 @@ func (v *liveView) match() {
 }
 
 // Activity notes what an agent, setup or verify is doing.
-func (v *liveView) Activity(a work.Activity) {
+func (v *View) Activity(a work.Activity) {
 	v.plain.Activity(a)
 	text := act(a)
 	v.mu.Lock()
@@ -147,7 +157,7 @@ func (v *liveView) Activity(a work.Activity) {
 	v.tell()
 }
 
-func (v *liveView) tell() {
+func (v *View) tell() {
 	select {
 	case v.news <- struct{}{}:
 	default:
@@ -156,7 +166,7 @@ func (v *liveView) tell() {
 
 // look is the board with the life signs of its rows, and the answers since the
 // last look.
-func (v *liveView) look() glimpse {
+func (v *View) look() glimpse {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	g := glimpse{board: v.board, answered: v.answered}
@@ -179,7 +189,7 @@ func (v *liveView) look() glimpse {
 }
 
 // answer writes an answer as any door does.
-func (v *liveView) answer(ctx context.Context, a work.Answer) (work.Checkpoint, error) {
+func (v *View) answer(ctx context.Context, a work.Answer) (work.Checkpoint, error) {
 	if !v.enter() {
 		return work.Checkpoint{}, errOver
 	}
@@ -191,7 +201,7 @@ func (v *liveView) answer(ctx context.Context, a work.Answer) (work.Checkpoint, 
 	return v.p.Journal.Answer(context.WithoutCancel(ctx), a)
 }
 
-func (v *liveView) diff(ctx context.Context, q question) (string, error) {
+func (v *View) diff(ctx context.Context, q question) (string, error) {
 	if !v.enter() {
 		return "", errOver
 	}
@@ -203,7 +213,7 @@ var errOver = errors.New("the view is over")
 
 // enter begins an errand, which the end of the view waits for; false when it is
 // over.
-func (v *liveView) enter() bool {
+func (v *View) enter() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"fmt"
@@ -20,9 +20,9 @@ type page struct {
 }
 
 func newPage(q question, width int) *page {
-	p := &page{id: q.cp.ID, wait: q.changed()}
-	p.text = styled(styleStrong, text.OneLine(q.cp.Question, 1000)) + "\n"
-	if facts := strings.TrimRight(text.Harmless(q.cp.Facts), "\n"); facts != "" {
+	p := &page{id: q.Checkpoint.ID, wait: q.changed()}
+	p.text = styled(styleStrong, text.OneLine(q.Checkpoint.Question, 1000)) + "\n"
+	if facts := strings.TrimRight(text.Harmless(q.Checkpoint.Facts), "\n"); facts != "" {
 		p.text += "\n" + facts + "\n"
 	}
 	if !q.changed() {
@@ -40,7 +40,7 @@ func (p *page) loaded(msg pageMsg, width int) {
 	case strings.TrimSpace(msg.text) == "":
 		p.patch = styled(styleFaint, "No file differs.")
 	default:
-		p.patch = strings.TrimRight(patchStat(text.Harmless(msg.text)), "\n") + "\n\n" + colourPatch(text.Harmless(msg.text))
+		p.patch = strings.TrimRight(PatchStat(text.Harmless(msg.text)), "\n") + "\n\n" + ColourPatch(text.Harmless(msg.text))
 	}
 	p.wrap(width)
 }
@@ -96,5 +96,5 @@ func (p *page) lines(width, height int) []string {
 	if len(p.rows) > shown {
 		where = fmt.Sprintf("%d%%", end*100/len(p.rows))
 	}
-	return append(out, fit(styled(styleFaint, where+"  space/b: page · ↑/↓ · g/G: begin/end · q: back to the question"), width-1))
+	return append(out, Fit(styled(styleFaint, where+"  space/b: page · ↑/↓ · g/G: begin/end · q: back to the question"), width-1))
 }

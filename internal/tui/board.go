@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -22,7 +23,7 @@ type board struct {
 	spent     spending
 	began     time.Time
 	stopping  string
-	questions []question // in the order in which they were opened
+	Questions []question // in the order in which they were opened
 }
 
 // phaseRow is one phase that is under way.
@@ -69,14 +70,14 @@ func (s spending) with(u work.Usage) spending {
 
 // question is an open checkpoint and the change that it is about.
 type question struct {
-	cp       work.Checkpoint
-	from, to string // commits; equal = there is no change to see
-	about    string // whose change that is
+	Checkpoint work.Checkpoint
+	from, to   string // commits; equal = there is no change to see
+	About      string // whose change that is
 }
 
-// boardOf copies s. The rows have what the state knows; what agents say comes
+// BoardOf copies s. The rows have what the state knows; what agents say comes
 // with their activity.
-func boardOf(s *orchestrator.State) board {
+func BoardOf(s *orchestrator.State) board {
 	b := board{spent: spentOf(s.Ledger)}
 	if s.Stopping != nil {
 		b.stopping = s.Stopping.Reason
@@ -103,10 +104,10 @@ func boardOf(s *orchestrator.State) board {
 		if !s.Live || s.Stopping != nil {
 			break // answers wait for the next process
 		}
-		b.questions = append(b.questions, questionOf(s, *cp))
+		b.Questions = append(b.Questions, questionOf(s, *cp))
 	}
-	slices.SortFunc(b.questions, func(x, y question) int {
-		return cmp.Or(x.cp.OpenedAt.Compare(y.cp.OpenedAt), cmp.Compare(len(x.cp.ID), len(y.cp.ID)), cmp.Compare(x.cp.ID, y.cp.ID))
+	slices.SortFunc(b.Questions, func(x, y question) int {
+		return cmp.Or(x.Checkpoint.OpenedAt.Compare(y.Checkpoint.OpenedAt), cmp.Compare(len(x.Checkpoint.ID), len(y.Checkpoint.ID)), cmp.Compare(x.Checkpoint.ID, y.Checkpoint.ID))
 	})
 	return b
 }
@@ -212,16 +213,16 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 }
 
 func questionOf(s *orchestrator.State, cp work.Checkpoint) question {
-	q := question{cp: cp, from: s.Spec.Base.Commit, to: s.Head, about: "the run so far"}
+	q := question{Checkpoint: cp, from: s.Spec.Base.Commit, to: s.Head, About: "the run so far"}
 	p := s.Phases[cp.Phase]
 	if p != nil && p.Last == "" && p.Parent != "" {
 		p = s.Phases[p.Parent]
 	}
 	if p != nil && p.Last != "" {
-		q.from, q.to, q.about = p.Base, judgedOf(p, cp), "phase "+p.Number
+		q.from, q.to, q.About = p.Base, approval.JudgedCommit(p, cp), "phase "+p.Number
 	}
 	if pt := gates.Point(cp.Kind); pt == gates.PointFinal || pt == gates.PointPromote || pt == gates.PointEvidence {
-		q.about = "the result"
+		q.About = "the result"
 	}
 	if q.from == "" || q.to == "" {
 		q.from, q.to = "", ""

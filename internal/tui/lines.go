@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ func styled(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[m"
 }
 
-// fit cuts text to a width in cells; what may be styled stays so.
-func fit(text string, width int) string {
+// Fit cuts text to a width in cells; what may be styled stays so.
+func Fit(text string, width int) string {
 	return ansi.Truncate(text, max(width, 0), "…")
 }
 
@@ -63,7 +63,7 @@ func (b board) lines(width, height int, now time.Time) []string {
 	}
 	out = append(out, rowLines(rows, width-1, now)...)
 	if hidden > 0 && height > 1 {
-		out = append(out, fit(styled(styleFaint, fmt.Sprintf("+%d more", hidden)), width-1))
+		out = append(out, Fit(styled(styleFaint, fmt.Sprintf("+%d more", hidden)), width-1))
 	}
 	return append(out, b.progress(width-1, now))
 }
@@ -93,7 +93,7 @@ func rowLines(rows []phaseRow, width int, now time.Time) []string {
 			if r.trouble {
 				style = styleWarn
 			}
-			cells[j] = strings.TrimRight(fit(cells[j]+styled(style, fit(r.action(now), action)), width), " ")
+			cells[j] = strings.TrimRight(Fit(cells[j]+styled(style, Fit(r.action(now), action)), width), " ")
 		}
 		return cells
 	}
@@ -107,7 +107,7 @@ func layOut(rows []phaseRow, c rowLayout, now time.Time) []string {
 		width := 0
 		texts := make([]string, len(rows))
 		for i, r := range rows {
-			texts[i] = fit(text(r), most)
+			texts[i] = Fit(text(r), most)
 			width = max(width, ansi.StringWidth(texts[i]))
 		}
 		for i, t := range texts {
@@ -176,7 +176,7 @@ func (b board) progress(width int, now time.Time) string {
 	if room := width - ansi.StringWidth(text) - 2; room >= 6 {
 		text = c.bar(min(room, 24)) + "  " + text
 	}
-	return fit(text, width)
+	return Fit(text, width)
 }
 
 // bar draws the counts in width cells. The marks differ without colours too.

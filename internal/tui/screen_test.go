@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"bytes"
@@ -216,7 +216,7 @@ func TestFrameWritesTheChange(t *testing.T) {
 		t.Errorf("unchanged: %q", got)
 	}
 	got := frame(block, nil, []string{"first", "2nd", "third"}, 80)
-	if strings.Contains(got, "first") || !strings.Contains(got, "2nd") || strings.Contains(got, eraseBelow) {
+	if strings.Contains(got, "first") || !strings.Contains(got, "2nd") || strings.Contains(got, EraseBelow) {
 		t.Errorf("one line changed: %q", got)
 	}
 	// Wherever the change is, the cursor ends behind the last line: a terminal

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ deleted file mode 100644
 `
 
 func TestPatchStat(t *testing.T) {
-	got := patchStat(trickyPatch)
+	got := PatchStat(trickyPatch)
 	want := []string{"notes.md +2 -2", "new name.txt +0 -0", "pic.png binary", "gone.txt +0 -1", "4 file(s) +2 -3"}
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) != len(want) {
@@ -48,7 +48,7 @@ func TestPatchStat(t *testing.T) {
 
 // Colours add nothing but colours.
 func TestColourPatch(t *testing.T) {
-	got := colourPatch(trickyPatch)
+	got := ColourPatch(trickyPatch)
 	for _, want := range []string{"\x1b[31m--- a/old\x1b[0m\n", "\x1b[32m+@@ -1 +1 @@\x1b[0m\n", "\x1b[36m@@ -1,3 +1,3 @@ title\x1b[0m\n", "\x1b[1m+++ b/notes.md\x1b[0m\n", "\n same\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
@@ -64,8 +64,8 @@ func FuzzPatchStat(f *testing.F) {
 	f.Add(trickyPatch)
 	f.Add("@@ -9223372036854775807,99999999999999999999 +1 @@\n+x")
 	f.Fuzz(func(t *testing.T, patch string) {
-		_ = patchStat(patch)
-		if got := colourPatch(patch); len(got) < len(patch) {
+		_ = PatchStat(patch)
+		if got := ColourPatch(patch); len(got) < len(patch) {
 			t.Errorf("colouring %q loses text: %q", patch, got)
 		}
 	})

@@ -1,29 +1,12 @@
-package cli
+package tui
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"forge/internal/text"
 )
-
-// printPatch prints a patch on stdout: as it is into a file or pipe, harmless
-// and coloured on a terminal.
-func (a *App) printPatch(patch string) error {
-	if isTerminal(a.Stdout) {
-		patch = text.Harmless(patch)
-	}
-	if a.colour() {
-		patch = colourPatch(patch)
-	}
-	if patch != "" && !strings.HasSuffix(patch, "\n") {
-		patch += "\n"
-	}
-	_, err := io.WriteString(a.Stdout, patch)
-	return err
-}
 
 // patchLine says what a line of a patch is.
 type patchLine int
@@ -83,7 +66,8 @@ func hunkLength(text string) int {
 	return n
 }
 
-func colourPatch(patch string) string {
+// ColourPatch is a patch in the colours that people know from git.
+func ColourPatch(patch string) string {
 	colours := map[patchLine]string{lineHeader: "1", lineHunk: "36", lineAdded: "32", lineRemoved: "31"}
 	var b strings.Builder
 	var r patchReader
@@ -100,8 +84,8 @@ func colourPatch(patch string) string {
 	return b.String()
 }
 
-// patchStat lists the files of a patch with the lines added and removed.
-func patchStat(patch string) string {
+// PatchStat lists the files of a patch with the lines added and removed.
+func PatchStat(patch string) string {
 	type file struct {
 		name           string
 		added, removed int

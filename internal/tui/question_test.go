@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"errors"
@@ -54,16 +54,16 @@ func TestDoorAnswers(t *testing.T) {
 		},
 	}
 	for _, at := range everyPoint() {
-		q := question{cp: asked("r.1", at)}
+		q := question{Checkpoint: asked("r.1", at)}
 		got := map[string]said{}
-		for i, o := range optionsOf(q) {
+		for i, o := range OptionsOf(q) {
 			if i == 0 {
 				if o.deed != deedLook || o.key != "d" {
 					t.Errorf("%s: the cursor stands on %+v, which answers", at, o)
 				}
 				continue
 			}
-			a := o.answer(q.cp, " words\n", "ann", noon)
+			a := o.answer(q.Checkpoint, " words\n", "ann", noon)
 			got[o.key] = said{a.Status, a.Choice, a.Comment}
 			if a.Checkpoint != "r.1" || a.Revision != 3 || a.By != "ann" || a.Door != "terminal" || !a.At.Equal(noon) {
 				t.Errorf("%s: the answer is not this door's to this question: %+v", at, a)
@@ -71,7 +71,7 @@ func TestDoorAnswers(t *testing.T) {
 			if o.comment == mustComment != (a.Status == changes) {
 				t.Errorf("%s: %+v: changes need a comment, and nothing else does", at, o)
 			}
-			if _, err := gates.Resolve(q.cp, a, noon); err != nil {
+			if _, err := gates.Resolve(q.Checkpoint, a, noon); err != nil {
 				t.Errorf("%s, key %s: %v", at, o.key, err)
 			}
 		}
@@ -91,7 +91,7 @@ func TestYesToAllCovers(t *testing.T) {
 	t.Parallel()
 	covered := map[gates.Point]bool{gates.PointPhaseStart: true, gates.PointIteration: true, gates.PointSubPhase: true}
 	for _, at := range everyPoint() {
-		a, ok := yesTo(question{cp: asked("r.1", at)}, "ann", noon)
+		a, ok := yesTo(question{Checkpoint: asked("r.1", at)}, "ann", noon)
 		if ok != covered[at] {
 			t.Errorf("%s: covered %v, want %v", at, ok, covered[at])
 		}
@@ -109,13 +109,13 @@ func TestDoorKeysAreDistinct(t *testing.T) {
 		cp.Choices = append(cp.Choices, work.Choice{Name: name, Answer: work.CheckpointApproved, Label: name + "\x1b[2J"})
 	}
 	seen := map[string]bool{}
-	for _, o := range optionsOf(question{cp: cp}) {
+	for _, o := range OptionsOf(question{Checkpoint: cp}) {
 		if o.key == "" || seen[o.key] || strings.ContainsAny(o.key, "jkg_") {
 			t.Errorf("option %+v: key taken or used to move about", o)
 		}
 		seen[o.key] = true
-		if strings.Contains(o.label, "\x1b") {
-			t.Errorf("label %q moves the cursor", o.label)
+		if strings.Contains(o.Label, "\x1b") {
+			t.Errorf("label %q moves the cursor", o.Label)
 		}
 	}
 	if len(seen) != 2+7 {
@@ -127,7 +127,7 @@ func TestDoorKeysAreDistinct(t *testing.T) {
 // would move the cursor, on every size.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	q := question{cp: asked("r.1", gates.PointFinal), from: "a", to: "b", about: "the result"}
+	q := question{Checkpoint: asked("r.1", gates.PointFinal), from: "a", to: "b", About: "the result"}
 	p := newPage(q, 60)
 	if got := bare(p.lines(60, 12)); !strings.Contains(got, "What about r.1?") || !strings.Contains(got, "these are the facts") || !strings.Contains(got, "reading the change") {
 		t.Errorf("before the change is there:\n%s", got)
