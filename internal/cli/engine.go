@@ -9,6 +9,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/shortage"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -47,7 +48,7 @@ func driverOf(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *
 		done = desk.model.Close
 	}
 	return &orchestrator.Driver{
-		Host:    codeHostOf(p, s.Spec, e.Repo),
+		Host:    pullrequest.PortOf(p, s.Spec, e.Repo, judgedIn(p)),
 		Journal: &held{store: p.Journal, lease: lease, now: p.Now},
 		Agents:  e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Reviewers: desk, Todos: jobTodos{e.Repo}, Processes: tree{kill: proc.KillMarked, log: p.Log},
 		Watch: o.watch, Layout: p.Layout(), Now: p.Now, NewMark: NewMark, Answers: o.answers, Deadline: o.deadline,

@@ -112,3 +112,8 @@ func judgedBefore(ctx context.Context, p *project.Checkout, checkpoint string) (
 	}
 	return b.String(), nil
 }
+
+// judgedIn is judgedBefore of one project.
+func judgedIn(p *project.Checkout) func(ctx context.Context, checkpoint string) (string, error) {
+	return func(ctx context.Context, checkpoint string) (string, error) { return judgedBefore(ctx, p, checkpoint) }
+}

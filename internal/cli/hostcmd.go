@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -52,7 +53,7 @@ func (a *App) hostStatus(c *cli.Context) error {
 		return err
 	}
 	defer p.Close()
-	set, err := hostSettings(p.Checkout)
+	set, err := pullrequest.HostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -60,9 +61,9 @@ func (a *App) hostStatus(c *cli.Context) error {
 		fmt.Fprintln(a.Stdout, "No code host: what waits is answered by forge approve and in the browser.\nforge host setup says how to name one.")
 		return nil
 	}
-	h, err := openHost(p.Checkout, set, nil)
+	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
 	if err != nil {
-		return hostRefused(err)
+		return pullrequest.HostRefused(err)
 	}
 	news := func() {
 		sayNews(p.Checkout, a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
@@ -70,10 +71,10 @@ func (a *App) hostStatus(c *cli.Context) error {
 	got, err := h.Access(c.Context, p.Config.PullTarget())
 	if err != nil {
 		news()
-		return hostRefused(err)
+		return pullrequest.HostRefused(err)
 	}
 	fmt.Fprintf(a.Stdout, "%s/%s on %s (%s)\n", set.Owner, set.Repo, set.URL, set.Kind)
-	fmt.Fprintf(a.Stdout, "  as       %s, by %s\n", orUnknown(got.Account.Name), set.Token.Name)
+	fmt.Fprintf(a.Stdout, "  as       %s, by %s\n", pullrequest.OrUnknown(got.Account.Name), set.Token.Name)
 	if len(got.Missing) > 0 {
 		fmt.Fprintf(a.Stdout, "  lacks    %s: forge host doctor\n", strings.Join(got.Missing, ", "))
 	}
@@ -99,13 +100,6 @@ func landsAt(p *project.Checkout, a work.HostAccess) string {
 	default:
 		return "land in " + branch + baseRules(a)
 	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "somebody whom the token does not name"
-	}
-	return s
 }
 
 func baseRules(a work.HostAccess) string {
@@ -153,7 +147,7 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		return
 	}
 	defer p.Close()
-	set, err := hostSettings(p.Checkout)
+	set, err := pullrequest.HostSettings(p.Checkout)
 	if err != nil {
 		d.failed("host", err)
 		return
@@ -162,7 +156,7 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		d.note("forge host setup says how to name one", "no code host: what waits is answered by forge approve and in the browser")
 		return
 	}
-	h, err := openHost(p.Checkout, set, nil)
+	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
 	if err != nil {
 		d.trouble(err)
 		return
@@ -172,7 +166,7 @@ func (d *doctor) host(ctx context.Context, hook *hookTry) {
 		d.trouble(err)
 		return
 	}
-	d.good("%s answers, as %s", set.URL, orUnknown(got.Account.Name))
+	d.good("%s answers, as %s", set.URL, pullrequest.OrUnknown(got.Account.Name))
 	if len(got.Missing) > 0 {
 		d.poor("make a token that also has "+strings.Join(got.Missing, ", "), "the token in %s lacks %s", set.Token.Name, strings.Join(got.Missing, ", "))
 	} else {
@@ -232,7 +226,7 @@ func (d *doctor) otherTokens(ctx context.Context, p *project.Checkout, set confi
 		merges := i == 0
 		as := set
 		as.Token, as.MergerToken, as.ReviewerToken = token, config.Secret{}, config.Secret{}
-		h, err := openHost(p, as, nil)
+		h, err := pullrequest.OpenHost(p, as, nil)
 		if err != nil {
 			d.trouble(err)
 			continue
@@ -247,11 +241,11 @@ func (d *doctor) otherTokens(ctx context.Context, p *project.Checkout, set confi
 		case work.HostKindOf(err) == work.HostUnauthorized:
 			d.poor("make a new token on the host and put it there", "the host does not accept the token in %s", token.Name)
 		case err != nil && got.Repo == "":
-			d.failed("the token in "+token.Name, hostRefused(err))
+			d.failed("the token in "+token.Name, pullrequest.HostRefused(err))
 		case merges && !got.Push:
-			d.poor("give that account the right to write", "%s, whose token is in %s, may not merge in %s", orUnknown(got.Account.Name), token.Name, set.Owner+"/"+set.Repo)
+			d.poor("give that account the right to write", "%s, whose token is in %s, may not merge in %s", pullrequest.OrUnknown(got.Account.Name), token.Name, set.Owner+"/"+set.Repo)
 		default:
-			d.good("the token in %s is %s's", token.Name, orUnknown(got.Account.Name))
+			d.good("the token in %s is %s's", token.Name, pullrequest.OrUnknown(got.Account.Name))
 		}
 	}
 }
@@ -271,7 +265,7 @@ func (a *App) hostSetup(c *cli.Context) error {
 		return err
 	}
 	defer p.Close()
-	set, err := hostSettings(p.Checkout)
+	set, err := pullrequest.HostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -301,12 +295,12 @@ Then: forge host doctor
 	return nil
 }
 
-func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, hookHost, error) {
-	h, err := openHost(p.Checkout, set, nil)
+func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, pullrequest.HookHost, error) {
+	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
 	if err != nil {
-		return 0, nil, hostRefused(err)
+		return 0, nil, pullrequest.HostRefused(err)
 	}
-	hooks, ok := h.(hookHost)
+	hooks, ok := h.(pullrequest.HookHost)
 	switch {
 	case !ok:
 		return 0, nil, refusal.New("", "a host of kind %s has no webhooks", set.Kind)
@@ -316,5 +310,5 @@ func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, 
 		return 0, nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
 	}
 	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
-	return id, hooks, hostRefused(err)
+	return id, hooks, pullrequest.HostRefused(err)
 }

@@ -15,6 +15,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/host"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/orchestrator"
 )
 
@@ -199,8 +200,8 @@ type hookTry struct {
 }
 
 // webhook lets the host send one, and waits for it.
-func (d *doctor) webhook(ctx context.Context, h codeHost, set config.CodeHost, try hookTry) {
-	hooks, ok := h.(hookHost)
+func (d *doctor) webhook(ctx context.Context, h pullrequest.CodeHost, set config.CodeHost, try hookTry) {
+	hooks, ok := h.(pullrequest.HookHost)
 	if !ok || set.WebhookURL == "" || set.WebhookSecret.Value == "" {
 		d.poor("set host.webhook_url and its secret", "the webhook cannot be tried")
 		return

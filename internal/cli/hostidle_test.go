@@ -17,6 +17,7 @@ import (
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
 	"forge/internal/journal"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -80,7 +81,7 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 
 // idle watches the runs for some polls in which nothing happens, and one before
 // which something does, by the bubble's own clock.
-func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullRequests, news changes, isPoll func(*http.Request) bool, happen func(), touched string) {
+func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Requests, news pullrequest.Changes, isPoll func(*http.Request) bool, happen func(), touched string) {
 	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
 	app.logTo(0)
 	p, err := app.openProject(t.Context())
@@ -91,7 +92,7 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullRequests, news 
 		t.Fatal(err)
 	}
 	defer p.Close()
-	at, err := pullSettings(p.Checkout)
+	at, err := pullrequest.Settings(p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"forge/factory/tracker"
 	"forge/internal/host"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/text/texttest"
 	"forge/internal/work"
@@ -18,7 +19,7 @@ import (
 
 // posted keeps what is posted on a pull request.
 type posted struct {
-	pullRequests
+	pullrequest.Requests
 	all []text.Markdown
 }
 
@@ -71,17 +72,17 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 	res.Base.Ref = words
 	res.Reviewers = append(res.Reviewers, reviewerResult{Name: words, Why: words, Verdict: work.VerdictUnknown})
 	report, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
-	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: tellNote(finding)}}}
+	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: pullrequest.TellNote(finding)}}}
 
 	p := &posted{}
-	h := &hostPort{pulls: p, answer: func(context.Context, string) (work.Checkpoint, error) {
+	h := &pullrequest.Port{Pulls: p, Answer: func(context.Context, string) (work.Checkpoint, error) {
 		return work.Checkpoint{ID: words, Status: work.CheckpointApproved, AnsweredBy: words, Door: words, Comment: words}, nil
 	}}
 	look := work.PullLook{Threads: []work.PullThread{{ID: "1", Path: words}}}
-	if err := h.reply(t.Context(), look, []orchestrator.PullReply{{Thread: "1", Body: words}}); err != nil {
+	if err := h.Reply(t.Context(), look, []orchestrator.PullReply{{Thread: "1", Body: words}}); err != nil {
 		t.Fatal(err)
 	}
-	h.tellAnswer(t.Context(), 1, "c")
+	h.TellAnswer(t.Context(), 1, "c")
 	if _, err := h.Close(t.Context(), orchestrator.PullClose{Number: 1, Why: words}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +90,11 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 		t.Fatalf("%d texts were posted", len(p.all))
 	}
 	return append(p.all,
-		tellPaper(orchestrator.PullPaper{Phase: words, Checkpoint: words, Why: words, Facts: words, Proof: list, Doubts: words}, changes, words),
-		tellPaper(orchestrator.PullPaper{Why: words}, changes, ""),
+		pullrequest.Describe(orchestrator.PullPaper{Phase: words, Checkpoint: words, Why: words, Facts: words, Proof: list, Doubts: words}, changes, words),
+		pullrequest.Describe(orchestrator.PullPaper{Why: words}, changes, ""),
 		result{State: &orchestrator.State{}}.doubts([]review.HoldReason{review.HoldReason(words)}),
 		tellStates([]orchestrator.CriterionState{{Criterion: work.Criterion{ID: words, Text: words}, Evidence: []work.Evidence{{Who: words, What: words}}}}),
-		tellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
+		pullrequest.TellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
 		report.Body, reviewMarkdown(res), summaryMarkdown(saying(words)),
 	)
 }
@@ -112,7 +113,7 @@ func linesOf(words string) []string {
 	s, end := saying(words)
 	p := &project.Checkout{Env: project.Env{Now: time.Now}}
 	n, _ := noticeOf(p, s, end)
-	out := []string{n.Project, n.Reason, pullTitle(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
+	out := []string{n.Project, n.Reason, pullrequest.Title(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
 	for _, q := range n.Checkpoints {
 		out = append(out, q.Question)
 	}

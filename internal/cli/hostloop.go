@@ -18,6 +18,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -112,7 +113,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 	if w == nil {
 		return refusal.New("forge host setup says how to name one", "this project has no code host")
 	}
-	set, err := hostSettings(p.Checkout)
+	set, err := pullrequest.HostSettings(p.Checkout)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 		w.notedOnce(err)
 		others.start(ctx, true)
 		others.wait()
-		return hostRefused(err)
+		return pullrequest.HostRefused(err)
 	}
 	hooks := &hostHooks{env: a.env(), watches: []*hostWatch{w}}
 	shut, err := a.listenHooks(c.String("listen"), set, hooks)
@@ -263,7 +264,7 @@ func (g *goingOn) answered(ctx context.Context) (map[string]int64, error) {
 			return out, inboxErr
 		}
 		for _, r := range inbox {
-			if r.Answer.Door == doorPull {
+			if r.Answer.Door == pullrequest.Channel {
 				out[row.ID] = r.ID
 			}
 		}

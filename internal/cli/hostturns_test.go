@@ -14,6 +14,7 @@ import (
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -52,7 +53,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 		t.Fatal(err)
 	}
 	p.Journal = b.Journal
-	at, err := pullSettings(p.Checkout)
+	at, err := pullrequest.Settings(p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +198,8 @@ func TestTurns(t *testing.T) {
 
 // computing is a host that does not come to an end with any pull request.
 type computing struct {
-	pullRequests
-	changes
+	pullrequest.Requests
+	pullrequest.Changes
 	looks int
 }
 

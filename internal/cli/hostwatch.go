@@ -11,25 +11,18 @@ import (
 	"forge/internal/host"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// changes are what a host tells of news.
-type changes interface {
-	Changed(ctx context.Context, cursor string) (work.PullHints, error)
-	// Verdicts is Look without what people said in words: what decides, at the
-	// cost of two requests where Look takes one for each review.
-	Verdicts(ctx context.Context, number int64) (work.PullLook, error)
-}
-
 // hostWatch reads the answers of a project's pull requests. All but its hints
 // belong to one goroutine.
 type hostWatch struct {
 	p      *project.Checkout
-	pulls  pullRequests
-	news   changes
+	pulls  pullrequest.Requests
+	news   pullrequest.Changes
 	at     work.PullSettings
 	every  time.Duration // between polls
 	secret string        // that webhooks are signed with, "" = none can be
@@ -51,11 +44,11 @@ type hostWatch struct {
 
 // openWatch is nil where the project has no code host.
 func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
-	at, err := pullSettings(p)
+	at, err := pullrequest.Settings(p)
 	if err != nil || !at.Remote() {
 		return nil, err
 	}
-	set, err := hostSettings(p)
+	set, err := pullrequest.HostSettings(p)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +57,12 @@ func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHost(p, set, store)
+	h, err := pullrequest.OpenHost(p, set, store)
 	if err != nil {
-		return nil, hostRefused(err)
+		return nil, pullrequest.HostRefused(err)
 	}
-	pulls, one := h.(pullRequests)
-	news, two := h.(changes)
+	pulls, one := h.(pullrequest.Requests)
+	news, two := h.(pullrequest.Changes)
 	if !one || !two {
 		return nil, nil
 	}
@@ -78,7 +71,7 @@ func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
 	return w, nil
 }
 
-func newWatch(p *project.Checkout, pulls pullRequests, news changes, at work.PullSettings) *hostWatch {
+func newWatch(p *project.Checkout, pulls pullrequest.Requests, news pullrequest.Changes, at work.PullSettings) *hostWatch {
 	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: newsFile(p, at)},
 		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
@@ -295,7 +288,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 			w.p.Log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
 		}
 		w.held[id] = held
-		w.mayChange(id, look, heldByHost(look))
+		w.mayChange(id, look, pullrequest.HeldByHost(look))
 		return nil, nil
 	}
 	_, row, err := giveAnswer(ctx, w.p, *a, "")
@@ -323,11 +316,11 @@ func (w *hostWatch) wordOf(ctx context.Context, look work.PullLook, q waiting) (
 	if q.base != "" && look.State != work.PullClosed && host.Retargeted(look.PullRequest, q.pull.Branch, q.base) {
 		by := ""
 		if look.State == work.PullOpen {
-			by = retargetedBy(ctx, w.pulls, look.Number)
+			by = pullrequest.RetargetedBy(ctx, w.pulls, look.Number)
 		}
-		return nil, retargetedHeld(look, q.pull.Branch, q.base, by)
+		return nil, pullrequest.RetargetedHeld(look, q.pull.Branch, q.base, by)
 	}
-	return wordOf(look, q.cp, q.pull, w.p.Now())
+	return pullrequest.AnswerOf(look, q.cp, q.pull, w.p.Now())
 }
 
 // mayChange notes whether a pull request may come to stand otherwise without
@@ -352,7 +345,7 @@ func (w *hostWatch) look(ctx context.Context, q waiting) (work.PullLook, error) 
 	}
 	look, err := read(ctx, q.pull.Number)
 	for range 20 {
-		if err != nil || !w.patient || !heldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
+		if err != nil || !w.patient || !pullrequest.HeldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
 			break
 		}
 		pause := time.NewTimer(250 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -28,7 +29,7 @@ func TestWordOfWhatHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, held := wordOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}, Lost: c.lost, Commit: "c1"}, time.Time{})
+			a, held := pullrequest.AnswerOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}, Lost: c.lost, Commit: "c1"}, time.Time{})
 			if a != nil || !strings.Contains(held, c.want) {
 				t.Errorf("answer %+v, held by %q, want %q", a, held, c.want)
 			}

@@ -15,6 +15,7 @@ import (
 	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -219,7 +220,7 @@ func pullCloser(ctx context.Context, p *project.Checkout, spec orchestrator.Spec
 	if err == nil {
 		var repo *git.Store
 		if repo, err = p.Repo(ctx); err == nil {
-			return codeHostOf(own, spec, repo)
+			return pullrequest.PortOf(own, spec, repo, judgedIn(own))
 		}
 	}
 	p.Log.Warn("the code host of this run cannot be asked", "err", err)

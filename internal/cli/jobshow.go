@@ -12,6 +12,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
@@ -196,7 +197,7 @@ func (j jobPapers) text() string {
 			fmt.Fprintf(&b, "\n%s: not written yet\n", doc[0])
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], text.Indent(paperText(doc[1])))
+		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], text.Indent(pullrequest.PaperText(doc[1])))
 	}
 	b.WriteString("\n" + todosText(j.Todos))
 	if len(j.Archive) > 0 {

@@ -15,6 +15,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -219,7 +220,7 @@ func jobBrief(p *project.Checkout, o jobOptions) (*brief, error) {
 	b.spec = orchestrator.Spec{
 		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.yes, NoMerge: o.noMerge,
 	}
-	if b.spec.Pulls, err = pullSettings(p); err != nil {
+	if b.spec.Pulls, err = pullrequest.Settings(p); err != nil {
 		return nil, err
 	}
 	b.spec.Digest, err = p.Digest()

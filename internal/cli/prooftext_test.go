@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/internal/narrate"
+	"forge/internal/pullrequest"
 	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -179,12 +180,12 @@ func TestPullTellsTheProof(t *testing.T) {
 	_, s := inDoubt(t, 0)
 	record := s.Phases["01"].Record
 	record.Doubts[0].What = "<img src=x> @someone"
-	text := tellPaper(orchestrator.PullPaper{Phase: "01", Proof: []string{"go test ./..."}, Record: record}, nil, "").String()
+	text := pullrequest.Describe(orchestrator.PullPaper{Phase: "01", Proof: []string{"go test ./..."}, Record: record}, nil, "").String()
 	order(t, text, "## Evidence", "The proof is in doubt:", "Forge ran these in a fresh folder", "Verified; 2 tests accounted by go test", "put back: ", "tests: 2 tests accounted")
 	if strings.Contains(text, "<img") || strings.Contains(text, "@someone") {
 		t.Errorf("words of others act:\n%s", text)
 	}
-	if strings.Contains(tellPaper(orchestrator.PullPaper{Phase: "01"}, nil, "").String(), "in doubt") {
+	if strings.Contains(pullrequest.Describe(orchestrator.PullPaper{Phase: "01"}, nil, "").String(), "in doubt") {
 		t.Error("a pull request without a record tells doubts")
 	}
 }

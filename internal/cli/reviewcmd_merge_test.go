@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forge/internal/narrate"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 )
 
@@ -69,7 +70,7 @@ func TestReviewMergesNothingOfOneReviewer(t *testing.T) {
 // way in which a finding says who found it.
 func TestAFindingSaysWhatItStandsFor(t *testing.T) {
 	f := work.Finding{Specialist: "security", Also: []string{"performance"}, Merged: 2, Severity: work.SeverityMajor, File: "a.go", Line: 1, Issue: "x"}
-	for name, text := range map[string]string{"note": tellNote(f).String(), "terminal": narrate.SayFinding(f)} {
+	for name, text := range map[string]string{"note": pullrequest.TellNote(f).String(), "terminal": narrate.SayFinding(f)} {
 		if !strings.Contains(text, "3 findings in one") || !strings.Contains(text, "performance") {
 			t.Errorf("%s: %s", name, text)
 		}

@@ -14,6 +14,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -165,7 +166,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	spec.AnswerYes, spec.NoMerge = o.yes, o.noMerge
-	if spec.Pulls, err = pullSettings(p.Checkout); err != nil {
+	if spec.Pulls, err = pullrequest.Settings(p.Checkout); err != nil {
 		return err
 	}
 	if err := p.CheckStart(spec); err != nil {

@@ -12,6 +12,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -74,7 +75,7 @@ func (s *shop) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.host, _ = hostSettings(p) // Terms says what is wrong with it
+	s.host, _ = pullrequest.HostSettings(p) // Terms says what is wrong with it
 	s.terms.said = s.host
 	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *shop) readTerms(ctx context.Context) (t factory.Terms, err error) {
 	if err := p.CheckAgents(ctx, set); err != nil {
 		return t, err
 	}
-	host, err := hostSettings(p)
+	host, err := pullrequest.HostSettings(p)
 	if err == nil {
 		err = s.sameHost(host)
 	}

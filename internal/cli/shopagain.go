@@ -11,6 +11,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -49,7 +50,7 @@ func (s *shop) again(ctx context.Context, p *project.Checkout, i work.Issue, sta
 		if err != nil {
 			return false, err
 		}
-		return parts(ctx, h.repo, onto, at.is.at, i)
+		return parts(ctx, h.Repo, onto, at.is.at, i)
 	}
 	if at.step != factory.PullAgain {
 		return false, nil
@@ -68,7 +69,7 @@ type pullStanding struct {
 
 // stands reads how a result's pull request stands.
 func (h *resultHost) stands(ctx context.Context, r result) (at pullStanding, err error) {
-	if at.look, err = h.look(ctx, r.issue.Pull.Number); err != nil || at.look.State != work.PullOpen {
+	if at.look, err = h.Look(ctx, r.issue.Pull.Number); err != nil || at.look.State != work.PullOpen {
 		return at, err
 	}
 	at.want = r.commit
@@ -157,7 +158,7 @@ func (s *shop) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, af
 		err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("go on from pull request %d", i.Pull.Number), What: "it is not open any more", Fix: fmt.Sprintf("forge issue retry %d begins anew", i.ID)}
 	}
 	if err == nil {
-		out.base, err = h.branches.Fetch(ctx, at.look.Branch, "refs/forge/host/result")
+		out.base, err = h.Branches.Fetch(ctx, at.look.Branch, "refs/forge/host/result")
 	}
 	if err == nil && out.base == "" {
 		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + at.look.Branch, What: "the host has no such branch", Fix: "restore it there"}
@@ -165,14 +166,14 @@ func (s *shop) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, af
 	if err != nil {
 		return out, err
 	}
-	out.told = unheard(at.look, r.Final.Heard)
+	out.told = pullrequest.Unheard(at.look, r.Final.Heard)
 	switch {
 	case at.is.holds == factory.HeadParted:
-		out.clash, err = clashOf(ctx, h.repo, out.base, at.want, "what people pushed to its branch", r.ref("clash"))
+		out.clash, err = clashOf(ctx, h.Repo, out.base, at.want, "what people pushed to its branch", r.ref("clash"))
 	case at.step == factory.PullMerge:
 		var name string
 		if name, out.base, err = h.target(ctx, r.ref("target")); err == nil {
-			out.clash, err = clashOf(ctx, h.repo, out.base, at.is.at, name, r.ref("clash"))
+			out.clash, err = clashOf(ctx, h.Repo, out.base, at.is.at, name, r.ref("clash"))
 		}
 	default:
 		err = h.onResult(ctx, &out, r.commit, at.look)
@@ -188,18 +189,18 @@ func (s *shop) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, af
 // on top of it.
 func (h *resultHost) onResult(ctx context.Context, out *begun, shown string, look work.PullLook) error {
 	at := out.base
-	grown, err := h.repo.Exists(ctx, shown)
+	grown, err := h.Repo.Exists(ctx, shown)
 	if err == nil && grown {
-		grown, err = h.repo.Holds(ctx, at, shown)
+		grown, err = h.Repo.Holds(ctx, at, shown)
 	}
 	if err != nil || !grown {
 		return err
 	}
-	changes, err := h.repo.Changes(ctx, shown, at)
+	changes, err := h.Repo.Changes(ctx, shown, at)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	tree, err := h.tree(ctx, at)
+	tree, err := h.Tree(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (h *resultHost) onResult(ctx context.Context, out *begun, shown string, loo
 // pathsOf are the first paths of a change.
 func pathsOf(changes []work.FileChange) []string {
 	var out []string
-	for _, c := range changes[:min(len(changes), mostListed)] {
+	for _, c := range changes[:min(len(changes), pullrequest.MostListed)] {
 		out = append(out, c.Path)
 	}
 	return out
@@ -251,7 +252,7 @@ func (h *resultHost) withPushed(ctx context.Context, a *work.Answer, r result) e
 	switch holds {
 	case factory.HeadPeople:
 	case factory.HeadParted:
-		clash, err := clashOf(ctx, h.repo, at, want, "what people pushed", r.ref("clash"))
+		clash, err := clashOf(ctx, h.Repo, at, want, "what people pushed", r.ref("clash"))
 		if err != nil || !orchestrator.NamesConflicts(clash.Files) {
 			return err
 		}
@@ -260,11 +261,11 @@ func (h *resultHost) withPushed(ctx context.Context, a *work.Answer, r result) e
 	default:
 		return nil
 	}
-	changes, err := h.repo.Changes(ctx, from, at)
+	changes, err := h.Repo.Changes(ctx, from, at)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	if err := h.repo.UpdateRef(ctx, r.ref("pushed"), edited.Commit, ""); err != nil {
+	if err := h.Repo.UpdateRef(ctx, r.ref("pushed"), edited.Commit, ""); err != nil {
 		return err
 	}
 	edited.Files = pathsOf(changes)

@@ -12,7 +12,7 @@ import (
 // hold.
 func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, holds factory.PullHead, err error) {
 	want = r.commit
-	if at, err = h.branches.Fetch(ctx, r.Spec.Branch, r.ref("head")); err != nil || at == want {
+	if at, err = h.Branches.Fetch(ctx, r.Spec.Branch, r.ref("head")); err != nil || at == want {
 		return at, want, factory.HeadResult, err
 	}
 	if at == "" {
@@ -24,13 +24,13 @@ func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, h
 			return at, at, factory.HeadResult, err
 		}
 	}
-	if more, err := h.repo.Holds(ctx, at, want); err != nil || more {
+	if more, err := h.Repo.Holds(ctx, at, want); err != nil || more {
 		return at, want, factory.HeadPeople, err
 	}
 	if want, err = h.onTop(ctx, r, at); err != nil {
 		return at, want, "", err
 	}
-	grown, err := h.repo.Holds(ctx, want, at)
+	grown, err := h.Repo.Holds(ctx, want, at)
 	if err != nil || grown {
 		return at, want, factory.HeadResult, err
 	}
@@ -47,7 +47,7 @@ func (h *resultHost) besides(ctx context.Context, r result, commits ...string) (
 		return false, nil
 	}
 	for _, c := range commits {
-		if grown, err := h.repo.Holds(ctx, c, r.issue.Pull.Shown); err != nil || !grown {
+		if grown, err := h.Repo.Holds(ctx, c, r.issue.Pull.Shown); err != nil || !grown {
 			return false, err
 		}
 	}
@@ -59,16 +59,16 @@ func (h *resultHost) parted(ctx context.Context, r result, at, want string) (boo
 	if grown, err := h.besides(ctx, r, at, want); err != nil || !grown {
 		return false, err
 	}
-	return conflicts(ctx, h.repo, want, at)
+	return conflicts(ctx, h.Repo, want, at)
 }
 
 // same says that two commits hold the same.
 func (h *resultHost) same(ctx context.Context, a, b string) (bool, error) {
-	one, err := h.tree(ctx, a)
+	one, err := h.Tree(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	two, err := h.tree(ctx, b)
+	two, err := h.Tree(ctx, b)
 	return one == two, err
 }
 
@@ -83,11 +83,11 @@ func (h *resultHost) onTop(ctx context.Context, r result, at string) (string, er
 		if parent == "" {
 			continue
 		}
-		tree, err := h.tree(ctx, r.commit)
+		tree, err := h.Tree(ctx, r.commit)
 		if err != nil {
 			return "", err
 		}
-		return h.repo.CommitTree(ctx, tree, []string{r.commit, parent}, "what became of what people pushed\n", r.ref("taken"))
+		return h.Repo.CommitTree(ctx, tree, []string{r.commit, parent}, "what became of what people pushed\n", r.ref("taken"))
 	}
 	return r.commit, nil
 }
@@ -95,14 +95,14 @@ func (h *resultHost) onTop(ctx context.Context, r result, at string) (string, er
 // taken is what a result that took a commit in has of the branch at: that
 // commit, or all of the branch where the commit grew out of it; "" = nothing.
 func (h *resultHost) taken(ctx context.Context, commit, at string) (string, error) {
-	known, err := h.repo.Exists(ctx, commit)
+	known, err := h.Repo.Exists(ctx, commit)
 	if err != nil || !known {
 		return "", err
 	}
-	if held, err := h.repo.Holds(ctx, at, commit); err != nil || held {
+	if held, err := h.Repo.Holds(ctx, at, commit); err != nil || held {
 		return commit, err
 	}
-	if all, err := h.repo.Holds(ctx, commit, at); err != nil || all {
+	if all, err := h.Repo.Holds(ctx, commit, at); err != nil || all {
 		return at, err
 	}
 	return "", nil
@@ -116,7 +116,7 @@ func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullH
 	case err != nil || holds == factory.HeadPeople || holds == factory.HeadParted || at == want || holds == factory.HeadGone && shown:
 		return at, holds, err
 	case holds == factory.HeadGone || holds == factory.HeadResult:
-		return want, factory.HeadResult, h.branches.Push(ctx, r.Spec.Branch, want, at)
+		return want, factory.HeadResult, h.Branches.Push(ctx, r.Spec.Branch, want, at)
 	case !shown:
 		return at, "", &work.HostTrouble{Kind: work.HostBranchExists, Do: "push " + r.Spec.Branch, What: "a branch of this name is on the host already, with other content", Fix: "delete or rename it there"}
 	}
@@ -128,16 +128,16 @@ func (h *resultHost) beside(ctx context.Context, r result, at, want string) (str
 	if grown, err := h.besides(ctx, r, at, want); err != nil || !grown {
 		return at, factory.HeadOther, err
 	}
-	m, err := h.repo.Merge(ctx, want, at)
+	m, err := h.Repo.Merge(ctx, want, at)
 	if err != nil {
 		return at, "", err
 	}
 	if len(m.Conflicts) > 0 {
 		return at, factory.HeadParted, nil
 	}
-	both, err := h.repo.CommitTree(ctx, m.Tree, []string{want, at}, "merge of what people pushed\n", r.ref("both"))
+	both, err := h.Repo.CommitTree(ctx, m.Tree, []string{want, at}, "merge of what people pushed\n", r.ref("both"))
 	if err != nil {
 		return at, "", err
 	}
-	return both, factory.HeadPeople, h.branches.Push(ctx, r.Spec.Branch, both, at)
+	return both, factory.HeadPeople, h.Branches.Push(ctx, r.Spec.Branch, both, at)
 }

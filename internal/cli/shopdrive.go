@@ -15,6 +15,7 @@ import (
 	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -113,11 +114,11 @@ func (s *shop) quiet(ctx context.Context, state *orchestrator.State) (bool, erro
 // where that is one. A row that was made for it before is used.
 func (s *shop) openIssue(ctx context.Context, p *project.Checkout, o factory.Order, run, after string) (factory.Ended, error) {
 	spec, err := s.issueSpec(ctx, p, o, after)
-	if t := pullTrouble(err); t != nil && t.Passes {
+	if t := pullrequest.PullTrouble(err); t != nil && t.Passes {
 		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
 	}
 	if err != nil {
-		return factory.Ended{}, hostRefused(err)
+		return factory.Ended{}, pullrequest.HostRefused(err)
 	}
 	if err := p.TrustedFor(ctx, s.e, run, target(p), &spec); err != nil {
 		return factory.Ended{}, err

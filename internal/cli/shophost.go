@@ -8,6 +8,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -15,31 +16,31 @@ import (
 // resultHost is the code host on which the finished results of issues are
 // looked at and merged.
 type resultHost struct {
-	*hostPort
-	access codeHost
+	*pullrequest.Port
+	access pullrequest.CodeHost
 	place  string // see work.PullSettings
 	said   string // the target, where the owner names one
 }
 
 // resultHost is nil where the project has no code host.
 func (s *shop) resultHost(p *project.Checkout) (*resultHost, error) {
-	set, err := hostSettings(p)
+	set, err := pullrequest.HostSettings(p)
 	if err == nil {
 		err = s.sameHost(set)
 	}
 	if err != nil || set.Kind == "local" {
 		return nil, err
 	}
-	h, err := openHost(p, set, s.e.Repo)
+	h, err := pullrequest.OpenHost(p, set, s.e.Repo)
 	if err != nil {
 		return nil, err
 	}
-	branches, one := h.(pullBranches)
-	pulls, two := h.(pullRequests)
+	branches, one := h.(pullrequest.Branches)
+	pulls, two := h.(pullrequest.Requests)
 	if !one || !two {
 		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
 	}
-	return &resultHost{&hostPort{branches: branches, pulls: pulls, repo: s.e.Repo, patience: resultPatience, notes: noterOf(set, h), warn: s.Log.Warn, answer: s.Journal.Checkpoint}, h, hostPlace(set).String(), p.Config.PullTarget()}, nil
+	return &resultHost{&pullrequest.Port{Branches: branches, Pulls: pulls, Repo: s.e.Repo, Patience: resultPatience, Notes: pullrequest.NoterOf(set, h), Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}, h, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is
@@ -59,7 +60,7 @@ func (h *resultHost) target(ctx context.Context, ref string) (branch, commit str
 	if branch == "" {
 		return "", "", &work.HostTrouble{Kind: work.HostBranchGone, Do: "find the target", What: "the host names no default branch", Fix: "set factory.target"}
 	}
-	commit, err = h.branches.Fetch(ctx, branch, ref)
+	commit, err = h.Branches.Fetch(ctx, branch, ref)
 	if err == nil && commit == "" {
 		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + branch, What: "the host has no such branch, which results are for", Fix: "push it there, or set factory.target"}
 	}
@@ -98,7 +99,7 @@ func (a *away) pause(issue int64, asked time.Duration) time.Duration {
 // hostWaits is what the card says where the host did not do its part; ok is
 // false where Forge itself is to blame.
 func (s *shop) hostWaits(i work.Issue, err error) (out factory.Landed, ok bool) {
-	t := pullTrouble(err)
+	t := pullrequest.PullTrouble(err)
 	if t == nil {
 		return out, false
 	}

@@ -9,6 +9,7 @@ import (
 	"forge/factory"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -47,7 +48,7 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 		return out, err
 	}
 	if l.issue.Pull == nil {
-		if there, err := l.h.repo.Holds(ctx, onto, l.commit); err != nil || there {
+		if there, err := l.h.Repo.Holds(ctx, onto, l.commit); err != nil || there {
 			out.Commit = onto
 			return out, err
 		}
@@ -97,18 +98,18 @@ func (h *resultHost) merged(ctx context.Context, i work.Issue) (bool, error) {
 	if i.Pull == nil {
 		return false, nil
 	}
-	look, err := h.look(ctx, i.Pull.Number)
+	look, err := h.Look(ctx, i.Pull.Number)
 	return err == nil && look.State == work.PullMerged, err
 }
 
 // nothingNew is for what the host does not open a pull request for: it counts
 // as landed when the target holds all of it.
 func (s *shop) nothingNew(ctx context.Context, l landing, out factory.Landed, onto string, why error) (factory.Landed, error) {
-	m, err := l.h.repo.Merge(ctx, onto, l.commit)
+	m, err := l.h.Repo.Merge(ctx, onto, l.commit)
 	if err != nil {
 		return out, err
 	}
-	tree, err := l.h.tree(ctx, onto)
+	tree, err := l.h.Tree(ctx, onto)
 	if err != nil {
 		return out, err
 	}
@@ -122,7 +123,7 @@ func (s *shop) nothingNew(ctx context.Context, l landing, out factory.Landed, on
 // mergeThere proves what the target would be, and lets the host make just that
 // of it.
 func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is proposal, onto string) (factory.Landed, error) {
-	repo := l.h.repo
+	repo := l.h.Repo
 	m, err := repo.Merge(ctx, onto, is.at)
 	if err != nil {
 		return out, err
@@ -158,10 +159,10 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 	if err != nil {
 		return out, err
 	}
-	l.h.tellAnswer(ctx, is.Number, answered)
+	l.h.TellAnswer(ctx, is.Number, answered)
 	var made work.PullSquashed
-	err = l.h.again(ctx, func() (err error) {
-		made, err = l.h.pulls.Merge(ctx, work.PullMerge{
+	err = l.h.Again(ctx, func() (err error) {
+		made, err = l.h.Pulls.Merge(ctx, work.PullMerge{
 			Number: is.Number, Branch: l.Spec.Branch, Base: out.Target, Head: is.at, BaseHead: onto, Title: text.Titled("%s", l.issue.Title),
 			Message: fmt.Sprintf("Forge-Issue: %d\nForge-Run: %s\n", l.issue.ID, l.Run),
 		})
@@ -191,11 +192,11 @@ func (s *shop) approvedResult(ctx context.Context, run string) (id string, err e
 // takeOver takes note of a merge that is made already: by people, or by a Forge
 // that died before it could say so.
 func (s *shop) takeOver(ctx context.Context, l landing, out factory.Landed, look work.PullLook) (factory.Landed, error) {
-	tree, err := l.h.tree(ctx, l.commit)
+	tree, err := l.h.Tree(ctx, l.commit)
 	if err != nil {
 		return out, err
 	}
-	out, err = s.checked(ctx, l, out, look.MergeCommit, tree, orUnknown(look.MergedBy))
+	out, err = s.checked(ctx, l, out, look.MergeCommit, tree, pullrequest.OrUnknown(look.MergedBy))
 	if err == nil && out.Commit != "" {
 		err = s.tidyBranch(ctx, l, cmp.Or(look.Head, l.commit))
 	}
@@ -215,10 +216,10 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 		out.Hold, out.Reason, out.Waits = factory.HoldPullBlocked, fmt.Sprintf("pull request %d is merged, and the host does not say to what", number), true
 		return out, nil
 	}
-	if known, err := l.h.repo.Exists(ctx, commit); err != nil {
+	if known, err := l.h.Repo.Exists(ctx, commit); err != nil {
 		return out, err
 	} else if known {
-		if there, err = l.h.repo.Holds(ctx, head, commit); err != nil {
+		if there, err = l.h.Repo.Holds(ctx, head, commit); err != nil {
 			return out, err
 		}
 	}
@@ -227,7 +228,7 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 		out.Reason = fmt.Sprintf("pull request %d was merged by %s, and %s does not hold what came of it (%s)", number, by, out.Target, text.Short(commit))
 		return out, nil
 	}
-	tree, err := l.h.tree(ctx, commit)
+	tree, err := l.h.Tree(ctx, commit)
 	if err != nil {
 		return out, err
 	}
@@ -255,14 +256,14 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 // tidyBranch deletes the branch on the host, and keeps its head here. That it
 // stays there is no harm.
 func (s *shop) tidyBranch(ctx context.Context, l landing, head string) error {
-	if known, err := l.h.repo.Exists(ctx, head); err != nil {
+	if known, err := l.h.Repo.Exists(ctx, head); err != nil {
 		return err
 	} else if known {
-		if err := l.h.repo.UpdateRef(ctx, l.ref("branch"), head, ""); err != nil {
+		if err := l.h.Repo.UpdateRef(ctx, l.ref("branch"), head, ""); err != nil {
 			return err
 		}
 	}
-	if err := l.h.branches.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
+	if err := l.h.Branches.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
 		s.Log.Debug("the branch stays on the host", "branch", l.Spec.Branch, "err", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -58,7 +59,7 @@ func (w *hostWatch) overResults(ctx context.Context, asked map[string]bool) ([]w
 // not fit is passed on with the next one.
 func passOn(a *work.Answer, q waiting, look work.PullLook) {
 	const ofForge = 500 // bytes, for the words around it
-	said := unheardIn(look, q.pull.Heard, min(mostOfRound, work.MaxFeedback-len(q.cp.Feedback(""))-ofForge))
+	said := pullrequest.UnheardIn(look, q.pull.Heard, min(pullrequest.MostOfRound, work.MaxFeedback-len(q.cp.Feedback(""))-ofForge))
 	a.Heard = said.Reviews
 	if a.Status == work.CheckpointChangesRequested {
 		a.Heard, a.Threads = said.Heard, said.Threads
@@ -195,11 +196,11 @@ func (o *overhearing) takeAlong(ctx context.Context, a *work.Answer, cp work.Che
 	if err != nil || h == nil || o.s.elsewhere(i) {
 		return err
 	}
-	look, err := h.look(ctx, i.Pull.Number)
+	look, err := h.Look(ctx, i.Pull.Number)
 	if err != nil {
 		return err
 	}
-	if a.Door != doorPull { // its answers carry it already
+	if a.Door != pullrequest.Channel { // its answers carry it already
 		passOn(a, waiting{cp: cp, pull: orchestrator.Pull{Heard: o.state.Final.Heard}}, look)
 	}
 	if look.Head == o.state.Head {

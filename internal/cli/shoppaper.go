@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/internal/narrate"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -21,7 +22,7 @@ func resultTitle(i work.Issue) text.Title {
 
 // resultPaper is the text of the pull request of an issue's result.
 func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, error) {
-	changes, err := h.repo.Changes(ctx, r.Spec.Base.Commit, r.commit)
+	changes, err := h.Repo.Changes(ctx, r.Spec.Base.Commit, r.commit)
 	if err != nil {
 		return text.Markdown{}, err
 	}
@@ -38,11 +39,11 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, 
 			"Commits that you push become part of it once they are approved here. A comment alone answers nothing. The same question is checkpoint %s: %s.", text.Code(cp.ID), text.Code("forge approve "+cp.ID))
 	}
 	return text.Join("",
-		text.Section("What changed", tellChanges(changes)),
-		text.Section("Why", text.Quote(cutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))),
-		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(r.Doubts), tellProof(proof), r.records(), tellStates(pr.Criteria))),
+		text.Section("What changed", pullrequest.TellChanges(changes)),
+		text.Section("Why", text.Quote(pullrequest.CutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))),
+		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(r.Doubts), pullrequest.TellProof(proof), r.records(), tellStates(pr.Criteria))),
 		text.Section("Doubts", r.doubts(pr.Hold)),
-		text.Section("Read first", readFirst(changes)),
+		text.Section("Read first", pullrequest.ReadFirst(changes)),
 		text.Section("What Forge asks", asks),
 		text.Section("How to answer", answer),
 	), nil

@@ -6,6 +6,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/config"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 )
 
@@ -13,7 +14,7 @@ import (
 // opened: its watch reads the one from before, and what lands in between may
 // belong to either. Nothing is asked of any of them.
 func (s *shop) sameHost(now config.CodeHost) error {
-	was, is := hostPlace(s.host).String(), hostPlace(now).String()
+	was, is := pullrequest.HostPlace(s.host).String(), pullrequest.HostPlace(now).String()
 	if was == is {
 		return nil
 	}
@@ -43,12 +44,12 @@ type placed struct{ *shop }
 // elsewhere says that an issue's pull request is not on the shop's code host. A
 // card that does not say where it is counts as such.
 func (s *shop) elsewhere(i work.Issue) bool {
-	return i.Pull != nil && i.Pull.Host != hostPlace(s.host).String()
+	return i.Pull != nil && i.Pull.Host != pullrequest.HostPlace(s.host).String()
 }
 
 // Drive goes on with the run itself.
 func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
-	if at := hostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
+	if at := pullrequest.HostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
 		o.Issue.Pull = nil // there is none here
 	}
 	return s.shop.Drive(ctx, o)
@@ -77,6 +78,6 @@ func (s placed) heldElsewhere(i work.Issue) factory.Landed {
 	}
 	return factory.Landed{
 		Hold: factory.HoldPullBlocked, Waits: true, Until: s.comeBack(i.ID, nil),
-		Reason: fmt.Sprintf("its pull request %d is on %s, and [host] names %s: name that one again, and start forge factory again", i.Pull.Number, there, hostPlace(s.host)),
+		Reason: fmt.Sprintf("its pull request %d is on %s, and [host] names %s: name that one again, and start forge factory again", i.Pull.Number, there, pullrequest.HostPlace(s.host)),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/config"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 )
 
@@ -148,11 +149,11 @@ func TestWhatIsAnotherHost(t *testing.T) {
 		if (err == nil) != c.same {
 			t.Errorf("%s: %v", c.why, err)
 		}
-		if err != nil && (!pullTrouble(err).Passes || strings.Contains(err.Error(), "\n")) {
+		if err != nil && (!pullrequest.PullTrouble(err).Passes || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: %v is not one line that passes", c.why, err)
 		}
 	}
-	for place, elsewhere := range map[string]bool{hostPlace(a).String(): false, "": true, "github https://a.invalid/o/r": true} {
+	for place, elsewhere := range map[string]bool{pullrequest.HostPlace(a).String(): false, "": true, "github https://a.invalid/o/r": true} {
 		s := &shop{host: a}
 		if got := s.elsewhere(work.Issue{Pull: &work.IssuePull{Number: 1, Host: place}}); got != elsewhere {
 			t.Errorf("a pull request on %q is elsewhere: %v", place, got)

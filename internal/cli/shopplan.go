@@ -10,6 +10,7 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -124,7 +125,7 @@ func (s *shop) issueSpec(ctx context.Context, p *project.Checkout, o factory.Ord
 		// A part is never freer than what it is part of.
 		spec.Bound, spec.Policy = bound, gates.Meet(spec.Policy, *bound)
 	}
-	if spec.Pulls, err = pullSettings(p); err != nil {
+	if spec.Pulls, err = pullrequest.Settings(p); err != nil {
 		return spec, err
 	}
 	spec.NoMerge = true // it lands in the target, and nowhere else

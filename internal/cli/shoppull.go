@@ -37,12 +37,12 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 	out := proposal{host: h.place}
 	known := r.issue.Pull
 	if known != nil {
-		look, err := h.look(ctx, known.Number)
+		look, err := h.Look(ctx, known.Number)
 		if out.PullRequest = look.PullRequest; err != nil || look.State != work.PullOpen {
 			return out, err
 		}
 	}
-	err := h.again(ctx, func() (err error) {
+	err := h.Again(ctx, func() (err error) {
 		out.at, out.holds, err = h.bring(ctx, r)
 		return err
 	})
@@ -53,19 +53,19 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 	if err != nil {
 		return out, err
 	}
-	err = h.again(ctx, func() (err error) {
-		out.PullRequest, err = h.pulls.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: resultTitle(r.issue), Body: body})
+	err = h.Again(ctx, func() (err error) {
+		out.PullRequest, err = h.Pulls.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: resultTitle(r.issue), Body: body})
 		return err
 	})
 	if err == nil && out.holds == factory.HeadResult {
-		h.note(ctx, out.Number, r.Run, out.at, r.Found())
+		h.Note(ctx, out.Number, r.Run, out.at, r.Found())
 	}
 	return out, err
 }
 
 // seen is how a proposal stands on the host.
 func (h *resultHost) seen(ctx context.Context, r result, is proposal) (work.PullLook, factory.PullSeen, error) {
-	look, err := h.look(ctx, is.Number)
+	look, err := h.Look(ctx, is.Number)
 	if err != nil {
 		return look, factory.PullSeen{}, err
 	}
@@ -85,7 +85,7 @@ func (h *resultHost) answers(ctx context.Context, state *orchestrator.State, loo
 	if look.State == work.PullClosed {
 		return nil // nobody reads it, until it is reopened
 	}
-	return h.reply(ctx, look, state.Replies())
+	return h.Reply(ctx, look, state.Replies())
 }
 
 // Show proposes a finished result that waits for a person on the code host.

@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"context"
@@ -18,33 +18,33 @@ type noter interface {
 // mostNotes is how many findings are said at their lines.
 const mostNotes = 30
 
-// note says at their lines what reviewers found and was let stand, where [host]
+// Note says at their lines what reviewers found and was let stand, where [host]
 // names an account for that. It decides nothing and stands in the text of the
 // pull request as well, so a host that does not take it holds nothing.
-func (h *hostPort) note(ctx context.Context, number int64, key, commit string, found []orchestrator.Found) {
-	if h.notes == nil || len(found) == 0 {
+func (h *Port) Note(ctx context.Context, number int64, key, commit string, found []orchestrator.Found) {
+	if h.Notes == nil || len(found) == 0 {
 		return
 	}
 	n := work.PullNotes{Number: number, Key: key + " notes " + commit, Commit: commit}
 	err := h.place(ctx, &n, found)
 	if err == nil {
-		err = h.again(ctx, func() error { return h.notes.Note(ctx, n) })
+		err = h.Again(ctx, func() error { return h.Notes.Note(ctx, n) })
 	}
 	if err != nil {
-		h.warn("what reviewers found is not said on the pull request", "pull", number, "err", err)
+		h.Warn("what reviewers found is not said on the pull request", "pull", number, "err", err)
 	}
 }
 
 // place puts findings at their lines: those in files that are shown as the
 // reviewer saw them.
-func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchestrator.Found) error {
+func (h *Port) place(ctx context.Context, n *work.PullNotes, found []orchestrator.Found) error {
 	since := map[string][]work.FileChange{}
 	var rest []text.Markdown
 	for _, f := range found {
 		changes, known := since[f.Commit]
 		if !known {
 			var err error
-			if changes, err = h.repo.Changes(ctx, f.Commit, n.Commit); err != nil {
+			if changes, err = h.Repo.Changes(ctx, f.Commit, n.Commit); err != nil {
 				return err
 			}
 			since[f.Commit] = changes
@@ -54,7 +54,7 @@ func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchest
 			rest = append(rest, text.Item(text.Format("%s: %s", text.Code(f.File), text.OneLine(f.Issue, 300))))
 			continue
 		}
-		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: tellNote(f.Finding)})
+		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: TellNote(f.Finding)})
 	}
 	n.Body = text.Join("\n\n",
 		text.Format("Forge's reviewers found what was let stand: %d finding(s). This decides nothing.", len(found)),
@@ -62,8 +62,8 @@ func (h *hostPort) place(ctx context.Context, n *work.PullNotes, found []orchest
 	return nil
 }
 
-// tellNote is one finding, for people.
-func tellNote(f work.Finding) text.Markdown {
+// TellNote is one finding, for people.
+func TellNote(f work.Finding) text.Markdown {
 	all := []text.Markdown{text.Format("**%s** (%s):", string(f.Severity), f.By()), text.Quote(host.Words(f.Issue))}
 	if f.Failure != "" {
 		all = append(all, text.Own("It leads to:"), text.Quote(host.Words(f.Failure)))
@@ -74,24 +74,24 @@ func tellNote(f work.Finding) text.Markdown {
 	return text.Join("\n\n", all...)
 }
 
-// tellAnswer says on a pull request who approved it where, when that was not
+// TellAnswer says on a pull request who approved it where, when that was not
 // there: its page is a door that shows what the others heard. Like notes, it
 // holds nothing.
-func (h *hostPort) tellAnswer(ctx context.Context, number int64, id string) {
+func (h *Port) TellAnswer(ctx context.Context, number int64, id string) {
 	if id == "" {
 		return
 	}
-	cp, err := h.answer(ctx, id)
-	if err == nil && (cp.Status != work.CheckpointApproved || cp.Door == doorPull) {
+	cp, err := h.Answer(ctx, id)
+	if err == nil && (cp.Status != work.CheckpointApproved || cp.Door == Channel) {
 		return
 	}
 	if err == nil {
 		said := text.Join("\n\n",
-			text.Format("Approved by %s (%s), as checkpoint %s.", orUnknown(cp.AnsweredBy), cp.Door, text.Code(cp.ID)),
+			text.Format("Approved by %s (%s), as checkpoint %s.", OrUnknown(cp.AnsweredBy), cp.Door, text.Code(cp.ID)),
 			text.Quote(host.Words(cp.Comment)))
-		err = h.again(ctx, func() error { return h.pulls.Comment(ctx, number, "answer "+cp.ID, said) })
+		err = h.Again(ctx, func() error { return h.Pulls.Comment(ctx, number, "answer "+cp.ID, said) })
 	}
 	if err != nil {
-		h.warn("who approved is not said on the pull request", "pull", number, "err", err)
+		h.Warn("who approved is not said on the pull request", "pull", number, "err", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ func TestLongThreadsAreTold(t *testing.T) {
 	}
 	var heard []string
 	for round := 0; len(heard) < all; round++ {
-		out := unheard(look, heard)
-		if len(out.Heard) == 0 || len(out.Said) > mostOfRound {
+		out := Unheard(look, heard)
+		if len(out.Heard) == 0 || len(out.Said) > MostOfRound {
 			t.Fatalf("round %d tells %d of %d comments in %d bytes", round, len(out.Heard), all-len(heard), len(out.Said))
 		}
 		for _, n := range out.Threads {

@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"context"
@@ -12,37 +12,37 @@ import (
 )
 
 // Read says what people did to a pull request and its branch.
-func (h *hostPort) Read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
+func (h *Port) Read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
 	out, err := h.read(ctx, req)
-	if t := pullTrouble(err); t != nil {
+	if t := PullTrouble(err); t != nil {
 		return orchestrator.PullReading{Trouble: t}, nil
 	}
 	return out, err
 }
 
-func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
+func (h *Port) read(ctx context.Context, req orchestrator.PullRead) (orchestrator.PullReading, error) {
 	var look work.PullLook
 	var head string
 	var headErr error // counts where the branch does
 	err := host.Together(
-		func() (err error) { look, err = h.look(ctx, req.Number); return err },
+		func() (err error) { look, err = h.Look(ctx, req.Number); return err },
 		func() error { head, headErr = h.fetch(ctx, req.Branch, req.Ref+"/head"); return nil },
 	)
 	if err != nil {
 		return orchestrator.PullReading{}, err
 	}
-	out := unheard(look, req.Heard)
+	out := Unheard(look, req.Heard)
 	name := fmt.Sprintf("pull request %d", req.Number)
 	switch {
 	case host.Retargeted(look.PullRequest, req.Branch, req.Base) && look.State != work.PullClosed:
-		out.Lost = retargetedLost(look, req.Branch, req.Base, retargetedBy(ctx, h.pulls, req.Number))
+		out.Lost = retargetedLost(look, req.Branch, req.Base, RetargetedBy(ctx, h.Pulls, req.Number))
 		return out, nil
 	case look.State == work.PullMerged:
 		if _, err := h.fetch(ctx, look.Base, req.Ref+"/base"); err != nil {
 			return out, err
 		}
-		out.Merged, out.MergedBy = look.MergeCommit, orUnknown(look.MergedBy)
-		out.Tree, err = h.tree(ctx, out.Merged)
+		out.Merged, out.MergedBy = look.MergeCommit, OrUnknown(look.MergedBy)
+		out.Tree, err = h.Tree(ctx, out.Merged)
 		return out, err
 	case look.State != work.PullOpen && look.BranchGone:
 		out.Lost = name + " was closed on the host and its branch is gone; restore the branch and reopen it there to go on with it"
@@ -69,17 +69,17 @@ func (h *hostPort) read(ctx context.Context, req orchestrator.PullRead) (orchest
 func retargetedLost(look work.PullLook, branch, base, by string) string {
 	name := fmt.Sprintf("pull request %d", look.Number)
 	if look.State == work.PullMerged {
-		return fmt.Sprintf("%s was merged on the host by %s into %s, and not into %s", name, orUnknown(look.MergedBy), look.Base, base)
+		return fmt.Sprintf("%s was merged on the host by %s into %s, and not into %s", name, OrUnknown(look.MergedBy), look.Base, base)
 	}
 	return fmt.Sprintf("%s is no place to answer: %s; set it back to %s there to go on with it", name, host.TellRetargeted(look.PullRequest, branch, base, by), base)
 }
 
 // pushed takes people's commits in, when they are on top of something that
 // Forge put there.
-func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out orchestrator.PullReading) (orchestrator.PullReading, error) {
+func (h *Port) pushed(ctx context.Context, req orchestrator.PullRead, out orchestrator.PullReading) (orchestrator.PullReading, error) {
 	on := ""
 	for _, known := range append(slices.Clone(req.Known), req.Last) {
-		held, err := h.repo.Holds(ctx, out.Head, known)
+		held, err := h.Repo.Holds(ctx, out.Head, known)
 		if err != nil {
 			return out, err
 		}
@@ -91,7 +91,7 @@ func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out or
 		out.Lost = "the branch was forced to something that does not grow out of what Forge pushed; push " + req.Last + " back to go on with it"
 		return out, nil
 	}
-	changes, err := h.repo.Changes(ctx, on, out.Head)
+	changes, err := h.Repo.Changes(ctx, on, out.Head)
 	if err != nil {
 		return out, err
 	}
@@ -100,18 +100,18 @@ func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out or
 	}
 	out.Commit = out.Head
 	if on != req.Last {
-		m, err := h.repo.Merge(ctx, req.Last, out.Head)
+		m, err := h.Repo.Merge(ctx, req.Last, out.Head)
 		if err != nil {
 			return out, err
 		}
 		out.Conflicts = m.Conflicts // for the agent
-		if out.Commit, err = h.repo.CommitTree(ctx, m.Tree, []string{req.Last, out.Head}, "merge of what people pushed\n", req.Ref+"/merged"); err != nil {
+		if out.Commit, err = h.Repo.CommitTree(ctx, m.Tree, []string{req.Last, out.Head}, "merge of what people pushed\n", req.Ref+"/merged"); err != nil {
 			return out, err
 		}
 		out.Tree = m.Tree
 		return out, nil
 	}
-	out.Tree, err = h.tree(ctx, out.Commit)
+	out.Tree, err = h.Tree(ctx, out.Commit)
 	return out, err
 }
 
@@ -119,17 +119,17 @@ func (h *hostPort) pushed(ctx context.Context, req orchestrator.PullRead, out or
 const (
 	mostOfComment = 3 << 10
 	mostOfThread  = 5 << 10 // fits into a round with its hunk, or nobody were ever told of it
-	mostOfRound   = 8 << 10
+	MostOfRound   = 8 << 10
 )
 
-// unheard is what people said and no iteration was told yet, as far as it fits
+// Unheard is what people said and no iteration was told yet, as far as it fits
 // into one round. What strangers say is not passed on.
-func unheard(look work.PullLook, heard []string) orchestrator.PullReading {
-	return unheardIn(look, heard, mostOfRound)
+func Unheard(look work.PullLook, heard []string) orchestrator.PullReading {
+	return UnheardIn(look, heard, MostOfRound)
 }
 
-// unheardIn is unheard, in at most so many bytes.
-func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullReading {
+// UnheardIn is unheard, in at most so many bytes.
+func UnheardIn(look work.PullLook, heard []string, left int) orchestrator.PullReading {
 	var out orchestrator.PullReading
 	fresh := func(id string) bool { return !slices.Contains(heard, id) }
 	may := map[string]bool{}
@@ -154,7 +154,7 @@ func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullRe
 		}
 		text := ""
 		if body := strings.TrimSpace(r.Body); body != "" {
-			text = fmt.Sprintf("%s, in a review (%s):\n%s", r.By, strings.ReplaceAll(string(r.Verdict), "_", " "), cutTo(body, mostOfComment))
+			text = fmt.Sprintf("%s, in a review (%s):\n%s", r.By, strings.ReplaceAll(string(r.Verdict), "_", " "), CutTo(body, mostOfComment))
 		}
 		if tell(text, id) && r.Verdict != work.PullCommented {
 			out.Reviews = append(out.Reviews, id)
@@ -167,7 +167,7 @@ func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullRe
 	}
 	for _, c := range look.Comments {
 		if id := "c" + c.ID; !c.Own && may[c.By] && fresh(id) {
-			tell(fmt.Sprintf("%s, on the whole:\n%s", c.By, cutTo(c.Body, mostOfComment)), id)
+			tell(fmt.Sprintf("%s, on the whole:\n%s", c.By, CutTo(c.Body, mostOfComment)), id)
 		}
 	}
 	return out
@@ -177,7 +177,7 @@ func unheardIn(look work.PullLook, heard []string, left int) orchestrator.PullRe
 func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool) (string, []string) {
 	var b strings.Builder
 	var ids []string
-	at := cutTo(t.Path, 1<<9)
+	at := CutTo(t.Path, 1<<9)
 	switch {
 	case t.Line > 0:
 		at += fmt.Sprintf(":%d", t.Line)
@@ -186,7 +186,7 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 	}
 	fmt.Fprintf(&b, "At %s:\n", at)
 	if t.Hunk != "" {
-		fmt.Fprintf(&b, "%s\n", cutTo(t.Hunk, 1<<10))
+		fmt.Fprintf(&b, "%s\n", CutTo(t.Hunk, 1<<10))
 	}
 	var said []string
 	left, cut := mostOfThread, 0
@@ -198,7 +198,7 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 		if id := "t" + c.ID; !c.Own && fresh(id) {
 			ids = append(ids, id)
 		}
-		text := fmt.Sprintf("%s: %s\n", c.By, cutTo(c.Body, mostOfComment/max(min(len(t.Comments), 10), 1)))
+		text := fmt.Sprintf("%s: %s\n", c.By, CutTo(c.Body, mostOfComment/max(min(len(t.Comments), 10), 1)))
 		if left -= len(text); left < 0 {
 			cut++
 			continue
@@ -214,8 +214,8 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 	return strings.TrimSpace(b.String()), ids
 }
 
-// cutTo cuts a text and says so.
-func cutTo(text string, most int) string {
+// CutTo cuts a text and says so.
+func CutTo(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
 		return text

@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"strings"
@@ -19,10 +19,10 @@ var (
 	paperLink    = work.Lazy(`!?\[([^\[\]]*)\]\(([^()\s]+)\)`)
 )
 
-// paperText sets a Markdown document for reading on a terminal: headings stand
+// PaperText sets a Markdown document for reading on a terminal: headings stand
 // out, paragraphs and items are wrapped, code and tables stay as they are. Its
 // words are all shown, also what a page would hide.
-func paperText(text string) string {
+func PaperText(text string) string {
 	p := &setter{}
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		p.line(strings.ReplaceAll(line, "\t", "    "))

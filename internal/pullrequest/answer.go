@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"cmp"
@@ -12,20 +12,20 @@ import (
 	"forge/orchestrator"
 )
 
-// doorPull is the door of answers that are reviews.
-const doorPull = "pull request"
+// Channel is the door of answers that are reviews.
+const Channel = "pull request"
 
-// wordOf is what a pull request says to the checkpoint that it shows: an
+// AnswerOf is what a pull request says to the checkpoint that it shows: an
 // answer, or why there is none yet ("" = nobody has said anything). Only what
 // people who may decide say of the commit that is there now is one.
-func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now time.Time) (*work.Answer, string) {
-	a := &work.Answer{Checkpoint: cp.ID, Revision: cp.Revision, Role: gates.RoleReviewer, Door: doorPull, At: now, Head: look.Head}
+func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now time.Time) (*work.Answer, string) {
+	a := &work.Answer{Checkpoint: cp.ID, Revision: cp.Revision, Role: gates.RoleReviewer, Door: Channel, At: now, Head: look.Head}
 	name := fmt.Sprintf("pull request %d", look.Number)
 	switch {
 	case look.State == work.PullMerged && u.Merged != "":
 		return nil, name + " is merged; forge approve goes on with what became of it"
 	case look.State == work.PullMerged:
-		a.Status, a.By, a.Comment = work.CheckpointApproved, orUnknown(look.MergedBy), "merged "+name
+		a.Status, a.By, a.Comment = work.CheckpointApproved, OrUnknown(look.MergedBy), "merged "+name
 		return a, ""
 	case look.State != work.PullOpen && look.BranchGone: // hosts close it when its branch goes
 		return nil, name + " is closed and its branch is gone: restore the branch and reopen it there, or answer here"
@@ -70,12 +70,12 @@ func wordOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now tim
 	return a, ""
 }
 
-// retargetedHeld is why a pull request that was pointed elsewhere answers
+// RetargetedHeld is why a pull request that was pointed elsewhere answers
 // nothing.
-func retargetedHeld(look work.PullLook, branch, base, by string) string {
+func RetargetedHeld(look work.PullLook, branch, base, by string) string {
 	name := fmt.Sprintf("pull request %d", look.Number)
 	if look.State == work.PullMerged {
-		return fmt.Sprintf("%s was merged by %s into %s, and not into %s: answer here, and Forge goes on with what it has", name, orUnknown(look.MergedBy), look.Base, base)
+		return fmt.Sprintf("%s was merged by %s into %s, and not into %s: answer here, and Forge goes on with what it has", name, OrUnknown(look.MergedBy), look.Base, base)
 	}
 	return fmt.Sprintf("%s answers nothing: %s: set it back to %s there, or answer here", name, host.TellRetargeted(look.PullRequest, branch, base, by), base)
 }
@@ -89,8 +89,16 @@ func stillAgainst(counting []work.PullReview) string {
 	return "somebody"
 }
 
-// heldByHost says that people have approved, and that it is the host which does
+// HeldByHost says that people have approved, and that it is the host which does
 // not let it be merged: its computing and its checks end without news.
-func heldByHost(look work.PullLook) bool {
+func HeldByHost(look work.PullLook) bool {
 	return look.State == work.PullOpen && look.Mergeable != work.Mergeable && host.Stand(look.Reviews, look.Head).Verdict == work.PullApproved
+}
+
+// OrUnknown is a name on the host, and words where the host told none.
+func OrUnknown(s string) string {
+	if s == "" {
+		return "somebody whom the token does not name"
+	}
+	return s
 }

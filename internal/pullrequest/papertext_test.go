@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"regexp"
@@ -25,7 +25,7 @@ func TestPaperText(t *testing.T) {
 		"nothing":         {"\n \n", ""},
 		"no mark down":    {"#hash -x *y", "#hash -x *y"},
 	} {
-		if got := paperText(tt.in); got != tt.want {
+		if got := PaperText(tt.in); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tt.want)
 		}
 	}
@@ -41,8 +41,8 @@ func FuzzPaperText(f *testing.F) {
 		if strings.Contains(text, "```") || strings.Contains(text, "~~~") {
 			t.Skip("the word after a fence names a language, and is no text")
 		}
-		if want, got := letters.ReplaceAllString(text, ""), letters.ReplaceAllString(paperText(text), ""); got != want {
-			t.Errorf("%q is shown as %q", text, paperText(text))
+		if want, got := letters.ReplaceAllString(text, ""), letters.ReplaceAllString(PaperText(text), ""); got != want {
+			t.Errorf("%q is shown as %q", text, PaperText(text))
 		}
 	})
 }

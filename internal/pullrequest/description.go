@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"context"
@@ -12,17 +12,18 @@ import (
 	"forge/orchestrator"
 )
 
-func pullTitle(req orchestrator.PullPublish) text.Title {
+// Title is what a pull request is called.
+func Title(req orchestrator.PullPublish) text.Title {
 	return text.Titled("Phase %s: %s", req.Paper.Phase, req.Title)
 }
 
-// mostListed is how many files a pull request's text names.
-const mostListed = 20
+// MostListed is how many files a pull request's text names.
+const MostListed = 20
 
 // paper is the text of a pull request: what changed, why, on which evidence,
 // with which doubts, what to read first, and how to answer.
-func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (text.Markdown, error) {
-	changes, err := h.repo.Changes(ctx, req.From, req.Commit)
+func (h *Port) paper(ctx context.Context, req orchestrator.PullPublish) (text.Markdown, error) {
+	changes, err := h.Repo.Changes(ctx, req.From, req.Commit)
 	if err != nil {
 		return text.Markdown{}, err
 	}
@@ -32,24 +33,24 @@ func (h *hostPort) paper(ctx context.Context, req orchestrator.PullPublish) (tex
 			return text.Markdown{}, err
 		}
 	}
-	return tellPaper(req.Paper, changes, before), nil
+	return Describe(req.Paper, changes, before), nil
 }
 
-// tellPaper says it in words; before is what was said of single files.
-func tellPaper(p orchestrator.PullPaper, changes []work.FileChange, before string) text.Markdown {
+// Describe says it in words; before is what was said of single files.
+func Describe(p orchestrator.PullPaper, changes []work.FileChange, before string) text.Markdown {
 	answer := text.Own("Nobody has to: Forge merges it at once.")
 	if p.Checkpoint != "" {
 		answer = text.Format("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here; push commits of your own, and they become part of it. "+
 			"A comment alone answers nothing. The same question is checkpoint %s: %s.", text.Code(p.Checkpoint), text.Code("forge approve "+p.Checkpoint))
 	}
 	return text.Join("",
-		text.Section("What changed", tellChanges(changes)),
+		text.Section("What changed", TellChanges(changes)),
 		text.Section("Why", text.Quote(p.Why)),
-		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(p.Record.Doubts), tellProof(p.Proof), narrate.TellRecord(p.Record))),
+		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(p.Record.Doubts), TellProof(p.Proof), narrate.TellRecord(p.Record))),
 		text.Section("Doubts", text.Quote(p.Doubts)),
-		text.Section("Read first", readFirst(changes)),
+		text.Section("Read first", ReadFirst(changes)),
 		text.Section("Judged before, file by file", text.Quote(before)),
-		text.Section("What Forge asks", text.Quote(tellFacts(p.Facts))),
+		text.Section("What Forge asks", text.Quote(TellFacts(p.Facts))),
 		text.Section("How to answer", answer),
 	)
 }
@@ -68,10 +69,11 @@ func changedHow(status string) string {
 	return status
 }
 
-func tellChanges(changes []work.FileChange) text.Markdown {
+// TellChanges lists the files that changed.
+func TellChanges(changes []work.FileChange) text.Markdown {
 	all := []text.Markdown{text.Format("%d file(s):\n\n", len(changes))}
 	for i, c := range changes {
-		if i == mostListed {
+		if i == MostListed {
 			all = append(all, text.Item(text.Format("and %d more", len(changes)-i)))
 			break
 		}
@@ -80,15 +82,16 @@ func tellChanges(changes []work.FileChange) text.Markdown {
 	return text.Join("", all...)
 }
 
-func tellProof(commands []string) text.Markdown {
+// TellProof lists the commands that proved the change.
+func TellProof(commands []string) text.Markdown {
 	if len(commands) == 0 {
 		return text.Own("Nothing proved it but the agent's word.")
 	}
 	return text.Format("Forge ran these in a fresh folder, and they passed:\n\n%s", text.CodeBlock(strings.Join(commands, "\n")))
 }
 
-// tellFacts are the facts of a question, without the signals in what was said.
-func tellFacts(facts string) string {
+// TellFacts are the facts of a question, without the signals in what was said.
+func TellFacts(facts string) string {
 	lines := strings.Split(host.Words(facts), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(strings.TrimRight(line, " "), " It said:")
@@ -96,9 +99,9 @@ func tellFacts(facts string) string {
 	return strings.Join(lines, "\n")
 }
 
-// readFirst are three files that tell most: sources, then tests, then documents
+// ReadFirst are three files that tell most: sources, then tests, then documents
 // and what is gone or generated, each as git lists them.
-func readFirst(changes []work.FileChange) text.Markdown {
+func ReadFirst(changes []work.FileChange) text.Markdown {
 	var ranks [3][]text.Markdown
 	for _, c := range changes {
 		path, rank := strings.ToLower(c.Path), 0

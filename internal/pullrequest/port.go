@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 	"forge/orchestrator"
 )
 
-// pullBranches are the branches of a code host.
-type pullBranches interface {
+// Branches are the branches of a code host.
+type Branches interface {
 	Push(ctx context.Context, branch, commit, old string) error
 	Fetch(ctx context.Context, branch, ref string) (string, error)
 	Heads(ctx context.Context, branches ...string) (map[string]string, error)
 	DeleteBranch(ctx context.Context, branch, head string) error
 }
 
-// pullRequests are the pull requests of a code host.
-type pullRequests interface {
+// Requests are the pull requests of a code host.
+type Requests interface {
 	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
 	Look(ctx context.Context, number int64) (work.PullLook, error)
 	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
@@ -32,35 +32,35 @@ type pullRequests interface {
 	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
 }
 
-// hostPort is the code host as a run's driver needs it.
-type hostPort struct {
-	branches pullBranches
-	pulls    pullRequests
-	repo     *git.Store
-	// patience is how long it asks again for what the host says it is not ready
+// Port is the code host as a run's driver needs it.
+type Port struct {
+	Branches Branches
+	Pulls    Requests
+	Repo     *git.Store
+	// Patience is how long it asks again for what the host says it is not ready
 	// for.
-	patience time.Duration
+	Patience time.Duration
 	// judged tells what was said before of the files that a checkpoint judges.
 	judged func(ctx context.Context, checkpoint string) (string, error)
-	notes  noter // nil = what reviewers found is said in the text alone
-	warn   func(what any, pairs ...any)
-	// answer is the record of a checkpoint.
-	answer func(ctx context.Context, id string) (work.Checkpoint, error)
+	Notes  noter // nil = what reviewers found is said in the text alone
+	Warn   func(what any, pairs ...any)
+	// Answer is the record of a checkpoint.
+	Answer func(ctx context.Context, id string) (work.Checkpoint, error)
 }
 
 // hostPatience outlasts a host that computes mergeability or takes in a push.
 const hostPatience = 20 * time.Second
 
-// again repeats do while what fails passes by itself.
-func (h *hostPort) again(ctx context.Context, do func() error) error {
-	wait, end := 200*time.Millisecond, time.Now().Add(h.patience)
+// Again repeats do while what fails passes by itself.
+func (h *Port) Again(ctx context.Context, do func() error) error {
+	wait, end := 200*time.Millisecond, time.Now().Add(h.Patience)
 	for {
 		err := do()
 		var t *work.HostTrouble
 		if err == nil || !errors.As(err, &t) || !t.Passes() || time.Now().Add(wait).After(end) {
 			return err
 		}
-		pause := time.NewTimer(max(wait, min(t.After, h.patience)))
+		pause := time.NewTimer(max(wait, min(t.After, h.Patience)))
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -71,9 +71,9 @@ func (h *hostPort) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// pullTrouble is what an error of a host means to a run; nil where Forge itself
+// PullTrouble is what an error of a host means to a run; nil where Forge itself
 // is to blame.
-func pullTrouble(err error) *work.PullTrouble {
+func PullTrouble(err error) *work.PullTrouble {
 	var t *work.HostTrouble
 	if !errors.As(err, &t) {
 		return nil
@@ -83,9 +83,9 @@ func pullTrouble(err error) *work.PullTrouble {
 
 // both makes the run's branch on the host be base, and then that of a phase be
 // head.
-func (h *hostPort) both(ctx context.Context, base, baseCommit, refs, head, headCommit string, known []string, there bool) error {
-	return h.again(ctx, func() error {
-		at, err := h.branches.Heads(ctx, base, head)
+func (h *Port) both(ctx context.Context, base, baseCommit, refs, head, headCommit string, known []string, there bool) error {
+	return h.Again(ctx, func() error {
+		at, err := h.Branches.Heads(ctx, base, head)
 		if err != nil {
 			return err
 		}
@@ -98,17 +98,17 @@ func (h *hostPort) both(ctx context.Context, base, baseCommit, refs, head, headC
 
 // base makes the run's branch, which is at a commit on the host, be the run's
 // head. What is there is never thrown away.
-func (h *hostPort) base(ctx context.Context, branch, commit, refs, at string) (err error) {
+func (h *Port) base(ctx context.Context, branch, commit, refs, at string) (err error) {
 	if at == commit {
 		return nil
 	}
 	if at != "" {
-		if at, err = h.branches.Fetch(ctx, branch, refs+"/base"); err != nil || at == commit {
+		if at, err = h.Branches.Fetch(ctx, branch, refs+"/base"); err != nil || at == commit {
 			return err
 		}
 	}
 	if at != "" {
-		held, err := h.repo.Holds(ctx, commit, at)
+		held, err := h.Repo.Holds(ctx, commit, at)
 		if err != nil {
 			return err
 		}
@@ -117,12 +117,12 @@ func (h *hostPort) base(ctx context.Context, branch, commit, refs, at string) (e
 				Fix: "set " + branch + " back to " + commit + " there"}
 		}
 	}
-	return h.branches.Push(ctx, branch, commit, at)
+	return h.Branches.Push(ctx, branch, commit, at)
 }
 
 // branch makes the phase's branch, which is at a commit on the host, be commit,
 // when that is where Forge left it.
-func (h *hostPort) branch(ctx context.Context, branch, commit string, known []string, there bool, at string) error {
+func (h *Port) branch(ctx context.Context, branch, commit string, known []string, there bool, at string) error {
 	switch {
 	case at == commit:
 		return nil
@@ -131,19 +131,19 @@ func (h *hostPort) branch(ctx context.Context, branch, commit string, known []st
 	case at != "" && !slices.Contains(known, at):
 		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: "push " + branch, What: "the branch has commits on the host that Forge has not seen", Fix: "they are read with the next answer"}
 	}
-	return h.branches.Push(ctx, branch, commit, at)
+	return h.Branches.Push(ctx, branch, commit, at)
 }
 
 // Publish shows people what is judged.
-func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (orchestrator.PullPublished, error) {
+func (h *Port) Publish(ctx context.Context, req orchestrator.PullPublish) (orchestrator.PullPublished, error) {
 	var out orchestrator.PullPublished
 	refs := orchestrator.Ref(req.Paper.Run, req.Paper.Phase+"/host")
 	err := h.both(ctx, req.Base, req.BaseCommit, refs, req.Branch, req.Commit, req.Known, req.Number != 0)
 	if err = h.ahead(ctx, req.Number, err); err == nil {
 		var body text.Markdown
 		if body, err = h.paper(ctx, req); err == nil {
-			err = h.again(ctx, func() error {
-				pr, err := h.pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: pullTitle(req), Body: body, Number: req.Number})
+			err = h.Again(ctx, func() error {
+				pr, err := h.Pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: Title(req), Body: body, Number: req.Number})
 				out.Number, out.URL = pr.Number, pr.URL
 				if err == nil && pr.State == work.PullMerged {
 					return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is merged into " + pr.Base, Fix: "answer by forge approve or forge request-changes"}
@@ -156,15 +156,15 @@ func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (o
 		}
 	}
 	if err == nil {
-		h.note(ctx, out.Number, req.Marker, req.Commit, req.Found)
+		h.Note(ctx, out.Number, req.Marker, req.Commit, req.Found)
 	}
 	if err == nil && len(req.Replies) > 0 {
 		var look work.PullLook
-		if look, err = h.look(ctx, out.Number); err == nil {
-			err = h.reply(ctx, look, req.Replies)
+		if look, err = h.Look(ctx, out.Number); err == nil {
+			err = h.Reply(ctx, look, req.Replies)
 		}
 	}
-	if out.Trouble = pullTrouble(err); out.Trouble != nil {
+	if out.Trouble = PullTrouble(err); out.Trouble != nil {
 		err = nil
 	}
 	return out, err
@@ -173,20 +173,20 @@ func (h *hostPort) Publish(ctx context.Context, req orchestrator.PullPublish) (o
 // ahead says that a run's branch is ahead of the run because the pull request
 // was merged, where that is so: by a person, or by Forge when the host's answer
 // never came.
-func (h *hostPort) ahead(ctx context.Context, number int64, err error) error {
+func (h *Port) ahead(ctx context.Context, number int64, err error) error {
 	var t *work.HostTrouble
 	if number == 0 || !errors.As(err, &t) || t.Kind != work.HostBaseMoved {
 		return err
 	}
-	if look, lookErr := h.look(ctx, number); lookErr == nil && look.State == work.PullMerged {
+	if look, lookErr := h.Look(ctx, number); lookErr == nil && look.State == work.PullMerged {
 		return &work.HostTrouble{Kind: work.HostPullMerged, Do: t.Do, What: fmt.Sprintf("pull request %d is merged there", number),
 			Fix: "forge approve takes over what was merged, once it is proven"}
 	}
 	return err
 }
 
-// reply answers the threads of a pull request, each once.
-func (h *hostPort) reply(ctx context.Context, look work.PullLook, replies []orchestrator.PullReply) error {
+// Reply answers the threads of a pull request, each once.
+func (h *Port) Reply(ctx context.Context, look work.PullLook, replies []orchestrator.PullReply) error {
 	said := slices.Clone(look.Comments)
 	for _, t := range look.Threads {
 		said = append(said, t.Comments...)
@@ -200,17 +200,18 @@ func (h *hostPort) reply(ctx context.Context, look work.PullLook, replies []orch
 		if body.Empty() {
 			body = text.Own("The agent worked on it; the changes are in the branch.")
 		}
-		if err := h.again(ctx, func() error { return h.pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body) }); err != nil {
+		if err := h.Again(ctx, func() error { return h.Pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *hostPort) look(ctx context.Context, number int64) (work.PullLook, error) {
+// Look is how a pull request stands.
+func (h *Port) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	var look work.PullLook
-	err := h.again(ctx, func() (err error) {
-		look, err = h.pulls.Look(ctx, number)
+	err := h.Again(ctx, func() (err error) {
+		look, err = h.Pulls.Look(ctx, number)
 		return err
 	})
 	return look, err
@@ -218,14 +219,14 @@ func (h *hostPort) look(ctx context.Context, number int64) (work.PullLook, error
 
 // state is a pull request without what people said; that takes two requests
 // where a look takes one for each review.
-func (h *hostPort) state(ctx context.Context, number int64) (work.PullRequest, error) {
-	news, ok := h.pulls.(changes)
+func (h *Port) state(ctx context.Context, number int64) (work.PullRequest, error) {
+	news, ok := h.Pulls.(Changes)
 	if !ok {
-		look, err := h.look(ctx, number)
+		look, err := h.Look(ctx, number)
 		return look.PullRequest, err
 	}
 	var is work.PullRequest
-	err := h.again(ctx, func() error {
+	err := h.Again(ctx, func() error {
 		look, err := news.Verdicts(ctx, number)
 		is = look.PullRequest
 		return err
@@ -238,8 +239,8 @@ type retargets interface {
 	RetargetedBy(ctx context.Context, number int64) (who string)
 }
 
-// retargetedBy is who did, as far as a host tells.
-func retargetedBy(ctx context.Context, pulls pullRequests, number int64) string {
+// RetargetedBy is who did, as far as a host tells.
+func RetargetedBy(ctx context.Context, pulls Requests, number int64) string {
 	if h, ok := pulls.(retargets); ok {
 		return text.Harmless(h.RetargetedBy(ctx, number))
 	}
@@ -247,42 +248,42 @@ func retargetedBy(ctx context.Context, pulls pullRequests, number int64) string 
 }
 
 // fetch brings a branch of the host here.
-func (h *hostPort) fetch(ctx context.Context, branch, ref string) (commit string, err error) {
-	err = h.again(ctx, func() (err error) {
-		commit, err = h.branches.Fetch(ctx, branch, ref)
+func (h *Port) fetch(ctx context.Context, branch, ref string) (commit string, err error) {
+	err = h.Again(ctx, func() (err error) {
+		commit, err = h.Branches.Fetch(ctx, branch, ref)
 		return err
 	})
 	return commit, err
 }
 
 // Close closes a pull request that nobody can merge any more.
-func (h *hostPort) Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error) {
+func (h *Port) Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error) {
 	p := work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base}
-	err := h.again(ctx, func() error { return h.pulls.ClosePull(ctx, req.Number, p, req.Key, text.Quote(req.Why)) })
-	if t := pullTrouble(err); t != nil {
+	err := h.Again(ctx, func() error { return h.Pulls.ClosePull(ctx, req.Number, p, req.Key, text.Quote(req.Why)) })
+	if t := PullTrouble(err); t != nil {
 		return t, nil
 	}
 	return nil, err
 }
 
-// tree is that of a commit.
-func (h *hostPort) tree(ctx context.Context, commit string) (string, error) {
-	m, err := h.repo.Merge(ctx, commit, commit)
+// Tree is that of a commit.
+func (h *Port) Tree(ctx context.Context, commit string) (string, error) {
+	m, err := h.Repo.Merge(ctx, commit, commit)
 	return m.Tree, err
 }
 
 // Land lets the host squash the branch, or takes over what people merged.
-func (h *hostPort) Land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
+func (h *Port) Land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
 	out, err := h.land(ctx, req)
 	if out.Trouble == nil {
-		if out.Trouble = pullTrouble(err); out.Trouble != nil {
+		if out.Trouble = PullTrouble(err); out.Trouble != nil {
 			err = nil
 		}
 	}
 	return out, err
 }
 
-func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
+func (h *Port) land(ctx context.Context, req orchestrator.PullLand) (orchestrator.PullLanded, error) {
 	var out orchestrator.PullLanded
 	refs := req.Keep + "-host"
 	is, err := h.state(ctx, req.Number)
@@ -290,8 +291,8 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 		return out, err
 	}
 	if req.Merged != "" {
-		err := h.again(ctx, func() error {
-			at, err := h.branches.Heads(ctx, req.Base, req.Branch)
+		err := h.Again(ctx, func() error {
+			at, err := h.Branches.Heads(ctx, req.Base, req.Branch)
 			if err != nil {
 				return err
 			}
@@ -306,17 +307,17 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 		return h.landed(ctx, req, req.Commit)
 	}
 	if host.Retargeted(is, req.Branch, req.Base) && is.State == work.PullOpen {
-		return out, host.RetargetedTrouble(fmt.Sprintf("merge pull request %d", req.Number), is, req.Branch, req.Base, retargetedBy(ctx, h.pulls, req.Number))
+		return out, host.RetargetedTrouble(fmt.Sprintf("merge pull request %d", req.Number), is, req.Branch, req.Base, RetargetedBy(ctx, h.Pulls, req.Number))
 	}
 	if is.State == work.PullOpen {
 		if err := h.both(ctx, req.Base, req.BaseHead, refs, req.Branch, req.Head, req.Known, true); err != nil {
 			return out, err
 		}
-		h.tellAnswer(ctx, req.Number, req.Answered)
+		h.TellAnswer(ctx, req.Number, req.Answered)
 	}
 	var made work.PullSquashed
-	err = h.again(ctx, func() (err error) {
-		made, err = h.pulls.Merge(ctx, work.PullMerge{Number: req.Number, Branch: req.Branch, Base: req.Base, Head: req.Head, BaseHead: req.BaseHead, Title: text.Titled("%s", req.Title), Message: req.Message})
+	err = h.Again(ctx, func() (err error) {
+		made, err = h.Pulls.Merge(ctx, work.PullMerge{Number: req.Number, Branch: req.Branch, Base: req.Base, Head: req.Head, BaseHead: req.BaseHead, Title: text.Titled("%s", req.Title), Message: req.Message})
 		return err
 	})
 	if err != nil {
@@ -335,14 +336,14 @@ func (h *hostPort) land(ctx context.Context, req orchestrator.PullLand) (orchest
 
 // arrived says that the run's branch holds what the host says it merged: a
 // target that was changed in that very moment is found out here.
-func (h *hostPort) arrived(ctx context.Context, req orchestrator.PullLand, commit, ref string) error {
+func (h *Port) arrived(ctx context.Context, req orchestrator.PullLand, commit, ref string) error {
 	at, err := h.fetch(ctx, req.Base, ref)
 	if err != nil {
 		return err
 	}
-	there, err := h.repo.Exists(ctx, commit)
+	there, err := h.Repo.Exists(ctx, commit)
 	if err == nil && there && at != "" {
-		there, err = h.repo.Holds(ctx, at, commit)
+		there, err = h.Repo.Holds(ctx, at, commit)
 	}
 	if err != nil || there && at != "" {
 		return err
@@ -352,20 +353,28 @@ func (h *hostPort) arrived(ctx context.Context, req orchestrator.PullLand, commi
 }
 
 // landed keeps what was merged, and tidies up the branch.
-func (h *hostPort) landed(ctx context.Context, req orchestrator.PullLand, commit string) (orchestrator.PullLanded, error) {
-	tree, err := h.tree(ctx, commit)
+func (h *Port) landed(ctx context.Context, req orchestrator.PullLand, commit string) (orchestrator.PullLanded, error) {
+	tree, err := h.Tree(ctx, commit)
 	out := orchestrator.PullLanded{Commit: commit, Tree: tree}
 	if err != nil || tree != req.Tree {
 		return out, err
 	}
-	if err := h.repo.UpdateRef(ctx, req.Keep, req.Head, ""); err != nil {
+	if err := h.Repo.UpdateRef(ctx, req.Keep, req.Head, ""); err != nil {
 		return out, err
 	}
-	if err := h.repo.UpdateRef(ctx, req.Ref, commit, ""); err != nil {
+	if err := h.Repo.UpdateRef(ctx, req.Ref, commit, ""); err != nil {
 		return out, err
 	}
-	if err := h.branches.DeleteBranch(ctx, req.Branch, req.Head); work.HostKindOf(err) == "" && err != nil {
+	if err := h.Branches.DeleteBranch(ctx, req.Branch, req.Head); work.HostKindOf(err) == "" && err != nil {
 		return out, err
 	}
 	return out, nil
+}
+
+// Changes are what a host tells of news.
+type Changes interface {
+	Changed(ctx context.Context, cursor string) (work.PullHints, error)
+	// Verdicts is Look without what people said in words: what decides, at the
+	// cost of two requests where Look takes one for each review.
+	Verdicts(ctx context.Context, number int64) (work.PullLook, error)
 }

@@ -1,4 +1,4 @@
-package cli
+package pullrequest
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 	"forge/internal/work"
 )
 
-// codeHost is what forge host asks of every adapter.
-type codeHost interface {
+// CodeHost is what forge host asks of every adapter.
+type CodeHost interface {
 	Access(ctx context.Context, base string) (work.HostAccess, error)
 }
 
-// hookHost is one that can tell Forge by webhook.
-type hookHost interface {
+// HookHost is one that can tell Forge by webhook.
+type HookHost interface {
 	EnsureHook(ctx context.Context, address, secret string) (int64, error)
 	TestHook(ctx context.Context, id int64) error
 }
 
 // OpenHost is the adapter that [host] names. store nil is enough to look at
 // it. Nothing is asked yet.
-func openHost(p *project.Checkout, set config.CodeHost, store *git.Store) (codeHost, error) {
+func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (CodeHost, error) {
 	merger := set.MergerToken.Value
 	switch set.Kind {
 	case "gitea":
@@ -39,8 +39,8 @@ func openHost(p *project.Checkout, set config.CodeHost, store *git.Store) (codeH
 	return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
 }
 
-// hostSettings is [host], with its tokens there.
-func hostSettings(p *project.Checkout) (config.CodeHost, error) {
+// HostSettings is [host], with its tokens there.
+func HostSettings(p *project.Checkout) (config.CodeHost, error) {
 	set, err := p.Config.CodeHost()
 	if err != nil || set.Kind == "local" {
 		return set, err
@@ -61,8 +61,8 @@ func tokenNeeds(kind string) string {
 	return "write:repository, write:issue, read:user"
 }
 
-// hostRefused is a trouble as a user's error, unless it passes by itself.
-func hostRefused(err error) error {
+// HostRefused is a trouble as a user's error, unless it passes by itself.
+func HostRefused(err error) error {
 	var t *work.HostTrouble
 	if errors.As(err, &t) && !t.Passes() {
 		return refusal.New(t.Fix, "%v", err)
