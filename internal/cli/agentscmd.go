@@ -17,6 +17,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -300,7 +301,7 @@ func tryAgent(ctx context.Context, p *project.Checkout, s work.AgentSettings, se
 	defer func() { _ = os.RemoveAll(dir) }()
 	rep, err := e.Agents.Iterate(ctx, work.IterationRequest{
 		Run: "doctor", Phase: "0", PhaseName: "doctor", Iteration: 1, Attempt: 1, Level: "doctor", Agent: s, Model: s.Model,
-		Permission: work.PermissionReadonly, Limits: set.Limits, Dir: dir, Prompt: "Answer with the one word: well", Mark: NewMark(),
+		Permission: work.PermissionReadonly, Limits: set.Limits, Dir: dir, Prompt: "Answer with the one word: well", Mark: runs.NewMark(),
 		LogPath: dir + ".log", Sandbox: set.Sandbox, HidePaths: []string{p.State},
 	}, nil)
 	_ = os.Remove(dir + ".log")

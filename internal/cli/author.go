@@ -14,6 +14,7 @@ import (
 	"forge/internal/planner"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 )
 
@@ -47,7 +48,7 @@ func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	rep, err := a.e.Agents.Iterate(ctx, work.IterationRequest{
 		Run: "plan", Phase: "0", PhaseName: "plan", Iteration: a.drafts, Attempt: 1, Level: "generate",
 		Agent: agent, Model: model, Permission: work.PermissionStandard, Limits: limits,
-		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: NewMark(),
+		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: runs.NewMark(),
 		LogPath: fmt.Sprintf("%s.%d.log", a.dir, a.drafts), Sandbox: a.set.Sandbox,
 		ReadPaths: a.e.Repo.ObjectPaths(), HidePaths: []string{a.p.State},
 		CostUSD: a.set.Cost.IterationUSD, Tokens: a.set.Cost.IterationTokens,

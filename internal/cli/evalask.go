@@ -10,6 +10,7 @@ import (
 
 	"forge/internal/eval"
 	"forge/internal/llm"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
@@ -132,9 +133,9 @@ func (r *evalRun) outage(err error) bool {
 // alone.
 func (r *evalRun) who(c eval.Case) (review.Model, *eval.Recorded, error) {
 	if r.t.Asked == eval.AskedLLM {
-		m := llmModel{client: r.client, role: llm.RoleReviewer, model: r.t.Model}
+		m := runs.LLMModel{Client: r.client, Role: llm.RoleReviewer, Model: r.t.Model}
 		if c.Ruling != nil {
-			m.role, m.model = llm.RoleArbiter, r.t.Arbiter
+			m.Role, m.Model = llm.RoleArbiter, r.t.Arbiter
 		}
 		return eval.NewRecorder(m), nil, nil
 	}
@@ -148,7 +149,7 @@ func (r *evalRun) limits() eval.Limits {
 	if r.t.Asked != eval.AskedLLM {
 		return out
 	}
-	out.PartTokens = partTokens(r.client)
+	out.PartTokens = runs.PartTokens(r.client)
 	out.CostUSD, out.Tokens, _ = left(r.t.Ledger, r.cost)
 	return out
 }
@@ -159,7 +160,7 @@ func (r *evalRun) same(ctx context.Context, c eval.Case, o *eval.Outcome) error 
 	if r.t.Judge != eval.JudgeModel || o.Ruling != nil {
 		return nil
 	}
-	m := llmModel{client: r.client, role: llm.RoleReviewer, model: r.t.JudgeModel}
+	m := runs.LLMModel{Client: r.client, Role: llm.RoleReviewer, Model: r.t.JudgeModel}
 	for _, pair := range eval.NearPairs(c, o.Findings) {
 		if slices.ContainsFunc(o.Same, func(s eval.Same) bool { s.Same = nil; return s == pair }) {
 			continue

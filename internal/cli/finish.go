@@ -4,33 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
 // carryOn drives s and says at the end what came of it.
 func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
-	var opts driveOptions
+	var opts runs.Options
 	if o.deadline > 0 {
-		opts.deadline = p.Now().Add(o.deadline)
+		opts.Deadline = p.Now().Add(o.deadline)
 	}
-	opts.beside = p.app.beside(p.Journal)
+	opts.Beside, opts.Judged = p.app.beside(p.Journal), judgedIn(p.Checkout)
 	view, asks, done := p.watcher(ctx, e, s, o)
 	// A panic must not keep the terminal either.
 	defer done()
-	opts.watch, opts.answers = &project.Keeper{Watcher: view, Checkout: p.Checkout, Saved: s.Seq}, asks
-	end, err := drive(ctx, p.Checkout, e, lease, s, first, opts)
+	opts.Watch, opts.Answers = &project.Keeper{Watcher: view, Checkout: p.Checkout, Saved: s.Seq}, asks
+	end, err := runs.Drive(ctx, p.Checkout, e, lease, s, first, opts)
 	done()
 	if err != nil {
 		return err
 	}
-	if err := anchor(ctx, p.Checkout, e, s.Run); err != nil {
+	if err := runs.Anchor(ctx, p.Checkout, e, s.Run); err != nil {
 		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if err := p.after(ctx, e, s, end, o); err != nil {
@@ -52,20 +51,20 @@ func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrato
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		sweep(p.Checkout, s.Run)
+		runs.Sweep(p.Checkout, s.Run)
 	}
-	if err := dropBases(ctx, p.Checkout, e.Repo); err != nil {
+	if err := runs.DropBases(ctx, p.Checkout, e.Repo); err != nil {
 		p.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
-	if _, err := collectRuns(ctx, p.Checkout, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := runs.Collect(ctx, p.Checkout, runs.KeepRuns, false, func(string, int64) {}); err != nil {
 		p.Log.Warn("tidy up after old runs", "err", err)
 	}
-	if _, err := collectCaches(p.Checkout, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := runs.CollectCaches(p.Checkout, runs.KeepRuns, false, func(string, int64) {}); err != nil {
 		p.Log.Warn("tidy up old caches", "err", err)
 	}
 	p.report(s, end, o)
 	p.reportCI(s, end)
-	notifyEnd(ctx, p.Checkout, s, end)
+	runs.Notify(ctx, p.Checkout, s, end)
 	if pushErr == nil {
 		return nil
 	}
@@ -79,17 +78,4 @@ func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrato
 		return nil
 	}
 	return refusal.New("forge push "+s.Run+" --remote NAME tries again", "push the result: %v", pushErr)
-}
-
-// sweptFolders are the folders of a run that a completed one needs no more.
-func sweptFolders() []string { return []string{"phases", "verify"} }
-
-// sweep removes the folders that a completed run worked in; its logs stay.
-func sweep(p *project.Checkout, run string) {
-	dir := p.Layout().RunDir(run)
-	for _, name := range sweptFolders() {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			p.Log.Warn("remove the folders of the finished run", "err", err)
-		}
-	}
 }

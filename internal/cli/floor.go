@@ -12,6 +12,7 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/runs"
 	"forge/internal/work"
 )
 
@@ -187,7 +188,7 @@ func (f floor) endLeftovers(ctx context.Context, i work.Issue) error {
 		return err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: f.board.Log}).End(ctx, a.Mark); err != nil {
+		if err := (runs.Processes{Kill: proc.KillMarked, Log: f.board.Log}).End(ctx, a.Mark); err != nil {
 			return fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 	}

@@ -1,34 +1,20 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/git"
-	"forge/internal/journal"
-	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/warm"
-	"forge/internal/work"
+	"forge/internal/runs"
 )
-
-// keepRuns is how long the folders and logs of finished runs are kept.
-const keepRuns = 30 * 24 * time.Hour
 
 func (a *App) gcCommand() *cli.Command {
 	return &cli.Command{
 		Name: "gc", Usage: "remove folders and logs of finished runs, and caches that proofs were lent; journals stay",
 		Description: "It also runs by itself after each run, with the default age.",
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "keep", Value: keepRuns, Usage: "keep what is younger than `TIME`"},
+			&cli.DurationFlag{Name: "keep", Value: runs.KeepRuns, Usage: "keep what is younger than `TIME`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be removed"},
 		},
 		Action: func(c *cli.Context) error {
@@ -41,17 +27,17 @@ func (a *App) gcCommand() *cli.Command {
 			}
 			defer p.Close()
 			if !c.Bool("dry-run") {
-				if err := tidyRepository(c.Context, p.Checkout); err != nil {
+				if err := runs.TidyRepository(c.Context, p.Checkout); err != nil {
 					return err
 				}
 			}
-			freed, err := collectRuns(c.Context, p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+			freed, err := runs.Collect(c.Context, p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
 				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
 			})
 			if err != nil {
 				return err
 			}
-			caches, err := collectCaches(p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
+			caches, err := runs.CollectCaches(p.Checkout, c.Duration("keep"), c.Bool("dry-run"), func(dir string, bytes int64) {
 				fmt.Fprintf(a.Stdout, "%10d KB  %s\n", bytes/1024, dir)
 			})
 			if err != nil {
@@ -66,124 +52,4 @@ func (a *App) gcCommand() *cli.Command {
 			return nil
 		},
 	}
-}
-
-// collectRuns removes the folders of runs that ended before keep ago, and those of
-// no run at all. Runs that can be resumed keep theirs.
-func collectRuns(ctx context.Context, p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
-	rows, err := p.Journal.Runs(ctx)
-	if err != nil {
-		return 0, err
-	}
-	known := map[string]journal.RunRow{}
-	for _, r := range rows {
-		known[r.ID] = r
-	}
-	runs := filepath.Join(p.State, "runs")
-	entries, err := os.ReadDir(runs)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("list the folders of runs: %w", err)
-	}
-	for _, entry := range entries {
-		dir := filepath.Join(runs, entry.Name())
-		r, ok := known[entry.Name()]
-		if ok && (r.Unfinished() || r.Alive || p.Now().Sub(r.Updated) < keep) {
-			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
-				sweepLeft(ctx, p, r.ID)
-			}
-			continue
-		}
-		size := sizeOf(dir)
-		if !dry {
-			if err := os.RemoveAll(dir); err != nil {
-				return freed, fmt.Errorf("remove %s: %w", dir, err)
-			}
-		}
-		freed += size
-		say(dir, size)
-	}
-	return freed, nil
-}
-
-// collectCaches removes what proofs are lent of tools' caches and nobody was for
-// keep. What is lent at the moment stays.
-func collectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
-	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
-	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, func(dir string) {
-		size := sizeOf(dir)
-		freed += size
-		say(dir, size)
-	})
-	return freed, err
-}
-
-// tidyRepository settles what a Forge that died had begun in the user's
-// repository, and drops what it kept there for runs that are over.
-func tidyRepository(ctx context.Context, p *project.Checkout) error {
-	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
-	if err != nil {
-		return err
-	}
-	p.Settle(ctx, repo)
-	return dropBases(ctx, p, repo)
-}
-
-// dropBases drops the references that kept the bases of runs which are over:
-// Forge may have died between the end of a run and that. Runs that this project
-// does not know are another's.
-func dropBases(ctx context.Context, p *project.Checkout, repo *git.Store) error {
-	kept, err := repo.KeptBases(ctx)
-	if err != nil || len(kept) == 0 {
-		return err
-	}
-	rows, err := p.Journal.Runs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if r.Outcome.Final() && !r.Alive && slices.Contains(kept, r.ID) {
-			if err := repo.DropBase(ctx, r.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sweepLeft sweeps after a process that died when its run was completed and its
-// folders were still there. Nobody else has the run meanwhile.
-func sweepLeft(ctx context.Context, p *project.Checkout, run string) {
-	left := slices.ContainsFunc(sweptFolders(), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(p.Layout().RunDir(run), name))
-		return err == nil
-	})
-	if !left {
-		return
-	}
-	lease, err := p.Journal.AcquireRun(ctx, run, journal.Self())
-	if err != nil {
-		return // somebody is at it
-	}
-	// It may have been taken up again since it was listed.
-	if r, err := p.Journal.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
-		sweep(p, run)
-	}
-	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-		p.Log.Warn("give the run back", "run", run, "err", err)
-	}
-}
-
-// sizeOf counts the bytes of the files below dir; what cannot be read counts
-// as nothing.
-func sizeOf(dir string) (bytes int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return bytes
 }

@@ -20,6 +20,7 @@ import (
 	"forge/internal/planner"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -249,7 +250,7 @@ func draftProblems(p *project.Checkout, text []byte, existing *work.Plan) []stri
 // parsePlan reads a draft; graph is nil where its dependencies cannot be
 // judged yet, because they may name phases of the plan that it extends.
 func parsePlan(p *project.Checkout, text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
-	path := filepath.Join(p.State, "draft-"+NewMark()[:12]+".json")
+	path := filepath.Join(p.State, "draft-"+runs.NewMark()[:12]+".json")
 	if err := atomicfile.Write(path, text, 0o600); err != nil {
 		return nil, []string{err.Error()}
 	}

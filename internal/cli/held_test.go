@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/charmbracelet/log"
+
+	"forge/internal/runs"
 )
 
 func TestTreeWhereMarksCannotBeFound(t *testing.T) {
 	var said bytes.Buffer
 	end := func(err error) error {
-		return tree{kill: func(string, time.Duration) (int, error) { return 0, err }, log: log.New(&said)}.End(t.Context(), "mark-1")
+		return runs.Processes{Kill: func(string, time.Duration) (int, error) { return 0, err }, Log: log.New(&said)}.End(t.Context(), "mark-1")
 	}
 	if err := end(nil); err != nil || said.Len() > 0 {
 		t.Errorf("ended: %v, said %q", err, &said)

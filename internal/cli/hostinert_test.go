@@ -10,6 +10,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/text/texttest"
 	"forge/internal/work"
@@ -112,7 +113,7 @@ func saying(words string) (*orchestrator.State, work.RunFinishedData) {
 func linesOf(words string) []string {
 	s, end := saying(words)
 	p := &project.Checkout{Env: project.Env{Now: time.Now}}
-	n, _ := noticeOf(p, s, end)
+	n, _ := runs.NoticeOf(p, s, end)
 	out := []string{n.Project, n.Reason, pullrequest.Title(orchestrator.PullPublish{Title: words}).String(), resultTitle(work.Issue{Title: words}).String()}
 	for _, q := range n.Checkpoints {
 		out = append(out, q.Question)

@@ -120,7 +120,7 @@ func (i *initiation) verifyCommands() []string {
 	if i.configured {
 		return append([]string{}, i.set.Verify.Commands...)
 	}
-	return append([]string{}, runs(i.proposal.Verify)...)
+	return append([]string{}, commandsOf(i.proposal.Verify)...)
 }
 
 // writeNew writes the files that are not there, and names the others.

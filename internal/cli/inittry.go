@@ -17,6 +17,7 @@ import (
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/verify"
 	"forge/internal/work"
@@ -34,8 +35,8 @@ func (i *initiation) try(ctx context.Context) error {
 	i.saySandbox(level, caps, err)
 	t := trial{i: i, caps: caps, worktree: i.set.Worktree, commands: i.set.Verify.Commands, seconds: i.set.Verify.TimeoutSecs}
 	if !i.configured {
-		t.worktree = work.Worktree{Setup: runs(i.proposal.Setup), CacheKey: i.proposal.CacheKey, TimeoutSecs: i.set.Worktree.TimeoutSecs}
-		t.commands = runs(i.proposal.Verify)
+		t.worktree = work.Worktree{Setup: commandsOf(i.proposal.Setup), CacheKey: i.proposal.CacheKey, TimeoutSecs: i.set.Worktree.TimeoutSecs}
+		t.commands = commandsOf(i.proposal.Verify)
 	}
 	if len(t.commands) == 0 && len(t.worktree.Setup) == 0 {
 		i.sayNothing()
@@ -88,7 +89,7 @@ func (i *initiation) mayTry(ctx context.Context, t trial, level proc.Level) (ski
 	return "", nil
 }
 
-func runs(commands []config.Command) (out []string) {
+func commandsOf(commands []config.Command) (out []string) {
 	for _, c := range commands {
 		out = append(out, c.Run)
 	}
@@ -128,7 +129,7 @@ func (t trial) run(ctx context.Context) (err error) {
 		}
 		rep, err := t.timed("setup", t.worktree.Setup, func() (work.CommandsReport, error) {
 			return bench.Setup(ctx, work.SetupRequest{
-				Dir: place("setup"), Checkout: root, Settings: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: NewMark(),
+				Dir: place("setup"), Checkout: root, Settings: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: runs.NewMark(),
 			})
 		})
 		t.i.note(&t.i.proposal.Setup, rep)
@@ -146,7 +147,7 @@ func (t trial) run(ctx context.Context) (err error) {
 	rep, err := t.timed("verify", t.commands, func() (work.CommandsReport, error) {
 		return bench.Verify(ctx, work.VerifyRequest{
 			Dir: place("verify"), Checkout: root, Commit: t.i.base.Commit, Commands: t.commands, TimeoutSecs: t.seconds,
-			Worktree: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: NewMark(),
+			Worktree: t.worktree, Sandbox: t.i.set.Sandbox, Hide: []string{dir}, Mark: runs.NewMark(),
 		}, nil)
 	})
 	t.i.note(&t.i.proposal.Verify, rep)

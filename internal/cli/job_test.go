@@ -6,13 +6,14 @@ import (
 	"testing"
 	"unicode"
 
+	"pgregory.net/rapid"
+
 	"forge/internal/config"
 	"forge/internal/redact"
+	"forge/internal/runs"
 	"forge/internal/todos"
 	"forge/internal/work"
 	"forge/orchestrator"
-
-	"pgregory.net/rapid"
 )
 
 func TestDocumentName(t *testing.T) {
@@ -103,4 +104,4 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-var _ orchestrator.Todos = jobTodos{}
+var _ orchestrator.Todos = runs.Todos{}

@@ -17,6 +17,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -153,13 +154,13 @@ func endJob(ctx context.Context, p *project.Checkout, lease *journal.Lease, reas
 	if err != nil {
 		return nil, err
 	}
-	h := &held{store: p.Journal, lease: lease, now: p.Now}
+	h := &runs.Held{Store: p.Journal, Lease: lease, Now: p.Now}
 	left, err := h.Attempts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: p.Log}).End(ctx, a.Mark); err != nil {
+		if err := (runs.Processes{Kill: proc.KillMarked, Log: p.Log}).End(ctx, a.Mark); err != nil {
 			return nil, fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 	}
@@ -196,10 +197,10 @@ func endJob(ctx context.Context, p *project.Checkout, lease *journal.Lease, reas
 // closePulls ends a cancelled run that has nothing left to do but to close its
 // pull requests, for which it has orchestrator.CloseWait. What stays open is
 // said.
-func closePulls(ctx context.Context, p *project.Checkout, h *held, s *orchestrator.State) error {
+func closePulls(ctx context.Context, p *project.Checkout, h *runs.Held, s *orchestrator.State) error {
 	d := &orchestrator.Driver{
-		Host: pullCloser(ctx, p, s.Spec), Journal: h, Processes: tree{kill: proc.KillMarked, log: p.Log},
-		Watch: &narrate.LogWatcher{Log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: NewMark,
+		Host: pullCloser(ctx, p, s.Spec), Journal: h, Processes: runs.Processes{Kill: proc.KillMarked, Log: p.Log},
+		Watch: &narrate.LogWatcher{Log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: runs.NewMark,
 	}
 	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
 		return err

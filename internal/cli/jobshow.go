@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
@@ -76,7 +77,7 @@ func papers(ctx context.Context, repo *git.Store, commit string) (jobPapers, err
 			return out, err
 		}
 	}
-	out.Todos, err = readTodos(ctx, repo, commit)
+	out.Todos, err = runs.ReadTodos(ctx, repo, commit)
 	return out, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -158,7 +159,7 @@ func (f far) tryClaim(ctx context.Context, run string, force bool) error {
 		return f.heldBy(run, h)
 	}
 	host, _ := os.Hostname()
-	a.rec.Holder = journal.Holder{Claim: NewMark(), Host: host, Since: f.p.Now().UTC()}
+	a.rec.Holder = journal.Holder{Claim: runs.NewMark(), Host: host, Since: f.p.Now().UTC()}
 	t.Claim = a.rec.Holder.Claim
 	return f.put(ctx, a.rec, commitsOf(a.rec, a.state), t, true)
 }

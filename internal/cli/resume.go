@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -128,10 +129,10 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	}
 	s, _, err := p.LoadRun(ctx, row.ID)
 	if err == nil {
-		err = checkAnchor(ctx, p.Checkout, e, row.ID)
+		err = runs.CheckAnchor(ctx, p.Checkout, e, row.ID)
 	}
 	if err == nil {
-		err = checkWork(ctx, e, s)
+		err = runs.CheckWork(ctx, e, s)
 	}
 	var first orchestrator.Resumed
 	if err == nil {
@@ -254,38 +255,4 @@ func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
 		}
 	}
 	return cost, nil
-}
-
-// anchor notes the journal's length outside of it.
-func anchor(ctx context.Context, p *project.Checkout, e *project.Machine, run string) error {
-	ctx = context.WithoutCancel(ctx)
-	count, head, err := p.Journal.Head(ctx, run)
-	if err != nil {
-		return err
-	}
-	return e.Repo.Anchor(ctx, run, count, head)
-}
-
-// checkWork makes sure that every commit which the run goes on from is whole.
-func checkWork(ctx context.Context, e *project.Machine, s *orchestrator.State) error {
-	if s.Spec.Base.Commit == "" {
-		return nil // it ended before it began
-	}
-	commits := []string{s.Head}
-	for _, number := range s.Order {
-		if ph := s.Phases[number]; ph.Outcome != work.PhaseDone {
-			commits = append(commits, ph.Base, ph.Last)
-		}
-	}
-	return e.Repo.CheckWhole(ctx, s.Spec.Base.Commit, commits)
-}
-
-// checkAnchor holds the journal against what Forge's own repository knows of
-// its length: a chain cannot show a cut tail.
-func checkAnchor(ctx context.Context, p *project.Checkout, e *project.Machine, run string) error {
-	count, head, ok, err := e.Repo.ReadAnchor(ctx, run)
-	if err != nil || !ok {
-		return err
-	}
-	return p.Journal.CheckAnchor(ctx, run, count, head)
 }

@@ -19,6 +19,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
@@ -175,21 +176,21 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 
 // desk is who asks; done lets go of it. Where there is something to ask about,
 // it is held to be able to answer before the first specialist is asked.
-func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), error) {
-	d := &reviewDesk{repo: r.repo, blobs: blobFolder{filepath.Join(r.State, "blobs")}}
+func (r *reviewOf) desk(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
+	d := &runs.Reviewers{Repo: r.repo, Blobs: blobFolder{filepath.Join(r.State, "blobs")}}
 	none := func() {}
 	secrets := redact.FromEnv(r.Environ, proc.SecretName)
 	r.red = redact.New(secrets)
-	if reviewAgent(r.set.Reviews.By) != "" {
+	if runs.ReviewAgent(r.set.Reviews.By) != "" {
 		e, err := r.agentEngine(ctx)
 		if err != nil {
 			return nil, none, err
 		}
-		d.agents = e.Agents
+		d.Agents = e.Agents
 		return d, none, nil
 	}
 	var err error
-	if d.model, err = r.Model(); err != nil {
+	if d.Model, err = r.Model(); err != nil {
 		return nil, none, err
 	}
 	if m, ok, err := r.Config.Model(); err == nil && ok && m.Key != "" {
@@ -197,11 +198,11 @@ func (r *reviewOf) desk(ctx context.Context, needed bool) (*reviewDesk, func(), 
 	}
 	if needed {
 		if err := r.CheckReviewer(ctx, r.set, []string{reviewPhase}); err != nil {
-			d.model.Close()
+			d.Model.Close()
 			return nil, none, err
 		}
 	}
-	return d, d.model.Close, nil
+	return d, d.Model.Close, nil
 }
 
 // agentEngine finds the agent that reviews, and its sandbox.

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/internal/proc"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
@@ -56,7 +57,7 @@ type marks struct {
 func (m *marks) add() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.list = append(m.list, NewMark())
+	m.list = append(m.list, runs.NewMark())
 	return m.list[len(m.list)-1]
 }
 
@@ -165,7 +166,7 @@ func (q *round) finished(r reviewed) {
 }
 
 // ask asks the specialists of a review.
-func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work.Specialist) ([]reviewed, error) {
+func (r *reviewOf) ask(ctx context.Context, desk *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
 	never, err := r.neverReviewed(ctx, desk)
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 		review: desk.Review, wait: waitFor, log: r.Log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
-			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[reviewAgent(by)],
+			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[runs.ReviewAgent(by)],
 			ReadPaths: r.repo.ObjectPaths(), HidePaths: []string{r.State},
 		},
 	}
@@ -197,14 +198,14 @@ func (r *reviewOf) ask(ctx context.Context, desk *reviewDesk, specialists []work
 }
 
 // neverReviewed are the files that no reviewer can be shown, by their names.
-func (r *reviewOf) neverReviewed(ctx context.Context, desk *reviewDesk) (map[string]bool, error) {
-	change, err := desk.change(ctx, r.base.Commit, r.now)
+func (r *reviewOf) neverReviewed(ctx context.Context, desk *runs.Reviewers) (map[string]bool, error) {
+	change, err := desk.Change(ctx, r.base.Commit, r.now)
 	if err != nil {
 		return nil, err
 	}
 	in := review.Input{Specialist: work.Specialist{Name: forgeItself, Gating: true}, Change: change}
-	if desk.model != nil {
-		in.PartTokens = partTokens(desk.model)
+	if desk.Model != nil {
+		in.PartTokens = runs.PartTokens(desk.Model)
 	}
 	return setOf(review.Review(ctx, yes{}, in).Unreviewed), nil
 }

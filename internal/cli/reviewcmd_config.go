@@ -13,6 +13,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -84,7 +85,7 @@ func (r *reviewOf) checkBy(there bool) error {
 		return refusal.New("set [llm] base_url and model, or reviews.agent, in the base or in your own configuration", "%s", what)
 	}
 	agents := map[string]work.AgentSettings{}
-	if name := reviewAgent(by); name != "" {
+	if name := runs.ReviewAgent(by); name != "" {
 		agents[name] = r.set.Agents[name]
 	}
 	r.set.Agents = agents
@@ -127,7 +128,7 @@ func (r *reviewOf) layOut(ctx context.Context, root string) (there bool, err err
 // layOutAgent writes all of the base where a reviewing agent is a program or a
 // script of the project: the change must not be what reviews itself.
 func (r *reviewOf) layOutAgent(ctx context.Context, root string) error {
-	a := atPath(r.set.Agents[reviewAgent(r.set.Reviews.By)])
+	a := atPath(r.set.Agents[runs.ReviewAgent(r.set.Reviews.By)])
 	inside := func(path string) bool { return strings.HasPrefix(path, root+string(filepath.Separator)) }
 	if !inside(a.File) && !(len(a.Command) > 0 && inside(a.Command[0])) {
 		return nil

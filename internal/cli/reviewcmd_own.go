@@ -7,6 +7,7 @@ import (
 
 	"forge/internal/evidence"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -59,12 +60,12 @@ func (r *reviewOf) ownFindings(ctx context.Context, changes []work.FileChange) (
 		}
 	}
 	for _, c := range changes {
-		if agentRules(c.Path) {
+		if runs.AgentRules(c.Path) {
 			add(ruleSettings, c.Path, false, work.SeverityMajor, fmt.Sprintf("settings of Forge or of an agent were %s; reviewers had those of the base", verbOf(c.Status)), ownSettings, "")
 		}
 	}
 	for _, path := range touched {
-		if !agentRules(path) {
+		if !runs.AgentRules(path) {
 			add(ruleTouched, path, false, work.SeverityMajor, "a file that decides what tests and checks say was changed", ownFailure, "")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
@@ -188,7 +189,7 @@ func (r *reviewOf) cleanFinding(f work.Finding) work.Finding {
 
 // sumUsage adds up; one unknown amount makes its sum unknown.
 func sumUsage(all []work.Usage) work.Usage {
-	sum := nothingUsed()
+	sum := runs.NothingUsed()
 	in, out, usd := *sum.InputTokens, *sum.OutputTokens, *sum.CostUSD
 	sum.InputTokens, sum.OutputTokens, sum.CostUSD = &in, &out, &usd
 	for _, u := range all {

@@ -14,13 +14,14 @@ import (
 	"forge/internal/journal"
 	"forge/internal/llm"
 	"forge/internal/proc"
+	"forge/internal/runs"
 	"forge/internal/work"
 )
 
 // reviewBed is a project with a change, and whoever may be asked about it.
 type reviewBed struct {
 	*world
-	reviewDesk
+	runs.Reviewers
 	store     *journal.Store
 	base, now string
 }
@@ -41,7 +42,7 @@ func newReviewBed(t *testing.T, change map[string]string) *reviewBed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.store.Close() })
-	d.reviewDesk = reviewDesk{repo: repo, agents: agent.New(agent.Config{Environ: d.env, Home: d.home}), blobs: d.store}
+	d.Reviewers = runs.Reviewers{Repo: repo, Agents: agent.New(agent.Config{Environ: d.env, Home: d.home}), Blobs: d.store}
 	return d
 }
 
@@ -111,7 +112,7 @@ func (d *reviewBed) client(turns ...fakemodel.Turn) (*fakemodel.Server, *llm.Cli
 
 func TestReviewByModel(t *testing.T) {
 	d := newReviewBed(t, twoLines())
-	_, d.model = d.client(fakemodel.Turn{Text: answerFail})
+	_, d.Model = d.client(fakemodel.Turn{Text: answerFail})
 	r := d.report(d.ask("llm"))
 	if r.Verdict != work.VerdictFail || len(r.Findings) != 1 || r.Findings[0].Line != 4 || r.Specialist != "security" || r.Model != "m" || r.Usage.InputTokens == nil {
 		t.Fatalf("%+v", r)
@@ -144,7 +145,7 @@ func TestReviewTroubleIsUnknown(t *testing.T) {
 			t.Parallel()
 			d := newReviewBed(t, twoLines())
 			turn.Repeat = -1
-			_, d.model = d.client(turn)
+			_, d.Model = d.client(turn)
 			if r := d.report(d.ask("llm")); r.Verdict != work.VerdictUnknown || r.Why == "" {
 				t.Errorf("%+v", r)
 			}
@@ -158,7 +159,7 @@ func TestReviewTroubleIsUnknown(t *testing.T) {
 
 func TestArbitrate(t *testing.T) {
 	d := newReviewBed(t, twoLines())
-	_, d.model = d.client(fakemodel.Turn{Text: `{"verdict":"Fix","confidence":0.9,"fix_path":true,"reason":"r","instructions":"print to standard output"}`})
+	_, d.Model = d.client(fakemodel.Turn{Text: `{"verdict":"Fix","confidence":0.9,"fix_path":true,"reason":"r","instructions":"print to standard output"}`})
 	a, err := d.Arbitrate(t.Context(), work.ArbiterRequest{Base: d.base, Commit: d.now, PhaseName: "one", Most: 2, Findings: []work.Finding{{Specialist: "security", Severity: work.SeverityMajor, File: "main.go", Line: 4, Issue: "it prints"}}})
 	if err != nil || a.Verdict != "Fix" || *a.Confidence != 0.9 || !*a.FixPath || a.Instructions != "print to standard output" || a.Model != "m" {
 		t.Errorf("%+v, %v", a, err)
@@ -190,7 +191,7 @@ func TestReviewSince(t *testing.T) {
 	first := d.now
 	d.now = d.commit(map[string]string{"other.go": "package main\n\nvar x = 1\n"})
 	s, c := d.client(fakemodel.Turn{Text: `{"verdict":"pass","confidence":1,"findings":[],"need":[]}`, Repeat: -1})
-	d.model = c
+	d.Model = c
 	req := d.ask("llm")
 	req.Since = first
 	if r := d.report(req); r.Verdict != work.VerdictPass || len(r.Files) != 1 || r.Files[0] != "other.go" {
@@ -210,8 +211,8 @@ func (fails) PutBlob(context.Context, []byte) (string, error) { return "", error
 
 func TestReviewThatCannotBeKept(t *testing.T) {
 	d := newReviewBed(t, twoLines())
-	_, d.model = d.client(fakemodel.Turn{Text: answerFail})
-	d.blobs = fails{}
+	_, d.Model = d.client(fakemodel.Turn{Text: answerFail})
+	d.Blobs = fails{}
 	if r, err := d.Review(t.Context(), d.ask("llm")); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -172,10 +173,10 @@ func (s *shop) resumeIssue(ctx context.Context, p *project.Checkout, o factory.O
 	// Whoever held it before may have written since.
 	state, _, err := p.LoadRun(ctx, seen.Run)
 	if err == nil {
-		err = checkAnchor(ctx, p, s.e, seen.Run)
+		err = runs.CheckAnchor(ctx, p, s.e, seen.Run)
 	}
 	if err == nil {
-		err = checkWork(ctx, s.e, state)
+		err = runs.CheckWork(ctx, s.e, state)
 	}
 	if err == nil {
 		_, err = proc.Choose(state.Spec.Settings.Sandbox.Mode, s.e.Caps)
@@ -200,7 +201,7 @@ func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) 
 func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{narrate.LogWatcher{Log: s.Log.With("issue", state.Spec.Issue.ID)}}
-	d, done, err := driverOf(p, s.e, lease, state, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
+	d, done, err := runs.Driver(p, s.e, lease, state, runs.Options{Judged: judgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(after))
 	}
@@ -213,7 +214,7 @@ func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journ
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	if err := anchor(after, p, s.e, state.Run); err != nil {
+	if err := runs.Anchor(after, p, s.e, state.Run); err != nil {
 		s.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
@@ -222,10 +223,10 @@ func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journ
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		sweep(p, state.Run)
+		runs.Sweep(p, state.Run)
 	}
 	s.tidyUp(after, p)
-	notifyEnd(after, p, state, end)
+	runs.Notify(after, p, state, end)
 	return s.endedOf(state), nil
 }
 
@@ -235,13 +236,13 @@ func (s *shop) tidyUp(ctx context.Context, p *project.Checkout) {
 		return
 	}
 	defer s.tidying.Unlock()
-	if _, err := collectRuns(ctx, p, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := runs.Collect(ctx, p, runs.KeepRuns, false, func(string, int64) {}); err != nil {
 		s.Log.Warn("tidy up after old runs", "err", err)
 	}
-	if _, err := collectCaches(p, keepRuns, false, func(string, int64) {}); err != nil {
+	if _, err := runs.CollectCaches(p, runs.KeepRuns, false, func(string, int64) {}); err != nil {
 		s.Log.Warn("tidy up old caches", "err", err)
 	}
-	if err := dropBases(ctx, p, s.e.Repo); err != nil {
+	if err := runs.DropBases(ctx, p, s.e.Repo); err != nil {
 		s.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -94,7 +95,7 @@ func (s *shop) endLanding(ctx context.Context, lease *journal.Lease) error {
 		return err
 	}
 	for _, a := range left {
-		if err := (tree{kill: proc.KillMarked, log: s.Log}).End(ctx, a.Mark); err != nil {
+		if err := (runs.Processes{Kill: proc.KillMarked, Log: s.Log}).End(ctx, a.Mark); err != nil {
 			return fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 		if err := s.Journal.DropAttempt(ctx, lease, a.Command); err != nil {
@@ -207,7 +208,7 @@ func (s *shop) verified(ctx context.Context, p *project.Checkout, lease *journal
 	dir := p.Layout().VerifyDir(state.Run, "landing")
 	// Noted before its first process starts, so that whoever comes after a death
 	// finds them.
-	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: NewMark(), Started: s.Now()}
+	note := journal.AttemptRow{Run: state.Run, Command: work.CommandID(state.Run + "/landing/1/1/verify"), Mark: runs.NewMark(), Started: s.Now()}
 	if err := s.Journal.PutAttempt(ctx, lease, note); err != nil {
 		return "", err
 	}

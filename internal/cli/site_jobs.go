@@ -18,6 +18,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -205,7 +206,7 @@ func (j *siteJobs) drive(ctx context.Context, p *project.Checkout, lease *journa
 func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{narrate.LogWatcher{Log: p.Log.With("job", st.Run)}}
-	d, done, err := driverOf(p, j.shop.e, lease, st, driveOptions{watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
+	d, done, err := runs.Driver(p, j.shop.e, lease, st, runs.Options{Judged: judgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
 	if err != nil {
 		return errors.Join(err, lease.Release(after))
 	}
@@ -214,7 +215,7 @@ func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *jou
 	if err = errors.Join(err, lease.Release(after)); err != nil {
 		return err
 	}
-	if err := anchor(after, p, j.shop.e, st.Run); err != nil {
+	if err := runs.Anchor(after, p, j.shop.e, st.Run); err != nil {
 		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	if end.Outcome.Final() {
@@ -223,9 +224,9 @@ func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *jou
 		}
 	}
 	if end.Outcome == work.RunCompleted {
-		sweep(p, st.Run)
+		runs.Sweep(p, st.Run)
 	}
-	notifyEnd(after, p, st, end)
+	runs.Notify(after, p, st, end)
 	return nil
 }
 
@@ -325,10 +326,10 @@ func (j *siteJobs) resume(ctx context.Context, run string) error {
 		return lease.Release(ctx) // somebody ended it meanwhile
 	}
 	if err == nil {
-		err = checkAnchor(ctx, p, j.shop.e, run)
+		err = runs.CheckAnchor(ctx, p, j.shop.e, run)
 	}
 	if err == nil {
-		err = checkWork(ctx, j.shop.e, st)
+		err = runs.CheckWork(ctx, j.shop.e, st)
 	}
 	if err == nil {
 		_, err = proc.Choose(st.Spec.Settings.Sandbox.Mode, j.shop.e.Caps)

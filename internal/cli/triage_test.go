@@ -17,6 +17,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -74,7 +75,7 @@ var errDied = errors.New("died")
 
 // dying is a journal whose process dies at one of its writes.
 type dying struct {
-	*held
+	*runs.Held
 	left  int
 	after bool // the write is done, and nobody hears of it
 }
@@ -83,7 +84,7 @@ func (d *dying) Append(ctx context.Context, b orchestrator.Batch) error {
 	if d.left--; d.left == 0 && !d.after {
 		return errDied
 	}
-	if err := d.held.Append(ctx, b); err != nil || d.left != 0 {
+	if err := d.Held.Append(ctx, b); err != nil || d.left != 0 {
 		return err
 	}
 	return errDied
@@ -120,8 +121,8 @@ func (w *triageWorld) life(i work.Issue, left int, after bool) (triage.Result, e
 		first = triage.Resumed{By: "factory"}
 	}
 	d := &triage.Driver{
-		Journal:  &dying{held: &held{store: w.shop.Journal, lease: lease, now: time.Now}, left: left, after: after},
-		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: tree{kill: proc.KillMarked, log: w.shop.Log}, Now: time.Now, NewMark: NewMark,
+		Journal:  &dying{Held: &runs.Held{Store: w.shop.Journal, Lease: lease, Now: time.Now}, left: left, after: after},
+		Inferrer: told{usd: 0.01}, Board: &triageBoard{desk: w.shop.triage, p: w.p}, Processes: runs.Processes{Kill: proc.KillMarked, Log: w.shop.Log}, Now: time.Now, NewMark: runs.NewMark,
 	}
 	return d.Run(ctx, s, first)
 }

@@ -14,6 +14,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/llm"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -28,7 +29,7 @@ type triageBy struct {
 }
 
 // byAgent says that an agent is asked instead of a model.
-func (b triageBy) byAgent() bool { return reviewAgent(b.name) != "" }
+func (b triageBy) byAgent() bool { return runs.ReviewAgent(b.name) != "" }
 
 // triageByOf finds out who is asked: what [factory] triage says, or where that is
 // auto the model, else an agent that can answer, else a person.
@@ -107,7 +108,7 @@ func (d *triageDesk) inferrer(ctx context.Context, p *project.Checkout, s *triag
 type triageModel struct {
 	client *llm.Client
 	model  string
-	blobs  blobStore
+	blobs  runs.BlobStore
 	now    func() time.Time
 }
 
@@ -138,7 +139,7 @@ func (m *triageModel) Infer(ctx context.Context, q triage.Question, _ string) (t
 
 // keepBoth keeps what was asked and what came back, also when nobody waits for
 // it any more: it was paid for.
-func keepBoth(ctx context.Context, blobs blobStore, asked, came []byte, a *triage.Answer) (err error) {
+func keepBoth(ctx context.Context, blobs runs.BlobStore, asked, came []byte, a *triage.Answer) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	if len(asked) > 0 {
 		if a.Request, err = blobs.PutBlob(ctx, asked); err != nil {

@@ -14,6 +14,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/notify"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -233,7 +234,7 @@ func (d *triageDesk) notify(ctx context.Context, p *project.Checkout, s *triage.
 	if !gates.Pushes(points, asks) {
 		return
 	}
-	sendNotice(ctx, p, notify.Notice{
+	runs.SendNotice(ctx, p, notify.Notice{
 		V: notify.Version, Event: notify.Frozen, Time: d.shop.Now().UTC(), Project: d.shop.Project, Run: s.Thread, Outcome: string(s.Outcome), Reason: s.Reason,
 		Level: s.Policy.Preset, Next: "forge checkpoints",
 		Checkpoints: []notify.Question{{ID: cp.ID, Points: cp.Points, Phase: cp.Phase, Revision: cp.Revision, Question: text.Harmless(cp.Question)}},

@@ -14,6 +14,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 )
 
@@ -206,7 +207,7 @@ func (d *triageDesk) drive(ctx context.Context, p *project.Checkout, sp triage.S
 			}
 			// Whoever held it before may have written since.
 			if s, err = d.shop.TriageRun(ctx, row.ID); err == nil {
-				err = checkAnchor(ctx, p, d.shop.e, row.ID)
+				err = runs.CheckAnchor(ctx, p, d.shop.e, row.ID)
 			}
 			if err != nil {
 				return triage.Result{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
@@ -267,8 +268,8 @@ func (d *triageDesk) run(ctx context.Context, p *project.Checkout, lease *journa
 		}
 	}()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.Journal, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: NewMark,
+		Journal: &runs.Held{Store: d.shop.Journal, Lease: lease, Now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: runs.Processes{Kill: proc.KillMarked, Log: d.shop.Log}, Now: d.shop.Now, NewMark: runs.NewMark,
 	}
 	if s.Spec.Who == triage.ByModel {
 		inferrer, done, err := d.inferrer(ctx, p, s, by)
@@ -282,7 +283,7 @@ func (d *triageDesk) run(ctx context.Context, p *project.Checkout, lease *journa
 	if err != nil {
 		return res, err
 	}
-	if err := anchor(after, p, d.shop.e, s.Thread); err != nil {
+	if err := runs.Anchor(after, p, d.shop.e, s.Thread); err != nil {
 		d.shop.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
 	d.notify(after, p, s)
@@ -294,8 +295,8 @@ func (d *triageDesk) close(ctx context.Context, p *project.Checkout, lease *jour
 	after := context.WithoutCancel(ctx)
 	defer func() { _ = lease.Release(after) }()
 	driver := &triage.Driver{
-		Journal: &held{store: d.shop.Journal, lease: lease, now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
-		Processes: tree{kill: proc.KillMarked, log: d.shop.Log}, Now: d.shop.Now, NewMark: NewMark,
+		Journal: &runs.Held{Store: d.shop.Journal, Lease: lease, Now: d.shop.Now}, Board: &triageBoard{desk: d, p: p},
+		Processes: runs.Processes{Kill: proc.KillMarked, Log: d.shop.Log}, Now: d.shop.Now, NewMark: runs.NewMark,
 	}
 	_, err := driver.Dismiss(after, s, by, why)
 	return err

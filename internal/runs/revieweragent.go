@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"forge/review"
 )
 
-// reviewAgent is the agent that ReviewSettings.By names; "" = it names none.
-func reviewAgent(by string) string {
+// ReviewAgent is the agent that ReviewSettings.By names; "" = it names none.
+func ReviewAgent(by string) string {
 	name, _ := strings.CutPrefix(by, "agent:")
 	if name == by {
 		return ""
@@ -92,9 +92,9 @@ End with one JSON object in a fenced block, and nothing after it. It has to fit 
 ` + string(q.Schema) + "\n"
 }
 
-// agentRules are files that tell agents how to behave. A reviewer's come from
+// AgentRules are files that tell agents how to behave. A reviewer's come from
 // before the change: the change must not instruct its own reviewers.
-func agentRules(name string) bool {
+func AgentRules(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	if top == ".forge" {
 		return true
@@ -110,14 +110,14 @@ func agentRules(name string) bool {
 }
 
 // withRulesOf is commit with the agents' rules as they are in base.
-func (v *reviewDesk) withRulesOf(ctx context.Context, base, commit string) (string, error) {
-	changed, err := v.repo.Differ(ctx, base, commit)
+func (v *Reviewers) withRulesOf(ctx context.Context, base, commit string) (string, error) {
+	changed, err := v.Repo.Differ(ctx, base, commit)
 	if err != nil {
 		return "", err
 	}
-	changed = slices.DeleteFunc(changed, func(name string) bool { return !agentRules(name) })
+	changed = slices.DeleteFunc(changed, func(name string) bool { return !AgentRules(name) })
 	if len(changed) == 0 {
 		return commit, nil
 	}
-	return v.repo.WithFilesFrom(ctx, commit, base, changed)
+	return v.Repo.WithFilesFrom(ctx, commit, base, changed)
 }

@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"forge/internal/work"
 )
 
-// jobTodos reads a job's todos in commits.
-type jobTodos struct{ repo *git.Store }
+// Todos reads a job's todos in commits.
+type Todos struct{ repo *git.Store }
 
 // Todos is what the todos in commit come to.
-func (t jobTodos) Todos(ctx context.Context, commit string) (work.TodoCheck, error) {
-	list, err := readTodos(ctx, t.repo, commit)
+func (t Todos) Todos(ctx context.Context, commit string) (work.TodoCheck, error) {
+	list, err := ReadTodos(ctx, t.repo, commit)
 	return list.Check(), err
 }
 
-// readTodos reads the todos in commit. An error means that the commit could
+// ReadTodos reads the todos in commit. An error means that the commit could
 // not be read; whatever stands in the file's place is a problem of the list.
-func readTodos(ctx context.Context, repo *git.Store, commit string) (todos.List, error) {
+func ReadTodos(ctx context.Context, repo *git.Store, commit string) (todos.List, error) {
 	data, err := repo.File(ctx, commit, todos.File)
 	var large *git.TooLargeError
 	switch {

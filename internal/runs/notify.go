@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 	"forge/orchestrator"
 )
 
-// notifyEnd tells of a run that froze or is over whoever the user's configuration
+// Notify tells of a run that froze or is over whoever the user's configuration
 // names. It breaks nothing: what fails is a line in the log.
-func notifyEnd(ctx context.Context, p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) {
+func Notify(ctx context.Context, p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) {
 	if p.Config == nil {
 		return
 	}
-	if n, ok := noticeOf(p, s, end); ok {
-		sendNotice(ctx, p, n)
+	if n, ok := NoticeOf(p, s, end); ok {
+		SendNotice(ctx, p, n)
 	}
 }
 
-// sendNotice tells whoever the user's configuration names.
-func sendNotice(ctx context.Context, p *project.Checkout, n notify.Notice) {
+// SendNotice tells whoever the user's configuration names.
+func SendNotice(ctx context.Context, p *project.Checkout, n notify.Notice) {
 	set := p.Config.File.Notify
 	if !slices.Contains(set.On, n.Event) {
 		return
@@ -56,10 +56,10 @@ func sendNotice(ctx context.Context, p *project.Checkout, n notify.Notice) {
 	}
 }
 
-// noticeOf is what there is to tell; ok is false for an end that nobody is told
+// NoticeOf is what there is to tell; ok is false for an end that nobody is told
 // of: whoever interrupted a run knows, and what belongs to the list alone is
 // not pushed.
-func noticeOf(p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
+func NoticeOf(p *project.Checkout, s *orchestrator.State, end work.RunFinishedData) (n notify.Notice, ok bool) {
 	n = notify.Notice{
 		V: notify.Version, Event: notify.Finished, Time: p.Now().UTC(), Project: text.Line(s.Spec.Settings.Project), Run: s.Run,
 		Outcome: string(end.Outcome), Reason: text.Line(end.Reason), Level: s.Spec.Policy.Preset, Checkpoints: []notify.Question{},

@@ -1,0 +1,154 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"forge/internal/git"
+	"forge/internal/journal"
+	"forge/internal/project"
+	"forge/internal/warm"
+	"forge/internal/work"
+)
+
+// sweptFolders are the folders of a run that a completed one needs no more.
+func sweptFolders() []string { return []string{"phases", "verify"} }
+
+// Sweep removes the folders that a completed run worked in; its logs stay.
+func Sweep(p *project.Checkout, run string) {
+	dir := p.Layout().RunDir(run)
+	for _, name := range sweptFolders() {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			p.Log.Warn("remove the folders of the finished run", "err", err)
+		}
+	}
+}
+
+// KeepRuns is how long the folders and logs of finished runs are kept.
+const KeepRuns = 30 * 24 * time.Hour
+
+// Collect removes the folders of runs that ended before keep ago, and those of
+// no run at all. Runs that can be resumed keep theirs.
+func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	rows, err := p.Journal.Runs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	known := map[string]journal.RunRow{}
+	for _, r := range rows {
+		known[r.ID] = r
+	}
+	runs := filepath.Join(p.State, "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("list the folders of runs: %w", err)
+	}
+	for _, entry := range entries {
+		dir := filepath.Join(runs, entry.Name())
+		r, ok := known[entry.Name()]
+		if ok && (r.Unfinished() || r.Alive || p.Now().Sub(r.Updated) < keep) {
+			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
+				sweepLeft(ctx, p, r.ID)
+			}
+			continue
+		}
+		size := sizeOf(dir)
+		if !dry {
+			if err := os.RemoveAll(dir); err != nil {
+				return freed, fmt.Errorf("remove %s: %w", dir, err)
+			}
+		}
+		freed += size
+		say(dir, size)
+	}
+	return freed, nil
+}
+
+// CollectCaches removes what proofs are lent of tools' caches and nobody was for
+// keep. What is lent at the moment stays.
+func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
+	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, func(dir string) {
+		size := sizeOf(dir)
+		freed += size
+		say(dir, size)
+	})
+	return freed, err
+}
+
+// TidyRepository settles what a Forge that died had begun in the user's
+// repository, and drops what it kept there for runs that are over.
+func TidyRepository(ctx context.Context, p *project.Checkout) error {
+	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
+	if err != nil {
+		return err
+	}
+	p.Settle(ctx, repo)
+	return DropBases(ctx, p, repo)
+}
+
+// DropBases drops the references that kept the bases of runs which are over:
+// Forge may have died between the end of a run and that. Runs that this project
+// does not know are another's.
+func DropBases(ctx context.Context, p *project.Checkout, repo *git.Store) error {
+	kept, err := repo.KeptBases(ctx)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	rows, err := p.Journal.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Outcome.Final() && !r.Alive && slices.Contains(kept, r.ID) {
+			if err := repo.DropBase(ctx, r.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepLeft sweeps after a process that died when its run was completed and its
+// folders were still there. Nobody else has the run meanwhile.
+func sweepLeft(ctx context.Context, p *project.Checkout, run string) {
+	left := slices.ContainsFunc(sweptFolders(), func(name string) bool {
+		_, err := os.Lstat(filepath.Join(p.Layout().RunDir(run), name))
+		return err == nil
+	})
+	if !left {
+		return
+	}
+	lease, err := p.Journal.AcquireRun(ctx, run, journal.Self())
+	if err != nil {
+		return // somebody is at it
+	}
+	// It may have been taken up again since it was listed.
+	if r, err := p.Journal.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
+		Sweep(p, run)
+	}
+	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+		p.Log.Warn("give the run back", "run", run, "err", err)
+	}
+}
+
+// sizeOf counts the bytes of the files below dir; what cannot be read counts
+// as nothing.
+func sizeOf(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
