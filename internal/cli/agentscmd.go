@@ -15,7 +15,6 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/git"
-	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/runs"
 	"forge/internal/text"
@@ -193,7 +192,7 @@ func (d *doctor) look(ctx context.Context, try bool) {
 		return
 	}
 	d.good("git")
-	caps := proc.Detect(ctx)
+	caps := d.app.env().Sandboxes(ctx)
 	switch {
 	case caps.Bubblewrap:
 		d.good("sandbox: bubblewrap")

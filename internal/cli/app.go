@@ -77,14 +77,6 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	return exitOf(err)
 }
 
-// sandboxes says which sandboxes work here.
-func (a *App) sandboxes(ctx context.Context) proc.Capabilities {
-	if a.Detect != nil {
-		return a.Detect(ctx)
-	}
-	return proc.Detect(ctx)
-}
-
 func (a *App) logTo(level log.Level) {
 	a.log = log.NewWithOptions(io.Discard, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
 	a.logInto(a.log, a.Stderr)

@@ -15,7 +15,7 @@ type checkout struct {
 
 // env is what of the App a project may touch.
 func (a *App) env() project.Env {
-	return project.Env{Log: a.log, Now: a.Now, Environ: a.Environ, Dir: a.Dir}
+	return project.Env{Log: a.log, Now: a.Now, Environ: a.Environ, Dir: a.Dir, Detect: a.Detect}
 }
 
 // on is p for a command of a.

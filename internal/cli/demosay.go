@@ -16,7 +16,7 @@ func (a *App) demoHead(ctx context.Context, w *demoWorld) {
 	if a.quiet {
 		return
 	}
-	caps := proc.Detect(ctx)
+	caps := a.env().Sandboxes(ctx)
 	level, err := proc.Choose("auto", caps)
 	sandbox := "sandbox (" + string(level) + ")"
 	if err != nil || level == proc.LevelNone {

@@ -30,7 +30,7 @@ const heartbeat = 15 * time.Second
 // would: in folders of their own, without credentials. Everything that it
 // makes is temporary.
 func (i *initiation) try(ctx context.Context) error {
-	caps := proc.Detect(ctx)
+	caps := i.app.env().Sandboxes(ctx)
 	level, err := proc.Choose(i.set.Sandbox.Mode, caps)
 	i.saySandbox(level, caps, err)
 	t := trial{i: i, caps: caps, worktree: i.set.Worktree, commands: i.set.Verify.Commands, seconds: i.set.Verify.TimeoutSecs}

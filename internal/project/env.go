@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os/user"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/log"
+
+	"forge/internal/proc"
 )
 
 // Env is what a checkout may touch of its process's surroundings. It has no
@@ -18,6 +21,16 @@ type Env struct {
 	Now     func() time.Time
 	Environ []string
 	Dir     string // working directory
+	// Detect says which sandboxes work here; nil = it is tried each time.
+	Detect func(context.Context) proc.Capabilities
+}
+
+// Sandboxes says which sandboxes work here.
+func (e Env) Sandboxes(ctx context.Context) proc.Capabilities {
+	if e.Detect != nil {
+		return e.Detect(ctx)
+	}
+	return proc.Detect(ctx)
 }
 
 // Getenv is a variable of Environ, "" when it is not set.

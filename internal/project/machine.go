@@ -42,7 +42,7 @@ func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
 	}
 	p.Settle(ctx, repo)
 	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
-	caps := proc.Detect(ctx)
+	caps := p.Sandboxes(ctx)
 	return &Machine{
 		Repo:   repo,
 		Agents: agent.New(agent.Config{Environ: p.Environ, Caps: caps, Redact: red}),

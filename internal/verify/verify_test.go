@@ -45,7 +45,7 @@ func TestVerifyJudges(t *testing.T) {
 		{"zero", "true", true, 0, false, ""},
 		{"red", "exit 1", false, 1, false, "verify command failed with exit code 1: exit 1"},
 		{"not executable", "./data", false, 126, false, "verify command could not be executed (exit code 126): ./data"},
-		{"not found", "no-such-program-here", false, 127, false, "verify command was not found (exit code 127): no-such-program-here"},
+		{"not found", "no-such-program-here", false, 127, false, "verify command names the program no-such-program-here, which is not installed (exit code 127): no-such-program-here"},
 		{"killed", "kill -9 $$", false, -1, false, "verify command was ended by signal killed: kill -9 $$"},
 		{"hangs", "sleep 300", false, -1, true, "verify command timed out after 1s: sleep 300"},
 		{"ignores the end", "trap '' TERM; sleep 300 & wait; sleep 300", false, -1, true, "verify command timed out after 1s: trap '' TERM; sleep 300 & wait; sleep 300"},

@@ -169,6 +169,10 @@ type Caches struct {
 	Also []string `json:"also,omitempty"` // beside those of known tools, in the words of [verify] cache
 }
 
+// IsZero says that nothing was said about caches: a list without anything in it
+// is what none at all is.
+func (c Caches) IsZero() bool { return !c.Off && len(c.Also) == 0 }
+
 // HiddenRequest asks for the checks that the project's owner keeps from agents.
 // Verify says on what and how; its commands are not used.
 type HiddenRequest struct {
