@@ -52,6 +52,7 @@ func (s *shopWorld) conflicts() {
 // An agent that leaves the markers has resolved nothing: the issue fails, and
 // nothing of it lands.
 func TestIssueWhoseConflictStays(t *testing.T) {
+	pace.Slow(t, "an issue is worked on until its conflict is given to people")
 	t.Parallel()
 	s := issueHub(t, "end_to_end")
 	s.people.Protect(t, "main", 1, "")

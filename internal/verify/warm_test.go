@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"forge/internal/filetree"
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/warm"
 	"forge/internal/work"
@@ -174,6 +175,7 @@ func goProject(t *testing.T, b *warmBench, compiled string) (tree files, online,
 }
 
 func TestGoCaches(t *testing.T) {
+	pace.Slow(t, "go compiles a module cold and warm, under each way of lending")
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
