@@ -74,7 +74,7 @@ func (a ConfirmAxes) Names() []string {
 	return out
 }
 
-// Confirm decides one proposal (SPEC §5). It advances when every axis passes:
+// Confirm decides one proposal. It advances when every axis passes:
 // the gate at target is auto; the confidence is a number from 0 to 1 and not
 // below the floor; the policy reserves no consent to this confirmation; and of
 // an action neither claim nor template rates worse than the policy allows,

@@ -48,7 +48,7 @@ type BoundaryDecision struct {
 	Points []Point
 }
 
-// AtBoundary decides whether a job freezes (SPEC §6). The end of the job is
+// AtBoundary decides whether a job freezes. The end of the job is
 // tested first, so that its last phase freezes once: there, a person who wants
 // to see the result or the phase is asked for both. phase_transition is no
 // part of it: a job's phases have gates of their own.

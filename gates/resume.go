@@ -34,7 +34,7 @@ type Resumption struct {
 	Merge  bool // the frozen phase's work is merged first
 }
 
-// ResumeAfter is the table of SPEC §6: what follows the answer to a frozen
+// ResumeAfter is the table of docs/jobs.md: what follows the answer to a frozen
 // job. ok is false for a place or an answer that is none; such a job stays
 // held.
 func ResumeAfter(frozen FreezeContext, answer work.CheckpointStatus) (_ Resumption, ok bool) {

@@ -77,7 +77,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 // of one that has none.
 func (s *State) policyName() string { return "policy:" + cmp.Or(s.Spec.Policy.Preset, s.version) }
 
-// answered turns a person's answer into what follows from it, as in SPEC §6.
+// answered turns a person's answer into what follows from it, as docs/checkpoints.md says.
 func (d *decision) answered(a work.Answer) {
 	s := d.s
 	if len(a.Policy) > 0 {

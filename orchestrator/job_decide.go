@@ -9,7 +9,7 @@ import (
 )
 
 // roundsBeforeNotice is after how many rounds of feedback Forge says that they
-// do not converge (SPEC §6).
+// do not converge.
 const roundsBeforeNotice = 3
 
 // gateJob is the rule that the result of a job lands as was decided at its end.
@@ -172,7 +172,7 @@ func (s *State) tellBoundary(p *Phase) string {
 }
 
 // jobDecided records what follows from an answer at the end of p, by the table
-// of SPEC §6.
+// of docs/jobs.md.
 func (d *decision) jobDecided(p *Phase, b gates.Boundary, answer work.CheckpointStatus, comment, by string, frozen bool) {
 	at := placeOf(b)
 	r, ok := gates.ResumeAfter(at, answer)

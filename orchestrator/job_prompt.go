@@ -56,7 +56,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	}
 }
 
-// todosOf are the todos that a phase begins with (SPEC §6).
+// todosOf are the todos that a phase begins with.
 func todosOf(set gates.TodoSet) string {
 	file := work.JobDir + "/"
 	switch set {

@@ -45,7 +45,7 @@ type PhaseAddedData struct {
 }
 
 // JobDecidedData is the payload of job.decided: what follows at the end of a
-// job's phase, by the policy or by a person's answer (SPEC §6).
+// job's phase, by the policy or by a person's answer.
 type JobDecidedData struct {
 	At      gates.FreezeContext   `json:"at"`
 	Frozen  bool                  `json:"frozen"` // a person was asked

@@ -9,13 +9,13 @@ import (
 	"forge/internal/work"
 )
 
-// After so many in a row a phase fails (SPEC §3).
+// After so many in a row a phase fails.
 const (
 	maxFailedRow = 3
 	maxHungRow   = 2
 )
 
-// judge decides what follows from an iteration, in SPEC §3's order: outcome,
+// judge decides what follows from an iteration, in this order: outcome,
 // readonly, claim and verify, sub-phases, stale check, budget.
 func (d *decision) judge(p *Phase) {
 	switch p.Judged.Outcome {

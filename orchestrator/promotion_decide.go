@@ -143,7 +143,7 @@ func (s *State) tellPromotion() string {
 }
 
 // answeredResult turns a person's answer about the result of an issue's run
-// into what follows (SPEC §6: final and promote, which may share a record).
+// into what follows (final and promote, which may share a record).
 func (d *decision) answeredResult(cp *work.Checkpoint, a work.Answer, by, comment string) {
 	s := d.s
 	was := s.Issue.Decided

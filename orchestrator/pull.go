@@ -190,7 +190,7 @@ func (p *Phase) marked() []string {
 	return p.Marked
 }
 
-// pullBranch is the name of a phase's branch (SPEC §6).
+// pullBranch is the name of a phase's branch.
 func (s *State) pullBranch(p *Phase, rev int) string {
 	kind := p.Plan.Kind
 	if kind == "" {

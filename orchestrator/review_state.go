@@ -40,8 +40,8 @@ type Opinion struct {
 	Criteria  []work.CriterionAnswer `json:",omitempty"` // of the issue, about Commit
 }
 
-// A gating reviewer without a usable answer is asked this often in all (SPEC
-// §3), unless no ask could change it.
+// A gating reviewer without a usable answer is asked this often in all,
+// unless no ask could change it.
 const mostAsks = 3
 
 // reviews says that p's work is reviewed. That of a sub-phase is, as part of

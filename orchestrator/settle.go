@@ -8,7 +8,7 @@ import (
 	"forge/internal/work"
 )
 
-// maxSubPhases is how many sub-phases one phase may spawn (SPEC §3).
+// maxSubPhases is how many sub-phases one phase may spawn.
 const maxSubPhases = 10
 
 // settle emits the next decision that follows from the state alone, if any.

@@ -91,7 +91,7 @@ func (c *invariants) heldOn(s *State, e work.Event) error {
 	return nil
 }
 
-// means are the decisions that each answer may lead to (SPEC §6).
+// means are the decisions that each answer may lead to.
 var means = map[string]map[work.CheckpointStatus][]string{
 	string(gates.PointPhaseStart): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideGo}, work.CheckpointRejected: {decideReject}},

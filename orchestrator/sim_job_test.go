@@ -65,7 +65,7 @@ func (w *world) completion() []json.RawMessage {
 	return out
 }
 
-// ofJob judges the way of a job by the table of SPEC §6, written down once more.
+// ofJob judges the way of a job by the table of docs/jobs.md, written down once more.
 func (c *invariants) ofJob(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.PhaseAdded:

@@ -6,7 +6,7 @@ import (
 )
 
 // RunStanding is where a run stands, as forge status --output json and the API tell
-// programs: SPEC §8, and what each of them shows beside it.
+// programs: docs/cli.md, and what each of them shows beside it.
 type RunStanding struct {
 	Run     string          `json:"run"`
 	State   string          `json:"state" doc:"running, frozen, limit, interrupted or finished."`

@@ -170,7 +170,7 @@ func TestJobBudgetOfTodos(t *testing.T) {
 	}
 }
 
-// The resume table of SPEC §6, row by row.
+// The resume table of docs/jobs.md, row by row.
 func TestJobFeedback(t *testing.T) {
 	t.Run("first plan", func(t *testing.T) {
 		st := aJob(t, "partial")
@@ -306,7 +306,7 @@ func TestJobFails(t *testing.T) {
 	st.isPending("2 folder")
 }
 
-// Every cell of SPEC §6 about jobs: what follows each answer at each place, in
+// Every cell of docs/jobs.md: what follows each answer at each place, in
 // a job that came there.
 func TestJobAnswers(t *testing.T) {
 	to := func(n string) func(*story) {

@@ -159,8 +159,7 @@ func (a *App) terminal() bool {
 	return ok1 && ok2 && isatty.IsTerminal(in.Fd()) && isatty.IsTerminal(out.Fd()) && a.getenv("CI") == "" && a.getenv("TERM") != "dumb"
 }
 
-// insideCommands are the only ones that an agent inside a phase may call
-// (SPEC §6): none of them answers, changes or starts anything.
+// insideCommands are the only ones that an agent inside a phase may call: none of them answers, changes or starts anything.
 var insideCommands = []string{"version", "help", "list", "status", "show", "why", "logs", "diff", "decide"}
 
 func (a *App) refuseInside(args []string) error {

@@ -16,7 +16,7 @@ import (
 	"forge/orchestrator"
 )
 
-// The exit codes of SPEC §8.
+// The exit codes of docs/cli.md.
 const (
 	exitDone        = 0
 	exitFailed      = 1

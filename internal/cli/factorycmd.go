@@ -139,7 +139,7 @@ func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
 	return code
 }
 
-// weightier is the exit code that is said when both hold (SPEC §8).
+// weightier is the exit code that is said when both hold.
 func weightier(a, b int) int {
 	for _, code := range []int{exitInterrupted, exitFrozen, exitLimit, exitFailed} {
 		if a == code || b == code {

@@ -11,7 +11,7 @@ import (
 	"forge/internal/work"
 )
 
-// resumeTable is SPEC §6's table of resuming at the levels that stop there. A
+// resumeTable is docs/jobs.md's table of resuming at the levels that stop there. A
 // way is the places at which the job freezes in turn: the phase's number and
 // kind, and what people say: + approve, - reject, and ~ to request changes,
 // with the number of the phase that works on them where it is another.

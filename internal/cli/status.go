@@ -75,7 +75,7 @@ func runOf(c *cli.Context) (string, error) {
 	return run, err
 }
 
-// runStatus is forge status --output json (SPEC §8).
+// runStatus is forge status --output json.
 type runStatus struct {
 	orchestrator.RunStanding
 	Phases      []phaseStatus                     `json:"phases"`

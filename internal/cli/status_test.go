@@ -12,7 +12,7 @@ import (
 	"forge/orchestrator"
 )
 
-// The keys are a contract with scripts (SPEC §8): each of them is there, and
+// The keys are a contract with scripts: each of them is there, and
 // no other.
 func TestStatusJSON(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestra
 	return plain, false, func() {}
 }
 
-// jsonStream prints the journal, one event per line (SPEC §8).
+// jsonStream prints the journal, one event per line.
 type jsonStream struct {
 	out   io.Writer
 	plain *narrate.LogWatcher

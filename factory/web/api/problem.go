@@ -107,7 +107,7 @@ func problemOf(err error) *Problem {
 	return nil
 }
 
-// refusals are refused answers, in the words of SPEC §6.
+// refusals are refused answers.
 var refusals = [...]struct {
 	err    error
 	status int
