@@ -63,6 +63,8 @@ type levelChange struct {
 	Open    []string     `json:"open"`    // checkpoints that wait all the same
 	Driven  bool         `json:"driven"`  // a process goes on with the run by itself
 	Next    string       `json:"next"`
+
+	differs []gates.Difference
 }
 
 func (a *App) changeLevel(ctx context.Context, run, level, output string) error {
@@ -86,6 +88,9 @@ func (a *App) changeLevel(ctx context.Context, run, level, output string) error 
 	}
 	change, err := levelFor(p.Checkout, s, level)
 	if err != nil {
+		return err
+	}
+	if err := change.stillOpen(ctx, p.Checkout); err != nil {
 		return err
 	}
 	if err := p.tellLevel(ctx, change); err != nil {
@@ -133,7 +138,8 @@ func levelFor(p *project.Checkout, s *orchestrator.State, level string) (levelCh
 		c.Policy = gates.Meet(c.Policy, *bound)
 	}
 	c.Version = c.Policy.Version()
-	for _, d := range gates.Compare(s.Spec.Policy, c.Policy) {
+	c.differs = gates.Compare(s.Spec.Policy, c.Policy)
+	for _, d := range c.differs {
 		c.Changed = append(c.Changed, d.Name)
 	}
 	for id := range s.Open {
@@ -141,6 +147,22 @@ func levelFor(p *project.Checkout, s *orchestrator.State, level string) (levelCh
 	}
 	slices.Sort(c.Open)
 	return c, config.CheckHooks(cfg, c.Policy, s.Spec.Job != nil || s.Spec.Issue != nil)
+}
+
+// stillOpen drops what was answered and is not yet taken up by the run.
+func (c *levelChange) stillOpen(ctx context.Context, p *project.Checkout) error {
+	open := []string{}
+	for _, id := range c.Open {
+		record, err := p.Journal.Checkpoint(ctx, id)
+		if err != nil {
+			return err
+		}
+		if record.Status == work.CheckpointPending {
+			open = append(open, id)
+		}
+	}
+	c.Open = open
+	return nil
 }
 
 // tellLevel leaves the change for the process that drives the run, or will.
@@ -162,7 +184,9 @@ func (c levelChange) text() string {
 	if len(c.Changed) == 0 {
 		b.WriteString("  It decides as before.\n")
 	} else {
-		fmt.Fprintf(&b, "  changed: %s\n", strings.Join(c.Changed, ", "))
+		for _, d := range c.differs {
+			fmt.Fprintf(&b, "  changed: %s %s from %s to %s\n", axisKind(d.Axis), d.Name, valueText(d.A), valueText(d.B))
+		}
 	}
 	if len(c.Bounded) > 0 {
 		fmt.Fprintf(&b, "  The bound of the run is more careful than %s on: %s\n", c.Level, strings.Join(c.Bounded, ", "))

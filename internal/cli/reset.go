@@ -115,7 +115,7 @@ func (r reset) isState(entries []os.DirEntry) error {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
 		case name == filepath.Base(config.ServerDir(r.Environ)) && r.serverGoes():
-		case name == "blobs", name == "runs", name == "cache", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
+		case name == "blobs", name == "runs", name == "cache", name == "reviews", name == "eval", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", r.State, name)
 		}
