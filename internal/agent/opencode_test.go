@@ -330,10 +330,20 @@ func TestOpencodeLogNamesTheSession(t *testing.T) {
 
 // The program's own server says no more than that there is a log.
 func TestOpencodeErrorFromTheLog(t *testing.T) {
-	o := opencodeFor(work.IterationRequest{})
-	_, _ = (&logLines{to: o.log}).Write([]byte(`timestamp=x level=ERROR run=r message=failed ref=e error="ProviderModelNotFoundError: Model not found: fake/none." cause="long"` + "\n"))
-	_, _ = o.Write([]byte(oError("UnknownError", "Unexpected server error. Check server logs for details.", "")))
-	if r := o.finish(exited(1)); r.Outcome != work.OutcomeAgentFailed || !strings.Contains(r.Detail, "fake/none") {
-		t.Errorf("outcome %q (%s)", r.Outcome, r.Detail)
+	for _, logFirst := range []bool{true, false} {
+		o := opencodeFor(work.IterationRequest{})
+		log := func() {
+			_, _ = (&logLines{to: o.log}).Write([]byte(`timestamp=x level=ERROR run=r message=failed ref=e error="ProviderModelNotFoundError: Model not found: fake/none." cause="long"` + "\n"))
+		}
+		if logFirst {
+			log()
+		}
+		_, _ = o.Write([]byte(oError("UnknownError", "Unexpected server error. Check server logs for details.", "")))
+		if !logFirst {
+			log()
+		}
+		if r := o.finish(exited(1)); r.Outcome != work.OutcomeAgentFailed || !strings.Contains(r.Detail, "fake/none") {
+			t.Errorf("log first %v: outcome %q (%s)", logFirst, r.Outcome, r.Detail)
+		}
 	}
 }

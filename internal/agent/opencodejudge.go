@@ -24,6 +24,7 @@ type opencodeEnd struct {
 	last     int // steps when the last of them came
 
 	logged string // the last error in the log
+	vague  bool   // the error names the log, which may come after it
 	left   bool   // the log says that it is done
 
 	in, out int64
@@ -74,7 +75,8 @@ func (o *opencodeStream) atError() {
 	e.failed = true
 	e.name = o.text(opencodeErrorName)
 	e.why = cmp.Or(o.text(opencodeErrorMessage), o.text(opencodeErrorSaid), o.text(opencodeErrorText), e.name, "unknown error")
-	if strings.HasPrefix(e.why, "Unexpected server error") {
+	e.vague = strings.HasPrefix(e.why, "Unexpected server error")
+	if e.vague {
 		e.why = cmp.Or(e.logged, e.why) // its own server's, which says more in the log
 	}
 	e.retry = o.event[opencodeRetryable].kind == 't'

@@ -20,6 +20,9 @@ func (o *opencodeStream) log(line []byte) {
 	defer o.mu.Unlock()
 	if level == "ERROR" {
 		o.end.logged = cmp.Or(logValue(line, "error.error"), logValue(line, "error"), o.end.logged)
+		if o.end.vague {
+			o.end.why = cmp.Or(o.end.logged, o.end.why)
+		}
 	}
 	switch logValue(line, "message") {
 	case "created":

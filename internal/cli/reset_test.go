@@ -12,6 +12,12 @@ func TestResetPutsAside(t *testing.T) {
 	w := newWorld(t, done("01"))
 	w.plan(phase("01", "first", 1))
 	w.forge("run", "--autonomous").want(exitDone)
+	// What forge review and forge eval leave is Forge's, too.
+	for _, name := range []string{"reviews", "eval"} {
+		if err := os.MkdirAll(filepath.Join(w.state, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	branches := w.git("branch", "--all", "--format=%(refname) %(objectname)")
 	w.forge("reset").want(exitUsage).warns("Type demo to go on", "--yes")
 	w.fed("demos\n", "reset").want(exitUsage).warns("nothing was removed")
