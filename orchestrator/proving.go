@@ -184,7 +184,13 @@ func (s *State) landDoubts(p *Phase, commit string) {
 	kept := slices.DeleteFunc(slices.Clone(s.Doubts), func(d work.Doubt) bool {
 		return d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
 	})
+	moves := len(p.Set.MayChange) > 0 && len(p.Review.LetFiles) == 0
 	for _, d := range p.Proving.Doubts {
+		if moves && d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted {
+			// What may_change lets differ is what later phases are held against:
+			// none of them would say again that it became weaker.
+			d.Floor = work.OnProtected
+		}
 		if !slices.Contains(kept, d) {
 			kept = append(kept, d)
 		}

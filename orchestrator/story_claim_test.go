@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -197,6 +198,27 @@ func TestLastObstacle(t *testing.T) {
 		})
 		ended(t, st, work.ReasonVerifyFailed, "pytst is not installed")
 	})
+}
+
+// What may_change lets differ moves what later phases are held against; that it
+// became weaker stands until a person has seen it.
+func TestMayChangeIsNoLeaveToWeaken(t *testing.T) {
+	st := tell(t, phases("01", "02"), ofPhase01(func(ps *work.PhaseSettings) { ps.MayChange = []string{"a_test.go"} }))
+	weak := work.Doubt{Kind: work.DoubtWeakened, Path: "a_test.go", Line: 3, What: "an assertion is gone", Floor: work.OnTrusted}
+	for _, n := range []string{"01", "02"} {
+		st.work(n, says("P"+n))
+		st.verify(n, true, func(d *VerifyDone) {
+			if n == "01" {
+				d.Evidence = &work.EvidenceReport{Doubts: []work.Doubt{weak}}
+			}
+		})
+		st.merge(n)
+		st.land(n)
+	}
+	if len(st.s.Doubts) != 1 || st.s.Doubts[0].Path != "a_test.go" {
+		t.Errorf("the doubts at the end are %v", st.s.Doubts)
+	}
+	st.asked("", gates.PointEvidence)
 }
 
 // Checks that the owner keeps from agents count like the others, and say no more
