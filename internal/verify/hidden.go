@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"forge/internal/hidden"
@@ -19,7 +18,8 @@ func (b *Bench) Hidden(ctx context.Context, req work.HiddenRequest) (work.Hidden
 	for _, dir := range req.Folders {
 		folder, problems := hidden.Load(dir)
 		if len(problems) > 0 {
-			return work.HiddenReport{}, fmt.Errorf("read the hidden checks: %s", problems[0])
+			// What is wrong may quote them.
+			return work.HiddenReport{}, errors.New("the hidden checks cannot be read; forge config validate says why")
 		}
 		out.Sum += folder.Sum()
 		checks := folder.Checks

@@ -127,7 +127,7 @@ func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
 	case 126:
 		return what + "could not be executed (exit code 126)" + name
 	case 127:
-		if program := notInstalled(s.env, rep.Command); program != "" {
+		if program := notInstalled(s.env, rep.Command, rep.Output); program != "" {
 			rep.Missing = true
 			return fmt.Sprintf("%snames the program %s, which is not installed (exit code 127)%s", what, program, name)
 		}
@@ -138,11 +138,15 @@ func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
 }
 
 // notInstalled is the program that a command begins with where no folder of PATH
-// holds it, "" = there is one, or who knows: the shell has words of its own, and
-// a path leads into the tree.
-func notInstalled(environ []string, command string) string {
+// holds it and the shell says that it found none, "" = there is one, or who
+// knows: the shell has words of its own, which run something else that it does
+// not find, and a path leads into the tree.
+func notInstalled(environ []string, command, output string) string {
 	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	if program == "" || strings.Trim(program, programBytes) != "" {
+		return ""
+	}
+	if !strings.Contains(output, ": "+program+": not found") && !strings.Contains(output, ": "+program+": command not found") {
 		return ""
 	}
 	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {

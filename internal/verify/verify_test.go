@@ -286,12 +286,15 @@ func TestOneLine(t *testing.T) {
 // A program that is not there is no fault that an agent can mend; a script of
 // the tree is.
 func TestVerifyMissingProgram(t *testing.T) {
-	b := newBench(t, files{"run.sh": "!#!/bin/sh\nno-such-program-here\n"})
+	b := newBench(t, files{"run.sh": "!#!/bin/sh\nno-such-program-here\n", "env.sh": "no-such-program-here\n"})
 	for command, want := range map[string]bool{
 		"no-such-program-here -q":      true,
 		"./no-such-script":             false,
 		"no-such-program-here; exit 1": true,
 		"./run.sh":                     false,
+		". ./env.sh":                   false, // a word of the shell
+		"eval no-such-program-here":    false,
+		"cd . && no-such-program-here": false,
 		"X=1 no-such-program-here":     false, // what the shell makes of it, nobody looks into
 		"true":                         false,
 	} {
