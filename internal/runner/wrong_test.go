@@ -48,7 +48,7 @@ var expected = []struct {
 	},
 	{
 		"a.bats", "@test \"adds\" {\n  run add 1 2\n  [ \"$status\" -eq 0 ]\n  [ \"$output\" = \"3\" ]\n}\n",
-		[]string{"-ne 0", "-eq 1", "!= \"3\"", "\"3q\""}, nil,
+		[]string{"-ne 0", "-eq 1", "!= \"3\"", "\"3q\""}, []string{"addsq"},
 	},
 }
 

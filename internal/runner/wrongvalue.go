@@ -66,9 +66,14 @@ func (l language) assertions(masked string) func(int) bool {
 			inside[i] = true
 		}
 	}
-	if l.name == "shell" {
+	if l.name == "shell" { // all but the titles, which begin the tests
 		for i := range inside {
 			inside[i] = true
+		}
+		for _, title := range beginnings[l.name].FindAllStringIndex(masked, -1) {
+			for i := title[0]; i < title[1]; i++ {
+				inside[i] = false
+			}
 		}
 	}
 	return func(at int) bool { return inside[at] }

@@ -213,50 +213,79 @@ func isPlanted(name string, planted map[string]string) bool {
 
 // learnWrong makes one expectation of each test wrong, in two runs: in each
 // about half of the tests stay as they are, so that what looks at a test file
-// and behaves where it was changed is seen by those.
+// and behaves where it was changed is seen by those. Where no test of a half
+// turns red, the one drawn was no expectation, such as a message: others are.
 func (c *control) learnWrong(ctx context.Context, ask runner.Ask, k *known, base runner.Report, sources map[string][]byte) error {
-	halves := [2][]runner.Wrong{}
+	halves := [2][][]runner.Wrong{}
 	turn := rand.IntN(2)
 	for _, f := range ask.Tests {
-		for _, w := range oneOfEach(runner.Expectations(f, sources[f])) {
-			halves[turn%2] = append(halves[turn%2], w)
+		for _, test := range byTest(runner.Expectations(f, sources[f])) {
+			halves[turn%2] = append(halves[turn%2], test)
 			turn++
 		}
 	}
-	for _, wrong := range halves {
-		r, err := c.learnRound(ctx, ask, k, base, sources, wrong)
-		if err != nil {
-			return err
-		}
-		if len(r.Red) > 0 {
-			k.Rounds = append(k.Rounds, r)
+	for _, tests := range halves {
+		for _, draw := range []func([]runner.Wrong) int{thatSaysMost, thatSaysMost, thatIsSurest} {
+			r, err := c.learnRound(ctx, ask, k, base, sources, takeOneOfEach(tests, draw))
+			if err != nil {
+				return err
+			}
+			if len(r.Red) > 0 {
+				k.Rounds = append(k.Rounds, r)
+				break
+			}
 		}
 	}
 	return nil
 }
 
-// draw draws one of those that say most.
-func draw(all []runner.Wrong) runner.Wrong {
-	best := slices.MinFunc(all, func(a, b runner.Wrong) int { return int(a.Sort - b.Sort) }).Sort
-	all = slices.DeleteFunc(slices.Clone(all), func(w runner.Wrong) bool { return w.Sort != best })
-	return all[rand.IntN(len(all))]
+// byTest groups expectations by the test that they stand in.
+func byTest(all []runner.Wrong) [][]runner.Wrong {
+	var tests [][]runner.Wrong
+	at := map[string]int{}
+	for _, w := range all {
+		i, known := at[w.Test]
+		if !known {
+			i = len(tests)
+			at[w.Test] = i
+			tests = append(tests, nil)
+		}
+		tests[i] = append(tests[i], w)
+	}
+	return tests
 }
 
-// oneOfEach draws one expectation of each test.
-func oneOfEach(all []runner.Wrong) []runner.Wrong {
-	var order []string
-	byTest := map[string][]runner.Wrong{}
-	for _, w := range all {
-		if byTest[w.Test] == nil {
-			order = append(order, w.Test)
+// takeOneOfEach takes one expectation out of each test that has any left.
+func takeOneOfEach(tests [][]runner.Wrong, draw func([]runner.Wrong) int) []runner.Wrong {
+	var taken []runner.Wrong
+	for i, left := range tests {
+		if len(left) == 0 {
+			continue
 		}
-		byTest[w.Test] = append(byTest[w.Test], w)
+		at := draw(left)
+		taken = append(taken, left[at])
+		tests[i] = slices.Delete(slices.Clone(left), at, at+1)
 	}
-	var drawn []runner.Wrong
-	for _, test := range order {
-		drawn = append(drawn, draw(byTest[test]))
+	return taken
+}
+
+// thatSaysMost draws one of those whose sort says most.
+func thatSaysMost(all []runner.Wrong) int { return drawn(all, slices.MinFunc(all, bySort).Sort) }
+
+// thatIsSurest draws one of those that turn a test red whatever else is there.
+func thatIsSurest(all []runner.Wrong) int { return drawn(all, slices.MaxFunc(all, bySort).Sort) }
+
+func bySort(a, b runner.Wrong) int { return int(a.Sort - b.Sort) }
+
+// drawn draws one of a sort, of which there is at least one.
+func drawn(all []runner.Wrong, sort runner.WrongSort) int {
+	var of []int
+	for i, w := range all {
+		if w.Sort == sort {
+			of = append(of, i)
+		}
 	}
-	return drawn
+	return of[rand.IntN(len(of))]
 }
 
 // learnRound runs the trusted state with wrong expectations. Where a file does

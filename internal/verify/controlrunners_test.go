@@ -74,6 +74,28 @@ func runnerClaims() map[string]runnerClaim {
 	}
 }
 
+// Most of what stands in these assertions may be anything, and they hold: what
+// is drawn first turns nothing red.
+var onlyMessages = runnerClaim{
+	runner: "unittest",
+	claim: claim{
+		need: "python3", commands: []string{"python3 -m unittest discover -s tests -t ."},
+		base: files{
+			"calc.py": pythonBase, "tests/__init__.py": "",
+			"tests/test_calc.py": "import unittest\n\nimport calc\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        self.assertTrue(calc.add(1, 2), \"1 and 2\")\n\n" +
+				"    def test_double(self):\n        self.assertTrue(calc.double(4), \"twice 4\")\n",
+		},
+	},
+	honest: files{"calc.py": pythonHonest},
+}
+
+func TestControlDrawsAgainUntilATestIsRed(t *testing.T) {
+	pace.Slow(t, "test runners run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	checkRunner(t, onlyMessages)
+}
+
 func TestControlRunners(t *testing.T) {
 	pace.Slow(t, "each test runner builds and runs a project")
 	t.Parallel()
