@@ -163,6 +163,18 @@ func (th *thief) send(method, host, path, cookie string, headers map[string]stri
 	return text
 }
 
+// see keeps a cookie, and says whether it is new: what has been tried with one
+// fails again.
+func (th *thief) see(cookie string) bool {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if slices.Contains(th.saw, cookie) {
+		return false
+	}
+	th.saw = append(th.saw, cookie)
+	return true
+}
+
 func (th *thief) take(what string) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -183,10 +195,7 @@ func (th *thief) hold(t *testing.T) {
 func (th *thief) serve(t *testing.T, script string, names ...string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if cookie := r.Header.Get("Cookie"); cookie != "" {
-			th.mu.Lock()
-			th.saw = append(th.saw, cookie)
-			th.mu.Unlock()
+		if cookie := r.Header.Get("Cookie"); cookie != "" && th.see(cookie) {
 			th.attack(cookie, names...)
 		}
 		w.Header().Set("Content-Type", "text/html")

@@ -15,9 +15,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -146,9 +148,35 @@ func (b *Tab) Run(actions ...chromedp.Action) {
 	ctx, cancel := context.WithTimeout(b.ctx, Patience)
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
-		var html string
-		_ = chromedp.Run(b.ctx, chromedp.OuterHTML("body", &html)) // it only says more
-		b.w.TB.Fatalf("%v\nconsole: %s\nserver: %s\n%s", err, b.complaints(), b.w.Log, html)
+		b.w.TB.Fatalf("%v\nconsole: %s\nserver: %s\n%s", err, b.complaints(), b.w.Log.Tail(), b.html())
+	}
+}
+
+// html is what the page shows, where it still answers.
+func (b *Tab) html() (html string) {
+	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.OuterHTML("html", &html)); err != nil {
+		return "the page does not answer: " + err.Error()
+	}
+	return html
+}
+
+// CloseOthers closes the windows that pages opened. Each of Forge's keeps a
+// connection for as long as it is seen, and a browser has six for a server.
+func (b *Tab) CloseOthers() {
+	b.w.TB.Helper()
+	all, err := chromedp.Targets(b.ctx)
+	if err != nil {
+		b.w.TB.Fatal(err)
+	}
+	c := chromedp.FromContext(b.ctx)
+	ctx, cancel := context.WithTimeout(cdp.WithExecutor(b.ctx, c.Browser), Patience)
+	defer cancel()
+	for _, info := range all {
+		if info.Type == "page" && info.TargetID != c.Target.TargetID {
+			_ = target.CloseTarget(info.TargetID).Do(ctx) // it may be gone
+		}
 	}
 }
 
@@ -190,7 +218,7 @@ func (b *Tab) Until(expression string) {
 		if time.Now().After(end) {
 			var text string
 			b.JS("document.body.innerText", &text)
-			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\npage: %s", expression, b.complaints(), b.w.Log, text)
+			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\npage: %s", expression, b.complaints(), b.w.Log.Tail(), text)
 		}
 	}
 }

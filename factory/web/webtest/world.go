@@ -53,6 +53,12 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
+// Tail is the last of it.
+func (l *Log) Tail() string {
+	lines := strings.SplitAfter(l.String(), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "")
+}
+
 // New makes the world; change may change how the server is made.
 func New(tb testing.TB, change ...func(*web.Config)) *World {
 	tb.Helper()
