@@ -17,6 +17,7 @@ type seen struct {
 	path     string
 	was, now []byte // nil = not there, or not to be read
 	unread   bool   // one of them is too large, or no file
+	added    bool   // the floor does not have it
 	mixed    proof.Mixed
 	excused  bool // may_change lets the phase change it
 	back     bool // the floor's file stands in the mixed tree
@@ -77,12 +78,49 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 		default:
 			one.content = true
 		}
-		one.unknown = one.mixed.How == "grew" && mayBeProduct(one.mixed.Seen.Rule)
-		asked := c.Status == "A" && demanded(one.mixed.Seen, req.Commands, files)
-		one.excused = (one.back || one.content) && (asked || may.Match(c.Path))
+		one.added = c.Status == "A"
 		all = append(all, one)
 	}
+	if err := s.readByProduct(ctx, m, all, req.Commit); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		one := &all[i]
+		one.unknown = one.mixed.How == "grew" && mayBeProduct(one.mixed.Seen.Rule)
+		asked := one.added && demanded(one.mixed.Seen, req.Commands, files)
+		one.excused = (one.back || one.content) && (asked || may.Match(one.path))
+	}
 	return all, nil
+}
+
+// readByProduct sees new files of data as product where changed product of the
+// commit reads them.
+func (s *Store) readByProduct(ctx context.Context, m *proof.Map, all []seen, commit string) error {
+	sources := map[string][]byte{}
+	for _, one := range all {
+		if one.mixed.Seen.Rule == proof.RuleSource && one.now != nil {
+			sources[one.path] = one.now
+		}
+	}
+	for i := range all {
+		one := &all[i]
+		if !one.added || one.unread || one.mixed.Seen.Class != proof.Evidence {
+			continue
+		}
+		seen, ok := m.NamedBy(one.path, sources)
+		if !ok {
+			continue
+		}
+		if ok, err := s.repo.IsRegular(ctx, commit, one.path); err != nil {
+			return err
+		} else if !ok {
+			continue // a link leads elsewhere
+		}
+		seen.Path = one.path
+		one.mixed = proof.Mixed{Seen: seen, Content: one.now, How: proof.Same}
+		one.back = false
+	}
+	return nil
 }
 
 // mayBeProduct says of the rule that made a new file evidence that nothing was

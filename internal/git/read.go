@@ -48,6 +48,16 @@ func (s *Store) Files(ctx context.Context, commit string) ([]string, error) {
 	return files, nil
 }
 
+// IsRegular says whether a path of a commit or tree is a file, and no link and
+// no submodule.
+func (s *Store) IsRegular(ctx context.Context, commit, path string) (bool, error) {
+	entries, err := s.entries(ctx, commit)
+	if err != nil {
+		return false, fmt.Errorf("list files of %s: %w", commit, err)
+	}
+	return strings.HasPrefix(entries[path], "100"), nil
+}
+
 // Exists says whether Forge's repository, or the user's that it borrows from,
 // has the commit.
 func (s *Store) Exists(ctx context.Context, commit string) (bool, error) {

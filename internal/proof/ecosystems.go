@@ -27,7 +27,7 @@ func sortOf(file string) sort {
 	switch {
 	case isManifest(base):
 		return manifestSort
-	case isLock(base):
+	case isLock(base), isVendorList(file):
 		return lockSort
 	case isToolFile(base):
 		return toolSort

@@ -37,26 +37,20 @@ func (sv *survey) readGo(f *file, content []byte, mods []goModule) {
 			}
 		}
 	}
+	if !strings.HasSuffix(f.path, "_test.go") {
+		for _, at := range embedded(f.path, content) {
+			if star := strings.IndexAny(at, "*?["); star >= 0 {
+				at = path.Dir(at[:star] + "x")
+			}
+			if at != path.Dir(f.path) {
+				sv.ProductNames[at] = f.path
+			}
+		}
+	}
 	s := lex("go", content)
 	for _, t := range s.tokens {
-		switch t.kind {
-		case comment:
-			if rest, ok := strings.CutPrefix(string(s.bytes(t)), "//go:embed "); ok && !strings.HasSuffix(f.path, "_test.go") {
-				for _, one := range strings.Fields(rest) {
-					one = strings.TrimPrefix(strings.Trim(one, "\"`"), "all:")
-					star := strings.IndexAny(one, "*?[")
-					if star >= 0 {
-						one = path.Dir(one[:star] + "x")
-					}
-					if at := clean(path.Join(path.Dir(f.path), one)); at != "" && at != path.Dir(f.path) {
-						sv.ProductNames[at] = f.path
-					}
-				}
-			}
-		case text:
-			if inner := s.inner(t); pathLike(inner) {
-				f.strings = append(f.strings, inner)
-			}
+		if t.kind == text && pathLike(s.inner(t)) {
+			f.strings = append(f.strings, s.inner(t))
 		}
 	}
 }

@@ -38,6 +38,7 @@ var lockReaders = map[string]struct {
 	"Gemfile.lock":        {"ruby", readGemLock},
 	"composer.lock":       {"php", readComposerLock},
 	"go.sum":              {"go", readGoSum},
+	"modules.txt":         {"go", readVendorList},
 }
 
 // mixLock takes a lock file over where it holds every trusted package as it

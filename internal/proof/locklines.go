@@ -23,6 +23,28 @@ func readGoSum(data []byte) (lockFile, error) {
 	return out, nil
 }
 
+// readVendorList reads the modules of a vendor folder, each with its packages.
+// What replaces one leads elsewhere and may not change.
+func readVendorList(data []byte) (lockFile, error) {
+	var out lockFile
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		head, isHead := strings.CutPrefix(line, "# ")
+		words := strings.Fields(head)
+		switch {
+		case line == "":
+		case isHead && len(words) == 2 && strings.HasPrefix(words[1], "v"):
+			out.packages = append(out.packages, locked{key: words[0], name: words[0], body: line + "\n", registry: true})
+		case isHead || len(out.packages) == 0:
+			out.rest += line + "\n"
+		default:
+			last := &out.packages[len(out.packages)-1]
+			last.body += line + "\n"
+		}
+	}
+	return out, nil
+}
+
 // block is a line with those that are indented below it.
 type block struct {
 	head string

@@ -52,6 +52,9 @@ func toolPlace(file string) (string, bool) {
 // loadable knows what interpreters and package managers load by its place
 // alone.
 func loadable(file string) (string, bool) {
+	if isVendorList(file) {
+		return "", false // it is read by its parts
+	}
 	for _, part := range strings.Split(file, "/") {
 		lower := strings.ToLower(part)
 		switch {

@@ -173,6 +173,9 @@ func (m *Map) is(class Class, rule, format string, args ...any) Seen {
 // seeNew sees a path that the trusted state does not have: by its place and
 // name, and by its content where that makes it evidence.
 func (m *Map) seeNew(file string, content []byte) Seen {
+	if name, ok := m.newVendored(file); ok && !m.evidence.match(file) {
+		return m.is(Product, RuleSource, "%s is new among the vendored modules, and no test imports it", name)
+	}
 	if seen, ok := m.byName(file); ok {
 		return seen
 	}

@@ -169,8 +169,9 @@ func TestLocks(t *testing.T) {
 	sum := "a.b/c v1.0.0 h1:x=\na.b/c v1.0.0/go.mod h1:y=\n"
 	composer := `{"content-hash":"1","packages":[{"name":"a/b","version":"1","dist":{"type":"zip","url":"https://api.github.com/x"}}],"packages-dev":[]}`
 	uv := "version = 1\n[[package]]\nname = \"me\"\nversion = \"0.1\"\nsource = { virtual = \".\" }\ndependencies = [{ name = \"a\" }]\n[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n"
-	files := memory{"test.js": "require('imported')", "test_x.py": "import yaml"}
-	for name, content := range map[string]string{"package-lock.json": npm, "yarn.lock": yarn, "pnpm-lock.yaml": pnpm, "Gemfile.lock": gems, "Cargo.lock": cargo, "go.sum": sum, "composer.lock": composer, "uv.lock": uv} {
+	vendored := "# a.b/c v1.0.0\n## explicit; go 1.22\na.b/c\n"
+	files := memory{"test.js": "require('imported')", "test_x.py": "import yaml", "x_test.go": "package x\n\nimport \"t.e/st\"\n", "go.mod": "module me\n"}
+	for name, content := range map[string]string{"package-lock.json": npm, "yarn.lock": yarn, "pnpm-lock.yaml": pnpm, "Gemfile.lock": gems, "Cargo.lock": cargo, "go.sum": sum, "composer.lock": composer, "uv.lock": uv, "vendor/modules.txt": vendored} {
 		files[name] = content
 	}
 	m := survey1(t, files)
@@ -206,6 +207,13 @@ func TestLocks(t *testing.T) {
 		{"go.sum", sum + "d.e/f v1.0.0 h1:z=\n", true},
 		{"go.sum", strings.Replace(sum, "h1:x=", "h1:z=", 1), false},
 		{"go.sum", "a.b/c v1.0.0 h1:x=\n", false},
+		{"vendor/modules.txt", vendored + "# d.e/f v1.2.3\n## explicit\nd.e/f\n", true},
+		{"vendor/modules.txt", vendored + "# t.e/st v1.2.3\n## explicit\nt.e/st\n", false},
+		{"vendor/modules.txt", vendored + "# d.e/f v1.2.3 => ./evil\n## explicit\nd.e/f\n", false},
+		{"vendor/modules.txt", vendored + "# d.e/f => ./evil\n", false},
+		{"vendor/modules.txt", vendored + "a.b/c/more\n", false},
+		{"vendor/modules.txt", strings.Replace(vendored, "v1.0.0", "v1.0.1", 1), false},
+		{"vendor/modules.txt", "# d.e/f v1.2.3\nd.e/f\n", false},
 		{"composer.lock", strings.Replace(composer, `"packages":[`, `"packages":[{"name":"c/d","version":"1","dist":{"type":"zip","url":"https://api.github.com/y"}},`, 1), true},
 		{"composer.lock", strings.Replace(composer, `"packages":[`, `"packages":[{"name":"c/d","version":"1","dist":{"type":"path","url":"evil"}},`, 1), false},
 		{"uv.lock", strings.Replace(uv, "[{ name = \"a\" }]", "[{ name = \"a\" }, { name = \"b\" }]", 1) + "[[package]]\nname = \"b\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n", true},
