@@ -65,7 +65,7 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 	return func(ctx context.Context) Fact {
 		done := VerifyDone{Command: c}
 		var err error
-		if c.On == work.OnProtected || c.On == work.OnTrusted || c.On == work.OnTrustedNew {
+		if slices.Contains(floors(), c.On) {
 			if of.verify.Commit, err = r.Evidence.Mix(ctx, of.evidence, c.On); err != nil {
 				return failed(ctx, c, "put the evidence back", err)
 			}

@@ -108,6 +108,10 @@ func tellFloor(on work.VerifyOn) string {
 		return "verify fails with the evidence that a person last accepted"
 	case work.OnTrustedNew:
 		return "verify fails with the evidence that a person last accepted, beside the files that are new"
+	case work.OnTrustedChanged:
+		return "verify fails with the evidence that a person last accepted, and with files as changed that may be product"
+	case work.OnProtectedChanged:
+		return "verify fails with the protected files as at the base, and with files as changed that may be product"
 	}
 	return "verify fails with the protected files as at the base"
 }

@@ -90,7 +90,7 @@ func clipDoubts(all []work.Doubt, most int) []work.Doubt {
 
 // floors are the proofs that can be due beside a tree's own, in their order.
 func floors() []work.VerifyOn {
-	return []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnProtected}
+	return []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnTrustedChanged, work.OnProtected, work.OnProtectedChanged}
 }
 
 // unknownFloor is what of all is no floor, "" = nothing.

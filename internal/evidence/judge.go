@@ -38,19 +38,9 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 		return rep, err
 	}
 
-	rep.Trusted, rep.Floors = differing(of), floors(of, work.OnTrusted, nil)
-	if known := slices.DeleteFunc(slices.Clone(of), func(one seen) bool { return one.unknown && !one.excused }); len(known) < len(of) {
-		rep.Floors = floors(known, work.OnTrustedNew, rep.Floors)
-	}
-	rep.Touched, rep.Floors = differing(own), floors(own, work.OnProtected, rep.Floors)
-	if slices.Contains(rep.Floors, work.OnTrusted) && slices.Contains(rep.Floors, work.OnProtected) {
-		once, err := s.sameTree(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own})
-		if err != nil {
-			return rep, err
-		}
-		if once {
-			rep.Floors = slices.DeleteFunc(rep.Floors, func(f work.VerifyOn) bool { return f == work.OnProtected })
-		}
+	rep.Trusted, rep.Touched = differing(of), differing(own)
+	if rep.Floors, err = s.floors(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own}); err != nil {
+		return rep, err
 	}
 	for _, one := range own {
 		switch {
@@ -82,34 +72,38 @@ func differing(all []seen) []string {
 	return out
 }
 
-// floors adds a floor whose tree is not the commit's own.
-func floors(all []seen, floor work.VerifyOn, to []work.VerifyOn) []work.VerifyOn {
-	if slices.ContainsFunc(all, func(one seen) bool { return !one.excused && (one.back || one.content) }) {
-		return append(to, floor)
-	}
-	return to
-}
-
-// sameTree says that putting back what differs from either floor gives one
-// tree, with the modes of its files and with those that nobody reads.
-func (s *Store) sameTree(ctx context.Context, commit string, a, b floorOf) (bool, error) {
-	var trees [2]string
-	for i, f := range []floorOf{a, b} {
-		mixed, err := s.mix(ctx, f.commit, f.seen, commit)
-		if err == nil {
-			trees[i], err = s.repo.TreeOf(ctx, mixed)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return trees[0] == trees[1], nil
-}
-
 // floorOf is a floor with what differs from it.
 type floorOf struct {
 	commit string
 	seen   []seen
+}
+
+// floors are those whose trees are not the commit's own, and no two of which
+// are one tree, with the modes of files and with those that nobody reads.
+func (s *Store) floors(ctx context.Context, commit string, trusted, base floorOf) ([]work.VerifyOn, error) {
+	var due []work.VerifyOn
+	var trees []string
+	for _, floor := range []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnTrustedChanged, work.OnProtected, work.OnProtectedChanged} {
+		of := trusted
+		if floor == work.OnProtected || floor == work.OnProtectedChanged {
+			of = base
+		}
+		if !slices.ContainsFunc(of.seen, func(one seen) bool { return !one.stays(floor) && (one.back || one.content) }) {
+			continue
+		}
+		mixed, err := s.mix(ctx, floor, of.commit, of.seen, commit)
+		if err != nil {
+			return nil, err
+		}
+		tree, err := s.repo.TreeOf(ctx, mixed)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(trees, tree) {
+			due, trees = append(due, floor), append(trees, tree)
+		}
+	}
+	return due, nil
 }
 
 // doubts are what makes the proof worth less than it looks.

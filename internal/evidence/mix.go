@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"forge/internal/config"
@@ -22,7 +21,6 @@ type seen struct {
 	excused  bool // may_change lets the phase change it
 	back     bool // the floor's file stands in the mixed tree
 	content  bool // a content of its own does
-	unknown  bool // it is new, and may be product as well as evidence
 }
 
 // changed says that the change is one of evidence that was there.
@@ -86,7 +84,6 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 	}
 	for i := range all {
 		one := &all[i]
-		one.unknown = one.mixed.How == "grew" && mayBeProduct(one.mixed.Seen.Rule)
 		asked := one.added && demanded(one.mixed.Seen, req.Commands, files)
 		one.excused = (one.back || one.content) && (asked || may.Match(one.path))
 	}
@@ -123,14 +120,34 @@ func (s *Store) readByProduct(ctx context.Context, m *proof.Map, all []seen, com
 	return nil
 }
 
-// mayBeProduct says of the rule that made a new file evidence that nothing was
-// recognised in it: it may hide product as well as judge it.
-func mayBeProduct(rule string) bool {
-	switch rule {
+// stays says that a floor's tree leaves the path as the commit has it, since
+// nobody knows whether it is product: nothing was recognised in a new file, or
+// nothing reaches a changed one. It may judge the product as well, so that
+// there is a floor without it too.
+func (c seen) stays(floor work.VerifyOn) bool {
+	if c.excused {
+		return true
+	}
+	switch floor {
+	case work.OnTrustedNew:
+		return c.maybeNew() || c.maybeChanged()
+	case work.OnTrustedChanged, work.OnProtectedChanged:
+		return c.maybeChanged()
+	}
+	return false
+}
+
+func (c seen) maybeNew() bool {
+	switch c.mixed.Seen.Rule {
 	case proof.RuleTestFile, proof.RuleCollected, proof.RuleSetting, proof.RuleShadows, proof.RuleDot, proof.RuleOwner:
 		return false
 	}
-	return true
+	return c.mixed.How == "grew"
+}
+
+func (c seen) maybeChanged() bool {
+	rule := c.mixed.Seen.Rule
+	return c.changed() && (rule == proof.RuleUnknown || rule == proof.RuleTool)
 }
 
 // decides says of the rule that made a new file evidence that it says how
@@ -156,13 +173,13 @@ func howOf(status string) proof.How {
 // same tells contents apart, and one that is not there from an empty one.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// mix is req.Commit with the evidence of floor.
-func (s *Store) mix(ctx context.Context, floor string, all []seen, commit string) (string, error) {
+// mix is commit with the evidence of a floor, which is at the commit at.
+func (s *Store) mix(ctx context.Context, floor work.VerifyOn, at string, all []seen, commit string) (string, error) {
 	var back []string
 	contents := map[string][]byte{}
 	for _, one := range all {
 		switch {
-		case one.excused:
+		case one.stays(floor):
 		case one.back:
 			back = append(back, one.path)
 		case one.content && one.now == nil:
@@ -172,7 +189,7 @@ func (s *Store) mix(ctx context.Context, floor string, all []seen, commit string
 			contents[one.path] = one.mixed.Content
 		}
 	}
-	mixed, err := s.repo.WithFilesFrom(ctx, commit, floor, back)
+	mixed, err := s.repo.WithFilesFrom(ctx, commit, at, back)
 	if err != nil || len(contents) == 0 {
 		return mixed, err
 	}
@@ -224,15 +241,12 @@ func (s *Store) Mix(ctx context.Context, req work.EvidenceRequest, floor work.Ve
 		return "", err
 	}
 	at := trusted
-	if floor == work.OnProtected {
+	if floor == work.OnProtected || floor == work.OnProtectedChanged {
 		at = req.Base
 	}
 	all, err := s.compare(ctx, m, at, req)
-	if floor == work.OnTrustedNew {
-		all = slices.DeleteFunc(all, func(one seen) bool { return one.unknown })
-	}
 	if err == nil {
-		at, err = s.mix(ctx, at, all, req.Commit)
+		at, err = s.mix(ctx, floor, at, all, req.Commit)
 	}
 	if err != nil {
 		return "", fmt.Errorf("put the %s evidence back: %w", floor, err)

@@ -113,6 +113,34 @@ func TestUnknownNew(t *testing.T) {
 	b.want(b.mixOf(req, work.OnTrustedNew), files{"rates.xyz": "1\n", "tests/more.sh": "none"})
 }
 
+// TestUnknownChanged: a changed file that nothing reaches may be product too;
+// beside the floor that puts it back, one keeps it, with and without what is
+// new. So it is for the evidence that the phase began with.
+func TestUnknownChanged(t *testing.T) {
+	content := project()
+	content["rules.xyz"] = "1\n"
+	b := newBed(t, content)
+	own := b.forge(files{"tests/own.sh": "exit 0\n"})
+	change := b.forge(files{"rules.xyz": "2\n", "tests/run.sh": "exit 0\n", "tests/own.sh": "true\n", "rates.xyz": "1\n"})
+	req := b.request(change)
+	req.Base = own
+	equal(t, "floors", b.judgeOf(req).Floors, []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnTrustedChanged, work.OnProtected, work.OnProtectedChanged})
+	for floor, want := range map[work.VerifyOn]files{
+		work.OnTrusted:          {"rules.xyz": "1\n", "rates.xyz": "none", "tests/own.sh": "none"},
+		work.OnTrustedNew:       {"rules.xyz": "2\n", "rates.xyz": "1\n", "tests/own.sh": "none"},
+		work.OnTrustedChanged:   {"rules.xyz": "2\n", "rates.xyz": "none", "tests/own.sh": "none"},
+		work.OnProtected:        {"rules.xyz": "1\n", "rates.xyz": "none", "tests/own.sh": "exit 0\n"},
+		work.OnProtectedChanged: {"rules.xyz": "2\n", "rates.xyz": "none", "tests/own.sh": "exit 0\n"},
+	} {
+		want["tests/run.sh"] = goodTest
+		b.want(b.mixOf(req, floor), want)
+	}
+
+	// Where it alone is another, one proof more is the tree itself.
+	alone := newBed(t, content)
+	equal(t, "floors", alone.judgeOf(alone.request(alone.forge(files{"rules.xyz": "2\n"}))).Floors, []work.VerifyOn{work.OnTrusted})
+}
+
 // TestManifestParts: a new package stays, the script that is the proof does not.
 func TestManifestParts(t *testing.T) {
 	b := newBed(t, files{

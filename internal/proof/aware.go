@@ -117,7 +117,7 @@ var asked = []asks{
 // are under test, end the process, write what a runner reports, or reach into
 // its modules. Programs may end: where one begins, that is no finding.
 func TestAware(file string, was, now []byte) []Weakness {
-	lang := language(file)
+	lang := languageOf(file, now)
 	if now == nil || lang == "" {
 		return nil
 	}

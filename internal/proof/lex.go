@@ -38,6 +38,30 @@ func language(file string) string {
 	return languages[strings.ToLower(path.Ext(file))]
 }
 
+// languageOf is the language of a file, of one without an ending that of the
+// interpreter which its first line names.
+func languageOf(file string, content []byte) string {
+	if lang := language(file); lang != "" || path.Ext(file) != "" || !bytes.HasPrefix(content, []byte("#!")) {
+		return lang
+	}
+	words := strings.Fields(strings.TrimPrefix(firstLine(content), "#!"))
+	for i, w := range words {
+		name := strings.TrimRight(path.Base(w), "0123456789.")
+		if i == 0 && name == "env" || strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
+			continue
+		}
+		return interpreters[name]
+	}
+	return ""
+}
+
+var interpreters = map[string]string{
+	"sh": "shell", "bash": "shell", "dash": "shell", "ash": "shell", "ksh": "shell", "zsh": "shell", "busybox": "shell",
+	"python": "python", "pypy": "python", "uv": "python",
+	"node": "script", "bun": "script", "deno": "script", "tsx": "script", "ts-node": "script",
+	"ruby": "ruby", "php": "php",
+}
+
 var languages = map[string]string{
 	".go": "go",
 	".py": "python", ".pyi": "python", ".pyx": "python",

@@ -71,13 +71,15 @@ func loadable(file string) (string, bool) {
 	return "", false
 }
 
-// isShell is true for a script that a shell reads, by its ending or first line.
+// isShell is true for a script that a shell reads, by its ending or first line,
+// or that an interpreter reads which is not known here.
 func isShell(file string, content []byte) bool {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".sh", ".bash", ".zsh", ".ps1", ".psm1":
 		return true
 	case "":
-		return bytes.HasPrefix(content, []byte("#!"))
+		lang := languageOf(file, content)
+		return bytes.HasPrefix(content, []byte("#!")) && (lang == "shell" || lang == "")
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -208,12 +209,15 @@ func (m *Map) seeNew(file string, content []byte) Seen {
 	case documentSort:
 		return m.is(Product, RuleDocument, "a document")
 	}
+	if path.Ext(file) == "" && bytes.HasPrefix(content, []byte("#!")) {
+		return m.newSource(file, content)
+	}
 	return m.is(Evidence, RuleUnknown, "no source, asset or document that is known here")
 }
 
 // newSource sees a source file that nothing of the trusted state reaches.
 func (m *Map) newSource(file string, content []byte) Seen {
-	if lib := testLibrary(language(file), content); lib != "" {
+	if lib := testLibrary(languageOf(file, content), content); lib != "" {
 		return m.is(Evidence, RuleTestFile, "it uses %s", lib)
 	}
 	if dir, ok := toolPlace(file); ok && !m.SourceFolders[path.Dir(file)] {

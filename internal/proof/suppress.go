@@ -31,7 +31,7 @@ var suppressMarks = []suppressMark{
 // Suppressions finds the marks that silence a linter, a type checker or a
 // coverage tool, in lines that a change adds to product.
 func Suppressions(file string, was, now []byte) []Weakness {
-	lang := language(file)
+	lang := languageOf(file, now)
 	if lang == "" || now == nil {
 		return nil
 	}

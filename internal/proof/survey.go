@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,7 +90,14 @@ type file struct {
 func (sv *survey) list() error {
 	sv.paths = sv.tree.Paths()
 	for _, p := range sv.paths {
-		sv.files[p] = &file{path: p, sort: sortOf(p), lang: language(p)}
+		f := &file{path: p, sort: sortOf(p), lang: language(p)}
+		sv.files[p] = f
+		if f.sort == unknownSort && path.Ext(p) == "" {
+			f.lang = languageOf(p, sv.content(p))
+			if bytes.HasPrefix(f.content, []byte("#!")) {
+				f.sort = sourceSort
+			}
+		}
 		for dir := path.Dir(p); dir != "." && !sv.folders[dir]; dir = path.Dir(dir) {
 			sv.folders[dir] = true
 		}

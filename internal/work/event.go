@@ -195,9 +195,13 @@ const (
 	OnBase      VerifyOn = "base"
 	OnProtected VerifyOn = "protected" // the evidence of the phase's base, the commit's product
 	OnTrusted   VerifyOn = "trusted"   // the evidence that a person last accepted, the commit's product
-	// OnTrustedNew is OnTrusted with new files left in of which nobody knows
-	// whether they are product or evidence.
+	// OnTrustedNew is OnTrusted with those files as the commit has them of which
+	// nobody knows whether they are product or evidence, new ones among them.
 	OnTrustedNew VerifyOn = "trusted_new"
+	// OnTrustedChanged is OnTrustedNew without the new ones.
+	OnTrustedChanged VerifyOn = "trusted_changed"
+	// OnProtectedChanged is to OnProtected what OnTrustedChanged is to OnTrusted.
+	OnProtectedChanged VerifyOn = "protected_changed"
 )
 
 // VerifyStartedData is the payload of verify.started.

@@ -70,6 +70,10 @@ func (on VerifyOn) Tree() string {
 		return "its product with the evidence that a person last accepted"
 	case OnTrustedNew:
 		return "its product and its new files with the evidence that a person last accepted"
+	case OnTrustedChanged:
+		return "its product and what may be product with the evidence that a person last accepted"
+	case OnProtectedChanged:
+		return "its product and what may be product with the evidence that the phase began with"
 	case OnProtected:
 		return "its product with the evidence that the phase began with"
 	}
