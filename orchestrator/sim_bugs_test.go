@@ -73,11 +73,14 @@ func TestSeededBugs(t *testing.T) {
 		{"the trusted evidence not asked", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnTrusted })
 		})}, []string{"which nobody held against the trusted evidence"}},
+		{"what may be product never left in", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnTrustedChanged })
+		})}, []string{"with what may be product left in it"}},
 		{"red trusted evidence taken for green", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil && p.Judged.Outcome == outcomeEvidence {
 				p.Stage = s.afterProof(p)
 			}
-		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with tampered tests", "whose protected files nobody checked", "proven false"}},
+		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with what may be product left in it", "with tampered tests", "whose protected files nobody checked", "proven false"}},
 		{"a test runner never asked", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil && p.Stage == StageControl {
 				p.Proving.Ask = false

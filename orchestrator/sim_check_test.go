@@ -347,6 +347,8 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s, which no hidden check passed", e.Phase, name)
 	case verify && t.launder:
 		return fmt.Errorf("phase %s lands tree %s, whose trusted evidence is red", e.Phase, name)
+	case verify && t.hides:
+		return fmt.Errorf("phase %s lands tree %s, which is red with what may be product left in it", e.Phase, name)
 	case verify && s.controlled() && !t.heard:
 		return fmt.Errorf("phase %s lands tree %s, and no test runner was asked about it", e.Phase, name)
 	case verify && s.controlled() && t.deaf:

@@ -74,7 +74,7 @@ func tail(evs []work.Event, n int) string {
 }
 
 // fewSchedules reach everything that TestSimulation wants to see.
-const fewSchedules = 6000
+const fewSchedules = 6600
 
 // manySchedules go every way that docs/states.md draws.
 const manySchedules = 10 * fewSchedules

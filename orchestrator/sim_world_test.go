@@ -20,6 +20,7 @@ type tree struct {
 	like    string          // tree with the same content of the phase's files
 	strange bool            // its evidence is not the trusted one …
 	launder bool            // … and it passes because of that alone
+	hides   bool            // … or because product that nobody takes for it is put back
 	deaf    bool            // with its product in place no test can fail
 	loses   bool            // tests do not run any more
 	doubt   bool            // its proof is worth less than it looks
@@ -149,6 +150,7 @@ func (w *world) newTree() string {
 	t.cheats = t.touched && w.chance(50)
 	t.strange, t.special = w.chance(8), w.aside(10)
 	t.launder = t.strange && w.chance(50)
+	t.hides = t.strange && w.aside(20)
 	t.deaf, t.loses, t.doubt = w.chance(2), w.chance(3), w.chance(8)
 	if x := w.IntN(100); x < 25 {
 		t.flaw = work.Severities()[x/10]
@@ -359,7 +361,7 @@ func (w *world) request() work.SubPhaseRequest {
 
 func (w *world) verify(c Command) Fact {
 	t := w.treeOf(c.Commit)
-	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder)
+	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder) && (c.On != work.OnTrustedChanged || !t.hides)
 	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}}
 	switch {
 	case !ok:
@@ -377,6 +379,7 @@ func (w *world) verify(c Command) Fact {
 		t.protected = true
 	case c.On == work.OnTrusted:
 		t.trusted = true
+	case c.On == work.OnTrustedChanged: // green of a tree that hides nothing
 	case c.On != work.OnBase && w.aside(1):
 		w.fault("nobody held it against the evidence")
 		if w.aside(50) {
@@ -418,6 +421,9 @@ func (w *world) evidence(t *tree) *work.EvidenceReport {
 	}
 	if t.strange {
 		e.Trusted, e.Floors = w.texts(1+w.IntN(40), "Makefile"), append(e.Floors, work.OnTrusted)
+		if t.hides {
+			e.Floors = append(e.Floors, work.OnTrustedChanged)
+		}
 	}
 	if t.doubt {
 		for range 1 + w.IntN(20) {
