@@ -134,7 +134,7 @@ func (r *session) controlJob(c Command, p *Phase, mark string) func(context.Cont
 	return func(ctx context.Context) Fact {
 		seen, err := r.Evidence.Judge(ctx, of.evidence)
 		if err == nil {
-			req.Product = seen.Product
+			req.Product, req.Settings = seen.Product, seen.Settings
 			req.Commit, err = r.Evidence.Mix(ctx, of.evidence, work.OnTrusted)
 		}
 		if err == nil && len(of.evidence.Moves)+len(of.evidence.MayChange) > 0 {

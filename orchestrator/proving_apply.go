@@ -153,6 +153,9 @@ func (s *State) doubtControls(p *Phase, r work.ControlReport) {
 	for _, name := range r.Unsteady {
 		p.doubt(work.Doubt{Kind: work.DoubtFlaky, What: "it passes, and does not while other tests are made wrong: " + name})
 	}
+	for _, one := range r.Loosened {
+		p.doubt(work.Doubt{Kind: work.DoubtWeakened, What: "with the settings as they are changed: " + one, Floor: work.OnTrusted})
+	}
 	// The plan of an issue is an agent's: what it calls a refactoring is none by that.
 	refactors := p.Plan.PhaseType == work.TypeRefactor && s.Issue == nil
 	if s.Spec.Settings.Proof.Unproven == work.UnprovenSay || refactors {

@@ -117,6 +117,7 @@ func (d *decision) controlDone(f ControlDone) {
 	data := work.ControlFinishedData{ID: f.Command.ID}
 	data.Millis = max(r.Millis, 0)
 	data.Lost, data.Deaf = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120)
+	data.Loosened = clipList(r.Loosened, 8, 120)
 	data.Unread, data.Skipped = clipList(r.Unread, 8, 120), clipList(r.Skipped, 6, 150)
 	data.Unsteady, data.Unproven, data.Undecided = clipList(r.Unsteady, 6, 120), clipPlaces(r.Unproven, 8), clipPlaces(r.Undecided, 4)
 	data.Red, data.Green = r.Red, r.Green

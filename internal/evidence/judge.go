@@ -39,6 +39,7 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 	}
 
 	rep.Trusted, rep.Touched = differing(of), differing(own)
+	rep.Settings = settings(of, own)
 	if rep.Floors, err = s.floors(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own}); err != nil {
 		return rep, err
 	}
@@ -70,6 +71,26 @@ func differing(all []seen) []string {
 		}
 	}
 	return out
+}
+
+// settings are the changed paths that decide how tests are run and are none.
+func settings(all ...[]seen) []string {
+	var out []string
+	for _, one := range slices.Concat(all...) {
+		test := false
+		switch one.mixed.Seen.Rule {
+		case proof.RuleTestFile, proof.RuleCollected, proof.RuleInlineTest, proof.RuleImported, proof.RuleByTests, proof.RuleOpened:
+			test = !proof.IsSettings(one.path) // they may stand among the tests
+		}
+		if test {
+			continue
+		}
+		if one.changed() || one.mixed.How == proof.Grew && decides(one.mixed.Seen.Rule) {
+			out = append(out, one.path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // floorOf is a floor with what differs from it.

@@ -141,6 +141,19 @@ func TestUnknownChanged(t *testing.T) {
 	equal(t, "floors", alone.judgeOf(alone.request(alone.forge(files{"rules.xyz": "2\n"}))).Floors, []work.VerifyOn{work.OnTrusted})
 }
 
+// TestSettings: what decides how tests are run is named, among tests too and
+// where a phase may change it; tests, product and what only grew are not.
+func TestSettings(t *testing.T) {
+	content := project()
+	content["tests/CMakeLists.txt"], content["ci/steps.sh"], content[".github/workflows/ci.yml"] = "a\n", "b\n", "c\n"
+	b := newBed(t, content)
+	req := b.request(b.forge(files{
+		"tests/CMakeLists.txt": "x\n", "tests/run.sh": "x\n", "calc.sh": "x\n", "README.md": "x\n", "Makefile": "test:\n\ttrue\n", "ci/steps.sh": "-", "tests/more.sh": "x\n", "pytest.ini": "x\n",
+	}))
+	req.MayChange = []string{"Makefile"}
+	equal(t, "settings", b.judgeOf(req).Settings, []string{"Makefile", "ci/steps.sh", "pytest.ini", "tests/CMakeLists.txt"})
+}
+
 // TestManifestParts: a new package stays, the script that is the proof does not.
 func TestManifestParts(t *testing.T) {
 	b := newBed(t, files{

@@ -43,6 +43,13 @@ func sortOf(file string) sort {
 	return unknownSort
 }
 
+// IsSettings says that a file decides by its name what tools do, wherever it
+// stands.
+func IsSettings(file string) bool {
+	sort := sortOf(file)
+	return sort == toolSort || sort == manifestSort
+}
+
 func set(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {

@@ -22,6 +22,7 @@ const leastBudget = 2 * time.Second
 //   - what passed by name on req.Trusted has to be reported as passed on
 //     req.Commit, beside planted tests that have to be red;
 //   - expectations of the trusted tests made wrong have to be red by name;
+//   - both hold with the settings of req.Snapshot, where those are others;
 //   - a changed function of req.Snapshot without its body has to be noticed;
 //   - each hunk taken back by itself, where req.Ablate asks for it.
 //
@@ -94,6 +95,9 @@ func (c *control) all(ctx context.Context) error {
 	if err := c.makeWrong(ctx, asks, known); err != nil {
 		return err
 	}
+	if err := c.askAsChanged(ctx, asks, known); err != nil {
+		return err
+	}
 	if err := c.takeOut(ctx); err != nil {
 		return err
 	}
@@ -162,6 +166,7 @@ func (c *control) keepDir() string { return filepath.Join(filepath.Dir(c.cache.d
 // bounded caps the lists of a report, which goes into an event.
 func bounded(r work.ControlReport) work.ControlReport {
 	r.Lost, r.Deaf, r.Unsteady = names(r.Lost), names(r.Deaf), names(r.Unsteady)
+	r.Loosened = names(r.Loosened)
 	r.Unread, r.Skipped = names(r.Unread), names(r.Skipped)
 	r.Unproven, r.Undecided = places(r.Unproven), places(r.Undecided)
 	if r.Ablation != nil {

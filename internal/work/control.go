@@ -14,6 +14,8 @@ type ControlRequest struct {
 	Base     string // where the phase began
 	// Product are the changed product paths of Snapshot against Base.
 	Product []string
+	// Settings are the changed paths of Snapshot that decide how tests are run.
+	Settings []string
 	// Tests are the evidence paths of Trusted that runners collect; nil = the
 	// runners' own patterns say.
 	Tests    []string
@@ -49,6 +51,9 @@ type ControlReport struct {
 	// Unsteady are the tests that passed, and did not while other tests were
 	// made wrong, as they do on the trusted state.
 	Unsteady []string `json:"unsteady,omitempty"`
+	// Loosened are tests that the settings as they are changed take away, or
+	// let pass when they are wrong.
+	Loosened []string `json:"loosened,omitempty"`
 	// Unproven are changed functions whose loss no named test notices.
 	Unproven []Place `json:"unproven,omitempty"`
 	// Undecided are those of which no run could tell.
@@ -111,5 +116,5 @@ type Ablation struct {
 
 // Bad says whether the controls found something that holds a delivery.
 func (c ControlReport) Bad() bool {
-	return len(c.Lost)+len(c.Deaf)+len(c.Unsteady)+len(c.Unproven)+len(c.Unread) > 0
+	return len(c.Lost)+len(c.Deaf)+len(c.Unsteady)+len(c.Loosened)+len(c.Unproven)+len(c.Unread) > 0
 }

@@ -93,6 +93,9 @@ type EvidenceReport struct {
 	Doubts  []Doubt
 	Notes   []string // evidence that only grew, dependencies that are new
 	Product []string // changed product paths, against the phase's base
+	// Settings are the changed paths, of either, that decide how tests are run
+	// and are no tests, also where may_change allows them to differ.
+	Settings []string
 }
 
 // String is the doubt as a line for people.

@@ -127,7 +127,7 @@ func (c ControlReport) short() []string {
 		n    int
 		what string
 		how  string
-	}{{len(c.Lost), "test", "lost"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
+	}{{len(c.Lost), "test", "lost"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {len(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
 		if one.n > 0 {
 			out = append(out, count(one.n, one.what)+" "+one.how)
 		}
@@ -210,6 +210,7 @@ func (c ControlReport) Tell() []ProofLine {
 	say("lost", strings.Join(c.Lost, ", "))
 	say("deaf", strings.Join(c.Deaf, ", "))
 	say("unsteady", strings.Join(c.Unsteady, ", "))
+	say("loosened", strings.Join(c.Loosened, ", "))
 	if n := c.Red.Of; n > 0 {
 		say("made wrong", fmt.Sprintf("%d of %s", c.Red.Done, count(n, "expectation")))
 	}
