@@ -187,26 +187,3 @@ func TestHistoryIsCompact(t *testing.T) {
 		t.Errorf("after 50 iterations the prompt has %d bytes", n)
 	}
 }
-
-func TestReveal(t *testing.T) {
-	for text, want := range map[string]struct {
-		seen   string
-		hidden int
-	}{
-		"plain":                          {"plain", 0},
-		"two\r\nlines\t":                 {"two\nlines\t", 0},
-		"a<!-- b -->c":                   {"ac", 1},
-		"a<!-- never closed":             {"a", 1},
-		"a\u200bb\u202ec":                {"abc", 2},
-		"tag\U000e0061\U000e0062":        {"tag", 2},
-		"heart \u2764\ufe0f":             {"heart \u2764", 0},
-		"bell\a and escape\x1b[0m":       {"bell and escape[0m", 2},
-		"broken\xff":                     {"broken\ufffd", 0},
-		"private \ue000 use":             {"private  use", 1},
-		"<!-- a --><!-- b -->both\u00ad": {"both", 3},
-	} {
-		if seen, hidden := Reveal(text); seen != want.seen || hidden != want.hidden {
-			t.Errorf("Reveal(%q) = %q, %d, want %q, %d", text, seen, hidden, want.seen, want.hidden)
-		}
-	}
-}

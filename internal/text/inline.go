@@ -57,7 +57,7 @@ func twice(line string, what *regexp.Regexp, by string) string {
 // mentions nobody, closes nothing, links nowhere, commands nothing and is no
 // markup.
 func Inline(words string) Markdown {
-	line := part(oneLine(words))
+	line := part(PlainLine(words))
 	var b strings.Builder
 	for _, r := range line {
 		switch {
@@ -102,7 +102,7 @@ var lone = lazy(`(^|[^\pL\pN])_|_($|[^\pL\pN])`)
 // it in a way that nobody here knows: nothing in it acts, and no sign stands in
 // it that was not there but gaps and look-alikes.
 func Line(words string) string {
-	line := part(oneLine(words))
+	line := part(PlainLine(words))
 	line = strings.NewReplacer("<", "‹", ">", "›", "`", "'", "*", "∗", "~", "∼", "[", "［", "]", "］", "|", "¦", "\\", "＼").Replace(line)
 	line = twice(line, lone(), "${1}＿${2}")
 	line = leadNumber().ReplaceAllString(line, "${1}"+gap+"${2}")

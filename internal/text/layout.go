@@ -39,3 +39,23 @@ func UpperFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
+
+// Fold breaks a line into parts of at most n runes, between words where it can.
+func Fold(line string, n int) []string {
+	var parts []string
+	r := []rune(strings.ReplaceAll(line, "\t", "    "))
+	for len(r) > n {
+		at := n
+		for i := n; i > n/2; i-- {
+			if r[i] == ' ' {
+				at = i
+				break
+			}
+		}
+		parts = append(parts, string(r[:at]))
+		for r = r[at:]; len(r) > 0 && r[0] == ' '; {
+			r = r[1:]
+		}
+	}
+	return append(parts, string(r))
+}

@@ -3,7 +3,6 @@ package text
 import (
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // Markdown is what is posted on a code host, or written where one shows it.
@@ -65,22 +64,12 @@ func Item(m Markdown) Markdown {
 	return Markdown{"- " + strings.Join(strings.Fields(m.s), " ") + "\n"}
 }
 
-// Clip keeps the beginning of a text by others, at most so many bytes, and says
-// that there was more.
-func Clip(words string, most int) string {
-	words = strings.ToValidUTF8(words, "\uFFFD")
-	if len(words) <= most {
-		return words
-	}
-	return strings.ToValidUTF8(words[:most], "") + "…"
-}
-
 // Code is words of others as code within a line, where hosts act on nothing:
 // exactly what they are, but for what cannot be seen, for the sign that would
 // end it, and for what looks like a mark of Forge's, which is looked for in the
 // source.
 func Code(words string) Markdown {
-	words = oneLine(words)
+	words = PlainLine(words)
 	if words == "" {
 		return Markdown{}
 	}
@@ -93,7 +82,7 @@ func CodeBlock(words string) Markdown {
 	lines := splitLines(words)
 	run, longest := 0, 2
 	for i, line := range lines {
-		lines[i] = strings.ReplaceAll(strings.TrimRight(visibleOnly(line), " "), "<!--", "<"+gap+"!--")
+		lines[i] = strings.ReplaceAll(strings.TrimRight(Plain(line), " "), "<!--", "<"+gap+"!--")
 		run = 0
 		for _, r := range lines[i] {
 			if run++; r != '`' {
@@ -129,25 +118,4 @@ func splitLines(words string) []string {
 	words = strings.ToValidUTF8(words, "\uFFFD")
 	words = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(words)
 	return strings.Split(words, "\n")
-}
-
-// visibleOnly leaves out what nobody sees; a tab stays.
-func visibleOnly(line string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && Invisible(r) {
-			return -1
-		}
-		return r
-	}, line)
-}
-
-// oneLine is a text in one line, without what nobody sees.
-func oneLine(words string) string {
-	words = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(words, "\uFFFD"))
-	return strings.Join(strings.Fields(visibleOnly(words)), " ")
 }

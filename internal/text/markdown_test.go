@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 
 func inert(t testing.TB, words string) {
 	t.Helper()
-	blank := oneLine(words) == ""
+	blank := PlainLine(words) == ""
 	for _, p := range places {
 		made := p.make(words)
 		source := Join("", Section("Before", Own("a")), Join("", Section("Words", made)), Section("After", Own("b"))).String()
@@ -79,7 +79,7 @@ func inert(t testing.TB, words string) {
 		}
 		// It reads the same.
 		plain := strings.Join(strings.Fields(strings.ReplaceAll(said, gap, "")), "")
-		if as := strings.ReplaceAll(oneLine(strings.Join(splitLines(words), " ")), " ", ""); !strings.Contains(plain, as) {
+		if as := strings.ReplaceAll(PlainLine(strings.Join(splitLines(words), " ")), " ", ""); !strings.Contains(plain, as) {
 			t.Fatalf("%s: %q reads as %q", p.name, words, plain)
 		}
 	}

@@ -1,59 +1,83 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
-// Harmless makes text from elsewhere safe to show on a terminal: what would
-// move the cursor, change colours or turn the writing direction is shown as
-// text. Line ends and tabs stay.
+// Harmless makes text from elsewhere safe to show on a terminal: what nobody
+// sees, and what would move the cursor, change colours or turn the writing
+// direction, is spelled out as in Go. Line ends, tabs and emoji stay.
 func Harmless(text string) string {
+	var e inEmoji
+	return harmless(text, &e)
+}
+
+func harmless(text string, e *inEmoji) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var b strings.Builder
 	b.Grow(len(text))
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		b.WriteString(shown(r, text[i:i+n]))
+		raw := text[i : i+n]
 		i += n
+		part := e.has(r)
+		switch {
+		case r == utf8.RuneError && n == 1, r < ' ' && r != '\n' && r != '\t', r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, raw[0])
+		case part || r == '\n' || r == '\t' || !Invisible(r):
+			b.WriteString(raw)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
 	return b.String()
 }
 
-func shown(r rune, raw string) string {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1, r < ' ' && r != '\n' && r != '\t', r == 0x7f:
-		return fmt.Sprintf(`\x%02x`, raw[0])
-	case r == '\u200d': // joins emoji
-	case unicode.IsControl(r) && r >= 0x80, unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
-		if r > 0xffff {
-			return fmt.Sprintf(`\U%08x`, r)
+// Visible spells out what nobody sees in text, parts of an emoji too, in
+// brackets that source code does not hold: an invisible character in code is for
+// a reviewer to find. Line ends and tabs stay.
+func Visible(text string) string { return string(AppendVisible(nil, []byte(text))) }
+
+// AppendVisible appends text as Visible shows it.
+func AppendVisible(to, text []byte) []byte {
+	for len(text) > 0 {
+		seen := bytes.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' && r != '\t' })
+		if seen < 0 {
+			return append(to, text...)
 		}
-		return fmt.Sprintf(`\u%04x`, r)
+		to, text = append(to, text[:seen]...), text[seen:]
+
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			to = fmt.Appendf(to, "⟦0x%02X⟧", text[0])
+		case r != '\n' && r != '\t' && Invisible(r):
+			to = fmt.Appendf(to, "⟦U+%04X⟧", r)
+		default:
+			to = append(to, text[:n]...)
+		}
+		text = text[n:]
 	}
-	return raw
+	return to
 }
 
-// OneLine is harmless text on one line of at most n runes.
-func OneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(Harmless(text)), " ")
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
-}
+// HarmlessLine is harmless text on one line; white space of any length is one
+// space.
+func HarmlessLine(text string) string { return strings.Join(strings.Fields(Harmless(text)), " ") }
 
-// FirstLine is the first line of text, of at most this many runes and a mark
-// that there was more. It is not made harmless.
+// OneLine is HarmlessLine in at most most characters.
+func OneLine(text string, most int) string { return clipRunes(HarmlessLine(text), most) }
+
+// FirstLine is the first line of text, harmless, of at most most characters.
 func FirstLine(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
+	return clipRunes(Harmless(strings.TrimSpace(line)), most)
 }
 
 // HarmlessWriter passes on what is written to it as harmless text. Flush has to
@@ -61,6 +85,7 @@ func FirstLine(text string, most int) string {
 type HarmlessWriter struct {
 	To   io.Writer // what is harmless is written here
 	held []byte
+	seen inEmoji
 }
 
 // Write holds back at most the start of a character or of a line end.
@@ -76,7 +101,7 @@ func (w *HarmlessWriter) Write(p []byte) (int, error) {
 		}
 	}
 	w.held = append([]byte(nil), text[whole:]...)
-	if _, err := io.WriteString(w.To, Harmless(string(text[:whole]))); err != nil {
+	if _, err := io.WriteString(w.To, harmless(string(text[:whole]), &w.seen)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -86,6 +111,6 @@ func (w *HarmlessWriter) Write(p []byte) (int, error) {
 func (w *HarmlessWriter) Flush() error {
 	held := w.held
 	w.held = nil
-	_, err := io.WriteString(w.To, Harmless(string(held)))
+	_, err := io.WriteString(w.To, harmless(string(held), &w.seen))
 	return err
 }

@@ -1,20 +1,18 @@
-package cli
+package text
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"forge/internal/narrate"
 )
 
 func TestFoldBreaksBetweenWords(t *testing.T) {
-	for _, part := range narrate.Fold(strings.Repeat("word ", 50)+strings.Repeat("x", 300), 80) {
+	for _, part := range Fold(strings.Repeat("word ", 50)+strings.Repeat("x", 300), 80) {
 		if utf8.RuneCountInString(part) > 80 || strings.HasPrefix(part, " ") {
 			t.Errorf("part %q", part)
 		}
 	}
-	got := strings.Join(narrate.Fold("one two three four", 9), "|")
+	got := strings.Join(Fold("one two three four", 9), "|")
 	if want := "one two|three|four"; got != want {
 		t.Errorf("fold: %q, want %q", got, want)
 	}
