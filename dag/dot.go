@@ -2,9 +2,9 @@ package dag
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"forge/internal/text"
 )
 
 // Dot returns the graph in the language of Graphviz, with arrows from what is
@@ -41,12 +41,12 @@ func (g *Graph[K]) dotID(v int) string { return dotQuote(fmt.Sprint(g.keys[v])) 
 
 // dotQuote writes s as a double-quoted string. Inside one the lexer of Graphviz
 // knows only \", and labels read a backslash as the start of an escape, so that
-// both are escaped; a line break is the escape \n. Other control characters and
+// both are escaped; a line break is the escape \n. What nobody sees and
 // broken UTF-8 end the file early or are refused, and are spelled out.
 func dotQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, r := range spellOut(s) {
+	for _, r := range text.Harmless(s) {
 		switch r {
 		case '"', '\\':
 			b.WriteByte('\\')
@@ -60,21 +60,3 @@ func dotQuote(s string) string {
 	b.WriteByte('"')
 	return b.String()
 }
-
-// spellOut replaces what no text file should hold by its Go escape.
-func spellOut(s string) string {
-	if strings.ToValidUTF8(s, "") == s && !strings.ContainsFunc(s, isOddControl) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if isOddControl(r) || r == unicode.ReplacementChar {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func isOddControl(r rune) bool { return r != '\n' && unicode.IsControl(r) }

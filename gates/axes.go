@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -132,7 +133,7 @@ func (w *axisWriter) gates(v any) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		path := "gates." + clip(name)
+		path := "gates." + text.Clip(name, mostQuoted)
 		if what, fix := Point(name).problem(); what != "" {
 			w.bad(path, what, fix)
 			continue
@@ -186,7 +187,7 @@ func oneWord[T ~string](w *axisWriter, path string, v any, of []T, old T) T {
 		w.bad(path, "is "+shown(v), "use one of "+strings.Join(known, ", "))
 		return old
 	}
-	w.bad(path, fmt.Sprintf("unknown word %q", clip(s)), didYouMean(s, known))
+	w.bad(path, fmt.Sprintf("unknown word %q", text.Clip(s, mostQuoted)), didYouMean(s, known))
 	return old
 }
 
@@ -249,7 +250,7 @@ func shown(v any) string {
 	case nil:
 		return "null"
 	case string:
-		return fmt.Sprintf("%q", clip(x))
+		return fmt.Sprintf("%q", text.Clip(x, mostQuoted))
 	case bool, float64, int64:
 		return fmt.Sprint(x)
 	case []any:

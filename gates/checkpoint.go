@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -32,7 +33,7 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 		return cp, fmt.Errorf("answer checkpoint %s: %w: %s", cp.ID, why, fmt.Sprintf(format, args...))
 	}
 	if a.Checkpoint != cp.ID || cp.ID == "" {
-		return refuse(work.ErrUnknown, "the answer is for %q", clip(a.Checkpoint))
+		return refuse(work.ErrUnknown, "the answer is for %q", text.Clip(a.Checkpoint, mostQuoted))
 	}
 	switch cp.Status {
 	case work.CheckpointPending:
@@ -50,15 +51,15 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 
 	status, err := answeredStatus(cp, a)
 	if back := cp.SentBack(); status == work.CheckpointApproved && len(back) > 0 {
-		return refuse(work.ErrConflict, "not all of it is approved (%s)", clip(strings.Join(back, ", ")))
+		return refuse(work.ErrConflict, "not all of it is approved (%s)", text.Clip(strings.Join(back, ", "), mostQuoted))
 	}
 	if status == work.CheckpointChangesRequested {
 		a.Comment = cp.Feedback(a.Comment)
 	}
-	if status == work.CheckpointChangesRequested && blank(a.Comment) {
+	if status == work.CheckpointChangesRequested && text.Blank(a.Comment) {
 		return refuse(work.ErrEmptyFeedback, "say what has to change")
 	}
-	if status == work.CheckpointApproved && cp.ReasonDue && blank(a.Comment) {
+	if status == work.CheckpointApproved && cp.ReasonDue && text.Blank(a.Comment) {
 		return refuse(work.ErrEmptyFeedback, "critical findings are accepted with a reason or not at all")
 	}
 	if err != nil {
@@ -74,26 +75,26 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 func answeredStatus(cp work.Checkpoint, a work.Answer) (work.CheckpointStatus, error) {
 	status := a.Status
 	if !MayAnswer(cp, a.Role) {
-		return status, fmt.Errorf("a %s may not answer it, a %s may", clip(a.Role), WhoAnswers(cp))
+		return status, fmt.Errorf("a %s may not answer it, a %s may", text.Clip(a.Role, mostQuoted), WhoAnswers(cp))
 	}
 	if a.Choice != "" {
 		offered, ok := choice(cp.Choices, a.Choice)
 		if !ok {
-			return status, fmt.Errorf("%q is not offered", clip(a.Choice))
+			return status, fmt.Errorf("%q is not offered", text.Clip(a.Choice, mostQuoted))
 		}
 		if status == "" {
 			status = offered.Answer
 		}
 		if status != offered.Answer {
-			return status, fmt.Errorf("%s is not what %s means", clip(string(status)), offered.Name)
+			return status, fmt.Errorf("%s is not what %s means", text.Clip(string(status), mostQuoted), offered.Name)
 		}
 	}
 	switch status {
 	case work.CheckpointApproved, work.CheckpointChangesRequested, work.CheckpointRejected:
 	default:
-		return status, fmt.Errorf("%q is no answer", clip(string(status)))
+		return status, fmt.Errorf("%q is no answer", text.Clip(string(status), mostQuoted))
 	}
-	if blank(a.By) {
+	if text.Blank(a.By) {
 		return status, errors.New("it does not say who answers")
 	}
 	return status, nil
@@ -120,11 +121,6 @@ func Expire(cp work.Checkpoint, now time.Time) (_ work.Checkpoint, ok bool) {
 
 func overdue(cp work.Checkpoint, now time.Time) bool {
 	return cp.ExpiresAt != nil && !now.Before(*cp.ExpiresAt)
-}
-
-// blank is true for text in which nobody can see a word.
-func blank(s string) bool {
-	return strings.TrimFunc(s, isInvisible) == ""
 }
 
 // Choices are the ways to answer at a point that the three answers alone do

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -108,7 +109,7 @@ func agreed(presets Catalogue, words []word) (first word, chosen *Policy, err er
 		p, ok := presets.Preset(w.preset)
 		if !ok {
 			return word{}, nil, &ChoiceError{work.Problem{
-				Path: w.place, What: fmt.Sprintf("unknown preset %q", clip(w.preset)), Fix: didYouMean(w.preset, presets.Names()),
+				Path: w.place, What: fmt.Sprintf("unknown preset %q", text.Clip(w.preset, mostQuoted)), Fix: didYouMean(w.preset, presets.Names()),
 			}}
 		}
 		if chosen == nil {

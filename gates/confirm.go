@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -151,7 +152,7 @@ func (pr Proposal) text(target Point) string {
 	}
 	s := fmt.Sprintf("%s: confidence %s", target, confidence)
 	if pr.Kind != "" {
-		s += ", kind " + clip(pr.Kind)
+		s += ", kind " + text.Clip(pr.Kind, mostQuoted)
 	}
 	if target != PointAction || pr.Kind == KindClarification {
 		return s
@@ -160,7 +161,7 @@ func (pr Proposal) text(target Point) string {
 	if pr.RiskAmplifier != nil {
 		amplifier = fmt.Sprint(*pr.RiskAmplifier)
 	}
-	s += fmt.Sprintf(" %q, irreversibility %s, regret %s, risk amplifier %s", clip(pr.Name), riskText(pr.Irreversibility), riskText(pr.Regret), amplifier)
+	s += fmt.Sprintf(" %q, irreversibility %s, regret %s, risk amplifier %s", text.Clip(pr.Name, mostQuoted), riskText(pr.Irreversibility), riskText(pr.Regret), amplifier)
 	if pr.Template != (RiskProfile{}) {
 		s += fmt.Sprintf(", template %s and %s", riskText(pr.Template.Irreversibility), riskText(pr.Template.Regret))
 	}
@@ -174,7 +175,7 @@ func riskText(r Risk) string {
 	if r == "" {
 		return "unknown"
 	}
-	return clip(string(r))
+	return text.Clip(string(r), mostQuoted)
 }
 
 // consentFor is the kind of consent that a person may have kept for a target;

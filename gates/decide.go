@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"forge/internal/text"
 )
 
 // DecideError says why a line cannot be answered. As JSON it is the answer to
@@ -50,7 +52,7 @@ func DecideLine(kind string, line []byte) ([]byte, error) {
 		"subphase":   DecideSubPhase,
 	}[kind]
 	if !ok {
-		return nil, decideError(CodeUnknownKind, "unknown kind %q: %s", clip(kind), didYouMean(kind, DecideKinds()))
+		return nil, decideError(CodeUnknownKind, "unknown kind %q: %s", text.Clip(kind, mostQuoted), didYouMean(kind, DecideKinds()))
 	}
 	answer, err := decide(line)
 	if err != nil {
@@ -98,7 +100,7 @@ func DecideStale(in []byte) (any, error) {
 	case PresetInteractive:
 		h.OnStale = AskOnStale
 	default:
-		return nil, decideError(CodeBadValue, "mode is %q: want autonomous or interactive", clip(mode))
+		return nil, decideError(CodeBadValue, "mode is %q: want autonomous or interactive", text.Clip(mode, mostQuoted))
 	}
 	iterations, err := o.list("iterations")
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // AdvanceAnswer is the answer of DecideAdvance. Neither list is nil.
@@ -34,7 +36,7 @@ func DecideAdvance(in []byte) (any, error) {
 		return nil, err
 	}
 	if !slices.Contains(Targets(), Point(target)) {
-		return nil, decideError(CodeBadValue, "target is %q: want %s", clip(target), strings.Join(words(Targets()), ", "))
+		return nil, decideError(CodeBadValue, "target is %q: want %s", text.Clip(target, mostQuoted), strings.Join(words(Targets()), ", "))
 	}
 	raw, err := o.need("proposal")
 	if err != nil {

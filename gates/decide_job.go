@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +37,7 @@ func DecideFreeze(in []byte) (any, error) {
 		return nil, err
 	}
 	if b.Kind = work.PhaseKind(kind); b.Kind != work.KindStrategic && b.Kind != work.KindTactical {
-		return nil, decideError(CodeBadValue, "phase_type is %q: want strategic or tactical", clip(kind))
+		return nil, decideError(CodeBadValue, "phase_type is %q: want strategic or tactical", text.Clip(kind, mostQuoted))
 	}
 	if b.Number, err = o.whole("phase_number"); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func DecideResume(in []byte) (any, error) {
 		return nil, err
 	}
 	if !slices.Contains(FreezeContexts(), FreezeContext(frozen)) {
-		return nil, decideError(CodeBadValue, "freeze_context is %q: want %s", clip(frozen), strings.Join(words(FreezeContexts()), ", "))
+		return nil, decideError(CodeBadValue, "freeze_context is %q: want %s", text.Clip(frozen, mostQuoted), strings.Join(words(FreezeContexts()), ", "))
 	}
 	decision, err := o.text("decision")
 	if err != nil {
@@ -83,7 +84,7 @@ func DecideResume(in []byte) (any, error) {
 		"approve": work.CheckpointApproved, "feedback": work.CheckpointChangesRequested, "reject": work.CheckpointRejected,
 	}[decision]
 	if !ok {
-		return nil, decideError(CodeBadValue, "decision is %q: want approve, feedback or reject", clip(decision))
+		return nil, decideError(CodeBadValue, "decision is %q: want approve, feedback or reject", text.Clip(decision, mostQuoted))
 	}
 	r, ok := ResumeAfter(FreezeContext(frozen), answer)
 	if !ok {
@@ -167,7 +168,7 @@ func DecideCheckpoint(in []byte) (any, error) {
 	for i, raw := range list {
 		var s *string
 		if json.Unmarshal(raw, &s) != nil || s == nil {
-			return nil, decideError(CodeBadValue, "checkpoint_types[%d] is %s: want a string", i, clip(string(raw)))
+			return nil, decideError(CodeBadValue, "checkpoint_types[%d] is %s: want a string", i, text.Clip(string(raw), mostQuoted))
 		}
 		types[i] = *s
 	}

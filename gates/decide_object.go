@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"forge/internal/text"
 )
 
 // object is a JSON object whose field names are exact; encoding/json would
@@ -28,7 +30,7 @@ func parseObject(in []byte, path string, allowed ...string) (object, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(allowed, name) && !slices.Contains(remarks(), name) {
-			return o, decideError(CodeUnknownField, "unknown field %q: %s", clip(o.at(name)), didYouMean(name, allowed))
+			return o, decideError(CodeUnknownField, "unknown field %q: %s", text.Clip(o.at(name), mostQuoted), didYouMean(name, allowed))
 		}
 	}
 	return o, nil
@@ -59,7 +61,7 @@ func parseFields(in []byte, path string) (object, []string, error) {
 			return refuse(CodeBadJSON, "the line is not a JSON object")
 		}
 		if o.has(name) {
-			return refuse(CodeBadJSON, "%s is there twice", clip(o.at(name)))
+			return refuse(CodeBadJSON, "%s is there twice", text.Clip(o.at(name), mostQuoted))
 		}
 		o.fields[name] = raw
 		names = append(names, name)
@@ -92,7 +94,7 @@ func (o object) need(name string) (json.RawMessage, error) {
 }
 
 func (o object) bad(name, want string) error {
-	return decideError(CodeBadValue, "%s is %s: want %s", o.at(name), clip(string(o.fields[name])), want)
+	return decideError(CodeBadValue, "%s is %s: want %s", o.at(name), text.Clip(string(o.fields[name]), mostQuoted), want)
 }
 
 func (o object) boolean(name string) (bool, error) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"forge/internal/text"
 )
 
 // inherit stands for the parent's policy where a child's preset is named.
@@ -21,7 +23,7 @@ func (o object) preset(name string) (Policy, error) {
 func namedPreset(at, word string) (Policy, error) {
 	p, ok := Preset(word)
 	if !ok {
-		return Policy{}, decideError(CodeBadValue, "%s is %q, which is no preset: %s", at, clip(word), didYouMean(word, Catalogue{}.Names()))
+		return Policy{}, decideError(CodeBadValue, "%s is %q, which is no preset: %s", at, text.Clip(word, mostQuoted), didYouMean(word, Catalogue{}.Names()))
 	}
 	return p, nil
 }

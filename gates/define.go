@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -56,7 +57,7 @@ func define(defs []Definition, names []string, below func(string) (Policy, bool)
 	var out []namedPolicy
 	for _, def := range defs {
 		if _, taken := below(def.Name); taken || seen[def.Name] {
-			d.problem(def.Name, "name", fmt.Sprintf("there is a preset %q already", clip(def.Name)), "choose another name")
+			d.problem(def.Name, "name", fmt.Sprintf("there is a preset %q already", text.Clip(def.Name, mostQuoted)), "choose another name")
 			continue
 		}
 		seen[def.Name] = true
@@ -119,6 +120,6 @@ func (d *definer) base(def Definition, way []string) *Policy {
 	for _, other := range d.defs {
 		names = append(names, other.Name)
 	}
-	d.problem(def.Name, "extends", fmt.Sprintf("unknown preset %q", clip(def.Extends)), didYouMean(def.Extends, names))
+	d.problem(def.Name, "extends", fmt.Sprintf("unknown preset %q", text.Clip(def.Extends, mostQuoted)), didYouMean(def.Extends, names))
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // Halt is one point at which a policy waits for a person.
@@ -57,7 +59,7 @@ func (p Policy) when(pt Point) string {
 		case PointFinalOutput:
 			return "before the final output is handed over"
 		}
-		return fmt.Sprintf("at each checkpoint of type %q", clip(strings.TrimPrefix(string(pt), checkpointPrefix)))
+		return fmt.Sprintf("at each checkpoint of type %q", text.Clip(strings.TrimPrefix(string(pt), checkpointPrefix), mostQuoted))
 	}
 	switch pt {
 	case PointPlanInitial:
@@ -99,7 +101,7 @@ func (p Policy) when(pt Point) string {
 	case PointPromote:
 		return "before an issue moves to done"
 	}
-	return "at " + clip(string(pt))
+	return "at " + text.Clip(string(pt), mostQuoted)
 }
 
 // confirms says within which bounds the targets are confirmed without a

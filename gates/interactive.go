@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -122,7 +123,7 @@ func (f StaleFacts) text() string {
 		s += ", pivoted before"
 	}
 	if f.Blocker != "" {
-		s += "; named again as what stops it: " + clip(f.Blocker)
+		s += "; named again as what stops it: " + text.Clip(f.Blocker, mostQuoted)
 	}
 	return s
 }
@@ -133,7 +134,7 @@ func staleNotDue(by string, f StaleFacts) Decision {
 
 func (f SubPhaseFacts) text() string {
 	return fmt.Sprintf("sub-phase %q of phase %s: budget %d of %d iterations that remain, %d of at most %d sub-phases so far",
-		clip(f.Name), f.Parent, f.Requested, f.Remaining, f.Spawned, MaxSubPhases)
+		text.Clip(f.Name, mostQuoted), f.Parent, f.Requested, f.Remaining, f.Spawned, MaxSubPhases)
 }
 
 // impossible finds what makes a sub-phase impossible under every strategy.

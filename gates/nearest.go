@@ -3,7 +3,6 @@ package gates
 import (
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // Nearest is the word of a list that a person most likely meant: the one with
@@ -62,16 +61,5 @@ func didYouMean(word string, of []string) string {
 	return all
 }
 
-// clip keeps an offending value short enough for one line of an error.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-// isInvisible is true for white space, control and format characters.
-func isInvisible(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
-}
+// mostQuoted is how many bytes of an offending value an error quotes.
+const mostQuoted = 60

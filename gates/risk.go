@@ -3,6 +3,8 @@ package gates
 import (
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // RiskProfile rates a template, or the piece of work so far. "" says nothing;
@@ -83,10 +85,10 @@ func (l Limits) allowsKind(kind string) bool {
 // of Contexts. An occasion that is none, and an empty list, allow nothing.
 func (p Policy) MayAct(context string) Decision {
 	known := slices.Contains(Contexts(), context)
-	d := Decision{Verdict: Go, By: "rule:contexts", Passed: []string{"contexts"}, Reason: "the policy allows " + clip(context), Facts: "occasion " + clip(context)}
+	d := Decision{Verdict: Go, By: "rule:contexts", Passed: []string{"contexts"}, Reason: "the policy allows " + text.Clip(context, mostQuoted), Facts: "occasion " + text.Clip(context, mostQuoted)}
 	if !known || !slices.Contains(p.Contexts, context) {
 		d.Verdict, d.Passed, d.Failed = Ask, nil, d.Passed
-		d.Reason = "the policy does not allow " + clip(context)
+		d.Reason = "the policy does not allow " + text.Clip(context, mostQuoted)
 	}
 	return d
 }

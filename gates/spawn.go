@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // MeetAll bounds a chain of policies, parents first, in time linear in its
@@ -38,7 +40,7 @@ func (s Spawn) Allowed() bool { return len(s.Violations)+len(s.Others) == 0 }
 func (s Spawn) Decision(child, parent string) Decision {
 	d := Decision{
 		Verdict: Go, By: "rule:inheritance", Passed: []string{"inheritance"}, Reason: "the child is freer than its parents on no axis",
-		Facts: fmt.Sprintf("%s below %s", clip(child), clip(parent)),
+		Facts: fmt.Sprintf("%s below %s", text.Clip(child, mostQuoted), text.Clip(parent, mostQuoted)),
 	}
 	if !s.Allowed() {
 		d.Verdict, d.Passed, d.Failed = Reject, nil, slices.Concat(s.Violations, s.Others)
@@ -112,7 +114,7 @@ func Lineage(work string, parents map[string]string) ([]string, error) {
 		}
 		chain = append(chain, up)
 		if seen[up] {
-			return nil, fmt.Errorf("find the parents of %s: %w: %s", clip(work), ErrCycle, cycleText(chain))
+			return nil, fmt.Errorf("find the parents of %s: %w: %s", text.Clip(work, mostQuoted), ErrCycle, cycleText(chain))
 		}
 		seen[up], at = true, up
 	}

@@ -3,6 +3,8 @@ package gates
 import (
 	"fmt"
 	"slices"
+
+	"forge/internal/text"
 )
 
 // TierOf is the tier of a model in [llm.tiers]; frontier_fast for one that is
@@ -26,7 +28,7 @@ func (p Policy) MayAsk(t Tier) Decision {
 	d := Decision{
 		Verdict: Go, By: "rule:tiers",
 		Reason: fmt.Sprintf("%s is within the policy's tiers", t),
-		Facts:  fmt.Sprintf("tier %s, allowed %s to %s", clip(string(t)), clip(string(p.TierFloor)), clip(string(p.TierCeiling))),
+		Facts:  fmt.Sprintf("tier %s, allowed %s to %s", text.Clip(string(t), mostQuoted), text.Clip(string(p.TierFloor), mostQuoted), text.Clip(string(p.TierCeiling), mostQuoted)),
 	}
 	look := func(axis string, passes bool) {
 		if passes {
@@ -34,7 +36,7 @@ func (p Policy) MayAsk(t Tier) Decision {
 			return
 		}
 		d.Failed = append(d.Failed, axis)
-		d.Verdict, d.Reason = Reject, fmt.Sprintf("%q is outside the policy's tiers", clip(string(t)))
+		d.Verdict, d.Reason = Reject, fmt.Sprintf("%q is outside the policy's tiers", text.Clip(string(t), mostQuoted))
 	}
 	look("tier_floor", at >= 0 && floor >= 0 && at >= floor)
 	look("tier_ceiling", at >= 0 && ceiling >= 0 && at <= ceiling)

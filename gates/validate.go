@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -21,22 +23,22 @@ func (p Policy) Validate() []work.Problem {
 		out = append(out, work.Problem{Path: path, What: what, Fix: fix})
 	}
 	for _, pt := range slices.Sorted(maps.Keys(p.Gates)) {
-		path := "gates." + clip(string(pt))
+		path := "gates." + text.Clip(string(pt), mostQuoted)
 		if what, fix := pt.problem(); what != "" {
 			add(path, what, fix)
 		}
 		if m := p.Gates[pt]; m != Auto && m != Human {
-			add(path, fmt.Sprintf("unknown mode %q", clip(string(m))), "use auto or human")
+			add(path, fmt.Sprintf("unknown mode %q", text.Clip(string(m), mostQuoted)), "use auto or human")
 		}
 	}
 	if p.StartUnasked != StartNone && p.StartUnasked != StartLowRisk {
-		add("start_unasked", fmt.Sprintf("unknown word %q", clip(string(p.StartUnasked))), "use low_risk, or leave it out")
+		add("start_unasked", fmt.Sprintf("unknown word %q", text.Clip(string(p.StartUnasked), mostQuoted)), "use low_risk, or leave it out")
 	}
 	out = append(out, limitProblems(p.Limits)...)
 
 	oneOf := func(path, got string, of ...string) {
 		if !slices.Contains(of, got) {
-			add(path, fmt.Sprintf("unknown word %q", clip(got)), didYouMean(got, of))
+			add(path, fmt.Sprintf("unknown word %q", text.Clip(got, mostQuoted)), didYouMean(got, of))
 		}
 	}
 	oneOf("on_stale", string(p.OnStale), string(PivotThenFail), string(AskOnStale))
@@ -59,7 +61,7 @@ func (pt Point) problem() (what, fix string) {
 	switch {
 	case !pt.known():
 		return "unknown gate", didYouMean(string(pt), words(Points()))
-	case len(pt) > maxPointBytes || strings.ContainsFunc(string(pt), isInvisible):
+	case len(pt) > maxPointBytes || strings.ContainsFunc(string(pt), unicode.IsSpace) || text.Hides(string(pt)):
 		return "a checkpoint type of unusable form", fmt.Sprintf("use printable text of at most %d bytes", maxPointBytes)
 	}
 	return "", ""
@@ -72,7 +74,7 @@ func limitProblems(l Limits) []work.Problem {
 	}
 	oneOf := func(path, got string, of []string) {
 		if !slices.Contains(of, got) {
-			add(path, fmt.Sprintf("unknown word %q", clip(got)), didYouMean(got, of))
+			add(path, fmt.Sprintf("unknown word %q", text.Clip(got, mostQuoted)), didYouMean(got, of))
 		}
 	}
 	each := func(path string, got, of []string) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	texts "forge/internal/text"
 )
 
 // AddTrust returns a user configuration that also grants the named variables to
@@ -20,7 +22,7 @@ func AddTrust(text, root string, names []string) (string, error) {
 		case TrustsHost(s):
 			hosts = append(hosts, quoteString(s))
 		case s == "" || strings.ContainsAny(s, "= \t\n\"'./:"):
-			return "", fmt.Errorf("%q is neither the name of a variable nor a host", clip(s))
+			return "", fmt.Errorf("%q is neither the name of a variable nor a host", texts.Clip(s, mostQuoted))
 		default:
 			variables = append(variables, quoteString(s))
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -60,7 +61,7 @@ func (r *resolver) agent(name string) (s work.AgentSettings, what, fix string) {
 	entry, ok := r.cfg.File.Agents[name]
 	kind := agentKind(name, entry)
 	if kind == "" {
-		return s, fmt.Sprintf("unknown agent %q", clip(name)), suggest(name, r.cfg.agentNames())
+		return s, fmt.Sprintf("unknown agent %q", text.Clip(name, mostQuoted)), suggest(name, r.cfg.agentNames())
 	}
 	at := slices.IndexFunc(r.facts.Kinds, func(k KindFacts) bool { return k.Name == kind })
 	if at < 0 {
@@ -68,11 +69,11 @@ func (r *resolver) agent(name string) (s work.AgentSettings, what, fix string) {
 		for _, k := range r.facts.Kinds {
 			have = append(have, k.Name)
 		}
-		return s, fmt.Sprintf("agent %q is of kind %s, which this version cannot run", clip(name), kind), suggest("", have)
+		return s, fmt.Sprintf("agent %q is of kind %s, which this version cannot run", text.Clip(name, mostQuoted), kind), suggest("", have)
 	}
 	facts := r.facts.Kinds[at]
 	if !ok && (kind == "exec" || kind == "script") {
-		return s, fmt.Sprintf("agent %q has no entry", clip(name)), "write [agents." + quoteKey(name) + "] with its " + map[string]string{"exec": "command", "script": "file"}[kind]
+		return s, fmt.Sprintf("agent %q has no entry", text.Clip(name, mostQuoted)), "write [agents." + quoteKey(name) + "] with its " + map[string]string{"exec": "command", "script": "file"}[kind]
 	}
 	s = work.AgentSettings{
 		Name: name, Kind: kind, Model: said(entry.Model), Command: slices.Clone(entry.Command), Args: entry.Args, File: said(entry.File),

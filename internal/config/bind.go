@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"sort"
 	"time"
+
+	"forge/internal/text"
 )
 
 // layer is one source of settings, from the least specific to the most:
@@ -56,7 +58,7 @@ func (b *binder) table(tree map[string]any, v reflect.Value, path []string) {
 			if len(path) > 0 {
 				where = "in [" + dotted(path) + "]"
 			}
-			b.problem(at, fmt.Sprintf("unknown key %s %s", quoteKey(clip(key)), where), suggest(key, keysIn(v.Type())))
+			b.problem(at, fmt.Sprintf("unknown key %s %s", quoteKey(text.Clip(key, mostQuoted)), where), suggest(key, keysIn(v.Type())))
 			continue
 		}
 		if used := f.Tag.Get("used"); used == "no" {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -146,7 +147,7 @@ func (c *Config) Sources(names []string) ([]Source, error) {
 			if len(c.File.DataSources) == 0 {
 				fix = "write [datasources." + quoteKey(name) + "]"
 			}
-			col.add("", place{}, fmt.Sprintf("there is no data source %q", clip(name)), fix)
+			col.add("", place{}, fmt.Sprintf("there is no data source %q", text.Clip(name, mostQuoted)), fix)
 			continue
 		}
 		s := Source{Name: name, Kind: said(d.Kind), Command: d.Command, URL: said(d.URL), About: said(d.About)}
@@ -154,7 +155,7 @@ func (c *Config) Sources(names []string) ([]Source, error) {
 			path, what, fix := c.sourcePath(said(d.Path), s.Kind)
 			if s.Path = path; what != "" {
 				file, at := c.where("datasources", name, "path")
-				col.add(file, at, fmt.Sprintf("datasources.%s.path: %s %s", name, clip(said(d.Path)), what), fix)
+				col.add(file, at, fmt.Sprintf("datasources.%s.path: %s %s", name, text.Clip(said(d.Path), mostQuoted), what), fix)
 			}
 		}
 		out = append(out, s)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Proposal is what init found out about a project by looking at its files.
@@ -161,7 +163,7 @@ func (d *detector) node() {
 		if manager == "bun" {
 			run = "bun run test"
 		}
-		d.verify(run, fmt.Sprintf("package.json has a test script (%s)", clip(oneLine(test))))
+		d.verify(run, fmt.Sprintf("package.json has a test script (%s)", texts.ClipLine(test, mostQuoted)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	texts "forge/internal/text"
 )
 
 // ExpertFolder holds a project's own experts, one folder each, relative to the
@@ -74,7 +75,7 @@ func (c *Config) noExpert(col *collector, name string, own []string) {
 		file, at = c.where("job", "expert")
 		what = "job.expert: " + what
 	}
-	col.add(file, at, fmt.Sprintf("%s %q", what, clip(name)), suggest(name, own))
+	col.add(file, at, fmt.Sprintf("%s %q", what, texts.Clip(name, mostQuoted)), suggest(name, own))
 }
 
 // Experts are all that a job may name, the built-in ones first. The error is
@@ -182,7 +183,7 @@ func (c *Config) readExpertConfig(col *collector, text string, e *Expert) {
 	b.table(tree, reflect.ValueOf(&f).Elem(), nil)
 	if level := said(f.Level); level != "" {
 		if _, ok := c.policies.catalogue.Preset(level); !ok {
-			col.add(e.File, idx.find([]string{"level"}), fmt.Sprintf("level is %q, which is no preset", clip(level)), suggest(level, c.policies.catalogue.Names()))
+			col.add(e.File, idx.find([]string{"level"}), fmt.Sprintf("level is %q, which is no preset", texts.Clip(level, mostQuoted)), suggest(level, c.policies.catalogue.Names()))
 		}
 		e.Level = level
 	}

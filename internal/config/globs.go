@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/gobwas/glob"
+
+	texts "forge/internal/text"
 )
 
 func compileGlob(text string, separators ...rune) (*glob.Pattern, error) {
 	g, err := glob.Compile(text, separators...)
 	if err != nil {
-		return nil, fmt.Errorf("compile %q: %s", clip(text), strings.TrimPrefix(err.Error(), "glob: "))
+		return nil, fmt.Errorf("compile %q: %s", texts.Clip(text, mostQuoted), strings.TrimPrefix(err.Error(), "glob: "))
 	}
 	return g, nil
 }
@@ -28,7 +30,7 @@ func NewMatcher(globs []string) (Matcher, error) {
 	var m Matcher
 	for _, text := range globs {
 		if what := checkPathGlob(text); what != "" {
-			return Matcher{}, fmt.Errorf("glob %q: %s", clip(text), what)
+			return Matcher{}, fmt.Errorf("glob %q: %s", texts.Clip(text, mostQuoted), what)
 		}
 		for _, form := range pathForms(text) {
 			g, err := compileGlob(form, '/')

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // Files of the Rust Forge that this one does not read.
@@ -56,7 +57,7 @@ func readHook(one any, file string, at place) hook {
 	event, _ := def["event"].(string)
 	h := hook{file: file, at: at, what: "a hook", blocks: true}
 	if event != "" {
-		h.what = "the hook " + clip(event)
+		h.what = "the hook " + text.Clip(event, mostQuoted)
 	}
 
 	plain := strings.ReplaceAll(strings.ToLower(event), "_", "")

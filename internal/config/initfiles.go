@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // InitFile is a file that init writes where there is none.
@@ -54,7 +56,7 @@ func initList(key string, commands []Command) string {
 	var b strings.Builder
 	b.WriteString(key + " = [\n")
 	for _, c := range commands {
-		fmt.Fprintf(&b, "  %s, # %s\n", quoteString(c.Run), oneLine(strings.Map(printable, c.Why)))
+		fmt.Fprintf(&b, "  %s, # %s\n", quoteString(c.Run), text.HarmlessLine(c.Why))
 	}
 	b.WriteString("]\n")
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // Roles that a model may be named for in [llm.roles].
@@ -84,7 +85,7 @@ func (c *Config) checkLLM(col *collector) {
 		}
 		for _, model := range sortedKeys(l.said.LLM.Tiers) {
 			if tier := l.said.LLM.Tiers[model]; !slices.Contains(tiers, tier) {
-				bad(fmt.Sprintf("is %q, which is no tier", clip(tier)), suggest(tier, tiers), "tiers", model)
+				bad(fmt.Sprintf("is %q, which is no tier", text.Clip(tier, mostQuoted)), suggest(tier, tiers), "tiers", model)
 			}
 		}
 		mine, merged := l.said.LLM, c.File.LLM

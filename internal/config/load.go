@@ -12,6 +12,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/gobwas/glob"
+
+	texts "forge/internal/text"
 )
 
 // ProjectFile is the project's configuration, relative to the checkout.
@@ -161,9 +163,9 @@ func decodeTOML(text string) (map[string]any, index, *Problem) {
 	var perr toml.ParseError
 	switch {
 	case errors.As(err, &perr):
-		return nil, idx, &Problem{Line: perr.Position.Line, Col: perr.Position.Col, What: "broken TOML: " + oneLine(perr.Message), Fix: fix}
+		return nil, idx, &Problem{Line: perr.Position.Line, Col: perr.Position.Col, What: "broken TOML: " + texts.HarmlessLine(perr.Message), Fix: fix}
 	case err != nil:
-		return nil, idx, &Problem{What: "broken TOML: " + oneLine(err.Error()), Fix: fix}
+		return nil, idx, &Problem{What: "broken TOML: " + texts.HarmlessLine(err.Error()), Fix: fix}
 	case stopped != nil:
 		return nil, idx, &Problem{Line: stopped.at.line, Col: stopped.at.col, What: "broken TOML: " + stopped.what, Fix: fix}
 	}
@@ -195,8 +197,6 @@ func plainLists(v any) any {
 	return v
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // Setting is one flag that sets a key. A list is given with commas.
 type Setting struct {
 	Flag  string // "--max-parallel", as the user wrote it
@@ -209,7 +209,7 @@ func textLayer(c *collector, k Key, source, text string, kind layerKind) *layer 
 	l := &layer{kind: kind, file: source}
 	value, want := parseText(k.Type, text)
 	if want != "" {
-		c.add(source, place{}, fmt.Sprintf("%s is %q, want %s", k.Name(), clip(text), want), "write "+want)
+		c.add(source, place{}, fmt.Sprintf("%s is %q, want %s", k.Name(), texts.Clip(text, mostQuoted), want), "write "+want)
 		return l
 	}
 	tree := map[string]any{}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // UserFile is where the user's configuration stands:
@@ -41,7 +43,7 @@ func StateDir(environ []string, root string) (string, error) {
 	switch {
 	case dir != "":
 		if !filepath.IsAbs(dir) {
-			return refuse(source, fmt.Sprintf("%q is not an absolute path", clip(dir)), "begin it with /")
+			return refuse(source, fmt.Sprintf("%q is not an absolute path", text.Clip(dir, mostQuoted)), "begin it with /")
 		}
 	case filepath.IsAbs(env["XDG_STATE_HOME"]):
 		source, dir = "XDG_STATE_HOME", filepath.Join(env["XDG_STATE_HOME"], "forge", project)

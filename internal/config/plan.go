@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -109,7 +110,7 @@ func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
 		}
 		here := &jsonNode{offset: m.offset}
 		if first, again := seen[m.name]; again {
-			b.bad(here, fmt.Sprintf("%s is written twice", clip(at)), fmt.Sprintf("remove one of them; the first is on line %d", b.plan.lines.place(first).line))
+			b.bad(here, fmt.Sprintf("%s is written twice", text.Clip(at, mostQuoted)), fmt.Sprintf("remove one of them; the first is on line %d", b.plan.lines.place(first).line))
 			continue
 		}
 		seen[m.name] = m.offset
@@ -128,7 +129,7 @@ func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
 				where = "a phase"
 			}
 			b.meant[strings.TrimSuffix(at, m.name)+nearest(m.name, names)] = true
-			b.bad(here, fmt.Sprintf("unknown key %q in %s", clip(m.name), where), suggest(m.name, names))
+			b.bad(here, fmt.Sprintf("unknown key %q in %s", text.Clip(m.name, mostQuoted), where), suggest(m.name, names))
 		}
 	}
 }
@@ -228,7 +229,7 @@ func (b *planBinder) positive(to *int, unit string) func(*jsonNode, string) {
 		x, err := strconv.ParseInt(number.String(), 10, 64)
 		switch {
 		case err != nil || x > most:
-			b.bad(n, fmt.Sprintf("%s is %s, not a number of %s", at, clip(number.String()), unit), "write a whole number from 1")
+			b.bad(n, fmt.Sprintf("%s is %s, not a number of %s", at, text.Clip(number.String(), mostQuoted), unit), "write a whole number from 1")
 		case x < 1:
 			b.bad(n, fmt.Sprintf("%s is %d", at, x), "use 1 or more, or leave it out for the default")
 		default:

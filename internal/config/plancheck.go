@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -58,7 +59,7 @@ func (b *planBinder) duplicates() []work.Problem {
 		at := fmt.Sprintf("phases[%d].number", i)
 		out = append(out, work.Problem{
 			Path: at, Fix: "give each phase its own number",
-			What: fmt.Sprintf("%q is also the number of phase %q on line %d", clip(ph.Number), clip(b.plan.Phases[j].Name),
+			What: fmt.Sprintf("%q is also the number of phase %q on line %d", text.Clip(ph.Number, mostQuoted), text.Clip(b.plan.Phases[j].Name, mostQuoted),
 				b.plan.where(fmt.Sprintf("phases[%d].number", j)).line),
 		})
 	}
@@ -73,21 +74,21 @@ func checkWords(p work.Plan) []work.Problem {
 			out = append(out, work.Problem{Path: fmt.Sprintf("phases[%d].%s", i, field), What: what, Fix: fix})
 		}
 		if _, err := contextTokens(ph.ContextLimit); err != nil {
-			add("context_limit", fmt.Sprintf("%q is no context limit", clip(ph.ContextLimit)), `write tokens ("120000") or a share ("80%")`)
+			add("context_limit", fmt.Sprintf("%q is no context limit", text.Clip(ph.ContextLimit, mostQuoted)), `write tokens ("120000") or a share ("80%")`)
 		}
 		for j, n := range ph.DependsOn {
 			if slices.Contains(ph.DependsOn[:j], n) {
-				add(fmt.Sprintf("depends_on[%d]", j), fmt.Sprintf("it depends on %q twice", clip(n)), "remove one of them")
+				add(fmt.Sprintf("depends_on[%d]", j), fmt.Sprintf("it depends on %q twice", text.Clip(n, mostQuoted)), "remove one of them")
 			}
 		}
 		for j, g := range ph.MayChange {
 			if what := checkPathGlob(g); what != "" {
-				add(fmt.Sprintf("may_change[%d]", j), fmt.Sprintf("%q: %s", clip(g), what), `write a path below the checkout, such as "tests/**"`)
+				add(fmt.Sprintf("may_change[%d]", j), fmt.Sprintf("%q: %s", text.Clip(g, mostQuoted), what), `write a path below the checkout, such as "tests/**"`)
 			}
 		}
 		for j, s := range ph.Skills {
 			if !skillName().MatchString(s) {
-				add(fmt.Sprintf("skills[%d]", j), fmt.Sprintf("%q is not a skill", clip(s)), "write the name of a file or folder in .forge/skills/, without its ending")
+				add(fmt.Sprintf("skills[%d]", j), fmt.Sprintf("%q is not a skill", text.Clip(s, mostQuoted)), "write the name of a file or folder in .forge/skills/, without its ending")
 			}
 		}
 		for j, r := range ph.Reviews {
@@ -110,5 +111,5 @@ func shortAddress(p work.Plan, address string) string {
 	if _, err := fmt.Sscanf(digits, "%d", &i); err != nil || i < 0 || i >= len(p.Phases) || p.Phases[i].Number == "" {
 		return address
 	}
-	return "phase " + clip(p.Phases[i].Number) + strings.Replace(field, ".", ", ", 1)
+	return "phase " + text.Clip(p.Phases[i].Number, mostQuoted) + strings.Replace(field, ".", ", ", 1)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -88,7 +89,7 @@ func choosePolicy(cfg *Config, flags PolicyFlags) (gates.Policy, gates.Origin, [
 		file, at := cfg.where("autonomy", "ceiling")
 		bound, ok := gates.Preset(ceiling)
 		if !ok {
-			c.add(file, at, fmt.Sprintf("unknown ceiling %q", clip(ceiling)), suggest(ceiling, presetNames()))
+			c.add(file, at, fmt.Sprintf("unknown ceiling %q", text.Clip(ceiling, mostQuoted)), suggest(ceiling, presetNames()))
 		}
 		origin.Ceiling, origin.Bounded = ceiling, gates.Exceeds(policy, bound)
 		policy = gates.Meet(policy, bound)

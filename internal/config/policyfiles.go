@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -134,9 +135,9 @@ func (c *Config) checkPolicyWords(col *collector) {
 			if word == nil || slices.Contains(known, *word) {
 				return
 			}
-			what, fix := fmt.Sprintf("%s is %q, which is no preset", dotted(path), clip(*word)), suggest(*word, known)
+			what, fix := fmt.Sprintf("%s is %q, which is no preset", dotted(path), text.Clip(*word, mostQuoted)), suggest(*word, known)
 			if _, own := c.policies.files[*word]; own {
-				what, fix = fmt.Sprintf("%s is %q, a preset of this project", dotted(path), clip(*word)), "name a built-in one: what bounds a project is not the project's to say"
+				what, fix = fmt.Sprintf("%s is %q, a preset of this project", dotted(path), text.Clip(*word, mostQuoted)), "name a built-in one: what bounds a project is not the project's to say"
 			}
 			col.add(l.file, l.index.find(path), what, fix)
 		}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode"
+
+	"forge/internal/text"
 )
 
 // Problem is one thing wrong with the configuration, and the way out. Line and
@@ -32,16 +33,7 @@ func (p Problem) String() string {
 	if p.Fix != "" {
 		b.WriteString(" (" + p.Fix + ")")
 	}
-	return strings.Map(printable, b.String())
-}
-
-// printable keeps what a file says from breaking the line, or the terminal,
-// that it is shown on.
-func printable(r rune) rune {
-	if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-		return ' '
-	}
-	return r
+	return text.HarmlessLine(b.String())
 }
 
 // Problems is the error of everything that loads or resolves: all problems of
@@ -103,15 +95,6 @@ func (c *collector) err() error {
 	return &Problems{List: list}
 }
 
-// clip keeps an offending value short enough for one line of an error.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 // suggest is the fix of an unknown word: the nearest known one, or all.
 func suggest(word string, known []string) string {
 	if near := nearest(word, known); near != "" {
@@ -126,3 +109,6 @@ func suggest(word string, known []string) string {
 	}
 	return "known here: " + strings.Join(known, ", ")
 }
+
+// mostQuoted is how many bytes of an offending value a problem quotes.
+const mostQuoted = 60

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	texts "forge/internal/text"
 )
 
 // Sizes above which a file is refused instead of read.
@@ -63,7 +65,7 @@ func readText(in folder, name, shown string, most int64) (text string, ok bool, 
 	case int64(len(data)) > most:
 		return refuse(0, fmt.Sprintf("has more than %d bytes", most), "make it smaller")
 	}
-	text = strings.TrimPrefix(string(data), "\ufeff")
+	text = texts.WithoutMark(string(data))
 	if at := invalidUTF8(text); at >= 0 {
 		return refuse(1+strings.Count(text[:at], "\n"), "is not UTF-8 text", "save it as UTF-8")
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -27,7 +28,7 @@ var specialistName = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
 func (b *binder) checkSpecialistName(name string, path []string) {
 	switch near := strings.ToLower(name); {
 	case !specialistName().MatchString(name):
-		b.problem(path, fmt.Sprintf("%s is %q, which is no name of a reviewer", dotted(path), clip(name)), "write letters, digits, _ and -, at most 60")
+		b.problem(path, fmt.Sprintf("%s is %q, which is no name of a reviewer", dotted(path), text.Clip(name, mostQuoted)), "write letters, digits, _ and -, at most 60")
 	case near != name && slices.Contains(review.Builtin(), near):
 		b.problem(path, fmt.Sprintf("%s is %q", dotted(path), name), fmt.Sprintf("did you mean %q?", near))
 	}
@@ -49,7 +50,7 @@ func (c *Config) checkReviews(col *collector) {
 				continue
 			}
 			if j, again := first[name]; again {
-				col.add(l.file, at, fmt.Sprintf("the reviewer %q is there twice", clip(name)),
+				col.add(l.file, at, fmt.Sprintf("the reviewer %q is there twice", text.Clip(name, mostQuoted)),
 					fmt.Sprintf("remove one of them; the first is on line %d", l.index.find([]string{"reviews", "specialists", element(j), "type"}).line))
 				continue
 			}
@@ -121,7 +122,7 @@ func (r *resolver) reviewers(i int, ph work.Phase, ps *work.PhaseSettings) {
 	for j, name := range ph.Reviews {
 		if !slices.Contains(names, name) {
 			at := r.plan.where(fmt.Sprintf("phases[%d].reviews[%d]", i, j))
-			r.add(r.plan.File, at, fmt.Sprintf("phase %s: unknown reviewer %q", ph.Number, clip(name)), suggest(name, names))
+			r.add(r.plan.File, at, fmt.Sprintf("phase %s: unknown reviewer %q", ph.Number, text.Clip(name, mostQuoted)), suggest(name, names))
 		}
 	}
 	switch {

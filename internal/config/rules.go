@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/glob"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -90,7 +91,7 @@ func (b *binder) checkNumber(rule string, x float64, path []string) {
 // words.
 func (b *binder) checkText(rule, x string, path []string) {
 	bad := func(what, fix string) { b.problem(path, dotted(path)+" "+what, fix) }
-	quoted := strconv.Quote(clip(x))
+	quoted := strconv.Quote(text.Clip(x, mostQuoted))
 	if strings.ContainsRune(x, 0) {
 		bad("contains a NUL byte", "remove it")
 		return

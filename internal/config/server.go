@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // Server is [server], of the user's configuration.
@@ -92,7 +94,7 @@ func (c *Config) WebServer(listen string, users bool) (WebServer, error) {
 	}
 	host, port, err := net.SplitHostPort(out.Listen)
 	if n, portErr := strconv.Atoi(port); err != nil || portErr != nil || n < 0 || n > 65535 {
-		bad("listen", fmt.Sprintf("server.listen is %q, not an address", clip(out.Listen)), `write such as "127.0.0.1:7433" or ":7433"`)
+		bad("listen", fmt.Sprintf("server.listen is %q, not an address", text.Clip(out.Listen, mostQuoted)), `write such as "127.0.0.1:7433" or ":7433"`)
 		return out, col.err()
 	}
 	ip := net.ParseIP(host)

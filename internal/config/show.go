@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"forge/internal/text"
 )
 
 // Line is one key of the resolved configuration.
@@ -30,7 +32,7 @@ func (c *Config) Render() string {
 	for _, l := range c.Show() {
 		b.WriteString(l.Key + " = " + l.Value)
 		if l.Origin != "" {
-			b.WriteString(" # " + oneLine(strings.Map(printable, l.Origin)))
+			b.WriteString(" # " + text.HarmlessLine(l.Origin))
 		}
 		b.WriteByte('\n')
 	}

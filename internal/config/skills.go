@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -34,7 +35,7 @@ func (r *resolver) skill(name string, ph work.Phase, where func(string) (string,
 		}
 	}
 	file, at := r.skillPlace(name, ph, where)
-	r.once(Problem{File: file, Line: at.line, Col: at.col, What: fmt.Sprintf("unknown skill %q", clip(name)), Fix: r.skillFix(name)})
+	r.once(Problem{File: file, Line: at.line, Col: at.col, What: fmt.Sprintf("unknown skill %q", text.Clip(name, mostQuoted)), Fix: r.skillFix(name)})
 }
 
 // skillPlace is where a skill was named: by the phase, an override or for all.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -150,7 +151,7 @@ func (c *Config) checkReplaced(col *collector, l *layer, kind string, command []
 	if c.grants(v.prefix[0] + "*") {
 		return
 	}
-	col.add(l.file, l.index.find(path), fmt.Sprintf("%s gives what %s holds (keys, login) to %s", dotted(path), kind, clip(strings.Join(command, " "))),
+	col.add(l.file, l.index.find(path), fmt.Sprintf("%s gives what %s holds (keys, login) to %s", dotted(path), kind, text.Clip(strings.Join(command, " "), mostQuoted)),
 		fmt.Sprintf("if you trust it, allow it with %s, which writes env = [%q] into [trust.projects.%s] of your configuration; or set the command there",
 			trustCommand, v.prefix[0]+"*", quoteString(c.Root)))
 }
@@ -235,7 +236,7 @@ func (c *Config) foreignHost(address string, own []string) string {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return clip(address)
+		return text.Clip(address, mostQuoted)
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() || host == "localhost" {

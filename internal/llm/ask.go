@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"forge/internal/text"
 )
 
 // mostShown bounds how much of a wrong answer goes back with the repair.
@@ -63,7 +65,7 @@ func (c *Client) converse(ctx context.Context, v *conversation, q Question, s *S
 	problems := judge(s, q, answer)
 	if len(problems) > 0 {
 		rep.Repaired = true
-		shown := strings.ToValidUTF8(content[:min(len(content), mostShown)], "")
+		shown := text.Cut(content, mostShown)
 		more := []openai.ChatCompletionMessage{
 			{Role: openai.ChatMessageRoleAssistant, Content: shown},
 			{Role: openai.ChatMessageRoleUser, Content: c.red.String(repair(problems) + "\n\n" + bySchema(q.Schema))},
@@ -98,7 +100,7 @@ func repair(problems []string) string {
 			b.WriteString("- and more\n")
 			break
 		}
-		b.WriteString("- " + clip(p) + "\n")
+		b.WriteString("- " + foreign(p) + "\n")
 	}
 	return b.String()
 }

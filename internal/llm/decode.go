@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	texts "forge/internal/text"
 )
 
 // maxDepth bounds the nesting of an answer.
@@ -16,7 +18,7 @@ const maxDepth = 64
 // body is the JSON in a model's words. Models that are not held to a format
 // put it into a code fence, or their thoughts before it; more is not guessed.
 func body(content string) []byte {
-	text := strings.TrimSpace(strings.TrimPrefix(content, "\ufeff"))
+	text := strings.TrimSpace(texts.WithoutMark(content))
 	if rest, ok := strings.CutPrefix(text, "<think>"); ok {
 		if _, after, ends := strings.Cut(rest, "</think>"); ends {
 			text = strings.TrimSpace(after)
@@ -39,13 +41,13 @@ func decode(text []byte) (any, error) {
 		return nil, errors.New("the answer is empty")
 	}
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		return nil, fmt.Errorf("the answer is not JSON: %s", clip(err.Error()))
+		return nil, fmt.Errorf("the answer is not JSON: %s", foreign(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	v, err := value(d, 0)
 	if err != nil {
-		return nil, fmt.Errorf("the answer is not JSON: %s", clip(err.Error()))
+		return nil, fmt.Errorf("the answer is not JSON: %s", foreign(err.Error()))
 	}
 	return v, nil
 }

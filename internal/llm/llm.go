@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -104,9 +105,9 @@ func New(cfg Config) (*Client, error) {
 	case u.User != nil:
 		return nil, fmt.Errorf("read the address of the model service: it holds a user or password; name the key's variable in llm.api_key_env")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("read the address of the model service: %q does not begin with http:// or https:// and a host", clip(cfg.BaseURL))
+		return nil, fmt.Errorf("read the address of the model service: %q does not begin with http:// or https:// and a host", text.Clip(cfg.BaseURL, mostSaid))
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("read the address of the model service: %q has more than a path", clip(cfg.BaseURL))
+		return nil, fmt.Errorf("read the address of the model service: %q has more than a path", text.Clip(cfg.BaseURL, mostSaid))
 	}
 	cfg.Key = strings.TrimSpace(cfg.Key)
 	if strings.ContainsFunc(cfg.Key, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
@@ -178,14 +179,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// clip keeps a foreign text short enough for one line of an error.
-func clip(s string) string {
-	const most = 300
-	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

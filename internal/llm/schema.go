@@ -180,7 +180,7 @@ func (c *checker) bad(at, format string, args ...any) {
 		at = "the answer"
 	}
 	if len(c.problems) < MaxProblems {
-		c.problems = append(c.problems, clip(at+" "+fmt.Sprintf(format, args...)))
+		c.problems = append(c.problems, foreign(at+" "+fmt.Sprintf(format, args...)))
 	}
 }
 

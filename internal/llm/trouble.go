@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode"
 )
 
 // Kind says what kept a question from its answer.
@@ -73,11 +72,4 @@ func ended(ctx context.Context) *Trouble {
 
 func badAnswer(format string, args ...any) *Trouble {
 	return &Trouble{Kind: BadAnswer, What: fmt.Sprintf(format, args...)}
-}
-
-func printable(r rune) rune {
-	if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-		return ' '
-	}
-	return r
 }

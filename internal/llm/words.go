@@ -6,10 +6,18 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // clean makes a foreign text fit to be shown: one line, without secrets.
-func (c *Client) clean(text string) string { return clip(c.red.String(text)) }
+func (c *Client) clean(words string) string { return foreign(c.red.String(words)) }
+
+// mostSaid is how many bytes of a foreign text an error quotes.
+const mostSaid = 300
+
+// foreign is a foreign text short enough for one line of an error.
+func foreign(words string) string { return text.Clip(text.PlainLine(words), mostSaid) }
 
 func said(words string) string {
 	if words == "" {
@@ -21,15 +29,11 @@ func said(words string) string {
 // beginning shows how a strange answer begins.
 func (c *Client) beginning(body []byte) string {
 	const read, most = 4096, 100
-	text := c.red.String(string(body[:min(len(body), read)]))
-	text = clip(text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	if text == "" {
+	begins := text.Clip(text.PlainLine(c.red.String(text.Cut(string(body[:min(len(body), read)]), read))), most)
+	if begins == "" {
 		return ": it is empty"
 	}
-	return "; it begins with " + text
+	return "; it begins with " + begins
 }
 
 // errorWords are what the body of an HTTP error says: code, type and message
@@ -63,7 +67,7 @@ func errorWords(body []byte, err error) string {
 	}
 	const most = 2000
 	if len(body) > 0 {
-		return string(body[:min(len(body), most)])
+		return text.Cut(string(body[:min(len(body), most)]), most)
 	}
 	if err != nil {
 		return rootCause(err)

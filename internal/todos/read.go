@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -148,7 +149,7 @@ func (r *reader) title(n *yaml.Node) string {
 		r.wrong(n.Line, "a title is blank")
 	case len(text) > MaxTitleBytes:
 		r.wrong(n.Line, "a title has %d bytes, at most %d are read", len(text), MaxTitleBytes)
-		text = strings.ToValidUTF8(text[:MaxTitleBytes], "")
+		text = texts.Cut(text, MaxTitleBytes)
 	}
 	return text
 }

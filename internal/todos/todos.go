@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -78,7 +79,7 @@ func Parse(data []byte) List {
 	case !utf8.Valid(data):
 		return Unreadable(fmt.Sprintf("is not UTF-8 text: line %d", invalidLine(data)))
 	}
-	text := strings.TrimPrefix(string(data), "\ufeff")
+	text := texts.WithoutMark(string(data))
 	if strings.TrimSpace(text) == "" {
 		return Unreadable("is empty")
 	}
@@ -111,9 +112,5 @@ func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // shown is a word as a problem quotes it.
 func shown(word string) string {
-	const most = 60
-	if r := []rune(word); len(r) > most {
-		word = string(r[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", word)
+	return fmt.Sprintf("%q", texts.Clip(word, 60))
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"forge/internal/text"
 )
 
 // Bounds of an issue. Texts are counted in bytes.
@@ -42,13 +43,13 @@ func (i Issue) Check() []Problem {
 		add("description", "write it as plain Markdown", "%s", why)
 	}
 	if !known(Priorities(), i.Priority) {
-		add("priority", "low, normal, high or urgent", "%q is not one", clip(string(i.Priority)))
+		add("priority", "low, normal, high or urgent", "%q is not one", text.Clip(string(i.Priority), mostQuoted))
 	}
 	if !known(Columns(), i.Column) {
-		add("column", "backlog, ready, in_progress, in_review or done", "%q is not one", clip(string(i.Column)))
+		add("column", "backlog, ready, in_progress, in_review or done", "%q is not one", text.Clip(string(i.Column), mostQuoted))
 	}
 	if i.Level != "" && !levelName().MatchString(i.Level) {
-		add("level", "forge policy list shows the names", "%q is not the name of a policy", clip(i.Level))
+		add("level", "forge policy list shows the names", "%q is not the name of a policy", text.Clip(i.Level, mostQuoted))
 	}
 	if why := badLine(i.Reason, MaxIssueReason); why != "" {
 		add("reason", "keep it to one line", "%s", why)
@@ -66,9 +67,9 @@ func (i Issue) checkLabels() (out []Problem) {
 		case why != "":
 			out = append(out, Problem{path, why, "a label is a word or two"})
 		case label == "" || strings.ContainsAny(label, ","):
-			out = append(out, Problem{path, fmt.Sprintf("%q is empty or has a comma", clip(label)), "give each label by itself"})
+			out = append(out, Problem{path, fmt.Sprintf("%q is empty or has a comma", text.Clip(label, mostQuoted)), "give each label by itself"})
 		case slices.Contains(i.Labels[:n], label):
-			out = append(out, Problem{path, fmt.Sprintf("%q stands twice", clip(label)), "name it once"})
+			out = append(out, Problem{path, fmt.Sprintf("%q stands twice", text.Clip(label, mostQuoted)), "name it once"})
 		}
 	}
 	return out
@@ -100,7 +101,7 @@ func (i Issue) checkCriteria() (out []Problem) {
 	for n, c := range i.Criteria {
 		path := fmt.Sprintf("criteria[%d]", n)
 		if !criterionID().MatchString(c.ID) || seen[c.ID] {
-			out = append(out, Problem{path + ".id", fmt.Sprintf("%q is not an id of its own", clip(c.ID)), "c1, c2, …"})
+			out = append(out, Problem{path + ".id", fmt.Sprintf("%q is not an id of its own", text.Clip(c.ID, mostQuoted)), "c1, c2, …"})
 		}
 		seen[c.ID] = true
 		switch why := badLine(c.Text, MaxIssueCriterion); {
@@ -118,10 +119,10 @@ func badLine(s string, most int) string {
 	switch {
 	case len(s) > most:
 		return fmt.Sprintf("it has %d bytes, more than %d", len(s), most)
-	case !utf8.ValidString(s) || hasControl(s):
-		return fmt.Sprintf("%q has control or invisible characters", clip(s))
+	case !utf8.ValidString(s) || text.Hides(s):
+		return fmt.Sprintf("%q has control or invisible characters", text.Clip(s, mostQuoted))
 	case strings.TrimSpace(s) != s:
-		return fmt.Sprintf("%q begins or ends with white space", clip(s))
+		return fmt.Sprintf("%q begins or ends with white space", text.Clip(s, mostQuoted))
 	}
 	return ""
 }
@@ -138,7 +139,7 @@ func badText(s string) string {
 	for _, r := range s {
 		if r == '\n' {
 			line++
-		} else if r != '\t' && unicode.IsControl(r) {
+		} else if r != '\t' && text.Control(r) {
 			return fmt.Sprintf("line %d has the control character %U", line, r)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"forge/internal/text"
 )
 
 // Bounds of comments on lines, in bytes where not in number, and of all that
@@ -64,7 +65,7 @@ func (c Checkpoint) CommentLine(revision int, l LineComment, now time.Time) (Che
 		return c, err
 	}
 	l.Body = strings.TrimSpace(strings.ToValidUTF8(l.Body, "\uFFFD"))
-	l.Hunk = clipQuote(strings.TrimRight(strings.ToValidUTF8(l.Hunk, "\uFFFD"), " \r\n"))
+	l.Hunk = text.Clip(strings.TrimRight(l.Hunk, " \r\n"), MaxLineQuote)
 	switch {
 	case l.Body == "":
 		return c, ErrEmptyFeedback
@@ -96,18 +97,6 @@ func (c Checkpoint) DropComment(revision, id int, by string, now time.Time) (Che
 	}
 	c.Comments = slices.Delete(slices.Clone(c.Comments), at, at+1)
 	return c, nil
-}
-
-// clipQuote keeps the beginning of a quoted line.
-func clipQuote(text string) string {
-	if len(text) <= MaxLineQuote {
-		return text
-	}
-	cut := MaxLineQuote
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }
 
 // lineFeedback is what the comments on lines tell the agent, by file and line.

@@ -2,20 +2,12 @@ package work
 
 import (
 	"strings"
-	"unicode"
+
+	"forge/internal/text"
 )
 
-// OneLine is text as one line without anything that is not seen: white space of
-// any length is a space, and control and formatting characters are left out.
-func OneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	return strings.Join(strings.Fields(text), " ")
+// OneLine is words as a line of a record holds them (badLine): without what is
+// not seen, and without what was lost of them.
+func OneLine(words string) string {
+	return text.PlainLine(strings.ReplaceAll(strings.ToValidUTF8(words, ""), "\uFFFD", ""))
 }

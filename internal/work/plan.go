@@ -3,7 +3,8 @@ package work
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"forge/internal/text"
 )
 
 // Plan is the content of phases.json: the phases of one piece of work and
@@ -111,7 +112,7 @@ func (p Plan) Check() []Problem {
 	promises := map[string]string{}
 	for i, ph := range p.Phases {
 		if !phaseNumber().MatchString(ph.Number) {
-			add(i, "number", fmt.Sprintf("%q is not a phase number", clip(ph.Number)), `write digits, or digits.digits, such as "05" or "05.1"`)
+			add(i, "number", fmt.Sprintf("%q is not a phase number", text.Clip(ph.Number, mostQuoted)), `write digits, or digits.digits, such as "05" or "05.1"`)
 		}
 		for _, pr := range checkName(ph.Name) {
 			add(i, "name", pr.What, pr.Fix)
@@ -123,11 +124,11 @@ func (p Plan) Check() []Problem {
 			add(i, "promise", fmt.Sprintf("the promise has %d bytes", len(ph.Promise)), fmt.Sprintf("keep it under %d", MaxPromiseBytes))
 		case strings.ContainsAny(ph.Promise, "<>"):
 			add(i, "promise", "the promise contains < or >", "write it without angle brackets: it stands inside a tag")
-		case hasControl(ph.Promise):
+		case text.Hides(ph.Promise):
 			add(i, "promise", "the promise contains a control character", "write it on one line of printable text")
 		default:
 			if first, ok := promises[trimmed]; ok {
-				add(i, "promise", fmt.Sprintf("the promise %q is also that of phase %s", clip(trimmed), first), "give each phase its own words")
+				add(i, "promise", fmt.Sprintf("the promise %q is also that of phase %s", text.Clip(trimmed, mostQuoted), first), "give each phase its own words")
 			} else {
 				promises[trimmed] = ph.Number
 			}
@@ -139,13 +140,13 @@ func (p Plan) Check() []Problem {
 			add(i, "iteration_timeout_secs", "a negative time", "use seconds greater than 0")
 		}
 		if ph.PermissionMode != "" && !known(permissionModes, ph.PermissionMode) {
-			add(i, "permission_mode", fmt.Sprintf("unknown permission mode %q", clip(string(ph.PermissionMode))), "use standard, autonomous or readonly")
+			add(i, "permission_mode", fmt.Sprintf("unknown permission mode %q", text.Clip(string(ph.PermissionMode), mostQuoted)), "use standard, autonomous or readonly")
 		}
 		if ph.PhaseType != "" && !known(PhaseTypes(), ph.PhaseType) {
-			add(i, "phase_type", fmt.Sprintf("unknown phase type %q", clip(ph.PhaseType)), "use "+strings.Join(PhaseTypes(), ", "))
+			add(i, "phase_type", fmt.Sprintf("unknown phase type %q", text.Clip(ph.PhaseType, mostQuoted)), "use "+strings.Join(PhaseTypes(), ", "))
 		}
 		if ph.Kind != "" && ph.Kind != KindTactical && ph.Kind != KindStrategic {
-			add(i, "kind", fmt.Sprintf("unknown kind %q", clip(string(ph.Kind))), "use tactical or strategic")
+			add(i, "kind", fmt.Sprintf("unknown kind %q", text.Clip(string(ph.Kind), mostQuoted)), "use tactical or strategic")
 		}
 		for j, c := range ph.Verify {
 			if strings.TrimSpace(c) == "" {
@@ -163,22 +164,13 @@ func checkName(name string) []Problem {
 	case len(name) > MaxNameBytes:
 		return []Problem{{What: fmt.Sprintf("the name has %d bytes", len(name)), Fix: fmt.Sprintf("keep it under %d", MaxNameBytes)}}
 	case strings.ContainsAny(name, `/\`):
-		return []Problem{{What: fmt.Sprintf("the name %q contains a path separator", clip(name)), Fix: "write it without / and \\"}}
+		return []Problem{{What: fmt.Sprintf("the name %q contains a path separator", text.Clip(name, mostQuoted)), Fix: "write it without / and \\"}}
 	case strings.HasPrefix(name, "-"):
-		return []Problem{{What: fmt.Sprintf("the name %q starts with a dash", clip(name)), Fix: "start it with a letter or digit"}}
-	case hasControl(name):
-		return []Problem{{What: fmt.Sprintf("the name %q contains a control character", clip(name)), Fix: "write it on one line of printable text"}}
+		return []Problem{{What: fmt.Sprintf("the name %q starts with a dash", text.Clip(name, mostQuoted)), Fix: "start it with a letter or digit"}}
+	case text.Hides(name):
+		return []Problem{{What: fmt.Sprintf("the name %q contains a control character", text.Clip(name, mostQuoted)), Fix: "write it on one line of printable text"}}
 	}
 	return nil
-}
-
-// hasControl finds what a terminal obeys or a reader does not see, such as a
-// turn of the writing direction; a joiner of emoji is neither.
-func hasControl(s string) bool {
-	const joiner = '\u200d'
-	return strings.IndexFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || r == unicode.ReplacementChar || r != joiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-	}) >= 0
 }
 
 func known[T comparable](all []T, v T) bool {
@@ -190,11 +182,5 @@ func known[T comparable](all []T, v T) bool {
 	return false
 }
 
-// clip keeps an offending value short enough for one line of an error.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+// mostQuoted is how many bytes of an offending value an error quotes.
+const mostQuoted = 60

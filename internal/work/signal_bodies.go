@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"forge/internal/text"
 )
 
 // signalKind is one kind of tag.
@@ -157,7 +159,7 @@ func inert(s string) string {
 }
 
 // quoted shows an offending body on one line.
-func quoted(s string) string { return strconv.Quote(clip(s)) }
+func quoted(s string) string { return strconv.Quote(text.Clip(s, mostQuoted)) }
 
 // parseProgress reads "42", "42%" or "42.5 % of the tests pass".
 func parseProgress(body string) (float64, error) {
@@ -246,7 +248,7 @@ func objectFields(body string) ([]objectField, error) {
 			err = dec.Decode(&f.value)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("broken JSON: %s", clip(err.Error()))
+			return nil, fmt.Errorf("broken JSON: %s", text.Clip(err.Error(), mostQuoted))
 		}
 		f.name, _ = token.(string)
 		if seen[f.name] {
@@ -256,7 +258,7 @@ func objectFields(body string) ([]objectField, error) {
 		out = append(out, f)
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("broken JSON: %s", clip(err.Error()))
+		return nil, fmt.Errorf("broken JSON: %s", text.Clip(err.Error(), mostQuoted))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("text after the JSON object")
