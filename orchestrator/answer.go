@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -39,7 +40,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	s := d.s
 	cp := work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
-		Question: question, Facts: clipText(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
+		Question: question, Facts: texts.ClipJSON(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(), ExpiresAt: d.expiry(),
 	}
 	judged, number := s.Head, ""
@@ -86,10 +87,10 @@ func (d *decision) answered(a work.Answer) {
 		}
 	}
 	cp := s.Open[a.Checkpoint]
-	a.By, a.Door = clipText(a.By, 200), clipText(a.Door, 40)
+	a.By, a.Door = texts.ClipJSON(a.By, 200), texts.ClipJSON(a.Door, 40)
 	data := CheckpointAnsweredData{
-		ID: clipText(a.Checkpoint, 200), Status: work.CheckpointStatus(clipText(string(a.Status), 40)), Choice: clipText(a.Choice, 40),
-		Reason: clipText(a.Comment, maxWords), By: a.By, Door: a.Door, Heard: clipList(a.Heard, mostHeard, 40),
+		ID: texts.ClipJSON(a.Checkpoint, 200), Status: work.CheckpointStatus(texts.ClipJSON(string(a.Status), 40)), Choice: texts.ClipJSON(a.Choice, 40),
+		Reason: texts.ClipJSON(a.Comment, maxWords), By: a.By, Door: a.Door, Heard: clipList(a.Heard, mostHeard, 40),
 		Threads: clipList(a.Threads, mostHeard, 40),
 	}
 	switch {
@@ -100,7 +101,7 @@ func (d *decision) answered(a work.Answer) {
 	case a.Revision != 0 && a.Revision != cp.Revision:
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
-		data.Refused = "not an answer: " + clipText(string(a.Status), 40)
+		data.Refused = "not an answer: " + texts.ClipJSON(string(a.Status), 40)
 	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && cp.ReasonDue) && strings.TrimSpace(a.Comment) == "":
 		data.Refused = work.ErrEmptyFeedback.Error()
 	}
@@ -125,7 +126,7 @@ func (d *decision) follow(cp *work.Checkpoint, a work.Answer) {
 	s, by := d.s, "person:"+a.By
 	yes, comment := a.Status == work.CheckpointApproved, ""
 	if a.Status == work.CheckpointChangesRequested {
-		comment = clipText(a.Comment, maxWords)
+		comment = texts.ClipJSON(a.Comment, maxWords)
 		if a.Edited != nil {
 			defer d.edited(cp, *a.Edited, by)
 		}
@@ -137,7 +138,7 @@ func (d *decision) follow(cp *work.Checkpoint, a work.Answer) {
 	}
 	say := func(decision string) {
 		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
-			Gate: cp.Kind, Decision: decision, By: by, Policy: cp.Policy, Reason: clipText(a.Comment, 500), Comment: comment,
+			Gate: cp.Kind, Decision: decision, By: by, Policy: cp.Policy, Reason: texts.ClipJSON(a.Comment, 500), Comment: comment,
 		})
 	}
 	if d.s.Job != nil && atBoundary(cp.Kind) {
@@ -300,7 +301,7 @@ func (d *decision) landing() {
 	case s.inDoubt():
 		d.open(nil, string(gates.PointFinal), append([]string{"gate"}, s.doubtKinds()...), "Land the result of run "+s.Run+"?", facts, string(gates.PointEvidence))
 	case alone && len(s.Doubts) > 0:
-		d.rule("", string(gates.PointEvidence), decideGo, "the gate is auto: "+clipText(s.tellDoubts(), 400))
+		d.rule("", string(gates.PointEvidence), decideGo, "the gate is auto: "+texts.ClipJSON(s.tellDoubts(), 400))
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
 	case alone:
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
@@ -322,7 +323,7 @@ func (s *State) summary() string {
 		}
 		text += fmt.Sprintf("%s %s: %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, how, p.Iteration, max(p.Files, 0))
 	}
-	return clipMiddle(text, 4<<10)
+	return texts.ClipMiddle(text, 4<<10)
 }
 
 func (d *decision) finished(done bool) {
@@ -337,7 +338,7 @@ func (d *decision) finished(done bool) {
 }
 
 func (d *decision) finishRun(outcome work.RunOutcome, reason string) {
-	data := work.RunFinishedData{Outcome: outcome, Reason: clipText(reason, 500), CostUSD: d.s.Ledger.Cost()}
+	data := work.RunFinishedData{Outcome: outcome, Reason: texts.ClipJSON(reason, 500), CostUSD: d.s.Ledger.Cost()}
 	if d.s.Delivery != nil {
 		data.Branch, data.Commit = d.s.Delivery.Branch, d.s.Delivery.Commit
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -77,7 +78,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			p.Stops, p.Stage = nil, StageTurn
 			s.Turns = append(s.Turns, p.Number)
 		case decideRework:
-			p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), firstLine(d.Comment))
+			p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
 			p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
 		}
 	case string(gates.PointIteration):

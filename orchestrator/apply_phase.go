@@ -7,6 +7,7 @@ import (
 
 	"forge/dag"
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -165,7 +166,7 @@ func (p *Phase) remember(n int, d work.IterationFinishedData) {
 	p.Notes, p.Comments, p.Pivot, p.Verified = nil, nil, "", ""
 	p.Blockers, p.Strategy = d.Signals.Blockers, d.Signals.Pivots
 	line := fmt.Sprintf("Iteration %d: %s, %d file(s) changed.", n, d.Outcome, d.Files)
-	if said := firstLine(d.Message); said != "" {
+	if said := text.FirstLine(text.Plain(d.Message), 200); said != "" {
 		line += " It said: " + said
 	}
 	p.happened("%s", line)
@@ -208,11 +209,6 @@ func (p *Phase) took(c *work.TodoCheck) {
 
 func (p *Phase) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return clipText(line, 200)
 }
 
 func (s *State) weaken(level string) {

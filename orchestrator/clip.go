@@ -3,9 +3,8 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -17,64 +16,14 @@ const maxOutput = 6 << 10
 // let through (work.MaxFeedback), also where half of it takes two bytes each.
 const maxWords = 12 << 10
 
-// encodedLen is how many bytes r takes up in an event: a control character is
-// written as six.
-func encodedLen(r rune) int {
-	switch {
-	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
-		return 2
-	case r < ' ', r == 0x7f, r == '\u2028', r == '\u2029':
-		return 6
-	}
-	return utf8.RuneLen(r)
-}
-
-// fitting is how much of the beginning of valid text takes up at most n bytes
-// in an event.
-func fitting(text string, n int) int {
-	for i, r := range text {
-		if n -= encodedLen(r); n < 0 {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// clipText keeps what of the beginning of text takes up n bytes in an event.
-func clipText(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if cut := fitting(text, n); cut < len(text) {
-		return text[:cut] + "…"
-	}
-	return text
-}
-
-// clipMiddle keeps the beginning and the end: the cause of a failure stands
-// in one of them.
-func clipMiddle(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if fitting(text, n) == len(text) {
-		return text
-	}
-	head, tail := fitting(text, n/3), len(text)
-	for left := n - n/3; tail > head; {
-		r, size := utf8.DecodeLastRuneInString(text[:tail])
-		if left -= encodedLen(r); left < 0 {
-			break
-		}
-		tail -= size
-	}
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", text[:head], tail-head, text[tail:])
-}
-
 // clipList is for people: what it leaves out, it says.
 func clipList(list []string, most, each int) []string {
 	var out []string
-	for i, text := range list {
+	for i, one := range list {
 		if i == most {
 			return append(out, fmt.Sprintf("… and %d more", len(list)-most))
 		}
-		out = append(out, clipText(text, each))
+		out = append(out, text.ClipJSON(one, each))
 	}
 	return out
 }
@@ -94,7 +43,7 @@ func clipSignals(sig work.Signals) work.Signals {
 	var kept []work.SubPhaseRequest
 	room, left := maxRequests, 0
 	for _, r := range sig.SubPhases {
-		size := encodedSize(r.Name) + encodedSize(r.Promise) + encodedSize(r.Reasoning)
+		size := text.JSONSize(r.Name) + text.JSONSize(r.Promise) + text.JSONSize(r.Reasoning)
 		if size > room || len(kept) == maxSubPhases {
 			left++
 			continue
@@ -120,7 +69,7 @@ func clipStops(sig *work.Signals) []json.RawMessage {
 			sig.Problems = append(sig.Problems, fmt.Sprintf("%d checkpoint(s) left out: at most %d at once", len(stops)-i, maxStops))
 			break
 		}
-		raw, err := encode(work.StopRequest{Type: clipText(r.Type, 60), Summary: clipText(r.Summary, 300), Paths: clipList(r.Paths, 5, 100)})
+		raw, err := encode(work.StopRequest{Type: text.ClipJSON(r.Type, 60), Summary: text.ClipJSON(r.Summary, 300), Paths: clipList(r.Paths, 5, 100)})
 		if err == nil {
 			out = append(out, raw)
 		}
@@ -135,10 +84,10 @@ func clipCompletion(sig *work.Signals) []json.RawMessage {
 	for _, raw := range sig.JobComplete {
 		c, err := work.ParseCompletion(raw)
 		if err != nil {
-			sig.Problems = append(sig.Problems, clipText("job-complete: "+err.Error(), 200))
+			sig.Problems = append(sig.Problems, text.ClipJSON("job-complete: "+err.Error(), 200))
 			return nil
 		}
-		c.Summary, c.Notes, c.Deliverables = clipText(c.Summary, 1000), clipText(c.Notes, 500), clipList(c.Deliverables, 10, 100)
+		c.Summary, c.Notes, c.Deliverables = text.ClipJSON(c.Summary, 1000), text.ClipJSON(c.Notes, 500), clipList(c.Deliverables, 10, 100)
 		short, err := encode(c)
 		switch {
 		case err != nil:
@@ -195,7 +144,7 @@ func (p *Phase) checked(c *work.TodoCheck) *work.TodoCheck {
 }
 
 // clipTitle is how an event names a todo.
-func clipTitle(title string) string { return clipText(title, 40) }
+func clipTitle(title string) string { return text.ClipJSON(title, 40) }
 
 // maxStops is how many checkpoints an agent may ask for in one iteration.
 const maxStops = 3
@@ -203,14 +152,6 @@ const maxStops = 3
 // maxRequests is how many bytes the sub-phases of one iteration may take up in
 // its event.
 const maxRequests = 3 << 10
-
-func encodedSize(text string) int {
-	n := 0
-	for _, r := range text {
-		n += encodedLen(r)
-	}
-	return n
-}
 
 // happened adds a line to what the agent and people read of the phase so far.
 func (p *Phase) happened(format string, args ...any) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -58,7 +59,7 @@ func Decide(s *State, in Input) []work.Event {
 	case DeliverDone:
 		if d.awaited(f.Command) {
 			del := f.Delivery
-			del.Reason, del.Undo, del.Next = clipText(del.Reason, 1000), clipText(del.Undo, 1000), clipText(del.Next, 1000)
+			del.Reason, del.Undo, del.Next = text.ClipJSON(del.Reason, 1000), text.ClipJSON(del.Undo, 1000), text.ClipJSON(del.Next, 1000)
 			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: del})
 		}
 	case Broke:
@@ -244,9 +245,9 @@ func (d *decision) folderDone(f FolderDone) {
 	if !d.awaited(f.Command) {
 		return
 	}
-	data := FolderFinishedData{Command: f.Command.ID, OK: f.Setup.OK, Problem: clipText(f.Setup.Problem, 500)}
+	data := FolderFinishedData{Command: f.Command.ID, OK: f.Setup.OK, Problem: text.ClipJSON(f.Setup.Problem, 500)}
 	if failed := f.Setup.Failed(); failed != nil {
-		data.Output = clipMiddle(failed.Output, maxOutput)
+		data.Output = text.ClipMiddle(failed.Output, maxOutput)
 	}
 	if !f.Setup.OK && data.Problem == "" {
 		data.Problem = "the folder could not be made ready"
@@ -263,13 +264,13 @@ func (d *decision) iterationDone(f IterationDone) {
 		return
 	}
 	data := work.IterationFinishedData{
-		Command: f.Command.ID, Outcome: r.Outcome, Detail: clipText(r.Detail, 500),
+		Command: f.Command.ID, Outcome: r.Outcome, Detail: text.ClipJSON(r.Detail, 500),
 		Changed: f.Snapshot.Changed, Files: len(f.Snapshot.Files), Signals: clipSignals(r.Signals),
 		Claims: r.Claims, Usage: r.Usage.Clean(), Total: r.Total.Clean(),
 		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
-		Session: clipText(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
+		Session: text.ClipJSON(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
-		Message: clipText(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
+		Message: text.ClipJSON(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
@@ -297,7 +298,7 @@ func (d *decision) iterationDone(f IterationDone) {
 func distinct(claims []string) []string {
 	var out []string
 	for _, c := range claims {
-		if c = clipText(c, 2*work.MaxPromiseBytes); len(out) == 0 || c != out[0] {
+		if c = text.ClipJSON(c, 2*work.MaxPromiseBytes); len(out) == 0 || c != out[0] {
 			if out = append(out, c); len(out) == 2 {
 				break
 			}
@@ -319,7 +320,7 @@ func (d *decision) broke(f Broke) {
 		}
 		return // it is done again by whoever resumes the run
 	}
-	switch trouble := unreached("carry it out", errors.New(clipText(f.Problem, 300))); f.Command.Step {
+	switch trouble := unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
 	case StepPublish:
 		d.publishDone(PublishDone{Command: f.Command, Result: PullPublished{Trouble: trouble}})
 		return
@@ -332,7 +333,7 @@ func (d *decision) broke(f Broke) {
 	}
 	p := d.s.Phases[f.Command.Phase]
 	if p == nil {
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: StopInternal + clipText(f.Problem, 500)})
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: StopInternal + text.ClipJSON(f.Problem, 500)})
 		return
 	}
 	d.finish(p, work.PhaseFailed, work.ReasonInternal, f.Problem)
@@ -345,7 +346,7 @@ func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reaso
 		why := cmp.Or(string(reason), string(outcome))
 		outcome, detail, reason = work.PhaseDone, fmt.Sprintf("the rework was dropped (%s): %s", why, detail), ""
 	}
-	data := work.PhaseFinishedData{Outcome: outcome, Reason: reason, Detail: clipText(detail, 500), Iterations: p.Iteration}
+	data := work.PhaseFinishedData{Outcome: outcome, Reason: reason, Detail: text.ClipJSON(detail, 500), Iterations: p.Iteration}
 	if outcome == work.PhaseDone {
 		data.Proof = p.Proof
 	}
@@ -354,7 +355,7 @@ func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reaso
 
 func (d *decision) gate(number, gate, decision, by, reason string) {
 	d.phase(number, work.GateDecided, work.GateDecidedData{
-		Gate: gate, Decision: decision, By: by, Reason: clipText(reason, 500), Policy: d.s.version,
+		Gate: gate, Decision: decision, By: by, Reason: text.ClipJSON(reason, 500), Policy: d.s.version,
 	})
 }
 
@@ -366,6 +367,6 @@ func (d *decision) rule(number, gate, decision, reason string) {
 func (d *decision) strategy(number string, gate gates.Point, decision string, dec gates.Decision) {
 	d.phase(number, work.GateDecided, work.GateDecidedData{
 		Gate: string(gate), Decision: decision, By: dec.By, Passed: dec.Passed, Failed: dec.Failed,
-		Facts: clipText(dec.Facts, 500), Reason: clipText(dec.Reason, 500), Policy: d.s.version,
+		Facts: text.ClipJSON(dec.Facts, 500), Reason: text.ClipJSON(dec.Reason, 500), Policy: d.s.version,
 	})
 }

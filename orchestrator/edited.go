@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -18,7 +19,7 @@ const gateEdit = "edit"
 // is said.
 func (d *decision) edited(cp *work.Checkpoint, e work.Edited, by string) {
 	p, judged := d.s.judgedAt(cp)
-	files := clipText(strings.Join(e.Files, ", "), 1000)
+	files := text.ClipJSON(strings.Join(e.Files, ", "), 1000)
 	if p == nil || e.Commit == "" || e.Base != judged || !NamesConflicts(e.Conflicts) {
 		d.phase(cp.Phase, work.Warned, WarnedData{What: "a person's edits were not taken: they are of something else than what was judged", Detail: files})
 		return

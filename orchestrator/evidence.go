@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -137,7 +138,7 @@ func about(id string, all []work.Evidence) []work.Evidence {
 // named are the commands that a criterion names in backticks, as a person sees
 // it.
 func named(text string) []string {
-	text, _ = Reveal(text)
+	text, _ = texts.Reveal(text)
 	parts := strings.Split(text, "`")
 	var out []string
 	for i := 1; i+1 < len(parts); i += 2 {

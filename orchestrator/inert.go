@@ -14,7 +14,3 @@ func inert(words string) string {
 	words, _ = text.Reveal(words)
 	return liveTag().ReplaceAllString(words, "&lt;$1$2")
 }
-
-// Reveal removes what a person would not see in text, and says how many
-// hidden comments and invisible characters that were.
-func Reveal(words string) (seen string, hidden int) { return text.Reveal(words) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -194,7 +195,7 @@ func (d *decision) jobDecided(p *Phase, b gates.Boundary, answer work.Checkpoint
 	case answer == work.CheckpointChangesRequested && data.Round == roundsBeforeNotice:
 		d.phase(p.Number, work.Warned, WarnedData{What: "the rounds of feedback do not converge", Detail: fmt.Sprintf("%d in a row", data.Round)})
 	case answer == work.CheckpointRejected && data.Status == gates.JobCancelled:
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "the job was rejected: " + clipText(comment, 300)})
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "the job was rejected: " + text.ClipJSON(comment, 300)})
 	case answer == work.CheckpointRejected:
 		d.finish(p, work.PhaseFailed, work.ReasonRejected, comment)
 	}
@@ -210,7 +211,7 @@ func (d *decision) answeredBoundary(p *Phase, a work.Answer, comment string, say
 		say(decideRework)
 	default:
 		say(decideReject)
-		comment = clipText(a.Comment, maxWords)
+		comment = text.ClipJSON(a.Comment, maxWords)
 	}
 	d.jobDecided(p, d.s.boundary(p), a.Status, comment, "person:"+a.By, true)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -168,7 +169,7 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		p.Todos, p.Kind, p.Stage = d.Todos, IterationWork, StageGate
 		p.Spent, p.Session, p.Stale.Count, p.Stale.Pivoted = 0, "", 0, false
 		p.Comments = append(p.Comments, d.Comment)
-		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), firstLine(d.Comment))
+		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
 	case d.Next == gates.FeedbackStrategic:
 		j.Next = &NextPhase{Kind: d.Kind, Todos: d.Todos, Carry: p.Number, Comment: d.Comment}
 	default:

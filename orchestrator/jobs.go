@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"forge/internal/shortage"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -256,7 +257,7 @@ func (r *session) readTodos(ctx context.Context, it iteration, done *IterationDo
 	}
 	var b strings.Builder
 	for _, title := range finished {
-		fmt.Fprintf(&b, "todo: %s\n", clipText(firstLine(title), 100))
+		fmt.Fprintf(&b, "todo: %s\n", text.FirstLine(text.Plain(title), 100))
 	}
 	done.Snapshot.Commit, err = r.Repo.CommitTree(ctx, done.Snapshot.Tree, []string{it.parent}, b.String(), ref)
 	return err

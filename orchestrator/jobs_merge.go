@@ -7,6 +7,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/shortage"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -73,7 +74,7 @@ func (r *session) deliverJob(c Command) func(context.Context) Fact {
 	}
 	message := "result of the job\n"
 	if r.s.Job != nil && r.s.Job.Claim != nil {
-		message = clipText(r.s.Job.Claim.Summary, 2000) + "\n"
+		message = text.ClipJSON(r.s.Job.Claim.Summary, 2000) + "\n"
 	}
 	message += fmt.Sprintf("\nForge-Run: %s\n", run)
 	accepts := r.s.accepts()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -91,12 +92,12 @@ func (p *Phase) obstacle() string {
 	case !p.Judged.Outcome.KeepsClaim():
 		return fmt.Sprintf("the last one ended %s: %s", p.Judged.Outcome, p.Judged.Detail)
 	}
-	return fmt.Sprintf("the last message does not say the promise %q", clipText(strings.TrimSpace(p.Plan.Promise), 100))
+	return fmt.Sprintf("the last message does not say the promise %q", text.ClipJSON(strings.TrimSpace(p.Plan.Promise), 100))
 }
 
 // otherPromise says what was promised and what is to be.
 func (p *Phase) otherPromise(said string) string {
-	return fmt.Sprintf("the last message says the promise %q instead of %q", clipText(said, 100), clipText(strings.TrimSpace(p.Plan.Promise), 100))
+	return fmt.Sprintf("the last message says the promise %q instead of %q", text.ClipJSON(said, 100), text.ClipJSON(strings.TrimSpace(p.Plan.Promise), 100))
 }
 
 func (d *decision) claim(p *Phase) {
@@ -143,7 +144,7 @@ func (p *Phase) badFree() string {
 	case len(p.Judged.Markers) > 0:
 		return tellMarkers(p)
 	case p.Judged.Claim == ClaimNone:
-		return "verify fails: " + firstLine(p.Verified)
+		return "verify fails: " + text.FirstLine(text.Plain(p.Verified), 200)
 	case p.Todos != "" && p.Kind != IterationResolve:
 		return p.unborne()
 	}
@@ -215,11 +216,11 @@ func (d *decision) outage(p *Phase) {
 	if until.After(since.Add(most)) {
 		d.run(work.RunStopping, RunStoppingData{
 			Outcome: work.RunLimit,
-			Reason:  fmt.Sprintf("the provider of phase %s is out (%s), longer than agent.outage_wait", p.Number, clipText(p.Judged.Detail, 200)),
+			Reason:  fmt.Sprintf("the provider of phase %s is out (%s), longer than agent.outage_wait", p.Number, text.ClipJSON(p.Judged.Detail, 200)),
 		})
 		return
 	}
-	d.phase(p.Number, work.OutageBegan, OutageData{Until: until.UTC(), Detail: clipText(p.Judged.Detail, 200), Tries: tries + 1})
+	d.phase(p.Number, work.OutageBegan, OutageData{Until: until.UTC(), Detail: text.ClipJSON(p.Judged.Detail, 200), Tries: tries + 1})
 }
 
 func (d *decision) stale(p *Phase) {

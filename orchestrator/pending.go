@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -131,11 +132,11 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 	}
 	if p.Review.Commit != "" && c.Commit != "" && c.Step != StepIterate {
 		// A reviewed phase may merge more than once in one iteration.
-		step += "-" + short(c.Commit)
+		step += "-" + text.Short(c.Commit)
 	}
 	if p.Pull != nil && c.Step != StepIterate {
 		// So may one with a pull request, also the very same commit.
-		step += fmt.Sprintf("-p%d-%s", p.Pull.Rounds, short(c.Commit))
+		step += fmt.Sprintf("-p%d-%s", p.Pull.Rounds, text.Short(c.Commit))
 	}
 	c.ID = s.id(p.Number, c.Attempt, c.Iteration, step)
 	return c, true

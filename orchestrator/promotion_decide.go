@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -66,7 +67,7 @@ func (d *decision) promotion() {
 		failed = []string{"gate"}
 	}
 	is := s.Spec.Issue
-	d.open(nil, points[0], failed, fmt.Sprintf("Land the result of issue %d, %q?", is.ID, clipText(is.Title, 200)), s.tellPromotion(), points[1:]...)
+	d.open(nil, points[0], failed, fmt.Sprintf("Land the result of issue %d, %q?", is.ID, text.ClipJSON(is.Title, 200)), s.tellPromotion(), points[1:]...)
 }
 
 // promote records what speaks for the criteria, and the machine's decision.
@@ -83,7 +84,7 @@ func (d *decision) promote() {
 }
 
 func (d *decision) evidence(e work.Evidence) {
-	e.Criterion, e.Who, e.What = clipText(e.Criterion, 20), clipText(e.Who, 200), clipText(e.What, 1000)
+	e.Criterion, e.Who, e.What = text.ClipJSON(e.Criterion, 20), text.ClipJSON(e.Who, 200), text.ClipJSON(e.What, 1000)
 	d.phase(e.Phase, work.CriterionEvidenced, e)
 }
 
@@ -126,20 +127,20 @@ func (s *State) tellPromotion() string {
 	unmet := s.unmet(s.Issue.Evidence)
 	for _, c := range s.Spec.Issue.Criteria {
 		if slices.Contains(unmet, c.ID) {
-			fmt.Fprintf(&b, "%s has no evidence: %s\n", c.ID, clipText(c.Text, 200))
+			fmt.Fprintf(&b, "%s has no evidence: %s\n", c.ID, text.ClipJSON(c.Text, 200))
 		}
 		for _, e := range about(c.ID, s.Issue.Evidence) {
 			how := "met"
 			if !e.Met {
 				how = "NOT met"
 			}
-			fmt.Fprintf(&b, "%s %s, says %s: %s\n", c.ID, how, cmp.Or(e.Who, string(e.By)), clipText(firstLine(e.What), 200))
+			fmt.Fprintf(&b, "%s %s, says %s: %s\n", c.ID, how, cmp.Or(e.Who, string(e.By)), text.FirstLine(text.Plain(e.What), 200))
 		}
 	}
 	if len(unmet) > 0 {
 		b.WriteString("approving says that these criteria are met\n")
 	}
-	return clipText(b.String(), 3<<10) + "\n" + s.summary()
+	return text.ClipJSON(b.String(), 3<<10) + "\n" + s.summary()
 }
 
 // answeredResult turns a person's answer about the result of an issue's run
@@ -184,7 +185,7 @@ func (d *decision) answeredCriteria(c Command, of ReviewFinishedData, r work.Rev
 		return
 	}
 	data := CriteriaAnsweredData{Command: c.ID, Specialist: of.Specialist, Gating: of.Gating, Commit: of.Commit, Ignored: slices.Clone(r.Unread)}
-	ignore := func(id, why string) { data.Ignored = append(data.Ignored, clipText(id, 20)+": "+why) }
+	ignore := func(id, why string) { data.Ignored = append(data.Ignored, text.ClipJSON(id, 20)+": "+why) }
 	for _, a := range r.Criteria {
 		known := slices.ContainsFunc(d.s.Spec.Issue.Criteria, func(c work.Criterion) bool { return c.ID == a.ID })
 		twice := slices.ContainsFunc(data.Criteria, func(b work.CriterionAnswer) bool { return b.ID == a.ID })
@@ -196,7 +197,7 @@ func (d *decision) answeredCriteria(c Command, of ReviewFinishedData, r work.Rev
 		case twice:
 			ignore(a.ID, "said twice")
 		default:
-			data.Criteria = append(data.Criteria, work.CriterionAnswer{ID: a.ID, Met: a.Met, Evidence: clipText(a.Evidence, 200)})
+			data.Criteria = append(data.Criteria, work.CriterionAnswer{ID: a.ID, Met: a.Met, Evidence: text.ClipJSON(a.Evidence, 200)})
 		}
 	}
 	data.Ignored = clipList(data.Ignored, 10, 100)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -62,7 +63,7 @@ func (s *State) said() string {
 			}
 		}
 	}
-	return clipText(strings.Join(all, "\n\n"), maxWords)
+	return text.ClipJSON(strings.Join(all, "\n\n"), maxWords)
 }
 
 // Replies are the answers to the threads of the result's pull request, each

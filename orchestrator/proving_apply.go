@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -236,5 +237,5 @@ func (p *Phase) red(d work.VerifyFinishedData) {
 // sentence.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return clipText(strings.TrimSpace(lines[len(lines)-1]), 160)
+	return texts.ClipJSON(strings.TrimSpace(lines[len(lines)-1]), 160)
 }

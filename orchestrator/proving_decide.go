@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -14,16 +15,16 @@ func (d *decision) verifyDone(f VerifyDone) {
 		return
 	}
 	data := work.VerifyFinishedData{
-		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: clipText(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
+		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
 		Millis: max(f.Millis, 0),
 	}
 	if n := len(f.Report.Ran); n > 0 {
 		last := f.Report.Ran[n-1]
 		if failed := f.Report.Failed(); failed != nil {
 			last = *failed
-			data.Output = clipMiddle(last.Output, maxOutput)
+			data.Output = text.ClipMiddle(last.Output, maxOutput)
 		}
-		data.Command, data.ExitCode, data.TimedOut = clipText(last.Command, 500), last.ExitCode, last.TimedOut
+		data.Command, data.ExitCode, data.TimedOut = text.ClipJSON(last.Command, 500), last.ExitCode, last.TimedOut
 		data.Missing = last.Missing
 	} else if f.Report.OK {
 		// Nothing ran: that proves nothing.
@@ -31,7 +32,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 	}
 	if f.Report.Disturbed != "" {
 		// Whatever the commands said, they said it of another tree.
-		data.OK, data.Disturbed = false, clipText(f.Report.Disturbed, 500)
+		data.OK, data.Disturbed = false, text.ClipJSON(f.Report.Disturbed, 500)
 		data.Problem = cmp.Or(data.Problem, data.Disturbed)
 	}
 	own := data.On == work.OnSnapshot || data.On == work.OnMerged
@@ -40,7 +41,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 	case e == nil:
 		data.OK, data.Problem = false, "nobody held the change against the evidence of its proof"
 	case unknownFloor(e.Floors) != "":
-		data.OK, data.Problem = false, clipText("a proof is due that this release does not know: "+unknownFloor(e.Floors), 500)
+		data.OK, data.Problem = false, text.ClipJSON("a proof is due that this release does not know: "+unknownFloor(e.Floors), 500)
 	default:
 		data.Held = true
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
@@ -60,13 +61,13 @@ func (d *decision) hiddenDone(h *work.HiddenReport, data *work.VerifyFinishedDat
 		}
 		return
 	}
-	data.Hidden, data.HiddenSum = max(h.Ran, 0), clipText(h.Sum, 64)
+	data.Hidden, data.HiddenSum = max(h.Ran, 0), text.ClipJSON(h.Sum, 64)
 	switch {
 	case h.Disturbed != "":
-		data.OK, data.Disturbed = false, clipText(h.Disturbed, 500)
+		data.OK, data.Disturbed = false, text.ClipJSON(h.Disturbed, 500)
 		data.Problem = data.Disturbed
 	case h.Red != "":
-		data.OK, data.Problem = false, clipText("a check of the project's owner is red: "+h.Red, 600)
+		data.OK, data.Problem = false, text.ClipJSON("a check of the project's owner is red: "+h.Red, 600)
 	}
 	if !data.OK {
 		data.Command, data.ExitCode, data.TimedOut, data.Output = "", nil, false, ""
@@ -83,7 +84,7 @@ func clipDoubts(all []work.Doubt, most int) []work.Doubt {
 		if i == most {
 			return append(out, work.Doubt{Kind: one.Kind, What: fmt.Sprintf("and %d more", len(all)-most), Floor: one.Floor})
 		}
-		out = append(out, work.Doubt{Kind: one.Kind, Path: clipText(one.Path, 100), Line: max(one.Line, 0), What: clipText(one.What, 150), Floor: one.Floor})
+		out = append(out, work.Doubt{Kind: one.Kind, Path: text.ClipJSON(one.Path, 100), Line: max(one.Line, 0), What: text.ClipJSON(one.What, 150), Floor: one.Floor})
 	}
 	return out
 }
@@ -122,19 +123,19 @@ func (d *decision) controlDone(f ControlDone) {
 	data.Unsteady, data.Unproven, data.Undecided = clipList(r.Unsteady, 6, 120), clipPlaces(r.Unproven, 8), clipPlaces(r.Undecided, 4)
 	data.Red, data.Green = r.Red, r.Green
 	for _, one := range r.Runners[:min(len(r.Runners), 6)] {
-		one.Name, one.Dir, one.Command, one.Why = clipText(one.Name, 60), clipText(one.Dir, 80), clipText(one.Command, 100), clipText(one.Why, 150)
+		one.Name, one.Dir, one.Command, one.Why = text.ClipJSON(one.Name, 60), text.ClipJSON(one.Dir, 80), text.ClipJSON(one.Command, 100), text.ClipJSON(one.Why, 150)
 		data.Runners = append(data.Runners, one)
 	}
 	if a := r.Ablation; a != nil {
 		short := *a
-		short.Idle, short.Plain, short.Skipped = clipPlaces(a.Idle, 8), clipPlaces(a.Plain, 4), clipText(a.Skipped, 100)
+		short.Idle, short.Plain, short.Skipped = clipPlaces(a.Idle, 8), clipPlaces(a.Plain, 4), text.ClipJSON(a.Skipped, 100)
 		data.Ablation = &short
 	}
 	switch {
 	case len(data.Deaf) > 0:
-		data.Problem = clipText("with this work in place the tests cannot fail any more: "+strings.Join(data.Deaf, ", "), 500)
+		data.Problem = text.ClipJSON("with this work in place the tests cannot fail any more: "+strings.Join(data.Deaf, ", "), 500)
 	case len(data.Lost) > 0:
-		data.Problem = clipText(fmt.Sprintf("%d test(s) that passed before are not reported as passed: %s", len(r.Lost), strings.Join(data.Lost, ", ")), 500)
+		data.Problem = text.ClipJSON(fmt.Sprintf("%d test(s) that passed before are not reported as passed: %s", len(r.Lost), strings.Join(data.Lost, ", ")), 500)
 	}
 	d.emit(work.ControlFinished, f.Command, data)
 }
@@ -142,7 +143,7 @@ func (d *decision) controlDone(f ControlDone) {
 func clipPlaces(all []work.Place, most int) []work.Place {
 	var out []work.Place
 	for _, one := range all[:min(len(all), most)] {
-		one.Path, one.Name, one.Why = clipText(one.Path, 100), clipText(one.Name, 60), clipText(one.Why, 80)
+		one.Path, one.Name, one.Why = text.ClipJSON(one.Path, 100), text.ClipJSON(one.Name, 60), text.ClipJSON(one.Why, 80)
 		out = append(out, one)
 	}
 	return out

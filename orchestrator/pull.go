@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -251,6 +252,6 @@ func (s *State) pendingPull(p *Phase) (Command, bool) {
 	default:
 		return Command{}, false
 	}
-	c.ID = s.id(p.Number, c.Attempt, c.Iteration, string(c.Step)+"-"+short(c.Commit))
+	c.ID = s.id(p.Number, c.Attempt, c.Iteration, string(c.Step)+"-"+text.Short(c.Commit))
 	return c, true
 }

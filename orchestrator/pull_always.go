@@ -1,6 +1,10 @@
 package orchestrator
 
-import "forge/internal/work"
+import (
+	"forge/internal/work"
+
+	"forge/internal/text"
+)
 
 // Where every phase is to have a pull request, one that nobody has to look at
 // is proposed when its turn to land has come, and merged right after. What the
@@ -30,7 +34,7 @@ func (s *State) pendingLand(p *Phase) (Command, bool) {
 	if p.Pull != nil && p.Pull.Publishing != nil {
 		c.Commit, c.Checkpoint = p.Pull.Publishing.Commit, p.Pull.Publishing.Checkpoint
 	}
-	c.ID = s.id(p.Number, c.Attempt, c.Iteration, string(c.Step)+"-"+short(c.Commit))
+	c.ID = s.id(p.Number, c.Attempt, c.Iteration, string(c.Step)+"-"+text.Short(c.Commit))
 	return c, true
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -120,7 +121,7 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 		commit, u.Merged = r.Merged, r.Merged
 	} else {
 		u.knows(r.Head)
-		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), clipText(strings.Join(r.Files, ", "), 200))
+		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), text.ClipJSON(strings.Join(r.Files, ", "), 200))
 		p.note("%s pushed to your branch. Their changes are in your folder, they stay: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
 		if len(r.Conflicts) > 0 {
 			p.Clash = &Clash{Head: r.Head, Commit: commit, Files: r.Conflicts}

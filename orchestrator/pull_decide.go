@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -25,8 +26,8 @@ func (d *decision) pullFirst(cp *work.Checkpoint, a work.Answer) bool {
 	if p == nil || p.Pull == nil || p.AskedAt != StageProven || p.Pull.Number == 0 && p.Pull.Publishing == nil {
 		return false
 	}
-	a.Comment, a.Policy, a.Role = clipText(a.Comment, maxWords), nil, clipText(a.Role, 40)
-	a.Choice, a.Head = clipText(a.Choice, 40), clipText(a.Head, 100)
+	a.Comment, a.Policy, a.Role = text.ClipJSON(a.Comment, maxWords), nil, text.ClipJSON(a.Role, 40)
+	a.Choice, a.Head = text.ClipJSON(a.Choice, 40), text.ClipJSON(a.Head, 100)
 	if a.Edited != nil {
 		e := *a.Edited
 		e.Files = clipList(e.Files, 15, 60)
@@ -44,7 +45,7 @@ func (d *decision) publishDone(f PublishDone) {
 		return
 	}
 	r := f.Result
-	r.URL, r.Trouble = clipText(r.URL, 500), clipTrouble(r.Trouble)
+	r.URL, r.Trouble = text.ClipJSON(r.URL, 500), clipTrouble(r.Trouble)
 	if r.Number <= 0 && r.Trouble == nil {
 		r.Trouble = &work.PullTrouble{Kind: work.HostRefused, What: "the host does not say which pull request it is"}
 	}
@@ -65,9 +66,9 @@ func (d *decision) readDone(f ReadDone) {
 			Fix: "merge the phase's branch into theirs and push that, or take the commits back",
 		}}
 	}
-	r.Trouble, r.Lost, r.MergedBy = clipTrouble(r.Trouble), clipText(r.Lost, 300), clipText(r.MergedBy, 100)
+	r.Trouble, r.Lost, r.MergedBy = clipTrouble(r.Trouble), text.ClipJSON(r.Lost, 300), text.ClipJSON(r.MergedBy, 100)
 	r.Todos = d.s.Phases[f.Command.Phase].checked(r.Todos)
-	r.Files, r.By, r.Said = clipList(r.Files, 20, 80), clipList(r.By, 5, 60), clipText(r.Said, maxSaid)
+	r.Files, r.By, r.Said = clipList(r.Files, 20, 80), clipList(r.By, 5, 60), text.ClipJSON(r.Said, maxSaid)
 	d.emit(work.PullFinished, f.Command, PullFinishedData{Command: f.Command.ID, PullReading: r})
 }
 
@@ -80,7 +81,7 @@ func clipTrouble(t *work.PullTrouble) *work.PullTrouble {
 		return nil
 	}
 	out := *t
-	out.What, out.Fix = clipText(out.What, 500), clipText(out.Fix, 300)
+	out.What, out.Fix = text.ClipJSON(out.What, 500), text.ClipJSON(out.Fix, 300)
 	return &out
 }
 
@@ -89,7 +90,7 @@ func (d *decision) landRefused(f LandDone) {
 }
 
 func (d *decision) pullDecided(p *Phase, data PullDecidedData) {
-	data.By, data.Reason = cmp.Or(data.By, byPull), clipText(data.Reason, 1000)
+	data.By, data.Reason = cmp.Or(data.By, byPull), text.ClipJSON(data.Reason, 1000)
 	d.phase(p.Number, work.PullDecided, data)
 }
 
@@ -181,7 +182,7 @@ func (d *decision) acts(p *Phase, r *PullReading) {
 	due := *p.Pull.Due
 	a := due.Answer
 	if a.Status == work.CheckpointChangesRequested && r != nil && r.Said != "" {
-		a.Comment = strings.TrimSpace(clipText(a.Comment, maxWords-maxSaid-(1<<9)) + "\n\n" + r.Said)
+		a.Comment = strings.TrimSpace(text.ClipJSON(a.Comment, maxWords-maxSaid-(1<<9)) + "\n\n" + r.Said)
 	}
 	d.pullDecided(p, PullDecidedData{Decision: decideGo, By: "person:" + a.By, Status: a.Status})
 	d.follow(&due.Checkpoint, a)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -25,7 +26,7 @@ func (r *session) publishJob(c Command, p *Phase) func(context.Context) Fact {
 	s, u := r.s, cmp.Or(p.Pull, r.s.proposed(p))
 	req := PullPublish{
 		Marker: s.Run + " " + u.Branch, Branch: u.Branch, Base: s.Spec.Branch, BaseCommit: s.Head, From: p.Base, Commit: c.Commit,
-		Known: slices.Clone(u.Known), Number: u.Number, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
+		Known: slices.Clone(u.Known), Number: u.Number, Title: text.ClipJSON(strings.TrimSpace(p.Plan.Name), 200),
 		Paper: PullPaper{Run: s.Run, Phase: p.Number, Checkpoint: c.Checkpoint, Why: r.s.tellWhy(p), Record: p.Record, Doubts: p.doubts()},
 	}
 	if cp := s.Open[c.Checkpoint]; cp != nil {
@@ -72,7 +73,7 @@ func (p *Phase) doubts() string {
 	for _, f := range p.found() {
 		fmt.Fprintf(&b, "- %s\n", tellFinding(f.Finding))
 	}
-	return clipText(b.String(), 4<<10)
+	return text.ClipJSON(b.String(), 4<<10)
 }
 
 // found is what reviewers found and was let stand.
@@ -130,7 +131,7 @@ func (r *session) landPullJob(c Command, p *Phase, count int64, hash string) fun
 	s, u := r.s, p.Pull
 	req := PullLand{
 		Number: u.Number, Branch: u.Branch, Head: p.Last, Known: slices.Clone(u.Known), Base: s.Spec.Branch, BaseHead: s.Head,
-		Commit: p.Merge.Commit, Tree: p.Merge.Tree, Merged: u.Merged, Answered: u.Answered, Title: clipText(strings.TrimSpace(p.Plan.Name), 200),
+		Commit: p.Merge.Commit, Tree: p.Merge.Tree, Merged: u.Merged, Answered: u.Answered, Title: text.ClipJSON(strings.TrimSpace(p.Plan.Name), 200),
 		Message: fmt.Sprintf("Forge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", s.Run, p.Number, hash),
 		Run:     s.Run, Ref: Ref(s.Run, "head"), Keep: Ref(s.Run, p.Number+"/branch"),
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -43,7 +44,7 @@ func (p *Phase) gates(specialist string) bool {
 func (d *decision) arbiterBegan(c Command) {
 	if d.s.Phases[c.Phase].Review.Asking == "" {
 		d.emit(work.ArbiterStarted, c, ArbiterStartedData{
-			Command: c.ID, Model: clipText(d.s.Spec.Settings.Reviews.Arbiter, 200), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+			Command: c.ID, Model: text.ClipJSON(d.s.Spec.Settings.Reviews.Arbiter, 200), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
 		})
 	}
 }
@@ -61,9 +62,9 @@ func (d *decision) reviewDone(f ReviewDone) {
 	}
 	data := ReviewFinishedData{
 		Command: f.Command.ID, Specialist: f.Command.Specialist, Gating: p.gates(f.Command.Specialist), Commit: f.Command.Commit, Ask: o.Asks + 1,
-		Verdict: r.Verdict, Why: clipText(r.Why, 500), Hallucinated: max(r.Hallucinated, 0), Files: len(r.Files),
-		Unreviewed: clipList(r.Unreviewed, 10, 80), Model: clipText(r.Model, 200), Usage: r.Usage.Clean(),
-		Request: clipText(r.Request, 100), Answer: clipText(r.Answer, 100),
+		Verdict: r.Verdict, Why: text.ClipJSON(r.Why, 500), Hallucinated: max(r.Hallucinated, 0), Files: len(r.Files),
+		Unreviewed: clipList(r.Unreviewed, 10, 80), Model: text.ClipJSON(r.Model, 200), Usage: r.Usage.Clean(),
+		Request: text.ClipJSON(r.Request, 100), Answer: text.ClipJSON(r.Answer, 100),
 	}
 	found, notes := r.Findings, r.Notes
 	if worst := worstOf(append(slices.Clip(found), notes...)); worst != worstOf(found) {
@@ -123,9 +124,9 @@ func clipFindings(who string, all []work.Finding, most, each int) (out []work.Fi
 				continue
 			}
 			out = append(out, work.Finding{
-				Specialist: clipText(who, 50), Also: clipList(f.Also, 3, 40), Merged: max(f.Merged, 0), Severity: severity,
-				File: clipText(f.File, 200), Line: max(f.Line, 0), EndLine: max(f.EndLine, 0),
-				Issue: clipText(f.Issue, 2*each), Failure: clipText(f.Failure, each), Suggestion: clipText(f.Suggestion, 2*each), Repro: clipText(f.Repro, each),
+				Specialist: text.ClipJSON(who, 50), Also: clipList(f.Also, 3, 40), Merged: max(f.Merged, 0), Severity: severity,
+				File: text.ClipJSON(f.File, 200), Line: max(f.Line, 0), EndLine: max(f.EndLine, 0),
+				Issue: text.ClipJSON(f.Issue, 2*each), Failure: text.ClipJSON(f.Failure, each), Suggestion: text.ClipJSON(f.Suggestion, 2*each), Repro: text.ClipJSON(f.Repro, each),
 			})
 		}
 	}
@@ -138,9 +139,9 @@ func (d *decision) arbiterDone(f ArbiterDone) {
 	}
 	a := f.Answer
 	a.Usage = a.Usage.Clean()
-	a.Verdict, a.Reason, a.Why = clipText(a.Verdict, 20), clipText(a.Reason, 500), clipText(a.Why, 500)
-	a.Instructions, a.Model = clipText(a.Instructions, 2000), clipText(a.Model, 200)
-	a.Request, a.Answer = clipText(a.Request, 100), clipText(a.Answer, 100)
+	a.Verdict, a.Reason, a.Why = text.ClipJSON(a.Verdict, 20), text.ClipJSON(a.Reason, 500), text.ClipJSON(a.Why, 500)
+	a.Instructions, a.Model = text.ClipJSON(a.Instructions, 2000), text.ClipJSON(a.Model, 200)
+	a.Request, a.Answer = text.ClipJSON(a.Request, 100), text.ClipJSON(a.Answer, 100)
 	if c := a.Confidence; c != nil && !(*c >= 0 && *c <= 1) {
 		a.Confidence = nil
 	}
@@ -161,7 +162,7 @@ func (d *decision) reviews(p *Phase) {
 			ready = min(ready, 1-min(going, 1))
 		}
 		if ready > 0 && d.afford(p, ready) {
-			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%d reviewer(s) are asked about %s", ready, short(p.Review.Commit)))
+			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%d reviewer(s) are asked about %s", ready, text.Short(p.Review.Commit)))
 		}
 		return
 	}
@@ -224,7 +225,7 @@ func (d *decision) arbiter(p *Phase) {
 	case review.AskHuman:
 		d.open(p, string(gates.PointFindings), []string{"fail_verdict"}, fmt.Sprintf("Reviews of phase %s %q did not pass (%s). Go on all the same?", p.Number, p.Plan.Name, data.Reason), p.tellFindings())
 	default:
-		detail := clipText(firstObjection(objections, unknown), 300)
+		detail := text.ClipJSON(firstObjection(objections, unknown), 300)
 		if string(data.Reason) != string(p.reviewReason()) {
 			detail = fmt.Sprintf("%s: %s", data.Reason, detail)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -227,7 +228,7 @@ func (s *State) pendingReviews(p *Phase) []Command {
 			}
 			c.Step, c.Until = StepWait, o.NotBefore
 		}
-		c.ID = s.id(p.Number, o.Asks+1, p.Iteration, string(c.Step)+"-"+sp.Name+"-"+short(p.Review.Commit))
+		c.ID = s.id(p.Number, o.Asks+1, p.Iteration, string(c.Step)+"-"+sp.Name+"-"+text.Short(p.Review.Commit))
 		out = append(out, c)
 	}
 	return out
@@ -238,9 +239,6 @@ func (s *State) pendingArbiter(p *Phase) []Command {
 		return nil
 	}
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Step: StepArbiter, Commit: p.Review.Commit}
-	c.ID = s.id(p.Number, c.Attempt, p.Iteration, string(StepArbiter)+"-"+short(p.Review.Commit))
+	c.ID = s.id(p.Number, c.Attempt, p.Iteration, string(StepArbiter)+"-"+text.Short(p.Review.Commit))
 	return []Command{c}
 }
-
-// short is enough of a commit to tell it from others of the same phase.
-func short(commit string) string { return commit[:min(len(commit), 12)] }

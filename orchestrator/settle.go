@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -56,7 +57,7 @@ func (d *decision) baseline() {
 	case s.Spec.Settings.Verify.AllowRedBaseline:
 		d.rule("", PointBaseline, decideGo, "verify.allow_red_baseline is set")
 	case s.Spec.Policy.At(gates.PointPhaseStart) == gates.Human:
-		d.open(nil, PointBaseline, nil, "The project's own setup or verify commands fail before any work. Go on all the same?", clipText(s.Baseline.Output, 4000))
+		d.open(nil, PointBaseline, nil, "The project's own setup or verify commands fail before any work. Go on all the same?", texts.ClipJSON(s.Baseline.Output, 4000))
 	default:
 		d.rule("", PointBaseline, decideStop, "the project's verify commands fail on the base")
 		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: ReasonRedBaseline})
@@ -71,7 +72,7 @@ const StopInternal = "internal: "
 // of something. It can be resumed once there is more of it.
 const StopShort = "ran out: "
 
-func ranOut(what string) string { return StopShort + clipText(what, 500) }
+func ranOut(what string) string { return StopShort + texts.ClipJSON(what, 500) }
 
 // ReasonRedBaseline is why a run was cancelled before its first iteration.
 const ReasonRedBaseline = "red_baseline"
@@ -182,7 +183,7 @@ func (p *Phase) describe() string {
 		text += ", after " + strings.Join(p.Plan.DependsOn, ", ")
 	}
 	if p.Plan.Reasoning != "" {
-		text += "\n" + clipText(p.Plan.Reasoning, 1000)
+		text += "\n" + texts.ClipJSON(p.Plan.Reasoning, 1000)
 	}
 	return text
 }

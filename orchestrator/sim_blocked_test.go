@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -38,7 +39,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		return c.blockersOf(p, e, book)
 	case work.IterationStarted:
 		if p.Kind == IterationWork && book.due != "" {
-			return fmt.Errorf("phase %s goes on, and its agent says again what stops it: %s", e.Phase, clipText(book.due, 100))
+			return fmt.Errorf("phase %s goes on, and its agent says again what stops it: %s", e.Phase, text.ClipJSON(book.due, 100))
 		}
 		return nil
 	case work.PhaseFinished:
@@ -47,7 +48,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 			return err
 		}
 		if book.due == "" || !strings.Contains(letters(d.Detail), clipRunes(letters(book.due), 40)) || c.policy.StaleResponse() != gates.PivotThenFail {
-			return fmt.Errorf("phase %s fails as blocked (%s), and named again is %q", e.Phase, clipText(d.Detail, 100), clipText(book.due, 100))
+			return fmt.Errorf("phase %s fails as blocked (%s), and named again is %q", e.Phase, text.ClipJSON(d.Detail, 100), text.ClipJSON(book.due, 100))
 		}
 		return nil
 	case work.GateDecided:

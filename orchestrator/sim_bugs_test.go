@@ -8,6 +8,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/pace"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -407,7 +408,7 @@ func TestSeededBugs(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(tt.want, func(part string) bool { return strings.Contains(err.Error(), part) }) {
-					t.Errorf("seed %d: found as %q, want one of %q", seed+1, clipText(err.Error(), 300), tt.want)
+					t.Errorf("seed %d: found as %q, want one of %q", seed+1, text.ClipJSON(err.Error(), 300), tt.want)
 				}
 				t.Logf("found by seed %d", seed+1)
 				return

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"forge/internal/pace"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -70,7 +71,7 @@ func TestSeededPullBugs(t *testing.T) {
 			for seed := range uint64(3000) {
 				if _, err := play(l, seed+1, nil, test.bug); err != nil {
 					if !slices.ContainsFunc(strings.Split(test.want, "|"), func(one string) bool { return strings.Contains(err.Error(), one) }) {
-						t.Errorf("seed %d: found as %q, want %q", seed+1, clipText(err.Error(), 300), test.want)
+						t.Errorf("seed %d: found as %q, want %q", seed+1, text.ClipJSON(err.Error(), 300), test.want)
 					}
 					return
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"forge/internal/pace"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -68,7 +69,7 @@ func play(l *lab, seed uint64, data []byte, b bug) (*world, error) {
 func tail(evs []work.Event, n int) string {
 	var b strings.Builder
 	for _, e := range evs[max(len(evs)-n, 0):] {
-		fmt.Fprintf(&b, "%d %s %s %d/%d %s\n", e.Seq, e.Kind, e.Phase, e.Iteration, e.Attempt, clipText(string(e.Data), 300))
+		fmt.Fprintf(&b, "%d %s %s %d/%d %s\n", e.Seq, e.Kind, e.Phase, e.Iteration, e.Attempt, text.ClipJSON(string(e.Data), 300))
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -40,10 +41,10 @@ func (d *decision) passStops(p *Phase) bool {
 		pt, ok := d.s.stopPoint(r)
 		switch {
 		case !ok:
-			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", clipText(r.Type, 60)))
+			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", text.ClipJSON(r.Type, 60)))
 			return true
 		case d.s.passes(pt):
-			d.rule(p.Number, string(pt), decideGo, "the gate is auto: "+clipText(r.Summary, 200))
+			d.rule(p.Number, string(pt), decideGo, "the gate is auto: "+text.ClipJSON(r.Summary, 200))
 			return true
 		}
 	}
@@ -70,7 +71,7 @@ func (s *State) stopPoints(p *Phase) []string {
 // stop asks a person about what the agent wants to have looked at.
 func (d *decision) stop(p *Phase) {
 	points := d.s.stopPoints(p)
-	d.open(p, points[0], points, fmt.Sprintf("Phase %s %q asks you to look: %s", p.Number, p.Plan.Name, clipText(p.Stops[0].Summary, 300)), p.tellStops(), points[1:]...)
+	d.open(p, points[0], points, fmt.Sprintf("Phase %s %q asks you to look: %s", p.Number, p.Plan.Name, text.ClipJSON(p.Stops[0].Summary, 300)), p.tellStops(), points[1:]...)
 }
 
 func (p *Phase) tellStops() string {
@@ -95,7 +96,7 @@ func (d *decision) answeredStop(p *Phase, kind string, a work.Answer, yes bool, 
 	default:
 		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
 			Gate: kind, Decision: decideReject, By: "person:" + a.By, Policy: d.s.version,
-			Reason: clipText(a.Comment, 500), Comment: clipText("This step was stopped. "+a.Comment, maxWords),
+			Reason: text.ClipJSON(a.Comment, 500), Comment: text.ClipJSON("This step was stopped. "+a.Comment, maxWords),
 		})
 	}
 }
@@ -150,10 +151,10 @@ func parseStops(sig work.Signals) (stops []work.StopRequest, problems []string) 
 func (d *decision) changePolicy(a work.Answer) {
 	chosen, err := gates.ReadPolicy(a.Policy)
 	if err != nil {
-		d.run(work.Warned, WarnedData{What: "a change of level was not understood, and changes nothing", Detail: clipText(err.Error(), 300)})
+		d.run(work.Warned, WarnedData{What: "a change of level was not understood, and changes nothing", Detail: text.ClipJSON(err.Error(), 300)})
 		return
 	}
-	data := PolicyChangedData{By: clipText(a.By, 200), Door: clipText(a.Door, 40), Policy: chosen}
+	data := PolicyChangedData{By: text.ClipJSON(a.By, 200), Door: text.ClipJSON(a.Door, 40), Policy: chosen}
 	if b := d.s.Spec.Bound; b != nil {
 		data.Bounded = clipList(gates.Exceeds(chosen, *b), 30, 60)
 		data.Policy = gates.Meet(chosen, *b)

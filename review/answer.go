@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -164,7 +165,7 @@ func readFinding(raw []byte, path string) (f work.Finding, err error) {
 		}
 	}
 	for _, t := range []*string{&f.Issue, &f.Failure, &f.Suggestion, &f.Repro} {
-		*t = clip(visible(strings.TrimSpace(*t)), maxFindingText)
+		*t = text.Clip(text.Visible(strings.TrimSpace(*t)), maxFindingText)
 	}
 	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -31,7 +32,7 @@ func askCriteria(b *strings.Builder, all []work.Criterion) {
 	}
 	var lines strings.Builder
 	for _, c := range all {
-		fmt.Fprintf(&lines, "%s: %s\n", c.ID, visible(c.Text))
+		fmt.Fprintf(&lines, "%s: %s\n", c.ID, text.Visible(c.Text))
 	}
 	fence(b, "The acceptance criteria of the issue that the work is for", []byte(lines.String()))
 	b.WriteString("\nBeside your review, say in `criteria` which of them this change meets and which it does not, each with the place that shows it. Leave out every criterion that you cannot judge from what you see: this change may be one part of the work. Whether a criterion is met is no finding by itself.\n")
@@ -43,7 +44,7 @@ func askCriteria(b *strings.Builder, all []work.Criterion) {
 func readCriteria(raw json.RawMessage, known []work.Criterion) (out []work.CriterionAnswer, notes []string) {
 	note := func(format string, args ...any) {
 		if len(notes) < maxUnread {
-			notes = append(notes, clip(visible(fmt.Sprintf(format, args...)), 200))
+			notes = append(notes, text.Clip(text.Visible(fmt.Sprintf(format, args...)), 200))
 		}
 	}
 	if len(raw) == 0 || string(raw) == "null" || len(known) == 0 {
@@ -59,7 +60,7 @@ func readCriteria(raw json.RawMessage, known []work.Criterion) (out []work.Crite
 		case err != nil:
 			note("%v", err)
 		case !slices.ContainsFunc(known, func(c work.Criterion) bool { return c.ID == a.ID }):
-			note("criteria[%d]: there is no criterion %q", i, clip(a.ID, 60))
+			note("criteria[%d]: there is no criterion %q", i, text.Clip(a.ID, 60))
 		default:
 			if was := slices.IndexFunc(out, func(b work.CriterionAnswer) bool { return b.ID == a.ID }); was < 0 {
 				out = append(out, a)
@@ -86,7 +87,7 @@ func readCriterion(raw json.RawMessage, path string) (a work.CriterionAnswer, er
 	if a.Evidence, err = o.text("evidence"); err != nil {
 		return a, err
 	}
-	if a.Evidence = clip(visible(strings.TrimSpace(a.Evidence)), maxCriterionText); a.Evidence == "" {
+	if a.Evidence = text.Clip(text.Visible(strings.TrimSpace(a.Evidence)), maxCriterionText); a.Evidence == "" {
 		return a, o.bad("evidence", "where the change shows it")
 	}
 	return a, nil

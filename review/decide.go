@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -23,7 +24,7 @@ func DecideLine(kind string, line []byte) ([]byte, error) {
 		"sensitive": decideSensitive,
 	}[kind]
 	if !ok {
-		return nil, valueError("unknown_kind", "unknown kind %q: use one of %s", clip(kind, 60), strings.Join(DecideKinds(), ", "))
+		return nil, valueError("unknown_kind", "unknown kind %q: use one of %s", text.Clip(kind, 60), strings.Join(DecideKinds(), ", "))
 	}
 	answer, err := decide(line)
 	if err != nil {
@@ -47,7 +48,7 @@ func parseLine(in []byte, allowed ...string) (object, error) {
 	}
 	for _, name := range o.names {
 		if !slices.Contains(allowed, name) && !slices.Contains([]string{"name", "note", "id"}, name) {
-			return o, valueError(CodeUnknownField, "unknown field %q: use one of %s", clip(name, 60), strings.Join(allowed, ", "))
+			return o, valueError(CodeUnknownField, "unknown field %q: use one of %s", text.Clip(name, 60), strings.Join(allowed, ", "))
 		}
 	}
 	return o, nil
@@ -147,7 +148,7 @@ func severities(o object) ([]work.Severity, error) {
 	for i, raw := range list {
 		var word *string
 		if json.Unmarshal(raw, &word) != nil || word == nil || !work.Severity(*word).Known() {
-			return nil, valueError(CodeBadValue, "severities[%d] is %s: want critical, major or minor", i, clip(string(raw), 60))
+			return nil, valueError(CodeBadValue, "severities[%d] is %s: want critical, major or minor", i, text.Clip(string(raw), 60))
 		}
 		out = append(out, work.Severity(*word))
 	}
@@ -231,7 +232,7 @@ func decideSensitive(in []byte) (any, error) {
 	for i, raw := range list {
 		var p *string
 		if json.Unmarshal(raw, &p) != nil || p == nil {
-			return nil, valueError(CodeBadValue, "patterns[%d] is %s: want a string", i, clip(string(raw), 60))
+			return nil, valueError(CodeBadValue, "patterns[%d] is %s: want a string", i, text.Clip(string(raw), 60))
 		}
 		patterns = append(patterns, *p)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -34,7 +35,7 @@ func Judge(ctx context.Context, m Model, in JudgeInput) work.ArbiterAnswer {
 	if err != nil {
 		a = work.ArbiterAnswer{Why: "no usable answer: " + reason(err)}
 	}
-	a.Model, a.Usage = clip(reply.Model, 200), reply.Usage.Clean()
+	a.Model, a.Usage = texts.Clip(reply.Model, 200), reply.Usage.Clean()
 	if in.Keep != nil && len(reply.Request) > 0 {
 		a.Request = in.Keep(reply.Request)
 	}
@@ -102,7 +103,7 @@ func readRuling(data []byte) (a work.ArbiterAnswer, err error) {
 		if err != nil {
 			return a, err
 		}
-		*t.to = clip(visible(strings.TrimSpace(text)), t.most)
+		*t.to = texts.Clip(texts.Visible(strings.TrimSpace(text)), t.most)
 	}
 	out.Verdict = word
 	return out, nil
@@ -129,20 +130,20 @@ func judgeText(in JudgeInput) string {
 }
 
 func writeFinding(b *bytes.Buffer, number int, f work.Finding) {
-	fmt.Fprintf(b, "%d. %s, by %s", number, visible(string(f.Severity)), visible(f.Specialist))
+	fmt.Fprintf(b, "%d. %s, by %s", number, texts.Visible(string(f.Severity)), texts.Visible(f.Specialist))
 	if len(f.Also) > 0 {
-		fmt.Fprintf(b, " and %s", visible(strings.Join(f.Also, ", ")))
+		fmt.Fprintf(b, " and %s", texts.Visible(strings.Join(f.Also, ", ")))
 	}
 	if many := f.StandsFor(); many != "" {
 		fmt.Fprintf(b, " (%s)", many)
 	}
 	if f.File != "" {
-		fmt.Fprintf(b, ", %s:%d", visible(f.File), f.Line)
+		fmt.Fprintf(b, ", %s:%d", texts.Visible(f.File), f.Line)
 	}
 	b.WriteString("\n")
 	for _, t := range [][2]string{{"issue", f.Issue}, {"leads to", f.Failure}, {"suggestion", f.Suggestion}, {"shown by", f.Repro}} {
 		if t[1] != "" {
-			fmt.Fprintf(b, "   %s: %s\n", t[0], clip(visible(t[1]), maxFindingText))
+			fmt.Fprintf(b, "   %s: %s\n", t[0], texts.Clip(texts.Visible(t[1]), maxFindingText))
 		}
 	}
 }

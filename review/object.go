@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"forge/internal/text"
 )
 
 // object is a JSON object whose field names are exact and stand there once;
@@ -58,7 +60,7 @@ func parseObject(in []byte, path string) (object, error) {
 		rest = skipSpace(rest[1:]) // :
 		n = valueLen(rest)
 		if o.has(name) {
-			return o, valueError(CodeBadJSON, "%s is there twice", clip(o.at(name), 60))
+			return o, valueError(CodeBadJSON, "%s is there twice", text.Clip(o.at(name), 60))
 		}
 		o.fields[name] = json.RawMessage(rest[:n])
 		o.names = append(o.names, name)
@@ -124,7 +126,7 @@ func (o object) need(name string) (json.RawMessage, error) {
 }
 
 func (o object) bad(name, want string) error {
-	return valueError(CodeBadValue, "%s is %s: want %s", o.at(name), clip(string(o.fields[name]), 60), want)
+	return valueError(CodeBadValue, "%s is %s: want %s", o.at(name), text.Clip(string(o.fields[name]), 60), want)
 }
 
 func (o object) boolean(name string) (bool, error) {

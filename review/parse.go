@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	texts "forge/internal/text"
 )
 
 // ParseChange reads what "git diff-tree -r -z --raw -p --full-index" prints:
@@ -43,7 +45,7 @@ func ParseChange(text []byte, cut bool) (Change, error) {
 		}
 	}
 	if len(rest) > 0 {
-		return Change{}, fmt.Errorf("read the change: %q belongs to no file of the list", clip(string(rest), 60))
+		return Change{}, fmt.Errorf("read the change: %q belongs to no file of the list", texts.Clip(string(rest), 60))
 	}
 	return c, nil
 }
@@ -75,7 +77,7 @@ func parseList(text []byte) (entries []entry, patch []byte, err error) {
 		}
 		// ":<mode> <mode> <id> <id> <status>", the numbers of fixed length.
 		if len(head) < 98 || head[7] != ' ' || head[14] != ' ' || head[55] != ' ' || head[96] != ' ' {
-			return nil, nil, fmt.Errorf("read the list of files: %q is not understood", clip(head, 120))
+			return nil, nil, fmt.Errorf("read the list of files: %q is not understood", texts.Clip(head, 120))
 		}
 		e := entry{
 			File:  File{OldMode: head[1:7], NewMode: head[8:14], Status: Status(head[97])},
@@ -121,7 +123,7 @@ func parseSection(f *File, text []byte, ids string) ([]byte, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(line, []byte("diff --git ")) {
-		return nil, fmt.Errorf("want the head of a file, have %q", clip(string(line), 60))
+		return nil, fmt.Errorf("want the head of a file, have %q", texts.Clip(string(line), 60))
 	}
 	for len(rest) > 0 && !bytes.HasPrefix(rest, []byte("diff --git ")) {
 		if bytes.HasPrefix(rest, []byte("@@ ")) {
@@ -143,7 +145,7 @@ func parseSection(f *File, text []byte, ids string) ([]byte, error) {
 func parseHeader(f *File, line []byte, ids string) error {
 	if index, ok := bytes.CutPrefix(line, []byte("index ")); ok {
 		if !bytes.HasPrefix(index, []byte(ids)) {
-			return fmt.Errorf("the patch is of %q, the list of %s", clip(string(index), 90), ids)
+			return fmt.Errorf("the patch is of %q, the list of %s", texts.Clip(string(index), 90), ids)
 		}
 		return nil
 	}
@@ -156,7 +158,7 @@ func parseHeader(f *File, line []byte, ids string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not understood", clip(string(line), 60))
+	return fmt.Errorf("%q is not understood", texts.Clip(string(line), 60))
 }
 
 // parseHunk reads exactly as many lines as the head of the hunk says.
@@ -184,7 +186,7 @@ func parseHunk(f *File, text []byte) ([]byte, error) {
 			now--
 		case line[0] == '\\': // no line end at the end of the file
 		default:
-			return nil, fmt.Errorf("%q is no line of a hunk", clip(string(line), 60))
+			return nil, fmt.Errorf("%q is no line of a hunk", texts.Clip(string(line), 60))
 		}
 		if was < 0 || now < 0 {
 			return nil, errors.New("a hunk has other lines than its head says")
@@ -212,7 +214,7 @@ func parseHunkHead(line []byte) (h Hunk, err error) {
 		ok = ok1 && ok2 && h.OldLines+h.NewLines > 0
 	}
 	if !ok {
-		return h, fmt.Errorf("%q is no head of a hunk", clip(string(line), 60))
+		return h, fmt.Errorf("%q is no head of a hunk", texts.Clip(string(line), 60))
 	}
 	return h, nil
 }

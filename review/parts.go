@@ -3,6 +3,8 @@ package review
 import (
 	"bytes"
 	"strconv"
+
+	"forge/internal/text"
 )
 
 const (
@@ -277,16 +279,13 @@ func showLine(to []byte, number int, line []byte) (out []byte, cut bool) {
 	}
 	size := len(line)
 	to = append(to, append(lead, ' ', line[0], ' ')...)
-	if size <= maxLineBytes && plain(line) {
-		return append(append(to, line[1:]...), '\n'), false
-	}
 	if cut = size > maxLineBytes; cut {
 		line = line[:maxLineBytes/3] // spelled out, a byte can take up to six and more
 	}
 	from := len(to)
-	to = appendVisible(to, line[1:])
+	to = text.AppendVisible(to, line[1:])
 	if len(to)-from > 2*maxLineBytes {
-		to, cut = append(to[:from], bytes.ToValidUTF8(to[from:from+2*maxLineBytes], nil)...), true
+		to, cut = append(to[:from], text.Cut(string(to[from:]), 2*maxLineBytes)...), true
 	}
 	if cut {
 		to = append(to, " [… the line has "...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +37,7 @@ func Prompt(s work.Specialist) string {
 	case slices.Contains(Builtin(), s.Name):
 		own = promptFile(s.Name)
 	default:
-		own = fmt.Sprintf("You are a reviewer of source code; your subject is %s, and nothing else.", visible(s.Name))
+		own = fmt.Sprintf("You are a reviewer of source code; your subject is %s, and nothing else.", text.Visible(s.Name))
 	}
 	b.WriteString(own)
 	if len(s.FocusAreas) > 0 {

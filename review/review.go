@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -196,7 +197,7 @@ func (r *reviewer) ask(ctx context.Context, q Question, mayNeed bool) (answer, e
 	reply, err := r.model.Ask(ctx, q)
 	r.usage.add(reply.Usage)
 	if r.named == "" {
-		r.named = clip(reply.Model, 200)
+		r.named = text.Clip(reply.Model, 200)
 	}
 	if len(reply.Request) > 0 {
 		r.asked = append(r.asked, reply.Request)
@@ -254,7 +255,7 @@ func (r *reviewer) question(p part, number, of int, around []byte) Question {
 // anybody may have written.
 func nameOf(b *strings.Builder, phase string) {
 	if phase != "" {
-		fence(b, "What the phase of the work is called", []byte(visible(phase)))
+		fence(b, "What the phase of the work is called", []byte(text.Visible(phase)))
 	}
 }
 
@@ -267,7 +268,7 @@ func fileList(c Change) []byte {
 			fmt.Fprintf(&b, "… and %d more\n", len(c.Files)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%c %s\n", c.Files[i].Status, clip(Name(c.Files[i].Path), 1000))
+		fmt.Fprintf(&b, "%c %s\n", c.Files[i].Status, text.Clip(Name(c.Files[i].Path), 1000))
 	}
 	return b.Bytes()
 }
@@ -278,7 +279,7 @@ func (r *reviewer) surroundings(ctx context.Context, need []span) []byte {
 	const most = 48 << 10
 	var b []byte
 	for _, n := range need {
-		head := fmt.Sprintf("\n=== %s, lines %d to %d\n", clip(visible(n.file), 1000), n.from, n.to)
+		head := fmt.Sprintf("\n=== %s, lines %d to %d\n", text.Clip(text.Visible(n.file), 1000), n.from, n.to)
 		if len(b)+len(head) > most {
 			return append(b, "\n(no room for more)\n"...)
 		}
@@ -355,7 +356,7 @@ func (r *reviewer) report(verdict work.Verdict, why string, missed []left) work.
 	if verdict != work.VerdictUnknown {
 		out.Criteria, out.Unread = r.criteria, r.unread[:min(len(r.unread), maxUnread)]
 	}
-	out.Verdict, out.Why = verdict, clip(why, 1000)
+	out.Verdict, out.Why = verdict, text.Clip(why, 1000)
 	out.Request, out.Answer = r.keep(r.asked), r.keep(r.answered)
 	return out
 }
@@ -373,5 +374,5 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "it took too long"
 	}
-	return clip(visible(strings.Join(strings.Fields(err.Error()), " ")), 500)
+	return text.Clip(text.Visible(strings.Join(strings.Fields(err.Error()), " ")), 500)
 }

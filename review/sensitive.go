@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gobwas/glob"
+
+	"forge/internal/text"
 )
 
 // maxPatternBytes is how long a pattern may be; names of phases are shorter.
@@ -17,11 +19,11 @@ const maxPatternBytes = 500
 func Sensitive(patterns []string, name string) (pattern string, ok bool, err error) {
 	for _, p := range patterns {
 		if p == "" || len(p) > maxPatternBytes {
-			return "", false, fmt.Errorf("read pattern %q: it is empty or longer than %d bytes", clip(p, 60), maxPatternBytes)
+			return "", false, fmt.Errorf("read pattern %q: it is empty or longer than %d bytes", text.Clip(p, 60), maxPatternBytes)
 		}
 		g, err := glob.Compile(p)
 		if err != nil {
-			return "", false, fmt.Errorf("read pattern %q: %s", clip(p, 60), strings.TrimPrefix(err.Error(), "glob: "))
+			return "", false, fmt.Errorf("read pattern %q: %s", text.Clip(p, 60), strings.TrimPrefix(err.Error(), "glob: "))
 		}
 		if !ok && g.Match(name) {
 			pattern, ok = p, true

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"forge/factory"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -298,7 +299,7 @@ func judgement(r Reading, b Bound, ours bool) string {
 func (s *Sync) issue(r Reading, bound Bound) (work.Issue, Bound) {
 	i := Issue(r, bound, s.source(r.Number))
 	if len(i.Description) > work.MaxIssueDescription {
-		i.Description = clip(i.Description, work.MaxIssueDescription)
+		i.Description = text.Clip(i.Description, work.MaxIssueDescription)
 		if bound.Hold == "" {
 			bound.Hold, bound.Why = HoldLong, fmt.Sprintf("it has more than %d bytes", work.MaxIssueDescription)
 		}
@@ -313,7 +314,7 @@ func (s *Sync) source(number int64) string { return fmt.Sprintf("%s#%d", s.Rules
 func (s *Sync) by(b Bound) factory.By {
 	name := "tracker " + s.Rules.Name
 	if b.By != "" && b.Hold == "" {
-		name = clip(work.OneLine(b.By), 60) + " (" + name + ")"
+		name = text.Clip(work.OneLine(b.By), 60) + " (" + name + ")"
 	}
 	return factory.By{Name: name, Door: "tracker"}
 }

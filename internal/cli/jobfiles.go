@@ -17,6 +17,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -86,10 +87,7 @@ func documentName[T any](name string, taken map[string]T) string {
 	name = cmp.Or(strings.Trim(name, ".-"), "document")
 	ext := filepath.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
-	for len(stem) > 80 {
-		r := []rune(stem)
-		stem = string(r[:len(r)-1])
-	}
+	stem = text.Cut(stem, 80)
 	if len(ext) > 20 {
 		ext = ""
 	}
@@ -127,7 +125,7 @@ func (b *brief) files(red *redact.Redactor) map[string][]byte {
 
 func (b *brief) workspace() string {
 	job := b.spec.Job
-	seen, _ := orchestrator.Reveal(job.Description)
+	seen, _ := text.Reveal(job.Description)
 	var t strings.Builder
 	fmt.Fprintf(&t, "# Workspace\n\nWhat has to be remembered from one phase to the next.\n\n## The job\n\n%s\n\n", strings.TrimSpace(seen))
 	fmt.Fprintf(&t, "## Level\n\n%s\n\n%s\n", b.origin, levelInWords(b.spec.Policy))

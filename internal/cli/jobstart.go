@@ -18,6 +18,7 @@ import (
 	"forge/internal/pullrequest"
 	"forge/internal/redact"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -258,7 +259,7 @@ func warnJob(p *project.Checkout, b *brief) {
 	if spec.Settings.Cost == (work.Cost{}) && !asksPeople(spec) {
 		p.Log.Warn("no cost cap is set: nothing but budgets and job.max_phases bounds what this job may spend", "set", "[cost] run_usd")
 	}
-	if _, hidden := orchestrator.Reveal(spec.Job.Description); hidden > 0 {
+	if _, hidden := text.Reveal(spec.Job.Description); hidden > 0 {
 		p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", "the description", "how many", hidden)
 	}
 	if spec.Settings.Sandbox.Network {

@@ -11,6 +11,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -46,7 +47,7 @@ func issueText(i work.Issue, hints []string) string {
 			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(strings.TrimSpace(h), "\n", "\n  "))
 		}
 	}
-	seen, _ := orchestrator.Reveal(b.String())
+	seen, _ := text.Reveal(b.String())
 	return seen
 }
 

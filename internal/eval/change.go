@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/internal/text"
 	"forge/review"
 )
 
@@ -124,7 +125,7 @@ func readSection(section []byte) (entry string, patch []byte, err error) {
 	}
 	if names == "" || len(was) != 6 || len(now) != 6 {
 		head, _, _ := strings.Cut(string(section), "\n")
-		return "", nil, fmt.Errorf("%q is followed by no name or a mode that git does not write", clip(head, 80))
+		return "", nil, fmt.Errorf("%q is followed by no name or a mode that git does not write", text.Clip(head, 80))
 	}
 	id := strings.Repeat("1", 40)
 	return fmt.Sprintf(":%s %s %s %s %c\x00%s\x00", was, now, id, id, status, names), out.Bytes(), nil

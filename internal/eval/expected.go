@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -190,13 +191,13 @@ func (r *reader) ruling(top node, out *expected) {
 // badField says what is wrong with a field that is a text.
 func (r *reader) badField(n node, name, what, fix string) {
 	v, _ := n.field(name)
-	r.bad(v, fmt.Sprintf("%s %q %s", name, clip(fmt.Sprint(v.value), 60), what), fix)
+	r.bad(v, fmt.Sprintf("%s %q %s", name, text.Clip(fmt.Sprint(v.value), 60), what), fix)
 }
 
 func (r *reader) known(n node, names ...string) {
 	for i, have := range n.names {
 		if !slices.Contains(names, have) {
-			r.bad(n.fields[i], fmt.Sprintf("unknown field %q", clip(have, 60)), "the fields are "+strings.Join(names, ", "))
+			r.bad(n.fields[i], fmt.Sprintf("unknown field %q", text.Clip(have, 60)), "the fields are "+strings.Join(names, ", "))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	texts "forge/internal/text"
 )
 
 // maxDepth bounds how deep the values of a file may be nested; ours take four.
@@ -121,7 +123,7 @@ func (p *treeParser) next(depth int) (node, error) {
 				return n, &syntaxError{at, "is not JSON: a name is missing"}
 			}
 			if _, twice := n.field(text); twice {
-				return n, &syntaxError{at, fmt.Sprintf("has %q twice", clip(text, 60))}
+				return n, &syntaxError{at, fmt.Sprintf("has %q twice", texts.Clip(text, 60))}
 			}
 			n.names = append(n.names, text)
 		}
@@ -154,11 +156,3 @@ func linesOf(text []byte) lines {
 
 // line is from 1.
 func (l lines) line(at int) int { return sort.SearchInts(l, at+1) }
-
-// clip keeps the beginning of a text, at most n bytes.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -96,11 +97,11 @@ func ReadTrial(text []byte) (*Trial, error) {
 		return nil, fmt.Errorf("read the trial: it has version %d, this program knows %d", t.V, TrialVersion)
 	case t.ID == "" || !slices.Contains([]string{AskedRecord, AskedLLM}, t.Asked) ||
 		!slices.Contains([]string{JudgePlace, JudgeRecord, JudgeHand, JudgeModel}, t.Judge):
-		return nil, fmt.Errorf("read the trial: %q, asked %q, judged %q is not understood", clip(t.ID, 60), clip(t.Asked, 60), clip(t.Judge, 60))
+		return nil, fmt.Errorf("read the trial: %q, asked %q, judged %q is not understood", texts.Clip(t.ID, 60), texts.Clip(t.Asked, 60), texts.Clip(t.Judge, 60))
 	}
 	for _, o := range t.Outcomes {
 		if o.Ruling == nil && !o.Verdict.Known() {
-			return nil, fmt.Errorf("read the trial: %s has the verdict %q", clip(o.Case, 100), clip(string(o.Verdict), 60))
+			return nil, fmt.Errorf("read the trial: %s has the verdict %q", texts.Clip(o.Case, 100), texts.Clip(string(o.Verdict), 60))
 		}
 	}
 	return &t, nil

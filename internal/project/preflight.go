@@ -11,6 +11,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -133,11 +134,11 @@ func (p *Checkout) WarnMoney(spec orchestrator.Spec) {
 // the agent does not get it either.
 func (p *Checkout) WarnHidden(spec orchestrator.Spec) {
 	texts := map[string]string{"the spec": spec.Settings.Spec}
-	for name, text := range spec.Settings.Skills {
-		texts["skill "+name] = text
+	for name, skill := range spec.Settings.Skills {
+		texts["skill "+name] = skill
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		if _, hidden := orchestrator.Reveal(texts[name]); hidden > 0 {
+		if _, hidden := text.Reveal(texts[name]); hidden > 0 {
 			p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", name, "how many", hidden)
 		}
 	}
