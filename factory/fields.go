@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -67,7 +68,7 @@ func pullWords(i work.Issue) string {
 		text += ", " + i.Pull.URL
 	}
 	if i.Pull.Shown != "" {
-		text += ", shows " + i.Pull.Shown[:min(len(i.Pull.Shown), 12)]
+		text += ", shows " + texts.Short(i.Pull.Shown)
 	}
 	return text
 }

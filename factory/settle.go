@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -112,11 +113,5 @@ func orElse(text, other string) string {
 	return text
 }
 
-// Line is text as a card can show it: one plain line that is not too long.
-func Line(text string) string {
-	text = work.OneLine(text)
-	if most := work.MaxIssueReason - len("…"); len(text) > work.MaxIssueReason {
-		text = strings.TrimSpace(strings.ToValidUTF8(text[:most], "")) + "…"
-	}
-	return text
-}
+// Line is words as a card can show it: one plain line that is not too long.
+func Line(words string) string { return text.Clip(work.OneLine(words), work.MaxIssueReason) }

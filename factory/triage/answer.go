@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -14,14 +15,14 @@ import (
 // to what is open changes nothing, and is recorded as such.
 func (d *decision) answered(f Answered) {
 	s, a := d.s, f.Answer
-	a.By, a.Door, a.Comment = clip(a.By, 200), clip(a.Door, 40), clip(a.Comment, 4000)
+	a.By, a.Door, a.Comment = text.Clip(a.By, 200), text.Clip(a.Door, 40), text.Clip(a.Comment, 4000)
 	if len(a.Policy) > 0 && s.Live {
 		if d.changePolicy(a); a.Checkpoint == "" {
 			return
 		}
 	}
 	data := orchestrator.CheckpointAnsweredData{
-		ID: clip(a.Checkpoint, 200), Status: work.CheckpointStatus(clip(string(a.Status), 40)), Choice: clip(a.Choice, 40), Reason: a.Comment, By: a.By, Door: a.Door,
+		ID: text.Clip(a.Checkpoint, 200), Status: work.CheckpointStatus(text.Clip(string(a.Status), 40)), Choice: text.Clip(a.Choice, 40), Reason: a.Comment, By: a.By, Door: a.Door,
 	}
 	choice := ""
 	if cp := s.Open; cp == nil || cp.ID != a.Checkpoint || !s.Live {
@@ -31,7 +32,7 @@ func (d *decision) answered(f Answered) {
 	} else if a.Status == work.CheckpointChangesRequested && strings.TrimSpace(a.Comment) == "" {
 		data.Refused = work.ErrEmptyFeedback.Error()
 	} else if choice = meant(*cp, a); choice == "" {
-		data.Refused = "not an answer: " + clip(string(a.Status), 40) + " " + clip(a.Choice, 40)
+		data.Refused = "not an answer: " + text.Clip(string(a.Status), 40) + " " + text.Clip(a.Choice, 40)
 	}
 	if data.Refused != "" {
 		d.add(work.CheckpointAnswered, "", data)
@@ -141,7 +142,7 @@ func (d *decision) edit(target gates.Point, st *Stage, by string, f Answered, sa
 	for _, sub := range now.SubIssues {
 		if policy, known := f.Levels[sub.Level]; len(problems) == 0 && sub.Level != "" {
 			if check := gates.CheckSpawn(policy, d.s.Policy); !known || !check.Allowed() {
-				problems = append(problems, "level "+clip(sub.Level, 64)+" is none, or asks for more than this issue has: "+strings.Join(slices.Concat(check.Violations, check.Others), ", "))
+				problems = append(problems, "level "+text.Clip(sub.Level, 64)+" is none, or asks for more than this issue has: "+strings.Join(slices.Concat(check.Violations, check.Others), ", "))
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func (d *decision) edit(target gates.Point, st *Stage, by string, f Answered, sa
 func (d *decision) changePolicy(a work.Answer) {
 	p, bounded, err := d.s.policyOf(a.Policy)
 	if err != nil {
-		d.add(work.Warned, "", orchestrator.WarnedData{What: "a change of level was not understood, and changes nothing", Detail: clip(err.Error(), 300)})
+		d.add(work.Warned, "", orchestrator.WarnedData{What: "a change of level was not understood, and changes nothing", Detail: text.Clip(err.Error(), 300)})
 		return
 	}
 	d.add(work.PolicyChanged, "", orchestrator.PolicyChangedData{

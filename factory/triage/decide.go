@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -32,11 +33,11 @@ func Decide(s *State, in Input) []work.Event {
 		d.answer(f)
 	case Spawned:
 		if s.Live && s.Spawning == f.Command.Part {
-			d.add(SpawnFinished, gates.PointAction, SpawnFinishedData{Command: f.Command.ID, Part: f.Command.Part, Issue: f.Issue, Problem: clip(f.Problem, 1000)})
+			d.add(SpawnFinished, gates.PointAction, SpawnFinishedData{Command: f.Command.ID, Part: f.Command.Part, Issue: f.Issue, Problem: text.Clip(f.Problem, 1000)})
 		}
 	case Cleaned:
 		if s.Live && s.Cleanup.Under {
-			d.add(CleanupFinished, "", CleanupFinishedData{Command: f.Command.ID, Cancelled: f.Cancelled, Problem: clip(f.Problem, 1000)})
+			d.add(CleanupFinished, "", CleanupFinishedData{Command: f.Command.ID, Cancelled: f.Cancelled, Problem: text.Clip(f.Problem, 1000)})
 		}
 	case Answered:
 		d.answered(f)
@@ -44,7 +45,7 @@ func Decide(s *State, in Input) []work.Event {
 		d.overdue(f)
 	case Dismissed:
 		if s.Live && s.Dismissed == "" && s.At() < len(s.Stages) {
-			d.gate(s.target(), work.GateDecidedData{Gate: string(s.target()), Decision: decideDismiss, By: "person:" + clip(f.By, 200), Reason: "dismissed by " + clip(f.By, 200) + said(f.Why)})
+			d.gate(s.target(), work.GateDecidedData{Gate: string(s.target()), Decision: decideDismiss, By: "person:" + text.Clip(f.By, 200), Reason: "dismissed by " + text.Clip(f.By, 200) + said(f.Why)})
 		}
 	case Drained:
 		if s.Live {
@@ -82,7 +83,7 @@ func (s *State) target() gates.Point {
 }
 
 func (d *decision) end(outcome work.RunOutcome, reason string) {
-	data := work.RunFinishedData{Outcome: outcome, Reason: clip(reason, 500)}
+	data := work.RunFinishedData{Outcome: outcome, Reason: text.Clip(reason, 500)}
 	if spent := d.s.SpentUSD; !d.s.Silent {
 		data.CostUSD = &spent
 	}
@@ -161,13 +162,13 @@ func (d *decision) answer(f Answer) {
 	gaveUp := f.Passing && f.Problem != "" && !waits
 	d.add(InferenceFinished, s.Call.Target, InferenceFinishedData{
 		Passing: waits, GaveUp: gaveUp,
-		Command: f.Command.ID, OK: problem == "", Problem: clip(problem, 1500), Tries: f.Tries, Model: clip(f.Model, 200), Usage: f.Usage.Clean(), Request: f.Request, Answer: f.Answer,
+		Command: f.Command.ID, OK: problem == "", Problem: text.Clip(problem, 1500), Tries: f.Tries, Model: text.Clip(f.Model, 200), Usage: f.Usage.Clean(), Request: f.Request, Answer: f.Answer,
 	})
 	if waits {
 		d.outageBegan(until, problem)
 		return
 	}
-	by := "model:" + clip(f.Model, 200)
+	by := "model:" + text.Clip(f.Model, 200)
 	if f.Model == "" {
 		by = "model:" + s.Spec.Inferrer
 	}
@@ -191,13 +192,13 @@ func (d *decision) proposed(target gates.Point, by string, v Value, levels map[s
 		if sub.Level == "" {
 			continue
 		}
-		child := fmt.Sprintf("part %d (%s)", i+1, clip(sub.Level, 64))
+		child := fmt.Sprintf("part %d (%s)", i+1, text.Clip(sub.Level, 64))
 		policy, known := levels[sub.Level]
 		check := gates.CheckSpawn(policy, d.s.Policy)
 		record := check.Decision(child, fmt.Sprintf("issue %d", d.s.Spec.Issue)).Record(gateSpawn, d.s.version)
 		if !known {
 			record.Decision, record.Passed, record.Failed = decideReject, nil, []string{"level"}
-			record.Reason = fmt.Sprintf("%q is no policy", clip(sub.Level, 64))
+			record.Reason = fmt.Sprintf("%q is no policy", text.Clip(sub.Level, 64))
 		}
 		if !known || !check.Allowed() {
 			record.Decision, record.Reason = decideReject, child+": "+record.Reason

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -127,7 +128,7 @@ func (d *decision) add(kind work.EventKind, at gates.Point, data any) {
 
 // gate records a decision at a target, or one about what is to be asked there.
 func (d *decision) gate(at gates.Point, data work.GateDecidedData) {
-	data.Facts, data.Reason, data.Comment = clip(data.Facts, 1000), clip(data.Reason, 1000), clip(data.Comment, 4000)
+	data.Facts, data.Reason, data.Comment = text.Clip(data.Facts, 1000), text.Clip(data.Reason, 1000), text.Clip(data.Comment, 4000)
 	if data.Policy == "" {
 		data.Policy = d.s.version
 	}

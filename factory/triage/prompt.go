@@ -82,7 +82,7 @@ func (s *State) Ask(c Command) Question {
 	if len(s.Spec.Labels) > 0 {
 		issue += "\nLabels: " + strings.Join(s.Spec.Labels, ", ")
 	}
-	fence(&b, fmt.Sprintf("Issue %d", s.Spec.Issue), clip(issue, maxIssueBytes))
+	fence(&b, fmt.Sprintf("Issue %d", s.Spec.Issue), text.Clip(issue, maxIssueBytes))
 	for i, target := range gates.Targets() {
 		if st := &s.Stages[i]; st.Confirmed && target != c.Target {
 			fence(&b, "Confirmed: "+string(target), st.Value.text(target))
@@ -113,6 +113,6 @@ func (s *State) breaking() string {
 
 // fence shows text from elsewhere as data.
 func fence(b *strings.Builder, title, data string) {
-	seen, _ := reveal(strings.TrimSpace(data))
+	seen, _ := text.Reveal(strings.TrimSpace(data))
 	text.Fence(b, title, seen)
 }

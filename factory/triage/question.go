@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -51,7 +52,7 @@ func (d *decision) open(kind string, points []string, revision int, question, fa
 	sum := sha256.Sum256([]byte(kind + "\x00" + question + "\x00" + facts))
 	d.add(work.CheckpointOpened, gates.Point(kind), work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Thread, s.Opened+1), Run: s.Thread, Phase: kind, Kind: kind, Points: points, Revision: max(revision, 1),
-		Hash: hex.EncodeToString(sum[:]), Question: line(question, 300), Facts: clip(facts, 5000), Choices: ways, Policy: s.version,
+		Hash: hex.EncodeToString(sum[:]), Question: line(question, 300), Facts: text.Clip(facts, 5000), Choices: ways, Policy: s.version,
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(), ExpiresAt: d.expiry(),
 	})
 }
@@ -74,7 +75,7 @@ func (d *decision) openStage(at int) {
 		fmt.Fprintf(&b, "\nWhy you are asked: %s\n", line(s.unasked(st), 1000))
 		b.WriteString(notesText(st.Notes))
 		if s.Spec.Description != "" {
-			fmt.Fprintf(&b, "\nThe issue says:\n%s\n", clip(s.Spec.Description, 2000))
+			fmt.Fprintf(&b, "\nThe issue says:\n%s\n", text.Clip(s.Spec.Description, 2000))
 		}
 		ways := choices(ChoiceAccept, ChoiceEdit, ChoiceRedirect, ChoiceDismiss)
 		if s.Spec.Who == ByModel {

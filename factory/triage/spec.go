@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -88,14 +89,14 @@ func SameText(a, b Spec) bool {
 // clean takes out of texts what a person would not see, so that what is judged
 // is what is read.
 func (s Spec) clean() Spec {
-	for _, text := range []*string{&s.Title, &s.Description} {
-		seen, hidden := reveal(*text)
-		*text = seen
+	for _, words := range []*string{&s.Title, &s.Description} {
+		seen, hidden := text.Reveal(*words)
+		*words = seen
 		s.Hidden += hidden
 	}
 	criteria := make([]work.Criterion, len(s.Criteria))
 	for i, c := range s.Criteria {
-		seen, hidden := reveal(c.Text)
+		seen, hidden := text.Reveal(c.Text)
 		criteria[i] = work.Criterion{ID: c.ID, Text: seen}
 		s.Hidden += hidden
 	}

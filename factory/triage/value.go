@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // Value is what was inferred, or said by a person, at one target. What belongs
@@ -121,7 +122,7 @@ func (v Value) Problems(target gates.Point, depth int) []string {
 		return out
 	}
 	if v.Kind == "standard" && !slices.Contains(Actions(), v.Name) {
-		bad("name %q is no standard action: use one of %v, or kind improvised", clip(v.Name, 40), Actions())
+		bad("name %q is no standard action: use one of %v, or kind improvised", text.Clip(v.Name, 40), Actions())
 	}
 	if (v.Kind == "standard" && v.Name == ActionDecompose) != v.Decomposes() && v.Question == "" {
 		bad("sub_issues and the standard action %s go together", ActionDecompose)
@@ -183,18 +184,18 @@ func ReadCombined(answer []byte) ([]Value, error) {
 	return out, nil
 }
 
-// edited is v as a person wants it: text is a JSON object with the fields to
+// edited is v as a person wants it: words are a JSON object with the fields to
 // replace, or else the new summary. A question is answered by it.
-func (v Value) edited(target gates.Point, text string) (Value, error) {
+func (v Value) edited(target gates.Point, words string) (Value, error) {
 	subs := v.SubIssues
 	v = v.apart()
 	v.Question, v.SubIssues = "", subs
 	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &fields) != nil {
-		if strings.HasPrefix(strings.TrimSpace(text), "{") {
+	if json.Unmarshal([]byte(words), &fields) != nil {
+		if strings.HasPrefix(strings.TrimSpace(words), "{") {
 			return v, errors.New("what you wrote is no JSON object")
 		}
-		if v.Summary = plain(text, 1500); v.Summary == "" {
+		if v.Summary = plain(words, 1500); v.Summary == "" {
 			return v, errors.New("an edit takes the new text, or a JSON object with the fields to replace")
 		}
 		return v.settled(target), nil
@@ -202,7 +203,7 @@ func (v Value) edited(target gates.Point, text string) (Value, error) {
 	for name, raw := range fields {
 		into, known := v.field(target, name)
 		if !known {
-			return v, fmt.Errorf("%s has no field %q to edit", target, clip(name, 40))
+			return v, fmt.Errorf("%s has no field %q to edit", target, text.Clip(name, 40))
 		}
 		if err := json.Unmarshal(raw, into); err != nil {
 			return v, fmt.Errorf("%s: %w", name, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/factory"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -46,11 +47,7 @@ func (s *Server) moveIssue(v *visit) error {
 
 // by is who changes a board through a page, and what they say about it.
 func (v *visit) by(note string) factory.By {
-	note, _, _ = strings.Cut(note, "\n")
-	if r := []rune(note); len(r) > 300 {
-		note = string(r[:300])
-	}
-	return factory.By{Name: v.Who.Name, Door: "web", Note: clean(note)}
+	return factory.By{Name: v.Who.Name, Door: "web", Note: text.FirstLine(text.Plain(note), 300)}
 }
 
 // issue is the number of the issue that the path names.
@@ -65,7 +62,7 @@ func (v *visit) issue() (int64, error) {
 func issueNumber(word string) (int64, error) {
 	id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(word), "#"), 10, 64)
 	if err != nil || id < 1 {
-		return 0, &Complaint{http.StatusUnprocessableEntity, fmt.Sprintf("%q is not the number of an issue.", clip(word)), "Write it as 12 or #12."}
+		return 0, &Complaint{http.StatusUnprocessableEntity, fmt.Sprintf("%q is not the number of an issue.", text.OneLine(word, 80)), "Write it as 12 or #12."}
 	}
 	return id, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"forge/factory/web/diff"
 	"forge/gates"
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
@@ -386,7 +387,7 @@ func (s *Server) cockpitBlob(v *visit) error {
 	data, err := v.Project.Code.File(v.Context(), j.To, path)
 	switch text := textOf(data, nil); {
 	case err != nil:
-		s.Log.Warn("a file is not shown", "path", clip(path), "err", err)
+		s.Log.Warn("a file is not shown", "path", texts.OneLine(path, 80), "err", err)
 		d.Note = "This file is not shown here: it is too large, or it is no file."
 	case text == nil && len(data) > 0:
 		d.Note = "A binary file: there are no lines to show."

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -101,7 +102,7 @@ func (s *Server) editFile(v *visit) error {
 	case WishDelete:
 		w.Content = nil
 	default:
-		return &Complaint{http.StatusBadRequest, fmt.Sprintf("%q is nothing that is done to a file.", clip(w.What)), ""}
+		return &Complaint{http.StatusBadRequest, fmt.Sprintf("%q is nothing that is done to a file.", texts.OneLine(w.What, 80)), ""}
 	}
 	if _, err = v.Project.Edits.EditFile(v.Context(), id, revision, w); err == nil {
 		return s.afterEdit(v, id)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"forge/factory/web/diff"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -178,7 +179,7 @@ func (s *Server) answer(v *visit) error {
 	switch status {
 	case work.CheckpointApproved, work.CheckpointChangesRequested, work.CheckpointRejected:
 	default:
-		return &Complaint{http.StatusBadRequest, fmt.Sprintf("%q is no answer.", clip(word)), ""}
+		return &Complaint{http.StatusBadRequest, fmt.Sprintf("%q is no answer.", text.OneLine(word, 80)), ""}
 	}
 	level := v.form("level")
 	if level != "" && !v.Who.May(v.Project.ID, RoleAdmin) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"forge/factory"
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -56,7 +57,7 @@ func (s *Server) newIssuePage(v *visit) error {
 	if column != work.ColumnReady {
 		column = work.ColumnBacklog
 	}
-	f, err := v.issueForm(work.Issue{Column: column, Priority: work.PriorityNormal, Title: clean(v.URL.Query().Get("title"))})
+	f, err := v.issueForm(work.Issue{Column: column, Priority: work.PriorityNormal, Title: texts.PlainLine(v.URL.Query().Get("title"))})
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (s *Server) editIssuePage(v *visit) error {
 // apply makes of an issue what the form says. A line of the criteria that begins
 // with an id that the issue has is that one; others are new.
 func (v *visit) apply(i *work.Issue) error {
-	i.Title, i.Priority = clean(v.form("title")), work.Priority(v.form("priority"))
+	i.Title, i.Priority = texts.PlainLine(v.form("title")), work.Priority(v.form("priority"))
 	if i.Priority == "" {
 		i.Priority = work.PriorityNormal
 	}
@@ -90,7 +91,7 @@ func (v *visit) apply(i *work.Issue) error {
 	i.Description = strings.TrimRight(strings.ReplaceAll(v.PostFormValue("description"), "\r\n", "\n"), "\n")
 	i.Labels, i.Needs = nil, nil
 	for _, word := range strings.Split(v.form("labels"), ",") {
-		if word = clean(word); word != "" {
+		if word = texts.PlainLine(word); word != "" {
 			i.Labels = append(i.Labels, word)
 		}
 	}
@@ -126,7 +127,7 @@ func (v *visit) applyLevel(i *work.Issue) error {
 				return nil
 			}
 		}
-		return &Complaint{http.StatusUnprocessableEntity, fmt.Sprintf("There is no level %q.", clip(level)), "The list names them."}
+		return &Complaint{http.StatusUnprocessableEntity, fmt.Sprintf("There is no level %q.", texts.OneLine(level, 80)), "The list names them."}
 	}
 	i.Level = level
 	return nil
@@ -136,7 +137,7 @@ func criteriaOf(was []work.Criterion, given int, text string) []work.Criterion {
 	var out []work.Criterion
 	next := given + 1
 	for line := range strings.Lines(text) {
-		line = clean(strings.TrimPrefix(strings.TrimSpace(line), "- "))
+		line = texts.PlainLine(strings.TrimPrefix(strings.TrimSpace(line), "- "))
 		if line == "" {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"forge/factory"
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -70,7 +71,7 @@ func (s *Server) fail(v *visit, err error) {
 	}
 	c := complaint(err)
 	if c == nil {
-		s.Log.Error("a request failed", "path", clip(v.URL.Path), "err", err)
+		s.Log.Error("a request failed", "path", text.OneLine(v.URL.Path, 80), "err", err)
 		c = &Complaint{http.StatusInternalServerError, "The server could not do that.", "Its log says why."}
 	}
 	if c.Status == http.StatusUnauthorized {
@@ -98,7 +99,7 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler:
 		panic(p)
 	default:
-		s.Log.Error("a handler panicked", "path", clip(r.URL.Path), "panic", p)
+		s.Log.Error("a handler panicked", "path", text.OneLine(r.URL.Path, 80), "panic", p)
 		http.Error(w, "The server could not do that. Its log says why.", http.StatusInternalServerError)
 	}
 }

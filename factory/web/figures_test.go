@@ -132,16 +132,6 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 	}
 }
 
-func TestPlainOutput(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\x1b[31mred\x1b[0m b\r\n": "ared b\n", "x\x00y\u202ez": "x\uFFFDy\uFFFDz", "\x1b]8;;http://x\x07t\x1b]8;;\x1b\\.": "t.", "\x1b]0;x\ny": "\ny", "\xff": "\uFFFD", "tab\tstays\n": "tab\tstays\n",
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%q is shown as %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestChangesAreKeptWithinBounds(t *testing.T) {
 	var c changes
 	key := func(n int) changeKey { return changeKey{project: "p", to: string(rune('a' + n))} }

@@ -6,9 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -24,7 +23,7 @@ func (s *Server) funcs() template.FuncMap {
 		"usd":          usd,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"name":         review.Name,
-		"short":        func(id string) string { return id[:min(len(id), 12)] },
+		"short":        texts.Short,
 		"plural":       plural,
 		"tokens":       tokens,
 		"sentenceCase": func(text string) string { return strings.TrimSuffix(sentence(text), ".") },
@@ -94,26 +93,11 @@ func sentence(text string) string {
 	if text == "" {
 		return ""
 	}
-	first, size := utf8.DecodeRuneInString(text)
-	text = string(unicode.ToUpper(first)) + text[size:]
+	text = texts.UpperFirst(text)
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
 	}
 	return text + "."
-}
-
-// clip is the beginning of a text as one line, for logs and complaints.
-func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if r := []rune(text); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return text
 }
 
 // theme is what the person chose; "" = as their system has it.
@@ -122,14 +106,4 @@ func theme(r *http.Request) string {
 		return c.Value
 	}
 	return ""
-}
-
-// clean takes out of a text what no line of a record may hold.
-func clean(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD")))
 }

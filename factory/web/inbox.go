@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -36,7 +37,7 @@ func checkpointLine(p Project, cp work.Checkpoint, who Person) inboxLine {
 	if cp.Phase != "" {
 		about = append(about, "phase "+cp.Phase)
 	}
-	about = append(about, "run "+cp.Run[:min(len(cp.Run), 12)])
+	about = append(about, "run "+text.Short(cp.Run))
 	return inboxLine{
 		Project: p.ID, URL: "/p/" + p.ID + "/checkpoints/" + cp.ID, Title: cp.Question, About: about, Since: cp.OpenedAt, Expires: cp.ExpiresAt,
 		Who: gates.WhoAnswers(cp), Mine: gates.MayAnswer(cp, who.Role(p.ID).Gate()),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // Role is what a person may do in a project; each may what those before it may.
@@ -39,7 +40,7 @@ func ParseRole(word string) (Role, error) {
 	if i := slices.Index(roleNames[:], word); i > 0 {
 		return Role(i), nil
 	}
-	return RoleNone, fmt.Errorf("%q is no role (%s)", clip(word), strings.Join(Roles(), ", "))
+	return RoleNone, fmt.Errorf("%q is no role (%s)", text.OneLine(word, 80), strings.Join(Roles(), ", "))
 }
 
 // Gate is the role as checkpoints know it: operators and admins stand for the

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -274,7 +275,7 @@ func (s *Server) runOutput(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d.Text = plain(string(text))
+	d.Text = texts.Plain(string(text))
 	if v.htmx() {
 		return v.part("run", "output-part", d)
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"forge/factory/web/picture"
 	"forge/internal/work"
@@ -222,45 +221,4 @@ func graphNodes(s *orchestrator.State) []picture.Node {
 		out = append(out, node)
 	}
 	return out
-}
-
-// plain is what a program printed, without what it says to a terminal.
-func plain(text string) string {
-	var b strings.Builder
-	esc := 0 // 1 after ESC, 2 within a sequence, 3 within a title or link
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		switch {
-		case esc == 1:
-			esc = 0
-			switch r {
-			case '[':
-				esc = 2
-			case ']':
-				esc = 3
-			}
-		case esc == 3 && r == '\n':
-			esc = 0 // what has no end is not the whole rest
-			b.WriteRune(r)
-		case esc == 3 && r == 0x1b:
-			esc = 1
-		case esc == 3:
-			if r == '\a' {
-				esc = 0
-			}
-		case esc == 2:
-			if r >= 0x40 && r <= 0x7e {
-				esc = 0
-			}
-		case r == 0x1b:
-			esc = 1
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == '\r':
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			b.WriteRune('\uFFFD')
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"forge/internal/text"
 )
 
 // How a page is added:
@@ -113,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.recovered(w, r)
 	harden(w.Header(), s.TLS)
 	if why := s.refuses(r); why != "" {
-		s.Log.Warn("refused a request", "why", why, "from", s.remote(r), "path", clip(r.URL.Path))
+		s.Log.Warn("refused a request", "why", why, "from", s.remote(r), "path", text.OneLine(r.URL.Path, 80))
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}

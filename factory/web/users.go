@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -94,7 +95,7 @@ func (k *Keys) change(do func(*userFile) error) error {
 // there it is "".
 func (k *Keys) PutUser(name string, role Role, project string) (token string, err error) {
 	if !userName().MatchString(name) {
-		return "", fmt.Errorf("%q is no user's name: letters, digits and . _ @ + - and spaces between, at most 60", clip(name))
+		return "", fmt.Errorf("%q is no user's name: letters, digits and . _ @ + - and spaces between, at most 60", text.OneLine(name, 80))
 	}
 	if role == RoleNone || project == "" {
 		return "", errors.New("a user needs a role and a project")
@@ -120,7 +121,7 @@ func (k *Keys) NewToken(name string) (token string, err error) {
 	err = k.change(func(f *userFile) error {
 		i := f.find(name)
 		if i < 0 {
-			return fmt.Errorf("%w: %s", ErrNoUser, clip(name))
+			return fmt.Errorf("%w: %s", ErrNoUser, text.OneLine(name, 80))
 		}
 		f.Users[i].Token = hashed(token)
 		return nil
@@ -133,11 +134,11 @@ func (k *Keys) RemoveUser(name, project string) error {
 	return k.change(func(f *userFile) error {
 		i := f.find(name)
 		if i < 0 {
-			return fmt.Errorf("%w: %s", ErrNoUser, clip(name))
+			return fmt.Errorf("%w: %s", ErrNoUser, text.OneLine(name, 80))
 		}
 		roles := maps.Clone(f.Users[i].Roles)
 		if _, ok := roles[project]; !ok && project != AnyProject {
-			return fmt.Errorf("%s has no role of their own in %s", clip(name), clip(project))
+			return fmt.Errorf("%s has no role of their own in %s", text.OneLine(name, 80), text.OneLine(project, 80))
 		}
 		delete(roles, project)
 		if project == AnyProject || len(roles) == 0 {

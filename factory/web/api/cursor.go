@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -54,7 +55,7 @@ func readCursor(id string) (cursor, error) {
 	for _, all := range []map[string]int64{c.Boards, c.Runs} {
 		for name, seq := range all {
 			if seq < 0 {
-				return c, fmt.Errorf("read an event's id: %d events of %q", seq, clip(name))
+				return c, fmt.Errorf("read an event's id: %d events of %q", seq, texts.OneLine(name, mostSaid))
 			}
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"forge/factory"
 	"forge/factory/web"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -224,20 +224,7 @@ func ifMatch(header string) (int64, error) {
 
 // by is who changes the board, with the first line of what they say about it.
 func (c call) by(note string) factory.By {
-	return factory.By{Name: plain(c.who.Name), Door: "api", Note: plain(note)}
-}
-
-// plain is text as one line that can be stored.
-func plain(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "")))
+	return factory.By{Name: text.PlainLine(c.who.Name), Door: "api", Note: text.PlainLine(note)}
 }
 
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"forge/factory/web"
+	"forge/internal/text"
 )
 
 // Bounds of what a job is started with.
@@ -88,7 +89,7 @@ func (a *API) startJob(c call, in *StartJob) (*Answer[Status], error) {
 		if list, err := known(); err != nil {
 			return nil, err
 		} else if !slices.Contains(list, name) {
-			return nil, invalid("body", clip(name)+" is not one of "+strings.Join(list, ", "))
+			return nil, invalid("body", text.OneLine(name, mostSaid)+" is not one of "+strings.Join(list, ", "))
 		}
 	}
 	if err := checkDocuments(b.Documents); err != nil {
@@ -101,7 +102,7 @@ func (a *API) startJob(c call, in *StartJob) (*Answer[Status], error) {
 		}
 		for _, s := range b.Sources {
 			if !slices.Contains(known, s) {
-				return nil, invalid("body.data_sources", clip(s)+" is not one of "+strings.Join(known, ", "))
+				return nil, invalid("body.data_sources", text.OneLine(s, mostSaid)+" is not one of "+strings.Join(known, ", "))
 			}
 		}
 	}
@@ -125,8 +126,8 @@ func checkDocuments(all map[string][]byte) error {
 	}
 	size := 0
 	for name, data := range all {
-		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") || plain(name) != name || len(name) > 200 {
-			return invalid("body.documents", clip(name)+" is not a plain file name")
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") || strings.TrimSpace(name) != name || text.Hides(name) || len(name) > 200 {
+			return invalid("body.documents", text.OneLine(name, mostSaid)+" is not a plain file name")
 		}
 		size += len(data)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"forge/factory/web"
 	"forge/gates"
+	"forge/internal/text"
 )
 
 // InPolicy is an operation on one preset.
@@ -119,7 +120,7 @@ func (a *API) policy(c call, name string) (policyLine, gates.Policy, error) {
 	}
 	p, ok := all.Preset(name)
 	if !ok {
-		return policyLine{}, p, notFound("unknown_policy", "There is no policy "+clip(name)+".", "There are "+strings.Join(all.Names(), ", ")+".")
+		return policyLine{}, p, notFound("unknown_policy", "There is no policy "+text.OneLine(name, mostSaid)+".", "There are "+strings.Join(all.Names(), ", ")+".")
 	}
 	info := gates.PresetInfo{Name: name}
 	for _, i := range all.List() {
@@ -148,7 +149,7 @@ func (a *API) checkLevel(c call, location, name string) error {
 		return err
 	}
 	if _, ok := all.Preset(name); !ok {
-		return invalid(location, clip(name)+" is not a policy; there are "+strings.Join(all.Names(), ", "))
+		return invalid(location, text.OneLine(name, mostSaid)+" is not a policy; there are "+strings.Join(all.Names(), ", "))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"forge/factory"
 	"forge/factory/web"
 	"forge/gates"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -54,7 +55,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 func (a *API) problem(r *http.Request, err error) *Problem {
 	p := problemOf(err)
 	if p == nil {
-		a.Log.Error("a request of the API failed", "path", clip(r.URL.Path), "err", err)
+		a.Log.Error("a request of the API failed", "path", text.OneLine(r.URL.Path, mostSaid), "err", err)
 		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "The server could not do that.", Fix: "Its log says why."}
 	}
 	p.Title = http.StatusText(p.Status)
@@ -166,7 +167,7 @@ func (a *API) ownProblems(_ huma.Context, _ string, v any) (any, error) {
 	}
 	// The values are left out: whoever sent them has them.
 	for _, e := range m.Errors {
-		p.Errors = append(p.Errors, Mistake{Location: clip(e.Location), Message: clip(e.Message)})
+		p.Errors = append(p.Errors, Mistake{Location: text.OneLine(e.Location, mostSaid), Message: text.OneLine(e.Message, mostSaid)})
 	}
 	return p, nil
 }
@@ -196,12 +197,5 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// clip bounds what of a request is said back or logged.
-func clip(text string) string {
-	const most = 300
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+// mostSaid is how many characters of a request are said back or logged.
+const mostSaid = 300

@@ -6,10 +6,11 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/alecthomas/chroma/v2"
+
+	texts "forge/internal/text"
 )
 
 // Bounds of what is coloured. The expressions of a lexer can be made to take
@@ -133,42 +134,23 @@ const maxLine = 4000
 // turns the direction of writing or has no width can make code read as what it
 // is not.
 func visible(text string) string {
-	cut := 0
-	if len(text) > maxLine {
-		n := maxLine
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text, cut = text[:n], len(text)-n
-	}
 	var b strings.Builder
 	for i, r := range text {
+		if i >= maxLine {
+			fmt.Fprintf(&b, `<span class="odd-char">and %d bytes more in this line</span>`, len(text)-i)
+			break
+		}
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(text[i:]); size <= 1 {
 				fmt.Fprintf(&b, `<span class="odd-char">\x%02x</span>`, text[i])
 				continue
 			}
 		}
-		if unseen(r) {
+		if r != '\t' && texts.Invisible(r) {
 			fmt.Fprintf(&b, `<span class="odd-char" title="a character that is not seen">U+%04X</span>`, r)
 			continue
 		}
 		b.WriteString(html.EscapeString(string(r)))
 	}
-	if cut > 0 {
-		fmt.Fprintf(&b, `<span class="odd-char">and %d bytes more in this line</span>`, cut)
-	}
 	return b.String()
-}
-
-func unseen(r rune) bool {
-	switch {
-	case r == '\t':
-		return false
-	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029', r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0:
-		return true
-	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0000 && r <= 0xe0fff, r >= 0xfff0 && r <= 0xfff8:
-		return true
-	}
-	return false
 }

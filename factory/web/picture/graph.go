@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // Node is one box of a graph.
@@ -107,8 +109,8 @@ func (c *canvas) box(n Node, p *place) {
 	c.add(`<title>%s</title>`, n.ID+" "+n.Label+": "+n.Word+" "+n.Note)
 	c.add(`<rect class="box" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, p.x, p.y, boxWidth, boxHeight)
 	c.add(`<text class="sign" x="%d" y="%d">%s</text>`, p.x+10, p.y+24, n.State.sign())
-	c.add(`<text class="label" x="%d" y="%d">%s</text>`, p.x+30, p.y+24, short(n.ID+" "+n.Label, 22))
-	c.add(`<text class="note" x="%d" y="%d">%s</text>`, p.x+10, p.y+46, short(strings.TrimSpace(n.Word+"  "+n.Note), 30))
+	c.add(`<text class="label" x="%d" y="%d">%s</text>`, p.x+30, p.y+24, text.OneLine(n.ID+" "+n.Label, 22))
+	c.add(`<text class="note" x="%d" y="%d">%s</text>`, p.x+10, p.y+46, text.OneLine(strings.TrimSpace(n.Word+"  "+n.Note), 30))
 	if n.Href != "" {
 		c.WriteString(`</a>`)
 	}

@@ -3,6 +3,8 @@ package picture
 import (
 	"html/template"
 	"math"
+
+	"forge/internal/text"
 )
 
 // Bar is one bar of a plot. A nil value is unknown: said, and never drawn as
@@ -41,7 +43,7 @@ func Bars(name, about string, bars []Bar) template.HTML {
 	for i, b := range bars {
 		y := barGap + i*(barHeight+barGap)
 		c.add(`<g class="bar-row"><title>%s</title>`, b.Label+": "+b.Text)
-		c.add(`<text class="label" x="0" y="%d">%s</text>`, y+16, short(b.Label, 26))
+		c.add(`<text class="label" x="0" y="%d">%s</text>`, y+16, text.OneLine(b.Label, 26))
 		room := float64(plotWidth - barLabel - barText)
 		if v := known(b.Value); v != nil && longest > 0 {
 			c.add(`<rect class="bar-room" x="%d" y="%d" width="%d" height="%d"/>`, barLabel, y, int(room), barHeight)
@@ -49,7 +51,7 @@ func Bars(name, about string, bars []Bar) template.HTML {
 		} else {
 			c.add(`<rect class="bar-unknown" x="%d" y="%d" width="%d" height="%d"/>`, barLabel, y, int(room), barHeight)
 		}
-		c.add(`<text class="value" x="%d" y="%d">%s</text></g>`, plotWidth-barText+8, y+16, short(b.Text, 18))
+		c.add(`<text class="value" x="%d" y="%d">%s</text></g>`, plotWidth-barText+8, y+16, text.OneLine(b.Text, 18))
 	}
 	c.WriteString(`</svg>`)
 	return template.HTML(c.String()) //nolint:gosec // every text was escaped by add
@@ -100,9 +102,9 @@ func Columns(name, about string, bars []Bar) template.HTML {
 		}
 		c.WriteString(`</g>`)
 	}
-	c.add(`<text class="value" x="0" y="%d">%s</text>`, lineHeight-4, short(bars[0].Label, 24))
+	c.add(`<text class="value" x="0" y="%d">%s</text>`, lineHeight-4, text.OneLine(bars[0].Label, 24))
 	if len(bars) > 1 {
-		c.add(`<text class="value end" x="%d" y="%d">%s</text>`, plotWidth, lineHeight-4, short(bars[len(bars)-1].Label, 24))
+		c.add(`<text class="value end" x="%d" y="%d">%s</text>`, plotWidth, lineHeight-4, text.OneLine(bars[len(bars)-1].Label, 24))
 	}
 	c.WriteString(`</svg>`)
 	return template.HTML(c.String()) //nolint:gosec // every text was escaped by add
