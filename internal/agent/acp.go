@@ -14,6 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -78,7 +79,7 @@ func detectACP(ctx context.Context, a work.AgentSettings, e environ) Detection {
 	}
 	d.Found = true
 	if hello.Agent.Version != "" {
-		d.Version = clip(printable(strings.TrimSpace(hello.Agent.Name+" "+hello.Agent.Version)), 80)
+		d.Version = text.Clip(text.PlainLine(strings.TrimSpace(hello.Agent.Name+" "+hello.Agent.Version)), 80)
 	}
 	return d
 }

@@ -12,6 +12,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -212,7 +213,7 @@ func (c *acpStream) model(ctx context.Context, s acpSession) error {
 	if len(s.Models.Offered) > 0 {
 		return c.request(ctx, acp.AgentMethodSessionSetModel, map[string]string{"sessionId": s.ID, "modelId": model}, nil)
 	}
-	return fmt.Errorf("the agent does not let a model be chosen, and %q is set", clip(model, 60))
+	return fmt.Errorf("the agent does not let a model be chosen, and %q is set", text.Clip(model, 60))
 }
 
 // cancel asks the server to end its turn, and gives it the time to do so.

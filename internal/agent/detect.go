@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -168,7 +169,7 @@ func (l *limited) Write(p []byte) (int, error) {
 
 func firstWord(s []byte) string {
 	if f := bytes.Fields(s); len(f) > 0 {
-		return clip(printable(string(f[0])), 40)
+		return text.Clip(text.PlainLine(string(f[0])), 40)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -94,5 +95,5 @@ func geminiLogin(a work.AgentSettings, e environ) (Login, string) {
 	case "compute-default-credentials":
 		return LoginUnknown, "gemini logs in with the machine's own credentials"
 	}
-	return LoginUnknown, fmt.Sprintf("gemini logs in by %q, which is not known here", clip(printable(method), 40))
+	return LoginUnknown, fmt.Sprintf("gemini logs in by %q, which is not known here", text.Clip(text.PlainLine(method), 40))
 }

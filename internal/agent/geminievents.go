@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -140,7 +141,7 @@ func (g *geminiStream) act() {
 		about := claudeCall{tool: g.text(geminiTool), about: cmp.Or(g.text(geminiCommand), g.text(geminiFile))}.String()
 		g.live.show("tool", about)
 		if id := g.text(geminiToolID); id != "" && g.running[id] == "" && len(g.running) < maxRunning {
-			g.running[id] = clip(about, lineBytes)
+			g.running[id] = text.Clip(about, lineBytes)
 			g.live.busy(1)
 		}
 	case "tool_result":

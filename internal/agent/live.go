@@ -5,11 +5,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -166,69 +165,13 @@ const lineBytes = 200
 // lineBytes long.
 func oneLine(s string, red *redact.Redactor) string {
 	const enough = 4 << 10 // to find a secret as a whole before the cut
-	s = red.String(strings.ToValidUTF8(s[:min(len(s), enough)], ""))
+	s = red.String(text.Cut(s[:min(len(s), enough)], enough))
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = strings.TrimSpace(printable(line)); line != "" {
-			return clip(line, lineBytes)
+		if line = text.ClipLine(line, lineBytes); line != "" {
+			return line
 		}
 	}
 	return ""
-}
-
-// printable drops escape sequences and what does not print; tabs become spaces.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		if s[0] == 0x1b {
-			s = s[escapeLen(s):]
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == '\t':
-			b.WriteByte(' ')
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// escapeLen is the length of the escape sequence that s begins with: CSI up to
-// its final byte, OSC and its like up to their end, else two bytes.
-func escapeLen(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(s)
-	case ']', 'P', '_', '^', 'X':
-		for i := 2; i < len(s); i++ {
-			if s[i] == 0x07 {
-				return i + 1
-			}
-			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
-			}
-		}
-		return len(s)
-	}
-	return 2
-}
-
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	const dots = "…"
-	return strings.ToValidUTF8(s[:most-len(dots)], "") + dots
 }
 
 func exitText(code int) string { return fmt.Sprintf("the agent exited with code %d", code) }

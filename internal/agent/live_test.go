@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -24,10 +24,10 @@ func TestOneLine(t *testing.T) {
 		"":                                    "",
 		"\n \t\n  first\nsecond":              "first",
 		"\x1b[31mred\x1b[0m\x1b]0;title\x07!": "red!",
-		"a\tb\rc\x00d\x7f":                    "a bcd",
+		"a\tb\rc\x00d\x7f":                    "a b cd",
 		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\": "link",
 		"half \x1b[3":              "half",
-		"bad \xff\xfe utf":         "bad  utf",
+		"bad \xff\xfe utf":         "bad \uFFFD utf",
 		"right\u202eto left\u200b": "rightto left",
 		"it is hunter2hunter2":     "it is " + red.String("hunter2hunter2"),
 	} {
@@ -46,7 +46,7 @@ func FuzzOneLine(f *testing.F) {
 	red := redact.New(nil)
 	f.Fuzz(func(t *testing.T, s string) {
 		got := oneLine(s, red)
-		if len(got) > lineBytes || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(got) > lineBytes || !utf8.ValidString(got) || strings.ContainsFunc(got, text.Invisible) {
 			t.Fatalf("%q from %q", got, s)
 		}
 	})

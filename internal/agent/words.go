@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"forge/internal/redact"
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -192,10 +193,7 @@ func (t *tail) whole(red *redact.Redactor) string {
 
 // endOf is the end of s, at most messageBytes long.
 func endOf(s string) string {
-	if over := len(s) - messageBytes; over > 0 {
-		return strings.ToValidUTF8(s[over:], "")
-	}
-	return s
+	return texts.End(s, messageBytes)
 }
 
 // lastLine is the last line that holds anything, or nil when it does not fit.

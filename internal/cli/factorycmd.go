@@ -87,7 +87,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 	}
 	f := floor{board: b}
 	if do != nil {
-		if err := do(f, c.Context, plainName(a.env().User())); err != nil {
+		if err := do(f, c.Context, text.PlainLine(a.env().User())); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -126,17 +125,7 @@ func newProjectID(root string, taken []string) string {
 // by is the person at the command line; note is what they say about a change,
 // of which the first line is kept.
 func (a *App) by(note string) factory.By {
-	return factory.By{Name: plainName(a.env().User()), Door: "cli", Note: plainName(text.FirstLine(note, 300))}
-}
-
-// plainName is a name, or a few words, as one line that can be stored.
-func plainName(name string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, "")))
+	return factory.By{Name: text.PlainLine(a.env().User()), Door: "cli", Note: text.FirstLine(text.Plain(note), 300)}
 }
 
 // issueArg is the number of the one issue that a command is about.

@@ -94,11 +94,11 @@ func readPaper(ctx context.Context, repo *git.Store, commit, path string) (strin
 	case err != nil:
 		return "", err
 	}
-	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	if len(text) > maxPaper {
-		text = strings.ToValidUTF8(text[:maxPaper], "") + fmt.Sprintf("\n(and %d bytes more)", len(data)-maxPaper)
+	shown := text.Cut(string(data), maxPaper)
+	if left := len(data) - maxPaper; left > 0 {
+		shown += fmt.Sprintf("\n(and %d bytes more)", left)
 	}
-	return text, nil
+	return shown, nil
 }
 
 // shownJob is forge job show --output json.

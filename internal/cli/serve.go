@@ -20,6 +20,7 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 const (
@@ -79,7 +80,7 @@ func (a *App) serverKeys() (*pages.Keys, error) {
 	if err != nil {
 		return nil, refusal.New("mend it, or remove the folder "+dir+", which ends all sessions and users", "%v", err)
 	}
-	keys.Owner = plainName(a.env().User())
+	keys.Owner = text.PlainLine(a.env().User())
 	return keys, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"forge/internal/text"
 )
 
 // FileEdit is a file as a person wants it: with that content, or gone.
@@ -121,7 +123,7 @@ func newPath(path string) error {
 		return &EditError{path, "is no path for a new file"}
 	case !fs.ValidPath(path) || strings.Contains(path, `\`):
 		return &EditError{path, "is no path within the repository: write it with / and without .., as in src/new.go"}
-	case strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case text.Hides(path), strings.ContainsFunc(path, func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }):
 		return &EditError{path, "has characters that nobody sees"}
 	}
 	for name := range strings.SplitSeq(path, "/") {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // RefusedError is a remote that answers, and does not take what is pushed.
@@ -26,10 +28,10 @@ func (e *CommandError) refusal() string {
 	var said []string
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "remote:"); ok {
-			text = strings.TrimSpace(text)
-			if text = strings.TrimSpace(strings.TrimPrefix(text, "error:")); text != "" {
-				said = append(said, text)
+		if words, ok := strings.CutPrefix(line, "remote:"); ok {
+			words = strings.TrimSpace(words)
+			if words = strings.TrimSpace(strings.TrimPrefix(words, "error:")); words != "" {
+				said = append(said, words)
 			}
 		}
 		if at := strings.LastIndex(line, " ("); at > 0 && strings.HasPrefix(line, "! [") && strings.HasSuffix(line, ")") {
@@ -40,8 +42,7 @@ func (e *CommandError) refusal() string {
 		return e.Error()
 	}
 	const most = 500
-	text := strings.Join(said, " ")
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+	return text.Cut(strings.Join(said, " "), most)
 }
 
 // refused names the remote's refusal, where err is one.

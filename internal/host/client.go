@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -78,13 +79,9 @@ func (c *Client) HTTP() *http.Client {
 
 var errElsewhere = errors.New("the host sends Forge to another address")
 
-// clean is one line without secrets and control characters.
+// clean is one line without secrets and what nobody sees.
 func (c *Client) clean(s string) string {
-	s = strings.Join(strings.FieldsFunc(c.words.String(s), func(r rune) bool { return r < 0x20 || r == 0x7f }), " ")
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "") + " …"
-	}
-	return s
+	return text.ClipLine(c.words.String(s), 500)
 }
 
 // RoundTrip is one request; those that change nothing are sent again after a
@@ -142,7 +139,7 @@ func (a Answer) Message() string {
 		Errors  []any  `json:"errors"`
 	}
 	if json.Unmarshal(a.Body, &said) != nil || said.Message == "" {
-		return strings.TrimSpace(string(a.Body[:min(len(a.Body), 300)]))
+		return strings.TrimSpace(text.Cut(string(a.Body), 300))
 	}
 	for _, e := range said.Errors {
 		switch e := e.(type) {

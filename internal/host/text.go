@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"forge/internal/text"
 	"forge/internal/work"
@@ -101,17 +100,7 @@ func Answers(body string) string {
 
 // Clip cuts a text after work.MaxCommentBytes, between two characters.
 func Clip(s string) (string, bool) {
-	if len(s) <= work.MaxCommentBytes {
-		return s, false
-	}
-	s = s[:work.MaxCommentBytes]
-	for len(s) > 0 {
-		if r, n := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || n > 1 {
-			break
-		}
-		s = s[:len(s)-1]
-	}
-	return s, true
+	return text.Cut(s, work.MaxCommentBytes), len(s) > work.MaxCommentBytes
 }
 
 var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>`)

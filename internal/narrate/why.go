@@ -70,31 +70,11 @@ func (t *Teller) Tell(e work.Event) error {
 func (t *Teller) Wrap(lead, body string) {
 	under := strings.Repeat(" ", utf8.RuneCountInString(lead))
 	for _, line := range strings.Split(strings.TrimRight(text.Harmless(body), "\n"), "\n") {
-		for _, part := range Fold(line, TellWidth-len(under)) {
+		for _, part := range text.Fold(line, TellWidth-len(under)) {
 			fmt.Fprintln(t.Out, strings.TrimRight(lead+part, " "))
 			lead = under
 		}
 	}
-}
-
-// Fold breaks a line into parts of at most n runes, between words where it can.
-func Fold(line string, n int) []string {
-	var parts []string
-	r := []rune(strings.ReplaceAll(line, "\t", "    "))
-	for len(r) > n {
-		at := n
-		for i := n; i > n/2; i-- {
-			if r[i] == ' ' {
-				at = i
-				break
-			}
-		}
-		parts = append(parts, string(r[:at]))
-		for r = r[at:]; len(r) > 0 && r[0] == ' '; {
-			r = r[1:]
-		}
-	}
-	return append(parts, string(r))
 }
 
 // facts are labelled lines below an entry; empty ones are left out.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // asks is one way of product to ask whether it is under test, or to act on its
@@ -138,7 +140,7 @@ func TestAware(file string, was, now []byte) []Weakness {
 				continue
 			}
 			if _, known := at[line]; !known {
-				at[line] = Weakness{KindTestAware, file, line, a.what + ": " + shorten(lineText(now, line))}
+				at[line] = Weakness{KindTestAware, file, line, a.what + ": " + texts.OneLine(lineText(now, line), mostQuoted)}
 			}
 		}
 	}

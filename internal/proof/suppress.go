@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // suppressMark is a mark that silences a tool in product. Those in comments
@@ -55,7 +57,7 @@ func Suppressions(file string, was, now []byte) []Weakness {
 				continue
 			}
 			left--
-			out = append(out, Weakness{KindSuppression, file, line, fmt.Sprintf("%q silences a tool", shorten(strings.TrimSpace(string(where[at[0]:at[1]]))))})
+			out = append(out, Weakness{KindSuppression, file, line, fmt.Sprintf("%q silences a tool", texts.OneLine(strings.TrimSpace(string(where[at[0]:at[1]])), mostQuoted))})
 		}
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Weakness is one thing that became weaker, or one line that asks for more than
@@ -170,17 +172,17 @@ func softerTest(a, b test, spare []claim) []Weakness {
 	for _, c := range gone {
 		// The same words with other literals: another expectation.
 		if at := slices.IndexFunc(fresh, func(f claim) bool { return f.form == c.form }); at >= 0 {
-			out = append(out, Weakness{KindExpectation, b.path, fresh[at].line, fmt.Sprintf("test %s expected %q and now expects %q", b.name, shorten(c.full), shorten(fresh[at].full))})
+			out = append(out, Weakness{KindExpectation, b.path, fresh[at].line, fmt.Sprintf("test %s expected %q and now expects %q", b.name, texts.OneLine(c.full, mostQuoted), texts.OneLine(fresh[at].full, mostQuoted))})
 			fresh = slices.Delete(fresh, at, at+1)
 			continue
 		}
 		if a.path != b.path || len(missing([]claim{c}, spare)) > 0 {
 			if at := slices.IndexFunc(fresh, func(f claim) bool { return sharesSubject(f.full, c.full) }); at >= 0 {
-				out = append(out, Weakness{KindAssertion, b.path, fresh[at].line, fmt.Sprintf("test %s said %q and now says %q", b.name, shorten(c.full), shorten(fresh[at].full))})
+				out = append(out, Weakness{KindAssertion, b.path, fresh[at].line, fmt.Sprintf("test %s said %q and now says %q", b.name, texts.OneLine(c.full, mostQuoted), texts.OneLine(fresh[at].full, mostQuoted))})
 				fresh = slices.Delete(fresh, at, at+1)
 				continue
 			}
-			out = append(out, Weakness{KindAssertion, b.path, b.line, fmt.Sprintf("test %s no longer says %q", b.name, shorten(c.full))})
+			out = append(out, Weakness{KindAssertion, b.path, b.line, fmt.Sprintf("test %s no longer says %q", b.name, texts.OneLine(c.full, mostQuoted))})
 		}
 	}
 	out = append(out, guardedNow(a, b)...)
@@ -207,11 +209,11 @@ func lostCases(a, b test) []Weakness {
 		}
 		counts[one]--
 		if len(fresh) > 0 {
-			out = append(out, Weakness{KindExpectation, b.path, b.line, fmt.Sprintf("test %s had the case %q and now has %q", b.name, shorten(one), shorten(fresh[0]))})
+			out = append(out, Weakness{KindExpectation, b.path, b.line, fmt.Sprintf("test %s had the case %q and now has %q", b.name, texts.OneLine(one, mostQuoted), texts.OneLine(fresh[0], mostQuoted))})
 			fresh = fresh[1:]
 			continue
 		}
-		out = append(out, Weakness{KindCase, b.path, b.line, fmt.Sprintf("test %s lost the case %q", b.name, shorten(one))})
+		out = append(out, Weakness{KindCase, b.path, b.line, fmt.Sprintf("test %s lost the case %q", b.name, texts.OneLine(one, mostQuoted))})
 	}
 	return out
 }
@@ -226,10 +228,5 @@ func sharesSubject(a, b string) bool {
 	return false
 }
 
-func shorten(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 100 {
-		return string(r[:100]) + "…"
-	}
-	return s
-}
+// mostQuoted is how many characters of a line a weakness quotes.
+const mostQuoted = 101

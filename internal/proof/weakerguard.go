@@ -1,6 +1,10 @@
 package proof
 
-import "fmt"
+import (
+	"fmt"
+
+	texts "forge/internal/text"
+)
 
 // guardedNow names the assertions of a test that stood by themselves and are
 // reached, or fail it, only under a condition now.
@@ -20,7 +24,7 @@ func guardedNow(a, b test) []Weakness {
 	for _, c := range b.claims {
 		if c.guarded && freeNow[c.full] < free[c.full] {
 			free[c.full]--
-			out = append(out, Weakness{KindAssertion, b.path, c.line, fmt.Sprintf("test %s says %q under a condition only", b.name, shorten(c.full))})
+			out = append(out, Weakness{KindAssertion, b.path, c.line, fmt.Sprintf("test %s says %q under a condition only", b.name, texts.OneLine(c.full, mostQuoted))})
 		}
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 var (
@@ -54,9 +56,9 @@ func looserSettings(p string, was, now []byte, all map[string][]byte) []Weakness
 		last := b.key[strings.LastIndex(b.key, ".")+1:]
 		switch {
 		case !stays && (thresholdKey.MatchString(last) && isNumber(b.value) || onSwitch.MatchString(last) || rule.MatchString(b.value) && strings.Contains(b.key, "rules")):
-			out = append(out, Weakness{KindThreshold, p, 0, fmt.Sprintf("%s = %s is gone", b.key, shorten(b.value))})
+			out = append(out, Weakness{KindThreshold, p, 0, fmt.Sprintf("%s = %s is gone", b.key, texts.OneLine(b.value, mostQuoted))})
 		case collectKey.MatchString(last):
-			out = append(out, Weakness{KindSetting, p, 0, fmt.Sprintf("%s no longer has %q", last, shorten(b.value))})
+			out = append(out, Weakness{KindSetting, p, 0, fmt.Sprintf("%s no longer has %q", last, texts.OneLine(b.value, mostQuoted))})
 		}
 	}
 	return append(out, looserLines(p, was, now)...)
@@ -105,7 +107,7 @@ func looser(s setting, old string, had bool) (kind, what string) {
 	case strings.Contains(s.key, "lints") && had && (s.value == "allow" || s.value == "warn" && old == "deny"):
 		return KindSetting, fmt.Sprintf("%s was %s and is %s", last, old, s.value)
 	case skipKey.MatchString(last):
-		return KindSetting, fmt.Sprintf("%s has %q now", last, shorten(s.value))
+		return KindSetting, fmt.Sprintf("%s has %q now", last, texts.OneLine(s.value, mostQuoted))
 	}
 	return "", ""
 }
@@ -203,7 +205,7 @@ func narrowedSteps(p string, was, now []byte) []Weakness {
 		}
 		at := slices.IndexFunc(after, func(l string) bool { return strings.Contains(l, step) })
 		if at >= 0 {
-			out = append(out, Weakness{KindCI, p, at + 1, fmt.Sprintf("%q was run, and %q is", shorten(strings.TrimSpace(line)), shorten(strings.TrimSpace(after[at])))})
+			out = append(out, Weakness{KindCI, p, at + 1, fmt.Sprintf("%q was run, and %q is", texts.OneLine(strings.TrimSpace(line), mostQuoted), texts.OneLine(strings.TrimSpace(after[at]), mostQuoted))})
 		}
 	}
 	return out

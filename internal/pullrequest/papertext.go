@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"forge/internal/narrate"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -106,7 +106,7 @@ func (p *setter) heading(level int, text string) {
 func (p *setter) flush() {
 	lead := p.lead
 	if len(p.words) > 0 {
-		for _, part := range narrate.Fold(inline(strings.Join(p.words, " ")), paperWidth-utf8.RuneCountInString(lead)) {
+		for _, part := range text.Fold(inline(strings.Join(p.words, " ")), paperWidth-utf8.RuneCountInString(lead)) {
 			p.put(lead + part)
 			lead = p.under
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"forge/internal/host"
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -215,10 +216,10 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 }
 
 // CutTo cuts a text and says so.
-func CutTo(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
+func CutTo(words string, most int) string {
+	cut := texts.Cut(words, most)
+	if len(words) <= most {
+		return cut
 	}
-	return strings.ToValidUTF8(text[:most], "") + "\n[the rest is on the pull request]"
+	return cut + "\n[the rest is on the pull request]"
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 func cargoKind() Kind {
@@ -94,7 +96,7 @@ var (
 func parseLibtest(files map[string][]byte) Report {
 	var r Report
 	group, about := "", ""
-	texts := map[string]*strings.Builder{}
+	said := map[string]*strings.Builder{}
 	var errors strings.Builder
 	for line := range strings.Lines(string(files["report"])) {
 		line = strings.TrimRight(line, "\r\n")
@@ -106,20 +108,20 @@ func parseLibtest(files map[string][]byte) Report {
 			r.add(Test{Name: rustName(group, m[1]), Group: group, Outcome: libtestOutcome(m[2])})
 		} else if m := libtestBegin.FindStringSubmatch(line); m != nil {
 			about = rustName(group, m[1])
-			texts[about] = &strings.Builder{}
+			said[about] = &strings.Builder{}
 		} else if m := rustBroken.FindStringSubmatch(line); m != nil {
 			r.broke(m[1], errors.String())
 		} else if line == "failures:" {
 			about = ""
 		} else if about != "" {
-			texts[about].WriteString(line + "\n")
+			said[about].WriteString(line + "\n")
 		} else if strings.HasPrefix(line, "error") {
 			errors.WriteString(line + "\n")
 		}
 	}
 	for i, t := range r.Tests {
-		if b := texts[t.Name]; b != nil && t.Outcome == Failed {
-			r.Tests[i].Text = clip(b.String())
+		if b := said[t.Name]; b != nil && t.Outcome == Failed {
+			r.Tests[i].Text = texts.ClipMiddle(b.String(), mostText)
 		}
 	}
 	return r.settle()

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Outcome is what a runner reported of one test.
@@ -40,7 +42,7 @@ type Report struct {
 const mostText = 16 << 10
 
 func (r *Report) add(t Test) {
-	t.Text = clip(t.Text)
+	t.Text = texts.ClipMiddle(t.Text, mostText)
 	r.Tests = append(r.Tests, t)
 }
 
@@ -48,15 +50,7 @@ func (r *Report) broke(group, text string) {
 	if r.Broken == nil {
 		r.Broken = map[string]string{}
 	}
-	r.Broken[group] = clip(r.Broken[group] + text)
-}
-
-func clip(text string) string {
-	if len(text) <= mostText {
-		return text
-	}
-	half := mostText / 2
-	return text[:half] + "\n…\n" + text[len(text)-half:]
+	r.Broken[group] = texts.ClipMiddle(r.Broken[group]+text, mostText)
 }
 
 // settle gives tests of one name names of their own, in their order, and sorts
@@ -64,6 +58,9 @@ func clip(text string) string {
 func (r *Report) settle() Report {
 	seen := map[string]int{}
 	for i := range r.Tests {
+		if len(r.Tests[i].Text) > 2*mostText {
+			r.Tests[i].Text = texts.ClipMiddle(r.Tests[i].Text, mostText)
+		}
 		name := r.Tests[i].Name
 		seen[name]++
 		if n := seen[name]; n > 1 {
@@ -185,7 +182,10 @@ func parseTAP(data []byte, group string, r *Report) {
 		m := tapLine.FindStringSubmatch(line)
 		if m == nil {
 			if last >= 0 && strings.HasPrefix(strings.TrimSpace(line), "#") && r.Tests[last].Outcome == Failed {
-				r.Tests[last].Text = clip(r.Tests[last].Text + line + "\n")
+				r.Tests[last].Text += line + "\n"
+				if len(r.Tests[last].Text) > 4*mostText {
+					r.Tests[last].Text = texts.ClipMiddle(r.Tests[last].Text, mostText)
+				}
 			}
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forge/internal/runner"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -124,7 +125,7 @@ func (c *control) skip(format string, args ...any) {
 
 func (c *control) say(format string, args ...any) {
 	if c.watch != nil {
-		c.watch(work.Activity{Phase: c.req.Phase, Kind: "control", Text: oneLine(c.red.String(fmt.Sprintf(format, args...)))})
+		c.watch(work.Activity{Phase: c.req.Phase, Kind: "control", Text: text.ClipLine(c.red.String(fmt.Sprintf(format, args...)), mostLine)})
 	}
 }
 

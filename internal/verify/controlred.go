@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"forge/internal/runner"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
 // account asks a runner what passes on the commit that is judged, with tests
 // planted that must fail.
 func (c *control) account(ctx context.Context, ask runner.Ask, k known) error {
-	rr := work.RunnerReport{Name: ask.Runner, Dir: ask.Dir, Command: c.red.String(oneLine(ask.Command))}
+	rr := work.RunnerReport{Name: ask.Runner, Dir: ask.Dir, Command: c.red.String(text.ClipLine(ask.Command, mostLine))}
 	if len(k.Passed) == 0 {
 		rr.Why = "not accounted: on the trusted state it reports no test that passes; no red control"
 		c.rep.Runners = append(c.rep.Runners, rr)

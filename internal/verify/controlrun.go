@@ -15,6 +15,7 @@ import (
 
 	"forge/internal/filetree"
 	"forge/internal/runner"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -304,9 +305,7 @@ func names(all []string) []string {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	for i := range all {
-		if len(all[i]) > longest {
-			all[i] = strings.ToValidUTF8(all[i][:longest], "") + "…"
-		}
+		all[i] = text.Clip(all[i], longest)
 	}
 	if len(all) > most {
 		all = append(all[:most:most], fmt.Sprintf("and %d more", len(all)-most))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forge/internal/hidden"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -72,5 +73,5 @@ func (b *Bench) noteHidden(log string, err error) error {
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	return errors.Join(err, out.note("# "+oneLine(strings.ToValidUTF8(err.Error(), "\uFFFD"))), out.Close())
+	return errors.Join(err, out.note("# "+text.ClipLine(strings.ToValidUTF8(err.Error(), "\uFFFD"), mostLine)), out.Close())
 }

@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/filetree"
 	"forge/internal/proc"
+	"forge/internal/text"
 	"forge/internal/warm"
 	"forge/internal/work"
 )
@@ -173,7 +174,7 @@ func (b *Bench) fill(ctx context.Context, sh *shell, mark string) error {
 		homes = append(homes, keptHome(sh.home))
 	}
 	if err := b.warm.Keep(ctx, l.key, l.loan, mark, l.places, []warm.Left{{Area: warm.Home, Dirs: homes}}); err != nil {
-		return sh.out.note("# caches were not kept: " + oneLine(err.Error()))
+		return sh.out.note("# caches were not kept: " + text.ClipLine(err.Error(), mostLine))
 	}
 	return nil
 }

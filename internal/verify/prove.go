@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"forge/internal/filetree"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -71,7 +72,7 @@ func (s *shell) takeOut(g *guard) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	return s.out.note("# taken out before the next command: " + oneLine(strings.Join(gone, ", ")))
+	return s.out.note("# taken out before the next command: " + text.ClipLine(strings.Join(gone, ", "), mostLine))
 }
 
 func disturbed(rep work.CommandsReport, what string) work.CommandsReport {

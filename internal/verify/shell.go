@@ -1,17 +1,16 @@
 package verify
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -71,7 +70,7 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 	shown := s.red.String(strings.ToValidUTF8(command, "\uFFFD"))
 	rep := work.CommandReport{Command: shown}
 	if s.watch != nil {
-		s.watch(work.Activity{Phase: s.phase, Kind: s.kind, Text: oneLine(shown)})
+		s.watch(work.Activity{Phase: s.phase, Kind: s.kind, Text: text.ClipLine(shown, mostLine)})
 	}
 	if err := s.out.note("$ " + shown); err != nil {
 		return rep, "", err
@@ -90,11 +89,11 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 		Limits:  proc.Limits{Total: s.timeout},
 	})
 	if err != nil {
-		return rep, "", fmt.Errorf("run %q: %w", oneLine(shown), err)
+		return rep, "", fmt.Errorf("run %q: %w", text.ClipLine(shown, mostLine), err)
 	}
 	// A full disk must not turn red into green or hide why it was red.
 	if err := out.Close(); err != nil {
-		return rep, "", fmt.Errorf("keep output of %q: %w", oneLine(shown), err)
+		return rep, "", fmt.Errorf("keep output of %q: %w", text.ClipLine(shown, mostLine), err)
 	}
 	rep.Output = strings.ToValidUTF8(tail.String(), "\uFFFD")
 	problem := s.judge(&rep, res)
@@ -108,7 +107,7 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 // by itself with code 0 is good.
 func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
 	what := s.kind + " command "
-	name := ": " + oneLine(rep.Command)
+	name := ": " + text.ClipLine(rep.Command, mostLine)
 	if res.End != proc.EndExited {
 		rep.TimedOut = res.End == proc.EndTotal
 		if rep.TimedOut {
@@ -177,16 +176,5 @@ func ending(rep work.CommandReport, problem string, left int) string {
 	return text
 }
 
-// oneLine makes text fit one line of a live view.
-func oneLine(text string) string {
-	const most = 200
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
-	if len(text) <= most {
-		return text
-	}
-	b := []byte(text[:most-len("…")])
-	for len(b) > 0 && !utf8.Valid(b) {
-		b = b[:len(b)-1]
-	}
-	return string(bytes.TrimSpace(b)) + "…"
-}
+// mostLine is how many bytes a line of a live view has.
+const mostLine = 200

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"forge/internal/proc"
+	"forge/internal/text"
 )
 
 // source is the user's checkout, which is only read.
@@ -155,7 +156,7 @@ func (s *source) checkIgnore(ctx context.Context, paths []string) (map[string]bo
 	}
 	// 1 says that none is ignored.
 	if res.ExitCode == nil || *res.ExitCode > 1 {
-		return nil, fmt.Errorf("ask git which files are ignored: %s", oneLine(said.String()))
+		return nil, fmt.Errorf("ask git which files are ignored: %s", text.ClipLine(said.String(), mostLine))
 	}
 	is := map[string]bool{}
 	for _, p := range strings.Split(out.String(), "\x00") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -277,8 +278,8 @@ func TestOneLine(t *testing.T) {
 		strings.Repeat("x", 200):  strings.Repeat("x", 200),
 		strings.Repeat("x", 1000): strings.Repeat("x", 197) + "…",
 	} {
-		if got := oneLine(in); got != want || len(got) > 200 {
-			t.Errorf("oneLine(%.20q) = %q (%d bytes)", in, got, len(got))
+		if got := text.ClipLine(in, mostLine); got != want || len(got) > 200 {
+			t.Errorf("text.ClipLine(%.20q, mostLine) = %q (%d bytes)", in, got, len(got))
 		}
 	}
 }
