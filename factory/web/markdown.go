@@ -14,6 +14,8 @@ import (
 	render "github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	texts "forge/internal/text"
 )
 
 // mostMarkdown is how much is rendered, in bytes; more is shown as it is.
@@ -44,11 +46,11 @@ func Markdown(source string) template.HTML {
 	if err := renderer().Convert([]byte(source), &b); err != nil {
 		return asIs(source)
 	}
-	return template.HTML(b.String()) //nolint:gosec // FuzzMarkdown holds what can be in it
+	return template.HTML(texts.Harmless(b.String())) //nolint:gosec // FuzzMarkdown holds what can be in it
 }
 
 func asIs(source string) template.HTML {
-	return template.HTML("<pre>" + template.HTMLEscapeString(source) + "</pre>")
+	return template.HTML("<pre>" + texts.Harmless(template.HTMLEscapeString(source)) + "</pre>")
 }
 
 // tame makes each picture a link to it, as loading one tells its server who

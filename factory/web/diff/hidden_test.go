@@ -1,0 +1,12 @@
+package diff
+
+import (
+	"testing"
+
+	"forge/internal/text/texttest"
+)
+
+// What nobody sees comes through nowhere.
+func TestHiddenCharactersAreNotPassedOn(t *testing.T) {
+	texttest.Seen(t, "a line of a change", visible)
+}
