@@ -10,7 +10,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -267,20 +266,6 @@ func TestVerifyOutputIsCapped(t *testing.T) {
 	}
 	if strings.Contains(log, "\uFFFD") || strings.Contains(rep.Ran[0].Output, "\uFFFD") {
 		t.Error("a character was cut in two")
-	}
-}
-
-func TestOneLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"go test ./...":           "go test ./...",
-		"a\n\tb \x1b[31mc\r\n":    "a b [31mc",
-		strings.Repeat("ä", 200):  strings.Repeat("ä", 98) + "…",
-		strings.Repeat("x", 200):  strings.Repeat("x", 200),
-		strings.Repeat("x", 1000): strings.Repeat("x", 197) + "…",
-	} {
-		if got := text.ClipLine(in, mostLine); got != want || len(got) > 200 {
-			t.Errorf("text.ClipLine(%.20q, mostLine) = %q (%d bytes)", in, got, len(got))
-		}
 	}
 }
 

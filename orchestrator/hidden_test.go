@@ -1,0 +1,12 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"forge/internal/text/texttest"
+)
+
+// What nobody sees comes through nowhere.
+func TestHiddenCharactersAreNotPassedOn(t *testing.T) {
+	texttest.Seen(t, "a prompt", inert)
+}
