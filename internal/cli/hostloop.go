@@ -64,9 +64,9 @@ func (w *hostWatch) loop(ctx context.Context, hooks *hostHooks, after func(polle
 
 // noted says what is new of how the host can be read.
 func (w *hostWatch) noted(err error, hooks *hostHooks) {
-	now := hostNews{PID: os.Getpid(), At: w.p.Now(), Every: w.every, Held: maps.Clone(w.held), Hooks: hooks.counts()}
+	now := pullrequest.News{PID: os.Getpid(), At: w.p.Now(), Every: w.every, Held: maps.Clone(w.held), Hooks: hooks.counts()}
 	maps.DeleteFunc(now.Held, func(_, why string) bool { return why == "" })
-	other, writeErr := w.note.write(now, err)
+	other, writeErr := w.note.Write(now, err)
 	if writeErr != nil {
 		w.p.Log.Warn("others are not told", "err", writeErr)
 	}

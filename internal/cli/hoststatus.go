@@ -4,34 +4,18 @@ import (
 	"cmp"
 	"fmt"
 
+	"forge/internal/pullrequest"
 	"forge/internal/text"
-	"forge/internal/work"
 	"forge/orchestrator"
 )
-
-// pullOf is where people see a phase on the code host, or why they do not; nil
-// where nothing of it is to be seen there.
-func pullOf(p *orchestrator.Phase) *pullShown {
-	switch {
-	case p.Pull == nil || p.Stage == orchestrator.StageFinished:
-		return nil
-	case p.Pull.Lost != "":
-		return &pullShown{Number: p.Pull.Number, URL: p.Pull.URL, Trouble: &work.PullTrouble{Kind: work.HostPullClosed, What: p.Pull.Lost, Fix: "an answer here goes on with it where that was put right, else without it"}}
-	case p.Pull.Trouble != nil:
-		return &pullShown{Number: p.Pull.Number, URL: p.Pull.URL, Trouble: p.Pull.Trouble}
-	case p.Pull.Number == 0:
-		return nil
-	}
-	return &pullShown{Number: p.Pull.Number, URL: p.Pull.URL}
-}
 
 // pullsText are the pull requests of a run that are open.
 func pullsText(s *orchestrator.State) string {
 	out := ""
 	for _, n := range s.Order {
 		p := s.Phases[n]
-		if is := pullOf(p); is != nil && is.Trouble != nil {
-			out += fmt.Sprintf("Phase %s: %s\n", n, text.OneLine(is.line(), 600))
+		if is := pullrequest.ShownOf(p); is != nil && is.Trouble != nil {
+			out += fmt.Sprintf("Phase %s: %s\n", n, text.OneLine(pullLine(is), 600))
 		} else if is != nil {
 			out += fmt.Sprintf("Phase %s is pull request %d: %s\n", n, is.Number, cmp.Or(is.URL, "branch "+p.Pull.Branch+" of Forge's own repository"))
 		}
@@ -47,4 +31,19 @@ func pullsText(s *orchestrator.State) string {
 		out = "\n" + out
 	}
 	return out
+}
+
+// pullLine is what forge show says of where people see it, "" = nothing.
+func pullLine(s *pullrequest.Shown) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Trouble == nil:
+		return s.URL
+	}
+	text := "people do not see this on " + cmp.Or(s.URL, "the host") + ": " + s.Trouble.What
+	if s.Trouble.Fix != "" {
+		text += fmt.Sprintf("; %s, then forge resume", s.Trouble.Fix)
+	}
+	return text
 }

@@ -27,7 +27,7 @@ type hostWatch struct {
 	every  time.Duration // between polls
 	secret string        // that webhooks are signed with, "" = none can be
 	hints  *hookHints
-	note   *newsNote
+	note   *pullrequest.NewsNote
 	// patient waits for a host that computes: whoever reads once does not come
 	// back in a moment.
 	patient bool
@@ -72,7 +72,7 @@ func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
 }
 
 func newWatch(p *project.Checkout, pulls pullrequest.Requests, news pullrequest.Changes, at work.PullSettings) *hostWatch {
-	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &newsNote{path: newsFile(p, at)},
+	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
 		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
 

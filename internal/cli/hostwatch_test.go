@@ -16,6 +16,7 @@ import (
 	"forge/internal/host/hosttest"
 	"forge/internal/journal"
 	"forge/internal/pace"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 )
 
@@ -117,7 +118,7 @@ func TestHostWatch(t *testing.T) {
 	}
 	w.eventually("it fails again", func() bool {
 		text, err := os.ReadFile(w.newsFile())
-		var n hostNews
+		var n pullrequest.News
 		return err == nil && json.Unmarshal(text, &n) == nil && n.Why != "" && n.At.After(n.Since)
 	})
 	if at := w.pull(1); at.State != work.PullOpen {

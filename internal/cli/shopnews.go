@@ -22,7 +22,7 @@ func (w *hostWatch) ofResult(ctx context.Context, s *orchestrator.State, cp work
 		return nil, nil
 	}
 	i, err := w.p.Journal.Issue(ctx, brief.Project, brief.ID)
-	if err != nil || !shows(i, s) {
+	if err != nil || !pullrequest.Shows(i, s) {
 		return nil, err
 	}
 	pull := orchestrator.Pull{Branch: s.Spec.Branch, Number: i.Pull.Number, URL: i.Pull.URL, Checkpoint: cp.ID, Heard: s.Final.Heard}

@@ -17,6 +17,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -79,7 +80,7 @@ type shownCheckpoint struct {
 	// Triage is the proposal that is judged; null outside of triage.
 	Triage *triageShown `json:"triage,omitempty"`
 	// Pull is where it is looked at, too; null without a code host.
-	Pull *pullShown `json:"pull,omitempty"`
+	Pull *pullrequest.Shown `json:"pull,omitempty"`
 
 	over bool // its time is over, and it takes no answer
 }
@@ -111,7 +112,7 @@ func showCheckpoint(ctx context.Context, p *project.Checkout, cp work.Checkpoint
 		return out, err
 	}
 	_, out.over = gates.Expire(cp, p.Now())
-	if out.Pull, err = pullShownOf(ctx, p, cp); err != nil {
+	if out.Pull, err = pullrequest.ShownAt(ctx, p, cp); err != nil {
 		return out, err
 	}
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
@@ -234,7 +235,7 @@ func (p *checkout) showText(s shownCheckpoint) error {
 		}
 		rows = append(rows, []string{"  expires", end})
 	}
-	if line := s.Pull.line(); line != "" {
+	if line := pullLine(s.Pull); line != "" {
 		rows = append(rows, []string{"  pull request", line})
 		if s.Pull.News != "" {
 			rows = append(rows, []string{"  news", s.Pull.News})

@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -85,7 +86,7 @@ type runStatus struct {
 
 type phaseStatus struct {
 	orchestrator.PhaseStanding
-	Pull *pullShown `json:"pull,omitempty"`
+	Pull *pullrequest.Shown `json:"pull,omitempty"`
 }
 
 func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) runStatus {
@@ -94,7 +95,7 @@ func statusOfRun(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoin
 	}
 	for _, n := range s.Order {
 		p := s.Phases[n]
-		out.Phases = append(out.Phases, phaseStatus{PhaseStanding: p.Standing(), Pull: pullOf(p)})
+		out.Phases = append(out.Phases, phaseStatus{PhaseStanding: p.Standing(), Pull: pullrequest.ShownOf(p)})
 	}
 	for _, cp := range asked {
 		out.Checkpoints = append(out.Checkpoints, orchestrator.StandingOf(cp))
