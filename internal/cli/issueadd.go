@@ -204,7 +204,7 @@ func (b *issueBoard) checkLevel(name string) error {
 	}
 	cfg, err := project.RecordedConfig(b.Env, b.Base.RepoRoot)
 	if err == nil {
-		_, err = policies{cfg: cfg}.preset(name)
+		_, err = project.Preset(cfg, name)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func levelFor(p *project.Checkout, s *orchestrator.State, level string) (levelCh
 			return c, err
 		}
 	}
-	chosen, err := policies{cfg: cfg}.preset(level)
+	chosen, err := project.Preset(cfg, level)
 	if err != nil {
 		return c, err
 	}

@@ -103,20 +103,6 @@ func (a *App) loadConfig(ctx context.Context) (*config.Config, error) {
 	return cfg, err
 }
 
-// preset is the policy that a person named.
-func (p policies) preset(name string) (gates.Policy, error) {
-	policy, ok := p.cfg.Presets().Preset(name)
-	if !ok {
-		names := p.cfg.Presets().Names()
-		fix := "forge policy list shows them: " + strings.Join(names, ", ")
-		if near := gates.Nearest(name, names); near != "" {
-			fix = fmt.Sprintf("did you mean %q?", near)
-		}
-		return gates.Policy{}, refusal.New(fix, "unknown preset %q", text.FirstLine(name, 60))
-	}
-	return policy, nil
-}
-
 // listedPreset is one preset of forge policy list --output json.
 type listedPreset struct {
 	Name    string   `json:"name"`
@@ -189,7 +175,7 @@ func (a *App) policyExplain(p policies) error {
 	}
 	list := []explainedPreset{}
 	for _, name := range names {
-		policy, err := p.preset(name)
+		policy, err := project.Preset(p.cfg, name)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"forge/gates"
 	"forge/internal/backtest"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -54,7 +55,7 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 	if err != nil {
 		return err
 	}
-	policy, err := policies{cfg: cfg}.preset(name)
+	policy, err := project.Preset(cfg, name)
 	if err != nil {
 		return err
 	}

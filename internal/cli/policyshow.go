@@ -7,6 +7,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 )
@@ -37,7 +38,7 @@ func (a *App) policyShow(p policies) error {
 		if p.flags != (config.PolicyFlags{}) {
 			return refusal.New("leave one of them out", "forge policy show takes a preset or the flags of a run, not both")
 		}
-		policy, err := p.preset(name)
+		policy, err := project.Preset(p.cfg, name)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ type checkedSpawn struct {
 
 // policyCheck ends with exit code 1 when the child is refused.
 func (a *App) policyCheck(p policies) error {
-	child, err := p.preset(p.args[0])
+	child, err := project.Preset(p.cfg, p.args[0])
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (a *App) policyCheck(p policies) error {
 	}
 	var chain []gates.Policy
 	for _, name := range parents {
-		parent, err := p.preset(name)
+		parent, err := project.Preset(p.cfg, name)
 		if err != nil {
 			return err
 		}
@@ -174,11 +175,11 @@ type shownDifference struct {
 }
 
 func (a *App) policyDiff(p policies) error {
-	one, err := p.preset(p.args[0])
+	one, err := project.Preset(p.cfg, p.args[0])
 	if err != nil {
 		return err
 	}
-	other, err := p.preset(p.args[1])
+	other, err := project.Preset(p.cfg, p.args[1])
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		return err
 	}
 	if o.level != "" {
-		if _, err := (policies{cfg: p.Config}).preset(o.level); err != nil {
+		if _, err := project.Preset(p.Config, o.level); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func (b *triageBoard) Levels(_ context.Context, names []string) (map[string]gate
 		return out, nil // whoever only closes a thread knows no policies
 	}
 	for _, name := range names {
-		if p, err := (policies{cfg: b.p.Config}).preset(name); err == nil {
+		if p, err := project.Preset(b.p.Config, name); err == nil {
 			out[name] = p
 		}
 	}
