@@ -2,18 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/git"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
-	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
@@ -43,68 +40,10 @@ func (a *App) jobShowCommand() *cli.Command {
 	}
 }
 
-// jobPapers are the documents of a job as they stand in one commit.
-type jobPapers struct {
-	Commit    string     `json:"commit"`
-	Plan      string     `json:"plan"`      // plan.md; "" = there is none
-	Workspace string     `json:"workspace"` // workspace.md
-	Todos     todos.List `json:"todos"`
-	Tools     []string   `json:"tools"`
-	Documents []string   `json:"documents"`
-	Archive   []string   `json:"archive"`
-}
-
-// maxPaper is how much of a document is shown, in bytes.
-const maxPaper = 64 << 10
-
-// papers reads the documents of a job in commit. They were written by an
-// agent: what is no ordinary text is said in its place.
-func papers(ctx context.Context, repo *git.Store, commit string) (jobPapers, error) {
-	out := jobPapers{Commit: commit, Tools: []string{}, Documents: []string{}, Archive: []string{}}
-	files, err := repo.Files(ctx, commit)
-	if err != nil {
-		return out, err
-	}
-	for _, f := range files {
-		for folder, into := range map[string]*[]string{"tools/": &out.Tools, "documents/": &out.Documents, "archive/": &out.Archive} {
-			if name, ok := strings.CutPrefix(f, work.JobDir+"/"+folder); ok {
-				*into = append(*into, name)
-			}
-		}
-	}
-	for name, into := range map[string]*string{"plan.md": &out.Plan, "workspace.md": &out.Workspace} {
-		if *into, err = readPaper(ctx, repo, commit, work.JobDir+"/"+name); err != nil {
-			return out, err
-		}
-	}
-	out.Todos, err = runs.ReadTodos(ctx, repo, commit)
-	return out, err
-}
-
-func readPaper(ctx context.Context, repo *git.Store, commit, path string) (string, error) {
-	data, err := repo.File(ctx, commit, path)
-	var large *git.TooLargeError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case errors.Is(err, git.ErrNotText):
-		return "(" + path + " is not an ordinary file)", nil
-	case errors.As(err, &large):
-		return "(" + path + " is too large to be shown)", nil
-	case err != nil:
-		return "", err
-	}
-	shown := text.Cut(string(data), maxPaper)
-	if left := len(data) - maxPaper; left > 0 {
-		shown += fmt.Sprintf("\n(and %d bytes more)", left)
-	}
-	return shown, nil
-}
-
 // shownJob is forge job show --output json.
 type shownJob struct {
 	jobSummary
-	jobPapers
+	jobs.Folder
 	Phase   string            `json:"phase,omitempty"` // the last one
 	Claim   *work.Completion  `json:"claim"`           // what the agent says of the end; null = nothing
 	Waits   []work.Checkpoint `json:"waits"`
@@ -125,15 +64,15 @@ func (p *checkout) showJob(ctx context.Context, id, output string) error {
 		return err
 	}
 	out.Waits = append(out.Waits, waits...)
-	commit := paperCommit(s)
-	if last := lastPhase(s); last != nil {
+	commit := jobs.FolderCommit(s)
+	if last := jobs.LastPhase(s); last != nil {
 		out.Phase, out.Claim = last.Number, last.Complete
 	}
 	repo, err := p.Repo(ctx)
 	if err != nil {
 		return err
 	}
-	if out.jobPapers, err = papers(ctx, repo, commit); err != nil {
+	if out.Folder, err = jobs.ReadFolder(ctx, repo, commit); err != nil {
 		return fmt.Errorf("read the documents of job %s: %w", row.ID, err)
 	}
 	if output == "json" {
@@ -141,25 +80,6 @@ func (p *checkout) showJob(ctx context.Context, id, output string) error {
 	}
 	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(p.jobText(row, s, out)))
 	return err
-}
-
-// paperCommit is where a job's documents stand now.
-func paperCommit(s *orchestrator.State) string {
-	if last := lastPhase(s); last != nil && last.Last != "" && last.Outcome != work.PhaseDone {
-		return last.Last
-	}
-	return s.Head
-}
-
-// lastPhase is the phase of a job that was added last, nil = none.
-func lastPhase(s *orchestrator.State) *orchestrator.Phase {
-	var last *orchestrator.Phase
-	for _, n := range s.Order {
-		if ph := s.Phases[n]; ph.Parent == "" {
-			last = ph
-		}
-	}
-	return last
 }
 
 func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob) string {
@@ -182,7 +102,7 @@ func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob
 	if len(s.Order) > 0 {
 		b.WriteString("\n" + phaseTable(s))
 	}
-	b.WriteString(j.text())
+	b.WriteString(folderText(j.Folder))
 	if j.Claim != nil {
 		fmt.Fprintf(&b, "\nThe agent says that the job is complete: %s\n", text.OneLine(j.Claim.Summary, 400))
 	}
@@ -190,8 +110,8 @@ func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob
 	return b.String()
 }
 
-// text shows the documents, the plan first.
-func (j jobPapers) text() string {
+// folderText shows a job's documents, the plan first.
+func folderText(j jobs.Folder) string {
 	var b strings.Builder
 	for _, doc := range [][2]string{{"plan.md", j.Plan}, {"workspace.md", j.Workspace}} {
 		if doc[1] == "" {

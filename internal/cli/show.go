@@ -14,6 +14,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/approval"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -75,7 +76,7 @@ type shownCheckpoint struct {
 	Evidence evidenceShown     `json:"evidence"`
 	wordsShown
 	// Papers are a job's documents as they are judged; null outside of a job.
-	Papers *jobPapers `json:"papers,omitempty"`
+	Papers *jobs.Folder `json:"papers,omitempty"`
 
 	// Triage is the proposal that is judged; null outside of triage.
 	Triage *triageShown `json:"triage,omitempty"`
@@ -147,7 +148,7 @@ func showCheckpoint(ctx context.Context, p *project.Checkout, cp work.Checkpoint
 		return out, err
 	}
 	if s.Job != nil && s.Phases[cp.Phase] != nil {
-		read, err := papers(ctx, repo, out.Judged)
+		read, err := jobs.ReadFolder(ctx, repo, out.Judged)
 		if err != nil {
 			return out, fmt.Errorf("read the job's documents: %w", err)
 		}
@@ -249,7 +250,7 @@ func (p *checkout) showText(s shownCheckpoint) error {
 		b.WriteString("\nFacts:\n" + text.Indent(strings.TrimSpace(s.Facts)) + "\n")
 	}
 	if s.Papers != nil {
-		b.WriteString(s.Papers.text())
+		b.WriteString(folderText(*s.Papers))
 	}
 	b.WriteString(s.wordsShown.text(gates.Point(s.Kind) == gates.PointFindings))
 	b.WriteString(s.Evidence.text())

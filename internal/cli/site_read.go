@@ -14,6 +14,7 @@ import (
 	"forge/factory/triage"
 	pages "forge/factory/web"
 	"forge/internal/git"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/proc"
@@ -280,7 +281,7 @@ func (s siteCockpit) Papers(ctx context.Context, run string) (pages.Papers, erro
 	if err != nil {
 		return pages.Papers{}, err
 	}
-	j, err := papers(ctx, repo, paperCommit(st))
+	j, err := jobs.ReadFolder(ctx, repo, jobs.FolderCommit(st))
 	if err != nil {
 		return pages.Papers{}, fmt.Errorf("read the documents of job %s: %w", run, err)
 	}
