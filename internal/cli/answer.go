@@ -177,12 +177,12 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 // giveAnswer is the one way in which doors answer; see App.giveAnswer.
 func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
 	none := journal.RunRow{}
-	cp, err := findCheckpoint(ctx, p, ans.Checkpoint)
+	cp, err := approval.Find(ctx, p, ans.Checkpoint)
 	if err != nil {
 		return cp, none, refused(err, work.Checkpoint{})
 	}
 	ans.Checkpoint = cp.ID
-	if now, err := keepVerdicts(ctx, p, cp); err == nil {
+	if now, err := approval.Keep(ctx, p, cp); err == nil {
 		cp = now
 	} else if refusalCode(err) == "" {
 		return cp, none, err

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -130,7 +130,7 @@ func checkpointPageOf(ctx context.Context, p *project.Checkout, page checkpointP
 	}
 	after := ""
 	if page.after != "" {
-		cp, err := findCheckpoint(ctx, p, page.after)
+		cp, err := approval.Find(ctx, p, page.after)
 		if err != nil {
 			return list, refused(err, cp)
 		}
@@ -146,24 +146,6 @@ func checkpointPageOf(ctx context.Context, p *project.Checkout, page checkpointP
 	}
 	list.Checkpoints = append(list.Checkpoints, found...)
 	return list, nil
-}
-
-// checkpointsOf are all that the filter lets through, in the order of their
-// opening.
-func checkpointsOf(ctx context.Context, p *project.Checkout, filter journal.CheckpointFilter) ([]work.Checkpoint, error) {
-	const page = 1000
-	var all []work.Checkpoint
-	for after := ""; ; {
-		found, err := p.Journal.Checkpoints(ctx, filter, page, after)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-		if len(found) < page {
-			return all, nil
-		}
-		after = found[len(found)-1].ID
-	}
 }
 
 func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
@@ -194,19 +176,6 @@ func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
 	}
 	_, err := fmt.Fprint(out, text.Harmless(body))
 	return err
-}
-
-// findCheckpoint is the checkpoint with that id, or the only one that begins
-// with it; ".N" is the N-th of the newest run.
-func findCheckpoint(ctx context.Context, p *project.Checkout, id string) (work.Checkpoint, error) {
-	if strings.HasPrefix(id, ".") {
-		row, err := p.PickRun(ctx, "")
-		if err != nil {
-			return work.Checkpoint{}, err
-		}
-		id = row.ID + id
-	}
-	return p.Journal.Checkpoint(ctx, id)
 }
 
 // checkpointArg is the one checkpoint that a command is about.

@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"forge/gates"
 	"path"
 	"strings"
 
+	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -32,7 +33,7 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	cp, err := findCheckpoint(ctx, p.Checkout, f.id)
+	cp, err := approval.Find(ctx, p.Checkout, f.id)
 	if err != nil {
 		return refused(err, work.Checkpoint{})
 	}
@@ -40,7 +41,7 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := keepVerdicts(ctx, p.Checkout, cp); err != nil && refusalCode(err) == "" {
+	if _, err := approval.Keep(ctx, p.Checkout, cp); err != nil && refusalCode(err) == "" {
 		return err
 	}
 	now, err := p.Journal.JudgeFiles(ctx, cp.ID, f.revision, verdicts, a.Now())
@@ -60,7 +61,7 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 
 // verdicts checks that the files are part of what is judged.
 func (p *checkout) verdicts(ctx context.Context, cp work.Checkpoint, f fileAnswer) ([]work.FileVerdict, error) {
-	s, err := showCheckpoint(ctx, p.Checkout, cp, true)
+	s, err := approval.ReadRecord(ctx, p.Checkout, cp, true)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -19,7 +20,7 @@ func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journ
 	if o.deadline > 0 {
 		opts.Deadline = p.Now().Add(o.deadline)
 	}
-	opts.Beside, opts.Judged = p.app.beside(p.Journal), judgedIn(p.Checkout)
+	opts.Beside, opts.Judged = p.app.beside(p.Journal), approval.JudgedIn(p.Checkout)
 	view, asks, done := p.watcher(ctx, e, s, o)
 	// A panic must not keep the terminal either.
 	defer done()

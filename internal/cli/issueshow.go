@@ -11,6 +11,7 @@ import (
 
 	"forge/factory"
 	"forge/factory/triage"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/refusal"
@@ -116,7 +117,7 @@ func (b *issueBoard) waiting(ctx context.Context, i work.Issue) ([]work.Checkpoi
 	if run == "" {
 		return open, nil
 	}
-	found, err := checkpointsOf(ctx, b.Checkout, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending})
+	found, err := approval.Checkpoints(ctx, b.Checkout, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending})
 	// A run may be named before it is opened.
 	if errors.Is(err, journal.ErrNoRun) {
 		err = nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/approval"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/narrate"
@@ -221,7 +222,7 @@ func pullCloser(ctx context.Context, p *project.Checkout, spec orchestrator.Spec
 	if err == nil {
 		var repo *git.Store
 		if repo, err = p.Repo(ctx); err == nil {
-			return pullrequest.PortOf(own, spec, repo, judgedIn(own))
+			return pullrequest.PortOf(own, spec, repo, approval.JudgedIn(own))
 		}
 	}
 	p.Log.Warn("the code host of this run cannot be asked", "err", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -68,7 +69,7 @@ func jobStatus(r journal.RunRow, open []string) gates.JobStatus {
 }
 
 func (p *checkout) summaryOf(ctx context.Context, row journal.RunRow, s *orchestrator.State) (jobSummary, error) {
-	pending, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
+	pending, err := approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
 	if err != nil {
 		return jobSummary{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/approval"
 	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -59,7 +60,7 @@ func (p *checkout) showJob(ctx context.Context, id, output string) error {
 	if out.jobSummary, err = p.summaryOf(ctx, row, s); err != nil {
 		return err
 	}
-	waits, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
+	waits, err := approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -85,7 +86,7 @@ func (a *App) checkGoingOn(ctx context.Context, checkpoint, level string) error 
 	if ok, err := p.OpenStore(ctx, false); err != nil || !ok {
 		return err
 	}
-	cp, err := findCheckpoint(ctx, p.Checkout, checkpoint)
+	cp, err := approval.Find(ctx, p.Checkout, checkpoint)
 	if err != nil || triage.IsThread(cp.Run) {
 		return nil // whoever takes the answer says what is wrong with it
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"forge/factory"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/proc"
@@ -201,7 +202,7 @@ func (s *shop) acquire(ctx context.Context, run string) (*journal.Lease, error) 
 func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{narrate.LogWatcher{Log: s.Log.With("issue", state.Spec.Issue.ID)}}
-	d, done, err := runs.Driver(p, s.e, lease, state, runs.Options{Judged: judgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
+	d, done, err := runs.Driver(p, s.e, lease, state, runs.Options{Judged: approval.JudgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: state.Seq}})
 	if err != nil {
 		return factory.Ended{}, errors.Join(err, lease.Release(after))
 	}

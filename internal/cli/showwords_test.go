@@ -1,53 +1,21 @@
 package cli
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"forge/internal/approval"
 	"forge/internal/project"
 	"forge/internal/work"
-	"forge/orchestrator"
-	"forge/review"
 )
 
-// What was doubted of an earlier iteration is not said of the next one.
-func TestWordsShown(t *testing.T) {
-	event := func(kind work.EventKind, data any) work.Event {
-		raw, err := json.Marshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return work.Event{Kind: kind, Data: raw}
-	}
-	sure := 0.4
-	var w wordsShown
-	for _, step := range []struct {
-		event   work.Event
-		summary string
-		doubts  []string
-	}{
-		{event(work.IterationFinished, work.IterationFinishedData{Message: "I could not", Signals: work.Signals{Blockers: []string{"no network"}}}),
-			"I could not", []string{"the agent was blocked: no network"}},
-		{event(work.IterationFinished, work.IterationFinishedData{Message: "done"}), "done", nil},
-		{event(work.ArbiterDecided, orchestrator.ArbiterDecidedData{
-			Verdict: review.AskHuman, Reason: review.ReasonExhausted, Confidence: &sure, Why: "it is risky", Unknown: []string{"security"}, Said: "Proceed", Overruled: true,
-		}), "done", []string{"arbiter: AskHuman (attempts_exhausted), confidence 0.4: it is risky", "no usable answer of security", "the arbiter's model said Proceed and was overruled"}},
-		{event(work.ArbiterDecided, orchestrator.ArbiterDecidedData{Verdict: review.Proceed, Reason: review.ReasonNoFindings}), "done", nil},
-	} {
-		if err := w.hear(step.event); err != nil {
-			t.Fatal(err)
-		}
-		if w.Summary != step.summary || strings.Join(w.Doubts, "|") != strings.Join(step.doubts, "|") {
-			t.Errorf("after %s: %q, doubts %q", step.event.Data, w.Summary, w.Doubts)
-		}
-	}
-	w.stand(&orchestrator.Phase{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{
-		"security": {Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}}},
-	}}})
-	text := w.text(false)
-	if !strings.Contains(text, "major (security) a.go:3: unchecked") || !strings.Contains(text, "check it") || strings.Contains(w.text(true), "unchecked") {
+// Findings are told once: where the facts of a question name them, they are left
+// out here.
+func TestWordsText(t *testing.T) {
+	w := approval.Words{Findings: []work.Finding{{Severity: work.SeverityMajor, Specialist: "security", File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}}}
+	text := wordsText(w, false)
+	if !strings.Contains(text, "major (security) a.go:3: unchecked") || !strings.Contains(text, "check it") || strings.Contains(wordsText(w, true), "unchecked") {
 		t.Errorf("got %s", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	pages "forge/factory/web"
+	"forge/internal/approval"
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/refusal"
@@ -37,7 +38,7 @@ func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
 	if err != nil {
 		return pages.Judged{}, err
 	}
-	shown, err := showCheckpoint(ctx, s.p, cp, true)
+	shown, err := approval.ReadRecord(ctx, s.p, cp, true)
 	if err != nil {
 		return pages.Judged{}, err
 	}
@@ -88,7 +89,7 @@ func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdi
 	if err != nil {
 		return cp, err
 	}
-	if _, err := keepVerdicts(ctx, s.p, cp); err != nil && refusalCode(err) == "" {
+	if _, err := approval.Keep(ctx, s.p, cp); err != nil && refusalCode(err) == "" {
 		return cp, err
 	}
 	return s.p.Journal.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.Now())

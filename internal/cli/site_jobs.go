@@ -11,6 +11,7 @@ import (
 	"time"
 
 	pages "forge/factory/web"
+	"forge/internal/approval"
 	"forge/internal/config"
 	"forge/internal/journal"
 	"forge/internal/narrate"
@@ -206,7 +207,7 @@ func (j *siteJobs) drive(ctx context.Context, p *project.Checkout, lease *journa
 func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) error {
 	after := context.WithoutCancel(ctx)
 	quiet := &quietly{narrate.LogWatcher{Log: p.Log.With("job", st.Run)}}
-	d, done, err := runs.Driver(p, j.shop.e, lease, st, runs.Options{Judged: judgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
+	d, done, err := runs.Driver(p, j.shop.e, lease, st, runs.Options{Judged: approval.JudgedIn(p), Watch: &project.Keeper{Watcher: quiet, Checkout: p, Saved: st.Seq}})
 	if err != nil {
 		return errors.Join(err, lease.Release(after))
 	}

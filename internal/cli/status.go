@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -108,7 +109,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID})
+	asked, err := approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/text"
@@ -81,7 +82,7 @@ func (p *checkout) sight(ctx context.Context, run string, s *orchestrator.State)
 		v.row, err = p.PickRun(ctx, v.row.ID)
 	}
 	if err == nil {
-		v.asked, err = checkpointsOf(ctx, p.Checkout, journal.CheckpointFilter{Run: v.row.ID})
+		v.asked, err = approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: v.row.ID})
 	}
 	return v, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -22,59 +23,8 @@ func plainRuns(rows []journal.RunRow, err error) ([]journal.RunRow, error) {
 	return slices.DeleteFunc(rows, func(r journal.RunRow) bool { return triage.IsThread(r.ID) }), err
 }
 
-// triageShown is what forge show says of a question of triage beside the
-// record.
-type triageShown struct {
-	Issue    int64             `json:"issue"`
-	Title    string            `json:"title"`
-	Target   gates.Point       `json:"target"`
-	Proposal *triage.Value     `json:"proposal"` // null where nothing was inferred
-	Parts    []triage.SubIssue `json:"parts,omitempty"`
-	Failed   []string          `json:"failed"` // the axes that keep it
-	Least    []gates.Change    `json:"least"`  // of the policy, that would have let it through; none where no policy would do
-}
-
-// showThread is a question of triage as it was when it was opened.
-func showThread(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (shownCheckpoint, error) {
-	out := shownCheckpoint{Checkpoint: cp, Files: []work.FileChange{}, Evidence: evidenceShown{Protected: []string{}, Gone: []string{}}, Who: gates.WhoAnswers(cp)}
-	_, out.over = gates.Expire(cp, p.Now())
-	evs, err := p.Journal.Events(ctx, cp.Run, 0)
-	if err != nil {
-		return out, err
-	}
-	s, err := p.BeginThread(ctx, cp.Run, evs)
-	if err != nil {
-		return out, err
-	}
-	for _, e := range evs {
-		if err := triage.Apply(s, e); err != nil {
-			return out, err
-		}
-		if e.Kind == work.CheckpointOpened && s.Open != nil && s.Open.ID == cp.ID {
-			out.Level, out.Triage = s.Policy.Preset, shownTriage(s, gates.Point(cp.Kind))
-			return out, nil
-		}
-	}
-	return out, fmt.Errorf("%w: %s does not say that checkpoint %s was opened", journal.ErrBroken, cp.Run, cp.ID)
-}
-
-func shownTriage(s *triage.State, target gates.Point) *triageShown {
-	shown := &triageShown{Issue: s.Spec.Issue, Title: s.Spec.Title, Target: target, Failed: []string{}, Least: []gates.Change{}}
-	if i := slices.Index(gates.Targets(), target); i >= 0 {
-		shown.Proposal = s.Stages[i].Value
-		shown.Failed = append(shown.Failed, s.Stages[i].Failed...)
-		if shown.Proposal != nil {
-			shown.Parts = shown.Proposal.SubIssues
-		}
-	}
-	if changes, ok := s.Least(target); ok {
-		shown.Least = append(shown.Least, changes...)
-	}
-	return shown
-}
-
-// text is what stands below the facts.
-func (t *triageShown) text() string {
+// triageText is what stands below the facts.
+func triageText(t *approval.Triage) string {
 	switch {
 	case t == nil || t.Proposal == nil && len(t.Least) == 0:
 		return ""

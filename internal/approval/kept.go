@@ -1,4 +1,4 @@
-package cli
+package approval
 
 import (
 	"context"
@@ -8,21 +8,20 @@ import (
 	"strings"
 
 	"forge/factory/triage"
-	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// keptVerdicts is cp with what was said of single files when they were asked about
+// Kept is cp with what was said of single files when they were asked about
 // before, as far as those are still what was judged then: a rework that leaves
 // a file alone leaves its verdict, too. What was said at cp itself comes first.
-func keptVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
+func Kept(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
 	if cp.Status != work.CheckpointPending || triage.IsThread(cp.Run) {
 		return cp, nil
 	}
-	all, err := checkpointsOf(ctx, p, journal.CheckpointFilter{Run: cp.Run})
+	all, err := Checkpoints(ctx, p, journal.CheckpointFilter{Run: cp.Run})
 	if err != nil {
 		return cp, err
 	}
@@ -69,12 +68,12 @@ func keptVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) 
 
 // judgedAt is the commit that cp asks about, "" = none.
 func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (string, error) {
-	s, err := askedBy(ctx, p, cp, &evidenceShown{}, &wordsShown{})
+	s, err := askedAt(ctx, p, cp, &Evidence{}, &Words{})
 	if err != nil {
 		return "", err
 	}
 	if ph := s.Phases[cp.Phase]; ph != nil {
-		return approval.JudgedCommit(ph, cp), nil
+		return JudgedCommit(ph, cp), nil
 	}
 	if cp.Kind == orchestrator.PointBaseline {
 		return "", nil
@@ -82,25 +81,25 @@ func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (str
 	return s.Head, nil
 }
 
-// keepVerdicts writes down the verdicts that kept brings along, so that an answer to the
+// Keep writes down the verdicts that kept brings along, so that an answer to the
 // whole finds them.
-func keepVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
-	now, err := keptVerdicts(ctx, p, cp)
+func Keep(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
+	now, err := Kept(ctx, p, cp)
 	if err != nil || len(now.Verdicts) == len(cp.Verdicts) {
 		return now, err
 	}
 	return p.Journal.JudgeFiles(ctx, cp.ID, cp.Revision, now.Verdicts[len(cp.Verdicts):], p.Now())
 }
 
-// judgedBefore tells the reader of a pull request what was said of its files
+// JudgedBefore tells the reader of a pull request what was said of its files
 // before, "" = nothing.
-func judgedBefore(ctx context.Context, p *project.Checkout, checkpoint string) (string, error) {
-	cp, err := findCheckpoint(ctx, p, checkpoint)
+func JudgedBefore(ctx context.Context, p *project.Checkout, checkpoint string) (string, error) {
+	cp, err := Find(ctx, p, checkpoint)
 	if errors.Is(err, work.ErrUnknown) {
 		return "", nil
 	}
 	if err == nil {
-		cp, err = keptVerdicts(ctx, p, cp)
+		cp, err = Kept(ctx, p, cp)
 	}
 	if err != nil || len(cp.Verdicts) == 0 {
 		return "", err
@@ -113,7 +112,7 @@ func judgedBefore(ctx context.Context, p *project.Checkout, checkpoint string) (
 	return b.String(), nil
 }
 
-// judgedIn is judgedBefore of one project.
-func judgedIn(p *project.Checkout) func(ctx context.Context, checkpoint string) (string, error) {
-	return func(ctx context.Context, checkpoint string) (string, error) { return judgedBefore(ctx, p, checkpoint) }
+// JudgedIn is JudgedBefore of one project.
+func JudgedIn(p *project.Checkout) func(ctx context.Context, checkpoint string) (string, error) {
+	return func(ctx context.Context, checkpoint string) (string, error) { return JudgedBefore(ctx, p, checkpoint) }
 }

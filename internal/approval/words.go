@@ -1,4 +1,4 @@
-package cli
+package approval
 
 import (
 	"fmt"
@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 	"forge/review"
 )
 
-// wordsShown is what was said about what is judged: by the agent, by the
+// Words is what was said about what is judged: by the agent, by the
 // reviewers, and by the arbiter.
-type wordsShown struct {
+type Words struct {
 	Summary  string         `json:"summary,omitempty"`  // the agent's last words
 	Findings []work.Finding `json:"findings,omitempty"` // of the reviews that stand
 	// Doubts are why a machine did not say yes: findings that stand against
@@ -23,7 +22,7 @@ type wordsShown struct {
 }
 
 // hear takes an event of the phase that is judged.
-func (w *wordsShown) hear(e work.Event) error {
+func (w *Words) hear(e work.Event) error {
 	switch e.Kind {
 	case work.IterationFinished:
 		var d work.IterationFinishedData
@@ -87,7 +86,7 @@ func saidInAll(s *orchestrator.State, said map[string]string) string {
 }
 
 // stand takes the findings as they stand.
-func (w *wordsShown) stand(p *orchestrator.Phase) {
+func (w *Words) stand(p *orchestrator.Phase) {
 	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
 		for _, f := range p.Review.Of[name].Findings {
 			if f.Specialist == "" {
@@ -96,29 +95,4 @@ func (w *wordsShown) stand(p *orchestrator.Phase) {
 			w.Findings = append(w.Findings, f)
 		}
 	}
-}
-
-// text leaves out findings that the facts of a question name already.
-func (w wordsShown) text(named bool) string {
-	var b strings.Builder
-	if w.Summary != "" {
-		b.WriteString("\nThe agent's last words:\n" + text.Indent(strings.TrimSpace(w.Summary)) + "\n")
-	}
-	if len(w.Findings) > 0 && !named {
-		b.WriteString("\nFindings:\n")
-		for _, f := range w.Findings {
-			where := ""
-			if f.File != "" {
-				where = fmt.Sprintf(" %s:%d", f.File, f.Line)
-			}
-			b.WriteString(text.Indent(fmt.Sprintf("%s (%s)%s: %s", f.Severity, f.By(), where, f.Issue)) + "\n")
-			if f.Suggestion != "" {
-				b.WriteString(text.Indent(text.Indent(f.Suggestion)) + "\n")
-			}
-		}
-	}
-	if len(w.Doubts) > 0 {
-		b.WriteString("\nDoubts:\n" + text.Indent(strings.Join(w.Doubts, "\n")) + "\n")
-	}
-	return b.String()
 }
