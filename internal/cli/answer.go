@@ -198,7 +198,7 @@ func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level
 	if err := withEdits(ctx, p, cp, &ans); err != nil {
 		return cp, none, err
 	}
-	if err := withLevel(ctx, p, cp.Run, level, &ans); err != nil {
+	if err := approval.WithLevel(ctx, p, cp.Run, level, &ans); err != nil {
 		return cp, none, err
 	}
 	now, err := p.Journal.Answer(ctx, ans)

@@ -33,7 +33,7 @@ func checkElsewhere(ctx context.Context, p *project.Checkout, run, level string,
 	if ceiling := p.Config.Ceiling(); ceiling != nil {
 		over := gates.Exceeds(s.Spec.Policy, *ceiling)
 		if level != "" {
-			next, err := levelFor(p, s, level)
+			next, err := approval.LevelFor(p, s, level)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/approval"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -154,10 +155,10 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		err = p.CheckReviewer(ctx, spec.Settings, phases)
 	}
 	if err == nil && o.level != "" {
-		var c levelChange
-		if c, err = levelFor(p.Checkout, s, o.level); err == nil {
-			sayLevel(p.Checkout, c)
-			err = p.tellLevel(ctx, c)
+		var c approval.LevelChange
+		if c, err = approval.LevelFor(p.Checkout, s, o.level); err == nil {
+			c.Say(p.Checkout)
+			err = c.Tell(ctx, p.Checkout, p.User(), "cli")
 		}
 	}
 	if err != nil {

@@ -99,16 +99,10 @@ func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {
 	if err := s.exactRun(ctx, run); err != nil {
 		return err
 	}
-	row, st, err := s.p.StandOf(ctx, run)
-	if err != nil {
-		return err
+	_, _, err := approval.SetLevel(ctx, s.p, run, level, by, "web")
+	var over *approval.OverError
+	if errors.As(err, &over) {
+		err = refusal.New("", "%v", err)
 	}
-	if row.Outcome == work.RunCompleted || row.Outcome == work.RunCancelled {
-		return forPages(refusal.New("", "run %s is %s: nothing is left to be decided", row.ID, row.Outcome))
-	}
-	c, err := levelFor(s.p, st, level)
-	if err != nil {
-		return forPages(err)
-	}
-	return tellLevelAs(ctx, s.p, c, by, "web")
+	return forPages(err)
 }
