@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"forge/internal/journal"
@@ -38,4 +39,13 @@ func Checkpoints(ctx context.Context, p *project.Checkout, filter journal.Checkp
 		}
 		after = found[len(found)-1].ID
 	}
+}
+
+// Exact is the checkpoint of just that id.
+func Exact(ctx context.Context, p *project.Checkout, id string) (work.Checkpoint, error) {
+	cp, err := p.Journal.Checkpoint(ctx, id)
+	if err == nil && cp.ID != id {
+		err = fmt.Errorf("%w: %q", work.ErrUnknown, id)
+	}
+	return cp, err
 }

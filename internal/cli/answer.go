@@ -195,7 +195,7 @@ func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level
 	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
 		return cp, none, refused(err, cp)
 	}
-	if err := withEdits(ctx, p, cp, &ans); err != nil {
+	if err := approval.WithEdits(ctx, p, cp, &ans); err != nil {
 		return cp, none, err
 	}
 	if err := approval.WithLevel(ctx, p, cp.Run, level, &ans); err != nil {

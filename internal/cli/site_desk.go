@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	pages "forge/factory/web"
@@ -23,18 +22,9 @@ func (s siteDesk) Checkpoints(ctx context.Context, run string, status work.Check
 	return s.p.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: status}, limit, after)
 }
 
-// exact is the checkpoint of just that id.
-func (s siteDesk) exact(ctx context.Context, id string) (work.Checkpoint, error) {
-	cp, err := s.p.Journal.Checkpoint(ctx, id)
-	if err == nil && cp.ID != id {
-		err = fmt.Errorf("%w: %q", work.ErrUnknown, id)
-	}
-	return cp, err
-}
-
 // Judged is what forge show shows.
 func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
-	cp, err := s.exact(ctx, id)
+	cp, err := approval.Exact(ctx, s.p, id)
 	if err != nil {
 		return pages.Judged{}, err
 	}
@@ -62,7 +52,7 @@ func (s siteDesk) Judged(ctx context.Context, id string) (pages.Judged, error) {
 }
 
 func (s siteDesk) Answer(ctx context.Context, a work.Answer, level string) (work.Checkpoint, error) {
-	if _, err := s.exact(ctx, a.Checkpoint); err != nil {
+	if _, err := approval.Exact(ctx, s.p, a.Checkpoint); err != nil {
 		return work.Checkpoint{}, err
 	}
 	cp, _, err := giveAnswer(ctx, s.p, a, level)
@@ -85,7 +75,7 @@ func forPages(err error) error {
 }
 
 func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error) {
-	cp, err := s.exact(ctx, id)
+	cp, err := approval.Exact(ctx, s.p, id)
 	if err != nil {
 		return cp, err
 	}
