@@ -269,10 +269,10 @@ func (s Edits) File(ctx context.Context, id, path string) (EditedFile, error) {
 	return out, err
 }
 
-// WithEdits puts the commit that holds a checkpoint's edits into an answer that
+// withEdits puts the commit that holds a checkpoint's edits into an answer that
 // requests changes. What was edited since is refused by the journal; an edit of
 // a file that the branch brought anew since is refused here.
-func WithEdits(ctx context.Context, p *project.Checkout, cp work.Checkpoint, ans *work.Answer) error {
+func withEdits(ctx context.Context, p *project.Checkout, cp work.Checkpoint, ans *work.Answer) error {
 	if ans.Status != work.CheckpointChangesRequested || len(cp.Edits) == 0 {
 		return nil
 	}

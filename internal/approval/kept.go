@@ -81,9 +81,9 @@ func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (str
 	return s.Head, nil
 }
 
-// Keep writes down the verdicts that kept brings along, so that an answer to the
+// keepVerdicts writes down the verdicts that kept brings along, so that an answer to the
 // whole finds them.
-func Keep(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
+func keepVerdicts(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (work.Checkpoint, error) {
 	now, err := Kept(ctx, p, cp)
 	if err != nil || len(now.Verdicts) == len(cp.Verdicts) {
 		return now, err

@@ -131,9 +131,9 @@ func (c *LevelChange) stillOpen(ctx context.Context, p *project.Checkout) error 
 	return nil
 }
 
-// WithLevel puts a change of level into an answer, so that one transaction
+// withLevel puts a change of level into an answer, so that one transaction
 // writes both. It says what the bound took away.
-func WithLevel(ctx context.Context, p *project.Checkout, run, level string, ans *work.Answer) error {
+func withLevel(ctx context.Context, p *project.Checkout, run, level string, ans *work.Answer) error {
 	if level == "" {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory/triage"
-	"forge/gates"
 	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -123,7 +122,7 @@ func (a *App) answer(ctx context.Context, ans work.Answer, o answerOptions) erro
 	}
 	cp, row, err := a.giveAnswer(ctx, ans, o.level)
 	if err != nil {
-		if code := refusalCode(err); code != "" && o.output == "json" {
+		if code := approval.Code(err); code != "" && o.output == "json" {
 			out := answered{Error: code, Message: err.Error()}
 			if cp.ID != "" {
 				out.Checkpoint = &cp
@@ -174,91 +173,7 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 	return giveAnswer(ctx, p.Checkout, ans, level)
 }
 
-// giveAnswer is the one way in which doors answer; see App.giveAnswer.
+// giveAnswer is approval.Give for who has this program's remotes.
 func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
-	none := journal.RunRow{}
-	cp, err := approval.Find(ctx, p, ans.Checkpoint)
-	if err != nil {
-		return cp, none, refused(err, work.Checkpoint{})
-	}
-	ans.Checkpoint = cp.ID
-	if now, err := approval.Keep(ctx, p, cp); err == nil {
-		cp = now
-	} else if refusalCode(err) == "" {
-		return cp, none, err
-	}
-	if ans.Status == work.CheckpointChangesRequested && len(cp.Feedback(ans.Comment)) > work.MaxFeedback {
-		return cp, none, refusal.New("shorten the comments on lines and single files", "all comments together have more than %d bytes", work.MaxFeedback)
-	}
-	// What no door may pass on is refused with its reason; the journal then
-	// decides who was first.
-	if _, err := gates.Resolve(cp, ans, ans.At); err != nil && !errors.Is(err, work.ErrExpired) {
-		return cp, none, refused(err, cp)
-	}
-	if err := approval.WithEdits(ctx, p, cp, &ans); err != nil {
-		return cp, none, err
-	}
-	if err := approval.WithLevel(ctx, p, cp.Run, level, &ans); err != nil {
-		return cp, none, err
-	}
-	now, err := p.Journal.Answer(ctx, ans)
-	var away *journal.AwayError
-	if errors.As(err, &away) {
-		now, err = answerAway(ctx, p, away, cp, ans)
-	}
-	if err != nil {
-		if now.ID != "" {
-			cp = now
-		}
-		return cp, none, refused(err, cp)
-	}
-	row, err := p.PickRun(ctx, now.Run)
-	return now, row, err
-}
-
-// refusalCodes are the words for answers that change nothing.
-var refusalCodes = []error{work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrExpired, work.ErrUnknown, gates.ErrBadAnswer}
-
-// refusalCode is the word for why an answer was refused, "" when err is
-// something else.
-func refusalCode(err error) string {
-	for _, known := range refusalCodes {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	return ""
-}
-
-// refusedError is a refused answer with the way out.
-type refusedError struct {
-	err error
-	fix string
-}
-
-func (e *refusedError) Error() string { return e.err.Error() + " (" + e.fix + ")" }
-func (e *refusedError) Unwrap() error { return e.err }
-
-func refused(err error, cp work.Checkpoint) error {
-	fix := ""
-	switch refusalCode(err) {
-	case work.ErrAlreadyResolved.Error():
-		fix = "the first answer counts; forge show " + cp.ID + " shows it"
-	case work.ErrConflict.Error():
-		fix = "look again: forge show " + cp.ID
-		if back := cp.SentBack(); len(back) > 0 {
-			fix = "forge request-changes " + cp.ID + " sends back what is not approved; forge approve " + cp.ID + " --file PATH approves a file after all"
-		}
-	case work.ErrEmptyFeedback.Error():
-		fix = "say it with -m TEXT"
-	case work.ErrExpired.Error():
-		fix = "it stays held; forge checkpoints lists what is asked now, and forge resume " + cp.Run + " asks this again unless its run is over"
-	case work.ErrUnknown.Error():
-		fix = "forge checkpoints lists what is open"
-	case gates.ErrBadAnswer.Error():
-		fix = "forge show " + cp.ID + " names the choices"
-	default:
-		return err
-	}
-	return &refusedError{err: err, fix: fix}
+	return approval.Give(ctx, p, ans, approval.Options{Level: level, Away: answerAway})
 }

@@ -132,7 +132,7 @@ func checkpointPageOf(ctx context.Context, p *project.Checkout, page checkpointP
 	if page.after != "" {
 		cp, err := approval.Find(ctx, p, page.after)
 		if err != nil {
-			return list, refused(err, cp)
+			return list, approval.Refused(err, cp)
 		}
 		after = cp.ID
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"forge/internal/approval"
 	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/journal"
@@ -292,7 +293,7 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		return nil, nil
 	}
 	_, row, err := giveAnswer(ctx, w.p, *a, "")
-	if err != nil && refusalCode(err) == "" {
+	if err != nil && approval.Code(err) == "" {
 		return nil, err
 	}
 	w.turns.drop(id)

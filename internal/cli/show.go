@@ -41,7 +41,7 @@ func (a *App) showCommand() *cli.Command {
 			defer done()
 			cp, err := approval.Find(c.Context, p.Checkout, id)
 			if err != nil {
-				return refused(err, cp)
+				return approval.Refused(err, cp)
 			}
 			s, err := approval.ReadRecord(c.Context, p.Checkout, cp, c.Bool("stat"))
 			if err != nil {

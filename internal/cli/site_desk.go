@@ -79,10 +79,7 @@ func (s siteDesk) JudgeFiles(ctx context.Context, id string, revision int, verdi
 	if err != nil {
 		return cp, err
 	}
-	if _, err := approval.Keep(ctx, s.p, cp); err != nil && refusalCode(err) == "" {
-		return cp, err
-	}
-	return s.p.Journal.JudgeFiles(ctx, cp.ID, revision, verdicts, s.p.Now())
+	return approval.JudgeFiles(ctx, s.p, cp, revision, verdicts)
 }
 
 func (s siteDesk) SetLevel(ctx context.Context, run, level, by string) error {
