@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"forge/internal/approval"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/work"
@@ -198,7 +199,8 @@ func (v *View) answer(ctx context.Context, a work.Answer) (work.Checkpoint, erro
 		return work.Checkpoint{}, err
 	}
 	// An answer that was begun is written, whatever ends meanwhile.
-	return v.p.Journal.Answer(context.WithoutCancel(ctx), a)
+	cp, _, err := approval.Give(context.WithoutCancel(ctx), v.p, a, approval.Options{})
+	return cp, err
 }
 
 func (v *View) diff(ctx context.Context, q question) (string, error) {
