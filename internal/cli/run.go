@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,11 +10,10 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/git"
-	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
-	"forge/internal/work"
+	"forge/internal/runs"
 	"forge/orchestrator"
 )
 
@@ -203,34 +200,17 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 }
 
 func (p *checkout) open(ctx context.Context, e *project.Machine, id string, spec orchestrator.Spec, o runOptions) error {
-	if err := p.TrustedFor(ctx, e, id, spec.Base.Branch, &spec); err != nil {
+	run, err := runs.Open(ctx, p.Checkout, e, id, spec, spec.Base.Branch, p.creator(o))
+	if err != nil {
 		return err
 	}
-	first := orchestrator.Opened{Inline: &spec}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("record what the run is opened with: %w", err)
-	}
-	if len(text) > work.MaxEventBytes/2 {
-		first.Inline = nil
-		if first.Blob, err = p.Journal.PutBlob(ctx, text); err != nil {
-			return err
-		}
-	}
-	create := p.Journal.CreateSoleRun
+	return p.carryOn(ctx, e, run.Lease, run.State, run.First, o)
+}
+
+// creator makes a new run beside an unfinished one only where that is asked for.
+func (p *checkout) creator(o runOptions) runs.Create {
 	if o.fresh {
-		create = p.Journal.CreateRun
+		return p.Journal.CreateRun
 	}
-	lease, err := create(ctx, id, journal.Self())
-	if err != nil {
-		return err
-	}
-	if err := e.Repo.KeepBase(ctx, id, spec.Base.Commit); err != nil {
-		return err
-	}
-	s, err := orchestrator.NewState(id, spec)
-	if err != nil {
-		return err
-	}
-	return p.carryOn(ctx, e, lease, s, first, o)
+	return p.Journal.CreateSoleRun
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -122,47 +121,31 @@ func (s *shop) openIssue(ctx context.Context, p *project.Checkout, o factory.Ord
 	if err != nil {
 		return factory.Ended{}, pullrequest.HostRefused(err)
 	}
-	if err := p.TrustedFor(ctx, s.e, run, target(p), &spec); err != nil {
-		return factory.Ended{}, err
-	}
-	first := orchestrator.Opened{Inline: &spec}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return factory.Ended{}, fmt.Errorf("record what the run is opened with: %w", err)
-	}
-	if len(text) > work.MaxEventBytes/2 {
-		first.Inline = nil
-		if first.Blob, err = s.Journal.PutBlob(ctx, text); err != nil {
-			return factory.Ended{}, err
+	opened, err := runs.Open(ctx, p, s.e, run, spec, target(p), func(ctx context.Context, run string, owner journal.Owner) (*journal.Lease, error) {
+		if run != o.Issue.Run {
+			if err := o.Named(run, after, o.Issue.Pull); err != nil {
+				return nil, err
+			}
 		}
-	}
-	if run != o.Issue.Run {
-		if err := o.Named(run, after, o.Issue.Pull); err != nil {
-			return factory.Ended{}, err
+		lease, err := s.Journal.CreateIssueRun(ctx, run, owner, s.Project, o.Issue.ID)
+		if errors.Is(err, journal.ErrRunExists) {
+			lease, err = s.acquire(ctx, run)
 		}
-	}
-	lease, err := s.Journal.CreateIssueRun(ctx, run, journal.Self(), s.Project, o.Issue.ID)
-	if errors.Is(err, journal.ErrRunExists) {
-		lease, err = s.acquire(ctx, run)
-	}
+		return lease, err
+	})
 	if err != nil {
 		return factory.Ended{}, err
 	}
-	err = s.e.Repo.KeepBase(ctx, run, spec.Base.Commit)
-	if w := spec.Issue.Pushed; err == nil && w != nil {
+	if w := spec.Issue.Pushed; w != nil {
 		err = s.e.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
 	}
 	if c := spec.Issue.Clash; err == nil && c != nil {
 		err = s.e.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/clash"), c.Commit, "")
 	}
 	if err != nil {
-		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+		return factory.Ended{}, errors.Join(err, opened.Lease.Release(context.WithoutCancel(ctx)))
 	}
-	state, err := orchestrator.NewState(run, spec)
-	if err != nil {
-		return factory.Ended{}, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
-	}
-	return s.driveIssue(ctx, p, lease, state, first)
+	return s.driveIssue(ctx, p, opened.Lease, opened.State, opened.First)
 }
 
 // resumeIssue goes on with a run where its events left it.
