@@ -1,10 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"maps"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,18 +16,9 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/git"
-	"forge/internal/proc"
-	"forge/internal/project"
-	"forge/internal/pullrequest"
-	"forge/internal/redact"
+	"forge/internal/jobs"
 	"forge/internal/refusal"
-	"forge/internal/text"
-	"forge/internal/work"
-	"forge/orchestrator"
 )
-
-// maxDescription is how long the description of a job may be, in bytes.
-const maxDescription = 32 << 10
 
 // jobOptions are the flags of job start beside those of a run.
 type jobOptions struct {
@@ -93,25 +87,13 @@ func (a *App) jobOptions(c *cli.Context) (jobOptions, error) {
 // description is the text of -d, where "-" stands for standard input.
 func (a *App) description(text string) (string, error) {
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(a.Stdin, maxDescription*2))
+		read, err := io.ReadAll(io.LimitReader(a.Stdin, jobs.MaxDescription*2))
 		if err != nil {
 			return "", refusal.New("", "read the description from standard input: %v", err)
 		}
 		text = string(read)
 	}
-	return cleanDescription(text)
-}
-
-// cleanDescription is a job's description as it is kept.
-func cleanDescription(text string) (string, error) {
-	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
-	switch {
-	case text == "":
-		return "", refusal.New(`forge job start -d "…"`, "the job has no description")
-	case len(text) > maxDescription:
-		return "", refusal.New("put it into a file, and name that with --doc", "the description has %d bytes, more than %d", len(text), maxDescription)
-	}
-	return text, nil
+	return jobs.CleanDescription(text)
 }
 
 // startJob opens a new job and drives it.
@@ -124,17 +106,15 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 		return err
 	}
 	defer p.Close()
-	b, err := jobBrief(p.Checkout, o)
+	documents, err := readDocuments(p.Dir, o.documents)
 	if err != nil {
 		return err
 	}
-	if err := p.CheckStart(b.spec); err != nil {
-		return err
-	}
-	if err := p.CheckAgents(ctx, b.spec.Settings); err != nil {
-		return err
-	}
-	if err := p.CheckReviewer(ctx, b.asPlan().Settings, []string{project.JobPhases}); err != nil {
+	b, err := jobs.Prepare(ctx, p.Checkout, jobs.Order{
+		Description: o.description, Expert: o.expert, Documents: documents, Sources: o.sources, Policy: o.policy, MaxPhases: o.maxPhases, Budget: o.budget,
+		AnswerYes: o.yes, NoMerge: o.noMerge,
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := p.OpenStore(ctx, true); err != nil {
@@ -147,127 +127,56 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.CheckSandbox(e, b.spec.Settings.Sandbox); err != nil {
-		return err
-	}
-	if err := checkJobFolder(ctx, e.Repo, p.Base.Commit); err != nil {
-		return err
-	}
-	warnJob(p.Checkout, b)
-	id := a.env().NewRunID()
-	b.spec.Branch = "forge/job-" + id
-	red := redact.New(redact.FromEnv(a.Environ, proc.SecretName))
-	b.spec.Job.Start, err = e.Repo.WithFiles(ctx, p.Base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start"))
+	run, err := b.Open(ctx, p.Checkout, e, p.NewRunID(), p.creator(o.runOptions))
 	if err != nil {
 		return err
 	}
-	return p.open(ctx, e, id, b.spec, o.runOptions)
+	return p.carryOn(ctx, e, run.Lease, run.State, run.First, o.runOptions)
 }
 
-// brief is what a job is opened with, and what its start commit tells of it.
-type brief struct {
-	spec      orchestrator.Spec
-	origin    string // of the level
-	documents map[string][]byte
-	sources   []config.Source
+// readDocuments reads the files that the user gives a job, by their names in
+// their folders; paths are from dir.
+func readDocuments(dir string, paths []string) ([]jobs.Document, error) {
+	if err := jobs.CheckCount(len(paths)); err != nil {
+		return nil, err
+	}
+	var out []jobs.Document
+	total := 0
+	for _, path := range paths {
+		abs := path
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(dir, path)
+		}
+		data, err := readDocument(abs)
+		if err != nil {
+			return nil, refusal.New("name a file of at most 8 MB", "--doc %s: %v", path, err)
+		}
+		if total += len(data); total > jobs.MaxDocumentsSize {
+			return nil, refusal.New("", "the documents have more than %d MB together", jobs.MaxDocumentsSize>>20)
+		}
+		out = append(out, jobs.Document{Name: filepath.Base(abs), Data: data})
+	}
+	return out, nil
 }
 
-// asPlan is the job as a plan of one phase, for checks that know plans.
-func (b *brief) asPlan() orchestrator.Spec { return project.JobAsPlan(b.spec) }
-
-// jobBrief resolves everything about a job that is known before it is opened.
-func jobBrief(p *project.Checkout, o jobOptions) (*brief, error) {
-	name := cmp.Or(o.expert, config.ValueOf(p.Config.File.Job.Expert))
-	var expert config.Expert
-	var err error
-	if name != "" {
-		if expert, err = p.Config.Expert(name); err != nil {
-			return nil, err
-		}
-	}
-	b := &brief{}
-	if b.sources, err = p.Config.Sources(o.sources); err != nil {
+func readDocument(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("there is no such file")
+	case err != nil:
 		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
 	}
-	if b.documents, err = readDocuments(p, o.documents); err != nil {
-		return nil, err
-	}
-	set, phase, err := config.ResolveJob(p.Config, config.JobFacts{
-		Agent: expert.Agent, Model: expert.Model, Budget: cmp.Or(o.budget, expert.Budget), Source: expert.File,
-	}, config.Facts{Kinds: project.AgentKinds()})
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	flags := o.policy
-	flags.Expert, flags.BuiltIn = expert.Level, "partial"
-	policy, origin, err := config.Policy(p.Config, flags)
-	if err != nil {
-		return nil, err
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, jobs.MaxDocumentBytes+1))
+	if err == nil && len(data) > jobs.MaxDocumentBytes {
+		err = fmt.Errorf("it has more than %d MB", jobs.MaxDocumentBytes>>20)
 	}
-	job := work.Job{
-		Description: o.description, Expert: expert.Name, Prompt: expert.Prompt, Phase: phase, MaxPhases: config.ValueOf(p.Config.File.Job.MaxPhases),
-		Documents: slices.Sorted(maps.Keys(b.documents)),
-	}
-	if o.maxPhases >= 0 {
-		job.MaxPhases = o.maxPhases
-	}
-	for _, s := range b.sources {
-		job.Sources = append(job.Sources, s.Name)
-		if s.Path != "" {
-			set.Sandbox.Read = append(set.Sandbox.Read, sourceFiles(s)...)
-		}
-	}
-	b.origin = origin.String()
-	b.spec = orchestrator.Spec{
-		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.yes, NoMerge: o.noMerge,
-	}
-	if b.spec.Pulls, err = pullrequest.Settings(p); err != nil {
-		return nil, err
-	}
-	b.spec.Digest, err = p.Digest()
-	return b, err
-}
-
-// checkJobFolder refuses a base in which the job's documents have no place.
-func checkJobFolder(ctx context.Context, repo *git.Store, base string) error {
-	files, err := repo.Files(ctx, base)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if top, _, _ := strings.Cut(f, "/"); strings.EqualFold(top, work.JobDir) {
-			return refusal.New("rename it in the project, and commit that", "the project has a %q of its own, where a job keeps its documents", top)
-		}
-	}
-	var wanted []string
-	for _, name := range []string{"workspace.md", "plan.md", "todos.yaml", "archive/retrospective.md", "tools/verify.md", "documents/x"} {
-		wanted = append(wanted, work.JobDir+"/"+name)
-	}
-	ignored, err := repo.Ignored(ctx, wanted)
-	if err != nil {
-		return err
-	}
-	if len(ignored) > 0 {
-		return refusal.New("let "+work.JobDir+"/ in: add !/"+work.JobDir+"/** to .gitignore", "the project's ignore rules leave out %s, which a job has to keep", ignored[0])
-	}
-	return nil
-}
-
-// warnJob says what a person should know before the job begins.
-func warnJob(p *project.Checkout, b *brief) {
-	spec := b.spec
-	if spec.Settings.Cost == (work.Cost{}) && !asksPeople(spec) {
-		p.Log.Warn("no cost cap is set: nothing but budgets and job.max_phases bounds what this job may spend", "set", "[cost] run_usd")
-	}
-	if _, hidden := text.Reveal(spec.Job.Description); hidden > 0 {
-		p.Log.Warn("hidden comments or invisible characters are kept from the agent", "in", "the description", "how many", hidden)
-	}
-	if spec.Settings.Sandbox.Network {
-		return
-	}
-	for _, s := range b.sources {
-		if s.Kind == config.SourceHTTP {
-			p.Log.Warn("the sandbox has no network: the job cannot reach this data source", "data", s.Name, "set", "sandbox.network")
-		}
-	}
+	return data, err
 }

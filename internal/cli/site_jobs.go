@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -13,12 +12,11 @@ import (
 	pages "forge/factory/web"
 	"forge/internal/approval"
 	"forge/internal/config"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/proc"
 	"forge/internal/project"
-	"forge/internal/redact"
-	"forge/internal/refusal"
 	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -90,90 +88,21 @@ func (j *siteJobs) start(ctx context.Context, o pages.JobOrder) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if o.Description, err = cleanDescription(o.Description); err != nil {
-		return "", err
+	order := jobs.Order{Description: o.Description, Expert: o.Expert, Sources: o.Sources, Policy: config.PolicyFlags{Job: o.Level}, MaxPhases: -1, NoMerge: true}
+	for _, name := range slices.Sorted(maps.Keys(o.Documents)) {
+		order.Documents = append(order.Documents, jobs.Document{Name: name, Data: o.Documents[name]})
 	}
-	b, err := jobBrief(p, jobOptions{
-		runOptions: runOptions{policy: config.PolicyFlags{Job: o.Level}, noMerge: true}, description: o.Description, expert: o.Expert, sources: o.Sources, maxPhases: -1,
-	})
+	b, err := jobs.Prepare(ctx, p, order)
 	if err != nil {
 		return "", err
 	}
-	if b.documents, err = uploaded(o.Documents); err != nil {
-		return "", err
-	}
-	b.spec.Job.Documents = slices.Sorted(maps.Keys(b.documents))
-	if err := p.CheckStart(b.spec); err != nil {
-		return "", err
-	}
-	if err := p.CheckAgents(ctx, b.spec.Settings); err != nil {
-		return "", err
-	}
-	if err := p.CheckReviewer(ctx, b.asPlan().Settings, []string{project.JobPhases}); err != nil {
-		return "", err
-	}
-	e := j.shop.e
-	if err := p.CheckSandbox(e, b.spec.Settings.Sandbox); err != nil {
-		return "", err
-	}
-	if err := checkJobFolder(ctx, e.Repo, p.Base.Commit); err != nil {
-		return "", err
-	}
-	warnJob(p, b)
 	id := siteJobPrefix + p.NewRunID()
-	b.spec.Branch = "forge/job-" + id
-	red := redact.New(redact.FromEnv(p.Environ, proc.SecretName))
-	if b.spec.Job.Start, err = e.Repo.WithFiles(ctx, p.Base.Commit, b.files(red), "start of job "+id+"\n", orchestrator.Ref(id, "start")); err != nil {
-		return "", err
-	}
-	first, err := firstFact(ctx, p, b.spec)
+	run, err := b.Open(ctx, p, j.shop.e, id, p.Journal.CreateRun)
 	if err != nil {
 		return "", err
 	}
-	lease, err := p.Journal.CreateRun(ctx, id, journal.Self())
-	if err != nil {
-		return "", err
-	}
-	back := func(err error) (string, error) {
-		return "", errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
-	}
-	if err := e.Repo.KeepBase(ctx, id, b.spec.Base.Commit); err != nil {
-		return back(err)
-	}
-	st, err := orchestrator.NewState(id, b.spec)
-	if err != nil {
-		return back(err)
-	}
-	j.drive(ctx, p, lease, st, first)
+	j.drive(ctx, p, run.Lease, run.State, run.First)
 	return id, j.opened(ctx, id)
-}
-
-// uploaded gives documents safe names, as those that forge job start is given.
-func uploaded(docs map[string][]byte) (map[string][]byte, error) {
-	if len(docs) > maxDocuments {
-		return nil, refusal.New("put what belongs together into one file", "%d documents, more than %d", len(docs), maxDocuments)
-	}
-	out, total := map[string][]byte{}, 0
-	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		data := docs[name]
-		if total += len(data); len(data) > maxDocumentBytes || total > maxDocumentsSize {
-			return nil, refusal.New("", "a document has at most %d MB, all together %d", maxDocumentBytes>>20, maxDocumentsSize>>20)
-		}
-		out[documentName(name, out)] = data
-	}
-	return out, nil
-}
-
-// firstFact is the fact that opens a run, in a blob where it is long.
-func firstFact(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) (orchestrator.Opened, error) {
-	first := orchestrator.Opened{Inline: &spec}
-	text, err := json.Marshal(spec)
-	if err != nil || len(text) <= work.MaxEventBytes/2 {
-		return first, err
-	}
-	first.Inline = nil
-	first.Blob, err = p.Journal.PutBlob(ctx, text)
-	return first, err
 }
 
 // drive drives a job until it ends, freezes or is cancelled. It outlives the

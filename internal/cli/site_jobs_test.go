@@ -49,6 +49,9 @@ func TestAJobThatWorksIsCancelledByThePage(t *testing.T) {
 		return err == nil && pid > 0
 	})
 	s.has(owner, at, "Cancel this job")
+	if _, state, err := s.shop.StandOf(t.Context(), jobOf(at)); err != nil || state.Spec.Trusted == "" {
+		t.Errorf("the job's proofs are held against nothing that a person accepted: %v", err)
+	}
 	for name, role := range map[string]pages.Role{"vera": pages.RoleViewer, "rita": pages.RoleReviewer} {
 		if a := s.User(name, role, "demo").Send(cancel, nil); a.Status != 403 {
 			t.Errorf("%s cancels: %d", role, a.Status)

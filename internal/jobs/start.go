@@ -1,113 +1,20 @@
-package cli
+package jobs
 
 import (
-	"cmp"
-	"errors"
+	"forge/internal/text"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"unicode"
 
 	"forge/gates"
 	"forge/internal/config"
-	"forge/internal/project"
 	"forge/internal/redact"
-	"forge/internal/refusal"
-	"forge/internal/text"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
-
-// Bounds of the documents that a job is given.
-const (
-	maxDocuments     = 50
-	maxDocumentBytes = 8 << 20
-	maxDocumentsSize = 32 << 20
-)
-
-// readDocuments reads the files that the user gives a job, by the names that
-// they get in forge-job/documents/.
-func readDocuments(p *project.Checkout, paths []string) (map[string][]byte, error) {
-	if len(paths) > maxDocuments {
-		return nil, refusal.New("put what belongs together into one file", "%d documents, more than %d", len(paths), maxDocuments)
-	}
-	out, total := map[string][]byte{}, 0
-	for _, path := range paths {
-		abs := path
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(p.Dir, path)
-		}
-		data, err := readDocument(abs)
-		if err != nil {
-			return nil, refusal.New("name a file of at most 8 MB", "--doc %s: %v", path, err)
-		}
-		if total += len(data); total > maxDocumentsSize {
-			return nil, refusal.New("", "the documents have more than %d MB together", maxDocumentsSize>>20)
-		}
-		out[documentName(filepath.Base(abs), out)] = data
-	}
-	return out, nil
-}
-
-func readDocument(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such file")
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDocumentBytes+1))
-	if err == nil && len(data) > maxDocumentBytes {
-		err = fmt.Errorf("it has more than %d MB", maxDocumentBytes>>20)
-	}
-	return data, err
-}
-
-// documentName makes a name safe: letters, digits, points, _ and -, not hidden,
-// and unlike every name that is taken, also where case does not count.
-func documentName[T any](name string, taken map[string]T) string {
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '-'
-	}, strings.ToValidUTF8(name, "-"))
-	name = cmp.Or(strings.Trim(name, ".-"), "document")
-	ext := filepath.Ext(name)
-	stem := strings.TrimSuffix(name, ext)
-	stem = text.Cut(stem, 80)
-	if len(ext) > 20 {
-		ext = ""
-	}
-	name = stem + ext
-	for n := 2; ; n++ {
-		free := true
-		for other := range taken {
-			free = free && !strings.EqualFold(other, name)
-		}
-		if free {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d%s", stem, n, ext)
-	}
-}
 
 // files are what the start commit adds to the base. What stands in them is for
 // the agent, and part of the job's branch: secrets of the environment are
 // taken out.
-func (b *brief) files(red *redact.Redactor) map[string][]byte {
+func (b *Brief) files(red *redact.Redactor) map[string][]byte {
 	out := map[string][]byte{}
 	put := func(name, text string) { out[work.JobDir+"/"+name] = []byte(red.String(text)) }
 	put("workspace.md", b.workspace())
@@ -123,7 +30,7 @@ func (b *brief) files(red *redact.Redactor) map[string][]byte {
 	return out
 }
 
-func (b *brief) workspace() string {
+func (b *Brief) workspace() string {
 	job := b.spec.Job
 	seen, _ := text.Reveal(job.Description)
 	var t strings.Builder
@@ -166,12 +73,6 @@ func levelInWords(p gates.Policy) string {
 	return "A person looks at the job " + strings.Join(stops, ", ") + "."
 }
 
-// asksPeople says that a person is asked at some end of the job's phases.
-func asksPeople(s orchestrator.Spec) bool {
-	return slices.ContainsFunc([]gates.Point{gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal},
-		func(pt gates.Point) bool { return s.Policy.At(pt) == gates.Human })
-}
-
 const toolsTodos = `# todos.yaml
 
 The todos of the next tactical phase, 5 to 20 of them, in the order in which they are to be done:
@@ -194,7 +95,7 @@ The todos of the next tactical phase, 5 to 20 of them, in the order in which the
 There are no other keys. A todo counts as finished when it says so by "done: true" or "status: done", and in no other way.
 `
 
-func (b *brief) toolsVerify() string {
+func (b *Brief) toolsVerify() string {
 	var t strings.Builder
 	t.WriteString("# Verify\n\n")
 	if len(b.spec.Job.Phase.Verify) == 0 {
@@ -208,7 +109,7 @@ func (b *brief) toolsVerify() string {
 	return t.String()
 }
 
-func (b *brief) toolsSandbox() string {
+func (b *Brief) toolsSandbox() string {
 	set := b.spec.Settings.Sandbox
 	network := "You can reach the network."
 	if !set.Network {
@@ -247,20 +148,6 @@ func toolsSource(s config.Source, network bool) string {
 	}
 	t.WriteString("\nLook into it, and change nothing there.\n")
 	return t.String()
-}
-
-// sourceFiles are the paths that a sandbox has to show for s. What a database
-// has not written back yet lies beside it.
-func sourceFiles(s config.Source) []string {
-	out := []string{s.Path}
-	if s.Kind == config.SourceSQLite {
-		for _, end := range []string{"-wal", "-shm"} {
-			if _, err := os.Lstat(s.Path + end); err == nil {
-				out = append(out, s.Path+end)
-			}
-		}
-	}
-	return out
 }
 
 // uriPath writes a path as SQLite's URIs want it.
