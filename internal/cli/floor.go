@@ -10,6 +10,7 @@ import (
 
 	"forge/factory"
 	pages "forge/factory/web"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/runs"
@@ -198,7 +199,7 @@ func (f floor) endLeftovers(ctx context.Context, i work.Issue) error {
 // stopped waits until nobody works on an issue any more, and says whether that
 // came to pass.
 func (f floor) stopped(ctx context.Context, id int64) (bool, error) {
-	patience := time.NewTimer(cancelWait)
+	patience := time.NewTimer(jobs.CancelWait)
 	defer patience.Stop()
 	for {
 		held, err := f.board.Journal.Claims(ctx, f.board.Project)

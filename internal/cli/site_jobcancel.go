@@ -8,6 +8,8 @@ import (
 	"time"
 
 	pages "forge/factory/web"
+	"forge/internal/approval"
+	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/text"
 )
@@ -39,65 +41,35 @@ func (j *siteJobs) Cancel(ctx context.Context, run, by string) error {
 		delete(j.ending, run)
 		j.mu.Unlock()
 	}()
-	lease, err := j.take(ctx, run)
-	if err != nil {
-		return forPages(err)
+	_, err = jobs.Cancel(ctx, j.p, run, "cancelled by "+text.FirstLine(by, 200), jobs.CancelOptions{
+		Judged: approval.JudgedIn(j.p),
+		Stop:   j.stopHere,
+	})
+	switch {
+	case errors.Is(err, jobs.ErrOver):
+		return errRunOver
+	case errors.Is(err, jobs.ErrTakenUp):
+		return &pages.Complaint{Status: 503, What: "Another process takes this run up again and again.", Fix: "Try again in a moment."}
 	}
-	st, err := endJob(ctx, j.p, lease, "cancelled by "+text.FirstLine(by, 200))
-	if err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))); err != nil {
-		return err
-	}
-	if err := j.shop.e.Repo.DropBase(ctx, st.Run); err != nil {
-		j.p.Log.Warn("drop the ref that kept the base", "err", err)
-	}
-	return nil
+	return forPages(err)
 }
 
-// take stops whoever drives a run, and takes the run over. What is just being
-// resumed while it is asked is stopped as soon as it is driven.
-func (j *siteJobs) take(ctx context.Context, run string) (*journal.Lease, error) {
-	self := journal.Self()
-	for end := time.Now().Add(cancelWait); ; {
-		row, err := j.p.Journal.RunOf(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		if row.Outcome.Final() {
-			return nil, errRunOver
-		}
-		j.mu.Lock()
-		now := j.driven[run]
-		j.mu.Unlock()
-		switch {
-		case now != nil:
-			now.stop()
-			err = j.stopped(ctx, run)
-		case row.Alive && row.Owner != nil && row.Owner.PID == self.PID && row.Owner.Host == self.Host:
-			err = journal.ErrLease // it begins, or ends, within this process
-		default:
-			err = stopOwner(ctx, j.p, row)
-		}
-		var lease *journal.Lease
-		if err == nil {
-			lease, err = j.p.Journal.AcquireRun(ctx, run, journal.Self())
-		}
-		if !errors.Is(err, journal.ErrLease) {
-			return lease, err
-		}
-		if time.Now().After(end) {
-			return nil, &pages.Complaint{Status: 503, What: "Another process takes this run up again and again.", Fix: "Try again in a moment."}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
+// stopHere stops this process's driving of a run, and says whether it did drive
+// it.
+func (j *siteJobs) stopHere(ctx context.Context, run string) (bool, error) {
+	j.mu.Lock()
+	now := j.driven[run]
+	j.mu.Unlock()
+	if now == nil {
+		return false, nil
 	}
+	now.stop()
+	return true, j.stopped(ctx, run)
 }
 
 // stopped waits until this process has left a run.
 func (j *siteJobs) stopped(ctx context.Context, run string) error {
-	ctx, cancel := context.WithTimeout(ctx, cancelWait)
+	ctx, cancel := context.WithTimeout(ctx, jobs.CancelWait)
 	defer cancel()
 	for {
 		j.mu.Lock()
