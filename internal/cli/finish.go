@@ -46,23 +46,8 @@ func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journ
 func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
 	pushErr := sendEnd(ctx, p.Checkout, e, s, end, o)
-	if end.Outcome.Final() {
-		if err := e.Repo.DropBase(ctx, s.Run); err != nil {
-			p.Log.Warn("drop the ref that kept the base", "err", err)
-		}
-	}
-	if end.Outcome == work.RunCompleted {
-		runs.Sweep(p.Checkout, s.Run)
-	}
-	if err := runs.DropBases(ctx, p.Checkout, e.Repo); err != nil {
-		p.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
-	}
-	if _, err := runs.Collect(ctx, p.Checkout, runs.KeepRuns, false, func(string, int64) {}); err != nil {
-		p.Log.Warn("tidy up after old runs", "err", err)
-	}
-	if _, err := runs.CollectCaches(p.Checkout, runs.KeepRuns, false, func(string, int64) {}); err != nil {
-		p.Log.Warn("tidy up old caches", "err", err)
-	}
+	runs.TidyAfter(ctx, p.Checkout, e.Repo, s.Run, end)
+	runs.TidyOld(ctx, p.Checkout, e.Repo)
 	p.report(s, end, o)
 	p.reportCI(s, end)
 	runs.Notify(ctx, p.Checkout, s, end)

@@ -201,14 +201,7 @@ func (s *shop) driveIssue(ctx context.Context, p *project.Checkout, lease *journ
 	if err := runs.Anchor(after, p, s.e, state.Run); err != nil {
 		s.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
-	if end.Outcome.Final() {
-		if err := s.e.Repo.DropBase(after, state.Run); err != nil {
-			s.Log.Warn("drop the ref that kept the base", "err", err)
-		}
-	}
-	if end.Outcome == work.RunCompleted {
-		runs.Sweep(p, state.Run)
-	}
+	runs.TidyAfter(after, p, s.e.Repo, state.Run, end)
 	s.tidyUp(after, p)
 	runs.Notify(after, p, state, end)
 	return s.endedOf(state), nil
@@ -220,15 +213,7 @@ func (s *shop) tidyUp(ctx context.Context, p *project.Checkout) {
 		return
 	}
 	defer s.tidying.Unlock()
-	if _, err := runs.Collect(ctx, p, runs.KeepRuns, false, func(string, int64) {}); err != nil {
-		s.Log.Warn("tidy up after old runs", "err", err)
-	}
-	if _, err := runs.CollectCaches(p, runs.KeepRuns, false, func(string, int64) {}); err != nil {
-		s.Log.Warn("tidy up old caches", "err", err)
-	}
-	if err := runs.DropBases(ctx, p, s.e.Repo); err != nil {
-		s.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
-	}
+	runs.TidyOld(ctx, p, s.e.Repo)
 }
 
 // quietly says of many runs only what a person should not miss.

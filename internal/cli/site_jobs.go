@@ -148,14 +148,8 @@ func (j *siteJobs) driveOne(ctx context.Context, p *project.Checkout, lease *jou
 	if err := runs.Anchor(after, p, j.shop.e, st.Run); err != nil {
 		p.Log.Warn("note the journal's length in Forge's repository", "err", err)
 	}
-	if end.Outcome.Final() {
-		if err := j.shop.e.Repo.DropBase(after, st.Run); err != nil {
-			p.Log.Warn("drop the ref that kept the base", "err", err)
-		}
-	}
-	if end.Outcome == work.RunCompleted {
-		runs.Sweep(p, st.Run)
-	}
+	runs.TidyAfter(after, p, j.shop.e.Repo, st.Run, end)
+	j.shop.tidyUp(after, p)
 	runs.Notify(after, p, st, end)
 	return nil
 }

@@ -82,6 +82,33 @@ func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(d
 	return freed, err
 }
 
+// TidyAfter gives back what a run held that ended so: what kept its base, and the
+// folders that it worked in. What fails is logged.
+func TidyAfter(ctx context.Context, p *project.Checkout, repo *git.Store, run string, end work.RunFinishedData) {
+	if end.Outcome.Final() {
+		if err := repo.DropBase(ctx, run); err != nil {
+			p.Log.Warn("drop the ref that kept the base", "err", err)
+		}
+	}
+	if end.Outcome == work.RunCompleted {
+		Sweep(p, run)
+	}
+}
+
+// TidyOld removes what is left of old runs. What fails is logged. One call at a
+// time is enough in a process.
+func TidyOld(ctx context.Context, p *project.Checkout, repo *git.Store) {
+	if err := DropBases(ctx, p, repo); err != nil {
+		p.Log.Warn("drop the refs that kept the bases of earlier runs", "err", err)
+	}
+	if _, err := Collect(ctx, p, KeepRuns, false, func(string, int64) {}); err != nil {
+		p.Log.Warn("tidy up after old runs", "err", err)
+	}
+	if _, err := CollectCaches(p, KeepRuns, false, func(string, int64) {}); err != nil {
+		p.Log.Warn("tidy up old caches", "err", err)
+	}
+}
+
 // TidyRepository settles what a Forge that died had begun in the user's
 // repository, and drops what it kept there for runs that are over.
 func TidyRepository(ctx context.Context, p *project.Checkout) error {
