@@ -1,2 +1,3 @@
-// Package approval is what people are asked, with what they judge.
+// Package approval is what people are asked, with what they judge, and the one way
+// in which they answer.
 package approval

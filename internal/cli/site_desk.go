@@ -15,7 +15,7 @@ import (
 )
 
 // siteDesk is where the pages' answers go. It is the same desk as that of the
-// command line: both give an answer by project.giveAnswer.
+// command line: both give an answer by approval.Give.
 type siteDesk struct{ *site }
 
 func (s siteDesk) Checkpoints(ctx context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error) {
