@@ -3,12 +3,12 @@ package jobs
 import (
 	"cmp"
 	"fmt"
-	"forge/internal/text"
 	"path/filepath"
 	"strings"
 	"unicode"
 
 	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // Bounds of the documents that a job is given: how many, and in bytes each and

@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"forge/internal/text"
 	"maps"
 	"os"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"forge/internal/redact"
 	"forge/internal/refusal"
 	"forge/internal/runs"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
