@@ -15,7 +15,7 @@ import (
 // reportCI writes annotations and the job summary where GitHub or Gitea Actions
 // run forge. What cannot be written is said and changes nothing.
 func (p *checkout) reportCI(s *orchestrator.State, end work.RunFinishedData) {
-	if p.Getenv("GITHUB_ACTIONS") != "true" && p.Getenv("GITEA_ACTIONS") != "true" {
+	if !p.InActions() {
 		return
 	}
 	// Annotations are commands on a log line; stdout may be a stream.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 )
 
@@ -49,24 +49,9 @@ func reviewText(phases []listedPhase, set work.ReviewSettings) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nReviewed by %s (* holds the phase):\n", reviewedBy(set))
+	fmt.Fprintf(&b, "\nReviewed by %s (* holds the phase):\n", runs.ReviewedBy(set))
 	for _, all := range order {
 		fmt.Fprintf(&b, "  %s: %s\n", strings.Join(numbers[all], ", "), all)
 	}
 	return b.String()
-}
-
-// reviewedBy says who is asked for the reviews.
-func reviewedBy(set work.ReviewSettings) string {
-	by := "nobody"
-	switch agent, isAgent := strings.CutPrefix(set.By, "agent:"); {
-	case isAgent:
-		by = "the agent " + agent
-	case set.By == project.ByModel:
-		by = "the model " + set.Model
-	}
-	if set.Arbiter != "" {
-		by += "; arbiter: the rules and the model " + set.Arbiter
-	}
-	return by
 }

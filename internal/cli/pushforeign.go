@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -126,7 +125,7 @@ func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add("[agents."+name+"]", atPath(set.Agents[name]), atPath(own.Agents[name])); err != nil {
+		if err := add("[agents."+name+"]", project.AtPath(set.Agents[name]), project.AtPath(own.Agents[name])); err != nil {
 			return nil, err
 		}
 		if name != slices.Sorted(maps.Keys(set.Agents))[0] {
@@ -143,15 +142,6 @@ func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 	}
 	slices.Sort(list)
 	return list, nil
-}
-
-// atPath is an agent with the path at which its relative command is looked for.
-func atPath(a work.AgentSettings) work.AgentSettings {
-	if len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0]) {
-		a.Command = slices.Clone(a.Command)
-		a.Command[0] = filepath.Join(a.Checkout, a.Command[0])
-	}
-	return a
 }
 
 // bareVerify is [verify] without what only waits longer.

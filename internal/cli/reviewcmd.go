@@ -171,7 +171,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 	if r.options.committed {
 		what = "HEAD"
 	}
-	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", reviewedBy(r.set.Reviews))
+	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", runs.ReviewedBy(r.set.Reviews))
 }
 
 // desk is who asks; done lets go of it. Where there is something to ask about,

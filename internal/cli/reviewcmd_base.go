@@ -73,7 +73,7 @@ func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
 func pullRequestBase(env project.Env) []candidate {
 	branch, why, commit := "", "", ""
 	switch {
-	case inActions(env):
+	case env.InActions():
 		branch, why = env.Getenv("GITHUB_BASE_REF"), "base of the pull request, by GITHUB_BASE_REF"
 	case env.Getenv("GITLAB_CI") == "true":
 		branch, why = env.Getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), "target of the merge request, by CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
@@ -90,11 +90,6 @@ func pullRequestBase(env project.Env) []candidate {
 		out = append(out, candidate{"refs/heads/" + branch, branch, why, true})
 	}
 	return out
-}
-
-// inActions says that GitHub or Gitea Actions run forge.
-func inActions(env project.Env) bool {
-	return env.Getenv("GITHUB_ACTIONS") == "true" || env.Getenv("GITEA_ACTIONS") == "true"
 }
 
 func shortRef(full string) string {

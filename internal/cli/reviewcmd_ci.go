@@ -12,7 +12,7 @@ import (
 // reportReview writes annotations and the job summary where GitHub or Gitea
 // Actions run forge. What cannot be written is said and changes nothing.
 func (r *reviewOf) reportReview(res reviewResult) {
-	if !inActions(r.Env) {
+	if !r.InActions() {
 		return
 	}
 	fmt.Fprint(r.app.Stderr, reviewAnnotations(res))

@@ -128,7 +128,7 @@ func (r *reviewOf) layOut(ctx context.Context, root string) (there bool, err err
 // layOutAgent writes all of the base where a reviewing agent is a program or a
 // script of the project: the change must not be what reviews itself.
 func (r *reviewOf) layOutAgent(ctx context.Context, root string) error {
-	a := atPath(r.set.Agents[runs.ReviewAgent(r.set.Reviews.By)])
+	a := project.AtPath(r.set.Agents[runs.ReviewAgent(r.set.Reviews.By)])
 	inside := func(path string) bool { return strings.HasPrefix(path, root+string(filepath.Separator)) }
 	if !inside(a.File) && !(len(a.Command) > 0 && inside(a.Command[0])) {
 		return nil

@@ -79,8 +79,8 @@ func TestRecordedPathsMove(t *testing.T) {
 	p := &project.Checkout{Base: work.Base{RepoRoot: "/new"}, Config: &config.Config{}}
 	p.Relocate(&spec)
 	own := work.AgentSettings{Name: "mine", Kind: "exec", Command: []string{"./tools/agent.sh", "/old/place/x"}, File: "/new/a.toml", Checkout: "/new"}
-	got, _ := json.Marshal(atPath(spec.Settings.Agents["mine"]))
-	want, _ := json.Marshal(atPath(own))
+	got, _ := json.Marshal(project.AtPath(spec.Settings.Agents["mine"]))
+	want, _ := json.Marshal(project.AtPath(own))
 	if string(got) != string(want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -43,6 +43,11 @@ func (e Env) Getenv(name string) string {
 	return ""
 }
 
+// InActions says that GitHub or Gitea Actions run forge.
+func (e Env) InActions() bool {
+	return e.Getenv("GITHUB_ACTIONS") == "true" || e.Getenv("GITEA_ACTIONS") == "true"
+}
+
 // User is who answers: the name of the user account.
 func (e Env) User() string {
 	if name := e.Getenv("USER"); name != "" {

@@ -134,3 +134,12 @@ func SandboxFix() string {
 	}
 	return "run forge on Linux, for example in a container or a virtual machine"
 }
+
+// AtPath is an agent with the path at which its relative command is looked for.
+func AtPath(a work.AgentSettings) work.AgentSettings {
+	if len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0]) {
+		a.Command = slices.Clone(a.Command)
+		a.Command[0] = filepath.Join(a.Checkout, a.Command[0])
+	}
+	return a
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"forge/internal/agent"
@@ -169,4 +170,19 @@ func (m LLMModel) Ask(ctx context.Context, q review.Question) (review.Reply, err
 		},
 	})
 	return review.Reply{JSON: rep.JSON, Usage: rep.Usage, Model: rep.Model, Request: rep.Request, Answer: rep.Answer}, err
+}
+
+// ReviewedBy says who is asked for the reviews.
+func ReviewedBy(set work.ReviewSettings) string {
+	by := "nobody"
+	switch agent, isAgent := strings.CutPrefix(set.By, "agent:"); {
+	case isAgent:
+		by = "the agent " + agent
+	case set.By == project.ByModel:
+		by = "the model " + set.Model
+	}
+	if set.Arbiter != "" {
+		by += "; arbiter: the rules and the model " + set.Arbiter
+	}
+	return by
 }
