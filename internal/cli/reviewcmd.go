@@ -2,38 +2,16 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/config"
-	"forge/internal/git"
-	"forge/internal/proc"
-	"forge/internal/project"
-	"forge/internal/redact"
 	"forge/internal/refusal"
-	"forge/internal/runs"
-	"forge/internal/text"
 	"forge/internal/work"
-	"forge/review"
 )
-
-// reviewOptions are the flags of forge review.
-type reviewOptions struct {
-	base        string   // "" = found
-	specialists []string // none = all
-	mayChange   []string // globs of evidence that may go
-	committed   bool     // HEAD alone, without what is not committed
-	phaseless   bool     // reviewers are not told what the project is to do
-	output      string
-}
 
 func (a *App) reviewCommand() *cli.Command {
 	return &cli.Command{
@@ -55,14 +33,14 @@ func (a *App) reviewCommand() *cli.Command {
 			if c.Args().Present() {
 				return refusal.New("forge review --base REF says what to compare with", "forge review takes no arguments, got %q", c.Args().First())
 			}
-			o := reviewOptions{base: c.String("base"), mayChange: c.StringSlice("may-change"), committed: c.Bool("committed"), phaseless: c.Bool("phase-less"), output: out}
+			o := reviewOptions{base: c.String("base"), mayChange: c.StringSlice("may-change"), committed: c.Bool("committed"), phaseless: c.Bool("phase-less"), kill: a.Kill}
 			if c.IsSet("base") && o.base == "" {
 				return refusal.New("name a branch, tag or commit", "--base is empty")
 			}
 			if o.specialists, err = namesOf(c); err != nil {
 				return err
 			}
-			return a.review(c.Context, o)
+			return a.review(c.Context, o, out)
 		},
 	}
 }
@@ -81,171 +59,49 @@ func namesOf(c *cli.Context) ([]string, error) {
 	return out, nil
 }
 
-// reviewOf is one call of forge review.
-type reviewOf struct {
-	*checkout
-	options reviewOptions
-	repo    *git.Store
-	temp    string // the base's files, and folders of agents
-	base    reviewBase
-	now     string // commit: what is reviewed
-	left    []string
-	set     work.Settings
-	red     *redact.Redactor
-}
-
-// review reviews a change and says what came of it. A review is no run: the
-// journal does not know of it.
-func (a *App) review(ctx context.Context, o reviewOptions) error {
-	if err := git.Probe(ctx); err != nil {
-		return err
-	}
-	if _, err := config.NewMatcher(o.mayChange); err != nil {
-		return refusal.New("correct --may-change", "%v", err)
-	}
-	at, err := git.Inspect(ctx, a.Dir)
+// review reviews a change, prints the result, reports it to CI, and returns its
+// exit code.
+func (a *App) review(ctx context.Context, o reviewOptions, output string) error {
+	res, err := reviewChange(ctx, a.env(), o)
 	if err != nil {
 		return err
 	}
-	state, err := config.StateDir(a.Environ, at.RepoRoot)
-	if err != nil {
-		return err
-	}
-	r := &reviewOf{checkout: &checkout{&project.Checkout{Env: a.env(), Base: at, State: state}, a}, options: o}
-	if r.repo, err = git.Open(ctx, git.Config{StateDir: state, Root: at.RepoRoot, Environ: a.Environ}); err != nil {
-		return err
-	}
-	if r.base, err = r.findBase(ctx); err != nil {
-		return err
-	}
-	if r.temp, err = r.makeTemp(); err != nil {
-		return err
-	}
-	defer func() {
-		if err := os.RemoveAll(r.temp); err != nil {
-			a.log.Warn("remove the folder of the review", "err", err)
-		}
-	}()
-	res, err := r.judge(ctx)
-	if err != nil {
-		return err
-	}
-	return r.tell(res)
-}
-
-// judge does everything up to the result.
-func (r *reviewOf) judge(ctx context.Context) (reviewResult, error) {
-	asked, err := r.configure(ctx)
-	if err != nil {
-		return reviewResult{}, err
-	}
-	r.now = r.Checkout.Base.Commit
-	if !r.options.committed {
-		if r.now, r.left, err = r.repo.WorkTree(ctx, r.now); err != nil {
-			return reviewResult{}, err
-		}
-	}
-	changes, err := r.repo.Changes(ctx, r.base.Commit, r.now)
-	if err != nil {
-		return reviewResult{}, err
-	}
-	own, err := r.ownFindings(ctx, changes)
-	if err != nil {
-		return reviewResult{}, err
-	}
-	desk, done, err := r.desk(ctx, len(changes) > 0)
-	if err != nil {
-		return reviewResult{}, err
-	}
-	defer done()
-	r.sayStart(changes)
-	reports, err := r.ask(ctx, desk, asked)
-	if err != nil {
-		return reviewResult{}, err
-	}
-	return r.result(changes, own, reports), nil
-}
-
-func (r *reviewOf) sayStart(changes []work.FileChange) {
-	what := "the working tree"
-	if r.options.committed {
-		what = "HEAD"
-	}
-	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", runs.ReviewedBy(r.set.Reviews))
-}
-
-// desk is who asks; done lets go of it. Where there is something to ask about,
-// it is held to be able to answer before the first specialist is asked.
-func (r *reviewOf) desk(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
-	d := &runs.Reviewers{Repo: r.repo, Blobs: blobFolder{filepath.Join(r.State, "blobs")}}
-	none := func() {}
-	secrets := redact.FromEnv(r.Environ, proc.SecretName)
-	r.red = redact.New(secrets)
-	if runs.ReviewAgent(r.set.Reviews.By) != "" {
-		e, err := r.agentEngine(ctx)
+	text := ""
+	switch output {
+	case "json":
+		data, err := json.MarshalIndent(res, "", "  ")
 		if err != nil {
-			return nil, none, err
+			return fmt.Errorf("write the result as JSON: %w", err)
 		}
-		d.Agents = e.Agents
-		return d, none, nil
-	}
-	var err error
-	if d.Model, err = r.Model(); err != nil {
-		return nil, none, err
-	}
-	if m, ok, err := r.Config.Model(); err == nil && ok && m.Key != "" {
-		r.red = redact.New(append(secrets, m.Key))
-	}
-	if needed {
-		if err := r.CheckReviewer(ctx, r.set, []string{reviewPhase}); err != nil {
-			d.Model.Close()
-			return nil, none, err
+		text = string(data) + "\n"
+	case "sarif":
+		data, err := json.MarshalIndent(sarifOf(res, Version, exitOfReview(res.Verdict)), "", "  ")
+		if err != nil {
+			return fmt.Errorf("write the result as SARIF: %w", err)
 		}
+		text = string(data) + "\n"
+	case "markdown":
+		text = reviewMarkdown(res).String()
+	default:
+		text = reviewReport(res)
 	}
-	return d, d.Model.Close, nil
+	if _, err := fmt.Fprint(a.Stdout, text); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	a.reportReview(res)
+	if code := exitOfReview(res.Verdict); code != exitDone {
+		return codeError(code)
+	}
+	return nil
 }
 
-// agentEngine finds the agent that reviews, and its sandbox.
-func (r *reviewOf) agentEngine(ctx context.Context) (*project.Machine, error) {
-	if err := r.CheckAgents(ctx, r.set); err != nil {
-		return nil, err
+// exitOfReview is the exit code of a verdict. What is no verdict is unknown.
+func exitOfReview(v work.Verdict) int {
+	switch v {
+	case work.VerdictPass, work.VerdictWarn:
+		return exitDone
+	case work.VerdictFail:
+		return exitFailed
 	}
-	e, err := r.Machine(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e, r.CheckSandbox(e, r.set.Sandbox)
-}
-
-// oldTemp is the age from which a review's folder belongs to nobody any more.
-const oldTemp = 24 * time.Hour
-
-// makeTemp makes the folder of this review in the state folder, where no
-// agent looks, and removes what killed reviews left.
-func (r *reviewOf) makeTemp() (string, error) {
-	all := filepath.Join(r.State, "reviews")
-	if err := os.MkdirAll(all, 0o700); err != nil {
-		return "", refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the folder of the review: %v", err)
-	}
-	entries, err := os.ReadDir(all)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for old reviews: %w", err)
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && r.Now().Sub(info.ModTime()) > oldTemp {
-			_ = os.RemoveAll(filepath.Join(all, e.Name())) // the next review tries again
-		}
-	}
-	return os.MkdirTemp(all, "r-")
-}
-
-// specialists are all that the base's configuration knows, built-in ones first.
-func (r *reviewOf) specialists() []string {
-	names := review.Builtin()
-	for _, s := range r.Config.File.Reviews.Specialists {
-		if s.Type != nil && !slices.Contains(names, *s.Type) {
-			names = append(names, *s.Type)
-		}
-	}
-	return names
+	return exitUnjudged
 }

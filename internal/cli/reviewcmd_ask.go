@@ -222,7 +222,7 @@ func (yes) Ask(context.Context, review.Question) (review.Reply, error) {
 func (r *reviewOf) leaveReview(asked *marks, over <-chan struct{}) {
 	select {
 	case <-over:
-	case <-r.app.Kill:
+	case <-r.options.kill:
 		for _, mark := range asked.all() {
 			_, _ = proc.KillMarked(mark, 0) // what is left is ended when its wait is over
 		}

@@ -11,13 +11,13 @@ import (
 
 // reportReview writes annotations and the job summary where GitHub or Gitea
 // Actions run forge. What cannot be written is said and changes nothing.
-func (r *reviewOf) reportReview(res reviewResult) {
-	if !r.InActions() {
+func (a *App) reportReview(res reviewResult) {
+	if !a.env().InActions() {
 		return
 	}
-	fmt.Fprint(r.app.Stderr, reviewAnnotations(res))
-	if err := appendSummary(r.Getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
-		r.Log.Warn("write the job summary", "err", err)
+	fmt.Fprint(a.Stderr, reviewAnnotations(res))
+	if err := appendSummary(a.getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
+		a.log.Warn("write the job summary", "err", err)
 	}
 }
 

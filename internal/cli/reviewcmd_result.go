@@ -162,17 +162,6 @@ func verdictOf(own []reviewFinding, reviewers []reviewerResult, left int) (work.
 	return verdict, why
 }
 
-// exit is the exit code of a verdict. What is no verdict is unknown.
-func exitOfReview(v work.Verdict) int {
-	switch v {
-	case work.VerdictPass, work.VerdictWarn:
-		return exitDone
-	case work.VerdictFail:
-		return exitFailed
-	}
-	return exitUnjudged
-}
-
 // clean takes secrets out of a foreign text, and what a terminal would obey.
 func (r *reviewOf) clean(body string) string { return text.Harmless(r.red.String(body)) }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -9,37 +8,6 @@ import (
 	"forge/internal/text"
 	"forge/internal/work"
 )
-
-// tell prints a result, reports it to CI, and returns its exit code.
-func (r *reviewOf) tell(res reviewResult) error {
-	text := ""
-	switch r.options.output {
-	case "json":
-		data, err := json.MarshalIndent(res, "", "  ")
-		if err != nil {
-			return fmt.Errorf("write the result as JSON: %w", err)
-		}
-		text = string(data) + "\n"
-	case "sarif":
-		data, err := json.MarshalIndent(sarifOf(res), "", "  ")
-		if err != nil {
-			return fmt.Errorf("write the result as SARIF: %w", err)
-		}
-		text = string(data) + "\n"
-	case "markdown":
-		text = reviewMarkdown(res).String()
-	default:
-		text = reviewReport(res)
-	}
-	if _, err := fmt.Fprint(r.app.Stdout, text); err != nil {
-		return fmt.Errorf("print the result: %w", err)
-	}
-	r.reportReview(res)
-	if code := exitOfReview(res.Verdict); code != exitDone {
-		return codeError(code)
-	}
-	return nil
-}
 
 // reviewReport is a result for a terminal.
 func reviewReport(res reviewResult) string {

@@ -84,11 +84,11 @@ type (
 
 const sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-// sarifOf is a result for code scanning. A rule is what found it: one of
-// Forge's own, or a reviewer.
-func sarifOf(res reviewResult) sarifLog {
+// sarifOf is a result for code scanning, of a Forge of a version whose process
+// ends with exitCode. A rule is what found it: one of Forge's own, or a reviewer.
+func sarifOf(res reviewResult, version string, exitCode int) sarifLog {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "Forge", Version: Version, Rules: []sarifRule{}}},
+		Tool:       sarifTool{sarifDriver{Name: "Forge", Version: version, Rules: []sarifRule{}}},
 		Automation: sarifAutomation{ID: "forge-review/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
 		Properties: map[string]any{"verdict": string(res.Verdict), "base": res.Base.Commit, "unreviewed": res.Unreviewed, "merged": res.Merged},
 	}
@@ -112,7 +112,7 @@ func sarifOf(res reviewResult) sarifLog {
 		run.Results = append(run.Results, sarifFinding(f, id, index[id]))
 	}
 	run.Invocations = []sarifInvocation{{
-		Successful: res.Verdict != work.VerdictUnknown, ExitCode: exitOfReview(res.Verdict), Notifications: sarifNotes(res),
+		Successful: res.Verdict != work.VerdictUnknown, ExitCode: exitCode, Notifications: sarifNotes(res),
 	}}
 	return sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}}
 }
