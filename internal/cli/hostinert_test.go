@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"forge/factory/tracker"
+	"forge/internal/changereview"
 	"forge/internal/host"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
@@ -68,10 +69,10 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 	list := []string{words}
 	finding := work.Finding{Severity: work.Severity(words), Specialist: words, Also: list, File: words, Line: 1, Issue: words, Failure: words, Suggestion: words, Repro: words}
 	changes := []work.FileChange{{Path: words, Status: words}}
-	found := reviewFinding{Finding: finding, Rule: words, Gating: true}
-	res := reviewResult{Verdict: work.VerdictFail, Why: list, Own: []reviewFinding{found}, Findings: []reviewFinding{found}, Unreviewed: list}
+	found := changereview.Finding{Finding: finding, Rule: words, Gating: true}
+	res := changereview.Result{Verdict: work.VerdictFail, Why: list, Own: []changereview.Finding{found}, Findings: []changereview.Finding{found}, Unreviewed: list}
 	res.Base.Ref = words
-	res.Reviewers = append(res.Reviewers, reviewerResult{Name: words, Why: words, Verdict: work.VerdictUnknown})
+	res.Reviewers = append(res.Reviewers, changereview.Reviewer{Name: words, Why: words, Verdict: work.VerdictUnknown})
 	report, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
 	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: pullrequest.TellNote(finding)}}}
 
@@ -96,7 +97,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 		result{State: &orchestrator.State{}}.doubts([]review.HoldReason{review.HoldReason(words)}),
 		tellStates([]orchestrator.CriterionState{{Criterion: work.Criterion{ID: words, Text: words}, Evidence: []work.Evidence{{Who: words, What: words}}}}),
 		pullrequest.TellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
-		report.Body, reviewMarkdown(res), summaryMarkdown(saying(words)),
+		report.Body, changereview.Markdown(res), summaryMarkdown(saying(words)),
 	)
 }
 

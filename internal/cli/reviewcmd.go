@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/changereview"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -33,11 +34,11 @@ func (a *App) reviewCommand() *cli.Command {
 			if c.Args().Present() {
 				return refusal.New("forge review --base REF says what to compare with", "forge review takes no arguments, got %q", c.Args().First())
 			}
-			o := reviewOptions{base: c.String("base"), mayChange: c.StringSlice("may-change"), committed: c.Bool("committed"), phaseless: c.Bool("phase-less"), kill: a.Kill}
-			if c.IsSet("base") && o.base == "" {
+			o := changereview.Options{Base: c.String("base"), MayChange: c.StringSlice("may-change"), Committed: c.Bool("committed"), Phaseless: c.Bool("phase-less"), Kill: a.Kill}
+			if c.IsSet("base") && o.Base == "" {
 				return refusal.New("name a branch, tag or commit", "--base is empty")
 			}
-			if o.specialists, err = namesOf(c); err != nil {
+			if o.Specialists, err = namesOf(c); err != nil {
 				return err
 			}
 			return a.review(c.Context, o, out)
@@ -61,8 +62,8 @@ func namesOf(c *cli.Context) ([]string, error) {
 
 // review reviews a change, prints the result, reports it to CI, and returns its
 // exit code.
-func (a *App) review(ctx context.Context, o reviewOptions, output string) error {
-	res, err := reviewChange(ctx, a.env(), o)
+func (a *App) review(ctx context.Context, o changereview.Options, output string) error {
+	res, err := changereview.Run(ctx, a.env(), o)
 	if err != nil {
 		return err
 	}
@@ -75,15 +76,15 @@ func (a *App) review(ctx context.Context, o reviewOptions, output string) error 
 		}
 		text = string(data) + "\n"
 	case "sarif":
-		data, err := json.MarshalIndent(sarifOf(res, Version, exitOfReview(res.Verdict)), "", "  ")
+		data, err := json.MarshalIndent(changereview.SARIF(res, Version, exitOfReview(res.Verdict)), "", "  ")
 		if err != nil {
 			return fmt.Errorf("write the result as SARIF: %w", err)
 		}
 		text = string(data) + "\n"
 	case "markdown":
-		text = reviewMarkdown(res).String()
+		text = changereview.Markdown(res).String()
 	default:
-		text = reviewReport(res)
+		text = changereview.Text(res)
 	}
 	if _, err := fmt.Fprint(a.Stdout, text); err != nil {
 		return fmt.Errorf("print the result: %w", err)

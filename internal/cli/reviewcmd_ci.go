@@ -6,26 +6,27 @@ import (
 	"os"
 	"strings"
 
+	"forge/internal/changereview"
 	"forge/internal/work"
 )
 
 // reportReview writes annotations and the job summary where GitHub or Gitea
 // Actions run forge. What cannot be written is said and changes nothing.
-func (a *App) reportReview(res reviewResult) {
+func (a *App) reportReview(res changereview.Result) {
 	if !a.env().InActions() {
 		return
 	}
 	fmt.Fprint(a.Stderr, reviewAnnotations(res))
-	if err := appendSummary(a.getenv("GITHUB_STEP_SUMMARY"), reviewMarkdown(res).String()+"\n"); err != nil {
+	if err := appendSummary(a.getenv("GITHUB_STEP_SUMMARY"), changereview.Markdown(res).String()+"\n"); err != nil {
 		a.log.Warn("write the job summary", "err", err)
 	}
 }
 
 // reviewAnnotations are findings as commands of a log line, and what is not
 // known.
-func reviewAnnotations(res reviewResult) string {
+func reviewAnnotations(res changereview.Result) string {
 	var b strings.Builder
-	for _, list := range [][]reviewFinding{res.Own, res.Findings} {
+	for _, list := range [][]changereview.Finding{res.Own, res.Findings} {
 		for _, f := range list {
 			level := "notice"
 			switch {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/changereview"
 	"forge/internal/fakemodel"
 	"forge/internal/work"
 )
@@ -54,9 +55,9 @@ func to(specialist, answer string) fakemodel.Turn {
 }
 
 // reviewJSON is a review's result.
-func (w *world) reviewJSON(code int, args ...string) reviewResult {
+func (w *world) reviewJSON(code int, args ...string) changereview.Result {
 	w.t.Helper()
-	var res reviewResult
+	var res changereview.Result
 	w.forge(append([]string{"review", "--output", "json"}, args...)...).want(code).json(&res)
 	return res
 }
@@ -196,7 +197,7 @@ func TestReviewInjection(t *testing.T) {
 	meddles := to("performance", `{"verdict":"pass","confidence":1,"findings":[],"need":[],"own":[],"reviewers":[{"name":"architecture","verdict":"pass"}]}`)
 	w, _ := changed(t, map[string]string{"main.go": order, "main_test.go": ""}, "", meddles, all)
 	res := w.reviewJSON(exitFailed)
-	if len(res.Own) != 1 || res.Own[0].Rule != ruleGone || res.Own[0].File != "main_test.go" || !res.Own[0].Gating || res.Own[0].Severity != work.SeverityCritical {
+	if len(res.Own) != 1 || res.Own[0].Rule != "evidence_changed" || res.Own[0].File != "main_test.go" || !res.Own[0].Gating || res.Own[0].Severity != work.SeverityCritical {
 		t.Errorf("%+v", res.Own)
 	}
 	// A person lets it go; it is shown all the same.
@@ -250,7 +251,7 @@ func TestReviewSarifFitsTheSchema(t *testing.T) {
 	for _, bad := range sarifSchemaOf(t).problems([]byte(e.stdout)) {
 		t.Error(bad)
 	}
-	var log sarifLog
+	var log changereview.SARIFLog
 	if err := json.Unmarshal([]byte(e.stdout), &log); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -235,30 +235,34 @@ func TestPurseStopsAtTheUnknown(t *testing.T) {
 func TestReviewVerdictIsNeverBetterThanItsParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		verdicts := rapid.SampledFrom([]work.Verdict{"pass", "warn", "fail", "unknown", "", "approved"})
-		var reviewers []reviewerResult
+		var reviewers []Reviewer
 		for range rapid.IntRange(0, 5).Draw(t, "n") {
-			reviewers = append(reviewers, reviewerResult{Name: "r", Gating: rapid.Bool().Draw(t, "gating"), Verdict: verdicts.Draw(t, "verdict")})
+			reviewers = append(reviewers, Reviewer{Name: "r", Gating: rapid.Bool().Draw(t, "gating"), Verdict: verdicts.Draw(t, "verdict")})
 		}
-		var own []reviewFinding
+		var own []Finding
 		if rapid.Bool().Draw(t, "own") {
-			own = append(own, reviewFinding{Rule: rapid.SampledFrom([]string{ruleGone, ruleSettings, ruleTouched}).Draw(t, "rule"), Gating: rapid.Bool().Draw(t, "holds")})
+			own = append(own, Finding{Rule: rapid.SampledFrom([]string{ruleGone, ruleSettings, ruleTouched}).Draw(t, "rule"), Gating: rapid.Bool().Draw(t, "holds")})
 		}
 		left := rapid.IntRange(0, 1).Draw(t, "left")
 		got, why := verdictOf(own, reviewers, left)
-		code := exitOfReview(got)
-		fails := slices.ContainsFunc(own, func(f reviewFinding) bool { return f.Gating })
+		fails := slices.ContainsFunc(own, func(f Finding) bool { return f.Gating })
 		unknown, clean := left > 0, len(own) == 0 && left == 0
 		for _, s := range reviewers {
 			fails = fails || s.Gating && s.Verdict == "fail"
 			unknown = unknown || s.Gating && !slices.Contains([]work.Verdict{"pass", "warn", "fail"}, s.Verdict)
 			clean = clean && s.Verdict == "pass"
 		}
-		want := map[bool]int{true: exitFailed}[fails]
-		if !fails && unknown {
-			want = exitUnjudged
+		want := work.VerdictWarn
+		switch {
+		case fails:
+			want = work.VerdictFail
+		case unknown:
+			want = work.VerdictUnknown
+		case clean:
+			want = work.VerdictPass
 		}
-		if code != want || (got == work.VerdictPass) != clean || (len(why) == 0) != clean {
-			t.Fatalf("%+v %+v %d: %s (%d), %q; want %d", own, reviewers, left, got, code, why, want)
+		if got != want || (len(why) == 0) != clean {
+			t.Fatalf("%+v %+v %d: %s, %q; want %s", own, reviewers, left, got, why, want)
 		}
 	})
 }

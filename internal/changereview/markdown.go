@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"strings"
@@ -13,10 +13,10 @@ const (
 	maxCommentText     = 500    // characters of one text
 )
 
-// reviewMarkdown is a result for a comment on a pull request, and for the
+// Markdown is a result for a comment on a pull request, and for the
 // summary of a CI job. Nothing of what the change or a reviewer said is live in
 // it.
-func reviewMarkdown(res reviewResult) text.Markdown {
+func Markdown(res Result) text.Markdown {
 	all := []text.Markdown{
 		text.Format("## Forge review: %s\n\n", string(res.Verdict)),
 		text.Format("%s since %s (%s).\n\n", countFiles(len(res.Files)), text.Code(text.Short(res.Base.Commit)), res.Base.Ref),
@@ -62,7 +62,7 @@ func whyMarkdown(why []string) text.Markdown {
 	return text.Join("", all...)
 }
 
-func reviewersMarkdown(res reviewResult) text.Markdown {
+func reviewersMarkdown(res Result) text.Markdown {
 	if len(res.Reviewers) == 0 {
 		return text.Markdown{}
 	}
@@ -78,7 +78,7 @@ func reviewersMarkdown(res reviewResult) text.Markdown {
 }
 
 // markdownFindings lists findings, none more once they take up room bytes.
-func markdownFindings(title text.Markdown, found []reviewFinding, room int) text.Markdown {
+func markdownFindings(title text.Markdown, found []Finding, room int) text.Markdown {
 	if len(found) == 0 {
 		return text.Markdown{}
 	}
@@ -95,7 +95,7 @@ func markdownFindings(title text.Markdown, found []reviewFinding, room int) text
 	return text.Join("", append(all, text.Own("\n"))...)
 }
 
-func markdownFinding(f reviewFinding) text.Markdown {
+func markdownFinding(f Finding) text.Markdown {
 	who := f.By()
 	if f.Rule != "" {
 		who = f.Rule

@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -22,57 +22,57 @@ import (
 	"forge/review"
 )
 
-// reviewOptions are how a change is to be reviewed.
-type reviewOptions struct {
-	base        string   // "" = found
-	specialists []string // none = all
-	mayChange   []string // globs of evidence that may go
-	committed   bool     // HEAD alone, without what is not committed
-	phaseless   bool     // reviewers are not told what the project is to do
-	// kill is closed when nobody waits any longer: agents are ended at once.
+// Options are how a change is to be reviewed.
+type Options struct {
+	Base        string   // "" = found
+	Specialists []string // none = all
+	MayChange   []string // globs of evidence that may go
+	Committed   bool     // HEAD alone, without what is not committed
+	Phaseless   bool     // reviewers are not told what the project is to do
+	// Kill is closed when nobody waits any longer: agents are ended at once.
 	// nil = never.
-	kill <-chan struct{}
+	Kill <-chan struct{}
 }
 
-// reviewOf is one call of forge review.
-type reviewOf struct {
+// ongoing is a review under way.
+type ongoing struct {
 	*project.Checkout
-	options reviewOptions
+	options Options
 	repo    *git.Store
 	temp    string // the base's files, and folders of agents
-	base    reviewBase
+	base    Base
 	now     string // commit: what is reviewed
 	left    []string
 	set     work.Settings
 	red     *redact.Redactor
 }
 
-// reviewChange reviews the change in the checkout around the working directory.
+// Run reviews the change in the checkout around the working directory.
 // A review is no run: the journal does not know of it.
-func reviewChange(ctx context.Context, env project.Env, o reviewOptions) (reviewResult, error) {
+func Run(ctx context.Context, env project.Env, o Options) (Result, error) {
 	if err := git.Probe(ctx); err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
-	if _, err := config.NewMatcher(o.mayChange); err != nil {
-		return reviewResult{}, refusal.New("correct --may-change", "%v", err)
+	if _, err := config.NewMatcher(o.MayChange); err != nil {
+		return Result{}, refusal.New("correct --may-change", "%v", err)
 	}
 	at, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	state, err := config.StateDir(env.Environ, at.RepoRoot)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
-	r := &reviewOf{Checkout: &project.Checkout{Env: env, Base: at, State: state}, options: o}
+	r := &ongoing{Checkout: &project.Checkout{Env: env, Base: at, State: state}, options: o}
 	if r.repo, err = git.Open(ctx, git.Config{StateDir: state, Root: at.RepoRoot, Environ: env.Environ}); err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	if r.base, err = r.findBase(ctx); err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	if r.temp, err = r.makeTemp(); err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	defer func() {
 		if err := os.RemoveAll(r.temp); err != nil {
@@ -83,41 +83,41 @@ func reviewChange(ctx context.Context, env project.Env, o reviewOptions) (review
 }
 
 // judge does everything up to the result.
-func (r *reviewOf) judge(ctx context.Context) (reviewResult, error) {
+func (r *ongoing) judge(ctx context.Context) (Result, error) {
 	asked, err := r.configure(ctx)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	r.now = r.Checkout.Base.Commit
-	if !r.options.committed {
+	if !r.options.Committed {
 		if r.now, r.left, err = r.repo.WorkTree(ctx, r.now); err != nil {
-			return reviewResult{}, err
+			return Result{}, err
 		}
 	}
 	changes, err := r.repo.Changes(ctx, r.base.Commit, r.now)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	own, err := r.ownFindings(ctx, changes)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	desk, done, err := r.desk(ctx, len(changes) > 0)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	defer done()
 	r.sayStart(changes)
 	reports, err := r.ask(ctx, desk, asked)
 	if err != nil {
-		return reviewResult{}, err
+		return Result{}, err
 	}
 	return r.result(changes, own, reports), nil
 }
 
-func (r *reviewOf) sayStart(changes []work.FileChange) {
+func (r *ongoing) sayStart(changes []work.FileChange) {
 	what := "the working tree"
-	if r.options.committed {
+	if r.options.Committed {
 		what = "HEAD"
 	}
 	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", runs.ReviewedBy(r.set.Reviews))
@@ -125,7 +125,7 @@ func (r *reviewOf) sayStart(changes []work.FileChange) {
 
 // desk is who asks; done lets go of it. Where there is something to ask about,
 // it is held to be able to answer before the first specialist is asked.
-func (r *reviewOf) desk(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
+func (r *ongoing) desk(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
 	d := &runs.Reviewers{Repo: r.repo, Blobs: blobFolder{filepath.Join(r.State, "blobs")}}
 	none := func() {}
 	secrets := redact.FromEnv(r.Environ, proc.SecretName)
@@ -155,7 +155,7 @@ func (r *reviewOf) desk(ctx context.Context, needed bool) (*runs.Reviewers, func
 }
 
 // agentEngine finds the agent that reviews, and its sandbox.
-func (r *reviewOf) agentEngine(ctx context.Context) (*project.Machine, error) {
+func (r *ongoing) agentEngine(ctx context.Context) (*project.Machine, error) {
 	if err := r.CheckAgents(ctx, r.set); err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ const oldTemp = 24 * time.Hour
 
 // makeTemp makes the folder of this review in the state folder, where no
 // agent looks, and removes what killed reviews left.
-func (r *reviewOf) makeTemp() (string, error) {
+func (r *ongoing) makeTemp() (string, error) {
 	all := filepath.Join(r.State, "reviews")
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return "", refusal.New("set FORGE_STATE_DIR to a folder that can be written", "make the folder of the review: %v", err)
@@ -189,7 +189,7 @@ func (r *reviewOf) makeTemp() (string, error) {
 }
 
 // specialists are all that the base's configuration knows, built-in ones first.
-func (r *reviewOf) specialists() []string {
+func (r *ongoing) specialists() []string {
 	names := review.Builtin()
 	for _, s := range r.Config.File.Reviews.Specialists {
 		if s.Type != nil && !slices.Contains(names, *s.Type) {

@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -166,7 +166,7 @@ func (q *round) finished(r reviewed) {
 }
 
 // ask asks the specialists of a review.
-func (r *reviewOf) ask(ctx context.Context, desk *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
+func (r *ongoing) ask(ctx context.Context, desk *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
 	never, err := r.neverReviewed(ctx, desk)
 	if err != nil {
 		return nil, err
@@ -191,14 +191,14 @@ func (r *reviewOf) ask(ctx context.Context, desk *runs.Reviewers, specialists []
 	if r.set.Reviews.OneByOne {
 		q.parallel = 1
 	}
-	if !r.options.phaseless && r.set.Spec != "" {
+	if !r.options.Phaseless && r.set.Spec != "" {
 		q.req.Summary = "The change belongs to no phase. What the project is to do as a whole, as far as it was written down:\n\n" + r.set.Spec
 	}
 	return q.all(ctx, specialists)
 }
 
 // neverReviewed are the files that no reviewer can be shown, by their names.
-func (r *reviewOf) neverReviewed(ctx context.Context, desk *runs.Reviewers) (map[string]bool, error) {
+func (r *ongoing) neverReviewed(ctx context.Context, desk *runs.Reviewers) (map[string]bool, error) {
 	change, err := desk.Change(ctx, r.base.Commit, r.now)
 	if err != nil {
 		return nil, err
@@ -219,10 +219,10 @@ func (yes) Ask(context.Context, review.Question) (review.Reply, error) {
 
 // leaveReview is the second Ctrl-C: agents are killed, and nobody waits for
 // them. The process ends by the third, or by itself.
-func (r *reviewOf) leaveReview(asked *marks, over <-chan struct{}) {
+func (r *ongoing) leaveReview(asked *marks, over <-chan struct{}) {
 	select {
 	case <-over:
-	case <-r.options.kill:
+	case <-r.options.Kill:
 		for _, mark := range asked.all() {
 			_, _ = proc.KillMarked(mark, 0) // what is left is ended when its wait is over
 		}

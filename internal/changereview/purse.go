@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -124,7 +124,7 @@ func (p *purse) settle(s share, u work.Usage) {
 
 // newPurse knows the caps, and what the project consumed today where one is on
 // that. The journal is read for it when there is one.
-func (r *reviewOf) newPurse(ctx context.Context, waiting int) (*purse, error) {
+func (r *ongoing) newPurse(ctx context.Context, waiting int) (*purse, error) {
 	p := &purse{cost: r.set.Cost, waiting: waiting}
 	if p.cost.DayUSD == nil && p.cost.DayTokens == nil {
 		return p, nil

@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"crypto/sha256"
@@ -15,7 +15,7 @@ import (
 // SARIF 2.1.0 (OASIS), as far as a review has something to say. Lists that the
 // standard wants are never null.
 type (
-	sarifLog struct {
+	SARIFLog struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
 		Runs    []sarifRun `json:"runs"`
@@ -84,9 +84,9 @@ type (
 
 const sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-// sarifOf is a result for code scanning, of a Forge of a version whose process
+// SARIF is a result for code scanning, of a Forge of a version whose process
 // ends with exitCode. A rule is what found it: one of Forge's own, or a reviewer.
-func sarifOf(res reviewResult, version string, exitCode int) sarifLog {
+func SARIF(res Result, version string, exitCode int) SARIFLog {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "Forge", Version: version, Rules: []sarifRule{}}},
 		Automation: sarifAutomation{ID: "forge-review/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
@@ -114,11 +114,11 @@ func sarifOf(res reviewResult, version string, exitCode int) sarifLog {
 	run.Invocations = []sarifInvocation{{
 		Successful: res.Verdict != work.VerdictUnknown, ExitCode: exitCode, Notifications: sarifNotes(res),
 	}}
-	return sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}}
+	return SARIFLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
 // sarifNotes say what a reader of results alone would miss: what is unknown.
-func sarifNotes(res reviewResult) []sarifNotification {
+func sarifNotes(res Result) []sarifNotification {
 	out := []sarifNotification{}
 	for _, s := range res.Reviewers {
 		if s.Verdict != work.VerdictUnknown {
@@ -136,7 +136,7 @@ func sarifNotes(res reviewResult) []sarifNotification {
 	return out
 }
 
-func sarifFinding(f reviewFinding, rule string, index int) sarifResult {
+func sarifFinding(f Finding, rule string, index int) sarifResult {
 	text := f.Issue
 	if many := f.StandsFor(); many != "" {
 		text += " (" + many + ")"
@@ -165,7 +165,7 @@ func sarifFinding(f reviewFinding, rule string, index int) sarifResult {
 	}
 }
 
-func sarifLevel(f reviewFinding) string {
+func sarifLevel(f Finding) string {
 	switch {
 	case f.Severity == work.SeverityMinor:
 		return "note"

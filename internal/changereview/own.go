@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -24,8 +24,8 @@ const (
 	ownSuggested = "let a person look at it; --may-change lets it go"
 )
 
-// reviewFinding is a finding with what it means for the result.
-type reviewFinding struct {
+// Finding is a finding with what it means for the result.
+type Finding struct {
 	work.Finding
 	Rule   string `json:"rule,omitempty"` // of Forge's own findings
 	Gating bool   `json:"gating"`         // it is of a reviewer whose word holds the change, or a rule that does
@@ -35,19 +35,19 @@ type reviewFinding struct {
 // first what the base's settings make of evidence, then settings themselves. A
 // test file that is gone holds the change until a person lets it go by
 // --may-change; it is shown all the same.
-func (r *reviewOf) ownFindings(ctx context.Context, changes []work.FileChange) ([]reviewFinding, error) {
+func (r *ongoing) ownFindings(ctx context.Context, changes []work.FileChange) ([]Finding, error) {
 	rules := evidence.New(r.repo, filepath.Join(r.temp, "evidence"))
 	touched, gone, err := project.TouchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, nil)
 	if err != nil {
 		return nil, err
 	}
-	_, held, err := project.TouchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, r.options.mayChange)
+	_, held, err := project.TouchedBetween(ctx, r.repo, rules, r.set, r.base.Commit, r.now, r.options.MayChange)
 	if err != nil {
 		return nil, err
 	}
-	var out []reviewFinding
+	var out []Finding
 	add := func(rule, path string, gating bool, severity work.Severity, issue, failure, suggestion string) {
-		out = append(out, reviewFinding{Rule: rule, Gating: gating, Finding: work.Finding{
+		out = append(out, Finding{Rule: rule, Gating: gating, Finding: work.Finding{
 			Specialist: forgeItself, Severity: severity, File: review.Name(path), Line: 1, Issue: issue, Failure: failure, Suggestion: suggestion,
 		}})
 	}

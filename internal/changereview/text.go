@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"forge/internal/work"
 )
 
-// reviewReport is a result for a terminal.
-func reviewReport(res reviewResult) string {
+// Text is a result for a terminal.
+func Text(res Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s since %s (%s, %s)\n\n", countFiles(len(res.Files)), text.Short(res.Base.Commit), res.Base.Ref, res.Base.Why)
-	list := func(title string, all []reviewFinding) {
+	list := func(title string, all []Finding) {
 		if len(all) == 0 {
 			return
 		}

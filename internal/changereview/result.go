@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"fmt"
@@ -10,28 +10,28 @@ import (
 	"forge/review"
 )
 
-// reviewResult is what forge review --output json prints; docs/review.md
+// Result is what forge review --output json prints; docs/review.md
 // describes it.
-type reviewResult struct {
+type Result struct {
 	V          int               `json:"v"`
 	Verdict    work.Verdict      `json:"verdict"`
 	Why        []string          `json:"why"` // of a verdict that is no pass
-	Base       reviewBase        `json:"base"`
+	Base       Base              `json:"base"`
 	Head       string            `json:"head"`     // the checked-out commit
 	Commit     string            `json:"commit"`   // what was reviewed, in Forge's own repository
 	Files      []work.FileChange `json:"files"`    // of the change
 	By         string            `json:"by"`       // llm, or agent:<name>
-	Own        []reviewFinding   `json:"own"`      // Forge's own findings
-	Findings   []reviewFinding   `json:"findings"` // of the reviewers, duplicates merged, worst first
-	Notes      []reviewFinding   `json:"notes"`    // beyond what one reviewer may hold against a change
+	Own        []Finding         `json:"own"`      // Forge's own findings
+	Findings   []Finding         `json:"findings"` // of the reviewers, duplicates merged, worst first
+	Notes      []Finding         `json:"notes"`    // beyond what one reviewer may hold against a change
 	Merged     int               `json:"merged"`   // how many findings went into others of these lists
-	Reviewers  []reviewerResult  `json:"reviewers"`
+	Reviewers  []Reviewer        `json:"reviewers"`
 	Unreviewed []string          `json:"unreviewed"` // files that a reviewer did not see, or git cannot record
 	Usage      work.Usage        `json:"usage"`
 }
 
-// reviewerResult is one specialist's part.
-type reviewerResult struct {
+// Reviewer is one specialist's part.
+type Reviewer struct {
 	Name         string       `json:"name"`
 	Gating       bool         `json:"gating"`
 	Verdict      work.Verdict `json:"verdict"`
@@ -50,10 +50,10 @@ type reviewerResult struct {
 
 // result sums up what Forge and the reviewers found. No word of a reviewer
 // reaches Forge's own findings or another reviewer's report.
-func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []reviewed) reviewResult {
-	out := reviewResult{
+func (r *ongoing) result(changes []work.FileChange, own []Finding, all []reviewed) Result {
+	out := Result{
 		V: 1, Base: r.base, Head: r.Checkout.Base.Commit, Commit: r.now, Files: []work.FileChange{}, By: r.set.Reviews.By,
-		Own: []reviewFinding{}, Reviewers: []reviewerResult{}, Unreviewed: []string{},
+		Own: []Finding{}, Reviewers: []Reviewer{}, Unreviewed: []string{},
 	}
 	out.Base.Ref, out.Base.Why = r.clean(out.Base.Ref), r.clean(out.Base.Why)
 	for _, c := range changes {
@@ -72,7 +72,7 @@ func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []
 	}
 	for _, s := range all {
 		gates[s.Name] = s.Gating
-		one := reviewerResult{
+		one := Reviewer{
 			Name: s.Name, Gating: s.Gating, Verdict: s.Verdict, Why: r.clean(s.Why), Asks: s.asks, Hallucinated: s.Hallucinated,
 			Findings: len(s.ReviewReport.Findings) + len(s.Notes), Merged: work.MergedFindings(s.ReviewReport.Findings) + work.MergedFindings(s.Notes), Unreviewed: []string{}, Confidence: s.Confidence, Model: r.clean(s.Model), Usage: sumUsage(s.usage),
 			Requests: append([]string{}, s.requests...), Answers: append([]string{}, s.answers...),
@@ -97,11 +97,11 @@ func (r *reviewOf) result(changes []work.FileChange, own []reviewFinding, all []
 }
 
 // merged are findings of all specialists, each once; those of a gating one gate.
-func (r *reviewOf) merged(all []work.Finding, gates map[string]bool) []reviewFinding {
-	out := []reviewFinding{}
+func (r *ongoing) merged(all []work.Finding, gates map[string]bool) []Finding {
+	out := []Finding{}
 	for _, f := range review.Merge(all) {
 		gating := gates[f.Specialist] || slices.ContainsFunc(f.Also, func(name string) bool { return gates[name] })
-		out = append(out, reviewFinding{Finding: r.cleanFinding(f), Gating: gating})
+		out = append(out, Finding{Finding: r.cleanFinding(f), Gating: gating})
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func (r *reviewOf) merged(all []work.Finding, gates map[string]bool) []reviewFin
 // verdictOf is fail when something that gates is against the change, whatever
 // is not known beside it; else unknown when what gates has no usable answer or
 // files were left out; else a warning for anything that is no pass.
-func verdictOf(own []reviewFinding, reviewers []reviewerResult, left int) (work.Verdict, []string) {
+func verdictOf(own []Finding, reviewers []Reviewer, left int) (work.Verdict, []string) {
 	by := map[work.Verdict][]string{}
 	say := func(v work.Verdict, format string, args ...any) { by[v] = append(by[v], fmt.Sprintf(format, args...)) }
 	rules := map[string]int{}
@@ -163,9 +163,9 @@ func verdictOf(own []reviewFinding, reviewers []reviewerResult, left int) (work.
 }
 
 // clean takes secrets out of a foreign text, and what a terminal would obey.
-func (r *reviewOf) clean(body string) string { return text.Harmless(r.red.String(body)) }
+func (r *ongoing) clean(body string) string { return text.Harmless(r.red.String(body)) }
 
-func (r *reviewOf) cleanFinding(f work.Finding) work.Finding {
+func (r *ongoing) cleanFinding(f work.Finding) work.Finding {
 	for _, t := range []*string{&f.Specialist, &f.File, &f.Issue, &f.Failure, &f.Suggestion, &f.Repro} {
 		*t = r.clean(*t)
 	}

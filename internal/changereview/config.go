@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const reviewPhase = "review"
 
 // configure loads the configuration as it is in the base, with the user's own
 // and the environment's, and returns the reviewers that are to be asked.
-func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
+func (r *ongoing) configure(ctx context.Context) ([]work.Specialist, error) {
 	root := filepath.Join(r.temp, "base")
 	there, err := r.layOut(ctx, root)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 	r.Config = cfg
 	r.trustAs(root)
 	known := r.specialists()
-	wanted := r.options.specialists
+	wanted := r.options.Specialists
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			fix := "there are " + strings.Join(known, ", ")
@@ -74,7 +74,7 @@ func (r *reviewOf) configure(ctx context.Context) ([]work.Specialist, error) {
 
 // checkBy refuses a review that nobody could carry out. The arbiter has no part
 // in a review, and agents that work none.
-func (r *reviewOf) checkBy(there bool) error {
+func (r *ongoing) checkBy(there bool) error {
 	r.set.Reviews.Arbiter = ""
 	by := r.set.Reviews.By
 	if by == "" {
@@ -94,7 +94,7 @@ func (r *reviewOf) checkBy(there bool) error {
 
 // layOut writes the base's .forge/ into a folder; there says that it has a
 // configuration.
-func (r *reviewOf) layOut(ctx context.Context, root string) (there bool, err error) {
+func (r *ongoing) layOut(ctx context.Context, root string) (there bool, err error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return false, fmt.Errorf("lay out the base's configuration: %w", err)
 	}
@@ -127,7 +127,7 @@ func (r *reviewOf) layOut(ctx context.Context, root string) (there bool, err err
 
 // layOutAgent writes all of the base where a reviewing agent is a program or a
 // script of the project: the change must not be what reviews itself.
-func (r *reviewOf) layOutAgent(ctx context.Context, root string) error {
+func (r *ongoing) layOutAgent(ctx context.Context, root string) error {
 	a := project.AtPath(r.set.Agents[runs.ReviewAgent(r.set.Reviews.By)])
 	inside := func(path string) bool { return strings.HasPrefix(path, root+string(filepath.Separator)) }
 	if !inside(a.File) && !(len(a.Command) > 0 && inside(a.Command[0])) {
@@ -141,7 +141,7 @@ func (r *reviewOf) layOutAgent(ctx context.Context, root string) error {
 
 // trustAs lets what the user grants to the checkout hold for its base, which
 // stands elsewhere.
-func (r *reviewOf) trustAs(root string) {
+func (r *ongoing) trustAs(root string) {
 	real := func(path string) string {
 		if p, err := filepath.EvalSymlinks(path); err == nil {
 			return p
@@ -158,7 +158,7 @@ func (r *reviewOf) trustAs(root string) {
 
 // ofBase says of problems that they are the base's, and names the checkout
 // where they name its copy.
-func (r *reviewOf) ofBase(err error, root string) error {
+func (r *ongoing) ofBase(err error, root string) error {
 	var problems *config.Problems
 	if !errors.As(err, &problems) {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package changereview
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"forge/internal/text"
 )
 
-// reviewBase is where a change begins.
-type reviewBase struct {
+// Base is where a change begins.
+type Base struct {
 	Ref    string `json:"ref"`    // as it is shown
 	Why    string `json:"chosen"` // what made it the base
 	Tip    string `json:"tip"`    // commit that Ref names
@@ -25,29 +25,29 @@ type candidate struct {
 }
 
 // findBase chooses the base and finds where the change left it.
-func (r *reviewOf) findBase(ctx context.Context) (reviewBase, error) {
+func (r *ongoing) findBase(ctx context.Context) (Base, error) {
 	list, err := r.candidates(ctx)
 	if err != nil {
-		return reviewBase{}, err
+		return Base{}, err
 	}
 	for i, c := range list {
 		tip, err := r.repo.FindCommit(ctx, c.rev)
 		if err != nil {
-			return reviewBase{}, err
+			return Base{}, err
 		}
 		if tip != "" {
 			return r.leftAt(ctx, c, tip)
 		}
 		if c.must && (i+1 == len(list) || !list[i+1].must) {
-			return reviewBase{}, r.noBase(c)
+			return Base{}, r.noBase(c)
 		}
 	}
-	return reviewBase{}, refusal.New("forge review --base REF names it", "nothing is found to compare with: the branch follows nothing, and there is no origin/HEAD, main or master")
+	return Base{}, refusal.New("forge review --base REF names it", "nothing is found to compare with: the branch follows nothing, and there is no origin/HEAD, main or master")
 }
 
 // candidates are what may be the base, the first that exists wins.
-func (r *reviewOf) candidates(ctx context.Context) ([]candidate, error) {
-	if ref := r.options.base; ref != "" {
+func (r *ongoing) candidates(ctx context.Context) ([]candidate, error) {
+	if ref := r.options.Base; ref != "" {
 		return []candidate{{ref, ref, "--base", true}}, nil
 	}
 	if list := pullRequestBase(r.Env); len(list) > 0 {
@@ -102,8 +102,8 @@ func shortRef(full string) string {
 }
 
 // leftAt is the base whose tip is known: the commit at which the change left it.
-func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewBase, error) {
-	b := reviewBase{Ref: c.shown, Why: c.why, Tip: tip}
+func (r *ongoing) leftAt(ctx context.Context, c candidate, tip string) (Base, error) {
+	b := Base{Ref: c.shown, Why: c.why, Tip: tip}
 	var err error
 	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.Checkout.Base.Commit); err != nil || b.Commit != "" {
 		return b, err
@@ -115,7 +115,7 @@ func (r *reviewOf) leftAt(ctx context.Context, c candidate, tip string) (reviewB
 }
 
 // noBase says that a base which somebody named is not there.
-func (r *reviewOf) noBase(c candidate) error {
+func (r *ongoing) noBase(c candidate) error {
 	if r.Checkout.Base.Shallow {
 		return r.shallow(fmt.Sprintf("the base %q (%s)", c.shown, c.why))
 	}
@@ -125,6 +125,6 @@ func (r *reviewOf) noBase(c candidate) error {
 	return refusal.New("fetch it, or name another with --base", "the base %q (%s) is not in this clone", c.shown, c.why)
 }
 
-func (r *reviewOf) shallow(what string) error {
+func (r *ongoing) shallow(what string) error {
 	return refusal.New(`fetch the history, with "git fetch --unshallow" or fetch-depth: 0 (GitHub, Gitea) or GIT_DEPTH: "0" (GitLab)`, "the clone is shallow and does not hold %s", what)
 }
