@@ -45,7 +45,7 @@ func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journ
 // after does what belongs to the end of a run in the user's repository.
 func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
-	pushErr := sendEnd(ctx, p.Checkout, e, s, end, o)
+	pushErr := sendEnd(ctx, p.Checkout, e.Repo, s, end, o.push, o.remote)
 	runs.TidyAfter(ctx, p.Checkout, e.Repo, s.Run, end)
 	runs.TidyOld(ctx, p.Checkout, e.Repo)
 	p.report(s, end, o)

@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"forge/factory/triage"
 	"forge/gates"
-	"forge/internal/approval"
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -23,20 +20,20 @@ import (
 // may decide too much by itself, and one that began elsewhere when it would do
 // what this checkout's own configuration does not say: a record at a remote is
 // written by whoever may push there. asRecorded lets it, but never past this
-// machine's ceiling. level is one that is about to be chosen, "" = none.
-func checkElsewhere(ctx context.Context, p *project.Checkout, run, level string, asRecorded bool) error {
+// machine's ceiling. next is the policy that is about to be chosen, nil = none.
+func checkElsewhere(ctx context.Context, p *project.Checkout, run string, next func(*orchestrator.State) (gates.Policy, error), asRecorded bool) error {
 	s, _, err := p.LoadRun(ctx, run)
 	if err != nil {
 		return err
 	}
 	if ceiling := p.Config.Ceiling(); ceiling != nil {
 		over := gates.Exceeds(s.Spec.Policy, *ceiling)
-		if level != "" {
-			next, err := approval.LevelFor(p, s, level)
+		if next != nil {
+			policy, err := next(s)
 			if err != nil {
 				return err
 			}
-			over = append(over, gates.Exceeds(next.Policy, *ceiling)...)
+			over = append(over, gates.Exceeds(policy, *ceiling)...)
 		}
 		// A level that was chosen with an answer is not the run's yet.
 		chosen, err := p.Journal.Inbox(ctx, run)
@@ -74,34 +71,6 @@ func checkElsewhere(ctx context.Context, p *project.Checkout, run, level string,
 	return nil
 }
 
-// checkGoingOn refuses what forge resume would refuse after an answer that is to
-// be gone on with here: said before, it leaves the question open.
-func (a *App) checkGoingOn(ctx context.Context, checkpoint, level string) error {
-	p, err := a.openRecorded(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	if ok, err := p.OpenStore(ctx, false); err != nil || !ok {
-		return err
-	}
-	cp, err := approval.Find(ctx, p.Checkout, checkpoint)
-	if err != nil || triage.IsThread(cp.Run) {
-		return nil // whoever takes the answer says what is wrong with it
-	}
-	_, away, err := p.Journal.TravelOf(ctx, cp.Run)
-	if err != nil || !away {
-		return err
-	}
-	if err := p.CheckKey(); err != nil {
-		return err
-	}
-	if err := checkElsewhere(ctx, p.Checkout, cp.Run, level, false); err != nil {
-		return fmt.Errorf("nothing was answered: %w", err)
-	}
-	return nil
-}
-
 // differsHere names the settings of a run that decide what is executed and shown to
 // the agent, where this checkout's say something else.
 func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
@@ -119,8 +88,9 @@ func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 	}
 	set := s.Spec.Settings
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
-		one := onePhase("elsewhere", 0)
-		one.Phases[0].Agent = name
+		one := config.NewPlan(work.Plan{Phases: []work.Phase{{
+			Number: "1", Name: "elsewhere", Promise: "ELSEWHERE DONE", PhaseType: "implement", Reasoning: "It tells what this checkout sets for the agent.", Agent: name,
+		}}})
 		own, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
 		if err != nil {
 			return nil, err

@@ -63,6 +63,17 @@ func (f far) find(ctx context.Context, id string) (string, error) {
 	return "", refusal.New("name one of "+strings.Join(found[:min(len(found), 5)], ", "), "%d runs at %q may be meant", len(found), f.remote)
 }
 
+// fetch brings the run of the remote with that id, or the only one that begins
+// with it.
+func (f far) fetch(ctx context.Context, id string) error {
+	run, err := f.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = f.bring(ctx, run)
+	return err
+}
+
 // bring makes this machine's copy of a run what the remote says, after it was
 // checked. A copy that is no beginning of it stays as it is.
 func (f far) bring(ctx context.Context, run string) (arrived, error) {
@@ -70,7 +81,7 @@ func (f far) bring(ctx context.Context, run string) (arrived, error) {
 	if err != nil {
 		return arrived{}, err
 	}
-	if err := (runOptions{fetch: true, remote: f.remote}).sameRemote(run, t, away); err != nil {
+	if err := sameRemote(run, f.remote, t, away); err != nil {
 		return arrived{}, err
 	}
 	head, err := f.head(ctx, run)
@@ -232,42 +243,21 @@ func answerAway(ctx context.Context, p *project.Checkout, away *journal.AwayErro
 	return far{p: p, repo: repo, remote: away.Remote}.answer(ctx, away.Run, ans)
 }
 
-// fetchCheckpoint brings the run of a checkpoint from a remote, so that it can
-// be answered here.
-func (a *App) fetchCheckpoint(ctx context.Context, id, remote string) error {
-	p, err := a.findProject(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	if _, err := p.OpenStore(ctx, true); err != nil {
-		return err
-	}
-	repo, err := p.Repo(ctx)
-	if err != nil {
-		return err
-	}
-	f := far{p: p.Checkout, repo: repo, remote: remote}
-	run, err := f.find(ctx, runOfCheckpoint(id))
-	if err != nil {
-		return err
-	}
-	_, err = f.bring(ctx, run)
-	return err
+// wanted is a run that is to be gone on with here.
+type wanted struct {
+	run        string // its id, or its beginning; "" = the newest that can go on
+	remote     string
+	fetch      bool // the remote was named: the run is taken from there
+	push       bool // it is to be sent there at the end; it need not be there yet
+	force      bool // from a machine that is gone for good
+	asRecorded bool // with the settings of the other machine
 }
 
-// runOfCheckpoint is the run that a checkpoint's id, or its beginning, names.
-func runOfCheckpoint(id string) string {
-	run, _, _ := strings.Cut(id, ".")
-	return run
-}
-
-// comeHere makes sure that this machine, and no other, goes on with a run: one
-// that is at a remote is claimed there. It returns the id of the run to resume;
-// o.run when it is no matter of a remote.
-func (p *checkout) comeHere(ctx context.Context, repo *git.Store, o runOptions) (string, error) {
+// takeRun makes sure that this machine, and no other, goes on with a run: one
+// that is at a remote is claimed there. It returns the id of the run to resume.
+func takeRun(ctx context.Context, p *project.Checkout, repo *git.Store, o wanted) (string, error) {
 	run := o.run
-	f := far{p: p.Checkout, repo: repo, remote: o.remote}
+	f := far{p: p, repo: repo, remote: o.remote}
 	if o.fetch {
 		found, err := f.find(ctx, run)
 		switch {
@@ -282,7 +272,7 @@ func (p *checkout) comeHere(ctx context.Context, repo *git.Store, o runOptions) 
 			}
 		}
 	}
-	row, err := p.pickResumable(ctx, run)
+	row, err := runs.PickResumable(ctx, p, run)
 	if err != nil {
 		return "", err
 	}
@@ -290,12 +280,14 @@ func (p *checkout) comeHere(ctx context.Context, repo *git.Store, o runOptions) 
 	if err != nil || !away {
 		return row.ID, err
 	}
-	if err := o.sameRemote(row.ID, t, away); err != nil {
-		return "", err
+	if o.fetch {
+		if err := sameRemote(row.ID, o.remote, t, away); err != nil {
+			return "", err
+		}
 	}
 	f.remote = t.Remote
-	if err := checkElsewhere(ctx, p.Checkout, row.ID, "", o.asRecorded); err != nil {
+	if err := checkElsewhere(ctx, p, row.ID, nil, o.asRecorded); err != nil {
 		return "", err
 	}
-	return row.ID, f.claim(ctx, row.ID, o.take)
+	return row.ID, f.claim(ctx, row.ID, o.force)
 }

@@ -108,7 +108,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 			return err
 		}
 	}
-	if o.run, err = p.comeHere(ctx, e.Repo, o); err != nil {
+	if o.run, err = takeRun(ctx, p.Checkout, e.Repo, wanted{run: o.run, remote: o.remote, fetch: o.fetch, push: o.push, force: o.take, asRecorded: o.asRecorded}); err != nil {
 		return err
 	}
 	driven := false
@@ -117,7 +117,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 			err = errors.Join(err, giveBack(context.WithoutCancel(ctx), p.Checkout, e.Repo, o.run))
 		}
 	}()
-	row, err := p.pickResumable(ctx, o.run)
+	row, err := runs.PickResumable(ctx, p.Checkout, o.run)
 	if err != nil {
 		return err
 	}
@@ -171,32 +171,6 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 // notDone are the phases that a resumed run may work on.
 func notDone(s *orchestrator.State) []string {
 	return slices.DeleteFunc(slices.Clone(s.Order), func(n string) bool { return s.Phases[n].Outcome == work.PhaseDone })
-}
-
-// pickResumable is the run that is named, or the newest that can go on.
-func (p *checkout) pickResumable(ctx context.Context, id string) (journal.RunRow, error) {
-	row, err := p.PickRun(ctx, id)
-	if err != nil {
-		return row, err
-	}
-	if id == "" {
-		rows, err := p.Journal.Unfinished(ctx)
-		if err != nil {
-			return row, err
-		}
-		rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return r.Issue != 0 })
-		if len(rows) > 0 {
-			row = rows[0]
-		}
-		if row.Issue != 0 {
-			return row, refusal.New("forge factory goes on with it; forge resume RUN does it here", "the runs of this project are of issues: the newest is %s", row.ID)
-		}
-	}
-	switch row.Outcome {
-	case work.RunCompleted, work.RunCancelled:
-		return row, refusal.New("forge run starts a new one", "run %s is %s: there is nothing to go on with", row.ID, row.Outcome)
-	}
-	return row, nil
 }
 
 // resumed is the fact that opens the next process of a run. A configuration
