@@ -11,6 +11,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/internal/approval"
+	"forge/internal/handoff"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -175,5 +176,5 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 
 // giveAnswer is approval.Give for who has this program's remotes.
 func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
-	return approval.Give(ctx, p, ans, approval.Options{Level: level, Away: answerAway})
+	return approval.Give(ctx, p, ans, approval.Options{Level: level, Away: handoff.AnswerAway})
 }

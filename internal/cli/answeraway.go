@@ -8,6 +8,7 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/approval"
+	"forge/internal/handoff"
 	"forge/orchestrator"
 )
 
@@ -40,7 +41,7 @@ func (a *App) checkGoingOn(ctx context.Context, checkpoint, level string) error 
 			return c.Policy, err
 		}
 	}
-	if err := checkElsewhere(ctx, p.Checkout, cp.Run, next, false); err != nil {
+	if err := handoff.CheckElsewhere(ctx, p.Checkout, cp.Run, next, false); err != nil {
 		return fmt.Errorf("nothing was answered: %w", err)
 	}
 	return nil
@@ -61,7 +62,7 @@ func (a *App) fetchCheckpoint(ctx context.Context, id, remote string) error {
 	if err != nil {
 		return err
 	}
-	return far{p: p.Checkout, repo: repo, remote: remote}.fetch(ctx, runOfCheckpoint(id))
+	return handoff.At(p.Checkout, repo, remote).Fetch(ctx, runOfCheckpoint(id))
 }
 
 // runOfCheckpoint is the run that a checkpoint's id, or its beginning, names.

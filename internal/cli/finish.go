@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"forge/internal/approval"
+	"forge/internal/handoff"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -45,7 +46,7 @@ func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journ
 // after does what belongs to the end of a run in the user's repository.
 func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrator.State, end work.RunFinishedData, o runOptions) error {
 	ctx = context.WithoutCancel(ctx)
-	pushErr := sendEnd(ctx, p.Checkout, e.Repo, s, end, o.push, o.remote)
+	pushErr := handoff.SendEnd(ctx, p.Checkout, e.Repo, s, end, o.push, o.remote)
 	runs.TidyAfter(ctx, p.Checkout, e.Repo, s.Run, end)
 	runs.TidyOld(ctx, p.Checkout, e.Repo)
 	p.report(s, end, o)
@@ -56,7 +57,7 @@ func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrato
 	}
 	if code := exitOfRun(end); code != exitDone {
 		// What the run waits for stays its exit code.
-		if errors.As(pushErr, new(*branchLeft)) {
+		if errors.As(pushErr, new(*handoff.BranchLeftError)) {
 			fmt.Fprintf(p.app.Stderr, "forge: %v\n", pushErr)
 			return nil
 		}

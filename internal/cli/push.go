@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/handoff"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -63,7 +64,7 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 		return err
 	}
 	if o.fetch {
-		if err := sameRemote(row.ID, o.remote, t, away); err != nil {
+		if err := handoff.CheckSame(row.ID, o.remote, t, away); err != nil {
 			return err
 		}
 	}
@@ -78,14 +79,13 @@ func (a *App) push(ctx context.Context, run string, o runOptions, forget bool) e
 	if away {
 		o.remote = t.Remote
 	}
-	f := far{p: p.Checkout, repo: repo, remote: o.remote}
-	if err := f.sendAll(ctx, s); err != nil {
+	if err := handoff.At(p.Checkout, repo, o.remote).Send(ctx, s); err != nil {
 		return err
 	}
 	next := ""
 	if !s.Outcome.Final() || s.Outcome == work.RunFailed {
 		next = fmt.Sprintf("Next: forge resume %s --remote, on any machine with a clone\n", row.ID)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s is at %s.\n%s", row.ID, f.remote, next)
+	_, err = fmt.Fprintf(a.Stdout, "%s is at %s.\n%s", row.ID, o.remote, next)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/handoff"
 	"forge/internal/refusal"
 )
 
@@ -38,7 +39,7 @@ func (a *App) lookFar(ctx context.Context, remote, id string) (look *checkout, d
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	there, done, errs, err := far{p: p.Checkout, repo: repo, remote: remote}.look(ctx, id)
+	there, done, errs, err := handoff.At(p.Checkout, repo, remote).Look(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/approval"
 	"forge/internal/git"
+	"forge/internal/handoff"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -108,13 +109,13 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 			return err
 		}
 	}
-	if o.run, err = takeRun(ctx, p.Checkout, e.Repo, wanted{run: o.run, remote: o.remote, fetch: o.fetch, push: o.push, force: o.take, asRecorded: o.asRecorded}); err != nil {
+	if o.run, err = handoff.Take(ctx, p.Checkout, e.Repo, handoff.Wanted{Run: o.run, Remote: o.remote, Fetch: o.fetch, Push: o.push, Force: o.take, AsRecorded: o.asRecorded}); err != nil {
 		return err
 	}
 	driven := false
 	defer func() {
 		if !driven {
-			err = errors.Join(err, giveBack(context.WithoutCancel(ctx), p.Checkout, e.Repo, o.run))
+			err = errors.Join(err, handoff.GiveBack(context.WithoutCancel(ctx), p.Checkout, e.Repo, o.run))
 		}
 	}()
 	row, err := runs.PickResumable(ctx, p.Checkout, o.run)

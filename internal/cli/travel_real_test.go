@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"forge/internal/handoff"
 	"forge/internal/host/hosttest"
 )
 
@@ -46,11 +47,11 @@ func travels(t *testing.T, g *hosttest.GiteaCrowd) {
 	rules := "/repos/owner/" + repo + "/branch_protections"
 	g.Do(t, g.Tokens["owner"], http.MethodPost, rules, map[string]any{"rule_name": "**", "enable_push": false}, nil)
 	one.forge("run", "--push").want(exitFrozen)
-	_, run, _ := strings.Cut(one.git("ls-remote", "origin", recordRefs+"/*"), recordRefs+"/")
+	_, run, _ := strings.Cut(one.git("ls-remote", "origin", handoff.RecordRefs+"/*"), handoff.RecordRefs+"/")
 
 	reader := f.account(f.machine(), g.Tokens["eve"])
 	reader.forge("checkpoints", "--remote").want(exitDone).says(run + ".1")
-	reader.forge("approve", run+".1", "--remote").want(exitUsage).warns("does not take " + recordRef(run) + ": User permission denied for writing")
+	reader.forge("approve", run+".1", "--remote").want(exitUsage).warns("does not take " + handoff.RecordRef(run) + ": User permission denied for writing")
 
 	two, three := machine(), machine()
 	two.forge("show", run+".1", "--remote").want(exitDone).says("Start phase 01")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"forge/internal/handoff"
 	"forge/internal/journal"
 	"forge/internal/work"
 )
@@ -63,8 +64,8 @@ func (f *fleet) frozen() string {
 // run is the only run at the remote.
 func (f *fleet) run() string {
 	f.t.Helper()
-	for line := range strings.Lines(f.git("for-each-ref", "--format=%(refname)", recordRefs)) {
-		return strings.TrimPrefix(strings.TrimSpace(line), recordRefs+"/")
+	for line := range strings.Lines(f.git("for-each-ref", "--format=%(refname)", handoff.RecordRefs)) {
+		return strings.TrimPrefix(strings.TrimSpace(line), handoff.RecordRefs+"/")
 	}
 	f.t.Fatal("there is no run at the remote")
 	return ""
@@ -88,7 +89,7 @@ func (f *fleet) gitWith(stdin string, env []string, args ...string) string {
 // there can. The new commit grows out of the old.
 func (f *fleet) rewrite(run, file string, change func(string) string, mode string) {
 	f.t.Helper()
-	ref := recordRef(run)
+	ref := handoff.RecordRef(run)
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(f.t.TempDir(), "index")}
 	f.gitWith("", index, "read-tree", ref)
 	text := ""
@@ -111,7 +112,7 @@ func TestForgedRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	run := f.frozen()
-	good := f.git("rev-parse", recordRef(run))
+	good := f.git("rev-parse", handoff.RecordRef(run))
 	swap := func(was, is string) func(string) string {
 		return func(text string) string {
 			if !strings.Contains(text, was) {
@@ -133,11 +134,11 @@ func TestForgedRecordIsRefused(t *testing.T) {
 		{"outcome", "record.json", swap(`"outcome": "frozen"`, `"outcome": "completed"`), "100644", `its events say "frozen"`},
 		{"issue", "record.json", swap(`"count"`, `"issue": 7, "count"`), "100644", "whose board does not travel"},
 		{"reference", "record.json", swap(`"refs": {`, `"refs": {"refs/heads/main": "`+f.git("rev-parse", "main")+`",`), "100644", `a reference "refs/heads/main" of something else`},
-		{"commit", "record.json", swap(`"refs": {`, `"refs": {"`+recordRef(run)+`/x": "`+strings.Repeat("1", 40)+`",`), "100644", "did not come with it"},
+		{"commit", "record.json", swap(`"refs": {`, `"refs": {"`+handoff.RecordRef(run)+`/x": "`+strings.Repeat("1", 40)+`",`), "100644", "did not come with it"},
 		{"link", "events", func(string) string { return "/etc/passwd" }, "120000", "is no plain file"},
 		{"file", "blobs/x", nil, "100644", "belongs to no record"},
 	} {
-		f.git("update-ref", recordRef(run), good)
+		f.git("update-ref", handoff.RecordRef(run), good)
 		f.rewrite(run, c.file, c.change, c.mode)
 		end := elsewhere.forge("resume", run, "--remote").want(exitUsage)
 		if !strings.Contains(end.stderr, c.want) || !strings.Contains(end.stderr, "nothing of it was taken over") {
@@ -154,9 +155,9 @@ func TestForgedRecordIsRefused(t *testing.T) {
 	}
 
 	// A history that was replaced by another good one.
-	f.git("update-ref", recordRef(run), good)
+	f.git("update-ref", handoff.RecordRef(run), good)
 	elsewhere.forge("approve", run+".1", "--remote").want(exitDone)
-	f.git("update-ref", recordRef(run), good)
+	f.git("update-ref", handoff.RecordRef(run), good)
 	elsewhere.forge("resume", run, "--remote").want(exitUsage).warns("its history was replaced")
 	f.first.forge("approve", run+".1").want(exitDone) // to whom it is as it was
 }

@@ -1,8 +1,8 @@
 package jobs
 
 import (
-	"forge/internal/text"
 	"fmt"
+	"forge/internal/text"
 	"strings"
 
 	"forge/gates"

@@ -1,4 +1,4 @@
-package cli
+package handoff
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 	"forge/orchestrator"
 )
 
-// checkElsewhere refuses to go on here with a run that is at a remote when it
+// CheckElsewhere refuses to go on here with a run that is at a remote when it
 // may decide too much by itself, and one that began elsewhere when it would do
 // what this checkout's own configuration does not say: a record at a remote is
 // written by whoever may push there. asRecorded lets it, but never past this
 // machine's ceiling. next is the policy that is about to be chosen, nil = none.
-func checkElsewhere(ctx context.Context, p *project.Checkout, run string, next func(*orchestrator.State) (gates.Policy, error), asRecorded bool) error {
+func CheckElsewhere(ctx context.Context, p *project.Checkout, run string, next func(*orchestrator.State) (gates.Policy, error), asRecorded bool) error {
 	s, _, err := p.LoadRun(ctx, run)
 	if err != nil {
 		return err

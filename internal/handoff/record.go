@@ -1,4 +1,4 @@
-package cli
+package handoff
 
 import (
 	"context"
@@ -78,8 +78,8 @@ type arrived struct {
 
 // read checks the record in a commit that is here as a journal of this machine
 // is checked, and more: nothing of it is believed that the chain does not hold.
-func (f far) read(ctx context.Context, run, commit string) (arrived, error) {
-	files, parents, err := f.repo.ReadRecord(ctx, commit)
+func (r Remote) read(ctx context.Context, run, commit string) (arrived, error) {
+	files, parents, err := r.repo.ReadRecord(ctx, commit)
 	if err != nil {
 		return arrived{}, &journal.DamagedError{Run: run, What: err.Error()}
 	}
@@ -103,11 +103,11 @@ func (f far) read(ctx context.Context, run, commit string) (arrived, error) {
 			return a, damaged("it has a reference %.100q of something else", ref)
 		}
 	}
-	return a, f.matches(a)
+	return a, r.matches(a)
 }
 
 // matches holds what the chain does not cover against the events.
-func (f far) matches(a arrived) error {
+func (r Remote) matches(a arrived) error {
 	damaged := func(format string, args ...any) error {
 		return &journal.DamagedError{Run: a.rec.Run, What: fmt.Sprintf(format, args...)}
 	}
@@ -161,24 +161,24 @@ func sameQuestion(asked, row work.Checkpoint) bool {
 }
 
 // settled puts a record that was checked into this machine's state.
-func (f far) settled(ctx context.Context, a arrived, t journal.Travel) error {
+func (r Remote) settled(ctx context.Context, a arrived, t journal.Travel) error {
 	run := a.rec.Run
 	// References first: without the run they name nothing, and the run without
 	// them could lose its commits.
 	if len(a.rec.Refs) > 0 {
-		if err := f.repo.SetRefs(ctx, a.rec.Refs); err != nil {
+		if err := r.repo.SetRefs(ctx, a.rec.Refs); err != nil {
 			return err
 		}
 	}
-	if err := f.repo.UpdateRef(ctx, keptRecord(run), t.Tip, ""); err != nil {
+	if err := r.repo.UpdateRef(ctx, keptRecord(run), t.Tip, ""); err != nil {
 		return err
 	}
-	if err := f.p.Journal.Import(ctx, a.rec, &t); err != nil {
+	if err := r.p.Journal.Import(ctx, a.rec, &t); err != nil {
 		return err
 	}
 	base := a.state.Spec.Base.Commit
-	if there, err := f.repo.InUser(ctx, base); err != nil || !there || a.state.Outcome.Final() {
+	if there, err := r.repo.InUser(ctx, base); err != nil || !there || a.state.Outcome.Final() {
 		return err
 	}
-	return f.repo.KeepBase(ctx, run, base)
+	return r.repo.KeepBase(ctx, run, base)
 }

@@ -1,4 +1,4 @@
-package cli
+package handoff
 
 import (
 	"context"
@@ -18,18 +18,18 @@ import (
 // sendWhenStopped bounds the sending of a run that was interrupted.
 const sendWhenStopped = 5 * time.Second
 
-// sameRemote refuses a remote that a run is not at.
-func sameRemote(run, remote string, t journal.Travel, away bool) error {
+// CheckSame refuses a remote that a run is not at.
+func CheckSame(run, remote string, t journal.Travel, away bool) error {
 	if away && remote != t.Remote {
 		return refusal.New("leave --remote out, or forge push "+run+" --forget first", "run %s is at %q, not at %q", run, t.Remote, remote)
 	}
 	return nil
 }
 
-// sendEnd sends a run that its process leaves, to remote when push asks for it,
+// SendEnd sends a run that its process leaves, to remote when push asks for it,
 // or to where the run is already. Without, a run that a machine leaves behind which
 // goes away is lost, and that is said.
-func sendEnd(ctx context.Context, p *project.Checkout, repo *git.Store, s *orchestrator.State, end work.RunFinishedData, push bool, remote string) error {
+func SendEnd(ctx context.Context, p *project.Checkout, repo *git.Store, s *orchestrator.State, end work.RunFinishedData, push bool, remote string) error {
 	t, away, err := p.Journal.TravelOf(ctx, s.Run)
 	if err != nil {
 		return err
@@ -49,148 +49,154 @@ func sendEnd(ctx context.Context, p *project.Checkout, repo *git.Store, s *orche
 		ctx, cancel = context.WithTimeoutCause(ctx, sendWhenStopped, fmt.Errorf("no answer in %v", sendWhenStopped))
 		defer cancel()
 	}
-	f := far{p: p, repo: repo, remote: remote}
-	err = f.sendAll(ctx, s)
+	r := At(p, repo, remote)
+	err = r.Send(ctx, s)
 	if err == nil && !end.Outcome.Final() {
-		p.Log.Info("the run rests at the remote; any machine with a clone goes on with it", "remote", f.remote, "next", "forge resume "+s.Run+" --remote")
+		p.Log.Info("the run rests at the remote; any machine with a clone goes on with it", "remote", r.remote, "next", "forge resume "+s.Run+" --remote")
 	}
 	return err
 }
 
-// sendAll sends the record, which holds all that the run needs, and then the
+// Send sends the record, which holds all that the run needs, and then the
 // branch: also where the remote takes no references but branches.
-func (f far) sendAll(ctx context.Context, s *orchestrator.State) error {
-	err := f.send(ctx, s.Run)
+func (r Remote) Send(ctx context.Context, s *orchestrator.State) error {
+	err := r.sendRecord(ctx, s.Run)
 	var refused *git.CommandError
 	var gone *git.UnreachableError
 	if err != nil && (!errors.As(err, &refused) || errors.As(err, &gone)) {
 		return err
 	}
-	branchErr := f.sendBranch(ctx, s)
+	branchErr := r.sendBranch(ctx, s)
 	if err == nil && branchErr != nil {
-		return &branchLeft{run: s.Run, err: branchErr}
+		return &BranchLeftError{run: s.Run, err: branchErr}
 	}
 	return errors.Join(err, branchErr)
 }
 
-// branchLeft is a branch that did not arrive, of a run that did.
-type branchLeft struct {
+// BranchLeftError is a branch that did not arrive, of a run that did.
+type BranchLeftError struct {
 	run string
 	err error
 }
 
-func (e *branchLeft) Error() string {
+func (e *BranchLeftError) Error() string {
 	return fmt.Sprintf("run %s arrived, and its branch did not: %v (forge push %s tries again)", e.run, e.err, e.run)
 }
 
-func (e *branchLeft) Unwrap() error { return e.err }
+func (e *BranchLeftError) Unwrap() error { return e.err }
 
 // sendBranch pushes the run's branch as an ordinary one, unless nothing is on
 // it yet.
-func (f far) sendBranch(ctx context.Context, s *orchestrator.State) error {
+func (r Remote) sendBranch(ctx context.Context, s *orchestrator.State) error {
 	branch, err := "", error(nil)
 	switch {
 	case s.Delivery != nil && s.Delivery.Branch != "":
 		branch = s.Delivery.Branch
-		err = f.repo.Push(ctx, f.remote, branch)
+		err = r.repo.Push(ctx, r.remote, branch)
 	case s.Spec.Branch != "" && s.Head != "" && s.Head != s.Spec.Base.Commit:
 		branch = s.Spec.Branch
-		err = f.repo.PushBranch(ctx, f.remote, branch, s.Head)
+		err = r.repo.PushBranch(ctx, r.remote, branch, s.Head)
 	}
 	if err == nil && branch != "" {
-		f.p.Log.Info("pushed", "branch", branch, "remote", f.remote)
+		r.p.Log.Info("pushed", "branch", branch, "remote", r.remote)
 	}
 	return err
 }
 
-// far is where a run is besides this machine: a remote of the user's
+// Remote is where a run is besides this machine: a remote of the user's
 // repository, with a record of the run as a commit.
-type far struct {
+type Remote struct {
 	p      *project.Checkout
 	repo   *git.Store
 	remote string
 }
 
-// recordRefs is where records are at a remote.
-const recordRefs = "refs/forge/runs"
+// At is a remote of the user's repository by its name.
+func At(p *project.Checkout, repo *git.Store, name string) Remote {
+	return Remote{p: p, repo: repo, remote: name}
+}
 
-func recordRef(run string) string { return recordRefs + "/" + run }
+// RecordRefs is where records are at a remote.
+const RecordRefs = "refs/forge/runs"
+
+// RecordRef is where the record of a run is at a remote.
+func RecordRef(run string) string { return RecordRefs + "/" + run }
 
 // keptRecord is the reference of Forge's own repository at the last record of a
 // run that was checked here.
 func keptRecord(run string) string { return "refs/forge/travel/" + run }
 
 // head is the commit with the record of a run that is at the remote, "" = none.
-func (f far) head(ctx context.Context, run string) (string, error) {
-	refs, err := f.repo.RemoteRefs(ctx, f.remote, recordRef(run))
+func (r Remote) head(ctx context.Context, run string) (string, error) {
+	refs, err := r.repo.RemoteRefs(ctx, r.remote, RecordRef(run))
 	if err != nil {
 		return "", err
 	}
-	return refs[recordRef(run)], nil
+	return refs[RecordRef(run)], nil
 }
 
-// send puts the record of a run that nobody works on to the remote, on top of
+// sendRecord puts the record of a run that nobody works on to the remote, on top of
 // what is there.
-func (f far) send(ctx context.Context, run string) error {
+func (r Remote) sendRecord(ctx context.Context, run string) error {
 	if triage.IsThread(run) {
 		return refusal.New("", "%s is the triage of an issue, whose board does not travel", run)
 	}
-	t, away, err := f.p.Journal.TravelOf(ctx, run)
+	t, away, err := r.p.Journal.TravelOf(ctx, run)
 	if err != nil {
 		return err
 	}
-	head, err := f.head(ctx, run)
+	head, err := r.head(ctx, run)
 	switch {
 	case err != nil:
 		return fmt.Errorf("send run %s: %w", run, err)
 	case head != "" && !away:
-		return refusal.New("forge resume "+run+" --remote "+f.remote+" takes that one, if this machine's is a beginning of it", "%q already has a run %s, and this machine has not sent it", f.remote, run)
+		return refusal.New("forge resume "+run+" --remote "+r.remote+" takes that one, if this machine's is a beginning of it", "%q already has a run %s, and this machine has not sent it", r.remote, run)
 	case head != t.Tip && head != t.Sent:
-		return f.stale(run)
+		return r.stale(run)
 	case head != "" && head == t.Sent && head != t.Tip:
 		// It arrived, and nobody learnt of it.
-		if _, err := f.bring(ctx, run); err != nil {
+		if _, err := r.bring(ctx, run); err != nil {
 			return err
 		}
-		if t, _, err = f.p.Journal.TravelOf(ctx, run); err != nil || !t.Here {
+		if t, _, err = r.p.Journal.TravelOf(ctx, run); err != nil || !t.Here {
 			return err
 		}
 	}
 	if t.Here || !away {
 		// Nobody may begin to work on it while it is being written down.
-		lease, err := f.p.Journal.AcquireRun(ctx, run, journal.Self())
+		lease, err := r.p.Journal.AcquireRun(ctx, run, journal.Self())
 		if err != nil {
 			return fmt.Errorf("send run %s: %w", run, err)
 		}
 		defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
 	}
 	was := t
-	t.Remote, t.Here = f.remote, false
-	if err := f.p.Journal.SetTravel(ctx, run, t); err != nil {
+	t.Remote, t.Here = r.remote, false
+	if err := r.p.Journal.SetTravel(ctx, run, t); err != nil {
 		return err
 	}
-	rec, parents, err := f.written(ctx, run)
+	rec, parents, err := r.written(ctx, run)
 	if err == nil {
-		err = f.put(ctx, rec, parents, t, false)
+		err = r.put(ctx, rec, parents, t, false)
 	}
 	if err == nil || errors.Is(err, git.ErrUnsure) || isMoved(err) {
-		return f.told(run, err)
+		return r.told(run, err)
 	}
 	// It did not arrive: the run is where it was.
-	back := f.p.Journal.DropTravel
+	back := r.p.Journal.DropTravel
 	if away {
-		back = func(ctx context.Context, run string) error { return f.p.Journal.SetTravel(ctx, run, was) }
+		back = func(ctx context.Context, run string) error { return r.p.Journal.SetTravel(ctx, run, was) }
 	}
-	return errors.Join(f.told(run, err), back(ctx, run))
+	return errors.Join(r.told(run, err), back(ctx, run))
 }
 
 // told is a failed sending with the way out.
-func (f far) told(run string, err error) error {
+func (r Remote) told(run string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case isMoved(err):
-		return f.stale(run)
+		return r.stale(run)
 	case errors.Is(err, git.ErrUnsure):
 		return refusal.New("forge push "+run+" finds out and tries again; until then it rests", "send run %s: %v", run, err)
 	}
@@ -204,8 +210,8 @@ func isMoved(err error) bool {
 
 // written is the record of a run as this machine has it, and the commits that
 // it needs.
-func (f far) written(ctx context.Context, run string) (*journal.Record, []string, error) {
-	rec, err := f.p.Journal.Export(ctx, run)
+func (r Remote) written(ctx context.Context, run string) (*journal.Record, []string, error) {
+	rec, err := r.p.Journal.Export(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -213,7 +219,7 @@ func (f far) written(ctx context.Context, run string) (*journal.Record, []string
 	if err != nil {
 		return nil, nil, err
 	}
-	if rec.Refs, err = f.repo.RefsBelow(ctx, orchestrator.Ref(run, "")); err != nil {
+	if rec.Refs, err = r.repo.RefsBelow(ctx, orchestrator.Ref(run, "")); err != nil {
 		return nil, nil, err
 	}
 	return rec, commitsOf(rec, s), nil
@@ -222,7 +228,7 @@ func (f far) written(ctx context.Context, run string) (*journal.Record, []string
 // put commits a record on top of the one that is at the remote, and moves the
 // remote's reference there when it is still at t.Tip. What is about to be pushed
 // is noted before, so that a process which dies in between is understood.
-func (f far) put(ctx context.Context, rec *journal.Record, parents []string, t journal.Travel, here bool) error {
+func (r Remote) put(ctx context.Context, rec *journal.Record, parents []string, t journal.Travel, here bool) error {
 	files, err := rec.Files()
 	if err != nil {
 		return err
@@ -238,18 +244,18 @@ func (f far) put(ctx context.Context, rec *journal.Record, parents []string, t j
 		parents = append([]string{t.Tip}, parents...)
 	}
 	message := fmt.Sprintf("run %s: %d events\n\nForge-Run: %s\nForge-Journal: %s\n", rec.Run, len(rec.Events), rec.Run, rec.Head())
-	if t.Sent, err = f.repo.CommitRecord(ctx, files, parents, message); err != nil {
+	if t.Sent, err = r.repo.CommitRecord(ctx, files, parents, message); err != nil {
 		return err
 	}
-	if err := f.p.Journal.SetTravel(ctx, rec.Run, t); err != nil {
+	if err := r.p.Journal.SetTravel(ctx, rec.Run, t); err != nil {
 		return err
 	}
-	if err := f.repo.PushRef(ctx, f.remote, recordRef(rec.Run), t.Sent, t.Tip); err != nil {
+	if err := r.repo.PushRef(ctx, r.remote, RecordRef(rec.Run), t.Sent, t.Tip); err != nil {
 		return err
 	}
 	t.Tip, t.Here = t.Sent, here
-	if err := f.repo.UpdateRef(ctx, keptRecord(rec.Run), t.Tip, ""); err != nil {
+	if err := r.repo.UpdateRef(ctx, keptRecord(rec.Run), t.Tip, ""); err != nil {
 		return err
 	}
-	return f.p.Journal.SetTravel(ctx, rec.Run, t)
+	return r.p.Journal.SetTravel(ctx, rec.Run, t)
 }
