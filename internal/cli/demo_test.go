@@ -7,98 +7,38 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/log"
 )
 
-// fakeDemo plays the demo with a program that is not forge. The real one is
-// driven by demo.txtar of internal/e2e/script.
-func fakeDemo(t *testing.T, ctx context.Context, program, keep string) (code int, stdout string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "fake")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+program), 0o755); err != nil {
+// A play that is broken, stopped or refused has an exit code of its own.
+func TestDemoExitCodes(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "fake")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 0"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs safeBuffer
-	a := &App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
-	a.logTo(log.InfoLevel)
-	err := a.demo(ctx, path, keep)
-	return exitOf(err), out.String() + errs.String()
-}
-
-// A forge that is not what it says fails the demo, whose folder then stays.
-func TestDemoFailsWithABrokenForge(t *testing.T) {
-	tests := []struct{ name, program, want string }{
-		{"ends at once", "exit 0", "ended by itself with exit code 0"},
-		{"dies before the kill", "kill -9 $$", "no iteration was being worked on"},
-		{"prints nonsense", "echo hello", `printed "hello", which is no event`},
-		{"never gets anywhere", `echo '{"v":1,"seq":1,"run":"r","kind":"run.started","data":{}}'`, "ended by itself"},
-		{"cannot be resumed", `[ "$1" = resume ] && exit 5
-echo '{"v":1,"seq":1,"run":"r","kind":"iteration.started","phase":"07","iteration":2,"attempt":1,"data":{}}'
-mkdir -p $FORGE_STATE_DIR/runs/r/logs && echo '{"text":""}' > $FORGE_STATE_DIR/runs/r/logs/07-2-1.log
-exec sleep 60`, "read the demo's journal"},
+	used := t.TempDir()
+	if err := os.WriteFile(filepath.Join(used, "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "kept")
-			code, out := fakeDemo(t, t.Context(), tt.program, dir)
-			if code != exitFailed || !strings.Contains(out, tt.want) || !strings.Contains(out, "Everything is kept in") {
-				t.Errorf("exit code %d, want 1 and %q in\n%s", code, tt.want, out)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "phrases", ".forge", "phases.json")); err != nil {
-				t.Error(err)
-			}
-			for line := range strings.SplitSeq(out, "\n") {
-				if utf8.RuneCountInString(line) > 100 && !strings.Contains(line, dir) && !strings.Contains(line, tt.want) {
-					t.Errorf("wider than 100 columns: %q", line)
-				}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tc := range map[string]struct {
+		ctx  context.Context
+		keep string
+		want int
+	}{
+		"broken":          {t.Context(), filepath.Join(t.TempDir(), "kept"), exitFailed},
+		"stopped":         {stopped, filepath.Join(t.TempDir(), "kept"), exitInterrupted},
+		"a folder in use": {t.Context(), used, exitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs safeBuffer
+			a := &App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
+			a.logTo(log.InfoLevel)
+			if got := exitOf(a.demo(tc.ctx, program, tc.keep)); got != tc.want {
+				t.Errorf("exit code %d, want %d\n%s%s", got, tc.want, out.String(), errs.String())
 			}
 		})
-	}
-}
-
-func TestDemoRemovesItsFolder(t *testing.T) {
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if code, out := fakeDemo(t, ctx, "exit 0", ""); code != exitInterrupted {
-		t.Errorf("exit code %d, want 130\n%s", code, out)
-	}
-	left, err := filepath.Glob(filepath.Join(tmp, "forge-demo-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
-}
-
-func TestDemoRefusesAFolderInUse(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code, out := fakeDemo(t, t.Context(), "exit 0", dir); code != exitUsage {
-		t.Errorf("exit code %d, want 2\n%s", code, out)
-	}
-}
-
-// The plan shows what it is there for, whatever the runner makes of it.
-func TestDemoPlanHasEightPhases(t *testing.T) {
-	text, err := demoFiles.ReadFile("demo/forge/phases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), `"number"`); n < 8 {
-		t.Errorf("%d phases", n)
-	}
-}
-
-func TestQuoteShell(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "''", "/a/b-c_1.2": "/a/b-c_1.2", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "~": "'~'",
-	} {
-		if got := quoteShell(text); got != want {
-			t.Errorf("quoteShell(%q) = %s, want %s", text, got, want)
-		}
 	}
 }

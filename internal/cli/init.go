@@ -15,6 +15,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -177,7 +178,7 @@ func (i *initiation) inside() string {
 // init was called, whose commands then run there.
 func proposalFor(root, inside string) config.Proposal {
 	p := config.DetectProject(root)
-	if inside == "" || quoteShell(inside) != inside || len(p.Verify) > 0 || len(p.Setup) > 0 {
+	if inside == "" || text.ShellWord(inside) != inside || len(p.Verify) > 0 || len(p.Setup) > 0 {
 		return p
 	}
 	sub := config.DetectProject(filepath.Join(root, filepath.FromSlash(inside)))

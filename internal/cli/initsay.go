@@ -14,6 +14,12 @@ import (
 	"forge/internal/work"
 )
 
+// The marks before a line.
+const (
+	markYes = "✓"
+	markNo  = "✗"
+)
+
 // say prints one line of what was found: what it is about, a mark, the words.
 func (i *initiation) say(about, mark, format string, args ...any) {
 	fmt.Fprintf(i.app.Stdout, "%-8s %1s %s\n", about, mark, text.Harmless(fmt.Sprintf(format, args...)))

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"forge/orchestrator"
 )
 
-// demoPhase is a phase as the demo names it.
-func demoPhase(number string) string {
+// phaseName is a phase as the demo names it.
+func phaseName(number string) string {
 	name, ok := map[string]string{
 		"01": "words", "02": "upper", "03": "lower", "04": "count", "05": "translate", "06": "phrasebook", "07": "reverse", "08": "join", "08.1": "test", "09": "manual",
 	}[number]
@@ -19,28 +19,28 @@ func demoPhase(number string) string {
 	return number + " " + name
 }
 
-// demoLine says in a few words what an event means to somebody who watches the
+// lineOf says in a few words what an event means to somebody who watches the
 // demo; "" for what only the journal needs.
-func demoLine(e work.Event) string {
+func lineOf(e work.Event) string {
 	switch e.Kind {
 	case work.PhaseStarted:
 		return "starts"
 	case work.VerifyFinished:
-		return demoSay(e, func(d work.VerifyFinishedData) string {
+		return said(e, func(d work.VerifyFinishedData) string {
 			if d.OK && d.On == work.OnMerged {
 				return "others were merged meanwhile: the merged tree is verified as well"
 			}
 			return ""
 		})
 	case work.GateDecided:
-		return demoSay(e, func(d work.GateDecidedData) string {
+		return said(e, func(d work.GateDecidedData) string {
 			if d.Gate == string(gates.PointStale) && d.Decision == "pivot" {
 				return fmt.Sprintf("no progress since iteration %d: a pivot", max(e.Iteration-1, 1))
 			}
 			return ""
 		})
 	case work.SubPhaseSpawned:
-		return demoSay(e, func(d orchestrator.SubPhaseSpawnedData) string {
+		return said(e, func(d orchestrator.SubPhaseSpawnedData) string {
 			return fmt.Sprintf("asks for a sub-phase %q: approved as %s", d.Request.Name, d.Number)
 		})
 	case work.PhaseMerged:
@@ -48,12 +48,12 @@ func demoLine(e work.Event) string {
 	case work.RunResumed:
 		return "reads the journal, ends what the dead process left behind, and goes on"
 	case work.DeliverFinished:
-		return demoSay(e, func(d orchestrator.DeliverFinishedData) string { return "the result is on " + d.Delivery.Branch })
+		return said(e, func(d orchestrator.DeliverFinishedData) string { return "the result is on " + d.Delivery.Branch })
 	}
 	return ""
 }
 
-func demoSay[T any](e work.Event, say func(T) string) string {
+func said[T any](e work.Event, say func(T) string) string {
 	var d T
 	if work.Decode(e, &d) != nil {
 		return ""

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"bufio"
@@ -20,15 +20,16 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// demoWorld is where the demo plays: a repository, a home and a state folder
+// world is where the demo plays: a repository, a home and a state folder
 // of its own, so that nothing of the user's is read or changed.
-type demoWorld struct {
+type world struct {
 	program string // forge
 	dir     string
 	kept    bool
@@ -38,26 +39,27 @@ type demoWorld struct {
 	env     []string
 }
 
-func (a *App) newDemoWorld(ctx context.Context, program, keep string) (*demoWorld, error) {
+// newWorld makes the world, in keep where that is not "".
+func newWorld(ctx context.Context, env project.Env, program, keep string) (*world, error) {
 	if err := git.Probe(ctx); err != nil {
 		return nil, err
 	}
-	w := &demoWorld{program: program, kept: keep != ""}
-	if err := w.makeDir(a.Dir, keep); err != nil {
+	w := &world{program: program, kept: keep != ""}
+	if err := w.makeDir(env.Dir, keep); err != nil {
 		return nil, err
 	}
 	w.repo, w.state, w.log = filepath.Join(w.dir, "phrases"), filepath.Join(w.dir, "state"), filepath.Join(w.dir, "forge.log")
 	home := filepath.Join(w.dir, "home")
 	// Nothing of the user's configuration, and no FORGE_ or CI variable.
-	w.env = slices.DeleteFunc(proc.BaseEnv(a.Environ, nil), func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
+	w.env = slices.DeleteFunc(proc.BaseEnv(env.Environ, nil), func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
 	w.env = append(w.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "FORGE_STATE_DIR="+w.state,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "NO_COLOR=1")
 	err := os.MkdirAll(home, 0o700)
 	if err == nil {
-		err = w.lay("demo/project", w.repo)
+		err = w.lay("project", w.repo)
 	}
 	if err == nil {
-		err = w.lay("demo/forge", filepath.Join(w.repo, ".forge"))
+		err = w.lay("forge", filepath.Join(w.repo, ".forge"))
 	}
 	for _, args := range [][]string{
 		{"init", "--quiet", "-b", "main"},
@@ -75,7 +77,7 @@ func (a *App) newDemoWorld(ctx context.Context, program, keep string) (*demoWorl
 }
 
 // makeDir makes the folder of it all: a temporary one, or keep.
-func (w *demoWorld) makeDir(from, keep string) (err error) {
+func (w *world) makeDir(from, keep string) (err error) {
 	if keep == "" {
 		if w.dir, err = os.MkdirTemp("", "forge-demo-"); err == nil {
 			// Git names a checkout by its real path.
@@ -102,8 +104,8 @@ func (w *demoWorld) makeDir(from, keep string) (err error) {
 }
 
 // lay writes the embedded folder from to the folder to.
-func (w *demoWorld) lay(from, to string) error {
-	return fs.WalkDir(demoFiles, from, func(path string, e fs.DirEntry, err error) error {
+func (w *world) lay(from, to string) error {
+	return fs.WalkDir(files, from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -111,7 +113,7 @@ func (w *demoWorld) lay(from, to string) error {
 		if e.IsDir() {
 			return os.MkdirAll(at, 0o755)
 		}
-		text, err := demoFiles.ReadFile(path)
+		text, err := files.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -120,7 +122,7 @@ func (w *demoWorld) lay(from, to string) error {
 }
 
 // drop removes everything, unless the user wanted to keep it.
-func (w *demoWorld) drop() error {
+func (w *world) drop() error {
 	if w.kept {
 		return nil
 	}
@@ -130,7 +132,7 @@ func (w *demoWorld) drop() error {
 	return nil
 }
 
-func (w *demoWorld) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (w *world) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = w.repo, w.env
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -139,7 +141,7 @@ func (w *demoWorld) command(ctx context.Context, name string, args ...string) *e
 }
 
 // output runs a command to its end and returns what it printed.
-func (w *demoWorld) output(ctx context.Context, name string, args ...string) (string, error) {
+func (w *world) output(ctx context.Context, name string, args ...string) (string, error) {
 	var out, errs bytes.Buffer
 	cmd := w.command(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -149,12 +151,12 @@ func (w *demoWorld) output(ctx context.Context, name string, args ...string) (st
 	return strings.TrimSpace(out.String()), nil
 }
 
-func (w *demoWorld) git(ctx context.Context, args ...string) (string, error) {
+func (w *world) git(ctx context.Context, args ...string) (string, error) {
 	return w.output(ctx, "git", args...)
 }
 
-// demoProcess is how a forge process ended.
-type demoProcess struct {
+// process is how a forge process ended.
+type process struct {
 	pid    int
 	killed bool // by SIGKILL
 	code   int  // -1 when ended by a signal
@@ -163,10 +165,10 @@ type demoProcess struct {
 // stream runs forge with --output json, shows each event to see, and kills the
 // process with SIGKILL at the first event for which at says so, once the agent
 // of that iteration works; nil = never.
-func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(work.Event) bool, args ...string) (demoProcess, error) {
+func (w *world) stream(ctx context.Context, see func(work.Event), at func(work.Event) bool, args ...string) (process, error) {
 	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return demoProcess{}, fmt.Errorf("open the demo's log: %w", err)
+		return process{}, fmt.Errorf("open the demo's log: %w", err)
 	}
 	defer log.Close()
 	cmd := w.command(ctx, w.program, append(args, "--output", "json")...)
@@ -176,9 +178,9 @@ func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(wo
 		err = cmd.Start()
 	}
 	if err != nil {
-		return demoProcess{}, fmt.Errorf("start forge %s: %w", args[0], err)
+		return process{}, fmt.Errorf("start forge %s: %w", args[0], err)
 	}
-	p := demoProcess{pid: cmd.Process.Pid}
+	p := process{pid: cmd.Process.Pid}
 	lines := bufio.NewReader(out)
 	var broken error
 	for {
@@ -217,7 +219,7 @@ func (w *demoWorld) stream(ctx context.Context, see func(work.Event), at func(wo
 
 // awaitAgent waits until the agent of an iteration has said something, so that
 // it is in the middle of its work; not for long, since the checks tell.
-func (w *demoWorld) awaitAgent(ctx context.Context, e work.Event) {
+func (w *world) awaitAgent(ctx context.Context, e work.Event) {
 	log := orchestrator.Layout{State: w.state}.IterationLog(e.Run, e.Phase, e.Iteration, e.Attempt)
 	for began := time.Now(); ctx.Err() == nil && time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(log); err == nil && bytes.Contains(text, []byte(`"text"`)) {
@@ -227,7 +229,7 @@ func (w *demoWorld) awaitAgent(ctx context.Context, e work.Event) {
 }
 
 // gather reads the facts that only the end can tell.
-func (w *demoWorld) gather(ctx context.Context, r *demoRecord) error {
+func (w *world) gather(ctx context.Context, r *record) error {
 	if len(r.Events) == 0 {
 		return errors.New("forge printed no events")
 	}
@@ -250,7 +252,7 @@ func (w *demoWorld) gather(ctx context.Context, r *demoRecord) error {
 	return w.gatherGit(ctx, r)
 }
 
-func (w *demoWorld) gatherGit(ctx context.Context, r *demoRecord) error {
+func (w *world) gatherGit(ctx context.Context, r *record) error {
 	head, err := w.git(ctx, "log", "-1", "--format=%s", "main")
 	if err != nil {
 		return err

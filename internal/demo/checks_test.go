@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"encoding/json"
@@ -49,7 +49,7 @@ func (c *canned) stale(phase string, n int, decision string) {
 	c.add(work.GateDecided, phase, n, 0, work.GateDecidedData{Gate: "stale", Decision: decision})
 }
 
-func goodPlay(t *testing.T) *demoRecord {
+func goodPlay(t *testing.T) *record {
 	c := &canned{t: t}
 	c.add(work.RunStarted, "", 0, 0, orchestrator.RunStartedData{})
 	c.verified("", 0, work.OnBase, true)
@@ -92,9 +92,9 @@ func goodPlay(t *testing.T) *demoRecord {
 	c.iteration("09", 1, 1, "full", "MANUAL DONE")
 	c.done("09")
 	c.add(work.RunFinished, "", 0, 0, work.RunFinishedData{Outcome: work.RunFailed})
-	r := &demoRecord{
+	r := &record{
 		Run: "r", Events: c.evs, Printed: slices.Clone(c.evs), Killed: true, Code: 1,
-		Status: runStatus{RunStanding: orchestrator.RunStanding{State: project.StateFinished, Outcome: work.RunFailed}},
+		Status: status{RunStanding: orchestrator.RunStanding{State: project.StateFinished, Outcome: work.RunFailed}},
 		Before: "a library with one function", Commits: []string{"09", "08", "04", "07", "03", "02", "01"},
 		Files: []string{
 			"MANUAL.md", "README.md", "lib/count.sh", "lib/join.sh", "lib/lower.sh", "lib/reverse.sh", "lib/say.sh", "lib/upper.sh", "lib/words.sh",
@@ -102,18 +102,18 @@ func goodPlay(t *testing.T) *demoRecord {
 		},
 		Tests: "all tests pass",
 	}
-	for _, n := range append(demoDone(), "08.1") {
-		r.Status.Phases = append(r.Status.Phases, phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: n, Outcome: work.PhaseDone}})
+	for _, n := range append(donePhases(), "08.1") {
+		r.Status.Phases = append(r.Status.Phases, orchestrator.PhaseStanding{Number: n, Outcome: work.PhaseDone})
 	}
 	r.Status.Phases = append(r.Status.Phases,
-		phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: "05", Outcome: work.PhaseFailed, Reason: work.ReasonStale}},
-		phaseStatus{PhaseStanding: orchestrator.PhaseStanding{Number: "06", Outcome: work.PhaseSkipped, Reason: work.ReasonDependencyFailed, Cause: "05"}})
+		orchestrator.PhaseStanding{Number: "05", Outcome: work.PhaseFailed, Reason: work.ReasonStale},
+		orchestrator.PhaseStanding{Number: "06", Outcome: work.PhaseSkipped, Reason: work.ReasonDependencyFailed, Cause: "05"})
 	return r
 }
 
 // broken are the checks that do not hold.
-func broken(r *demoRecord) (names []string) {
-	for _, c := range demoChecks() {
+func broken(r *record) (names []string) {
+	for _, c := range expectations() {
 		if c.judge(r) != "" {
 			names = append(names, c.name)
 		}
@@ -122,7 +122,7 @@ func broken(r *demoRecord) (names []string) {
 }
 
 // without removes the events for which gone says so, and numbers the others anew.
-func (r *demoRecord) without(gone func(work.Event) bool) {
+func (r *record) without(gone func(work.Event) bool) {
 	r.Events = slices.DeleteFunc(r.Events, gone)
 	for i := range r.Events {
 		r.Events[i].Seq = int64(i + 1)
@@ -131,7 +131,7 @@ func (r *demoRecord) without(gone func(work.Event) bool) {
 }
 
 // change rewrites the payload of the events for which that says so.
-func change[T any](t *testing.T, r *demoRecord, kind work.EventKind, phase string, how func(*T)) {
+func change[T any](t *testing.T, r *record, kind work.EventKind, phase string, how func(*T)) {
 	t.Helper()
 	n := 0
 	for i, e := range r.Events {
@@ -180,20 +180,20 @@ func TestDemoChecksHoldForAGoodPlay(t *testing.T) {
 func TestDemoChecksFindWhatIsWrong(t *testing.T) {
 	tests := []struct {
 		name string
-		how  func(t *testing.T, r *demoRecord)
+		how  func(t *testing.T, r *record)
 		want []string
 	}{
-		{"verify was red on the base", func(t *testing.T, r *demoRecord) {
+		{"verify was red on the base", func(t *testing.T, r *record) {
 			change(t, r, work.VerifyFinished, "", func(d *work.VerifyFinishedData) { d.OK = false })
 		}, []string{"baseline"}},
-		{"verify on the base came late", func(_ *testing.T, r *demoRecord) {
+		{"verify on the base came late", func(_ *testing.T, r *record) {
 			r.without(is(work.VerifyFinished, "", 0))
 			e := r.Events[1]
 			e.Kind, e.Phase, e.Data = work.VerifyFinished, "", json.RawMessage(`{"on":"base","ok":true}`)
 			r.Events = slices.Insert(r.Events, 4, e)
 			r.without(func(work.Event) bool { return false })
 		}, []string{"baseline"}},
-		{"one after the other", func(_ *testing.T, r *demoRecord) {
+		{"one after the other", func(_ *testing.T, r *record) {
 			from := slices.IndexFunc(r.Events, is(work.PhaseStarted, "03", 0))
 			e := r.Events[from]
 			r.Events = slices.Delete(r.Events, from, from+1)
@@ -201,49 +201,49 @@ func TestDemoChecksFindWhatIsWrong(t *testing.T) {
 			r.Events = slices.Insert(r.Events, to+1, e)
 			r.without(func(work.Event) bool { return false })
 		}, []string{"parallel"}},
-		{"no pivot", func(_ *testing.T, r *demoRecord) { r.without(staleOf("04", "pivot")) }, []string{"pivot"}},
-		{"the pivot prompt was not given", func(t *testing.T, r *demoRecord) {
+		{"no pivot", func(_ *testing.T, r *record) { r.without(staleOf("04", "pivot")) }, []string{"pivot"}},
+		{"the pivot prompt was not given", func(t *testing.T, r *record) {
 			change(t, r, work.IterationStarted, "04", func(d *work.IterationStartedData) { d.Prompt = "feedback" })
 		}, []string{"pivot"}},
-		{"failed in spite of the pivot", func(t *testing.T, r *demoRecord) {
+		{"failed in spite of the pivot", func(t *testing.T, r *record) {
 			change(t, r, work.PhaseFinished, "04", func(d *work.PhaseFinishedData) {
 				*d = work.PhaseFinishedData{Outcome: work.PhaseFailed, Reason: work.ReasonStale}
 			})
 		}, []string{"pivoted", "rest"}},
-		{"the lie was believed", func(t *testing.T, r *demoRecord) {
+		{"the lie was believed", func(t *testing.T, r *record) {
 			change(t, r, work.VerifyFinished, "07", func(d *work.VerifyFinishedData) { d.OK = true })
 		}, []string{"lie"}},
-		{"there was no lie", func(t *testing.T, r *demoRecord) {
+		{"there was no lie", func(t *testing.T, r *record) {
 			r.Events[slices.IndexFunc(r.Events, is(work.IterationFinished, "07", 1))].Data = json.RawMessage(`{"outcome":"ok"}`)
 			r.without(func(work.Event) bool { return false })
 		}, []string{"lie"}},
-		{"never stopped", func(_ *testing.T, r *demoRecord) { r.without(staleOf("05", "stop")) }, []string{"stale"}},
-		{"stopped without a pivot", func(_ *testing.T, r *demoRecord) { r.without(staleOf("05", "pivot")) }, []string{"stale"}},
-		{"failed for another reason", func(t *testing.T, r *demoRecord) {
+		{"never stopped", func(_ *testing.T, r *record) { r.without(staleOf("05", "stop")) }, []string{"stale"}},
+		{"stopped without a pivot", func(_ *testing.T, r *record) { r.without(staleOf("05", "pivot")) }, []string{"stale"}},
+		{"failed for another reason", func(t *testing.T, r *record) {
 			change(t, r, work.PhaseFinished, "05", func(d *work.PhaseFinishedData) { d.Reason = work.ReasonBudgetExhausted })
 		}, []string{"stale"}},
-		{"the dependent ran", func(_ *testing.T, r *demoRecord) {
+		{"the dependent ran", func(_ *testing.T, r *record) {
 			e := r.Events[slices.IndexFunc(r.Events, is(work.IterationStarted, "09", 1))]
 			e.Phase = "06"
 			r.Events = append(r.Events, e)
 			r.without(func(work.Event) bool { return false })
 		}, []string{"skipped"}},
-		{"skipped without its cause", func(t *testing.T, r *demoRecord) {
+		{"skipped without its cause", func(t *testing.T, r *record) {
 			change(t, r, work.PhaseFinished, "06", func(d *work.PhaseFinishedData) { d.Cause = "" })
 		}, []string{"skipped"}},
-		{"no sub-phase", func(_ *testing.T, r *demoRecord) { r.without(is(work.SubPhaseSpawned, "08", 0)) }, []string{"subphase"}},
-		{"the sub-phase failed", func(t *testing.T, r *demoRecord) {
+		{"no sub-phase", func(_ *testing.T, r *record) { r.without(is(work.SubPhaseSpawned, "08", 0)) }, []string{"subphase"}},
+		{"the sub-phase failed", func(t *testing.T, r *record) {
 			change(t, r, work.SubPhaseFolded, "08", func(d *orchestrator.SubPhaseFoldedData) { d.Outcome = work.PhaseFailed })
 		}, []string{"subphase"}},
-		{"ended by itself", func(_ *testing.T, r *demoRecord) { r.Killed = false }, []string{"killed"}},
-		{"killed between iterations", func(_ *testing.T, r *demoRecord) {
+		{"ended by itself", func(_ *testing.T, r *record) { r.Killed = false }, []string{"killed"}},
+		{"killed between iterations", func(_ *testing.T, r *record) {
 			e := r.Events[slices.IndexFunc(r.Events, is(work.IterationFinished, "07", 2))]
 			e.Data = json.RawMessage(`{"outcome":"interrupted"}`)
 			r.Events = slices.Insert(r.Events, slices.IndexFunc(r.Events, is(work.RunResumed, "", 0)), e)
 			r.without(func(work.Event) bool { return false })
 		}, []string{"killed"}},
-		{"not resumed", func(_ *testing.T, r *demoRecord) { r.without(is(work.RunResumed, "", 0)) }, []string{"killed", "resumed"}},
-		{"went on with the next iteration", func(_ *testing.T, r *demoRecord) {
+		{"not resumed", func(_ *testing.T, r *record) { r.without(is(work.RunResumed, "", 0)) }, []string{"killed", "resumed"}},
+		{"went on with the next iteration", func(_ *testing.T, r *record) {
 			for i, e := range r.Events {
 				if e.Phase == "07" && e.Iteration == 2 && e.Attempt == 2 {
 					r.Events[i].Iteration = 3
@@ -251,31 +251,31 @@ func TestDemoChecksFindWhatIsWrong(t *testing.T) {
 			}
 			r.without(func(work.Event) bool { return false })
 		}, []string{"resumed"}},
-		{"an iteration twice", func(_ *testing.T, r *demoRecord) {
+		{"an iteration twice", func(_ *testing.T, r *record) {
 			r.Events = append(r.Events, r.Events[slices.IndexFunc(r.Events, is(work.IterationFinished, "08", 1))])
 			r.without(func(work.Event) bool { return false })
 		}, []string{"once"}},
-		{"a gap", func(_ *testing.T, r *demoRecord) { r.Events[5].Seq++ }, []string{"once"}},
-		{"a printed event was lost", func(_ *testing.T, r *demoRecord) {
+		{"a gap", func(_ *testing.T, r *record) { r.Events[5].Seq++ }, []string{"once"}},
+		{"a printed event was lost", func(_ *testing.T, r *record) {
 			e := r.Events[3]
 			e.Data = json.RawMessage(`{"prompt":"another"}`)
 			r.Printed = append(r.Printed, e)
 		}, []string{"once"}},
-		{"not merged", func(_ *testing.T, r *demoRecord) { r.without(is(work.PhaseMerged, "09", 0)) }, []string{"rest"}},
-		{"not proven", func(t *testing.T, r *demoRecord) {
+		{"not merged", func(_ *testing.T, r *record) { r.without(is(work.PhaseMerged, "09", 0)) }, []string{"rest"}},
+		{"not proven", func(t *testing.T, r *record) {
 			change(t, r, work.PhaseFinished, "02", func(d *work.PhaseFinishedData) { d.Proof = work.ProofClaim })
 		}, []string{"rest"}},
-		{"exit code 0", func(_ *testing.T, r *demoRecord) { r.Code = 0 }, []string{"exit"}},
-		{"the run is called completed", func(t *testing.T, r *demoRecord) {
+		{"exit code 0", func(_ *testing.T, r *record) { r.Code = 0 }, []string{"exit"}},
+		{"the run is called completed", func(t *testing.T, r *record) {
 			change(t, r, work.RunFinished, "", func(d *work.RunFinishedData) { d.Outcome = work.RunCompleted })
 		}, []string{"exit"}},
-		{"status tells otherwise", func(_ *testing.T, r *demoRecord) { r.Status.Phases[0].Outcome = work.PhaseFailed }, []string{"status"}},
-		{"status lacks a phase", func(_ *testing.T, r *demoRecord) { r.Status.Phases = r.Status.Phases[1:] }, []string{"status"}},
-		{"the branch was moved", func(_ *testing.T, r *demoRecord) { r.Before = "manual" }, []string{"untouched"}},
-		{"the checkout was changed", func(_ *testing.T, r *demoRecord) { r.Before += "\n?? lib/count.sh" }, []string{"untouched"}},
-		{"a commit is missing", func(_ *testing.T, r *demoRecord) { r.Commits = r.Commits[1:] }, []string{"result"}},
-		{"failed work was delivered", func(_ *testing.T, r *demoRecord) { r.Files = append(r.Files, "lib/translate.sh") }, []string{"tests"}},
-		{"the tests fail", func(_ *testing.T, r *demoRecord) { r.Tests = "FAILED" }, []string{"tests"}},
+		{"status tells otherwise", func(_ *testing.T, r *record) { r.Status.Phases[0].Outcome = work.PhaseFailed }, []string{"status"}},
+		{"status lacks a phase", func(_ *testing.T, r *record) { r.Status.Phases = r.Status.Phases[1:] }, []string{"status"}},
+		{"the branch was moved", func(_ *testing.T, r *record) { r.Before = "manual" }, []string{"untouched"}},
+		{"the checkout was changed", func(_ *testing.T, r *record) { r.Before += "\n?? lib/count.sh" }, []string{"untouched"}},
+		{"a commit is missing", func(_ *testing.T, r *record) { r.Commits = r.Commits[1:] }, []string{"result"}},
+		{"failed work was delivered", func(_ *testing.T, r *record) { r.Files = append(r.Files, "lib/translate.sh") }, []string{"tests"}},
+		{"the tests fail", func(_ *testing.T, r *record) { r.Tests = "FAILED" }, []string{"tests"}},
 	}
 	seen := map[string]bool{}
 	for _, tt := range tests {
@@ -290,12 +290,12 @@ func TestDemoChecksFindWhatIsWrong(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	for _, c := range demoChecks() {
+	for _, c := range expectations() {
 		if !seen[c.name] {
 			t.Errorf("no case breaks %q", c.name)
 		}
 	}
-	if got := broken(&demoRecord{}); len(got) != len(demoChecks()) {
+	if got := broken(&record{}); len(got) != len(expectations()) {
 		t.Errorf("of an empty play only %v are broken", got)
 	}
 }

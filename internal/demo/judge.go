@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 // Each function here judges one expectation: "" when it holds, else what was
 // found instead.
 
-func checkBaseline(r *demoRecord) string {
+func checkBaseline(r *record) string {
 	green := int64(0)
 	each(r, work.VerifyFinished, "", func(e work.Event, d work.VerifyFinishedData) {
 		if d.On == work.OnBase && d.OK && green == 0 {
@@ -33,7 +33,7 @@ func checkBaseline(r *demoRecord) string {
 	return ""
 }
 
-func checkParallel(r *demoRecord) string {
+func checkParallel(r *record) string {
 	left, right := r.seq(work.PhaseStarted, "02"), r.seq(work.PhaseStarted, "03")
 	if left == 0 || right == 0 {
 		return "they did not both start"
@@ -52,7 +52,7 @@ func isStale(decision string) func(work.Event, work.GateDecidedData) bool {
 	}
 }
 
-func checkPivot(r *demoRecord) string {
+func checkPivot(r *record) string {
 	if n := count(r, work.GateDecided, "04", isStale("pivot")); n != 1 {
 		return fmt.Sprintf("the stale gate decided pivot %d times", n)
 	}
@@ -65,7 +65,7 @@ func checkPivot(r *demoRecord) string {
 	return ""
 }
 
-func checkLie(r *demoRecord) string {
+func checkLie(r *record) string {
 	claimed := count(r, work.IterationFinished, "07", func(e work.Event, d work.IterationFinishedData) bool {
 		return e.Iteration == 1 && slices.Equal(d.Claims, []string{"REVERSE DONE"})
 	})
@@ -83,7 +83,7 @@ func checkLie(r *demoRecord) string {
 	return ""
 }
 
-func checkStale(r *demoRecord) string {
+func checkStale(r *record) string {
 	if n := count(r, work.GateDecided, "05", isStale("pivot")); n != 1 {
 		return fmt.Sprintf("it got %d pivots", n)
 	}
@@ -93,14 +93,14 @@ func checkStale(r *demoRecord) string {
 	return r.ended("05", "failed stale")
 }
 
-func checkSkipped(r *demoRecord) string {
+func checkSkipped(r *record) string {
 	if r.seq(work.IterationStarted, "06") != 0 {
 		return "phase 06 ran"
 	}
 	return r.ended("06", "skipped dependency_failed 05")
 }
 
-func checkSubPhase(r *demoRecord) string {
+func checkSubPhase(r *record) string {
 	folded := count(r, work.SubPhaseFolded, "", func(_ work.Event, d orchestrator.SubPhaseFoldedData) bool {
 		return d.Number == "08.1" && d.Outcome == work.PhaseDone && d.Spent == 1
 	})
@@ -111,20 +111,20 @@ func checkSubPhase(r *demoRecord) string {
 }
 
 // cut is the journal up to where the second process took over.
-func (r *demoRecord) cut() []work.Event {
+func (r *record) cut() []work.Event {
 	at := r.seq(work.RunResumed, "")
 	return slices.DeleteFunc(slices.Clone(r.Events), func(e work.Event) bool { return at != 0 && e.Seq >= at })
 }
 
 // cutIteration says that e is of the iteration in which forge is killed.
 func cutIteration(e work.Event, kind work.EventKind) bool {
-	return e.Kind == kind && e.Phase == demoKilled && e.Iteration == 2
+	return e.Kind == kind && e.Phase == killedPhase && e.Iteration == 2
 }
 
 // atKill is the moment of the kill: the agent has just been started.
 func atKill(e work.Event) bool { return cutIteration(e, work.IterationStarted) }
 
-func checkKilled(r *demoRecord) string {
+func checkKilled(r *record) string {
 	before := r.cut()
 	switch {
 	case !r.Killed:
@@ -137,18 +137,18 @@ func checkKilled(r *demoRecord) string {
 	return ""
 }
 
-func checkResumed(r *demoRecord) string {
+func checkResumed(r *record) string {
 	at := r.seq(work.RunResumed, "")
 	if at == 0 {
 		return "the run was not resumed"
 	}
-	if count(r, work.IterationStarted, demoKilled, func(e work.Event, _ struct{}) bool { return e.Seq > at && e.Iteration == 2 && e.Attempt > 1 }) == 0 {
+	if count(r, work.IterationStarted, killedPhase, func(e work.Event, _ struct{}) bool { return e.Seq > at && e.Iteration == 2 && e.Attempt > 1 }) == 0 {
 		return "its second iteration was not tried again"
 	}
 	return ""
 }
 
-func checkOnce(r *demoRecord) string {
+func checkOnce(r *record) string {
 	known := map[int64]work.Event{}
 	done := map[string]bool{}
 	twice := ""
@@ -188,11 +188,11 @@ func sameEvent(a, b work.Event) bool {
 	return a.Kind == b.Kind && a.Phase == b.Phase && a.Iteration == b.Iteration && a.Attempt == b.Attempt && reflect.DeepEqual(one, two)
 }
 
-// demoDone are the phases that must be merged.
-func demoDone() []string { return []string{"01", "02", "03", "04", "07", "08", "09"} }
+// donePhases are the phases that must be merged.
+func donePhases() []string { return []string{"01", "02", "03", "04", "07", "08", "09"} }
 
-func checkRest(r *demoRecord) string {
-	for _, n := range demoDone() {
+func checkRest(r *record) string {
+	for _, n := range donePhases() {
 		if why := r.merged(n); why != "" {
 			return why
 		}
@@ -200,18 +200,21 @@ func checkRest(r *demoRecord) string {
 	return ""
 }
 
-func checkExit(r *demoRecord) string {
+// failedCode is the exit code of a forge whose run failed (docs/cli.md).
+const failedCode = 1
+
+func checkExit(r *record) string {
 	outcome := work.RunOutcome("never")
 	each(r, work.RunFinished, "", func(_ work.Event, d work.RunFinishedData) { outcome = d.Outcome })
-	if r.Code != exitFailed || outcome != work.RunFailed {
+	if r.Code != failedCode || outcome != work.RunFailed {
 		return fmt.Sprintf("the exit code is %d and the run %s", r.Code, outcome)
 	}
 	return ""
 }
 
-func checkStatus(r *demoRecord) string {
+func checkStatus(r *record) string {
 	want := map[string]string{"05": "failed stale ", "06": "skipped dependency_failed 05", "08.1": "done  "}
-	for _, n := range demoDone() {
+	for _, n := range donePhases() {
 		want[n] = "done  "
 	}
 	got := map[string]string{}
@@ -224,22 +227,22 @@ func checkStatus(r *demoRecord) string {
 	return ""
 }
 
-func checkUntouched(r *demoRecord) string {
+func checkUntouched(r *record) string {
 	if r.Before != "a library with one function" {
 		return fmt.Sprintf("it was at %q", r.Before)
 	}
 	return ""
 }
 
-func checkResult(r *demoRecord) string {
+func checkResult(r *record) string {
 	got := slices.Sorted(slices.Values(r.Commits))
-	if !slices.Equal(got, demoDone()) {
+	if !slices.Equal(got, donePhases()) {
 		return fmt.Sprintf("its commits are of the phases %v", got)
 	}
 	return ""
 }
 
-func checkTests(r *demoRecord) string {
+func checkTests(r *record) string {
 	want := []string{
 		"MANUAL.md", "README.md", "lib/count.sh", "lib/join.sh", "lib/lower.sh", "lib/reverse.sh", "lib/say.sh", "lib/upper.sh", "lib/words.sh",
 		"tests/join_test.sh", "tests/run.sh", "tests/say_test.sh", "tests/words_test.sh",

@@ -1,7 +1,6 @@
-package cli
+package demo
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,13 +9,12 @@ import (
 	"time"
 
 	"forge/internal/proc"
+	"forge/internal/project"
+	"forge/internal/text"
 )
 
-func (a *App) demoHead(ctx context.Context, w *demoWorld) {
-	if a.quiet {
-		return
-	}
-	caps := a.env().Sandboxes(ctx)
+// head says what is about to be seen, and what of it is real.
+func head(out io.Writer, caps proc.Capabilities, w *world) {
 	level, err := proc.Choose("auto", caps)
 	sandbox := "sandbox (" + string(level) + ")"
 	if err != nil || level == proc.LevelNone {
@@ -26,7 +24,7 @@ func (a *App) demoHead(ctx context.Context, w *demoWorld) {
 	if w.kept {
 		after = "kept"
 	}
-	fmt.Fprintf(a.Stdout, `Forge drives a plan of nine phases on a small repository made for this.
+	fmt.Fprintf(out, `Forge drives a plan of nine phases on a small repository made for this.
 
   simulated   the agent alone: a file says what it writes and claims, no model is asked
   real        forge, git, verify commands, merges, journal, kill -9, %s
@@ -37,12 +35,9 @@ func (a *App) demoHead(ctx context.Context, w *demoWorld) {
 `, sandbox, w.dir, after)
 }
 
-// demoTail says what to type next.
-func (a *App) demoTail(w *demoWorld, run string) {
-	if a.quiet {
-		return
-	}
-	forge := a.typed(w.program)
+// tail says what to type next.
+func tail(out io.Writer, env project.Env, w *world, run string) {
+	forge := typed(env, w.program)
 	next := [][]string{
 		{"  " + forge + " init", "finds your agent and your tests, tries them, writes .forge/"},
 		{"  " + forge + " run", "asks you before each phase; --autonomous does not"},
@@ -50,8 +45,8 @@ func (a *App) demoTail(w *demoWorld, run string) {
 	look := [][]string{{"  " + forge + " demo --keep DIR", "the same, kept to look around in"}}
 	if w.kept {
 		look = [][]string{
-			{"  cd " + quoteShell(w.repo), ""},
-			{"  export FORGE_STATE_DIR=" + quoteShell(w.state), ""},
+			{"  cd " + text.ShellWord(w.repo), ""},
+			{"  export FORGE_STATE_DIR=" + text.ShellWord(w.state), ""},
 			{"  " + forge + " status", "the run at a glance"},
 			{"  " + forge + " why 05", "each decision on the phase that failed, with its facts"},
 			{"  " + forge + " diff 07", "what the phase that was caught lying did in the end"},
@@ -59,7 +54,7 @@ func (a *App) demoTail(w *demoWorld, run string) {
 			{"  git log --stat forge/run-" + run, "the result"},
 		}
 	}
-	fmt.Fprintf(a.Stdout, "\nNext, in a git repository of yours:\n\n%s\nLook around in what forge did here:\n\n%s", columns(next), columns(look))
+	fmt.Fprintf(out, "\nNext, in a git repository of yours:\n\n%s\nLook around in what forge did here:\n\n%s", columns(next), columns(look))
 }
 
 // columns lays out commands and what they are for; a long command has a line
@@ -82,8 +77,8 @@ func columns(rows [][]string) string {
 
 // typed is how this user types program: by its name where PATH has it, else by
 // its path.
-func (a *App) typed(program string) string {
-	for _, dir := range filepath.SplitList(a.getenv("PATH")) {
+func typed(env project.Env, program string) string {
+	for _, dir := range filepath.SplitList(env.Getenv("PATH")) {
 		found := filepath.Join(dir, "forge")
 		one, err1 := os.Stat(found)
 		two, err2 := os.Stat(program)
@@ -91,18 +86,7 @@ func (a *App) typed(program string) string {
 			return "forge"
 		}
 	}
-	return quoteShell(program)
-}
-
-// quoteShell makes text one word for a shell.
-func quoteShell(text string) string {
-	plain := func(r rune) bool {
-		return strings.ContainsRune("@%+=:,./-_", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return text.ShellWord(program)
 }
 
 // The marks before a line.
@@ -111,8 +95,8 @@ const (
 	markNo  = "✗"
 )
 
-// demoVoice prints the story, one line at a time.
-type demoVoice struct {
+// voice prints the story, one line at a time.
+type voice struct {
 	out    io.Writer
 	colour bool
 	quiet  bool
@@ -120,19 +104,19 @@ type demoVoice struct {
 	now    func() time.Time
 }
 
-func (v *demoVoice) command(text string) {
+func (v *voice) command(text string) {
 	if !v.quiet {
 		fmt.Fprintf(v.out, "$ %s\n", text)
 	}
 }
 
-func (v *demoVoice) line(mark, where, text string) {
+func (v *voice) line(mark, where, text string) {
 	if !v.quiet {
 		v.always(mark, where, text)
 	}
 }
 
-func (v *demoVoice) always(mark, where, text string) {
+func (v *voice) always(mark, where, text string) {
 	shown := fmt.Sprintf("%1s", mark)
 	if v.colour {
 		switch mark {
