@@ -7,14 +7,15 @@ import (
 
 	"forge/internal/eval"
 	"forge/internal/text"
+	"forge/internal/trial"
 )
 
 func (a *App) evalCompare(c trialCall) error {
-	first, err := c.p.trial(c.args[0])
+	first, err := trial.Pick(c.p, c.args[0])
 	if err != nil {
 		return err
 	}
-	second, err := c.p.trial(c.args[1])
+	second, err := trial.Pick(c.p, c.args[1])
 	if err != nil {
 		return err
 	}

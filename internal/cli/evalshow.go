@@ -7,17 +7,17 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/config"
 	"forge/internal/eval"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
+	"forge/internal/trial"
 	"forge/internal/work"
 )
 
 // trialCall is what a command about stored trials works on.
 type trialCall struct {
-	p    *checkout
+	p    *project.Checkout
 	args []string
 	json bool
 }
@@ -32,7 +32,7 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 		if have := c.Args().Len(); have < least || have > most {
 			return refusal.New(usage, "forge eval %s takes another number of arguments than %d", c.Command.Name, have)
 		}
-		p, err := a.findTrials()
+		p, err := trial.Find(a.env())
 		if err != nil {
 			return err
 		}
@@ -40,19 +40,8 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 	}
 }
 
-// findTrials finds the state folder alone: what is stored can be looked at
-// whatever state the configuration is in.
-func (a *App) findTrials() (*checkout, error) {
-	root := a.evalRoot()
-	state, err := config.StateDir(a.Environ, root)
-	if err != nil {
-		return nil, err
-	}
-	return &checkout{&project.Checkout{Env: a.env(), Base: work.Base{RepoRoot: root}, State: state}, a}, nil
-}
-
 func (a *App) evalList(c trialCall) error {
-	all, err := c.p.trials()
+	all, err := trial.Stored(c.p)
 	if err != nil {
 		return err
 	}
@@ -95,7 +84,7 @@ func (a *App) evalShow(c trialCall) error {
 	if len(c.args) > 0 {
 		id = c.args[0]
 	}
-	t, err := c.p.trial(id)
+	t, err := trial.Pick(c.p, id)
 	if err != nil {
 		return err
 	}

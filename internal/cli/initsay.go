@@ -101,7 +101,7 @@ func (i *initiation) sayNoVerify() {
 	i.say("", " ", "put yours into [verify] commands of %s", config.ProjectFile)
 }
 
-func (i *initiation) sayUntried(t trial, why string) {
+func (i *initiation) sayUntried(t commandTry, why string) {
 	for _, kind := range []struct {
 		about    string
 		commands []string

@@ -33,7 +33,7 @@ func (i *initiation) try(ctx context.Context) error {
 	caps := i.app.env().Sandboxes(ctx)
 	level, err := proc.Choose(i.set.Sandbox.Mode, caps)
 	i.saySandbox(level, caps, err)
-	t := trial{i: i, caps: caps, worktree: i.set.Worktree, commands: i.set.Verify.Commands, seconds: i.set.Verify.TimeoutSecs}
+	t := commandTry{i: i, caps: caps, worktree: i.set.Worktree, commands: i.set.Verify.Commands, seconds: i.set.Verify.TimeoutSecs}
 	if !i.configured {
 		t.worktree = work.Worktree{Setup: commandsOf(i.proposal.Setup), CacheKey: i.proposal.CacheKey, TimeoutSecs: i.set.Worktree.TimeoutSecs}
 		t.commands = commandsOf(i.proposal.Verify)
@@ -59,7 +59,7 @@ func (i *initiation) try(ctx context.Context) error {
 
 // mayTry says why the commands are not tried, "" when they are. They are code
 // of the project, so a person at a terminal is asked first.
-func (i *initiation) mayTry(ctx context.Context, t trial, level proc.Level) (skip string, err error) {
+func (i *initiation) mayTry(ctx context.Context, t commandTry, level proc.Level) (skip string, err error) {
 	switch {
 	case i.o.dryRun:
 		return "a dry run runs nothing", nil
@@ -96,8 +96,8 @@ func commandsOf(commands []config.Command) (out []string) {
 	return out
 }
 
-// trial is one try of a project's commands.
-type trial struct {
+// commandTry is one try of a project's commands.
+type commandTry struct {
 	i        *initiation
 	caps     proc.Capabilities
 	worktree work.Worktree
@@ -105,7 +105,7 @@ type trial struct {
 	seconds  int // limit of each verify command
 }
 
-func (t trial) run(ctx context.Context) (err error) {
+func (t commandTry) run(ctx context.Context) (err error) {
 	root := t.i.base.RepoRoot
 	dir, err := os.MkdirTemp("", "forge-init-")
 	if err == nil {
@@ -135,7 +135,7 @@ func (t trial) run(ctx context.Context) (err error) {
 		t.i.note(&t.i.proposal.Setup, rep)
 		if err != nil || !rep.OK {
 			if err == nil && len(t.commands) > 0 {
-				t.i.sayUntried(trial{commands: t.commands}, "setup failed")
+				t.i.sayUntried(commandTry{commands: t.commands}, "setup failed")
 			}
 			return err
 		}
@@ -192,7 +192,7 @@ func howItEnded(c work.CommandReport) string {
 }
 
 // timed runs one group of commands and says what came of it.
-func (t trial) timed(kind string, commands []string, do func() (work.CommandsReport, error)) (work.CommandsReport, error) {
+func (t commandTry) timed(kind string, commands []string, do func() (work.CommandsReport, error)) (work.CommandsReport, error) {
 	a := t.i.app
 	began := a.Now()
 	a.log.Info("trying", kind, text.OneLine(strings.Join(commands, "; "), 80))

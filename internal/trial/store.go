@@ -1,4 +1,4 @@
-package cli
+package trial
 
 import (
 	"encoding/json"
@@ -13,16 +13,22 @@ import (
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/eval"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
-// trialFolder is where trials are stored, under the state folder.
-const trialFolder = "eval"
+// folder is where trials are stored, under the state folder.
+const folder = "eval"
 
-func (p *checkout) saveTrial(t *eval.Trial) error {
-	dir := filepath.Join(p.State, trialFolder)
+// file is where a trial is stored.
+func file(p *project.Checkout, t *eval.Trial) string {
+	return filepath.Join(p.State, folder, t.ID+".json")
+}
+
+func save(p *project.Checkout, t *eval.Trial) error {
+	dir := filepath.Join(p.State, folder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return refusal.New("set FORGE_STATE_DIR to a folder that can be written", "store the trial: %v", err)
 	}
@@ -30,12 +36,12 @@ func (p *checkout) saveTrial(t *eval.Trial) error {
 	if err != nil {
 		return fmt.Errorf("store the trial: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(dir, t.ID+".json"), append(text, '\n'), 0o600)
+	return atomicfile.Write(file(p, t), append(text, '\n'), 0o600)
 }
 
-// trials are all that are stored, oldest first.
-func (p *checkout) trials() ([]*eval.Trial, error) {
-	dir := filepath.Join(p.State, trialFolder)
+// Stored are all trials that are stored, oldest first.
+func Stored(p *project.Checkout) ([]*eval.Trial, error) {
+	dir := filepath.Join(p.State, folder)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, refusal.New("make it readable", "read the trials: %v", err)
@@ -60,9 +66,9 @@ func (p *checkout) trials() ([]*eval.Trial, error) {
 	return out, nil
 }
 
-// trial finds one by its id or the beginning of it; "" = the newest.
-func (p *checkout) trial(id string) (*eval.Trial, error) {
-	all, err := p.trials()
+// Pick finds a trial by its id or the beginning of it; "" = the newest.
+func Pick(p *project.Checkout, id string) (*eval.Trial, error) {
+	all, err := Stored(p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
-package cli
+package trial
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 
 // ask goes through the cases that are left. The error is the context's where
 // it was ended.
-func (r *evalRun) ask(ctx context.Context) error {
+func (r *run) ask(ctx context.Context) error {
 	for _, c := range r.pending() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -39,7 +38,7 @@ func (r *evalRun) ask(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.p.saveTrial(r.t); err != nil {
+		if err := save(r.p, r.t); err != nil {
 			return err
 		}
 		if r.reached != "" {
@@ -63,7 +62,7 @@ func (r *evalRun) ask(ctx context.Context) error {
 }
 
 // over says that a limit is reached.
-func (r *evalRun) over() bool {
+func (r *run) over() bool {
 	if r.client == nil {
 		return false
 	}
@@ -81,7 +80,7 @@ func (r *evalRun) over() bool {
 
 // one asks about a case. It is not done when it was broken off, by the user or
 // a limit: then it is asked again when the trial goes on.
-func (r *evalRun) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bool, err error) {
+func (r *run) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bool, err error) {
 	m, rec, err := r.who(c)
 	if err != nil {
 		return o, false, err
@@ -94,7 +93,7 @@ func (r *evalRun) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bo
 	r.t.Usage = eval.Spent(r.t.Usage, o.Usage)
 	r.t.Ledger.Add(o.Usage)
 	if err := ctx.Err(); err != nil {
-		return o, false, errors.Join(err, r.p.saveTrial(r.t))
+		return o, false, errors.Join(err, save(r.p, r.t))
 	}
 	recorder, asks := m.(*eval.Recorder)
 	if asks && r.outage(recorder.Last()) || o.Verdict == work.VerdictUnknown && r.over() {
@@ -120,7 +119,7 @@ func (r *evalRun) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bo
 
 // outage says that the service answers nobody at the moment. That says nothing
 // about the model: the case is asked again when the trial goes on.
-func (r *evalRun) outage(err error) bool {
+func (r *run) outage(err error) bool {
 	switch llm.KindOf(err) {
 	case llm.RateLimited, llm.Unreachable, llm.Unauthorized:
 		r.reached = "the service answers nobody: " + text.FirstLine(err.Error(), 300)
@@ -131,7 +130,7 @@ func (r *evalRun) outage(err error) bool {
 
 // who answers about a case. The arbiter's model is nil where the rules decide
 // alone.
-func (r *evalRun) who(c eval.Case) (review.Model, *eval.Recorded, error) {
+func (r *run) who(c eval.Case) (review.Model, *eval.Recorded, error) {
 	if r.t.Asked == eval.AskedLLM {
 		m := runs.LLMModel{Client: r.client, Role: llm.RoleReviewer, Model: r.t.Model}
 		if c.Ruling != nil {
@@ -144,7 +143,7 @@ func (r *evalRun) who(c eval.Case) (review.Model, *eval.Recorded, error) {
 }
 
 // limits is what is left for one case.
-func (r *evalRun) limits() eval.Limits {
+func (r *run) limits() eval.Limits {
 	var out eval.Limits
 	if r.t.Asked != eval.AskedLLM {
 		return out
@@ -156,7 +155,7 @@ func (r *evalRun) limits() eval.Limits {
 
 // same has the model that judges say which findings mean what is expected,
 // where nobody has yet.
-func (r *evalRun) same(ctx context.Context, c eval.Case, o *eval.Outcome) error {
+func (r *run) same(ctx context.Context, c eval.Case, o *eval.Outcome) error {
 	if r.t.Judge != eval.JudgeModel || o.Ruling != nil {
 		return nil
 	}
@@ -172,7 +171,7 @@ func (r *evalRun) same(ctx context.Context, c eval.Case, o *eval.Outcome) error 
 		r.t.JudgeUsage = eval.Spent(r.t.JudgeUsage, used)
 		r.t.Ledger.Add(used)
 		if err := ctx.Err(); err != nil {
-			return errors.Join(err, r.p.saveTrial(r.t))
+			return errors.Join(err, save(r.p, r.t))
 		}
 		if said.Same != nil {
 			o.Same = append(o.Same, said)
@@ -181,17 +180,17 @@ func (r *evalRun) same(ctx context.Context, c eval.Case, o *eval.Outcome) error 
 	return nil
 }
 
-// end scores, stores and shows the trial.
-func (r *evalRun) end(o evalOptions, stopped bool) error {
+// end scores and stores the trial.
+func (r *run) end(stopped bool) (*Ended, error) {
 	var hand []eval.Same
 	var err error
 	if r.t.Judge == eval.JudgeHand {
 		if hand, err = readHand(r.t.HandFile); err != nil {
-			return err
+			return nil, err
 		}
 		open, err := writeHand(r.t.HandFile, eval.HandPairs(r.t, r.cases, hand))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if open > 0 {
 			r.p.Log.Warn("pairs wait for your word", "open", open, "file", r.t.HandFile, "then", "forge eval --resume "+r.t.ID)
@@ -202,36 +201,8 @@ func (r *evalRun) end(o evalOptions, stopped bool) error {
 		now := r.p.Now().UTC().Truncate(time.Second)
 		r.t.Ended = &now
 	}
-	if err := r.p.saveTrial(r.t); err != nil {
-		return err
+	if err := save(r.p, r.t); err != nil {
+		return nil, err
 	}
-	if err := r.p.app.showTrial(r.t, o.json, false); err != nil {
-		return err
-	}
-	goOn := "forge eval --resume " + r.t.ID
-	switch {
-	case stopped:
-		r.p.Log.Warn("stopped; what was answered is kept", "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
-		return codeError(exitInterrupted)
-	case r.reached != "":
-		r.p.Log.Warn(r.reached, "asked", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)), "go on", goOn)
-		return codeError(exitLimit)
-	case !eval.Judged(r.t.Outcomes):
-		r.p.Log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(r.t), 300), "file", filepath.Join(r.p.State, trialFolder, r.t.ID+".json"))
-		return codeError(exitUnjudged)
-	}
-	return nil
-}
-
-// whyUnknown is the reason of the first case without an answer.
-func whyUnknown(t *eval.Trial) string {
-	for _, o := range t.Outcomes {
-		if o.Ruling != nil && o.Ruling.Why != "" {
-			return o.Ruling.Why
-		}
-		if o.Why != "" {
-			return o.Why
-		}
-	}
-	return "nobody was asked"
+	return &Ended{Trial: r.t, File: file(r.p, r.t), Cases: len(r.cases), Stopped: stopped, Reached: r.reached}, nil
 }
