@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,18 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/draft"
 	"forge/internal/planner"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/runs"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 // generateOptions are the flags of generate.
@@ -87,11 +83,11 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 	if _, err := p.OpenStore(ctx, true); err != nil {
 		return err
 	}
-	text, err := draftPlan(ctx, p.Checkout, o, spec, existing)
+	text, err := draft.Plan(ctx, p.Checkout, o.model, spec, existing)
 	if err != nil {
 		return err
 	}
-	plan, err := finishPlan(p.Checkout, text, existing, spec)
+	plan, err := draft.Finish(p.Checkout, text, existing, spec)
 	if err != nil {
 		return err
 	}
@@ -157,7 +153,7 @@ func (p *checkout) checkSpecHash(plan work.Plan, strict bool) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refusal.New("make it readable", "read the spec: %v", err)
 	}
-	if specHash(string(text)) == plan.SpecHash {
+	if draft.SpecHash(string(text)) == plan.SpecHash {
 		return nil
 	}
 	if strict {
@@ -189,106 +185,6 @@ func (p *checkout) existingPlan(o generateOptions) (*work.Plan, error) {
 	return &plan.Plan, nil
 }
 
-// draftPlan has the plan written by the agent.
-func draftPlan(ctx context.Context, p *project.Checkout, o generateOptions, spec string, existing *work.Plan) ([]byte, error) {
-	e, err := p.Machine(ctx)
-	if err != nil {
-		return nil, err
-	}
-	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "plan", Promise: "PLAN", Model: o.model}}})
-	set, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
-	if err != nil {
-		return nil, err
-	}
-	if err := p.CheckAgents(ctx, set); err != nil {
-		return nil, err
-	}
-	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
-		return nil, err
-	}
-	author := &planAuthor{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID())}
-	defer author.close()
-	p.Log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
-	text, err := planner.Draft(ctx, author, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
-		return draftProblems(p, text, existing)
-	})
-	var bad *planner.DraftError
-	switch {
-	case errors.As(err, &bad):
-		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+keepDraft(p, bad.Text), "%v", bad)
-	case errors.Is(err, planner.ErrNoDraft):
-		return nil, refusal.New("forge generate again, or with another agent", "%v", err)
-	}
-	return text, err
-}
-
-// draftProblems is everything wrong with a draft: of the file, and of what
-// would become of the plan with it.
-func draftProblems(p *project.Checkout, text []byte, existing *work.Plan) []string {
-	graph := project.CheckGraph
-	if existing != nil {
-		graph = nil
-	}
-	plan, problems := parsePlan(p, text, graph)
-	if len(problems) > 0 {
-		return problems
-	}
-	if n := len(plan.Phases); n > planner.MaxPhases {
-		return []string{fmt.Sprintf("the plan has %d phases; at most %d are taken", n, planner.MaxPhases)}
-	}
-	if existing == nil {
-		return nil
-	}
-	whole, err := json.Marshal(planner.Extend(*existing, plan.Plan))
-	if err != nil {
-		return []string{err.Error()}
-	}
-	_, problems = parsePlan(p, whole, project.CheckGraph)
-	return problems
-}
-
-// parsePlan reads a draft; graph is nil where its dependencies cannot be
-// judged yet, because they may name phases of the plan that it extends.
-func parsePlan(p *project.Checkout, text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
-	path := filepath.Join(p.State, "draft-"+runs.NewMark()[:12]+".json")
-	if err := atomicfile.Write(path, text, 0o600); err != nil {
-		return nil, []string{err.Error()}
-	}
-	defer func() { _ = os.Remove(path) }()
-	plan, _, err := config.LoadPlan(path, graph)
-	var problems *config.Problems
-	switch {
-	case errors.As(err, &problems):
-		var out []string
-		for _, pr := range problems.List {
-			out = append(out, fmt.Sprintf("line %d: %s (%s)", pr.Line, pr.What, pr.Fix))
-		}
-		return nil, out
-	case err != nil:
-		return nil, []string{err.Error()}
-	}
-	return plan, nil
-}
-
-// finishPlan is the plan that would be written.
-func finishPlan(p *project.Checkout, text []byte, existing *work.Plan, spec string) (*config.Plan, error) {
-	plan, problems := parsePlan(p, text, nil)
-	if len(problems) > 0 {
-		return nil, &planner.DraftError{Problems: problems, Text: text}
-	}
-	whole := plan.Plan
-	if existing != nil {
-		whole = planner.Extend(*existing, plan.Plan)
-	}
-	whole.SpecHash, whole.GeneratedAt = specHash(spec), p.Now().UTC().Format(time.RFC3339)
-	return config.NewPlan(whole), nil
-}
-
-func specHash(spec string) string {
-	sum := sha256.Sum256([]byte(spec))
-	return hex.EncodeToString(sum[:])
-}
-
 // showPlan shows the graph and the forecast.
 func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 	spec, _, err := p.Resolve(plan, config.PolicyFlags{})
@@ -298,43 +194,12 @@ func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 	if err := p.list(spec, "text"); err != nil {
 		return err
 	}
-	f, err := p.forecast(ctx, spec)
+	f, err := draft.Forecast(ctx, p.Checkout, spec)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprint(p.app.Stdout, f)
 	return err
-}
-
-// recentRuns is how many past runs a forecast looks at.
-const recentRuns = 20
-
-func (p *checkout) forecast(ctx context.Context, spec orchestrator.Spec) (planner.Forecast, error) {
-	var budgets []int
-	for _, ph := range spec.Plan.Phases {
-		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
-	}
-	rows, err := plainRuns(p.Journal.Runs(ctx))
-	if err != nil {
-		return planner.Forecast{}, err
-	}
-	var past []planner.Sample
-	for i, r := range rows {
-		if i == recentRuns {
-			break
-		}
-		s, evs, err := p.LoadRun(ctx, r.ID)
-		if err != nil {
-			p.Log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
-			continue
-		}
-		had := map[string]int{}
-		for n, ph := range s.Phases {
-			had[n] = ph.Budget
-		}
-		past = append(past, planner.Samples(r.ID, had, evs, work.Decode)...)
-	}
-	return planner.Predict(budgets, past), nil
 }
 
 // writePlan asks and writes.
@@ -346,11 +211,11 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 	text = append(text, '\n')
 	if !o.yes {
 		if !p.app.terminal() {
-			return refusal.New("forge generate --yes writes it; this draft is in "+keepDraft(p.Checkout, text), "nobody can be asked whether to write %s", project.PlanFile)
+			return refusal.New("forge generate --yes writes it; this draft is in "+draft.Keep(p.Checkout, text), "nobody can be asked whether to write %s", project.PlanFile)
 		}
 		if ok, err := p.app.confirm(ctx, "Write "+project.PlanFile+"?", "", "yes, write it"); err != nil || !ok {
 			if err == nil {
-				err = refusal.New("the draft is in "+keepDraft(p.Checkout, text), "nothing was written")
+				err = refusal.New("the draft is in "+draft.Keep(p.Checkout, text), "nothing was written")
 			}
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"forge/factory"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/draft"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
@@ -70,11 +71,11 @@ func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []s
 	if err != nil || !draftsIssues(p, set) {
 		return plan, err
 	}
-	text, err := draftPlan(ctx, p, generateOptions{}, issueText(i, hints), nil)
+	text, err := draft.Plan(ctx, p, "", issueText(i, hints), nil)
 	if err != nil {
 		return nil, err
 	}
-	drafted, err := finishPlan(p, text, nil, issueText(i, hints))
+	drafted, err := draft.Finish(p, text, nil, issueText(i, hints))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package cli
+package draft
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"forge/internal/work"
 )
 
-// planAuthor drafts a plan with an agent, in a throw-away folder at the user's
+// author drafts a plan with an agent, in a throw-away folder at the user's
 // commit. Whatever else the agent does there is dropped.
-type planAuthor struct {
+type author struct {
 	p       *project.Checkout
 	e       *project.Machine
 	set     work.Settings
@@ -30,7 +30,7 @@ type planAuthor struct {
 	drafts  int
 }
 
-func (a *planAuthor) Draft(ctx context.Context, prompt string) ([]byte, error) {
+func (a *author) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	if a.drafts == 0 {
 		if err := a.e.Repo.OpenFolder(ctx, a.dir, a.p.Base.Commit); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func readDraft(dir string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, config.MaxPlanBytes+1))
 }
 
-func (a *planAuthor) close() {
+func (a *author) close() {
 	for _, path := range []string{a.dir, a.dir + ".index"} {
 		if err := os.RemoveAll(path); err != nil {
 			a.p.Log.Warn("remove the folder of the draft", "err", err)
@@ -99,8 +99,9 @@ func (a *planAuthor) close() {
 	}
 }
 
-// keepDraft loses nothing that an agent was paid for.
-func keepDraft(p *project.Checkout, text []byte) string {
+// Keep writes a draft into the state folder and says where: nothing is lost that
+// an agent was paid for.
+func Keep(p *project.Checkout, text []byte) string {
 	path := filepath.Join(p.State, "drafts", "phases.json")
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {

@@ -1,0 +1,123 @@
+package draft
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"forge/internal/atomicfile"
+	"forge/internal/config"
+	"forge/internal/planner"
+	"forge/internal/project"
+	"forge/internal/refusal"
+	"forge/internal/runs"
+	"forge/internal/work"
+)
+
+// Plan has the plan written by the agent, as the text of its file: one that
+// extends existing, where that is not nil. model is the agent's, "" = its own.
+func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing *work.Plan) ([]byte, error) {
+	e, err := p.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "plan", Promise: "PLAN", Model: model}}})
+	set, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckAgents(ctx, set); err != nil {
+		return nil, err
+	}
+	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
+		return nil, err
+	}
+	by := &author{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID())}
+	defer by.close()
+	p.Log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
+	text, err := planner.Draft(ctx, by, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
+		return problemsOf(p, text, existing)
+	})
+	var bad *planner.DraftError
+	switch {
+	case errors.As(err, &bad):
+		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+Keep(p, bad.Text), "%v", bad)
+	case errors.Is(err, planner.ErrNoDraft):
+		return nil, refusal.New("forge generate again, or with another agent", "%v", err)
+	}
+	return text, err
+}
+
+// problemsOf is everything wrong with a draft: of the file, and of what
+// would become of the plan with it.
+func problemsOf(p *project.Checkout, text []byte, existing *work.Plan) []string {
+	graph := project.CheckGraph
+	if existing != nil {
+		graph = nil
+	}
+	plan, problems := parse(p, text, graph)
+	if len(problems) > 0 {
+		return problems
+	}
+	if n := len(plan.Phases); n > planner.MaxPhases {
+		return []string{fmt.Sprintf("the plan has %d phases; at most %d are taken", n, planner.MaxPhases)}
+	}
+	if existing == nil {
+		return nil
+	}
+	whole, err := json.Marshal(planner.Extend(*existing, plan.Plan))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, problems = parse(p, whole, project.CheckGraph)
+	return problems
+}
+
+// parse reads a draft; graph is nil where its dependencies cannot be
+// judged yet, because they may name phases of the plan that it extends.
+func parse(p *project.Checkout, text []byte, graph func(work.Plan) []work.Problem) (*config.Plan, []string) {
+	path := filepath.Join(p.State, "draft-"+runs.NewMark()[:12]+".json")
+	if err := atomicfile.Write(path, text, 0o600); err != nil {
+		return nil, []string{err.Error()}
+	}
+	defer func() { _ = os.Remove(path) }()
+	plan, _, err := config.LoadPlan(path, graph)
+	var problems *config.Problems
+	switch {
+	case errors.As(err, &problems):
+		var out []string
+		for _, pr := range problems.List {
+			out = append(out, fmt.Sprintf("line %d: %s (%s)", pr.Line, pr.What, pr.Fix))
+		}
+		return nil, out
+	case err != nil:
+		return nil, []string{err.Error()}
+	}
+	return plan, nil
+}
+
+// Finish is the plan that would be written of a draft.
+func Finish(p *project.Checkout, text []byte, existing *work.Plan, spec string) (*config.Plan, error) {
+	plan, problems := parse(p, text, nil)
+	if len(problems) > 0 {
+		return nil, &planner.DraftError{Problems: problems, Text: text}
+	}
+	whole := plan.Plan
+	if existing != nil {
+		whole = planner.Extend(*existing, plan.Plan)
+	}
+	whole.SpecHash, whole.GeneratedAt = SpecHash(spec), p.Now().UTC().Format(time.RFC3339)
+	return config.NewPlan(whole), nil
+}
+
+// SpecHash tells whether a plan was made from a spec.
+func SpecHash(spec string) string {
+	sum := sha256.Sum256([]byte(spec))
+	return hex.EncodeToString(sum[:])
+}

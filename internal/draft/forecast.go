@@ -1,0 +1,47 @@
+package draft
+
+import (
+	"context"
+	"slices"
+
+	"forge/factory/triage"
+	"forge/internal/journal"
+	"forge/internal/planner"
+	"forge/internal/project"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// recentRuns is how many past runs a forecast looks at.
+const recentRuns = 20
+
+// Forecast is what the phases of spec may take, by what earlier runs took. The
+// journal of p is open.
+func Forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) (planner.Forecast, error) {
+	var budgets []int
+	for _, ph := range spec.Plan.Phases {
+		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
+	}
+	rows, err := p.Journal.Runs(ctx)
+	if err != nil {
+		return planner.Forecast{}, err
+	}
+	rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return triage.IsThread(r.ID) })
+	var past []planner.Sample
+	for i, r := range rows {
+		if i == recentRuns {
+			break
+		}
+		s, evs, err := p.LoadRun(ctx, r.ID)
+		if err != nil {
+			p.Log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
+			continue
+		}
+		had := map[string]int{}
+		for n, ph := range s.Phases {
+			had[n] = ph.Budget
+		}
+		past = append(past, planner.Samples(r.ID, had, evs, work.Decode)...)
+	}
+	return planner.Predict(budgets, past), nil
+}
