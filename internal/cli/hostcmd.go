@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/config"
-	"forge/internal/project"
+	"forge/internal/doctor"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -79,7 +76,7 @@ func (a *App) hostStatus(c *cli.Context) error {
 		fmt.Fprintf(a.Stdout, "  lacks    %s: forge host doctor\n", strings.Join(got.Missing, ", "))
 	}
 	if got.Repo != "" {
-		fmt.Fprintf(a.Stdout, "  issues   %s\n", landsAt(p.Checkout, got))
+		fmt.Fprintf(a.Stdout, "  issues   %s\n", pullrequest.LandsAt(p.Checkout, got))
 	}
 	if got.Repo != "" && len(got.Missing) == 0 { // what the account may is not what the token may
 		fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
@@ -87,30 +84,6 @@ func (a *App) hostStatus(c *cli.Context) error {
 	fmt.Fprintf(a.Stdout, "  asked    every %s%s\n", set.Poll, map[bool]string{true: ", and told at " + set.WebhookURL}[set.WebhookURL != ""])
 	news()
 	return nil
-}
-
-// landsAt is the branch that results of issues are for, and what it asks for.
-// Runs have branches of their own there.
-func landsAt(p *project.Checkout, a work.HostAccess) string {
-	switch branch := cmp.Or(p.Config.PullTarget(), a.Default); {
-	case a.Empty:
-		return "cannot land: the repository is empty"
-	case branch == "":
-		return "cannot land: the host names no default branch, and factory.target is not set"
-	default:
-		return "land in " + branch + baseRules(a)
-	}
-}
-
-func baseRules(a work.HostAccess) string {
-	if !a.Protected {
-		return ", not protected"
-	}
-	out := fmt.Sprintf(", protected: %d approval(s)", a.Approvals)
-	if len(a.Checks) > 0 {
-		out += ", checks " + strings.Join(a.Checks, ", ")
-	}
-	return out
 }
 
 func rights(a work.HostAccess) string {
@@ -126,137 +99,17 @@ func rights(a work.HostAccess) string {
 }
 
 func (a *App) hostDoctor(c *cli.Context) error {
-	d := &doctor{app: a}
-	var try *hookTry
+	d := &doctor.Doctor{Env: a.env(), Out: a.Stdout}
+	var try *doctor.HookTry
 	if c.Bool("webhook") {
-		try = &hookTry{listen: c.String("listen"), wait: c.Duration("wait")}
+		try = &doctor.HookTry{Listen: c.String("listen"), Wait: c.Duration("wait")}
 	}
-	d.host(c.Context, try)
-	if d.bad > 0 {
-		fmt.Fprintf(a.Stdout, "\n%d problem(s).\n", d.bad)
+	d.Host(c.Context, try)
+	if d.Bad > 0 {
+		fmt.Fprintf(a.Stdout, "\n%d problem(s).\n", d.Bad)
 		return codeError(exitUsage)
 	}
 	return nil
-}
-
-// host looks at what pull requests need; hook nil tries no webhook.
-func (d *doctor) host(ctx context.Context, hook *hookTry) {
-	p, err := d.app.openProject(ctx)
-	if err != nil {
-		d.failed("project", err)
-		return
-	}
-	defer p.Close()
-	set, err := pullrequest.HostSettings(p.Checkout)
-	if err != nil {
-		d.failed("host", err)
-		return
-	}
-	if set.Kind == "local" {
-		d.note("forge host setup says how to name one", "no code host: what waits is answered by forge approve and in the browser")
-		return
-	}
-	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
-	if err != nil {
-		d.trouble(err)
-		return
-	}
-	got, err := h.Access(ctx, p.Config.PullTarget())
-	if err != nil && got.Repo == "" && len(got.Missing) == 0 {
-		d.trouble(err)
-		return
-	}
-	d.good("%s answers, as %s", set.URL, pullrequest.OrUnknown(got.Account.Name))
-	if len(got.Missing) > 0 {
-		d.poor("make a token that also has "+strings.Join(got.Missing, ", "), "the token in %s lacks %s", set.Token.Name, strings.Join(got.Missing, ", "))
-	} else {
-		d.good("the token has every scope that is needed")
-	}
-	if got.Repo == "" {
-		return
-	}
-	d.access(set, got)
-	d.otherTokens(ctx, p.Checkout, set)
-	if err != nil {
-		d.trouble(err)
-		return
-	}
-	if !got.Empty {
-		d.good("results of issues %s", landsAt(p.Checkout, got))
-	}
-	if hook != nil {
-		d.webhook(ctx, h, set, *hook)
-	}
-}
-
-func (d *doctor) access(set config.CodeHost, got work.HostAccess) {
-	switch {
-	case got.Archived:
-		d.poor("unarchive it", "%s is archived", got.Repo)
-	case !got.Push:
-		d.poor("give the account the right to write", "the account may not push to %s", got.Repo)
-	case got.Empty:
-		d.poor("push the base branch there", "%s is empty", got.Repo)
-	default:
-		d.good("%s, with the right to push", got.Repo)
-	}
-	switch {
-	case got.NoPulls:
-		d.poor("switch pull requests on in the settings of the repository", "%s has no pull requests", got.Repo)
-	case !got.Squash:
-		d.poor("allow squash merges in the settings of the repository", "%s does not allow squash merges", got.Repo)
-	}
-	switch {
-	case set.WebhookURL == "":
-		d.note("set host.webhook_url, and forge host setup --webhook", "no webhook: the host is asked every %s", set.Poll)
-	case set.WebhookSecret.Value == "":
-		d.poor("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
-	case !got.Admin:
-		d.note("give the account that right, or make the webhook by hand", "the account may not make webhooks")
-	}
-}
-
-// otherTokens looks at those beside the one that proposes: who merges, and who
-// says what reviewers found, writes to the repository and nothing else.
-func (d *doctor) otherTokens(ctx context.Context, p *project.Checkout, set config.CodeHost) {
-	for i, token := range []config.Secret{set.MergerToken, set.ReviewerToken} {
-		if token.Value == "" || token.Value == set.Token.Value {
-			continue
-		}
-		merges := i == 0
-		as := set
-		as.Token, as.MergerToken, as.ReviewerToken = token, config.Secret{}, config.Secret{}
-		h, err := pullrequest.OpenHost(p, as, nil)
-		if err != nil {
-			d.trouble(err)
-			continue
-		}
-		got, err := h.Access(ctx, p.Config.PullTarget())
-		lacks := slices.DeleteFunc(got.Missing, func(scope string) bool {
-			return strings.HasSuffix(scope, ":issue")
-		})
-		switch {
-		case len(lacks) > 0:
-			d.poor("make a token that also has "+strings.Join(lacks, ", "), "the token in %s lacks %s", token.Name, strings.Join(lacks, ", "))
-		case work.HostKindOf(err) == work.HostUnauthorized:
-			d.poor("make a new token on the host and put it there", "the host does not accept the token in %s", token.Name)
-		case err != nil && got.Repo == "":
-			d.failed("the token in "+token.Name, pullrequest.HostRefused(err))
-		case merges && !got.Push:
-			d.poor("give that account the right to write", "%s, whose token is in %s, may not merge in %s", pullrequest.OrUnknown(got.Account.Name), token.Name, set.Owner+"/"+set.Repo)
-		default:
-			d.good("the token in %s is %s's", token.Name, pullrequest.OrUnknown(got.Account.Name))
-		}
-	}
-}
-
-func (d *doctor) trouble(err error) {
-	var t *work.HostTrouble
-	if errors.As(err, &t) {
-		d.poor(t.Fix, "%v", err)
-		return
-	}
-	d.failed("host", err)
 }
 
 func (a *App) hostSetup(c *cli.Context) error {

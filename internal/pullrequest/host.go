@@ -1,9 +1,12 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 
 	"forge/internal/config"
 	"forge/internal/git"
@@ -68,4 +71,28 @@ func HostRefused(err error) error {
 		return refusal.New(t.Fix, "%v", err)
 	}
 	return err
+}
+
+// LandsAt is the branch that results of issues are for, and what it asks for.
+// Runs have branches of their own there.
+func LandsAt(p *project.Checkout, a work.HostAccess) string {
+	switch branch := cmp.Or(p.Config.PullTarget(), a.Default); {
+	case a.Empty:
+		return "cannot land: the repository is empty"
+	case branch == "":
+		return "cannot land: the host names no default branch, and factory.target is not set"
+	default:
+		return "land in " + branch + baseRules(a)
+	}
+}
+
+func baseRules(a work.HostAccess) string {
+	if !a.Protected {
+		return ", not protected"
+	}
+	out := fmt.Sprintf(", protected: %d approval(s)", a.Approvals)
+	if len(a.Checks) > 0 {
+		out += ", checks " + strings.Join(a.Checks, ", ")
+	}
+	return out
 }

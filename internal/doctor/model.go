@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // model asks every model that Forge itself would use for one word. Without
 // [llm] there is nothing to say.
-func (d *doctor) model(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) {
+func (d *Doctor) model(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) {
 	m, ok, err := p.Config.Model()
 	if err != nil {
 		d.failed("llm", err)

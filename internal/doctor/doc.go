@@ -1,0 +1,3 @@
+// Package doctor looks for what is missing on a machine, in a project and at its
+// code host, and says how to get it.
+package doctor
