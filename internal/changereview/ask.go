@@ -32,10 +32,10 @@ type reviewed struct {
 
 // round asks specialists side by side.
 type round struct {
-	review func(ctx context.Context, req work.ReviewRequest) (work.ReviewReport, error)
-	wait   func(ctx context.Context, d time.Duration) error
-	log    *log.Logger
-	purse  *purse
+	review   func(ctx context.Context, req work.ReviewRequest) (work.ReviewReport, error)
+	wait     func(ctx context.Context, d time.Duration) error
+	log      *log.Logger
+	spending *spending
 	// set says how long to wait before somebody is asked again.
 	set work.ReviewSettings
 	// never are files that no answer can be about: to ask again for their
@@ -101,7 +101,7 @@ func (q *round) all(ctx context.Context, specialists []work.Specialist) ([]revie
 func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
 	r := reviewed{Specialist: s}
 	for {
-		share, why := q.purse.take()
+		share, why := q.spending.take()
 		if why != "" {
 			if r.asks == 0 {
 				r.ReviewReport = work.ReviewReport{Specialist: s.Name, Verdict: work.VerdictUnknown, Why: "not asked: " + why}
@@ -116,7 +116,7 @@ func (q *round) one(ctx context.Context, s work.Specialist) (reviewed, error) {
 		req.Dir = filepath.Join(q.temp, "folder-"+s.Name)
 		req.LogPath = filepath.Join(q.temp, fmt.Sprintf("log-%s-%d", s.Name, r.asks))
 		rep, err := q.review(ctx, req)
-		q.purse.settle(share, rep.Usage.Clean())
+		q.spending.settle(share, rep.Usage.Clean())
 		if ctx.Err() != nil {
 			return r, context.Cause(ctx)
 		}
@@ -166,12 +166,12 @@ func (q *round) finished(r reviewed) {
 }
 
 // ask asks the specialists of a review.
-func (r *ongoing) ask(ctx context.Context, desk *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
-	never, err := r.neverReviewed(ctx, desk)
+func (r *ongoing) ask(ctx context.Context, reviewers *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
+	never, err := r.neverReviewed(ctx, reviewers)
 	if err != nil {
 		return nil, err
 	}
-	purse, err := r.newPurse(ctx, len(specialists))
+	spending, err := r.newSpending(ctx, len(specialists))
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (r *ongoing) ask(ctx context.Context, desk *runs.Reviewers, specialists []w
 	go r.leaveReview(asked, over)
 	by := r.set.Reviews.By
 	q := &round{
-		review: desk.Review, wait: waitFor, log: r.Log, purse: purse, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
+		review: reviewers.Review, wait: waitFor, log: r.Log, spending: spending, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
 			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[runs.ReviewAgent(by)],
@@ -198,14 +198,14 @@ func (r *ongoing) ask(ctx context.Context, desk *runs.Reviewers, specialists []w
 }
 
 // neverReviewed are the files that no reviewer can be shown, by their names.
-func (r *ongoing) neverReviewed(ctx context.Context, desk *runs.Reviewers) (map[string]bool, error) {
-	change, err := desk.Change(ctx, r.base.Commit, r.now)
+func (r *ongoing) neverReviewed(ctx context.Context, reviewers *runs.Reviewers) (map[string]bool, error) {
+	change, err := reviewers.Change(ctx, r.base.Commit, r.now)
 	if err != nil {
 		return nil, err
 	}
 	in := review.Input{Specialist: work.Specialist{Name: forgeItself, Gating: true}, Change: change}
-	if desk.Model != nil {
-		in.PartTokens = runs.PartTokens(desk.Model)
+	if reviewers.Model != nil {
+		in.PartTokens = runs.PartTokens(reviewers.Model)
 	}
 	return setOf(review.Review(ctx, yes{}, in).Unreviewed), nil
 }

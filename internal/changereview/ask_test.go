@@ -24,7 +24,7 @@ func roundOf(answers map[string][]work.ReviewReport) (*round, *[]time.Duration) 
 	var mu sync.Mutex
 	var waits []time.Duration
 	return &round{
-		log: log.New(io.Discard), purse: &purse{}, parallel: 4, marks: &marks{},
+		log: log.New(io.Discard), spending: &spending{}, parallel: 4, marks: &marks{},
 		wait: func(_ context.Context, d time.Duration) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -134,9 +134,9 @@ func TestReviewIsBounded(t *testing.T) {
 }
 
 // What a cap leaves is divided among those who are still to be asked.
-func TestPurseIsShared(t *testing.T) {
+func TestSpendingIsShared(t *testing.T) {
 	eight := 8.0
-	p := &purse{cost: work.Cost{RunUSD: &eight}, waiting: 4}
+	p := &spending{cost: work.Cost{RunUSD: &eight}, waiting: 4}
 	var held []share
 	for range 4 {
 		s, why := p.take()
@@ -157,11 +157,11 @@ func TestPurseIsShared(t *testing.T) {
 
 // Whatever is asked, in whatever order it reports, what was granted and what
 // was spent stay within every cap as long as nobody takes more than its share.
-func TestPurseStaysWithinCaps(t *testing.T) {
+func TestSpendingStaysWithinCaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		money := rapid.OneOf(rapid.Just[*float64](nil), rapid.Custom(func(t *rapid.T) *float64 { f := rapid.Float64Range(0, 10).Draw(t, "cap"); return &f }))
 		cost := work.Cost{IterationUSD: money.Draw(t, "iteration"), PhaseUSD: money.Draw(t, "phase"), RunUSD: money.Draw(t, "run"), DayUSD: money.Draw(t, "day")}
-		p := &purse{cost: cost, waiting: rapid.IntRange(1, 6).Draw(t, "waiting")}
+		p := &spending{cost: cost, waiting: rapid.IntRange(1, 6).Draw(t, "waiting")}
 		p.usd.day = rapid.Float64Range(0, 5).Draw(t, "today")
 		var out []share
 		spent, held := 0.0, 0.0
@@ -203,11 +203,11 @@ func TestPurseStaysWithinCaps(t *testing.T) {
 }
 
 // What nobody knows the cost of is not followed by more, where there is a cap.
-func TestPurseStopsAtTheUnknown(t *testing.T) {
+func TestSpendingStopsAtTheUnknown(t *testing.T) {
 	five := 5.0
 	for _, each := range []*float64{nil, &five} {
 		twenty := 20.0
-		p := &purse{cost: work.Cost{RunUSD: &twenty, IterationUSD: each}, waiting: 2}
+		p := &spending{cost: work.Cost{RunUSD: &twenty, IterationUSD: each}, waiting: 2}
 		s, why := p.take()
 		if why != "" {
 			t.Fatal(why)
@@ -222,7 +222,7 @@ func TestPurseStopsAtTheUnknown(t *testing.T) {
 		}
 	}
 	nan := math.NaN()
-	p := &purse{cost: work.Cost{RunUSD: &five}, waiting: 1}
+	p := &spending{cost: work.Cost{RunUSD: &five}, waiting: 1}
 	s, _ := p.take()
 	p.settle(s, work.Usage{CostUSD: &nan}.Clean())
 	if _, why := p.take(); why == "" {

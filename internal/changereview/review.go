@@ -102,13 +102,13 @@ func (r *ongoing) judge(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	desk, done, err := r.desk(ctx, len(changes) > 0)
+	reviewers, done, err := r.reviewers(ctx, len(changes) > 0)
 	if err != nil {
 		return Result{}, err
 	}
 	defer done()
 	r.sayStart(changes)
-	reports, err := r.ask(ctx, desk, asked)
+	reports, err := r.ask(ctx, reviewers, asked)
 	if err != nil {
 		return Result{}, err
 	}
@@ -123,9 +123,9 @@ func (r *ongoing) sayStart(changes []work.FileChange) {
 	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", runs.ReviewedBy(r.set.Reviews))
 }
 
-// desk is who asks; done lets go of it. Where there is something to ask about,
+// reviewers is who asks; done lets go of it. Where there is something to ask about,
 // it is held to be able to answer before the first specialist is asked.
-func (r *ongoing) desk(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
+func (r *ongoing) reviewers(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
 	d := &runs.Reviewers{Repo: r.repo, Blobs: blobFolder{filepath.Join(r.State, "blobs")}}
 	none := func() {}
 	secrets := redact.FromEnv(r.Environ, proc.SecretName)

@@ -9,10 +9,10 @@ import (
 	"forge/internal/work"
 )
 
-// purse divides what [cost] leaves among the specialists that are still to be
+// spending divides what [cost] leaves among the specialists that are still to be
 // asked. Those that are under way hold their share, so that together they do
 // not go over a cap; what they leave of it is for the next.
-type purse struct {
+type spending struct {
 	cost work.Cost
 
 	mu      sync.Mutex
@@ -44,7 +44,7 @@ type limit[T int64 | float64] struct {
 }
 
 // take is the share of one asking. why says that there is nothing left.
-func (p *purse) take() (s share, why string) {
+func (p *spending) take() (s share, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.cost
@@ -96,7 +96,7 @@ func shareOf[T int64 | float64](a *account[T], each *T, among int, limits []limi
 
 // settle gives a share back for what was consumed. Where that is unknown, the
 // reservation of [cost] stands for it, or it stays unknown.
-func (p *purse) settle(s share, u work.Usage) {
+func (p *spending) settle(s share, u work.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.usd != nil {
@@ -122,10 +122,10 @@ func (p *purse) settle(s share, u work.Usage) {
 	}
 }
 
-// newPurse knows the caps, and what the project consumed today where one is on
+// newSpending knows the caps, and what the project consumed today where one is on
 // that. The journal is read for it when there is one.
-func (r *ongoing) newPurse(ctx context.Context, waiting int) (*purse, error) {
-	p := &purse{cost: r.set.Cost, waiting: waiting}
+func (r *ongoing) newSpending(ctx context.Context, waiting int) (*spending, error) {
+	p := &spending{cost: r.set.Cost, waiting: waiting}
 	if p.cost.DayUSD == nil && p.cost.DayTokens == nil {
 		return p, nil
 	}
