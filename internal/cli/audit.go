@@ -2,19 +2,17 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/factory/triage"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 func (a *App) auditCommand() *cli.Command {
@@ -103,8 +101,7 @@ func auditShow(p *checkout, e work.Event) error {
 	return err
 }
 
-// auditVerify reads every event of a run, which checks the chain, and holds it
-// against what Forge's repository and its commits say of it.
+// auditVerify says of each run whether its journal holds.
 func (a *App) auditVerify(c *cli.Context) error {
 	p, err := a.openRuns(c)
 	if err != nil {
@@ -128,7 +125,7 @@ func (a *App) auditVerify(c *cli.Context) error {
 	}
 	bad := false
 	for _, r := range rows {
-		count, err := p.verifyRun(c, repo, r.ID)
+		count, err := runs.Verify(c.Context, p.Checkout, repo, r.ID)
 		if err != nil {
 			bad = true
 			fmt.Fprintf(a.Stdout, "%s  BROKEN  %v\n", r.ID, err)
@@ -140,36 +137,4 @@ func (a *App) auditVerify(c *cli.Context) error {
 		return codeError(exitUsage)
 	}
 	return nil
-}
-
-func (p *checkout) verifyRun(c *cli.Context, repo *git.Store, run string) (count int64, err error) {
-	var evs []work.Event
-	if triage.IsThread(run) {
-		_, evs, err = p.TriageEvents(c.Context, run)
-	} else {
-		_, evs, err = p.LoadRun(c.Context, run)
-	}
-	if err != nil {
-		return 0, err
-	}
-	anchored, head, ok, err := repo.ReadAnchor(c.Context, run)
-	if err == nil && ok {
-		err = p.Journal.CheckAnchor(c.Context, run, anchored, head)
-	}
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range evs {
-		var d orchestrator.PhaseMergedData
-		if e.Kind != work.PhaseMerged {
-			continue
-		}
-		if err := work.Decode(e, &d); err != nil {
-			return 0, err
-		}
-		if there, err := repo.Exists(c.Context, d.Commit); err != nil || !there {
-			return 0, errors.Join(err, fmt.Errorf("the commit %s of phase %s is missing", d.Commit, e.Phase))
-		}
-	}
-	return int64(len(evs)), nil
 }
