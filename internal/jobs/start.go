@@ -2,12 +2,12 @@ package jobs
 
 import (
 	"fmt"
-	"forge/internal/text"
 	"strings"
 
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/redact"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -16,7 +16,7 @@ import (
 // taken out.
 func (b *Brief) files(red *redact.Redactor) map[string][]byte {
 	out := map[string][]byte{}
-	put := func(name, text string) { out[work.JobDir+"/"+name] = []byte(red.String(text)) }
+	put := func(name, content string) { out[work.JobDir+"/"+name] = []byte(red.String(content)) }
 	put("workspace.md", b.workspace())
 	put("tools/todos.md", toolsTodos)
 	put("tools/verify.md", b.toolsVerify())
@@ -133,11 +133,11 @@ func toolsSource(s config.Source, network bool) string {
 	case config.SourceFolder:
 		fmt.Fprintf(&t, "A folder, read-only:\n\n    %s\n", s.Path)
 	case config.SourceSQLite:
-		fmt.Fprintf(&t, "An SQLite database, read-only:\n\n    %s\n\nOpen it without locks, since nothing can be written beside it:\n\n    sqlite3 %s .schema\n", s.Path, shellWord("file:"+uriPath(s.Path)+"?mode=ro&immutable=1"))
+		fmt.Fprintf(&t, "An SQLite database, read-only:\n\n    %s\n\nOpen it without locks, since nothing can be written beside it:\n\n    sqlite3 %s .schema\n", s.Path, text.ShellWord("file:"+uriPath(s.Path)+"?mode=ro&immutable=1"))
 	case config.SourceCommand:
 		argv := make([]string, len(s.Command))
 		for i, w := range s.Command {
-			argv[i] = shellWord(w)
+			argv[i] = text.ShellWord(w)
 		}
 		fmt.Fprintf(&t, "A command that prints what it knows; run it in the current folder:\n\n    %s\n", strings.Join(argv, " "))
 	case config.SourceHTTP:
@@ -153,15 +153,4 @@ func toolsSource(s config.Source, network bool) string {
 // uriPath writes a path as SQLite's URIs want it.
 func uriPath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-}
-
-// shellWord is a word as a shell reads it back.
-func shellWord(w string) string {
-	plain := w != "" && strings.IndexFunc(w, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/=:,@%+", r))
-	}) < 0
-	if plain {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

@@ -11,6 +11,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/redact"
 	"forge/internal/runs"
+	"forge/internal/text"
 	"forge/internal/todos"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -46,7 +47,7 @@ func TestDocumentName(t *testing.T) {
 // A shell reads back what was written.
 func TestShellWord(t *testing.T) {
 	for _, w := range []string{"", "plain", "two words", "it's", "$HOME", "`id`", "a\nb", "*", "~", "--x=y", "\\", "\"", "#x", "!", "ü"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellWord(w)).Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+text.ShellWord(w)).Output()
 		if err != nil || string(out) != w {
 			t.Errorf("%q comes back as %q, %v", w, out, err)
 		}
