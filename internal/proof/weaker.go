@@ -55,6 +55,9 @@ func WeakerAll(was, now map[string][]byte) []Weakness {
 		}
 		if language(p) != "" {
 			out = append(out, softerCode(p, a, b)...)
+			if b != nil {
+				out = append(out, lostRows(p, a, b, after)...)
+			}
 		}
 		if language(p) == "" || sortOf(p) == toolSort || strings.HasPrefix(path.Base(p), ".") {
 			out = append(out, looserSettings(p, a, b, now)...)

@@ -7,6 +7,9 @@ import (
 var assertWords = set(`assert expect should must require verify ensure check fail Fail Fatal Fatalf Error Errorf FailNow EXPECT CHECK REQUIRE ASSERT CHECK_EQ raises warns XCTAssert
 	toBe toEqual toThrow equal deepEqual strictEqual notEqual throws rejects ok match is like must_equal wont_equal must_raise refute flunk expectException verifyComplete assertThat assertThrows TestTrue run diff cmp`)
 
+// ownAsserts are Node's assertions, imported by their own names.
+var ownAsserts = set("strictEqual deepStrictEqual notStrictEqual notDeepStrictEqual deepEqual notDeepEqual notEqual doesNotThrow doesNotReject doesNotMatch partialDeepStrictEqual")
+
 // assertWord is true for a word that asserts something.
 func assertWord(w string) bool {
 	if assertWords[w] {
@@ -59,7 +62,7 @@ func (s *source) asserts(i int, lang string) bool {
 		}
 		return (w == "require" || w == "assert" || w == "is" || w == "must") && (next == "." || next == "(") && before != "."
 	case "script":
-		return before != "." && (next == "(" || next == ".") && (w == "expect" || w == "assert" || w == "should" || strings.HasPrefix(w, "assert")) || before == "." && w == "should" || (before == "." && (s.word(i-2) == "t" || s.word(i-2) == "assert") && next == "(" && assertWords[w])
+		return before != "." && (next == "(" || next == ".") && (w == "expect" || w == "assert" || w == "should" || strings.HasPrefix(w, "assert")) || before == "." && w == "should" || (before == "." && (s.word(i-2) == "t" || s.word(i-2) == "assert") && next == "(" && assertWords[w]) || before != "." && next == "(" && ownAsserts[w]
 	case "rust":
 		return next == "!" && strings.Contains(w, "assert") || w == "panic" && next == "!"
 	case "ruby":

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -177,7 +178,31 @@ func looserLines(p string, was, now []byte) []Weakness {
 			}
 		}
 	}
-	return append(out, lostSteps(p, was, now)...)
+	return append(append(out, lostFlags(p, was, now)...), lostSteps(p, was, now)...)
+}
+
+// strictFlag is a word by which a compiler or a runner refuses more.
+var strictFlag = regexp.MustCompile(`(?:^|[\s"'=:,\[(])(-W[\w=+-]+|-pedantic(?:-errors)?|-fsanitize=[\w,-]+|-D_FORTIFY_SOURCE=\d|--strict[\w-]*|--warnings-as-errors|--error-on-warnings|--fail-on-\w+|--fail-under=?\d*|-race)(?:$|[\s"',\])])`)
+
+// lostFlags are strict flags that the old file gave more often.
+func lostFlags(p string, was, now []byte) []Weakness {
+	count := func(src []byte) map[string]int {
+		out := map[string]int{}
+		for _, word := range strings.Fields(string(src)) {
+			if found := strictFlag.FindStringSubmatch(word); found != nil && !strings.HasPrefix(found[1], "-Wno") {
+				out[found[1]]++
+			}
+		}
+		return out
+	}
+	after := count(now)
+	var out []Weakness
+	for _, flag := range slices.Sorted(maps.Keys(count(was))) {
+		if after[flag] == 0 {
+			out = append(out, Weakness{KindCI, p, 0, fmt.Sprintf("%s is gone", flag)})
+		}
+	}
+	return out
 }
 
 var stepLine = regexp.MustCompile(`(?i)\b(go (test|vet)|pytest|unittest|jest|vitest|mocha|node --test|cargo (test|clippy|nextest)|npm (run )?(test|lint)|yarn (test|lint)|pnpm (test|lint)|ruff|mypy|eslint|tsc|flake8|pylint|golangci-lint|staticcheck|rspec|rake test|phpunit|phpstan|ctest|bats|make (test|check|lint)|tox|nox|mvn .*(test|verify)|gradlew? .*(test|check)|dotnet test|shellcheck|-race)\b`)
