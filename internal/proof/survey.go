@@ -27,6 +27,7 @@ func Survey(t Tree, s Settings) (*Map, error) {
 		return nil, err
 	}
 	sv.readSettings()
+	sv.testPackages()
 	sv.readCommands(s.Commands)
 	sv.patternsDone()
 	if sv.failed != nil {

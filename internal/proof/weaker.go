@@ -168,7 +168,11 @@ func lostTests(before, after []test) []Weakness {
 func softerTest(a, b test, spare []claim) []Weakness {
 	var out []Weakness
 	if b.skip != "" && a.skip != b.skip {
-		out = append(out, Weakness{KindSkipped, b.path, b.skipLine, fmt.Sprintf("test %s is skipped: %s", b.name, b.skip)})
+		what := "skipped"
+		if b.skip == "should_panic" {
+			what = "to fail now"
+		}
+		out = append(out, Weakness{KindSkipped, b.path, b.skipLine, fmt.Sprintf("test %s is %s: %s", b.name, what, b.skip)})
 	}
 	gone := missing(a.claims, b.claims)
 	fresh := missing(b.claims, a.claims)

@@ -35,7 +35,7 @@ func (s *source) markedBefore(i int, lang string) string {
 		switch {
 		case w == "}" || w == ";" || w == "{" && lang != "c":
 			return ""
-		case lang == "rust" && w == "ignore" && s.word(j-1) == "[", lang == "java" && (w == "Disabled" || w == "Ignore" || w == "Skip" || strings.HasPrefix(w, "DisabledIf") || strings.HasPrefix(w, "EnabledIf")):
+		case lang == "rust" && (w == "ignore" || w == "should_panic") && s.word(j-1) == "[", lang == "java" && (w == "Disabled" || w == "Ignore" || w == "Skip" || strings.HasPrefix(w, "DisabledIf") || strings.HasPrefix(w, "EnabledIf")):
 			return w
 		}
 	}

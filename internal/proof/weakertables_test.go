@@ -28,6 +28,7 @@ func TestLostRowsAndFlags(t *testing.T) {
 		"rows into the test": {"a_test.go", strings.Replace(golang, "var cases = []struct{ in, want int }{{1, 2}, {2, 3}}\n\n", "", 1) + "\nvar cases = []struct{ in, want int }{{1, 2}, {2, 3}}\n", "range cases", "range []struct{ in, want int }{{1, 2}, {2, 3}}", ""},
 		"rows of no test":    {"a.py", python, `("A b", "a-b"), `, "", ""},
 		"with itself":        {"test/words.spec.js", spec, "'hello-world'", "slug('Hello World')", "now says"},
+		"to panic":           {"tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n", "fn adds() {", "#[should_panic]\nfn adds() {", "test adds is to fail now: should_panic"},
 		"warnings off":       {"Makefile", make, "-Wall -Werror ", "", "-Werror is gone"},
 		"a sanitizer off":    {"Makefile", make, "-fsanitize=address ", "", "-fsanitize=address is gone"},
 		"warnings elsewhere": {"Makefile", make, "CFLAGS = -Wall -Werror", "CFLAGS = -Werror -Wextra -Wall", ""},
