@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"forge/internal/runner"
@@ -38,7 +39,8 @@ func (c *control) askAsChanged(ctx context.Context, asks []runner.Ask, all []kno
 }
 
 func (c *control) askOneAsChanged(ctx context.Context, ask, own runner.Ask, k known) error {
-	tree, err := c.files(ctx, c.req.Trusted)
+	// Files that hold product and tests have the product of the snapshot there.
+	tree, err := c.files(ctx, c.req.Commit)
 	if err != nil {
 		return err
 	}
@@ -52,18 +54,14 @@ func (c *control) askOneAsChanged(ctx context.Context, ask, own runner.Ask, k kn
 			overlay[f] = text
 		}
 	}
-	kind, _ := runner.Lookup(ask.Runner)
-	planted, extra := plant(kind, k.Planted, sources)
-	for f, text := range extra {
-		overlay[f] = text
-	}
 	var r round
 	if len(k.Rounds) > 0 {
 		r = k.Rounds[0]
-		for f, text := range overlayWrong(sources, r.Wrong) {
-			overlay[f] = text
-		}
+		maps.Copy(overlay, overlayWrong(sources, located(r.Wrong, sources)))
 	}
+	kind, _ := runner.Lookup(ask.Runner)
+	planted, extra := plant(kind, k.Planted, overlay)
+	maps.Copy(overlay, extra)
 	if loose, err := c.staysGreen(ctx, overlay); err != nil {
 		return err
 	} else if loose {
