@@ -107,6 +107,20 @@ func (c *checkout) card(id int) shownCard {
 	return card
 }
 
+// unfinished is the cards that are not done, with what went before.
+func (c *checkout) unfinished(issues int) string {
+	c.t.Helper()
+	var out strings.Builder
+	for id := 1; id <= issues; id++ {
+		if card := c.card(id); card.Column != "done" {
+			stdout, stderr, _ := c.forge("issue", "show", fmt.Sprint(id))
+			why, _, _ := c.forge("why", "--run", card.Run)
+			fmt.Fprintf(&out, "%s%s\n%s\n", stdout, stderr, why)
+		}
+	}
+	return out.String()
+}
+
 // allLandedOnce holds the board, the journal and the target against each other.
 func (c *checkout) allLandedOnce(issues int) {
 	c.t.Helper()
@@ -170,7 +184,7 @@ func killFactory(t *testing.T, issues, kills int) {
 	last := fmt.Sprint(issues + 1)
 	c.acknowledged("issue", "add", "thing"+last, "--column", "ready", "--level", "plan_then_review")
 	if _, stderr, code := c.forge("factory", "--once"); code != 3 {
-		t.Fatalf("exit code %d, want 3: one is in review\n%s", code, stderr)
+		t.Fatalf("exit code %d, want 3: one is in review\n%s\n%s", code, stderr, c.unfinished(issues+1))
 	}
 	// An answer that was acknowledged is heard, though nobody was there.
 	var asked struct {
@@ -184,7 +198,7 @@ func killFactory(t *testing.T, issues, kills int) {
 	c.acknowledged("approve", asked.Checkpoints[0].ID)
 	c.killedAt(0)
 	if _, stderr, code := c.forge("factory", "--once"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
+		t.Fatalf("exit code %d\n%s\n%s", code, stderr, c.unfinished(issues+1))
 	}
 	c.allLandedOnce(issues + 1)
 	for n := range kills {
