@@ -161,7 +161,7 @@ func TestNewbornOfSIGTERM(t *testing.T) {
 	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "lock")
 	s := child(t, "newborn", lock)
-	s.Limits.Grace = time.Minute
+	s.Limits.Grace = 10 * time.Second // which it takes when it is seen before its parent has ended
 	out := untilSays("ready")
 	s.Stdout = out
 	p, err := Start(t.Context(), s)
