@@ -77,13 +77,11 @@ func differing(all []seen) []string {
 func settings(all ...[]seen) []string {
 	var out []string
 	for _, one := range slices.Concat(all...) {
-		test := false
 		switch one.mixed.Seen.Rule {
 		case proof.RuleTestFile, proof.RuleCollected, proof.RuleInlineTest, proof.RuleImported, proof.RuleByTests, proof.RuleOpened:
-			test = !proof.IsSettings(one.path) // they may stand among the tests
-		}
-		if test {
-			continue
+			if !proof.IsSettings(one.path) { // they may stand among the tests
+				continue
+			}
 		}
 		if one.changed() || one.mixed.How == proof.Grew && decides(one.mixed.Seen.Rule) {
 			out = append(out, one.path)

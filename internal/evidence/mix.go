@@ -121,8 +121,8 @@ func (s *Store) readByProduct(ctx context.Context, m *proof.Map, all []seen, com
 }
 
 // stays says that a floor's tree leaves the path as the commit has it, since
-// nobody knows whether it is product: nothing was recognised in a new file, or
-// nothing reaches a changed one. It may judge the product as well, so that
+// nobody knows whether it is product: nothing was recognised in a new file;
+// nothing reaches a changed one, or tests alone, which may run it. It may judge the product as well, so that
 // there is a floor without it too.
 func (c seen) stays(floor work.VerifyOn) bool {
 	if c.excused {
@@ -146,8 +146,11 @@ func (c seen) maybeNew() bool {
 }
 
 func (c seen) maybeChanged() bool {
-	rule := c.mixed.Seen.Rule
-	return c.changed() && (rule == proof.RuleUnknown || rule == proof.RuleTool)
+	switch c.mixed.Seen.Rule {
+	case proof.RuleUnknown, proof.RuleTool, proof.RuleImported:
+		return c.changed()
+	}
+	return false
 }
 
 // decides says of the rule that made a new file evidence that it says how

@@ -141,6 +141,17 @@ func TestUnknownChanged(t *testing.T) {
 	equal(t, "floors", alone.judgeOf(alone.request(alone.forge(files{"rules.xyz": "2\n"}))).Floors, []work.VerifyOn{work.OnTrusted})
 }
 
+// TestProgramThatTestsRun: a program that nothing but a test starts may be the
+// product; weakened together with its test, it stands with the test put back.
+func TestProgramThatTestsRun(t *testing.T) {
+	b := newBed(t, files{"check.sh": "bin/app && [ \"$(python3 app.py)\" = 3 ]\n", "app.py": "print(3)\n", "bin/app": "#!/bin/sh\n"})
+	req := b.request(b.forge(files{"check.sh": "true\n", "app.py": "print(4)\n"}))
+	req.Commands = []string{"sh check.sh"}
+	equal(t, "floors", b.judgeOf(req).Floors, []work.VerifyOn{work.OnTrusted, work.OnTrustedNew})
+	b.want(b.mixOf(req, work.OnTrusted), files{"check.sh": "bin/app && [ \"$(python3 app.py)\" = 3 ]\n", "app.py": "print(3)\n"})
+	b.want(b.mixOf(req, work.OnTrustedNew), files{"check.sh": "bin/app && [ \"$(python3 app.py)\" = 3 ]\n", "app.py": "print(4)\n"})
+}
+
 // TestSettings: what decides how tests are run is named, among tests too and
 // where a phase may change it; tests, product and what only grew are not.
 func TestSettings(t *testing.T) {

@@ -16,7 +16,8 @@ func (m *Map) NamedBy(file string, sources map[string][]byte) (Seen, bool) {
 		return Seen{}, false
 	}
 	for _, source := range slices.Sorted(maps.Keys(sources)) {
-		lang, content := language(source), sources[source]
+		content := sources[source]
+		lang := languageOf(source, content)
 		embeds := lang == "go" && slices.ContainsFunc(embedded(source, content), func(pattern string) bool { return covers(pattern, file) })
 		if embeds || path.Dir(source) == path.Dir(file) && !m.hasManifest(path.Dir(file)) && names(lang, content, path.Base(file)) {
 			return m.is(Product, RuleAsset, "%s names it", source), true

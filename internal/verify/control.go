@@ -27,8 +27,8 @@ const leastBudget = 2 * time.Second
 //   - a changed function of req.Snapshot without its body has to be noticed;
 //   - each hunk taken back by itself, where req.Ablate asks for it.
 //
-// The first is always run, and of the two after it one run each; more runs end
-// with the budget. What was left out is said. An error means that something
+// The first and the third are always run, of the second and the fourth one run
+// each; more runs end with the budget. What was left out is said. An error means that something
 // could not be judged, and is neither good nor bad. A nil watch is fine; it is
 // called from the caller's goroutine.
 func (b *Bench) Control(ctx context.Context, req work.ControlRequest, watch func(work.Activity)) (work.ControlReport, error) {
