@@ -27,11 +27,10 @@ func (s *Server) boardRoutes() {
 type boardFilter struct {
 	Label  string
 	Search string
-	Mid    bool // cards that the machine works on are shown in full
 }
 
 func filterOf(q url.Values) boardFilter {
-	return boardFilter{Label: strings.TrimSpace(q.Get("label")), Search: strings.TrimSpace(q.Get("q")), Mid: q.Get("mid") == "1"}
+	return boardFilter{Label: strings.TrimSpace(q.Get("label")), Search: strings.TrimSpace(q.Get("q"))}
 }
 
 // Query is the filter as addresses carry it.
@@ -41,9 +40,6 @@ func (f boardFilter) Query() string {
 		if value != "" {
 			q.Set(name, value)
 		}
-	}
-	if f.Mid {
-		q.Set("mid", "1")
 	}
 	return q.Encode()
 }

@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"forge/factory/web/diff"
 	"forge/gates"
@@ -58,6 +60,9 @@ type cockpitData struct {
 	// TakesEdits says that who looks may edit files here.
 	TakesEdits bool
 	Pulls      []*pullView // in which it is looked at, too
+	Follows    gates.Follows
+	Cost       string // of the phase, or of the run where it is asked about as a whole
+	Tries      string
 }
 
 // cockpitFile is a line of the list of files.
@@ -68,7 +73,8 @@ type cockpitFile struct {
 	Protected  bool
 	Generated  bool
 	Markdown   bool
-	Open       bool // its lines are loaded by themselves
+	Open       bool   // its lines are loaded by themselves
+	Why        string // it is to be read first; "" = it is not
 	Edit       *work.FileEdit
 	What       string
 	diff.Stat
@@ -115,6 +121,7 @@ func (s *Server) cockpitData(v *visit) (cockpitData, error) {
 	if err := s.runOf(v.Context(), v.Project, &d); err != nil {
 		return d, err
 	}
+	d.Words, d.Follows = withoutPromise(d.Words), gates.FollowsOf(gates.Point(cp.Kind), d.Issue != 0)
 	if d.Change, err = s.changes.change(v.Context(), v.Project, d.From, d.To); err != nil {
 		return d, err
 	}
@@ -135,10 +142,12 @@ func (s *Server) runOf(ctx context.Context, p Project, d *cockpitData) error {
 	d.TakesEdits = mayEdit(ctx, p, st, d.Checkpoint)
 	if ph := st.Phases[d.Checkpoint.Phase]; ph != nil {
 		d.Name, d.Findings = ph.Plan.Name, FindingsOf(ph)
+		d.Cost, d.Tries = usd(ph.Usage.Cost()), fmt.Sprintf("%d of %d tries", ph.Spent, ph.Budget)
 		if pull := pullOf(ph, p.HostURL); pull != nil {
 			d.Pulls = append(d.Pulls, pull)
 		}
 	} else {
+		d.Cost = usd(st.Ledger.Cost())
 		for _, n := range st.Order {
 			d.Findings = append(d.Findings, FindingsOf(st.Phases[n])...)
 		}
@@ -202,7 +211,12 @@ func (d *cockpitData) files() {
 			}
 		}
 		one.Edit = cp.EditOf(f.Path)
-		one.Open = slices.ContainsFunc(d.First, func(x diff.First) bool { return x.Path == f.Path })
+		if n := slices.IndexFunc(d.First, func(x diff.First) bool { return x.Path == f.Path }); n >= 0 {
+			one.Open = true
+			if len(d.Change.Files) > 1 {
+				one.Why, _, _ = strings.Cut(d.First[n].Why, ", +") // the counts stand beside it
+			}
+		}
 		d.Total.Added += one.Added
 		d.Total.Removed += one.Removed
 		d.Files = append(d.Files, one)
@@ -265,52 +279,53 @@ func (s *Server) cockpitFile(v *visit) error {
 func (s *Server) fileData(v *visit, j Judged, path string) (fileData, error) {
 	cp := j.Checkpoint
 	d := fileData{
-		Base: "/p/" + v.Project.ID, Token: s.token(v.Who), Who: v.Who.Name, Path: path, Look: v.URL.Query().Get("look"), Markdown: diff.IsMarkdown(path),
-		Comments: map[string][]work.LineComment{}, May: cp.Status == work.CheckpointPending && v.Who.May(v.Project.ID, RoleReviewer),
-	}
-	d.At = d.Base + "/checkpoints/" + url.PathEscape(cp.ID)
-	switch d.Look {
-	case lookSplit, lookInline:
-	case lookRead:
-		if !d.Markdown {
-			d.Look = lookSplit
-		}
-	default:
-		d.Look = ""
-	}
-	var err error
-	if d.View, err = s.changes.view(v.Context(), v.Project, j.From, j.To, path); err != nil {
-		return d, err
+		Path: path, Comments: map[string][]work.LineComment{}, At: "/p/" + v.Project.ID + "/checkpoints/" + url.PathEscape(cp.ID),
+		May: cp.Status == work.CheckpointPending && v.Who.May(v.Project.ID, RoleReviewer),
 	}
 	for _, c := range cp.Comments {
 		if c.Path == path {
 			d.Comments[lineKey(c.Side, c.Line)] = append(d.Comments[lineKey(c.Side, c.Line)], c)
 		}
 	}
-	if d.Look == "" {
+	err := s.showFile(v, &d, j.From, j.To)
+	d.Blob = err == nil && d.View.What != "deleted"
+	return d, err
+}
+
+// showFile adds the change of d's file between two commits, in the way in which
+// the visitor wants to look at it.
+func (s *Server) showFile(v *visit, d *fileData, from, to string) error {
+	d.Base, d.Token, d.Who = "/p/"+v.Project.ID, s.token(v.Who), v.Who.Name
+	d.Look, d.Markdown = v.URL.Query().Get("look"), diff.IsMarkdown(d.Path)
+	var err error
+	if d.View, err = s.changes.view(v.Context(), v.Project, from, to, d.Path); err != nil {
+		return err
+	}
+	switch {
+	case d.Look == lookSplit, d.Look == lookInline, d.Look == lookRead && d.Markdown:
+	case d.Look == "" && d.View.OneSided():
+		d.Look = lookInline
+	default:
 		d.Look = lookSplit
-		if d.View.OneSided() {
-			d.Look = lookInline
-		}
 	}
-	d.Blob = d.View.What != "deleted"
-	if d.Look == lookRead {
-		all, err := s.changes.change(v.Context(), v.Project, j.From, j.To)
-		if err != nil {
-			return d, err
-		}
-		f := fileOf(all, path)
-		if f == nil {
-			return d, errNoFile
-		}
-		before, after := contents(v.Context(), v.Project, f, j.From, j.To)
-		var ok bool
-		if d.Blocks, ok = diff.Markdown(string(before), string(after), Markdown); !ok {
-			d.Note = "This text has too many parts to be compared as it reads."
-			d.Look = lookSplit
-		}
+	if d.Look != lookRead {
+		return nil
 	}
-	return d, nil
+	all, err := s.changes.change(v.Context(), v.Project, from, to)
+	if err != nil {
+		return err
+	}
+	f := fileOf(all, d.Path)
+	if f == nil {
+		return errNoFile
+	}
+	before, after := contents(v.Context(), v.Project, f, from, to)
+	var ok bool
+	if d.Blocks, ok = diff.Markdown(string(before), string(after), Markdown); !ok {
+		d.Note = "This text has too many parts to be compared as it reads."
+		d.Look = lookSplit
+	}
+	return nil
 }
 
 // treeData is the judged commit as a list of files.

@@ -22,6 +22,8 @@ func (s *Server) funcs() template.FuncMap {
 		"stamp":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"usd":          usd,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
+		"hold":         holdText,
+		"lasting":      lasting,
 		"name":         review.Name,
 		"short":        texts.Short,
 		"plural":       plural,
@@ -66,6 +68,9 @@ func usd(v *float64) string {
 	if v == nil {
 		return "cost unknown"
 	}
+	if *v > 0 && *v < 0.01 {
+		return "< $0.01"
+	}
 	return fmt.Sprintf("$%.2f", *v)
 }
 
@@ -73,11 +78,24 @@ func usd(v *float64) string {
 func tokens(known int64, unknown int) string {
 	switch {
 	case unknown == 0:
-		return fmt.Sprintf("%d tokens", known)
+		return thousands(known) + " tokens"
 	case known == 0:
 		return "tokens unknown"
 	}
-	return fmt.Sprintf("%d tokens known", known)
+	return thousands(known) + " tokens known"
+}
+
+// thousands is a count as people read one: 950, 1.4 k, 197 k, 2.1 M.
+func thousands(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 10_000:
+		return fmt.Sprintf("%.1f k", float64(n/100)/10)
+	case n < 1_000_000:
+		return fmt.Sprintf("%d k", n/1000)
+	}
+	return fmt.Sprintf("%.1f M", float64(n/100_000)/10)
 }
 
 func plural(n int, one, many string) string {

@@ -17,6 +17,7 @@ const historyPage = 50
 func (s *Server) issueRoutes() {
 	s.mux.Handle("GET /p/{project}/issues/{id}", s.need(RoleViewer, s.issuePage))
 	s.mux.Handle("GET /p/{project}/issues/{id}/history", s.need(RoleViewer, s.issueHistory))
+	s.mux.Handle("GET /p/{project}/issues/{id}/live", s.need(RoleViewer, s.issueLive))
 }
 
 // issueData is the page of one issue.

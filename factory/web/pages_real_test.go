@@ -72,7 +72,7 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.Check("sign-in")
 	b.SignIn()
 	for name, path := range map[string]string{
-		"projects": "/", "board": "/p/demo", "board-mid": "/p/demo?mid=1", "board-empty": "/p/ledger", "board-filtered": "/p/demo?label=parser&q=line", "board-none": "/p/demo?q=nothing", "board-many": "/p/many",
+		"projects": "/", "board": "/p/demo", "board-empty": "/p/ledger", "board-filtered": "/p/demo?label=parser&q=line", "board-none": "/p/demo?q=nothing", "board-many": "/p/many",
 		"inbox": "/inbox", "issue-new": "/p/demo/issues/new", "issue-edit": "/p/demo/issues/3/edit", "issue": "/p/demo/issues/7", "not-found": "/p/nothing",
 	} {
 		b.GoTo(path)

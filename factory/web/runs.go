@@ -30,6 +30,8 @@ func (s *Server) runRoutes() {
 	s.mux.Handle("GET /p/{project}/runs/{run}/now", s.need(RoleViewer, s.runNow))
 	s.mux.Handle("GET /p/{project}/runs/{run}/events", s.need(RoleViewer, s.runEvents))
 	s.mux.Handle("GET /p/{project}/runs/{run}/output", s.need(RoleViewer, s.runOutput))
+	s.mux.Handle("GET /p/{project}/runs/{run}/changes", s.need(RoleViewer, s.runChangesPart))
+	s.mux.Handle("GET /p/{project}/runs/{run}/file", s.need(RoleViewer, s.runFile))
 	s.mux.Handle("POST /p/{project}/runs/{run}/cancel", s.need(RoleOperator, s.runCancel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/level", s.need(RoleAdmin, s.runLevel))
 }
@@ -97,6 +99,10 @@ type runData struct {
 	Pull     *pullView // of the issue whose run it is
 	// Over says that nothing more happens by itself.
 	Over bool
+	// Retry is the address at which its issue is begun again; "" = it has none, or
+	// nobody may.
+	Retry   string
+	Lasting time.Duration // since it began; until its end where it is over
 }
 
 func (s *Server) runPage(v *visit) error {
@@ -151,6 +157,16 @@ func (s *Server) runData(v *visit) (runData, error) {
 	}
 	d.Run = viewRun(st, row, v.Project)
 	d.Over = st.Outcome.Final() && !st.Live
+	if d.Operator && d.Run.Issue != 0 && d.Over && st.Outcome != work.RunCompleted {
+		d.Retry = d.Base + "/issues/" + strconv.FormatInt(d.Run.Issue, 10) + "/retry"
+	}
+	end := s.Now()
+	if d.Run.State != "running" {
+		end = row.Updated
+	}
+	if !row.Created.IsZero() {
+		d.Lasting = end.Sub(row.Created)
+	}
 	if d.Pull, err = issuePull(v.Context(), v.Project, d.Run.Issue); err != nil {
 		return d, err
 	}

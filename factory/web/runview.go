@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"forge/factory/web/picture"
+	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -70,6 +71,7 @@ type phaseView struct {
 	Running            bool
 	Reviews            []Review
 	Record             work.ProofRecord // its last proof
+	Said               string           // one line of its last iteration, where it failed
 }
 
 // Review is what one specialist says of a phase.
@@ -106,7 +108,12 @@ func viewRun(s *orchestrator.State, row Run, p Project) runView {
 }
 
 func viewPhase(p *orchestrator.Phase, host string) phaseView {
+	said := ""
+	if n := len(p.History); n > 0 && p.Outcome == work.PhaseFailed {
+		said = texts.OneLine(p.History[n-1], 300)
+	}
 	return phaseView{
+		Said:   said,
 		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
 		Agent: p.Set.Agent, Model: p.Set.Model, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
 		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,
@@ -207,7 +214,7 @@ func graphNodes(s *orchestrator.State) []picture.Node {
 		p := s.Phases[n]
 		node := picture.Node{
 			ID: n, Label: p.Plan.Name, State: lookOf(p), Word: wordOf(p), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
-			Note: fmt.Sprintf("%d/%d iterations", p.Spent, p.Budget),
+			Note: fmt.Sprintf("%d of %d tries", p.Spent, p.Budget),
 		}
 		switch {
 		case p.Parent != "":

@@ -49,7 +49,7 @@ func TestInboxShowsWhatStandsStill(t *testing.T) {
 		t.Errorf("a viewer's inbox:\n%s", body)
 	}
 	// The card of what triage asks leads to the question.
-	if board := owner.Get("/p/demo?mid=1").Body; !strings.Contains(board, `href="/p/demo/checkpoints/cp2"`) {
+	if board := owner.Get("/p/demo").Body; !strings.Contains(board, `href="/p/demo/checkpoints/cp2"`) {
 		t.Errorf("the board does not lead to what triage asks:\n%s", board)
 	}
 	// It is heard of without a checkpoint, too.

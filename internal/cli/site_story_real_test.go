@@ -59,7 +59,7 @@ func TestRealStoryInABrowser(t *testing.T) {
 
 	b.Run(chromedp.SetValue("#new-column", "ready"), chromedp.SendKeys("#new-title", "Count the words"), chromedp.Click(".quick-add button.main"))
 	b.Until(in("in_review", "2"))
-	b.Until(in("in_review", "2") + `.textContent.includes("Held: autonomy disabled")`)
+	b.Until(in("in_review", "2") + `.textContent.includes("your level asks you before a result is merged")`)
 	b.Until(in("in_review", "2") + `.querySelector("a.waits")`)
 	b.Check("story-held")
 

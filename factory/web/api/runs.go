@@ -53,6 +53,27 @@ type output struct {
 	Text string `json:"text" doc:"Secrets taken out; what is not UTF-8 is replaced."`
 }
 
+// changes is what a run changed so far.
+type changes struct {
+	From string `json:"from,omitempty" doc:"Commit that To is compared with."`
+	To   string `json:"to,omitempty" doc:"What landed, else what is merged so far, else what its phase made last; absent = nothing is changed yet."`
+	Diff string `json:"diff" doc:"As git writes it; long ones are cut."`
+}
+
+func runChanges(c call, run string) (out changes, err error) {
+	if _, err := findRun(c, run); err != nil {
+		return out, err
+	}
+	st, err := c.project.Runs.State(c, run)
+	if err != nil {
+		return out, err
+	}
+	if out.From, out.To = web.ChangeOf(st); out.To != "" {
+		out.Diff, err = c.project.Code.Diff(c, out.From, out.To)
+	}
+	return out, err
+}
+
 // SetLevel changes a run's policy.
 type SetLevel struct {
 	InRun
@@ -95,6 +116,8 @@ func (a *API) runRoutes() {
 			data, err := c.project.Runs.Output(c, in.Run, in.Phase, in.Iteration, in.Attempt, in.Bytes)
 			return answer(output{Text: strings.ToValidUTF8(string(data), "\uFFFD")}, err)
 		})
+	add(a, Route{ID: "run-changes", Method: http.MethodGet, Path: path + "/{run}/changes", Role: web.RoleViewer, Summary: "What a run or job changed: while it works, while it waits, and after it landed", Tag: "runs"},
+		func(c call, in *InRun) (*Answer[changes], error) { return answer(runChanges(c, in.Run)) })
 	add(a, Route{ID: "cancel-run", Method: http.MethodPost, Path: path + "/{run}/cancel", Role: web.RoleOperator, Summary: "End a run or job, or the issue whose run it is; its agents are stopped", Tag: "runs"},
 		func(c call, in *InRun) (*Answer[Status], error) { return cancelRun(c, in.Run) })
 	add(a, Route{ID: "set-level", Method: http.MethodPost, Path: path + "/{run}/level", Role: web.RoleAdmin, Summary: "Change a run's policy from its next boundary on", Tag: "runs"},

@@ -276,6 +276,7 @@
     if (!below && more) { old?.remove(); return; } // further down than what is shown
     if (old) old.remove();
     list.insertBefore(card, below ?? more);
+    htmx.process(card); // a card that is worked on asks what happens
     if (!same) card.classList.add("arrived");
     dress();
     if (had) card.focus();

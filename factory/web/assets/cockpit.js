@@ -84,6 +84,9 @@
     j: () => toFile(at + 1), k: () => toFile(at - 1), n: () => hunk(1), p: () => hunk(-1),
     ".": () => step(1), ",": () => step(-1), c: commentHere, a: () => press("a"), r: () => press("r"),
   };
+  // The answer is one line until somebody writes. It does not shrink again: a
+  // button that moves away under the pointer is not pressed.
+  root.querySelector("[data-answer] textarea")?.addEventListener("focus", (e) => e.target.closest(".answer").classList.add("open"));
   document.addEventListener("keydown", (e) => {
     const t = e.target;
     if (e.key === "Escape" && t.closest && t.closest("tr.asking")) {

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	texts "forge/internal/text"
+	"forge/orchestrator"
+)
+
+// cardLive is what happens just now to an issue that is worked on. It is asked
+// for by the card itself: what stands on a card besides is the same until
+// something is stored.
+type cardLive struct {
+	Run    string // address of its page; "" = there is none yet
+	Doing  string // "testing · try 2 of 8"
+	Phase  string // its name; "" = there is one phase only
+	Since  time.Duration
+	Cost   string
+	Words  string // what was said last, in one line
+	Issues string // address of the project's issues
+	ID     int64
+}
+
+// mostWordsOnCard is how much of what an agent said a card shows.
+const mostWordsOnCard = 120
+
+func (s *Server) issueLive(v *visit) error {
+	id, err := v.issue()
+	if err != nil {
+		return err
+	}
+	i, err := v.Project.Cards.Issue(v.Context(), v.Project.Board.Project, id)
+	if err != nil {
+		return err
+	}
+	d := cardLive{Doing: "getting ready", Issues: v.url("/issues"), ID: id}
+	if i.Run == "" {
+		d.Doing = "finding out what is wanted"
+		return v.part("board", "live-part", d)
+	}
+	st, err := v.Project.Runs.State(v.Context(), i.Run)
+	var row Run
+	if err == nil {
+		row, err = s.runRow(v.Context(), v.Project, st)
+	}
+	if err != nil { // it is named before it is opened, and asked for again in a moment
+		s.Log.Debug("a run cannot be read for its card", "run", i.Run, "err", err)
+		return v.part("board", "live-part", d)
+	}
+	d.Run, d.Since = v.url("/runs/"+st.Run), s.Now().Sub(row.Created)
+	d.Cost = usd(st.Ledger.Cost())
+	if ph := activePhase(st); ph != nil {
+		d.Doing = fmt.Sprintf("%s · try %d of %d", wordOf(ph), max(ph.Iteration, 1), ph.Budget)
+		if len(st.Order) > 1 {
+			d.Phase = ph.Plan.Name
+		}
+		if n := len(ph.History); n > 0 {
+			d.Words = texts.OneLine(ph.History[n-1], mostWordsOnCard)
+		}
+	}
+	return v.part("board", "live-part", d)
+}
+
+// activePhase is the phase that is worked on now, the first of several.
+func activePhase(st *orchestrator.State) *orchestrator.Phase {
+	for _, n := range st.Order {
+		if ph := st.Phases[n]; ph.Outcome == "" && ph.Stage != orchestrator.StageWaiting && ph.Stage != orchestrator.StageReady && ph.Stage != orchestrator.StageAsked {
+			return ph
+		}
+	}
+	return nil
+}
+
+// lasting is a length of time as a person says it.
+func lasting(d time.Duration) string {
+	d = max(d, 0).Round(time.Second)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}

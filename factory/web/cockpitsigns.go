@@ -1,0 +1,116 @@
+package web
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"forge/factory"
+	"forge/orchestrator"
+	"forge/review"
+)
+
+// sign is one fact at the head of a decision: what speaks for it, what against.
+type sign struct {
+	Kind string // good, warn, bad, plain
+	Text string
+}
+
+// Mark is a character that says the kind without its colour; "" = a plain fact.
+func (s sign) Mark() string {
+	switch s.Kind {
+	case "good":
+		return "✓"
+	case "warn":
+		return "!"
+	case "bad":
+		return "✗"
+	}
+	return ""
+}
+
+// Signs are what a person wants to know of a change at once.
+func (d cockpitData) Signs() []sign {
+	var out []sign
+	if len(d.Files) > 0 {
+		out = append(out, sign{"plain", fmt.Sprintf("%s, +%d −%d", plural(len(d.Files), "file", "files"), d.Total.Added, d.Total.Removed)})
+	}
+	switch {
+	case d.Verify != nil && d.Verify.OK:
+		out = append(out, sign{"good", "your checks passed on exactly this commit"})
+	case d.Verify != nil:
+		out = append(out, sign{"bad", "your checks failed"})
+	case len(d.Files) > 0:
+		out = append(out, sign{"warn", "nothing was checked"})
+	}
+	if n := d.unmet(); n > 0 {
+		out = append(out, sign{"warn", plural(n, "criterion", "criteria") + " without evidence"})
+	}
+	if n := len(d.InDoubt); n > 0 {
+		out = append(out, sign{"warn", plural(n, "doubt", "doubts") + " about the proof"})
+	}
+	if n := len(d.Protected) + len(d.Gone); n > 0 {
+		out = append(out, sign{"warn", plural(n, "file that decides the proof was", "files that decide the proof were") + " changed"})
+	}
+	if n := len(d.Findings); n > 0 {
+		out = append(out, sign{"warn", plural(n, "finding", "findings") + " of reviewers"})
+	}
+	return out
+}
+
+func (d cockpitData) unmet() (n int) {
+	for _, c := range d.Criteria {
+		if !c.Met {
+			n++
+		}
+	}
+	return n
+}
+
+// Plain says that the three answers alone are offered; stopping the run is
+// always possible.
+func (d cockpitData) Plain() bool {
+	for _, c := range d.Checkpoint.Choices {
+		if c.Name != orchestrator.ChoiceAbort {
+			return false
+		}
+	}
+	return true
+}
+
+// holdWords are the reasons for which a result waits, for who never read of them.
+var holdWords = map[string]string{
+	string(review.HoldAutonomy):    "your level asks you before a result is merged",
+	string(review.HoldAutoPromote): "your settings ask you before a result is merged (factory.auto_promote)",
+	string(review.HoldOnClean):     "your settings ask you even where every check passed",
+	string(review.HoldWarnings):    "a reviewer has a warning",
+	string(review.HoldProceeded):   "findings were let pass by the arbiter",
+	string(review.HoldFixed):       "it had to be mended after a review",
+	string(review.HoldUnverified):  "a criterion has no evidence",
+	factory.HoldRejected:           "a person said no to it",
+	factory.HoldOrigin:             "the tracker that it comes from cannot be asked whether it is still wanted",
+	factory.HoldUnwanted:           "it is not wanted any more where it comes from",
+	factory.HoldHost:               "the code host cannot be reached",
+	factory.HoldPullClosed:         "its pull request was closed",
+	factory.HoldPullBranch:         "the branch of its pull request is gone",
+	factory.HoldPullPushed:         "somebody pushed to its branch",
+	factory.HoldPullChanges:        "changes are requested on its pull request",
+	factory.HoldPullBlocked:        "the code host does not let it be merged",
+	"landing_conflict":             "it conflicts with its target branch",
+	"landing_red":                  "your checks fail on the merged result",
+}
+
+// holdText is why a result waits, in words.
+func holdText(reason string) string {
+	if words, ok := holdWords[reason]; ok {
+		return words
+	}
+	return strings.ReplaceAll(reason, "_", " ")
+}
+
+// promises are the words by which an agent claims to be done; they are meant for
+// Forge, not for people.
+var promises = regexp.MustCompile(`\s*<promise>[^<]*</promise>`)
+
+// withoutPromise is what an agent said to people.
+func withoutPromise(words string) string { return promises.ReplaceAllString(words, "") }

@@ -1,0 +1,66 @@
+package web_test
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"forge/factory/web"
+	"forge/factory/web/webtest"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// noCode has no file of any commit.
+type noCode struct{ web.Code }
+
+func (noCode) File(context.Context, string, string) ([]byte, error) { return nil, fs.ErrNotExist }
+
+// The change of a run is shown while it works, while it waits and after it landed;
+// a page that has seen it is told only of a later one.
+func TestChangesOfARun(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	st, err := orchestrator.NewState("r-1", orchestrator.Spec{
+		Base: work.Base{Commit: "aaa"}, Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "first", Promise: "P"}}}, Issue: &work.IssueBrief{ID: 1, Title: "Wish"},
+		Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Head = "aaa"
+	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Cockpit, p.Code = oneRun{st}, oneChange{p.Cockpit}, noCode{} })
+	w.Put(w.Issue("Wish", work.ColumnReady), func(i *work.Issue) { i.Column, i.Run = work.ColumnInProgress, "r-1" })
+	owner := w.Owner()
+	says := func(path, want string) {
+		t.Helper()
+		if a := owner.Get(path); a.Status != 200 || !strings.Contains(a.Body, want) {
+			t.Errorf("%s: %d, without %q:\n%s", path, a.Status, want, a.Body)
+		}
+	}
+	says("/p/demo/runs/r-1/changes", "Nothing is changed yet")
+	ph := st.Phases["01"]
+	ph.Base, ph.Last = "aaa", "bbb"
+	says("/p/demo/runs/r-1/changes", `seen=bbb"`)
+	says("/p/demo/runs/r-1/changes", "calc.go")
+	says("/p/demo/runs/r-1/file?path=calc.go", "Side by side")
+	if a := owner.Get("/p/demo/runs/r-1/changes?seen=bbb"); a.Status != 204 {
+		t.Errorf("what was seen is sent again: %d", a.Status)
+	}
+	st.Head = "ccc"
+	says("/p/demo/runs/r-1/changes?seen=bbb", `seen=ccc"`)
+	st.Delivery = &work.Delivery{Commit: "ddd"}
+	says("/p/demo/runs/r-1/changes", `seen=ddd"`)
+	if a := owner.Get("/p/demo/runs/r-1/file?path=other.go"); a.Status != 404 {
+		t.Errorf("a file that is none of the change: %d", a.Status)
+	}
+
+	// The card of its issue says what happens.
+	ph.Stage, ph.Iteration, ph.Budget, ph.History = orchestrator.StageIterate, 2, 8, []string{"iteration 1: ok, \x1b[31m2 files"}
+	says("/p/demo/issues/1/live", "at work · try 2 of 8")
+	says("/p/demo/issues/1/live", `href="/p/demo/runs/r-1"`)
+	if a := owner.Get("/p/demo/issues/1/live"); strings.Contains(a.Body, "\x1b") {
+		t.Error("a card shows what acts on a terminal")
+	}
+}
