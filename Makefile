@@ -4,6 +4,7 @@
 # make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run
 # make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
+# make pictures   every page as a picture, into bin/pictures
 # make fuzz    each fuzz target for FUZZTIME
 # make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
 
@@ -12,7 +13,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof fuzz soak clean
+.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures fuzz soak clean
 
 all: build
 
@@ -74,6 +75,9 @@ bench:
 
 bench-proof: build
 	scripts/bench-proof.sh
+
+pictures:
+	scripts/pictures.sh
 
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)

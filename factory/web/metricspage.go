@@ -14,6 +14,8 @@ import (
 const (
 	// metricsRuns is how many runs, the newest, are counted.
 	metricsRuns = 500
+	// enoughRuns is from how many runs on shares are drawn.
+	enoughRuns = 5
 	// historyLines is how much of a board's history is read at a time.
 	historyLines = 1000
 )
@@ -122,10 +124,15 @@ func (s *Server) metricsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.page("metrics", "Metrics", struct {
+	page := struct {
 		Metrics metrics
 		Figures []figure
-	}{m, figures(m)})
+		Enough  int
+	}{m, nil, enoughRuns}
+	if m.Counted >= enoughRuns {
+		page.Figures = figures(m)
+	}
+	return v.page("metrics", "Metrics", page)
 }
 
 // figures are the plots of the page.

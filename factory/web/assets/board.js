@@ -51,6 +51,40 @@
     return null;
   };
 
+  // --- An issue is looked at beside the board, where there is room for both.
+  const peek = document.getElementById("peek");
+  const closePeek = () => {
+    if (!peek.firstChild) return false;
+    peek.replaceChildren();
+    cardOf(peek.dataset.issue)?.focus();
+    return true;
+  };
+  const openPeek = async (card) => {
+    const address = card.querySelector(".card-title").href;
+    const answer = await fetch(address, { headers: { "HX-Request": "true", "X-Forge-Token": forgeToken() } }).catch(() => null);
+    if (!answer?.ok) { location.assign(address); return; }
+    const bar = document.createElement("p");
+    bar.className = "peek-bar";
+    const whole = Object.assign(document.createElement("a"), { href: address, textContent: "Open its page" });
+    const close = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Close" });
+    close.addEventListener("click", closePeek);
+    bar.append(whole, close);
+    const body = document.createElement("div");
+    body.innerHTML = await answer.text();
+    body.querySelectorAll("h1").forEach((h) => h.replaceWith(Object.assign(document.createElement("h2"), { textContent: h.textContent })));
+    peek.dataset.issue = card.dataset.issue;
+    peek.replaceChildren(bar, body);
+    htmx.process(body);
+    close.focus();
+  };
+  board.addEventListener("click", (e) => {
+    const title = e.target.closest(".card-title");
+    if (!title || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0 || innerWidth < 1000) return;
+    e.preventDefault();
+    openPeek(title.closest(".card"));
+  });
+  document.addEventListener("keydown", (e) => { if (e.key === "Escape" && closePeek()) e.preventDefault(); });
+
   // --- Moving. origin is where a card stood before.
   const placeNow = (card) => ({ list: card.parentElement, next: card.nextElementSibling });
   const putBack = (card, origin) => {

@@ -59,6 +59,67 @@
     }
   });
 
+  // --- Everything in one menu: Ctrl-K lists where one can go and what the page
+  // offers, and finds issues; ? shows it with the keys.
+  const dialog = document.getElementById("everything");
+  if (dialog) {
+    const field = dialog.querySelector("input");
+    const list = dialog.querySelector("ul");
+    const named = (el) => (el.getAttribute("aria-label") || el.textContent).replace(/\s+/g, " ").trim();
+    const shown = (el) => el.checkVisibility?.() ?? el.offsetParent !== null;
+    const offers = () => {
+      const seen = new Set();
+      const out = [];
+      const add = (kind, el) => {
+        const name = named(el);
+        if (!name || seen.has(name) || el.closest("#everything, .card, .events")) return;
+        seen.add(name);
+        out.push({ name, kind, go: () => { el.closest("details")?.setAttribute("open", ""); if (el.tagName === "A") el.click(); else { el.scrollIntoView({ block: "center" }); el.focus(); } } });
+      };
+      document.querySelectorAll("header.bar a, header.bar button").forEach((el) => add("go", el));
+      document.querySelectorAll("main a[href]:not(.mono), main button:not([disabled])").forEach((el) => { if (shown(el)) add("here", el); });
+      return out;
+    };
+    const paint = () => {
+      const words = field.value.trim().toLowerCase();
+      const found = offers().filter((o) => o.name.toLowerCase().includes(words)).slice(0, 12);
+      const base = dialog.dataset.project;
+      if (base && words) {
+        const number = words.match(/^#?(\d+)$/);
+        found.unshift(number
+          ? { name: `Issue #${number[1]}`, kind: "go", go: () => location.assign(`${base}/issues/${number[1]}`) }
+          : { name: `Search issues for “${field.value.trim()}”`, kind: "go", go: () => location.assign(`${base}?q=${encodeURIComponent(field.value.trim())}`) });
+      }
+      list.replaceChildren(...found.map((o) => {
+        const item = document.createElement("li");
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "plain";
+        button.textContent = o.name;
+        button.addEventListener("click", () => { dialog.close(); o.go(); });
+        item.append(button);
+        return item;
+      }));
+    };
+    const open = () => { if (dialog.open) return; field.value = ""; paint(); dialog.showModal(); field.focus(); };
+    field.addEventListener("input", paint);
+    dialog.addEventListener("keydown", (e) => {
+      const all = [...list.querySelectorAll("button")];
+      const at = all.indexOf(document.activeElement);
+      if (e.key === "ArrowDown") { e.preventDefault(); (all[at + 1] ?? all[0])?.focus(); }
+      if (e.key === "ArrowUp") { e.preventDefault(); (at > 0 ? all[at - 1] : field).focus(); }
+      if (e.key === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); }
+    });
+    document.querySelectorAll("[data-everything]").forEach((b) => { b.hidden = false; b.addEventListener("click", open); });
+    document.addEventListener("keydown", (e) => {
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.isContentEditable;
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k" || e.key === "?" && !typing && !e.ctrlKey && !e.metaKey) {
+        e.preventDefault();
+        open();
+      }
+    });
+  }
+
   // A form that was taken is empty again.
   document.addEventListener("htmx:after:request", (e) => {
     const form = e.detail.ctx?.sourceElement;

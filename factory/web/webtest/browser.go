@@ -282,7 +282,7 @@ type Look struct {
 }
 
 // Looks are those in which every page is held against the check.
-var Looks = []Look{{"light", "light", 1400, 900}, {"dark", "dark", 1400, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}}
+var Looks = []Look{{"light", "light", 1280, 800}, {"dark", "dark", 1280, 800}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}}
 
 // As shows the page in one look.
 func (b *Tab) As(l Look) {
