@@ -14,7 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
+
+	"forge/docs"
 )
 
 // mostUserWords is how long the pages for users may be together.
@@ -124,30 +125,12 @@ func TestDocsLinksLeadSomewhere(t *testing.T) {
 // anchors are the names by which the headings of a page are linked.
 func anchors(text string) []string {
 	var out []string
+	names := docs.Anchors{}
 	for line := range strings.Lines(codeFence.ReplaceAllString(text, "")) {
 		hashes := len(line) - len(strings.TrimLeft(line, "#"))
-		if hashes == 0 || !strings.HasPrefix(line[hashes:], " ") {
-			continue
+		if hashes > 0 && strings.HasPrefix(line[hashes:], " ") {
+			out = append(out, names.Of(line[hashes:]))
 		}
-		name := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, strings.TrimSpace(line[hashes:]))
-		again := 0
-		for _, known := range out {
-			if known == name || strings.HasPrefix(known, name+"-") {
-				again++
-			}
-		}
-		if again > 0 && slices.Contains(out, name) {
-			name += "-" + strconv.Itoa(again)
-		}
-		out = append(out, name)
 	}
 	return out
 }
