@@ -36,17 +36,19 @@ const docsHead = `# Autonomy policy
 
 This page is made from the presets in ` + "`gates/presets.toml`" + `; ` + "`go test ./gates -update`" + ` writes it anew, and a test holds it against the data.
 
-A policy says at which points Forge waits for a person, within which limits it confirms by itself, and what it does when something does not go on. It is made of single axes. A preset is a policy with a name: ` + "`forge run --level NAME`, `autonomy.level`, `FORGE_AUTONOMY`" + `. Where nothing is said a run is ` + "`interactive`" + ` and a job ` + "`partial`" + `.
+A policy says where Forge asks you, within which limits it decides by itself, and what it does when work does not go on. Most people need three of them: [levels](levels.md). This page is the whole table.
 
-` + "`forge policy list`" + ` shows the presets, ` + "`show`" + ` every axis of the policy that holds here with the place that it comes from, ` + "`explain`" + ` what will stop you, ` + "`diff`" + ` how two of them differ, and ` + "`check`" + ` whether one may be spawned below another.
+A preset is a policy with a name: ` + "`forge run --level NAME`, `autonomy.level`, `FORGE_AUTONOMY`" + `. If you name none, a run is ` + "`interactive`" + `, a job ` + "`partial`" + `, an issue ` + "`plan_then_review`" + `.
+
+` + "`forge policy list`" + ` shows the presets, ` + "`forge policy explain NAME`" + ` what will stop you, ` + "`forge policy show`" + ` every axis of the policy that holds here and where it comes from, ` + "`forge policy diff A B`" + ` how two differ, ` + "`forge policy check`" + ` whether one may be a child of another.
 `
 
 const docsTail = `
 ## Choosing and bounding
 
-The most specific word chooses: a flag or a level given at resume, then the job, its expert, the project file, ` + "`FORGE_AUTONOMY`" + `, the built-in. ` + "`--autonomous` and `autonomy.enabled = true`" + ` stand for ` + "`autonomous`, `enabled = false` for `interactive`, `planning.interactive`" + ` for ` + "`partial` (true) or `review` (false)" + `. Words of one place that disagree are refused.
+The most specific word wins: a flag or a level at resume, then the job, its expert, the project file, ` + "`FORGE_AUTONOMY`" + `, the built-in. ` + "`--autonomous` and `autonomy.enabled = true`" + ` mean ` + "`autonomous`, `enabled = false` means `interactive`, `planning.interactive`" + ` means ` + "`partial` (true) or `review` (false)" + `. If two words of one place disagree, they are refused.
 
-The choice is then bounded, axis by axis, by ` + "`autonomy.ceiling`" + ` of the user's own configuration and by every parent of the work: the more conservative value holds. A child that asks for more than its parents is refused when it is spawned, with every axis named.
+Then ` + "`autonomy.ceiling`" + ` of your own configuration and every parent of the work bound it, axis by axis: the more conservative value holds. For example, under the ceiling ` + "`review`" + ` a run at ` + "`autonomous`" + ` asks before its result lands. A child that asks for more than its parents is refused, with every axis named.
 
 From free to conservative: auto → human; more kinds of ` + "`consent`; a higher `confidence_floor`; a lower `irreversibility_max` or `regret_max`; `pause_on_risk_amplifier`; shorter `action_kinds` and `contexts`" + ` (empty allows nothing)` + "; a higher `tier_floor`, a lower `tier_ceiling`, a lower `budget_usd`; `ask` and `always_review`. `combined_inference`" + ` frees nothing.
 

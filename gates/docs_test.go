@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 		text += s.When + "\n"
 	}
 	text += strings.Join(e.Alone, "\n")
-	for _, want := range []string{"not named auto", "consent to: intent.", "past action when it is at least 60 % sure", "above medium irreversibility"} {
+	for _, want := range []string{"not named auto", "consent to: intent.", "at least 60 % sure what an issue needs, it does not ask", "harder to undo than medium"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("missing %q in\n%s", want, text)
 		}

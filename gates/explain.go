@@ -126,15 +126,28 @@ func (p Policy) confirms() []string {
 	if p.ConfidenceFloor > 1 {
 		return append(out, "No confidence is high enough to go on without you.")
 	}
-	out = append(out, fmt.Sprintf("It goes on by itself past %s when it is at least %.0f %% sure.", strings.Join(alone, ", "), p.ConfidenceFloor*100))
+	out = append(out, fmt.Sprintf("If it is at least %.0f %% sure what an issue %s, it does not ask.", p.ConfidenceFloor*100, understood(alone)))
 	if !slices.Contains(alone, string(PointAction)) {
 		return out
 	}
-	bound := fmt.Sprintf("An action waits for you when it is above %s irreversibility or %s regret", orNone(string(p.IrreversibilityMax)), orNone(string(p.RegretMax)))
+	bound := fmt.Sprintf("It asks before an action that is harder to undo than %s, whose regret is above %s", orNone(string(p.IrreversibilityMax)), orNone(string(p.RegretMax)))
 	if p.PauseOnRiskAmplifier {
-		bound += ", when anything makes it riskier than it claims"
+		bound += ", that is riskier than it claims"
 	}
-	return append(out, bound+", or of another kind than "+orNone(strings.Join(p.ActionKinds, ", "))+".")
+	return append(out, bound+", or whose kind is not "+orNone(strings.Join(p.ActionKinds, " or "))+".")
+}
+
+// understood says of targets what of an issue they are.
+func understood(targets []string) string {
+	verbs := map[string]string{string(PointIntent): "wants", string(PointContext): "touches", string(PointAction): "needs"}
+	var said []string
+	for _, t := range targets {
+		said = append(said, verbs[t])
+	}
+	if n := len(said); n > 1 {
+		return strings.Join(said[:n-1], ", ") + " and " + said[n-1]
+	}
+	return strings.Join(said, "")
 }
 
 func orNone(s string) string {

@@ -10,7 +10,7 @@ import (
 	"forge/review"
 )
 
-// Result is what forge review --output json prints; docs/review.md
+// Result is what forge review --output json prints; docs/review-output.md
 // describes it.
 type Result struct {
 	V          int               `json:"v"`
