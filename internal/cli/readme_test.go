@@ -49,7 +49,11 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 var (
 	inBackticks = regexp.MustCompile("(?:`|\\$ |or: )forge ([^\n`#]+)")
 	onALine     = regexp.MustCompile(`(?m)^(?: {4}|[A-Z_]+=\S+ )*forge ([^\n#]+)`)
-	quoted      = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	// takesWords are commands with others below that take arguments, too, or that
+	// pages explain on the same line.
+	takesWords = map[string]bool{"evidence": true, "eval": true, "factory": true}
+	plainWord  = regexp.MustCompile(`^[a-z]+$`)
+	quoted     = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 )
 
 // commandsIn are the calls of forge in a page, without its name: between
@@ -90,10 +94,13 @@ func unknownIn(app *cli.App, line string) string {
 		}
 		return "there is no such command"
 	}
-	for _, w := range words[1:] {
+	for i, w := range words[1:] {
 		if below := find(cmd.Subcommands, w); below != nil {
 			cmd = below
 			continue
+		}
+		if i == 0 && len(cmd.Subcommands) > 0 && !takesWords[cmd.Name] && plainWord.MatchString(w) {
+			return "there is no " + cmd.Name + " " + w
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
 		known := slices.ContainsFunc(slices.Concat(cmd.Flags, app.Flags), func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
