@@ -42,6 +42,8 @@ type Project struct {
 	Cockpit Cockpit
 	Edits   Edits
 	Watch   Watch
+	// Settings is nil where the configuration is not changed here.
+	Settings Settings
 }
 
 // Watch says what is new in a project, for pages that are open.

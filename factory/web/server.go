@@ -94,7 +94,7 @@ func New(c Config) (*Server, error) {
 	for _, area := range []func(){
 		s.assetRoutes, s.signInRoutes, s.liveRoutes, s.projectRoutes, s.boardRoutes,
 		s.runRoutes, s.cockpitRoutes, s.cockpitEditRoutes, s.issueRoutes, s.jobRoutes, s.metricsRoutes,
-		s.editRoutes, s.inboxRoutes, s.floorRoutes, s.docsRoutes,
+		s.editRoutes, s.inboxRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes,
 	} {
 		area()
 	}

@@ -92,7 +92,7 @@ func (a *App) configShow(c *cli.Context, output string) error {
 		return err
 	}
 	defer p.Close()
-	hide := redact.New(secretsSet(p.Config))
+	hide := redact.New(p.Config.Secrets())
 	if output == "text" {
 		_, err := fmt.Fprint(a.Stdout, text.Harmless(hide.String(p.Config.Render())))
 		return err
@@ -102,19 +102,6 @@ func (a *App) configShow(c *cli.Context, output string) error {
 		values = append(values, shownValue{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin})
 	}
 	return printJSON(a.Stdout, map[string]any{"state": p.State, "values": values})
-}
-
-// secretsSet are the secrets that a user wrote into set_env.
-func secretsSet(cfg *config.Config) []string {
-	var secrets []string
-	for _, ag := range cfg.File.Agents {
-		for name, value := range ag.SetEnv {
-			if config.SecretName(name) && value != "" {
-				secrets = append(secrets, value)
-			}
-		}
-	}
-	return secrets
 }
 
 // validation collects all that is wrong before a run, from all sides.

@@ -9,6 +9,7 @@ import (
 	pages "forge/factory/web"
 	"forge/gates"
 	"forge/internal/journal"
+	forsite "forge/internal/site"
 )
 
 // webSite is the projects of a server.
@@ -33,7 +34,7 @@ func newWebSite(ctx context.Context, shops []*shop) *webSite {
 		s.list = append(s.list, pages.Project{
 			ID: id, Root: sh.Base.RepoRoot, HostURL: hostPage(ctx, sh), Board: sh.Board, Cards: sh.Journal, Watch: siteWatch{sh.Journal},
 			Runs: siteRuns{one}, Desk: siteDesk{one}, Code: siteCode{one}, Cockpit: siteCockpit{one}, Edits: siteEdits{one}, Jobs: jobs,
-			Floor: floor{board: sh.issueBoard, poke: sh.poke},
+			Floor: floor{board: sh.issueBoard, poke: sh.poke}, Settings: &forsite.Settings{Env: sh.Env, Root: sh.Base.RepoRoot},
 		})
 	}
 	slices.SortFunc(s.list, func(a, b pages.Project) int { return strings.Compare(a.ID, b.ID) })

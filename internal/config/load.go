@@ -25,6 +25,9 @@ type Sources struct {
 	UserFile   string   // "" = none; a file that does not exist says nothing
 	Environ    []string // NAME=value, as os.Environ gives it
 	Flags      []Setting
+	// ProjectText stands in the place of the project's own file: what it would be
+	// if it said so. nil = the file.
+	ProjectText *string
 	// Without leaves parts of the project's own configuration unread, for who
 	// goes on with what was recorded while they are broken.
 	Without Part
@@ -82,7 +85,13 @@ func Load(src Sources) (*Config, []Warning, error) {
 		c.add(src.ProjectDir, place{}, "cannot be opened: "+cause(err), "name the root of a checkout")
 	} else {
 		defer root.Close()
-		if src.Without < AllOfProject {
+		switch {
+		case src.Without >= AllOfProject:
+		case src.ProjectText != nil:
+			l := &layer{kind: layerProject, file: ProjectFile}
+			l.bind(c, *src.ProjectText)
+			cfg.layers = append(cfg.layers, l)
+		default:
 			cfg.layers = append(cfg.layers, loadFile(c, root, filepath.FromSlash(ProjectFile), ProjectFile, layerProject))
 		}
 		if src.Without < Policies {
@@ -128,11 +137,18 @@ func loadFile(c *collector, in folder, name, shown string, kind layerKind) *laye
 	if !ok {
 		return l
 	}
+	l.bind(c, text)
+	return l
+}
+
+// bind reads the text of a TOML file into the layer; whatever is wrong with it is
+// collected.
+func (l *layer) bind(c *collector, text string) {
 	tree, index, problem := decodeTOML(text)
 	if problem != nil {
-		problem.File = shown
+		problem.File = l.file
 		c.problems = append(c.problems, *problem)
-		return l
+		return
 	}
 	l.index = index
 	b := &binder{collector: c, layer: l}
@@ -140,9 +156,8 @@ func loadFile(c *collector, in folder, name, shown string, kind layerKind) *laye
 	l.hooks = b.hooksOf(tree)
 	if len(b.unused) > 0 {
 		slices.Sort(b.unused)
-		c.warn(shown, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read and checked, nothing else")
+		c.warn(l.file, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read and checked, nothing else")
 	}
-	return l
 }
 
 // decodeTOML decodes text into a tree with an index of places.

@@ -277,3 +277,16 @@ func TrustEntry(root, secret string) string {
 	}
 	return fmt.Sprintf("[trust.projects.%s]\nenv = [%s]\n", quoteString(filepath.Clean(root)), quoteString(secret))
 }
+
+// Secrets are the secrets that a user wrote into set_env.
+func (c *Config) Secrets() []string {
+	var secrets []string
+	for _, ag := range c.File.Agents {
+		for name, value := range ag.SetEnv {
+			if SecretName(name) && value != "" {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	return secrets
+}

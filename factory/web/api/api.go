@@ -80,7 +80,7 @@ func New(c Config) (*API, error) {
 	a := &API{Config: c, mux: http.NewServeMux(), stop: make(chan struct{})}
 	a.api = humago.New(a.mux, a.settings())
 	for _, area := range []func(){
-		a.projectRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.jobRoutes, a.floorRoutes,
+		a.projectRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.jobRoutes, a.floorRoutes, a.settingsRoutes,
 		a.policyRoutes, a.figureRoutes, a.eventRoutes,
 	} {
 		area()

@@ -37,6 +37,8 @@ var onPages = map[string][]string{
 	"POST /p/{project}/checkpoints/{checkpoint}/edit":      {"edit-file"},
 	"POST /p/{project}/checkpoints/{checkpoint}/edit/drop": {"drop-edit"},
 
+	"POST /p/{project}/settings": {"change-settings"},
+
 	"POST /p/{project}/floor/{word}": {"pause-floor", "resume-floor", "drain-floor"},
 }
 
@@ -46,6 +48,8 @@ var shownOnPages = map[string][]string{
 	"GET /sign-in":             {""},
 	"GET /static/{sum}/{name}": {""},
 	"GET /favicon.ico":         {""},
+	"GET /docs":                {""}, // the same for everybody
+	"GET /docs/{page}":         {""},
 
 	"GET /{$}":         {"list-projects", "whoami"},
 	"GET /inbox":       {"list-projects", "list-checkpoints"},
@@ -57,6 +61,8 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/columns/{column}":    {"list-issues"},
 	"GET /p/{project}/floor":               {"show-floor"},
 	"GET /p/{project}/metrics":             {"project-figures"},
+	"GET /p/{project}/settings":            {"show-settings"},
+	"GET /p/{project}/health":              {"check-health"},
 	"GET /p/{project}/issues/new":          {"list-policies"},
 	"GET /p/{project}/issues/{id}":         {"show-issue"},
 	"GET /p/{project}/issues/{id}/history": {"issue-history"},
