@@ -51,7 +51,7 @@ func TestSettingsPage(t *testing.T) {
 		t.Errorf("health: %d %s", a.Status, a.Body)
 	}
 	send := func(text, seen string) webtest.Answer {
-		return owner.Post("/p/demo/settings", url.Values{"text": {text}, "seen": {seen}})
+		return owner.Send("/p/demo/settings", url.Values{"text": {text}, "seen": {seen}})
 	}
 	if a := send("wrong\r\n", "sum-old"); a.Status != 422 || !strings.Contains(a.Body, "&lt;wrong&gt;") || !strings.Contains(a.Body, ">wrong") || file.text != "old" {
 		t.Errorf("a wrong text: %d, now %q\n%s", a.Status, file.text, a.Body)
