@@ -12,10 +12,10 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/config"
+	"forge/internal/discovery"
 	"forge/internal/git"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -60,7 +60,7 @@ type initiation struct {
 	// configured says that there is a forge.toml: it is kept, and what it says
 	// is what is tried.
 	configured bool
-	agent      initAgent
+	agent      discovery.Agent
 	cfg        *config.Config
 	reviews    string // what forge.toml says of them
 	proposal   config.Proposal
@@ -133,15 +133,15 @@ func (i *initiation) look(ctx context.Context) error {
 	if i.configured && i.o.agent != "" {
 		return refusal.New("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
 	}
-	i.agent.configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
+	i.agent.Configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
 	// One phase that says nothing of its own: what every phase starts from.
 	plan := &config.Plan{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "any", Promise: "ANY"}}}, File: project.PlanFile}
 	if i.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()}); err != nil {
 		return err
 	}
-	i.agent.name = i.set.Phases["01"].Agent
+	i.agent.Name = i.set.Phases["01"].Agent
 	if !i.configured {
-		i.proposal = proposalFor(base.RepoRoot, i.inside())
+		i.proposal = discovery.Commands(base.RepoRoot, i.inside())
 	}
 	return nil
 }
@@ -158,86 +158,15 @@ func (i *initiation) at(name string) string {
 
 // inside is the working directory below the root of the checkout, "" at the
 // root itself.
-func (i *initiation) inside() string {
-	dir, err := filepath.EvalSymlinks(i.app.Dir)
-	if err != nil {
-		return ""
-	}
-	root, err := filepath.EvalSymlinks(i.base.RepoRoot)
-	if err != nil {
-		return ""
-	}
-	rel, err := filepath.Rel(root, dir)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(rel)
-}
+func (i *initiation) inside() string { return discovery.Inside(i.app.Dir, i.base.RepoRoot) }
 
-// proposalFor looks at the root; where it says nothing, at the folder in which
-// init was called, whose commands then run there.
-func proposalFor(root, inside string) config.Proposal {
-	p := config.DetectProject(root)
-	if inside == "" || text.ShellWord(inside) != inside || len(p.Verify) > 0 || len(p.Setup) > 0 {
-		return p
-	}
-	sub := config.DetectProject(filepath.Join(root, filepath.FromSlash(inside)))
-	move := func(from []config.Command) (out []config.Command) {
-		for _, c := range from {
-			out = append(out, config.Command{Run: "cd " + inside + " && " + c.Run, Why: inside + ": " + c.Why})
-		}
-		return out
-	}
-	p.Verify, p.Setup = move(sub.Verify), move(sub.Setup)
-	for _, key := range sub.CacheKey {
-		p.CacheKey = append(p.CacheKey, inside+"/"+key)
-	}
-	return p
-}
-
-// initAgent is the agent that the project will use.
-type initAgent struct {
-	name       string // "" = none was found
-	kind       string
-	configured bool // by the project, the user's configuration or a variable
-	found      agent.Detection
-	others     []string // what else was looked for, and what came of it
-}
-
-// findAgent takes the agent that is configured or asked for, else the first
-// that is installed, claude before the others.
-func (i *initiation) findAgent(ctx context.Context) error {
-	g := &i.agent
-	if g.configured {
-		set := i.set.Agents[g.name]
-		g.kind, g.found = set.Kind, agent.Detect(ctx, set, i.app.Environ)
+// findAgent takes the agent that is configured or asked for, else one that is
+// installed.
+func (i *initiation) findAgent(ctx context.Context) (err error) {
+	if i.agent.Configured {
+		i.agent = discovery.Configured(ctx, i.set.Agents[i.agent.Name], i.app.Environ)
 		return nil
 	}
-	candidates := []string{"claude"}
-	for _, kind := range agent.Kinds() {
-		// Of these there are as many as anyone writes; none can be found.
-		if kind != "claude" && kind != "exec" && kind != "script" {
-			candidates = append(candidates, kind)
-		}
-	}
-	g.name = ""
-	if kind := i.o.agent; kind != "" {
-		if _, ok := agent.FactsOf(kind); !ok {
-			return refusal.New("there are "+strings.Join(agent.Kinds(), ", "), "--agent %s: unknown kind of agent", kind)
-		}
-		g.kind, g.name = kind, map[string]string{"exec": "mine", "script": "dry"}[kind]
-		if g.name != "" {
-			return nil
-		}
-		candidates, g.name = []string{kind}, kind
-	}
-	for _, kind := range candidates {
-		d := agent.Detect(ctx, work.AgentSettings{Name: kind, Kind: kind}, i.app.Environ)
-		if d.Found || g.name == kind {
-			g.name, g.kind, g.found = kind, kind, d
-			return nil
-		}
-		g.others = append(g.others, d.Why)
-	}
-	return nil
+	i.agent, err = discovery.FindAgent(ctx, i.o.agent, i.app.Environ)
+	return err
 }

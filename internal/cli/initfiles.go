@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/discovery"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
@@ -21,8 +22,8 @@ import (
 
 // files are what init writes where there is none.
 func (i *initiation) files() []config.InitFile {
-	name := i.agent.name
-	if i.agent.configured {
+	name := i.agent.Name
+	if i.agent.Configured {
 		name = "" // it is named elsewhere
 	}
 	out := config.InitFiles(i.proposal, name)
@@ -31,7 +32,7 @@ func (i *initiation) files() []config.InitFile {
 			out[n].Text += i.agentText() + i.reviews
 		}
 	}
-	if i.agent.kind == "script" && !i.agent.configured {
+	if i.agent.Kind == "script" && !i.agent.Configured {
 		out = append(out, config.InitFile{Path: initScriptFile, Text: initScript})
 	}
 	return append(out, config.InitFile{Path: project.PlanFile, Text: i.planText()})
@@ -40,13 +41,13 @@ func (i *initiation) files() []config.InitFile {
 // agentText is what forge.toml says of an agent beside its name.
 func (i *initiation) agentText() string {
 	switch {
-	case i.agent.configured:
+	case i.agent.Configured:
 		return ""
-	case i.agent.name == "":
+	case i.agent.Name == "":
 		return initNoAgent
-	case i.agent.kind == "exec":
+	case i.agent.Kind == "exec":
 		return initExec
-	case i.agent.kind == "script":
+	case i.agent.Kind == "script":
 		return "\n[agents.dry]\nkind = \"script\"\nfile = \"" + initScriptFile + "\"\n"
 	}
 	return ""
@@ -120,7 +121,7 @@ func (i *initiation) verifyCommands() []string {
 	if i.configured {
 		return append([]string{}, i.set.Verify.Commands...)
 	}
-	return append([]string{}, commandsOf(i.proposal.Verify)...)
+	return append([]string{}, discovery.Lines(i.proposal.Verify)...)
 }
 
 // writeNew writes the files that are not there, and names the others.

@@ -27,8 +27,8 @@ func (i *initiation) findReviewer(ctx context.Context) error {
 	case by != "":
 		i.reviews = "\n# The model of [llm] reviews each phase after it is proven.\n[reviews]\nenabled = true\n"
 	case why == "" && i.agentReviews():
-		by = "the agent " + i.agent.name + ", without the right to change anything"
-		i.reviews = "\n# Each phase is reviewed after it is proven. It costs what the agent costs.\n[reviews]\nenabled = true\nagent = " + strconv.Quote(i.agent.name) + "\n"
+		by = "the agent " + i.agent.Name + ", without the right to change anything"
+		i.reviews = "\n# Each phase is reviewed after it is proven. It costs what the agent costs.\n[reviews]\nenabled = true\nagent = " + strconv.Quote(i.agent.Name) + "\n"
 	}
 	switch {
 	case by != "":
@@ -74,5 +74,5 @@ func (i *initiation) modelReviews(ctx context.Context) (by, why string, err erro
 // agentReviews says that the agent would answer, as far as can be known.
 func (i *initiation) agentReviews() bool {
 	g := i.agent
-	return g.name != "" && g.kind != "exec" && g.kind != "script" && g.found.Found && g.found.LoggedIn == agent.LoginYes
+	return g.Name != "" && g.Kind != "exec" && g.Kind != "script" && g.Found.Found && g.Found.LoggedIn == agent.LoginYes
 }

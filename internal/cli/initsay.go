@@ -38,22 +38,22 @@ func (i *initiation) sayProject() {
 func (i *initiation) sayAgent() {
 	g := i.agent
 	switch {
-	case g.kind == "exec" && !g.configured:
+	case g.Kind == "exec" && !g.Configured:
 		i.say("Agent", " ", "a command of yours: put it into [agents.mine] of %s", config.ProjectFile)
-	case g.kind == "script" && !g.configured:
+	case g.Kind == "script" && !g.Configured:
 		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", initScriptFile)
-	case g.name == "":
+	case g.Name == "":
 		i.say("Agent", markNo, "none found")
-		for _, why := range g.others {
+		for _, why := range g.Others {
 			i.say("", " ", "%s", why)
 		}
 		i.say("", " ", "or use a command of your own: forge init --agent exec")
-	case !g.found.Found:
-		i.say("Agent", markNo, "%s: %s", g.name, g.found.Why)
+	case !g.Found.Found:
+		i.say("Agent", markNo, "%s: %s", g.Name, g.Found.Why)
 	default:
-		text := strings.TrimSpace(g.name + " " + g.found.Version)
-		mark := map[agent.Login]string{agent.LoginYes: markYes, agent.LoginNo: markNo}[g.found.LoggedIn]
-		switch g.found.LoggedIn {
+		text := strings.TrimSpace(g.Name + " " + g.Found.Version)
+		mark := map[agent.Login]string{agent.LoginYes: markYes, agent.LoginNo: markNo}[g.Found.LoggedIn]
+		switch g.Found.LoggedIn {
 		case agent.LoginYes:
 			text += ", logged in"
 		case agent.LoginNo:
@@ -61,12 +61,12 @@ func (i *initiation) sayAgent() {
 		case agent.LoginUnknown:
 			text += ", whether it is logged in shows when it runs"
 		}
-		if g.kind == "script" || g.kind == "exec" {
-			text, mark = g.name+" ("+g.found.Path+")", markYes
+		if g.Kind == "script" || g.Kind == "exec" {
+			text, mark = g.Name+" ("+g.Found.Path+")", markYes
 		}
 		i.say("Agent", mark, "%s", text)
-		if g.found.Why != "" {
-			i.say("", " ", "%s", g.found.Why)
+		if g.Found.Why != "" {
+			i.say("", " ", "%s", g.Found.Why)
 		}
 	}
 }
@@ -164,15 +164,15 @@ func (i *initiation) sayNext(wrote []string) {
 		add(`git add -A && git commit -m start`, "the commit that forge run starts from")
 	}
 	switch {
-	case i.agent.name == "":
+	case i.agent.Name == "":
 		add("install an agent", "then name it in "+config.ProjectFile)
-	case i.agent.kind == "script" && !i.agent.configured:
-	case i.agent.kind == "exec" && !i.agent.configured:
+	case i.agent.Kind == "script" && !i.agent.Configured:
+	case i.agent.Kind == "exec" && !i.agent.Configured:
 		add("edit "+config.ProjectFile, "the command of your agent")
-	case !i.agent.found.Found:
-		add("install the agent", text.OneLine(i.agent.found.Why, 100))
-	case i.agent.found.LoggedIn == agent.LoginNo:
-		add("log in", i.agent.found.Why)
+	case !i.agent.Found.Found:
+		add("install the agent", text.OneLine(i.agent.Found.Why, 100))
+	case i.agent.Found.LoggedIn == agent.LoginNo:
+		add("log in", i.agent.Found.Why)
 	}
 	if i.failed {
 		add("mend what failed", "in the project, or in "+config.ProjectFile+": forge run starts from a project that passes")
@@ -182,7 +182,7 @@ func (i *initiation) sayNext(wrote []string) {
 	}
 	if slices.Contains(wrote, project.PlanFile) {
 		add("edit "+project.PlanFile, "the phases; what is there is an example that runs as it is")
-		if i.agent.name != "" && i.agent.kind != "script" {
+		if i.agent.Name != "" && i.agent.Kind != "script" {
 			add(or+"forge generate --replace", "your agent drafts them from the spec")
 		}
 	}

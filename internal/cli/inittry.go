@@ -13,6 +13,7 @@ import (
 	"charm.land/huh/v2"
 
 	"forge/internal/config"
+	"forge/internal/discovery"
 	"forge/internal/git"
 	"forge/internal/proc"
 	"forge/internal/redact"
@@ -35,8 +36,8 @@ func (i *initiation) try(ctx context.Context) error {
 	i.saySandbox(level, caps, err)
 	t := commandTry{i: i, caps: caps, worktree: i.set.Worktree, commands: i.set.Verify.Commands, seconds: i.set.Verify.TimeoutSecs}
 	if !i.configured {
-		t.worktree = work.Worktree{Setup: commandsOf(i.proposal.Setup), CacheKey: i.proposal.CacheKey, TimeoutSecs: i.set.Worktree.TimeoutSecs}
-		t.commands = commandsOf(i.proposal.Verify)
+		t.worktree = work.Worktree{Setup: discovery.Lines(i.proposal.Setup), CacheKey: i.proposal.CacheKey, TimeoutSecs: i.set.Worktree.TimeoutSecs}
+		t.commands = discovery.Lines(i.proposal.Verify)
 	}
 	if len(t.commands) == 0 && len(t.worktree.Setup) == 0 {
 		i.sayNothing()
@@ -87,13 +88,6 @@ func (i *initiation) mayTry(ctx context.Context, t commandTry, level proc.Level)
 		return "you said no", nil
 	}
 	return "", nil
-}
-
-func commandsOf(commands []config.Command) (out []string) {
-	for _, c := range commands {
-		out = append(out, c.Run)
-	}
-	return out
 }
 
 // commandTry is one try of a project's commands.
