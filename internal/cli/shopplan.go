@@ -79,18 +79,7 @@ func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []s
 	if err != nil {
 		return nil, err
 	}
-	return config.NewPlan(tame(drafted.Plan)), nil
-}
-
-// tame takes out of a plan that nobody looked at what is the owner's to say:
-// who works with which rights, what proves it, what it may change of that.
-func tame(plan work.Plan) work.Plan {
-	for n, ph := range plan.Phases {
-		plan.Phases[n] = work.Phase{
-			Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType,
-		}
-	}
-	return plan
+	return config.NewPlan(draft.Tame(drafted.Plan)), nil
 }
 
 // issueSpec is what an issue's run is opened with.
