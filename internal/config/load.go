@@ -106,7 +106,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 			c.add(o.Flag, place{}, "sets the unknown key "+o.Key, suggest(o.Key, keyNames()))
 			continue
 		}
-		cfg.layers = append(cfg.layers, textLayer(c, k, o.Flag, o.Value, layerFlags))
+		cfg.layers = append(cfg.layers, settingLayer(c, k, o))
 	}
 	cfg.merge()
 	cfg.mapDeprecated(c)
@@ -212,21 +212,41 @@ func plainLists(v any) any {
 	return v
 }
 
-// Setting is one flag that sets a key. A list is given with commas.
+// Setting is one flag that sets a key.
 type Setting struct {
 	Flag  string // "--max-parallel", as the user wrote it
 	Key   string // "defaults.max_parallel"
-	Value string
+	Value string // a list is given with commas
+	// List is the value of a list whose items may hold commas; it is used where
+	// it is not empty.
+	List []string
+}
+
+// settingLayer is a layer of what one flag sets.
+func settingLayer(c *collector, k Key, o Setting) *layer {
+	if len(o.List) == 0 {
+		return textLayer(c, k, o.Flag, o.Value, layerFlags)
+	}
+	items := make([]any, len(o.List))
+	for i, one := range o.List {
+		items[i] = one
+	}
+	return valueLayer(c, k, o.Flag, items, layerFlags)
 }
 
 // textLayer is a layer of one value that came as text.
 func textLayer(c *collector, k Key, source, text string, kind layerKind) *layer {
-	l := &layer{kind: kind, file: source}
 	value, want := parseText(k.Type, text)
 	if want != "" {
 		c.add(source, place{}, fmt.Sprintf("%s is %q, want %s", k.Name(), texts.Clip(text, mostQuoted), want), "write "+want)
-		return l
+		return &layer{kind: kind, file: source}
 	}
+	return valueLayer(c, k, source, value, kind)
+}
+
+// valueLayer is a layer of one value of a key's type.
+func valueLayer(c *collector, k Key, source string, value any, kind layerKind) *layer {
+	l := &layer{kind: kind, file: source}
 	tree := map[string]any{}
 	inner := tree
 	for _, seg := range k.Path[:len(k.Path)-1] {

@@ -177,7 +177,7 @@ func TestProblemsOfAllFilesTogether(t *testing.T) {
 	_, _, err := Load(Sources{
 		ProjectDir: dir, UserFile: user,
 		Environ: []string{"FORGE_MAX_PARALLEL=many", "FORGE_AUTONOMY=wild", "FORGE_SKIP_PERMISSIONS=yes"},
-		Flags:   []Setting{{"--budget", "defaults.budget", "-3"}, {"--x", "defaults.nope", "1"}},
+		Flags:   []Setting{{Flag: "--budget", Key: "defaults.budget", Value: "-3"}, {Flag: "--x", Key: "defaults.nope", Value: "1"}},
 	})
 	want := strings.Join([]string{
 		user + ":1: unknown key x in forge.toml (" + suggest("x", keysIn(typeOfFile())) + ")",
@@ -200,7 +200,10 @@ func TestOrderOfSources(t *testing.T) {
 	write(t, user, "[defaults]\nbudget = 2\nmax_parallel = 2\nauto_approve_threshold = 2\nfail_fast = true\n[agents.claude]\nmodel = \"user\"\nargs = [\"-x\"]\n[sandbox]\nmode = \"off\"\n")
 	cfg, _, err := Load(Sources{
 		ProjectDir: dir, UserFile: user, Environ: []string{"FORGE_MAX_PARALLEL=4", "FORGE_BUDGET=", "FORGE_RUN_USD=1.5"},
-		Flags: []Setting{{"--auto-approve-threshold", "defaults.auto_approve_threshold", "5"}, {"--trust-host", "trust.hosts", "a.example, b.example:8443"}},
+		Flags: []Setting{
+			{Flag: "--auto-approve-threshold", Key: "defaults.auto_approve_threshold", Value: "5"},
+			{Flag: "--trust-host", Key: "trust.hosts", Value: "a.example, b.example:8443"},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func CheckSpec(spec string) (what, fix string) {
 		return fmt.Sprintf("the spec has %d bytes; at most %d can be planned from", len(spec), MaxSpecBytes), "cut it down to what has to be built, or plan its parts one by one"
 	case !utf8.ValidString(spec) || strings.ContainsRune(spec, 0):
 		return "the spec is not text", "write it as UTF-8 text"
-	case strings.TrimSpace(spec) == "":
+	case text.Blank(spec):
 		return "the spec is empty", "write down what has to be built"
 	}
 	return "", ""

@@ -81,7 +81,7 @@ func TestPromptFencesTheSpec(t *testing.T) {
 }
 
 func TestCheckSpec(t *testing.T) {
-	for spec, good := range map[string]bool{"build it": true, "": false, " \n\t": false, "a\x00b": false, "\xff\xfe": false, strings.Repeat("x", MaxSpecBytes+1): false} {
+	for spec, good := range map[string]bool{"build it": true, "": false, " \n\t": false, "\u200b\n": false, "a\x00b": false, "\xff\xfe": false, strings.Repeat("x", MaxSpecBytes+1): false} {
 		if what, _ := CheckSpec(spec); (what == "") != good {
 			t.Errorf("%.10q: %q", spec, what)
 		}

@@ -60,6 +60,16 @@ func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, err
 	return &Checkout{Env: env, Base: base, Config: cfg, State: state}, nil
 }
 
+// Configure lays flags over the configuration, as Open would have. What the
+// configuration's files are warned of, Open has said.
+func (p *Checkout) Configure(flags ...config.Setting) error {
+	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags})
+	if err == nil {
+		p.Config = cfg
+	}
+	return err
+}
+
 // OpenStore opens the journal, making the state folder when make is set. A
 // project without one has no runs: then it returns false.
 func (p *Checkout) OpenStore(ctx context.Context, create bool) (bool, error) {
