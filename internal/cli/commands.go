@@ -9,7 +9,7 @@ import (
 // commands are all commands, in the order in which help shows them.
 func (a *App) commands() []*cli.Command {
 	return []*cli.Command{
-		a.initCommand(), a.generateCommand(), a.runCommand(), a.phaseCommand(), a.jobCommand(), a.issueCommand(), a.factoryCommand(), a.resumeCommand(), a.pushCommand(), a.listCommand(), a.statusCommand(),
+		a.doCommand(), a.runCommand(), a.initCommand(), a.generateCommand(), a.phaseCommand(), a.jobCommand(), a.issueCommand(), a.factoryCommand(), a.resumeCommand(), a.pushCommand(), a.listCommand(), a.statusCommand(),
 		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(), a.levelCommand(),
 		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.evidenceCommand(), a.reviewCommand(), a.policyCommand(), a.hostCommand(), a.configCommand(), a.demoCommand(),
 		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.evalCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),

@@ -49,7 +49,13 @@ func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrato
 	pushErr := handoff.SendEnd(ctx, p.Checkout, e.Repo, s, end, o.push, o.remote)
 	runs.TidyAfter(ctx, p.Checkout, e.Repo, s.Run, end)
 	runs.TidyOld(ctx, p.Checkout, e.Repo)
+	if o.change && o.output != "json" && !p.app.quiet {
+		p.showChange(ctx, e.Repo, s)
+	}
 	p.report(s, end, o)
+	if o.redHint != "" && end.Reason == orchestrator.ReasonRedBaseline {
+		p.Log.Warn(o.redHint)
+	}
 	p.reportCI(s, end)
 	runs.Notify(ctx, p.Checkout, s, end)
 	if pushErr == nil {

@@ -8,12 +8,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/runs"
+	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -41,6 +43,8 @@ type runOptions struct {
 	costs      []string         // resume
 	maxPhases  int              // resume, of a job; 0 = as many as before
 	level      string           // resume: the run's policy from now on, "" = as it is
+	change     bool             // show the change before the report
+	redHint    string           // said where the base's own commands fail; "" = nothing
 }
 
 func runFlags() []cli.Flag {
@@ -53,6 +57,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "fail-fast", Usage: "start nothing new once a phase has failed"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing"},
 		&cli.DurationFlag{Name: "deadline", Usage: "end the run, resumable, after `TIME` (such as 45m)"},
+		&cli.StringSliceFlag{Name: "cost", Usage: "set a cap for this run: `KEY=VALUE`, such as run_usd=5; may be repeated"},
 		&cli.BoolFlag{Name: "no-merge", Usage: "leave the result on its branch"},
 		&cli.BoolFlag{Name: "push", Usage: "send the run to a remote when it ends or freezes: its branch, checkpoints and journal"},
 		remoteFlag("where --push goes"),
@@ -97,19 +102,38 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 	if c.Bool("fail-fast") {
 		o.settings = append(o.settings, config.Setting{Flag: "--fail-fast", Key: "defaults.fail_fast", Value: "true"})
 	}
-	return o, nil
+	caps, err := capSettings(c.StringSlice("cost"))
+	o.settings = append(o.settings, caps...)
+	return o, err
+}
+
+// capSettings are caps by their names in [cost], as settings of one run.
+func capSettings(words []string) ([]config.Setting, error) {
+	if _, err := raiseCaps(work.Cost{}, words); err != nil {
+		return nil, err
+	}
+	var out []config.Setting
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		out = append(out, config.Setting{Flag: "--cost", Key: "cost." + key, Value: value})
+	}
+	return out, nil
 }
 
 func (a *App) runCommand() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "run the plan in .forge/phases.json", Flags: runFlags(),
+		Name: "run", Usage: "run the plan in .forge/phases.json",
+		Flags: append(runFlags(), &cli.StringFlag{Name: "prompt", Aliases: []string{"p"}, Usage: "do what `TEXT` says instead, as forge do does; - reads standard input"}),
 		Action: func(c *cli.Context) error {
 			o, err := a.runOptions(c)
 			if err != nil {
 				return err
 			}
 			if c.Args().Present() {
-				return refusal.New("forge phase N runs one phase", "forge run takes no arguments, got %q", c.Args().First())
+				return refusal.New("forge phase N runs one phase; forge do \"TEXT\" does what a text says", "forge run takes no arguments, got %q", c.Args().First())
+			}
+			if c.IsSet("prompt") {
+				return a.runText(c, o)
 			}
 			return a.run(c.Context, o)
 		},
@@ -162,7 +186,14 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	if spec.Only, err = project.Selection(plan.Plan, o.from, o.only); err != nil {
 		return err
 	}
-	spec.AnswerYes, spec.NoMerge = o.yes, o.noMerge
+	spec.AnswerYes = o.yes
+	return p.begin(ctx, spec, origin, "forge run", o)
+}
+
+// begin opens a run with spec and drives it, once everything is there that it
+// needs; opener is the command that it is said to be begun with.
+func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gates.Origin, opener string, o runOptions) (err error) {
+	spec.NoMerge = o.noMerge
 	if spec.Pulls, err = pullrequest.Settings(p.Checkout); err != nil {
 		return err
 	}
@@ -170,19 +201,16 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	if o.dryRun {
-		a.log.Info("dry run: nothing is done", "policy", origin)
+		p.Log.Info("dry run: nothing is done", "policy", origin)
 		return p.list(spec, o.output)
 	}
 	if err := p.CheckAgents(ctx, spec.Settings); err != nil {
 		return err
 	}
-	if err := p.CheckReviewer(ctx, spec.Settings, project.Selected(plan.Plan, spec.Only)); err != nil {
+	if err := p.CheckReviewer(ctx, spec.Settings, project.Selected(spec.Plan, spec.Only)); err != nil {
 		return err
 	}
-	if _, err := p.OpenStore(ctx, true); err != nil {
-		return err
-	}
-	if err := p.CheckUnfinished(ctx, o.fresh, "forge run"); err != nil {
+	if err := p.mayOpen(ctx, opener, o); err != nil {
 		return err
 	}
 	e, err := p.Machine(ctx)
@@ -194,9 +222,20 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	}
 	p.WarnMoney(spec)
 	p.WarnHidden(spec)
-	id := a.env().NewRunID()
+	id := p.NewRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
+}
+
+// mayOpen opens the journal, and refuses a run beside an unfinished one. It may
+// be asked again.
+func (p *checkout) mayOpen(ctx context.Context, opener string, o runOptions) error {
+	if p.Journal == nil {
+		if _, err := p.OpenStore(ctx, true); err != nil {
+			return err
+		}
+	}
+	return p.CheckUnfinished(ctx, o.fresh, opener)
 }
 
 func (p *checkout) open(ctx context.Context, e *project.Machine, id string, spec orchestrator.Spec, o runOptions) error {

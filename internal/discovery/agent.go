@@ -30,7 +30,7 @@ func FindAgent(ctx context.Context, kind string, environ []string) (Agent, error
 	candidates := []string{"claude"}
 	for _, kind := range agent.Kinds() {
 		// Of these there are as many as anyone writes; none can be found.
-		if kind != "claude" && kind != "exec" && kind != "script" {
+		if kind != "claude" && kind != "exec" && kind != "script" && kind != "acp" {
 			candidates = append(candidates, kind)
 		}
 	}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/gates"
+	"forge/internal/config"
+	"forge/internal/discovery"
+	"forge/internal/draft"
+	"forge/internal/git"
+	"forge/internal/planner"
+	"forge/internal/project"
+	"forge/internal/refusal"
+	"forge/internal/text"
+	"forge/internal/tui"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// doOptions are the flags of do beside those of a run.
+type doOptions struct {
+	runOptions
+	text   string   // what is wanted, whole
+	opener string   // the command that the user called
+	agent  string   // "" = as configured, else found
+	plan   bool     // the agent drafts a plan
+	budget int      // of each phase; 0 = as configured
+	verify []string // commands that prove each phase; none = as configured, else found
+}
+
+// doUsage is the way out of every text that is none.
+const doUsage = `forge do "Add --count to wc"; -f FILE reads a file, - standard input`
+
+func (a *App) doCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the text from `FILE`, - = standard input"},
+		&cli.StringFlag{Name: "agent", Usage: "the agent `NAME` does it", DefaultText: "as configured, else the first that is installed"},
+		&cli.GenericFlag{Name: "verify", Usage: "the shell command `CMD` proves it; may be repeated", Value: &words{}, DefaultText: "as configured, else what the project's files name"},
+		&cli.BoolFlag{Name: "plan", Usage: "let the agent draft a plan of several phases first"},
+		&cli.IntFlag{Name: "budget", Usage: "`N` iterations for each phase", DefaultText: "defaults.budget"},
+		&cli.StringFlag{Name: "usd", Usage: "spend at most `N` dollars (= --cost run_usd=N)"},
+	}
+	for _, f := range runFlags() {
+		if !slices.Contains([]string{"from", "only", "generate", "strict"}, f.Names()[0]) {
+			flags = append(flags, f)
+		}
+	}
+	return &cli.Command{
+		Name: "do", Usage: "do what a text says, prove it, and land it on your branch", ArgsUsage: "TEXT", Flags: flags,
+		Description: "Works in any git repository, also without .forge/, and writes no such folder. Where the\n" +
+			"project has no .forge/forge.toml, the agent and the test commands are found as forge init\nfinds them. Put the text into quotes; after -- it may begin with a dash.",
+		Action: func(c *cli.Context) error {
+			o, err := a.doOptions(c)
+			if err != nil {
+				return err
+			}
+			return a.do(c.Context, o)
+		},
+	}
+}
+
+func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
+	if o.runOptions, err = a.runOptions(c); err != nil {
+		return o, err
+	}
+	o.opener, o.agent, o.plan, o.budget = "forge do", c.String("agent"), c.Bool("plan"), c.Int("budget")
+	switch {
+	case c.IsSet("budget") && (o.budget < 1 || o.budget > 100_000):
+		return o, refusal.New("use 1 or more", "--budget %d is not a number of iterations", o.budget)
+	case c.IsSet("agent") && o.agent == "":
+		return o, refusal.New("forge agents lists them, or leave --agent out", "--agent names no agent")
+	case o.plan && o.dryRun:
+		return o, refusal.New("leave one of them out", "--plan has the agent draft a plan, which --dry-run would not")
+	}
+	if c.IsSet("usd") {
+		caps, err := capSettings([]string{"run_usd=" + c.String("usd")})
+		if err != nil {
+			return o, refusal.New("write it as --usd 2", "--usd %q is not an amount", c.String("usd"))
+		}
+		if slices.ContainsFunc(o.settings, func(s config.Setting) bool { return s.Key == "cost.run_usd" }) {
+			return o, refusal.New("give one of them", "--usd and --cost run_usd both set the cap of the run")
+		}
+		o.settings = append(o.settings, caps...)
+	}
+	if o.agent != "" {
+		o.settings = append(o.settings, config.Setting{Flag: "--agent", Key: "agent.use", Value: o.agent})
+	}
+	if c.IsSet("verify") {
+		if o.verify = wordsOf(c, "verify"); slices.ContainsFunc(o.verify, text.Blank) {
+			return o, refusal.New("write a shell command, or leave --verify out", "--verify names no command")
+		}
+		o.settings = append(o.settings, config.Setting{Flag: "--verify", Key: "verify.none", Value: "false"})
+	}
+	o.text, err = a.wanted(c.Args().Slice(), c.String("file"), c.IsSet("file"))
+	return o, err
+}
+
+// wanted is the text that says what is to be done: of the arguments, of a file,
+// or of standard input.
+func (a *App) wanted(args []string, file string, fromFile bool) (string, error) {
+	words := strings.Join(args, " ")
+	var err error
+	switch {
+	case fromFile && len(args) > 0:
+		return "", refusal.New("give one of them", "--file %s and a text", file)
+	case fromFile && file == "-", !fromFile && words == "-":
+		words, err = readWanted(a.Stdin)
+		if err != nil {
+			return "", refusal.New("", "read the text from standard input: %v", err)
+		}
+	case fromFile:
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(a.Dir, file)
+		}
+		f, err := os.Open(file)
+		if err == nil {
+			words, err = readWanted(f)
+			_ = f.Close() // it was only read
+		}
+		if err != nil {
+			return "", refusal.New("name a file with the text", "--file: %v", err)
+		}
+	}
+	if text.Blank(words) {
+		return "", refusal.New(doUsage, "nothing says what is to be done")
+	}
+	if what, fix := planner.CheckSpec(words); what != "" {
+		return "", refusal.New(fix, "%s", strings.Replace(what, "the spec", "the text", 1))
+	}
+	return words, nil
+}
+
+func readWanted(r io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, planner.MaxSpecBytes+1))
+	return string(data), err
+}
+
+// runText is forge run -p.
+func (a *App) runText(c *cli.Context, run runOptions) (err error) {
+	o := doOptions{runOptions: run, opener: "forge run"}
+	for _, name := range []string{"from", "only", "generate", "strict"} {
+		if c.IsSet(name) {
+			return refusal.New("leave one of them out", "--%s is about the plan in %s, which --prompt does not use", name, project.PlanFile)
+		}
+	}
+	if o.text, err = a.wanted([]string{c.String("prompt")}, "", false); err != nil {
+		return err
+	}
+	return a.do(c.Context, o)
+}
+
+// do opens a run for a text and drives it.
+func (a *App) do(ctx context.Context, o doOptions) error {
+	if err := git.Probe(ctx); err != nil {
+		return err
+	}
+	p, err := a.openProject(ctx, o.settings...)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := p.discover(ctx, &o); err != nil {
+		return err
+	}
+	plan, err := p.planFor(ctx, o)
+	if err != nil {
+		return err
+	}
+	spec, origin, err := p.Resolve(plan, o.policy)
+	if err != nil {
+		return err
+	}
+	spec.Settings.Spec = o.text
+	// Whoever says what is to be done has said that it may begin; a plan that an
+	// agent drafted is something else.
+	spec.AnswerYes = o.yes || !o.plan && spec.Policy.Preset == gates.PresetInteractive
+	p.sayProof(spec)
+	o.change = true
+	return p.begin(ctx, spec, origin, o.opener, o.runOptions)
+}
+
+// discover finds what the project needs where it has no file of its own, and
+// says what it took.
+func (p *checkout) discover(ctx context.Context, o *doOptions) error {
+	if _, err := os.Lstat(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.ProjectFile))); err == nil {
+		return nil
+	}
+	found := discovery.Found{Commands: discovery.Commands(p.Base.RepoRoot, discovery.Inside(p.Dir, p.Base.RepoRoot))}
+	if len(o.verify) > 0 {
+		found.Commands.Verify = nil
+	}
+	if p.Config.Origin("agent.use") == "default" {
+		var err error
+		if found.Agent, err = discovery.FindAgent(ctx, "", p.Environ); err != nil {
+			return err
+		}
+		if found.Agent.Name == "" {
+			return noAgent(found.Agent, p.Config)
+		}
+	}
+	settings := found.Settings(p.Config)
+	if err := p.Configure(slices.Concat(settings, o.settings)...); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		switch s.Key {
+		case "agent.use":
+			p.Log.Info("found the agent "+found.Agent.Name, "version", found.Agent.Found.Version)
+		case "verify.commands":
+			for _, c := range found.Commands.Verify {
+				p.Log.Info("found the tests: "+text.OneLine(c.Run, 100), "since", c.Why)
+			}
+			o.redHint = "these commands were found, not configured: --verify CMD names others, forge init writes them down"
+		case "worktree.setup":
+			for _, c := range found.Commands.Setup {
+				p.Log.Info("found the setup: "+text.OneLine(c.Run, 100), "since", c.Why)
+			}
+		}
+	}
+	return nil
+}
+
+// noAgent refuses a text that nobody can carry out.
+func noAgent(looked discovery.Agent, cfg *config.Config) error {
+	fix := strings.Join(looked.Others, "; ")
+	if own := slices.Sorted(maps.Keys(cfg.File.Agents)); len(own) > 0 {
+		fix += "; or take one of your own configuration: --agent " + own[0]
+	}
+	return refusal.New(fix, "no agent is installed here")
+}
+
+// planFor is the plan of a text: one phase, or what the agent drafts.
+func (p *checkout) planFor(ctx context.Context, o doOptions) (*config.Plan, error) {
+	plan := planner.Single(o.text, o.budget)
+	if o.plan {
+		var err error
+		if plan, err = p.drafted(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	for n := range plan.Phases {
+		// A proof that names what is still to be made is red before: the base's
+		// own commands stay those of the project.
+		plan.Phases[n].Verify = o.verify
+	}
+	return config.NewPlan(plan), nil
+}
+
+// drafted is the plan that the agent drafts for a text.
+func (p *checkout) drafted(ctx context.Context, o doOptions) (none work.Plan, err error) {
+	// Nothing is spent on a plan that may not be run.
+	if err := p.mayOpen(ctx, o.opener, o.runOptions); err != nil {
+		return none, err
+	}
+	body, err := draft.Plan(ctx, p.Checkout, "", o.text, nil)
+	if err != nil {
+		return none, err
+	}
+	plan, err := draft.Finish(p.Checkout, body, nil, o.text)
+	if err != nil {
+		return none, err
+	}
+	tame := draft.Tame(plan.Plan)
+	for n := range tame.Phases {
+		if o.budget > 0 {
+			tame.Phases[n].Budget = o.budget
+		}
+	}
+	for _, ph := range tame.Phases {
+		p.Log.Info("planned phase "+ph.Number, "name", ph.Name, "after", strings.Join(ph.DependsOn, ", "))
+	}
+	return tame, nil
+}
+
+// sayProof says before anything is spent that nothing will prove the work.
+func (p *checkout) sayProof(spec orchestrator.Spec) {
+	if spec.Settings.Verify.None {
+		return
+	}
+	for _, ph := range spec.Plan.Phases {
+		if len(spec.Settings.Phases[ph.Number].Verify) > 0 {
+			return
+		}
+	}
+	p.Log.Warn("no test command was found: nothing will prove it but the agent's word; --verify CMD names a command that does")
+}
+
+// mostShown is how many lines of a change are shown at the end of forge do.
+const mostShown = 300
+
+// showChange shows what a run changed, or of a large change the files alone.
+func (p *checkout) showChange(ctx context.Context, repo *git.Store, s *orchestrator.State) {
+	if s.Head == s.Spec.Base.Commit {
+		return
+	}
+	patch, err := repo.Diff(ctx, s.Spec.Base.Commit, s.Head)
+	if err == nil && strings.Count(patch, "\n") > mostShown {
+		_, err = fmt.Fprintf(p.app.Stdout, "%sThe change has more than %d lines: forge diff --run %s\n", text.Harmless(tui.PatchStat(patch)), mostShown, s.Run)
+		patch = ""
+	}
+	if err == nil {
+		err = p.app.printPatch(patch)
+	}
+	if err != nil {
+		p.Log.Warn("show the change", "err", err, "way out", "forge diff --run "+s.Run)
+	}
+}
