@@ -96,15 +96,13 @@ func (a *App) logInto(l *log.Logger, w io.Writer) {
 const sixteenColours = 2
 
 func (a *App) command() *cli.App {
+	groups := a.groups()
 	c := &cli.App{
 		Name: "forge", Usage: "drive a coding agent through a plan until every phase is proven done",
 		Version: Version, HideVersion: true, EnableBashCompletion: true,
 		Writer: a.Stdout, ErrWriter: a.Stderr,
 		// Exit codes are this package's business alone.
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return refusal.New("forge help shows what there is", "%v", err)
-		},
+		ExitErrHandler:  func(*cli.Context, error) {},
 		CommandNotFound: nil,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -115,6 +113,7 @@ func (a *App) command() *cli.App {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say only what matters at the end"},
 			&cli.BoolFlag{Name: "verbose", Usage: "say everything"},
+			&cli.BoolFlag{Name: "version", Usage: "print the version"},
 		},
 		Before: func(c *cli.Context) error {
 			a.quiet, a.verbose = a.quiet || c.Bool("quiet"), a.verbose || c.Bool("verbose")
@@ -124,17 +123,18 @@ func (a *App) command() *cli.App {
 			case a.verbose:
 				a.logTo(log.DebugLevel)
 			}
+			if c.Bool("version") {
+				return errors.Join(a.sayVersion(), codeError(exitDone))
+			}
 			return nil
 		},
-		Commands: a.commands(),
+		Commands: commandsOf(groups),
 	}
-	ownHelp(c)
-	for _, cmd := range c.Commands {
-		cmd.OnUsageError = c.OnUsageError
-		for _, sub := range cmd.Subcommands {
-			sub.OnUsageError = c.OnUsageError
-		}
+	ownHelp(c, groups)
+	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
+		return flagRefusal(err.Error(), flagNames(c.Flags), "forge")
 	}
+	onUsageErrors(c.Commands, c.Flags, "forge")
 	return c
 }
 
@@ -197,7 +197,7 @@ func reorder(app *cli.App, args []string) []string {
 			global = append(global, arg)
 		case arg == "--remote" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) && named(flags, arg):
 			front = append(front, "--remote="+defaultRemote) // the only flag that may go without its value
-		case len(arg) > 1 && arg[0] == '-':
+		case len(arg) > 1 && arg[0] == '-' && !isText(arg):
 			front, help = append(front, arg), help || asksForHelp(arg)
 			if i+1 < len(args) && takesValue(flags, arg) {
 				i++
@@ -213,10 +213,20 @@ func reorder(app *cli.App, args []string) []string {
 			back = append(back, arg)
 		}
 	}
+	if slices.ContainsFunc(back, isText) {
+		back = append([]string{"--"}, back...)
+	}
 	if help {
 		back = nil // whatever it is about, the answer is how the command is used
 	}
 	return slices.Concat(global, path, front, back)
+}
+
+// isText says that arg begins as a flag does and cannot be one: it holds blanks
+// where a flag has its name.
+func isText(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return strings.HasPrefix(arg, "-") && strings.ContainsAny(name, " \t\n")
 }
 
 // named says that arg is one of flags.

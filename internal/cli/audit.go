@@ -29,7 +29,7 @@ func (a *App) auditCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refusal.New("forge audit show, export or verify", "unknown command \"audit %s\"", c.Args().First())
+				return unknownCommand(c, "audit")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},

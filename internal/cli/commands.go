@@ -6,23 +6,47 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// commands are all commands, in the order in which help shows them.
-func (a *App) commands() []*cli.Command {
-	return []*cli.Command{
-		a.doCommand(), a.runCommand(), a.initCommand(), a.generateCommand(), a.phaseCommand(), a.jobCommand(), a.issueCommand(), a.factoryCommand(), a.resumeCommand(), a.pushCommand(), a.listCommand(), a.statusCommand(),
-		a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand(), a.levelCommand(),
-		a.whyCommand(), a.logsCommand(), a.diffCommand(), a.evidenceCommand(), a.reviewCommand(), a.policyCommand(), a.hostCommand(), a.configCommand(), a.demoCommand(),
-		a.resetCommand(), a.versionCommand(), a.decideCommand(), a.evalCommand(), a.auditCommand(), a.agentsCommand(), a.doctorCommand(),
-		a.trustCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(),
+// commandGroup is what help shows together.
+type commandGroup struct {
+	title    string
+	commands []*cli.Command
+}
+
+// groups are all commands by what a person wants with them, in the order in
+// which help shows them.
+func (a *App) groups() []commandGroup {
+	return []commandGroup{
+		{"Start", []*cli.Command{a.doCommand(), a.runCommand(), a.initCommand(), a.generateCommand(), a.listCommand(), a.phaseCommand(), a.jobCommand(), a.demoCommand()}},
+		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.levelCommand(), a.pushCommand()}},
+		{"Answer", []*cli.Command{a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand()}},
+		{"Factory", []*cli.Command{a.issueCommand(), a.factoryCommand(), a.hostCommand()}},
+		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.completionCommand()}},
+		{"Understand", []*cli.Command{a.whyCommand(), a.evidenceCommand(), a.policyCommand(), a.auditCommand(), a.evalCommand()}},
+		{"Set up and tidy", []*cli.Command{
+			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.resetCommand(), a.versionCommand(), a.manCommand(),
+		}},
 	}
+}
+
+// commands are all commands, in the order in which help shows them.
+func (a *App) commands() []*cli.Command { return commandsOf(a.groups()) }
+
+func commandsOf(groups []commandGroup) []*cli.Command {
+	var all []*cli.Command
+	for _, g := range groups {
+		all = append(all, g.commands...)
+	}
+	return all
 }
 
 func (a *App) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
-		Action: func(*cli.Context) error {
-			_, err := fmt.Fprintln(a.Stdout, "forge "+Version)
-			return err
-		},
+		Action: func(*cli.Context) error { return a.sayVersion() },
 	}
+}
+
+func (a *App) sayVersion() error {
+	_, err := fmt.Fprintln(a.Stdout, "forge "+Version)
+	return err
 }

@@ -35,7 +35,7 @@ func (a *App) configCommand() *cli.Command {
 				Action: a.withoutArgs(a.configShow),
 			},
 			{
-				Name: "validate", Usage: "find everything that forge run would refuse",
+				Name: "validate", Aliases: []string{"check"}, Usage: "find everything that forge run would refuse",
 				Flags:  append(policyFlags(), outputFlag("text", "json")),
 				Action: a.withoutArgs(a.configValidate),
 			},
@@ -52,7 +52,7 @@ func (a *App) configCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refusal.New("forge config show, validate or schema", "unknown command \"config %s\"", c.Args().First())
+				return unknownCommand(c, "config")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},

@@ -51,7 +51,7 @@ func (a *App) factoryCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refusal.New("forge factory, or forge factory pause, resume, drain, status, url, user", "unknown command %q", "factory "+c.Args().First())
+				return unknownCommand(c, "factory")
 			}
 			o := factoryOptions{projects: wordsOf(c, "project"), maxRuns: c.Int("max-runs"), once: c.Bool("once"), listen: c.String("listen")}
 			if o.maxRuns < 1 || o.maxRuns > 1000 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -11,7 +12,7 @@ import (
 // ownHelp gives the program and its commands a help of their own. The parser's
 // is made of variables of its package, which calls in one process would share,
 // and takes an argument beside --help for a topic.
-func ownHelp(c *cli.App) {
+func ownHelp(c *cli.App, groups []commandGroup) {
 	c.HideHelp, c.HideHelpCommand = true, true
 	c.Flags = append(c.Flags, helpFlag())
 	c.Commands = append(c.Commands, &cli.Command{
@@ -19,6 +20,35 @@ func ownHelp(c *cli.App) {
 		Action: showHelp,
 	})
 	ownHelpOf(c.Commands)
+	c.CustomAppHelpTemplate = appHelp(c, groups)
+}
+
+// appHelp is the help of the program: its commands by what a person wants with
+// them. The parser would sort the groups by their names.
+func appHelp(c *cli.App, groups []commandGroup) string {
+	width := 0
+	for _, cmd := range c.Commands {
+		width = max(width, len(cmd.Name))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n   forge do \"Add --count to wc\"    one line from idea to result\n   forge help COMMAND              how a command is used\n", c.Name, c.Usage)
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n%s:\n", g.title)
+		for _, cmd := range g.commands {
+			fmt.Fprintf(&b, "   %-*s  %s\n", width, cmd.Name, cmd.Usage)
+		}
+	}
+	b.WriteString("\nFlags of every command:\n")
+	for _, f := range c.Flags {
+		if shown, ok := f.(*cli.BoolFlag); ok {
+			names := "--" + shown.Name
+			if len(shown.Aliases) > 0 {
+				names += ", -" + shown.Aliases[0]
+			}
+			fmt.Fprintf(&b, "   %-*s  %s\n", width, names, shown.Usage)
+		}
+	}
+	return b.String()
 }
 
 func ownHelpOf(commands []*cli.Command) {
@@ -41,19 +71,14 @@ func showHelp(c *cli.Context) error {
 	if len(words) == 0 {
 		return cli.ShowAppHelp(c)
 	}
-	var cmd *cli.Command
 	commands := c.App.Commands
 	for i, word := range words {
-		if cmd = find(commands, word); cmd == nil {
+		cmd := find(commands, word)
+		if cmd == nil {
 			return refusal.New("forge help shows what there is", "unknown command %q", strings.Join(words[:i+1], " "))
 		}
 		commands = cmd.Subcommands
 	}
-	cmd.HelpName = "forge " + strings.Join(words, " ")
-	template := cli.CommandHelpTemplate
-	if len(cmd.Subcommands) > 0 {
-		template = cli.SubcommandHelpTemplate
-	}
-	cli.HelpPrinter(c.App.Writer, template, cmd)
-	return nil
+	// As the command itself says it; the parser prepares that only on the way there.
+	return c.App.RunContext(c.Context, append(append([]string{"forge"}, words...), "--help"))
 }

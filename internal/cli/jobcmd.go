@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -20,18 +19,11 @@ func (a *App) jobCommand() *cli.Command {
 		Subcommands: []*cli.Command{a.jobStartCommand(), a.jobListCommand(), a.jobShowCommand(), a.jobCancelCommand(), a.jobResumeCommand()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refusal.New("forge job start, list, show, cancel or resume", "unknown command %q%s", "job "+c.Args().First(), suggestJob(c.Args().First()))
+				return unknownCommand(c, "job")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
 	}
-}
-
-func suggestJob(word string) string {
-	if near := gates.Nearest(word, []string{"start", "list", "show", "cancel", "resume"}); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // words is a flag that may be given several times, each time with one word:

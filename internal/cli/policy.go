@@ -40,7 +40,7 @@ func (a *App) policyCommand() *cli.Command {
 				Action: a.onPolicies(1, -1, "forge policy check CHILD [PARENT…], the outermost parent first", a.policyCheck),
 			},
 			{
-				Name: "diff", Usage: "show on which axes two presets differ", ArgsUsage: "A B",
+				Name: "diff", Aliases: []string{"compare"}, Usage: "show on which axes two presets differ", ArgsUsage: "A B",
 				Flags:  []cli.Flag{outputFlag("text", "json")},
 				Action: a.onPolicies(2, 2, "forge policy diff A B", a.policyDiff),
 			},
@@ -48,7 +48,7 @@ func (a *App) policyCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return refusal.New("forge policy list, show, explain, check, diff or backtest", "unknown command \"policy %s\"", c.Args().First())
+				return unknownCommand(c, "policy")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
