@@ -35,7 +35,7 @@ func (a *App) configCommand() *cli.Command {
 				Action: a.withoutArgs(a.configShow),
 			},
 			{
-				Name: "validate", Aliases: []string{"check"}, Usage: "find everything that forge run would refuse",
+				Name: "validate", Aliases: []string{"check"}, Usage: "find everything that is wrong with the files; what this machine lacks is a warning",
 				Flags:  append(policyFlags(), outputFlag("text", "json")),
 				Action: a.withoutArgs(a.configValidate),
 			},
@@ -212,6 +212,12 @@ func planOf(plan *config.Plan) work.Plan {
 	return plan.Plan
 }
 
+// onMachine is what is missing here, which says nothing about the project's files.
+func onMachine(p config.Problem) shownProblem {
+	p.What = "on this machine " + p.What
+	return shownProblem(p)
+}
+
 // validate looks at everything that run looks at before it spends anything,
 // and goes on past each problem as far as the rest can be judged.
 func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFlags) {
@@ -252,16 +258,17 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 		v.Warnings = append(v.Warnings, shownProblem{What: "forge run will refuse, since no reviewer can be asked: " + why})
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
-		d := agent.Detect(ctx, set.Agents[name], a.Environ)
-		switch {
-		case !d.Found:
-			v.problem(shownProblem{What: fmt.Sprintf("agent %q is not installed: %s", name, d.Why), Fix: "install it, or name another in [agent] use"})
-		case d.LoggedIn == agent.LoginNo:
-			v.problem(shownProblem{What: fmt.Sprintf("agent %q is not logged in: %s", name, d.Why), Fix: "log in first"})
+		found := agent.Detect(ctx, set.Agents[name], a.Environ)
+		for _, problem := range project.Lacks(set.Agents[name], found) {
+			if project.OfProject(set.Agents[name]) {
+				v.problem(shownProblem(problem))
+			} else {
+				v.Warnings = append(v.Warnings, onMachine(problem))
+			}
 		}
 	}
 	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
-		v.problem(shownProblem{What: err.Error(), Fix: project.SandboxFix() + ", or set sandbox.mode in your own configuration"})
+		v.Warnings = append(v.Warnings, onMachine(config.Problem{What: err.Error(), Fix: project.SandboxFix() + ", or set sandbox.mode in your own configuration"}))
 	}
 	if planned && strings.TrimSpace(set.Spec) == "" {
 		v.Warnings = append(v.Warnings, shownProblem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})

@@ -127,7 +127,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	}
 	lease, err := p.Journal.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {
-		return err
+		return project.Held(err)
 	}
 	s, _, err := p.LoadRun(ctx, row.ID)
 	if err == nil {

@@ -102,29 +102,48 @@ func (p *Checkout) CheckAgents(ctx context.Context, set work.Settings) error {
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
 		a := set.Agents[name]
 		d := agent.Detect(ctx, a, p.Environ)
-		what, fix := "", ""
-		switch {
-		case !d.Found && a.Kind == "script":
-			what, fix = "cannot be used", "correct its script"
-		case !d.Found:
-			what, fix = "is not installed", "install it, or name another in [agent] use"
-		case d.LoggedIn == agent.LoginNo:
-			what, fix = "is not logged in", "log in first"
-		default:
-			if d.Untried != "" {
-				p.Log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
-			}
-			continue
+		problems := Lacks(a, d)
+		if len(problems) == 0 && d.Untried != "" {
+			p.Log.Warn("agent of a version that is not known", "agent", name, "why", d.Untried)
 		}
-		// A script has as many lines here as it has mistakes.
-		for line := range strings.Lines(d.Why) {
-			list = append(list, config.Problem{What: fmt.Sprintf("agent %q %s: %s", name, what, strings.TrimSpace(line)), Fix: fix})
-		}
+		list = append(list, problems...)
 	}
 	if len(list) > 0 {
 		return &config.Problems{List: list}
 	}
 	return nil
+}
+
+// Lacks says what an agent lacks to work, as it was found here; none when it can.
+// What is missing is said once, however the agent's own kind puts it.
+func Lacks(a work.AgentSettings, d agent.Detection) []config.Problem {
+	what, fix := "", ""
+	switch {
+	case !d.Found && a.Kind == "script":
+		what, fix = "cannot be used", "correct its script"
+	case !d.Found:
+		what, fix = "is not installed", "install it, or name another in [agent] use"
+	case d.LoggedIn == agent.LoginNo:
+		what = "is not logged in"
+	default:
+		return nil
+	}
+	var list []config.Problem
+	// A script has as many lines here as it has mistakes.
+	for line := range strings.Lines(d.Why) {
+		why := strings.TrimSpace(line)
+		if _, rest, said := strings.Cut(why, " "+what+": "); said {
+			why = rest
+		}
+		list = append(list, config.Problem{What: fmt.Sprintf("agent %q %s: %s", a.Name, what, why), Fix: fix})
+	}
+	return list
+}
+
+// OfProject says that what an agent lacks stands in the project's own files, and
+// is not a matter of this machine.
+func OfProject(a work.AgentSettings) bool {
+	return a.Kind == "script" || len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0])
 }
 
 // SandboxFix is the way to a sandbox on this system.

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,7 +110,7 @@ func (p *Checkout) CheckUnfinished(ctx context.Context, fresh bool, opener strin
 	rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return r.Issue != 0 })
 	for _, r := range rows {
 		if r.Alive && r.Owner != nil {
-			return refusal.New("wait for it, or stop it", "run %s is being driven by process %d", r.ID, r.Owner.PID)
+			return driven(r.ID, r.Owner.PID, r.Owner.Host)
 		}
 	}
 	if len(rows) > 0 && !fresh {
@@ -121,6 +122,25 @@ func (p *Checkout) CheckUnfinished(ctx context.Context, fresh bool, opener strin
 		return refusal.New("forge resume goes on with it; "+opener+" --new opens another", "run %s is unfinished (%s)", r.ID, state)
 	}
 	return nil
+}
+
+// Held says who drives a run that could not be taken, in one sentence; other
+// errors stay as they are.
+func Held(err error) error {
+	var held *journal.LeaseError
+	if !errors.As(err, &held) || held.Owner == "" {
+		return err
+	}
+	return driven(held.Run, held.PID, held.Host)
+}
+
+// driven refuses a run that a process works on, here or elsewhere.
+func driven(run string, pid int, host string) error {
+	if host == journal.Self().Host {
+		return refusal.New("wait for it, or stop it", "run %s is being driven by process %d", run, pid)
+	}
+	return refusal.New(fmt.Sprintf("stop it there; when it has been silent for %s, the run can be taken over", journal.LeaseTimeout),
+		"run %s is being driven by process %d on %s", run, pid, host)
 }
 
 // WarnMoney warns of a run that nothing but its budgets bounds.
