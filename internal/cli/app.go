@@ -153,10 +153,17 @@ func (a *App) suggest(word string) string {
 func (a *App) getenv(name string) string { return a.env().Getenv(name) }
 
 // terminal says that a person can read what is written to stderr and answer.
-func (a *App) terminal() bool {
+func (a *App) terminal() bool { return a.attended() && a.getenv("TERM") != "dumb" }
+
+// dumb says that a person is there who cannot be asked, since the terminal can
+// show no question.
+func (a *App) dumb() bool { return a.attended() && a.getenv("TERM") == "dumb" }
+
+// attended says that a terminal is at both ends, and that it is not of a CI.
+func (a *App) attended() bool {
 	in, ok1 := a.Stdin.(*os.File)
 	out, ok2 := a.Stderr.(*os.File)
-	return ok1 && ok2 && isatty.IsTerminal(in.Fd()) && isatty.IsTerminal(out.Fd()) && a.getenv("CI") == "" && a.getenv("TERM") != "dumb"
+	return ok1 && ok2 && isatty.IsTerminal(in.Fd()) && isatty.IsTerminal(out.Fd()) && a.getenv("CI") == ""
 }
 
 // insideCommands are the only ones that an agent inside a phase may call: none of them answers, changes or starts anything.

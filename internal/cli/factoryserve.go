@@ -13,6 +13,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -46,6 +47,9 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 			s.Close()
 		}
 	}()
+	for _, s := range shops {
+		s.sayAtStart(ctx)
+	}
 	pages, err := a.openWeb(ctx, shops, set, keys)
 	if err != nil {
 		return err
@@ -96,6 +100,21 @@ func (a *App) openShops(ctx context.Context, o factoryOptions) (shops []*shop, e
 		return nil, err
 	}
 	return shops, nil
+}
+
+// sayAtStart says what a person should know before the board is worked on.
+func (s *shop) sayAtStart(ctx context.Context) {
+	var facts project.StartFacts
+	servers, err := s.Journal.Servers(ctx, s.Project)
+	if err != nil {
+		s.Log.Debug("look for other servers", "err", err)
+	}
+	for _, v := range servers {
+		if !v.Dead && v.Owner != s.owner.ID {
+			facts.Servers = append(facts.Servers, v)
+		}
+	}
+	s.SayAtStart(ctx, s.e.Repo, facts)
 }
 
 // factoryServe runs the loops of the shops, each of which goes on from its rows,

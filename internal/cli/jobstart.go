@@ -127,6 +127,7 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 	if err != nil {
 		return err
 	}
+	p.sayAtStart(ctx, e, o.runOptions)
 	run, err := b.Open(ctx, p.Checkout, e, p.NewRunID(), p.creator(o.runOptions))
 	if err != nil {
 		return err

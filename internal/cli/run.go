@@ -222,9 +222,20 @@ func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gat
 	}
 	p.WarnMoney(spec)
 	p.WarnHidden(spec)
+	p.sayAtStart(ctx, e, o)
 	id := p.NewRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
+}
+
+// sayAtStart says what a person should know before a run or job of the checkout
+// begins.
+func (p *checkout) sayAtStart(ctx context.Context, e *project.Machine, o runOptions) {
+	facts := project.StartFacts{Branch: p.Base.Branch, Dumb: p.app.dumb()}
+	if o.noMerge {
+		facts.Branch = ""
+	}
+	p.SayAtStart(ctx, e.Repo, facts)
 }
 
 // mayOpen opens the journal, and refuses a run beside an unfinished one. It may

@@ -135,23 +135,45 @@ func (s *Store) whyNot(ctx context.Context, base work.Base, commit, head, here s
 	return s.inTheWay(ctx, base.Commit, commit)
 }
 
-// inTheWay looks for changes of the user's that a fast-forward could meet.
-// .forge/ never counts: a result does not touch it.
-func (s *Store) inTheWay(ctx context.Context, from, to string) (string, error) {
+// Uncommitted are the user's tracked files that differ from their last commit,
+// and the files and folders that git does not track and does not ignore. Those
+// of .forge/ are left out.
+func (s *Store) Uncommitted(ctx context.Context) (changed, untracked []string, err error) {
+	return s.status(ctx, "normal")
+}
+
+func (s *Store) status(ctx context.Context, untrackedFiles string) (changed, untracked []string, err error) {
 	res, err := s.inUser(ctx, call{
-		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"},
+		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=" + untrackedFiles, "--ignore-submodules=dirty", "--no-renames"},
 		env:  []string{"GIT_OPTIONAL_LOCKS=0"},
 	})
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	for _, rec := range splitZ(res.out) {
 		if len(rec) < 4 {
-			return "", fmt.Errorf("read status: unknown record %q", rec)
+			return nil, nil, fmt.Errorf("read status: unknown record %q", rec)
 		}
-		if p := rec[3:]; p != ".forge" && !strings.HasPrefix(p, ".forge/") {
-			return "tracked file " + p + " is changed", nil
+		switch p := rec[3:]; {
+		case p == ".forge" || strings.HasPrefix(p, ".forge/"):
+		case rec[:2] == "??":
+			untracked = append(untracked, p)
+		default:
+			changed = append(changed, p)
 		}
+	}
+	return changed, untracked, nil
+}
+
+// inTheWay looks for changes of the user's that a fast-forward could meet.
+// .forge/ never counts: a result does not touch it.
+func (s *Store) inTheWay(ctx context.Context, from, to string) (string, error) {
+	changed, _, err := s.status(ctx, "no")
+	if err != nil {
+		return "", err
+	}
+	if len(changed) > 0 {
+		return "tracked file " + changed[0] + " is changed", nil
 	}
 	diff, err := s.compare(ctx, from, to)
 	if err != nil {
