@@ -151,7 +151,7 @@ func TestAnswerToADrivenRun(t *testing.T) {
 		status := w.forge("status").stdout
 		return strings.Contains(status, "Start phase 01") && strings.Contains(status, "iterate")
 	})
-	w.forge("resume").want(exitUsage).warns("held by")
+	w.forge("resume").want(exitUsage).warns("being driven by process")
 	var given answerJSON
 	w.forge("approve", ".1", "--resume", "--output", "json").want(exitDone).json(&given)
 	if !given.Driven || !strings.Contains(given.Next, "by itself") {
