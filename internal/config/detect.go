@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -199,6 +200,28 @@ func (d *detector) python() {
 		d.verify("tox", "there is a tox.ini")
 	case d.has("manage.py"):
 		d.verify("python3 manage.py test", "there is a manage.py")
+	default:
+		d.plainPython()
+	}
+}
+
+// plainPython looks for tests of a project that says nowhere what runs them:
+// those of unittest need nothing that Python does not bring.
+func (d *detector) plainPython() {
+	for _, place := range []struct{ pattern, run string }{
+		{"tests/test_*.py", "python3 -m unittest discover -s tests"},
+		{"test_*.py", "python3 -m unittest discover"},
+	} {
+		found, err := fs.Glob(d.root.FS(), place.pattern)
+		if err != nil || len(found) == 0 {
+			continue
+		}
+		if strings.Contains(d.read(found[0]), "unittest") {
+			d.verify(place.run, "there is a "+found[0])
+		} else {
+			d.verify("python3 -m pytest", "there is a "+found[0])
+		}
+		return
 	}
 }
 
