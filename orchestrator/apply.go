@@ -172,6 +172,7 @@ func ofPhase[T any](f func(*State, *Phase, work.Event, T)) func(*State, *Phase, 
 
 func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	s.Live, s.Outcome = true, ""
+	s.Fresh = s.Fresh || d.Fresh
 	// A run that was being cancelled when its process died stays cancelled.
 	if s.Stopping != nil && !s.Stopping.Outcome.Final() {
 		s.Stopping = nil

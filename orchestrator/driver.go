@@ -11,7 +11,7 @@ import (
 )
 
 // Driver carries out the commands of one run with goroutines, and feeds their
-// results back into the core. All fields but Reviewers, Todos, Host, Deadline,
+// results back into the core. All fields but Proofs, Reviewers, Todos, Host, Deadline,
 // Room and Watch are required.
 type Driver struct {
 	Journal   Journal
@@ -19,6 +19,7 @@ type Driver struct {
 	Repo      Repo
 	Checks    Checks
 	Evidence  Evidence
+	Proofs    Proofs    // nil where nobody remembers any
 	Reviewers Reviewers // nil where no phase is reviewed
 	Todos     Todos     // nil where the run is no job
 	Host      Host      // nil where the run has no code host

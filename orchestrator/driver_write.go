@@ -74,9 +74,14 @@ func (r *session) flush(ctx context.Context) error {
 	if len(b.Events) == 0 && len(b.Consumed) == 0 && len(b.Over) == 0 {
 		return nil
 	}
-	if err := r.Journal.Append(context.WithoutCancel(ctx), b); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.refute(ctx, b.Events); err != nil {
+		return fmt.Errorf("take back what was proven before: %w", err)
+	}
+	if err := r.Journal.Append(ctx, b); err != nil {
 		return fmt.Errorf("append to the journal: %w", err)
 	}
+	r.keepProven(ctx, b.Events)
 	r.batch = Batch{}
 	r.Watch.Events(b.Events, r.s)
 	return nil

@@ -32,6 +32,8 @@ type Spec struct {
 	// answered by the flag instead of a person.
 	AnswerYes bool `json:"answer_yes,omitempty"`
 	NoMerge   bool `json:"no_merge,omitempty"`
+	// Fresh is --fresh: no earlier verify stands for one of this run.
+	Fresh bool `json:"fresh,omitempty"`
 	// Digest of the configuration and plan files, to notice later edits.
 	Digest string `json:"digest,omitempty"`
 }
@@ -58,6 +60,8 @@ type RunResumedData struct {
 	// AcceptUnknown says that a person saw that usage is unknown under a cap
 	// and lets the run go on.
 	AcceptUnknown bool `json:"accept_unknown,omitempty"`
+	// Fresh is --fresh: no earlier verify stands for one of the run from now on.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // RunStoppingData is the payload of run.stopping: nothing new is started.

@@ -57,6 +57,11 @@ type VerifyDone struct {
 	// Hidden is what the owner's hidden checks said; nil = they were not asked.
 	Hidden *work.HiddenReport
 	Millis int64
+	// Key names what was asked. Before is the record that stands for a run of the
+	// commands; nil = they ran, on accepted work where Filled says so.
+	Key    work.ProofKey
+	Before *work.ProvenBefore
+	Filled bool
 }
 
 // ControlDone is the end of a control command.

@@ -17,6 +17,9 @@ type proofOf struct {
 	evidence work.EvidenceRequest
 	phase    string // its name
 	millis   int64
+	// protected and settings decide, beside the verify, what names the proof.
+	protected []string
+	settings  work.ProofSettings
 }
 
 func (r *session) proofOf(c Command, p *Phase, mark string) proofOf {
@@ -36,6 +39,7 @@ func (r *session) proofOf(c Command, p *Phase, mark string) proofOf {
 		name = fmt.Sprintf("%s-%d-%s-%s", c.Phase, c.Iteration, c.Step, c.On)
 	}
 	of.verify.Commands = slices.Concat(of.verify.Commands, set.Proof.Also)
+	of.protected, of.settings = set.Verify.Protected, set.Proof
 	of.verify.Dir = r.Layout.VerifyDir(r.s.Run, of.verify.Phase)
 	of.verify.LogPath = r.Layout.Log(r.s.Run, name)
 	return of
@@ -61,7 +65,7 @@ func (r *session) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
 }
 
 func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Context) Fact {
-	of := r.proofOf(c, p, mark)
+	of, view := r.proofOf(c, p, mark), r.s.beliefs(c)
 	return func(ctx context.Context) Fact {
 		done := VerifyDone{Command: c}
 		var err error
@@ -71,11 +75,9 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 			}
 		}
 		of.verify.Accepted = c.On == work.OnBase && r.acceptedBase(ctx)
-		began := time.Now()
-		if done.Report, err = r.Checks.Verify(ctx, of.verify, r.tell); err != nil {
+		if err = r.proveOnce(ctx, view, of, &done); err != nil {
 			return failed(ctx, c, "verify", err)
 		}
-		done.Millis = time.Since(began).Milliseconds()
 		if !done.Report.OK || c.On != work.OnSnapshot && c.On != work.OnMerged {
 			return done
 		}
@@ -86,6 +88,24 @@ func (r *session) verifyJob(c Command, p *Phase, mark string) func(context.Conte
 		done.Evidence = &seen
 		return r.askHidden(ctx, of, done)
 	}
+}
+
+// proveOnce runs the commands, unless they were green on the same before.
+func (r *session) proveOnce(ctx context.Context, view *State, of proofOf, done *VerifyDone) (err error) {
+	if done.Key, done.Before = r.provenBefore(ctx, done.Command, view, of); done.Before != nil {
+		done.Report.OK = true
+		return nil
+	}
+	began := time.Now()
+	if done.Report, err = r.Checks.Verify(ctx, of.verify, r.tell); err != nil {
+		return err
+	}
+	done.Millis, done.Filled = time.Since(began).Milliseconds(), of.verify.Accepted
+	// Tools that changed meanwhile: nobody knows which of them spoke.
+	if done.Key.Key != "" && r.proofKey(ctx, of) != done.Key {
+		done.Key = work.ProofKey{}
+	}
+	return nil
 }
 
 // askHidden runs the owner's hidden checks on the product of a green proof, with

@@ -20,8 +20,9 @@ type Proving struct {
 	Differs []string        `json:",omitempty"` // evidence that is not the trusted one
 	// Ask says that the controls are due on that tree; Millis is how long its
 	// verify took.
-	Ask    bool  `json:",omitempty"`
-	Millis int64 `json:",omitempty"`
+	Ask    bool   `json:",omitempty"`
+	Millis int64  `json:",omitempty"`
+	Key    string `json:",omitempty"` // that names that verify
 
 	Doubts  []work.Doubt              `json:",omitempty"`
 	Notes   []string                  `json:",omitempty"`

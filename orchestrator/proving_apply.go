@@ -182,8 +182,11 @@ func (s *State) doubtControls(p *Phase, r work.ControlReport) {
 // take begins the proving of a tree that verify is green on.
 func (g *Proving) take(d work.VerifyFinishedData) {
 	*g = Proving{
-		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Doubts: d.Doubts, Notes: d.Notes,
+		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Key: d.Key, Doubts: d.Doubts, Notes: d.Notes,
 		Red: g.Red, RedOutput: g.RedOutput,
+	}
+	if d.Before != nil {
+		g.Millis = d.Before.Millis // what the controls may take is measured by a run
 	}
 }
 

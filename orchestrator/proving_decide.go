@@ -14,11 +14,17 @@ func (d *decision) verifyDone(f VerifyDone) {
 	if !d.awaited(f.Command) {
 		return
 	}
+	if f.Before != nil && !d.s.believes(f.Command, f.Key, *f.Before, d.now) {
+		// Nothing follows: it is due still, and begun again.
+		return
+	}
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Millis: max(f.Millis, 0),
+		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled,
 	}
-	if n := len(f.Report.Ran); n > 0 {
+	if f.Before != nil {
+		data.OK = true
+	} else if n := len(f.Report.Ran); n > 0 {
 		last := f.Report.Ran[n-1]
 		if failed := f.Report.Failed(); failed != nil {
 			last = *failed
@@ -116,6 +122,9 @@ func (d *decision) controlDone(f ControlDone) {
 	}
 	r := f.Report
 	data := work.ControlFinishedData{ID: f.Command.ID}
+	if p := d.s.Phases[f.Command.Phase]; p != nil && len(r.Unsteady)+len(r.Deaf)+len(r.Lost) > 0 {
+		data.Refutes = p.Proving.Key
+	}
 	data.Millis = max(r.Millis, 0)
 	data.Lost, data.Deaf = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120)
 	data.Loosened = clipList(r.Loosened, 8, 120)

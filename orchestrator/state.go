@@ -38,6 +38,7 @@ type State struct {
 	Leaving  []Leaving `json:",omitempty"` // pull requests that are to be closed
 	Sandbox  string    // the weakest sandbox any effect ran under
 	Unproven bool      // some phase is done by its word alone
+	Fresh    bool      `json:",omitempty"` // it was resumed with --fresh
 	// Doubts are about what landed in the run. Moves is evidence that was
 	// accepted in it. Verdicts are those of trees, by tree and commands.
 	Doubts   []work.Doubt      `json:",omitempty"`

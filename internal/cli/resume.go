@@ -32,6 +32,7 @@ func (a *App) resumeCommand() *cli.Command {
 			remoteFlag("take the run from the remote `NAME`, and send it back; with --push alone, where that goes"),
 			&cli.BoolFlag{Name: "take", Usage: "take it although another machine works on it, which is gone for good"},
 			&cli.BoolFlag{Name: "as-recorded", Usage: "let a run from elsewhere use the settings that it began with there"},
+			freshFlag(),
 			levelFlag(),
 			outputFlag("text", "json"),
 		},
@@ -58,7 +59,7 @@ func resumeOptions(c *cli.Context) (runOptions, error) {
 	if c.IsSet("deadline") && c.Duration("deadline") <= 0 {
 		return runOptions{}, refusal.New("write a time such as 45m", "--deadline %v is not in the future", c.Duration("deadline"))
 	}
-	o := runOptions{deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), fetch: c.IsSet("remote"), take: c.Bool("take"), asRecorded: c.Bool("as-recorded"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
+	o := runOptions{again: c.Bool("fresh"), deadline: c.Duration("deadline"), push: c.Bool("push"), remote: c.String("remote"), fetch: c.IsSet("remote"), take: c.Bool("take"), asRecorded: c.Bool("as-recorded"), output: out, costs: c.StringSlice("cost"), level: c.String("level")}
 	if o.maxPhases = c.Int("max-phases"); c.IsSet("max-phases") && o.maxPhases < 1 {
 		return runOptions{}, refusal.New("name how many there may be in all", "--max-phases %d is no number of phases", o.maxPhases)
 	}
@@ -189,7 +190,7 @@ func (p *checkout) resumed(s *orchestrator.State, o runOptions) (orchestrator.Re
 	if r.MaxPhases = o.maxPhases; r.MaxPhases > 0 && s.Spec.Job == nil {
 		return r, refusal.New("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
 	}
-	r.By, r.AcceptUnknown = p.User(), true
+	r.By, r.AcceptUnknown, r.Fresh = p.User(), true, o.again
 	for n := range o.budgets {
 		if s.Phases[n] == nil {
 			return r, refusal.New("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)

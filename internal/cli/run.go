@@ -32,6 +32,7 @@ type runOptions struct {
 	take       bool // resume: from a machine that is gone
 	asRecorded bool // resume: with the settings of the other machine
 	fresh      bool // --new
+	again      bool // --fresh: what was proven before is proven again
 	generate   bool
 	strict     bool
 	yes        bool
@@ -62,11 +63,16 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "push", Usage: "send the run to a remote when it ends or freezes: its branch, checkpoints and journal"},
 		remoteFlag("where --push goes"),
 		&cli.BoolFlag{Name: "new", Usage: "open a new run although another is unfinished"},
+		freshFlag(),
 		&cli.BoolFlag{Name: "generate", Usage: "draft the plan first when there is none"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse a plan that was made from another spec"},
 		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "answer phase start, iteration and sub-phase questions with yes"},
 		outputFlag("text", "json"),
 	}
+}
+
+func freshFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "fresh", Usage: "run every proof, also those that were green before on the same"}
 }
 
 func outputFlag(words ...string) cli.Flag {
@@ -91,7 +97,7 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 		policy: config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")},
 		from:   c.StringSlice("from"), only: c.StringSlice("only"), dryRun: c.Bool("dry-run"), noMerge: c.Bool("no-merge"),
 		generate: c.Bool("generate"), strict: c.Bool("strict"),
-		push: c.Bool("push"), remote: c.String("remote"), fresh: c.Bool("new"), yes: c.Bool("yes"), deadline: c.Duration("deadline"), output: out,
+		push: c.Bool("push"), remote: c.String("remote"), fresh: c.Bool("new"), again: c.Bool("fresh"), yes: c.Bool("yes"), deadline: c.Duration("deadline"), output: out,
 	}
 	if c.IsSet("deadline") && o.deadline <= 0 {
 		return o, refusal.New("write a time such as 45m", "--deadline %v is not in the future", o.deadline)
@@ -193,7 +199,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 // begin opens a run with spec and drives it, once everything is there that it
 // needs; opener is the command that it is said to be begun with.
 func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gates.Origin, opener string, o runOptions) (err error) {
-	spec.NoMerge = o.noMerge
+	spec.NoMerge, spec.Fresh = o.noMerge, o.again
 	if spec.Pulls, err = pullrequest.Settings(p.Checkout); err != nil {
 		return err
 	}

@@ -126,6 +126,7 @@ type Verify struct {
 	MayWrite         []string `toml:"may_write" default:"[]" doc:"Globs of tracked files that the commands may change, such as what a generator writes. A change of any other tracked file while the commands run fails the phase." rule:"pathglob"`
 	Cache            []string `toml:"cache" default:"[]" doc:"Further caches that proofs of accepted work fill and other proofs are lent, beside those of known tools: a path below the home such as \"~/.cache/tool\", or the name of a variable by which a tool finds its cache, such as \"CARGO_TARGET_DIR\". A cache that keeps results of tests can make a proof green that is not." sample:"[\"CARGO_TARGET_DIR\"]" rule:"cache"`
 	Cold             *bool    `toml:"cold" default:"false" doc:"Run each proof with empty caches, those of known tools too."`
+	Reuse            *string  `toml:"reuse" default:"\"7d\"" doc:"How old a green proof may be that stands for the same one once more: the same files, commands, environment, settings and tools. \"off\": the commands run each time, for tests whose answer depends on the day or on a service." rule:"reuse"`
 }
 
 // Proof is [proof].

@@ -58,7 +58,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 			Commands: f.Verify.Commands, TimeoutSecs: said(f.Verify.TimeoutSecs), Protected: ExpandProtected(f.Verify.Protected),
 			AllowRedBaseline: said(f.Verify.AllowRedBaseline), None: said(f.Verify.None),
 			OneHome: said(f.Verify.OneHome), MayWrite: f.Verify.MayWrite,
-			Caches: work.Caches{Off: said(f.Verify.Cold), Also: f.Verify.Cache},
+			Caches: work.Caches{Off: said(f.Verify.Cold), Also: f.Verify.Cache}, ReuseSecs: reuseSecs(said(f.Verify.Reuse)),
 		},
 		Proof: work.ProofSettings{
 			Product: f.Proof.Product, Evidence: f.Proof.Evidence, Unproven: said(f.Proof.Unproven),

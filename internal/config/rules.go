@@ -139,6 +139,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 		if what := checkCache(x); what != "" {
 			bad("is "+quoted+": "+what, `write a path below the home such as "~/.cache/tool", or a variable such as "TOOL_CACHE"`)
 		}
+	case "reuse":
+		if secs := reuseSecs(x); x != reuseOff && (secs <= 0 || secs > mostReuseSecs) {
+			bad("is "+quoted+", not an age", `write "7d" or "12h", at most "30d", or "off"`)
+		}
 	case "grant":
 		if !variableName().MatchString(strings.TrimSuffix(x, "*")) {
 			bad("names "+quoted+", which is not a variable", "write letters, digits and _, or a beginning and *")
@@ -230,4 +234,26 @@ func contextTokens(text string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a number of tokens", text)
 	}
 	return n, nil
+}
+
+// reuseOff is the word of verify.reuse for never.
+const reuseOff = "off"
+
+const mostReuseSecs = 30 * 24 * 60 * 60
+
+// reuseSecs reads verify.reuse: "7d" or a time such as "12h". Whatever else is
+// said is never.
+func reuseSecs(text string) int64 {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0
+		}
+		return int64(n) * 24 * 60 * 60
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return int64(d / time.Second)
 }

@@ -32,6 +32,9 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	if d.Disturbed != "" {
 		f = append(f, [2]string{"because", d.Disturbed})
 	}
+	if d.Before != nil {
+		return fmt.Sprintf("verify on the %s tree: %s", d.On, d.Before.Said()), f
+	}
 	if d.OK {
 		return fmt.Sprintf("verify on the %s tree: passed", d.On), f
 	}
@@ -82,7 +85,12 @@ func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 	case !d.OK:
 		return log.WarnLevel, "verify failed", append(pairs, "problem", d.Problem)
 	case len(d.Doubts) > 0:
+		if d.Before != nil {
+			pairs = append(pairs, "how", d.Before.Said())
+		}
 		return log.WarnLevel, "verify passed, and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", text.OneLine(d.Doubts[0].String(), 160))
+	case d.Before != nil:
+		return log.InfoLevel, d.Before.Said(), pairs
 	}
 	return log.InfoLevel, "verify passed", pairs
 }

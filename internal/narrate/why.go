@@ -124,6 +124,9 @@ func Say(e work.Event) (head string, below facts, err error) {
 			if d.Cost != nil {
 				f = append(f, [2]string{"cost", "caps were raised"})
 			}
+			if d.Fresh {
+				f = append(f, [2]string{"fresh", "what was proven before is proven again"})
+			}
 			return "resumed by " + d.By, f
 		})
 	case work.RunStopping:

@@ -50,7 +50,7 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	return &orchestrator.Driver{
 		Host:    pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged),
 		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now},
-		Agents:  e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Reviewers: desk, Todos: Todos{e.Repo}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
+		Agents:  e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
 		Watch: o.Watch, Layout: p.Layout(), Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
 		Room: func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
 	}, done, nil

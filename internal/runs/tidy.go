@@ -13,6 +13,7 @@ import (
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/proven"
 	"forge/internal/warm"
 	"forge/internal/work"
 )
@@ -71,15 +72,16 @@ func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry b
 }
 
 // CollectCaches removes what proofs are lent of tools' caches and nobody was for
-// keep. What is lent at the moment stays.
+// keep, and the records of proofs that are older. What is lent at the moment stays.
 func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
-	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
-	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, func(dir string) {
-		size := sizeOf(dir)
+	count := func(path string) {
+		size := sizeOf(path)
 		freed += size
-		say(dir, size)
-	})
-	return freed, err
+		say(path, size)
+	}
+	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
+	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, count)
+	return freed, errors.Join(err, provenIn(p).Prune(min(keep, proven.MostAge), dry, count))
 }
 
 // TidyAfter gives back what a run held that ended so: what kept its base, and the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,9 @@ var tools = [...]string{
 	"go", "gcc", "cc", "cargo", "rustc", "rustup", "node", "npm", "pnpm", "yarn", "bun", "deno", "python3", "python", "pip", "uv", "poetry",
 	"java", "gradle", "mvn", "dotnet", "ruby", "bundle", "php", "composer",
 }
+
+// Tools are the programs whose caches are kept.
+func Tools() []string { return slices.Clone(tools[:]) }
 
 // versionFiles say which version a program of a version manager stands for.
 var versionFiles = [...]struct{ variable, dir, file string }{

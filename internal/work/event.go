@@ -246,6 +246,13 @@ type VerifyFinishedData struct {
 	// Disturbed says what the commands did to the tree that they judge.
 	Disturbed string `json:"disturbed,omitempty"`
 	Millis    int64  `json:"millis,omitempty"` // how long it took
+	// Key names what was asked and Tree what it was asked about, see ProofKey; ""
+	// = they could not be told. Before is the record that stands for a run of the
+	// commands: they did not run again. Filled says that they ran on accepted work.
+	Key    string        `json:"key,omitempty"`
+	Tree   string        `json:"tree,omitempty"`
+	Before *ProvenBefore `json:"before,omitempty"`
+	Filled bool          `json:"filled,omitempty"`
 }
 
 // ControlFinishedData is the payload of control.finished: how much the proof
@@ -254,6 +261,8 @@ type VerifyFinishedData struct {
 type ControlFinishedData struct {
 	ID      CommandID `json:"id"`
 	Problem string    `json:"problem,omitempty"` // why the proof counts for nothing
+	// Refutes is the key of the verify that later ones are not spared by.
+	Refutes string `json:"refutes,omitempty"`
 	ControlReport
 }
 

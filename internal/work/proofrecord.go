@@ -29,6 +29,8 @@ type ProofRun struct {
 	On     VerifyOn `json:"on"`
 	OK     bool     `json:"ok"`
 	Millis int64    `json:"millis,omitempty"`
+	// Before is set where the commands did not run again.
+	Before *ProvenBefore `json:"before,omitempty"`
 }
 
 // ProofLine is one part of a proof in words.
@@ -52,7 +54,7 @@ func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 
 // With is the record with one more proof that ran.
 func (r ProofRecord) With(d VerifyFinishedData) ProofRecord {
-	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis})
+	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis, Before: d.Before})
 	r.Disturbed = d.Disturbed
 	return r
 }
@@ -177,6 +179,9 @@ func (r ProofRecord) Tell() []ProofLine {
 		}
 		if took := (time.Duration(one.Millis) * time.Millisecond).Round(100 * time.Millisecond); took > 0 {
 			how += " after " + took.String()
+		}
+		if one.Before != nil {
+			how += " (" + one.Before.Said() + ")"
 		}
 		say("verify", how+" on "+one.On.Tree())
 	}

@@ -66,6 +66,9 @@ type VerifySettings struct {
 	OneHome  bool     `json:"one_home,omitempty"`
 	MayWrite []string `json:"may_write,omitempty"`
 	Caches   Caches   `json:"caches,omitzero"`
+	// ReuseSecs is how old a green verify may be that stands for another one of
+	// the same; 0 = none does.
+	ReuseSecs int64 `json:"reuse_secs,omitempty"`
 }
 
 // Worktree is [worktree]: what a fresh folder needs before work can start.

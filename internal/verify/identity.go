@@ -1,0 +1,283 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"forge/internal/hidden"
+	"forge/internal/proc"
+	"forge/internal/warm"
+	"forge/internal/work"
+)
+
+// proofRules is the version of how commands are run and judged here. A change of
+// either that can make red of green, or green of red, counts it on.
+const proofRules = 1
+
+// mostIdentity bounds the files that are looked at for one identity. What has
+// more cannot be told apart in the time that it would spare.
+const mostIdentity = 60_000
+
+// errTooMany says that there are more files than anybody looks at.
+var errTooMany = errors.New("too many files to tell them apart")
+
+// Identity names everything but the tree that the answer of a verify depends on,
+// as far as it can be known: its commands, settings and environment, what the
+// user's checkout brings, hidden checks, and the machine: kernel, packages of the
+// system, each program that PATH leads to, libraries of interpreters, and Forge
+// itself. Files are told apart by place, inode, size and time of change. An
+// error means that a part cannot be told.
+func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, error) {
+	req := q.Verify
+	level, err := proc.Choose(req.Sandbox.Mode, b.caps)
+	if err != nil {
+		return "", err
+	}
+	if len(req.Sandbox.Write) > 0 {
+		return "", errors.New("commands share paths that they write to")
+	}
+	env := append(b.environment(insideHome, req.Env), cacheVariables(insideHome, req.Caches)...)
+	slices.Sort(env)
+	said, err := json.Marshal(struct {
+		Rules       int
+		Level       proc.Level
+		Env         []string
+		Commands    []string
+		TimeoutSecs int
+		Worktree    work.Worktree
+		Sandbox     work.SandboxSettings
+		OneHome     bool
+		MayWrite    []string
+		Caches      work.Caches
+		Protected   []string
+		Proof       work.ProofSettings
+	}{proofRules, level, env, req.Commands, req.TimeoutSecs, req.Worktree, req.Sandbox, req.OneHome, req.MayWrite, req.Caches, q.Protected, q.Proof})
+	if err != nil {
+		return "", err
+	}
+	p := &prints{to: sha256.New(), left: mostIdentity, seen: map[string]bool{}}
+	fmt.Fprintf(p.to, "%s\n", said)
+	for _, part := range []func() error{
+		func() error { return p.hiddenChecks(q.Proof.Hidden) },
+		func() error { return b.printBrought(ctx, p, req) },
+		func() error { return p.trees(req.Sandbox.Read) },
+		p.machine,
+		func() error { return b.printTools(p, string(level)) },
+	} {
+		if err := errors.Join(part(), ctx.Err()); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(p.to.Sum(nil)), nil
+}
+
+// prints gathers what tells files apart.
+type prints struct {
+	to   hash.Hash
+	left int // files that may still be looked at
+	seen map[string]bool
+}
+
+// file notes one file or folder, and where a link leads. What is not there is
+// noted as that.
+func (p *prints) file(path string) error {
+	if p.left--; p.left < 0 {
+		return errTooMany
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDir):
+		fmt.Fprintf(p.to, "%q gone\n", path)
+		return nil
+	case err != nil:
+		return err
+	}
+	s := stampOf(info)
+	fmt.Fprintf(p.to, "%q %o %d %d %d %d\n", path, s.mode, s.size, info.ModTime().UnixNano(), s.changed, s.inode)
+	return nil
+}
+
+// folder notes a folder and what stands right in it. One that is not there is
+// noted as that.
+func (p *prints) folder(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || p.seen[real] {
+		fmt.Fprintf(p.to, "%q is %q\n", dir, real)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir) {
+			err = nil
+		}
+		return err
+	}
+	p.seen[real] = true
+	entries, err := os.ReadDir(real)
+	if err != nil && !errors.Is(err, errNotDir) {
+		return err
+	}
+	fmt.Fprintf(p.to, "%q is %q\n", dir, real)
+	for _, e := range entries {
+		if err := p.file(filepath.Join(real, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all notes what patterns match, by their names and each with what tells it apart.
+func (p *prints) all(patterns ...string) error {
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := p.file(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trees notes files, and folders with all that is below them.
+func (p *prints) trees(paths []string) error {
+	for _, top := range paths {
+		real, err := filepath.EvalSymlinks(top)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(p.to, "%q gone\n", top)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = filepath.WalkDir(real, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return p.file(path)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hiddenChecks notes the checks of the owner by their content.
+func (p *prints) hiddenChecks(folders []string) error {
+	for _, dir := range folders {
+		folder, problems := hidden.Load(dir)
+		if len(problems) > 0 {
+			return errors.New("the hidden checks cannot be read")
+		}
+		fmt.Fprintf(p.to, "hidden %s\n", folder.Sum())
+	}
+	return nil
+}
+
+// printBrought notes what the user's checkout gives to a folder.
+func (b *Bench) printBrought(ctx context.Context, p *prints, req work.VerifyRequest) error {
+	w := req.Worktree
+	if len(w.Copy)+len(w.Link) == 0 {
+		return nil
+	}
+	src, err := b.openSource(ctx, req.Checkout)
+	if err != nil {
+		return err
+	}
+	defer src.root.Close()
+	return errors.Join(p.brought(ctx, src, "copy", w.Copy), p.brought(ctx, src, "link", w.Link))
+}
+
+func (p *prints) brought(ctx context.Context, src *source, name string, texts []string) error {
+	found, err := src.find(ctx, name, texts, nil)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, rel := range found {
+		paths = append(paths, filepath.Join(src.dir, filepath.FromSlash(rel)))
+	}
+	fmt.Fprintf(p.to, "%s %q\n", name, found)
+	return p.trees(paths)
+}
+
+// machine notes the kernel, the packages of the system, and Forge itself.
+func (p *prints) machine() error {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.to, "%s/%s %s %s %s\n", runtime.GOOS, runtime.GOARCH, name.Sysname, name.Release, name.Version)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		fmt.Fprintf(p.to, "forge %s %s\n", info.GoVersion, info.Main.Version)
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.file(own), p.all(
+		"/etc/os-release", "/etc/ld.so.cache", "/etc/localtime", "/var/lib/dpkg/status", "/lib/apk/db/installed", "/var/lib/rpm/*",
+		"/var/lib/pacman/local", "/nix/var/nix/profiles/*", "/usr/local/Cellar/*", "/opt/homebrew/Cellar/*", "/var/lib/gems/*/specifications/*",
+	))
+}
+
+// printTools notes every program that a command can find by its name, and the
+// libraries that interpreters load from beside theirs.
+func (b *Bench) printTools(p *prints, level string) error {
+	fmt.Fprintf(p.to, "tools %s\n", warm.Key(b.environ, level))
+	prefixes := map[string]bool{}
+	for _, dir := range filepath.SplitList(variable(b.environ, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // passed over, as when a program is looked for
+		}
+		if err := p.folder(dir); err != nil {
+			return err
+		}
+		prefixes[filepath.Dir(filepath.Clean(dir))] = true
+		for _, tool := range warm.Tools() {
+			if real, err := filepath.EvalSymlinks(filepath.Join(dir, tool)); err == nil {
+				prefixes[filepath.Dir(filepath.Dir(real))] = true
+			}
+		}
+	}
+	sorted := make([]string, 0, len(prefixes))
+	for prefix := range prefixes {
+		sorted = append(sorted, prefix)
+	}
+	slices.Sort(sorted)
+	for _, prefix := range sorted {
+		if err := p.libraries(prefix); err != nil {
+			return err
+		}
+	}
+	for _, t := range b.tools() {
+		if err := p.all(filepath.Join(t.dir, "*"), filepath.Join(t.dir, "*", "*"), filepath.Join(t.dir, "*", "*", "bin", "*")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// libraries notes what toolchains below a prefix load from beside their programs.
+func (p *prints) libraries(prefix string) error {
+	lib := filepath.Join(prefix, "lib")
+	return p.all(
+		filepath.Join(prefix, "VERSION"), filepath.Join(prefix, "release"), filepath.Join(prefix, "pkg", "tool", "*", "*"), filepath.Join(prefix, "lib", "modules"),
+		filepath.Join(lib, "python*", "site-packages", "*"), filepath.Join(lib, "python*", "dist-packages", "*"),
+		filepath.Join(lib, "node_modules", "*", "package.json"), filepath.Join(lib, "node_modules", "*", "*", "package.json"),
+		filepath.Join(lib, "ruby", "gems", "*", "specifications", "*"),
+	)
+}
