@@ -403,8 +403,10 @@ func (j judge) Accept(_ context.Context, run string, moves []work.TrustMove) err
 // makes it pass all the same.
 type checks struct {
 	*repository
-	hang   bool     // verify waits for its context
-	filled []string // commits whose proofs fill caches
+	hang     bool     // verify waits for its context
+	moody    bool     // verify is red, whatever it is asked about
+	verified int      // how often it was run
+	filled   []string // commits whose proofs fill caches
 }
 
 func (c *checks) Setup(context.Context, work.SetupRequest) (work.CommandsReport, error) {
@@ -421,7 +423,8 @@ func (c *checks) Verify(ctx context.Context, req work.VerifyRequest, _ func(work
 	if req.Accepted {
 		c.filled = append(c.filled, req.Commit)
 	}
-	red, cheat := false, false
+	c.verified++
+	red, cheat := c.moody, false
 	for path, content := range c.files(req.Commit) {
 		red = red || content == "red"
 		cheat = cheat || strings.HasPrefix(path, "Makefile") && content == "cheat"

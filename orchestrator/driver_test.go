@@ -35,6 +35,7 @@ type rig struct {
 	// reviewers is nil where nobody can be asked.
 	reviewers Reviewers
 	room      func() error
+	proofs    Proofs // nil = nobody remembers any
 }
 
 func newRig(t *testing.T, agent agents, change ...func(*Spec)) *rig {
@@ -66,7 +67,7 @@ func (r *rig) run(ctx context.Context) (work.RunFinishedData, error) {
 	}
 	d := &Driver{
 		Journal: r.journal, Repo: r.repo, Checks: r.checks, Evidence: judge{r.repo}, Processes: r.marks, Layout: r.layout, Now: r.now,
-		NewMark: func() string { return fmt.Sprintf("mark-%d", r.marked.Add(1)) }, Answers: r.answers, Deadline: r.deadline, Reviewers: r.reviewers, Room: r.room,
+		NewMark: func() string { return fmt.Sprintf("mark-%d", r.marked.Add(1)) }, Answers: r.answers, Deadline: r.deadline, Reviewers: r.reviewers, Room: r.room, Proofs: r.proofs,
 		Agents: agents(func(ctx context.Context, req work.IterationRequest) (work.IterationReport, error) {
 			r.started.Add(1)
 			return r.agent(ctx, req)
