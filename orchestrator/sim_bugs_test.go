@@ -60,6 +60,21 @@ func TestSeededBugs(t *testing.T) {
 		{"a red verify turned green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.OK = true
 		})}, []string{"in truth it is not"}},
+		{"a proof of something else believed", bug{fact: func(_ *State, f Fact) Fact {
+			if v, ok := f.(VerifyDone); ok && v.Before != nil {
+				b := *v.Before
+				b.Key, b.Tree = v.Key.Key, v.Key.Tree
+				v.Before = &b
+				return v
+			}
+			return f
+		}}, []string{"which never was", "which was red"}},
+		{"the age of a proof ignored", bug{apply: afterApply(func(s *State, _ work.Event) {
+			if s.Spec.Settings.Verify.ReuseSecs > 0 {
+				s.Spec.Settings.Verify.ReuseSecs = 1 << 30
+			}
+		})}, []string{"which may be"}},
+		{"--fresh ignored", bug{apply: afterApply(func(s *State, _ work.Event) { s.Spec.Fresh = false })}, []string{"in spite of --fresh"}},
 		{"touched evidence ignored", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.Touched, d.Floors = nil, slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnProtected })
 		})}, []string{"whose protected files nobody checked"}},

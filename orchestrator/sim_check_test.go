@@ -286,7 +286,10 @@ func (c *invariants) iterationFinished(e work.Event) error {
 // verified: a yes counts only when the world said yes to that very commit.
 func (c *invariants) verified(p *Phase, e work.Event) error {
 	var d work.VerifyFinishedData
-	if err := decode(e, &d); err != nil || !d.OK || p == nil {
+	if err := decode(e, &d); err != nil || !d.OK {
+		return err
+	}
+	if err := c.provenOnce(p, e, d); err != nil || p == nil {
 		return err
 	}
 	commit := p.Last

@@ -110,6 +110,9 @@ func (w *world) write() error {
 	if gone := before - len(w.inbox); gone > answered {
 		return fmt.Errorf("%d answers are gone from the inbox, %d are in the journal", gone, answered)
 	}
+	if err := w.remember(w.batch); err != nil {
+		return err
+	}
 	w.journal = append(w.journal, w.batch...)
 	w.batch, w.heard = nil, len(w.late)
 	w.check.undo, w.check.used = nil, nil

@@ -73,6 +73,7 @@ type world struct {
 	ends    map[work.RunOutcome]int
 	bug     bug
 	check   *invariants
+	memory  memory
 	host    *simHost // nil = there is none
 }
 
@@ -90,7 +91,11 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 		consumed: map[int64]bool{}, under: map[work.CommandID]effect{},
 		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
-	w.spec = l.randomSpec(d)
+	w.spec, w.memory = l.randomSpec(d), newMemory()
+	if w.aside(25) {
+		w.spec.Settings.Verify.ReuseSecs = 1 + w.side.Int64N(20*24*3600)
+		w.spec.Fresh = w.aside(10)
+	}
 	w.long = w.chance(6)
 	w.deaf = w.chance(6)
 	w.stuck = w.spec.Settings.OutageWaitSecs%16 == 0 // one throw more would make another schedule of every seed
@@ -361,8 +366,16 @@ func (w *world) request() work.SubPhaseRequest {
 
 func (w *world) verify(c Command) Fact {
 	t := w.treeOf(c.Commit)
+	if w.aside(4) {
+		w.fault("another toolchain")
+		w.memory.machine++
+	}
+	key := w.keyOf(c.Commit, c.On)
+	if b, found, good := w.spared(key); found {
+		return w.recalled(c, t, key, b, good)
+	}
 	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder) && (c.On != work.OnTrustedChanged || !t.hides)
-	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}}
+	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}, Key: key}
 	switch {
 	case !ok:
 		d.Report.Problem = w.text("make test is red")
@@ -392,6 +405,9 @@ func (w *world) verify(c Command) Fact {
 		if w.secret() {
 			w.hidden(t, &d)
 		}
+	}
+	if ok && d.Report.Disturbed == "" && len(d.Report.Ran) > 0 {
+		w.memory.green[key.Key] = w.now
 	}
 	return d
 }
