@@ -22,6 +22,8 @@ type warmBench struct {
 	*bench
 	mode string
 	read []string // for the sandbox
+
+	network bool
 }
 
 // lendings runs the test under each way in which caches are lent: below the home
@@ -86,7 +88,7 @@ func (b warmBench) proves(accepted bool, tree files, commands ...string) work.Co
 	b.commits.mu.Unlock()
 	req := b.req(commands...)
 	req.Commit, req.Accepted = commit, accepted
-	req.Sandbox = work.SandboxSettings{Mode: b.mode, Read: b.read}
+	req.Sandbox = work.SandboxSettings{Mode: b.mode, Read: b.read, Network: b.network}
 	return b.verify(req)
 }
 
