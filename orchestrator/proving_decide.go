@@ -20,7 +20,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 	}
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled,
+		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled, Time: f.Report.Time,
 	}
 	if f.Before != nil {
 		data.OK = true

@@ -22,6 +22,9 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	for _, on := range d.Floors {
 		f = append(f, [2]string{"then", "verify of " + on.Tree()})
 	}
+	if d.Time != nil {
+		f = append(f, [2]string{"slow", d.Time.Slow()})
+	}
 	for _, note := range d.Notes {
 		f = append(f, [2]string{"note", note})
 	}

@@ -135,6 +135,14 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 		return none, err
 	}
 	defer func() { _ = out.Close() }() // the way out with an error; else it is closed by then
+	var took work.ProofTime
+	began := time.Now()
+	since := func() int64 {
+		now := time.Now()
+		millis := now.Sub(began).Milliseconds()
+		began = now
+		return millis
+	}
 	// Removed here and not left to the checkout: whatever the last verify did
 	// to the folder, this one starts from nothing.
 	if err := filetree.RemoveAll(req.Dir); err != nil {
@@ -158,16 +166,20 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	if err != nil {
 		return none, err
 	}
+	took.FolderMillis = since()
 	sh, rep, err := b.open(ctx, folder{
 		dir: req.Dir, checkout: req.Checkout, env: req.Env,
 		phase: req.Phase, mark: req.Mark, out: out, watch: watch,
 		worktree: req.Worktree, sandbox: req.Sandbox, hide: req.Hide, caches: req.Caches, fills: req.Accepted,
 	})
 	defer sh.close()
+	took.SetupMillis, took.Cold = since(), sh != nil && sh.lent.empty()
 	if err == nil && rep.OK {
 		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
 		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
+		took.RunMillis = since()
 	}
+	rep.Time = &took
 	if err == nil && rep.OK {
 		err = b.fill(ctx, sh, "verify "+req.Commit+" "+strings.Join(req.Commands, "; "))
 	}

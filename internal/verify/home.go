@@ -71,6 +71,10 @@ func (b *Bench) lend(ctx context.Context, level proc.Level, f folder, home strin
 	return l, nil
 }
 
+// empty says that nothing was there to be lent. A nil lent is what its owner
+// asked for.
+func (l *lent) empty() bool { return l != nil && l.loan == nil }
+
 // giveBack gives back what was lent. A nil lent has nothing.
 func (l *lent) giveBack() {
 	if l != nil {

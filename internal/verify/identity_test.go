@@ -171,3 +171,20 @@ func TestNoIdentity(t *testing.T) {
 		t.Errorf("one file more than may be looked at: %v", err)
 	}
 }
+
+// TestWhereTheTimeWent: setup and commands are told apart, and that there were
+// no caches to lend.
+func TestWhereTheTimeWent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, files{"a.txt": "1"})
+	req := b.req("sleep 0.05")
+	req.Worktree.Setup = []string{"sleep 0.2"}
+	rep := b.verify(req)
+	if took := rep.Time; took == nil || took.SetupMillis < 200 || took.RunMillis < 50 || !took.Cold {
+		t.Errorf("%+v", took)
+	}
+	req.Caches.Off = true
+	if rep = b.verify(req); rep.Time == nil || rep.Time.Cold {
+		t.Errorf("without caches by the owner's word: %+v", rep.Time)
+	}
+}

@@ -41,8 +41,8 @@ func BenchmarkProof(b *testing.B) {
 			need: "go", tree: tenModules, network: true, prepare: "go test -count=1 ./...", fill: "go test -count=1 ./...", command: "GOPROXY=off go test -count=1 ./...",
 		},
 		"node with vitest": {
-			need: "npm", tree: vitestProject, network: true, prepare: "npm ci --no-audit --no-fund",
-			worktree: work.Worktree{Setup: []string{"npm ci --no-audit --no-fund"}, CacheKey: []string{"package-lock.json"}},
+			need: "npm", tree: vitestProject, network: true, prepare: "true",
+			worktree: work.Worktree{Setup: []string{"npm install --no-audit --no-fund"}, CacheKey: []string{"package-lock.json"}},
 			fill:     "npx --no-install vitest run", command: "npx --no-install vitest run",
 		},
 		"python with " + testing3: {

@@ -253,6 +253,7 @@ type VerifyFinishedData struct {
 	Tree   string        `json:"tree,omitempty"`
 	Before *ProvenBefore `json:"before,omitempty"`
 	Filled bool          `json:"filled,omitempty"`
+	Time   *ProofTime    `json:"time,omitempty"`
 }
 
 // ControlFinishedData is the payload of control.finished: how much the proof

@@ -63,6 +63,8 @@ type CommandsReport struct {
 	// Disturbed says what the commands did to the tree that they judge; "" =
 	// nothing that was seen. Such a report is never OK.
 	Disturbed string `json:"disturbed,omitempty"`
+	// Time is where the time of a verify went; nil = nobody looked.
+	Time *ProofTime `json:"time,omitempty"`
 }
 
 // Failed returns the command that failed, or nil.
