@@ -227,3 +227,20 @@ func TestDependenciesAreFetchedByTheBase(t *testing.T) {
 		t.Error("work that nobody accepted is to fill caches")
 	}
 }
+
+// TestResumedFresh: from a resume with --fresh on nothing stands for a run.
+func TestResumedFresh(t *testing.T) {
+	r := open(t, func(s *Spec) { s.Settings.Verify.ReuseSecs = 60 })
+	if !r.s.reuses() {
+		t.Fatal("nothing is reused")
+	}
+	applyResumed(r.s, nil, work.Event{}, RunResumedData{})
+	if !r.s.reuses() {
+		t.Error("a resume without --fresh runs all of it")
+	}
+	applyResumed(r.s, nil, work.Event{}, RunResumedData{Fresh: true})
+	applyResumed(r.s, nil, work.Event{}, RunResumedData{})
+	if r.s.reuses() {
+		t.Error("--fresh is forgotten")
+	}
+}

@@ -112,7 +112,7 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 	}
 	b, err := jobs.Prepare(ctx, p.Checkout, jobs.Order{
 		Description: o.description, Expert: o.expert, Documents: documents, Sources: o.sources, Policy: o.policy, MaxPhases: o.maxPhases, Budget: o.budget,
-		AnswerYes: o.yes, NoMerge: o.noMerge,
+		AnswerYes: o.yes, NoMerge: o.noMerge, Fresh: o.again,
 	})
 	if err != nil {
 		return err

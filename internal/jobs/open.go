@@ -35,6 +35,7 @@ type Order struct {
 	MaxPhases   int  // 0 = no limit, -1 = as configured
 	Budget      int  // iterations of each phase; 0 = as configured
 	AnswerYes   bool // questions that only stop are answered with yes
+	Fresh       bool // what was proven before is proven again
 	NoMerge     bool // the result stays on its branch
 }
 
@@ -141,7 +142,7 @@ func briefOf(p *project.Checkout, o Order) (*Brief, error) {
 	}
 	b.origin = origin.String()
 	b.spec = orchestrator.Spec{
-		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.AnswerYes, NoMerge: o.NoMerge,
+		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.AnswerYes, NoMerge: o.NoMerge, Fresh: o.Fresh,
 	}
 	if b.spec.Pulls, err = pullrequest.Settings(p); err != nil {
 		return nil, err
