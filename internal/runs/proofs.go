@@ -44,19 +44,19 @@ func (o *Proofs) Key(ctx context.Context, q work.ProofQuestion) (work.ProofKey, 
 // Find is the record of a key that the journal of its run bears out.
 func (o *Proofs) Find(ctx context.Context, key string) (work.ProvenBefore, bool) {
 	green, ok := o.store.Find(key)
-	if !ok || !o.borneOut(ctx, green) {
+	if !ok {
+		return green, false
+	}
+	_, evs, err := o.project.LoadRun(ctx, green.Run)
+	if err != nil || !bearsOut(evs, green) {
 		return work.ProvenBefore{}, false
 	}
 	return green, true
 }
 
-// borneOut says that the journal holds the event which a record is of, and none
+// bearsOut says that a run's events hold the one which a record is of, and none
 // that speaks against it.
-func (o *Proofs) borneOut(ctx context.Context, green work.ProvenBefore) bool {
-	_, evs, err := o.project.LoadRun(ctx, green.Run)
-	if err != nil {
-		return false
-	}
+func bearsOut(evs []work.Event, green work.ProvenBefore) bool {
 	found := false
 	for _, e := range evs {
 		switch e.Kind {
