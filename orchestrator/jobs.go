@@ -157,8 +157,9 @@ func (r *session) iterateJob(c Command, p *Phase, mark string, day Day) func(con
 		Run: r.s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: r.s.Spec.Policy.Preset,
 		Agent: agent, Model: model, Permission: p.Set.Permission, Verify: p.Set.Verify, Limits: limits,
 		Dir: dir, Prompt: Prompt(r.s, p, session), Session: session, Mark: mark,
-		LogPath: r.Layout.IterationLog(r.s.Run, c.Phase, c.Iteration, c.Attempt),
-		Sandbox: set.Sandbox, ReadPaths: r.Repo.ObjectPaths(), HidePaths: []string{r.Layout.State},
+		LogPath:   r.Layout.IterationLog(r.s.Run, c.Phase, c.Iteration, c.Attempt),
+		TimesPath: r.Layout.IterationTimes(r.s.Run, c.Phase, c.Iteration, c.Attempt),
+		Sandbox:   set.Sandbox, ReadPaths: r.Repo.ObjectPaths(), HidePaths: []string{r.Layout.State},
 		CostUSD: usd, Tokens: tokens,
 	}
 	if session != "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"forge/internal/work"
 )
@@ -35,6 +36,11 @@ func (l Layout) Log(run, name string) string {
 // IterationLog is the raw output of one attempt at an iteration.
 func (l Layout) IterationLog(run, phase string, iteration, attempt int) string {
 	return l.Log(run, fmt.Sprintf("%s-%d-%d", phase, iteration, attempt))
+}
+
+// IterationTimes says when the parts of an iteration's log came.
+func (l Layout) IterationTimes(run, phase string, iteration, attempt int) string {
+	return strings.TrimSuffix(l.IterationLog(run, phase, iteration, attempt), ".log") + ".times"
 }
 
 // Ref is where Forge's own repository keeps a commit of a run.

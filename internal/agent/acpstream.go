@@ -30,6 +30,11 @@ const (
 	acpCostAmount
 	acpCostCurrency
 	acpParent
+	acpCallCommand
+	acpCallFile
+	acpCallResult
+	acpCallOutput
+	acpErrorMessage
 	acpFieldCount
 )
 
@@ -41,6 +46,9 @@ func acpFields() map[string]field {
 		update + "messageId": acpMessageID, update + "toolCallId": acpCallID, update + "status": acpCallStatus,
 		update + "title": acpCallTitle, update + "kind": acpCallKind,
 		update + "cost.amount": acpCostAmount, update + "cost.currency": acpCostCurrency,
+		update + "rawInput.command": acpCallCommand, update + "locations[].path": acpCallFile,
+		update + "content[].content.text": acpCallResult, update + "rawOutput": acpCallOutput,
+		"error.message": acpErrorMessage,
 		// A subagent's words name the call that it works for.
 		update + "_meta.claudeCode.parentToolUseId": acpParent,
 	}

@@ -70,6 +70,7 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	if err != nil {
 		return work.IterationReport{}, err
 	}
+	log.keepTimes(req.TimesPath)
 	report, err := a.run(ctx, req, level, l, live, log)
 	if cerr := log.close(); cerr != nil && err == nil && report.Detail == "" {
 		report.Detail = oneLine(cerr.Error(), a.config.Redact)

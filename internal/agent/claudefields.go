@@ -39,6 +39,16 @@ const (
 	claudeDelay
 	claudeLimitStatus
 	claudeLimitResets
+	claudeBlockThought
+	claudeBlockPattern
+	claudeBlockQuery
+	claudeBlockURL
+	claudeBlockPath
+	claudeBlockAbout
+	claudeBlockResult
+	claudeBlockResultText
+	claudeBlockFailed
+	claudeTime
 	claudeFieldCount
 )
 
@@ -63,7 +73,17 @@ func claudeFields() map[string]field {
 		"permission_denials[]": claudeDenial, "permission_denials[].tool_name": claudeDeniedTool,
 		"permission_denials[].tool_input.command":   claudeDeniedCommand,
 		"permission_denials[].tool_input.file_path": claudeDeniedFile,
-		"retry_delay_ms":         claudeDelay,
-		"rate_limit_info.status": claudeLimitStatus, "rate_limit_info.resetsAt": claudeLimitResets,
+		"message.content[].thinking":                claudeBlockThought,
+		"message.content[].input.pattern":           claudeBlockPattern,
+		"message.content[].input.query":             claudeBlockQuery,
+		"message.content[].input.url":               claudeBlockURL,
+		"message.content[].input.path":              claudeBlockPath,
+		"message.content[].input.description":       claudeBlockAbout,
+		"message.content[].content":                 claudeBlockResult,
+		"message.content[].content[].text":          claudeBlockResultText,
+		"message.content[].is_error":                claudeBlockFailed,
+		"timestamp":                                 claudeTime,
+		"retry_delay_ms":                            claudeDelay,
+		"rate_limit_info.status":                    claudeLimitStatus, "rate_limit_info.resetsAt": claudeLimitResets,
 	}
 }

@@ -24,6 +24,9 @@ const (
 	codexItemQuery
 	codexItemMessage
 	codexItemStatus
+	codexItemOutput
+	codexItemResult
+	codexItemError
 	codexFailure
 	codexInTokens
 	codexOutTokens
@@ -36,6 +39,7 @@ func codexFields() map[string]field {
 		"item": codexItem, "item.id": codexItemID, "item.type": codexItemType, "item.text": codexItemText,
 		"item.command": codexItemCommand, "item.changes[].path": codexItemPath, "item.server": codexItemServer,
 		"item.tool": codexItemTool, "item.query": codexItemQuery, "item.message": codexItemMessage, "item.status": codexItemStatus,
+		"item.aggregated_output": codexItemOutput, "item.result.content[].text": codexItemResult, "item.error.message": codexItemError,
 		"error.message": codexFailure, "usage.input_tokens": codexInTokens, "usage.output_tokens": codexOutTokens,
 	}
 }
@@ -78,7 +82,7 @@ func (c *codexStream) Write(p []byte) (int, error) {
 // object begins an item: of two in one line the last counts.
 func (c *codexStream) object(f field) {
 	if f == codexItem {
-		for f := codexItem; f <= codexItemStatus; f++ {
+		for f := codexItem; f <= codexItemError; f++ {
 			c.event[f] = value{text: c.event[f].text[:0]}
 		}
 		c.words.drop()
@@ -148,25 +152,34 @@ func (c *codexStream) act() {
 	}
 }
 
-// tool says what the item does, if it is one that takes time and always ends:
-// a list of things to do begins as well, and never ends.
+// tool says what the item does, if it is one that takes time and always ends.
 func (c *codexStream) tool() (about string, ok bool) {
-	kind := c.text(codexItemType)
-	switch kind {
-	case "command_execution":
-		about = c.text(codexItemCommand)
-	case "file_change":
-		about = c.text(codexItemPath)
-	case "mcp_tool_call":
-		about = c.text(codexItemServer) + "." + c.text(codexItemTool)
-	case "collab_tool_call":
-		about = c.text(codexItemTool)
-	case "web_search":
-		about = c.text(codexItemQuery)
-	default:
+	tool, about, ok := codexTool(func(fields ...field) string { return c.text(fields[0]) })
+	if !ok {
 		return "", false
 	}
-	return strings.ReplaceAll(kind, "_", " ") + ": " + about, true
+	return tool + ": " + about, true
+}
+
+// codexTool says what tool an item is, and what it is about. A list of things to
+// do begins as well, and never ends.
+func codexTool(text func(...field) string) (tool, about string, ok bool) {
+	kind := text(codexItemType)
+	switch kind {
+	case "command_execution":
+		about = text(codexItemCommand)
+	case "file_change":
+		about = text(codexItemPath)
+	case "mcp_tool_call":
+		about = text(codexItemServer) + "." + text(codexItemTool)
+	case "collab_tool_call":
+		about = text(codexItemTool)
+	case "web_search":
+		about = text(codexItemQuery)
+	default:
+		return "", "", false
+	}
+	return strings.ReplaceAll(kind, "_", " "), about, true
 }
 
 func (c *codexStream) begun(id string) {

@@ -30,6 +30,11 @@ const (
 	geminiTotal
 	geminiIn
 	geminiOut
+	geminiTime
+	geminiOutput
+	geminiPattern
+	geminiQuery
+	geminiPath
 	geminiFieldCount
 )
 
@@ -37,7 +42,9 @@ func geminiFields() map[string]field {
 	return map[string]field{
 		"type": geminiType, "session_id": geminiSession, "role": geminiRole, "content": geminiContent, "delta": geminiDelta,
 		"tool_name": geminiTool, "tool_id": geminiToolID, "parameters.command": geminiCommand, "parameters.file_path": geminiFile,
-		"status": geminiStatus, "error.type": geminiErrorType, "error.message": geminiErrorMessage,
+		"timestamp": geminiTime, "output": geminiOutput, "parameters.pattern": geminiPattern, "parameters.query": geminiQuery,
+		"parameters.dir_path": geminiPath,
+		"status":              geminiStatus, "error.type": geminiErrorType, "error.message": geminiErrorMessage,
 		"severity": geminiSeverity, "message": geminiMessage,
 		"stats.total_tokens": geminiTotal, "stats.input_tokens": geminiIn, "stats.output_tokens": geminiOut,
 	}

@@ -11,22 +11,26 @@ import (
 )
 
 // kind is what the package needs to know of one sort of agent. A new kind is a
-// file with these three, and a line in kinds.
+// file with these, and a line in kinds.
 type kind struct {
 	facts  Facts
 	launch func(setting) (launch, error)
 	detect func(ctx context.Context, a work.AgentSettings, e environ) Detection
+	// fields are what is read of its events, steps is what an event tells of
+	// the conversation; nil where all output is the agent's word.
+	fields func() map[string]field
+	steps  func(event) []work.Step
 }
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"acp":      {facts: acpFacts(), launch: launchACP, detect: detectACP},
-		"claude":   {facts: claudeFacts(), launch: launchClaude, detect: detectClaude},
-		"codex":    {facts: codexFacts(), launch: launchCodex, detect: detectCodex},
+		"acp":      {facts: acpFacts(), launch: launchACP, detect: detectACP, fields: acpFields, steps: acpSteps},
+		"claude":   {facts: claudeFacts(), launch: launchClaude, detect: detectClaude, fields: claudeFields, steps: claudeSteps},
+		"codex":    {facts: codexFacts(), launch: launchCodex, detect: detectCodex, fields: codexFields, steps: codexSteps},
 		"exec":     {facts: Facts{}, launch: launchExec, detect: detectExec},
-		"gemini":   {facts: geminiFacts(), launch: launchGemini, detect: detectGemini},
-		"opencode": {facts: opencodeFacts(), launch: launchOpencode, detect: detectOpencode},
-		"script":   {facts: scriptFacts(), launch: launchScript, detect: detectScript},
+		"gemini":   {facts: geminiFacts(), launch: launchGemini, detect: detectGemini, fields: geminiFields, steps: geminiSteps},
+		"opencode": {facts: opencodeFacts(), launch: launchOpencode, detect: detectOpencode, fields: opencodeFields, steps: opencodeSteps},
+		"script":   {facts: scriptFacts(), launch: launchScript, detect: detectScript, fields: scriptFields, steps: scriptSteps},
 	}
 }
 

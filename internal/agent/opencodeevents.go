@@ -38,6 +38,11 @@ const (
 	opencodeRetryable
 	opencodeRetryAfter
 	opencodeRetryAfterMS
+	opencodeCall
+	opencodeOutput
+	opencodePattern
+	opencodeBegan
+	opencodeEnded
 	opencodeFieldCount
 )
 
@@ -45,6 +50,8 @@ func opencodeFields() map[string]field {
 	return map[string]field{
 		"type": opencodeType, "sessionID": opencodeSession,
 		"part.type": opencodePartType, "part.messageID": opencodeMessage, "part.text": opencodeText, "part.synthetic": opencodeSynthetic,
+		"part.callID": opencodeCall, "part.state.output": opencodeOutput, "part.state.input.pattern": opencodePattern,
+		"part.state.time.start": opencodeBegan, "part.state.time.end": opencodeEnded,
 		"part.tool": opencodeTool, "part.state.status": opencodeStatus, "part.state.input.command": opencodeCommand,
 		"part.state.input.filePath": opencodeFile, "part.state.error": opencodeToolError,
 		"part.reason": opencodeReason, "part.cost": opencodeCost, "part.tokens.input": opencodeIn, "part.tokens.output": opencodeOut,

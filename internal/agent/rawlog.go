@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"forge/internal/redact"
 )
@@ -27,6 +28,8 @@ type rawLog struct {
 
 	mu      sync.Mutex
 	file    *os.File
+	times   *os.File // when what came; nil = nobody keeps that
+	marked  time.Time
 	written int64
 	rings   [2]*os.File
 	ring    int   // the one being written
@@ -52,6 +55,25 @@ func openLog(path string, head, tail int64) (*rawLog, error) {
 	return l, nil
 }
 
+// keepTimes notes in the file at path when what is written comes. Without it,
+// what the agent printed can be read all the same.
+func (l *rawLog) keepTimes(path string) {
+	if path != "" && l.file != nil {
+		l.times, _ = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	}
+}
+
+// markEvery is how exact the times of a log are.
+const markEvery = 50 * time.Millisecond
+
+// mark notes that what is written next comes now.
+func (l *rawLog) mark() {
+	if now := time.Now(); l.times != nil && now.Sub(l.marked) >= markEvery {
+		l.marked = now
+		_, _ = fmt.Fprintf(l.times, "%d %d\n", l.written, now.UnixMilli())
+	}
+}
+
 // writer is one stream into the log, with secrets taken out.
 func (l *rawLog) writer(red *redact.Redactor) *redact.Writer { return red.Writer(l) }
 
@@ -65,6 +87,7 @@ func (l *rawLog) Write(p []byte) (int, error) {
 	}
 	if room := l.head - l.written; room > 0 {
 		k := min(room, int64(len(p)))
+		l.mark()
 		l.put(l.file, p[:k])
 		p = p[k:]
 		l.written += k
@@ -142,6 +165,9 @@ func (l *rawLog) close() error {
 		_ = f.Close() // it has no name and is gone
 	}
 	err := errors.Join(l.err, l.file.Close())
-	l.file = nil
+	if l.times != nil {
+		_ = l.times.Close()
+	}
+	l.file, l.times = nil, nil
 	return err
 }

@@ -10,7 +10,10 @@ import (
 	"os"
 	"time"
 
+	"forge/internal/agent"
+	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/work"
 )
 
 // followEvery is how often forge logs --follow looks for more.
@@ -23,9 +26,10 @@ type follower struct {
 	out   io.Writer
 	shown string // title of the log whose lines came last
 	first bool
-	at    map[string]int64  // by path: bytes read
-	held  map[string][]byte // by path: the beginning of a line
-	gone  map[string]bool   // by path: read to its end
+	at    map[string]int64             // by path: bytes read
+	held  map[string][]byte            // by path: the beginning of a line
+	gone  map[string]bool              // by path: read to its end
+	talks map[string]*agent.Transcript // by path, where conversations are shown
 }
 
 // follow shows what running agents print, and what those after them print,
@@ -40,7 +44,7 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 		return err
 	}
 	out, done := p.app.viewer()
-	w := &follower{list: l, out: out, first: true, at: map[string]int64{}, held: map[string][]byte{}, gone: map[string]bool{}}
+	w := &follower{list: l, out: out, first: true, at: map[string]int64{}, held: map[string][]byte{}, gone: map[string]bool{}, talks: map[string]*agent.Transcript{}}
 	w.skipOld(project.Driven(row))
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -121,6 +125,7 @@ func (w *follower) more(log *runLog) error {
 	if info.Size() < w.at[log.path] {
 		// The effect is done again and writes the file anew.
 		w.at[log.path], w.held[log.path] = 0, nil
+		delete(w.talks, log.path)
 	}
 	if _, err := f.Seek(w.at[log.path], io.SeekStart); err != nil {
 		return fmt.Errorf("follow %s: %w", log.title, err)
@@ -130,7 +135,7 @@ func (w *follower) more(log *runLog) error {
 		n, err := f.Read(part)
 		w.at[log.path] += int64(n)
 		if n > 0 {
-			if err := w.lines(log, part[:n]); err != nil {
+			if err := w.take(log, part[:n]); err != nil {
 				return err
 			}
 		}
@@ -141,9 +146,50 @@ func (w *follower) more(log *runLog) error {
 			return fmt.Errorf("follow %s: %w", log.title, err)
 		}
 	}
+	if w.list.filter.talks() {
+		if !log.over {
+			return nil
+		}
+		return w.endTalk(log)
+	}
 	if rest := w.held[log.path]; log.over && len(rest) > 0 {
 		w.held[log.path] = nil
 		return w.print(log, append(rest, '\n'))
+	}
+	return nil
+}
+
+// take shows what was read: as a conversation, or as it is.
+func (w *follower) take(log *runLog, part []byte) error {
+	if !w.list.filter.talks() {
+		return w.lines(log, part)
+	}
+	talk := w.talks[log.path]
+	if talk == nil {
+		talk = agent.NewTranscript(log.times, log.kind)
+		w.talks[log.path] = talk
+	}
+	return w.turns(log, talk.Read(part))
+}
+
+func (w *follower) turns(log *runLog, turns []work.Turn) error {
+	for _, t := range turns {
+		if err := w.print(log, []byte(narrate.Turn(t, w.list.filter.full))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *follower) endTalk(log *runLog) error {
+	if talk := w.talks[log.path]; talk != nil {
+		delete(w.talks, log.path)
+		if err := w.turns(log, talk.End()); err != nil {
+			return err
+		}
+	}
+	if end := talkEnd(log); end != "" {
+		return w.print(log, []byte(end))
 	}
 	return nil
 }

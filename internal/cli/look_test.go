@@ -207,11 +207,12 @@ func TestLogs(t *testing.T) {
 	w := newWorld(t, twice+done("02"), "echo checked; test ! -e bad.txt")
 	w.plan(phase("01", "first", 3), phase("02", "second", 3, "01"))
 	w.forge("run", "--autonomous").want(exitDone)
-	got := w.forge("logs").want(exitDone).says("==> phase 01, iteration 1, attempt 1 <==", "grey \x1b[2J", "PHASE 02 DONE")
+	got := w.forge("logs").want(exitDone).says("==> phase 01, iteration 1, attempt 1, dry <==", `(2 other lines: grey \x1b[2J`, "-- ok, ", "5 tokens in, 6 out, $0.25", "PHASE 02 DONE")
 	order(t, got.stdout, "phase 01, iteration 1", "phase 01, iteration 2", "phase 02, iteration 1")
 	if one := w.forge("logs", "01", "--iteration", "2").want(exitDone).says("grey").stdout; strings.Contains(one, "==>") || strings.Contains(one, "0.25") {
 		t.Errorf("logs 01 --iteration 2:\n%s", one)
 	}
+	w.forge("logs", "--raw").want(exitDone).says("grey \x1b[2J", `{"text":"\u003cpromise\u003ePHASE 02 DONE`)
 	got = w.forge("logs", "--verify").want(exitDone).says("verify on the base", "phase 01, iteration 1, verify on the snapshot tree", "checked")
 	order(t, got.stdout, "on the base", "phase 01, iteration 1", "phase 02, iteration 1")
 	if one := w.forge("logs", "02", "--verify").want(exitDone).stdout; strings.Contains(one, "phase 01") {

@@ -86,7 +86,9 @@ type IterationRequest struct {
 
 	Mark    string // value of FORGE_LEASE in every process of the attempt
 	LogPath string // file that receives the raw, redacted output
-	Sandbox SandboxSettings
+	// TimesPath receives when the parts of that output came; "" = nobody keeps it.
+	TimesPath string
+	Sandbox   SandboxSettings
 	// ReadPaths are shown read-only inside the sandbox (git objects).
 	ReadPaths []string
 	// HidePaths must not be visible inside the sandbox (state folder).
