@@ -224,7 +224,7 @@ func (m *floorman) end(ctx context.Context, claim work.IssueClaim, why string, l
 				place.At = Top
 			}
 		}
-		c, err := m.Board.plan(ctx, was, now, place, work.IssuePromoted, machine(Line(now.Reason)))
+		c, err := m.Board.plan(ctx, was, now, place, became(now), machine(Line(now.Reason)))
 		if err != nil {
 			return was, err
 		}
@@ -238,4 +238,17 @@ func (m *floorman) end(ctx context.Context, claim work.IssueClaim, why string, l
 		m.Say(claim.Issue, standing(i)+noteWords(i.Reason))
 	}
 	return err
+}
+
+// became names what the factory did with a card, for its history.
+func became(now work.Issue) work.IssueAction {
+	switch {
+	case now.Column == work.ColumnDone:
+		return work.IssueLanded
+	case now.State == work.IssueWaits:
+		return work.IssueAsked
+	case now.State == work.IssueFailed:
+		return work.IssueNotDone
+	}
+	return work.IssueMoved
 }

@@ -98,7 +98,16 @@ func Settled(i work.Issue, ended Ended, landed *Landed) (now work.Issue, later t
 		return stand(state, orElse(landed.Reason, "its result could not be landed"))
 	}
 	i = moved(i, work.ColumnDone)
-	return stand("", landed.Reason)
+	return stand("", orElse(landed.Reason, landed.where()))
+}
+
+// where says on what branch the result is, and how it comes from there into
+// another one.
+func (l Landed) where() string {
+	if l.Target == "" {
+		return ""
+	}
+	return fmt.Sprintf("landed on %s as %s: git merge %s brings it to your branch", l.Target, text.Short(l.Commit), l.Target)
 }
 
 // Lands says that what the run left is to be brought into the target branch.

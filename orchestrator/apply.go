@@ -98,6 +98,7 @@ func Apply(s *State, e work.Event) error {
 			return fmt.Errorf("apply event %d (%s) of run %s: %w", e.Seq, e.Kind, s.Run, err)
 		}
 	}
+	s.clock(s.Phases[e.Phase], e)
 	return nil
 }
 

@@ -10,6 +10,9 @@ import (
 	"forge/internal/work"
 )
 
+// maxTimedCommands are told with their times: an event has a bound.
+const maxTimedCommands = 20
+
 func (d *decision) verifyDone(f VerifyDone) {
 	if !d.awaited(f.Command) {
 		return
@@ -21,6 +24,9 @@ func (d *decision) verifyDone(f VerifyDone) {
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
 		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled, Time: f.Report.Time,
+	}
+	for _, one := range f.Report.Ran[:min(len(f.Report.Ran), maxTimedCommands)] {
+		data.Ran = append(data.Ran, work.CommandTime{Command: text.ClipJSON(one.Command, 200), OK: one.OK, Millis: max(one.Millis, 0)})
 	}
 	if f.Before != nil {
 		data.OK = true

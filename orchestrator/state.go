@@ -33,6 +33,7 @@ type State struct {
 	Job      *JobState   // nil = a run of a plan
 	Issue    *IssueState `json:",omitempty"` // nil = no issue's run
 	Ledger   Ledger
+	Time     Took `json:",omitzero"` // while a process drove it
 	Final    Final
 	Delivery *work.Delivery
 	Leaving  []Leaving `json:",omitempty"` // pull requests that are to be closed
@@ -212,6 +213,7 @@ type Phase struct {
 	Reworking bool // asked for at the final gate
 	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
+	Time      Took  `json:",omitzero"`
 	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
 	// Clash is a conflict that the next iteration begins with. Marked are the
 	// files that held a conflict's markers last.

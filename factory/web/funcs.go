@@ -68,10 +68,7 @@ func usd(v *float64) string {
 	if v == nil {
 		return "cost unknown"
 	}
-	if *v > 0 && *v < 0.01 {
-		return "< $0.01"
-	}
-	return fmt.Sprintf("$%.2f", *v)
+	return texts.USD(*v)
 }
 
 // tokens is how many were used; what nobody knows is said as such.

@@ -103,7 +103,7 @@ func viewRun(s *orchestrator.State, row Run, p Project) runView {
 		out.Phases = append(out.Phases, viewPhase(ph, p.HostURL))
 		out.Findings = append(out.Findings, FindingsOf(ph)...)
 	}
-	out.Graph = picture.Graph("Phases of "+s.Run, fmt.Sprintf("%d phases, from left to right.", len(s.Order)), graphNodes(s))
+	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s))
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -94,7 +95,7 @@ func summaryMarkdown(s *orchestrator.State, end work.RunFinishedData) text.Markd
 		ph := s.Phases[n]
 		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, standing(ph), ph.Spent, ph.Budget, reasonOf(ph)))
 	}
-	all = append(all, text.Format("\nCost: %s\n", money(s.Ledger)))
+	all = append(all, text.Format("\nCost: %s\n", narrate.MoneyText(s.Ledger)))
 	if d := s.Delivery; d != nil {
 		all = append(all, text.Format("\nResult: %s\n", text.Code(d.Branch)))
 	}

@@ -95,6 +95,9 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 	if err != nil {
 		return err
 	}
+	if do != nil && !s.Paused {
+		s.Note = "" // said before, and looked at again at once
+	}
 	if out == "json" {
 		return printJSON(a.Stdout, s)
 	}

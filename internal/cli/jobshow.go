@@ -10,6 +10,7 @@ import (
 	"forge/internal/approval"
 	"forge/internal/jobs"
 	"forge/internal/journal"
+	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
@@ -92,7 +93,7 @@ func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob
 		{"  state", standingOf(row, s)},
 		{"  branch", j.Branch},
 		{"  began", p.Ago(row.Created) + ", last event " + p.Ago(row.Updated)},
-		{"  cost", money(s.Ledger)},
+		{"  cost", narrate.MoneyText(s.Ledger)},
 	}
 	for _, more := range [][]string{{"  expert", j.Expert}, {"  data", strings.Join(j.Sources, ", ")}, {"  documents", strings.Join(j.Documents, ", ")}} {
 		if more[1] != "" {

@@ -52,7 +52,7 @@ func (a *App) listCommand() *cli.Command {
 type listedPhase struct {
 	Number     string           `json:"number"`
 	Name       string           `json:"name"`
-	Order      int              `json:"order"` // from 1
+	Order      int              `json:"order"` // its turn where one runs at a time, from 1
 	DependsOn  []string         `json:"depends_on"`
 	Budget     int              `json:"budget"`
 	Permission string           `json:"permission_mode"`
@@ -81,11 +81,15 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 		}))
 		return err
 	}
-	var phases []listedPhase
+	turn := map[string]int{}
 	for i, n := range g.Order() {
-		ph, set := spec.Plan.Phases[at[n]], spec.Settings.Phases[n]
+		turn[n] = i + 1
+	}
+	var phases []listedPhase
+	for _, ph := range spec.Plan.Phases {
+		n, set := ph.Number, spec.Settings.Phases[ph.Number]
 		phases = append(phases, listedPhase{
-			Number: n, Name: ph.Name, Order: i + 1, DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
+			Number: n, Name: ph.Name, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
 			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...),
 			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
 			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes,
@@ -109,7 +113,7 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 	for _, l := range levels {
 		wide = max(wide, len(l))
 	}
-	fmt.Fprintf(p.app.Stdout, "\n%d phases, longest chain %d, up to %d at once (max_parallel %d)\n", len(phases), len(levels), wide, spec.Settings.MaxParallel)
+	fmt.Fprintf(p.app.Stdout, "\n%s, longest chain %d, up to %d at once (max_parallel %d)\n", text.Number(len(phases), "phase"), len(levels), wide, spec.Settings.MaxParallel)
 	return nil
 }
 

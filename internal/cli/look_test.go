@@ -62,17 +62,21 @@ func TestWhy(t *testing.T) {
 	w.forge("run").want(exitFrozen)
 	w.forge("approve", ".1", "-m", "fine").want(exitDone)
 	w.forge("resume").want(exitFrozen)
+	w.forge("why", "--all").want(exitDone).says("claim → claimed", "rule:start_small_dependencies", "facts   phase 02")
 	got := w.forge("why").want(exitDone).says(
 		"policy interactive (version ", "phase.start → ask", "answered: approved by tester (cli)", "comment fine", "by      person:tester",
-		"iteration 1: ok, 2 file(s) changed, 0.2500 USD", "claim → claimed", "verify on the snapshot tree: FAILED", "problem verify command failed",
-		"rule:start_small_dependencies", "facts   phase 02", "merged as", "final → ask")
+		"iteration 1: ok, 2 files changed, $0.25", "ran     test ! -e bad.txt · FAILED, ", "verify on the snapshot tree: FAILED, ", "problem verify command failed",
+		"merged as", "final → ask")
 	order(t, got.stdout, "phase.start → ask", "answered: approved", "iteration 1:", "FAILED", "iteration 2:", "passed", "merged as")
+	if strings.Contains(got.stdout, "claim → claimed") {
+		t.Errorf("why tells what nobody decided:\n%s", got.stdout)
+	}
 	for _, line := range strings.Split(got.stdout, "\n") {
 		if n := len([]rune(line)); n > narrate.TellWidth {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
 	}
-	if one := w.forge("why", "02").want(exitDone).stdout; strings.Contains(one, "iteration 2") || !strings.Contains(one, "rule:start_small_dependencies") {
+	if one := w.forge("why", "02", "--all").want(exitDone).stdout; strings.Contains(one, "iteration 2") || !strings.Contains(one, "rule:start_small_dependencies") {
 		t.Errorf("why 02:\n%s", one)
 	}
 	w.forge("why", "3").want(exitUsage).warns(`has no phase "3"`, "01, 02")
@@ -125,7 +129,7 @@ func TestDiff(t *testing.T) {
 		{[]string{"diff", "02"}, []string{"out-02.txt"}, []string{"a.txt"}},
 		{[]string{"diff", "01", "1"}, []string{"+one", "bad.txt"}, []string{"+two"}},
 		{[]string{"diff", "01", "2"}, []string{"+two", "deleted file"}, []string{"+one"}},
-		{[]string{"diff", "--stat", "01", "2"}, []string{"a.txt", "+1 -0", "bad.txt", "+0 -1", "2 file(s)"}, []string{"@@"}},
+		{[]string{"diff", "--stat", "01", "2"}, []string{"a.txt", "+1 -0", "bad.txt", "+0 -1", "2 files"}, []string{"@@"}},
 	} {
 		got := w.forge(c.args...).want(exitDone).says(c.has...)
 		for _, text := range c.without {

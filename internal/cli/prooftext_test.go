@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/log"
 
@@ -148,7 +149,7 @@ func TestReportTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 0)
 	const line = "Proof: verified; 2 tests accounted by go test; 3 of 3 controls red; 1 function unproven; 2 doubts\n"
-	holds(t, "the report", reportText(s, work.RunFinishedData{Outcome: work.RunCompleted}), line)
+	holds(t, "the report", reportText(s, work.RunFinishedData{Outcome: work.RunCompleted}, time.Time{}), line)
 	second := *s.Phases["01"]
 	s.Phases["02"], s.Order = &second, append(s.Order, "02")
 	holds(t, "two phases", narrate.ProofsText(s), "Proof:\n  01  verified; ", "\n  02  verified; ")

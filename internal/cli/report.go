@@ -23,10 +23,10 @@ func (p *checkout) report(s *orchestrator.State, end work.RunFinishedData, o run
 	if o.output == "json" {
 		out = p.app.Stderr
 	}
-	fmt.Fprint(out, reportText(s, end))
+	fmt.Fprint(out, reportText(s, end, p.Now()))
 }
 
-func reportText(s *orchestrator.State, end work.RunFinishedData) string {
+func reportText(s *orchestrator.State, end work.RunFinishedData, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s %s: %s", narrate.NounOf(s), s.Run, end.Outcome)
 	if end.Reason != "" && end.Reason != string(end.Outcome) {
@@ -34,23 +34,20 @@ func reportText(s *orchestrator.State, end work.RunFinishedData) string {
 	}
 	b.WriteString("\n\n")
 	b.WriteString(phaseTable(s) + narrate.ProofsText(s))
-	fmt.Fprintf(&b, "\nCost: %s\n", money(s.Ledger))
+	fmt.Fprintf(&b, "\nCost: %s\n", narrate.MoneyText(s.Ledger))
 	if end.Reason == orchestrator.ReasonRedBaseline {
 		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", text.Indent(strings.TrimSpace(s.Baseline.Output)))
 		b.WriteString("Mend them, or set verify.allow_red_baseline = true.\n")
 	}
-	if d := s.Delivery; d != nil {
-		if d.FastForwarded {
-			fmt.Fprintf(&b, "Result: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
-		} else {
-			fmt.Fprintf(&b, "Result: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
-		}
+	if took := narrate.TookText(s, now); took != "" {
+		fmt.Fprintf(&b, "Time:   %s\n", took)
 	}
+	b.WriteString(narrate.ResultText(s, ""))
 	switch end.Outcome {
 	case work.RunFrozen:
 		b.WriteString(pullsText(s) + "\nIt waits for you:\n")
 		for _, id := range slices.Sorted(maps.Keys(s.Open)) {
-			fmt.Fprintf(&b, "  %s  %s\n", id, s.Open[id].Question)
+			fmt.Fprintf(&b, "  %s  %s\n%s", id, s.Open[id].Question, narrate.ChoicesText(*s.Open[id]))
 		}
 		b.WriteString("Answer: forge approve ID | forge request-changes ID -m TEXT | forge reject ID\nThen:   forge resume\n")
 	case work.RunInterrupted, work.RunLimit:
@@ -108,14 +105,6 @@ func reasonOf(p *orchestrator.Phase) string {
 		body += "by its word alone"
 	}
 	return body
-}
-
-func money(l orchestrator.Ledger) string {
-	text := fmt.Sprintf("%.4f USD, %d tokens", l.USD, l.Tokens)
-	if l.UnknownUSD > 0 {
-		text += fmt.Sprintf(" (the cost of %d call(s) is unknown)", l.UnknownUSD)
-	}
-	return text
 }
 
 // since is a duration as a person reads it.

@@ -156,7 +156,7 @@ func changesText(s approval.Record) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nChanges: %s..%s, %d file(s)\n", text.Short(s.From), text.Short(s.Judged), len(s.Files))
+	fmt.Fprintf(&b, "\nChanges: %s..%s, %s\n", text.Short(s.From), text.Short(s.Judged), text.Number(len(s.Files), "file"))
 	const most = 50
 	for i, f := range s.Files {
 		if i == most {

@@ -116,7 +116,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	if output == "json" {
 		return printJSON(p.app.Stdout, statusOfRun(row, s, asked))
 	}
-	body := p.statusText(row, s, asked, phaseTable(s))
+	body := p.statusText(row, s, asked, phaseTable(s), p.landed(ctx, s))
 	if run == "" {
 		more, err := p.otherUnfinished(ctx, row.ID)
 		if err != nil {
@@ -128,7 +128,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	return err
 }
 
-func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases string) string {
+func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint, phases, landed string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", narrate.NounOf(s), r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
@@ -140,7 +140,14 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 		{"  branch", s.Spec.Branch},
 		{"  base", text.Short(s.Spec.Base.Commit) + " (" + branch + ")"},
 		{"  began", r.Created.Local().Format(time.DateTime) + " (" + p.Ago(r.Created) + "), last event " + p.Ago(r.Updated)},
-		{"  cost", money(s.Ledger)},
+		{"  cost", narrate.MoneyText(s.Ledger)},
+	}
+	now := p.Now()
+	if !project.Driven(r) {
+		now = r.Updated
+	}
+	if took := narrate.TookText(s, now); took != "" {
+		rows = append(rows, []string{"  time", took})
 	}
 	if s.Job != nil {
 		rows = append([][]string{{"  job", text.OneLine(s.Spec.Job.Description, 100)}}, rows...)
@@ -150,13 +157,29 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 	}
 	b.WriteString(text.Table(rows[0], rows[1:]))
 	b.WriteString("\n" + phases + narrate.ProofsText(s) + pullsText(s))
-	if d := s.Delivery; d != nil && d.FastForwarded {
-		fmt.Fprintf(&b, "\nResult: %s, your branch %s was moved to it.\nUndo:   %s\n", d.Branch, s.Spec.Base.Branch, d.Undo)
-	} else if d != nil {
-		fmt.Fprintf(&b, "\nResult: %s (not merged: %s)\nMerge:  %s\n", d.Branch, d.Reason, d.Next)
+	if result := narrate.ResultText(s, landed); result != "" {
+		b.WriteString("\n" + result)
 	}
 	b.WriteString(nextSteps(r, s, asked, p.Now()))
 	return b.String()
+}
+
+// landed is what the board says of an issue whose result is done.
+func (p *checkout) landed(ctx context.Context, s *orchestrator.State) string {
+	if s.Spec.Issue == nil {
+		return ""
+	}
+	all, err := p.Journal.Projects(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, project := range all {
+		i, err := p.Journal.Issue(ctx, project.ID, s.Spec.Issue.ID)
+		if err == nil && project.Root == p.Base.RepoRoot && i.Run == s.Run && i.Column == work.ColumnDone {
+			return standingOfIssue(i)
+		}
+	}
+	return ""
 }
 
 // standingOf says in words where a run stands.
@@ -201,7 +224,7 @@ func nextSteps(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint,
 			if open++; open == 1 {
 				b.WriteString("\nIt waits for you:\n")
 			}
-			fmt.Fprintf(&b, "  %s  %s%s\n", cp.ID, cp.Question, untilWhen(cp, now))
+			fmt.Fprintf(&b, "  %s  %s%s\n%s", cp.ID, cp.Question, untilWhen(cp, now), narrate.ChoicesText(cp))
 		case s.Open[cp.ID] != nil:
 			answered++
 			fmt.Fprintf(&b, "\nAnswered: %s %s by %s\n", cp.ID, cp.Status, cp.AnsweredBy)

@@ -99,10 +99,10 @@ func (p *checkout) redraw() func(sight) error {
 	at, drawn := &tui.TTY{Out: file}, 0
 	return func(v sight) error {
 		width, height := at.Size()
-		body := p.statusText(v.row, v.s, v.asked, phaseTable(v.s))
+		body := p.statusText(v.row, v.s, v.asked, phaseTable(v.s), "")
 		lines := strings.Split(strings.TrimSuffix(text.Harmless(body), "\n"), "\n")
 		if len(lines) >= height && !v.over() {
-			lines = strings.Split(strings.TrimSuffix(text.Harmless(p.statusText(v.row, v.s, v.asked, busyTable(v.s))), "\n"), "\n")
+			lines = strings.Split(strings.TrimSuffix(text.Harmless(p.statusText(v.row, v.s, v.asked, busyTable(v.s), "")), "\n"), "\n")
 		}
 		if most := height - 1; len(lines) > most && !v.over() {
 			lines = append(lines[:max(most-1, 0)], fmt.Sprintf("… %d more lines: this window is too low for them", len(lines)-most+1))

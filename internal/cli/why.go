@@ -20,8 +20,12 @@ import (
 
 func (a *App) whyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "why", Usage: "show every decision of a run or phase, with its facts", ArgsUsage: "[PHASE]",
-		Flags: []cli.Flag{runFlag(), outputFlag("text", "json")},
+		Name: "why", Usage: "show what was decided in a run or phase, with its facts", ArgsUsage: "[PHASE]",
+		Flags: []cli.Flag{
+			runFlag(),
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also that nobody had to decide and the work went on"},
+			outputFlag("text", "json"),
+		},
 		Action: func(c *cli.Context) error {
 			out, err := outputOf(c, "text", "json")
 			if err != nil {
@@ -41,7 +45,7 @@ func (a *App) whyCommand() *cli.Command {
 					return p.whyThread(c.Context, id, out)
 				}
 			}
-			return p.why(c.Context, c.String("run"), phase, out)
+			return p.why(c.Context, c.String("run"), phase, out, c.Bool("all"))
 		},
 	}
 }
@@ -71,7 +75,7 @@ type whyOutput struct {
 	Events []work.Event  `json:"events"` // as in the stream of forge run, without what decides nothing
 }
 
-func (p *checkout) why(ctx context.Context, run, phase, output string) error {
+func (p *checkout) why(ctx context.Context, run, phase, output string, all bool) error {
 	row, s, evs, err := p.LookAt(ctx, run)
 	if err != nil {
 		return err
@@ -96,6 +100,9 @@ func (p *checkout) why(ctx context.Context, run, phase, output string) error {
 	}
 	if output == "json" {
 		return printJSON(p.app.Stdout, out)
+	}
+	if !all {
+		out.Events = slices.DeleteFunc(out.Events, narrate.Plain)
 	}
 	return p.whyText(row, s, out)
 }

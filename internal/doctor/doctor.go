@@ -75,7 +75,7 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 		d.failed("plan", err)
 		plan = config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "doctor", Promise: "WELL"}}})
 	} else {
-		d.good("plan: %d phases", len(plan.Phases))
+		d.good("plan: %s", text.Number(len(plan.Phases), "phase"))
 	}
 	spec, _, err := p.Resolve(plan, config.PolicyFlags{})
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Store) deliveredAs(ctx context.Context, commit string) (string, error) 
 func (s *Store) whyNot(ctx context.Context, base work.Base, commit, head, here string) (string, error) {
 	switch {
 	case commit == base.Commit:
-		return "the result is the base itself", nil
+		return work.NothingChanged, nil
 	case base.Branch == "":
 		return "no branch was checked out when the run started", nil
 	case base.Shallow:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -67,11 +68,14 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 	case work.IterationFinished:
 		return describeAs(e, func(d work.IterationFinishedData) (log.Level, string, []any) {
 			pairs := []any{"outcome", d.Outcome, "files", d.Files}
+			if len(d.Claims) > 0 {
+				pairs = append(pairs, "claims", "done")
+			}
 			if d.Detail != "" {
 				pairs = append(pairs, "detail", d.Detail)
 			}
 			if d.Usage.CostUSD != nil {
-				pairs = append(pairs, "usd", fmt.Sprintf("%.4f", *d.Usage.CostUSD))
+				pairs = append(pairs, "cost", text.USD(*d.Usage.CostUSD))
 			}
 			level := log.InfoLevel
 			if d.Outcome != work.OutcomeOK {
@@ -121,7 +125,7 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.CheckpointAnswered:
 		return describeAs(e, func(d orchestrator.CheckpointAnsweredData) (log.Level, string, []any) {
-			return log.InfoLevel, "answered: " + string(d.Status) + d.Refused, []any{"by", d.By, "door", d.Door}
+			return log.InfoLevel, "answered: " + answerWord(d) + d.Refused, []any{"by", d.By, "door", d.Door}
 		})
 	case work.CheckpointOverdue:
 		return describeAs(e, func(d orchestrator.CheckpointOverdueData) (log.Level, string, []any) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/log"
 
@@ -17,7 +18,14 @@ import (
 
 // sayVerify tells one run of the verify commands.
 func sayVerify(d work.VerifyFinishedData) (string, facts) {
-	f := facts{{"command", d.Command}, {"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Excused, ", ")}}
+	f := facts{}
+	for _, one := range d.Ran {
+		f = append(f, [2]string{"ran", ranWords(one)})
+	}
+	if len(d.Ran) == 0 { // as earlier releases wrote it
+		f = append(f, [2]string{"command", d.Command})
+	}
+	f = append(f, facts{{"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Excused, ", ")}}...)
 	f = append(f, [2]string{"differs", strings.Join(d.Differs, ", ")})
 	for _, on := range d.Floors {
 		f = append(f, [2]string{"then", "verify of " + on.Tree()})
@@ -38,10 +46,26 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	if d.Before != nil {
 		return fmt.Sprintf("verify on the %s tree: %s", d.On, d.Before.Said()), f
 	}
-	if d.OK {
-		return fmt.Sprintf("verify on the %s tree: passed", d.On), f
+	took := ""
+	if d.Millis > 0 {
+		took = ", " + text.Took(time.Duration(d.Millis)*time.Millisecond)
 	}
-	return fmt.Sprintf("verify on the %s tree: FAILED", d.On), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
+	if d.OK {
+		return fmt.Sprintf("verify on the %s tree: passed%s", d.On, took), f
+	}
+	return fmt.Sprintf("verify on the %s tree: FAILED%s", d.On, took), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
+}
+
+// ranWords is one verify command with its end and time.
+func ranWords(one work.CommandTime) string {
+	said := one.Command + " · ok"
+	if !one.OK {
+		said = one.Command + " · FAILED"
+	}
+	if one.Millis > 0 {
+		said += ", " + text.Took(time.Duration(one.Millis)*time.Millisecond)
+	}
+	return said
 }
 
 // sayControl tells what test runners said of a proof.

@@ -41,7 +41,7 @@ func sayReview(d orchestrator.ReviewFinishedData) (string, facts) {
 		head += fmt.Sprintf(" (asked for the %d. time)", d.Ask)
 	}
 	if d.Usage.CostUSD != nil {
-		head += fmt.Sprintf(", %.4f USD", *d.Usage.CostUSD)
+		head += ", " + text.USD(*d.Usage.CostUSD)
 	}
 	f := facts{{"why", d.Why}}
 	for _, x := range d.Findings {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"forge/factory/triage"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -56,7 +57,7 @@ func SayOfTriage(e work.Event) (string, facts, error) {
 func usageWords(u work.Usage) string {
 	cost, tokens := "cost unknown", "tokens unknown"
 	if u.CostUSD != nil {
-		cost = fmt.Sprintf("$%.4f", *u.CostUSD)
+		cost = text.USD(*u.CostUSD)
 	}
 	if n, ok := u.Tokens(); ok {
 		tokens = fmt.Sprintf("%d tokens", n)

@@ -66,6 +66,23 @@ func (t *Teller) Tell(e work.Event) error {
 	return nil
 }
 
+// Plain says that an event tells a person nothing new: that nobody had to decide,
+// and the work went on.
+func Plain(e work.Event) bool {
+	var d work.GateDecidedData
+	if e.Kind != work.GateDecided || work.Decode(e, &d) != nil {
+		return false
+	}
+	if strings.HasPrefix(d.By, "person:") || d.Comment != "" || d.Commit != "" || len(d.Failed) > 0 {
+		return false
+	}
+	switch d.Decision {
+	case "go", "land", "claimed":
+		return true
+	}
+	return false
+}
+
 // Wrap writes text after lead, further lines below its beginning.
 func (t *Teller) Wrap(lead, body string) {
 	under := strings.Repeat(" ", utf8.RuneCountInString(lead))
@@ -113,7 +130,7 @@ func Say(e work.Event) (head string, below facts, err error) {
 			if d.Phases == 0 {
 				return fmt.Sprintf("the job started: base %s, policy %s", text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 			}
-			return fmt.Sprintf("started: %d phases, base %s, policy %s", d.Phases, text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
+			return fmt.Sprintf("started: %s, base %s, policy %s", text.Number(d.Phases, "phase"), text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 		})
 	case work.RunResumed:
 		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
@@ -164,7 +181,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 			if d.Empty {
 				return "merged: nothing changed", nil
 			}
-			return fmt.Sprintf("merged as %s, %d file(s)", text.Short(d.Commit), d.Files), nil
+			return fmt.Sprintf("merged as %s, %s", text.Short(d.Commit), text.Number(d.Files, "file")), nil
 		})
 	case work.PhaseFinished:
 		return telling(e, func(d work.PhaseFinishedData) (string, facts) {
@@ -242,23 +259,29 @@ func sayGate(d work.GateDecidedData) (string, facts) {
 }
 
 func sayAnswer(d orchestrator.CheckpointAnsweredData) (string, facts) {
-	head := fmt.Sprintf("answered: %s by %s (%s)", strings.ReplaceAll(string(d.Status), "_", " "), d.By, d.Door)
-	if d.Choice != "" {
-		head += ", choice " + d.Choice
-	}
+	head := fmt.Sprintf("answered: %s by %s (%s)", answerWord(d), d.By, d.Door)
 	if d.Refused != "" {
 		head = "an answer by " + d.By + " (" + d.Door + ") was refused: " + d.Refused
 	}
 	return head, facts{{"id", d.ID}, {"comment", d.Reason}}
 }
 
+// answerWord is what a person answered: the choice where one was named, since
+// its answer alone may say the opposite.
+func answerWord(d orchestrator.CheckpointAnsweredData) string {
+	if d.Choice != "" && d.Refused == "" {
+		return d.Choice
+	}
+	return strings.ReplaceAll(string(d.Status), "_", " ")
+}
+
 func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
-	head := fmt.Sprintf("iteration %d: %s, %d file(s) changed", e.Iteration, d.Outcome, d.Files)
+	head := fmt.Sprintf("iteration %d: %s, %s changed", e.Iteration, d.Outcome, text.Number(d.Files, "file"))
 	if e.Attempt > 1 {
 		head += fmt.Sprintf(" (attempt %d)", e.Attempt)
 	}
 	if d.Usage.CostUSD != nil {
-		head += fmt.Sprintf(", %.4f USD", *d.Usage.CostUSD)
+		head += ", " + text.USD(*d.Usage.CostUSD)
 	}
 	f := facts{{"detail", d.Detail}, {"claimed", strings.Join(d.Claims, " | ")}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
 		{"pivot", strings.Join(d.Signals.Pivots, " | ")}, {"denied", strings.Join(d.Denied, " | ")}, {"dropped", strings.Join(d.Dropped, ", ")}}

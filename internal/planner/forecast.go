@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -96,7 +97,7 @@ func quartiles(v []float64) Range {
 // String says the forecast and how sure it is.
 func (f Forecast) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d phases, at most %d iterations.\n", f.Phases, f.Budget)
+	fmt.Fprintf(&b, "%s, at most %s.\n", text.Number(f.Phases, "phase"), text.Number(f.Budget, "iteration"))
 	if f.Iterations == nil {
 		b.WriteString("Forecast: none; no phase of this project has finished yet, so the budgets are all there is.\n")
 		return b.String()

@@ -189,7 +189,7 @@ func (c phaseCount) bar(width int) string {
 		style, mark string
 	}{
 		{c.done, styleGood, "█"}, {c.failed, styleBad, "×"}, {c.skipped + c.cancelled, styleWarn, "-"},
-		{c.running, styleBusy, "▒"}, {c.asked, styleWarn, "?"}, {c.waiting, styleFaint, "·"},
+		{c.running, styleBusy, "▒"}, {c.asked, styleWarn, "▣"}, {c.waiting, styleFaint, "·"},
 	} {
 		sum += part.n
 		end := sum * width / total

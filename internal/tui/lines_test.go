@@ -55,7 +55,7 @@ func TestBoardFits(t *testing.T) {
 		strings.Contains(got, "$0.034") || !strings.Contains(got, "+2 more") {
 		t.Errorf("50 columns, 4 rows:\n%s", got)
 	}
-	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒??····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?") {
+	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒▣▣····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?") {
 		t.Errorf("a wide terminal shows the sums:\n%s", got)
 	}
 	b := busyBoard()

@@ -126,7 +126,7 @@ func PatchStat(patch string) string {
 		added, removed = added+f.added, removed+f.removed
 		rows = append(rows, []string{"  " + f.name, change})
 	}
-	rows = append(rows, []string{fmt.Sprintf("%d file(s)", len(files)), fmt.Sprintf("+%d -%d", added, removed)})
+	rows = append(rows, []string{text.Number(len(files), "file"), fmt.Sprintf("+%d -%d", added, removed)})
 	return text.Table(rows[0], rows[1:])
 }
 

@@ -34,7 +34,7 @@ deleted file mode 100644
 
 func TestPatchStat(t *testing.T) {
 	got := PatchStat(trickyPatch)
-	want := []string{"notes.md +2 -2", "new name.txt +0 -0", "pic.png binary", "gone.txt +0 -1", "4 file(s) +2 -3"}
+	want := []string{"notes.md +2 -2", "new name.txt +0 -0", "pic.png binary", "gone.txt +0 -1", "4 files +2 -3"}
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), got)

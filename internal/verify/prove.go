@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"forge/internal/filetree"
 	"forge/internal/text"
@@ -38,10 +39,12 @@ func (s *shell) prove(ctx context.Context, g *guard, commands []string, oneHome 
 				return rep, err
 			}
 		}
+		began := time.Now()
 		one, problem, err := s.runOne(ctx, command)
 		if err != nil {
 			return rep, err
 		}
+		one.Millis = time.Since(began).Milliseconds()
 		rep.Ran = append(rep.Ran, one)
 		what, err := g.check(ctx)
 		switch {

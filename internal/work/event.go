@@ -254,6 +254,16 @@ type VerifyFinishedData struct {
 	Before *ProvenBefore `json:"before,omitempty"`
 	Filled bool          `json:"filled,omitempty"`
 	Time   *ProofTime    `json:"time,omitempty"`
+	// Ran are the commands that ran, in order, with their times; of many the
+	// first ones.
+	Ran []CommandTime `json:"ran,omitempty"`
+}
+
+// CommandTime is how one verify command ended, and how long it took.
+type CommandTime struct {
+	Command string `json:"command"`
+	OK      bool   `json:"ok"`
+	Millis  int64  `json:"millis,omitempty"` // 0 = nobody knows
 }
 
 // ControlFinishedData is the payload of control.finished: how much the proof

@@ -139,7 +139,10 @@ const (
 	IssueCancel     IssueAction = "cancelled"
 	IssueRetried    IssueAction = "retried"
 	IssueClaimed    IssueAction = "claimed"
-	IssuePromoted   IssueAction = "promoted"
+	IssueLanded     IssueAction = "landed"     // its result is in the target branch
+	IssueAsked      IssueAction = "asked"      // a person is asked, or something else is waited for
+	IssueNotDone    IssueAction = "failed"     // its run, or landing its result, failed
+	IssuePromoted   IssueAction = "promoted"   // any of these, in the history of earlier releases
 	IssueRebalanced IssueAction = "rebalanced" // a column got new rank keys, its order stayed
 )
 

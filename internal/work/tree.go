@@ -42,6 +42,9 @@ type Delivery struct {
 	Next          string `json:"next,omitempty"`   // command that finishes the job
 }
 
+// NothingChanged is why a result that is its base was not delivered to a branch.
+const NothingChanged = "the result is the base itself"
+
 // CommandReport is what came of one shell command.
 type CommandReport struct {
 	Command  string `json:"command"`
@@ -50,6 +53,7 @@ type CommandReport struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Missing  bool   `json:"missing,omitempty"` // its program is not installed: nothing in the tree could be it
 	Output   string `json:"output,omitempty"`  // redacted; middle dropped beyond the cap
+	Millis   int64  `json:"millis,omitempty"`  // how long it took; 0 = nobody knows
 }
 
 // CommandsReport is what came of a list of commands, which stops at the first

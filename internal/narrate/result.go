@@ -1,0 +1,95 @@
+package narrate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"forge/internal/text"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// ResultText says where the result of a run is, what changed, and how it gets
+// into a branch or out of it again. landed is what a board knows of an issue's
+// result; "" = nothing.
+func ResultText(s *orchestrator.State, landed string) string {
+	d := s.Delivery
+	switch {
+	case d == nil:
+		return ""
+	case d.Reason == work.NothingChanged || d.Commit != "" && d.Commit == s.Spec.Base.Commit:
+		return "Result: nothing was changed: there is nothing to merge\n"
+	}
+
+	where := d.Branch
+	if d.Commit != "" {
+		where += ", commit " + text.Short(d.Commit)
+	}
+	switch {
+	case d.FastForwarded:
+		return fmt.Sprintf("Result: %s, your branch %s was moved to it.\n%sUndo:   %s\n", d.Branch, s.Spec.Base.Branch, diffLine(s), d.Undo)
+	case landed != "":
+		return fmt.Sprintf("Result: %s; issue %d: %s\n%s", where, s.Spec.Issue.ID, landed, diffLine(s))
+	case s.Spec.Issue != nil && s.Outcome == work.RunCompleted:
+		return fmt.Sprintf("Result: %s, for the factory to land (forge issue show %d)\n%s", where, s.Spec.Issue.ID, diffLine(s))
+	}
+	return fmt.Sprintf("Result: %s (not merged: %s)\n%sMerge:  %s\n", d.Branch, d.Reason, diffLine(s), d.Next)
+}
+
+func diffLine(s *orchestrator.State) string {
+	if s.Delivery.Commit == "" || s.Spec.Base.Commit == "" {
+		return ""
+	}
+	return fmt.Sprintf("Diff:   git diff %s %s\n", text.Short(s.Spec.Base.Commit), text.Short(s.Delivery.Commit))
+}
+
+// maxTimedPhases are named with their times; of more, the sum alone is said.
+const maxTimedPhases = 12
+
+// TookText says how long the run was worked on, and each phase with its money;
+// "" when nobody knows.
+func TookText(s *orchestrator.State, now time.Time) string {
+	whole := s.Time.At(now)
+	if whole == 0 {
+		return ""
+	}
+	line := text.Took(whole)
+	var parts []string
+	for _, n := range s.Order {
+		p := s.Phases[n]
+		if took := p.Time.At(now); took > 0 {
+			part := "phase " + n + " " + text.Took(took)
+			if usd := p.Usage.Cost(); usd != nil && *usd > 0 {
+				part += " " + text.USD(*usd)
+			}
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 0 && len(parts) <= maxTimedPhases {
+		line += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return line
+}
+
+// MoneyText is what was spent so far, as far as it is known.
+func MoneyText(l orchestrator.Ledger) string {
+	said := text.USD(l.USD) + ", " + text.Count(l.Tokens) + " tokens"
+	if l.UnknownUSD > 0 {
+		said += " (the cost of " + text.Number(l.UnknownUSD, "call") + " is unknown)"
+	}
+	return said
+}
+
+// ChoicesText names the choices of a question beside the three answers; "" when
+// there are none.
+func ChoicesText(cp work.Checkpoint) string {
+	if len(cp.Choices) < 2 { // aborting is always one
+		return ""
+	}
+	var names []string
+	for _, c := range cp.Choices {
+		names = append(names, c.Name)
+	}
+	return "      choices: " + strings.Join(names, ", ") + "  (forge show " + cp.ID + ")\n"
+}
