@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	texts "forge/internal/text"
@@ -37,7 +36,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	}
 	switch {
 	case d.On == work.OnSnapshot && p.Stage == StageVerify, d.On == work.OnMerged && p.Stage == StageReverify:
-		p.Record = d.Of(slices.Concat(p.Set.Verify, s.Spec.Settings.Proof.Also))
+		p.Record = d.Of(s.proofCommands(p.Number))
 		s.applyOwnProof(p, d)
 	case !own && p.Stage == StageEvidence && d.On == p.floor():
 		p.Record = p.Record.With(d)

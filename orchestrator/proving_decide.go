@@ -30,6 +30,9 @@ func (d *decision) verifyDone(f VerifyDone) {
 	}
 	if f.Before != nil {
 		data.OK = true
+		if all := d.s.proofCommands(f.Command.Phase); len(all) > 0 {
+			data.Command = text.ClipJSON(all[len(all)-1], 500)
+		}
 	} else if n := len(f.Report.Ran); n > 0 {
 		last := f.Report.Ran[n-1]
 		if failed := f.Report.Failed(); failed != nil {
@@ -190,4 +193,13 @@ func (s *State) tellDoubts() string {
 		b.WriteString("  " + one.String() + "\n")
 	}
 	return b.String()
+}
+
+// proofCommands are the commands of a phase's proof, or of the run's where phase
+// is "".
+func (s *State) proofCommands(phase string) []string {
+	if p := s.Phases[phase]; p != nil {
+		return slices.Concat(p.Set.Verify, s.Spec.Settings.Proof.Also)
+	}
+	return slices.Concat(s.Spec.Settings.Verify.Commands, s.Spec.Settings.Proof.Also)
 }

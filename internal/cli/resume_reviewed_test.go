@@ -34,7 +34,7 @@ func TestResumeWithABrokenReviewer(t *testing.T) {
 	w.forge("status").want(exitDone).says("Answered: ", "approved by tester")
 	w.configure(reviewed, "true")
 	w.forge("resume").want(exitFrozen).says("Land the result")
-	w.forge("why").want(exitDone).says("security pass")
+	w.forge("why").want(exitDone).says("review by security (gates): pass")
 	// Nobody reviews any more: then it can land whatever the file says.
 	w.configure(reviewed+"[autonomy\n", "true")
 	w.forge("approve", ".2", "--resume").want(exitDone)

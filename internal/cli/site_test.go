@@ -94,9 +94,9 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 	at := "/p/demo/checkpoints/" + run + ".1"
 
 	s.has(owner, "/p/demo/runs", run, "frozen")
-	s.has(owner, "/p/demo/runs/"+run, "It waits for you", `class="graph"`, "waits for you", "01 first", "claim")
+	s.has(owner, "/p/demo/runs/"+run, "It waits for you", "waits for you", "01 first", "claim")
 	s.has(owner, "/p/demo/runs/"+run+"/output?phase=01&iteration=1&attempt=1", "I wrote **main**")
-	body := s.has(owner, at, "I wrote <strong>main</strong>", "main.go", "notes.md", "Read first", `name="answer" value="changes_requested"`, "Verify on the snapshot tree passed")
+	body := s.has(owner, at, "I wrote <strong>main</strong>", "main.go", "notes.md", "read first: ", "If you approve:", `name="answer" value="changes_requested"`, "<code>true</code> passed", "your checks passed on exactly this commit")
 	if strings.Index(body, `data-file="main.go"`) > strings.Index(body, `data-file="notes.md"`) {
 		t.Error("the source does not stand before the text")
 	}
@@ -184,8 +184,8 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 		t.Fatalf("approve: %d %s", a.Status, a.Body)
 	}
 	w.forge("resume").want(exitDone)
-	s.has(owner, "/p/demo/runs/"+run, "completed", "level <strong>full</strong>")
-	s.has(owner, "/p/demo/metrics", "1 of 1 run that ended completed", "Success by phase type")
+	s.has(owner, "/p/demo/runs/"+run, "completed", "level full")
+	s.has(owner, "/p/demo/metrics", "1 of 1 run that ended completed", "Figures are drawn from 5 runs on")
 	if !w.exists("main.go") {
 		t.Error("the result was not landed")
 	}

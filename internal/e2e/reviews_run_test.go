@@ -323,7 +323,7 @@ func TestReviewsReachTheCap(t *testing.T) {
 	if code != 4 || !strings.Contains(out, "limit (cost.run_usd: 1.0") || r.asked() != 1 {
 		t.Fatalf("exit code %d, %d reviews\n%s%s", code, r.asked(), out, stderr)
 	}
-	if out, _, code = r.quick("resume", "--cost", "run_usd=10"); code != 0 || !strings.Contains(out, "Cost: 2.0000") || r.asked() != 2 {
+	if out, _, code = r.quick("resume", "--cost", "run_usd=10"); code != 0 || !strings.Contains(out, "Cost: $2.00") || r.asked() != 2 {
 		t.Errorf("exit code %d, %d reviews\n%s", code, r.asked(), out)
 	}
 }

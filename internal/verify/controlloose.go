@@ -48,34 +48,48 @@ func (c *control) askOneAsChanged(ctx context.Context, ask, own runner.Ask, k kn
 	if err != nil {
 		return err
 	}
-	overlay := map[string][]byte{}
+	base := map[string][]byte{}
 	for f, text := range sources {
 		if text != nil {
-			overlay[f] = text
+			base[f] = text
 		}
 	}
-	var r round
-	if len(k.Rounds) > 0 {
-		r = k.Rounds[0]
-		maps.Copy(overlay, overlayWrong(sources, located(r.Wrong, sources)))
+	// A round makes about half of the tests wrong, and a setting may be about one
+	// test alone: all of them are asked.
+	rounds := k.Rounds
+	if len(rounds) == 0 {
+		rounds = []round{{}} // what is planted has to be red all the same
 	}
+	for _, r := range rounds {
+		found, err := c.roundAsChanged(ctx, ask, own, k, r, maps.Clone(base), sources)
+		if err != nil {
+			return err
+		}
+		c.rep.Loosened = append(c.rep.Loosened, found...)
+	}
+	return nil
+}
+
+// roundAsChanged asks with the changed settings about one round of wrong
+// expectations, and returns what is not red with them.
+func (c *control) roundAsChanged(ctx context.Context, ask, own runner.Ask, k known, r round, overlay, sources map[string][]byte) (found []string, err error) {
+	maps.Copy(overlay, overlayWrong(sources, located(r.Wrong, sources)))
 	kind, _ := runner.Lookup(ask.Runner)
 	planted, extra := plant(kind, k.Planted, overlay)
 	maps.Copy(overlay, extra)
 	if loose, err := c.staysGreen(ctx, overlay); err != nil {
-		return err
+		return nil, err
 	} else if loose {
 		c.rep.Loosened = append(c.rep.Loosened, ask.Key()+": the verify commands stay green though tests were made wrong, and were red before")
 	}
 	t := trial{commit: c.req.Snapshot, ask: own, what: "which tests pass with the settings as they are changed", overlay: overlay, prepare: k.Prepare}
-	var found []string
 	for range 2 { // what comes and goes is something else
 		rep, err := c.run(ctx, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		now := c.deafPlants(planted, rep)
-		if len(k.Rounds) > 0 {
+		if len(r.Wrong) > 0 {
 			deaf, shaken := compare(r, rep)
 			now = append(append(now, deaf...), shaken...)
 		} else {
@@ -85,11 +99,10 @@ func (c *control) askOneAsChanged(ctx context.Context, ask, own runner.Ask, k kn
 			found = now
 		}
 		if found = both(found, now); len(found) == 0 {
-			return nil
+			return nil, nil
 		}
 	}
-	c.rep.Loosened = append(c.rep.Loosened, found...)
-	return nil
+	return found, nil
 }
 
 // staysGreen says that the verify commands of the snapshot pass over wrong
