@@ -71,17 +71,3 @@ func activePhase(st *orchestrator.State) *orchestrator.Phase {
 	}
 	return nil
 }
-
-// lasting is a length of time as a person says it.
-func lasting(d time.Duration) string {
-	d = max(d, 0).Round(time.Second)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
-}

@@ -23,7 +23,7 @@ func (s *Server) funcs() template.FuncMap {
 		"usd":          usd,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"hold":         holdText,
-		"lasting":      lasting,
+		"lasting":      texts.Took,
 		"name":         review.Name,
 		"short":        texts.Short,
 		"plural":       plural,
@@ -75,24 +75,11 @@ func usd(v *float64) string {
 func tokens(known int64, unknown int) string {
 	switch {
 	case unknown == 0:
-		return thousands(known) + " tokens"
+		return texts.Count(known) + " tokens"
 	case known == 0:
 		return "tokens unknown"
 	}
-	return thousands(known) + " tokens known"
-}
-
-// thousands is a count as people read one: 950, 1.4 k, 197 k, 2.1 M.
-func thousands(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 10_000:
-		return fmt.Sprintf("%.1f k", float64(n/100)/10)
-	case n < 1_000_000:
-		return fmt.Sprintf("%d k", n/1000)
-	}
-	return fmt.Sprintf("%.1f M", float64(n/100_000)/10)
+	return texts.Count(known) + " tokens known"
 }
 
 func plural(n int, one, many string) string {
