@@ -5,7 +5,7 @@ import "testing"
 func TestFlagRefusal(t *testing.T) {
 	names := []string{"autonomous", "output", "o", "budget"}
 	tests := []struct{ said, command, want string }{
-		{"flag provided but not defined: -autonomos", "forge run", "unknown flag --autonomos (did you mean --autonomous?)"},
+		{"flag provided but not defined: -autonomus", "forge run", "unknown flag --autonomus (did you mean --autonomous?)"},
 		{"flag provided but not defined: -nothing-like-it", "forge run", "unknown flag --nothing-like-it (forge help run lists its flags)"},
 		{"flag provided but not defined: -z", "forge job start", "unknown flag -z (forge help job start lists its flags)"},
 		{"flag provided but not defined: -count-of-lines", "forge do", "unknown flag --count-of-lines (put the text into quotes; forge help do lists its flags)"},
@@ -25,7 +25,7 @@ func TestFlagRefusal(t *testing.T) {
 func TestDidYouMean(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.forge("run", "--autonomos").want(exitUsage).warns("unknown flag --autonomos (did you mean --autonomous?)")
+	w.forge("run", "--autonomus").want(exitUsage).warns("unknown flag --autonomus (did you mean --autonomous?)")
 	w.forge("job", "start", "--desciption", "x").want(exitUsage).warns("unknown flag --desciption (did you mean --description?)")
 	w.forge("--quite").want(exitUsage).warns("unknown flag --quite (did you mean --quiet?)")
 	w.forge("status", "--verbos").want(exitUsage).warns("did you mean --verbose?")

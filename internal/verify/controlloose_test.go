@@ -20,10 +20,10 @@ func TestControlOfChangedSettings(t *testing.T) {
 		run  string
 		want string // "" = nothing
 	}{
-		"says more":     {run: "echo tests\n" + all + "\n"},
-		"runs more":     {run: all + "\npython3 -m unittest discover -s more -t .\n"},
-		"runs less":     {run: all + " -p test_other.py\n", want: "a test that must fail, planted beside tests/test_calc.py, is not reported as failed"},
-		"runs nothing":  {run: "true\n", want: "unittest in .: the verify commands stay green though tests were made wrong"},
+		"says more":      {run: "echo tests\n" + all + "\n"},
+		"runs more":      {run: all + "\npython3 -m unittest discover -s more -t .\n"},
+		"runs less":      {run: all + " -p test_other.py\n", want: "a test that must fail, planted beside tests/test_calc.py, is not reported as failed"},
+		"runs nothing":   {run: "true\n", want: "unittest in .: the verify commands stay green though tests were made wrong"},
 		"runs one aside": {run: all + " -p test_calc.py && { " + all + " -p test_other.py || true; }\n", want: "the verify commands stay green though tests were made wrong"},
 		"runs it aside":  {run: all + " || true\n", want: "unittest in .: the verify commands stay green though tests were made wrong"},
 	} {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,7 +168,7 @@ func TestNoIdentity(t *testing.T) {
 	}
 	p := &prints{left: 1, to: nil}
 	p.left = 0
-	if err := p.file(t.TempDir()); err != errTooMany {
+	if err := p.file(t.TempDir()); !errors.Is(err, errTooMany) {
 		t.Errorf("one file more than may be looked at: %v", err)
 	}
 }
