@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,8 +137,9 @@ func (s *Server) issueHistory(v *visit) error {
 	if err != nil {
 		return err
 	}
-	before, err := strconv.ParseInt(v.URL.Query().Get("before"), 10, 64)
-	if err != nil || before < 1 {
+	// Without a line it is the newest part.
+	before, err := strconv.ParseInt(cmp.Or(v.URL.Query().Get("before"), "0"), 10, 64)
+	if err != nil || before < 0 {
 		return &Complaint{http.StatusBadRequest, "That is no line of a history.", ""}
 	}
 	d, err := history(v, id, before)

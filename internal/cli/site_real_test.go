@@ -33,7 +33,7 @@ func TestRealCockpitInABrowser(t *testing.T) {
 	b := s.signedIn()
 	run := s.runID()
 	at := "/p/demo/checkpoints/" + run + ".1"
-	for _, p := range [][2]string{{"runs", "/p/demo/runs"}, {"run", "/p/demo/runs/" + run}, {"job-new", "/p/demo/jobs/new"}, {"tree", at + "/tree"}, {"blob", at + "/blob?path=main.go"}, {"metrics", "/p/demo/metrics"}} {
+	for _, p := range [][2]string{{"runs", "/p/demo/runs"}, {"run", "/p/demo/runs/" + run}, {"job-new", "/p/demo/jobs/new"}, {"tree", at + "/tree"}, {"blob", at + "/blob?path=main.go"}, {"metrics", "/p/demo/metrics"}, {"settings", "/p/demo/settings"}} {
 		b.GoTo(p[1])
 		b.Check(p[0])
 	}

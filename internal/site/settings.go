@@ -46,18 +46,34 @@ func (s *Settings) Read(context.Context) (pages.SettingsNow, error) {
 		out.Problems = problemsOf(err)
 		return out, nil
 	}
-	docs := map[string]string{}
-	for _, k := range config.Keys() {
-		docs[k.Name()] = k.Doc
-	}
+	keys := config.Keys()
 	hide := redact.New(cfg.Secrets())
 	for _, l := range cfg.Show() {
 		if l.Value == "{}" || l.Value == "[]" {
 			continue // nothing is said of it
 		}
-		out.Values = append(out.Values, pages.Setting{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin, Doc: docs[l.Key]})
+		out.Values = append(out.Values, pages.Setting{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin, Doc: docOf(keys, l.Key)})
 	}
 	return out, nil
+}
+
+// docOf is what a key means. Where a user chooses a part of its name, as that of an
+// agent, the key stands for all of them.
+func docOf(keys []config.Key, name string) string {
+	parts := strings.Split(name, ".")
+	for _, k := range keys {
+		if len(k.Path) != len(parts) {
+			continue
+		}
+		same := true
+		for i, p := range k.Path {
+			same = same && (p == parts[i] || strings.HasPrefix(p, "<"))
+		}
+		if same {
+			return k.Doc
+		}
+	}
+	return ""
 }
 
 // Write puts text in the place of the project's own file, unless something is

@@ -66,8 +66,8 @@ func TestSettings(t *testing.T) {
 	if v := said["verify.commands"]; v.Value != `["true"]` || v.Doc == "" || !v.Said() {
 		t.Errorf("verify.commands: %+v", v)
 	}
-	if said["agents.mine.command"].Value == "" {
-		t.Error("the user's own configuration counts too")
+	if v := said["agents.mine.command"]; v.Value == "" || v.Doc == "" {
+		t.Errorf("the user's own configuration counts too: %+v", v)
 	}
 	for _, v := range now.Values {
 		if strings.Contains(v.Value, "hush-hush") {
