@@ -24,6 +24,8 @@ func (s *Server) funcs() template.FuncMap {
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"hold":         holdText,
 		"lasting":      texts.Took,
+		"said":         withoutPromise,
+		"plain":        texts.Plain,
 		"name":         review.Name,
 		"short":        texts.Short,
 		"plural":       plural,

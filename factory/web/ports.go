@@ -100,6 +100,8 @@ type Runs interface {
 	// Output is the last most bytes of what the agent printed in an iteration,
 	// secrets taken out; empty while there is nothing.
 	Output(ctx context.Context, run, phase string, iteration, attempt, most int) ([]byte, error)
+	// Conversation is the same as the conversation that it is.
+	Conversation(ctx context.Context, run, phase string, iteration, attempt, most int) ([]work.Turn, error)
 }
 
 // Judged is what a checkpoint asks about, as it was when it was opened.

@@ -35,6 +35,13 @@ func (r oneRun) State(_ context.Context, id string) (*orchestrator.State, error)
 
 func (oneRun) Events(context.Context, string, int64, int) ([]work.Event, error) { return nil, nil }
 
+func (oneRun) Conversation(context.Context, string, string, int, int, int) ([]work.Turn, error) {
+	return []work.Turn{
+		{Kind: work.TurnSaid, Text: "I **look** at it. <promise>DONE</promise>"}, {Kind: work.TurnTool, Tool: "Bash", About: "go test", Text: "<b>red</b>", Lines: 2, Ended: true, Failed: true},
+		{Kind: work.TurnThought, Text: "hm", Lines: 1}, {Kind: work.TurnNotice, Text: "try again"}, {Kind: work.TurnOther, Lines: 3},
+	}, nil
+}
+
 func (oneRun) Output(context.Context, string, string, int, int, int) ([]byte, error) {
 	return nil, nil
 }

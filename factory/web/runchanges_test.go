@@ -64,3 +64,28 @@ func TestChangesOfARun(t *testing.T) {
 		t.Error("a card shows what acts on a terminal")
 	}
 }
+
+// What an agent printed is shown as the conversation that it is; nothing of it is
+// markup.
+func TestConversationOfARun(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	st, err := orchestrator.NewState("r-1", orchestrator.Spec{
+		Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "first", Promise: "P"}}}, Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Site.Change("demo", func(p *web.Project) { p.Runs = oneRun{st} })
+	page := w.Owner().Get("/p/demo/runs/r-1/output?phase=01&iteration=1").Body
+	for _, want := range []string{"I <strong>look</strong> at it.", "<strong>Bash</strong>", "go test", "failed: &lt;b&gt;red&lt;/b&gt;, 2 lines", "thinks", "try again", "3 other lines", "raw=1"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %q:\n%s", want, page)
+		}
+	}
+	for _, not := range []string{"<b>red</b>", "DONE"} {
+		if strings.Contains(page, not) {
+			t.Errorf("with %q:\n%s", not, page)
+		}
+	}
+}

@@ -22,6 +22,10 @@ const (
 	// outputTail is how much of an agent's output is shown while it runs, in
 	// bytes.
 	outputTail = 24 << 10
+	// talkTail is how much of it is read as a conversation, and mostTurns how many
+	// turns of that are shown.
+	talkTail  = 512 << 10
+	mostTurns = 100
 )
 
 func (s *Server) runRoutes() {
@@ -264,8 +268,9 @@ func full(facts [][2]string) [][2]string {
 type outputData struct {
 	Base, Run, Phase   string
 	Iteration, Attempt int
-	Text               string
-	Live               bool
+	Text               string      // as it was printed, where that is asked for
+	Turns              []work.Turn // as a conversation
+	Raw, Live          bool
 }
 
 func (s *Server) runOutput(v *visit) error {
@@ -287,11 +292,19 @@ func (s *Server) runOutput(v *visit) error {
 		return &Complaint{http.StatusNotFound, "This run has no such phase.", ""}
 	}
 	d.Live = d.Live && p.Begun && p.Iteration == d.Iteration
-	text, err := v.Project.Runs.Output(v.Context(), d.Run, d.Phase, d.Iteration, d.Attempt, outputTail)
-	if err != nil {
-		return err
+	if d.Raw = q.Get("raw") == "1"; d.Raw {
+		printed, err := v.Project.Runs.Output(v.Context(), d.Run, d.Phase, d.Iteration, d.Attempt, outputTail)
+		if err != nil {
+			return err
+		}
+		d.Text = texts.Plain(string(printed))
+	} else {
+		if d.Turns, err = v.Project.Runs.Conversation(v.Context(), d.Run, d.Phase, d.Iteration, d.Attempt, talkTail); err != nil {
+			return err
+		}
+		// The end of a long one: what is said last is what people look for.
+		d.Turns = d.Turns[max(len(d.Turns)-mostTurns, 0):]
 	}
-	d.Text = texts.Plain(string(text))
 	if v.htmx() {
 		return v.part("run", "output-part", d)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"forge/factory/triage"
 	pages "forge/factory/web"
+	"forge/internal/agent"
 	"forge/internal/git"
 	"forge/internal/jobs"
 	"forge/internal/journal"
@@ -213,6 +214,25 @@ func (s siteRuns) Output(ctx context.Context, run, phase string, iteration, atte
 	}
 	red := redact.New(redact.FromEnv(s.p.Environ, proc.SecretName))
 	return []byte(red.String(string(data))), nil
+}
+
+// Conversation reads what the agent printed by its own kind of stream.
+func (s siteRuns) Conversation(ctx context.Context, run, phase string, iteration, attempt, most int) ([]work.Turn, error) {
+	printed, err := s.Output(ctx, run, phase, iteration, attempt, most)
+	if err != nil || len(printed) == 0 {
+		return nil, err
+	}
+	st, err := s.State(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	kind := ""
+	if ph := st.Phases[phase]; ph != nil {
+		kind = st.Spec.Settings.Agents[ph.Set.Agent].Kind
+	}
+	talk := agent.NewTranscript("", kind)
+	turns := talk.Read(printed)
+	return append(turns, talk.End()...), nil
 }
 
 // siteCode reads what runs made.

@@ -95,7 +95,8 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 
 	s.has(owner, "/p/demo/runs", run, "frozen")
 	s.has(owner, "/p/demo/runs/"+run, "It waits for you", "waits for you", "01 first", "claim")
-	s.has(owner, "/p/demo/runs/"+run+"/output?phase=01&iteration=1&attempt=1", "I wrote **main**")
+	s.has(owner, "/p/demo/runs/"+run+"/output?phase=01&iteration=1&attempt=1", "I wrote <strong>main</strong>")
+	s.has(owner, "/p/demo/runs/"+run+"/output?phase=01&iteration=1&attempt=1&raw=1", "I wrote **main**")
 	body := s.has(owner, at, "I wrote <strong>main</strong>", "main.go", "notes.md", "read first: ", "If you approve:", `name="answer" value="changes_requested"`, "<code>true</code> passed", "your checks passed on exactly this commit")
 	if strings.Index(body, `data-file="main.go"`) > strings.Index(body, `data-file="notes.md"`) {
 		t.Error("the source does not stand before the text")

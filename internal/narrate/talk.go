@@ -52,33 +52,11 @@ func turnTool(t work.Turn, full bool) string {
 	if t.About != "" {
 		line += ": " + text.OneLine(t.About, aboutRunes)
 	}
-	line += " · " + strings.Join(turnResult(t), ", ") + "\n"
+	line += " · " + t.Result() + "\n"
 	if full && t.Ended {
 		line += indented("    ", t.Text)
 	}
 	return line
-}
-
-// turnResult is how a tool ended, how much it answered and how long it took.
-func turnResult(t work.Turn) []string {
-	if !t.Ended {
-		return []string{"no result"}
-	}
-	state := "ok"
-	if t.Failed {
-		state = "failed"
-	}
-	parts := []string{state}
-	if t.Lines > 0 {
-		parts = append(parts, text.Number(t.Lines, "line"))
-	}
-	if t.Took > 0 {
-		parts = append(parts, text.Took(t.Took))
-	}
-	if said := text.OneLine(t.Text, failedRunes); t.Failed && said != "" {
-		parts[0] += ": " + said
-	}
-	return parts
 }
 
 func indented(by, s string) string {

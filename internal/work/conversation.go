@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"forge/internal/text"
 )
 
 // StepKind says what one step of an agent's conversation is.
@@ -62,6 +64,30 @@ type Turn struct {
 	Took   time.Duration // of a tool; 0 = nobody knows
 }
 
+// failedRunes is how much is said of what a failed tool answered.
+const failedRunes = 160
+
+// Result is how a tool ended, how much it answered and how long it took.
+func (t Turn) Result() string {
+	if !t.Ended {
+		return "no result"
+	}
+	parts := []string{"ok"}
+	if said := text.OneLine(t.Text, failedRunes); t.Failed {
+		parts[0] = "failed"
+		if said != "" {
+			parts[0] += ": " + said
+		}
+	}
+	if t.Lines > 0 {
+		parts = append(parts, text.Number(t.Lines, "line"))
+	}
+	if t.Took > 0 {
+		parts = append(parts, text.Took(t.Took))
+	}
+	return strings.Join(parts, ", ")
+}
+
 const (
 	// turnBytes bounds the text of a turn.
 	turnBytes = 256 << 10
@@ -75,7 +101,7 @@ const (
 type Conversation struct {
 	Usage Usage // what was used so far, as far as it was told
 
-	text   *Turn // words that may go on
+	words  *Turn // that may go on
 	others *Turn
 	open   []openCall
 	ready  []Turn
@@ -157,10 +183,10 @@ func (c *Conversation) other(s Step) {
 }
 
 func (c *Conversation) endText() {
-	if c.text != nil && strings.TrimSpace(c.text.Text) != "" {
-		c.ready = append(c.ready, *c.text)
+	if c.words != nil && strings.TrimSpace(c.words.Text) != "" {
+		c.ready = append(c.ready, *c.words)
 	}
-	c.text = nil
+	c.words = nil
 }
 
 func (c *Conversation) say(s Step) {
@@ -168,16 +194,16 @@ func (c *Conversation) say(s Step) {
 	if s.Kind == StepThought {
 		kind = TurnThought
 	}
-	if c.others != nil || c.text != nil && (c.text.Kind != kind || c.text.Aside != s.Aside) {
+	if c.others != nil || c.words != nil && (c.words.Kind != kind || c.words.Aside != s.Aside) {
 		c.pause()
 	}
-	if c.text == nil {
-		c.text = &Turn{Kind: kind, Aside: s.Aside, Lines: 1}
+	if c.words == nil {
+		c.words = &Turn{Kind: kind, Aside: s.Aside, Lines: 1}
 	}
-	if room := turnBytes - len(c.text.Text); room > 0 {
-		c.text.Text += s.Text[:min(room, len(s.Text))]
+	if room := turnBytes - len(c.words.Text); room > 0 {
+		c.words.Text += s.Text[:min(room, len(s.Text))]
 	}
-	c.text.Lines += max(s.Lines-1, 0)
+	c.words.Lines += max(s.Lines-1, 0)
 	if !s.Part {
 		c.endText()
 	}

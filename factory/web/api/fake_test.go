@@ -96,6 +96,10 @@ func (f *fakePorts) Events(_ context.Context, run string, after int64, limit int
 	return slices.Clone(all[from:min(len(all), from+limit)]), nil
 }
 
+func (f *fakePorts) Conversation(context.Context, string, string, int, int, int) ([]work.Turn, error) {
+	return nil, nil
+}
+
 func (f *fakePorts) Output(context.Context, string, string, int, int, int) ([]byte, error) {
 	return []byte("<script>alert(1)</script>\xff"), nil
 }
