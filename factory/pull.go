@@ -58,6 +58,12 @@ const (
 	HoldPullBlocked = "pull_blocked"
 )
 
+// Why a finished result is not in its target, for the card.
+const (
+	HoldLandingConflict = "landing_conflict"
+	HoldLandingRed      = "landing_red"
+)
+
 // NextOfPull decides what is done with a result that was decided to be done.
 // hold and reason, with the way out, go with PullWait and PullAgain.
 func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {

@@ -96,8 +96,8 @@ var holdWords = map[string]string{
 	factory.HoldPullPushed:         "somebody pushed to its branch",
 	factory.HoldPullChanges:        "changes are requested on its pull request",
 	factory.HoldPullBlocked:        "the code host does not let it be merged",
-	"landing_conflict":             "it conflicts with its target branch",
-	"landing_red":                  "your checks fail on the merged result",
+	factory.HoldLandingConflict:    "it conflicts with its target branch",
+	factory.HoldLandingRed:         "your checks fail on the merged result",
 }
 
 // holdText is why a result waits, in words.

@@ -11,6 +11,7 @@ import (
 	"forge/factory"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
@@ -58,10 +59,10 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if err != nil {
 		return err
 	}
-	hosts := a.openWatches(ctx, shops)
+	hosts := a.watchHosts(ctx, shops)
 	if pages != nil {
 		issues.register(pages.pages)
-		hosts.register(pages)
+		pages.takeHooks(hosts.Hooks)
 		end, err := pages.start(ctx)
 		if err != nil {
 			return err
@@ -69,8 +70,36 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		defer end()
 	}
 	defer issues.start(ctx)()
-	defer hosts.start(ctx, o.once)()
+	defer hosts.Start(ctx, o.once)()
 	return a.factoryServe(ctx, shops, o.once)
+}
+
+// watchHosts watches the code hosts of the shops. One that cannot be watched is
+// said.
+func (a *App) watchHosts(ctx context.Context, shops []*shop) *hostwatch.Watches {
+	all := &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: a.env()}}
+	for _, s := range shops {
+		p, err := s.fresh(ctx)
+		var w *hostwatch.Watch
+		if err == nil {
+			w, err = all.Add(ctx, p, hostwatch.Results{Project: s.Project, Stands: s.standsNow})
+		}
+		if err != nil {
+			s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
+		}
+		if w != nil {
+			s.hints = w.Hints()
+		}
+	}
+	return all
+}
+
+// takeHooks takes webhooks of code hosts at /hooks, and lets monitors count them.
+func (s *webServer) takeHooks(hooks *hostwatch.Hooks) {
+	if len(hooks.Watches) > 0 {
+		s.pages.HandleOpen("POST /hooks", hooks)
+		s.api.Webhooks = hooks.Figures
+	}
 }
 
 // openShops opens all projects, or none.

@@ -24,9 +24,9 @@ func TestFactoryTakesReviewsByWebhook(t *testing.T) {
 	s.eventually("the phase is shown", func() bool {
 		return look(1).State == work.PullOpen && strings.Contains(s.forge("issue", "show", "1").stdout, "waits for you")
 	})
-	send := func(d delivery) int {
+	send := func(d hosttest.Delivery) int {
 		t.Helper()
-		a, err := http.DefaultClient.Do(d.request(t, http.MethodPost, f.url+"/hooks"))
+		a, err := http.DefaultClient.Do(d.Request(t, http.MethodPost, f.url+"/hooks"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,23 +34,23 @@ func TestFactoryTakesReviewsByWebhook(t *testing.T) {
 		return a.StatusCode
 	}
 	s.people.Review(t, "ann", 1, look(1).Head, work.PullChangesRequested, "not yet", hosttest.Line{Path: "out.txt", Line: 2, Body: "louder"})
-	if code := send(delivery{"a guess", "d1", hookBody("octo/repo", 1, "forged")}); code != http.StatusForbidden {
+	if code := send(hosttest.Delivery{Secret: "a guess", ID: "d1", Body: hosttest.HookBody("octo/repo", 1, "forged")}); code != http.StatusForbidden {
 		t.Errorf("a forged webhook: %d", code)
 	}
 	first := look(1).Head
-	if code := send(delivery{secret, "d2", hookBody("octo/repo", 1, "submitted")}); code != http.StatusNoContent {
+	if code := send(hosttest.Delivery{Secret: secret, ID: "d2", Body: hosttest.HookBody("octo/repo", 1, "submitted")}); code != http.StatusNoContent {
 		t.Errorf("a webhook: %d", code)
 	}
 	s.eventually("the agent has worked on the review", func() bool {
 		return look(1).Head != first && strings.Contains(s.forge("issue", "show", "1").stdout, "waits for you")
 	})
 	s.people.Review(t, "ann", 1, look(1).Head, work.PullApproved, "thanks")
-	send(delivery{secret, "d3", hookBody("octo/repo", 1, "submitted again")})
+	send(hosttest.Delivery{Secret: secret, ID: "d3", Body: hosttest.HookBody("octo/repo", 1, "submitted again")})
 	s.eventually("the result is shown", func() bool {
 		return look(2).State == work.PullOpen && strings.Contains(s.forge("issue", "show", "1").stdout, "in_review")
 	})
 	s.people.Review(t, "ann", 2, look(2).Head, work.PullApproved, "thanks")
-	send(delivery{secret, "d4", hookBody("octo/repo", 2, "submitted")})
+	send(hosttest.Delivery{Secret: secret, ID: "d4", Body: hosttest.HookBody("octo/repo", 2, "submitted")})
 	s.eventually("the result has landed", func() bool {
 		return strings.Contains(s.forge("issue", "show", "1").stdout, "Column     done")
 	})

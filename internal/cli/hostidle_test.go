@@ -16,6 +16,7 @@ import (
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
@@ -96,13 +97,13 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Request
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p.Checkout, pulls, news, *at)
-	watch.every = 30 * time.Second
+	watch := hostwatch.New(p.Checkout, pulls, news, *at)
+	watch.Every = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		watch.loop(ctx, &hostHooks{env: app.env()}, func(bool) {})
+		watch.Loop(ctx, &hostwatch.Hooks{Env: app.env()}, func(bool) {})
 	}()
 	defer func() {
 		cancel()
@@ -119,11 +120,11 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Request
 	if len(looked) != idleRuns {
 		t.Fatalf("at the beginning it looked at %v", looked)
 	}
-	time.Sleep(watch.every) // the first answer is what later ones are held against
+	time.Sleep(watch.Every) // the first answer is what later ones are held against
 	synctest.Wait()
 	seen.take()
 	for range 5 {
-		time.Sleep(watch.every)
+		time.Sleep(watch.Every)
 		synctest.Wait()
 		all := seen.take()
 		if len(all) != 1 || !isPoll(all[0]) {
@@ -131,7 +132,7 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Request
 		}
 	}
 	happen()
-	time.Sleep(watch.every)
+	time.Sleep(watch.Every)
 	synctest.Wait()
 	all := seen.take()
 	// The words are read by the run that goes on with them.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +13,6 @@ import (
 	"forge/internal/text"
 	"forge/internal/work"
 )
-
-// notedOnce notes what one look found, unless somebody watches and knows more.
-func (w *hostWatch) notedOnce(failed error) {
-	now := w.p.Now()
-	was, ok := pullrequest.NewsOf(w.p, w.at)
-	if ok && was.OutOfSight(now) == 0 {
-		return
-	}
-	w.note.Last = was
-	held := maps.Clone(w.held)
-	maps.DeleteFunc(held, func(_, why string) bool { return why == "" })
-	if _, err := w.note.Write(pullrequest.News{PID: os.Getpid(), At: now, Every: w.every, Once: true, Held: held}, failed); err != nil {
-		w.p.Log.Warn("others are not told", "err", err)
-	}
-}
 
 // sayNews says what whoever watches the host has noted, and since when nobody
 // has.

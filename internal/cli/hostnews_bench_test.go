@@ -102,8 +102,8 @@ do = [{run = "date +%%s%%N >> %s; date +%%s%%N >> out.txt"}, {print = "Done. <pr
 			begin := time.Now()
 			w.people.Review(t, "ann", 1, last, work.PullChangesRequested, fmt.Sprint("round ", len(took)), hosttest.Line{Path: "out.txt", Line: 1, Body: "louder"})
 			if told && !delivers {
-				d := delivery{secret, fmt.Sprint(len(took)), hookBody("octo/repo", 1, fmt.Sprint("submitted ", len(took)))}
-				a, err := http.DefaultClient.Do(d.request(t, http.MethodPost, "http://"+at+"/hooks"))
+				d := hosttest.Delivery{Secret: secret, ID: fmt.Sprint(len(took)), Body: hosttest.HookBody("octo/repo", 1, fmt.Sprint("submitted ", len(took)))}
+				a, err := http.DefaultClient.Do(d.Request(t, http.MethodPost, "http://"+at+"/hooks"))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,10 +13,9 @@ import (
 	"forge/factory"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
-	"forge/internal/project"
+	"forge/internal/hostwatch"
 	"forge/internal/pullrequest"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 // heldThere watches runs and finished issues that people approved and that the host
@@ -62,10 +61,10 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := newWatch(p.Checkout, h, h, *at)
-	watch.every = 30 * time.Second
+	watch := hostwatch.New(p.Checkout, h, h, *at)
+	watch.Every = 30 * time.Second
 	s := &shop{issueBoard: b, poke: make(chan struct{}, 1)}
-	watch.shops = []*shop{s}
+	watch.Results = []hostwatch.Results{{Project: b.Project, Stands: s.standsNow}}
 	answered := func() (n int) {
 		rows, err := b.Journal.Runs(t.Context())
 		if err != nil {
@@ -90,7 +89,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		watch.loop(ctx, &hostHooks{env: app.env()}, func(bool) {})
+		watch.Loop(ctx, &hostwatch.Hooks{Env: app.env()}, func(bool) {})
 	}()
 	defer func() {
 		cancel()
@@ -105,7 +104,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	// poll is which pull requests are looked at with the next poll.
 	poll := func() map[string]int {
 		t.Helper()
-		time.Sleep(watch.every)
+		time.Sleep(watch.Every)
 		synctest.Wait()
 		all := seen.take()
 		looked := map[string]int{}
@@ -123,22 +122,22 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	}
 	const both = 2 * idleRuns
 	times, looks := map[string]int{}, 0
-	for n := range 4 * mostTurns {
+	for n := range 4 * hostwatch.MostTurns {
 		for number := range poll() {
 			times[number]++
-			if n >= 3*mostTurns {
+			if n >= 3*hostwatch.MostTurns {
 				looks++
 			}
 		}
 	}
 	if len(times) != idleRuns || looks < both/2 || looks > both+both/2 {
-		t.Errorf("it looked at %v, and %d times in the last %d polls", times, looks, mostTurns)
+		t.Errorf("it looked at %v, and %d times in the last %d polls", times, looks, hostwatch.MostTurns)
 	}
 	if answered() != 0 || told() != 0 {
 		t.Errorf("%d answers, news of %d issues, and nothing happened", answered(), told())
 	}
 	g.People().Status(t, first.Head, "ci", "success")
-	for range mostTurns + both {
+	for range hostwatch.MostTurns + both {
 		poll()
 	}
 	if answered() != idleRuns || told() != idleRuns {
@@ -148,87 +147,5 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 		if looked := poll(); len(looked) > 0 {
 			t.Errorf("it still looks at %v", looked)
 		}
-	}
-}
-
-// One that stands otherwise is looked at soon again, one whose standing is old
-// seldom; several take turns.
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	var s turns
-	s.stands("a", "blocked")
-	var at []int
-	for range 10 * mostTurns {
-		if s.poll() == "a" {
-			at = append(at, s.polls)
-			s.stands("a", "blocked")
-		}
-	}
-	for n, gap := 1, 0; n < len(at); n++ {
-		is := at[n] - at[n-1]
-		if is < gap || is > mostTurns || is > 1+at[n]/4 {
-			t.Fatalf("looked at with the polls %v", at)
-		}
-		gap = is
-	}
-	if at[0] != 1 || at[len(at)-1]-at[len(at)-2] != mostTurns {
-		t.Errorf("looked at with the polls %v", at)
-	}
-	s.stands("a", "green")
-	if id := s.poll(); id != "a" {
-		t.Errorf("after a change it is %q", id)
-	}
-	last := map[string]int{}
-	for n := range 100 {
-		s.stands(fmt.Sprint(n), "blocked")
-	}
-	s.keep(map[string]bool{"7": true, "8": true, "99": true})
-	for range 100 {
-		id := s.poll()
-		if id == "" {
-			continue
-		}
-		last[id] = s.polls
-		s.stands(id, "blocked")
-	}
-	if len(last) != 3 {
-		t.Errorf("looked at %v", last)
-	}
-}
-
-// computing is a host that does not come to an end with any pull request.
-type computing struct {
-	pullrequest.Requests
-	pullrequest.Changes
-	looks int
-}
-
-func (c *computing) Look(_ context.Context, number int64) (work.PullLook, error) {
-	c.looks++
-	return work.PullLook{PullRequest: work.PullRequest{Number: number, State: work.PullOpen}, Mergeable: work.MergeComputing}, nil
-}
-
-// What a host computes is looked at again soon, all of it, but not for ever.
-func TestComputingIsLookedAtAgain(t *testing.T) {
-	t.Parallel()
-	host := &computing{}
-	w := newWatch(&project.Checkout{State: t.TempDir()}, host, host, work.PullSettings{})
-	var all []waiting
-	for n := range int64(5) {
-		all = append(all, waiting{cp: work.Checkpoint{ID: fmt.Sprint(n)}, pull: orchestrator.Pull{Number: n}, issue: &work.Issue{}, over: true})
-	}
-	for poll := range mostComputing + 3 {
-		turn := w.turns.poll()
-		if _, err := w.lookAt(t.Context(), all, turn, func(waiting) bool { return poll == 0 }); err != nil {
-			t.Fatal(err)
-		}
-		want := 1 // in turn
-		if poll <= mostComputing {
-			want = len(all)
-		}
-		if host.looks != want {
-			t.Errorf("with poll %d it looks at %d, want %d", poll, host.looks, want)
-		}
-		host.looks = 0
 	}
 }

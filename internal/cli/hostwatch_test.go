@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/host"
 	"forge/internal/host/hosttest"
+	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/pace"
 	"forge/internal/pullrequest"
@@ -204,9 +205,9 @@ func TestHostWatchTakesWebhooks(t *testing.T) {
 	if at == nil {
 		t.Fatalf("it does not say where it takes webhooks:\n%s", watch.stderr)
 	}
-	send := func(d delivery, want int) {
+	send := func(d hosttest.Delivery, want int) {
 		t.Helper()
-		a, err := http.DefaultClient.Do(d.request(t, http.MethodPost, at[1]+"/any/path"))
+		a, err := http.DefaultClient.Do(d.Request(t, http.MethodPost, at[1]+"/any/path"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,10 +217,10 @@ func TestHostWatchTakesWebhooks(t *testing.T) {
 		}
 	}
 	w.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
-	send(delivery{"a guess", "d1", hookBody("octo/repo", 1, "forged")}, http.StatusForbidden)
-	send(delivery{secret, "d2", hookBody("octo/repo", 77, "of nobody's")}, http.StatusNoContent)
+	send(hosttest.Delivery{Secret: "a guess", ID: "d1", Body: hosttest.HookBody("octo/repo", 1, "forged")}, http.StatusForbidden)
+	send(hosttest.Delivery{Secret: secret, ID: "d2", Body: hosttest.HookBody("octo/repo", 77, "of nobody's")}, http.StatusNoContent)
 	proxy.Seen()
-	send(delivery{secret, "d3", hookBody("octo/repo", 1, "submitted")}, http.StatusNoContent)
+	send(hosttest.Delivery{Secret: secret, ID: "d3", Body: hosttest.HookBody("octo/repo", 1, "submitted")}, http.StatusNoContent)
 	w.eventually("the run is completed", func() bool {
 		_, outcome := see.outcome()
 		return outcome == work.RunCompleted
@@ -267,19 +268,19 @@ func TestWebhooksThatComeEarly(t *testing.T) {
 	if _, err := p.OpenStore(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	watch, err := openWatch(t.Context(), p.Checkout)
+	watch, err := hostwatch.Open(t.Context(), p.Checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hinted := func() int {
 		t.Helper()
-		rows, err := watch.hinted(t.Context())
+		rows, err := watch.Hinted(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(rows)
 	}
-	watch.hints.add(host.Hint{Number: 1})
+	watch.Hints().Add(host.Hint{Number: 1})
 	if n := hinted(); n != 0 {
 		t.Fatalf("%d answers before there was a question", n)
 	}
@@ -289,65 +290,8 @@ func TestWebhooksThatComeEarly(t *testing.T) {
 	if n := hinted(); n != 1 {
 		t.Errorf("%d answers, want the one that came early", n)
 	}
-	if n := hinted(); n != 0 || !watch.hints.take().empty() {
+	if n := hinted(); n != 0 || !watch.Hints().Empty() {
 		t.Error("it is looked at again and again")
-	}
-}
-
-// A review that is read while its run is still on its way out is gone on with
-// when that is over, without a poll; one that could not be gone on with waits
-// for the next poll.
-func TestAnswersThatComeLate(t *testing.T) {
-	t.Parallel()
-	w := fakeHub(t)
-	w.plan(phase("01", "first", 2))
-	w.forge("run").want(exitFrozen)
-	first, _ := w.asked(1)
-	w.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
-	w.forge("host", "watch", "--once", "--answer-only").want(exitDone)
-	run, _ := w.eyes().outcome()
-	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
-	app.logTo(0)
-	p, err := app.openProject(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.OpenStore(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	g, err := newGoingOn(t.Context(), app, newWatch(p.Checkout, nil, nil, work.PullSettings{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.busy[run] = true
-	g.start(t.Context(), true)
-	g.wait()
-	if len(g.last) > 0 {
-		t.Fatal("a run was gone on with that was not over")
-	}
-	g.resume(t.Context(), "no-such-run")
-	select {
-	case <-g.w.hints.wake:
-	default:
-		t.Error("the end of a run wakes nobody")
-	}
-	delete(g.busy, run)
-	runs, err := g.answered(t.Context())
-	if err != nil || runs[run] == 0 {
-		t.Fatalf("answered: %v, %v", runs, err)
-	}
-	g.last[run] = runs[run] // as if it had been in vain
-	g.start(t.Context(), false)
-	g.wait()
-	if _, outcome := w.eyes().outcome(); outcome != work.RunFrozen {
-		t.Fatalf("it was tried again without a poll: %s", outcome)
-	}
-	g.last[run]--
-	g.start(t.Context(), false)
-	g.wait()
-	if _, outcome := w.eyes().outcome(); outcome != work.RunCompleted {
-		t.Errorf("the run is %s", outcome)
 	}
 }
 

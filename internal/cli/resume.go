@@ -12,6 +12,7 @@ import (
 	"forge/internal/approval"
 	"forge/internal/git"
 	"forge/internal/handoff"
+	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -124,7 +125,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		return err
 	}
 	if o.with == nil {
-		readHost(ctx, p.Checkout, row.ID)
+		hostwatch.ReadRun(ctx, p.Checkout, row.ID)
 	}
 	lease, err := p.Journal.AcquireRun(ctx, row.ID, journal.Self())
 	if err != nil {

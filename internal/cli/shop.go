@@ -10,6 +10,7 @@ import (
 	"forge/factory"
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
@@ -25,9 +26,9 @@ type shop struct {
 	places   *factory.Places
 	triage   *triageDesk
 	poke     chan struct{}
-	host     config.CodeHost // as it was when the shop was opened
-	trackers []*openTracker  // whose issues come onto its board
-	hints    *hookHints      // of the watch of its code host, nil = there is none
+	host     config.CodeHost  // as it was when the shop was opened
+	trackers []*openTracker   // whose issues come onto its board
+	hints    *hostwatch.Hints // of the watch of its code host, nil = there is none
 
 	landing sync.Mutex // one result at a time is brought into the target
 	tidying sync.Mutex

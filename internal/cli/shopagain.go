@@ -89,7 +89,7 @@ func parts(ctx context.Context, repo *git.Store, onto, result string, i work.Iss
 	if grown, err := repo.Holds(ctx, result, onto); err != nil || grown {
 		return false, err
 	}
-	if slices.Contains(i.Hold, holdRed) {
+	if slices.Contains(i.Hold, factory.HoldLandingRed) {
 		return true, nil
 	}
 	return conflicts(ctx, repo, onto, result)

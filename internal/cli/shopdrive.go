@@ -29,7 +29,7 @@ const limitPause = 15 * time.Minute
 // question stood that they are about.
 func (s *shop) heeds() {
 	if s.hints != nil {
-		s.hints.poke()
+		s.hints.Poke()
 	}
 }
 

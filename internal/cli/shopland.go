@@ -22,9 +22,7 @@ import (
 
 // Why a finished result is not in the target branch, for the card.
 const (
-	holdTarget   = "target_checked_out"
-	holdConflict = "landing_conflict"
-	holdRed      = "landing_red"
+	holdTarget = "target_checked_out"
 )
 
 // landTries is how often a landing is done anew because the target moved.
@@ -141,11 +139,11 @@ func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lea
 		return out, err
 	}
 	if problem != "" && commit == result {
-		out.Hold, out.Reason = holdRed, fmt.Sprintf("%s, on its result (%s): mend what it needs, then forge issue retry %d", problem, landingLog, i.ID)
+		out.Hold, out.Reason = factory.HoldLandingRed, fmt.Sprintf("%s, on its result (%s): mend what it needs, then forge issue retry %d", problem, landingLog, i.ID)
 		return out, nil
 	}
 	if problem != "" {
-		out.Hold = holdRed
+		out.Hold = factory.HoldLandingRed
 		out.Reason = fmt.Sprintf("%s, on its result merged with what has landed meanwhile (%s)", problem, landingLog)
 		return s.toAgent(i, out), nil
 	}
@@ -191,7 +189,7 @@ func (s *shop) merged(ctx context.Context, state *orchestrator.State, i work.Iss
 		return "", none, err
 	}
 	if len(m.Conflicts) > 0 {
-		return "", s.toAgent(i, factory.Landed{Hold: holdConflict, Reason: "its result conflicts with what has landed meanwhile, in " + strings.Join(m.Conflicts, ", ")}), nil
+		return "", s.toAgent(i, factory.Landed{Hold: factory.HoldLandingConflict, Reason: "its result conflicts with what has landed meanwhile, in " + strings.Join(m.Conflicts, ", ")}), nil
 	}
 	message := fmt.Sprintf("%s\n\nForge-Issue: %d\nForge-Run: %s\n", strings.TrimSpace(i.Title), i.ID, state.Run)
 	commit, err := repo.MergeCommit(ctx, m.Tree, []string{onto, result}, message, orchestrator.Ref(state.Run, "landing"))

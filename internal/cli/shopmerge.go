@@ -78,7 +78,7 @@ func (s *shop) landOnce(ctx context.Context, l landing) (factory.Landed, error) 
 	if err := l.h.answers(ctx, l.State, look); err != nil {
 		return out, err
 	}
-	s.lookedAt(l.issue.ID, markOf(look, true))
+	s.lookedAt(l.issue.ID, pullrequest.Standing(look, true))
 	switch step, hold, reason := factory.NextOfPull(seen); step {
 	case factory.PullTake:
 		return s.takeOver(ctx, l, out, look)
@@ -133,7 +133,7 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 		return out, nil
 	}
 	if len(m.Conflicts) > 0 {
-		out.Hold, out.Reason = holdConflict, fmt.Sprintf("pull request %d conflicts with %s in %s", is.Number, out.Target, strings.Join(m.Conflicts, ", "))
+		out.Hold, out.Reason = factory.HoldLandingConflict, fmt.Sprintf("pull request %d conflicts with %s in %s", is.Number, out.Target, strings.Join(m.Conflicts, ", "))
 		return s.toAgent(l.issue, out), nil
 	}
 	commit := is.at
@@ -149,11 +149,11 @@ func (s *shop) mergeThere(ctx context.Context, l landing, out factory.Landed, is
 		return out, err
 	}
 	if problem != "" && commit != is.at {
-		out.Hold, out.Reason = holdRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s)", is.Number, out.Target, problem, landingLog)
+		out.Hold, out.Reason = factory.HoldLandingRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s)", is.Number, out.Target, problem, landingLog)
 		return s.toAgent(l.issue, out), nil
 	}
 	if problem != "" {
-		return hold(holdRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s): push to its branch what mends it", is.Number, out.Target, problem, landingLog))
+		return hold(factory.HoldLandingRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s): push to its branch what mends it", is.Number, out.Target, problem, landingLog))
 	}
 	answered, err := s.approvedResult(ctx, l.Run)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *shop) checked(ctx context.Context, l landing, out factory.Landed, commi
 	case err != nil:
 		return out, err
 	case problem != "":
-		out.Hold, out.Waits = holdRed, true
+		out.Hold, out.Waits = factory.HoldLandingRed, true
 		out.Reason = fmt.Sprintf("pull request %d was merged by %s, not as it was proven: %s (%s); mend it in %s, then forge issue run %d", number, by, problem, landingLog, out.Target, l.issue.ID)
 		return out, nil
 	}

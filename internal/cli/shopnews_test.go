@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"forge/internal/hostwatch"
 	"forge/internal/work"
 )
 
@@ -21,7 +22,7 @@ func TestNewsWhileTheHostComputes(t *testing.T) {
 		"pushed to":         {"b", nil, true},
 	} {
 		s := &shop{poke: make(chan struct{}, 1)}
-		q := waiting{issue: &work.Issue{ID: 7, Pull: &work.IssuePull{Shown: "a"}}, over: true}
+		q := hostwatch.Question{Issue: &work.Issue{ID: 7, Pull: &work.IssuePull{Shown: "a"}}, Over: true}
 		look := work.PullLook{PullRequest: work.PullRequest{State: work.PullOpen, Head: c.head}, Mergeable: work.MergeComputing, Reviews: c.reviews}
 		if s.standsNow(q, look); s.pulls.news[7] != c.news {
 			t.Errorf("%s: news %v, want %v", name, s.pulls.news[7], c.news)

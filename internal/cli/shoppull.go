@@ -8,6 +8,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/host"
+	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -133,7 +134,7 @@ func (s *shop) show(ctx context.Context, h *resultHost, r result, shown func(wor
 	if err := h.answers(ctx, r.State, look); err != nil {
 		return out, err
 	}
-	s.lookedAt(r.issue.ID, markOf(look, false))
+	s.lookedAt(r.issue.ID, pullrequest.Standing(look, false))
 	out.Reason = fmt.Sprintf("pull request %d waits for you: %s", is.Number, is.URL)
 	switch _, hold, reason := factory.NextOfPull(seen); hold {
 	case factory.HoldPullClosed, factory.HoldPullBranch, factory.HoldPullPushed:

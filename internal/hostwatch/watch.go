@@ -1,4 +1,4 @@
-package cli
+package hostwatch
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"forge/internal/approval"
 	"forge/internal/git"
+	"forge/internal/handoff"
 	"forge/internal/host"
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -18,23 +19,22 @@ import (
 	"forge/orchestrator"
 )
 
-// hostWatch reads the answers of a project's pull requests. All but its hints
+// Watch reads the answers of a project's pull requests. All but its hints
 // belong to one goroutine.
-type hostWatch struct {
+type Watch struct {
+	At      work.PullSettings // the repository on its host
+	Every   time.Duration     // between polls
+	Results []Results         // those that wait there
+
 	p      *project.Checkout
 	pulls  pullrequest.Requests
 	news   pullrequest.Changes
-	at     work.PullSettings
-	every  time.Duration // between polls
-	secret string        // that webhooks are signed with, "" = none can be
-	hints  *hookHints
+	secret string // that webhooks are signed with, "" = none can be
+	hints  *Hints
 	note   *pullrequest.NewsNote
 	// patient waits for a host that computes: whoever reads once does not come
 	// back in a moment.
 	patient bool
-
-	// shops are told how the pull requests of results stand that wait there.
-	shops []*shop
 
 	cursor string
 	seen   map[string]seenRun
@@ -43,8 +43,8 @@ type hostWatch struct {
 	turns  turns             // of those that may change without news
 }
 
-// openWatch is nil where the project has no code host.
-func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
+// Open is nil where the project has no code host.
+func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
 	at, err := pullrequest.Settings(p)
 	if err != nil || !at.Remote() {
 		return nil, err
@@ -67,25 +67,31 @@ func openWatch(ctx context.Context, p *project.Checkout) (*hostWatch, error) {
 	if !one || !two {
 		return nil, nil
 	}
-	w := newWatch(p, pulls, news, at.Place())
-	w.every, w.secret = set.Poll, set.WebhookSecret.Value
+	w := New(p, pulls, news, at.Place())
+	w.Every, w.secret = set.Poll, set.WebhookSecret.Value
 	return w, nil
 }
 
-func newWatch(p *project.Checkout, pulls pullrequest.Requests, news pullrequest.Changes, at work.PullSettings) *hostWatch {
-	return &hostWatch{p: p, pulls: pulls, news: news, at: at, hints: newHookHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
+// New watches pull requests on a host that is open. Nothing polls it before Every
+// is set.
+func New(p *project.Checkout, pulls pullrequest.Requests, news pullrequest.Changes, at work.PullSettings) *Watch {
+	return &Watch{p: p, pulls: pulls, news: news, At: at, hints: newHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
 		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
 
-// waiting is a question that a pull request shows.
-type waiting struct {
-	cp   work.Checkpoint
-	pull orchestrator.Pull
-	base string // branch that it has to be proposed for; "" = the target of results, which landing compares
-	// Of the result of an issue: its card. Where the result is decided to be
-	// done, and waits on the host, it is over, and cp asks nothing.
-	issue *work.Issue
-	over  bool
+// Hints are what webhooks tell this watch.
+func (w *Watch) Hints() *Hints { return w.hints }
+
+// Question is a question that a pull request shows.
+type Question struct {
+	Checkpoint work.Checkpoint
+	Pull       orchestrator.Pull
+	Base       string // branch that it has to be proposed for; "" = the target of results, which landing compares
+	// Issue is the card where it is about the result of an issue. Where that
+	// result is decided to be done, and waits on the host, it is Over, and
+	// Checkpoint asks nothing.
+	Issue *work.Issue
+	Over  bool
 }
 
 // seenRun is a run as it was when it had so many events.
@@ -95,8 +101,8 @@ type seenRun struct {
 }
 
 // waiting are the open questions that people see on the host; run "" is all.
-func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) {
-	var out []waiting
+func (w *Watch) waiting(ctx context.Context, run string) ([]Question, error) {
+	var out []Question
 	open, after := map[string]bool{}, ""
 	for {
 		page, err := w.p.Journal.Checkpoints(ctx, journal.CheckpointFilter{Run: run, Status: work.CheckpointPending}, journal.MaxIssuePage, after)
@@ -122,7 +128,7 @@ func (w *hostWatch) waiting(ctx context.Context, run string) ([]waiting, error) 
 				continue
 			}
 			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
-				out = append(out, waiting{cp: cp, pull: *ph.Pull, base: s.Spec.Branch})
+				out = append(out, Question{Checkpoint: cp, Pull: *ph.Pull, Base: s.Spec.Branch})
 			}
 		}
 		if len(page) < journal.MaxIssuePage {
@@ -148,7 +154,7 @@ func putBack(p *orchestrator.Phase) bool {
 
 // stateOf is a run that has its pull requests on this host, else nil. It is read
 // again when it has new events; asked says that it was looked up just now.
-func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orchestrator.State, error) {
+func (w *Watch) stateOf(ctx context.Context, run string, asked bool) (*orchestrator.State, error) {
 	was, known := w.seen[run]
 	if known && asked {
 		return was.state, nil
@@ -161,7 +167,7 @@ func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orche
 		return was.state, err
 	}
 	now := seenRun{events: row.Events}
-	if s, _, err := w.p.LoadRun(ctx, run); err == nil && s.Spec.Pulls != nil && s.Spec.Pulls.Place() == w.at {
+	if s, _, err := w.p.LoadRun(ctx, run); err == nil && s.Spec.Pulls != nil && s.Spec.Pulls.Place() == w.At {
 		now.state = s // one that is broken others say so of
 	}
 	w.seen[run] = now
@@ -172,7 +178,7 @@ func (w *hostWatch) stateOf(ctx context.Context, run string, asked bool) (*orche
 // returns the runs that have an answer. One conditional request is all it
 // costs while nothing happens, and one look where something may have happened
 // without news.
-func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, error) {
+func (w *Watch) read(ctx context.Context, run string) ([]journal.RunRow, error) {
 	all, err := w.waiting(ctx, run)
 	if err != nil {
 		return nil, err
@@ -190,16 +196,16 @@ func (w *hostWatch) read(ctx context.Context, run string) ([]journal.RunRow, err
 	}
 	w.cursor = changed.Cursor
 	turn := w.turns.poll()
-	return w.lookAt(ctx, all, turn, func(q waiting) bool {
-		_, known := w.held[q.cp.ID]
-		return !known || told.names(q.pull) || slices.Contains(changed.Numbers, q.pull.Number)
+	return w.lookAt(ctx, all, turn, func(q Question) bool {
+		_, known := w.held[q.Checkpoint.ID]
+		return !known || told.names(q.Pull) || slices.Contains(changed.Numbers, q.Pull.Number)
 	})
 }
 
-// hinted looks at what webhooks named, and asks the host for nothing else. What
+// Hinted looks at what webhooks named, and asks the host for nothing else. What
 // is no question yet, such as the pull request of a run that is about to freeze,
 // is kept for the next time, until the next poll.
-func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
+func (w *Watch) Hinted(ctx context.Context) ([]journal.RunRow, error) {
 	told := w.hints.take()
 	if told.empty() {
 		return nil, nil
@@ -209,19 +215,19 @@ func (w *hostWatch) hinted(ctx context.Context) ([]journal.RunRow, error) {
 		w.hints.back(told)
 		return nil, err
 	}
-	named := slices.DeleteFunc(all, func(q waiting) bool { return !told.names(q.pull) })
+	named := slices.DeleteFunc(all, func(q Question) bool { return !told.names(q.Pull) })
 	for _, q := range named {
-		told.drop(q.pull)
+		told.drop(q.Pull)
 	}
 	w.hints.back(told)
-	return w.lookAt(ctx, named, "", func(waiting) bool { return true })
+	return w.lookAt(ctx, named, "", func(Question) bool { return true })
 }
 
 // forget drops what is known of questions that do not wait any more.
-func (w *hostWatch) forget(all []waiting) {
+func (w *Watch) forget(all []Question) {
 	open := map[string]bool{}
 	for _, q := range all {
-		open[q.cp.ID] = true
+		open[q.Checkpoint.ID] = true
 	}
 	maps.DeleteFunc(w.held, func(id, _ string) bool { return !open[id] })
 	maps.DeleteFunc(w.due, func(id string, _ bool) bool { return !open[id] })
@@ -230,18 +236,18 @@ func (w *hostWatch) forget(all []waiting) {
 
 // lookAt looks at those of all that have news, and at the one whose turn it is.
 // News that cannot be read now are read the next time.
-func (w *hostWatch) lookAt(ctx context.Context, all []waiting, turn string, news func(waiting) bool) (rows []journal.RunRow, err error) {
-	var due []waiting
+func (w *Watch) lookAt(ctx context.Context, all []Question, turn string, news func(Question) bool) (rows []journal.RunRow, err error) {
+	var due []Question
 	for _, q := range all {
 		if news(q) {
-			w.due[q.cp.ID] = true
+			w.due[q.Checkpoint.ID] = true
 		}
-		if w.due[q.cp.ID] || q.cp.ID == turn {
+		if w.due[q.Checkpoint.ID] || q.Checkpoint.ID == turn {
 			due = append(due, q)
 		}
 	}
 	for _, q := range due {
-		id, news := q.cp.ID, w.due[q.cp.ID]
+		id, news := q.Checkpoint.ID, w.due[q.Checkpoint.ID]
 		delete(w.due, id)
 		row, oneErr := w.ask(ctx, q)
 		if row != nil {
@@ -266,33 +272,33 @@ func (w *hostWatch) lookAt(ctx context.Context, all []waiting, turn string, news
 
 // ask looks at one pull request and answers what people decided there; the run
 // is nil where nobody did.
-func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error) {
+func (w *Watch) ask(ctx context.Context, q Question) (*journal.RunRow, error) {
 	look, err := w.look(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	id := q.cp.ID
-	if q.issue != nil {
-		w.tellShops(q, look)
+	id := q.Checkpoint.ID
+	if q.Issue != nil {
+		w.tell(q, look)
 	}
-	if q.over {
-		w.held[id] = q.issue.Reason
+	if q.Over {
+		w.held[id] = q.Issue.Reason
 		w.mayChange(id, look, standsOpen(q, look))
 		return nil, nil
 	}
 	a, held := w.wordOf(ctx, look, q)
-	if a != nil && q.issue != nil {
-		passOn(a, q, look)
+	if a != nil && q.Issue != nil {
+		pullrequest.PassOn(a, q.Checkpoint, q.Pull.Heard, look)
 	}
 	if a == nil {
 		if was := w.held[id]; held != was && held != "" {
-			w.p.Log.Info("held", "checkpoint", id, "pull", q.pull.URL, "why", held)
+			w.p.Log.Info("held", "checkpoint", id, "pull", q.Pull.URL, "why", held)
 		}
 		w.held[id] = held
 		w.mayChange(id, look, pullrequest.HeldByHost(look))
 		return nil, nil
 	}
-	_, row, err := giveAnswer(ctx, w.p, *a, "")
+	_, row, err := approval.Give(ctx, w.p, *a, approval.Options{Away: handoff.AnswerAway})
 	if err != nil && approval.Code(err) == "" {
 		return nil, err
 	}
@@ -306,32 +312,32 @@ func (w *hostWatch) ask(ctx context.Context, q waiting) (*journal.RunRow, error)
 		w.p.Log.Warn("an answer of the pull request was refused", "checkpoint", id, "err", err)
 		return nil, nil
 	}
-	w.p.Log.Info("answered", "checkpoint", id, "status", a.Status, "by", text.Harmless(a.By), "pull", q.pull.URL)
+	w.p.Log.Info("answered", "checkpoint", id, "status", a.Status, "by", text.Harmless(a.By), "pull", q.Pull.URL)
 	return &row, nil
 }
 
 // wordOf is what a pull request says to the checkpoint that it shows. One that
 // was pointed elsewhere says nothing until it is set back: an approval there may
 // be one of something else.
-func (w *hostWatch) wordOf(ctx context.Context, look work.PullLook, q waiting) (*work.Answer, string) {
-	if q.base != "" && look.State != work.PullClosed && host.Retargeted(look.PullRequest, q.pull.Branch, q.base) {
+func (w *Watch) wordOf(ctx context.Context, look work.PullLook, q Question) (*work.Answer, string) {
+	if q.Base != "" && look.State != work.PullClosed && host.Retargeted(look.PullRequest, q.Pull.Branch, q.Base) {
 		by := ""
 		if look.State == work.PullOpen {
 			by = pullrequest.RetargetedBy(ctx, w.pulls, look.Number)
 		}
-		return nil, pullrequest.RetargetedHeld(look, q.pull.Branch, q.base, by)
+		return nil, pullrequest.RetargetedHeld(look, q.Pull.Branch, q.Base, by)
 	}
-	return pullrequest.AnswerOf(look, q.cp, q.pull, w.p.Now())
+	return pullrequest.AnswerOf(look, q.Checkpoint, q.Pull, w.p.Now())
 }
 
 // mayChange notes whether a pull request may come to stand otherwise without
 // news.
-func (w *hostWatch) mayChange(id string, look work.PullLook, may bool) {
+func (w *Watch) mayChange(id string, look work.PullLook, may bool) {
 	if !may {
 		w.turns.drop(id)
 		return
 	}
-	since := w.turns.stands(id, markOf(look, true))
+	since := w.turns.stands(id, pullrequest.Standing(look, true))
 	if look.Mergeable == work.MergeComputing && since < mostComputing {
 		w.due[id] = true
 	}
@@ -339,12 +345,12 @@ func (w *hostWatch) mayChange(id string, look work.PullLook, may bool) {
 
 // look reads a pull request, with a patient watch until its host has computed
 // what an approval depends on.
-func (w *hostWatch) look(ctx context.Context, q waiting) (work.PullLook, error) {
+func (w *Watch) look(ctx context.Context, q Question) (work.PullLook, error) {
 	read := w.news.Verdicts
-	if q.issue != nil {
+	if q.Issue != nil {
 		read = w.pulls.Look // the answer carries the words along
 	}
-	look, err := read(ctx, q.pull.Number)
+	look, err := read(ctx, q.Pull.Number)
 	for range 20 {
 		if err != nil || !w.patient || !pullrequest.HeldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
 			break
@@ -356,21 +362,28 @@ func (w *hostWatch) look(ctx context.Context, q waiting) (work.PullLook, error) 
 			return look, ctx.Err()
 		case <-pause.C:
 		}
-		look, err = read(ctx, q.pull.Number)
+		look, err = read(ctx, q.Pull.Number)
 	}
 	return look, err
 }
 
-// readHost reads once what the pull requests of a run say, unless it is to end.
-func readHost(ctx context.Context, p *project.Checkout, run string) {
+// Once reads once what the pull requests of a run say, "" = of all, and notes it
+// for others.
+func (w *Watch) Once(ctx context.Context, run string) error {
+	w.patient = true
+	_, err := w.read(ctx, run)
+	w.notedOnce(err)
+	return err
+}
+
+// ReadRun reads once what the pull requests of a run say, unless it is to end.
+func ReadRun(ctx context.Context, p *project.Checkout, run string) {
 	if told, err := p.Journal.Inbox(ctx, run); err == nil && slices.ContainsFunc(told, func(in journal.InboxRow) bool { return in.Answer.Choice == orchestrator.ChoiceAbort }) {
 		return
 	}
-	w, err := openWatch(ctx, p)
+	w, err := Open(ctx, p)
 	if err == nil && w != nil {
-		w.patient = true
-		_, err = w.read(ctx, run)
-		w.notedOnce(err)
+		err = w.Once(ctx, run)
 	}
 	if err != nil {
 		p.Log.Warn("the pull requests of this run were not read", "err", err)

@@ -1,4 +1,4 @@
-package cli
+package hostwatch
 
 import "maps"
 
@@ -19,8 +19,8 @@ type turn struct {
 	next  int    // poll from which on it is due
 }
 
-// mostTurns is for how many polls one of them is left alone that is the only one.
-const mostTurns = 40
+// MostTurns is for how many polls one of them is left alone that is the only one.
+const MostTurns = 40
 
 // mostComputing is for how many polls one is looked at with each that its host
 // computes: as a rule that takes moments.
@@ -34,7 +34,7 @@ func (t *turns) stands(id, mark string) (polls int) {
 		is = turn{mark: mark, since: t.polls}
 	}
 	polls = t.polls - is.since
-	is.next = t.polls + min(1+polls/4, mostTurns)
+	is.next = t.polls + min(1+polls/4, MostTurns)
 	if t.of == nil {
 		t.of = map[string]turn{}
 	}

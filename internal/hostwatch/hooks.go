@@ -1,4 +1,4 @@
-package cli
+package hostwatch
 
 import (
 	"errors"
@@ -32,24 +32,24 @@ func (h pullHints) drop(u orchestrator.Pull) {
 	delete(h.branches, u.Branch)
 }
 
-// hookHints keeps what webhooks point at until the watch looks. It may be used
+// Hints keeps what webhooks point at until the watch looks. It may be used
 // by several goroutines.
-type hookHints struct {
+type Hints struct {
 	wake chan struct{}
 	mu   sync.Mutex
 	told pullHints
 }
 
-func newHookHints() *hookHints {
-	h := &hookHints{wake: make(chan struct{}, 1)}
+func newHints() *Hints {
+	h := &Hints{wake: make(chan struct{}, 1)}
 	h.take()
 	return h
 }
 
-// add notes what a webhook points at, and wakes the watch. A push to a branch
+// Add notes what a webhook points at, and wakes the watch. A push to a branch
 // that is none of a run's, or a ping, wakes it for nothing: it asks the host
 // nothing then.
-func (h *hookHints) add(hint host.Hint) {
+func (h *Hints) Add(hint host.Hint) {
 	one := pullHints{map[int64]bool{}, map[string]bool{}}
 	if hint.Number > 0 {
 		one.numbers[hint.Number] = true
@@ -58,25 +58,33 @@ func (h *hookHints) add(hint host.Hint) {
 		one.branches[hint.Branch] = true
 	}
 	h.back(one)
-	h.poke()
+	h.Poke()
 }
 
-func (h *hookHints) poke() {
+// Poke lets the watch look at what it was told before.
+func (h *Hints) Poke() {
 	select {
 	case h.wake <- struct{}{}:
 	default: // it is to look already
 	}
 }
 
+// Empty says that nothing is left to be looked at.
+func (h *Hints) Empty() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.told.empty()
+}
+
 // back adds hints, such as those that were taken in vain.
-func (h *hookHints) back(more pullHints) {
+func (h *Hints) back(more pullHints) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	maps.Copy(h.told.numbers, more.numbers)
 	maps.Copy(h.told.branches, more.branches)
 }
 
-func (h *hookHints) take() pullHints {
+func (h *Hints) take() pullHints {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := h.told
@@ -84,12 +92,12 @@ func (h *hookHints) take() pullHints {
 	return all
 }
 
-// hostHooks takes the webhooks of the repositories that are watched. They are
+// Hooks takes the webhooks of the repositories that are watched. They are
 // hints: none says anything that is believed, each only lets one pull request
 // be looked at now instead of later.
-type hostHooks struct {
-	env     project.Env
-	watches []*hostWatch // that have a secret
+type Hooks struct {
+	Env     project.Env
+	Watches []*Watch // that have a secret
 
 	mu      sync.Mutex
 	counted map[string]int
@@ -103,7 +111,7 @@ const hookTaken = "taken"
 const sayRefused = time.Minute
 
 // ServeHTTP answers a delivery. Who cannot sign learns nothing.
-func (h *hostHooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (h *Hooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, why := h.take(req)
 	h.count(why)
 	if status == http.StatusNoContent {
@@ -114,7 +122,7 @@ func (h *hostHooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // take is what becomes of a delivery, and the word that it is counted under.
-func (h *hostHooks) take(req *http.Request) (status int, why string) {
+func (h *Hooks) take(req *http.Request) (status int, why string) {
 	if req.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, "not a delivery"
 	}
@@ -127,7 +135,7 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 	}
 	status, why = http.StatusForbidden, "unsigned"
 	other := map[string]bool{} // secrets that it is not signed with
-	for _, w := range h.watches {
+	for _, w := range h.Watches {
 		if other[w.secret] {
 			continue
 		}
@@ -138,30 +146,30 @@ func (h *hostHooks) take(req *http.Request) (status int, why string) {
 			continue
 		case err != nil:
 			return http.StatusBadRequest, "not readable"
-		case !strings.EqualFold(hint.Repo, w.at.Repo):
+		case !strings.EqualFold(hint.Repo, w.At.Repo):
 			if status == http.StatusForbidden {
 				status, why = http.StatusNotFound, "of another repository"
 			}
 			continue
 		}
-		name := fmt.Sprintf("host %s/%s %s", w.at.URL, w.at.Repo, w.p.Base.RepoRoot)
+		name := fmt.Sprintf("host %s/%s %s", w.At.URL, w.At.Repo, w.p.Base.RepoRoot)
 		fresh, err := w.p.Journal.NewHook(req.Context(), name, hint.Known)
 		if err != nil {
-			h.env.Log.Warn("remember a webhook", "err", err)
+			h.Env.Log.Warn("remember a webhook", "err", err)
 			return http.StatusServiceUnavailable, "not remembered" // the next poll has it
 		}
 		if status, why = http.StatusNoContent, hookTaken; !fresh {
 			why = "repeated" // the host hears that it came
 			continue
 		}
-		w.hints.add(hint)
+		w.hints.Add(hint)
 	}
 	return status, why
 }
 
 // count counts a webhook, and says now and then why such are refused.
-func (h *hostHooks) count(why string) {
-	now := h.env.Now()
+func (h *Hooks) count(why string) {
+	now := h.Env.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.counted == nil {
@@ -170,19 +178,19 @@ func (h *hostHooks) count(why string) {
 	h.counted[why]++
 	if last := h.said[why]; why != hookTaken && (last.IsZero() || now.Sub(last) >= sayRefused) {
 		h.said[why] = now
-		h.env.Log.Warn("refused a webhook", "why", why, "so far", h.counted[why])
+		h.Env.Log.Warn("refused a webhook", "why", why, "so far", h.counted[why])
 	}
 }
 
-// figures are counts for monitors, to which none taken is a figure too.
-func (h *hostHooks) figures() map[string]int {
+// Figures are counts for monitors, to which none taken is a figure too.
+func (h *Hooks) Figures() map[string]int {
 	out := map[string]int{hookTaken: 0}
 	maps.Copy(out, h.counts())
 	return out
 }
 
 // counts are the webhooks that came, by what became of them; nil = none did.
-func (h *hostHooks) counts() map[string]int {
+func (h *Hooks) counts() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.counted)

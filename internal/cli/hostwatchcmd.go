@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"forge/internal/config"
+	"forge/internal/hostwatch"
+	"forge/internal/pullrequest"
+	"forge/internal/refusal"
+)
+
+func (a *App) hostWatchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "watch", Usage: "take reviews on the host as answers, and go on with what they answer",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "once", Usage: "read once, and end"},
+			&cli.BoolFlag{Name: "answer-only", Usage: "leave it to others to go on"},
+			&cli.StringFlag{Name: "listen", Usage: "address on which webhooks are taken (" + hookListen + " where [host] names a webhook_url; off takes none)"},
+		},
+		Action: a.hostWatch,
+	}
+}
+
+// hookListen is where forge host watch takes webhooks when nobody says where.
+const hookListen = "127.0.0.1:8787"
+
+func (a *App) hostWatch(c *cli.Context) error {
+	ctx := c.Context
+	p, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if _, err := p.OpenStore(ctx, true); err != nil {
+		return err
+	}
+	if err := p.CheckKey(); err != nil {
+		return err
+	}
+	w, err := hostwatch.Open(ctx, p.Checkout)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		return refusal.New("forge host setup says how to name one", "this project has no code host")
+	}
+	set, err := pullrequest.HostSettings(p.Checkout)
+	if err != nil {
+		return err
+	}
+	var others *hostwatch.Resumer
+	if !c.Bool("answer-only") {
+		if others, err = a.resumer(ctx, p, w); err != nil {
+			return err
+		}
+	}
+	if c.Bool("once") {
+		if c.IsSet("listen") {
+			return refusal.New("leave one of them out", "--listen does not go with --once")
+		}
+		err := w.Once(ctx, "")
+		others.Start(ctx, true)
+		others.Wait()
+		return pullrequest.HostRefused(err)
+	}
+	hooks := &hostwatch.Hooks{Env: a.env(), Watches: []*hostwatch.Watch{w}}
+	shut, err := a.listenHooks(c.String("listen"), set, hooks)
+	if err != nil {
+		return err
+	}
+	defer shut()
+	a.log.Info("watching", "host", set.URL, "repository", w.At.Repo, "every", set.Poll)
+	w.Loop(ctx, hooks, func(polled bool) { others.Start(ctx, polled) })
+	others.Wait()
+	a.log.Info("stopped: what was under way goes on with forge resume, or the next forge host watch")
+	return codeError(exitInterrupted)
+}
+
+// resumer goes on with runs of p side by side: none of them has the terminal.
+func (a *App) resumer(ctx context.Context, p *checkout, w *hostwatch.Watch) (*hostwatch.Resumer, error) {
+	e, err := p.Machine(ctx) // one of all: to find out what this machine has takes as long as the rest
+	if err != nil {
+		return nil, err
+	}
+	own := *a
+	own.Stdin = strings.NewReader("")
+	return hostwatch.NewResumer(w, func(ctx context.Context, run string) error {
+		err := own.resume(ctx, runOptions{run: run, output: "text", with: e})
+		if errors.As(err, new(codeError)) {
+			return nil // it has said how it ended
+		}
+		return err
+	}), nil
+}
+
+// listenHooks takes webhooks until the result is called.
+func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostwatch.Hooks) (shut func(), err error) {
+	chosen := listen != ""
+	switch {
+	case listen == config.ListenOff, !chosen && (set.WebhookURL == "" || set.WebhookSecret.Value == ""):
+		if !chosen && set.WebhookURL != "" {
+			a.log.Warn("webhooks are not taken: what they are signed with is not set", "variable", set.WebhookSecret.Name)
+		}
+		return func() {}, nil
+	case set.WebhookSecret.Value == "":
+		return nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+	case !chosen:
+		listen = hookListen
+	}
+	in, err := net.Listen("tcp", listen)
+	if err != nil && chosen {
+		return nil, refusal.New("name another one by --listen, or off", "listen on %s for webhooks: %v", listen, err)
+	}
+	if err != nil {
+		a.log.Warn("webhooks are not taken; the host is asked instead", "err", err, "set", "--listen")
+		return func() {}, nil
+	}
+	server := &http.Server{
+		Handler: hooks, ReadHeaderTimeout: headerWait, ReadTimeout: bodyWait, WriteTimeout: answerWait, IdleTimeout: idleWait, MaxHeaderBytes: mostHeader,
+		ErrorLog: slog.NewLogLogger(slog.New(a.log).Handler(), slog.LevelDebug),
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := server.Serve(in); !errors.Is(err, http.ErrServerClosed) {
+			a.log.Error("webhooks are not taken any more", "err", err)
+		}
+	}()
+	a.log.Info("taking webhooks", "at", "http://"+shownAddr(in.Addr().String()), "host sends them to", set.WebhookURL)
+	return func() {
+		_ = server.Close() // a hint that is cut off is lost as any other
+		<-served
+	}, nil
+}

@@ -1,0 +1,57 @@
+package hostwatch
+
+import (
+	"context"
+	"sync"
+
+	"forge/internal/project"
+)
+
+// Watches are the code hosts of the projects that a factory works on.
+type Watches struct {
+	Hooks *Hooks // their webhooks
+	list  []*Watch
+}
+
+// Add watches the code host of a project for its results too; nil = it has none.
+// Projects that share a journal and a repository there share a watch.
+func (all *Watches) Add(ctx context.Context, p *project.Checkout, results Results) (*Watch, error) {
+	w, err := Open(ctx, p)
+	if w == nil {
+		return nil, err
+	}
+	for _, same := range all.list {
+		if same.p.State == p.State && same.At == w.At { // the same journal, and the same questions
+			same.Results = append(same.Results, results)
+			return same, nil
+		}
+	}
+	w.Results = []Results{results}
+	all.list = append(all.list, w)
+	if w.secret != "" {
+		all.Hooks.Watches = append(all.Hooks.Watches, w)
+	}
+	p.Log.Info("watches the code host", "project", results.Project, "host", w.At.URL, "repository", w.At.Repo, "every", w.Every)
+	return w, nil
+}
+
+// Start takes reviews as answers until the result is called; the factory's own
+// loops go on with what they answer. A factory that works until nothing is left
+// reads them before it begins.
+func (all *Watches) Start(ctx context.Context, once bool) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var loops sync.WaitGroup
+	for _, w := range all.list {
+		if once {
+			w.patient = true
+			_, err := w.read(ctx, "")
+			w.noted(err, all.Hooks)
+			w.patient = false
+		}
+		loops.Go(func() { w.Loop(ctx, all.Hooks, func(bool) {}) })
+	}
+	return func() {
+		stop()
+		loops.Wait()
+	}
+}
