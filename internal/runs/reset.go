@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"forge/internal/config"
@@ -71,7 +72,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
 		case l.Server != "" && name == filepath.Base(l.Server):
-		case name == "blobs", name == "runs", name == "cache", name == "reviews", name == "eval", name == "drafts", name == "draft.json", strings.HasPrefix(name, ".tmp-"):
+		case slices.Contains(stateNames(), name), strings.HasPrefix(name, "draft-") && strings.HasSuffix(name, ".json"), strings.HasPrefix(name, ".tmp-"):
 		default:
 			return refusal.New("move it elsewhere first", "the state folder %s holds %q, which is not Forge's", l.p.State, name)
 		}
@@ -80,6 +81,11 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 		return refusal.New("remove it yourself if it is Forge's", "the folder %s holds no journal", l.p.State)
 	}
 	return nil
+}
+
+// stateNames are what Forge keeps in a state folder beside its journal.
+func stateNames() []string {
+	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "draft.json", "news", "pulls", "locks"}
 }
 
 // idle lists the runs, and refuses while one of them is being driven.
