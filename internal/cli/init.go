@@ -3,20 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"time"
 
+	"charm.land/huh/v2"
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/agent"
-	"forge/internal/config"
-	"forge/internal/discovery"
-	"forge/internal/git"
-	"forge/internal/project"
+	"forge/internal/proc"
 	"forge/internal/refusal"
-	"forge/internal/work"
+	"forge/internal/setup"
+	"forge/internal/text"
 )
 
 // initOptions are the flags of init.
@@ -51,31 +49,23 @@ func (a *App) initCommand() *cli.Command {
 	}
 }
 
-// initiation is one call of forge init: what it found, and what it will write.
+// initiation is one call of forge init: what it found, said as it is found.
 type initiation struct {
-	app  *App
-	o    initOptions
-	base work.Base // Commit is "" while the repository has none
-	set  work.Settings
-	// configured says that there is a forge.toml: it is kept, and what it says
-	// is what is tried.
-	configured bool
-	agent      discovery.Agent
-	cfg        *config.Config
-	reviews    string // what forge.toml says of them
-	proposal   config.Proposal
-	failed     bool // something that was tried did
+	*setup.Setup
+	app *App
+	o   initOptions
 }
 
 // init finds, tries, writes, and says what it found, what worked and what to
 // do next. Nothing that is there is overwritten.
 func (a *App) init(ctx context.Context, o initOptions) error {
-	i := &initiation{app: a, o: o}
-	if err := i.look(ctx); err != nil {
+	found, err := setup.Look(ctx, a.env(), o.agent)
+	if err != nil {
 		return err
 	}
+	i := &initiation{Setup: found, app: a, o: o}
 	i.sayProject()
-	if err := i.findAgent(ctx); err != nil {
+	if err := i.FindAgent(ctx, o.agent); err != nil {
 		return err
 	}
 	i.sayAgent()
@@ -86,87 +76,88 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		}
 		return err
 	}
-	if err := i.findReviewer(ctx); err != nil {
+	reviewer, err := i.FindReviewer(ctx, !o.dryRun && !o.noTry)
+	if err != nil {
 		if ctx.Err() != nil {
 			a.log.Warn("stopped: nothing was written")
 			return codeError(exitInterrupted)
 		}
 		return err
 	}
-	files := i.files()
+	i.sayReviewer(reviewer)
+	files := i.Files()
 	if o.dryRun {
 		return i.sayDry(files)
 	}
-	wrote, kept, err := writeNew(i.base.RepoRoot, files)
+	wrote, kept, err := i.Write(files)
 	if err != nil {
 		return err
 	}
 	i.sayFiles(wrote, kept)
-	i.checkWritten(ctx)
+	if err := i.Check(ctx); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			a.log.Warn("forge run would refuse: " + line)
+		}
+	}
 	i.sayNext(wrote)
 	return nil
 }
 
-// look finds the checkout, what is configured for it, and what its files say.
-func (i *initiation) look(ctx context.Context) error {
-	a := i.app
-	base, err := git.Inspect(ctx, a.Dir)
-	if err != nil {
-		root := project.CheckoutAround(a.Dir)
-		if root == "" || !unborn(err) {
-			return err
-		}
-		base = work.Base{RepoRoot: root}
-	}
-	i.base = base
-	if _, err := os.Lstat(i.at(config.ProjectFile)); err == nil {
-		i.configured = true
-	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(a.Environ), Environ: a.Environ})
-	if err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		a.log.Warn(w.String())
-	}
-	i.cfg = cfg
-	if i.configured && i.o.agent != "" {
-		return refusal.New("edit [agent] use there, or leave --agent out", "%s is there and is not changed", config.ProjectFile)
-	}
-	i.agent.Configured = i.o.agent == "" && (i.configured || cfg.Origin("agent.use") != "default")
-	// One phase that says nothing of its own: what every phase starts from.
-	plan := &config.Plan{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "any", Promise: "ANY"}}}, File: project.PlanFile}
-	if i.set, err = config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()}); err != nil {
-		return err
-	}
-	i.agent.Name = i.set.Phases["01"].Agent
-	if !i.configured {
-		i.proposal = discovery.Commands(base.RepoRoot, i.inside())
-	}
-	return nil
-}
-
-// unborn says that a repository was refused because it has no commit yet.
-func unborn(err error) bool {
-	var state *git.StateError
-	return errors.As(err, &state) && strings.Contains(state.What, "no commit")
-}
-
-func (i *initiation) at(name string) string {
-	return filepath.Join(i.base.RepoRoot, filepath.FromSlash(name))
-}
-
-// inside is the working directory below the root of the checkout, "" at the
-// root itself.
-func (i *initiation) inside() string { return discovery.Inside(i.app.Dir, i.base.RepoRoot) }
-
-// findAgent takes the agent that is configured or asked for, else one that is
-// installed.
-func (i *initiation) findAgent(ctx context.Context) (err error) {
-	if i.agent.Configured {
-		i.agent = discovery.Configured(ctx, i.set.Agents[i.agent.Name], i.app.Environ)
+// try finds the sandbox, and tries the commands where nothing speaks against it.
+func (i *initiation) try(ctx context.Context) error {
+	caps := i.app.env().Sandboxes(ctx)
+	level, err := proc.Choose(i.Settings.Sandbox.Mode, caps)
+	i.saySandbox(level, caps, err)
+	c := i.Commands(i.o.limit)
+	if c.None() {
+		i.sayNothing()
 		return nil
 	}
-	i.agent, err = discovery.FindAgent(ctx, i.o.agent, i.app.Environ)
+	skip := "the sandbox that is required does not work"
+	if err == nil {
+		if skip, err = i.mayTry(ctx, c, level); err != nil {
+			return err
+		}
+	}
+	if skip != "" {
+		i.Untried(c, skip)
+		return nil
+	}
+	err = i.Try(ctx, c, caps, i)
+	if err == nil && len(c.Verify) == 0 && !i.Failed {
+		i.sayNoVerify()
+	}
 	return err
+}
+
+// mayTry says why the commands are not tried, "" when they are. They are code
+// of the project, so a person at a terminal is asked first.
+func (i *initiation) mayTry(ctx context.Context, c setup.Commands, level proc.Level) (skip string, err error) {
+	switch {
+	case i.o.dryRun:
+		return "a dry run runs nothing", nil
+	case i.o.noTry:
+		return "--no-try", nil
+	case i.Base.Commit == "":
+		return "the repository has no commit yet", nil
+	case i.o.yes || !i.app.terminal():
+		return "", nil
+	}
+	where := "In a sandbox, on a copy of the last commit."
+	if level == proc.LevelNone {
+		where = "On a copy of the last commit, but without a sandbox: they can do what you can."
+	}
+	yes := false
+	ask := huh.NewConfirm().Title("Try these commands now?").Affirmative("yes, try them").Negative("no").Value(&yes).
+		Description(text.OneLine(strings.Join(append(append([]string{}, c.Worktree.Setup...), c.Verify...), "; "), 200) + "\n" + where)
+	err = huh.NewForm(huh.NewGroup(ask)).WithTheme(huh.ThemeFunc(huh.ThemeBase)).WithInput(i.app.Stdin).WithOutput(i.app.Stderr).RunWithContext(ctx)
+	switch {
+	case errors.Is(err, huh.ErrUserAborted) || ctx.Err() != nil:
+		return "", context.Canceled
+	case err != nil:
+		return "", fmt.Errorf("ask whether to try the commands: %w", err)
+	case !yes:
+		return "you said no", nil
+	}
+	return "", nil
 }

@@ -316,3 +316,11 @@ func TestInitIsStopped(t *testing.T) {
 		t.Error("something was written")
 	}
 }
+
+// A project with setup alone hears that nothing would prove a phase.
+func TestInitOfSetupWithoutVerify(t *testing.T) {
+	t.Parallel()
+	w := newBare(t, map[string]string{".forge/forge.toml": "[worktree]\nsetup = [\"true\"]\n"})
+	w.noClaude()
+	w.forge("init", "--yes").want(exitDone).says("Setup    ✓ true", "Verify   ✗ there is no command")
+}

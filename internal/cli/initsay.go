@@ -2,17 +2,23 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/setup"
 	"forge/internal/text"
 	"forge/internal/work"
 )
+
+// heartbeat is how often init says that a command is still running.
+const heartbeat = 15 * time.Second
 
 // The marks before a line.
 const (
@@ -26,22 +32,22 @@ func (i *initiation) say(about, mark, format string, args ...any) {
 }
 
 func (i *initiation) sayProject() {
-	i.say("Project", " ", "%s", i.base.RepoRoot)
-	if inside := i.inside(); inside != "" {
+	i.say("Project", " ", "%s", i.Base.RepoRoot)
+	if inside := i.Inside(); inside != "" {
 		i.say("", " ", "the root of the git repository; you are in its folder %s", inside)
 	}
-	if i.base.Commit == "" {
+	if i.Base.Commit == "" {
 		i.say("", markNo, "it has no commit yet: forge run needs one to start from")
 	}
 }
 
 func (i *initiation) sayAgent() {
-	g := i.agent
+	g := i.Agent
 	switch {
 	case g.Kind == "exec" && !g.Configured:
 		i.say("Agent", " ", "a command of yours: put it into [agents.mine] of %s", config.ProjectFile)
 	case g.Kind == "script" && !g.Configured:
-		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", initScriptFile)
+		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", setup.ScriptFile)
 	case g.Name == "":
 		i.say("Agent", markNo, "none found")
 		for _, why := range g.Others {
@@ -75,7 +81,7 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 	switch {
 	case err != nil:
 		i.say("Sandbox", markNo, "%v", err)
-	case level == proc.LevelNone && i.set.Sandbox.Mode == "off":
+	case level == proc.LevelNone && i.Settings.Sandbox.Mode == "off":
 		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
 	case level == proc.LevelNone:
 		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", text.OneLine(caps.Why, 300))
@@ -89,7 +95,7 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 
 // sayNothing is for a project in which no command was found.
 func (i *initiation) sayNothing() {
-	if i.set.Verify.None {
+	if i.Settings.Verify.None {
 		i.say("Verify", " ", "waived by verify.none")
 		return
 	}
@@ -101,19 +107,45 @@ func (i *initiation) sayNoVerify() {
 	i.say("", " ", "put yours into [verify] commands of %s", config.ProjectFile)
 }
 
-func (i *initiation) sayUntried(t commandTry, why string) {
+// Untried says which commands were not tried.
+func (i *initiation) Untried(c setup.Commands, why string) {
 	for _, kind := range []struct {
 		about    string
 		commands []string
-	}{{"Setup", t.worktree.Setup}, {"Verify", t.commands}} {
-		for _, c := range kind.commands {
-			i.say(kind.about, "?", "%s (not tried: %s)", text.OneLine(c, 100), why)
+	}{{"Setup", c.Worktree.Setup}, {"Verify", c.Verify}} {
+		for _, one := range kind.commands {
+			i.say(kind.about, "?", "%s (not tried: %s)", text.OneLine(one, 100), why)
 		}
 	}
 }
 
-// sayTried says what came of each command.
-func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
+// Trying says that commands are tried, and now and then that they still are.
+func (i *initiation) Trying(kind string, commands []string) (over func()) {
+	a := i.app
+	began := a.Now()
+	a.log.Info("trying", kind, text.OneLine(strings.Join(commands, "; "), 80))
+	ended := make(chan struct{})
+	var beat sync.WaitGroup
+	beat.Go(func() {
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				a.log.Info("still trying", kind, since(a.Now().Sub(began)))
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		beat.Wait()
+	}
+}
+
+// Tried says what came of each command.
+func (i *initiation) Tried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
 	about := strings.ToUpper(kind[:1]) + kind[1:]
 	// What fails need not be one of them: a copy or link, or setup once more
 	// in the folder of verify.
@@ -123,19 +155,43 @@ func (i *initiation) sayTried(kind string, commands []string, rep work.CommandsR
 		return
 	}
 	for _, c := range commands {
-		switch ran := reportOf(rep, c); {
+		switch ran := setup.ReportOf(rep, c); {
 		case rep.OK || ran != nil && ran.OK:
 			i.say(about, markYes, "%s", text.OneLine(c, 100))
 		case ran == nil:
 			i.say(about, "?", "%s (not tried, as the one before failed)", text.OneLine(c, 100))
 		default:
-			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), howItEnded(*ran))
+			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), setup.HowItEnded(*ran))
 			if end := lastLines(ran.Output, 8); end != "" {
 				fmt.Fprintln(i.app.Stdout, text.Indent(text.Indent(text.Harmless(end))))
 			}
 		}
 	}
-	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), text.Short(i.base.Commit))
+	i.say("", " ", "tried for %.1f s on commit %s, in a folder of its own", took.Seconds(), text.Short(i.Base.Commit))
+}
+
+// Proven says how long a proof takes.
+func (i *initiation) Proven(cold, warm time.Duration, problem string) {
+	switch {
+	case warm == 0:
+		i.say("", " ", "cold, with empty caches; the proofs of a run are lent what the first one filled")
+	case problem != "":
+		i.say("Verify", markNo, "green at first and red when it was run again: %s", text.OneLine(problem, 200))
+	default:
+		i.say("", " ", "a proof takes %.1f s cold, with empty caches, and %.1f s warm, as in a run", cold.Seconds(), warm.Seconds())
+	}
+}
+
+func (i *initiation) sayReviewer(r setup.Reviewer) {
+	switch {
+	case r.Decided:
+	case r.By != "":
+		i.say("Reviews", markYes, "each phase is reviewed by %s", r.By)
+	case r.Why != "":
+		i.say("Reviews", markNo, "off: %s", r.Why)
+	default:
+		i.say("Reviews", " ", "off: there is no model in [llm], and no agent that is known to be logged in")
+	}
 }
 
 func lastLines(body string, n int) string {
@@ -144,6 +200,22 @@ func lastLines(body string, n int) string {
 		lines[k] = text.OneLine(l, 160)
 	}
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+func (i *initiation) sayDry(files []config.InitFile) error {
+	out := i.app.Stdout
+	for _, f := range files {
+		if _, err := os.Lstat(i.At(f.Path)); err == nil {
+			fmt.Fprintf(out, "\nWould keep  %s, which is there\n", f.Path)
+			continue
+		}
+		fmt.Fprintf(out, "\nWould write %s\n", f.Path)
+		if f.Path == config.ProjectFile || f.Path == project.PlanFile {
+			fmt.Fprintln(out, text.Indent(strings.TrimSpace(f.Text)))
+		}
+	}
+	fmt.Fprintln(out, "\nNothing was written: this was a dry run.")
+	return nil
 }
 
 func (i *initiation) sayFiles(wrote, kept []string) {
@@ -160,21 +232,21 @@ func (i *initiation) sayNext(wrote []string) {
 	const or = "or " // before another way to do the step above
 	var steps [][2]string
 	add := func(what, why string) { steps = append(steps, [2]string{what, why}) }
-	if i.base.Commit == "" {
+	if i.Base.Commit == "" {
 		add(`git add -A && git commit -m start`, "the commit that forge run starts from")
 	}
 	switch {
-	case i.agent.Name == "":
+	case i.Agent.Name == "":
 		add("install an agent", "then name it in "+config.ProjectFile)
-	case i.agent.Kind == "script" && !i.agent.Configured:
-	case i.agent.Kind == "exec" && !i.agent.Configured:
+	case i.Agent.Kind == "script" && !i.Agent.Configured:
+	case i.Agent.Kind == "exec" && !i.Agent.Configured:
 		add("edit "+config.ProjectFile, "the command of your agent")
-	case !i.agent.Found.Found:
-		add("install the agent", text.OneLine(i.agent.Found.Why, 100))
-	case i.agent.Found.LoggedIn == agent.LoginNo:
-		add("log in", i.agent.Found.Why)
+	case !i.Agent.Found.Found:
+		add("install the agent", text.OneLine(i.Agent.Found.Why, 100))
+	case i.Agent.Found.LoggedIn == agent.LoginNo:
+		add("log in", i.Agent.Found.Why)
 	}
-	if i.failed {
+	if i.Failed {
 		add("mend what failed", "in the project, or in "+config.ProjectFile+": forge run starts from a project that passes")
 	}
 	if slices.Contains(wrote, config.SpecFile) {
@@ -182,7 +254,7 @@ func (i *initiation) sayNext(wrote []string) {
 	}
 	if slices.Contains(wrote, project.PlanFile) {
 		add("edit "+project.PlanFile, "the phases; what is there is an example that runs as it is")
-		if i.agent.Name != "" && i.agent.Kind != "script" {
+		if i.Agent.Name != "" && i.Agent.Kind != "script" {
 			add(or+"forge generate --replace", "your agent drafts them from the spec")
 		}
 	}

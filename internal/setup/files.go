@@ -1,59 +1,55 @@
-package cli
+package setup
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/discovery"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
-// files are what init writes where there is none.
-func (i *initiation) files() []config.InitFile {
-	name := i.agent.Name
-	if i.agent.Configured {
+// Files are what is written where there is none.
+func (s *Setup) Files() []config.InitFile {
+	name := s.Agent.Name
+	if s.Agent.Configured {
 		name = "" // it is named elsewhere
 	}
-	out := config.InitFiles(i.proposal, name)
+	out := config.InitFiles(s.proposal, name)
 	for n := range out {
 		if out[n].Path == config.ProjectFile {
-			out[n].Text += i.agentText() + i.reviews
+			out[n].Text += s.agentText() + s.reviews
 		}
 	}
-	if i.agent.Kind == "script" && !i.agent.Configured {
-		out = append(out, config.InitFile{Path: initScriptFile, Text: initScript})
+	if s.Agent.Kind == "script" && !s.Agent.Configured {
+		out = append(out, config.InitFile{Path: ScriptFile, Text: script})
 	}
-	return append(out, config.InitFile{Path: project.PlanFile, Text: i.planText()})
+	return append(out, config.InitFile{Path: project.PlanFile, Text: s.planText()})
 }
 
 // agentText is what forge.toml says of an agent beside its name.
-func (i *initiation) agentText() string {
+func (s *Setup) agentText() string {
 	switch {
-	case i.agent.Configured:
+	case s.Agent.Configured:
 		return ""
-	case i.agent.Name == "":
-		return initNoAgent
-	case i.agent.Kind == "exec":
-		return initExec
-	case i.agent.Kind == "script":
-		return "\n[agents.dry]\nkind = \"script\"\nfile = \"" + initScriptFile + "\"\n"
+	case s.Agent.Name == "":
+		return noAgent
+	case s.Agent.Kind == "exec":
+		return execAgent
+	case s.Agent.Kind == "script":
+		return "\n[agents.dry]\nkind = \"script\"\nfile = \"" + ScriptFile + "\"\n"
 	}
 	return ""
 }
 
-const initNoAgent = `
+const noAgent = `
 # No agent was found when this file was made. Either install claude, or name a
 # command that takes a prompt on stdin and prints its answer:
 # [agent]
@@ -63,7 +59,7 @@ const initNoAgent = `
 # command = ["./agent.sh"]
 `
 
-const initExec = `
+const execAgent = `
 # Your own agent: the prompt comes on stdin, stdout is what it says. A relative
 # path is taken from the root of this checkout; no shell is involved.
 [agents.mine]
@@ -71,10 +67,11 @@ kind = "exec"
 command = ["./agent.sh"]
 `
 
-const initScriptFile = ".forge/agent.toml"
+// ScriptFile is what the agent "dry" plays.
+const ScriptFile = ".forge/agent.toml"
 
-// initScript plays the example plan.
-const initScript = `# What the agent "dry" does: the first [[step]] that matches an iteration is
+// script plays the example plan.
+const script = `# What the agent "dry" does: the first [[step]] that matches an iteration is
 # played. Forge's docs/script-agent.md lists all that it can do.
 [[step]]
 phase = "overview"
@@ -93,18 +90,18 @@ do = [
 
 // planText is an example of two phases that any project can run as it stands,
 // cheap and easily undone, to be replaced by the owner's own.
-func (i *initiation) planText() string {
+func (s *Setup) planText() string {
 	proof := "test -s OVERVIEW.md"
 	first := work.Phase{
 		Number: "01", Name: "overview", Promise: "OVERVIEW WRITTEN", Budget: 3,
 		Reasoning: "An example, to be replaced. Write OVERVIEW.md: at most ten lines on what this project is and where its parts are. Change nothing else.",
-		Verify:    append(i.verifyCommands(), proof),
+		Verify:    append(s.verifyCommands(), proof),
 	}
 	second := work.Phase{
 		Number: "02", Name: "overview-check", Promise: "OVERVIEW CHECKED", Budget: 3, DependsOn: []string{"01"},
 		Reasoning: "An example, to be replaced. Hold every sentence of OVERVIEW.md against the code and correct what is not so.",
 	}
-	if len(i.verifyCommands()) == 0 {
+	if len(s.verifyCommands()) == 0 {
 		second.Verify = []string{proof}
 	}
 	var b bytes.Buffer
@@ -117,16 +114,16 @@ func (i *initiation) planText() string {
 }
 
 // verifyCommands are the project's own, as configured or proposed.
-func (i *initiation) verifyCommands() []string {
-	if i.configured {
-		return append([]string{}, i.set.Verify.Commands...)
+func (s *Setup) verifyCommands() []string {
+	if s.Configured {
+		return append([]string{}, s.Settings.Verify.Commands...)
 	}
-	return append([]string{}, discovery.Lines(i.proposal.Verify)...)
+	return append([]string{}, discovery.Lines(s.proposal.Verify)...)
 }
 
-// writeNew writes the files that are not there, and names the others.
-func writeNew(root string, files []config.InitFile) (wrote, kept []string, err error) {
-	folder := filepath.Join(root, ".forge")
+// Write writes the files that are not there, and names the others.
+func (s *Setup) Write(files []config.InitFile) (wrote, kept []string, err error) {
+	folder := s.At(".forge")
 	info, err := os.Lstat(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -138,7 +135,7 @@ func writeNew(root string, files []config.InitFile) (wrote, kept []string, err e
 		return nil, nil, refusal.New("make the checkout writable for this user", "make .forge: %v", err)
 	}
 	for _, f := range files {
-		path := filepath.Join(root, filepath.FromSlash(f.Path))
+		path := s.At(f.Path)
 		// Also what is no file is somebody's, and stays.
 		_, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -156,39 +153,20 @@ func writeNew(root string, files []config.InitFile) (wrote, kept []string, err e
 	return wrote, kept, nil
 }
 
-// checkWritten loads everything as forge run would and says what it would
-// refuse, in files that were kept for instance.
-func (i *initiation) checkWritten(ctx context.Context) {
-	if i.base.Commit == "" {
-		return
+// Check loads everything as forge run would, and returns what it would refuse,
+// in files that were kept for instance. Without a commit nothing can be checked.
+func (s *Setup) Check(ctx context.Context) error {
+	if s.Base.Commit == "" {
+		return nil
 	}
-	p, err := i.app.openProject(ctx)
-	if err == nil {
-		var plan *config.Plan
-		if plan, err = p.Plan(); err == nil {
-			_, _, err = p.Resolve(plan, config.PolicyFlags{})
-		}
-		p.Close()
-	}
+	p, err := project.Open(ctx, s.env)
 	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			i.app.log.Warn("forge run would refuse: " + line)
-		}
+		return err
 	}
-}
-
-func (i *initiation) sayDry(files []config.InitFile) error {
-	out := i.app.Stdout
-	for _, f := range files {
-		if _, err := os.Lstat(i.at(f.Path)); err == nil {
-			fmt.Fprintf(out, "\nWould keep  %s, which is there\n", f.Path)
-			continue
-		}
-		fmt.Fprintf(out, "\nWould write %s\n", f.Path)
-		if f.Path == config.ProjectFile || f.Path == project.PlanFile {
-			fmt.Fprintln(out, text.Indent(strings.TrimSpace(f.Text)))
-		}
+	defer p.Close()
+	plan, err := p.Plan()
+	if err == nil {
+		_, _, err = p.Resolve(plan, config.PolicyFlags{})
 	}
-	fmt.Fprintln(out, "\nNothing was written: this was a dry run.")
-	return nil
+	return err
 }
