@@ -15,6 +15,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
+	"forge/internal/server"
 	"forge/internal/work"
 )
 
@@ -27,12 +28,12 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if o.once && o.listen == "" {
 		o.listen = config.ListenOff
 	}
-	set, keys, err := a.serverSettings(o.listen)
+	set, keys, err := server.Settings(a.env(), o.listen)
 	if err != nil {
 		return err
 	}
 	if len(o.projects) == 0 {
-		if o.projects, err = a.checkouts(ctx, set); err != nil {
+		if o.projects, err = server.Checkouts(ctx, a.log, set); err != nil {
 			return err
 		}
 	}
@@ -61,12 +62,13 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	}
 	hosts := a.watchHosts(ctx, shops)
 	if pages != nil {
-		issues.register(pages.pages)
+		issues.register(pages.Pages)
 		pages.takeHooks(hosts.Hooks)
-		end, err := pages.start(ctx)
+		end, err := pages.Start(ctx)
 		if err != nil {
 			return err
 		}
+		a.saySignIn(pages)
 		defer end()
 	}
 	defer issues.start(ctx)()
@@ -97,8 +99,8 @@ func (a *App) watchHosts(ctx context.Context, shops []*shop) *hostwatch.Watches 
 // takeHooks takes webhooks of code hosts at /hooks, and lets monitors count them.
 func (s *webServer) takeHooks(hooks *hostwatch.Hooks) {
 	if len(hooks.Watches) > 0 {
-		s.pages.HandleOpen("POST /hooks", hooks)
-		s.api.Webhooks = hooks.Figures
+		s.Pages.HandleOpen("POST /hooks", hooks)
+		s.API.Webhooks = hooks.Figures
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"forge/internal/hostwatch"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/server"
 )
 
 func (a *App) hostWatchCommand() *cli.Command {
@@ -122,20 +123,17 @@ func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostwatch.H
 		a.log.Warn("webhooks are not taken; the host is asked instead", "err", err, "set", "--listen")
 		return func() {}, nil
 	}
-	server := &http.Server{
-		Handler: hooks, ReadHeaderTimeout: headerWait, ReadTimeout: bodyWait, WriteTimeout: answerWait, IdleTimeout: idleWait, MaxHeaderBytes: mostHeader,
-		ErrorLog: slog.NewLogLogger(slog.New(a.log).Handler(), slog.LevelDebug),
-	}
+	serving := server.Limited(hooks, slog.New(a.log))
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := server.Serve(in); !errors.Is(err, http.ErrServerClosed) {
+		if err := serving.Serve(in); !errors.Is(err, http.ErrServerClosed) {
 			a.log.Error("webhooks are not taken any more", "err", err)
 		}
 	}()
-	a.log.Info("taking webhooks", "at", "http://"+shownAddr(in.Addr().String()), "host sends them to", set.WebhookURL)
+	a.log.Info("taking webhooks", "at", "http://"+server.ShownAddr(in.Addr().String()), "host sends them to", set.WebhookURL)
 	return func() {
-		_ = server.Close() // a hint that is cut off is lost as any other
+		_ = serving.Close() // a hint that is cut off is lost as any other
 		<-served
 	}, nil
 }

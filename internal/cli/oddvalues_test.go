@@ -61,9 +61,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	w.forge("run", "--level", "guided").want(exitFrozen)
 	s, token := w.opened(config.WebServer{})
 	t.Cleanup(func() {
-		s.pages.Close()
-		s.api.Close()
-		_ = s.in.Close()
+		s.Close()
 	})
 	p := s.site.list[0]
 	for _, title := range []string{"One", "Two"} {
@@ -101,7 +99,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 		}
 		r.Header.Set("Authorization", "Bearer "+token)
 		rec := httptest.NewRecorder()
-		s.pages.ServeHTTP(rec, r)
+		s.Pages.ServeHTTP(rec, r)
 		return rec
 	}
 	return o

@@ -25,6 +25,7 @@ import (
 	pages "forge/factory/web"
 	"forge/factory/web/api"
 	"forge/internal/config"
+	"forge/internal/server"
 	"forge/internal/work"
 )
 
@@ -123,8 +124,7 @@ func TestNoServerThatIsNotSafe(t *testing.T) {
 	}
 }
 
-// An address that is taken: another one where nobody chose it, else an error
-// that says so. A name that is not this machine's own is no loopback.
+// An address that is taken and that somebody chose is an error that says so.
 func TestAnAddressThatIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", "true")
@@ -135,19 +135,6 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	defer taken.Close()
 	at := taken.Addr().String()
 	w.forge("factory", "--once", "--listen", at).want(exitUsage).warns("listen on "+at, "address already in use", ":0 takes any port")
-
-	a := &App{log: log.New(io.Discard)}
-	in, err := a.listen(config.WebServer{Listen: at, Default: true, Loopback: true})
-	if err != nil {
-		t.Fatalf("the usual address is taken: %v", err)
-	}
-	defer in.Close()
-	if host, _, _ := net.SplitHostPort(in.Addr().String()); host != "127.0.0.1" || in.Addr().String() == at {
-		t.Errorf("listens on %s instead of %s", in.Addr(), at)
-	}
-	if _, err := a.listen(config.WebServer{Listen: "0.0.0.0:0", Loopback: true}); err == nil || exitOf(err) != exitUsage {
-		t.Errorf("every address as loopback: %v", err)
-	}
 }
 
 // opened is the server of a world that is not started yet, with its tokens.
@@ -163,7 +150,7 @@ func (w *world) opened(set config.WebServer) (*webServer, string) {
 			s.Close()
 		}
 	})
-	keys, err := a.serverKeys()
+	keys, err := server.Keys(a.env())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -186,12 +173,12 @@ func (w *world) opened(set config.WebServer) (*webServer, string) {
 // one of each.
 func (s *webServer) brief(t *testing.T) {
 	t.Helper()
-	for _, d := range []*time.Duration{&s.http.ReadHeaderTimeout, &s.http.ReadTimeout, &s.http.WriteTimeout, &s.http.IdleTimeout} {
+	for _, d := range []*time.Duration{&s.HTTP.ReadHeaderTimeout, &s.HTTP.ReadTimeout, &s.HTTP.WriteTimeout, &s.HTTP.IdleTimeout} {
 		if *d /= 100; *d <= 0 {
-			t.Fatalf("a limit is missing: %+v", s.http)
+			t.Fatalf("a limit is missing: %+v", s.HTTP)
 		}
 	}
-	if s.http.MaxHeaderBytes <= 0 {
+	if s.HTTP.MaxHeaderBytes <= 0 {
 		t.Fatal("a request's head may be of any size")
 	}
 }
@@ -199,7 +186,7 @@ func (s *webServer) brief(t *testing.T) {
 func (s *webServer) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	end, err := s.start(ctx)
+	end, err := s.Start(ctx)
 	if err != nil {
 		cancel()
 		t.Fatal(err)
@@ -222,9 +209,9 @@ func TestSilentConnectionsEnd(t *testing.T) {
 		"half a head":     "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n",
 		"half a body":     "POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\ntoken=",
 		"no next one":     "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-		"a head for ever": "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 2*mostHeader) + "\r\n\r\n",
+		"a head for ever": "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 2*server.MostHeader) + "\r\n\r\n",
 	} {
-		c, err := net.Dial("tcp", s.in.Addr().String())
+		c, err := net.Dial("tcp", s.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,15 +279,15 @@ func TestStreamsOutliveTheLimits(t *testing.T) {
 		}
 		s, token := w.opened(set)
 		s.brief(t)
-		s.http.ReadTimeout, s.http.WriteTimeout, s.http.IdleTimeout = streamLimit, streamLimit, streamLimit
+		s.HTTP.ReadTimeout, s.HTTP.WriteTimeout, s.HTTP.IdleTimeout = streamLimit, streamLimit, streamLimit
 		limits := &heldTo{of: map[string]time.Time{}}
-		s.http.Handler = limits.around(s.http.Handler)
+		s.HTTP.Handler = limits.around(s.HTTP.Handler)
 		s.begin(t)
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true}
 		defer transport.CloseIdleConnections()
 		id := s.site.list[0].ID
 		open := func(path string) (*bufio.Scanner, string) {
-			r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
+			r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -346,20 +333,20 @@ func TestTheNoteOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", "true")
 	one, _ := w.opened(config.WebServer{})
-	endOne, err := one.start(t.Context())
+	endOne, err := one.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	two, _ := w.opened(config.WebServer{})
-	endTwo, err := two.start(t.Context())
+	endTwo, err := two.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	endOne()
-	w.forge("factory", "url").want(exitDone).says(two.url + "/sign-in?link=")
+	w.forge("factory", "url").want(exitDone).says(two.URL + "/sign-in?link=")
 	endTwo()
 	w.forge("factory", "url").want(exitUsage).warns("no server runs")
-	if _, err := os.Stat(two.noteFile()); err == nil {
+	if _, err := os.Stat(filepath.Join(config.ServerDir(w.env), "address")); err == nil {
 		t.Error("the note is left")
 	}
 }

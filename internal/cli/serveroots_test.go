@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/internal/config"
+	"forge/internal/server"
 )
 
 // rooted makes checkouts with .forge/ under a folder of the world.
@@ -42,7 +43,6 @@ func (w *world) under(top string, roots ...string) []string {
 		text += `"` + r + `",`
 	}
 	w.server(text + "]")
-	a := &App{Environ: w.env, Dir: w.root, log: log.New(io.Discard)}
 	cfg, _, err := config.Load(config.Sources{ProjectDir: w.root, Without: config.AllOfProject, UserFile: config.UserFile(w.env), Environ: w.env})
 	if err != nil {
 		w.t.Fatal(err)
@@ -51,7 +51,7 @@ func (w *world) under(top string, roots ...string) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	found, err := a.checkouts(w.t.Context(), set)
+	found, err := server.Checkouts(w.t.Context(), log.New(io.Discard), set)
 	if err != nil {
 		w.t.Fatal(err)
 	}

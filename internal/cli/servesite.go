@@ -8,9 +8,42 @@ import (
 
 	pages "forge/factory/web"
 	"forge/gates"
+	"forge/internal/config"
 	"forge/internal/journal"
+	"forge/internal/server"
 	forsite "forge/internal/site"
 )
+
+// webServer is the server of some shops.
+type webServer struct {
+	*server.Server
+	site *webSite
+}
+
+// openWeb makes the server for these shops and takes its address; nil when none
+// is to be served. The caller starts it.
+func (a *App) openWeb(ctx context.Context, shops []*shop, set config.WebServer, keys *pages.Keys) (*webServer, error) {
+	site := newWebSite(ctx, shops)
+	c := server.Config{Env: a.env(), Settings: set, Keys: keys, Site: site, Policies: site.policies, Version: Version}
+	for _, jobs := range site.jobs {
+		c.Beside = append(c.Beside, jobs.tend)
+	}
+	s, err := server.Open(c)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return &webServer{s, site}, nil
+}
+
+// saySignIn says how to come in.
+func (a *App) saySignIn(s *webServer) {
+	if isTerminal(a.Stderr) {
+		a.log.Info("open this once, within ten minutes: " + s.SignIn())
+		return
+	}
+	// A log is read by others, and whoever opens the link first is let in.
+	a.log.Info("forge factory url prints a link that signs you in")
+}
 
 // webSite is the projects of a server.
 type webSite struct {

@@ -3,16 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	pages "forge/factory/web"
-	"forge/internal/config"
 	"forge/internal/refusal"
+	"forge/internal/server"
 	"forge/internal/text"
 )
 
@@ -24,15 +22,15 @@ func (a *App) factoryURLCommand() *cli.Command {
 			if c.Args().Present() {
 				return refusal.New("forge factory url", "forge factory url takes no arguments, got %q", c.Args().First())
 			}
-			keys, err := a.serverKeys()
+			keys, err := server.Keys(a.env())
 			if err != nil {
 				return err
 			}
-			note, err := os.ReadFile(filepath.Join(config.ServerDir(a.Environ), "address"))
-			if err != nil {
+			url, ok := server.Running(a.env())
+			if !ok {
 				return refusal.New("forge factory starts one", "no server runs")
 			}
-			_, err = fmt.Fprintln(a.Stdout, signInLink(strings.TrimSpace(string(note)), keys))
+			_, err = fmt.Fprintln(a.Stdout, server.SignIn(url, keys))
 			return err
 		},
 	}
@@ -79,7 +77,7 @@ func (a *App) addUser(c *cli.Context) error {
 	if err != nil {
 		return refusal.New("--role ROLE", "%v", err)
 	}
-	keys, err := a.serverKeys()
+	keys, err := server.Keys(a.env())
 	if err != nil {
 		return err
 	}
@@ -118,7 +116,7 @@ func (a *App) newToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.serverKeys()
+	keys, err := server.Keys(a.env())
 	if err != nil {
 		return err
 	}
@@ -134,7 +132,7 @@ func (a *App) removeUser(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.serverKeys()
+	keys, err := server.Keys(a.env())
 	if err != nil {
 		return err
 	}
@@ -168,7 +166,7 @@ func (a *App) listUsers(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.serverKeys()
+	keys, err := server.Keys(a.env())
 	if err != nil {
 		return err
 	}

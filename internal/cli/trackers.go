@@ -92,7 +92,7 @@ func shopOf(set config.TrackerSettings, shops []*shop) (*shop, error) {
 		return nil, refusal.New(`write its project = "/path/to/checkout"`, "tracker %s does not say to which of %d projects its issues go", set.Name, len(shops))
 	}
 	for _, s := range shops {
-		if sameDir(s.Base.RepoRoot, filepath.Clean(set.Project)) {
+		if project.SameDir(s.Base.RepoRoot, filepath.Clean(set.Project)) {
 			return s, nil
 		}
 	}

@@ -118,3 +118,10 @@ func RunState(r journal.RunRow) string {
 
 // Driven says that a process goes on with the run by itself.
 func Driven(r journal.RunRow) bool { return RunState(r) == StateRunning }
+
+// SameDir says that both are names of one folder, which is there.
+func SameDir(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}

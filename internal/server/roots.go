@@ -1,4 +1,4 @@
-package cli
+package server
 
 import (
 	"context"
@@ -7,17 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	charm "github.com/charmbracelet/log"
+
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 )
 
-// checkouts are the projects below the server's roots: checkouts with .forge/,
+// Checkouts are the projects below the server's roots: checkouts with .forge/,
 // the roots themselves or one level below them. A link in a root leads to none
 // that lies elsewhere: whoever may write there cannot give the server another
 // folder to work on.
-func (a *App) checkouts(ctx context.Context, set config.WebServer) ([]string, error) {
+func Checkouts(ctx context.Context, log *charm.Logger, set config.WebServer) ([]string, error) {
 	var dirs, roots []string
 	bad := &config.Problems{}
 	for n, root := range set.Roots {
@@ -44,15 +47,15 @@ func (a *App) checkouts(ctx context.Context, set config.WebServer) ([]string, er
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			a.log.Warn("a folder with .forge/ is no project", "folder", dir, "why", text.FirstLine(err.Error(), 200))
+			log.Warn("a folder with .forge/ is no project", "folder", dir, "why", text.FirstLine(err.Error(), 200))
 			continue
 		}
 		real, err := filepath.EvalSymlinks(base.RepoRoot)
-		if err != nil || !sameDir(real, dir) {
+		if err != nil || !project.SameDir(real, dir) {
 			continue // a folder within a checkout is not one
 		}
 		if !slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
-			a.log.Warn("a link leads out of server.roots: what it leads to is no project", "link", dir, "folder", real)
+			log.Warn("a link leads out of server.roots: what it leads to is no project", "link", dir, "folder", real)
 			continue
 		}
 		if !slices.Contains(found, real) {
@@ -84,10 +87,4 @@ func foldersIn(root string) ([]string, error) {
 func within(root, path string) bool {
 	rel, err := filepath.Rel(root, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-func sameDir(a, b string) bool {
-	x, err := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(x, y)
 }
