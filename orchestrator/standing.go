@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"cmp"
+
 	"forge/gates"
 	"forge/internal/work"
 )
@@ -83,4 +85,20 @@ func (s *State) JobStanding() *JobStanding {
 	}
 	j := s.Spec.Job
 	return &JobStanding{Description: j.Description, Expert: j.Expert, Phases: s.Job.Phases, Rounds: s.Job.Rounds, Sources: append([]string{}, j.Sources...), Status: s.Job.Status}
+}
+
+// Kept says that there is work of the phase in Forge's repository: its last
+// snapshot is not what it began with.
+func (p *Phase) Kept() bool { return p.Last != "" && p.Last != p.Base }
+
+// WhyNot is why a phase that ended is not done, in one line.
+func (p *Phase) WhyNot() string {
+	said := string(cmp.Or(p.Reason, work.Reason(p.Outcome)))
+	if p.Cause != "" {
+		said += " of " + p.Cause
+	}
+	if p.Detail != "" {
+		said += ": " + p.Detail
+	}
+	return said
 }

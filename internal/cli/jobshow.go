@@ -102,7 +102,7 @@ func (p *checkout) jobText(row journal.RunRow, s *orchestrator.State, j shownJob
 	}
 	b.WriteString(text.Table(rows[0], rows[1:]))
 	if len(s.Order) > 0 {
-		b.WriteString("\n" + phaseTable(s))
+		b.WriteString("\n" + phaseTable(s) + narrate.KeptText(s, ""))
 	}
 	b.WriteString(folderText(j.Folder))
 	if j.Claim != nil {

@@ -294,7 +294,7 @@ func reasonOfRun(state *orchestrator.State) string {
 				if p.Detail != "" {
 					text += ": " + p.Detail
 				}
-				return text
+				return narrate.WithKept(text, state, p)
 			}
 		}
 	case work.RunCancelled:

@@ -160,6 +160,9 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 	if result := narrate.ResultText(s, landed); result != "" {
 		b.WriteString("\n" + result)
 	}
+	if kept := narrate.KeptText(s, ""); kept != "" {
+		b.WriteString("\n" + kept)
+	}
 	b.WriteString(nextSteps(r, s, asked, p.Now()))
 	return b.String()
 }

@@ -133,5 +133,9 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 		t.Wrap("", "")
 		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
 	}
+	if kept := narrate.KeptText(s, out.Phase); kept != "" {
+		t.Wrap("", "")
+		t.Wrap("", strings.TrimSpace(kept))
+	}
 	return w.Flush()
 }

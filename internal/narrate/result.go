@@ -44,6 +44,32 @@ func diffLine(s *orchestrator.State) string {
 	return fmt.Sprintf("Diff:   git diff %s %s\n", text.Short(s.Spec.Base.Commit), text.Short(s.Delivery.Commit))
 }
 
+// KeptText says of each phase that failed how its work can be had; "" where none
+// left any. Of one phase where it is named.
+func KeptText(s *orchestrator.State, phase string) string {
+	var b strings.Builder
+	for _, n := range s.Order {
+		if p := s.Phases[n]; p.Outcome == work.PhaseFailed && p.Kept() && (phase == "" || phase == n) {
+			fmt.Fprintf(&b, "Kept:   the work of phase %s: %s\n", n, takeCommand(s, n))
+		}
+	}
+	return b.String()
+}
+
+// WithKept is why a phase of a run failed, with how its work can be had where it
+// left any: together not longer than a card shows.
+func WithKept(why string, s *orchestrator.State, p *orchestrator.Phase) string {
+	if !p.Kept() {
+		return why
+	}
+	more := "; its work is kept: " + takeCommand(s, p.Number)
+	return text.Clip(work.OneLine(why), work.MaxIssueReason-len(more)) + more
+}
+
+func takeCommand(s *orchestrator.State, phase string) string {
+	return "forge take " + s.Run + " " + phase
+}
+
 // maxTimedPhases are named with their times; of more, the sum alone is said.
 const maxTimedPhases = 12
 
