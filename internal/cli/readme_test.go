@@ -89,9 +89,6 @@ func unknownIn(app *cli.App, line string) string {
 	}
 	cmd := find(app.Commands, words[0])
 	if cmd == nil {
-		if words[0] == "do" { // not there yet; this line goes when it is
-			return ""
-		}
 		return "there is no such command"
 	}
 	for i, w := range words[1:] {
