@@ -12,7 +12,7 @@ import (
 // Choice holds every word that may choose a policy. Later fields count only
 // when the earlier ones say nothing; all that is said has to be known.
 type Choice struct {
-	Autonomous         bool   // --autonomous
+	Autonomous         bool   // --autonomous: full
 	Level              string // --level, of a run or at resume; "" = not given
 	Job                string // what a job was given when it was made; "" = nothing
 	Expert             string // the level of the job's expert; "" = none
@@ -55,12 +55,12 @@ func (e *ChoiceError) Error() string { return e.Problem.String() }
 func Choose(c Choice) (Policy, Origin, error) {
 	var autonomous, enabled, planning string
 	if c.Autonomous {
-		autonomous = PresetAutonomous
+		autonomous = PresetFull
 	}
 	if c.ProjectEnabled != nil {
 		enabled = PresetInteractive
 		if *c.ProjectEnabled {
-			enabled = PresetAutonomous
+			enabled = PresetFull
 		}
 	}
 	if c.ProjectInteractive != nil {
@@ -109,7 +109,7 @@ func agreed(presets Catalogue, words []word) (first word, chosen *Policy, err er
 		p, ok := presets.Preset(w.preset)
 		if !ok {
 			return word{}, nil, &ChoiceError{work.Problem{
-				Path: w.place, What: fmt.Sprintf("unknown preset %q", text.Clip(w.preset, mostQuoted)), Fix: didYouMean(w.preset, presets.Names()),
+				Path: w.place, What: fmt.Sprintf("unknown preset %q", text.Clip(w.preset, mostQuoted)), Fix: presets.didYouMean(w.preset),
 			}}
 		}
 		if chosen == nil {

@@ -19,10 +19,10 @@ func TestChoose(t *testing.T) {
 	}{
 		{"nothing said", Choice{}, "interactive", "built-in"},
 		{"environment", Choice{Environment: "autonomous"}, "autonomous", "FORGE_AUTONOMY"},
-		{"enabled", Choice{ProjectEnabled: &on}, "autonomous", "autonomy.enabled"},
+		{"enabled", Choice{ProjectEnabled: &on}, "full", "autonomy.enabled"},
 		{"disabled stands above the environment", Choice{ProjectEnabled: &off, Environment: "autonomous"}, "interactive", "autonomy.enabled"},
 		{"project level above the environment", Choice{ProjectLevel: "interactive", Environment: "autonomous"}, "interactive", "autonomy.level"},
-		{"flag above all", Choice{Autonomous: true, ProjectEnabled: &off, Environment: "interactive"}, "autonomous", "--autonomous"},
+		{"flag above all", Choice{Autonomous: true, ProjectEnabled: &off, Environment: "interactive"}, "full", "--autonomous"},
 		{"level flag above all", Choice{Level: "interactive", ProjectLevel: "autonomous", Environment: "autonomous"}, "interactive", "--level"},
 		{"enabled and level agree", Choice{ProjectEnabled: &on, ProjectLevel: "autonomous"}, "autonomous", "autonomy.level"},
 		{"disabled and level agree", Choice{ProjectEnabled: &off, ProjectLevel: "interactive"}, "interactive", "autonomy.level"},
@@ -54,10 +54,10 @@ func TestChooseUnderACeiling(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(p, preset(t, PresetInteractive)) {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if origin.Preset != "autonomous" || origin.Ceiling != "interactive" || !slices.Contains(origin.Bounded, "final") {
+	if origin.Preset != "full" || origin.Ceiling != "interactive" || !slices.Contains(origin.Bounded, "final") {
 		t.Errorf("origin %+v", origin)
 	}
-	if s := origin.String(); !strings.HasPrefix(s, "autonomous (--autonomous), bounded by the ceiling interactive on action, final,") {
+	if s := origin.String(); !strings.HasPrefix(s, "full (--autonomous), bounded by the ceiling interactive on action, final,") {
 		t.Errorf("origin reads %q", s)
 	}
 }
@@ -70,14 +70,14 @@ func TestChooseRefuses(t *testing.T) {
 		path string
 		says []string
 	}{
-		{"enabled against level", Choice{ProjectEnabled: &on, ProjectLevel: "interactive"}, "autonomy.level", []string{"autonomy.enabled says autonomous"}},
+		{"enabled against level", Choice{ProjectEnabled: &on, ProjectLevel: "interactive"}, "autonomy.level", []string{"autonomy.enabled says full"}},
 		{"disabled against level", Choice{ProjectEnabled: &off, ProjectLevel: "autonomous"}, "autonomy.level", []string{"autonomy.enabled says interactive"}},
 		{"a flag does not hide it", Choice{Autonomous: true, ProjectEnabled: &off, ProjectLevel: "autonomous"}, "autonomy.level", []string{"remove one"}},
-		{"flags disagree", Choice{Autonomous: true, Level: "interactive"}, "--level", []string{"--autonomous says autonomous"}},
-		{"unknown level", Choice{ProjectLevel: "autonomus"}, "autonomy.level", []string{`"autonomus"`, `did you mean "autonomous"`, "full, review, partial, guided, dependent, autonomous"}},
+		{"flags disagree", Choice{Autonomous: true, Level: "interactive"}, "--level", []string{"--autonomous says full"}},
+		{"unknown level", Choice{ProjectLevel: "guidded"}, "autonomy.level", []string{`"guidded"`, `did you mean "guided"`, "full, review, partial, guided, dependent, semi_supervised"}},
 		{"unknown flag", Choice{Level: "Interactive"}, "--level", []string{`did you mean "interactive"`}},
-		{"unknown environment", Choice{Environment: "yes"}, "FORGE_AUTONOMY", []string{"unknown preset", "full, review, partial, guided, dependent, autonomous"}},
-		{"unknown and outranked", Choice{Autonomous: true, Environment: "auto"}, "FORGE_AUTONOMY", []string{`did you mean "autonomous"`}},
+		{"unknown environment", Choice{Environment: "yes"}, "FORGE_AUTONOMY", []string{"unknown preset", "full, review, partial, guided, dependent, semi_supervised"}},
+		{"unknown and outranked", Choice{Autonomous: true, Environment: "ful"}, "FORGE_AUTONOMY", []string{`did you mean "full"`}},
 		{"planning against enabled", Choice{ProjectEnabled: &on, ProjectInteractive: &on}, "autonomy.enabled", []string{"planning.interactive says partial"}},
 		{"planning against level", Choice{ProjectLevel: "full", ProjectInteractive: &on}, "autonomy.level", []string{"planning.interactive says partial"}},
 		{"unknown job", Choice{Job: "fulll"}, "job", []string{`did you mean "full"`}},

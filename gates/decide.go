@@ -95,7 +95,7 @@ func DecideStale(in []byte) (any, error) {
 	}
 	h := StaleHandler{Threshold: threshold}
 	switch mode {
-	case PresetAutonomous:
+	case "autonomous":
 		h.OnStale = PivotThenFail
 	case PresetInteractive:
 		h.OnStale = AskOnStale

@@ -23,7 +23,7 @@ func (o object) preset(name string) (Policy, error) {
 func namedPreset(at, word string) (Policy, error) {
 	p, ok := Preset(word)
 	if !ok {
-		return Policy{}, decideError(CodeBadValue, "%s is %q, which is no preset: %s", at, text.Clip(word, mostQuoted), didYouMean(word, Catalogue{}.Names()))
+		return Policy{}, decideError(CodeBadValue, "%s is %q, which is no preset: %s", at, text.Clip(word, mostQuoted), Catalogue{}.didYouMean(word))
 	}
 	return p, nil
 }

@@ -14,8 +14,7 @@ import (
 type Definition struct {
 	Name string
 	Use  string // when to use it, in one sentence; may be ""
-	// Extends is the preset below it; "" is PresetDefault, where every gate
-	// asks.
+	// Extends is the preset below it; "" is one where every gate asks.
 	Extends string
 	// Axes are the axes that differ from it, as Policy.With takes them.
 	Axes map[string]any
@@ -33,7 +32,7 @@ type DefinitionProblem struct {
 // find is a problem; what has a problem, or extends what has one, is left out.
 func Define(defs []Definition) (Catalogue, []DefinitionProblem) {
 	own, problems := define(defs, Catalogue{}.Names(), func(name string) (Policy, bool) {
-		return Preset(cmp.Or(name, PresetDefault))
+		return Preset(cmp.Or(name, presetBottom))
 	})
 	slices.SortFunc(own, func(a, b namedPolicy) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range own {

@@ -41,12 +41,14 @@ A policy says where Forge asks you, within which limits it decides by itself, an
 A preset is a policy with a name: ` + "`forge run --level NAME`, `autonomy.level`, `FORGE_AUTONOMY`" + `. If you name none, a run is ` + "`interactive`" + `, a job ` + "`partial`" + `, an issue ` + "`plan_then_review`" + `.
 
 ` + "`forge policy list`" + ` shows the presets, ` + "`forge policy explain NAME`" + ` what will stop you, ` + "`forge policy show`" + ` every axis of the policy that holds here and where it comes from, ` + "`forge policy diff A B`" + ` how two differ, ` + "`forge policy check`" + ` whether one may be a child of another.
+
+Four older names are still read, with a hint: ` + "`autonomous` and `end_to_end` are `full`, `hands_off` is `manual`" + `, and for ` + "`default`" + ` you write ` + "`interactive`" + ` (what a run has by itself) or ` + "`manual`" + ` (every gate asks).
 `
 
 const docsTail = `
 ## Choosing and bounding
 
-The most specific word wins: a flag or a level at resume, then the job, its expert, the project file, ` + "`FORGE_AUTONOMY`" + `, the built-in. ` + "`--autonomous` and `autonomy.enabled = true`" + ` mean ` + "`autonomous`, `enabled = false` means `interactive`, `planning.interactive`" + ` means ` + "`partial` (true) or `review` (false)" + `. If two words of one place disagree, they are refused.
+The most specific word wins: a flag or a level at resume, then the job, its expert, the project file, ` + "`FORGE_AUTONOMY`" + `, the built-in. ` + "`--autonomous` and `autonomy.enabled = true`" + ` mean ` + "`full`, `enabled = false` means `interactive`, `planning.interactive`" + ` means ` + "`partial` (true) or `review` (false)" + `. If two words of one place disagree, they are refused.
 
 Then ` + "`autonomy.ceiling`" + ` of your own configuration and every parent of the work bound it, axis by axis: the more conservative value holds. For example, under the ceiling ` + "`review`" + ` a run at ` + "`autonomous`" + ` asks before its result lands. A child that asks for more than its parents is refused, with every axis named.
 
@@ -54,7 +56,7 @@ From free to conservative: auto → human; more kinds of ` + "`consent`; a highe
 
 ## A preset of your own
 
-A file ` + "`.forge/policies/careful.toml`" + ` makes the preset ` + "`careful`" + `. It says what differs from the preset that it extends; without ` + "`extends`" + ` that is ` + "`default`" + `, where every gate asks.
+A file ` + "`.forge/policies/careful.toml`" + ` makes the preset ` + "`careful`" + `. It says what differs from the preset that it extends; without ` + "`extends`" + `, every gate asks.
 
 ` + "```toml" + `
 use = "Changes to the payment service."

@@ -169,7 +169,7 @@ func TestExceedsNamesEveryFreerAxis(t *testing.T) {
 }
 
 func TestMeetOfPresets(t *testing.T) {
-	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetAutonomous)
+	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetFull)
 	if got := Meet(autonomous, interactive); !reflect.DeepEqual(got, interactive) {
 		t.Errorf("autonomous under interactive: %+v", got)
 	}
@@ -202,17 +202,17 @@ func TestMeetOfStarts(t *testing.T) {
 }
 
 func TestMeetKeepsTheNameOfWhatItEquals(t *testing.T) {
-	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetAutonomous)
-	cheap := preset(t, PresetAutonomous)
+	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetFull)
+	cheap := preset(t, PresetFull)
 	cheap.Preset, cheap.BudgetUSD = "cheap", 0.1
-	alias := preset(t, PresetAutonomous)
+	alias := preset(t, PresetFull)
 	alias.Preset = "zz"
 	for _, tt := range []struct {
 		a, b Policy
 		want string
 	}{
 		{interactive, autonomous, "interactive"}, {autonomous, cheap, "cheap"},
-		{interactive, cheap, ""}, {alias, autonomous, "autonomous"},
+		{interactive, cheap, ""}, {alias, autonomous, "full"},
 	} {
 		if got := Meet(tt.a, tt.b).Preset; got != tt.want {
 			t.Errorf("Meet(%s, %s) is called %q, want %q", tt.a.Preset, tt.b.Preset, got, tt.want)

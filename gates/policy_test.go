@@ -93,9 +93,9 @@ func TestPolicyAsJSON(t *testing.T) {
 			t.Errorf("%s has null in it: %s", info.Name, text)
 		}
 	}
-	const start = `{"preset":"autonomous","gates":{"action":"auto","ckpt.*":"auto","ckpt.deliverable":"auto",`
-	if text, _ := json.Marshal(preset(t, PresetAutonomous)); !strings.HasPrefix(string(text), start) {
-		t.Errorf("autonomous as JSON: %s, want it to start %s", text, start)
+	const start = `{"preset":"full","gates":{"action":"auto","ckpt.*":"auto","ckpt.deliverable":"auto",`
+	if text, _ := json.Marshal(preset(t, PresetFull)); !strings.HasPrefix(string(text), start) {
+		t.Errorf("full as JSON: %s, want it to start %s", text, start)
 	}
 }
 

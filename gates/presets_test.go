@@ -50,6 +50,9 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 	var named []string
 	for _, info := range Presets() {
 		named = append(named, info.Name)
+		if OldName(info.Name) != "" || OldNameHint(info.Name) != "" {
+			t.Errorf("%s is listed, and an old name", info.Name)
+		}
 		if !strings.HasSuffix(info.Use, ".") || len(info.Use) < 20 {
 			t.Errorf("%s: when to use it: %q", info.Name, info.Use)
 		}
@@ -107,6 +110,7 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 			t.Errorf("%s: start_unasked %q", cells[0], p.StartUnasked)
 		}
 	}
+	tabled = slices.DeleteFunc(tabled, func(name string) bool { return OldName(name) != "" })
 	if !slices.Equal(named, tabled) { // in this order they are shown
 		t.Errorf("presets %v, want %v", named, tabled)
 	}
@@ -145,6 +149,7 @@ func TestReadPresetsRefuses(t *testing.T) {
 		"extends nothing":     {`extends = "guided"`, `extends = "gided"`},
 		"extends a number":    {`extends = "guided"`, `extends = 3`},
 		"extends in a circle": {`extends = "full"` + "\n" + `use = "You trust`, `extends = "dependent"` + "\n" + `use = "You trust`},
+		"old name of nothing": {`now = "full"`, `now = 1`},
 		"something else":      {"[[preset]]\nname = \"autonomous\"", "[other]\na = 1\n[[preset]]\nname = \"autonomous\""},
 	} {
 		data := strings.Replace(presetData, edit[0], edit[1], 1)
@@ -159,7 +164,7 @@ func TestReadPresetsRefuses(t *testing.T) {
 
 func TestIdentical(t *testing.T) {
 	for name, want := range map[string][]string{
-		"full": {"autonomous", "end_to_end"}, "autonomous": {"full", "end_to_end"}, "manual": {"hands_off"},
+		"full": nil, "autonomous": {"full"}, "end_to_end": {"full"}, "manual": nil, "hands_off": {"manual"},
 		"interactive": nil, "guided": nil, "semi_supervised": nil, "plan_then_review": nil, "default": nil, "nonsense": nil,
 	} {
 		if got := (Catalogue{}).Identical(name); !slices.Equal(got, want) {
@@ -185,5 +190,33 @@ func TestPresetChains(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Old names are read as what they were, and lead to one that is listed.
+func TestOldNames(t *testing.T) {
+	var listed []string
+	for _, info := range Presets() {
+		listed = append(listed, info.Name)
+	}
+	for name, want := range map[string]string{
+		"autonomous": "full", "end_to_end": "full", "hands_off": "manual", "default": "interactive", "full": "", "nonsense": "",
+	} {
+		now := OldName(name)
+		if now != want || now != "" && (!slices.Contains(listed, now) || slices.Contains(listed, name)) {
+			t.Errorf("OldName(%s) = %q, want %q; listed are %v", name, now, want, listed)
+		}
+		if hint := OldNameHint(name); strings.Contains(hint, "write "+want+",") != (want != "") {
+			t.Errorf("OldNameHint(%s) = %q", name, hint)
+		}
+		if near := (Catalogue{}).Nearest(name + "x"); now != "" && near != now {
+			t.Errorf("Nearest(%sx) = %q, want %q", name, near, now)
+		}
+		if name != "default" && now != "" && len(Compare(preset(t, name), preset(t, now))) > 0 {
+			t.Errorf("%s is not what %s is", name, now)
+		}
+	}
+	if strings.Contains(Docs(), "### `hands_off`") {
+		t.Error("the page lists an old name")
 	}
 }

@@ -69,7 +69,7 @@ func TestStaleHandlerStory(t *testing.T) {
 		}
 		return strings.Join(out, "")
 	}
-	autonomous := NewStaleHandler(preset(t, PresetAutonomous), 3)
+	autonomous := NewStaleHandler(preset(t, PresetFull), 3)
 	interactive := NewStaleHandler(preset(t, PresetInteractive), 3)
 	for _, tt := range []struct {
 		name          string

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMayStart(t *testing.T) {
-	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetAutonomous)
+	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetFull)
 	always := Policy{} // asks about every phase, as presets other than interactive do
 	std := work.PermissionStandard
 	tests := []struct {
@@ -76,8 +76,8 @@ func explains(t *testing.T, d Decision) {
 func TestMayIterate(t *testing.T) {
 	eachTime := preset(t, PresetInteractive)
 	eachTime.Gates[PointIteration] = Human
-	unattended := preset(t, PresetAutonomous)
-	mixed := preset(t, PresetAutonomous)
+	unattended := preset(t, PresetFull)
+	mixed := preset(t, PresetFull)
 	mixed.Gates[PointPhaseStart] = Human
 	tests := []struct {
 		name         string
@@ -108,8 +108,8 @@ func TestMayIterate(t *testing.T) {
 }
 
 func TestOnNoProgress(t *testing.T) {
-	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetAutonomous)
-	contradicting := preset(t, PresetAutonomous)
+	interactive, autonomous := preset(t, PresetInteractive), preset(t, PresetFull)
+	contradicting := preset(t, PresetFull)
 	contradicting.OnStale = AskOnStale
 	tests := []struct {
 		name                    string
@@ -155,7 +155,7 @@ func TestSubPhases(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.facts.Parent, tt.facts.Name = "05", "migration"
-		for p, want := range map[string]Verdict{PresetInteractive: tt.interactive, PresetAutonomous: tt.autonomous} {
+		for p, want := range map[string]Verdict{PresetInteractive: tt.interactive, PresetFull: tt.autonomous} {
 			d := For(preset(t, p)).MaySpawn(tt.facts)
 			if d.Verdict != want {
 				t.Errorf("%s: %s: %s, want %s", tt.name, p, d.Verdict, want)
@@ -166,7 +166,7 @@ func TestSubPhases(t *testing.T) {
 				t.Errorf("%s: %s: facts %q do not show %q", tt.name, p, d.Facts, budget)
 			}
 		}
-		for p, want := range map[string]Verdict{PresetInteractive: Ask, PresetAutonomous: Go} {
+		for p, want := range map[string]Verdict{PresetInteractive: Ask, PresetFull: Go} {
 			if d := For(preset(t, p)).MayRunSubPhase(tt.facts); d.Verdict != want {
 				t.Errorf("%s: run under %s: %s, want %s", tt.name, p, d.Verdict, want)
 			}
@@ -183,7 +183,7 @@ func TestSubPhases(t *testing.T) {
 // A mixed policy is answered question by question.
 func TestForMixedPolicies(t *testing.T) {
 	for _, point := range []Point{PointPhaseStart, PointIteration, PointStale, PointSubPhase} {
-		p := preset(t, PresetAutonomous)
+		p := preset(t, PresetFull)
 		p.Gates[point] = Human
 		got := verdicts(For(p), someFacts)
 		want := map[string]Verdict{"start": Go, "iterate": Go, "stale": Pivot, "spawn": Go, "run": Go}
@@ -292,7 +292,7 @@ func TestGoingOnAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkMayIterate(b *testing.B) {
-	s := For(preset(b, PresetAutonomous))
+	s := For(preset(b, PresetFull))
 	b.ReportAllocs()
 	for b.Loop() {
 		s.MayIterate(someFacts.iteration)

@@ -292,7 +292,7 @@ func TestSeededBugs(t *testing.T) {
 		}()}, []string{"after a replay differs", "beyond the budget"}},
 		{"a level that passes its bound", bug{events: rewrite(work.PolicyChanged, func(s *State, _ *work.Event, d *PolicyChangedData) {
 			if s.Spec.Bound != nil {
-				d.Policy, _ = gates.Preset(gates.PresetAutonomous)
+				d.Policy, _ = gates.Preset(gates.PresetFull)
 				d.Version = d.Policy.Version()
 			}
 		})}, []string{"freer than its bound"}},

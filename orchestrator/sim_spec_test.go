@@ -19,7 +19,7 @@ type lab struct {
 func newLab(t testing.TB) *lab {
 	t.Helper()
 	l := &lab{}
-	for name, into := range map[string]*gates.Policy{gates.PresetInteractive: &l.interactive, gates.PresetAutonomous: &l.autonomous} {
+	for name, into := range map[string]*gates.Policy{gates.PresetInteractive: &l.interactive, gates.PresetFull: &l.autonomous} {
 		p, ok := gates.Preset(name)
 		if !ok {
 			t.Fatalf("there is no preset %s", name)

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/gates"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -205,6 +206,9 @@ func (b *issueBoard) checkLevel(name string) error {
 	cfg, err := project.RecordedConfig(b.Env, b.Base.RepoRoot)
 	if err == nil {
 		_, err = project.Preset(cfg, name)
+	}
+	if hint := gates.OldNameHint(name); hint != "" && err == nil {
+		b.Log.Warn(hint)
 	}
 	return err
 }

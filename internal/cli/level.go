@@ -40,9 +40,12 @@ func levelFlag() cli.Flag {
 // presetFlag is a --level that names a preset when it is given: an empty
 // variable of a script is no choice.
 func presetFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "level", Usage: usage, Action: func(_ *cli.Context, name string) error {
+	return &cli.StringFlag{Name: "level", Usage: usage, Action: func(c *cli.Context, name string) error {
 		if name == "" {
 			return refusal.New("forge policy list shows them, or leave --level out", "--level names no preset")
+		}
+		if hint := gates.OldNameHint(name); hint != "" {
+			fmt.Fprintf(c.App.ErrWriter, "forge: --level: %s\n", hint)
 		}
 		return nil
 	}}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -180,7 +181,7 @@ func (a *App) policyExplain(p policies) error {
 			return err
 		}
 		list = append(list, explainedPreset{
-			Name: name, Use: use[name], SameAs: append([]string{}, p.cfg.Presets().Identical(name)...), Explanation: gates.Explain(policy),
+			Name: name, Use: cmp.Or(use[name], gates.OldNameHint(name)), SameAs: append([]string{}, p.cfg.Presets().Identical(name)...), Explanation: gates.Explain(policy),
 		})
 	}
 	if p.json {

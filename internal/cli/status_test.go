@@ -22,7 +22,7 @@ func TestStatusJSON(t *testing.T) {
 	got := map[string]any{}
 	w.forge("status", "--output", "json").want(exitDone).json(&got)
 	keys(t, got, "run", "state", "outcome", "policy", "branch", "base", "phases", "checkpoints")
-	if got["state"] != "finished" || got["outcome"] != "failed" || got["policy"] != "autonomous" {
+	if got["state"] != "finished" || got["outcome"] != "failed" || got["policy"] != "full" {
 		t.Errorf("state %v, outcome %v, policy %v", got["state"], got["outcome"], got["policy"])
 	}
 	if got["base"] != w.git("rev-parse", "HEAD") || got["branch"] != "forge/run-"+got["run"].(string) {

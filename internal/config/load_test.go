@@ -54,7 +54,7 @@ func TestBadForgeTOML(t *testing.T) {
 		}},
 		{"unknown words", "[defaults]\npermission_mode = \"standart\"\n[autonomy]\nlevel = \"autonomus\"\n[agents.x]\nkind = \"exce\"\n[reviews]\nmode = \"manuel\"\n", []string{
 			`2: defaults.permission_mode is "standart" (did you mean "standard"?)`,
-			`4: autonomy.level is "autonomus", which is no preset (did you mean "autonomous"?)`,
+			`4: autonomy.level is "autonomus", which is no preset (did you mean "full"?)`,
 			`6: agents.x.kind is "exce" (did you mean "exec"?)`,
 			`8: reviews.mode is "manuel" (did you mean "manual"?)`,
 		}},

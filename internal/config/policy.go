@@ -129,7 +129,7 @@ func (c *Config) userWord(col *collector, l *layer) string {
 
 func enabledPreset(enabled bool) string {
 	if enabled {
-		return gates.PresetAutonomous
+		return gates.PresetFull
 	}
 	return gates.PresetInteractive
 }

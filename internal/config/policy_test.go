@@ -21,12 +21,12 @@ func TestPolicyOrder(t *testing.T) {
 		{name: "project over variable", project: "enabled = false", env: "autonomous", preset: "interactive", source: "autonomy.enabled"},
 		{name: "project level", project: "level = \"autonomous\"", user: "enabled = false", preset: "autonomous", source: "autonomy.level"},
 		{name: "flag over project", project: "level = \"autonomous\"", flags: PolicyFlags{Level: "interactive"}, preset: "interactive", source: "--level"},
-		{name: "--autonomous", flags: PolicyFlags{Autonomous: true}, preset: "autonomous", source: "--autonomous"},
+		{name: "--autonomous", flags: PolicyFlags{Autonomous: true}, preset: "full", source: "--autonomous"},
 		{name: "agreeing words", project: "enabled = true\nlevel = \"autonomous\"", preset: "autonomous", source: "autonomy.level"},
 		{name: "words that disagree", project: "enabled = true\nlevel = \"interactive\"", err: ".forge/forge.toml:3: autonomy.level: "},
-		{name: "the user's words disagree", user: "enabled = true\nlevel = \"interactive\"", err: "USER:3: autonomy.level is \"interactive\", but autonomy.enabled stands for \"autonomous\" (keep autonomy.level alone)"},
+		{name: "the user's words disagree", user: "enabled = true\nlevel = \"interactive\"", err: "USER:3: autonomy.level is \"interactive\", but autonomy.enabled stands for \"full\" (keep autonomy.level alone)"},
 		{name: "flags that disagree", flags: PolicyFlags{Autonomous: true, Level: "interactive"}, err: "--"},
-		{name: "an unknown flag", flags: PolicyFlags{Level: "autonomus"}, err: `--level: unknown preset "autonomus" (did you mean "autonomous"`},
+		{name: "an unknown flag", flags: PolicyFlags{Level: "autonomus"}, err: `--level: unknown preset "autonomus" (did you mean "full"`},
 		{name: "ceiling", user: "ceiling = \"interactive\"", flags: PolicyFlags{Autonomous: true}, preset: "", source: "--autonomous"},
 	}
 	for _, tt := range tests {

@@ -118,11 +118,13 @@ func (s policySet) stages(name string) []stage {
 	if !own {
 		return []stage{{policy: policy, name: "preset " + name}}
 	}
-	below := f.def.Extends
-	if below == "" {
-		below = gates.PresetDefault
+	var below []stage
+	if f.def.Extends == "" {
+		below = []stage{{policy: gates.Bottom(), name: "no preset: every gate asks"}}
+	} else {
+		below = s.stages(f.def.Extends)
 	}
-	return append(s.stages(below), stage{policy: policy, name: f.file, said: func(axis gates.Axis) (string, bool) {
+	return append(below, stage{policy: policy, name: f.file, said: func(axis gates.Axis) (string, bool) {
 		return axisPlace(f.file, f.index, nil, axis)
 	}})
 }
@@ -135,7 +137,14 @@ func (c *Config) checkPolicyWords(col *collector) {
 			if word == nil || slices.Contains(known, *word) {
 				return
 			}
+			if hint := gates.OldNameHint(*word); hint != "" {
+				col.warn(l.file, l.index.find(path), dotted(path)+": "+hint, "")
+				return
+			}
 			what, fix := fmt.Sprintf("%s is %q, which is no preset", dotted(path), text.Clip(*word, mostQuoted)), suggest(*word, known)
+			if near := c.policies.catalogue.Nearest(*word); near != "" {
+				fix = fmt.Sprintf("did you mean %q?", near)
+			}
 			if _, own := c.policies.files[*word]; own {
 				what, fix = fmt.Sprintf("%s is %q, a preset of this project", dotted(path), text.Clip(*word, mostQuoted)), "name a built-in one: what bounds a project is not the project's to say"
 			}

@@ -33,7 +33,7 @@ func TestOwnPresets(t *testing.T) {
 		".hidden.toml": "nonsense",
 	})
 	must(t, err)
-	if got := strings.Join(cfg.Presets().Names()[13:], " "); got != "bare careful wider" {
+	if got := strings.Join(cfg.Presets().Names()[len(gates.Presets()):], " "); got != "bare careful wider" {
 		t.Errorf("own presets: %s", got)
 	}
 	policy, origin, axes, err := PolicyAxes(cfg, PolicyFlags{})
@@ -58,7 +58,7 @@ func TestOwnPresets(t *testing.T) {
 		t.Error("there is a preset nobody")
 	}
 	bare, all, _ := PresetAxes(cfg, "bare")
-	if bare.ConfidenceFloor != 0.3 || all[0].Origin != "preset default" {
+	if bare.ConfidenceFloor != 0.3 || all[0].Origin != "no preset: every gate asks" {
 		t.Errorf("without extends: %+v, %+v", bare, all[0])
 	}
 }
@@ -75,7 +75,7 @@ func TestJobAndExpertChoose(t *testing.T) {
 		{PolicyFlags{BuiltIn: "partial"}, "guided", "autonomy.level with axes of .forge/forge.toml", 0.1},
 		{PolicyFlags{Expert: "full", BuiltIn: "partial"}, "full", "expert", 0.5},
 		{PolicyFlags{Job: "dependent", Expert: "full"}, "dependent", "job", 0.2},
-		{PolicyFlags{Autonomous: true}, "autonomous", "--autonomous", 0.5},
+		{PolicyFlags{Autonomous: true}, "full", "--autonomous", 0.5},
 		{PolicyFlags{Level: "review", Job: "dependent"}, "review", "--level", 0.5},
 	} {
 		p, origin, err := Policy(cfg, tt.flags)
@@ -100,7 +100,7 @@ func TestPlanningChoosesForTheUserToo(t *testing.T) {
 		"[planning]\ninteractive = true\n[autonomy]\nlevel = \"partial\"\n":   "partial",
 		"[autonomy]\nenabled = true\nlevel = \"end_to_end\"\n":                "end_to_end",
 		"[planning]\ninteractive = true\n[autonomy]\nenabled = false\n":       "USER:4: autonomy.enabled is \"interactive\", but planning.interactive stands for \"partial\" (keep autonomy.level alone)",
-		"[autonomy]\nlevel = \"guided\"\nenabled = true\n":                    "USER:2: autonomy.level is \"guided\", but autonomy.enabled stands for \"autonomous\" (keep autonomy.level alone)",
+		"[autonomy]\nlevel = \"guided\"\nenabled = true\n":                    "USER:2: autonomy.level is \"guided\", but autonomy.enabled stands for \"full\" (keep autonomy.level alone)",
 		"[planning]\ninteractive = false\n[autonomy]\nceiling = \"manual\"\n": "manual",
 	} {
 		user := filepath.Join(t.TempDir(), "config.toml")
@@ -180,4 +180,30 @@ func TestTheCeilingHolds(t *testing.T) {
 			rt.Fatalf("%s under %s is freer on %v", level, ceiling, axes)
 		}
 	})
+}
+
+// An old name chooses what it did, and is told from where it stands, also where
+// another layer outranks it.
+func TestOldNamesAreTold(t *testing.T) {
+	text := "[autonomy]\nlevel = \"hands_off\"\n[factory]\ndefault_policy = \"end_to_end\"\n"
+	cfg, warnings, err := Load(Sources{ProjectDir: project(t, map[string]string{ProjectFile: text}), Environ: []string{"FORGE_AUTONOMY=default"}})
+	must(t, err)
+	var said []string
+	for _, w := range warnings {
+		said = append(said, w.String())
+	}
+	for _, want := range []string{
+		".forge/forge.toml:2: autonomy.level: preset hands_off is an old name: write manual, which is the same",
+		".forge/forge.toml:4: factory.default_policy: preset end_to_end is an old name: write full, which is the same",
+		"FORGE_AUTONOMY: autonomy.level: preset default is an old name: write interactive,",
+	} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("%q is not among\n%s", want, strings.Join(said, "\n"))
+		}
+	}
+	policy, _, err := Policy(cfg, PolicyFlags{})
+	must(t, err)
+	if manual, _ := gates.Preset("manual"); len(gates.Compare(policy, manual)) > 0 {
+		t.Errorf("hands_off is another policy than it was: %+v", policy)
+	}
 }

@@ -33,9 +33,9 @@ type Specialist struct {
 
 // Autonomy is [autonomy].
 type Autonomy struct {
-	Enabled                    *bool             `toml:"enabled" doc:"true = preset autonomous, false = preset interactive." sample:"false"`
+	Enabled                    *bool             `toml:"enabled" doc:"true = preset full, false = preset interactive." sample:"false"`
 	Level                      *string           `toml:"level" doc:"The preset: where a person decides." sample:"\"interactive\"" rule:"preset" env:"FORGE_AUTONOMY"`
-	Ceiling                    *string           `toml:"ceiling" doc:"The most that any run of this user may do by itself." sample:"\"autonomous\"" rule:"preset" only:"user"`
+	Ceiling                    *string           `toml:"ceiling" doc:"The most that any run of this user may do by itself." sample:"\"full\"" rule:"preset" only:"user"`
 	StaleIterationsBeforePivot *int              `toml:"stale_iterations_before_pivot" default:"3" doc:"Iterations without progress before the strategy must change; 0 = off." rule:"min=0 max=100000"`
 	PivotPrompt                *string           `toml:"pivot_prompt" default:"\"\"" doc:"What the agent is told then; empty uses the built-in text."`
 	SensitivePatterns          SensitivePatterns `toml:"sensitive_patterns" doc:"Phases that are always reviewed by all specialists."`

@@ -145,7 +145,7 @@ func driven(run string, pid int, host string) error {
 
 // WarnMoney warns of a run that nothing but its budgets bounds.
 func (p *Checkout) WarnMoney(spec orchestrator.Spec) {
-	if spec.Settings.Cost == (work.Cost{}) && spec.Policy.Preset == "autonomous" {
+	if spec.Settings.Cost == (work.Cost{}) && spec.Policy.Preset == gates.PresetFull {
 		p.Log.Warn("no cost cap is set: nothing but the budgets bounds what this run may spend", "set", "[cost] run_usd")
 	}
 }

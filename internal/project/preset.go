@@ -16,9 +16,8 @@ func Preset(cfg *config.Config, name string) (gates.Policy, error) {
 	if ok {
 		return policy, nil
 	}
-	names := cfg.Presets().Names()
-	fix := "forge policy list shows them: " + strings.Join(names, ", ")
-	if near := gates.Nearest(name, names); near != "" {
+	fix := "forge policy list shows them: " + strings.Join(cfg.Presets().Names(), ", ")
+	if near := cfg.Presets().Nearest(name); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	return gates.Policy{}, refusal.New(fix, "unknown preset %q", text.FirstLine(name, 60))

@@ -82,7 +82,7 @@ func TestIssues(t *testing.T) {
 		t.Errorf("a stale edit: %+v", p)
 	}
 	w.v1("PATCH", one, `{"criteria":[{"id":"c9","text":"x"}]}`, "If-Match", "*").is(422, "invalid").has("c9")
-	w.v1("PATCH", one, `{"level":"nonsense"}`, "If-Match", "*").is(422, "invalid").has("autonomous")
+	w.v1("PATCH", one, `{"level":"nonsense"}`, "If-Match", "*").is(422, "invalid").has("plan_then_review")
 	w.v1("PATCH", one, `{"needs":[2]}`, "If-Match", "*").is(409, "refused").has("cycle")
 
 	w.v1("POST", one+"/move", `{"column":"in_review"}`).is(409, "refused")
