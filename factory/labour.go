@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"forge/internal/work"
@@ -235,7 +236,11 @@ func (m *floorman) end(ctx context.Context, claim work.IssueClaim, why string, l
 		return nil
 	}
 	if err == nil && changed {
-		m.Say(claim.Issue, standing(i)+noteWords(i.Reason))
+		said := standing(i)
+		if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(i.State)) {
+			said = string(i.Column) // the reason says that it waits
+		}
+		m.Say(claim.Issue, said+noteWords(i.Reason))
 	}
 	return err
 }

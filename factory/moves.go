@@ -70,6 +70,10 @@ func machineMoves(i work.Issue, to work.Column) error {
 			break
 		}
 		return nil
+	case [2]work.Column{work.ColumnInProgress, work.ColumnReady}:
+		if i.Run == "" && !stopped(i) {
+			return nil // nothing of it was begun
+		}
 	}
 	return refuse("a person may", "issue %d: no machine moves an issue from %s to %s", i.ID, standing(i), to)
 }

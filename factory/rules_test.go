@@ -20,7 +20,7 @@ p in_review backlog ready done | p in_review+run backlog ready
 p done backlog ready   | p done+run
 p in_progress          | p in_progress+run
 m ready in_progress    | m ready+run in_progress
-m in_progress in_review done | m in_progress+run in_review done
+m in_progress in_review done ready | m in_progress+run in_review done
 m in_review done in_progress | m in_review+run done in_progress
 `
 

@@ -76,6 +76,10 @@ func Settled(i work.Issue, ended Ended, landed *Landed) (now work.Issue, later t
 		if ended.Rejected {
 			break // its run is over and failed, its work is not
 		}
+		if i.Run == "" {
+			// Nothing of it was begun: it is not in progress.
+			i = moved(i, work.ColumnReady)
+		}
 		return stand(work.IssueFailed, orElse(ended.Reason, "its run did not complete"))
 	}
 	switch {

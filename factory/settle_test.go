@@ -35,6 +35,7 @@ func TestSettled(t *testing.T) {
 		"rejected":              {reviewed, Ended{Outcome: work.RunFailed, Rejected: true, Reason: "no", Hold: []string{"unverified"}}, nil, "in_review|cancelled|unverified,rejected|no"},
 		"failed":                {begun, Ended{Outcome: work.RunFailed, Reason: "phase 1: stale"}, nil, "in_progress|failed||phase 1: stale"},
 		"failed without a word": {begun, Ended{Outcome: work.RunFailed}, nil, "in_progress|failed||its run did not complete"},
+		"never begun":           {work.Issue{ID: 1, Column: work.ColumnInProgress}, Ended{Outcome: work.RunFailed, Reason: "no plan"}, nil, "ready|failed||no plan"},
 		"an unknown outcome":    {begun, Ended{Outcome: "odd", Promoted: true}, landed, "in_progress|failed||its run did not complete"},
 		"no outcome":            {begun, Ended{Promoted: true}, landed, "in_progress|failed||its run did not complete"},
 		"cancelled":             {begun, Ended{Outcome: work.RunCancelled, Reason: "red"}, nil, "in_progress|cancelled||red"},

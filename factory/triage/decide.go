@@ -277,12 +277,14 @@ func (d *decision) judge(target gates.Point, st *Stage) {
 const occasion = "action_proposal"
 
 // covered are the targets that a checkpoint at a stage without a value is
-// about: all that are left when nobody can be asked about them either.
+// about: all that are left. Who could not say the first would be paid for the
+// others as well, and a person asked the same three times.
 func (d *decision) covered(at int) []gates.Point {
-	if d.s.Spec.Who == ByModel && d.s.Nobody == "" {
-		return gates.Targets()[at : at+1]
+	end := at + 1
+	for end < len(d.s.Stages) && d.s.Stages[end].Value == nil {
+		end++
 	}
-	return gates.Targets()[at:]
+	return gates.Targets()[at:end]
 }
 
 func (s *State) unasked(st *Stage) string {

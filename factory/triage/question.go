@@ -73,6 +73,9 @@ func (d *decision) openStage(at int) {
 			points = append(points, string(gates.Targets()[i]))
 		}
 		fmt.Fprintf(&b, "\nWhy you are asked: %s\n", line(s.unasked(st), 1000))
+		if s.Spec.Who == ByModel && st.Unusable > 0 {
+			b.WriteString("Another model in [llm] may answer better; [factory] triage = \"off\" asks none.\n")
+		}
 		b.WriteString(notesText(st.Notes))
 		if s.Spec.Description != "" {
 			fmt.Fprintf(&b, "\nThe issue says:\n%s\n", text.Clip(s.Spec.Description, 2000))

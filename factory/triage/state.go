@@ -343,18 +343,23 @@ func (s *State) decided(e work.Event, d work.GateDecidedData) {
 		st.Judged, st.Failed = d.Decision, d.Failed
 	case decideRedirect, decideAnswer:
 		note()
-		st.again()
+		s.again(st)
 	case decideRetry:
 		s.Nobody = ""
-		for i := range s.Stages {
-			if open := &s.Stages[i]; !open.Confirmed && (open == st || open.Judged == decideAsk) {
-				open.again()
-			}
-		}
+		s.again(st)
 	case decideHold:
 		s.Hold = d.Reason
 	case decideDismiss:
 		s.Dismissed, s.Open = d.Reason, nil
+	}
+}
+
+// again lets a stage be inferred anew, and those that were asked about with it.
+func (s *State) again(st *Stage) {
+	for i := range s.Stages {
+		if open := &s.Stages[i]; !open.Confirmed && (open == st || open.Judged == decideAsk) {
+			open.again()
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
 	// The next wait would end after agent.outage_wait: now a person is asked, and
 	// nothing has advanced.
 	th.away(at, nil)
-	th.waits("intent")
+	th.waits("intent", "context", "action")
 	if th.s.At() != 0 || th.s.Outage != nil {
 		t.Errorf("at stage %d, outage %+v", th.s.At(), th.s.Outage)
 	}
@@ -78,7 +78,7 @@ func TestAServiceThatSaysWhenIsAskedThen(t *testing.T) {
 	sp.OutageWaitSecs = 60
 	th = open(t, sp)
 	th.away(now, &reset)
-	th.waits("intent")
+	th.waits("intent", "context", "action")
 }
 
 // closing is a journal in which a question's time can be over.

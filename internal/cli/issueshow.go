@@ -162,6 +162,9 @@ func (a *App) tellIssue(ctx context.Context, b *issueBoard, i work.Issue, out st
 
 func standingOfIssue(i work.Issue) string {
 	text := string(i.Column)
+	if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(i.State)) {
+		return text + ", " + i.Reason
+	}
 	if i.State != "" {
 		text += ", " + string(i.State)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"forge/internal/draft"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -72,6 +74,10 @@ func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []s
 		return plan, err
 	}
 	text, err := draft.Plan(ctx, p, "", issueText(i, hints), nil)
+	var refused *refusal.Error
+	if errors.As(err, &refused) {
+		return nil, refusal.New(fmt.Sprintf("%s: forge issue retry %d; with [factory] plan = \"single\" nobody drafts one", refused.Fix, i.ID), "%s", refused.What)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing
 	case errors.As(err, &bad):
 		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+Keep(p, bad.Text), "%v", bad)
 	case errors.Is(err, planner.ErrNoDraft):
-		return nil, refusal.New("forge generate again, or with another agent", "%v", err)
+		return nil, refusal.New("ask again, or another agent", "%v", err)
 	}
 	return text, err
 }
