@@ -154,6 +154,7 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	defer func() {
 		// What stays is removed by the next call, which fails if it cannot.
 		_ = filetree.RemoveAll(req.Dir)
+		_ = filetree.RemoveAll(workOf(req.Dir))
 		dropHome(homeOf(req.Dir))
 	}()
 	if err := writeOver(req.Dir, over); err != nil {
@@ -259,7 +260,12 @@ func (b *Bench) setUp(ctx context.Context, sh *shell, f folder, home, brought st
 		return work.CommandsReport{}, err
 	}
 	defer free()
-	areas := []area{{name: "folder", dir: f.dir}, {name: "home", dir: home}}
+	if b.lays(ctx, sh, f) {
+		if sh.laid, err = b.cache.lay(key, f.dir); err != nil || sh.laid != nil {
+			return hit, err
+		}
+	}
+	areas := []area{{name: folderArea, dir: f.dir}, {name: homeArea, dir: home}}
 	if found, err := b.cache.restore(ctx, key, areas); found || err != nil {
 		return hit, err
 	}
@@ -276,6 +282,13 @@ func (b *Bench) setUp(ctx context.Context, sh *shell, f folder, home, brought st
 		_ = b.cache.store(ctx, key, areas)
 	}
 	return rep, err
+}
+
+// lays says whether what setup made can lie below the folder: that of a proof,
+// which is dropped with what its commands change, where overlays work and the
+// owner wants caches to be lent at all.
+func (b *Bench) lays(ctx context.Context, sh *shell, f folder) bool {
+	return !f.accepted && sh.lent != nil && b.overlays(ctx, sh.level(), filepath.Dir(f.dir))
 }
 
 // alone waits until no other folder is being set up for key, so that of

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"forge/internal/filetree"
@@ -21,7 +22,7 @@ import (
 )
 
 const (
-	cacheVersion  = 1 // of the form of an entry; part of its key
+	cacheVersion  = 2 // of the form of an entry; part of its key
 	keptEntries   = 8
 	manifestName  = "manifest.json"
 	partialPrefix = ".new-"
@@ -29,10 +30,17 @@ const (
 )
 
 // cache keeps what setup commands produced, one folder per key below dir: the
-// trees and a manifest with a sum for each file. An entry comes to its name by
-// one rename and its content is checked while it is copied out, so that a half
-// or damaged one is a miss.
+// trees and a manifest with a sum and a stamp for each file. An entry comes to
+// its name by one rename and its content is checked while it is copied out, so
+// that a half or damaged one is a miss. A file whose stamp is what it was is
+// what it was; only others are read for their sum.
 type cache struct{ dir string }
+
+// Areas of an entry.
+const (
+	folderArea = "folder"
+	homeArea   = "home"
+)
 
 // area is a tree that setup fills: the folder itself or the home.
 type area struct {
@@ -43,6 +51,7 @@ type area struct {
 type manifest struct {
 	Version int                        `json:"version"`
 	Areas   map[string][]filetree.Node `json:"areas"`
+	Stamps  map[string][]stamp         `json:"stamps"` // of each area and then of its nodes, as they stand in the entry
 }
 
 // cacheKey is the hash of everything that setup is said to depend on: the
@@ -104,25 +113,38 @@ func cacheKey(dir string, w work.Worktree, brought string) (string, error) {
 // can be used, and then the areas are as before.
 func (c *cache) restore(ctx context.Context, key string, areas []area) (bool, error) {
 	entry := filepath.Join(c.dir, key)
-	data, err := os.ReadFile(filepath.Join(entry, manifestName))
+	m, err := readManifest(entry)
 	if err != nil {
-		return false, c.drop(entry)
-	}
-	var m manifest
-	if err := json.Unmarshal(data, &m); err != nil || m.Version != cacheVersion {
 		return false, c.drop(entry)
 	}
 	err = c.unpack(ctx, entry, m, areas)
 	switch {
 	case err == nil:
-		now := time.Now()
-		_ = os.Chtimes(entry, now, now) // only orders what prune removes
+		markUsed(entry)
 		return true, nil
 	case errors.Is(err, filetree.ErrDamaged), errors.Is(err, fs.ErrNotExist):
 		return false, c.drop(entry)
 	default:
 		return false, err
 	}
+}
+
+func readManifest(entry string) (manifest, error) {
+	var m manifest
+	data, err := os.ReadFile(filepath.Join(entry, manifestName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil || m.Version != cacheVersion {
+		return m, fmt.Errorf("%s: %w", manifestName, filetree.ErrDamaged)
+	}
+	return m, nil
+}
+
+// markUsed only orders what prune removes.
+func markUsed(entry string) {
+	now := time.Now()
+	_ = os.Chtimes(entry, now, now)
 }
 
 // unpack copies the trees of an entry into areas: all of them or, with an
@@ -145,6 +167,7 @@ func (c *cache) unpack(ctx context.Context, entry string, m manifest, areas []ar
 			}
 			_ = to.Close() // its files are closed one by one
 		}()
+		to.Known = m.untouched(a.name)
 		if err = to.Copy(ctx, all); err != nil {
 			return err
 		}
@@ -166,9 +189,13 @@ func (c *cache) store(ctx context.Context, key string, areas []area) (err error)
 			err = errors.Join(err, filetree.RemoveAll(partial))
 		}
 	}()
-	m := manifest{Version: cacheVersion, Areas: map[string][]filetree.Node{}}
+	m := manifest{Version: cacheVersion, Areas: map[string][]filetree.Node{}, Stamps: map[string][]stamp{}}
 	for _, a := range areas {
-		if m.Areas[a.name], err = keep(ctx, a, filepath.Join(partial, a.name)); err != nil {
+		to := filepath.Join(partial, a.name)
+		if m.Areas[a.name], err = keep(ctx, a, to); err != nil {
+			return err
+		}
+		if m.Stamps[a.name], err = finish(to, m.Areas[a.name]); err != nil {
 			return err
 		}
 	}
@@ -205,9 +232,18 @@ func keep(ctx context.Context, a area, dir string) ([]filetree.Node, error) {
 	return all, errors.Join(err, c.Close())
 }
 
-// drop removes an entry that cannot be used, first from its name.
+// drop removes an entry that cannot be used, first from its name. One that lies
+// below a command of somebody stays.
 func (c *cache) drop(entry string) error {
-	if _, err := os.Lstat(entry); errors.Is(err, fs.ErrNotExist) {
+	held, err := os.Open(entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("drop setup cache entry: %w", err)
+	}
+	defer held.Close()
+	if syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return nil
 	}
 	away, err := os.MkdirTemp(c.dir, partialPrefix)

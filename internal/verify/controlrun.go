@@ -34,6 +34,7 @@ func outOf(dir string) string { return filepath.Clean(dir) + ".out" }
 func (c *control) tidy() {
 	c.shell.close()
 	_ = filetree.RemoveAll(c.req.Dir)
+	_ = filetree.RemoveAll(workOf(c.req.Dir))
 	dropHome(homeOf(c.req.Dir))
 	_ = filetree.RemoveAll(outOf(c.req.Dir))
 }

@@ -22,15 +22,16 @@ type guard struct {
 	may    []pattern // tracked files that commands may change
 	files  map[string]stamp
 	had    map[string]stamp // what setup brought, before the first command
+	below  *laid            // what setup brought that lies below the folder; nil = nothing
 }
 
 // stamp is what tells an untouched file without reading it. Nobody but the
 // kernel sets the time of the last change of a file's record.
 type stamp struct {
-	mode    fs.FileMode
-	size    int64
-	changed int64 // nanoseconds; 0 where the system does not tell
-	inode   uint64
+	Mode    fs.FileMode `json:"mode"`
+	Size    int64       `json:"size"`
+	Changed int64       `json:"changed"` // nanoseconds; 0 where the system does not tell
+	Inode   uint64      `json:"inode"`
 }
 
 // newGuard notes every file of dir, which holds exactly those of commit.
@@ -58,9 +59,9 @@ func (b *Bench) newGuard(dir, commit string, mayWrite []string) (*guard, error) 
 	return g, nil
 }
 
-// settled notes what setup brought, once it is over.
-func (g *guard) settled() error {
-	g.had = map[string]stamp{}
+// settled notes what setup brought, once it is over. below may be nil.
+func (g *guard) settled(below *laid) error {
+	g.had, g.below = map[string]stamp{}, below
 	return g.walk(func(rel string, d fs.DirEntry) error {
 		info, err := d.Info()
 		if err == nil {
@@ -96,7 +97,7 @@ func (g *guard) check(ctx context.Context) (string, error) {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
-		if err == nil && was.changed != 0 && stampOf(info) == was {
+		if err == nil && was.Changed != 0 && stampOf(info) == was {
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {
@@ -131,7 +132,7 @@ func (g *guard) check(ctx context.Context) (string, error) {
 func (g *guard) rewritten() ([]string, error) {
 	var out []string
 	for path, was := range g.had {
-		if !was.mode.IsRegular() || !interpreted(path) || g.allowed(path) {
+		if !was.Mode.IsRegular() || !interpreted(path) || g.allowed(path) {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
@@ -144,8 +145,36 @@ func (g *guard) rewritten() ([]string, error) {
 			out = append(out, path)
 		}
 	}
+	covered, err := g.covered()
+	out = append(out, covered...)
 	slices.Sort(out)
-	return out, nil
+	return out, err
+}
+
+// covered are sources below the folder in whose place stands something else:
+// the folder holds what a command changed of them, and no more.
+func (g *guard) covered() ([]string, error) {
+	if g.below == nil {
+		return nil, nil
+	}
+	var out []string
+	err := g.walk(func(rel string, d fs.DirEntry) error {
+		was, lies := g.below.files[rel]
+		if _, had := g.had[rel]; had || !lies || !was.Mode.IsRegular() || !interpreted(rel) || g.allowed(rel) {
+			return nil
+		}
+		if d.Type()&fs.ModeCharDevice != 0 {
+			return nil // taken away: a tool that is gone makes the next command fail
+		}
+		at := filepath.FromSlash(rel)
+		// One that was opened to be written and was not is here as it is below.
+		same, err := sameFile(filepath.Join(g.dir, at), filepath.Join(g.below.folder, at))
+		if err == nil && !same {
+			out = append(out, rel)
+		}
+		return err
+	})
+	return out, err
 }
 
 // compare reads the commit's files once more, beside the folder, and returns
@@ -178,7 +207,7 @@ func (g *guard) compare(ctx context.Context, paths []string) ([]string, error) {
 func (g *guard) takeOut() ([]string, error) {
 	var out []string
 	err := g.walk(func(rel string, d fs.DirEntry) error {
-		if _, had := g.had[rel]; had || g.allowed(rel) || !loadable(rel, d.IsDir()) {
+		if g.brought(rel) || g.allowed(rel) || !loadable(rel, d.IsDir()) {
 			return nil
 		}
 		out = append(out, rel)
@@ -188,6 +217,15 @@ func (g *guard) takeOut() ([]string, error) {
 		return filetree.Skip(d)
 	})
 	return out, err
+}
+
+// brought says that setup left something at path.
+func (g *guard) brought(path string) bool {
+	if _, had := g.had[path]; had || g.below == nil {
+		return had
+	}
+	_, lies := g.below.files[path]
+	return lies
 }
 
 // allowed says that commands may write path.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"forge/internal/filetree"
@@ -16,8 +15,8 @@ import (
 	"forge/internal/work"
 )
 
-// workOf is where the kernel works while folders lie over a home.
-func workOf(home string) string { return home + ".work" }
+// workOf is where the kernel works while a folder or a home lies over others.
+func workOf(dir string) string { return filepath.Clean(dir) + ".work" }
 
 // leftHome is where what a command left in its home waits to be kept.
 func leftHome(home string, n int) string { return fmt.Sprintf("%s.left-%d", home, n) }
@@ -100,33 +99,9 @@ func (b *Bench) overlays(ctx context.Context, level proc.Level, parent string) b
 	return works
 }
 
-// view is the sandbox of the next command: with the caches below its home.
-func (s *shell) view() (*proc.Sandbox, error) {
-	if s.lent == nil || !s.lent.over {
-		return s.box, nil
-	}
-	var lower []string
-	if s.lent.aside {
-		lower = append(lower, keptHome(s.home))
-	}
-	if dir := s.lent.loan.Below(warm.Home); dir != "" {
-		lower = append(lower, dir)
-	}
-	if len(lower) == 0 {
-		return s.box, nil
-	}
-	// The kernel wants it empty.
-	if err := errors.Join(filetree.RemoveAll(workOf(s.home)), os.Mkdir(workOf(s.home), 0o700)); err != nil {
-		return nil, err
-	}
-	box := *s.box
-	box.Overlays = append(slices.Clone(box.Overlays), proc.Overlay{Dir: s.home, Lower: lower, Work: workOf(s.home)})
-	return &box, nil
-}
-
 // keepHome puts the home aside as it is before the first command.
 func (s *shell) keepHome(ctx context.Context) error {
-	if s.lent == nil || !s.lent.over {
+	if !s.overlaid() {
 		return copyHome(ctx, s.home, keptHome(s.home))
 	}
 	if err := filetree.RemoveAll(keptHome(s.home)); err != nil {
@@ -141,7 +116,7 @@ func (s *shell) freshHome(ctx context.Context) error {
 	err := s.leaveHome()
 	switch {
 	case err != nil:
-	case s.lent != nil && s.lent.over:
+	case s.overlaid():
 		err = os.Mkdir(s.home, 0o700)
 	default:
 		err = copyHome(ctx, keptHome(s.home), s.home)
@@ -176,6 +151,9 @@ func (b *Bench) fill(ctx context.Context, sh *shell, mark string) error {
 	}
 	if l.aside {
 		homes = append(homes, keptHome(sh.home))
+	}
+	if sh.laid != nil && sh.laid.home != "" {
+		homes = append(homes, sh.laid.home)
 	}
 	if err := b.warm.Keep(ctx, l.key, l.loan, mark, l.places, []warm.Left{{Area: warm.Home, Dirs: homes}}); err != nil {
 		return sh.out.note("# caches were not kept: " + text.ClipLine(err.Error(), mostLine))

@@ -106,7 +106,7 @@ func (p *prints) file(path string) error {
 		return err
 	}
 	s := stampOf(info)
-	fmt.Fprintf(p.to, "%q %o %d %d %d %d\n", path, s.mode, s.size, info.ModTime().UnixNano(), s.changed, s.inode)
+	fmt.Fprintf(p.to, "%q %o %d %d %d %d\n", path, s.Mode, s.Size, info.ModTime().UnixNano(), s.Changed, s.Inode)
 	return nil
 }
 

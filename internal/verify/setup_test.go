@@ -155,9 +155,9 @@ func TestSetupNeverUsesADamagedEntry(t *testing.T) {
 			text := read(t, e, manifestName)
 			write(t, e, manifestName, text[:len(text)/2])
 		}},
-		{"manifest without areas", func(t *testing.T, e string) { write(t, e, manifestName, `{"version":1}`) }},
+		{"manifest without areas", func(t *testing.T, e string) { write(t, e, manifestName, `{"version":2}`) }},
 		{"manifest of another version", func(t *testing.T, e string) {
-			write(t, e, manifestName, strings.Replace(read(t, e, manifestName), `"version":1`, `"version":0`, 1))
+			write(t, e, manifestName, strings.Replace(read(t, e, manifestName), `"version":2`, `"version":0`, 1))
 		}},
 		{"manifest leads out", func(t *testing.T, e string) {
 			write(t, e, manifestName, strings.Replace(read(t, e, manifestName), `"path":"z"`, `"path":"../z"`, 1))

@@ -26,6 +26,7 @@ type shell struct {
 	dir     string
 	home    string
 	lent    *lent // nil = caches of tools begin empty
+	laid    *laid // nil = what setup made was made in the folder, or copied into it
 	fills   bool  // what is left in them is kept
 	env     []string
 	box     *proc.Sandbox // nil = none
@@ -42,6 +43,8 @@ type shell struct {
 func (s *shell) close() {
 	if s != nil {
 		s.lent.giveBack()
+		s.laid.giveBack()
+		s.laid = nil
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 const errNotDir = syscall.ENOTDIR
 
 func stampOf(info fs.FileInfo) stamp {
-	s := stamp{mode: info.Mode(), size: info.Size()}
+	s := stamp{Mode: info.Mode(), Size: info.Size()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.changed, s.inode = st.Ctim.Nano(), st.Ino
+		s.Changed, s.Inode = st.Ctim.Nano(), st.Ino
 	}
 	return s
 }

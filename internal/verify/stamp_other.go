@@ -11,4 +11,4 @@ import (
 const errNotDir = syscall.ENOTDIR
 
 // stampOf tells nothing here, so that every file is read.
-func stampOf(info fs.FileInfo) stamp { return stamp{mode: info.Mode(), size: info.Size()} }
+func stampOf(info fs.FileInfo) stamp { return stamp{Mode: info.Mode(), Size: info.Size()} }
