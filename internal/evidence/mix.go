@@ -41,21 +41,18 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 	if err != nil {
 		return nil, err
 	}
+	was, err := s.readAll(ctx, floor, changes, "A")
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.readAll(ctx, req.Commit, changes, "D")
+	if err != nil {
+		return nil, err
+	}
 	var all []seen
 	for _, c := range changes {
-		one := seen{path: c.Path}
-		var unread [2]bool
-		if c.Status != "A" {
-			if one.was, unread[0], err = s.read(ctx, floor, c.Path); err != nil {
-				return nil, err
-			}
-		}
-		if c.Status != "D" {
-			if one.now, unread[1], err = s.read(ctx, req.Commit, c.Path); err != nil {
-				return nil, err
-			}
-		}
-		one.unread = unread[0] || unread[1]
+		one := seen{path: c.Path, was: was[c.Path], now: now[c.Path]}
+		one.unread = one.was == nil && c.Status != "A" || one.now == nil && c.Status != "D"
 		one.mixed = m.Mix(c.Path, one.was, one.now)
 		switch evidence := one.mixed.Seen.Class == proof.Evidence; {
 		case one.unread:

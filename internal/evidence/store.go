@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -140,18 +139,20 @@ func settingsOf(req work.EvidenceRequest) proof.Settings {
 	}
 }
 
-// read returns a file that a commit has, as a rule reads it. unread says that it
-// is too large, or a submodule: nobody knows what it holds.
-func (s *Store) read(ctx context.Context, commit, path string) (data []byte, unread bool, err error) {
-	data, err = s.repo.Show(ctx, commit, path)
-	if large := (*git.TooLargeError)(nil); errors.As(err, &large) {
-		return nil, true, nil
+// readAll returns the changed files as a rule reads them, in one pass, without
+// those whose status says that the commit does not have them. One that is not
+// there is too large, or a submodule: nobody knows what it holds.
+func (s *Store) readAll(ctx context.Context, commit string, changes []work.FileChange, without string) (map[string][]byte, error) {
+	var paths []string
+	for _, c := range changes {
+		if c.Status != without {
+			paths = append(paths, c.Path)
+		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
+	all := map[string][]byte{}
+	if len(paths) == 0 {
+		return all, nil
 	}
-	if err == nil && data == nil {
-		data = []byte{}
-	}
-	return data, false, err
+	err := s.repo.Contents(ctx, commit, paths, git.MaxShowBytes, func(path string, data []byte) { all[path] = data })
+	return all, err
 }

@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -36,6 +37,30 @@ func (s *Store) WithContents(ctx context.Context, commit string, contents map[st
 // withEntries returns a commit on commit with index entries replaced, or
 // commit itself when that changes nothing.
 func (s *Store) withEntries(ctx context.Context, commit, info, message string) (string, error) {
+	asked := sha256.Sum256([]byte(commit + "\x00" + message + "\x00" + info))
+	s.mu.Lock()
+	made, ok := s.lists.mixed[asked]
+	s.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	id, err := s.newEntries(ctx, commit, info, message)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lists.mixed) >= mostMixed || s.lists.mixed == nil {
+		s.lists.mixed = map[[sha256.Size]byte]string{}
+	}
+	s.lists.mixed[asked] = id
+	return id, nil
+}
+
+// mostMixed is how many commits with other entries are remembered.
+const mostMixed = 1000
+
+func (s *Store) newEntries(ctx context.Context, commit, info, message string) (string, error) {
 	before, err := s.treeOf(ctx, commit)
 	if err != nil {
 		return "", err

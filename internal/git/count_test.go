@@ -61,6 +61,52 @@ func TestSnapshotProcesses(t *testing.T) {
 	}
 }
 
+// What a tree holds is asked once, however often it is checked out, looked at and
+// mixed with another.
+func TestATreeIsListedOnce(t *testing.T) {
+	b, bin := counted(t, `exec '%s' "$@"`)
+	dir := b.folder("01")
+	b.write(dir, files{"a.txt": "changed", "new.txt": "n"})
+	next := b.snap(dir, b.base).Commit
+	look := func() string {
+		t.Helper()
+		for _, commit := range []string{b.base, next} {
+			at := filepath.Join(b.state, "verify")
+			if err := errors.Join(os.RemoveAll(at), b.Materialize(b.ctx, at, commit)); err != nil {
+				t.Fatal(err)
+			}
+			list, err := b.Files(b.ctx, commit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range list {
+				if _, err := os.Lstat(filepath.Join(at, path)); err != nil {
+					t.Errorf("%s: %v", commit, err)
+				}
+			}
+			if has := slices.Contains(list, "new.txt"); has != (commit == next) {
+				t.Errorf("files of %s: %q", commit, list)
+			}
+		}
+		mixed, err := b.WithFilesFrom(b.ctx, next, b.base, []string{"a.txt"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mixed
+	}
+	mixed := look()
+	calls(t, bin)
+	if again := look(); again != mixed {
+		t.Errorf("mixed is %s and then %s", mixed, again)
+	}
+	if got := calls(t, bin); len(got) != 2 {
+		t.Errorf("%d gits for two check-outs of known trees, want 2: %q", len(got), got)
+	}
+	if other, err := b.WithFilesFrom(b.ctx, next, b.base, []string{"new.txt"}); err != nil || other == mixed {
+		t.Errorf("other files of the same commits make %s, %v", other, err)
+	}
+}
+
 // What a snapshot reports is on disk, at three syncs a snapshot.
 func TestSnapshotSyncs(t *testing.T) {
 	strace, err := exec.LookPath("strace")

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -164,11 +166,11 @@ func (s *Store) onlyTracked(ctx context.Context, f *folder, commit string) error
 	if err := s.checkOut(ctx, f, commit); err != nil {
 		return err
 	}
-	res, err := s.inFolder(ctx, f, call{args: []string{"ls-files", "-z"}})
+	entries, err := s.staged(ctx, f, commit)
 	if err != nil {
 		return err
 	}
-	return removeOthers(f.dir, splitZ(res.out))
+	return removeOthers(f.dir, slices.Collect(maps.Keys(entries)))
 }
 
 // checkOut makes index and tracked files those of commit, or of a tree.
@@ -205,16 +207,17 @@ func (s *Store) load(ctx context.Context, f *folder, commit string, update ...st
 			return err
 		}
 	}
-	res, err := s.inFolder(ctx, f, call{args: []string{"ls-files", "--stage", "-z"}})
+	entries, err := s.staged(ctx, f, commit)
 	if err != nil {
 		return err
 	}
 	f.subs = nil
-	for _, rec := range splitZ(res.out) {
-		if path, ok := submodule(rec); ok {
+	for path, entry := range entries {
+		if strings.HasPrefix(entry, submoduleMode+" ") {
 			f.subs = append(f.subs, path)
 		}
 	}
+	slices.Sort(f.subs)
 	if len(f.subs) > 0 {
 		// Git then never looks into these folders: an agent may have made a
 		// repository there, with a configuration that starts commands.
@@ -228,15 +231,6 @@ func (s *Store) load(ctx context.Context, f *folder, commit string, update ...st
 	}
 	f.at = commit
 	return nil
-}
-
-// submodule returns the path of an "ls-files --stage" record of a submodule.
-func submodule(rec string) (string, bool) {
-	if !strings.HasPrefix(rec, "160000 ") {
-		return "", false
-	}
-	_, path, ok := strings.Cut(rec, "\t")
-	return path, ok
 }
 
 // removeLock removes what a git that was killed left beside the index. Only

@@ -131,23 +131,3 @@ func (s *Store) withFilesFrom(ctx context.Context, commit, base string, paths []
 	}
 	return s.withEntries(ctx, commit, info.String(), "files of "+base+"\n")
 }
-
-// entries maps the paths of a commit or tree to their "mode type id".
-func (s *Store) entries(ctx context.Context, commit string) (map[string]string, error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, err
-	}
-	res, err := s.git(ctx, call{args: []string{"ls-tree", "-r", "-z", "--full-tree", commit}})
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for _, rec := range splitZ(res.out) {
-		entry, path, ok := strings.Cut(rec, "\t")
-		if !ok {
-			return nil, fmt.Errorf("read tree %s: unknown record %q", commit, rec)
-		}
-		all[path] = entry
-	}
-	return all, nil
-}

@@ -49,7 +49,8 @@ type Store struct {
 	started   time.Time
 
 	mu      sync.Mutex
-	trees   map[string]string  // commit → tree
+	trees   map[string]string // commit → tree
+	lists   listings
 	folders map[string]*folder // by path
 	bases   map[string]bool    // commits that the user's repository holds
 }

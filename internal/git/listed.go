@@ -1,0 +1,103 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+// mostListed is how many paths are remembered of the trees that were read last.
+const mostListed = 100_000
+
+// listings remember what trees hold, which never changes. It is an optimisation:
+// a new process begins without it.
+type listings struct {
+	trees map[string]map[string]string // by tree or commit; path → "mode type id"
+	paths int
+	mixed map[[sha256.Size]byte]string // commits that withEntries made, by what it was asked
+}
+
+// entries maps the paths of a commit or tree to their "mode type id". The map is
+// shared: nobody writes to it.
+func (s *Store) entries(ctx context.Context, commit string) (map[string]string, error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	if all, ok := s.listed(commit); ok {
+		return all, nil
+	}
+	res, err := s.git(ctx, call{args: []string{"ls-tree", "-r", "-z", "--full-tree", commit}})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, rec := range splitZ(res.out) {
+		entry, path, ok := strings.Cut(rec, "\t")
+		if !ok {
+			return nil, fmt.Errorf("read tree %s: unknown record %q", commit, rec)
+		}
+		all[path] = entry
+	}
+	s.list(commit, all)
+	return all, nil
+}
+
+// staged is entries of a commit that the index of f holds and nothing else: git
+// reads an index faster than trees.
+func (s *Store) staged(ctx context.Context, f *folder, commit string) (map[string]string, error) {
+	if all, ok := s.listed(commit); ok {
+		return all, nil
+	}
+	res, err := s.inFolder(ctx, f, call{args: []string{"ls-files", "--stage", "-z"}})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, rec := range splitZ(res.out) {
+		about, path, ok := strings.Cut(rec, "\t")
+		part := strings.Split(about, " ")
+		if !ok || len(part) != 3 || part[2] != "0" {
+			return nil, fmt.Errorf("read index of %s: unknown record %q", commit, rec)
+		}
+		kind := "blob"
+		if part[0] == submoduleMode {
+			kind = "commit"
+		}
+		all[path] = part[0] + " " + kind + " " + part[1]
+	}
+	s.list(commit, all)
+	return all, nil
+}
+
+// submoduleMode is the mode of an entry that is a commit of another repository.
+const submoduleMode = "160000"
+
+func (s *Store) listed(id string) (map[string]string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, ok := s.lists.trees[s.sameTree(id)]
+	return all, ok
+}
+
+// list remembers what id holds, unless that is more than all that is remembered.
+func (s *Store) list(id string, all map[string]string) {
+	if len(all) > mostListed {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists.paths+len(all) > mostListed || s.lists.trees == nil {
+		s.lists.trees, s.lists.paths = map[string]map[string]string{}, 0
+	}
+	s.lists.trees[s.sameTree(id)] = all
+	s.lists.paths += len(all)
+}
+
+// sameTree is the tree of a commit where that is known, else the commit.
+func (s *Store) sameTree(id string) string {
+	if tree, ok := s.trees[id]; ok {
+		return tree
+	}
+	return id
+}
