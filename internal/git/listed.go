@@ -16,6 +16,7 @@ type listings struct {
 	trees map[string]map[string]string // by tree or commit; path → "mode type id"
 	paths int
 	mixed map[[sha256.Size]byte]string // commits that withEntries made, by what it was asked
+	diffs map[[2]string]comparison     // between two trees or commits
 }
 
 // entries maps the paths of a commit or tree to their "mode type id". The map is
@@ -100,4 +101,38 @@ func (s *Store) sameTree(id string) string {
 		return tree
 	}
 	return id
+}
+
+// mostDiffs is how many comparisons are remembered, and mostDiffered how many
+// files each may have for that.
+const (
+	mostDiffs    = 100
+	mostDiffered = 1000
+)
+
+// compare returns what differs between two commits or trees. It is shared: nobody
+// writes to it.
+func (s *Store) compare(ctx context.Context, from, to string) (comparison, error) {
+	s.mu.Lock()
+	pair := [2]string{s.sameTree(from), s.sameTree(to)}
+	known, ok := s.lists.diffs[pair]
+	s.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}})
+	if err != nil {
+		return comparison{}, err
+	}
+	diff, err := parseRaw(res.out)
+	if err != nil || len(diff.files) > mostDiffered {
+		return diff, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lists.diffs) >= mostDiffs || s.lists.diffs == nil {
+		s.lists.diffs = map[[2]string]comparison{}
+	}
+	s.lists.diffs[pair] = diff
+	return diff, nil
 }

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/work"
@@ -86,7 +87,7 @@ func (s *Store) record(ctx context.Context, f *folder, parent, before string) (w
 		}
 		links := diff.newLinks()
 		if len(links) == 0 {
-			snap.Changed, snap.Files = true, diff.files
+			snap.Changed, snap.Files = true, slices.Clone(diff.files)
 			return snap, nil
 		}
 		// The net below the messages that addAll goes by: no repository of
@@ -133,7 +134,7 @@ func (s *Store) Changes(ctx context.Context, from, to string) ([]work.FileChange
 	if err != nil {
 		return nil, fmt.Errorf("compare %s with %s: %w", from, to, err)
 	}
-	return diff.files, nil
+	return slices.Clone(diff.files), nil
 }
 
 // comparison is how two trees differ.
@@ -152,14 +153,6 @@ func (c comparison) newLinks() []string {
 		}
 	}
 	return links
-}
-
-func (s *Store) compare(ctx context.Context, from, to string) (comparison, error) {
-	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}})
-	if err != nil {
-		return comparison{}, err
-	}
-	return parseRaw(res.out)
 }
 
 // parseRaw reads "diff --raw -z --no-renames".

@@ -72,6 +72,7 @@ type control struct {
 	prepared map[string]bool          // those of now that needed the verify commands first
 	reading  reading
 	shell    *shell // of the folder as it is now
+	written  string // the commit that the folder holds, and nothing else; "" = something ran in it
 }
 
 func (c *control) all(ctx context.Context) error {

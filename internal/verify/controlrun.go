@@ -97,12 +97,10 @@ func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 func (c *control) ready(ctx context.Context, commit string, fills bool) (*shell, error) {
 	c.shell.close()
 	c.shell = nil
-	if err := filetree.RemoveAll(c.req.Dir); err != nil {
+	if err := c.write(ctx, commit); err != nil {
 		return nil, err
 	}
-	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
-		return nil, err
-	}
+	c.written = "" // what runs in it changes it
 	sh, rep, err := c.open(ctx, folder{
 		dir: c.req.Dir, checkout: c.req.Checkout, env: c.req.Env,
 		phase: c.req.Phase, mark: c.req.Mark, out: c.out,
@@ -117,6 +115,23 @@ func (c *control) ready(ctx context.Context, commit string, fills bool) (*shell,
 	}
 	sh.kind, sh.timeout = "control", timeout(c.req.TimeoutSecs)
 	return sh, nil
+}
+
+// write makes the folder hold exactly a commit. One in which nothing ran since it
+// was written does.
+func (c *control) write(ctx context.Context, commit string) error {
+	if c.written == commit {
+		return nil
+	}
+	c.written = ""
+	if err := filetree.RemoveAll(c.req.Dir); err != nil {
+		return err
+	}
+	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
+		return err
+	}
+	c.written = commit
+	return nil
 }
 
 // outFolder makes the folder for what a run writes. Its name is drawn anew each
@@ -253,10 +268,7 @@ func (t folderTree) Read(path string) ([]byte, error) {
 
 // files makes the folder hold a commit, not set up, and lists it.
 func (c *control) files(ctx context.Context, commit string) (folderTree, error) {
-	if err := filetree.RemoveAll(c.req.Dir); err != nil {
-		return folderTree{}, err
-	}
-	if err := c.checkout.Materialize(ctx, c.req.Dir, commit); err != nil {
+	if err := c.write(ctx, commit); err != nil {
 		return folderTree{}, err
 	}
 	t := folderTree{root: c.req.Dir}

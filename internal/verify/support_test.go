@@ -32,6 +32,7 @@ type commits struct {
 	mu   sync.Mutex
 	all  map[string]files
 	fail error
+	made int // folders
 }
 
 func (c *commits) Materialize(_ context.Context, dir, commit string) error {
@@ -40,6 +41,7 @@ func (c *commits) Materialize(_ context.Context, dir, commit string) error {
 	if c.fail != nil {
 		return c.fail
 	}
+	c.made++
 	tree, ok := c.all[commit]
 	if !ok {
 		return fmt.Errorf("no commit %q", commit)
