@@ -17,11 +17,25 @@ type LogWatcher struct {
 	Log *log.Logger
 	// unproven notes that the word alone counts was said.
 	unproven bool
+	cold     bool // the next proof begins with empty caches
 }
 
-// Activity is a line for those who want to be told everything.
+// Activity is a line for those who want to be told everything. That the base is
+// proven is said to all: it comes before anything else, and may take minutes.
 func (w *LogWatcher) Activity(a work.Activity) {
-	w.Log.Debug(a.Text, "phase", a.Phase, "is", a.Kind)
+	switch {
+	case a.Kind == work.ActivityCold:
+		w.cold = true
+	case a.Kind == "verify" && a.Phase == "":
+		pairs := []any{"command", a.Text}
+		if w.cold {
+			pairs = append(pairs, "caches", "empty: later proofs are lent what this one leaves")
+		}
+		w.cold = false
+		w.Log.Info("proving the base", pairs...)
+	default:
+		w.Log.Debug(a.Text, "phase", a.Phase, "is", a.Kind)
+	}
 }
 
 // Events writes a line for each event that says something to a person.

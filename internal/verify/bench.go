@@ -176,6 +176,7 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	defer sh.close()
 	took.SetupMillis, took.Cold = since(), sh != nil && sh.lent.empty()
 	if err == nil && rep.OK {
+		sh.sayCold()
 		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
 		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
 		took.RunMillis = since()

@@ -168,3 +168,28 @@ func TestSetupOfAFolderThatStaysIsACopy(t *testing.T) {
 		t.Errorf("the folder holds %q", got)
 	}
 }
+
+// That a proof of accepted work begins with empty caches is said before its first
+// command; of others nobody could fill any.
+func TestVerifySaysThatCachesAreEmpty(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, files{})
+	said := func(accepted, cold bool) string {
+		t.Helper()
+		var kinds []string
+		req := b.req("true")
+		req.Accepted, req.Caches.Off = accepted, cold
+		if _, err := b.Verify(t.Context(), req, func(a work.Activity) { kinds = append(kinds, a.Kind) }); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(kinds, " ")
+	}
+	for _, tt := range []struct {
+		accepted, off bool
+		want          string
+	}{{true, false, "cold verify"}, {false, false, "verify"}, {true, true, "verify"}} {
+		if got := said(tt.accepted, tt.off); got != tt.want {
+			t.Errorf("accepted %v, without caches %v: it said %q, want %q", tt.accepted, tt.off, got, tt.want)
+		}
+	}
+}

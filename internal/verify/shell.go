@@ -48,6 +48,13 @@ func (s *shell) close() {
 	}
 }
 
+// sayCold says that the commands begin with empty caches, which they fill.
+func (s *shell) sayCold() {
+	if s.watch != nil && s.fills && s.lent.empty() {
+		s.watch(work.Activity{Phase: s.phase, Kind: work.ActivityCold, Text: "with empty caches"})
+	}
+}
+
 // run runs commands in order and stops at the first that fails.
 func (s *shell) run(ctx context.Context, commands []string) (work.CommandsReport, error) {
 	rep := work.CommandsReport{Sandbox: string(s.level())}

@@ -125,10 +125,14 @@ type IterationReport struct {
 type Activity struct {
 	Phase     string
 	Iteration int
-	Kind      string // "text", "tool", "usage", "retry", "verify", "setup"
+	Kind      string // "text", "tool", "usage", "retry", "verify", "setup", ActivityCold
 	Text      string // redacted, one line, at most 200 bytes
 	Usage     Usage
 }
+
+// ActivityCold is the kind of an activity that says why the next one takes long:
+// its proof begins with empty caches, and fills them.
+const ActivityCold = "cold"
 
 // SetupRequest asks for a fresh folder to be made ready for work.
 type SetupRequest struct {
