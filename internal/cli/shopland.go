@@ -16,6 +16,7 @@ import (
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/runs"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -120,19 +121,32 @@ func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lea
 	if unwanted != "" {
 		return notWanted(out, unwanted), nil
 	}
-	var branch *git.BranchError
-	if err := repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
-		out.Hold = holdTarget
-		out.Reason = fmt.Sprintf("factory.target %s, so it is not moved: git merge %s there, or set another target; then forge issue retry %d", branch, state.Delivery.Branch, i.ID)
-		return out, nil
-	} else if err != nil {
+	here, err := repo.OutHere(ctx, out.Target)
+	if err != nil {
 		return out, err
+	}
+	if !here {
+		var branch *git.BranchError
+		if err := repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
+			out.Hold = holdTarget
+			out.Reason = fmt.Sprintf("factory.target %s, so it is not moved: git merge %s there, or set another target; then forge issue retry %d", branch, state.Delivery.Branch, i.ID)
+			return out, nil
+		} else if err != nil {
+			return out, err
+		}
 	}
 	from := cmp.Or(head, p.Base.Commit) // it begins where people are, so that it holds what they have
 	commit, held, err := s.merged(ctx, state, i, from, result)
 	if err != nil || held.Hold != "" {
 		held.Target = out.Target
 		return held, err
+	}
+	under := work.Base{Commit: from, Branch: out.Target, Shallow: p.Base.Shallow}
+	if here {
+		// Before it is proven: that may take long, and comes to nothing.
+		if why, err := repo.InTheWay(ctx, under, commit); err != nil || why != "" {
+			return s.waitsForCheckout(i, out, why), err
+		}
 	}
 	problem, err := s.verified(ctx, p, lease, state, commit, from)
 	if err != nil {
@@ -147,11 +161,28 @@ func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lea
 		out.Reason = fmt.Sprintf("%s, on its result merged with what has landed meanwhile (%s)", problem, landingLog)
 		return s.toAgent(i, out), nil
 	}
+	if here {
+		d, err := repo.FastForward(ctx, under, commit)
+		if err != nil || !d.FastForwarded {
+			return s.waitsForCheckout(i, out, d.Reason), err
+		}
+		out.Commit = commit
+		out.Reason = fmt.Sprintf("landed on %s, your checked-out branch, as %s (undo: %s)", out.Target, text.Short(commit), d.Undo)
+		return out, nil
+	}
 	if err := repo.Land(ctx, out.Target, commit, head); err != nil {
 		return out, err
 	}
 	out.Commit = commit
 	return out, nil
+}
+
+// waitsForCheckout holds a result whose target people have checked out, until
+// nothing of theirs is in the way any more; that is looked at again by itself.
+func (s *shop) waitsForCheckout(i work.Issue, out factory.Landed, why string) factory.Landed {
+	out.Hold, out.Waits, out.Until = holdTarget, true, s.comeBack(i.ID, nil)
+	out.Reason = fmt.Sprintf("factory.target %s is checked out, and not moved: %s; tried again by itself", out.Target, why)
+	return out
 }
 
 // toAgent holds a result that does not go together with the target until a run

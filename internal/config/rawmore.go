@@ -102,7 +102,7 @@ type LLM struct {
 
 // Factory is [factory].
 type Factory struct {
-	Target        *string  `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. One that is checked out somewhere is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
+	Target        *string  `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
 	DefaultPolicy *string  `toml:"default_policy" default:"\"plan_then_review\"" doc:"Preset of issues that name none." rule:"filled"`
 	Plan          *string  `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
 	Triage        *string  `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`

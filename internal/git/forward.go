@@ -52,6 +52,43 @@ func (s *Store) fastForward(ctx context.Context, base work.Base, commit string) 
 	return d, nil
 }
 
+// InTheWay is why FastForward would leave the user's checkout as it is, now;
+// "" = it would move it.
+func (s *Store) InTheWay(ctx context.Context, base work.Base, commit string) (why string, err error) {
+	if err := checkIDs(base.Commit, commit); err != nil {
+		return "", fmt.Errorf("look at the checkout: %w", err)
+	}
+	head, here, err := s.headOut(ctx)
+	if err == nil {
+		why, err = s.whyNot(ctx, base, commit, head, here)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at the checkout: %w", err)
+	}
+	return why, nil
+}
+
+// OutHere says whether the user's checkout has a branch out. Other worktrees do
+// not count.
+func (s *Store) OutHere(ctx context.Context, branch string) (bool, error) {
+	head, _, err := s.headOut(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look at the checkout: %w", err)
+	}
+	return head == "refs/heads/"+branch, nil
+}
+
+// headOut is the reference that the user has checked out, "" = none, and its
+// commit.
+func (s *Store) headOut(ctx context.Context) (ref, commit string, err error) {
+	here, err := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}})
+	if err != nil {
+		return "", "", err
+	}
+	head, err := s.inUser(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
+	return head.line(), here.line(), err
+}
+
 // forward is FastForward with the reason as an error: *notMoved.
 func (s *Store) forward(ctx context.Context, base work.Base, commit string) error {
 	held, err := s.holdMoves(ctx, settleWait)
@@ -62,18 +99,14 @@ func (s *Store) forward(ctx context.Context, base work.Base, commit string) erro
 	if _, err := s.settle(ctx, held); err != nil {
 		return err
 	}
-	here, err := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}})
+	head, here, err := s.headOut(ctx)
 	if err != nil {
 		return err
 	}
-	head, err := s.inUser(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
-	if err != nil {
-		return err
-	}
-	if base.Branch != "" && head.line() == "refs/heads/"+base.Branch && here.line() == commit && commit != base.Commit {
+	if base.Branch != "" && head == "refs/heads/"+base.Branch && here == commit && commit != base.Commit {
 		return nil // done before a crash
 	}
-	if why, err := s.whyNot(ctx, base, commit, head.line(), here.line()); err != nil {
+	if why, err := s.whyNot(ctx, base, commit, head, here); err != nil {
 		return err
 	} else if why != "" {
 		return &notMoved{why: why}

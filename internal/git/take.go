@@ -69,15 +69,11 @@ func (s *Store) stage(ctx context.Context, base work.Base, commit string) (strin
 		return "", err
 	}
 
-	here, err := s.inUser(ctx, call{args: []string{"rev-parse", "--verify", "HEAD"}})
+	head, here, err := s.headOut(ctx)
 	if err != nil {
 		return "", err
 	}
-	head, err := s.inUser(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, ok: []int{1}})
-	if err != nil {
-		return "", err
-	}
-	if why, err := s.whyNot(ctx, base, commit, head.line(), here.line()); err != nil || why != "" {
+	if why, err := s.whyNot(ctx, base, commit, head, here); err != nil || why != "" {
 		return why, err
 	}
 	if err := s.bring(ctx, commit); err != nil {
