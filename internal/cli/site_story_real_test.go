@@ -51,7 +51,7 @@ func TestRealStoryInABrowser(t *testing.T) {
 	}
 
 	b.GoTo("/p/demo/issues/new")
-	b.Run(chromedp.SendKeys(`[name="title"]`, "Say hello"), chromedp.SetValue(`[name="level"]`, "end_to_end"), chromedp.SetValue(`[name="column"]`, "ready"), chromedp.Click("main form button.main"))
+	b.Run(chromedp.SendKeys(`[name="title"]`, "Say hello"), chromedp.SetValue(`[name="level"]`, "full"), chromedp.SetValue(`[name="column"]`, "ready"), chromedp.Click("main form button.main"))
 	b.Until(`location.pathname !== "/p/demo/issues/new"`)
 	b.GoTo("/p/demo")
 	b.Until(`document.documentElement.dataset.live === "on"`)
