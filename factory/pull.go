@@ -62,6 +62,7 @@ const (
 const (
 	HoldLandingConflict = "landing_conflict"
 	HoldLandingRed      = "landing_red"
+	HoldTargetOut       = "target_checked_out" // and something of a person's is in the way
 )
 
 // NextOfPull decides what is done with a result that was decided to be done.

@@ -12,14 +12,13 @@ import (
 // for by the card itself: what stands on a card besides is the same until
 // something is stored.
 type cardLive struct {
-	Run    string // address of its page; "" = there is none yet
-	Doing  string // "testing · try 2 of 8"
-	Phase  string // its name; "" = there is one phase only
-	Since  time.Duration
-	Cost   string
-	Words  string // what was said last, in one line
-	Issues string // address of the project's issues
-	ID     int64
+	Run   string // address of its page; "" = there is none yet
+	Doing string // "testing · try 2 of 8"
+	Phase string // its name; "" = there is one phase only
+	Since time.Duration
+	Cost  string
+	Words string // what became of the last try, in one line
+	ID    int64
 }
 
 // mostWordsOnCard is how much of what an agent said a card shows.
@@ -34,7 +33,7 @@ func (s *Server) issueLive(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d := cardLive{Doing: "getting ready", Issues: v.url("/issues"), ID: id}
+	d := cardLive{Doing: "getting ready", ID: id}
 	if i.Run == "" {
 		d.Doing = "finding out what is wanted"
 		return v.part("board", "live-part", d)
@@ -46,6 +45,7 @@ func (s *Server) issueLive(v *visit) error {
 	}
 	if err != nil { // it is named before it is opened, and asked for again in a moment
 		s.Log.Debug("a run cannot be read for its card", "run", i.Run, "err", err)
+		d.Doing = "its run cannot be read yet"
 		return v.part("board", "live-part", d)
 	}
 	d.Run, d.Since = v.url("/runs/"+st.Run), s.Now().Sub(row.Created)

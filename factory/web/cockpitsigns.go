@@ -97,6 +97,7 @@ var holdWords = map[string]string{
 	factory.HoldPullChanges:        "changes are requested on its pull request",
 	factory.HoldPullBlocked:        "the code host does not let it be merged",
 	factory.HoldLandingConflict:    "it conflicts with its target branch",
+	factory.HoldTargetOut:          "its target branch is checked out, and something of yours is in the way",
 	factory.HoldLandingRed:         "your checks fail on the merged result",
 }
 

@@ -16,7 +16,7 @@ type runChanges struct {
 	To    string // commit that is shown; "" = nothing is changed yet
 	Files []changedFile
 	Total diff.Stat
-	Gone  bool // the commits are not here any more
+	Gone  bool // it cannot be read: its commits may not be here any more
 }
 
 // changedFile is a line of the list of files.

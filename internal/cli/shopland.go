@@ -21,11 +21,6 @@ import (
 	"forge/orchestrator"
 )
 
-// Why a finished result is not in the target branch, for the card.
-const (
-	holdTarget = "target_checked_out"
-)
-
 // landTries is how often a landing is done anew because the target moved.
 const landTries = 20
 
@@ -128,7 +123,7 @@ func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lea
 	if !here {
 		var branch *git.BranchError
 		if err := repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
-			out.Hold = holdTarget
+			out.Hold = factory.HoldTargetOut
 			out.Reason = fmt.Sprintf("factory.target %s, so it is not moved: git merge %s there, or set another target; then forge issue retry %d", branch, state.Delivery.Branch, i.ID)
 			return out, nil
 		} else if err != nil {
@@ -180,7 +175,7 @@ func (s *shop) land(ctx context.Context, p *project.Checkout, lease *journal.Lea
 // waitsForCheckout holds a result whose target people have checked out, until
 // nothing of theirs is in the way any more; that is looked at again by itself.
 func (s *shop) waitsForCheckout(i work.Issue, out factory.Landed, why string) factory.Landed {
-	out.Hold, out.Waits, out.Until = holdTarget, true, s.comeBack(i.ID, nil)
+	out.Hold, out.Waits, out.Until = factory.HoldTargetOut, true, s.comeBack(i.ID, nil)
 	out.Reason = fmt.Sprintf("factory.target %s is checked out, and not moved: %s; tried again by itself", out.Target, why)
 	return out
 }
