@@ -5,6 +5,7 @@
 # make bench   what Forge costs, beside the floor measured in the same run
 # make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
 # make pictures   every page as a picture, into bin/pictures
+# make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
 # make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
 
@@ -13,7 +14,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures fuzz soak clean
+.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures release fuzz soak clean
 
 all: build
 
@@ -78,6 +79,9 @@ bench-proof: build
 
 pictures:
 	scripts/pictures.sh
+
+release:
+	$(GO) run ./internal/release -version "$(VERSION)" -key "$(KEY)" -base "$(BASE)"
 
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)

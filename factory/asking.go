@@ -38,7 +38,7 @@ type heard struct {
 }
 
 // reserved is how many issues keep their turn while they are asked about.
-func (m *floorman) reserved(now time.Time) (n int) {
+func (m *loopRun) reserved(now time.Time) (n int) {
 	for _, q := range m.asking {
 		if now.Sub(q.since) < askReserve {
 			n++
@@ -48,7 +48,7 @@ func (m *floorman) reserved(now time.Time) (n int) {
 }
 
 // hear takes an answer; the look that follows goes by it.
-func (m *floorman) hear(h heard) {
+func (m *loopRun) hear(h heard) {
 	delete(m.asking, h.issue)
 	if m.answers == nil {
 		m.answers = map[int64]Asked{}
@@ -59,7 +59,7 @@ func (m *floorman) hear(h heard) {
 // origin says whether an issue that may be claimed otherwise is wanted where it
 // comes from. What was answered before this look counts; else it is asked, and
 // the issue is not claimed yet.
-func (m *floorman) origin(ctx context.Context, s *sight, i work.Issue, news News) (NoClaim, error) {
+func (m *loopRun) origin(ctx context.Context, s *view, i work.Issue, news News) (NoClaim, error) {
 	from, err := m.Origins.From(ctx, i)
 	if err != nil || from == "" {
 		return "", err
@@ -100,16 +100,16 @@ func claimMoment(news News, looked bool) Moment {
 }
 
 // ask asks about an issue in a goroutine, which Run waits for.
-func (m *floorman) ask(ctx context.Context, s *sight, i work.Issue, from string) {
+func (m *loopRun) ask(ctx context.Context, s *view, i work.Issue, from string) {
 	m.again = true
 	for id, q := range m.asking {
-		if id == i.ID || q.from == from && s.shop.Now.Sub(q.since) >= askReserve {
+		if id == i.ID || q.from == from && s.project.Now.Sub(q.since) >= askReserve {
 			return
 		}
 	}
-	m.asking[i.ID] = question{from, s.shop.Now}
+	m.asking[i.ID] = question{from, s.project.Now}
 	if i.Column == work.ColumnReady {
-		s.shop.Running++
+		s.project.Running++
 	}
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, askLimit)
@@ -120,7 +120,7 @@ func (m *floorman) ask(ctx context.Context, s *sight, i work.Issue, from string)
 
 // hold lets the card of an issue say that nobody knows whether it is wanted. It
 // stands where it stands, and is asked about at the next look.
-func (m *floorman) hold(ctx context.Context, i work.Issue, why string) error {
+func (m *loopRun) hold(ctx context.Context, i work.Issue, why string) error {
 	return m.restand(ctx, i, why, func(was work.Issue) work.Issue {
 		if was.State == "" {
 			was.Reason = Line(HoldOrigin + ": " + orElse(why, "nobody can say whether it is still wanted where it comes from"))
@@ -131,7 +131,7 @@ func (m *floorman) hold(ctx context.Context, i work.Issue, why string) error {
 
 // restand changes how an issue stands that is not claimed, unless it was changed
 // meanwhile: then the next look decides anew.
-func (m *floorman) restand(ctx context.Context, seen work.Issue, why string, become func(work.Issue) work.Issue) error {
+func (m *loopRun) restand(ctx context.Context, seen work.Issue, why string, become func(work.Issue) work.Issue) error {
 	was, err := m.Board.Store.Issue(ctx, m.Board.Project, seen.ID)
 	if err != nil || was.Version != seen.Version {
 		return err
@@ -160,7 +160,7 @@ func (m *floorman) restand(ctx context.Context, seen work.Issue, why string, bec
 
 // beforeLanding asks once more before a result goes anywhere. held is what
 // becomes of it while nobody can say; unwanted says why it does not land.
-func (m *floorman) beforeLanding(ctx context.Context, i work.Issue) (unwanted string, held *Landed, err error) {
+func (m *loopRun) beforeLanding(ctx context.Context, i work.Issue) (unwanted string, held *Landed, err error) {
 	from, err := m.Origins.From(ctx, i)
 	if err != nil || from == "" {
 		return "", nil, err

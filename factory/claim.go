@@ -22,8 +22,8 @@ func (l *Lease) holds(now time.Time) bool {
 	return l != nil && !l.Dead && now.Sub(l.Heartbeat) <= LeaseTimeout
 }
 
-// Shop is how a project stands when an issue is to be claimed.
-type Shop struct {
+// ProjectState is how a project stands when an issue is to be claimed.
+type ProjectState struct {
 	Now         time.Time
 	Paused      bool // or draining: nothing new is begun
 	Running     int  // issues that are worked on
@@ -63,7 +63,7 @@ const (
 // whose owner is gone (it was begun, so limits do not count). needs are the
 // columns of what it needs; what is missing there is not done. lease is the
 // claim that is stored and was not given back, nil = none.
-func MayClaim(i work.Issue, lease *Lease, needs map[int64]work.Column, s Shop) NoClaim {
+func MayClaim(i work.Issue, lease *Lease, needs map[int64]work.Column, s ProjectState) NoClaim {
 	// In review there is nothing to do, unless its owner was gone in the middle
 	// of doing it.
 	begun := i.Column == work.ColumnInProgress || i.Column == work.ColumnInReview && (s.Answered || lease != nil)

@@ -10,6 +10,9 @@ import (
 func TestHistorySaysWhatHappened(t *testing.T) {
 	done := Ended{Outcome: work.RunCompleted, Promoted: true}
 	was := work.Issue{ID: 1, Column: work.ColumnInProgress}
+	if got := became(work.Issue{Column: work.ColumnInReview, Hold: []string{"autonomy_disabled"}}); got != work.IssueAsked {
+		t.Errorf("held for a person: %s", got)
+	}
 	for _, c := range []struct {
 		landed Landed
 		want   work.IssueAction

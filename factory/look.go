@@ -13,13 +13,13 @@ import (
 // pageOfReady is how many ready issues are looked at together.
 const pageOfReady = 100
 
-// sight is what one look at the board goes by.
-type sight struct {
-	floor  work.Floor
-	terms  Terms
-	claims map[int64]work.IssueClaim
-	news   map[int64]News
-	shop   Shop
+// view is what one look at the board goes by.
+type view struct {
+	floor     work.Floor
+	admission Admission
+	claims    map[int64]work.IssueClaim
+	news      map[int64]News
+	project   ProjectState
 	// asked are answers of where issues come from; finish are those of which no
 	// new run is opened.
 	asked  map[int64]Asked
@@ -28,7 +28,7 @@ type sight struct {
 
 // look stops what was taken away, and begins what may be begun. done says that
 // the loop is over.
-func (m *floorman) look(ctx context.Context) (done bool, err error) {
+func (m *loopRun) look(ctx context.Context) (done bool, err error) {
 	m.again, m.idle = len(m.asking) > 0, true
 	if err := m.stopCancelled(ctx); err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func (m *floorman) look(ctx context.Context) (done bool, err error) {
 }
 
 // tell keeps why nothing is claimed where people see it.
-func (m *floorman) tell(ctx context.Context, why string) error {
+func (m *loopRun) tell(ctx context.Context, why string) error {
 	if why == m.note {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (m *floorman) tell(ctx context.Context, why string) error {
 }
 
 // stopCancelled stops the work on issues that a person took away.
-func (m *floorman) stopCancelled(ctx context.Context) error {
+func (m *loopRun) stopCancelled(ctx context.Context) error {
 	for id, j := range m.jobs {
 		i, err := m.Board.Store.Issue(ctx, m.Board.Project, id)
 		if err != nil {
@@ -82,7 +82,7 @@ func (m *floorman) stopCancelled(ctx context.Context) error {
 }
 
 // survey gathers the facts. why says that nothing may be claimed at all.
-func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s sight, why string, err error) {
+func (m *loopRun) survey(ctx context.Context, floor work.Floor, drains bool) (s view, why string, err error) {
 	project := m.Board.Project
 	s.floor, s.finish = floor, map[int64]bool{}
 	s.asked, m.answers = m.answers, nil
@@ -92,7 +92,7 @@ func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s
 	case floor.Paused && m.Only == 0:
 		return s, "paused by " + orElse(floor.By, "a person"), nil
 	}
-	s.terms, err = m.Works.Terms(ctx)
+	s.admission, err = m.Works.Admission(ctx)
 	if ctx.Err() != nil {
 		return s, "", ctx.Err()
 	}
@@ -111,15 +111,15 @@ func (m *floorman) survey(ctx context.Context, floor work.Floor, drains bool) (s
 	}
 	if m.Only != 0 {
 		// A person wants it now.
-		s.terms.MaxRunning, s.terms.MaxInReview, s.terms.Agents = math.MaxInt, 0, nil
+		s.admission.MaxRunning, s.admission.MaxInReview, s.admission.Agents = math.MaxInt, 0, nil
 	}
-	s.shop = Shop{Now: m.Now(), MaxRunning: s.terms.MaxRunning, InReview: counts[work.ColumnInReview], MaxInReview: s.terms.MaxInReview}
+	s.project = ProjectState{Now: m.Now(), MaxRunning: s.admission.MaxRunning, InReview: counts[work.ColumnInReview], MaxInReview: s.admission.MaxInReview}
 	for _, c := range s.claims {
-		if lease(c).holds(s.shop.Now) {
-			s.shop.Running++
+		if lease(c).holds(s.project.Now) {
+			s.project.Running++
 		}
 	}
-	s.shop.Running += m.reserved(s.shop.Now)
+	s.project.Running += m.reserved(s.project.Now)
 	return s, "", nil
 }
 
@@ -133,7 +133,7 @@ func lease(c work.IssueClaim) *Lease {
 
 // claimAll claims what may be claimed: first what was begun, then what is ready,
 // each from the top. why says what holds the ready ones that nothing else does.
-func (m *floorman) claimAll(ctx context.Context, s sight) (why string, err error) {
+func (m *loopRun) claimAll(ctx context.Context, s view) (why string, err error) {
 	if m.Only != 0 {
 		i, err := m.Board.Store.Issue(ctx, m.Board.Project, m.Only)
 		if err != nil {
@@ -149,14 +149,14 @@ func (m *floorman) claimAll(ctx context.Context, s sight) (why string, err error
 	}
 	stop, err := m.column(ctx, &s, work.ColumnReady)
 	if stop == NoClaimInReview {
-		why = fmt.Sprintf("%d issues are in review, as many as factory.max_in_review allows", s.shop.InReview)
+		why = fmt.Sprintf("%d issues are in review, as many as factory.max_in_review allows", s.project.InReview)
 	}
 	return why, err
 }
 
 // column tries the issues of a column in its order, until one reason holds all
 // that would follow.
-func (m *floorman) column(ctx context.Context, s *sight, column work.Column) (NoClaim, error) {
+func (m *loopRun) column(ctx context.Context, s *view, column work.Column) (NoClaim, error) {
 	for after := ""; ; {
 		page, err := m.Cards.Issues(ctx, work.IssueFilter{Project: m.Board.Project, Column: column}, pageOfReady, after)
 		if err != nil {
@@ -172,7 +172,7 @@ func (m *floorman) column(ctx context.Context, s *sight, column work.Column) (No
 
 // tryPage claims what it may of a page. The reason it returns holds every ready
 // issue that follows as well.
-func (m *floorman) tryPage(ctx context.Context, s *sight, page []work.Issue) (NoClaim, error) {
+func (m *loopRun) tryPage(ctx context.Context, s *view, page []work.Issue) (NoClaim, error) {
 	ids := make([]int64, 0, len(page))
 	for _, i := range page {
 		ids = append(ids, i.ID)
@@ -202,17 +202,17 @@ func (m *floorman) tryPage(ctx context.Context, s *sight, page []work.Issue) (No
 }
 
 // may says whether this loop may claim an issue now.
-func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []int64) (NoClaim, error) {
+func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int64) (NoClaim, error) {
 	claim, stored := s.claims[i.ID]
 	if m.jobs[i.ID] != nil {
 		return NoClaimHeld, nil
 	}
 	// A person wants it looked at now.
 	wanted := m.Only == i.ID && i.Column == work.ColumnInReview && i.Pull != nil && !m.wanted
-	if stored && claim.Later.After(s.shop.Now) && !wanted {
+	if stored && claim.Later.After(s.project.Now) && !wanted {
 		return NoClaimLater, nil
 	}
-	shop := s.shop
+	shop := s.project
 	news := s.news[i.ID]
 	if news.Held {
 		return NoClaimHeld, nil
@@ -239,10 +239,10 @@ func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []in
 		return no, nil
 	}
 	// What was begun goes on, whoever it waits for: its run knows its agents.
-	if i.Run == "" && len(Tripped(s.floor, s.terms.Agents, s.shop.Now)) > 0 {
+	if i.Run == "" && len(Tripped(s.floor, s.admission.Agents, s.project.Now)) > 0 {
 		return NoClaimBreaker, nil
 	}
-	if len(m.jobs) >= s.terms.MaxRunning {
+	if len(m.jobs) >= s.admission.MaxRunning {
 		return NoClaimRunning, nil
 	}
 	return m.origin(ctx, s, i, news)
@@ -250,15 +250,15 @@ func (m *floorman) may(ctx context.Context, s *sight, i work.Issue, blocked []in
 
 // claim takes an issue and begins with it. That another was quicker is no error:
 // its change has the board looked at again.
-func (m *floorman) claim(ctx context.Context, s *sight, i work.Issue) error {
-	if !m.Places.take() {
+func (m *loopRun) claim(ctx context.Context, s *view, i work.Issue) error {
+	if !m.Concurrency.take() {
 		m.again = true
 		return nil
 	}
 	begun := false
 	defer func() {
 		if !begun {
-			m.Places.give()
+			m.Concurrency.give()
 		}
 	}()
 	was, err := m.Board.Store.Issue(ctx, m.Board.Project, i.ID)
@@ -295,9 +295,9 @@ func (m *floorman) claim(ctx context.Context, s *sight, i work.Issue) error {
 	}
 	begun, m.idle = true, false
 	m.wanted = m.Only != 0
-	s.shop.Running++
+	s.project.Running++
 	m.Say(i.ID, "claimed"+noteWords(noteOf(seen, s.news[i.ID].Answers)))
-	m.begin(ctx, claim, now, beginning{afresh: was.Column == work.ColumnReady, finish: s.finish[i.ID]})
+	m.begin(ctx, claim, now, start{afresh: was.Column == work.ColumnReady, finish: s.finish[i.ID]})
 	return nil
 }
 
@@ -310,7 +310,14 @@ func noteOf(seen work.IssueClaim, answers []work.Answer) string {
 		return fmt.Sprintf("taken over from process %d on %s", seen.PID, seen.Host)
 	case len(answers) > 0:
 		a := answers[len(answers)-1]
-		return Line(fmt.Sprintf("%s by %s", a.Status, a.By))
+		what := string(a.Status)
+		switch {
+		case a.Message != nil:
+			what = "a message"
+		case what == "":
+			what = "another level"
+		}
+		return Line(fmt.Sprintf("%s by %s", what, a.By))
 	}
 	return ""
 }

@@ -9,13 +9,13 @@ import (
 	"forge/internal/work"
 )
 
-// Places bounds the runs of all loops of a process together.
-type Places struct{ taken chan struct{} }
+// Concurrency bounds the runs of all loops of a process together.
+type Concurrency struct{ taken chan struct{} }
 
-// NewPlaces are n places.
-func NewPlaces(n int) *Places { return &Places{taken: make(chan struct{}, max(n, 1))} }
+// NewConcurrency lets n runs be driven at a time; at least one.
+func NewConcurrency(n int) *Concurrency { return &Concurrency{taken: make(chan struct{}, max(n, 1))} }
 
-func (p *Places) take() bool {
+func (p *Concurrency) take() bool {
 	select {
 	case p.taken <- struct{}{}:
 		return true
@@ -24,21 +24,21 @@ func (p *Places) take() bool {
 	}
 }
 
-func (p *Places) give() { <-p.taken }
+func (p *Concurrency) give() { <-p.taken }
 
 // Loop claims the issues of one project and works them to done or in review.
 // All fields but Poke, Only and Once are required. It holds nothing that is not in
 // rows: another loop goes on where it was killed.
 type Loop struct {
-	Board     Board
-	Cards     Cards
-	Claims    Claims
-	Standings Standings
-	Triage    Triage
-	Works     Works
-	Origins   Origins
-	Places    *Places
-	Now       func() time.Time
+	Board       Board
+	Cards       Cards
+	Claims      Claims
+	Standings   Standings
+	Triage      Triage
+	Works       Works
+	Origins     Origins
+	Concurrency *Concurrency
+	Now         func() time.Time
 	// Say tells people what happens, in a line; issue 0 = the loop itself. It
 	// may be called by several goroutines.
 	Say func(issue int64, what string)
@@ -61,8 +61,8 @@ type job struct {
 	cancel context.CancelCauseFunc
 }
 
-// beginning is how an issue is begun with.
-type beginning struct {
+// start is how an issue is begun with.
+type start struct {
 	afresh bool // it stood in ready
 	finish bool // see Order.Finish
 }
@@ -74,8 +74,8 @@ var (
 	errLost = errors.New("another process has taken the issue over")
 )
 
-// floorman is one call of Run.
-type floorman struct {
+// loopRun is one call of Run.
+type loopRun struct {
 	*Loop
 	jobs  map[int64]*job
 	over  chan ending
@@ -104,7 +104,7 @@ type ending struct {
 // Every run it began has stopped then, and can be resumed. An error means that
 // the board could not be read or written.
 func (l *Loop) Run(ctx context.Context) (note string, err error) {
-	m := &floorman{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now(), asking: map[int64]question{}, heard: make(chan heard)}
+	m := &loopRun{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now(), asking: map[int64]question{}, heard: make(chan heard)}
 	asked, cancel := context.WithCancel(ctx)
 	err = m.serve(asked)
 	cancel()
@@ -128,7 +128,7 @@ func (l *Loop) Run(ctx context.Context) (note string, err error) {
 	return m.note, err
 }
 
-func (m *floorman) serve(ctx context.Context) error {
+func (m *loopRun) serve(ctx context.Context) error {
 	if err := m.Standings.Serve(ctx, m.Board.Project, ""); err != nil {
 		return unlessOver(ctx, err)
 	}
@@ -183,7 +183,7 @@ func unlessOver(ctx context.Context, err error) error {
 }
 
 // keep says that this process lives, and stops what it lost.
-func (m *floorman) keep(ctx context.Context) error {
+func (m *loopRun) keep(ctx context.Context) error {
 	if err := m.Standings.Serve(ctx, m.Board.Project, m.note); err != nil {
 		return err
 	}
@@ -202,14 +202,14 @@ func (m *floorman) keep(ctx context.Context) error {
 }
 
 // begin works on a claimed issue in a goroutine of its own, which Run waits for.
-func (m *floorman) begin(ctx context.Context, claim work.IssueClaim, i work.Issue, begun beginning) {
+func (m *loopRun) begin(ctx context.Context, claim work.IssueClaim, i work.Issue, begun start) {
 	// Only its owner ends it: at a stop, so that what it leaves is written.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.jobs[i.ID] = &job{claim: claim, cancel: cancel}
 	go func() {
 		defer cancel(nil)
 		err := m.work(ctx, claim, i, begun)
-		m.Places.give()
+		m.Concurrency.give()
 		if err != nil {
 			err = fmt.Errorf("work on issue %d: %w", i.ID, err)
 		}

@@ -43,7 +43,7 @@ func TestLoopBounds(t *testing.T) {
 		h.w.drive = asleep
 		h.w.terms.MaxRunning = 4
 		l := h.loop("one")
-		l.Places = NewPlaces(3)
+		l.Concurrency = NewConcurrency(3)
 		h.once(l)
 		if h.w.most != 3 || len(h.w.said()) != 6 {
 			h.Errorf("%d at once, %v", h.w.most, h.w.said())

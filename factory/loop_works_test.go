@@ -17,8 +17,8 @@ import (
 // works drives issues as a test says.
 type works struct {
 	mu     sync.Mutex
-	terms  Terms
-	broken error // of Terms
+	terms  Admission
+	broken error // of Admission
 	news   map[int64]News
 	drive  func(ctx context.Context, o Order) (Ended, error)
 	land   func(i work.Issue) (Landed, error)
@@ -30,7 +30,7 @@ type works struct {
 	driven    []string
 }
 
-func (w *works) Terms(context.Context) (Terms, error) {
+func (w *works) Admission(context.Context) (Admission, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.terms, w.broken
@@ -160,7 +160,7 @@ func inHall(t *testing.T, test func(h *hall)) {
 	synctest.Test(t, func(t *testing.T) {
 		b, m := newBoard(t)
 		m.Clock, b.Now = time.Now, time.Now
-		h := &hall{T: t, m: m, b: b, origins: NoOrigins(), w: &works{terms: Terms{MaxRunning: 2, Agents: []string{"a"}}, drive: finished}}
+		h := &hall{T: t, m: m, b: b, origins: NoOrigins(), w: &works{terms: Admission{MaxRunning: 2, Agents: []string{"a"}}, drive: finished}}
 		defer func() {
 			for _, stop := range h.stops {
 				stop()
@@ -173,7 +173,7 @@ func inHall(t *testing.T, test func(h *hall)) {
 func (h *hall) loop(owner string) *Loop {
 	c := &journaltest.Claimer{Board: h.m, Owner: owner}
 	return &Loop{
-		Board: h.b, Cards: h.m, Claims: c, Standings: c, Triage: NoTriage(), Works: h.w, Origins: h.origins, Places: NewPlaces(10), Now: time.Now,
+		Board: h.b, Cards: h.m, Claims: c, Standings: c, Triage: NoTriage(), Works: h.w, Origins: h.origins, Concurrency: NewConcurrency(10), Now: time.Now,
 		Say: func(int64, string) {},
 	}
 }

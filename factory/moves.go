@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"errors"
 	"fmt"
 
 	"forge/internal/work"
@@ -11,6 +12,12 @@ import (
 type Refusal struct{ What, Fix string }
 
 func (r *Refusal) Error() string { return r.What + " (" + r.Fix + ")" }
+
+// Refused is the refusal that an error is; ok is false where it is none.
+func Refused(err error) (r *Refusal, ok bool) {
+	ok = errors.As(err, &r)
+	return r, ok
+}
 
 func refuse(fix, format string, args ...any) error {
 	return &Refusal{What: fmt.Sprintf(format, args...), Fix: fix}

@@ -227,7 +227,7 @@ func simulate(t *testing.T, seed uint64, bug func(Origins) Origins) (broken []st
 	synctest.Test(t, func(t *testing.T) {
 		b, m := newBoard(t)
 		m.Clock, b.Now = time.Now, time.Now
-		h := &hall{T: t, m: m, b: b, w: &works{terms: Terms{Agents: []string{"a"}}}}
+		h := &hall{T: t, m: m, b: b, w: &works{terms: Admission{Agents: []string{"a"}}}}
 		defer func() {
 			for _, stop := range h.stops {
 				stop()

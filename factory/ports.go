@@ -95,9 +95,10 @@ type Standings interface {
 // Works is how the issues of one project become runs and land. Its methods may
 // be called for several issues at once, and all may be repeated after a crash.
 type Works interface {
-	// Terms are on what issues are taken now. An error says, for people, why
-	// nothing can be begun; it holds the whole project, and no issue fails by it.
-	Terms(ctx context.Context) (Terms, error)
+	// Admission says how many issues are taken now, and for which agents. An error
+	// says, for people, why nothing can be begun; it holds the whole project, and no
+	// issue fails by it.
+	Admission(ctx context.Context) (Admission, error)
 	// News are what the runs of begun issues have to say since their claims were
 	// given back, by issue.
 	News(ctx context.Context) (map[int64]News, error)
@@ -127,8 +128,8 @@ type News struct {
 	Held    bool          // somebody else drives it
 }
 
-// Terms are on what issues of a project are taken.
-type Terms struct {
+// Admission is the limits under which issues of a project are taken.
+type Admission struct {
 	MaxRunning  int // 0 = nothing may be begun
 	MaxInReview int // 0 = no limit
 	// Agents are the names of the agents that an issue without a run is worked

@@ -145,17 +145,17 @@ func TestMayClaim(t *testing.T) {
 	ready := work.Issue{Column: work.ColumnReady, Needs: []int64{1, 2}}
 	begun := work.Issue{Column: work.ColumnInProgress, Needs: []int64{1}}
 	done := map[int64]work.Column{1: work.ColumnDone, 2: work.ColumnDone}
-	shop := Shop{Now: now, Running: 1, MaxRunning: 2, InReview: 3, MaxInReview: 4}
+	shop := ProjectState{Now: now, Running: 1, MaxRunning: 2, InReview: 3, MaxInReview: 4}
 	lease := func(age time.Duration, dead bool) *Lease {
 		return &Lease{Owner: "o", Heartbeat: now.Add(-age), Dead: dead}
 	}
-	with := func(change func(*Shop)) Shop { s := shop; change(&s); return s }
+	with := func(change func(*ProjectState)) ProjectState { s := shop; change(&s); return s }
 	state := func(i work.Issue, s work.IssueState) work.Issue { i.State = s; return i }
 	for name, c := range map[string]struct {
 		issue work.Issue
 		lease *Lease
 		needs map[int64]work.Column
-		shop  Shop
+		shop  ProjectState
 		want  NoClaim
 	}{
 		"ready":                  {ready, nil, done, shop, ""},
@@ -175,13 +175,13 @@ func TestMayClaim(t *testing.T) {
 		"taken over":             {begun, lease(LeaseTimeout+1, false), nil, shop, ""},
 		"taken over at once":     {begun, lease(0, true), nil, shop, ""},
 		"nobody holds it":        {begun, nil, nil, shop, ""},
-		"paused":                 {ready, nil, done, with(func(s *Shop) { s.Paused = true }), NoClaimPaused},
-		"paused takeover":        {begun, nil, nil, with(func(s *Shop) { s.Paused = true }), NoClaimPaused},
-		"all are busy":           {ready, nil, done, with(func(s *Shop) { s.Running = 2 }), NoClaimRunning},
-		"nothing may run":        {ready, nil, done, with(func(s *Shop) { s.Running, s.MaxRunning = 0, 0 }), NoClaimRunning},
-		"too much in review":     {ready, nil, done, with(func(s *Shop) { s.InReview = 4 }), NoClaimInReview},
-		"no limit on review":     {ready, nil, done, with(func(s *Shop) { s.InReview, s.MaxInReview = 99, 0 }), ""},
-		"takeover has no limits": {begun, nil, nil, with(func(s *Shop) { s.Running, s.InReview = 9, 9 }), ""},
+		"paused":                 {ready, nil, done, with(func(s *ProjectState) { s.Paused = true }), NoClaimPaused},
+		"paused takeover":        {begun, nil, nil, with(func(s *ProjectState) { s.Paused = true }), NoClaimPaused},
+		"all are busy":           {ready, nil, done, with(func(s *ProjectState) { s.Running = 2 }), NoClaimRunning},
+		"nothing may run":        {ready, nil, done, with(func(s *ProjectState) { s.Running, s.MaxRunning = 0, 0 }), NoClaimRunning},
+		"too much in review":     {ready, nil, done, with(func(s *ProjectState) { s.InReview = 4 }), NoClaimInReview},
+		"no limit on review":     {ready, nil, done, with(func(s *ProjectState) { s.InReview, s.MaxInReview = 99, 0 }), ""},
+		"takeover has no limits": {begun, nil, nil, with(func(s *ProjectState) { s.Running, s.InReview = 9, 9 }), ""},
 	} {
 		if got := MayClaim(c.issue, c.lease, c.needs, c.shop); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

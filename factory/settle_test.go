@@ -83,7 +83,7 @@ func TestClaimedAgain(t *testing.T) {
 		"done, answered":              {work.Issue{Column: work.ColumnDone}, nil, true, NoClaimColumn},
 		"backlog, its claim was left": {work.Issue{Column: work.ColumnBacklog}, held, false, NoClaimColumn},
 	} {
-		if got := MayClaim(c.issue, c.lease, nil, Shop{Now: time.Now(), MaxRunning: 1, Answered: c.answered}); got != c.want {
+		if got := MayClaim(c.issue, c.lease, nil, ProjectState{Now: time.Now(), MaxRunning: 1, Answered: c.answered}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -50,9 +50,9 @@ func (s Autonomous) OnNoProgress(f StaleFacts) Decision {
 	d := Decision{By: byAutonomous, Failed: []string{string(PointStale)}, Facts: f.text()}
 	switch staleVerdict(s.StaleResponse(), f.Pivoted) {
 	case StalePivot:
-		d.Verdict, d.Reason = Pivot, fmt.Sprintf("%d iterations without progress: the next one gets the pivot prompt", f.Count)
+		d.Verdict, d.Reason = Pivot, f.what()+": the next one gets the pivot prompt"
 	case StaleStop:
-		d.Verdict, d.Reason = Stop, fmt.Sprintf("%d iterations without progress after a pivot", f.Count)
+		d.Verdict, d.Reason = Stop, f.what()+" after a pivot"
 	default:
 		return Interactive(s).OnNoProgress(f)
 	}

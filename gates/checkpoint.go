@@ -62,6 +62,9 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 	if status == work.CheckpointApproved && cp.ReasonDue && text.Blank(a.Comment) {
 		return refuse(work.ErrEmptyFeedback, "critical findings are accepted with a reason or not at all")
 	}
+	if status == work.CheckpointApproved && err == nil && cp.Wordless(status, a.Choice, a.Comment) {
+		return refuse(work.ErrEmptyFeedback, "the agent asks something: answer with a choice or with words")
+	}
 	if err != nil {
 		return refuse(ErrBadAnswer, "%s", err)
 	}

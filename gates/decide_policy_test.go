@@ -137,7 +137,7 @@ func TestDecideChains(t *testing.T) {
 		{`{"parent":"manual","child":"<inherit>"}`, `{"allowed":true,"violations":[],"other_violations":[]}`},
 		{`{"parent":"manual","child":"<inherit>","child_override":{"combined_inference":true,"tier_floor":"user","consent":["intent_confirmed","context_confirmed","action_picked","action_approved"]}}`, `{"allowed":true,"violations":[],"other_violations":[]}`},
 		{`{"parent":"hands_off","child":"<inherit>","child_override":{"auto_advance":["intent"],"budget_usd":0.3,"regret_max":"high","confidence_floor":0.5}}`, `{"allowed":false,"violations":["auto_advance","confidence_floor","regret_max","budget_usd"],"other_violations":[]}`},
-		{`{"parent":"plan_then_review","child":"end_to_end"}`, `{"allowed":false,"violations":["auto_advance","consent"],"other_violations":["final","promote"]}`},
+		{`{"parent":"plan_then_review","child":"end_to_end"}`, `{"allowed":false,"violations":["auto_advance","consent"],"other_violations":["final","blocker","ckpt.question","promote"]}`},
 		{`{"parent":"full","parent_override":{"contexts":[],"action_kinds":["standard"],"pause_on_risk_amplifier":true},"child":"full","child_override":{"pause_on_risk_amplifier":false}}`, `{"allowed":false,"violations":["pause_on_risk_amplifier","action_kinds","contexts"],"other_violations":[]}`},
 		{`{"parent":"dependent","child":"<inherit>","child_override":{"gates":{"plan.later":"auto","ckpt.x":"auto"},"on_stale":"pivot_then_fail"}}`, `{"allowed":false,"violations":[],"other_violations":["plan.later","stale","ckpt.x","on_stale"]}`},
 		{`{"parent":"full","child":"full","child_override":{"tier_floor":"local_fast","tier_ceiling":"user"},"id":1}`, `{"allowed":false,"violations":["tier_floor","tier_ceiling"],"other_violations":[]}`},
@@ -147,13 +147,13 @@ func TestDecideChains(t *testing.T) {
 			t.Errorf("override %s\n got %s, %v\nwant %s", tt.in, got, err, tt.want)
 		}
 	}
-	const guided = `{"policy":{"gates":{"action":"human","ckpt.*":"auto","ckpt.deliverable":"human","ckpt.final_output":"human","ckpt.phase_transition":"human",` +
+	const guided = `{"policy":{"gates":{"action":"human","blocker":"human","ckpt.*":"auto","ckpt.deliverable":"human","ckpt.final_output":"human","ckpt.phase_transition":"human","ckpt.question":"human",` +
 		`"context":"auto","evidence":"human","final":"human","findings":"auto","intent":"auto","iteration":"auto","phase.start":"auto","plan.initial":"human","plan.later":"human",` +
 		`"promote":"human","stale":"auto","subphase":"auto","tactical":"auto"},"consent":["action_approved"],"confidence_floor":0.6,"irreversibility_max":"medium",` +
 		`"regret_max":"medium","pause_on_risk_amplifier":true,"action_kinds":["standard","improvised","suggestion"],"contexts":["action_proposal","agent_autonomous"],` +
 		`"tier_floor":"frontier_fast","tier_ceiling":"agent_headless","budget_usd":0.5,"combined_inference":false,"on_stale":"pivot_then_fail","fail_verdict":"fail_phase","promote":"always_review"}}`
 	bounded := strings.NewReplacer(`"budget_usd":0.5`, `"budget_usd":0.1`, `"action_kinds":["standard","improvised","suggestion"]`, `"action_kinds":[]`, `"stale":"auto"`, `"stale":"human"`,
-		`"ckpt.phase_transition":"human"`, `"ckpt.phase_transition":"human","ckpt.report":"human"`, `"on_stale":"pivot_then_fail"`, `"on_stale":"ask"`).Replace(guided)
+		`"ckpt.question":"human"`, `"ckpt.question":"human","ckpt.report":"human"`, `"on_stale":"pivot_then_fail"`, `"on_stale":"ask"`).Replace(guided)
 	for in, want := range map[string]string{
 		`{"chain":["guided"]}`:         guided,
 		`{"chain":["full","guided"]}`:  guided,

@@ -54,6 +54,8 @@ Then ` + "`autonomy.ceiling`" + ` of your own configuration and every parent of 
 
 From free to conservative: auto → human; more kinds of ` + "`consent`; a higher `confidence_floor`; a lower `irreversibility_max` or `regret_max`; `pause_on_risk_amplifier`; shorter `action_kinds` and `contexts`" + ` (empty allows nothing)` + "; a higher `tier_floor`, a lower `tier_ceiling`, a lower `budget_usd`; `ask` and `always_review`. `combined_inference`" + ` frees nothing.
 
+A kind of doubt about the proof is a gate of its own, below ` + "`evidence`" + `: ` + "`\"evidence.unproven\" = \"auto\"`" + ` under ` + "`[gates]`" + ` lets a result land whose only doubt is of that kind, and says it. The kinds are ` + "`evidence_weakened`, `unproven`, `test_aware` and `flaky`" + `; one that is not named is decided as ` + "`evidence`" + ` is. ` + "`evidence_changed` and `proof_disturbed`" + ` are no gates: they fail the phase.
+
 ## A preset of your own
 
 A file ` + "`.forge/policies/careful.toml`" + ` makes the preset ` + "`careful`" + `. It says what differs from the preset that it extends; without ` + "`extends`" + `, every gate asks.
@@ -83,7 +85,7 @@ func alsoText(name string) string {
 // matrix has a row per preset; presets that are the same share one.
 func matrix(list []PresetInfo) string {
 	var b strings.Builder
-	points := slices.Concat(Points()[:8], []Point{PointPhaseTransition, PointDeliverable, PointFinalOutput}, Points()[8:])
+	points := slices.Concat(Points()[:9], []Point{PointPhaseTransition, PointDeliverable, PointFinalOutput, PointQuestion}, Points()[9:])
 	b.WriteString("| preset |")
 	for _, pt := range points {
 		fmt.Fprintf(&b, " `%s` |", pt)

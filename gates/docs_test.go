@@ -42,12 +42,12 @@ func TestExplain(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"full":            "evidence",
-		"review":          "final ckpt.final_output action evidence promote",
-		"partial":         "plan.initial final ckpt.final_output action evidence promote",
-		"guided":          "plan.initial plan.later final ckpt.phase_transition ckpt.deliverable ckpt.final_output action evidence promote",
-		"dependent":       "plan.initial plan.later tactical final stale ckpt.* intent context action findings evidence promote",
-		"interactive":     "final phase.start stale subphase action findings evidence promote",
-		"semi_supervised": "final ckpt.phase_transition ckpt.deliverable ckpt.final_output action evidence promote",
+		"review":          "final blocker ckpt.final_output ckpt.question action evidence promote",
+		"partial":         "plan.initial final blocker ckpt.final_output ckpt.question action evidence promote",
+		"guided":          "plan.initial plan.later final blocker ckpt.phase_transition ckpt.deliverable ckpt.final_output ckpt.question action evidence promote",
+		"dependent":       "plan.initial plan.later tactical final stale blocker ckpt.* intent context action findings evidence promote",
+		"interactive":     "final phase.start stale subphase blocker ckpt.question action findings evidence promote",
+		"semi_supervised": "final blocker ckpt.phase_transition ckpt.deliverable ckpt.final_output ckpt.question action evidence promote",
 	} {
 		if got := stops(name); got != want {
 			t.Errorf("%s stops at %s, want %s", name, got, want)

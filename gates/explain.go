@@ -35,17 +35,26 @@ func Explain(p Policy) Explanation {
 		if pt.isCheckpoint() && pt != AnyCheckpoint && p.At(AnyCheckpoint) == Human {
 			continue
 		}
+		if pt.isDoubt() && p.At(PointEvidence) == Human {
+			continue
+		}
 		e.Stops = append(e.Stops, Halt{Point: pt, When: p.when(pt)})
 	}
 	if p.At(PointStale) == Auto {
 		e.Alone = append(e.Alone, "A phase without progress is told once to change its course, and then fails.")
 	}
+	if p.At(PointQuestion) == Auto {
+		e.Alone = append(e.Alone, "An agent that asks a question is told to decide by itself and to write down what it assumed; an issue is then held in review.")
+	}
+	if p.At(PointBlocker) == Auto {
+		e.Alone = append(e.Alone, "An agent that needs a person, a credential, access or a decision is told once to work around it; then its phase fails.")
+	}
 	if p.At(PointFindings) == Auto {
 		e.Alone = append(e.Alone, "Findings that no fix resolves fail their phase.")
 	}
 	e.Alone = append(e.Alone, p.confirms()...)
-	e.Alone = append(e.Alone, fmt.Sprintf("Understanding one issue or job may cost $%.2f; models from %s to %s are asked.",
-		p.BudgetUSD, orNone(string(p.TierFloor)), orNone(string(p.TierCeiling))))
+	e.Alone = append(e.Alone, fmt.Sprintf("Understanding one issue or job may cost %s; models from %s to %s are asked.",
+		text.USD(p.BudgetUSD), orNone(string(p.TierFloor)), orNone(string(p.TierCeiling))))
 	return e
 }
 
@@ -58,6 +67,8 @@ func (p Policy) when(pt Point) string {
 			return "when the agent hands over a deliverable"
 		case PointFinalOutput:
 			return "before the final output is handed over"
+		case PointQuestion:
+			return "when the agent asks a question"
 		}
 		return fmt.Sprintf("at each checkpoint of type %q", text.Clip(strings.TrimPrefix(string(pt), checkpointPrefix), mostQuoted))
 	}
@@ -81,6 +92,8 @@ func (p Policy) when(pt Point) string {
 		return "when a phase makes no progress"
 	case PointSubPhase:
 		return "when the agent wants a sub-phase"
+	case PointBlocker:
+		return "when the agent says that it needs a person, a credential, access or a decision"
 	case AnyCheckpoint:
 		for named := range p.Gates {
 			if named != AnyCheckpoint && named.isCheckpoint() && p.At(named) == Auto {
@@ -97,11 +110,28 @@ func (p Policy) when(pt Point) string {
 	case PointFindings:
 		return "when a review found what no fix resolves"
 	case PointEvidence:
-		return "before a result lands whose proof is in doubt: weaker tests, lines that no test needs, code that asks whether it is tested"
+		return "before a result lands whose proof is in doubt: weaker tests, lines that no test needs, code that asks whether it is tested" + p.doubtsLet()
 	case PointPromote:
 		return "before an issue moves to done"
 	}
+	if pt.isDoubt() {
+		return "before a result lands whose proof is in doubt for " + strings.TrimPrefix(string(pt), doubtPrefix)
+	}
 	return "at " + text.Clip(string(pt), mostQuoted)
+}
+
+// doubtsLet names the kinds of doubt that pass although the others wait.
+func (p Policy) doubtsLet() string {
+	var let []string
+	for _, pt := range DoubtPoints() {
+		if p.At(pt) == Auto {
+			let = append(let, strings.TrimPrefix(string(pt), doubtPrefix))
+		}
+	}
+	if len(let) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(let, ", ") + " alone is said and passes"
 }
 
 // confirms says within which bounds the targets are confirmed without a

@@ -8,7 +8,7 @@ import (
 // Every point at which the three answers mean something says what comes of each,
 // as a sentence; where choices say it, nothing else does.
 func TestFollowsOfEveryPoint(t *testing.T) {
-	points := append(Points(), PointPhaseTransition, PointDeliverable, PointFinalOutput, CheckpointPoint("release-notes"))
+	points := append(Points(), PointPhaseTransition, PointDeliverable, PointFinalOutput, PointQuestion, CheckpointPoint("release-notes"))
 	for _, pt := range points {
 		for _, ofIssue := range []bool{false, true} {
 			f := FollowsOf(pt, ofIssue)

@@ -71,7 +71,7 @@ func (s Interactive) OnNoProgress(f StaleFacts) Decision {
 	case !f.due():
 		return staleNotDue(byInteractive, f)
 	}
-	return ask(PointStale, fmt.Sprintf("%d iterations without progress", f.Count), f.text())
+	return ask(PointStale, f.what(), f.text())
 }
 
 // MaySpawn asks, showing the budget against the remainder. A request that no
@@ -115,10 +115,23 @@ func (f PhaseFacts) text() string {
 
 const reasonBlocked = "the same blocker was named in two iterations in a row without progress"
 
-func (f StaleFacts) due() bool { return f.Threshold > 0 && f.Count >= f.Threshold }
+func (f StaleFacts) due() bool {
+	return f.Threshold > 0 && (f.Evidence != "" || f.Count >= f.Threshold)
+}
+
+// what is why the check is due, in short.
+func (f StaleFacts) what() string {
+	if f.Evidence != "" {
+		return "stuck (" + strings.ReplaceAll(f.Pattern, "_", " ") + ")"
+	}
+	return fmt.Sprintf("%d iterations without progress", f.Count)
+}
 
 func (f StaleFacts) text() string {
 	s := fmt.Sprintf("phase %s: %d iterations in a row without progress, threshold %d", f.Phase, f.Count, f.Threshold)
+	if f.Evidence != "" {
+		s = fmt.Sprintf("phase %s: %s Threshold %d", f.Phase, f.Evidence, f.Threshold)
+	}
 	if f.Pivoted {
 		s += ", pivoted before"
 	}

@@ -13,7 +13,7 @@ import (
 // anyPolicy draws policies with every kind of value, also those that Validate
 // refuses: what is stored somewhere may be anything.
 func anyPolicy() *rapid.Generator[Policy] {
-	points := append(Points(), PointDeliverable, "ckpt.design", "made.up")
+	points := slices.Concat(Points(), DoubtPoints(), []Point{PointDeliverable, "ckpt.design", "made.up"})
 	list := func(of []string) *rapid.Generator[[]string] {
 		return rapid.SliceOfN(rapid.SampledFrom(append(of, "made up")), 0, 4)
 	}
@@ -53,7 +53,7 @@ func freer(a, b Policy) []string {
 			out = append(out, axis)
 		}
 	}
-	for _, pt := range append(Points(), PointDeliverable, PointFinalOutput, "ckpt.design", "ckpt.other", "made.up") {
+	for _, pt := range slices.Concat(Points(), DoubtPoints(), []Point{PointDeliverable, PointFinalOutput, "ckpt.design", "ckpt.other", "made.up"}) {
 		lets(string(pt), a.At(pt) == Auto, b.At(pt) == Auto)
 	}
 	unasked := func(p Policy) bool { return p.StartUnasked == StartLowRisk || p.At(PointPhaseStart) == Auto }
@@ -153,6 +153,9 @@ func TestExceedsNamesEveryFreerAxis(t *testing.T) {
 			if slices.Contains([]string{"made.up", "ckpt.other", "ckpt.design", "ckpt.deliverable", "ckpt.final_output"}, axis) {
 				continue // named by its own point or by ckpt.*, whichever the policies name
 			}
+			if Point(axis).isDoubt() {
+				continue // likewise, or by evidence
+			}
 			if !slices.Contains(got, axis) {
 				t.Fatalf("Exceeds = %v, which misses %s", got, axis)
 			}
@@ -176,7 +179,7 @@ func TestMeetOfPresets(t *testing.T) {
 	if got := Meet(autonomous, autonomous); !reflect.DeepEqual(got, autonomous) {
 		t.Errorf("autonomous under itself: %+v", got)
 	}
-	want := []string{"action", "final", "findings", "phase.start", "promote", "stale", "subphase", "consent", "on_stale", "fail_verdict"}
+	want := []string{"action", "blocker", "ckpt.question", "final", "findings", "phase.start", "promote", "stale", "subphase", "consent", "on_stale", "fail_verdict"}
 	if got := Exceeds(autonomous, interactive); !slices.Equal(got, want) {
 		t.Errorf("autonomous exceeds interactive on %v, want %v", got, want)
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"forge/internal/work"
 )
 
 // Point is a place where work may go on, stop, or wait for a person.
@@ -24,6 +26,7 @@ const (
 	PointIteration   Point = "iteration"
 	PointStale       Point = "stale"
 	PointSubPhase    Point = "subphase"
+	PointBlocker     Point = "blocker"
 	PointIntent      Point = "intent"
 	PointContext     Point = "context"
 	PointAction      Point = "action"
@@ -33,24 +36,44 @@ const (
 	AnyCheckpoint    Point = "ckpt.*"
 )
 
-const checkpointPrefix = "ckpt."
+const (
+	checkpointPrefix = "ckpt."
+	doubtPrefix      = string(PointEvidence) + "."
+)
 
 // The checkpoint types that Forge itself knows.
 const (
 	PointPhaseTransition = Point(checkpointPrefix + "phase_transition")
 	PointDeliverable     = Point(checkpointPrefix + "deliverable")
 	PointFinalOutput     = Point(checkpointPrefix + "final_output")
+	// PointQuestion is where an agent asks something. Where it is auto, nobody
+	// is asked, and the agent decides.
+	PointQuestion = Point(checkpointPrefix + "question")
 )
 
 // CheckpointPoint is the point of a checkpoint type ("final_output").
 func CheckpointPoint(kind string) Point { return Point(checkpointPrefix + kind) }
 
-// Points lists every point but those of single checkpoint types, in the order
+// DoubtPoint is the point of one kind of doubt about a proof. A policy need not
+// name it: it takes the mode of PointEvidence then.
+func DoubtPoint(kind work.DoubtKind) Point { return Point(doubtPrefix + string(kind)) }
+
+// DoubtPoints are those of all kinds.
+func DoubtPoints() []Point {
+	var all []Point
+	for _, kind := range work.DoubtKinds() {
+		all = append(all, DoubtPoint(kind))
+	}
+	return all
+}
+
+// Points lists every point but those of single checkpoint types and of
+// single kinds of doubt, in the order
 // in which they are shown.
 func Points() []Point {
 	return []Point{
 		PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, AnyCheckpoint, PointIntent,
+		PointIteration, PointStale, PointSubPhase, PointBlocker, AnyCheckpoint, PointIntent,
 		PointContext, PointAction, PointFindings, PointEvidence, PointPromote,
 	}
 }
@@ -59,14 +82,23 @@ func (pt Point) isCheckpoint() bool {
 	return len(pt) > len(checkpointPrefix) && strings.HasPrefix(string(pt), checkpointPrefix)
 }
 
+func (pt Point) isDoubt() bool {
+	kind, ok := strings.CutPrefix(string(pt), doubtPrefix)
+	switch work.DoubtKind(kind) {
+	case work.DoubtWeakened, work.DoubtUnproven, work.DoubtTestAware, work.DoubtFlaky:
+		return ok
+	}
+	return false
+}
+
 func (pt Point) known() bool {
 	switch pt {
 	case PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, PointIntent, PointContext,
+		PointIteration, PointStale, PointSubPhase, PointBlocker, PointIntent, PointContext,
 		PointAction, PointFindings, PointEvidence, PointPromote:
 		return true
 	}
-	return pt.isCheckpoint()
+	return pt.isCheckpoint() || pt.isDoubt()
 }
 
 // Mode says who decides at a point.
@@ -125,7 +157,8 @@ type Policy struct {
 	// of its own. It is for people: no decision reads it.
 	Preset string `json:"preset" toml:"-"`
 	// Gates holds the mode of each point. What it does not name is human,
-	// save that a checkpoint type takes the mode of AnyCheckpoint.
+	// save that a checkpoint type takes the mode of AnyCheckpoint, and a kind of
+	// doubt that of PointEvidence.
 	Gates map[Point]Mode `json:"gates" toml:"gates"`
 	// StartUnasked refines a human gate at phase.start; it means nothing
 	// where that gate is auto.
@@ -141,7 +174,7 @@ type Policy struct {
 }
 
 // At is who decides at pt. A checkpoint type that the policy does not name
-// takes the mode of AnyCheckpoint; whatever else is missing or unknown, point
+// takes the mode of AnyCheckpoint, a kind of doubt that of PointEvidence; whatever else is missing or unknown, point
 // or mode, is Human.
 func (p Policy) At(pt Point) Mode {
 	if !pt.known() {
@@ -150,6 +183,9 @@ func (p Policy) At(pt Point) Mode {
 	m, ok := p.Gates[pt]
 	if !ok && pt.isCheckpoint() {
 		m = p.Gates[AnyCheckpoint]
+	}
+	if !ok && pt.isDoubt() {
+		m = p.Gates[PointEvidence]
 	}
 	if m != Auto {
 		return Human

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"forge/internal/work"
 )
 
 func preset(t testing.TB, name string) Policy {
@@ -53,6 +56,44 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// A kind of doubt takes the mode of the point evidence, unless the policy names
+// it; it never makes another kind pass.
+func TestAtAKindOfDoubt(t *testing.T) {
+	unproven, flaky := DoubtPoint(work.DoubtUnproven), DoubtPoint(work.DoubtFlaky)
+	one := Policy{Gates: map[Point]Mode{PointEvidence: Human, unproven: Auto}}
+	all := Policy{Gates: map[Point]Mode{PointEvidence: Auto, flaky: Human}}
+	for _, tt := range []struct {
+		p    Policy
+		at   Point
+		want Mode
+	}{
+		{Policy{}, unproven, Human},
+		{one, unproven, Auto}, {one, flaky, Human}, {one, PointEvidence, Human}, {one, "evidence.evidence_changed", Human}, {one, "evidence.", Human},
+		{all, unproven, Auto}, {all, flaky, Human}, {all, "evidence.proof_disturbed", Human},
+		{Meet(one, all), unproven, Auto}, {Meet(one, all), flaky, Human}, {Meet(one, all), DoubtPoint(work.DoubtTestAware), Human},
+		{Meet(one, Policy{}), unproven, Human},
+	} {
+		if got := tt.p.At(tt.at); got != tt.want {
+			t.Errorf("%v at %s: %s, want %s", tt.p.Gates, tt.at, got, tt.want)
+		}
+	}
+	for _, name := range []string{"evidence.evidence_changed", "evidence.proof_disturbed", "evidence.x"} {
+		if _, problems := one.With(map[string]any{"gates": map[string]any{name: "auto"}}); len(problems) != 1 {
+			t.Errorf("gates.%s: %v, want a problem", name, problems)
+		}
+	}
+	said := Explain(one).Stops
+	if i := slices.IndexFunc(said, func(h Halt) bool { return h.Point == PointEvidence }); i < 0 || !strings.HasSuffix(said[i].When, "; unproven alone is said and passes") {
+		t.Errorf("said is %+v", said)
+	}
+	if slices.ContainsFunc(said, func(h Halt) bool { return h.Point == flaky || h.Point == unproven }) {
+		t.Errorf("a kind is said twice: %+v", said)
+	}
+	if said := Explain(all).Stops; !slices.ContainsFunc(said, func(h Halt) bool { return h.Point == flaky }) {
+		t.Errorf("what stops is not said: %+v", said)
+	}
+}
+
 func TestStaleResponseAsksUnlessGateAndResponseAgree(t *testing.T) {
 	for _, tt := range []struct {
 		gate     Mode
@@ -93,7 +134,7 @@ func TestPolicyAsJSON(t *testing.T) {
 			t.Errorf("%s has null in it: %s", info.Name, text)
 		}
 	}
-	const start = `{"preset":"full","gates":{"action":"auto","ckpt.*":"auto","ckpt.deliverable":"auto",`
+	const start = `{"preset":"full","gates":{"action":"auto","blocker":"auto","ckpt.*":"auto","ckpt.deliverable":"auto",`
 	if text, _ := json.Marshal(preset(t, PresetFull)); !strings.HasPrefix(string(text), start) {
 		t.Errorf("full as JSON: %s, want it to start %s", text, start)
 	}

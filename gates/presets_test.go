@@ -91,6 +91,9 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		want[PointFindings] = asks[failVerdict == AskOnFail]
 		want[PointPromote] = asks[promote == AlwaysReview]
 		want[PointEvidence] = Human
+		// An agent's questions are answered wherever a person looks at the result.
+		nobody := slices.Contains([]string{"full", "autonomous", "end_to_end"}, cells[0])
+		want[PointQuestion], want[PointBlocker] = asks[!nobody], asks[!nobody]
 		if !maps.Equal(p.Gates, want) {
 			t.Errorf("%s: gates %v, want %v", cells[0], p.Gates, want)
 		}

@@ -78,11 +78,14 @@ func CheckSpawn(child Policy, parents ...Policy) Spawn {
 }
 
 // sortPoints puts points into the order of Points, checkpoint types before
-// AnyCheckpoint: those of Forge itself, then others by name.
+// AnyCheckpoint: those of Forge itself, then others by name. Kinds of doubt come
+// after PointEvidence.
 func sortPoints(points []Point) {
 	order := slices.Concat([]Point{PointPhaseTransition, PointDeliverable, PointFinalOutput}, Points())
 	rank := func(pt Point) int {
 		switch at := slices.Index(order, pt); {
+		case pt.isDoubt():
+			return 100*slices.Index(order, PointEvidence) + 1 + slices.Index(DoubtPoints(), pt)
 		case at < 0:
 			return 100*slices.Index(order, AnyCheckpoint) - 1
 		case at < 3:

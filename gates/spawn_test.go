@@ -32,7 +32,7 @@ func TestCheckSpawn(t *testing.T) {
 	}{
 		{"the same", preset(t, "guided"), preset(t, "guided"), "", ""},
 		{"down", preset(t, "hands_off"), preset(t, "end_to_end"), "", ""},
-		{"up", preset(t, "end_to_end"), preset(t, "plan_then_review"), "auto_advance consent", "final promote"},
+		{"up", preset(t, "end_to_end"), preset(t, "plan_then_review"), "auto_advance consent", "final blocker ckpt.question promote"},
 		{"down on one axis, up on another", with("dependent", map[string]any{"budget_usd": 0.6}), preset(t, "full"), "budget_usd", ""},
 		{"combined inference is free", with("full", map[string]any{"combined_inference": true}), preset(t, "full"), "", ""},
 		{
@@ -60,7 +60,7 @@ func TestCheckSpawn(t *testing.T) {
 		}
 	}
 	d := CheckSpawn(preset(t, "full"), preset(t, "plan_then_review")).Decision("full", "plan_then_review")
-	if d.Verdict != Reject || d.Facts != "full below plan_then_review" || d.Reason != "the child is freer on auto_advance, consent, final, promote" || len(d.Failed) != 4 {
+	if d.Verdict != Reject || d.Facts != "full below plan_then_review" || d.Reason != "the child is freer on auto_advance, consent, final, blocker, ckpt.question, promote" || len(d.Failed) != 6 {
 		t.Errorf("%+v", d)
 	}
 	explains(t, d)

@@ -75,6 +75,9 @@ type StaleFacts struct {
 	// Blocker is what the agent named again as what stops it, see
 	// BlockerTracker; "" = nothing.
 	Blocker string
+	// Pattern and Evidence say how the phase is stuck, where its iterations tell;
+	// then they count, and not Count.
+	Pattern, Evidence string
 }
 
 // SubPhaseFacts is what a sub-phase is judged on.

@@ -60,7 +60,7 @@ func (p Policy) Validate() []work.Problem {
 func (pt Point) problem() (what, fix string) {
 	switch {
 	case !pt.known():
-		return "unknown gate", didYouMean(string(pt), words(Points()))
+		return "unknown gate", didYouMean(string(pt), words(slices.Concat(Points(), DoubtPoints())))
 	case len(pt) > maxPointBytes || strings.ContainsFunc(string(pt), unicode.IsSpace) || text.Hides(string(pt)):
 		return "a checkpoint type of unusable form", fmt.Sprintf("use printable text of at most %d bytes", maxPointBytes)
 	}

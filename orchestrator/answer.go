@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"forge/gates"
 	texts "forge/internal/text"
@@ -42,6 +41,9 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
 		Question: question, Facts: texts.ClipJSON(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(), ExpiresAt: d.expiry(),
+	}
+	if isAsk(kind) {
+		cp.AnswerDue, cp.Choices = true, append(p.Asking.Due[0].choices(), cp.Choices...)
 	}
 	judged, number := s.Head, ""
 	if p != nil {
@@ -81,6 +83,10 @@ func (s *State) policyName() string { return "policy:" + cmp.Or(s.Spec.Policy.Pr
 // answered turns a person's answer into what follows from it, as docs/checkpoints.md says.
 func (d *decision) answered(a work.Answer) {
 	s := d.s
+	if a.Message != nil {
+		d.told(a)
+		return
+	}
 	if len(a.Policy) > 0 {
 		if d.changePolicy(a); a.Checkpoint == "" {
 			return
@@ -102,7 +108,9 @@ func (d *decision) answered(a work.Answer) {
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
 		data.Refused = "not an answer: " + texts.ClipJSON(string(a.Status), 40)
-	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && cp.ReasonDue) && strings.TrimSpace(a.Comment) == "":
+	case cp.AnswerDue && a.Choice != "" && !offers(cp, a):
+		data.Refused = "not an answer: " + texts.ClipJSON(a.Choice, 40)
+	case cp.Wordless(a.Status, a.Choice, a.Comment):
 		data.Refused = work.ErrEmptyFeedback.Error()
 	}
 	if data.Refused != "" {
@@ -143,6 +151,10 @@ func (d *decision) follow(cp *work.Checkpoint, a work.Answer) {
 	}
 	if d.s.Job != nil && atBoundary(cp.Kind) {
 		d.answeredBoundary(p, a, comment, say)
+		return
+	}
+	if isAsk(cp.Kind) {
+		d.answeredAsk(p, cp, a)
 		return
 	}
 	if isStop(cp.Kind) {
@@ -291,7 +303,7 @@ func (d *decision) end() {
 func (d *decision) landing() {
 	s := d.s
 	alone := s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput)
-	facts := s.tellDoubts() + s.summary()
+	facts := s.tellDoubts() + s.tellAssumed() + s.summary()
 	if s.Final.Note != "" {
 		facts = s.Final.Note + "\n" + facts
 	}
@@ -321,7 +333,7 @@ func (s *State) summary() string {
 		if p.Review.Let != "" {
 			how += ", findings let pass by " + p.Review.Let
 		}
-		text += fmt.Sprintf("%s %s: %s, %d iteration(s), %d file(s)\n", n, p.Plan.Name, how, p.Iteration, max(p.Files, 0))
+		text += fmt.Sprintf("%s %s: %s, %s, %s\n", n, p.Plan.Name, how, texts.Number(p.Iteration, "iteration"), texts.Number(max(p.Files, 0), "file"))
 	}
 	return texts.ClipMiddle(text, 4<<10)
 }

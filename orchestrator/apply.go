@@ -22,7 +22,7 @@ func NewState(run string, spec Spec) (*State, error) {
 	}
 	if s.Issue = newIssue(spec); s.Issue != nil {
 		s.Final.Heard = spec.Issue.Heard
-		s.Final.owes(spec.Issue.Threads)
+		s.Final.owes(spec.Issue.Threads, s.Head)
 		if w := spec.Issue.Pushed; w != nil {
 			s.Final.Taken = []string{w.Commit}
 		}
@@ -113,6 +113,7 @@ var appliers = map[work.EventKind]applier{
 	work.RunFinished:        with(applyRunFinished),
 	work.GateDecided:        with(applyGate),
 	work.PolicyChanged:      with(applyPolicyChanged),
+	work.PhaseTold:          with(applyTold),
 	work.PhaseAdded:         with(applyPhaseAdded),
 	work.JobDecided:         with(applyJobDecided),
 	work.CheckpointOpened:   with(applyOpened),
@@ -274,7 +275,7 @@ func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
 	if p == nil {
 		s.Final.Heard = append(slices.Clip(s.Final.Heard), d.Heard...)
 		if d.Status == work.CheckpointChangesRequested {
-			s.Final.owes(d.Threads)
+			s.Final.owes(d.Threads, s.Head)
 		}
 	}
 	for ; p != nil; p = s.Phases[p.Parent] {

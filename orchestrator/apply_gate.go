@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -54,6 +55,14 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		applyRunGate(s, d)
 		return
 	}
+	if isAsk(d.Gate) {
+		s.applyAsk(p, d)
+		return
+	}
+	if d.Gate == gateMessage {
+		s.applyMessage(p, d)
+		return
+	}
 	if d.Comment != "" {
 		p.Comments = append(p.Comments, d.Comment)
 	}
@@ -79,6 +88,7 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			s.Turns = append(s.Turns, p.Number)
 		case decideRework:
 			p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
+			p.SentBack++
 			p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
 		}
 	case string(gates.PointIteration):
@@ -93,16 +103,21 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 		if d.Decision != decideClaimed {
 			p.Judged.Obstacle = d.Reason
 			if d.Reason == judgedAlready {
+				problem, output, _ := strings.Cut(p.Proving.RedOutput, "\n")
+				p.Judged.Obstacle += obstacleOf(": "+problem, problem, output)
 				p.Verified = p.Proving.RedOutput
 				p.note("You claimed the same tree again, which verify was red on. Change it first.")
 			}
 			if s.ofJob(p) {
 				p.note("The phase is not at its end: %s", d.Reason)
-				p.Complete = nil
+				if p.Kind == IterationWork { // a fix that comes to nothing takes back nothing
+					p.Complete = nil
+				}
 			}
 			return
 		}
 		p.Judged.Claim = ClaimMade
+		p.Asking.Due = nil
 		switch {
 		case len(p.Set.Verify) > 0:
 			p.Stage = StageVerify
@@ -116,12 +131,13 @@ func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			return
 		}
 		p.Judged.Stalling = false
-		p.Stale.Count = 0
+		evidence := p.verdict().Evidence
+		p.steered()
 		p.Blocked = gates.BlockerTracker{}
 		p.Stage = StageJudge
 		if d.Decision == decidePivot {
 			p.Stale.Pivoted = true
-			p.Pivot = s.pivotText()
+			p.Pivot = s.pivotText(evidence)
 			p.Session = ""
 		}
 	case string(gates.PointSubPhase):
@@ -173,11 +189,13 @@ func (s *State) byWord() work.Proof {
 	return work.ProofClaim
 }
 
-func (s *State) pivotText() string {
-	if text := s.Spec.Settings.Stale.PivotPrompt; text != "" {
-		return text
+// pivotText is the pivot prompt with what was seen before it.
+func (s *State) pivotText(evidence string) string {
+	prompt := cmp.Or(s.Spec.Settings.Stale.PivotPrompt, gates.DefaultPivotPrompt)
+	if evidence == "" {
+		return prompt
 	}
-	return gates.DefaultPivotPrompt
+	return "What Forge saw: " + evidence + "\n\n" + prompt
 }
 
 func applyRunGate(s *State, d work.GateDecidedData) {

@@ -34,8 +34,10 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
 	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
 	p.Requests, p.Stops, p.Child, p.Outage, p.Merge, p.Session = nil, nil, "", nil, nil, ""
-	p.Stale.Count, p.Stale.Pivoted, p.Pivot, p.Allowed = 0, false, "", 0
+	p.Stale.Pivoted, p.Pivot, p.Allowed = false, "", 0
+	p.steered()
 	p.Blocked = gates.BlockerTracker{}
+	p.Asking = p.Asking.again()
 	p.Review = Review{}
 	p.Reopened++
 	p.Reset = true
@@ -84,6 +86,7 @@ func applyIterationStarted(s *State, p *Phase, e work.Event, d work.IterationSta
 	p.Begun, p.Command = true, d.Command
 	p.Iteration = e.Iteration
 	p.Tries[e.Iteration] = e.Attempt
+	p.giveMessages(d.Told, e.Iteration)
 	s.Ledger.reserve(d.Command, d.Reserved)
 	s.top(p).Usage.reserve(d.Command, d.Reserved)
 }
@@ -128,12 +131,16 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	if p.Kind == IterationWork {
 		p.Spent++
 	}
-	p.count(d)
+	p.count(e.Iteration, d)
 	p.remember(e.Iteration, d)
+	for _, a := range d.Signals.Assumptions {
+		s.assume(Assumption{Phase: p.Number, Text: a})
+	}
 	p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, Claims: d.Claims, Claim: ClaimDue, Markers: d.Conflicts}
-	s.Final.words(p, d.Message)
-	if p.Pull != nil {
-		p.Pull.Said = d.Message
+	s.Final.words(p, d)
+	if u := p.Pull; u != nil {
+		u.Said = d.Message
+		u.Answers = answered(u.Answers, u.Owed, d.Signals.Replies)
 	}
 	p.resolves(d)
 	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork
@@ -142,16 +149,27 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 
 // count keeps what the rules about failures and progress look at. A failed
 // iteration is not "no progress".
-func (p *Phase) count(d work.IterationFinishedData) {
+func (p *Phase) count(n int, d work.IterationFinishedData) {
 	p.FailedRow = row(p.FailedRow, d.Outcome == work.OutcomeAgentFailed)
 	p.HungRow = row(p.HungRow, d.Outcome.Hung())
 	tracker, progress := p.Progress.Observe(d.Changed, d.Signals.Progress)
 	p.Progress = tracker
+	if p.Kind == IterationWork {
+		p.saw(n, d)
+	}
 	if !d.Outcome.KeepsClaim() || p.Kind != IterationWork {
 		return
 	}
 	p.Stale.Count = row(p.Stale.Count, !progress)
-	p.Blocked = p.Blocked.Observe(progress, d.Signals.Blockers)
+	p.Blocked = p.Blocked.Observe(progress, plainBlockers(d.Signals))
+}
+
+// plainBlockers are the blockers that do not say what they need; what becomes of
+// the others is asked.
+func plainBlockers(sig work.Signals) []string {
+	return slices.DeleteFunc(slices.Clone(sig.Blockers), func(b string) bool {
+		return slices.ContainsFunc(sig.Lacks, func(l work.Lack) bool { return l.Text == b })
+	})
 }
 
 func row(n int, again bool) int {
@@ -164,8 +182,13 @@ func row(n int, again bool) int {
 // remember keeps for the next prompts what the agent said and what Forge saw.
 func (p *Phase) remember(n int, d work.IterationFinishedData) {
 	p.Notes, p.Comments, p.Pivot, p.Verified = nil, nil, "", ""
-	p.Blockers, p.Strategy = d.Signals.Blockers, d.Signals.Pivots
-	line := fmt.Sprintf("Iteration %d: %s, %d file(s) changed.", n, d.Outcome, d.Files)
+	p.Blockers, p.Strategy = plainBlockers(d.Signals), d.Signals.Pivots
+	p.Asking = p.Asking.next(d)
+	p.readMessages(n)
+	if len(d.Signals.Questions) > 0 && len(p.Asking.Due) == 0 {
+		p.note("Your question was not put to anybody, since the iteration came to nothing. Ask again if you still have to know.")
+	}
+	line := fmt.Sprintf("Iteration %d: %s, %s changed.", n, d.Outcome, text.Number(d.Files, "file"))
 	if said := text.FirstLine(text.Plain(d.Message), 200); said != "" {
 		line += " It said: " + said
 	}
@@ -263,7 +286,8 @@ func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
 	p.note("Sub-phase %s is done, its work is in your folder.", d.Number)
 	if d.Commit != p.Last {
 		p.Last, p.Tree, p.Reset = d.Commit, "", true
-		p.Stale.Count, p.Blocked = 0, gates.BlockerTracker{}
+		p.Blocked = gates.BlockerTracker{}
+		p.steered()
 	}
 }
 

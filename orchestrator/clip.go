@@ -32,9 +32,13 @@ func clipList(list []string, most, each int) []string {
 // never cut: a promise that lost its end would be another promise.
 func clipSignals(sig work.Signals) work.Signals {
 	sig.Promises = clipList(sig.Promises, 3, 300)
-	sig.Blockers = clipList(sig.Blockers, 5, 300)
+	sig.Blockers = clipList(sig.Blockers, 5, maxBlocker)
 	sig.Pivots = clipList(sig.Pivots, 3, 300)
 	sig.Problems = clipList(sig.Problems, 5, 200)
+	sig.Assumptions = clipList(sig.Assumptions, 5, maxAssumption)
+	sig.Waiting = clipList(sig.Waiting, 3, 200)
+	sig.Questions, sig.Lacks = clipAsks(&sig)
+	sig.Replies = clipReplies(sig.Replies)
 	sig.Checkpoints = clipStops(&sig)
 	sig.JobComplete = clipCompletion(&sig)
 	if n := len(sig.Progress); n > 10 {
@@ -52,11 +56,69 @@ func clipSignals(sig work.Signals) work.Signals {
 		kept = append(kept, r)
 	}
 	if left > 0 {
-		sig.Problems = append(sig.Problems, fmt.Sprintf("%d sub-phase(s) left out: at most %d at once, with texts of %d bytes together", left, maxSubPhases, maxRequests))
+		sig.Problems = append(sig.Problems, fmt.Sprintf("%s left out: at most %d at once, with texts of %d bytes together", text.Number(left, "sub-phase"), maxSubPhases, maxRequests))
 	}
 	sig.SubPhases = kept
 	return sig
 }
+
+// What is kept of answers to threads, in bytes: of one, and together.
+const (
+	maxReply   = 1000
+	maxReplies = 4 << 10
+)
+
+// clipReplies keeps the last answer to each thread, in the order of the threads
+// first answered, as far as there is room.
+func clipReplies(all []work.ThreadReply) []work.ThreadReply {
+	last := map[string]string{}
+	for _, r := range all {
+		last[r.Thread] = r.Text
+	}
+	var out []work.ThreadReply
+	room := maxReplies
+	for _, r := range all {
+		words, due := last[r.Thread]
+		if !due {
+			continue
+		}
+		delete(last, r.Thread)
+		words = text.ClipJSON(words, maxReply)
+		if room -= text.JSONSize(words) + len(r.Thread); room < 0 {
+			break
+		}
+		out = append(out, work.ThreadReply{Thread: r.Thread, Text: words})
+	}
+	return out
+}
+
+// maxAskedAtOnce is how many questions, and how many things that it lacks, an
+// agent may name in one iteration.
+const maxAskedAtOnce = 2
+
+// clipAsks keeps the first questions and needs of an agent. What is left out is
+// a problem; what was too long before secrets were taken out is refused already.
+func clipAsks(sig *work.Signals) ([]work.Question, []work.Lack) {
+	var questions []work.Question
+	for i, q := range sig.Questions {
+		if i == maxAskedAtOnce {
+			sig.Problems = append(sig.Problems, fmt.Sprintf("%s left out: at most %d at once", text.Number(len(sig.Questions)-i, "question"), maxAskedAtOnce))
+			break
+		}
+		questions = append(questions, work.Question{
+			Text: text.ClipJSON(q.Text, work.MaxQuestionBytes), Why: text.ClipJSON(q.Why, work.MaxQuestionBytes),
+			Choices: clipList(q.Choices[:min(len(q.Choices), work.MaxChoices)], work.MaxChoices, work.MaxChoiceBytes),
+		})
+	}
+	var lacks []work.Lack
+	for _, l := range sig.Lacks[:min(len(sig.Lacks), maxAskedAtOnce)] {
+		lacks = append(lacks, work.Lack{Text: text.ClipJSON(l.Text, maxBlocker), Needs: l.Needs})
+	}
+	return questions, lacks
+}
+
+// maxBlocker is how much of a blocker is kept, in bytes.
+const maxBlocker = 300
 
 // clipStops keeps the first checkpoints that an agent asks for, each small
 // enough for an event; what cannot be used becomes a problem.
@@ -66,7 +128,7 @@ func clipStops(sig *work.Signals) []json.RawMessage {
 	var out []json.RawMessage
 	for i, r := range stops {
 		if i == maxStops {
-			sig.Problems = append(sig.Problems, fmt.Sprintf("%d checkpoint(s) left out: at most %d at once", len(stops)-i, maxStops))
+			sig.Problems = append(sig.Problems, fmt.Sprintf("%s left out: at most %d at once", text.Number(len(stops)-i, "checkpoint"), maxStops))
 			break
 		}
 		raw, err := encode(work.StopRequest{Type: text.ClipJSON(r.Type, 60), Summary: text.ClipJSON(r.Summary, 300), Paths: clipList(r.Paths, 5, 100)})
@@ -113,17 +175,17 @@ func (p *Phase) checked(c *work.TodoCheck) *work.TodoCheck {
 	switch {
 	case p.Plan.Kind != work.KindTactical:
 		for _, name := range c.Open[:min(len(c.Open), work.MaxTodos)] {
-			out.Open = append(out.Open, clipTitle(name))
+			out.Open = append(out.Open, ClipTitle(name))
 		}
 	case len(c.Problems) > 0:
 		out.Open = p.Staged // nobody knows yet
 	default:
 		listed, open := map[string]int{}, map[string]int{}
 		for _, name := range c.Listed {
-			listed[clipTitle(name)]++
+			listed[ClipTitle(name)]++
 		}
 		for _, name := range c.Open {
-			open[clipTitle(name)]++
+			open[ClipTitle(name)]++
 		}
 		// By their number, so that of two that begin alike none goes unnoticed.
 		for _, name := range p.Staged {
@@ -138,13 +200,13 @@ func (p *Phase) checked(c *work.TodoCheck) *work.TodoCheck {
 		}
 	}
 	for _, title := range c.Done[:min(len(c.Done), 2*work.MaxTodos)] {
-		out.Done = append(out.Done, clipTitle(title))
+		out.Done = append(out.Done, ClipTitle(title))
 	}
 	return &out
 }
 
-// clipTitle is how an event names a todo.
-func clipTitle(title string) string { return text.ClipJSON(title, 40) }
+// ClipTitle is how an event names a todo.
+func ClipTitle(title string) string { return text.ClipJSON(title, 40) }
 
 // maxStops is how many checkpoints an agent may ask for in one iteration.
 const maxStops = 3

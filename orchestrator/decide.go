@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/stuck"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -213,7 +214,7 @@ func (d *decision) began(c Command) {
 		}
 		d.emit(work.IterationStarted, c, work.IterationStartedData{
 			Command: c.ID, Agent: p.Set.Agent, Session: d.s.sessionOf(p), Prompt: promptKind(d.s, p),
-			Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+			Told: p.unreadIDs(), Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
 		})
 	case StepBase, StepVerify:
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
@@ -271,6 +272,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Session: text.ClipJSON(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
 		Message: text.ClipJSON(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
+		Trace: trace(r, f.Snapshot),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
@@ -283,14 +285,33 @@ func (d *decision) iterationDone(f IterationDone) {
 	}
 	data.Claims = distinct(data.Claims)
 	if p.Set.Permission == work.PermissionReadonly && f.Snapshot.Changed {
-		data.Outcome, data.Detail = work.OutcomeReadonlyViolation, fmt.Sprintf("a readonly phase changed %d file(s)", len(f.Snapshot.Files))
+		data.Outcome, data.Detail = work.OutcomeReadonlyViolation, fmt.Sprintf("a readonly phase changed %s", text.Number(len(f.Snapshot.Files), "file"))
 		data.Snapshot, data.Tree, data.Claims = "", "", nil
 	}
 	if data.Outcome == work.OutcomeInterrupted || data.Outcome == work.OutcomeRateLimited {
 		// Such an iteration runs again from where it began.
 		data.Snapshot, data.Tree = "", ""
 	}
+	if size, err := encode(data); err != nil || len(size) > work.MaxEventBytes {
+		data.Trace = nil // what has no room is judged by the count of what changed
+		if size, err = encode(data); err != nil || len(size) > work.MaxEventBytes {
+			data.Signals.Replies = nil
+		}
+	}
 	d.emit(work.IterationFinished, f.Command, data)
+}
+
+// trace is what was seen of an iteration, within its bounds.
+func trace(r work.IterationReport, snap work.Snapshot) *stuck.Trace {
+	t := r.Trace.Clipped()
+	if t == nil {
+		return nil
+	}
+	t.Shape, t.Bare = snap.Shape, snap.Bare
+	for _, f := range snap.Files {
+		t.Files = append(t.Files, f.Path)
+	}
+	return t.Clipped()
 }
 
 // distinct keeps the first two different claims: said twice is said once, and
@@ -316,11 +337,11 @@ func (d *decision) broke(f Broke) {
 	}
 	if f.Short != "" && f.Command.Step != StepClose {
 		if d.s.Stopping == nil {
-			d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: ranOut(f.Short)})
+			d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: RanOut(f.Short)})
 		}
 		return // it is done again by whoever resumes the run
 	}
-	switch trouble := unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
+	switch trouble := Unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
 	case StepPublish:
 		d.publishDone(PublishDone{Command: f.Command, Result: PullPublished{Trouble: trouble}})
 		return

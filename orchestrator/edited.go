@@ -25,7 +25,7 @@ func (d *decision) edited(cp *work.Checkpoint, e work.Edited, by string) {
 		return
 	}
 	d.phase(p.Number, work.GateDecided, work.GateDecidedData{
-		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Conflicts: e.Conflicts, Reason: fmt.Sprintf("%d file(s) were edited by hand", len(e.Files)),
+		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Conflicts: e.Conflicts, Reason: fmt.Sprintf("%s edited by hand", text.Number(len(e.Files), "file")),
 	})
 }
 

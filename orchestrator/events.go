@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"forge/gates"
@@ -193,4 +195,11 @@ type PolicyChangedData struct {
 type WarnedData struct {
 	What   string `json:"what"`
 	Detail string `json:"detail,omitempty"`
+}
+
+func decode(e work.Event, into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ type Said struct {
 // of the criteria. A later landing that touches the same files voids that.
 type Landing struct {
 	Phase string
-	// Files are marks of the paths that it touched, see pathMarks; Known is
+	// Files are marks of the paths that it touched, see PathMarks; Known is
 	// false where nobody can tell which those are.
 	Files []string
 	Known bool

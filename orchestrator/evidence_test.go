@@ -121,10 +121,10 @@ func TestPathMarks(t *testing.T) {
 	for i := range mostPaths + 1 {
 		many = append(many, work.FileChange{Path: fmt.Sprint(i)})
 	}
-	if got := pathMarks(many); got != nil {
+	if got := PathMarks(many); got != nil {
 		t.Errorf("%d marks of too many paths", len(got))
 	}
-	if got := pathMarks(many[:mostPaths]); len(got) != mostPaths || len(got[0]) != 8 {
+	if got := PathMarks(many[:mostPaths]); len(got) != mostPaths || len(got[0]) != 8 {
 		t.Errorf("%d marks, such as %q", len(got), got[0])
 	}
 }

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -47,9 +46,9 @@ func (d *decision) overdue(f Overdue) {
 
 func applyOverdue(s *State, _ *Phase, _ work.Event, d CheckpointOverdueData) { delete(s.Open, d.ID) }
 
-// overdue are the open checkpoints whose time is over at now, in the order of
+// Overdue are the open checkpoints whose time is over at now, in the order of
 // their ids.
-func (s *State) overdue(now time.Time) []string {
+func (s *State) Overdue(now time.Time) []string {
 	var out []string
 	for id, cp := range s.Open {
 		if cp.ExpiresAt != nil && !now.Before(*cp.ExpiresAt) {
@@ -58,31 +57,4 @@ func (s *State) overdue(now time.Time) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// expire closes the checkpoints whose time is over and asks again. The record
-// is closed first: an answer that a door accepted before is then in the inbox,
-// and none is accepted afterwards, so that none is lost.
-func (r *session) expire(ctx context.Context) error {
-	if !r.s.Live || r.s.Stopping != nil {
-		return nil
-	}
-	now := r.Now()
-	due := r.s.overdue(now)
-	if len(due) == 0 {
-		return nil
-	}
-	closed, err := r.Journal.Expire(context.WithoutCancel(ctx), due, now)
-	if err != nil {
-		return fmt.Errorf("close checkpoints whose time is over: %w", err)
-	}
-	if len(closed) > 0 {
-		if err := r.feed(ctx, Overdue{Checkpoints: closed}); err != nil {
-			return err
-		}
-	}
-	if len(closed) < len(due) {
-		return r.takeAnswers(ctx, true)
-	}
-	return nil
 }

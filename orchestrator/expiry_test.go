@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -135,83 +133,5 @@ func TestWhatDoesNotExpire(t *testing.T) {
 	st.feed(Drained{})
 	if evs := st.feed(Overdue{Checkpoints: []string{id}}); len(evs) > 0 {
 		t.Errorf("it expires after the run ended: %v", evs)
-	}
-}
-
-// The next process asks again, once, and loses no answer that a door accepted.
-func TestResumeAsksAgain(t *testing.T) {
-	r := diligentRig(t)
-	human(gates.PointFinal)(&r.spec)
-	expiresAfter(24 * time.Hour)(&r.spec)
-	r.ends(work.RunFrozen)
-	r.ends(work.RunFrozen)
-	if n := r.count(work.CheckpointOverdue); n != 0 {
-		t.Fatalf("%d expired before their time", n)
-	}
-	late := 25 * time.Hour
-	tick := r.now
-	r.now = func() time.Time { return tick().Add(late) }
-	r.ends(work.RunFrozen)
-	r.ends(work.RunFrozen)
-	if n := r.count(work.CheckpointOverdue); n != 1 || r.count(work.CheckpointOpened) != 2 || len(r.journal.records) != 2 {
-		t.Fatalf("%d expired, %d opened, %d records; want 1, 2, 2", n, r.count(work.CheckpointOpened), len(r.journal.records))
-	}
-	pending := ""
-	for id, cp := range r.journal.records {
-		if cp.Status == work.CheckpointPending {
-			pending += id
-		}
-	}
-	if pending != "sim.2" {
-		t.Errorf("%q can be answered, want sim.2", pending)
-	}
-	// It was answered in time; the process that hears it comes days later.
-	answeredAt := r.journal.records["sim.2"].OpenedAt.Add(time.Minute)
-	r.journal.answer(work.Answer{Checkpoint: "sim.2", Status: work.CheckpointApproved, By: "test", Door: "cli", At: answeredAt})
-	late = 200 * time.Hour
-	r.ends(work.RunCompleted)
-	if n := r.count(work.CheckpointOverdue); n != 1 {
-		t.Errorf("%d expired, want 1", n)
-	}
-}
-
-// A door accepts an answer between the look at the inbox and the expiry.
-func TestAnswerBesideTheExpiry(t *testing.T) {
-	r := diligentRig(t)
-	human(gates.PointFinal)(&r.spec)
-	expiresAfter(time.Hour)(&r.spec)
-	r.ends(work.RunFrozen)
-	end := *r.journal.records["sim.1"].ExpiresAt
-	tick := r.now
-	calls := 0
-	r.now = func() time.Time {
-		// Once the run is resumed and the inbox was read.
-		if calls++; len(r.journal.events) > 0 && r.journal.events[len(r.journal.events)-1].Kind == work.RunResumed && len(r.journal.inbox) == 0 && r.count(work.CheckpointAnswered) == 0 {
-			r.journal.answer(work.Answer{Checkpoint: "sim.1", Status: work.CheckpointApproved, By: "test", Door: "cli", At: end.Add(-1)})
-		}
-		return tick().Add(2 * time.Hour)
-	}
-	r.ends(work.RunCompleted)
-	if n := r.count(work.CheckpointOverdue); n != 0 {
-		t.Errorf("%d expired, and the answer was accepted", n)
-	}
-}
-
-// A journal that cannot close a record asks nothing again.
-func TestExpiryThatCannotBeWritten(t *testing.T) {
-	r := diligentRig(t)
-	human(gates.PointFinal)(&r.spec)
-	expiresAfter(time.Hour)(&r.spec)
-	r.ends(work.RunFrozen)
-	tick := r.now
-	r.now = func() time.Time { return tick().Add(2 * time.Hour) }
-	r.journal.stuck = fmt.Errorf("no space left")
-	if _, err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "close checkpoints") {
-		t.Fatalf("the run ended with %v", err)
-	}
-	r.journal.stuck = nil
-	r.ends(work.RunFrozen)
-	if r.count(work.CheckpointOverdue) != 1 {
-		t.Errorf("%d expired, want 1", r.count(work.CheckpointOverdue))
 	}
 }

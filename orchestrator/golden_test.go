@@ -43,6 +43,8 @@ import (
 //	v2-doubts         a phase that changes evidence and is proven with the trusted
 //	                  one as well, test runners that are asked, two doubts, and a
 //	                  person who lands the result all the same
+//	v3-told           a message that ends an iteration, a question of the agent's
+//	                  that a person answers, and the result, which lands
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

@@ -177,6 +177,29 @@ func (Stop) fact()          {}
 func (Drained) fact()       {}
 func (settled) fact()       {}
 
+// ResultOf is the command that a fact is the result of; not every fact is one.
+func ResultOf(f Fact) (of work.CommandID, is bool) {
+	r, is := f.(interface{ of() Command })
+	if !is {
+		return "", false
+	}
+	return r.of().ID, true
+}
+
+func (f FolderDone) of() Command    { return f.Command }
+func (f IterationDone) of() Command { return f.Command }
+func (f VerifyDone) of() Command    { return f.Command }
+func (f ControlDone) of() Command   { return f.Command }
+func (f ReviewDone) of() Command    { return f.Command }
+func (f ArbiterDone) of() Command   { return f.Command }
+func (f MergeDone) of() Command     { return f.Command }
+func (f LandDone) of() Command      { return f.Command }
+func (f PublishDone) of() Command   { return f.Command }
+func (f ReadDone) of() Command      { return f.Command }
+func (f CloseDone) of() Command     { return f.Command }
+func (f DeliverDone) of() Command   { return f.Command }
+func (f Broke) of() Command         { return f.Command }
+
 // Step names what a command does.
 type Step string
 

@@ -133,6 +133,9 @@ func applyPhaseAdded(s *State, _ *Phase, _ work.Event, d PhaseAddedData) {
 	if last := s.lastOfJob(); d.Kind == work.KindTactical && last != nil && last.Check != nil {
 		p.Staged = last.Check.Open
 	}
+	if last := s.lastOfJob(); last != nil {
+		p.Messages, last.Messages = last.handOver()
+	}
 	if from := s.Phases[d.Carry]; from != nil {
 		// Its work is not merged yet: it lands with this phase's.
 		p.Base, p.Last, p.Tree, p.Check = from.Base, from.Last, from.Tree, from.Check
@@ -167,7 +170,8 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		// With a budget of its own, a new session that is told what feedback
 		// asks for, and an end that has to be claimed again.
 		p.Todos, p.Kind, p.Stage = d.Todos, IterationWork, StageGate
-		p.Spent, p.Session, p.Stale.Count, p.Stale.Pivoted = 0, "", 0, false
+		p.Spent, p.Session, p.Stale.Pivoted = 0, "", false
+		p.steered()
 		p.Comments = append(p.Comments, d.Comment)
 		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
 	case d.Next == gates.FeedbackStrategic:

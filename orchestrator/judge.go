@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/stuck"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -24,7 +25,7 @@ func (d *decision) judge(p *Phase) {
 		d.finish(p, work.PhaseFailed, work.ReasonSetupFailed, p.Judged.Detail)
 		return
 	case outcomeEvidence:
-		detail := tellFloor(p.floor()) + ": " + strings.Join(p.evidenceOf(), ", ") + "; may_change in the plan allows a phase to change them"
+		detail := tellFloor(p.floor()) + ": " + p.tellEvidence()
 		d.rule(p.Number, gateEvidence, decideChanged, detail)
 		d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, detail)
 		return
@@ -56,6 +57,12 @@ func (d *decision) judge(p *Phase) {
 		}
 		return
 	}
+	if d.asks(p) {
+		return
+	}
+	if p.FailedRow < maxFailedRow && p.HungRow < maxHungRow && !p.Judged.Missing && d.hears(p) {
+		return
+	}
 	if p.Kind.Free() {
 		d.judgeFree(p)
 		return
@@ -75,7 +82,7 @@ func (d *decision) judge(p *Phase) {
 		d.claim(p)
 	case len(p.Requests) > 0:
 		d.subPhase(p)
-	case p.Judged.Stalling && (p.Blocked.Same != "" || p.Stale.Threshold > 0 && p.Stale.Count >= p.Stale.Threshold):
+	case p.Judged.Stalling && (p.Blocked.Same != "" || p.verdict().State == stuck.Stuck):
 		d.stale(p)
 	case p.Spent >= p.Budget:
 		d.finish(p, work.PhaseFailed, work.ReasonBudgetExhausted, fmt.Sprintf("%d of %d iterations used; %s", p.Spent, p.Budget, p.obstacle()))
@@ -124,7 +131,7 @@ func (d *decision) claim(p *Phase) {
 // claiming says that the iteration is about to be proven.
 func (p *Phase) claiming() bool {
 	switch {
-	case p.Judged.Claim != ClaimDue || p.Kind == IterationResolve:
+	case p.Judged.Claim != ClaimDue || p.Kind == IterationResolve || p.Asking.questions():
 		return false
 	case p.Kind.Free():
 		return p.badFree() == ""
@@ -224,8 +231,10 @@ func (d *decision) outage(p *Phase) {
 }
 
 func (d *decision) stale(p *Phase) {
+	seen := p.verdict()
 	dec := gates.For(d.s.Spec.Policy).OnNoProgress(gates.StaleFacts{
 		Phase: p.Number, Threshold: p.Stale.Threshold, Count: p.Stale.Count, Pivoted: p.Stale.Pivoted, Blocker: p.Blocked.Same,
+		Pattern: string(seen.Pattern), Evidence: seen.Evidence,
 	})
 	switch dec.Verdict {
 	case gates.Go:
@@ -234,6 +243,12 @@ func (d *decision) stale(p *Phase) {
 		d.strategy(p.Number, gates.PointStale, decidePivot, dec)
 	case gates.Ask:
 		question, facts := fmt.Sprintf("Phase %s %q made no progress for %d iterations. What now?", p.Number, p.Plan.Name, p.Stale.Count), strings.Join(p.History, "\n")
+		if seen.Evidence != "" {
+			if p.Stale.Count < p.Stale.Threshold {
+				question = fmt.Sprintf("Phase %s %q is stuck. What now?", p.Number, p.Plan.Name)
+			}
+			facts = seen.Evidence + "\n" + facts
+		}
 		if blocker := p.Blocked.Same; blocker != "" {
 			question = fmt.Sprintf("Phase %s %q is blocked: the agent says again what stops it. What now?", p.Number, p.Plan.Name)
 			facts = "What stops it, in its own words: " + blocker + "\n" + facts
@@ -245,7 +260,11 @@ func (d *decision) stale(p *Phase) {
 			d.finish(p, work.PhaseFailed, work.ReasonBlocked, "two iterations in a row without progress, stopped by the same: "+blocker)
 			return
 		}
-		d.finish(p, work.PhaseFailed, work.ReasonStale, fmt.Sprintf("no progress for %d iterations after the pivot", p.Stale.Count))
+		if seen.Evidence != "" {
+			d.finish(p, work.PhaseFailed, work.ReasonStale, "stuck again after the pivot; "+p.obstacle()+"; "+strings.TrimSuffix(seen.Evidence, "."))
+			return
+		}
+		d.finish(p, work.PhaseFailed, work.ReasonStale, fmt.Sprintf("no progress for %d iterations after the pivot; %s", p.Stale.Count, p.obstacle()))
 	}
 }
 

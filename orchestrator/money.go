@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -134,9 +135,9 @@ func (s *State) room(p *Phase, day Day, n int) (start bool, why string) {
 		switch {
 		case u.most == nil:
 		case u.unknown > 0 && c.IterationUSD == nil:
-			return false, fmt.Sprintf("cost.%s is set, but the cost of %d iteration(s) is unknown", u.name, u.unknown)
+			return false, fmt.Sprintf("cost.%s is set, but the cost of %s is unknown", u.name, text.Number(u.unknown, "iteration"))
 		case u.spent >= *u.most, u.spent+need > *u.most:
-			return false, fmt.Sprintf("cost.%s: %.4f of %.4f USD spent, the next iteration may need %.4f", u.name, u.spent, *u.most, need)
+			return false, fmt.Sprintf("cost.%s: %s of %s spent, the next iteration may need %s", u.name, text.USD(u.spent), text.USD(*u.most), text.USD(need))
 		case u.held > 0 && u.spent+u.held+need > *u.most:
 			wait = true
 		}
@@ -156,7 +157,7 @@ func (s *State) room(p *Phase, day Day, n int) (start bool, why string) {
 		switch {
 		case t.most == nil:
 		case t.unknown > 0:
-			return false, fmt.Sprintf("cost.%s is set, but the tokens of %d iteration(s) are unknown", t.name, t.unknown)
+			return false, fmt.Sprintf("cost.%s is set, but the tokens of %s are unknown", t.name, text.Number(t.unknown, "iteration"))
 		case t.spent >= *t.most, t.spent+needTokens > *t.most:
 			return false, fmt.Sprintf("cost.%s: %d of %d tokens spent, the next iteration may need %d", t.name, t.spent, *t.most, needTokens)
 		case t.held > 0 && t.spent+t.held+needTokens > *t.most:

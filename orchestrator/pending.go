@@ -54,9 +54,13 @@ func (s *State) deliverCommand() Command {
 }
 
 // granted are the nodes that have one of the max_parallel places: those that
-// came up first. One that was answered lines up again at the end.
+// came up first. One that was answered lines up again at the end; the one that
+// merges goes before all, since those at their turn wait for it.
 func (s *State) granted() map[string]bool {
 	granted, places := map[string]bool{}, max(s.Spec.Settings.MaxParallel, 1)
+	if p := s.Phases[s.Merger]; p != nil && s.holds(p) && slices.Contains(s.working, s.Merger) {
+		granted[s.Merger] = true
+	}
 	for _, n := range s.working {
 		if p := s.Phases[n]; s.holds(p) && len(granted) < places {
 			granted[n] = true
@@ -89,6 +93,9 @@ func (s *State) pendingOf(p *Phase) []Command {
 
 func (s *State) pendingStep(p *Phase) (Command, bool) {
 	try := p.Tries[p.Iteration]
+	if p.Iteration == 0 {
+		try = p.Reopened + 1 // what it brought along is proven anew
+	}
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(try, 1)}
 	switch p.Stage {
 	case StageFolder:

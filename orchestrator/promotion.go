@@ -115,7 +115,7 @@ func (s *State) result(evidence []work.Evidence) review.RunResult {
 		Pipeline: review.RunCompleted, Reviews: review.ReviewsNone, Proceeded: i.Proceeded, Fixes: i.Fixes,
 		Autonomy: p.Promote == gates.PromoteOnClean && p.At(gates.PointPromote) == gates.Auto,
 		Auto:     set.Enabled, OnClean: set.OnClean,
-		Unverified: i.Excused || s.inDoubt(),
+		Unverified: i.Excused || s.inDoubt(), Assumed: len(s.Assumed) > 0,
 	}
 	switch {
 	case i.Warned:

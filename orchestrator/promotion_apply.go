@@ -119,10 +119,10 @@ func applyPromotion(s *State, _ *Phase, _ work.Event, d PromotionDecidedData) {
 // mostPaths is how many paths of a phase's change are told apart.
 const mostPaths = 200
 
-// pathMarks are short marks of the paths of a change, which fit into an event;
+// PathMarks are short marks of the paths of a change, which fit into an event;
 // nil where it has too many. Two paths with one mark are taken for the same
 // path, which voids more than it must and never less.
-func pathMarks(changes []work.FileChange) []string {
+func PathMarks(changes []work.FileChange) []string {
 	if len(changes) > mostPaths {
 		return nil
 	}

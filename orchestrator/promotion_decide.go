@@ -54,8 +54,9 @@ func (d *decision) promotion() {
 		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto, and nothing holds the issue")
 		return
 	}
-	// Who approved what they pushed was not shown what is in doubt about it.
-	if who := s.approvedResult(); who != "" && !s.inDoubt() {
+	// Who approved what they pushed was not shown what is in doubt about it, or
+	// was assumed.
+	if who := s.approvedResult(); who != "" && !s.inDoubt() && len(s.Assumed) == 0 {
 		d.personApproves(points[0], who, tellApproved)
 		return
 	}
@@ -123,7 +124,7 @@ func (s *State) tellPromotion() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(s.tellDoubts())
+	b.WriteString(s.tellDoubts() + s.tellAssumed())
 	unmet := s.unmet(s.Issue.Evidence)
 	for _, c := range s.Spec.Issue.Criteria {
 		if slices.Contains(unmet, c.ID) {

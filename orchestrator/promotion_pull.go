@@ -16,27 +16,48 @@ import (
 // Round is what the agent says to the threads of one request for changes.
 type Round struct {
 	Threads []string
-	Said    string // "" = nothing
+	Said    string            // "" = nothing
+	Answers map[string]string `json:",omitempty"` // of single threads
+	// From is the commit that people spoke of, and To what came of it; "" = not
+	// known.
+	From string `json:",omitempty"`
+	To   string `json:",omitempty"`
 }
 
-// owes notes threads that the agent is told of.
-func (f *Final) owes(threads []string) {
+// owes notes threads that the agent is told of, which speak of a commit.
+func (f *Final) owes(threads []string, of string) {
 	for _, t := range threads {
 		if !slices.Contains(f.Owed, t) {
-			f.Owed = append(slices.Clip(f.Owed), t)
+			f.Owed, f.From = append(slices.Clip(f.Owed), t), of
 		}
 	}
 }
 
 // words keeps the agent's last ones, where threads wait for them.
-func (f *Final) words(p *Phase, message string) {
+func (f *Final) words(p *Phase, d work.IterationFinishedData) {
 	if len(f.Owed) == 0 || p.Parent != "" {
 		return
 	}
 	if f.Said == nil {
 		f.Said = map[string]string{}
 	}
-	f.Said[p.Number] = message
+	f.Said[p.Number] = d.Message
+	f.Answers = answered(f.Answers, f.Owed, d.Signals.Replies)
+}
+
+// answered adds what the agent said in threads that it was told of; what it says
+// in others is heard by nobody.
+func answered(before map[string]string, owed []string, replies []work.ThreadReply) map[string]string {
+	for _, r := range replies {
+		if !slices.Contains(owed, r.Thread) {
+			continue
+		}
+		if before == nil {
+			before = map[string]string{}
+		}
+		before[r.Thread] = r.Text
+	}
+	return before
 }
 
 // answerThreads closes the round: the work on it is over.
@@ -45,8 +66,12 @@ func (s *State) answerThreads() {
 	if len(f.Owed) == 0 {
 		return
 	}
-	f.Rounds = append(slices.Clip(f.Rounds), Round{Threads: f.Owed, Said: s.said()})
-	f.Owed, f.Said = nil, nil
+	round := Round{Threads: f.Owed, Said: s.said(), Answers: f.Answers, From: f.From, To: s.Head}
+	if f.Note != "" {
+		round.Answers = nil // nothing of the work that they speak of is there
+	}
+	f.Rounds = append(slices.Clip(f.Rounds), round)
+	f.Owed, f.Said, f.Answers, f.From = nil, nil, nil, ""
 }
 
 // said is the agent's answer; that of several phases says which says what.
@@ -71,9 +96,20 @@ func (s *State) said() string {
 func (s *State) Replies() []PullReply {
 	var out []PullReply
 	for n, r := range s.Final.Rounds {
-		for _, t := range r.Threads {
-			out = append(out, PullReply{Thread: t, Key: fmt.Sprintf("%s/result/%d %s", s.Run, n+1, t), Body: r.Said})
-		}
+		out = append(out, replies(fmt.Sprintf("%s/result/%d", s.Run, n+1), r)...)
+	}
+	return out
+}
+
+// replies are a round's answers: to each thread its own, and, where the agent
+// answered none of them, its last words once for all.
+func replies(key string, r Round) []PullReply {
+	var out []PullReply
+	for _, t := range r.Threads {
+		out = append(out, PullReply{Thread: t, Key: key + " " + t, Body: r.Answers[t], From: r.From, To: r.To})
+	}
+	if len(out) > 0 && len(r.Answers) == 0 && r.Said != "" {
+		out = append(out, PullReply{Key: key + " all", Body: r.Said, From: r.From, To: r.To})
 	}
 	return out
 }

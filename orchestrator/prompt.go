@@ -54,6 +54,7 @@ func Prompt(s *State, p *Phase, session string) string {
 		s.writeTask(&b, p)
 	}
 	writeFeedback(&b, p)
+	writeThreads(&b, s.threadsTold(p))
 	if session != "" {
 		fmt.Fprintf(&b, "\nGo on with phase %s. Iteration %d; %d of %d are used.\n", p.Number, p.Iteration+1, p.Spent, p.Budget)
 	}
@@ -92,9 +93,13 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 		b.WriteString("\nThis phase is read-only: change no file. Any change fails it.\n")
 	}
 	b.WriteString("\nOther elements that you may use in your messages: progress (a percentage), blocker (what stops you), pivot (a new strategy), ")
+	b.WriteString("waiting (ci, limit, person, process or outage, a colon, and what you wait for), ")
 	b.WriteString("spawn-subphase (a JSON object with name, promise, budget and reasoning, for a part that deserves its own iterations).\n")
+	b.WriteString(aboutAsking)
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
+	writeAnswered(b, p)
+	writeRead(b, p)
 	if len(p.History) > 0 {
 		section(b, "What happened so far", strings.Join(p.History, "\n"))
 	}
@@ -121,6 +126,8 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	if p.Pivot != "" {
 		b.WriteString("\n## Change your strategy\n\n" + inert(p.Pivot) + "\n") // the owner's words
 	}
+	writeAnswers(b, p)
+	writeMessages(b, p)
 	for _, strategy := range p.Strategy {
 		section(b, "You announced a new strategy; follow it now", strategy)
 	}
@@ -136,6 +143,29 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	if len(p.Notes) > 0 {
 		section(b, "Notes", strings.Join(p.Notes, "\n"))
 	}
+}
+
+// threadsTold are the threads of a pull request that p's next iteration is told of.
+func (s *State) threadsTold(p *Phase) []string {
+	switch {
+	case len(p.Comments) == 0 && p.Kind != IterationRework:
+		return nil
+	case p.Pull != nil && len(p.Pull.Owed) > 0:
+		return p.Pull.Owed
+	case p.Parent == "":
+		return s.Final.Owed
+	}
+	return nil
+}
+
+// writeThreads says how single threads are answered.
+func writeThreads(b *strings.Builder, threads []string) {
+	if len(threads) == 0 {
+		return
+	}
+	b.WriteString("\n## Threads\n\nSome comments above are threads on a pull request; each has a number. Answer each in your last message by an XML element of its own; its name is the word reply in lower case, its content the number of the thread, a colon, and one or two sentences: what you changed there, or why you did not. ")
+	b.WriteString("A thread that only asks something wants an answer and no change. People read each answer beside their comment, and nothing else that you say.\n")
+	section(b, "The numbers of the threads", strings.Join(threads, ", "))
 }
 
 // aboutData says once in a session how texts from elsewhere are told from what

@@ -18,6 +18,7 @@ type Proving struct {
 	// evidence of the trusted state, and with that of the phase's own base.
 	Floors  []work.VerifyOn `json:",omitempty"`
 	Differs []string        `json:",omitempty"` // evidence that is not the trusted one
+	New     []string        `json:",omitempty"` // evidence that the floors leave out
 	// Ask says that the controls are due on that tree; Millis is how long its
 	// verify took.
 	Ask    bool   `json:",omitempty"`
@@ -117,6 +118,20 @@ func tellFloor(on work.VerifyOn) string {
 	return "verify fails with the protected files as at the base"
 }
 
+// tellEvidence names the evidence that a floor put back, or left out, and what
+// there is to do about it.
+func (p *Phase) tellEvidence() string {
+	var said []string
+	if put := p.evidenceOf(); len(put) > 0 {
+		said = append(said, strings.Join(put, ", ")+"; may_change in the plan allows a phase to change them")
+	}
+	if len(p.Proving.New) > 0 {
+		said = append(said, "without these new files, which count as evidence: "+strings.Join(p.Proving.New, ", ")+
+			"; [proof] product names those that are the work itself, may_change in the plan those that may judge it")
+	}
+	return strings.Join(said, "; ")
+}
+
 // evidenceOf is all evidence that p's change touches, each path once.
 func (p *Phase) evidenceOf() []string {
 	all := slices.Concat(p.Evidence, p.Gone, p.Proving.Differs)
@@ -213,7 +228,7 @@ func (s *State) landDoubts(p *Phase, commit string) {
 
 // inDoubt says that a person has to look at the doubts before the result lands.
 func (s *State) inDoubt() bool {
-	return len(s.Doubts) > 0 && !s.passes(gates.PointEvidence)
+	return slices.ContainsFunc(s.Doubts, func(d work.Doubt) bool { return !s.passes(gates.DoubtPoint(d.Kind)) })
 }
 
 // accepts are the moves of the trusted state that follow from the result as it

@@ -24,6 +24,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	if p == nil {
 		return
 	}
+	p.sawRed(d)
 	own := d.On == work.OnSnapshot || d.On == work.OnMerged
 	defer p.recordDoubts()
 	if d.OK && own {
@@ -181,7 +182,7 @@ func (s *State) doubtControls(p *Phase, r work.ControlReport) {
 // take begins the proving of a tree that verify is green on.
 func (g *Proving) take(d work.VerifyFinishedData) {
 	*g = Proving{
-		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Key: d.Key, Doubts: d.Doubts, Notes: d.Notes,
+		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Key: d.Key, Doubts: d.Doubts, Notes: d.Notes, New: d.New,
 		Red: g.Red, RedOutput: g.RedOutput,
 	}
 	if d.Before != nil {
@@ -227,12 +228,18 @@ func (s *State) afterProof(p *Phase) Stage {
 }
 
 func (p *Phase) red(d work.VerifyFinishedData) {
-	p.Judged.Obstacle, p.Judged.Missing = "verify is red: "+d.Problem, d.Missing
-	if last := lastLine(d.Output); last != "" && last != d.Problem {
-		p.Judged.Obstacle += ": " + last
-	}
+	p.Judged.Obstacle, p.Judged.Missing = obstacleOf("verify is red: "+d.Problem, d.Problem, d.Output), d.Missing
 	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
 	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
+}
+
+// obstacleOf is said with the last line of what a red verify printed, where that
+// says more than its problem.
+func obstacleOf(said, problem, output string) string {
+	if last := lastLine(output); last != "" && last != problem {
+		said += ": " + last
+	}
+	return said
 }
 
 // lastLine is the last line of text with something in it, cut to what fits a

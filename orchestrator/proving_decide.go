@@ -61,6 +61,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.Held = true
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
+		data.New = clipList(e.New, 10, 100)
 		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(e.Doubts, mostDoubts)
 		d.hiddenDone(f.Hidden, &data)
 	}
@@ -153,7 +154,7 @@ func (d *decision) controlDone(f ControlDone) {
 	case len(data.Deaf) > 0:
 		data.Problem = text.ClipJSON("with this work in place the tests cannot fail any more: "+strings.Join(data.Deaf, ", "), 500)
 	case len(data.Lost) > 0:
-		data.Problem = text.ClipJSON(fmt.Sprintf("%d test(s) that passed before are not reported as passed: %s", len(r.Lost), strings.Join(data.Lost, ", ")), 500)
+		data.Problem = text.ClipJSON(fmt.Sprintf("not reported as passed, and passed before, %s: %s", text.Number(len(r.Lost), "test"), strings.Join(data.Lost, ", ")), 500)
 	}
 	d.emit(work.ControlFinished, f.Command, data)
 }

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,24 +15,6 @@ import (
 // it acts on any answer, whatever door it came by, so that no commit and no
 // comment of a person is passed over; and it lets the host merge the very
 // commit that was judged.
-
-// Host is the code host on which people look at boundaries. What the host did
-// not do is in the results; an error means that Forge could not do its own
-// part. Every method may be repeated after a crash.
-type Host interface {
-	// Publish makes the branches there what they should be, and sees to it that
-	// there is one pull request. A commit that is not among Known is never
-	// overwritten.
-	Publish(ctx context.Context, req PullPublish) (PullPublished, error)
-	// Read says what has become of a pull request and its branch.
-	Read(ctx context.Context, req PullRead) (PullReading, error)
-	// Land lets the host squash the branch into the run's, when it holds the
-	// judged commit, and the result is the proven tree.
-	Land(ctx context.Context, req PullLand) (PullLanded, error)
-	// Close closes a pull request where there is one that is open, and says why
-	// on it, once.
-	Close(ctx context.Context, req PullClose) (*work.PullTrouble, error)
-}
 
 // PullPublish is a judged commit that people are to see.
 type PullPublish struct {
@@ -68,7 +49,13 @@ type PullPaper struct {
 }
 
 // PullReply is what the agent says to one thread; Key is the same each time.
-type PullReply struct{ Thread, Key, Body string }
+type PullReply struct {
+	Thread string // "" = to all that it answered nothing in
+	Key    string
+	Body   string // "" = nothing: what changed there is said, if anything did
+	// From is the commit that people spoke of, and To the one that they see now.
+	From, To string
+}
 
 // PullPublished is what came of it.
 type PullPublished struct {
@@ -163,6 +150,7 @@ type Pull struct {
 	Last       []string          // reviews that the last answer rests on
 	Owed       []string          // threads that the agent's answer is due at
 	Said       string            // the agent's last words
+	Answers    map[string]string `json:",omitempty"` // that it gave in single threads of Owed
 }
 
 // Clash is a conflict between people's commits and the phase's own work, which

@@ -34,6 +34,7 @@ func applyPublishFinished(_ *State, p *Phase, _ work.Event, d PublishFinishedDat
 		return
 	}
 	u.Number, u.URL, u.Commit, u.Checkpoint, u.Refused, u.Owed = d.Number, d.URL, was.Commit, was.Checkpoint, "", nil
+	u.Answers = nil
 }
 
 func applyPullDue(_ *State, p *Phase, _ work.Event, d PullDueData) {
@@ -99,7 +100,7 @@ func (u *Pull) hears(r *PullReading, status work.CheckpointStatus) {
 	heard := r.Reviews
 	if status == work.CheckpointChangesRequested {
 		heard = slices.Concat(r.Reviews, r.Heard)
-		u.Owed = r.Threads
+		u.Owed, u.Answers = r.Threads, nil
 	}
 	for _, id := range heard {
 		if !slices.Contains(u.Heard, id) {

@@ -2,11 +2,8 @@ package orchestrator
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"path"
 	"slices"
-	"time"
 
 	"forge/internal/work"
 )
@@ -46,9 +43,6 @@ type CloseFinishedData struct {
 // mostCloses is how often a host is asked that does not answer; once where the
 // run is being aborted.
 const mostCloses = 3
-
-// CloseWait is how long a run that ends at once waits for its host.
-const CloseWait = 5 * time.Second
 
 // shown says that people may see a pull request of u: what was begun may have
 // come to be, whatever was heard of it.
@@ -147,51 +141,4 @@ func (s *State) closesAgain() {
 		left[i].Left = nil
 	}
 	s.Leaving = left
-}
-
-func (r *session) closeJob(c Command) func(context.Context) Fact {
-	s := r.s
-	l := s.Leaving[s.leavingBy(c.ID)]
-	req := PullClose{
-		Marker: s.Run + " " + l.Branch, Branch: l.Branch, Base: s.Spec.Branch, Number: l.Number,
-		Key: s.Run + " close " + l.Branch, Why: l.Why,
-	}
-	ending := s.Stopping != nil
-	return func(ctx context.Context) Fact {
-		if r.Host == nil {
-			return CloseDone{Command: c, Trouble: &work.PullTrouble{Kind: work.HostUnreachable, What: errNoHost.Error(), Fix: "close it there"}}
-		}
-		ctx, done := unhurried(ctx, ending)
-		defer done()
-		trouble, err := r.Host.Close(ctx, req)
-		if err != nil {
-			trouble = unreached("close the pull request", err)
-		}
-		return CloseDone{Command: c, Trouble: trouble}
-	}
-}
-
-// unhurried is a context for what is tried even when the run ends, though not
-// for long then: where it ends already, or from the moment at which ctx is
-// cancelled.
-func unhurried(ctx context.Context, ending bool) (context.Context, func()) {
-	own := context.WithoutCancel(ctx)
-	cause := fmt.Errorf("no answer in %v", CloseWait)
-	if ending {
-		return context.WithTimeoutCause(own, CloseWait, cause)
-	}
-	own, cancel := context.WithCancelCause(own)
-	stop := context.AfterFunc(ctx, func() {
-		late := time.NewTimer(CloseWait)
-		defer late.Stop()
-		select {
-		case <-late.C:
-			cancel(cause)
-		case <-own.Done():
-		}
-	})
-	return own, func() {
-		stop()
-		cancel(nil)
-	}
 }

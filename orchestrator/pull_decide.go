@@ -152,7 +152,7 @@ func (p *Phase) spoiled(r *PullReading) bool {
 }
 
 func tellPushed(r *PullReading) string {
-	said := fmt.Sprintf("%s pushed to the branch: %d file(s)", orSomebody(r.By), len(r.Files))
+	said := fmt.Sprintf("%s pushed to the branch: %s", orSomebody(r.By), text.Number(len(r.Files), "file"))
 	if len(r.Conflicts) > 0 {
 		said += "; it conflicts with the agent's work in " + strings.Join(r.Conflicts, ", ")
 	}

@@ -80,7 +80,7 @@ func (d *decision) reviewDone(f ReviewDone) {
 		data.Verdict, data.Why = work.VerdictUnknown, "the reviewer's verdict is unknown"
 	case r.Verdict == work.VerdictUnknown:
 	case len(r.Unreviewed) > 0 && data.Gating:
-		data.Verdict, data.Why = work.VerdictUnknown, fmt.Sprintf("%d file(s) were not reviewed", len(r.Unreviewed))
+		data.Verdict, data.Why = work.VerdictUnknown, fmt.Sprintf("%s not reviewed", text.Number(len(r.Unreviewed), "file"))
 	case worst == work.SeverityCritical || worst == work.SeverityMajor:
 		data.Verdict = work.VerdictFail
 	case r.Verdict == work.VerdictFail && worst == "":
@@ -154,7 +154,7 @@ func (d *decision) reviews(p *Phase) {
 		return
 	}
 	if rested := p.rested(d.now); len(rested) > 0 {
-		d.rule(p.Number, gateReview, decideAskAgain, fmt.Sprintf("%d reviewer(s) gave no usable answer and may be asked again", len(rested)))
+		d.rule(p.Number, gateReview, decideAskAgain, fmt.Sprintf("%s gave no usable answer and may be asked again", text.Number(len(rested), "reviewer")))
 		return
 	}
 	if missing, ready, going := p.Review.due(); missing > 0 {
@@ -162,7 +162,7 @@ func (d *decision) reviews(p *Phase) {
 			ready = min(ready, 1-min(going, 1))
 		}
 		if ready > 0 && d.afford(p, ready) {
-			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%d reviewer(s) are asked about %s", ready, text.Short(p.Review.Commit)))
+			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%s asked about %s", text.Number(ready, "reviewer"), text.Short(p.Review.Commit)))
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func (d *decision) reviews(p *Phase) {
 	case len(unknown) > 0:
 		d.rule(p.Number, gateReview, decideArbiter, "no usable answer of "+strings.Join(unknown, ", "))
 	case len(objections) > 0:
-		d.rule(p.Number, gateReview, decideArbiter, fmt.Sprintf("%d finding(s) stand against it", len(objections)))
+		d.rule(p.Number, gateReview, decideArbiter, fmt.Sprintf("%s against it", text.Number(len(objections), "finding")))
 	default:
 		d.rule(p.Number, gateReview, decideGo, p.opinions())
 	}

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"forge/internal/text"
@@ -167,7 +166,7 @@ func (p *Phase) evidenceFinding() work.Finding {
 		f.Suggestion = "the work must leave alone what judges it: its tests, their runner, and the tree while it is judged"
 		return f
 	}
-	f.Suggestion = "put these files back as they were; may_change in the plan allows a phase to change them: " + strings.Join(p.evidenceOf(), ", ")
+	f.Suggestion = "make it green with the evidence as it was: " + p.tellEvidence()
 	return f
 }
 

@@ -72,7 +72,9 @@ const StopInternal = "internal: "
 // of something. It can be resumed once there is more of it.
 const StopShort = "ran out: "
 
-func ranOut(what string) string { return StopShort + texts.ClipJSON(what, 500) }
+// RanOut is the reason of a run that stopped because of what the machine ran out
+// of.
+func RanOut(what string) string { return StopShort + texts.ClipJSON(what, 500) }
 
 // ReasonRedBaseline is why a run was cancelled before its first iteration.
 const ReasonRedBaseline = "red_baseline"
@@ -178,7 +180,7 @@ func (d *decision) mayStart(p *Phase) {
 }
 
 func (p *Phase) describe() string {
-	text := fmt.Sprintf("agent %s, budget %d iteration(s), permission %s", p.Set.Agent, p.Budget, p.Set.Permission)
+	text := fmt.Sprintf("agent %s, budget %s, permission %s", p.Set.Agent, texts.Number(p.Budget, "iteration"), p.Set.Permission)
 	if len(p.Plan.DependsOn) > 0 {
 		text += ", after " + strings.Join(p.Plan.DependsOn, ", ")
 	}
@@ -204,6 +206,9 @@ func (s *State) baseOf(p *Phase) string {
 }
 
 func (d *decision) settlePhase(p *Phase) {
+	if p.Stage != StageJudge && d.hears(p) {
+		return
+	}
 	switch p.Stage {
 	case StageReady:
 		d.mayStart(p)
@@ -323,7 +328,15 @@ func (d *decision) proven(p *Phase) {
 		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "the gate is auto")
 		return
 	}
-	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+}
+
+// tellRounds says when people sent p back again and again, "" = they did not.
+func (p *Phase) tellRounds() string {
+	if p.SentBack < roundsBeforeNotice {
+		return ""
+	}
+	return fmt.Sprintf("Changes were asked for %d times, and this does not converge: say in one sentence what is wrong with the plan itself, push commits of your own, or reject it.\n\n", p.SentBack)
 }
 
 // merged decides what follows from the merged tree: land it when it is the

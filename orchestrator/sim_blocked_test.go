@@ -44,7 +44,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		return nil
 	case work.PhaseFinished:
 		var d work.PhaseFinishedData
-		if err := decode(e, &d); err != nil || d.Reason != work.ReasonBlocked {
+		if err := decode(e, &d); err != nil || d.Reason != work.ReasonBlocked || strings.HasPrefix(d.Detail, "it needs ") {
 			return err
 		}
 		if book.due == "" || !strings.Contains(letters(d.Detail), clipRunes(letters(book.due), 40)) || c.policy.StaleResponse() != gates.PivotThenFail {
@@ -56,8 +56,11 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		if err := decode(e, &d); err != nil {
 			return err
 		}
-		if d.Gate == string(gates.PointStale) && d.Decision != decideAsk && d.Decision != decideStop || d.Gate == gateMerge {
+		switch {
+		case d.Gate == string(gates.PointStale) && d.Decision != decideAsk && d.Decision != decideStop:
 			note(c, c.blockers, e.Phase, blockedBook{best: book.best})
+		case d.Gate == gateMerge: // it was done all the same
+			note(c, c.blockers, e.Phase, blockedBook{best: book.best, named: book.named})
 		}
 	case work.SubPhaseFolded:
 		var d SubPhaseFoldedData
@@ -88,7 +91,7 @@ func (c *invariants) blockersOf(p *Phase, e work.Event, book blockedBook) error 
 		was := book.named
 		book.named, book.due = nil, ""
 		for _, b := range d.Signals.Blockers {
-			if progress || letters(b) == "" {
+			if progress || letters(b) == "" || slices.ContainsFunc(d.Signals.Lacks, func(l work.Lack) bool { return l.Text == b }) {
 				continue
 			}
 			if book.named = append(book.named, letters(b)); book.due == "" && slices.Contains(was, letters(b)) {

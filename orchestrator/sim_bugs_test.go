@@ -69,6 +69,16 @@ func TestSeededBugs(t *testing.T) {
 			}
 			return f
 		}}, []string{"which never was", "which was red"}},
+		{"what waits taken for stuck", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && len(p.Seen.Iterations) > 0 {
+				p.Seen.Iterations[len(p.Seen.Iterations)-1].Wait = nil
+			}
+		})}, []string{"is taken for stuck"}},
+		{"a pivot forgotten before it was given", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil {
+				p.Stale.Pivoted = true
+			}
+		})}, []string{"was never steered"}},
 		{"the age of a proof ignored", bug{apply: afterApply(func(s *State, _ work.Event) {
 			if s.Spec.Settings.Verify.ReuseSecs > 0 {
 				s.Spec.Settings.Verify.ReuseSecs = 1 << 30
@@ -344,6 +354,52 @@ func TestSeededBugs(t *testing.T) {
 			}
 			return evs
 		}}, []string{"lets a critical finding"}},
+		{"an agent's question taken for a new one", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil {
+				p.Asking.Said = slices.DeleteFunc(slices.Clone(p.Asking.Said), func(r Reply) bool { return !r.Due })
+			}
+		})}, []string{"a person is asked twice", "more than 5 times"}},
+		{"an agent's question answered although a person is wanted", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.Gate == string(gates.PointQuestion) && d.Decision == decideAsk {
+				d.Decision, d.By = decideAlone, "rule:ckpt.question"
+			}
+		})}, []string{"is human, and"}},
+		{"an answer that its agent never reads", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; p != nil {
+				for i := range p.Asking.Said {
+					p.Asking.Said[i].Due = false
+				}
+			}
+		})}, []string{"was not told"}},
+		{"a phase that works while its agent waits for an answer", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.CheckpointOpened && p != nil && p.Asking.Put {
+				p.Stage = StageGate
+			}
+		})}, []string{"while a person is asked"}},
+		{"a message that its agent is not given", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.PhaseTold && p != nil {
+				p.Messages = nil
+			}
+		})}, []string{"is not told", "never read"}},
+		{"a message that came late and counts as read", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil {
+				for i := range p.Messages {
+					p.Messages[i].Read = true
+				}
+			}
+		})}, []string{"is not told", "never read"}},
+		{"a message given twice", bug{events: rewrite(work.PhaseTold, func(_ *State, _ *work.Event, d *ToldData) {
+			if d.Refused == "it was said before" {
+				d.Refused = ""
+			}
+		})}, []string{"twice"}},
+		{"a phase that lands with a message unread", bug{events: func(_ *State, _ Fact, evs []work.Event) []work.Event {
+			return slices.DeleteFunc(evs, func(e work.Event) bool {
+				var d work.GateDecidedData
+				return e.Kind == work.GateDecided && decode(e, &d) == nil && d.Gate == gateMessage
+			})
+		}}, []string{"never read", errStuck.Error()}},
+		{"an assumption forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Assumed = nil })}, []string{"there is a doubt"}},
 		{"blocked ignored", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil {
 				p.Blocked = gates.BlockerTracker{}

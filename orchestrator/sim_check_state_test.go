@@ -111,6 +111,10 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	"ckpt.notes": {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointQuestion): {
+		work.CheckpointApproved: {decideAnswer}, work.CheckpointChangesRequested: {decideAnswer}, work.CheckpointRejected: {decideAlone}},
+	string(gates.PointBlocker): {
+		work.CheckpointApproved: {decideAnswer}, work.CheckpointChangesRequested: {decideAnswer}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointPlanInitial): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointPlanLater): {
@@ -238,7 +242,7 @@ func (c *invariants) leftOver(s *State) error {
 // is in the journal, or still in the inbox.
 func (c *invariants) lost(s *State) error {
 	for id := range c.answers {
-		if _, open := s.Open[id]; open && !slices.ContainsFunc(c.w.inbox, func(row Inbox) bool { return row.Answer.Checkpoint == id }) {
+		if _, open := s.Open[id]; open && !slices.ContainsFunc(c.w.inbox, func(row inboxRow) bool { return row.Answer.Checkpoint == id }) {
 			return fmt.Errorf("the answer to %s is lost", id)
 		}
 	}

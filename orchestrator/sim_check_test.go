@@ -32,6 +32,8 @@ type invariants struct {
 	claims    map[string]bool               // phase → its last report claims its own promise, in truth
 	heard     map[string]work.ArbiterAnswer // phase → what the arbiter's model said last
 	blockers  map[string]blockedBook
+	waiting   map[string]waitBook
+	asks      map[string]askBook
 	asked     map[string]work.Checkpoint
 	answers   map[string][]work.Answer // by checkpoint, in truth
 	resolved  map[string]bool
@@ -44,6 +46,7 @@ type invariants struct {
 	stops     map[string][]string // phase → points that a person has to look at
 	again     *work.Checkpoint    // what expired, and is to be asked again at once
 	books     books
+	words     map[string]heardBook
 
 	doubts, doubtful, proved map[string]bool // of an issue's run
 	pulls                    pullBooks
@@ -58,7 +61,7 @@ func newInvariants(w *world) *invariants {
 		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, earlier: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, let: map[string]string{},
-		heard: map[string]work.ArbiterAnswer{}, blockers: map[string]blockedBook{},
+		heard: map[string]work.ArbiterAnswer{}, blockers: map[string]blockedBook{}, waiting: map[string]waitBook{}, asks: map[string]askBook{}, words: map[string]heardBook{},
 	}
 	for _, ph := range w.spec.Plan.Phases {
 		c.needs[ph.Number] = ph.DependsOn
@@ -144,7 +147,16 @@ func (c *invariants) before(s *State, e work.Event) error {
 	if err := c.ofPulls(s, p, e); err != nil {
 		return err
 	}
+	if err := c.waits(p, e); err != nil {
+		return err
+	}
 	if err := c.blocked(p, e); err != nil {
+		return err
+	}
+	if err := c.asking(s, p, e); err != nil {
+		return err
+	}
+	if err := c.telling(s, p, e); err != nil {
 		return err
 	}
 	switch e.Kind {
@@ -211,7 +223,7 @@ func (c *invariants) delivers(s *State) error {
 			return nil
 		}
 	}
-	if s.Final.Rejected != "" || c.policy.At(gates.PointEvidence) == gates.Auto || c.approved[s.Head] {
+	if s.Final.Rejected != "" || c.policy.At(gates.DoubtPoint(simDoubt)) == gates.Auto || c.approved[s.Head] {
 		return nil
 	}
 	for phase, dubious := range c.dubious {
@@ -231,7 +243,7 @@ func (c *invariants) setOutcome(o work.RunOutcome) {
 func (c *invariants) iterationStarted(s *State, p *Phase, e work.Event) error {
 	attempt := fmt.Sprintf("%s/%d/%d", e.Phase, e.Iteration, e.Attempt)
 	switch left := c.stops[e.Phase]; {
-	case len(left) > 0 && p.Kind != IterationFix:
+	case len(left) > 0 && p.Kind == IterationWork: // fixes and reworks come before the question
 		return fmt.Errorf("iteration %s starts, and nobody was asked at %v", attempt, left)
 	case c.started[attempt]:
 		return fmt.Errorf("iteration %s starts twice", attempt)

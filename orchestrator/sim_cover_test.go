@@ -19,7 +19,7 @@ func (c *coverage) check(t *testing.T) {
 		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished, work.PhaseStarted, work.PhaseReopened, work.PhaseFinished, work.PhaseMerged,
 		work.GateDecided, work.FolderStarted, work.FolderFinished, work.IterationStarted, work.IterationFinished, work.VerifyStarted, work.VerifyFinished,
 		work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided, work.MergeStarted, work.MergeFinished, work.LandStarted, work.SubPhaseSpawned, work.SubPhaseFolded, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue,
-		work.OutageBegan, work.OutageEnded, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseAdded, work.JobDecided, work.Warned,
+		work.OutageBegan, work.OutageEnded, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseTold, work.PhaseAdded, work.JobDecided, work.Warned,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
 	} {
 		if c.kinds[string(k)] == 0 {
@@ -43,7 +43,7 @@ func (c *coverage) check(t *testing.T) {
 	}
 	for _, f := range []string{
 		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
-		"duplicate", "stop", "deadline", "cancelled", "a blocker", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
+		"duplicate", "stop", "deadline", "cancelled", "a blocker", "a question", "a lack", "an assumption", "a message", "a message to no phase", "a message without a word", "a huge message", "a message twice", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
 		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran", "disturbed",
 		"proven before", "a proof of something else", "a proof that is too old", "a proof from the future", "another toolchain",
 		"answer for another revision", "answer to an unknown checkpoint", "expired", "unknown answer", "feedback without a word", "doubled answer",
@@ -73,6 +73,9 @@ func (c *coverage) check(t *testing.T) {
 		string(gates.PointTactical):        {decideGo, decideAsk, decideRework, decideReject},
 		"ckpt.deliverable":                 {decideAsk, decideGo, decideRework, decideReject},
 		"ckpt.notes":                       {decideAsk, decideGo, decideRework, decideReject},
+		string(gates.PointQuestion):        {decideAsk, decideAnswer, decideAlone, decideRepeat, decideReject, decideStop},
+		string(gates.PointBlocker):         {decideAsk, decideAnswer, decideAlone, decideRepeat, decideReject, decideStop},
+		gateMessage:                        {decideGo, decideNone, decideRework},
 		gateReview:                         {decideReview, decideAskAgain, decideArbiter, decideGo},
 		gateArbiter:                        {decideAsk},
 		string(gates.PointFindings):        {decideAsk, decideGo, decideFix, decideReject},

@@ -75,7 +75,7 @@ func (w *world) paths() []string {
 			all = append(all, work.FileChange{Path: name})
 		}
 	}
-	return pathMarks(all)
+	return PathMarks(all)
 }
 
 // criteria is what a reviewer says of them, and what a mad one does.

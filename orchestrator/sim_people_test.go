@@ -57,7 +57,7 @@ func (w *world) answer() error {
 	if w.chance(4) {
 		// forge level answers nothing.
 		w.rows++
-		w.inbox = append(w.inbox, Inbox{ID: w.rows, Answer: work.Answer{By: "test", Door: "cli", At: w.now, Policy: w.level()}})
+		w.inbox = append(w.inbox, inboxRow{ID: w.rows, Answer: work.Answer{By: "test", Door: "cli", At: w.now, Policy: w.level()}})
 		return nil
 	}
 	resolved, err := gates.Resolve(cp, a, w.now)
@@ -71,7 +71,7 @@ func (w *world) answer() error {
 	}
 	w.records[cp.ID] = resolved
 	w.rows++
-	w.inbox = append(w.inbox, Inbox{ID: w.rows, Answer: a})
+	w.inbox = append(w.inbox, inboxRow{ID: w.rows, Answer: a})
 	w.check.given(a)
 	if cp.ExpiresAt != nil && w.chance(20) {
 		w.fault("an answer heard after the expiry")
@@ -112,7 +112,7 @@ func (w *world) noAnswer(a work.Answer) error {
 // follows is written.
 func (w *world) expire() error {
 	var closed []string
-	for _, id := range w.s.overdue(w.now) {
+	for _, id := range w.s.Overdue(w.now) {
 		cp := w.records[id]
 		if cp.Status == work.CheckpointPending {
 			cp.Status = work.CheckpointExpired

@@ -24,7 +24,6 @@ func (l *lab) withPulls(d dice, sp *Spec) {
 
 // atHost does what a process does, against the host of this world.
 func (w *world) atHost(c Command, p *Phase) Fact {
-	r := &session{Driver: &Driver{Host: w.host, Repo: newRepository()}, s: w.s}
 	ctx := context.Background()
 	if w.chance(2) {
 		w.fault("broke at the host")
@@ -32,15 +31,39 @@ func (w *world) atHost(c Command, p *Phase) Fact {
 			return Broke{Command: c, Problem: w.text("no space left")}
 		}
 	}
-	switch c.Step {
-	case StepPublish:
-		return r.publishJob(c, p)(ctx)
-	case StepPull:
-		return r.readJob(c, p)(ctx)
-	case StepClose:
-		return r.closeJob(c)(ctx)
+	e, err := EffectOf(w.s, c, Known{Head: Head{Count: 1, Hash: "hash"}})
+	if err != nil {
+		panic(err) // what is pending has an effect
 	}
-	return r.landPullJob(c, p, 1, "hash")(ctx)
+	switch e := e.(type) {
+	case PublishEffect:
+		out, err := w.host.Publish(ctx, e.Request)
+		if err != nil {
+			out = PullPublished{Trouble: Unreached("publish", err)}
+		}
+		return PublishDone{Command: c, Result: out}
+	case ReadEffect:
+		out, err := w.host.Read(ctx, e.Request)
+		if err != nil {
+			out = PullReading{Trouble: Unreached("read", err)}
+		}
+		return ReadDone{Command: c, Reading: out}
+	case CloseEffect:
+		trouble, err := w.host.Close(ctx, e.Request)
+		if err != nil {
+			trouble = Unreached("close", err)
+		}
+		return CloseDone{Command: c, Trouble: trouble}
+	}
+	req := e.(LandPullEffect).Request
+	out, err := w.host.Land(ctx, req)
+	switch {
+	case err != nil:
+		return LandDone{Command: c, Refused: Unreached("merge", err)}
+	case out.Trouble != nil:
+		return LandDone{Command: c, Refused: out.Trouble, Commit: out.Commit, Tree: out.Tree}
+	}
+	return LandDone{Command: c, Commit: out.Commit, Tree: out.Tree, Empty: out.Commit == req.BaseHead}
 }
 
 // pullBooks are what is held against pull requests.

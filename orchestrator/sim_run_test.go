@@ -89,7 +89,7 @@ func (w *world) write() error {
 				return err
 			}
 			w.records[cp.ID] = cp
-		case work.CheckpointAnswered, work.PolicyChanged, work.Warned:
+		case work.CheckpointAnswered, work.PolicyChanged, work.PhaseTold, work.Warned:
 			answered++
 		case work.RunFinished:
 			if w.s.Outcome.Final() {
@@ -106,7 +106,7 @@ func (w *world) write() error {
 		w.spend(u)
 	}
 	before := len(w.inbox)
-	w.inbox = slices.DeleteFunc(w.inbox, func(row Inbox) bool { return w.consumed[row.ID] })
+	w.inbox = slices.DeleteFunc(w.inbox, func(row inboxRow) bool { return w.consumed[row.ID] })
 	if gone := before - len(w.inbox); gone > answered {
 		return fmt.Errorf("%d answers are gone from the inbox, %d are in the journal", gone, answered)
 	}
@@ -198,6 +198,9 @@ func (w *world) step() error {
 	if w.host != nil && w.chance(10) {
 		w.host.people()
 	}
+	if w.s.Stopping == nil && len(w.s.Order) > 0 && w.aside(1) {
+		w.says()
+	}
 	switch x := w.IntN(200); {
 	case x < 2:
 		return w.crash("crash")
@@ -213,7 +216,7 @@ func (w *world) step() error {
 		return w.tell(Stop{Outcome: work.RunInterrupted, Reason: "interrupted"})
 	case x < 22:
 		return w.tick()
-	case x < 28 && len(w.s.overdue(w.now)) > 0 && w.s.Stopping == nil:
+	case x < 28 && len(w.s.Overdue(w.now)) > 0 && w.s.Stopping == nil:
 		return w.expire()
 	case x < 54 && w.open():
 		return w.answer()
@@ -282,7 +285,7 @@ func (w *world) idle() error {
 		if len(w.inbox) > 0 {
 			return w.takeAnswers()
 		}
-		if len(w.s.overdue(w.now)) > 0 && w.chance(50) {
+		if len(w.s.Overdue(w.now)) > 0 && w.chance(50) {
 			return w.expire()
 		}
 		if w.open() && w.chance(65) {

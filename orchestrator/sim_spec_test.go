@@ -79,6 +79,11 @@ func (l *lab) randomPolicy(d dice) gates.Policy {
 			p.Gates[point] = gates.Human
 		}
 	}
+	for _, point := range []gates.Point{gates.PointQuestion, gates.PointBlocker} {
+		if d.aside(50) {
+			p.Gates[point] = gates.Human
+		}
+	}
 	if p.At(gates.PointStale) == gates.Human {
 		p.OnStale = gates.AskOnStale
 	}
@@ -87,6 +92,11 @@ func (l *lab) randomPolicy(d dice) gates.Policy {
 	}
 	if d.chance(30) {
 		p.StartUnasked = gates.StartLowRisk
+	}
+	for _, point := range gates.DoubtPoints() {
+		if d.chance(15) {
+			p.Gates[point] = gates.Auto
+		}
 	}
 	return p
 }

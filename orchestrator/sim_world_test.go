@@ -44,8 +44,9 @@ type world struct {
 	// On disk.
 	journal []work.Event
 	records map[string]work.Checkpoint // as the doors see them
-	inbox   []Inbox
+	inbox   []inboxRow
 	rows    int64
+	told    int // messages so far
 	trees   map[string]*tree
 	commits map[string]string // commit → tree
 	spent   map[string]Day    // by day (UTC)
@@ -118,6 +119,9 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	return w, nil
 }
 
+// simDoubt is the kind of the doubts in the simulation. A policy may let others pass.
+const simDoubt = work.DoubtTestAware
+
 func (w *world) fault(name string) { w.faults[name]++ }
 
 // monsters are texts that agents and commands have been seen to print, and
@@ -165,6 +169,12 @@ func (w *world) newTree() string {
 }
 
 func (w *world) treeOf(commit string) *tree { return w.trees[w.commits[commit]] }
+
+// inboxRow is an answer that a door wrote.
+type inboxRow struct {
+	ID     int64
+	Answer work.Answer
+}
 
 // ranOutHere is the problem of an effect for which the machine had no room.
 const ranOutHere = "the snapshot found no room"
@@ -216,6 +226,9 @@ func (w *world) outcome(e effect) Fact {
 func (w *world) iterate(e effect, p *Phase) Fact {
 	rep := work.IterationReport{Session: "s1", Sandbox: "none", Message: w.text("done"), Detail: w.text(""), SessionLost: w.chance(3)}
 	rep.Outcome = w.agentOutcome()
+	if rep.Outcome == work.OutcomeOK && w.urgent(p) {
+		rep.Outcome = work.OutcomeTold
+	}
 	rep.Usage, rep.Outcome = w.usage(e, rep.Outcome)
 	rep.Total = rep.Usage
 	if rep.Outcome == work.OutcomeRateLimited && w.chance(40) {
@@ -234,6 +247,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	}
 	rep.Signals = w.signals()
 	stuck := w.lacks(&rep.Signals)
+	w.wonders(&rep.Signals)
 	job := w.s.ofJob(p)
 	if job && w.chance(12) {
 		rep.Signals.JobComplete = w.completion()
@@ -268,6 +282,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if w.trees[name].marked && (p.Kind == IterationResolve || len(p.marked()) > 0) {
 		done.Markers = []string{"a.txt"}
 	}
+	w.traced(&done)
 	return done
 }
 
@@ -400,10 +415,11 @@ func (w *world) verify(c Command) Fact {
 			d.Evidence.Floors = append(d.Evidence.Floors, "a floor of tomorrow")
 		}
 	case c.On != work.OnBase:
+		before := t.proven
 		t.proven = !w.secret() || !t.special
 		d.Evidence = w.evidence(t)
 		if w.secret() {
-			w.hidden(t, &d)
+			w.hidden(t, &d, before)
 		}
 	}
 	if ok && d.Report.Disturbed == "" && len(d.Report.Ran) > 0 {
@@ -415,13 +431,14 @@ func (w *world) verify(c Command) Fact {
 // secret says that the owner keeps checks from agents.
 func (w *world) secret() bool { return len(w.spec.Settings.Proof.Hidden) > 0 }
 
-// hidden is what the owner's own checks say of a tree.
-func (w *world) hidden(t *tree, d *VerifyDone) {
+// hidden is what the owner's own checks say of a tree, which was proven before
+// or was not.
+func (w *world) hidden(t *tree, d *VerifyDone, proven bool) {
 	d.Hidden = &work.HiddenReport{Ran: w.side.IntN(3), Sum: "1"}
 	switch {
 	case w.aside(2):
 		w.fault("nobody ran the hidden checks")
-		d.Hidden, t.proven = nil, false
+		d.Hidden, t.proven = nil, proven
 	case t.special:
 		d.Hidden.Red = "amounts above 1000 are wrong"
 	default:
@@ -443,7 +460,7 @@ func (w *world) evidence(t *tree) *work.EvidenceReport {
 	}
 	if t.doubt {
 		for range 1 + w.IntN(20) {
-			e.Doubts = append(e.Doubts, work.Doubt{Kind: work.DoubtTestAware, Path: w.text("a.go"), Line: w.IntN(9), What: w.text("asks whether it is under test")})
+			e.Doubts = append(e.Doubts, work.Doubt{Kind: simDoubt, Path: w.text("a.go"), Line: w.IntN(9), What: w.text("asks whether it is under test")})
 		}
 	}
 	return e

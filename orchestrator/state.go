@@ -42,9 +42,11 @@ type State struct {
 	Fresh    bool      `json:",omitempty"` // it was resumed with --fresh
 	// Doubts are about what landed in the run. Moves is evidence that was
 	// accepted in it. Verdicts are those of trees, by tree and commands.
-	Doubts   []work.Doubt      `json:",omitempty"`
-	Moves    []work.TrustMove  `json:",omitempty"`
-	Verdicts map[string]string `json:",omitempty"`
+	Doubts          []work.Doubt      `json:",omitempty"`
+	Moves           []work.TrustMove  `json:",omitempty"`
+	Verdicts        map[string]string `json:",omitempty"`
+	Assumed         []Assumption      `json:",omitempty"` // what was decided without knowing
+	RefusedMessages []RefusedMessage  `json:",omitempty"` // the last messages that nobody reads
 
 	version  string   // of the policy
 	topo     []string // the graph's order
@@ -84,6 +86,10 @@ type Final struct {
 	Owed   []string          `json:",omitempty"`
 	Said   map[string]string `json:",omitempty"`
 	Rounds []Round           `json:",omitempty"`
+	// Answers are what it said in single threads of Owed; From is the result that
+	// people spoke of.
+	Answers map[string]string `json:",omitempty"`
+	From    string            `json:",omitempty"`
 	// Taken are commits that people put on the result and that are in it now.
 	Taken []string `json:",omitempty"`
 }
@@ -171,6 +177,7 @@ type Phase struct {
 	Budget    int
 	Tries     map[int]int // attempts so far, by iteration
 	Reopened  int
+	SentBack  int           `json:",omitempty"` // how often people asked for changes of what was proven
 	Kind      IterationKind // of the next or current iteration
 	Reset     bool          // the folder must be set to Last before the next iteration
 
@@ -188,9 +195,12 @@ type Phase struct {
 	Progress  gates.ProgressTracker
 	Stale     gates.StaleHandler
 	Blocked   gates.BlockerTracker `json:",omitzero"`
+	Seen      Seen                 `json:",omitzero"`
 	Judged    Judged
 	Requests  []work.SubPhaseRequest
 	Stops     []work.StopRequest // checkpoints that the agent asked for
+	Asking    Asking             `json:",omitzero"`
+	Messages  []Message          `json:",omitempty"` // what people said to its agent, oldest first
 	AskedAt   Stage              // where it stood when a person was asked
 	Todos     gates.TodoSet      // of a job's phase
 	Check     *work.TodoCheck    // what the job's todos said last

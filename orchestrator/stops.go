@@ -16,7 +16,7 @@ import (
 
 // The points of checkpoints that Forge opens by itself; no agent does.
 func ownPoint(pt gates.Point) bool {
-	return pt == gates.PointPhaseTransition || pt == gates.PointFinalOutput
+	return pt == gates.PointPhaseTransition || pt == gates.PointFinalOutput || pt == gates.PointQuestion
 }
 
 // stopPoint is the point of an agent's checkpoint; ok is false for a type that

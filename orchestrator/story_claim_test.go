@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,14 @@ func TestLastObstacle(t *testing.T) {
 		st.verify("01", false)
 		ended(t, st, work.ReasonBudgetExhausted, "verify is red", "output of make test")
 	})
+	t.Run("a red verify, claimed again", func(t *testing.T) {
+		st := tell(t, budget(2))
+		st.work("01", says("P01"))
+		st.verify("01", false)
+		red := st.phase("01").Tree
+		st.work("01", says("P01"), func(d *IterationDone) { d.Snapshot.Tree = red })
+		ended(t, st, work.ReasonBudgetExhausted, judgedAlready+": ", "output of make test")
+	})
 	t.Run("a program that is not installed", func(t *testing.T) {
 		st := tell(t, budget(5))
 		st.work("01", says("P01"))
@@ -219,6 +228,32 @@ func TestMayChangeIsNoLeaveToWeaken(t *testing.T) {
 		t.Errorf("the doubts at the end are %v", st.s.Doubts)
 	}
 	st.asked("", gates.PointEvidence)
+}
+
+// An owner may let one kind of doubt pass; it is said, and others wait.
+func TestAKindOfDoubtThatPasses(t *testing.T) {
+	for kind, waits := range map[work.DoubtKind]bool{work.DoubtUnproven: false, work.DoubtTestAware: true, "of a later release": true} {
+		st := tell(t, func(sp *Spec) {
+			sp.Policy.Gates = maps.Clone(sp.Policy.Gates)
+			sp.Policy.Gates[gates.DoubtPoint(work.DoubtUnproven)] = gates.Auto
+		})
+		st.work("01", says("P01"))
+		st.verify("01", true, func(d *VerifyDone) {
+			d.Evidence = &work.EvidenceReport{Doubts: []work.Doubt{{Kind: kind, Path: "a.go", What: "no test notices"}}}
+		})
+		st.merge("01")
+		st.land("01")
+		if waits {
+			st.asked("", gates.PointEvidence)
+			continue
+		}
+		if !slices.ContainsFunc(st.events, func(e work.Event) bool {
+			var d work.GateDecidedData
+			return e.Kind == work.GateDecided && decode(e, &d) == nil && d.Gate == string(gates.PointEvidence) && strings.Contains(d.Reason, "a.go: no test notices")
+		}) {
+			t.Error("what passes is not said")
+		}
+	}
 }
 
 // Checks that the owner keeps from agents count like the others, and say no more
@@ -292,6 +327,20 @@ func TestEvidence(t *testing.T) {
 		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
 		if detail := st.phase("01").Detail; !strings.Contains(detail, "Makefile") {
 			t.Errorf("the failure does not name the file: %q", detail)
+		}
+	})
+	t.Run("red without the files that are new", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", says("P01"))
+		st.verify("01", true, func(d *VerifyDone) {
+			d.Evidence = &work.EvidenceReport{New: []string{"rates.xyz"}, Floors: []work.VerifyOn{work.OnTrusted}}
+		})
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+		want := "verify fails with the evidence that a person last accepted: without these new files, which count as evidence: rates.xyz; " +
+			"[proof] product names those that are the work itself, may_change in the plan those that may judge it"
+		if got := st.phase("01").Detail; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	})
 	t.Run("touched by the merge", func(t *testing.T) {

@@ -1,10 +1,7 @@
 package orchestrator
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"forge/gates"
 	"forge/internal/work"
@@ -31,13 +28,28 @@ func isAway() *work.PullTrouble {
 	return &work.PullTrouble{Kind: work.HostUnreachable, What: "no answer", Passes: true}
 }
 
+// closes wants the effect of c to wait for its host no longer than the end of the
+// run allows.
+func (st *story) closes(c Command, ending bool) {
+	st.t.Helper()
+	e, err := EffectOf(st.s, c, Known{})
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	if e := e.(CloseEffect); e.Ending != ending || e.Request.Number != 4 {
+		st.t.Errorf("it is closed by %+v; ending: want %v", e, ending)
+	}
+}
+
 // An aborted run asks a host that is away once, ends, and says what it left.
 func TestStoryAbortAndTheHostIsAway(t *testing.T) {
 	st := shownThere(t)
 	st.says(work.CheckpointRejected, ChoiceAbort)
 	st.feed(Drained{})
 	st.isPending("01 close")
-	st.feed(CloseDone{Command: st.begun("01", StepClose), Trouble: isAway()})
+	c := st.begun("01", StepClose)
+	st.closes(c, true)
+	st.feed(CloseDone{Command: c, Trouble: isAway()})
 	st.isPending()
 	st.feed(Drained{})
 	if left := st.s.Leaving; st.s.Outcome != work.RunCancelled || len(left) != 1 || left[0].Left == nil || left[0].Number != 4 {
@@ -55,7 +67,9 @@ func TestStoryLeavesAndTheHostIsAway(t *testing.T) {
 		if st.s.Outcome != "" {
 			t.Fatalf("it ended %s before", st.s.Outcome)
 		}
-		st.feed(CloseDone{Command: st.begun("01", StepClose), Trouble: isAway()})
+		c := st.begun("01", StepClose)
+		st.closes(c, false)
+		st.feed(CloseDone{Command: c, Trouble: isAway()})
 	}
 	if left := st.s.Leaving; st.s.Outcome != work.RunFailed || len(left) != 1 || left[0].Left == nil {
 		t.Fatalf("the run is %q, and left %+v", st.s.Outcome, left)
@@ -65,49 +79,4 @@ func TestStoryLeavesAndTheHostIsAway(t *testing.T) {
 	if len(st.s.Leaving) != 0 {
 		t.Errorf("it still leaves %+v", st.s.Leaving)
 	}
-}
-
-// deaf is a host that answers nothing.
-type deaf struct{ Host }
-
-func (deaf) Close(ctx context.Context, _ PullClose) (*work.PullTrouble, error) {
-	<-ctx.Done()
-	return nil, context.Cause(ctx)
-}
-
-// What ends at once does not wait for its host, nor what is told to end while it
-// waits already.
-func TestClosingDoesNotWaitForLong(t *testing.T) {
-	took := func(t *testing.T, st *story, ctx context.Context) time.Duration {
-		t.Helper()
-		begin, c := time.Now(), st.begun("01", StepClose)
-		fact := (&session{Driver: &Driver{Host: deaf{}}, s: st.s}).closeJob(c)(ctx)
-		if done := fact.(CloseDone); done.Trouble == nil || !done.Trouble.Passes {
-			t.Errorf("%+v", done)
-		}
-		return time.Since(begin)
-	}
-	t.Run("Aborted", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			st := shownThere(t)
-			st.says(work.CheckpointRejected, ChoiceAbort)
-			st.feed(Drained{})
-			if got := took(t, st, t.Context()); got != CloseWait {
-				t.Errorf("it took %v", got)
-			}
-		})
-	})
-	t.Run("Interrupted", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			st := shownThere(t)
-			st.says(work.CheckpointRejected, "")
-			st.feed(ReadDone{Command: st.begun("01", StepPull), Reading: PullReading{Head: "c1"}})
-			const before = time.Hour
-			ctx, cancel := context.WithTimeout(t.Context(), before)
-			defer cancel()
-			if got := took(t, st, ctx); got != before+CloseWait {
-				t.Errorf("it took %v", got)
-			}
-		})
-	})
 }

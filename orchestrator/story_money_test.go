@@ -157,7 +157,7 @@ func TestUnknownUsage(t *testing.T) {
 	t.Run("tokens under a cap", func(t *testing.T) {
 		st := tell(t, caps(work.Cost{RunTokens: tokens(100)}))
 		st.work("01", func(d *IterationDone) { d.Report.Usage.CostUSD = usd(0) })
-		st.stopped(work.RunLimit, "tokens of 1 iteration(s) are unknown")
+		st.stopped(work.RunLimit, "tokens of 1 iteration are unknown")
 		st.runEnded(work.RunLimit)
 		st.dies(Resumed{RunResumedData: RunResumedData{AcceptUnknown: true}})
 		st.isPending("01 iterate")

@@ -228,6 +228,20 @@ func TestTransitionAnswers(t *testing.T) {
 		st.land("01")
 		st.ended("01", work.PhaseDone, "")
 	})
+	t.Run("changes again and again: it is said that this does not converge", func(t *testing.T) {
+		st := begin(t)
+		for n := range roundsBeforeNotice {
+			if cp := st.asked("01", gates.PointPhaseTransition); strings.Contains(cp.Facts, "converge") {
+				t.Errorf("said after %d rounds: %s", n, cp.Facts)
+			}
+			st.answer("01", gates.PointPhaseTransition, changes, "again")
+			st.work("01")
+			st.verify("01", true)
+		}
+		if cp := st.asked("01", gates.PointPhaseTransition); !strings.HasPrefix(cp.Facts, "Changes were asked for 3 times, and this does not converge") {
+			t.Errorf("not said: %s", cp.Facts)
+		}
+	})
 }
 
 func TestFinalAnswers(t *testing.T) {

@@ -15,6 +15,13 @@ func message(text string) func(*IterationDone) {
 	return func(d *IterationDone) { d.Report.Message = text }
 }
 
+// repliesTo is an answer of the agent to one thread.
+func repliesTo(thread, text string) func(*IterationDone) {
+	return func(d *IterationDone) {
+		d.Report.Signals.Replies = append(d.Report.Signals.Replies, work.ThreadReply{Thread: thread, Text: text})
+	}
+}
+
 // sendsBack requests changes of the result, with threads on its pull request.
 func (st *story) sendsBack(threads ...string) {
 	st.t.Helper()
@@ -30,12 +37,13 @@ func (st *story) reworks(n string, told ...func(*IterationDone)) {
 	st.lands(n)
 }
 
-// owes says which replies are due, as "key: body".
+// owes says which replies are due, as "key: body"; that to nobody's thread has
+// the key of all.
 func (st *story) owes(want ...string) {
 	st.t.Helper()
 	var got []string
 	for _, r := range st.s.Replies() {
-		if !strings.HasSuffix(r.Key, " "+r.Thread) {
+		if !strings.HasSuffix(r.Key, " "+r.Thread) && !(r.Thread == "" && strings.HasSuffix(r.Key, " all")) {
 			st.t.Errorf("the key of %s is %q", r.Thread, r.Key)
 		}
 		got = append(got, r.Key+": "+r.Body)
@@ -45,8 +53,9 @@ func (st *story) owes(want ...string) {
 	}
 }
 
-// Each thread that an agent was told of is answered with its last words, once
-// what came of them is decided on; under a key that stays.
+// Each thread that an agent was told of gets the answer that the agent gave to
+// it, once what came of it is decided on; under a key that stays. Where it
+// answered none, its last words are said once.
 func TestThreadsOfAResult(t *testing.T) {
 	begin := func(t *testing.T, change ...func(*Spec)) *story {
 		st := tell(t, append([]func(*Spec){ofIssue(makeTest), alwaysReviews}, change...)...)
@@ -62,7 +71,7 @@ func TestThreadsOfAResult(t *testing.T) {
 		st.owes()
 		st.verify("01", true)
 		st.lands("01")
-		first := []string{"sim/result/1 4: in capitals", "sim/result/1 9: in capitals"}
+		first := []string{"sim/result/1 4: ", "sim/result/1 9: ", "sim/result/1 all: in capitals"}
 		st.owes(first...)
 		st.sendsBack("12")
 		st.owes(first...)
@@ -72,6 +81,21 @@ func TestThreadsOfAResult(t *testing.T) {
 		st.approve("", gates.PointPromote)
 		st.deliver()
 		st.owes(second...)
+	})
+	t.Run("each by its number", func(t *testing.T) {
+		st := begin(t)
+		st.sendsBack("4", "9")
+		if prompt := st.prompt("01"); !strings.Contains(prompt, "## Threads") || !strings.Contains(prompt, "4, 9") || strings.Contains(prompt, "<reply>") {
+			t.Errorf("the prompt is\n%s", prompt)
+		}
+		st.reworks("01", repliesTo("9", "it is a word"), repliesTo("77", "nobody asked"), repliesTo("9", "it is a name"), message("all of it"))
+		st.owes("sim/result/1 4: ", "sim/result/1 9: it is a name")
+		if r := st.s.Replies()[0]; r.From == "" || r.To != st.s.Head {
+			t.Errorf("the reply is of what changed from %q to %q, the result is %q", r.From, r.To, st.s.Head)
+		}
+		st.sendsBack("4")
+		st.reworks("01", repliesTo("77", "nobody asked"), message("here"))
+		st.owes("sim/result/1 4: ", "sim/result/1 9: it is a name", "sim/result/2 4: ", "sim/result/2 all: here")
 	})
 	t.Run("by another door that knows of none", func(t *testing.T) {
 		st := begin(t)
@@ -86,7 +110,7 @@ func TestThreadsOfAResult(t *testing.T) {
 			st.work("01", ends(work.OutcomeAgentFailed), message("done"))
 		}
 		got := st.s.Replies()
-		if len(got) != 1 || !strings.HasPrefix(got[0].Body, "The agent worked on it, and nothing of that is in the branch: the rework was dropped") {
+		if len(got) != 2 || !strings.HasPrefix(got[1].Body, "The agent worked on it, and nothing of that is in the branch: the rework was dropped") {
 			t.Errorf("the replies are %+v", got)
 		}
 	})
@@ -105,7 +129,7 @@ func TestThreadsOfAResult(t *testing.T) {
 		st.work("02", says("P02"), message("two"))
 		st.verify("02", true)
 		st.lands("02")
-		st.owes("sim/result/1 4: phase 01: one\n\nphase 02: two")
+		st.owes("sim/result/1 4: ", "sim/result/1 all: phase 01: one\n\nphase 02: two")
 	})
 }
 

@@ -164,7 +164,7 @@ type promoteAnswer struct {
 // decidePromote asks what becomes of an issue. arbiter_proceeds is true or
 // false, or how many findings were let stand.
 func decidePromote(in []byte) (any, error) {
-	o, err := parseLine(in, "pipeline", "reviews", "arbiter_proceeds", "fix_attempts", "autonomy_enabled", "auto_promote_enabled", "promote_on_clean", "unverified")
+	o, err := parseLine(in, "pipeline", "reviews", "arbiter_proceeds", "fix_attempts", "autonomy_enabled", "auto_promote_enabled", "promote_on_clean", "unverified", "assumption")
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +190,9 @@ func decidePromote(in []byte) (any, error) {
 		}
 	}
 	if r.Unverified, err = o.maybe("unverified"); err != nil {
+		return nil, err
+	}
+	if r.Assumed, err = o.maybe("assumption"); err != nil {
 		return nil, err
 	}
 	decision, hold := Promote(r)

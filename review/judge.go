@@ -113,7 +113,7 @@ func readRuling(data []byte) (a work.ArbiterAnswer, err error) {
 func judgeText(in JudgeInput) string {
 	r := in.Request
 	var b strings.Builder
-	fmt.Fprintf(&b, "Reviewers found fault with the change of a phase. It was sent back to be fixed %d time(s) so far; %d are allowed.\n", r.Attempts, r.Most)
+	fmt.Fprintf(&b, "Reviewers found fault with the change of a phase. It was sent back to be fixed %s so far; %d are allowed.\n", texts.Number(r.Attempts, "time"), r.Most)
 	nameOf(&b, r.PhaseName)
 	if r.Summary != "" {
 		fence(&b, "What the phase was to do", []byte(summary(r.Summary)))

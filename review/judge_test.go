@@ -55,7 +55,7 @@ func TestJudgeText(t *testing.T) {
 		{Specialist: "forge", Severity: work.SeverityMajor, Issue: "a test is gone"},
 	}}, Change: c})
 	for _, want := range []string{
-		"fixed 1 time(s) so far; 2 are allowed", "Let users in.", "1. critical, by security and simplicity, a.go:50\n   issue: i\n   leads to: f\n   suggestion: s\n   shown by: r\n",
+		"fixed 1 time so far; 2 are allowed", "Let users in.", "1. critical, by security and simplicity, a.go:50\n   issue: i\n   leads to: f\n   suggestion: s\n   shown by: r\n",
 		"2. major, by forge\n   issue: a test is gone\n", "\n=== a.go\nnew file\n35     + line\n", "\n67     + line\n~~~end-",
 	} {
 		if !strings.Contains(text, want) {

@@ -21,6 +21,7 @@ const (
 	HoldProceeded   HoldReason = "arbiter_proceeded"
 	HoldFixed       HoldReason = "fix_attempts"
 	HoldUnverified  HoldReason = "unverified"
+	HoldAssumption  HoldReason = "assumption"
 )
 
 // The words of a RunResult.
@@ -47,6 +48,9 @@ type RunResult struct {
 	// Unverified says that a phase has no proof, changed its evidence with
 	// leave, or left a criterion without any.
 	Unverified bool `json:"unverified"`
+	// Assumed says that something was decided without knowing: an agent wrote
+	// down an assumption, or asked what nobody answered.
+	Assumed bool `json:"assumption,omitempty"`
 }
 
 // Promote decides. Only a completed run without any reason to hold is Done; a
@@ -67,6 +71,7 @@ func Promote(r RunResult) (Promotion, []HoldReason) {
 		{HoldProceeded, r.Proceeded},
 		{HoldFixed, r.Fixes != 0},
 		{HoldUnverified, r.Unverified},
+		{HoldAssumption, r.Assumed},
 	} {
 		if h.holds {
 			hold = append(hold, h.reason)

@@ -13,5 +13,5 @@ FORGE_SHOTS=${1:-$PWD/bin/pictures}
 case $FORGE_SHOTS in /*) ;; *) FORGE_SHOTS=$PWD/$FORGE_SHOTS ;; esac
 export FORGE_SHOTS
 rm -f "$FORGE_SHOTS"/*.png
-${GO:-go} test -tags real -count=1 -timeout 30m -run '^TestReal.*InABrowser$' ./factory/web ./internal/cli
+${GO:-go} test -tags real -count=1 -timeout 30m -run '^TestReal.*InABrowser$' ./factory/web ./internal/cli ./internal/e2e
 say "pictures of $(find "$FORGE_SHOTS" -name '*-light.png' | wc -l) pages are in $FORGE_SHOTS"

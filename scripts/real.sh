@@ -16,13 +16,14 @@ cd "$(dirname "$0")/.."
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-packages='./factory/web ./internal/agent ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/proc ./internal/tracker/gitea ./internal/verify'
+packages='./factory/web ./internal/agent ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/proc ./internal/release ./internal/tracker/gitea ./internal/verify'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
 	command -v bwrap >/dev/null || die "bubblewrap is missing: install the package bubblewrap"
 fi
 apt chromium chromium
+apt ssh-keygen openssh-client # the releaser signs with it
 FORGE_REAL_CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 	die "chromium is missing: install the package chromium"
 export FORGE_REAL_CHROMIUM

@@ -32,9 +32,18 @@ type Reading struct {
 	// Edits says what is known of changes of the body.
 	Edits    Edits
 	Comments []Comment // in order
+	// Blockers are the issues that have to be closed first, as the tracker has it.
+	Blockers []Blocker
 	// Writers are the people who may write to the repository. Who is not a key
 	// could not be asked about.
 	Writers map[string]bool
+}
+
+// Blocker is an issue that another one waits for on its tracker.
+type Blocker struct {
+	Repo   string // owner/name; "" = the same repository
+	Number int64
+	Open   bool
 }
 
 // Event is one line of an issue's timeline.

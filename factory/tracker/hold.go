@@ -20,6 +20,13 @@ const (
 	HoldLong     Hold = "text_too_long"
 )
 
+// HoldBlocked is of an issue that waits for one which is not on the board.
+const HoldBlocked Hold = "blocked_on_tracker"
+
+// HoldUntold is of an issue that its tracker does not let Forge tell of, such as
+// one that it does not close. Nothing waits for it.
+const HoldUntold Hold = "tracker_not_told"
+
 // The holds of an issue that the tracker does not want worked on any more.
 const (
 	HoldClosed     Hold = "closed_on_tracker"
@@ -45,6 +52,8 @@ func waysOut() []wayOut {
 		{HoldReader, false, lookAtText},
 		{HoldLong, false, lookAtText},
 		{HoldReopened, false, "give it the label again there, or move it to ready if it shall be done"},
+		{HoldBlocked, false, "close it there, take the dependency back, or move this to ready"},
+		{HoldUntold, false, "mend that there"},
 		{HoldClosed, true, "reopen it there"},
 		{HoldUnlabelled, true, "give it the label again there"},
 		{HoldLocked, true, "unlock it there"},

@@ -39,6 +39,9 @@ func Tell(key string, i work.Issue) (r Report, standing string) {
 			all = append(all, text.Format("%s: %s", name, text.Code(word)))
 		}
 	}
+	if said, _ := saidOf(i); said == HoldUntold {
+		i.Reason = "" // it is nothing that the tracker has to be told
+	}
 	if i.Reason != "" {
 		all = append(all, text.Format("Why: %s", i.Reason))
 	}

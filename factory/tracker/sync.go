@@ -115,21 +115,27 @@ func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
 	return failed
 }
 
-// sweep looks at the issues that are in progress, but for those that were looked
+// sweep looks at the issues that are in progress or wait for others, but for those that were looked
 // at just now: not everything that takes an issue away is told as a change of
 // it. Those that are ready or finished are asked about before they go on. A
 // finished one that is said to be unwanted is looked at as well: whoever worked
 // on it may have said so after it was wanted again.
 func (s *Sync) sweep(ctx context.Context, but []int64) error {
 	var numbers []int64
-	for _, column := range []work.Column{work.ColumnInProgress, work.ColumnInReview} {
+	for _, column := range []work.Column{work.ColumnBacklog, work.ColumnReady, work.ColumnInProgress, work.ColumnInReview} {
 		err := s.each(ctx, work.IssueFilter{Project: s.Board.Project, Column: column}, "", func(i work.Issue) error {
-			_, unwanted := saidOf(i)
-			if i.Source == "" || column == work.ColumnInReview && !unwanted {
+			said, _ := saidOf(i)
+			if i.Source == "" || column == work.ColumnInReview && (said == "" || said == HoldUntold) {
 				return nil
 			}
+			blocked := waiting(i)
+			if blocked {
+				if look, err := s.unblocks(ctx, i); err != nil || !look {
+					return err
+				}
+			}
 			row, ok, err := s.Store.TrackerIssueOf(ctx, i.Project, i.ID)
-			if err == nil && ok && row.Tracker == s.Host.Name() && !slices.Contains(but, row.Remote) {
+			if err == nil && ok && row.Tracker == s.Host.Name() && (blocked || !slices.Contains(but, row.Remote)) {
 				numbers = append(numbers, row.Remote)
 			}
 			return err
@@ -175,14 +181,25 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 			row = work.TrackerIssue{Tracker: name, Remote: number}
 		}
 		bound, ours = Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
-		if err = s.judge(ctx, r, row, bound, ours); !errors.Is(err, work.ErrStale) || n == attempts {
+		if bound, ours, err = s.judge(ctx, r, row, bound, ours); !errors.Is(err, work.ErrStale) || n == attempts {
 			return bound, ours, err
 		}
 	}
 }
 
-// judge decides what becomes of a reading, and stores it.
-func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) error {
+// judge decides what becomes of a reading, stores it, and says what of it counts
+// for the board's issue.
+func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) (Bound, bool, error) {
+	var needs []int64
+	if ours && bound.Hold == "" {
+		on, hold, err := s.blocked(ctx, r)
+		if err != nil {
+			return bound, ours, err
+		}
+		if needs = on; hold.Hold != "" {
+			bound.Hold, bound.Why = hold.Hold, hold.Why
+		}
+	}
 	// Without the label: what its body is now is remembered, for the day on
 	// which it gets it.
 	bare := !r.Pull && !r.Gone && !has(r.Labels, s.Rules.Label) && r.Edits.Known && (!row.SeenBare || row.Revision != r.Edits.Revision)
@@ -191,21 +208,31 @@ func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	}
 	switch {
 	case row.Issue != 0 && row.Project != s.Board.Project:
-		return nil // another board has it
+		return bound, ours, nil // another board has it
 	case row.Issue != 0:
-		return s.again(ctx, r, row, bound, ours)
+		was, err := s.Store.Issue(ctx, row.Project, row.Issue)
+		if err != nil {
+			return bound, ours, err
+		}
+		// What a writer took back, nobody else brings back.
+		if bound.Hold == HoldReopened || bound.Hold == HoldReader {
+			ours = ours && was.Column != work.ColumnInProgress && was.Column != work.ColumnInReview
+		}
+		return bound, ours, s.again(ctx, r, row, was, bound, ours, needs)
 	case ours:
-		return s.bring(ctx, r, row, bound)
+		return bound, ours, s.bring(ctx, r, row, bound, needs)
 	case bare:
-		return s.Store.KeepTracker(ctx, row, nil)
+		return bound, ours, s.Store.KeepTracker(ctx, row, nil)
 	}
-	return nil
+	return bound, ours, nil
 }
 
 // bring puts an issue on the board that was not there.
-func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound) error {
-	row.Hash, row.Judged = Hash(r), judgement(r, bound, true)
+func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, needs []int64) error {
+	judged := judgement(r, bound, true, needs)
 	i, bound := s.issue(r, bound)
+	i, given := withNeeds(i, nil, needs)
+	row.Hash, row.Judged = Hash(r), judgedWith(judged, given)
 	if bound.Hold == "" {
 		i.Column = s.Rules.Column
 	} else {
@@ -224,17 +251,18 @@ func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, boun
 
 // again looks at an issue that is on the board, and may not be wanted any more
 // or have another text by now. A run goes on with the text that it began with.
-func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) error {
-	judged := judgement(r, bound, ours)
-	news := judged != row.Judged
-	was, err := s.Store.Issue(ctx, row.Project, row.Issue)
-	if err != nil {
-		return err
-	}
+func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, was work.Issue, bound Bound, ours bool, needs []int64) error {
+	before, own := judgedOf(row.Judged)
+	judged := judgement(r, bound, ours, needs)
+	news := judged != before
 	if _, unwanted := saidOf(was); !news && ours && !unwanted {
 		return nil // whatever a person did since is their decision
 	}
 	now, hash := s.standing(was, r, row.Hash, &bound, ours)
+	given := own
+	if ours && waiting(was) && was.State != work.IssueCancelled {
+		now, given = withNeeds(now, own, needs)
+	}
 	changed := len(factory.Changes(was, now)) != 0
 	if !news && !changed {
 		return nil
@@ -243,11 +271,11 @@ func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	if err := s.parts(ctx, was, bound, ours); err != nil {
 		return err
 	}
-	row.Judged, row.Hash = judged, hash
+	row.Judged, row.Hash = judgedWith(judged, given), hash
 	if !changed {
 		return s.Store.KeepTracker(ctx, row, nil)
 	}
-	change, err := s.Board.PlanEdit(ctx, was, now, s.by(bound))
+	change, err := s.plan(ctx, was, now, bound)
 	if err != nil {
 		return err
 	}
@@ -262,14 +290,14 @@ func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, boun
 func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, ours bool) (work.Issue, string) {
 	hash, now := Hash(r), was
 	said, unwanted := saidOf(was)
-	switch waiting := was.Column == work.ColumnBacklog || was.Column == work.ColumnReady; {
+	switch {
 	case !ours:
 		return notWanted(was, *bound), old
 	case was.State == work.IssueCancelled:
 		return was, old
-	case was.Column == work.ColumnInReview && unwanted:
+	case was.Column == work.ColumnInReview && said != "" && said != HoldUntold && bound.Hold == "":
 		return wantedAgain(was, s.Rules.Column), old
-	case !waiting:
+	case !waiting(was), bound.Hold == HoldBlocked && was.Column == work.ColumnBacklog && was.State == "":
 		return was, old
 	case bound.Hold == "":
 		fresh, b := s.issue(r, *bound)
@@ -290,9 +318,18 @@ func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, our
 	return bound.Held(was), old
 }
 
+// waiting says that nobody has begun an issue.
+func waiting(i work.Issue) bool {
+	return i.Column == work.ColumnBacklog || i.Column == work.ColumnReady
+}
+
 // judgement is the same while a reading says the same.
-func judgement(r Reading, b Bound, ours bool) string {
-	return digest(fmt.Sprintf("%s %v %s %d", Hash(r), ours, b.Hold, b.At.Unix()))
+func judgement(r Reading, b Bound, ours bool, needs []int64) string {
+	said := fmt.Sprintf("%s %v %s %d", Hash(r), ours, b.Hold, b.At.Unix())
+	if len(needs) > 0 || b.Hold == HoldBlocked {
+		said += fmt.Sprintf(" %v %s", needs, b.Why)
+	}
+	return digest(said)
 }
 
 // issue is what a reading becomes; what is too long for a board waits.

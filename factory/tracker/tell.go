@@ -54,6 +54,7 @@ func (s *Sync) tell(ctx context.Context) error {
 		case err == nil:
 			delete(s.untold.issues, i.ID)
 			delete(s.untold.later, i.ID)
+			failed = errors.Join(failed, s.untoldOn(ctx, row, i, ""))
 			continue
 		case !OfIssue(err):
 			failed = errors.Join(failed, err)
@@ -70,8 +71,38 @@ func (s *Sync) tell(ctx context.Context) error {
 			s.untold.later = map[int64]retry{}
 		}
 		s.untold.later[i.ID] = later
+		why := fmt.Sprintf("%s; it is tried again at %s", err, later.at.UTC().Format("2006-01-02 15:04Z"))
+		failed = errors.Join(failed, s.untoldOn(ctx, row, i, why))
 	}
 	return failed
+}
+
+// untoldOn lets the card of an issue say why its tracker could not be told of it,
+// and when that is tried again; why "" = it was told. A card that says something
+// else keeps saying that.
+func (s *Sync) untoldOn(ctx context.Context, row work.TrackerIssue, was work.Issue, why string) error {
+	if said, _ := saidOf(was); was.Reason != "" && said != HoldUntold {
+		return nil
+	}
+	now, bound := was, Bound{Hold: HoldUntold, Why: why}
+	if now.Reason = ""; why != "" {
+		now.Reason = bound.Line(was)
+	}
+	if now.Reason == was.Reason {
+		return nil
+	}
+	change, err := s.Board.PlanEdit(ctx, was, now, s.by(bound))
+	if err != nil {
+		return err
+	}
+	row, ok, err := s.Store.TrackerIssue(ctx, row.Tracker, row.Remote)
+	if err == nil && ok {
+		err = s.Store.KeepTracker(ctx, row, &change)
+	}
+	if errors.Is(err, work.ErrStale) {
+		return nil // whoever changed it had more to say
+	}
+	return err
 }
 
 // tellAgain is after how long an issue is told again that could not be, at
@@ -81,7 +112,7 @@ const tellAgain = time.Minute
 // OfIssue says that an error is of one issue alone, and not of its tracker.
 func OfIssue(err error) bool {
 	kind := work.HostKindOf(err)
-	return kind == work.HostRefused || kind == work.HostNoRepository
+	return kind == work.HostRefused || kind == work.HostNoRepository || kind == work.HostForbidden
 }
 
 // tellOne posts how one issue stands, unless that was said.

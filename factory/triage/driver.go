@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/engine"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 // Inferrer asks a model or an agent. That there is no usable answer is in the
@@ -35,10 +35,10 @@ type Board interface {
 
 // Driver carries out what is pending in one thread, one command at a time.
 type Driver struct {
-	Journal   orchestrator.Journal
+	Journal   engine.Journal
 	Inferrer  Inferrer // nil where nobody is asked
 	Board     Board
-	Processes orchestrator.Processes
+	Processes engine.Processes
 	Now       func() time.Time
 	NewMark   func() string
 	Watch     func([]work.Event, *State) // nil = nobody
@@ -81,7 +81,7 @@ func (d *Driver) Dismiss(ctx context.Context, s *State, by, why string) (Result,
 type session struct {
 	*Driver
 	s     *State
-	batch orchestrator.Batch
+	batch engine.Batch
 	seen  map[int64]bool
 }
 
@@ -235,7 +235,7 @@ func (r *session) feed(ctx context.Context, fact Fact) error {
 	if err := r.Journal.Append(ctx, *b); err != nil {
 		return fmt.Errorf("append to the journal: %w", err)
 	}
-	r.batch = orchestrator.Batch{}
+	r.batch = engine.Batch{}
 	if r.Watch != nil {
 		r.Watch(evs, r.s)
 	}
@@ -244,8 +244,8 @@ func (r *session) feed(ctx context.Context, fact Fact) error {
 
 // usage is what a call consumed, for the caps of the day: silence leaves what
 // was set aside.
-func (r *session) usage(d InferenceFinishedData) orchestrator.UsageEntry {
-	u := orchestrator.UsageEntry{Command: d.Command, USD: d.Usage.CostUSD}
+func (r *session) usage(d InferenceFinishedData) engine.UsageEntry {
+	u := engine.UsageEntry{Command: d.Command, USD: d.Usage.CostUSD}
 	if u.USD == nil {
 		usd := r.s.Spec.CallUSD
 		u.USD = &usd
@@ -261,7 +261,7 @@ func (r *session) usage(d InferenceFinishedData) orchestrator.UsageEntry {
 func (r *session) carryOut(ctx context.Context, c Command) error {
 	safe := context.WithoutCancel(ctx)
 	began := Began{Command: c}
-	attempt := orchestrator.Attempt{Command: c.ID}
+	attempt := engine.Attempt{Command: c.ID}
 	if c.Step == StepInfer {
 		var err error
 		if began.Accounts, err = r.Board.Accounts(safe, r.s); err != nil {

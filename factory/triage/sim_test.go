@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"forge/gates"
+	"forge/internal/engine"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -23,8 +24,8 @@ var errKilled = errors.New("killed")
 type world struct {
 	evs     []work.Event
 	open    map[string]work.Checkpoint
-	inbox   []orchestrator.Inbox
-	left    []orchestrator.Attempt
+	inbox   []engine.Inbox
+	left    []engine.Attempt
 	issues  map[string]int64 // by key
 	next    int64
 	calls   int
@@ -42,7 +43,7 @@ func (w *world) die() error {
 	return nil
 }
 
-func (w *world) Append(_ context.Context, b orchestrator.Batch) error {
+func (w *world) Append(_ context.Context, b engine.Batch) error {
 	if err := w.die(); err != nil {
 		return err
 	}
@@ -61,9 +62,9 @@ func (w *world) Append(_ context.Context, b orchestrator.Batch) error {
 		}
 		w.open[cp.ID] = cp
 	}
-	w.inbox = slices.DeleteFunc(w.inbox, func(r orchestrator.Inbox) bool { return slices.Contains(b.Consumed, r.ID) })
+	w.inbox = slices.DeleteFunc(w.inbox, func(r engine.Inbox) bool { return slices.Contains(b.Consumed, r.ID) })
 	w.left = append(w.left, b.Began...)
-	w.left = slices.DeleteFunc(w.left, func(a orchestrator.Attempt) bool { return slices.Contains(b.Over, a) })
+	w.left = slices.DeleteFunc(w.left, func(a engine.Attempt) bool { return slices.Contains(b.Over, a) })
 	if n := len(b.Events); n > 0 && b.Events[n-1].Kind == work.RunFinished && w.rand.IntN(3) == 0 {
 		w.person() // who saw a live owner a moment ago
 	}
@@ -71,12 +72,12 @@ func (w *world) Append(_ context.Context, b orchestrator.Batch) error {
 }
 
 func (w *world) Head(context.Context) (int64, string, error) { return int64(len(w.evs)), "", nil }
-func (w *world) Inbox(context.Context) ([]orchestrator.Inbox, error) {
+func (w *world) Inbox(context.Context) ([]engine.Inbox, error) {
 	return slices.Clone(w.inbox), nil
 }
 func (w *world) Changed(context.Context) (bool, error) { return true, nil }
 func (w *world) Heartbeat(context.Context) error       { return nil }
-func (w *world) Attempts(context.Context) ([]orchestrator.Attempt, error) {
+func (w *world) Attempts(context.Context) ([]engine.Attempt, error) {
 	return slices.Clone(w.left), nil
 }
 func (w *world) Day(context.Context) (orchestrator.Day, error) { return orchestrator.Day{}, nil }
@@ -87,7 +88,7 @@ func (w *world) Expire(context.Context, []string, time.Time) ([]string, error) {
 func (w *world) End(context.Context, string) error { return w.die() }
 
 func (w *world) Infer(_ context.Context, q Question, mark string) (Answer, error) {
-	if !slices.ContainsFunc(w.left, func(a orchestrator.Attempt) bool { return a.Mark == mark }) {
+	if !slices.ContainsFunc(w.left, func(a engine.Attempt) bool { return a.Mark == mark }) {
 		return Answer{}, errors.New("a process would begin whose mark nobody knows")
 	}
 	w.calls++
@@ -197,7 +198,7 @@ func (w *world) person() {
 		c := cp.Choices[w.rand.IntN(len(cp.Choices))]
 		comment := []string{"", "look again", `{"summary":"mine"}`, `{"broken":`}[w.rand.IntN(4)]
 		w.rows++
-		w.inbox = append(w.inbox, orchestrator.Inbox{ID: w.rows, Answer: work.Answer{Checkpoint: id, Revision: cp.Revision, Status: c.Answer, Choice: c.Name, Comment: comment, By: "ann"}})
+		w.inbox = append(w.inbox, engine.Inbox{ID: w.rows, Answer: work.Answer{Checkpoint: id, Revision: cp.Revision, Status: c.Answer, Choice: c.Name, Comment: comment, By: "ann"}})
 		if c.Answer != work.CheckpointChangesRequested || comment != "" {
 			delete(w.open, id) // the journal refuses a second answer
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/engine"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -86,24 +87,24 @@ type closing struct {
 	events []work.Event
 	closed []string
 	// early answers a question right before its record is closed.
-	early []orchestrator.Inbox
-	inbox []orchestrator.Inbox
+	early []engine.Inbox
+	inbox []engine.Inbox
 }
 
-func (c *closing) Append(_ context.Context, b orchestrator.Batch) error {
+func (c *closing) Append(_ context.Context, b engine.Batch) error {
 	c.events = append(c.events, b.Events...)
-	c.inbox = slices.DeleteFunc(c.inbox, func(r orchestrator.Inbox) bool { return slices.Contains(b.Consumed, r.ID) })
+	c.inbox = slices.DeleteFunc(c.inbox, func(r engine.Inbox) bool { return slices.Contains(b.Consumed, r.ID) })
 	return nil
 }
 func (c *closing) Head(context.Context) (int64, string, error) { return 0, "", nil }
-func (c *closing) Inbox(context.Context) ([]orchestrator.Inbox, error) {
+func (c *closing) Inbox(context.Context) ([]engine.Inbox, error) {
 	return slices.Clone(c.inbox), nil
 }
-func (c *closing) Changed(context.Context) (bool, error)                    { return false, nil }
-func (c *closing) Heartbeat(context.Context) error                          { return nil }
-func (c *closing) Attempts(context.Context) ([]orchestrator.Attempt, error) { return nil, nil }
-func (c *closing) Day(context.Context) (d orchestrator.Day, err error)      { return d, nil }
-func (c *closing) End(context.Context, string) error                        { return nil }
+func (c *closing) Changed(context.Context) (bool, error)               { return false, nil }
+func (c *closing) Heartbeat(context.Context) error                     { return nil }
+func (c *closing) Attempts(context.Context) ([]engine.Attempt, error)  { return nil, nil }
+func (c *closing) Day(context.Context) (d orchestrator.Day, err error) { return d, nil }
+func (c *closing) End(context.Context, string) error                   { return nil }
 func (c *closing) Expire(_ context.Context, ids []string, _ time.Time) ([]string, error) {
 	if len(c.early) > 0 {
 		c.inbox, c.early = append(c.inbox, c.early...), nil
@@ -143,7 +144,7 @@ func TestAQuestionThatNobodyAnswersIsPutAgain(t *testing.T) {
 	}
 	th.feed(Drained{Outcome: work.RunFrozen})
 	// One that a door took just in time counts.
-	j.early = []orchestrator.Inbox{{ID: 7, Answer: work.Answer{Checkpoint: again.ID, Revision: again.Revision, Status: work.CheckpointApproved, Choice: ChoiceAccept, By: "ann"}}}
+	j.early = []engine.Inbox{{ID: 7, Answer: work.Answer{Checkpoint: again.ID, Revision: again.Revision, Status: work.CheckpointApproved, Choice: ChoiceAccept, By: "ann"}}}
 	d.Now = func() time.Time { return now.Add(time.Hour) }
 	if res, err = d.Run(t.Context(), th.s, Resumed{By: "factory"}); err != nil || res.Verdict != Planned {
 		t.Errorf("%+v, %v", res, err)

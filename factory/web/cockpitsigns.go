@@ -3,11 +3,8 @@ package web
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
-	"forge/factory"
 	"forge/orchestrator"
-	"forge/review"
 )
 
 // sign is one fact at the head of a decision: what speaks for it, what against.
@@ -76,37 +73,6 @@ func (d cockpitData) Plain() bool {
 		}
 	}
 	return true
-}
-
-// holdWords are the reasons for which a result waits, for who never read of them.
-var holdWords = map[string]string{
-	string(review.HoldAutonomy):    "your level asks you before a result is merged",
-	string(review.HoldAutoPromote): "your settings ask you before a result is merged (factory.auto_promote)",
-	string(review.HoldOnClean):     "your settings ask you even where every check passed",
-	string(review.HoldWarnings):    "a reviewer has a warning",
-	string(review.HoldProceeded):   "findings were let pass by the arbiter",
-	string(review.HoldFixed):       "it had to be mended after a review",
-	string(review.HoldUnverified):  "a criterion has no evidence",
-	factory.HoldRejected:           "a person said no to it",
-	factory.HoldOrigin:             "the tracker that it comes from cannot be asked whether it is still wanted",
-	factory.HoldUnwanted:           "it is not wanted any more where it comes from",
-	factory.HoldHost:               "the code host cannot be reached",
-	factory.HoldPullClosed:         "its pull request was closed",
-	factory.HoldPullBranch:         "the branch of its pull request is gone",
-	factory.HoldPullPushed:         "somebody pushed to its branch",
-	factory.HoldPullChanges:        "changes are requested on its pull request",
-	factory.HoldPullBlocked:        "the code host does not let it be merged",
-	factory.HoldLandingConflict:    "it conflicts with its target branch",
-	factory.HoldTargetOut:          "its target branch is checked out, and something of yours is in the way",
-	factory.HoldLandingRed:         "your checks fail on the merged result",
-}
-
-// holdText is why a result waits, in words.
-func holdText(reason string) string {
-	if words, ok := holdWords[reason]; ok {
-		return words
-	}
-	return strings.ReplaceAll(reason, "_", " ")
 }
 
 // promises are the words by which an agent claims to be done; they are meant for

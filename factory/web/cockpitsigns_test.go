@@ -1,72 +1,12 @@
 package web
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"forge/internal/work"
 	"forge/orchestrator"
 )
-
-// Every reason for which a result can wait is said in words: whichever constant
-// named Hold… there is.
-func TestHoldsHaveWords(t *testing.T) {
-	found := 0
-	for _, dir := range []string{"../../review", ".."} {
-		for _, name := range goFiles(t, dir) {
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				spec, ok := n.(*ast.ValueSpec)
-				if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Hold") {
-					return true
-				}
-				lit, ok := spec.Values[0].(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					return true
-				}
-				reason, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				found++
-				if words, ok := holdWords[reason]; !ok || strings.Contains(words, "_ ") || words == reason {
-					t.Errorf("%s %q has no words for people", spec.Names[0].Name, reason)
-				}
-				return true
-			})
-		}
-	}
-	if found < 15 {
-		t.Errorf("only %d reasons were found", found)
-	}
-	if got := holdText("something_new"); got != "something new" {
-		t.Errorf("a reason without words is %q", got)
-	}
-}
-
-func goFiles(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
-			out = append(out, filepath.Join(dir, e.Name()))
-		}
-	}
-	return out
-}
 
 // What speaks against a change stands at its head, in the same order, and what is
 // not known does not look like yes.

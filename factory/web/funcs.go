@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/factory"
 	texts "forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
@@ -22,7 +23,7 @@ func (s *Server) funcs() template.FuncMap {
 		"stamp":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"usd":          usd,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
-		"hold":         holdText,
+		"hold":         factory.HeldWords,
 		"lasting":      texts.Took,
 		"said":         withoutPromise,
 		"plain":        texts.Plain,

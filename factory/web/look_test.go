@@ -21,6 +21,7 @@ func TestPagesOfABoard(t *testing.T) {
 		"/p/demo/issues/new":    `name="title"`,
 		"/p/demo/issues/1/edit": `name="version" value="1"`,
 		"/inbox":                `Nothing waits for you`,
+		"/search":               `name="q"`,
 	} {
 		if a := owner.Get(path); a.Status != 200 || !strings.Contains(a.Body, want) {
 			t.Errorf("%s: %d, without %q:\n%s", path, a.Status, want, a.Body)

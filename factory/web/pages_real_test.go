@@ -8,16 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"forge/factory"
 	"forge/factory/web"
 	"forge/factory/web/webtest"
+	"forge/internal/search"
 	"forge/internal/work"
 )
 
 // fill puts a board together on which every kind of card stands.
 func fill(w *webtest.World) {
 	w.Issue("Read dates in every usual form", work.ColumnBacklog, func(i *work.Issue) { i.Labels = []string{"parser"}; i.Priority = work.PriorityHigh })
-	w.Issue("A very long title that somebody wrote without thinking of how it looks on a card, withaverylongwordthatnobodycanbreakanywhere", work.ColumnBacklog)
+	w.Issue("Keep the width of a column whose header, such as customer_identifier_of_the_parent_account, is longer than its values", work.ColumnBacklog)
 	w.Issue("Say which line is wrong", work.ColumnReady, func(i *work.Issue) {
 		i.Needs = []int64{1, 2}
 		i.Priority = work.PriorityUrgent
@@ -55,7 +58,14 @@ func fill(w *webtest.World) {
 
 func TestRealPagesInABrowser(t *testing.T) {
 	t.Parallel()
-	w := webtest.New(t)
+	w := webtest.New(t, func(c *web.Config) { c.Adds = &shelf{roots: []string{"/code"}} })
+	w.Site.Change("demo", func(p *web.Project) {
+		p.Starts = &starts{sum: "one"}
+		p.Search = found{[]search.Hit{
+			{Kind: search.KindFinding, Run: "260131-abcd", Phase: "01", Path: "12", Who: "security", Excerpt: "the request has no timeout:\nclient.Get(" + strings.Repeat("very_long_name_", 20) + ")"},
+			{Kind: search.KindFile, Path: "a/very/long/path/of/a/file/that/goes/on/and/on/client_timeout.go", Line: 12, Excerpt: "const timeout = 30 * time.Second"},
+		}, new([]string)}
+	})
 	fill(w)
 	w.AddProject("ledger")
 	if _, err := w.Keys.PutUser("rosa", web.RoleReviewer, "demo"); err != nil {
@@ -74,10 +84,16 @@ func TestRealPagesInABrowser(t *testing.T) {
 	for name, path := range map[string]string{
 		"projects": "/", "board": "/p/demo", "board-empty": "/p/ledger", "board-filtered": "/p/demo?label=parser&q=line", "board-none": "/p/demo?q=nothing", "board-many": "/p/many",
 		"inbox": "/inbox", "issue-new": "/p/demo/issues/new", "issue-edit": "/p/demo/issues/3/edit", "issue": "/p/demo/issues/7", "not-found": "/p/nothing",
+		"search": "/search?q=timeout", "search-wrong": "/search?q=kind:x&project=demo", "project-new": "/projects/new", "run-new": "/p/demo/runs/new",
 	} {
 		b.GoTo(path)
 		b.Check(name)
 	}
+	b.GoTo("/p/demo/runs/new")
+	b.Run(chromedp.SendKeys("#text", "Add --count to wc"))
+	b.Click("form.stack button.main")
+	b.Until(`document.querySelector("#forecast")`)
+	b.Check("run-forecast")
 	b.GoTo("/p/many")
 	b.Click(`[data-column="backlog"] .more button`)
 	b.Until(`document.querySelectorAll(".card").length === 60 && !document.querySelector(".more")`)

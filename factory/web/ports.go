@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/factory"
+	"forge/internal/search"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -32,18 +33,39 @@ type Project struct {
 	// to a pull request elsewhere. "" = there is none.
 	HostURL string
 	// Board carries changes out; Cards reads.
-	Board   factory.Board
-	Cards   Cards
-	Runs    Runs
-	Desk    Desk
-	Code    Code
-	Jobs    Jobs
+	Board factory.Board
+	Cards Cards
+	Runs  Runs
+	Desk  Desk
+	Code  Code
+	Jobs  Jobs
+	// Starts is nil where no run is begun here.
+	Starts  Starts
 	Floor   Floor
 	Cockpit Cockpit
 	Edits   Edits
 	Watch   Watch
+	// Spans says between which commits parts of a run changed something.
+	Spans Spans
 	// Settings is nil where the configuration is not changed here.
 	Settings Settings
+	// Search is nil where nothing is looked for.
+	Search Search
+}
+
+// Search finds where something was said, decided or written.
+type Search interface {
+	// Find answers a question as people type it; partly says that the project is
+	// still being read. A question that cannot be understood is an error.
+	Find(ctx context.Context, s Sought) (hits []search.Hit, partly bool, err error)
+}
+
+// Sought is what is looked for, and in what alone.
+type Sought struct {
+	Said  string
+	Limit int
+	// Run and Phase bound what is found, whatever is said; "" = they do not.
+	Run, Phase string
 }
 
 // Watch says what is new in a project, for pages that are open.
@@ -104,6 +126,27 @@ type Runs interface {
 	Conversation(ctx context.Context, run, phase string, iteration, attempt, most int) ([]work.Turn, error)
 }
 
+// Part is a part of a run: a phase, or one of its iterations, or with neither the
+// whole run.
+type Part struct {
+	Phase     string
+	Iteration int // 0 = the whole phase
+	Attempt   int // 0 = the last
+}
+
+// Span is the change from one commit to another.
+type Span struct {
+	From, To string
+	Title    string // in words
+}
+
+// Spans reads which commits a part of a run stands between.
+type Spans interface {
+	// Spans are those of a part, the oldest first. What has changed nothing yet is
+	// a *Complaint.
+	Spans(ctx context.Context, run string, of Part) ([]Span, error)
+}
+
 // Judged is what a checkpoint asks about, as it was when it was opened.
 type Judged struct {
 	Checkpoint work.Checkpoint          `json:"checkpoint"`
@@ -133,7 +176,11 @@ type Desk interface {
 	Answer(ctx context.Context, a work.Answer, level string) (work.Checkpoint, error)
 	JudgeFiles(ctx context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error)
 	// SetLevel changes a run's policy from its next boundary on.
-	SetLevel(ctx context.Context, run, level, by string) error
+	SetLevel(ctx context.Context, run, level, by, door string) error
+	// Tell leaves a message for the agent of a phase; without a phase, for the one
+	// that is worked on. One that nobody would read is a *Complaint. door is what
+	// it came through, for the record.
+	Tell(ctx context.Context, run string, m work.Message, by, door string) (work.Told, error)
 }
 
 // Code reads what runs made, in Forge's own repository.

@@ -25,6 +25,12 @@ func (s *Server) visible(ctx context.Context, who Person) ([]Project, error) {
 	return out, nil
 }
 
+// projectsData is what pages/projects.html shows.
+type projectsData struct {
+	Tiles  []projectTile
+	MayAdd bool
+}
+
 // projectTile is a project in the list of all.
 type projectTile struct {
 	ID, Root string
@@ -55,5 +61,5 @@ func (s *Server) projectsPage(v *visit) error {
 		}
 		tiles = append(tiles, tile)
 	}
-	return v.page("projects", "Projects", tiles)
+	return v.page("projects", "Projects", projectsData{tiles, s.Adds != nil && v.Who.MayAdd()})
 }

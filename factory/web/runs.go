@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,12 +39,14 @@ func (s *Server) runRoutes() {
 	s.mux.Handle("GET /p/{project}/runs/{run}/file", s.need(RoleViewer, s.runFile))
 	s.mux.Handle("POST /p/{project}/runs/{run}/cancel", s.need(RoleOperator, s.runCancel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/level", s.need(RoleAdmin, s.runLevel))
+	s.mux.Handle("POST /p/{project}/runs/{run}/tell", s.need(RoleReviewer, s.runTell))
 }
 
 // runsList is a page of runs or jobs.
 type runsList struct {
 	Base string
 	Jobs bool
+	May  bool // who looks may begin one
 	Runs []Run
 	Next string // address of the next page; "" = this is the last
 }
@@ -58,6 +61,7 @@ func (s *Server) runsPage(v *visit) error {
 
 func (s *Server) listRuns(v *visit, jobs bool) (runsList, error) {
 	out := runsList{Base: "/p/" + v.Project.ID, Jobs: jobs}
+	out.May = v.Who.May(v.Project.ID, RoleOperator) && (jobs || v.Project.Starts != nil)
 	path := "/runs"
 	if jobs {
 		path = "/jobs"
@@ -97,6 +101,9 @@ type runData struct {
 	Admin    bool
 	Run      runView
 	Levels   []string
+	// Reviewer may say something to Hears, the phases that are not over.
+	Reviewer bool
+	Hears    []string
 	Events   eventsData
 	Papers   *Papers
 	Waits    []work.Checkpoint
@@ -105,7 +112,9 @@ type runData struct {
 	Over bool
 	// Retry is the address at which its issue is begun again; "" = it has none, or
 	// nobody may.
-	Retry   string
+	Retry string
+	// Again is the form that begins a run like this one; "" = as Retry.
+	Again   string
 	Lasting time.Duration // since it began; until its end where it is over
 }
 
@@ -147,7 +156,7 @@ func (s *Server) runNow(v *visit) error {
 
 func (s *Server) runData(v *visit) (runData, error) {
 	run := v.PathValue("run")
-	d := runData{Base: "/p/" + v.Project.ID, Operator: v.Who.May(v.Project.ID, RoleOperator), Admin: v.Who.May(v.Project.ID, RoleAdmin)}
+	d := runData{Base: "/p/" + v.Project.ID, Operator: v.Who.May(v.Project.ID, RoleOperator), Reviewer: v.Who.May(v.Project.ID, RoleReviewer), Admin: v.Who.May(v.Project.ID, RoleAdmin)}
 	if v.Who.Name != "" {
 		d.Token = s.token(v.Who)
 	}
@@ -161,8 +170,17 @@ func (s *Server) runData(v *visit) (runData, error) {
 	}
 	d.Run = viewRun(st, row, v.Project)
 	d.Over = st.Outcome.Final() && !st.Live
+	d.Hears = st.CanTell()
+	for _, n := range st.Order {
+		if !slices.Contains(d.Hears, n) && st.CannotTell(n) == "" {
+			d.Hears = append(d.Hears, n)
+		}
+	}
 	if d.Operator && d.Run.Issue != 0 && d.Over && st.Outcome != work.RunCompleted {
 		d.Retry = d.Base + "/issues/" + strconv.FormatInt(d.Run.Issue, 10) + "/retry"
+	}
+	if d.Operator && d.Run.Issue == 0 && d.Run.Job == nil && d.Over && st.Outcome != work.RunCompleted && v.Project.Starts != nil {
+		d.Again = d.Base + "/runs/new?like=" + url.QueryEscape(st.Run)
 	}
 	end := s.Now()
 	if d.Run.State != "running" {
@@ -332,12 +350,22 @@ func (s *Server) runCancel(v *visit) error {
 	return v.seeOther(v.url("/runs/" + url.PathEscape(run)))
 }
 
+func (s *Server) runTell(v *visit) error {
+	run := v.PathValue("run")
+	m := work.Message{Phase: v.form("phase"), Text: v.form("text"), Now: v.form("now") != ""}
+	if _, err := v.Project.Desk.Tell(v.Context(), run, m, v.Who.Name, "web"); err != nil {
+		return err
+	}
+	s.feeds.poked(v.Project.ID)
+	return v.seeOther(v.url("/runs/" + url.PathEscape(run)))
+}
+
 func (s *Server) runLevel(v *visit) error {
 	run := v.PathValue("run")
 	if v.form("level") == "" {
 		return &Complaint{http.StatusUnprocessableEntity, "No level was chosen.", ""}
 	}
-	if err := v.Project.Desk.SetLevel(v.Context(), run, v.form("level"), v.Who.Name); err != nil {
+	if err := v.Project.Desk.SetLevel(v.Context(), run, v.form("level"), v.Who.Name, "web"); err != nil {
 		return err
 	}
 	s.feeds.poked(v.Project.ID)

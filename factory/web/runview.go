@@ -27,6 +27,7 @@ type runView struct {
 	Phases        []phaseView
 	Findings      []work.Finding
 	InDoubt       []work.Doubt // about the proof of what landed
+	Assumed       []string     // what agents decided without knowing
 	Delivery      *work.Delivery
 	Job           *jobView
 	Issue         int64
@@ -72,6 +73,7 @@ type phaseView struct {
 	Reviews            []Review
 	Record             work.ProofRecord // its last proof
 	Said               string           // one line of its last iteration, where it failed
+	Kept               bool             // its work was not merged, and can be taken
 }
 
 // Review is what one specialist says of a phase.
@@ -87,6 +89,9 @@ func viewRun(s *orchestrator.State, row Run, p Project) runView {
 	out := runView{
 		Run: row, Level: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Reason: s.Reason,
 		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox, InDoubt: s.Doubts,
+	}
+	for _, a := range s.Assumed {
+		out.Assumed = append(out.Assumed, a.String())
 	}
 	out.CostUSD = s.Ledger.Cost()
 	if s.Spec.Issue != nil {
@@ -113,7 +118,7 @@ func viewPhase(p *orchestrator.Phase, host string) phaseView {
 		said = texts.OneLine(p.History[n-1], 300)
 	}
 	return phaseView{
-		Said:   said,
+		Said: said, Kept: p.Outcome == work.PhaseFailed && p.Kept(),
 		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
 		Agent: p.Set.Agent, Model: p.Set.Model, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
 		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,

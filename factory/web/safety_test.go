@@ -97,6 +97,7 @@ func TestWhoMay(t *testing.T) {
 	}{
 		{"GET", "/", nil, "viewer reviewer operator admin elsewhere everywhere owner", false},
 		{"GET", "/inbox", nil, "viewer reviewer operator admin elsewhere everywhere owner", false},
+		{"GET", "/search?q=x", nil, "viewer reviewer operator admin elsewhere everywhere owner", false},
 		{"GET", "/p/demo", nil, "viewer reviewer operator admin everywhere owner", true},
 		{"GET", "/p/demo/columns/ready", nil, "viewer reviewer operator admin everywhere owner", true},
 		{"GET", "/p/other", nil, "elsewhere everywhere owner", true},
@@ -306,7 +307,7 @@ func TestNothingWrittenRuns(t *testing.T) {
 	})
 	w.Desk().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Question: script, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 	owner := w.Owner()
-	for _, path := range []string{"/p/demo", "/p/demo/issues/1/edit", "/inbox", "/p/demo?q=" + url.QueryEscape(script), "/p/demo?label=" + url.QueryEscape(script),
+	for _, path := range []string{"/p/demo", "/p/demo/issues/1/edit", "/inbox", "/search?q=" + url.QueryEscape(script), "/p/demo?q=" + url.QueryEscape(script), "/p/demo?label=" + url.QueryEscape(script),
 		"/p/demo/issues/new?title=" + url.QueryEscape(script), "/p/" + url.PathEscape(script), "/sign-in?link=" + url.QueryEscape(script)} {
 		a := owner.Get(path)
 		for _, live := range []string{"<script>alert", "<img src=x", `" onmouseover="`} {

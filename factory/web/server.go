@@ -39,6 +39,8 @@ import (
 // Config is what a server is made of.
 type Config struct {
 	Site Site
+	// Adds makes projects of folders, nil = none are added here.
+	Adds Adds
 	// Keys knows who may come in.
 	Keys *Keys
 	// Hosts are the names, with ports where they are not the protocol's own,
@@ -92,9 +94,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("read the pages: %w", err)
 	}
 	for _, area := range []func(){
-		s.assetRoutes, s.signInRoutes, s.liveRoutes, s.projectRoutes, s.boardRoutes,
-		s.runRoutes, s.cockpitRoutes, s.cockpitEditRoutes, s.issueRoutes, s.jobRoutes, s.metricsRoutes,
-		s.editRoutes, s.inboxRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes,
+		s.assetRoutes, s.signInRoutes, s.liveRoutes, s.projectRoutes, s.addProjectRoutes, s.boardRoutes,
+		s.runRoutes, s.runStartRoutes, s.cockpitRoutes, s.cockpitEditRoutes, s.issueRoutes, s.jobRoutes, s.metricsRoutes,
+		s.editRoutes, s.inboxRoutes, s.searchRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes,
 	} {
 		area()
 	}

@@ -82,11 +82,15 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.Level, l launch, live *live, log *rawLog) (work.IterationReport, error) {
 	outLog, errLog := log.writer(a.config.Redact), log.writer(a.config.Redact)
 	var stderr tail
+	seen := newTracer(req.Agent.Kind, a.config.Redact, time.Now)
 	spec := proc.Spec{
 		Path: l.path, Args: l.args, Dir: req.Dir, Mark: req.Mark,
-		Env:    a.environ.of(req, l),
-		Stdin:  strings.NewReader(l.stdin),
-		Stdout: &streams{first: outLog, then: l.stream.Write},
+		Env:   a.environ.of(req, l),
+		Stdin: strings.NewReader(l.stdin),
+		Stdout: &streams{first: outLog, then: func(p []byte) (int, error) {
+			_, _ = seen.Write(p)
+			return l.stream.Write(p)
+		}},
 		Stderr: &streams{first: errLog, then: func(p []byte) (int, error) {
 			live.touch()
 			stderr.write(p)
@@ -129,6 +133,7 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 	live.judge(res.End, &report)
 	report.Usage = live.priced(report.Usage.Clean())
 	report.Total = report.Total.Clean()
+	report.Trace = seen.trace()
 	if !report.Outcome.KeepsClaim() {
 		report.Claims = nil
 	}

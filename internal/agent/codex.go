@@ -26,6 +26,7 @@ func codexFacts() Facts {
 			"CODEX_HOME", "CODEX_CA_CERTIFICATE", "CODEX_OSS_BASE_URL", "CODEX_OSS_PORT",
 			"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT",
 		},
+		Instructions: []string{"AGENTS.md", "AGENTS.override.md", ".codex/"},
 	}
 }
 

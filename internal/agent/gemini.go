@@ -35,6 +35,7 @@ func geminiFacts() Facts {
 			"GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_CLI_USE_COMPUTE_ADC", "CLOUD_SHELL",
 			"GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
 		},
+		Instructions: []string{"GEMINI.md", ".gemini/"},
 	}
 }
 

@@ -99,7 +99,7 @@ func (l *live) spent(u work.Usage) {
 	u = l.priced(u.Clean())
 	l.tell(work.Activity{Kind: "usage", Usage: u})
 	if limit := l.req.CostUSD; limit != nil && u.CostUSD != nil && *u.CostUSD > *limit {
-		l.stop(stop{outcome: work.OutcomeCostLimit, detail: fmt.Sprintf("the iteration has used $%.4f of $%.4f", *u.CostUSD, *limit)})
+		l.stop(stop{outcome: work.OutcomeCostLimit, detail: fmt.Sprintf("the iteration has used %s of %s", text.USD(*u.CostUSD), text.USD(*limit))})
 	}
 	if limit := l.req.Tokens; limit != nil {
 		if n, ok := u.Tokens(); ok && n > *limit {

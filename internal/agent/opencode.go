@@ -29,6 +29,7 @@ func opencodeFacts() Facts {
 			"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_MODELS_PATH", "OPENCODE_MODELS_URL", "OPENCODE_DISABLE_MODELS_FETCH",
 			"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
 		},
+		Instructions: append([]string{"opencode.json", "opencode.jsonc", ".opencode/"}, opencodeReads()...),
 	}
 }
 
@@ -142,9 +143,12 @@ func opencodeRules(req work.IterationRequest) json.RawMessage {
 	return json.RawMessage("{" + strings.Join(rules, ",") + "}")
 }
 
+// opencodeReads are the files of which opencode reads the first that is there.
+func opencodeReads() []string { return []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"} }
+
 // opencodeInstructions is the file of the project that opencode would read.
 func opencodeInstructions(dir string) string {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"} {
+	for _, name := range opencodeReads() {
 		if info, err := os.Lstat(filepath.Join(dir, name)); dir != "" && err == nil && info.Mode().IsRegular() {
 			return filepath.Join(dir, name)
 		}

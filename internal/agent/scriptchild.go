@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,6 +48,10 @@ func playScript(stdin io.Reader, stdout io.Writer) (code int) {
 		return 1
 	}
 	defer p.root.Close()
+	if slices.ContainsFunc(p.part.Do, func(a scriptAction) bool { return a.IgnoreTerm }) {
+		// From the beginning: who sees what it did before it hangs may ask it to end at once.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
+	}
 	p.say(map[string]any{"type": "session", "id": p.part.Session})
 	for i, a := range p.part.Do {
 		end, code, err := p.act(a)
@@ -119,9 +124,6 @@ func (p *player) act(a scriptAction) (end bool, code int, err error) {
 	case "sleep":
 		time.Sleep(a.Time)
 	case "hang":
-		if a.IgnoreTerm {
-			signal.Ignore(syscall.SIGTERM)
-		}
 		for {
 			time.Sleep(time.Hour)
 		}

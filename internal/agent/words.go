@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"forge/internal/redact"
@@ -91,6 +92,11 @@ func addSignals(to *work.Signals, more work.Signals) {
 	to.RequestDecomposition = to.RequestDecomposition || more.RequestDecomposition
 	to.Checkpoints = capped(to.Checkpoints, more.Checkpoints)
 	to.JobComplete = capped(to.JobComplete, more.JobComplete)
+	to.Questions = capped(to.Questions, more.Questions)
+	to.Assumptions = capped(to.Assumptions, more.Assumptions)
+	to.Waiting = capped(to.Waiting, more.Waiting)
+	to.Lacks = capped(to.Lacks, more.Lacks)
+	to.Replies = capped(to.Replies, more.Replies)
 	to.Problems = capped(to.Problems, more.Problems)
 }
 
@@ -110,13 +116,25 @@ func (w *words) report(r *work.IterationReport, red *redact.Redactor) {
 // redacted takes secrets out of everything but the promises, which are the
 // plan's own words and are compared with it.
 func redacted(s work.Signals, red *redact.Redactor) work.Signals {
-	for _, list := range [][]string{s.Blockers, s.Pivots, s.Problems} {
+	for _, list := range [][]string{s.Blockers, s.Pivots, s.Problems, s.Assumptions, s.Waiting} {
 		for i := range list {
 			list[i] = red.String(list[i])
 		}
 	}
 	for i := range s.SubPhases {
 		s.SubPhases[i].Reasoning = red.String(s.SubPhases[i].Reasoning)
+	}
+	for i, q := range s.Questions {
+		s.Questions[i] = work.Question{Text: red.String(q.Text), Choices: slices.Clone(q.Choices), Why: red.String(q.Why)}
+		for j, c := range q.Choices {
+			s.Questions[i].Choices[j] = red.String(c)
+		}
+	}
+	for i := range s.Replies {
+		s.Replies[i].Text = red.String(s.Replies[i].Text)
+	}
+	for i := range s.Lacks {
+		s.Lacks[i].Text = red.String(s.Lacks[i].Text)
 	}
 	for i := range s.Checkpoints {
 		s.Checkpoints[i] = []byte(red.String(string(s.Checkpoints[i])))

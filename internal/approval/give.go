@@ -102,6 +102,9 @@ func Refused(err error, cp work.Checkpoint) error {
 		}
 	case work.ErrEmptyFeedback.Error():
 		fix = "say it with -m TEXT"
+		if cp.AnswerDue {
+			fix = "say it with -m TEXT, or choose with --choice; forge show " + cp.ID + " names the choices"
+		}
 	case work.ErrExpired.Error():
 		fix = "it stays held; forge checkpoints lists what is asked now, and forge resume " + cp.Run + " asks this again unless its run is over"
 	case work.ErrUnknown.Error():

@@ -112,7 +112,7 @@ func LevelFor(p *project.Checkout, s *orchestrator.State, level string) (LevelCh
 		c.Open = append(c.Open, id)
 	}
 	slices.Sort(c.Open)
-	return c, config.CheckHooks(cfg, c.Policy, s.Spec.Job != nil || s.Spec.Issue != nil)
+	return c, config.CheckHooks(cfg, c.Policy, project.Alone(s.Spec))
 }
 
 // stillOpen drops what was answered and is not yet taken up by the run.

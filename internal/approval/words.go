@@ -33,6 +33,9 @@ func (w *Words) hear(e work.Event) error {
 		if b := d.Signals.Blockers; len(b) > 0 {
 			w.Doubts = append(w.Doubts, "the agent was blocked: "+strings.Join(b, "; "))
 		}
+		for _, assumed := range d.Signals.Assumptions {
+			w.Doubts = append(w.Doubts, "the agent assumed: "+assumed)
+		}
 	case work.ArbiterDecided:
 		var d orchestrator.ArbiterDecidedData
 		if err := work.Decode(e, &d); err != nil {

@@ -102,6 +102,10 @@ func Instead(b Boundary) string {
 		return "the strategy is changed once, then the phase fails; at once where the agent says again what stops it"
 	case gates.DecidesAgainst(gates.Point(b.Kind)):
 		return "the phase fails"
+	case b.Kind == string(gates.PointQuestion):
+		return "the agent decides by itself, and an issue is held in review"
+	case b.Kind == string(gates.PointBlocker):
+		return "the agent is told once to work around it, then the phase fails"
 	}
 	return ""
 }

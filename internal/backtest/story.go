@@ -173,7 +173,9 @@ func (t *teller) decided(e work.Event) error {
 			t.story.Result.Unverified = t.story.Result.Unverified || !t.story.Judged
 		}
 		rule := strings.HasPrefix(d.By, "rule:")
+		ask := (pt == gates.PointQuestion || pt == gates.PointBlocker) && d.Decision == "decide" && strings.HasPrefix(d.By, "policy:")
 		switch {
+		case ask:
 		case d.Decision == "ask", !rule && !strings.HasPrefix(d.By, "strategy:"):
 			return // the checkpoint tells it; or a person, or a flag, decided
 		case pt == gates.PointPhaseStart && (!rule || strings.HasPrefix(d.By, "rule:start_")),
@@ -208,7 +210,7 @@ func boundary(pt gates.Point) bool {
 	case gates.PointFinal, gates.PointEvidence, gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical:
 		return true
 	}
-	return strings.HasPrefix(string(pt), "ckpt.")
+	return strings.HasPrefix(string(pt), "ckpt.") && pt != gates.PointQuestion
 }
 
 // ofResult says that a point stands before the result lands, whatever it is

@@ -121,13 +121,13 @@ func verdictOf(own []Finding, reviewers []Reviewer, left int) (work.Verdict, []s
 	for _, rule := range []string{ruleGone, ruleSettings, ruleTouched} {
 		switch {
 		case rules["!"+rule] > 0:
-			say(work.VerdictFail, "%s: %d file(s)", rule, rules["!"+rule])
+			say(work.VerdictFail, "%s: %s", rule, text.Number(rules["!"+rule], "file"))
 		case rules[rule] > 0:
-			say(work.VerdictWarn, "%s: %d file(s)", rule, rules[rule])
+			say(work.VerdictWarn, "%s: %s", rule, text.Number(rules[rule], "file"))
 		}
 	}
 	if left > 0 {
-		say(work.VerdictUnknown, "%d file(s) cannot be recorded by git and were not reviewed", left)
+		say(work.VerdictUnknown, "git cannot record %s, so not reviewed", text.Number(left, "file"))
 	}
 	for _, s := range reviewers {
 		v, role := s.Verdict, "gates"

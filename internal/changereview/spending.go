@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -81,7 +82,7 @@ func shareOf[T int64 | float64](a *account[T], each *T, among int, limits []limi
 			gone, unknown = gone+a.day, unknown+a.dayGaps
 		}
 		if unknown > 0 && each == nil {
-			return nil, fmt.Sprintf("cost.%s is set, but what %d answer(s) consumed is unknown", l.name, unknown)
+			return nil, fmt.Sprintf("cost.%s is set, but what %s consumed is unknown", l.name, text.Number(unknown, "answer"))
 		}
 		part := (*l.most - gone) / T(among)
 		if part <= 0 {

@@ -64,7 +64,7 @@ func Text(res Result) string {
 // mergedText says that findings went into others, so that nobody takes the list
 // for all that was said.
 func mergedText(n int) string {
-	return fmt.Sprintf("%d finding(s) say the same as another one, and are counted with it.", n)
+	return fmt.Sprintf("%s said the same as another one, and were counted with it.", text.Number(n, "finding"))
 }
 
 func countFiles(n int) string {
@@ -79,12 +79,12 @@ func countFiles(n int) string {
 
 // usageText says what was consumed, and what of it nobody knows.
 func usageText(u work.Usage) string {
-	text := "unknown"
+	said := "unknown"
 	if u.CostUSD != nil {
-		text = fmt.Sprintf("%.4f USD", *u.CostUSD)
+		said = text.USD(*u.CostUSD)
 	}
 	if n, ok := u.Tokens(); ok {
-		return fmt.Sprintf("%s, %d tokens", text, n)
+		return said + ", " + text.Count(n) + " tokens"
 	}
-	return text + ", tokens unknown"
+	return said + ", tokens unknown"
 }

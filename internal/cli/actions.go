@@ -50,7 +50,7 @@ func annotations(s *orchestrator.State, end work.RunFinishedData) string {
 		case work.PhaseDone:
 		}
 		if level != "" {
-			fmt.Fprintf(&b, "::%s title=%s::%s\n", level, escapeProperty(fmt.Sprintf("phase %s %s", n, ph.Plan.Name)), escapeData(string(ph.Outcome)+" "+reasonOf(ph)))
+			fmt.Fprintf(&b, "::%s title=%s::%s\n", level, escapeProperty(fmt.Sprintf("phase %s %s", n, ph.Plan.Name)), escapeData(string(ph.Outcome)+": "+narrate.Cause(ph)))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Open)) {
@@ -85,6 +85,14 @@ func escapeCommand(words string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(words)
 }
 
+// whyIn is why a phase stands as it does, in the job's summary.
+func whyIn(p *orchestrator.Phase) string {
+	if p.Outcome == work.PhaseFailed {
+		return narrate.Cause(p)
+	}
+	return reasonOf(p)
+}
+
 func summaryMarkdown(s *orchestrator.State, end work.RunFinishedData) text.Markdown {
 	all := []text.Markdown{text.Format("## Forge run %s: %s\n\n", s.Run, string(end.Outcome))}
 	if end.Reason != "" {
@@ -93,7 +101,7 @@ func summaryMarkdown(s *orchestrator.State, end work.RunFinishedData) text.Markd
 	all = append(all, text.Own("| phase | name | state | iterations | why |\n|---|---|---|---|---|\n"))
 	for _, n := range s.Order {
 		ph := s.Phases[n]
-		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, standing(ph), ph.Spent, ph.Budget, reasonOf(ph)))
+		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, standing(ph), ph.Spent, ph.Budget, whyIn(ph)))
 	}
 	all = append(all, text.Format("\nCost: %s\n", narrate.MoneyText(s.Ledger)))
 	if d := s.Delivery; d != nil {

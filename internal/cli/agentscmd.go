@@ -151,7 +151,7 @@ func (a *App) doctorCommand() *cli.Command {
 			d.Look(c.Context, c.Bool("try"))
 			fmt.Fprintln(a.Stdout)
 			if d.Bad > 0 {
-				fmt.Fprintf(a.Stdout, "%d problem(s).\n", d.Bad)
+				fmt.Fprintf(a.Stdout, "%s.\n", text.Number(d.Bad, "problem"))
 				return codeError(exitUsage)
 			}
 			fmt.Fprintln(a.Stdout, "Everything that forge run needs is there.")

@@ -171,10 +171,5 @@ func (a *App) giveAnswer(ctx context.Context, ans work.Answer, level string) (wo
 	if err := p.CheckKey(); err != nil {
 		return work.Checkpoint{}, none, err
 	}
-	return giveAnswer(ctx, p.Checkout, ans, level)
-}
-
-// giveAnswer is approval.Give for who has this program's remotes.
-func giveAnswer(ctx context.Context, p *project.Checkout, ans work.Answer, level string) (work.Checkpoint, journal.RunRow, error) {
-	return approval.Give(ctx, p, ans, approval.Options{Level: level, Away: handoff.AnswerAway})
+	return approval.Give(ctx, p.Checkout, ans, approval.Options{Level: level, Away: handoff.AnswerAway})
 }

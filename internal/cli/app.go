@@ -39,6 +39,7 @@ type App struct {
 	Kill <-chan struct{}
 
 	quiet, verbose bool
+	logJSON        bool // what is said on stderr, errors included
 	log            *log.Logger
 }
 
@@ -57,6 +58,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.logTo(log.InfoLevel)
 	err := a.refuseInside(args)
 	if err == nil {
+		err = a.refuseFormer(args)
+	}
+	if err == nil {
 		app := a.command()
 		err = app.RunContext(ctx, append([]string{"forge"}, reorder(app, args)...))
 	}
@@ -66,20 +70,33 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	case err == nil, errors.As(err, &code):
 	case errors.As(err, &problems):
 		for _, p := range problems.List {
-			fmt.Fprintln(a.Stderr, "forge: "+p.String())
+			a.sayError(p.String())
 		}
 	default:
-		fmt.Fprintln(a.Stderr, "forge: "+err.Error())
+		a.sayError(err.Error())
 		if short := shortage.Of(err); short != "" {
-			fmt.Fprintln(a.Stderr, "forge: "+short+"; nothing is lost: make room, or raise the limit, and try again (forge resume goes on with a run)")
+			a.sayError(short + "; nothing is lost: make room, or raise the limit, and try again (forge resume goes on with a run)")
 		}
 	}
 	return exitOf(err)
 }
 
+// sayError says why a command ends.
+func (a *App) sayError(what string) {
+	if a.logJSON {
+		a.log.Error(what)
+		return
+	}
+	fmt.Fprintln(a.Stderr, "forge: "+what)
+}
+
 func (a *App) logTo(level log.Level) {
 	a.log = log.NewWithOptions(io.Discard, log.Options{Level: level, ReportTimestamp: true, TimeFormat: time.TimeOnly})
 	a.logInto(a.log, a.Stderr)
+	if a.logJSON {
+		a.log.SetFormatter(log.JSONFormatter)
+		a.log.SetTimeFormat(time.RFC3339Nano)
+	}
 }
 
 // logInto lets l write to w, in colours where stderr shows them. Of a file
@@ -113,10 +130,17 @@ func (a *App) command() *cli.App {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say only what matters at the end"},
 			&cli.BoolFlag{Name: "verbose", Usage: "say everything"},
+			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT` of what is said on stderr: text, json", Value: "text"},
 			&cli.BoolFlag{Name: "version", Usage: "print the version"},
 		},
 		Before: func(c *cli.Context) error {
 			a.quiet, a.verbose = a.quiet || c.Bool("quiet"), a.verbose || c.Bool("verbose")
+			if format := c.String("log-format"); format != "text" && format != "json" {
+				return refusal.New("use text or json", "unknown --log-format %q", format)
+			} else if format == "json" {
+				a.logJSON = true
+				a.logTo(log.InfoLevel)
+			}
 			switch {
 			case a.quiet:
 				a.logTo(log.WarnLevel)
@@ -202,6 +226,10 @@ func reorder(app *cli.App, args []string) []string {
 			return slices.Concat(global, path, front, back, args[i:])
 		case named(app.Flags, arg) && !named(flags, arg):
 			global = append(global, arg)
+			if i+1 < len(args) && takesValue(app.Flags, arg) {
+				i++
+				global = append(global, args[i])
+			}
 		case arg == "--remote" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) && named(flags, arg):
 			front = append(front, "--remote="+defaultRemote) // the only flag that may go without its value
 		case len(arg) > 1 && arg[0] == '-' && !isText(arg):

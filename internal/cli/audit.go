@@ -21,6 +21,7 @@ func (a *App) auditCommand() *cli.Command {
 		Name: "audit", Usage: "show, export or verify the journal of a run",
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "every event in one line", Flags: []cli.Flag{run}, Action: a.auditing(auditShow)},
+			a.auditChangesCommand(run),
 			{Name: "export", Usage: "every event as JSON, one per line", Flags: []cli.Flag{run}, Action: a.auditing(auditExport)},
 			{
 				Name: "verify", Usage: "hold the chain of hashes against itself, Forge's repository and the commits",

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"forge/internal/board"
 	"forge/internal/config"
 	"forge/internal/project"
 )
@@ -27,8 +28,8 @@ func (a *App) on(p *project.Checkout, err error) (*checkout, error) {
 }
 
 // openBoard is the board of the project around the working directory.
-func (a *App) openBoard(ctx context.Context, change bool) (*issueBoard, error) {
-	return openBoardIn(ctx, a.env(), change)
+func (a *App) openBoard(ctx context.Context, change bool) (*board.Opened, error) {
+	return board.Open(ctx, a.env(), change)
 }
 
 // openProject is the project around the working directory with its configuration.

@@ -17,13 +17,13 @@ type commandGroup struct {
 func (a *App) groups() []commandGroup {
 	return []commandGroup{
 		{"Start", []*cli.Command{a.doCommand(), a.runCommand(), a.initCommand(), a.generateCommand(), a.listCommand(), a.phaseCommand(), a.jobCommand(), a.demoCommand()}},
-		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.takeCommand(), a.levelCommand(), a.pushCommand()}},
+		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.tellCommand(), a.takeCommand(), a.levelCommand(), a.pushCommand()}},
 		{"Answer", []*cli.Command{a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand()}},
 		{"Factory", []*cli.Command{a.issueCommand(), a.factoryCommand(), a.hostCommand()}},
-		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.completionCommand()}},
-		{"Understand", []*cli.Command{a.whyCommand(), a.evidenceCommand(), a.policyCommand(), a.auditCommand(), a.evalCommand()}},
+		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.mcpCommand(), a.tokenCommand(), a.completionCommand()}},
+		{"Understand", []*cli.Command{a.whyCommand(), a.searchCommand(), a.evidenceCommand(), a.policyCommand(), a.auditCommand(), a.evalCommand()}},
 		{"Set up and tidy", []*cli.Command{
-			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.resetCommand(), a.versionCommand(), a.manCommand(),
+			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.resetCommand(), a.updateCommand(), a.versionCommand(), a.manCommand(),
 		}},
 	}
 }

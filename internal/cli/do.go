@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,12 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"forge/gates"
 	"forge/internal/config"
-	"forge/internal/discovery"
 	"forge/internal/draft"
 	"forge/internal/git"
 	"forge/internal/planner"
+	"forge/internal/planrun"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
@@ -133,10 +131,7 @@ func (a *App) wanted(args []string, file string, fromFile bool) (string, error) 
 	if text.Blank(words) {
 		return "", refusal.New(doUsage, "nothing says what is to be done")
 	}
-	if what, fix := planner.CheckSpec(words); what != "" {
-		return "", refusal.New(fix, "%s", strings.Replace(what, "the spec", "the text", 1))
-	}
-	return words, nil
+	return words, planrun.CheckText(words)
 }
 
 func readWanted(r io.Reader) (string, error) {
@@ -175,14 +170,11 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 	if err != nil {
 		return err
 	}
-	spec, origin, err := p.Resolve(plan, o.policy)
+	spec, origin, err := planrun.OfText(p.Checkout, o.text, plan, o.plan, o.policy)
 	if err != nil {
 		return err
 	}
-	spec.Settings.Spec = o.text
-	// Whoever says what is to be done has said that it may begin; a plan that an
-	// agent drafted is something else.
-	spec.AnswerYes = o.yes || !o.plan && spec.Policy.Preset == gates.PresetInteractive
+	spec.AnswerYes = spec.AnswerYes || o.yes
 	p.sayProof(spec)
 	o.change = true
 	return p.begin(ctx, spec, origin, o.opener, o.runOptions)
@@ -191,27 +183,11 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 // discover finds what the project needs where it has no file of its own, and
 // says what it took.
 func (p *checkout) discover(ctx context.Context, o *doOptions) error {
-	if _, err := os.Lstat(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.ProjectFile))); err == nil {
-		return nil
-	}
-	found := discovery.Found{Commands: discovery.Commands(p.Base.RepoRoot, discovery.Inside(p.Dir, p.Base.RepoRoot))}
-	if len(o.verify) > 0 {
-		found.Commands.Verify = nil
-	}
-	if p.Config.Origin("agent.use") == "default" {
-		var err error
-		if found.Agent, err = discovery.FindAgent(ctx, "", p.Environ); err != nil {
-			return err
-		}
-		if found.Agent.Name == "" {
-			return noAgent(found.Agent, p.Config)
-		}
-	}
-	settings := found.Settings(p.Config)
-	if err := p.Configure(slices.Concat(settings, o.settings)...); err != nil {
+	found, err := planrun.Discover(ctx, p.Checkout, len(o.verify) > 0, o.settings...)
+	if err != nil {
 		return err
 	}
-	for _, s := range settings {
+	for _, s := range found.Settings {
 		switch s.Key {
 		case "agent.use":
 			p.Log.Info("found the agent "+found.Agent.Name, "version", found.Agent.Found.Version)
@@ -229,22 +205,12 @@ func (p *checkout) discover(ctx context.Context, o *doOptions) error {
 	return nil
 }
 
-// noAgent refuses a text that nobody can carry out.
-func noAgent(looked discovery.Agent, cfg *config.Config) error {
-	fix := strings.Join(looked.Others, "; ")
-	if own := slices.Sorted(maps.Keys(cfg.File.Agents)); len(own) > 0 {
-		fix += "; or take one of your own configuration: --agent " + own[0]
-	}
-	return refusal.New(fix, "no agent is installed here")
-}
-
 // planFor is the plan of a text: one phase, or what the agent drafts.
-func (p *checkout) planFor(ctx context.Context, o doOptions) (*config.Plan, error) {
-	plan := planner.Single(o.text, o.budget)
+func (p *checkout) planFor(ctx context.Context, o doOptions) (plan work.Plan, err error) {
+	plan = planner.Single(o.text, o.budget)
 	if o.plan {
-		var err error
 		if plan, err = p.drafted(ctx, o); err != nil {
-			return nil, err
+			return plan, err
 		}
 	}
 	for n := range plan.Phases {
@@ -252,7 +218,7 @@ func (p *checkout) planFor(ctx context.Context, o doOptions) (*config.Plan, erro
 		// own commands stay those of the project.
 		plan.Phases[n].Verify = o.verify
 	}
-	return config.NewPlan(plan), nil
+	return plan, nil
 }
 
 // drafted is the plan that the agent drafts for a text.
@@ -283,13 +249,8 @@ func (p *checkout) drafted(ctx context.Context, o doOptions) (none work.Plan, er
 
 // sayProof says before anything is spent that nothing will prove the work.
 func (p *checkout) sayProof(spec orchestrator.Spec) {
-	if spec.Settings.Verify.None {
+	if !planrun.Unproven(spec) {
 		return
-	}
-	for _, ph := range spec.Plan.Phases {
-		if len(spec.Settings.Phases[ph.Number].Verify) > 0 {
-			return
-		}
 	}
 	p.Log.Warn("no test command was found: nothing will prove it but the agent's word; --verify CMD names a command that does")
 }

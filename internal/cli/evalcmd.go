@@ -29,31 +29,53 @@ func (a *App) evalCommand() *cli.Command {
 			&cli.StringFlag{Name: "judge", Usage: "let model `NAME` say whether a finding means what is expected"},
 			&cli.StringFlag{Name: "by-hand", Usage: "say so yourself, in `FILE`, which is written for you to fill in"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with trial `ID`"},
-			outputFlag("text", "json"),
+			&cli.Float64Flag{Name: "min-recall", Usage: "end with 1 when the recall is below `SHARE`, the unknown taken for missed"},
+			&cli.IntFlag{Name: "max-false-proceeds", Usage: "end with 1 when the arbiter let more than `N` cases go on that must not, the unknown among them"},
+			outputFlag(trialFormats()...),
 		},
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list the trials", Flags: output, Action: a.onTrials(0, 0, "forge eval list", a.evalList)},
-			{Name: "show", Usage: "show a trial case by case", ArgsUsage: "[ID]", Flags: output, Action: a.onTrials(0, 1, "forge eval show [ID]", a.evalShow)},
-			{Name: "compare", Usage: "say whether trial B differs from trial A by more than chance", ArgsUsage: "A B", Flags: output, Action: a.onTrials(2, 2, "forge eval compare A B", a.evalCompare)},
+			{Name: "list", Usage: "list the trials", Flags: output, Action: a.onTrials(0, 0, "forge eval list", a.evalList, "text", "json")},
+			{Name: "show", Usage: "show a trial case by case", ArgsUsage: "[ID]", Flags: []cli.Flag{outputFlag(trialFormats()...)}, Action: a.onTrials(0, 1, "forge eval show [ID]", a.evalShow, trialFormats()...)},
+			{Name: "compare", Usage: "say whether trial B differs from trial A by more than chance", ArgsUsage: "A B", Flags: output, Action: a.onTrials(2, 2, "forge eval compare A B", a.evalCompare, "text", "json")},
+			a.evalStuckCommand(),
 		},
 		Action: func(c *cli.Context) error {
-			o, asJSON, err := a.evalOptions(c)
+			o, out, err := a.evalOptions(c)
 			if err != nil {
 				return err
 			}
-			return a.eval(c.Context, o, asJSON)
+			bounds, err := boundsOf(c)
+			if err != nil {
+				return err
+			}
+			return a.eval(c.Context, o, bounds, out)
 		},
 	}
 }
 
+// trialFormats are the forms in which a trial is shown.
+func trialFormats() []string { return []string{"text", "json", "csv"} }
+
+// boundsOf are the bounds that the flags name.
+func boundsOf(c *cli.Context) (eval.Bounds, error) {
+	b := eval.Bounds{MinRecall: given(c, "min-recall", c.Float64), MaxFalseProceeds: given(c, "max-false-proceeds", c.Int)}
+	switch {
+	case b.MinRecall != nil && !(*b.MinRecall >= 0 && *b.MinRecall <= 1): // also what is not a number
+		return b, refusal.New("give a share, such as 0.8", "--min-recall %v is not between 0 and 1", *b.MinRecall)
+	case b.MaxFalseProceeds != nil && *b.MaxFalseProceeds < 0:
+		return b, refusal.New("give 0 or more", "--max-false-proceeds %d holds for no trial", *b.MaxFalseProceeds)
+	}
+	return b, nil
+}
+
 // evalOptions are the flags of eval.
-func (a *App) evalOptions(c *cli.Context) (o trial.Options, asJSON bool, err error) {
-	out, err := outputOf(c, "text", "json")
+func (a *App) evalOptions(c *cli.Context) (o trial.Options, out string, err error) {
+	out, err = outputOf(c, trialFormats()...)
 	if err != nil {
-		return o, false, err
+		return o, out, err
 	}
 	if c.Args().Present() {
-		return o, false, refusal.New("forge eval list, show or compare", "unknown command \"eval %s\"", text.FirstLine(c.Args().First(), 60))
+		return o, out, refusal.New("forge eval list, show, compare or stuck", "unknown command \"eval %s\"", text.FirstLine(c.Args().First(), 60))
 	}
 	o = trial.Options{
 		Setup:    eval.Setup{Builtin: c.Bool("builtin"), Specialists: c.StringSlice("specialists")},
@@ -68,21 +90,21 @@ func (a *App) evalOptions(c *cli.Context) (o trial.Options, asJSON bool, err err
 	}
 	for _, flag := range []string{"cases", "builtin", "specialists", "model", "recorded", "answers", "record", "prompts"} {
 		if c.IsSet("resume") && c.IsSet(flag) {
-			return o, false, refusal.New("leave --"+flag+" out", "trial %s goes on as it began, and --%s would change it", text.FirstLine(o.Resume, 60), flag)
+			return o, out, refusal.New("leave --"+flag+" out", "trial %s goes on as it began, and --%s would change it", text.FirstLine(o.Resume, 60), flag)
 		}
 	}
 	replay := o.Recorded || o.Setup.Answers != ""
 	switch {
 	case c.IsSet("resume") && o.Resume == "":
-		return o, false, refusal.New("forge eval list names them", "--resume wants the id of a trial")
+		return o, out, refusal.New("forge eval list names them", "--resume wants the id of a trial")
 	case o.Judge != "" && o.ByHand != "":
-		return o, false, refusal.New("give one of them", "--judge and --by-hand contradict each other")
+		return o, out, refusal.New("give one of them", "--judge and --by-hand contradict each other")
 	case replay && o.Model != "":
-		return o, false, refusal.New("leave one of them out", "--model asks a model, and --recorded and --answers ask nobody")
+		return o, out, refusal.New("leave one of them out", "--model asks a model, and --recorded and --answers ask nobody")
 	case replay && o.Setup.Record != "":
-		return o, false, refusal.New("leave --record out", "recorded answers are on record already")
+		return o, out, refusal.New("leave --record out", "recorded answers are on record already")
 	}
-	return o, out == "json", nil
+	return o, out, nil
 }
 
 // absolute is a path as the user means it; "" stays.

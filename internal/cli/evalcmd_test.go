@@ -123,6 +123,9 @@ func TestEvalNothingJudged(t *testing.T) {
 	if s.Unknown != 2 || s.Recall.Rate != nil || s.Clean.Rate != nil || s.Usage.CostUSD != nil {
 		t.Errorf("%+v", s)
 	}
+	// Nor does it look like a good one beside others.
+	b.forge("eval", "list").want(exitDone).says("UNKNOWN", "AT WORST", "0/1 0%")
+	b.eval("--min-recall", "0").want(exitUnjudged)
 }
 
 func TestEvalStopsAtTheLimit(t *testing.T) {
@@ -132,9 +135,10 @@ func TestEvalStopsAtTheLimit(t *testing.T) {
 	if len(tr.Outcomes) != 2 || tr.Ended != nil {
 		t.Fatalf("%+v", tr)
 	}
-	b.forge("eval", "--resume", tr.ID).want(exitLimit)
+	b.forge("eval", "--resume", tr.ID, "--min-recall", "1", "--max-false-proceeds", "0").want(exitLimit)
 	b.env = append(b.env, "FORGE_RUN_USD=1")
 	out := b.forge("eval", "--resume", tr.ID, "--output", "json").want(exitDone).trial()
+	b.forge("eval", "--resume", tr.ID, "--max-false-proceeds", "0").want(exitFailed).warns("1 of 1 are false proceeds at worst, above 0")
 	if len(out.Trial.Outcomes) != 3 || out.Trial.Ended == nil || *out.Trial.Usage.CostUSD < 0.32 {
 		t.Errorf("%+v", out.Trial)
 	}
@@ -283,4 +287,16 @@ func TestEvalComparesPrompts(t *testing.T) {
 	id := s.wait().want(exitInterrupted).trial().Trial.ID
 	b.write(".forge/review-prompts/security.md", "Look at all.\n")
 	b.forge("eval", "--resume", id).want(exitUsage).warns("the prompt of security has changed")
+}
+
+// What one of two trials does not know is not the same in both.
+func TestNoDifferenceNamesTheUnknown(t *testing.T) {
+	for want, p := range map[string]eval.Paired{
+		"no difference": {Pairs: 2, Both: 2},
+		"no difference where both answered; 3 left out, unknown in one of them": {Pairs: 2, Both: 2, Left: 3},
+	} {
+		if got := pairedText(p); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
 }

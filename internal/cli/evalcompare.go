@@ -81,6 +81,8 @@ func pairedText(t eval.Paired) string {
 	switch {
 	case t.Pairs == 0:
 		return "nothing can be compared"
+	case t.OnlyA+t.OnlyB == 0 && t.Left > 0:
+		return fmt.Sprintf("no difference where both answered; %d left out, unknown in one of them", t.Left)
 	case t.OnlyA+t.OnlyB == 0:
 		return "no difference"
 	case t.Noise:

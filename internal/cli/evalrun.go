@@ -10,8 +10,9 @@ import (
 	"forge/internal/trial"
 )
 
-// eval runs a trial, shows it, and says what ended it.
-func (a *App) eval(ctx context.Context, o trial.Options, asJSON bool) error {
+// eval runs a trial, shows it, and says what ended it. A trial that is not whole
+// is not held against bounds.
+func (a *App) eval(ctx context.Context, o trial.Options, bounds eval.Bounds, out string) error {
 	p, err := trial.Open(a.env())
 	if err != nil {
 		return err
@@ -24,7 +25,7 @@ func (a *App) eval(ctx context.Context, o trial.Options, asJSON bool) error {
 		return err
 	}
 	t := end.Trial
-	if err := a.showTrial(t, asJSON, false); err != nil {
+	if err := a.showTrial(t, out, false); err != nil {
 		return err
 	}
 	asked, goOn := fmt.Sprintf("%d/%d", len(t.Outcomes), end.Cases), "forge eval --resume "+t.ID
@@ -38,6 +39,14 @@ func (a *App) eval(ctx context.Context, o trial.Options, asJSON bool) error {
 	case !eval.Judged(t.Outcomes):
 		a.log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(t), 300), "file", end.File)
 		return codeError(exitUnjudged)
+	}
+
+	broken := bounds.Broken(t.Outcomes)
+	for _, b := range broken {
+		a.log.Error("a bound is broken: " + b)
+	}
+	if len(broken) > 0 {
+		return codeError(exitFailed)
 	}
 	return nil
 }

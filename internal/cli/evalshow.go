@@ -19,13 +19,15 @@ import (
 type trialCall struct {
 	p    *project.Checkout
 	args []string
+	out  string // the word of --output
 	json bool
 }
 
-// onTrials reads arguments, at least and at most so many.
-func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error) cli.ActionFunc {
+// onTrials reads arguments, at least and at most so many, and --output, one of
+// formats.
+func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error, formats ...string) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		out, err := outputOf(c, "text", "json")
+		out, err := outputOf(c, formats...)
 		if err != nil {
 			return err
 		}
@@ -36,7 +38,7 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 		if err != nil {
 			return err
 		}
-		return do(trialCall{p: p, args: c.Args().Slice(), json: out == "json"})
+		return do(trialCall{p: p, args: c.Args().Slice(), out: out, json: out == "json"})
 	}
 }
 
@@ -50,7 +52,7 @@ func (a *App) evalList(c trialCall) error {
 		for _, t := range all {
 			list = append(list, map[string]any{
 				"id": t.ID, "started": t.Started, "ended": t.Ended, "asked": t.Asked, "model": t.Model, "judge": t.Judge, "cases": len(t.Outcomes),
-				"prompts": t.Prompts, "recall": recallOf(t), "cost_usd": t.Spent().CostUSD,
+				"prompts": t.Prompts, "recall": reviewersOf(t).Recall, "recall_worst": reviewersOf(t).WorstRecall, "unknown_cases": reviewersOf(t).Unknown, "cost_usd": t.Spent().CostUSD,
 			})
 		}
 		return printJSON(a.Stdout, map[string]any{"trials": list})
@@ -65,18 +67,22 @@ func (a *App) evalList(c trialCall) error {
 		if t.Ended == nil {
 			state = "unfinished"
 		}
-		rows = append(rows, []string{t.ID, t.Started.Format("2006-01-02 15:04"), askedText(t), fmt.Sprint(len(t.Outcomes)), state, rateText(recallOf(t)), usdText(t.Spent())})
+		all := reviewersOf(t)
+		rows = append(rows, []string{
+			t.ID, t.Started.Format("2006-01-02 15:04"), askedText(t), fmt.Sprint(len(t.Outcomes)), state,
+			fmt.Sprint(all.Unknown), rateText(all.Recall), rateText(all.WorstRecall), usdText(t.Spent()),
+		})
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "RECALL", "USD"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"TRIAL", "STARTED", "ASKED", "CASES", "STATE", "UNKNOWN", "RECALL", "AT WORST", "USD"}, rows)))
 	return err
 }
 
-// recallOf is the recall over all reviewers.
-func recallOf(t *eval.Trial) eval.Rate {
+// reviewersOf is the summary over all reviewers.
+func reviewersOf(t *eval.Trial) eval.Summary {
 	if all := eval.Summarize(t.Outcomes); len(all) > 0 {
-		return all[len(all)-1].Recall
+		return all[len(all)-1]
 	}
-	return eval.NewRate(0, 0)
+	return eval.Summary{}
 }
 
 func (a *App) evalShow(c trialCall) error {
@@ -88,13 +94,16 @@ func (a *App) evalShow(c trialCall) error {
 	if err != nil {
 		return err
 	}
-	return a.showTrial(t, c.json, true)
+	return a.showTrial(t, c.out, true)
 }
 
-// showTrial prints a trial; whole says case by case.
-func (a *App) showTrial(t *eval.Trial, asJSON, whole bool) error {
+// showTrial prints a trial in one of trialFormats; whole says case by case.
+func (a *App) showTrial(t *eval.Trial, out string, whole bool) error {
+	if out == "csv" {
+		return eval.WriteCSV(a.Stdout, t)
+	}
 	summary, arbiter := eval.Summarize(t.Outcomes), eval.Confuse(t.Outcomes)
-	if asJSON {
+	if out == "json" {
 		if summary == nil {
 			summary = []eval.Summary{}
 		}
@@ -134,7 +143,7 @@ func trialHead(t *eval.Trial) string {
 		eval.JudgePlace: "not compared: place and severity alone", eval.JudgeRecord: "compared as recorded",
 		eval.JudgeHand: "compared by hand", eval.JudgeModel: "compared by " + t.JudgeModel,
 	}[t.Judge]
-	return fmt.Sprintf("Trial %s: %s, %d case(s), descriptions %s, %s", t.ID, askedText(t), len(t.Outcomes), judge, usdText(t.Spent())+" USD")
+	return fmt.Sprintf("Trial %s: %s, %s, descriptions %s, %s", t.ID, askedText(t), text.Number(len(t.Outcomes), "case"), judge, usdText(t.Spent())+" USD")
 }
 
 func askedText(t *eval.Trial) string {
@@ -185,19 +194,22 @@ func summaryText(all []eval.Summary) string {
 			rateText(s.Hallucinated), rateText(s.Violations), rateText(s.Clean), usdText(s.Usage),
 		})
 	}
-	text := text.Table([]string{"REVIEWER", "MODEL", "CASES", "UNKNOWN", "RECALL", "PRECISION", "PER CHANGE", "HALLUCINATED", "FALSE ALARMS", "CLEAN FLAGGED", "USD"}, rows)
+	said := text.Table([]string{"REVIEWER", "MODEL", "CASES", "UNKNOWN", "RECALL", "PRECISION", "PER CHANGE", "HALLUCINATED", "FALSE ALARMS", "CLEAN FLAGGED", "USD"}, rows)
 	last := all[len(all)-1]
-	text += fmt.Sprintf("Recall:    %s\nPrecision: %s\n", rateWhole(last.Recall), rateWhole(last.Precision))
+	said += fmt.Sprintf("Recall:    %s\nPrecision: %s\n", rateWhole(last.Recall), rateWhole(last.Precision))
+	if last.WorstRecall.Of > last.Recall.Of {
+		said += fmt.Sprintf("At worst:  recall is %s: what is unknown or not decided is taken for missed.\n", rateWhole(last.WorstRecall))
+	}
 	if last.Unknown > 0 {
-		text += fmt.Sprintf("%d case(s) had no usable answer. They count as unknown, not as nothing found.\n", last.Unknown)
+		said += fmt.Sprintf("%s had no usable answer: unknown, which is not the same as nothing found.\n", text.Number(last.Unknown, "case"))
 	}
 	if last.Duplicates > 0 {
-		text += fmt.Sprintf("%d finding(s) say again what another one of the same reviewer says. They count against precision.\n", last.Duplicates)
+		said += fmt.Sprintf("%s saying again what another one of the same reviewer says: against precision.\n", text.Number(last.Duplicates, "finding"))
 	}
 	if last.Undecided > 0 {
-		text += fmt.Sprintf("%d expectation(s) are not decided: nobody has said whether a finding means the same. --judge MODEL or --by-hand FILE does.\n", last.Undecided)
+		said += fmt.Sprintf("%s not decided: nobody has said whether a finding means the same. --judge MODEL or --by-hand FILE does.\n", text.Number(last.Undecided, "expectation"))
 	}
-	return text
+	return said
 }
 
 func confusionText(c eval.Confusion) string {
@@ -211,15 +223,18 @@ func confusionText(c eval.Confusion) string {
 		}
 		rows = append(rows, row)
 	}
-	text := text.Table([]string{head, "PROCEED", "FIX", "FAILPHASE"}, rows)
-	text += fmt.Sprintf("False proceeds: %s\nRight:          %s\n", rateWhole(c.FalseProceed), rateWhole(c.Right))
+	said := text.Table([]string{head, "PROCEED", "FIX", "FAILPHASE"}, rows)
+	said += fmt.Sprintf("False proceeds: %s\nRight:          %s\n", rateWhole(c.FalseProceed), rateWhole(c.Right))
 	if c.Way == eval.ByBoth {
-		text += fmt.Sprintf("Cost:           %s USD\n", usdText(c.Usage))
+		said += fmt.Sprintf("Cost:           %s USD\n", usdText(c.Usage))
+	}
+	if c.WorstFalseProceed.Of > c.FalseProceed.Of {
+		said += fmt.Sprintf("At worst:       %s false proceeds: what is unknown is taken for one.\n", rateWhole(c.WorstFalseProceed))
 	}
 	if c.Unknown > 0 {
-		text += fmt.Sprintf("%d case(s) had no usable answer; they are in no cell.\n", c.Unknown)
+		said += fmt.Sprintf("%s had no usable answer: in no cell.\n", text.Number(c.Unknown, "case"))
 	}
-	return text
+	return said
 }
 
 func caseTable(t *eval.Trial) string {

@@ -160,7 +160,7 @@ func (a *App) sayAccepted(out trusted.Accepted) error {
 		return err
 	}
 	for _, d := range out.Accepted {
-		if _, err := fmt.Fprintf(a.Stdout, "accepted %s: %s, from %d line(s) to %d, as in %s %s\n", clean(d.Path), d.How, d.Was, d.Now, text.Short(d.Commit), clean(d.What)); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "accepted %s: %s, from %s to %d, as in %s %s\n", clean(d.Path), d.How, text.Number(d.Was, "line"), d.Now, text.Short(d.Commit), clean(d.What)); err != nil {
 			return err
 		}
 	}

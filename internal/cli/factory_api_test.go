@@ -30,6 +30,19 @@ var servedAt = regexp.MustCompile(`the pages are at (http://[0-9.:]+)`)
 // serve begins forge factory with a new admin who has a token.
 func (w *world) serve(admin string) *served {
 	w.t.Helper()
+	s := w.serveWhatIsThere(admin)
+	var list []struct{ ID string }
+	s.ask("GET", "/projects", "", 200, &list)
+	if len(list) != 1 {
+		w.t.Fatalf("projects: %+v", list)
+	}
+	s.project = "/projects/" + list[0].ID
+	return s
+}
+
+// serveWhatIsThere is serve of however many projects there are.
+func (w *world) serveWhatIsThere(admin string) *served {
+	w.t.Helper()
 	token := regexp.MustCompile(`forge_[A-Za-z0-9_-]+`).FindString(w.forge("factory", "user", "add", admin, "--role", "admin").want(exitDone).stdout)
 	s := &served{world: w, token: token, run: w.begin("factory", "--listen", "127.0.0.1:0")}
 	w.eventually("the server says where it is", func() bool {
@@ -44,12 +57,6 @@ func (w *world) serve(admin string) *served {
 		}
 		return m != nil
 	})
-	var list []struct{ ID string }
-	s.ask("GET", "/projects", "", 200, &list)
-	if len(list) != 1 {
-		w.t.Fatalf("projects: %+v", list)
-	}
-	s.project = "/projects/" + list[0].ID
 	return s
 }
 

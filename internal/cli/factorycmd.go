@@ -14,6 +14,7 @@ import (
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // maxRuns is how many runs a server drives at once if not told otherwise.
@@ -28,7 +29,7 @@ type factoryOptions struct {
 }
 
 func (a *App) factoryCommand() *cli.Command {
-	steer := func(name, usage string, do func(f floor, ctx context.Context, by string) error) *cli.Command {
+	steer := func(name, usage string, do func(f worker.Control, ctx context.Context, by string) error) *cli.Command {
 		return &cli.Command{
 			Name: name, Usage: usage, Flags: []cli.Flag{outputFlag("text", "json")},
 			Action: func(c *cli.Context) error { return a.steerFactory(c, name, do) },
@@ -43,9 +44,9 @@ func (a *App) factoryCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", Usage: "serve the pages at `ADDRESS`, or off", DefaultText: "server.listen"},
 		},
 		Subcommands: []*cli.Command{
-			steer("pause", "claim nothing more; what runs goes on", func(f floor, ctx context.Context, by string) error { return f.Pause(ctx, true, by) }),
-			steer("resume", "claim again, also for agents that failed too often", func(f floor, ctx context.Context, by string) error { return f.Pause(ctx, false, by) }),
-			steer("drain", "claim nothing more, and end the server when nothing runs", func(f floor, ctx context.Context, by string) error { return f.Drain(ctx, by) }),
+			steer("pause", "claim nothing more; what runs goes on", func(f worker.Control, ctx context.Context, by string) error { return f.Pause(ctx, true, by) }),
+			steer("resume", "claim again, also for agents that failed too often", func(f worker.Control, ctx context.Context, by string) error { return f.Pause(ctx, false, by) }),
+			steer("drain", "claim nothing more, and end the server when nothing runs", func(f worker.Control, ctx context.Context, by string) error { return f.Drain(ctx, by) }),
 			steer("status", "show whether the board is worked on, and why not", nil),
 			a.factoryURLCommand(), a.factoryUserCommand(),
 		},
@@ -69,7 +70,7 @@ func (a *App) factoryCommand() *cli.Command {
 
 // steerFactory says how the loop is to go on, and how it stands then; a nil do
 // changes nothing.
-func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx context.Context, by string) error) error {
+func (a *App) steerFactory(c *cli.Context, name string, do func(f worker.Control, ctx context.Context, by string) error) error {
 	out, err := outputOf(c, "text", "json")
 	if err != nil {
 		return err
@@ -82,10 +83,10 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f floor, ctx con
 		return err
 	}
 	defer b.Close()
-	if b.none {
+	if b.None {
 		return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 	}
-	f := floor{board: b}
+	f := worker.Control{Board: b}
 	if do != nil {
 		if err := do(f, c.Context, text.PlainLine(a.env().User())); err != nil {
 			return err

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"forge/factory"
@@ -13,10 +10,9 @@ import (
 	"forge/internal/git"
 	"forge/internal/hostwatch"
 	"forge/internal/journal"
-	"forge/internal/proc"
-	"forge/internal/project"
 	"forge/internal/server"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // factory works on the boards of projects until it is stopped, or with --once
@@ -33,37 +29,36 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		return err
 	}
 	if len(o.projects) == 0 {
-		if o.projects, err = server.Checkouts(ctx, a.log, set); err != nil {
+		if o.projects, err = server.Projects(ctx, a.env(), set, !o.once); err != nil {
 			return err
 		}
 	}
-	if len(o.projects) == 0 {
-		o.projects = []string{a.Dir}
-	}
-	shops, err := a.openShops(ctx, o)
+	limit := factory.NewConcurrency(o.maxRuns)
+	workers, err := worker.OpenAll(ctx, a.env(), o.projects, limit)
 	if err != nil {
 		return err
 	}
+	crew := worker.NewCrew(ctx, o.once)
 	defer func() {
-		for _, s := range shops {
-			s.Close()
-		}
+		crew.Stop()
+		workers.Close()
 	}()
-	for _, s := range shops {
-		s.sayAtStart(ctx)
+	for _, s := range workers {
+		s.SayStart(ctx)
 	}
-	pages, err := a.openWeb(ctx, shops, set, keys)
+	pages, err := a.openWeb(ctx, workers, limit, set, keys)
 	if err != nil {
 		return err
 	}
-	issues, err := a.openTrackers(shops)
+	issues, err := workers.Trackers(a.env())
 	if err != nil {
 		return err
 	}
-	hosts := a.watchHosts(ctx, shops)
+	hosts := workers.WatchHosts(ctx, a.env())
 	if pages != nil {
-		issues.register(pages.Pages)
+		issues.Register(pages.Pages.HandleOpen)
 		pages.takeHooks(hosts.Hooks)
+		pages.adds.Join, pages.adds.Hosts = crew.Join, hosts
 		end, err := pages.Start(ctx)
 		if err != nil {
 			return err
@@ -71,29 +66,11 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		a.saySignIn(pages)
 		defer end()
 	}
-	defer issues.start(ctx)()
+	defer issues.Start(ctx)()
 	defer hosts.Start(ctx, o.once)()
-	return a.factoryServe(ctx, shops, o.once)
-}
-
-// watchHosts watches the code hosts of the shops. One that cannot be watched is
-// said.
-func (a *App) watchHosts(ctx context.Context, shops []*shop) *hostwatch.Watches {
-	all := &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: a.env()}}
-	for _, s := range shops {
-		p, err := s.fresh(ctx)
-		var w *hostwatch.Watch
-		if err == nil {
-			w, err = all.Add(ctx, p, hostwatch.Results{Project: s.Project, Stands: s.standsNow})
-		}
-		if err != nil {
-			s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
-		}
-		if w != nil {
-			s.hints = w.Hints()
-		}
-	}
-	return all
+	err = a.factoryServe(ctx, crew, workers, o.once)
+	workers = crew.All() // with those that joined
+	return err
 }
 
 // takeHooks takes webhooks of code hosts at /hooks, and lets monitors count them.
@@ -104,79 +81,17 @@ func (s *webServer) takeHooks(hooks *hostwatch.Hooks) {
 	}
 }
 
-// openShops opens all projects, or none.
-func (a *App) openShops(ctx context.Context, o factoryOptions) (shops []*shop, err error) {
-	places := factory.NewPlaces(o.maxRuns)
-	seen := map[string]bool{}
-	for _, dir := range o.projects {
-		s, openErr := openShop(ctx, a.env(), dir, places)
-		if openErr == nil && seen[s.Base.RepoRoot] {
-			s.Close()
-			continue
-		}
-		if openErr != nil {
-			if len(o.projects) > 1 {
-				openErr = fmt.Errorf("%s: %w", dir, openErr)
-			}
-			err = errors.Join(err, openErr)
-			continue
-		}
-		seen[s.Base.RepoRoot] = true
-		shops = append(shops, s)
-	}
-	if err != nil {
-		for _, s := range shops {
-			s.Close()
-		}
-		return nil, err
-	}
-	return shops, nil
-}
-
-// sayAtStart says what a person should know before the board is worked on.
-func (s *shop) sayAtStart(ctx context.Context) {
-	var facts project.StartFacts
-	servers, err := s.Journal.Servers(ctx, s.Project)
-	if err != nil {
-		s.Log.Debug("look for other servers", "err", err)
-	}
-	for _, v := range servers {
-		if !v.Dead && v.Owner != s.owner.ID {
-			facts.Servers = append(facts.Servers, v)
-		}
-	}
-	s.SayAtStart(ctx, s.e.Repo, facts)
-}
-
-// factoryServe runs the loops of the shops, each of which goes on from its rows,
-// until ctx is cancelled, all are drained or, with once, nothing is left to do.
-// All runs have stopped when it returns, and can be resumed.
-func (a *App) factoryServe(ctx context.Context, shops []*shop, once bool) error {
+// factoryServe works on the boards until it is stopped, and says how they stand.
+func (a *App) factoryServe(ctx context.Context, crew *worker.Crew, workers worker.All, once bool) error {
 	over := make(chan struct{})
 	defer close(over)
-	go leaveShops(a.Kill, shops, over)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	errs := make([]error, len(shops))
-	var loops sync.WaitGroup
-	for n, s := range shops {
-		a.log.Info("works on the board", "project", s.Project, "checkout", s.Base.RepoRoot)
-		loop := s.loop()
-		loop.Once = once
-		loops.Go(func() {
-			if _, errs[n] = loop.Run(ctx); errs[n] != nil {
-				errs[n] = fmt.Errorf("work on the board of %s: %w", s.Project, errs[n])
-				stop() // one broken journal is reason to look at all of it
-			}
-		})
-	}
-	loops.Wait()
-	if err := errors.Join(errs...); err != nil {
+	go leaveWorkers(a.Kill, crew.All, over)
+	if err := crew.Serve(workers); err != nil {
 		return err
 	}
 	code := exitDone
-	for _, s := range shops {
-		one, err := s.left(context.WithoutCancel(ctx), once)
+	for _, s := range crew.All() {
+		one, err := leftOf(context.WithoutCancel(ctx), s, once)
 		if err != nil {
 			return err
 		}
@@ -195,9 +110,9 @@ func (a *App) factoryServe(ctx context.Context, shops []*shop, once bool) error 
 	return nil
 }
 
-// left says how the board stands at the end, and what that means for a caller
+// leftOf says how a board stands at the end, and what that means for a caller
 // who wanted it worked off.
-func (s *shop) left(ctx context.Context, once bool) (int, error) {
+func leftOf(ctx context.Context, s *worker.Worker, once bool) (int, error) {
 	counts, err := s.Journal.IssueCounts(ctx, s.Project)
 	if err != nil {
 		return 0, err
@@ -206,8 +121,8 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	if !once {
 		return exitDone, nil
 	}
-	if s.terms.err != nil {
-		return 0, s.terms.err
+	if _, err := s.Admission(ctx); err != nil {
+		return 0, err
 	}
 	held, err := s.Journal.Claims(ctx, s.Project)
 	if err != nil {
@@ -234,9 +149,9 @@ func (s *shop) left(ctx context.Context, once bool) (int, error) {
 	return code, nil
 }
 
-// leaveShops is the second Ctrl-C: the agents are killed and the process ends
+// leaveWorkers is the second Ctrl-C: the agents are killed and the process ends
 // here. The journals are whole at any moment, so that all goes on later.
-func leaveShops(kill <-chan struct{}, shops []*shop, over <-chan struct{}) {
+func leaveWorkers(kill <-chan struct{}, workers func() worker.All, over <-chan struct{}) {
 	select {
 	case <-over:
 		return
@@ -244,14 +159,8 @@ func leaveShops(kill <-chan struct{}, shops []*shop, over <-chan struct{}) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	for _, s := range shops {
-		rows, _ := s.Journal.IssueRuns(ctx, s.Project)
-		for _, r := range rows {
-			left, _ := s.Journal.Attempts(ctx, r.ID)
-			for _, a := range left {
-				_, _ = proc.KillMarked(a.Mark, 0)
-			}
-		}
+	for _, s := range workers() {
+		s.KillAgents(ctx)
 	}
 	os.Exit(exitInterrupted)
 }

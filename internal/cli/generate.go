@@ -194,12 +194,7 @@ func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 	if err := p.list(spec, "text"); err != nil {
 		return err
 	}
-	f, err := draft.Forecast(ctx, p.Checkout, spec)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprint(p.app.Stdout, f)
-	return err
+	return p.sayForecast(ctx, spec)
 }
 
 // writePlan asks and writes.

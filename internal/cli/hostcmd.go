@@ -12,6 +12,7 @@ import (
 	"forge/internal/doctor"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -106,7 +107,7 @@ func (a *App) hostDoctor(c *cli.Context) error {
 	}
 	d.Host(c.Context, try)
 	if d.Bad > 0 {
-		fmt.Fprintf(a.Stdout, "\n%d problem(s).\n", d.Bad)
+		fmt.Fprintf(a.Stdout, "\n%s.\n", text.Number(d.Bad, "problem"))
 		return codeError(exitUsage)
 	}
 	return nil

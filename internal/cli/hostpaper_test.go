@@ -21,7 +21,7 @@ func TestReadFirst(t *testing.T) {
 	if got, want := pullrequest.ReadFirst(job).String(), "- `forge-job/plan.md`\n- `forge-job/todos.yaml`\n- `README.md`\n"; got != want {
 		t.Errorf("of a job read first:\n%s\nwant\n%s", got, want)
 	}
-	if got, want := pullrequest.TellChanges(changes[:2]).String(), "2 file(s):\n\n- `docs/prices.md` (added)\n- `gone.go` (deleted)\n"; got != want {
+	if got, want := pullrequest.TellChanges(changes[:2]).String(), "2 files:\n\n- `docs/prices.md` (added)\n- `gone.go` (deleted)\n"; got != want {
 		t.Errorf("changed:\n%s\nwant\n%s", got, want)
 	}
 }
@@ -29,8 +29,8 @@ func TestReadFirst(t *testing.T) {
 // Signals say something to Forge and nothing to people.
 func TestFactsWithoutSignals(t *testing.T) {
 	t.Parallel()
-	got := pullrequest.TellFacts("Merge?\n\nIteration 1: ok, 1 file(s) changed. It said: <promise>P DONE</promise>\nIteration 2: ok, 0 file(s) changed. It said: Louder now. <promise>P DONE</promise>\n<progress>90</progress>")
-	if want := "Merge?\n\nIteration 1: ok, 1 file(s) changed.\nIteration 2: ok, 0 file(s) changed. It said: Louder now."; got != want {
+	got := pullrequest.TellFacts("Merge?\n\nIteration 1: ok, 1 file changed. It said: <promise>P DONE</promise>\nIteration 2: ok, 0 files changed. It said: Louder now. <promise>P DONE</promise>\n<progress>90</progress>")
+	if want := "Merge?\n\nIteration 1: ok, 1 file changed.\nIteration 2: ok, 0 files changed. It said: Louder now."; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -22,7 +22,7 @@ const offsets = 20
 
 // oneRound is a project of one phase.
 func oneRound(t *testing.T, g *hosttest.GiteaCrowd) *giteaWorld {
-	w := realPulls(t, g, pullScript).hosted(g.URL, "forge")
+	w := realPulls(t, g, inThreads(pullScript, "I wrote the second line in capitals.")).hosted(g.URL, "forge")
 	w.plan(phase("01", "first", 2))
 	return w
 }

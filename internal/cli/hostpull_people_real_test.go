@@ -34,7 +34,7 @@ do = [{write = "out-02.txt", content = "again\n", append = true}, {print = "That
 
 // peopled is a run that waits with its first pull request.
 func peopled(t *testing.T, g *hosttest.GiteaCrowd) *giteaWorld {
-	w := realPulls(t, g, peopleScript).hosted(g.URL, "forge")
+	w := realPulls(t, g, inThreads(peopleScript, "That was round ${FORGE_ITERATION}.")).hosted(g.URL, "forge")
 	w.write("old.md", "old one\nold two\n")
 	w.git("add", "old.md")
 	w.git("commit", "--quiet", "-m", "old")

@@ -31,7 +31,9 @@ func TestRealGiteaPullRequests(t *testing.T) {
 			{"Faults", func(t *testing.T) { faulty(t, g) }},
 			{"BadMiddle", func(t *testing.T) { badMiddle(t, g) }},
 			{"BadBranch", func(t *testing.T) { badBranch(t, g) }},
-			{"Story", func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").story() }},
+			{"Story", func(t *testing.T) {
+				realPulls(t, g, inThreads(pullScript, "I wrote the second line in capitals.")).hosted(g.URL, "forge").story()
+			}},
 			{"ByHand", func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").byHand() }},
 		} {
 			t.Run(s.name, func(t *testing.T) {

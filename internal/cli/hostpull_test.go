@@ -34,10 +34,20 @@ phase = "02"
 do = [{write = "out-02.txt", content = "made by 02\n"}, {print = "<promise>PHASE 02 DONE</promise>"}]
 `
 
+// inThreads lets a script say some words in each thread that it is told of: it
+// cannot read the numbers, and what it says in others counts for nothing.
+func inThreads(script, words string) string {
+	var all strings.Builder
+	for n := range work.MaxSignals - 1 {
+		fmt.Fprintf(&all, "<reply>%d: %s</reply>", n+1, words)
+	}
+	return strings.ReplaceAll(script, words, all.String())
+}
+
 // newPullWorld makes a project on a host of a kind, with a token in its
 // environment.
 func newPullWorld(t *testing.T, kind, url, repo, token string, store *git.Store, host hosttest.Host, people hosttest.People) *pullWorld {
-	w := &pullWorld{world: newWorld(t, pullScript), host: host, people: people, store: store}
+	w := &pullWorld{world: newWorld(t, inThreads(pullScript, "I wrote the second line in capitals.")), host: host, people: people, store: store}
 	w.env = append(w.env, "HOST_TOKEN="+token)
 	w.configure(fmt.Sprintf("[autonomy]\nlevel = \"autonomous\"\n[autonomy.policy]\ngates.\"ckpt.phase_transition\" = \"human\"\n[host]\nkind = %q\nurl = %q\nrepo = %q\ntoken_env = \"HOST_TOKEN\"\n", kind, url, repo), "test -f README.md")
 	w.plan(phase("01", "first", 2), phase("02", "second", 2, "01"))
@@ -136,7 +146,7 @@ func (w *pullWorld) story() {
 		}
 	}
 	why := w.forge("why").want(exitDone)
-	why.says("on the host: Somebody pushed to the branch: 1 file(s)", "policy of its own")
+	why.says("on the host: Somebody pushed to the branch: 1 file", "policy of its own")
 	if n := strings.Count(why.stdout, "mind-the-end"); n != 1 {
 		t.Errorf("forge why tells %d times what people said:\n%s", n, why.stdout)
 	}

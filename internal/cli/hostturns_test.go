@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"forge/internal/hostwatch"
 	"forge/internal/pullrequest"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // heldThere watches runs and finished issues that people approved and that the host
@@ -63,8 +65,19 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	}
 	watch := hostwatch.New(p.Checkout, h, h, *at)
 	watch.Every = 30 * time.Second
-	s := &shop{issueBoard: b, poke: make(chan struct{}, 1)}
-	watch.Results = []hostwatch.Results{{Project: b.Project, Stands: s.standsNow}}
+	s := &worker.Worker{Opened: b, Poke: make(chan struct{}, 1)}
+	var mu sync.Mutex
+	news := map[int64]bool{} // issues of which the loop was told
+	watch.Results = []hostwatch.Results{{Project: b.Project, Stands: func(q hostwatch.Question, look work.PullLook) {
+		s.StandsNow(q, look)
+		mu.Lock()
+		defer mu.Unlock()
+		select {
+		case <-s.Poke:
+			news[q.Issue.ID] = true
+		default:
+		}
+	}}}
 	answered := func() (n int) {
 		rows, err := b.Journal.Runs(t.Context())
 		if err != nil {
@@ -80,9 +93,9 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 		return n
 	}
 	told := func() int {
-		s.pulls.Lock()
-		defer s.pulls.Unlock()
-		return len(s.pulls.news)
+		mu.Lock()
+		defer mu.Unlock()
+		return len(news)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -98,9 +111,9 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	time.Sleep(time.Second)
 	synctest.Wait()
 	seen.take()
-	s.pulls.Lock()
-	s.pulls.news = nil // what is seen first
-	s.pulls.Unlock()
+	mu.Lock()
+	clear(news) // what is seen first
+	mu.Unlock()
 	// poll is which pull requests are looked at with the next poll.
 	poll := func() map[string]int {
 		t.Helper()

@@ -36,3 +36,15 @@ func TestWordOfWhatHolds(t *testing.T) {
 		})
 	}
 }
+
+// Who asks for changes is quoted by the first line, so that the history says what
+// was asked for.
+func TestRequestForChangesIsQuoted(t *testing.T) {
+	t.Parallel()
+	look := work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{
+		{ID: "2", By: "ann", Verdict: work.PullChangesRequested, Commit: "h", MayDecide: true, Body: "Keep the old name.\nIt is public."}}}
+	a, held := pullrequest.AnswerOf(look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{}, time.Time{})
+	if a == nil || a.Comment != "changes are requested on pull request 7: Keep the old name." {
+		t.Errorf("answer %+v, held by %q", a, held)
+	}
+}

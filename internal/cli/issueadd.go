@@ -13,6 +13,7 @@ import (
 
 	"forge/factory"
 	"forge/gates"
+	"forge/internal/board"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -70,7 +71,7 @@ func (a *App) addIssue(ctx context.Context, i work.Issue, place factory.Place, o
 		return err
 	}
 	defer b.Close()
-	if err := b.checkLevel(i.Level); err != nil {
+	if err := checkLevel(b, i.Level); err != nil {
 		return err
 	}
 	i, err = b.Add(ctx, i, place, a.by(""))
@@ -199,7 +200,7 @@ func readDescription(r io.Reader) (string, error) {
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // checkLevel refuses the name of a policy that there is not.
-func (b *issueBoard) checkLevel(name string) error {
+func checkLevel(b *board.Opened, name string) error {
 	if name == "" {
 		return nil
 	}

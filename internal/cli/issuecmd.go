@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +10,6 @@ import (
 
 	"forge/factory"
 	"forge/gates"
-	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -42,84 +38,6 @@ func (a *App) issueCommand() *cli.Command {
 			return refusal.New("forge issue "+strings.Join(names, ", "), "unknown command %q%s", "issue "+word, hint)
 		},
 	}
-}
-
-// issueBoard is the board of the project around the working directory.
-type issueBoard struct {
-	*project.Checkout
-	factory.Board
-	none bool // there is no board yet; only for those who look
-}
-
-// openBoardIn opens the board. To change it takes the state folder's key, and
-// makes a board where there is none. The caller closes it.
-func openBoardIn(ctx context.Context, env project.Env, change bool) (*issueBoard, error) {
-	p, err := project.Find(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	b := &issueBoard{Checkout: p}
-	ok, err := p.OpenStore(ctx, change)
-	if err == nil && !ok {
-		b.none = true
-		return b, nil
-	}
-	if err == nil {
-		err = b.find(ctx, change)
-	}
-	if err != nil {
-		p.Close()
-		return nil, err
-	}
-	return b, nil
-}
-
-// find finds the project's board in the journal, which several checkouts may
-// share: by its checkout, or the only one whose checkout is not there any more,
-// since then the folder was moved.
-func (b *issueBoard) find(ctx context.Context, change bool) error {
-	root := b.Base.RepoRoot
-	all, err := b.Journal.Projects(ctx)
-	if err != nil {
-		return err
-	}
-	b.Board = factory.Board{Store: b.Journal, Now: b.Checkout.Now}
-	var lost []work.BoardProject
-	var ids []string
-	for _, p := range all {
-		if p.Root == root {
-			b.Project = p.ID
-			return nil
-		}
-		if _, err := os.Stat(p.Root); errors.Is(err, os.ErrNotExist) {
-			lost = append(lost, p)
-		}
-		ids = append(ids, p.ID)
-	}
-	p := work.BoardProject{ID: newProjectID(root, ids), Root: root, Created: b.Now()}
-	if len(lost) == 1 {
-		p.ID = lost[0].ID
-	} else if !change {
-		b.none = true
-		return nil
-	}
-	b.Project = p.ID
-	if !change {
-		return nil
-	}
-	return b.Journal.PutProject(ctx, p)
-}
-
-// newProjectID is the name of a checkout's folder, made a word of its own.
-func newProjectID(root string, taken []string) string {
-	id := factory.Slug(filepath.Base(root))
-	if id == "" {
-		id = "project"
-	}
-	for n, base := 2, id; slices.Contains(taken, id); n++ {
-		id = base + "-" + strconv.Itoa(n)
-	}
-	return id
 }
 
 // by is the person at the command line; note is what they say about a change,

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/board"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -59,7 +60,7 @@ func (a *App) editIssue(c *cli.Context, id, version int64, out string) error {
 		return err
 	}
 	defer b.Close()
-	if err := b.checkLevel(c.String("level")); err != nil {
+	if err := checkLevel(b, c.String("level")); err != nil {
 		return err
 	}
 	i, err := b.Edit(c.Context, id, version, edit, a.by(""))
@@ -110,7 +111,7 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 	return a.tellIssue(ctx, b, i, out)
 }
 
-func (a *App) editByHand(ctx context.Context, b *issueBoard, was work.Issue, path, editor string) (work.Issue, error) {
+func (a *App) editByHand(ctx context.Context, b *board.Opened, was work.Issue, path, editor string) (work.Issue, error) {
 	if err := os.WriteFile(path, []byte(issueForm(was)), 0o600); err != nil {
 		return was, fmt.Errorf("write the issue for the editor: %w", err)
 	}
@@ -130,7 +131,7 @@ func (a *App) editByHand(ctx context.Context, b *issueBoard, was work.Issue, pat
 		return was, err
 	}
 	if now.Level != was.Level {
-		if err := b.checkLevel(now.Level); err != nil {
+		if err := checkLevel(b, now.Level); err != nil {
 			return was, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/board"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/refusal"
@@ -105,18 +106,18 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 	defer b.Close()
 	list := listedBoard{Project: b.Project, Columns: []listedColumn{}}
 	counts := map[work.Column]int{}
-	if !b.none {
+	if !b.None {
 		if counts, err = b.Journal.IssueCounts(ctx, b.Project); err != nil {
 			return err
 		}
 	}
 	for _, column := range q.columns {
 		one := listedColumn{Column: column, Count: counts[column], Issues: []listedIssue{}}
-		if b.none && q.after != 0 {
+		if b.None && q.after != 0 {
 			return refusal.New("forge issue list", "there is no issue %d", q.after)
 		}
-		if !b.none {
-			if err := b.page(ctx, q, &one); err != nil {
+		if !b.None {
+			if err := readPage(ctx, b, q, &one); err != nil {
 				return issueError(err)
 			}
 		}
@@ -129,8 +130,8 @@ func (a *App) listIssues(ctx context.Context, q issueQuery) error {
 	return err
 }
 
-// page reads one page of a column.
-func (b *issueBoard) page(ctx context.Context, q issueQuery, into *listedColumn) error {
+// readPage reads one page of a column.
+func readPage(ctx context.Context, b *board.Opened, q issueQuery, into *listedColumn) error {
 	after := ""
 	if q.after != 0 {
 		last, err := b.Journal.Issue(ctx, b.Project, q.after)

@@ -8,9 +8,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/board"
 	"forge/internal/git"
 	"forge/internal/refusal"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 func (a *App) issueCancelCommand() *cli.Command {
@@ -40,13 +42,13 @@ func (a *App) issueCancelCommand() *cli.Command {
 }
 
 // cancelIssue cancels an issue, and waits until its agents are gone.
-func (a *App) cancelIssue(ctx context.Context, b *issueBoard, id int64, by factory.By, out string) error {
-	f := floor{board: b}
+func (a *App) cancelIssue(ctx context.Context, b *board.Opened, id int64, by factory.By, out string) error {
+	f := worker.Control{Board: b}
 	i, err := f.CancelIssue(ctx, id, by)
 	if err != nil {
 		return issueError(err)
 	}
-	gone, err := f.stopped(ctx, id)
+	gone, err := f.Stopped(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err := git.Probe(ctx); err != nil {
 		return err
 	}
-	s, err := openShop(ctx, a.env(), a.Dir, factory.NewPlaces(1))
+	s, err := worker.Open(ctx, a.env(), a.Dir, factory.NewConcurrency(1))
 	if err != nil {
 		return err
 	}
@@ -91,17 +93,17 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err != nil {
 		return issueError(err)
 	}
-	if from, err := (origins{store: s.Journal, project: s.Project}).From(ctx, i); err != nil {
+	if from, err := s.Origins.From(ctx, i); err != nil {
 		return err
 	} else if from != "" {
-		if _, err := a.openTrackers([]*shop{s}); err != nil {
+		if _, err := (worker.All{s}).Trackers(a.env()); err != nil {
 			return err
 		}
 	}
 	over := make(chan struct{})
 	defer close(over)
-	go leaveShops(a.Kill, []*shop{s}, over)
-	loop := s.loop()
+	go leaveWorkers(a.Kill, func() worker.All { return worker.All{s} }, over)
+	loop := s.Loop()
 	loop.Only, loop.Once = id, true
 	why, err := loop.Run(ctx)
 	if err != nil {
@@ -114,7 +116,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if now.Version == i.Version && ctx.Err() == nil {
 		return refusal.New(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
 	}
-	if err := a.tellIssue(context.WithoutCancel(ctx), s.issueBoard, now, out); err != nil {
+	if err := a.tellIssue(context.WithoutCancel(ctx), s.Opened, now, out); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -12,6 +12,7 @@ import (
 	"forge/factory"
 	"forge/factory/triage"
 	"forge/internal/approval"
+	"forge/internal/board"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/refusal"
@@ -47,7 +48,7 @@ func (a *App) issueShowCommand() *cli.Command {
 				return err
 			}
 			defer b.Close()
-			if b.none {
+			if b.None {
 				return refusal.New(`forge issue add "…" puts an issue on it`, "this project has no board")
 			}
 			return a.showIssue(c.Context, b, id, c.Int64("before"), out)
@@ -66,7 +67,7 @@ type shownIssue struct {
 	now time.Time
 }
 
-func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, out string) error {
+func (a *App) showIssue(ctx context.Context, b *board.Opened, id, before int64, out string) error {
 	i, err := b.Journal.Issue(ctx, b.Project, id)
 	if err != nil {
 		return issueError(err)
@@ -84,10 +85,10 @@ func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, ou
 		s.Before = history[pageOfHistory-1].Seq
 	}
 	s.History = append(s.History, history...)
-	if s.BlockedBy, err = b.blockers(ctx, id); err != nil {
+	if s.BlockedBy, err = blockersOf(ctx, b, id); err != nil {
 		return err
 	}
-	if s.Waiting, err = b.waiting(ctx, i); err != nil {
+	if s.Waiting, err = waitingOn(ctx, b, i); err != nil {
 		return err
 	}
 	if s.now = b.Now(); out == "json" {
@@ -100,9 +101,9 @@ func (a *App) showIssue(ctx context.Context, b *issueBoard, id, before int64, ou
 	return done()
 }
 
-// waiting are the open questions about an issue: of its run, or, before it has
+// waitingOn are the open questions about an issue: of its run, or, before it has
 // one, of its triage.
-func (b *issueBoard) waiting(ctx context.Context, i work.Issue) ([]work.Checkpoint, error) {
+func waitingOn(ctx context.Context, b *board.Opened, i work.Issue) ([]work.Checkpoint, error) {
 	run := i.Run
 	for n := 1; i.Run == ""; n++ {
 		id := triage.ThreadID(i.ID, n)
@@ -138,14 +139,14 @@ func (s shownIssue) asks() string {
 	return text
 }
 
-func (b *issueBoard) blockers(ctx context.Context, id int64) ([]int64, error) {
+func blockersOf(ctx context.Context, b *board.Opened, id int64) ([]int64, error) {
 	all, err := b.Journal.Blockers(ctx, b.Project, []int64{id})
 	return append([]int64{}, all[id]...), err
 }
 
 // tellIssue says how an issue stands after a change.
-func (a *App) tellIssue(ctx context.Context, b *issueBoard, i work.Issue, out string) error {
-	blockers, err := b.blockers(ctx, i.ID)
+func (a *App) tellIssue(ctx context.Context, b *board.Opened, i work.Issue, out string) error {
+	blockers, err := blockersOf(ctx, b, i.ID)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,11 @@ func (s shownIssue) text() string {
 		}
 	}
 	line("Column", standingOfIssue(s.Issue))
-	line("Held by", strings.Join(s.Hold, ", "))
+	var held []string
+	for _, reason := range s.Hold {
+		held = append(held, reason+" ("+factory.HeldWords(reason)+")")
+	}
+	line("Held by", strings.Join(held, ", "))
 	line("Blocked by", narrate.Hashes(s.BlockedBy))
 	line("Needs", narrate.Hashes(s.Needs))
 	if s.Parent != 0 {

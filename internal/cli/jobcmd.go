@@ -9,6 +9,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -113,7 +114,7 @@ type standingJob struct {
 // jobsOf are the runs that are jobs, the newest first. Of the others the first
 // event alone is read.
 func jobsOf(ctx context.Context, p *project.Checkout) ([]standingJob, error) {
-	rows, err := plainRuns(p.Journal.Runs(ctx))
+	rows, err := runs.WithoutTriage(p.Journal.Runs(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -122,27 +122,9 @@ func folderText(j jobs.Folder) string {
 		}
 		fmt.Fprintf(&b, "\n%s:\n%s\n", doc[0], text.Indent(pullrequest.PaperText(doc[1])))
 	}
-	b.WriteString("\n" + todosText(j.Todos))
+	b.WriteString("\n" + todos.Tell(j.Todos))
 	if len(j.Archive) > 0 {
 		fmt.Fprintf(&b, "\narchive/: %s\n", strings.Join(j.Archive, ", "))
-	}
-	return b.String()
-}
-
-// todosText shows todos with their state, and what is wrong with them.
-func todosText(l todos.List) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "todos.yaml: %d of %d done\n", len(l.Check().Done), len(l.Todos))
-	marks := map[todos.Status]string{todos.Done: "x", todos.InProgress: "~", todos.Open: " "}
-	for _, t := range l.Todos {
-		needs := ""
-		if len(t.Needs) > 0 {
-			needs = "  (after " + text.OneLine(strings.Join(t.Needs, ", "), 100) + ")"
-		}
-		fmt.Fprintf(&b, "  [%s] %s%s\n", marks[t.Status], text.OneLine(t.Title, 200), needs)
-	}
-	for _, problem := range l.Problems {
-		fmt.Fprintf(&b, "  ! %s\n", text.OneLine(problem, 300))
 	}
 	return b.String()
 }

@@ -95,7 +95,7 @@ func (c changedLevel) text() string {
 		b.WriteString("  It decides as before.\n")
 	} else {
 		for _, d := range c.Differs {
-			fmt.Fprintf(&b, "  changed: %s %s from %s to %s\n", axisKind(d.Axis), d.Name, valueText(d.A), valueText(d.B))
+			fmt.Fprintf(&b, "  changed: %s %s from %s to %s\n", axisKind(d.Axis), d.Name, orNone(valueText(d.A)), orNone(valueText(d.B)))
 		}
 	}
 	if len(c.Bounded) > 0 {
@@ -106,4 +106,12 @@ func (c changedLevel) text() string {
 	}
 	fmt.Fprintf(&b, "Next: %s\n", c.Next)
 	return b.String()
+}
+
+// orNone is a value in a sentence.
+func orNone(value string) string {
+	if value == "" || value == "[]" {
+		return "none"
+	}
+	return value
 }

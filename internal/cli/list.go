@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"forge/dag"
 	"forge/internal/config"
+	"forge/internal/draft"
 	"forge/internal/project"
+	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/orchestrator"
 )
@@ -19,6 +22,7 @@ func (a *App) listCommand() *cli.Command {
 		Name: "list", Usage: "show the plan: order, dependencies, agents, verify commands",
 		Flags: []cli.Flag{
 			outputFlag("text", "dot", "json"),
+			&cli.BoolFlag{Name: "forecast", Usage: "say what it will take, as far as earlier runs tell"},
 			&cli.BoolFlag{Name: "autonomous", Usage: "as for run"},
 			presetFlag("as for run"),
 		},
@@ -26,6 +30,9 @@ func (a *App) listCommand() *cli.Command {
 			out, err := outputOf(c, "text", "dot", "json")
 			if err != nil {
 				return err
+			}
+			if c.Bool("forecast") && out != "text" {
+				return refusal.New("leave one of them out", "--forecast is for people, --output %s for programs", out)
 			}
 			p, err := a.openProject(c.Context)
 			if err != nil {
@@ -43,7 +50,10 @@ func (a *App) listCommand() *cli.Command {
 			for _, why := range project.Unreviewed(spec) {
 				a.log.Warn("forge run will refuse: no reviewer can be asked", "why", why)
 			}
-			return p.list(spec, out)
+			if err := p.list(spec, out); err != nil || !c.Bool("forecast") {
+				return err
+			}
+			return p.sayForecast(c.Context, spec)
 		},
 	}
 }
@@ -115,6 +125,23 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 	}
 	fmt.Fprintf(p.app.Stdout, "\n%s, longest chain %d, up to %d at once (max_parallel %d)\n", text.Number(len(phases), "phase"), len(levels), wide, spec.Settings.MaxParallel)
 	return nil
+}
+
+func (p *checkout) sayForecast(ctx context.Context, spec orchestrator.Spec) error {
+	some, err := p.OpenStore(ctx, false)
+	if err != nil {
+		return err
+	}
+	if !some {
+		_, err := fmt.Fprintln(p.app.Stdout, "Forecast: none; this project has no runs yet.")
+		return err
+	}
+	f, err := draft.Forecast(ctx, p.Checkout, spec)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(f.String()))
+	return err
 }
 
 func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {

@@ -12,10 +12,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/effect"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 func (a *App) logsCommand() *cli.Command {
@@ -90,7 +91,7 @@ type runLog struct {
 // which their effects began.
 type logList struct {
 	filter logFilter
-	layout orchestrator.Layout
+	layout effect.Layout
 	agents map[string]work.AgentSettings
 	logs   []*runLog
 }
@@ -170,7 +171,7 @@ func (p *checkout) logList(ctx context.Context, run string, f logFilter) (*logLi
 		return nil, 0, err
 	}
 	if f.phase != "" && s.Phases[f.phase] == nil {
-		return nil, 0, noPhase(s, f.phase)
+		return nil, 0, runs.NoPhase(s, f.phase)
 	}
 	l := &logList{filter: f, layout: p.Layout(), agents: s.Spec.Settings.Agents}
 	for _, e := range evs {

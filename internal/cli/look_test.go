@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/effect"
 	"forge/internal/narrate"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 // twice is a script whose phase 01 makes a false promise first: its first
@@ -30,7 +30,7 @@ func TestShow(t *testing.T) {
 	w.plan(phase("01", "first", 3))
 	w.forge("run", "--yes").want(exitFrozen)
 	w.forge("show", ".1").want(exitDone).says(
-		`Land the result`, "status", "pending", "final, ckpt.final_output", "revision", "Facts:", "2 iteration(s)",
+		`Land the result`, "status", "pending", "final, ckpt.final_output", "revision", "Facts:", "2 iterations",
 		"verify on the trusted tree: passed (test ! -e bad.txt)", "phase 01: verified", "A a.txt", "+two", "forge request-changes", "-m TEXT")
 	if got := w.forge("show", ".1", "--stat").want(exitDone).says("A a.txt"); strings.Contains(got.stdout, "+two") {
 		t.Error("--stat shows the changes")
@@ -187,7 +187,7 @@ do = [{write = "shared.txt", content = "from both\n"}]
 
 // An iteration whose process died is over; done again, it writes its log anew.
 func TestLogListAfterACrash(t *testing.T) {
-	l := &logList{layout: orchestrator.Layout{State: "/state"}}
+	l := &logList{layout: effect.Layout{State: "/state"}}
 	began := func(iteration, attempt int) work.Event {
 		return work.Event{Kind: work.IterationStarted, Run: "r", Phase: "01", Iteration: iteration, Attempt: attempt}
 	}

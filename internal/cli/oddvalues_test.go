@@ -63,7 +63,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	t.Cleanup(func() {
 		s.Close()
 	})
-	p := s.site.list[0]
+	p := s.project(t)
 	for _, title := range []string{"One", "Two"} {
 		if _, err := p.Board.Add(t.Context(), work.Issue{Title: title, Column: work.ColumnBacklog, Priority: work.PriorityNormal}, factory.Place{At: factory.Bottom}, factory.By{Name: "tester"}); err != nil {
 			t.Fatal(err)
@@ -376,6 +376,7 @@ func oddAtThePages(t *testing.T, step int) {
 		{"POST /p/{project}/floor/{word}", nil},
 		{"POST /p/{project}/jobs", []string{"expert", "level", "source"}},
 		{"POST /p/{project}/runs/{run}/level", []string{"level"}},
+		{"POST /p/{project}/runs/{run}/tell", []string{"phase", "text", "now"}},
 		{"GET /live", []string{"since", "topic"}},
 		{"GET /sign-in", []string{"link"}},
 		{"POST /theme", []string{"theme", "next"}},

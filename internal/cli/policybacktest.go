@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -87,7 +88,7 @@ func (a *App) backtest(ctx context.Context, name string, runs []string, output s
 // pickAll are the runs that are named, each once; all of them when none is.
 func (p *checkout) pickAll(ctx context.Context, names []string) ([]journal.RunRow, error) {
 	if len(names) == 0 {
-		return plainRuns(p.Journal.Runs(ctx))
+		return runs.WithoutTriage(p.Journal.Runs(ctx))
 	}
 	var out []journal.RunRow
 	seen := map[string]bool{}
@@ -168,9 +169,8 @@ func (b backtested) text() string {
 		}
 	}
 	n := b.Totals
-	fmt.Fprintf(&t, "\n\n%d run(s), %d decision(s): asked %d time(s), would have asked %d time(s).\n", n.Runs, n.Decisions, n.Asked, n.WouldAsk)
-	fmt.Fprintf(&t, "%d question(s) fewer, %d of them wrongly; %d more. %d result(s) promoted without a person, %d of them wrongly.\n",
-		n.Passed, n.PassedWrong, n.Opened, n.Promoted, n.PromotedWrong)
+	fmt.Fprintf(&t, "\n\n%s, %s: asked %s, would have asked %s.\n", text.Number(n.Runs, "run"), text.Number(n.Decisions, "decision"), text.Number(n.Asked, "time"), text.Number(n.WouldAsk, "time"))
+	fmt.Fprintf(&t, "%s fewer, %d of them wrongly; %d more. %s promoted without a person, %d of them wrongly.\n", text.Number(n.Passed, "question"), n.PassedWrong, n.Opened, text.Number(n.Promoted, "result"), n.PromotedWrong)
 	return t.String()
 }
 

@@ -15,6 +15,7 @@ import (
 	"forge/internal/pullrequest"
 	"forge/internal/tui"
 	"forge/internal/work"
+	"forge/internal/worker"
 	"forge/orchestrator"
 )
 
@@ -192,8 +193,7 @@ func TestPullTellsTheProof(t *testing.T) {
 func TestResultTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 26)
-	r := result{State: s}
-	holds(t, "the result", narrate.TellDoubted(r.Doubts).String()+r.records().String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests accounted by go test")
+	holds(t, "the result", narrate.TellDoubted(s.Doubts).String()+worker.TellRecords(s).String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests accounted by go test")
 }
 
 // The terminal says what an answer about evidence means, and that it is about

@@ -42,7 +42,7 @@ func reportText(s *orchestrator.State, end work.RunFinishedData, now time.Time) 
 	if took := narrate.TookText(s, now); took != "" {
 		fmt.Fprintf(&b, "Time:   %s\n", took)
 	}
-	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, ""))
+	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, "") + narrate.AssumedText(s))
 	switch end.Outcome {
 	case work.RunFrozen:
 		b.WriteString(pullsText(s) + "\nIt waits for you:\n")

@@ -111,7 +111,7 @@ func TestReviewFailsByAGatingReviewerAlone(t *testing.T) {
 	if res.Verdict != work.VerdictWarn || len(res.Reviewers) != 2 || res.Findings[0].Gating {
 		t.Errorf("%+v", res)
 	}
-	w.forge("review").want(exitFailed).says("major     main.go:4  ", "leads to: nobody reads it", "suggested: print to standard output", "to see it: go run .", "Verdict: fail", "Cost: 0.0004 USD, 440 tokens")
+	w.forge("review").want(exitFailed).says("major     main.go:4  ", "leads to: nobody reads it", "suggested: print to standard output", "to see it: go run .", "Verdict: fail", "Cost: < $0.01, 440 tokens")
 }
 
 // Unknown is never a pass: a file that nobody can be shown, on a gating

@@ -11,6 +11,8 @@ import (
 	"forge/gates"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/handoff"
+	"forge/internal/planrun"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
@@ -35,6 +37,7 @@ type runOptions struct {
 	again      bool // --fresh: what was proven before is proven again
 	generate   bool
 	strict     bool
+	goOn       bool // --resume: with what rests at the remote
 	yes        bool
 	deadline   time.Duration
 	output     string
@@ -96,11 +99,14 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
 		policy: config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")},
 		from:   c.StringSlice("from"), only: c.StringSlice("only"), dryRun: c.Bool("dry-run"), noMerge: c.Bool("no-merge"),
-		generate: c.Bool("generate"), strict: c.Bool("strict"),
+		generate: c.Bool("generate"), strict: c.Bool("strict"), goOn: c.Bool("resume"),
 		push: c.Bool("push"), remote: c.String("remote"), fresh: c.Bool("new"), again: c.Bool("fresh"), yes: c.Bool("yes"), deadline: c.Duration("deadline"), output: out,
 	}
 	if c.IsSet("deadline") && o.deadline <= 0 {
 		return o, refusal.New("write a time such as 45m", "--deadline %v is not in the future", o.deadline)
+	}
+	if o.goOn && !o.push {
+		return o, refusal.New("forge run --push --resume", "--resume looks at the remote that --push sends the run to")
 	}
 	if c.IsSet("max-parallel") {
 		o.settings = append(o.settings, config.Setting{Flag: "--max-parallel", Key: "defaults.max_parallel", Value: c.String("max-parallel")})
@@ -129,7 +135,8 @@ func capSettings(words []string) ([]config.Setting, error) {
 func (a *App) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run the plan in .forge/phases.json",
-		Flags: append(runFlags(), &cli.StringFlag{Name: "prompt", Aliases: []string{"p"}, Usage: "do what `TEXT` says instead, as forge do does; - reads standard input"}),
+		Flags: append(runFlags(), &cli.StringFlag{Name: "prompt", Aliases: []string{"p"}, Usage: "do what `TEXT` says instead, as forge do does; - reads standard input"},
+			&cli.BoolFlag{Name: "resume", Usage: "go on with the run of this plan that rests where --push goes, if there is one"}),
 		Action: func(c *cli.Context) error {
 			o, err := a.runOptions(c)
 			if err != nil {
@@ -210,11 +217,13 @@ func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gat
 		p.Log.Info("dry run: nothing is done", "policy", origin)
 		return p.list(spec, o.output)
 	}
-	if err := p.CheckAgents(ctx, spec.Settings); err != nil {
+	if err := planrun.Ready(ctx, p.Checkout, spec); err != nil {
 		return err
 	}
-	if err := p.CheckReviewer(ctx, spec.Settings, project.Selected(spec.Plan, spec.Only)); err != nil {
-		return err
+	if o.push {
+		if done, err := p.takeUp(ctx, spec, o); done || err != nil {
+			return err
+		}
 	}
 	if err := p.mayOpen(ctx, opener, o); err != nil {
 		return err
@@ -232,6 +241,27 @@ func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gat
 	id := p.NewRunID()
 	spec.Branch = "forge/run-" + id
 	return p.open(ctx, e, id, spec, o)
+}
+
+// takeUp goes on with the run of the same plan that rests at the remote, where
+// that is asked for; else it says that there is one. done = it went on.
+func (p *checkout) takeUp(ctx context.Context, spec orchestrator.Spec, o runOptions) (done bool, err error) {
+	repo, err := p.Repo(ctx)
+	if err != nil {
+		return false, err
+	}
+	run, err := handoff.At(p.Checkout, repo, o.remote).Resting(ctx, spec.Plan)
+	switch {
+	case err != nil && o.goOn:
+		return false, err
+	case err != nil || run == "":
+		return false, nil // that it cannot be sent there is said at its end
+	case o.goOn:
+		p.Log.Info("goes on with the run of this plan that rests at the remote", "run", run, "remote", o.remote)
+		return true, p.app.resume(ctx, runOptions{run: run, remote: o.remote, fetch: true, push: true, deadline: o.deadline, again: o.again, output: o.output})
+	}
+	p.Log.Warn("a run of this plan rests at the remote, and this is another one", "run", run, "remote", o.remote, "next", "forge resume "+run+" --remote "+o.remote+" goes on with that one, forge run --push --resume does so by itself")
+	return false, nil
 }
 
 // sayAtStart says what a person should know before a run or job of the checkout

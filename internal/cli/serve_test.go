@@ -27,6 +27,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/server"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // pems writes a certificate for 127.0.0.1 and its key, and returns who trusts it.
@@ -141,12 +142,13 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 func (w *world) opened(set config.WebServer) (*webServer, string) {
 	w.t.Helper()
 	a := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now, log: log.New(io.Discard)}
-	shops, err := a.openShops(w.t.Context(), factoryOptions{projects: []string{w.root}, maxRuns: 1})
+	limit := factory.NewConcurrency(1)
+	workers, err := worker.OpenAll(w.t.Context(), a.env(), []string{w.root}, limit)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		for _, s := range shops {
+		for _, s := range workers {
 			s.Close()
 		}
 	})
@@ -162,7 +164,7 @@ func (w *world) opened(set config.WebServer) (*webServer, string) {
 		w.t.Fatal(err)
 	}
 	set.Listen, set.Loopback, set.Hosts = "127.0.0.1:0", true, []string{"127.0.0.1"}
-	s, err := a.openWeb(w.t.Context(), shops, set, keys)
+	s, err := a.openWeb(w.t.Context(), workers, limit, set, keys)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -285,7 +287,7 @@ func TestStreamsOutliveTheLimits(t *testing.T) {
 		s.begin(t)
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true}
 		defer transport.CloseIdleConnections()
-		id := s.site.list[0].ID
+		id := s.project(t).ID
 		open := func(path string) (*bufio.Scanner, string) {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
 			if err != nil {
@@ -312,7 +314,7 @@ func TestStreamsOutliveTheLimits(t *testing.T) {
 		live, liveName := open("/live?topic=" + pages.BoardTopic(id))
 		events, eventsName := open(api.Prefix + "/events?project=" + id)
 		time.Sleep(3 * streamLimit)
-		if _, err := s.site.list[0].Board.Add(t.Context(), work.Issue{Title: "heard", Column: work.ColumnBacklog, Priority: work.PriorityNormal}, factory.Place{At: factory.Top}, factory.By{Name: "bot"}); err != nil {
+		if _, err := s.project(t).Board.Add(t.Context(), work.Issue{Title: "heard", Column: work.ColumnBacklog, Priority: work.PriorityNormal}, factory.Place{At: factory.Top}, factory.By{Name: "bot"}); err != nil {
 			t.Fatal(err)
 		}
 		for name, in := range map[string]*bufio.Scanner{liveName: live, eventsName: events} {
@@ -349,4 +351,14 @@ func TestTheNoteOfAnotherServer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(config.ServerDir(w.env), "address")); err == nil {
 		t.Error("the note is left")
 	}
+}
+
+// project is the first project of a server.
+func (s *webServer) project(t *testing.T) pages.Project {
+	t.Helper()
+	list, err := s.adds.Site.Projects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list[0]
 }

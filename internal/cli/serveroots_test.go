@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/log"
@@ -109,4 +110,38 @@ func TestRootsThatAreGone(t *testing.T) {
 	}
 	w.server("roots = [\"" + top + "/empty\"]")
 	w.forge("factory", "--once", "--listen", "off").want(exitUsage).warns("no checkout with .forge/", top+"/empty")
+}
+
+// A server whose roots hold no project yet waits for the first that somebody adds.
+func TestServerWaitsForItsFirstProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", "true")
+	top := w.rooted("in/fresh")
+	if err := os.RemoveAll(filepath.Join(top, "in/fresh/.forge")); err != nil {
+		t.Fatal(err)
+	}
+	w.server("roots = [\"" + top + "/in\"]\n[agent]\nuse = \"mine\"\n[agents.mine]\nkind = \"exec\"\ncommand = [\"true\"]\n" +
+		"[host]\nkind = \"github\"\nurl = \"http://127.0.0.1:9\"\nrepo = \"octo/repo\"\ntoken_env = \"HOST_TOKEN\"")
+	w.env = append(w.env, "HOST_TOKEN=of the test")
+	s := w.serveWhatIsThere("ada")
+	if said := s.run.stderr.String(); !strings.Contains(said, "no checkout with .forge/ is in server.roots") || !strings.Contains(said, "add a project in the browser") {
+		t.Errorf("it says %s", said)
+	}
+	var list []struct{ ID string }
+	s.ask("GET", "/projects", "", 200, &list)
+	if len(list) != 0 {
+		t.Fatalf("projects: %+v", list)
+	}
+	var added struct{ ID string }
+	s.ask("POST", "/projects", `{"path":"`+top+`/in/fresh"}`, 200, &added)
+	s.ask("GET", "/projects/"+added.ID+"/issues", "", 200, nil)
+	s.eventually("its code host is watched", func() bool { return strings.Contains(s.run.stderr.String(), "watches the code host") })
+	select {
+	case <-s.run.over:
+		t.Fatalf("it ended: %s", s.run.stderr)
+	default:
+	}
+	s.run.stop()
+	<-s.run.over
+	s.run.end.want(exitDone)
 }

@@ -176,8 +176,11 @@ func waysText(s approval.Record) string {
 	var rows [][]string
 	if len(s.Choices) < 2 { // aborting is always one
 		reason := ""
-		if s.ReasonDue {
+		switch {
+		case s.ReasonDue:
 			reason = " -m REASON"
+		case s.AnswerDue:
+			reason = " -m ANSWER"
 		}
 		rows = [][]string{{"  forge approve " + s.ID + reason, ""}, {"  forge request-changes " + s.ID + " -m TEXT", ""}, {"  forge reject " + s.ID, ""}}
 	}

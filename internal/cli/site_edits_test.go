@@ -106,7 +106,7 @@ func TestFilesAreAddedAndDeletedInTheCockpit(t *testing.T) {
 
 	s.forge("request-changes", run+".1").want(exitDone)
 	s.forge("resume").want(exitFrozen)
-	prompt, err := os.ReadFile(strings.TrimSuffix(s.shop.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
+	prompt, err := os.ReadFile(strings.TrimSuffix(s.worker.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,12 +149,12 @@ func TestEditsOfAFileThatMovedAreRefused(t *testing.T) {
 	if a := wish(owner, at, "edit", "old/gone.go", "package old // edited\n", "base", base); a.Status != 303 {
 		t.Errorf("an edit of a file that did not move: %d %s", a.Status, a.Body)
 	}
-	blob, err := s.shop.Journal.PutBlob(t.Context(), []byte("x\n"))
+	blob, err := s.worker.Journal.PutBlob(t.Context(), []byte("x\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n, old := range []string{base, ""} {
-		if _, err := s.shop.Journal.EditFile(t.Context(), run+".1", 0, []string{"", blob}[n], work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.shop.Now()); err != nil {
+		if _, err := s.worker.Journal.EditFile(t.Context(), run+".1", 0, []string{"", blob}[n], work.FileEdit{Path: "main.go", Blob: blob, Base: old, By: "olga"}, s.worker.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := owner.Send(at+"/answer", url.Values{"revision": {"1"}, "answer": {"changes_requested"}, "comment": {"x"}}); a.Status != 422 || !strings.Contains(a.Body, "The branch has moved since main.go was edited") {
@@ -183,12 +183,12 @@ func TestTwoPeopleEditOneFile(t *testing.T) {
 	olga, otto := s.User("olga", pages.RoleOperator, "demo"), s.User("otto", pages.RoleOperator, "demo")
 	stands := func(path, by, text string) {
 		t.Helper()
-		cp, err := s.shop.Journal.Checkpoint(t.Context(), s.runID()+".1")
+		cp, err := s.worker.Journal.Checkpoint(t.Context(), s.runID()+".1")
 		e := cp.EditOf(path)
 		if err != nil || e == nil || e.By != by {
 			t.Fatalf("the edit of %s is %+v, %v", path, e, err)
 		}
-		if got, err := s.shop.Journal.Blob(t.Context(), e.Blob); !e.Delete && (err != nil || string(got) != text) {
+		if got, err := s.worker.Journal.Blob(t.Context(), e.Blob); !e.Delete && (err != nil || string(got) != text) {
 			t.Errorf("%s is %q, %v", path, got, err)
 		}
 	}

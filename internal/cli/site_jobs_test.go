@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -49,7 +48,7 @@ func TestAJobThatWorksIsCancelledByThePage(t *testing.T) {
 		return err == nil && pid > 0
 	})
 	s.has(owner, at, "Cancel this job")
-	if _, state, err := s.shop.StandOf(t.Context(), jobOf(at)); err != nil || state.Spec.Trusted == "" {
+	if _, state, err := s.worker.StandOf(t.Context(), jobOf(at)); err != nil || state.Spec.Trusted == "" {
 		t.Errorf("the job's proofs are held against nothing that a person accepted: %v", err)
 	}
 	for name, role := range map[string]pages.Role{"vera": pages.RoleViewer, "rita": pages.RoleReviewer} {
@@ -78,10 +77,10 @@ func TestAJobThatWorksIsCancelledByThePage(t *testing.T) {
 		t.Errorf("cancel what is not there: %d", a.Status)
 	}
 	// The jobs are looked after once more, and this one is left alone.
-	if err := s.jobs.goOn(t.Context(), map[string]int64{}); err != nil {
+	if err := s.jobs.GoOn(t.Context(), map[string]int64{}); err != nil {
 		t.Fatal(err)
 	}
-	if row, err := s.shop.Journal.RunOf(t.Context(), jobOf(at)); err != nil || row.Outcome != work.RunCancelled || row.Alive {
+	if row, err := s.worker.Journal.RunOf(t.Context(), jobOf(at)); err != nil || row.Outcome != work.RunCancelled || row.Alive {
 		t.Errorf("the job is %+v, %v", row, err)
 	}
 }
@@ -111,66 +110,44 @@ func TestWhatWaitsIsCancelledByThePage(t *testing.T) {
 	}
 }
 
-// A job that is cancelled just while the server takes it up again is ended all
-// the same, once.
-func TestAJobIsCancelledWhileItIsTakenUp(t *testing.T) {
+// A run of a terminal that is answered in the browser goes on by the server; one
+// that is answered in a terminal waits for the one who did.
+func TestTerminalRunAnsweredInTheBrowserGoesOn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	w := newWorld(t, sleepsIn(dir), "true")
+	w := newWorld(t, done("01"), "true")
 	s := withPages(t, w)
-	at := s.startJob(s.Owner(), "Work for ever.")
-	run := jobOf(at)
-	// The process that drives it lets go; tend, or this test, takes it up.
-	s.jobs.mu.Lock()
-	letGo := s.jobs.driven[run].stop
-	s.jobs.mu.Unlock()
-	over := make(chan error, 1)
-	letGo()
-	go func() { over <- s.jobs.Cancel(context.Background(), run, "olga") }()
-	if err := s.jobs.resume(t.Context(), run); err != nil && !strings.Contains(err.Error(), "cancelled") {
-		t.Logf("resume: %v", err) // Cancel was first
+	owner := s.Owner()
+	w.plan(phase("01", "first", 1))
+	w.forge("run", "--new", "--level", "hands_off").want(exitFrozen)
+	here := s.runID()
+	before, err := s.worker.Journal.RunOf(t.Context(), here)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := <-over; err != nil {
-		t.Fatalf("cancel: %v\n%s", err, s.Log)
+	if a := owner.Send("/p/demo/checkpoints/"+here+".1/answer", url.Values{"revision": {"1"}, "answer": {"approved"}}); a.Status != 303 {
+		t.Fatalf("answer: %d %s", a.Status, a.Body)
 	}
-	row, err := s.shop.Journal.RunOf(t.Context(), run)
-	if err != nil || row.Outcome != work.RunCancelled || row.Alive {
-		t.Errorf("the job is %+v, %v", row, err)
-	}
-	ends := 0
-	for e, err := range s.shop.Journal.Replay(t.Context(), run, 0) {
+	w.eventually("the run went on", func() bool {
+		row, err := s.worker.Journal.RunOf(t.Context(), here)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind == work.RunFinished && strings.Contains(string(e.Data), string(work.RunCancelled)) {
-			ends++
-		}
+		return !row.Alive && row.Events > before.Events+2 // more than the answer
+	})
+	w.forge("run", "--new", "--level", "hands_off").want(exitFrozen)
+	there := s.runID()
+	if there == here {
+		t.Fatal("the first run is still the newest")
 	}
-	if ends != 1 {
-		t.Errorf("it was cancelled %d times", ends)
-	}
-}
-
-// What is taken up while a person ends it stops by itself.
-func TestAJobThatIsBeingCancelledIsNotDriven(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, sleepsIn(t.TempDir()), "true")
-	s := withPages(t, w)
-	run := jobOf(s.startJob(s.Owner(), "Work for ever."))
-	driven := func() *driving {
-		s.jobs.mu.Lock()
-		defer s.jobs.mu.Unlock()
-		return s.jobs.driven[run]
-	}
-	s.jobs.mu.Lock()
-	s.jobs.ending[run] = true
-	s.jobs.mu.Unlock()
-	driven().stop()
-	w.eventually("the job is let go", func() bool { return driven() == nil })
-	if err := s.jobs.resume(t.Context(), run); err != nil {
+	w.forge("approve", there+".1").want(exitDone)
+	if err := s.jobs.GoOn(t.Context(), map[string]int64{}); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the job is let go again", func() bool { return driven() == nil })
+	inbox, err := s.worker.Journal.Inbox(t.Context(), there)
+	if row, rowErr := s.worker.Journal.RunOf(t.Context(), there); err != nil || rowErr != nil || len(inbox) != 1 || row.Alive {
+		t.Errorf("%+v, %+v: %v, %v", row, inbox, err, rowErr)
+	}
+	w.forge("resume", there)
 }
 
 // A server that stops leaves its jobs where they can be gone on with; the next
@@ -188,7 +165,7 @@ func TestTheNextServerGoesOnWithJobs(t *testing.T) {
 	s.stopTending()
 	stands := func(want work.RunOutcome) {
 		t.Helper()
-		if row, err := s.shop.Journal.RunOf(t.Context(), run); err != nil || row.Alive || row.Outcome != want {
+		if row, err := s.worker.Journal.RunOf(t.Context(), run); err != nil || row.Alive || row.Outcome != want {
 			t.Fatalf("the job is %+v, %v, want it %s", row, err, want)
 		}
 	}

@@ -36,7 +36,7 @@ func TestRealStoryInABrowser(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() {
-		_, err := s.shop.loop().Run(ctx)
+		_, err := s.worker.Loop().Run(ctx)
 		over <- err
 	}()
 	t.Cleanup(func() {

@@ -16,15 +16,17 @@ import (
 	"forge/factory"
 	pages "forge/factory/web"
 	"forge/factory/web/webtest"
+	"forge/internal/site"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // siteWorld is a project with its pages.
 type siteWorld struct {
 	*world
 	*webtest.World
-	shop *shop
-	jobs *siteJobs
+	worker *worker.Worker
+	jobs   *site.Jobs
 	// stopTending ends the looking after jobs, as the end of a server does.
 	stopTending func()
 }
@@ -34,16 +36,20 @@ func withPages(t *testing.T, w *world) *siteWorld {
 	t.Helper()
 	app := &App{Stdin: strings.NewReader(""), Stdout: &safeBuffer{}, Stderr: &safeBuffer{}, Environ: w.env, Dir: w.root, Now: time.Now}
 	app.logTo(log.WarnLevel)
-	sh, err := openShop(context.Background(), app.env(), w.root, factory.NewPlaces(2))
+	sh, err := worker.Open(context.Background(), app.env(), w.root, factory.NewConcurrency(2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := newWebSite(context.Background(), []*shop{sh})
+	made := site.Open(context.Background(), []*worker.Worker{sh})
+	list, err := made.Projects(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		made.jobs[0].tend(ctx)
+		made.Jobs[0].Tend(ctx)
 	}()
 	stopTending := func() {
 		stop()
@@ -53,10 +59,10 @@ func withPages(t *testing.T, w *world) *siteWorld {
 		stopTending()
 		sh.Close()
 	})
-	out := &siteWorld{world: w, World: webtest.New(t), shop: sh, jobs: made.jobs[0], stopTending: stopTending}
+	out := &siteWorld{world: w, World: webtest.New(t), worker: sh, jobs: made.Jobs[0], stopTending: stopTending}
 	out.Site.Change("demo", func(p *pages.Project) {
 		id := p.ID
-		*p = made.list[0]
+		*p = list[0]
 		p.ID = id
 	})
 	return out
@@ -167,7 +173,7 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 	}
 
 	w.forge("resume").want(exitFrozen)
-	prompt, err := os.ReadFile(strings.TrimSuffix(s.shop.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
+	prompt, err := os.ReadFile(strings.TrimSuffix(s.worker.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +201,7 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 // runID is the newest run.
 func (w *siteWorld) runID() string {
 	w.TB.Helper()
-	rows, err := w.shop.Journal.Runs(context.Background())
+	rows, err := w.worker.Journal.Runs(context.Background())
 	if err != nil || len(rows) == 0 {
 		w.TB.Fatalf("no runs: %v", err)
 	}
@@ -290,7 +296,7 @@ func TestPagesShowHostileWordsAsText(t *testing.T) {
 	w.forge("run", "--level", "guided").want(exitFrozen)
 	s := withPages(t, w)
 	owner := s.Owner()
-	if _, err := s.shop.Board.Add(context.Background(), work.Issue{
+	if _, err := s.worker.Board.Add(context.Background(), work.Issue{
 		Title: bad, Description: bad + "\n\n[x](javascript:alert(9))", Column: work.ColumnBacklog, Priority: work.PriorityNormal,
 		Criteria: []work.Criterion{{ID: "c1", Text: bad}}, Labels: []string{"l" + `"><script>`},
 	}, factory.Place{At: factory.Bottom}, factory.By{Name: bad, Door: "cli", Note: bad}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -132,7 +133,10 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", narrate.NounOf(s), r.ID, standingOf(r, s))
 	branch := s.Spec.Base.Branch
-	if branch == "" {
+	switch {
+	case s.Spec.Issue != nil && branch == "":
+		branch = "of the target" // nobody's HEAD
+	case branch == "":
 		branch = "detached HEAD"
 	}
 	rows := [][]string{
@@ -157,7 +161,7 @@ func (p *checkout) statusText(r journal.RunRow, s *orchestrator.State, asked []w
 	}
 	b.WriteString(text.Table(rows[0], rows[1:]))
 	b.WriteString("\n" + phases + narrate.ProofsText(s) + pullsText(s))
-	if result := narrate.ResultText(s, landed); result != "" {
+	if result := narrate.ResultText(s, landed) + narrate.AssumedText(s); result != "" {
 		b.WriteString("\n" + result)
 	}
 	if kept := narrate.KeptText(s, ""); kept != "" {
@@ -279,27 +283,27 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 		return err
 	}
 	defer p.Close()
-	runs := []runSummary{}
+	list := []runSummary{}
 	if ok, err := p.OpenStore(ctx, false); err != nil {
 		return err
 	} else if ok {
-		rows, err := plainRuns(p.Journal.Runs(ctx))
+		rows, err := runs.WithoutTriage(p.Journal.Runs(ctx))
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			runs = append(runs, runSummary{Run: r.ID, State: project.RunState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
+			list = append(list, runSummary{Run: r.ID, State: project.RunState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
 		}
 	}
 	if output == "json" {
-		return printJSON(a.Stdout, map[string]any{"runs": runs})
+		return printJSON(a.Stdout, map[string]any{"runs": list})
 	}
-	if len(runs) == 0 {
+	if len(list) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "This project has no runs: forge run starts one.")
 		return err
 	}
 	var rows [][]string
-	for _, r := range runs {
+	for _, r := range list {
 		state, cost := r.State, "unknown"
 		if state == project.StateFinished {
 			state = string(r.Outcome)

@@ -13,7 +13,9 @@ import (
 	"forge/factory"
 	"forge/internal/config"
 	"forge/internal/proc"
+	"forge/internal/trackers"
 	"forge/internal/work"
+	"forge/internal/worker"
 )
 
 // TestStrangersIssueIsSandboxed: what came from a tracker, and every part of
@@ -25,7 +27,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	w.forge("issue", "add", "mine").want(exitDone)
 	a := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
 	a.log = log.New(io.Discard)
-	s, err := openShop(t.Context(), a.env(), w.root, factory.NewPlaces(1))
+	s, err := worker.Open(t.Context(), a.env(), w.root, factory.NewConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	part := add(work.Issue{Parent: theirs.ID})
 	mode := func(i work.Issue) string {
 		t.Helper()
-		p, err := s.fresh(t.Context())
+		p, err := s.Fresh(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,12 +55,12 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 				t.Errorf("issue %d: the agents' settings are protected: %v", i.ID, got)
 			}
 		}()
-		if _, err := s.forStranger(t.Context(), p, i); err != nil {
+		if _, err := trackers.Harden(t.Context(), s.Opened, p, s.Machine.Caps, i); err != nil {
 			return "refused: " + err.Error()
 		}
 		return config.ValueOf(p.Config.File.Sandbox.Mode)
 	}
-	_, none := proc.Choose("required", s.e.Caps)
+	_, none := proc.Choose("required", s.Machine.Caps)
 	for name, i := range map[string]work.Issue{"theirs": theirs, "a part of theirs": part} {
 		if got := mode(i); got != "required" && (none == nil || !strings.HasPrefix(got, "refused")) {
 			t.Errorf("%s runs with sandbox %q", name, got)
@@ -67,12 +69,12 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	if got := mode(add(work.Issue{})); got != "off" {
 		t.Errorf("an own issue runs with sandbox %q", got)
 	}
-	s.e.Caps = proc.Capabilities{Why: "of the test"}
+	s.Machine.Caps = proc.Capabilities{Why: "of the test"}
 	if got := mode(theirs); !strings.HasPrefix(got, "refused: ") || !strings.Contains(got, "work#7") {
 		t.Errorf("without a sandbox: %q", got)
 	}
 	w.write(filepath.Join(w.home, ".config/forge/config.toml"), "[sandbox]\nmode = \"off\"\n[trackers.work]\nkind = \"github\"\nrepo = \"a/b\"\nsandbox = \"as_configured\"\n")
-	if cfg, err := userConfig(a.env()); err != nil || len(cfg.TrackerSandboxes()) != 1 {
+	if cfg, err := trackers.UserConfig(a.env()); err != nil || len(cfg.TrackerSandboxes()) != 1 {
 		t.Errorf("the owner's configuration: %v", err)
 	}
 	if got := mode(theirs); got != "off" {

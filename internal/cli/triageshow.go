@@ -11,17 +11,11 @@ import (
 	"forge/factory/triage"
 	"forge/gates"
 	"forge/internal/approval"
-	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
-
-// plainRuns leaves threads of triage out of a list of runs.
-func plainRuns(rows []journal.RunRow, err error) ([]journal.RunRow, error) {
-	return slices.DeleteFunc(rows, func(r journal.RunRow) bool { return triage.IsThread(r.ID) }), err
-}
 
 // triageText is what stands below the facts.
 func triageText(t *approval.Triage) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -40,7 +41,7 @@ func flagRefusal(said string, names []string, command string) error {
 		} else if command == "forge do" {
 			fix = "put the text into quotes; " + help
 		}
-		return refusal.New(fix, "unknown flag %s", dashed(m[1]))
+		return refusal.New(cmp.Or(formerly[dashed(m[1])], fix), "unknown flag %s", dashed(m[1]))
 	}
 	if m := noValue.FindStringSubmatch(said); m != nil {
 		return refusal.New(help, "%s needs a value", dashed(m[1]))
@@ -78,5 +79,5 @@ func unknownCommand(c *cli.Context, group string) error {
 	if found := gates.Nearest(word, near); found != "" {
 		hint = "; did you mean " + found + "?"
 	}
-	return refusal.New(fmt.Sprintf("forge %s %s", group, strings.Join(names, ", ")), "unknown command %q%s", group+" "+word, hint)
+	return refusal.New(cmp.Or(formerly[group+" "+word], fmt.Sprintf("forge %s %s", group, strings.Join(names, ", "))), "unknown command %q%s", group+" "+word, hint)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"forge/internal/engine"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/tui"
@@ -17,12 +18,12 @@ import (
 // on request, else plain log lines. asks says that a person is asked in it, so
 // that the run waits for answers. done is called when the run has ended, and
 // may be called again.
-func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestrator.State, o runOptions) (w orchestrator.Watcher, asks bool, done func()) {
+func (p *checkout) watcher(ctx context.Context, e *project.Machine, s *orchestrator.State, o runOptions) (w engine.Watcher, asks bool, done func()) {
 	plain := &narrate.LogWatcher{Log: p.Log}
 	if o.output == "json" {
 		return &jsonStream{out: p.app.Stdout, plain: plain}, false, func() {}
 	}
-	if p.app.terminal() {
+	if p.app.terminal() && !p.app.logJSON {
 		on := tui.Terminal{In: p.app.Stdin, Out: p.app.Stderr, Quiet: p.app.quiet, LogInto: func(w io.Writer) { p.app.logInto(plain.Log, w) }}
 		if v := tui.Open(ctx, p.Checkout, e, s, plain, on); v != nil {
 			return v, true, v.End

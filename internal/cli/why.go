@@ -13,8 +13,10 @@ import (
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
+	"forge/internal/worker"
 	"forge/orchestrator"
 )
 
@@ -50,17 +52,6 @@ func (a *App) whyCommand() *cli.Command {
 	}
 }
 
-// whyKinds are the events that say why: the decisions, and what they rest on.
-var whyKinds = []work.EventKind{
-	work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
-	work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
-	work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged,
-	work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.MergeFinished,
-	work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
-	work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
-	work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.DeliverFinished, work.Warned,
-}
-
 // whyOutput is forge why --output json.
 type whyOutput struct {
 	Run     string          `json:"run"`
@@ -85,16 +76,16 @@ func (p *checkout) why(ctx context.Context, run, phase, output string, all bool)
 		return err
 	}
 	if phase != "" && s.Phases[phase] == nil {
-		return noPhase(s, phase)
+		return runs.NoPhase(s, phase)
 	}
 	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
 	least, err := leastOf(s, spec, evs)
 	if err != nil {
 		return err
 	}
-	out.Least = slices.DeleteFunc(least, func(l leastChange) bool { return !belongs(s, phase, work.Event{Phase: l.Phase}) })
+	out.Least = slices.DeleteFunc(least, func(l leastChange) bool { return !narrate.Belongs(s, phase, work.Event{Phase: l.Phase}) })
 	for _, e := range evs {
-		if slices.Contains(whyKinds, e.Kind) && belongs(s, phase, e) {
+		if narrate.Decides(e.Kind) && narrate.Belongs(s, phase, e) {
 			out.Events = append(out.Events, e)
 		}
 	}
@@ -105,16 +96,6 @@ func (p *checkout) why(ctx context.Context, run, phase, output string, all bool)
 		out.Events = slices.DeleteFunc(out.Events, narrate.Plain)
 	}
 	return p.whyText(row, s, out)
-}
-
-// belongs says that an event is about the phase or a sub-phase of it, or that
-// none was named.
-func belongs(s *orchestrator.State, phase string, e work.Event) bool {
-	if phase == "" || e.Phase == phase {
-		return true
-	}
-	ph := s.Phases[e.Phase]
-	return ph != nil && ph.Parent == phase
 }
 
 func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutput) error {
@@ -132,6 +113,10 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 	if phase := s.Phases[out.Phase]; phase != nil {
 		t.Wrap("", "")
 		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
+	}
+	if said := worker.LandingSaid(p.Layout().Log(s.Run, "landing-verify")); s.Spec.Issue != nil && said != "" {
+		t.Wrap("", "")
+		t.Wrap("", "Landing: "+said)
 	}
 	if kept := narrate.KeptText(s, out.Phase); kept != "" {
 		t.Wrap("", "")

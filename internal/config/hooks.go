@@ -130,7 +130,8 @@ func hooksOfFile(root *os.Root) []hook {
 // CheckHooks refuses to work without a person at the start of each phase where
 // the project has a hook that could have held the work, unless the owner says in
 // hooks.ignore that it may be left out. alone says that nobody starts the work,
-// whatever the policy asks later; so does CI. The error is *Problems.
+// whatever the policy asks later, or that the answer was given beforehand; so
+// does CI. The error is *Problems.
 func CheckHooks(c *Config, policy gates.Policy, alone bool) error {
 	alone = alone || policy.At(gates.PointPhaseStart) == gates.Auto || c.environ["CI"] != ""
 	if !alone || said(c.File.Hooks.Ignore) {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"forge/internal/effect"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/proc"
@@ -220,7 +221,7 @@ func (w *world) stream(ctx context.Context, see func(work.Event), at func(work.E
 // awaitAgent waits until the agent of an iteration has said something, so that
 // it is in the middle of its work; not for long, since the checks tell.
 func (w *world) awaitAgent(ctx context.Context, e work.Event) {
-	log := orchestrator.Layout{State: w.state}.IterationLog(e.Run, e.Phase, e.Iteration, e.Attempt)
+	log := effect.Layout{State: w.state}.IterationLog(e.Run, e.Phase, e.Iteration, e.Attempt)
 	for began := time.Now(); ctx.Err() == nil && time.Since(began) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(log); err == nil && bytes.Contains(text, []byte(`"text"`)) {
 			return

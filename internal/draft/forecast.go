@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"forge/dag"
 	"forge/factory/triage"
 	"forge/internal/journal"
 	"forge/internal/planner"
@@ -43,5 +44,19 @@ func Forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) 
 		}
 		past = append(past, planner.Samples(r.ID, had, evs, work.Decode)...)
 	}
-	return planner.Predict(budgets, past), nil
+	f := planner.Predict(budgets, past)
+	if f.Time == nil {
+		return f, nil
+	}
+	g, err := dag.New(orchestrator.Nodes(spec.Plan, spec.Settings))
+	if err != nil {
+		return f, err
+	}
+	takes := map[string]float64{}
+	for n, ph := range spec.Plan.Phases {
+		takes[ph.Number] = f.Of(budgets[n])
+	}
+	clock := planner.Schedule(g, takes, spec.Settings.MaxParallel)
+	f.Clock = &clock
+	return f, nil
 }

@@ -320,7 +320,7 @@ func TestReviewsReachTheCap(t *testing.T) {
 	r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"only","promise":"IT IS DONE","reviews":["security"]},{"number":"02","name":"next","promise":"NEXT IS DONE","reviews":["security"],"depends_on":["01"]}]}`)
 	r.commit("script.toml", strings.ReplaceAll(capScript, "NUMBER", "01")+strings.ReplaceAll(strings.ReplaceAll(capScript, "NUMBER", "02"), "IT IS", "NEXT IS"))
 	out, stderr, code := r.quick("run", "--autonomous")
-	if code != 4 || !strings.Contains(out, "limit (cost.run_usd: 1.0") || r.asked() != 1 {
+	if code != 4 || !strings.Contains(out, "limit (cost.run_usd: $1.00 of $1.20") || r.asked() != 1 {
 		t.Fatalf("exit code %d, %d reviews\n%s%s", code, r.asked(), out, stderr)
 	}
 	if out, _, code = r.quick("resume", "--cost", "run_usd=10"); code != 0 || !strings.Contains(out, "Cost: $2.00") || r.asked() != 2 {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -230,5 +231,5 @@ func (o Outcome) String() string {
 	if o.Verdict == work.VerdictUnknown {
 		return fmt.Sprintf("%s: unknown (%s)", o.Case, o.Why)
 	}
-	return fmt.Sprintf("%s: %s, %d of %d found, %d finding(s)", o.Case, o.Verdict, found, must, len(o.Findings))
+	return fmt.Sprintf("%s: %s, %d of %d found, %s", o.Case, o.Verdict, found, must, text.Number(len(o.Findings), "finding"))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -84,7 +85,7 @@ func (p *Player) Ask(_ context.Context, q review.Question) (review.Reply, error)
 	}
 	rep.Model = p.record.Reviewer
 	if p.next >= len(p.record.Answers) {
-		return rep, fmt.Errorf("the record has %d answer(s), and one more is asked for", len(p.record.Answers))
+		return rep, fmt.Errorf("the record has %s, and one more is asked for", text.Number(len(p.record.Answers), "answer"))
 	}
 	a := p.record.Answers[p.next]
 	p.next++

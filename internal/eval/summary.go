@@ -16,6 +16,9 @@ type Summary struct {
 	// the cost: neither as faults missed nor as clean changes left alone.
 	Unknown int  `json:"unknown_cases"`
 	Recall  Rate `json:"recall"` // of what must be found, found
+	// WorstRecall takes what is unknown or not decided for missed: an answer
+	// that nobody got found nothing.
+	WorstRecall Rate `json:"recall_worst"`
 	// Undecided are expectations at whose place there is a finding of which
 	// nobody has said whether it means the same.
 	Undecided int `json:"undecided"`
@@ -55,7 +58,7 @@ func Summarize(all []Outcome) []Summary {
 
 func summarize(name string, all []Outcome) Summary {
 	s := Summary{Specialist: name, Usage: nothing()}
-	var found, must, hits, counted, comments, judged, dropped, flagged, mustNot, cleanCases, cleanFlagged int
+	var found, must, allMust, hits, counted, comments, judged, dropped, flagged, mustNot, cleanCases, cleanFlagged int
 	for _, o := range all {
 		if o.Ruling != nil || name != "" && o.Specialist != name {
 			continue
@@ -67,6 +70,11 @@ func summarize(name string, all []Outcome) Summary {
 		}
 		dropped += o.Hallucinated
 		comments += len(o.Findings)
+		for _, k := range o.Expected {
+			if k.Must == Find {
+				allMust++
+			}
+		}
 		if o.Verdict == work.VerdictUnknown {
 			s.Unknown++
 			comments -= len(o.Findings)
@@ -115,7 +123,7 @@ func summarize(name string, all []Outcome) Summary {
 			}
 		}
 	}
-	s.Recall, s.Precision = NewRate(found, must), NewRate(hits, counted)
+	s.Recall, s.WorstRecall, s.Precision = NewRate(found, must), NewRate(found, allMust), NewRate(hits, counted)
 	s.Violations, s.Clean = NewRate(flagged, mustNot), NewRate(cleanFlagged, cleanCases)
 	placed := 0
 	for _, o := range all {
@@ -141,8 +149,11 @@ type Confusion struct {
 	Right   Rate      `json:"right"`
 	// FalseProceed is of the cases whose right ruling is another those that
 	// would have gone on.
-	FalseProceed Rate       `json:"false_proceed"`
-	Usage        work.Usage `json:"usage"`
+	FalseProceed Rate `json:"false_proceed"`
+	// WorstFalseProceed takes each case without a usable answer for one that
+	// would have gone on.
+	WorstFalseProceed Rate       `json:"false_proceed_worst"`
+	Usage             work.Usage `json:"usage"`
 }
 
 // The ways of ruling.
@@ -178,7 +189,7 @@ func (r RulingOutcome) By(way string) (said review.Ruling, asked bool) {
 
 func confuse(way string, all []Outcome) (Confusion, bool) {
 	c, any := Confusion{Way: way, Usage: nothing()}, false
-	var right, judged, wrongly, held int
+	var right, judged, wrongly, held, open int
 	for _, o := range all {
 		if o.Ruling == nil {
 			continue
@@ -194,6 +205,9 @@ func confuse(way string, all []Outcome) (Confusion, bool) {
 		i, j := slices.Index(rulings(), o.Ruling.Right), slices.Index(rulings(), said)
 		if i < 0 || j < 0 {
 			c.Unknown++
+			if o.Ruling.Right != review.Proceed {
+				open++
+			}
 			continue
 		}
 		c.Count[i][j]++
@@ -209,6 +223,7 @@ func confuse(way string, all []Outcome) (Confusion, bool) {
 		}
 	}
 	c.Right, c.FalseProceed = NewRate(right, judged), NewRate(wrongly, held)
+	c.WorstFalseProceed = NewRate(wrongly+open, held+open)
 	return c, any
 }
 

@@ -10,7 +10,7 @@ import (
 	"forge/internal/work"
 )
 
-// Judge implements orchestrator.Evidence.
+// Judge implements effect.Evidence.
 func (s *Store) Judge(ctx context.Context, req work.EvidenceRequest) (work.EvidenceReport, error) {
 	rep, err := s.judge(ctx, req)
 	if err != nil {
@@ -40,6 +40,7 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 
 	rep.Trusted, rep.Touched = differing(of), differing(own)
 	rep.Settings = settings(of, own)
+	rep.New = leftOut(of, own)
 	if rep.Floors, err = s.floors(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own}); err != nil {
 		return rep, err
 	}
@@ -71,6 +72,19 @@ func differing(all []seen) []string {
 		}
 	}
 	return out
+}
+
+// leftOut are the new files that count as evidence, and that say nothing of how
+// proofs are made.
+func leftOut(all ...[]seen) []string {
+	var out []string
+	for _, one := range slices.Concat(all...) {
+		if one.added && one.back && !one.excused && !decides(one.mixed.Seen.Rule) {
+			out = append(out, one.path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // settings are the changed paths that decide how tests are run and are none.

@@ -53,7 +53,9 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 	for _, c := range changes {
 		one := seen{path: c.Path, was: was[c.Path], now: now[c.Path]}
 		one.unread = one.was == nil && c.Status != "A" || one.now == nil && c.Status != "D"
-		one.mixed = m.Mix(c.Path, one.was, one.now)
+		if one.mixed, err = s.mixed(ctx, m, floor, req, one); err != nil {
+			return nil, err
+		}
 		switch evidence := one.mixed.Seen.Class == proof.Evidence; {
 		case one.unread:
 			// Nobody read it: by its name alone it is product, or it is not.
@@ -85,6 +87,25 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 		one.excused = (one.back || one.content) && (asked || may.Match(one.path))
 	}
 	return all, nil
+}
+
+// mixed is what stands at the path of one by the rules of the trusted state. A
+// file of data may have come with earlier work, as product to that state: where
+// that work's own tests judge by it, it is evidence on the floor that has them.
+func (s *Store) mixed(ctx context.Context, m *proof.Map, floor string, req work.EvidenceRequest, one seen) (proof.Mixed, error) {
+	mixed := m.Mix(one.path, one.was, one.now)
+	if one.was == nil || mixed.Seen.Class != proof.Product || !proof.IsData(one.path) {
+		return mixed, nil
+	}
+	own, err := s.survey(ctx, floor, req)
+	if err != nil {
+		return mixed, err
+	}
+	switch own.See(one.path, one.now).Rule {
+	case proof.RuleByTests, proof.RuleOpened, proof.RuleCollected:
+		return own.Mix(one.path, one.was, one.now), nil
+	}
+	return mixed, nil
 }
 
 // readByProduct sees new files of data as product where changed product of the
@@ -230,7 +251,7 @@ func (s *Store) movedBy(ctx context.Context, move work.TrustMove) ([]string, err
 	return paths, nil
 }
 
-// Mix implements orchestrator.Evidence.
+// Mix implements effect.Evidence.
 func (s *Store) Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error) {
 	trusted, err := s.trusted(ctx, req)
 	if err != nil {

@@ -186,6 +186,17 @@ func TestManifestParts(t *testing.T) {
 	}
 }
 
+// TestNewEvidenceIsNamed: what a proof with trusted evidence leaves out is said;
+// what the commands ask for, and product, is not.
+func TestNewEvidenceIsNamed(t *testing.T) {
+	b := newBed(t, files{"app.py": "print(1)\n"})
+	req := b.request(b.forge(files{"two.txt": "2\n", "tests/test_two.py": "def test_two():\n    assert 1\n", "x.sh": "test -f two.txt\n", "more.py": "a = 1\n", "pytest.ini": "[pytest]\n"}))
+	req.Commands = []string{"sh x.sh"}
+	rep := b.judgeOf(req)
+	equal(t, "new", rep.New, []string{"tests/test_two.py", "two.txt"})
+	equal(t, "touched", rep.Touched, []string{"pytest.ini"})
+}
+
 // TestMayChange: a phase's leave to change evidence is no leave to weaken it.
 func TestMayChange(t *testing.T) {
 	b := newBed(t, files{

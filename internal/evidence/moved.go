@@ -105,7 +105,7 @@ func (s *Store) accepted(ctx context.Context) (map[string][]work.TrustMove, erro
 	return out, nil
 }
 
-// Accept implements orchestrator.Evidence.
+// Accept implements effect.Evidence.
 func (s *Store) Accept(ctx context.Context, run string, moves []work.TrustMove) error {
 	data, err := json.Marshal(moves)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/git"
+	"forge/internal/opened"
 	"forge/internal/proof"
 	"forge/internal/work"
 )
@@ -22,6 +23,7 @@ import (
 type Store struct {
 	repo *git.Store
 	dir  string // maps of trusted states, by content; may be removed at any time
+	seen opened.Store
 
 	mu   sync.Mutex
 	maps map[string]*proof.Map
@@ -30,6 +32,13 @@ type Store struct {
 // New returns a store that keeps what it learns of trusted states in dir.
 func New(repo *git.Store, dir string) *Store {
 	return &Store{repo: repo, dir: dir, maps: map[string]*proof.Map{}}
+}
+
+// Traced returns a store that knows from dir which files the proofs of trees
+// opened. Without it, data is told from evidence by what sources name alone.
+func (s *Store) Traced(dir string) *Store {
+	s.seen = opened.New(dir)
+	return s
 }
 
 // tree is a commit as internal/proof reads it.
@@ -66,7 +75,12 @@ func (t *tree) Read(path string) ([]byte, error) {
 // content and settings.
 func (s *Store) survey(ctx context.Context, commit string, req work.EvidenceRequest) (*proof.Map, error) {
 	set := settingsOf(req)
-	key, err := s.key(ctx, commit, set)
+	tree, err := s.repo.TreeOf(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	set.Opened = s.seen.Of(tree)
+	key, err := keyOf(tree, set)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +96,11 @@ func (s *Store) survey(ctx context.Context, commit string, req work.EvidenceRequ
 			return m, nil
 		}
 	}
-	tree, err := s.open(ctx, commit)
+	files, err := s.open(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
-	m, err := proof.Survey(tree, set)
+	m, err := proof.Survey(files, set)
 	if err != nil {
 		return nil, fmt.Errorf("survey the evidence of %s: %w", commit, err)
 	}
@@ -119,17 +133,13 @@ func (s *Store) open(ctx context.Context, commit string) (*tree, error) {
 	return t, err
 }
 
-// key names a content and the settings that it is seen with.
-func (s *Store) key(ctx context.Context, commit string, set proof.Settings) (string, error) {
-	id, err := s.repo.TreeOf(ctx, commit)
-	if err != nil {
-		return "", err
-	}
+// keyOf names a tree and the settings that it is seen with.
+func keyOf(tree string, set proof.Settings) (string, error) {
 	text, err := json.Marshal(set)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(append([]byte(id+"\n"), text...))
+	sum := sha256.Sum256(append([]byte(tree+"\n"), text...))
 	return hex.EncodeToString(sum[:16]), nil
 }
 

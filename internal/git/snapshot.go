@@ -61,7 +61,10 @@ func (s *Store) snapshot(ctx context.Context, dir, parent, ref, message string) 
 		}
 	}
 	f.at = snap.Commit
-	return snap, nil
+	if snap.Changed {
+		snap.Shape, snap.Bare, err = s.shape(ctx, before, snap.Tree)
+	}
+	return snap, err
 }
 
 // record writes the folder's content as a tree and says how it differs from

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"forge/internal/work"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -44,6 +46,37 @@ func TestSnapshot(t *testing.T) {
 	sameStrings(t, "files against the base", changed(three), []string{"M a.txt", "A new/deep/file", "D src/b.txt"})
 	if after := b.userState(); after != before {
 		t.Errorf("the user's repository changed:\n%s\nwas\n%s", after, before)
+	}
+}
+
+// A change has a shape, which blanks, comments and new names of files are not
+// part of.
+func TestSnapshotShape(t *testing.T) {
+	b := newBed(t, nil)
+	dir := b.folder("01")
+	snap := func(parent string, change files) work.Snapshot {
+		b.write(dir, change)
+		return b.snap(dir, parent)
+	}
+	one := snap(b.base, files{"m.go": "package m\n\nfunc A() {}\n"})
+	two := snap(one.Commit, files{"m.go": "package m\n\n// A does it.\nfunc A()  {}\n"})
+	remove(t, filepath.Join(dir, "m.go"))
+	three := snap(two.Commit, files{"n.go": "package m\n\n// A does it.\nfunc A()  {}\n"})
+	four := snap(three.Commit, files{"n.go": "package m\n\nfunc B() {}\n"})
+	five := snap(four.Commit, files{"o.go": "package m\n\nfunc A() {}\n"})
+	if one.Shape == "" || one.Bare || four.Shape == "" || four.Bare || one.Shape == four.Shape {
+		t.Errorf("code: %+v, %+v", one, four)
+	}
+	for _, bare := range []work.Snapshot{two, three} {
+		if !bare.Changed || bare.Shape != "" || !bare.Bare {
+			t.Errorf("comments and names: %+v", bare)
+		}
+	}
+	if five.Shape != one.Shape {
+		t.Errorf("the same change in another file: %+v, %+v", one, five)
+	}
+	if same := b.snap(dir, five.Commit); same.Shape != "" || same.Bare {
+		t.Errorf("unchanged: %+v", same)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 const (
 	pullWord  = "forge-pull"
+	textWord  = "forge-text"
 	replyWord = "forge-said"
 )
 
@@ -25,12 +26,53 @@ func mark(word, id string) string {
 
 var (
 	pullMark  = work.Lazy(`<!-- ` + pullWord + `:([0-9a-f]{32}) -->`)
+	textMark  = work.Lazy(`<!-- ` + textWord + `:([0-9a-f]{32}):([0-9a-f]{32}) -->`)
 	replyMark = work.Lazy(`<!-- ` + replyWord + `:([0-9a-f]{32})(?: thread:([0-9]{1,19}))? -->`)
 )
 
-// Body is the text of a pull request with the mark by which it is found again.
+// Body is the text of a pull request between two marks: the first says which
+// title and text are Forge's, by the second it is found again.
 func Body(p work.PullProposal) string {
-	return strings.TrimRight(p.Body.String(), "\n") + "\n\n" + mark(pullWord, p.Marker) + "\n"
+	words := strings.TrimRight(p.Body.String(), "\n")
+	return "<!-- " + textWord + ":" + sumOf(p.Title.String()) + ":" + sumOf(words) + " -->\n" + words + "\n\n" + mark(pullWord, p.Marker) + "\n"
+}
+
+// Renewed is the title and the text that a pull request gets for a newer
+// proposal. What a person wrote stays: a title of theirs, text around that of
+// Forge's, and text of Forge's that they changed, above the newer one.
+func Renewed(is work.PullRequest, p work.PullProposal) (title, body string) {
+	title, body = p.Title.String(), Body(p)
+	was := strings.ReplaceAll(is.Body, "\r\n", "\n")
+	begins, ends := textMark().FindStringSubmatchIndex(was), pullMark().FindStringIndex(was)
+	switch {
+	case begins == nil && ends != nil:
+		return title, body // an earlier Forge wrote it, which did not say what was its own
+	case begins == nil || ends == nil || ends[0] < begins[1]:
+		if rest := strings.TrimSpace(pullMark().ReplaceAllString(textMark().ReplaceAllString(was, ""), "")); rest != "" {
+			body = rest + "\n\n" + body
+		}
+		return is.Title, body
+	}
+	if sumOf(is.Title) != was[begins[2]:begins[3]] {
+		title = is.Title
+	}
+	above, within, below := strings.TrimSpace(was[:begins[0]]), was[begins[1]:ends[0]], strings.TrimSpace(was[ends[1]:])
+	if sumOf(within) != was[begins[4]:begins[5]] {
+		above = strings.TrimSpace(above + "\n\n" + strings.TrimSpace(within))
+	}
+	if above != "" {
+		body = above + "\n\n" + body
+	}
+	if below != "" {
+		body += "\n" + below + "\n"
+	}
+	return title, body
+}
+
+// sumOf tells a text from another one, whatever blanks stand around it.
+func sumOf(s string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(s)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Marked says that a body is of the work that marker names.
@@ -103,7 +145,7 @@ func Clip(s string) (string, bool) {
 	return text.Cut(s, work.MaxCommentBytes), len(s) > work.MaxCommentBytes
 }
 
-var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>`)
+var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>|<reply>.*?</reply>`)
 
 // Words takes from an agent's message the signals that say something to Forge
 // and nothing to people.

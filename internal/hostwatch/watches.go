@@ -5,12 +5,35 @@ import (
 	"sync"
 
 	"forge/internal/project"
+	"forge/internal/refusal"
 )
 
 // Watches are the code hosts of the projects that a factory works on.
 type Watches struct {
 	Hooks *Hooks // their webhooks
-	list  []*Watch
+
+	mu   sync.Mutex
+	list []*Watch
+}
+
+// Join watches the code host of a project that came while the others are watched
+// already: look does until its context ends, nil = there is none. Its webhooks are
+// taken when the server starts again; until then it is asked now and then.
+func (all *Watches) Join(ctx context.Context, p *project.Checkout, results Results) (w *Watch, look func(context.Context), err error) {
+	if w, err = Open(ctx, p); w == nil {
+		return nil, nil, err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, same := range all.list {
+		if same.p.State == p.State && same.At == w.At {
+			return nil, nil, refusal.New("start the server again", "another project in the same state folder watches the same repository")
+		}
+	}
+	w.Results = []Results{results}
+	all.list = append(all.list, w)
+	p.Log.Info("watches the code host", "project", results.Project, "host", w.At.URL, "repository", w.At.Repo, "every", w.Every)
+	return w, func(ctx context.Context) { w.Loop(ctx, all.Hooks, func(bool) {}) }, nil
 }
 
 // Add watches the code host of a project for its results too; nil = it has none.
@@ -20,6 +43,8 @@ func (all *Watches) Add(ctx context.Context, p *project.Checkout, results Result
 	if w == nil {
 		return nil, err
 	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	for _, same := range all.list {
 		if same.p.State == p.State && same.At == w.At { // the same journal, and the same questions
 			same.Results = append(same.Results, results)
@@ -41,6 +66,8 @@ func (all *Watches) Add(ctx context.Context, p *project.Checkout, results Result
 func (all *Watches) Start(ctx context.Context, once bool) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var loops sync.WaitGroup
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	for _, w := range all.list {
 		if once {
 			w.patient = true

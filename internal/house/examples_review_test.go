@@ -33,6 +33,9 @@ func TestReviewExamplesAreTheTestedOnes(t *testing.T) {
 		if !strings.Contains(string(text), "./forge-review.sh ") {
 			t.Errorf("%s does not call forge-review.sh", f)
 		}
+		if !strings.Contains(string(text), "timeout-minutes:") && !strings.Contains(string(text), "timeout:") {
+			t.Errorf("%s has no time limit", f)
+		}
 		if !strings.Contains(string(text), "fetch-depth: 0") && !strings.Contains(string(text), `GIT_DEPTH: "0"`) {
 			t.Errorf("%s does not fetch the history that the review needs", f)
 		}

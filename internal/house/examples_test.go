@@ -3,6 +3,7 @@ package house
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,11 @@ func TestExamplesAreTheTestedOnes(t *testing.T) {
 		}
 		if !strings.Contains(string(text), "./forge.sh") {
 			t.Errorf("%s does not call forge.sh", f)
+		}
+		for _, words := range [][]string{{"concurrency:", "resource_group:"}, {"timeout-minutes:", "timeout:"}, {"cache:"}, {"upload-artifact", "artifacts:"}} {
+			if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(string(text), word) }) {
+				t.Errorf("%s has none of %v", f, words)
+			}
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestDocsAreIndexedAndShort(t *testing.T) {
 // Links between pages lead to a file, and to a heading of it.
 func TestDocsLinksLeadSomewhere(t *testing.T) {
 	checked := 0
-	for _, name := range append(docPages(t), "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+	for _, name := range append(docPages(t), "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md") {
 		for _, to := range links(page(t, name)) {
 			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 				continue

@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"time"
 
+	"forge/internal/effect"
+	"forge/internal/engine"
+	"forge/internal/engine/embedded"
 	"forge/internal/git"
 	"forge/internal/journal"
 	"forge/internal/narrate"
@@ -162,7 +165,7 @@ func end(ctx context.Context, p *project.Checkout, lease *journal.Lease, reason 
 			return nil, fmt.Errorf("end what %s left running: %w", a.Command, err)
 		}
 	}
-	b := orchestrator.Batch{Over: left, Expire: true}
+	b := engine.Batch{Upkeep: engine.Upkeep{Over: left}, Expire: true}
 	// Nothing may come between going on and stopping: neither is fed until
 	// nothing follows, as a driver would.
 	for _, f := range []orchestrator.Fact{
@@ -193,12 +196,12 @@ func end(ctx context.Context, p *project.Checkout, lease *journal.Lease, reason 
 }
 
 // closePulls ends a cancelled run that has nothing left to do but to close its
-// pull requests, for which it has orchestrator.CloseWait. What stays open is
+// pull requests, for which it has effect.CloseWait. What stays open is
 // said.
 func closePulls(ctx context.Context, p *project.Checkout, h *runs.Held, s *orchestrator.State, judged Judged) error {
-	d := &orchestrator.Driver{
-		Host: pullCloser(ctx, p, s.Spec, judged), Journal: h, Processes: runs.Processes{Kill: proc.KillMarked, Log: p.Log},
-		Watch: &narrate.LogWatcher{Log: p.Log}, Layout: p.Layout(), Now: p.Now, NewMark: runs.NewMark,
+	d := &embedded.Engine{
+		Journal: h, Processes: runs.Processes{Kill: proc.KillMarked, Log: p.Log}, Watch: &narrate.LogWatcher{Log: p.Log}, Now: p.Now, NewMark: runs.NewMark,
+		Effects: &effect.Machine{Host: pullCloser(ctx, p, s.Spec, judged), Layout: p.Layout(), Now: p.Now},
 	}
 	if _, err := d.Run(ctx, s, orchestrator.Drained{}); err != nil {
 		return err
@@ -211,7 +214,7 @@ func closePulls(ctx context.Context, p *project.Checkout, h *runs.Held, s *orche
 
 // pullCloser is the code host of a run whose configuration may not be read yet; nil
 // where it cannot be spoken with.
-func pullCloser(ctx context.Context, p *project.Checkout, spec orchestrator.Spec, judged Judged) orchestrator.Host {
+func pullCloser(ctx context.Context, p *project.Checkout, spec orchestrator.Spec, judged Judged) effect.Host {
 	own, err := p, error(nil)
 	if p.Config == nil {
 		own, err = project.Open(ctx, p.Env)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"forge/internal/config"
+	"forge/internal/effect"
 	"forge/internal/redact"
 	"forge/internal/runs"
 	"forge/internal/text"
@@ -93,7 +94,7 @@ func TestTodosExampleIsSound(t *testing.T) {
 	}
 }
 
-var _ orchestrator.Todos = runs.Todos{}
+var _ effect.Todos = runs.Todos{}
 
 func TestCleanDescription(t *testing.T) {
 	if got, err := CleanDescription(" a \x00b\xff\n"); err != nil || got != "a b\uFFFD" {

@@ -109,12 +109,13 @@ func (s *Store) JudgeFiles(ctx context.Context, id string, revision int, verdict
 }
 
 // Tell puts an answer without a checkpoint into run's inbox, for any process: a
-// change of the run's level. ErrNoRun when there is no such run.
+// change of the run's level, or a message to an agent. ErrNoRun when there is no
+// such run.
 func (s *Store) Tell(ctx context.Context, run string, a work.Answer) error {
 	verb := "tell run " + run
 	switch {
-	case a.Checkpoint != "" || len(a.Policy) == 0:
-		return fmt.Errorf("%s: an answer without a checkpoint changes the policy, and nothing else does", verb)
+	case a.Checkpoint != "" || (len(a.Policy) == 0) == (a.Message == nil):
+		return fmt.Errorf("%s: an answer without a checkpoint changes the policy or is a message, and nothing else is", verb)
 	case !storable(a.At):
 		return fmt.Errorf("%s: the time of the answer is not set", verb)
 	}
@@ -156,7 +157,7 @@ func resolve(c *work.Checkpoint, a work.Answer) error {
 		return fmt.Errorf("%w: revision %d was judged, revision %d is asked about", work.ErrConflict, a.Revision, c.Revision)
 	case a.Status == work.CheckpointApproved && len(c.SentBack()) > 0:
 		return fmt.Errorf("%w: not all of it is approved (%s)", work.ErrConflict, strings.Join(c.SentBack(), ", "))
-	case (a.Status == work.CheckpointChangesRequested || a.Status == work.CheckpointApproved && c.ReasonDue) && strings.TrimSpace(a.Comment) == "":
+	case c.Wordless(a.Status, a.Choice, a.Comment):
 		return work.ErrEmptyFeedback
 	case c.HoldsEdits(a) != nil:
 		return c.HoldsEdits(a)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/gates"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -77,7 +78,11 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.IterationStarted:
 		return describeAs(e, func(d work.IterationStartedData) (log.Level, string, []any) {
-			return log.InfoLevel, fmt.Sprintf("iteration %d", e.Iteration), []any{"prompt", d.Prompt}
+			pairs := []any{"prompt", d.Prompt}
+			if len(d.Told) > 0 {
+				pairs = append(pairs, "told", text.Number(len(d.Told), "message"))
+			}
+			return log.InfoLevel, fmt.Sprintf("iteration %d", e.Iteration), pairs
 		})
 	case work.IterationFinished:
 		return describeAs(e, func(d work.IterationFinishedData) (log.Level, string, []any) {
@@ -111,6 +116,10 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 				level = log.WarnLevel
 			case d.Gate == "review" && d.Decision == "arbiter":
 				level = log.WarnLevel
+			case d.Gate == string(gates.PointQuestion), d.Gate == string(gates.PointBlocker):
+				if level = log.InfoLevel; d.Decision == "decide" || d.Decision == "stop" {
+					level = log.WarnLevel
+				}
 			case d.Gate == "subphase":
 				level = log.InfoLevel
 			}
@@ -147,6 +156,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.PolicyChanged:
 		return describePolicy(e)
+	case work.PhaseTold:
+		return describeTold(e)
 	case work.PromotionDecided:
 		return describeIssue(e)
 	case work.PhaseAdded, work.JobDecided:

@@ -37,7 +37,7 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 		f = append(f, [2]string{"note", note})
 	}
 	if d.Hidden > 0 {
-		f = append(f, [2]string{"hidden", fmt.Sprintf("%d check(s) of the owner's that no agent sees", d.Hidden)})
+		f = append(f, [2]string{"hidden", fmt.Sprintf("%s of the owner's that no agent sees", text.Number(d.Hidden, "check"))})
 	}
 	f = append(f, doubtFacts(d.Doubts)...)
 	if d.Disturbed != "" {

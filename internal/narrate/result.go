@@ -37,6 +37,18 @@ func ResultText(s *orchestrator.State, landed string) string {
 	return fmt.Sprintf("Result: %s (not merged: %s)\n%sMerge:  %s\n", d.Branch, d.Reason, diffLine(s), d.Next)
 }
 
+// AssumedText lists what the result rests on that nobody knows; "" = nothing.
+func AssumedText(s *orchestrator.State) string {
+	var b strings.Builder
+	for _, a := range s.Assumed {
+		b.WriteString("  " + text.OneLine(a.String(), 300) + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Assumed: look at this, nobody was asked\n" + b.String()
+}
+
 func diffLine(s *orchestrator.State) string {
 	if s.Delivery.Commit == "" || s.Spec.Base.Commit == "" {
 		return ""

@@ -51,10 +51,10 @@ func sayReview(d orchestrator.ReviewFinishedData) (string, facts) {
 		f = append(f, [2]string{"note", SayFinding(x)})
 	}
 	if d.LeftOut > 0 {
-		f = append(f, [2]string{"more", fmt.Sprintf("%d finding(s) are in the answer alone", d.LeftOut)})
+		f = append(f, [2]string{"more", fmt.Sprintf("%s in the answer alone", text.Number(d.LeftOut, "finding"))})
 	}
 	if d.Hallucinated > 0 {
-		f = append(f, [2]string{"dropped", fmt.Sprintf("%d finding(s) about lines that are not in the change", d.Hallucinated)})
+		f = append(f, [2]string{"dropped", fmt.Sprintf("%s about lines that are not in the change", text.Number(d.Hallucinated, "finding"))})
 	}
 	return head, append(f, [2]string{"not seen", strings.Join(d.Unreviewed, ", ")}, [2]string{"answer", d.Answer})
 }

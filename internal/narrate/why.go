@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"forge/internal/stuck"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -214,7 +215,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 		})
 	case work.SubPhaseFolded:
 		return telling(e, func(d orchestrator.SubPhaseFoldedData) (string, facts) {
-			return fmt.Sprintf("sub-phase %s ended %s %s, %d iteration(s)", d.Number, d.Outcome, d.Reason, d.Spent), nil
+			return fmt.Sprintf("sub-phase %s ended %s %s, %s", d.Number, d.Outcome, d.Reason, text.Number(d.Spent, "iteration")), nil
 		})
 	case work.OutageBegan:
 		return telling(e, func(d orchestrator.OutageData) (string, facts) {
@@ -222,6 +223,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		})
 	case work.PolicyChanged:
 		return sayPolicy(e)
+	case work.PhaseTold:
+		return sayTold(e)
 	case work.PhaseAdded, work.JobDecided:
 		return sayJob(e)
 	case work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided:
@@ -275,6 +278,17 @@ func answerWord(d orchestrator.CheckpointAnsweredData) string {
 	return strings.ReplaceAll(string(d.Status), "_", " ")
 }
 
+// failingTests are the tests that the agent saw fail last.
+func failingTests(t *stuck.Trace) string {
+	switch {
+	case t == nil || !t.Tested:
+		return ""
+	case len(t.Failing) == 0:
+		return "none failed when it last ran them"
+	}
+	return fmt.Sprintf("%s failed when it last ran them: %s", text.Number(len(t.Failing), "test"), text.OneLine(strings.Join(t.Failing, ", "), 200))
+}
+
 func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 	head := fmt.Sprintf("iteration %d: %s, %s changed", e.Iteration, d.Outcome, text.Number(d.Files, "file"))
 	if e.Attempt > 1 {
@@ -283,8 +297,9 @@ func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 	if d.Usage.CostUSD != nil {
 		head += ", " + text.USD(*d.Usage.CostUSD)
 	}
-	f := facts{{"detail", d.Detail}, {"claimed", strings.Join(d.Claims, " | ")}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
-		{"pivot", strings.Join(d.Signals.Pivots, " | ")}, {"denied", strings.Join(d.Denied, " | ")}, {"dropped", strings.Join(d.Dropped, ", ")}}
+	f := facts{{"detail", d.Detail}, {"claimed", strings.Join(d.Claims, " | ")}, {"asks", questions(d.Signals)},
+		{"assumed", strings.Join(d.Signals.Assumptions, " | ")}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
+		{"pivot", strings.Join(d.Signals.Pivots, " | ")}, {"waiting", strings.Join(d.Signals.Waiting, " | ")}, {"tests", failingTests(d.Trace)}, {"denied", strings.Join(d.Denied, " | ")}, {"dropped", strings.Join(d.Dropped, ", ")}}
 	if n := len(d.Signals.Progress); n > 0 {
 		f = append(f, [2]string{"progress", fmt.Sprintf("%v %% by its own word", d.Signals.Progress[n-1])})
 	}
@@ -292,6 +307,14 @@ func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 		f = append(f, [2]string{"left", fmt.Sprintf("%d process(es) that it left behind were ended", d.Left)})
 	}
 	return head, f
+}
+
+func questions(sig work.Signals) string {
+	var all []string
+	for _, q := range sig.Questions {
+		all = append(all, q.Text)
+	}
+	return strings.Join(all, " | ")
 }
 
 // tailOf is the end of an output: the last lines say what went wrong.

@@ -32,6 +32,19 @@ type Forecast struct {
 	USD        *Range
 	Samples    int
 	Runs       int
+	// Clock is how the plan runs with so many phases at once, in seconds; nil =
+	// the past does not say how long an iteration takes.
+	Clock *Timing
+
+	share, second float64 // of a budget that is used, and of an iteration: the median
+}
+
+// Of is how long a phase with that budget will take, in seconds; 0 = unknown.
+func (f Forecast) Of(budget int) float64 {
+	if f.Time == nil {
+		return 0
+	}
+	return clampIterations(f.share, budget) * f.second
 }
 
 // fewSamples is below which the past says too little to be counted on.
@@ -72,6 +85,10 @@ func Predict(budgets []int, past []Sample) Forecast {
 		f.Iterations.High += clampIterations(share.High, b)
 	}
 	f.Time, f.USD = times(f.Iterations, seconds), times(f.Iterations, usd)
+	f.share = share.Likely
+	if f.Time != nil {
+		f.second = quartiles(seconds).Likely
+	}
 	return f
 }
 
@@ -107,7 +124,7 @@ func (f Forecast) String() string {
 		fmt.Fprintf(&b, ", %s of agents' work (%s to %s)", span(f.Time.Likely), span(f.Time.Low), span(f.Time.High))
 	}
 	if f.USD != nil {
-		fmt.Fprintf(&b, ", %.2f USD (%.2f to %.2f)", f.USD.Likely, f.USD.Low, f.USD.High)
+		fmt.Fprintf(&b, ", %s (%s to %s)", text.USD(f.USD.Likely), text.USD(f.USD.Low), text.USD(f.USD.High))
 	} else {
 		b.WriteString(", cost unknown")
 	}
@@ -115,8 +132,20 @@ func (f Forecast) String() string {
 	if f.Samples < fewSamples {
 		sure = "too few to be sure of"
 	}
+	if c := f.Clock; c != nil {
+		fmt.Fprintf(&b, ".\nOn the clock: %s with up to %d at once; no less than %s, for %s", span(c.Takes), c.Places, span(c.Least), strings.Join(shortened(c.Chain), " → "))
+	}
 	fmt.Fprintf(&b, ".\nIt rests on %d finished phases of %d runs: %s.\n", f.Samples, f.Runs, sure)
 	return b.String()
+}
+
+// shortened leaves the middle of a long chain out.
+func shortened(chain []string) []string {
+	const most = 12
+	if len(chain) <= most {
+		return chain
+	}
+	return slices.Concat(chain[:most/2], []string{"…"}, chain[len(chain)-most/2:])
 }
 
 func span(seconds float64) string {

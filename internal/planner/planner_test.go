@@ -94,7 +94,7 @@ func TestForecastSaysHowSureItIs(t *testing.T) {
 	}
 	usd := 0.5
 	one := Sample{Run: "r", Iterations: 2, Budget: 4, Time: 20 * time.Second, USD: &usd}
-	if got := Predict([]int{4, 4}, []Sample{one}).String(); !strings.Contains(got, "Forecast: 4 iterations (4 to 4), 40s of agents' work (40s to 40s), 1.00 USD") || !strings.Contains(got, "too few to be sure of") {
+	if got := Predict([]int{4, 4}, []Sample{one}).String(); !strings.Contains(got, "Forecast: 4 iterations (4 to 4), 40s of agents' work (40s to 40s), $1.00") || !strings.Contains(got, "too few to be sure of") {
 		t.Errorf("with one sample: %s", got)
 	}
 	one.USD = nil

@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/config"
+	"forge/internal/effect"
 	"forge/internal/evidence"
 	"forge/internal/git"
 	"forge/internal/proc"
@@ -21,7 +22,6 @@ import (
 	"forge/internal/refusal"
 	"forge/internal/verify"
 	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 // Machine is everything that a run needs of this machine.
@@ -49,7 +49,7 @@ func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
 		Bench:  verify.New(repo, caps, p.Environ, filepath.Join(p.State, "cache"), red),
 		Caps:   caps,
 
-		Evidence: evidence.New(repo, filepath.Join(p.State, "cache", "evidence")),
+		Evidence: evidence.New(repo, filepath.Join(p.State, "cache", "evidence")).Traced(filepath.Join(p.State, "cache", "opened")),
 	}, nil
 }
 
@@ -74,8 +74,8 @@ func (p *Checkout) Settle(ctx context.Context, repo *git.Store) {
 }
 
 // Layout is where runs keep their folders.
-func (p *Checkout) Layout() orchestrator.Layout {
-	return orchestrator.Layout{State: p.State, Checkout: p.Base.RepoRoot}
+func (p *Checkout) Layout() effect.Layout {
+	return effect.Layout{State: p.State, Checkout: p.Base.RepoRoot}
 }
 
 // CheckSandbox refuses a run whose sandbox cannot be had, and says honestly

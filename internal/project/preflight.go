@@ -67,9 +67,16 @@ func (p *Checkout) CheckStart(spec orchestrator.Spec) error {
 }
 
 // CheckHooks refuses work that goes on by itself past hooks that would have held
-// it. Nobody starts the phases of a job, and nobody claims an issue.
+// it, by the rules of config.CheckHooks.
 func (p *Checkout) CheckHooks(spec orchestrator.Spec, policy gates.Policy) error {
-	return config.CheckHooks(p.Config, policy, spec.Job != nil || spec.Issue != nil)
+	return config.CheckHooks(p.Config, policy, Alone(spec))
+}
+
+// Alone says that no person starts the phases of spec, whatever its policy asks:
+// nobody starts those of a job or claims an issue, and --yes is an answer that
+// was given before anybody saw the question.
+func Alone(spec orchestrator.Spec) bool {
+	return spec.Job != nil || spec.Issue != nil || spec.AnswerYes
 }
 
 // checkReviews refuses what cannot be judged: reviews and sensitive phases

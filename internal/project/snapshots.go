@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"forge/internal/engine"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -133,7 +134,7 @@ func program() string {
 // Keeper is a watcher beside another one: it writes the state down as the run
 // goes.
 type Keeper struct {
-	orchestrator.Watcher
+	engine.Watcher
 	Checkout *Checkout
 	Saved    int64
 }

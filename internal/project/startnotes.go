@@ -72,16 +72,21 @@ func someOf(paths []string) string {
 	return out
 }
 
-// SayAtStart warns of what f says, and of how the user's checkout stands. What
-// cannot be found out is left unsaid: nothing depends on it.
+// SayAtStart warns of what f says, and of how the user's checkout stands.
 func (p *Checkout) SayAtStart(ctx context.Context, repo *git.Store, f StartFacts) {
+	for _, note := range p.StartNotes(ctx, repo, f) {
+		p.Log.Warn(note)
+	}
+}
+
+// StartNotes are f's notes, with what is to be known of how the user's checkout
+// stands. What cannot be found out is left unsaid: nothing depends on it.
+func (p *Checkout) StartNotes(ctx context.Context, repo *git.Store, f StartFacts) []string {
 	var err error
 	if f.Changed, f.Untracked, err = repo.Uncommitted(ctx); err != nil {
 		p.Log.Debug("look for uncommitted changes", "err", err)
 	}
 	_, _, known := repo.Identity()
 	f.NoIdentity = !known
-	for _, note := range f.Notes() {
-		p.Log.Warn(note)
-	}
+	return f.Notes()
 }

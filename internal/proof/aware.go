@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	texts "forge/internal/text"
+	"forge/internal/work"
 )
 
 // asks is one way of product to ask whether it is under test, or to act on its
 // judge. Code is read without comments; a string stands there as "text".
 type asks struct {
 	langs string // of language, separated by blanks; "" is any
-	form  *regexp.Regexp
+	form  func() *regexp.Regexp
 	what  string
 	// entry says that programs do so: no finding where a program begins.
 	entry bool
@@ -32,6 +33,11 @@ const (
 	whatChance  = "it decides by chance or by the clock"
 	whatImport  = "product imports a test library"
 	whatProcess = "it reaches into processes or open files of others"
+	whatPieces  = "it puts the name of a test runner together from pieces"
+	whatLooks   = "it looks for tests, or for its own source, where it runs"
+	whatTwo     = "it is equal to more than one value"
+	whatAll     = "it goes over all variables for one of them"
+	whatTwin    = "a macro stands in the place of the function that it is named after"
 )
 
 // testVariables are names of variables, arguments and modules that runners set
@@ -40,7 +46,7 @@ const testVariables = `PYTEST\w*|_PYTEST\w*|VITEST\w*|JEST\w*|MOCHA\w*|NODE_TEST
 
 const runnerModules = `pytest|_pytest|unittest|nose|nose2|hypothesis|doctest|pluggy|jest|mocha|vitest|chai|ava|tap|rspec|minitest|RSpec|Minitest|PHPUnit\w*|node:test|@jest/\S+`
 
-func expr(s string) *regexp.Regexp { return regexp.MustCompile(s) }
+func expr(s string) func() *regexp.Regexp { return work.Lazy(s) }
 
 var asked = []asks{
 	// Variables and arguments.
@@ -56,7 +62,7 @@ var asked = []asks{
 	{"ruby", expr(`\$(0|PROGRAM_NAME)\s*(=~|==|\.)|\$LOADED_FEATURES|\$"`), whatAsk, true},
 	{"rust", expr(`cfg!\(\s*(test|any\([^)]*\btest\b|not\(\s*test)|#\[\s*cfg\s*\(\s*not\s*\(\s*test|cfg_attr\s*\(\s*(not\s*\(\s*)?test\b|current_exe\(\)|thread::current\(\)\.name|thread::panicking`), whatAsk, false},
 	{"php", expr(`defined\(\s*"(PHPUNIT|__PHPUNIT)\w*|class_exists\(\s*\\?"?\\?(PHPUnit|Pest|Mockery)|PHP_SAPI[^;\n]*phpdbg|\$argv\[0\]|\$_SERVER\[\s*"argv"`), whatAsk, false},
-	{"java", expr(`Class\.forName\(\s*"(org\.junit|junit|org\.testng)|surefire|"(org\.junit|junit)[\w.]*"|NSClassFromString\(\s*"XCTest|java\.class\.path`), whatAsk, false},
+	{"java", expr(`Class\.forName\(\s*"(org\.junit|junit|org\.testng|[\w.]*(Test|Tests|TestCase|IT|Spec)")|surefire|"(org\.junit|junit)[\w.]*"|NSClassFromString\(\s*"XCTest|java\.class\.path`), whatAsk, false},
 	{"c", expr(`program_invocation(_short)?_name|__progname|/proc/self/(exe|cmdline|maps)|GetModuleFileName`), whatAsk, false},
 	{"", expr(`"(` + runnerModules + `)"\s*(not\s+)?in\s+sys\.modules|sys\.modules[^\n]{0,30}"(` + runnerModules + `)"|defined\?\(\s*(::)?(RSpec|Minitest|MiniTest|Test::Unit|Cucumber)`), whatAsk, false},
 	// Switches.
@@ -64,6 +70,32 @@ var asked = []asks{
 	{"python", expr(`\b__debug__\b|sys\.flags\.(optimize|dev_mode)|sys\.gettrace\(|sys\.getprofile\(`), whatSwitch, false},
 	{"c", expr(`#\s*(ifdef|ifndef|if\s+(!\s*)?defined)\s*\(?\s*(NDEBUG|DEBUG|_DEBUG|TEST|TESTING|UNIT_TEST\w*|GTEST\w*)\b|__SANITIZE|__GCOV__`), whatSwitch, false},
 	{"go", expr(`raceenabled|race\.Enabled`), whatSwitch, false},
+	{"go", expr(`//go:embed[^\n]*(\*(_test)?\.go|_test\.go|\s(all:)?\*(\s|$))`), whatLooks, false},
+	// All variables, names of the world, flags.
+	{"script", expr(`(Object\.(keys|entries|getOwnPropertyNames)|Reflect\.ownKeys)\(\s*process\.env\s*\)\s*\.(some|find|filter|every|findIndex)\(`), whatAll, false},
+	{"script", expr(`(Object\.(keys|getOwnPropertyNames|entries)|Reflect\.ownKeys)\(\s*(globalThis|global)\s*\)|executionAsyncId|triggerAsyncId|executionAsyncResource|async_hooks\b[^\n]*createHook|process\.(mainModule|channel|connected)\b|\bisMainThread\b`), whatAsk, false},
+	{"script", expr(`\bNODE_ENV\b[^;\n]{0,60}(split|reverse|length|charAt|charCodeAt|slice)`), whatAsk, false},
+	{"script", expr(`fstatSync\(\s*[012]\s*\)`), whatProcess, true},
+	{"script", expr(`=\s*new\s+\w*Error\([^)\n]*\)\s*;?[^;]{0,80}\.stack\b|\{[^}\n]*\bstack\b[^}\n]*\}\s*=\s*new\s+\w*Error\b`), whatModules, false},
+	{"python", expr(`\b(any|all|sum|next|filter|sorted|max|min)\s*\([^\n]{0,90}\bfor\s+\w+(\s*,\s*\w+)?\s+in\s+os\.environ`), whatAll, false},
+	{"python", expr(`\.tb_frame|\.f_back\b|\.tb_next\b|sys\.addaudithook|sys\.__(stdout|stderr|stdin)__|type\(\s*sys\.std(out|err|in)\s*\)|warnings\.filters|threading\.(settrace|setprofile)|sys\.monitoring|tracemalloc\.is_tracing|sys\.orig_argv|sys\.(getswitchinterval|get_coroutine_origin)`), whatModules, false},
+	{"python", expr(`logging\.(getLogger\(\s*\)|root)\.(handlers|hasHandlers\(\))[^\n]*:\s*\n?\s*return\b|return\b[^\n]*logging\.(getLogger\(\s*\)|root)\.(handlers|hasHandlers\(\))`), whatModules, false},
+	{"go", expr(`flag\.(VisitAll|NFlag|CommandLine\.(VisitAll|Lookup|NFlag))\b`), whatAsk, true},
+	{"go", expr(`os\.Executable\(\)(\s|[^"]){0,80}(filepath|path)\.(Ext|Base)\(|(filepath|path)\.Ext\(\s*os\.Args\[0\]`), whatAsk, true},
+	{"go", expr(`os\.Args\s*=[^=]`), whatJudge, true},
+	{"go", expr(`syscall\.(RawSyscall6?|Syscall6?)\(|unix\.(RawSyscall|Syscall)\w*\(`), whatProcess, false},
+	{"rust", expr(`env::vars(_os)?\(\)[^;\n]{0,60}\.(any|find|filter|position)\(`), whatAll, false},
+	{"rust", expr(`thread::current\(\)\.id\(\)|option_env!\(\s*"CARGO_(PRIMARY|BIN_EXE|TARGET_TMP)|env::var(_os)?\(\s*"CARGO(_MANIFEST_DIR)?"|cfg!?\(\s*overflow_checks|cfg!\(\s*panic`), whatAsk, false},
+	{"ruby", expr(`(Object|Module|Kernel)\.constants\b|\bENV\.(keys|any\?|find|select|each_key|to_h)\b[^\n]{0,50}(any\?|find|grep|include\?|match|=~|sum)|const_defined\?\(`), whatAsk, false},
+	{"ruby", expr(`\.backtrace(_locations)?\b&?\.(length|size|count|any\?|none\?|all\?|find|grep|include\?|index|select)`), whatModules, false},
+	{"php", expr(`get_defined_(constants|functions|vars)\s*\(|new\s+\\?\w*(Exception|Error)\([^)\n]*\)\s*\)?\s*->getTrace|getenv\(\s*\)`), whatModules, false},
+	{"shell", expr(`\$\{![A-Z_]*[@*]\}|\b(env|printenv|set|export -p|declare -[px]+|compgen -[ve])\b\s*\|\s*(grep|awk|sed)`), whatAll, false},
+	{"c", expr(`__OPTIMIZE__|__NO_INLINE__|_FORTIFY_SOURCE`), whatSwitch, false},
+	{"c", expr(`section\s*\(\s*"\.(init_array|preinit_array|ctors|fini_array|dtors)|\b__?asm(__)?\b[^;]{0,40}"[^"\n]*\b(syscall|int\s+\$0x80|svc)\b|\bsyscall\s*\(\s*(SYS|__NR)_exit`), whatEnd, false},
+	// A date that is to come.
+	{"", expr(`(\btoday\(\)|\bnow\(\)|utcnow\(\)|Date\.now\(\)|new\s+Date\(\)|time\.Now\(\)|Time\.now|Date\.today|time\.time\(\)|SystemTime::now\(\)|\btime\s*\(\s*(NULL|0|nullptr)?\s*\))[^\n]{0,40}(<|>|\bBefore|\bAfter|isBefore|isAfter)[^\n]{0,40}(\b(date|datetime|Date|DateTime|new|UTC|local|gm|of|parse)\s*\(?\s*"?\s*\(?(20[2-9]\d)\b|"20[2-9]\d-|\b1[789]\d{8}(\d{3})?\b)`), whatChance, false},
+	// Two values.
+	{"", expr(`==\s*\*?(other|value|that|rhs|o|obj|expected)\b[^\n]{0,40}(\|\||\bor\b)[^\n]{0,40}==\s*\*?(other|value|that|rhs|o|obj|expected)\b`), whatTwo, false},
 	// The stack and the modules.
 	{"python", expr(`inspect\.(stack|currentframe|getouterframes|trace|getframeinfo)|sys\._getframe|sys\._current_frames|traceback\.(extract_stack|walk_stack|format_stack|print_stack)|sys\.modules|gc\.get_(objects|referrers)|sys\.(settrace|setprofile|meta_path|path_hooks|excepthook|unraisablehook)|importlib\.reload`), whatModules, false},
 	{"script", expr(`new\s+Error\([^)\n]*\)\.stack|captureStackTrace|prepareStackTrace|require\.cache|Module\._(load|cache|resolveFilename|extensions)|module\.(parent|children)\b|require\.extensions|require\.main\.(filename|path|children|exports)|arguments\.callee|\.caller\b`), whatModules, false},
@@ -134,15 +166,31 @@ func TestAware(file string, was, now []byte) []Weakness {
 		if a.langs != "" && !slices.Contains(strings.Fields(a.langs), lang) {
 			continue
 		}
-		for _, found := range a.form.FindAllIndex(readable, -1) {
+		for _, found := range a.form().FindAllIndex(readable, -1) {
 			line := lineOfMatch(readable, found, fresh)
-			if line == 0 || a.entry && (program || inEntry(lang, readable, found[0])) {
+			if line == 0 || a.entry && (program || inEntry(lang, readable, found[0])) || a.what == whatAll && ownPrefix(lineText(readable, line)) {
 				continue
 			}
 			if _, known := at[line]; !known {
 				at[line] = Weakness{KindTestAware, file, line, a.what + ": " + texts.OneLine(lineText(now, line), mostQuoted)}
 			}
 		}
+	}
+	more := func(line int, what string) {
+		if _, known := at[line]; !known && fresh[line] {
+			at[line] = Weakness{KindTestAware, file, line, what + ": " + texts.OneLine(lineText(now, line), mostQuoted)}
+		}
+	}
+	for line := range hiddenNames(lex(lang, now)) {
+		more(line, whatPieces)
+	}
+	if !program {
+		for _, found := range looksForTests(file, lang, readable) {
+			more(lineAt(readable, found[0]), whatLooks)
+		}
+	}
+	for _, line := range macroTwins(lang, now) {
+		more(line, whatTwin)
 	}
 	if lib := testLibrary(lang, now); lib != "" && testLibrary(lang, was) != lib && !assertLibrary(lib) {
 		line := lineOf(now, lib, fresh)
@@ -176,7 +224,7 @@ func awareText(lang string, src []byte) []byte {
 		b := s.bytes(t)
 		switch {
 		case t.kind == comment:
-			if strings.HasPrefix(string(b), "//go:linkname") {
+			if strings.HasPrefix(string(b), "//go:linkname") || strings.HasPrefix(string(b), "//go:embed") {
 				copy(out[t.from:], b)
 			}
 		case t.kind == text:
@@ -225,7 +273,7 @@ func lineOf(src []byte, what string, fresh map[int]bool) int {
 	return 0
 }
 
-var entryMark = map[string]*regexp.Regexp{
+var entryMark = map[string]func() *regexp.Regexp{
 	"python": expr(`(?m)^if\s+__name__\s*==\s*"__main__"|^def\s+(main|cli|run_cli)\s*\(`),
 	"script": expr(`require\.main\s*===?\s*module|import\.meta\.main|^#!`),
 	"java":   expr(`static\s+void\s+main\s*\(|fun\s+main\s*\(|@main`),
@@ -236,6 +284,11 @@ var entryMark = map[string]*regexp.Regexp{
 	"shell":  expr(``),
 }
 
+var (
+	goMain   = expr(`(?m)^package main\b`)
+	atMargin = expr(`(?m)^[^\s#})\]]`)
+)
+
 // isProgram is true for a file that begins a program by its place or package.
 func isProgram(file, lang string, src []byte) bool {
 	base := strings.ToLower(path.Base(file))
@@ -243,13 +296,13 @@ func isProgram(file, lang string, src []byte) bool {
 	dirs := strings.Split(strings.ToLower(path.Dir(file)), "/")
 	switch {
 	case lang == "go":
-		return expr(`(?m)^package main\b`).Match(src)
+		return goMain().Match(src)
 	case stem == "__main__" || stem == "main" || stem == "cli" || stem == "manage" || stem == "server":
 		return true
 	case slices.Contains(dirs, "bin") || slices.Contains(dirs, "cmd") || slices.Contains(dirs, "cli") || slices.Contains(dirs, "commands"):
 		return true
 	case lang == "rust" || lang == "c" || lang == "java" || lang == "shell":
-		return entryMark[lang].Match(src)
+		return entryMark[lang]().Match(src)
 	}
 	return strings.HasPrefix(string(src), "#!")
 }
@@ -262,9 +315,9 @@ func inEntry(lang string, src []byte, at int) bool {
 		return false
 	}
 	// The last mark before the line, with nothing back at the margin since.
-	for _, found := range mark.FindAllIndex(src[:at], -1) {
+	for _, found := range mark().FindAllIndex(src[:at], -1) {
 		rest := string(src[found[1]:at])
-		if _, after, ok := strings.Cut(rest, "\n"); !ok || !expr(`(?m)^[^\s#})\]]`).MatchString(after) {
+		if _, after, ok := strings.Cut(rest, "\n"); !ok || !atMargin().MatchString(after) {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -382,13 +381,13 @@ func (sv *survey) start(at, by, dir string, depth int) {
 		return
 	}
 	if f := sv.files[at]; f.lang == "" {
-		for _, w := range pathWords.FindAllString(string(content), 2000) {
+		for _, w := range pathWords().FindAllString(string(content), 2000) {
 			sv.input(w, at, dir)
 		}
 	}
 }
 
-var pathWords = regexp.MustCompile(`[\w.-]+(/[\w.-]+)*`)
+var pathWords = expr(`[\w.-]+(/[\w.-]+)*`)
 
 func firstLine(content []byte) string {
 	line, _, _ := strings.Cut(string(content), "\n")

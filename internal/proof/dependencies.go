@@ -29,7 +29,7 @@ func (sv *survey) dependencies() {
 			sv.pyprojectNames(content)
 		case "Gemfile":
 			for _, line := range meaningful(content) {
-				if found := gemForm.FindStringSubmatch(strings.TrimSpace(line)); found != nil {
+				if found := gemForm().FindStringSubmatch(strings.TrimSpace(line)); found != nil {
 					note(sv.Outside, "ruby", found[1])
 					note(sv.Outside, "ruby", strings.ReplaceAll(found[1], "-", "_"))
 				}

@@ -50,6 +50,13 @@ func IsSettings(file string) bool {
 	return sort == toolSort || sort == manifestSort
 }
 
+// IsData says that a file is data or an asset by its name, or nothing that is
+// known: who opens it tells what it is.
+func IsData(file string) bool {
+	sort := sortOf(file)
+	return sort == dataSort || sort == assetSort || sort == unknownSort
+}
+
 func set(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {

@@ -13,7 +13,7 @@ func testLibrary(lang string, content []byte) string {
 		if !bytes.Contains(content, lib.sign) {
 			continue
 		}
-		if at := lib.use.FindIndex(content); at != nil {
+		if at := lib.use().FindIndex(content); at != nil {
 			return lib.name
 		}
 	}
@@ -23,14 +23,14 @@ func testLibrary(lang string, content []byte) string {
 type library struct {
 	name string
 	sign []byte // stands in every file that uses it
-	use  *regexp.Regexp
+	use  func() *regexp.Regexp
 }
 
 func libraries(form string, names ...string) []library {
 	var out []library
 	for _, name := range names {
 		pattern := "(?m)" + strings.ReplaceAll(form, "NAME", regexp.QuoteMeta(name))
-		out = append(out, library{name, []byte(name), regexp.MustCompile(pattern)})
+		out = append(out, library{name, []byte(name), expr(pattern)})
 	}
 	return out
 }

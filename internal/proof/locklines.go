@@ -2,7 +2,6 @@ package proof
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -78,7 +77,7 @@ func linesOf(data []byte) []string {
 	return out
 }
 
-var yarnName = regexp.MustCompile(`^"?(@?[^@"]+)@`)
+var yarnName = expr(`^"?(@?[^@"]+)@`)
 
 // readYarnLock reads both forms of it, yarn's first and that of berry.
 func readYarnLock(data []byte) (lockFile, error) {
@@ -88,7 +87,7 @@ func readYarnLock(data []byte) (lockFile, error) {
 			out.rest += b.head + strings.Join(b.body, "\n")
 			continue
 		}
-		found := yarnName.FindStringSubmatch(b.head)
+		found := yarnName().FindStringSubmatch(b.head)
 		if found == nil {
 			return lockFile{}, fmt.Errorf("%q is no package", b.head)
 		}
@@ -121,7 +120,7 @@ func readYarnLock(data []byte) (lockFile, error) {
 	return out, nil
 }
 
-var pnpmName = regexp.MustCompile(`^'?/?(@[^/]+/[^@/]+|[^@/']+)[@/]`)
+var pnpmName = expr(`^'?/?(@[^/]+/[^@/]+|[^@/']+)[@/]`)
 
 // readPnpmLock reads packages and snapshots by entry; what the project itself
 // needs may grow.
@@ -131,7 +130,7 @@ func readPnpmLock(data []byte) (lockFile, error) {
 		switch section.head {
 		case "packages:", "snapshots:":
 			for _, b := range blocks(section.body, 2) {
-				found := pnpmName.FindStringSubmatch(b.head)
+				found := pnpmName().FindStringSubmatch(b.head)
 				if found == nil {
 					return lockFile{}, fmt.Errorf("%q is no package", b.head)
 				}
@@ -156,7 +155,7 @@ func readPnpmLock(data []byte) (lockFile, error) {
 	return out, nil
 }
 
-var gemName = regexp.MustCompile(`^([\w.-]+)`)
+var gemName = expr(`^([\w.-]+)`)
 
 // readGemLock reads the specs of its GEM sections by gem.
 func readGemLock(data []byte) (lockFile, error) {
@@ -169,7 +168,7 @@ func readGemLock(data []byte) (lockFile, error) {
 					out.rest += strings.Join(b.body, "\n")
 					continue
 				}
-				found := gemName.FindStringSubmatch(b.head)
+				found := gemName().FindStringSubmatch(b.head)
 				if found == nil {
 					return lockFile{}, fmt.Errorf("%q is no gem", b.head)
 				}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -74,12 +73,12 @@ var importNames = map[string]string{
 	"pycryptodome": "Crypto", "psycopg2-binary": "psycopg2", "mysqlclient": "MySQLdb", "setuptools": "pkg_resources", "ruamel.yaml": "ruamel", "grpcio": "grpc",
 }
 
-var runnerWords = regexp.MustCompile(`(?i)(^|[-_/.@])(pytest|unittest|nose|nose2|nox|tox|coverage|hypothesis|jest|ts-jest|mocha|chai|vitest|vite|ava|tap|jasmine|karma|cypress|playwright|puppeteer|sinon|` +
+var runnerWords = expr(`(?i)(^|[-_/.@])(pytest|unittest|nose|nose2|nox|tox|coverage|hypothesis|jest|ts-jest|mocha|chai|vitest|vite|ava|tap|jasmine|karma|cypress|playwright|puppeteer|sinon|` +
 	`nyc|c8|babel|swc|eslint|prettier|stylelint|testing-library|tsx|ts-node|esbuild-register|husky|rspec|minitest|test-unit|simplecov|phpunit|pest|paratest|mockery|junit|testng|mockito|pyfakefs|freezegun|time-machine|respx|requests-mock|` +
 	`typeguard|syrupy|sitecustomize|setuptools|pip|wheel|testify|ginkgo|gomega|gotestsum)($|[-_/.@])`)
 
 // runnerPlugin knows packages that a test runner loads by itself.
-func runnerPlugin(name string) bool { return runnerWords.MatchString(name) }
+func runnerPlugin(name string) bool { return runnerWords().MatchString(name) }
 
 func (m *Map) mixManifest(file string, trusted, snapshot []byte) (Mixed, error) {
 	if trusted == nil || snapshot == nil {
@@ -108,7 +107,7 @@ var (
 )
 
 // npmRange is a version of a registry: no protocol, no path, no alias.
-var npmRange = regexp.MustCompile(`^(latest|next|\*|[\^~<>=v]*\s*[0-9xX*][\w.\-+*]*(\s*(\|\||-|,)?\s*[\^~<>=v]*\s*[0-9xX*][\w.\-+*]*)*)$`)
+var npmRange = expr(`^(latest|next|\*|[\^~<>=v]*\s*[0-9xX*][\w.\-+*]*(\s*(\|\||-|,)?\s*[\^~<>=v]*\s*[0-9xX*][\w.\-+*]*)*)$`)
 
 // mixJSON puts the admitted entries of some sections into the trusted manifest.
 func (m *Map) mixJSON(lang string, trusted, snapshot []byte, sections, inert map[string]bool) (Mixed, error) {
@@ -177,7 +176,7 @@ func (e *entries) section(was, now json.RawMessage, known map[string]bool) (json
 		}
 		var version string
 		isText := json.Unmarshal(next.values[name], &version) == nil
-		if e.admit(name, version, isText && npmRange.MatchString(version)) {
+		if e.admit(name, version, isText && npmRange().MatchString(version)) {
 			out.put(name, next.values[name])
 		}
 	}

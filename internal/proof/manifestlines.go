@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,11 +19,11 @@ func requirement(line string) (name, version string, registry, known bool) {
 	return name, version, registry, name != ""
 }
 
-var gemForm = regexp.MustCompile(`^gem\s+['"]([\w.-]+)['"]((?:\s*,\s*['"][^'"]*['"])*)\s*$`)
+var gemForm = expr(`^gem\s+['"]([\w.-]+)['"]((?:\s*,\s*['"][^'"]*['"])*)\s*$`)
 
 // gem reads a line of a Gemfile at its top: those in groups are indented.
 func gem(line string) (name, version string, registry, known bool) {
-	found := gemForm.FindStringSubmatch(line)
+	found := gemForm().FindStringSubmatch(line)
 	if found == nil {
 		return "", "", false, false
 	}
@@ -96,7 +95,7 @@ func meaningful(data []byte) []string {
 }
 
 // goRequire is a line of go.mod that asks for a module.
-var goRequire = regexp.MustCompile(`^(?:require\s+)?([\w./~-]+\.[\w./~-]+)\s+(v\d[\w.+-]*)(?:\s*//.*)?$`)
+var goRequire = expr(`^(?:require\s+)?([\w./~-]+\.[\w./~-]+)\s+(v\d[\w.+-]*)(?:\s*//.*)?$`)
 
 // mixGoMod reads go.mod as blocks of lines; only new lines of require blocks
 // are product.
@@ -161,7 +160,7 @@ func requiredModule(line string) (name, version string, ok bool) {
 	if !strings.HasPrefix(line, "require ") {
 		return "", "", false
 	}
-	found := goRequire.FindStringSubmatch(line)
+	found := goRequire().FindStringSubmatch(line)
 	if found == nil {
 		return "", "", false
 	}

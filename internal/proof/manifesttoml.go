@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -111,7 +110,7 @@ func (e *entries) cargo(out, was, now map[string]any) {
 func cargoVersion(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
-		return v, npmRange.MatchString(v)
+		return v, npmRange().MatchString(v)
 	case map[string]any:
 		version, ok := v["version"].(string)
 		for k := range v {
@@ -121,7 +120,7 @@ func cargoVersion(v any) (string, bool) {
 				return version, false
 			}
 		}
-		return version, ok && npmRange.MatchString(version)
+		return version, ok && npmRange().MatchString(version)
 	}
 	return "", false
 }
@@ -145,7 +144,7 @@ func (e *entries) pyproject(out, was, now map[string]any) {
 			continue
 		}
 		version, ok := next[name].(string)
-		if e.admit(name, version, ok && npmRange.MatchString(version)) {
+		if e.admit(name, version, ok && npmRange().MatchString(version)) {
 			table(out, true, "tool", "poetry", "dependencies")[name] = next[name]
 		}
 	}
@@ -186,11 +185,11 @@ func (e *entries) pythonList(was, now any) any {
 	return out
 }
 
-var requirementForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[\w\s,.-]*\])?\s*\(?((?:[<>=!~]=?=?\s*[\w.*+!-]+\s*,?\s*)*)\)?\s*(;.*)?$`)
+var requirementForm = expr(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[\w\s,.-]*\])?\s*\(?((?:[<>=!~]=?=?\s*[\w.*+!-]+\s*,?\s*)*)\)?\s*(;.*)?$`)
 
 // pythonRequirement reads a line like "lib[extra]>=1,<2; marker".
 func pythonRequirement(s string) (name, version string, registry bool) {
-	found := requirementForm.FindStringSubmatch(strings.TrimSpace(s))
+	found := requirementForm().FindStringSubmatch(strings.TrimSpace(s))
 	if found == nil {
 		name, _, _ = strings.Cut(strings.TrimSpace(s), "@")
 		return strings.ToLower(strings.TrimSpace(name)), "", false

@@ -147,13 +147,13 @@ func TestOwner(t *testing.T) {
 }
 
 func TestOpened(t *testing.T) {
-	files := memory{"app/main.py": "open('app/rates.html')", "app/rates.html": "", "app/seen.html": "", "app/more.html": "", "test_main.py": "import app.main"}
-	m, err := Survey(files, Settings{Opened: []string{"app/rates.html", "app/seen.html", "app/main.py"}})
+	files := memory{"app/main.py": "open('app/rates.html')", "app/rates.html": "", "app/seen.html": "", "app/more.html": "", "app/locales/de.yml": "", "app/data/sums.json": "", "test_main.py": "import app.main"}
+	m, err := Survey(files, Settings{Opened: []string{"app/rates.html", "app/seen.html", "app/main.py", "app/locales/de.yml", "app/data/sums.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sees(t, m, Product, "app/main.py app/rates.html app/more.html")
-	sees(t, m, Evidence, "app/seen.html")
+	sees(t, m, Product, "app/main.py app/rates.html app/more.html app/locales/de.yml")
+	sees(t, m, Evidence, "app/seen.html app/data/sums.json")
 }
 
 func TestLocks(t *testing.T) {

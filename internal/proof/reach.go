@@ -216,7 +216,7 @@ func (sv *survey) dataClass(f *file, tests map[string]string, opened bool) Seen 
 	if by, ok := sv.namedByProduct(p); ok {
 		return sv.is(Product, RuleAsset, "%s names it", by)
 	}
-	if opened {
+	if opened && !conventional(p) {
 		return sv.is(Evidence, RuleOpened, "the proof of the base opens it, and no product names it")
 	}
 	if f.sort == assetSort {
@@ -226,6 +226,15 @@ func (sv *survey) dataClass(f *file, tests map[string]string, opened bool) Seen 
 		return sv.is(Product, RuleAsset, "it stands in %s", dir)
 	}
 	return sv.is(Evidence, RuleUnknown, "data or settings outside of source and asset folders")
+}
+
+// conventional is true below a folder that frameworks read by its name, which no
+// source spells.
+func conventional(p string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
+		part = strings.ToLower(part)
+		return assetFolders[part] || part == "config" || part == "conf" || part == "settings"
+	})
 }
 
 // places finds the folders in which all that is no document is evidence for a

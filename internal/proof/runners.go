@@ -2,7 +2,6 @@ package proof
 
 import (
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -108,7 +107,7 @@ func (sv *survey) subjectByName(p string) bool {
 	return !isTestName(path.Base(p)) && sv.early[stemOf(p)]
 }
 
-var recipeTarget = regexp.MustCompile(`^([^\s:#=][^:#=]*):([^=].*)?$`)
+var recipeTarget = expr(`^([^\s:#=][^:#=]*):([^=].*)?$`)
 
 // make follows the recipes of a Makefile's targets, all when no target is named.
 func (sv *survey) make(args []string, by, dir string, depth int) {
@@ -168,7 +167,7 @@ func (sv *survey) makefile(file string, goals []string, dir string, depth int) {
 				}
 			}
 		default:
-			if found := recipeTarget.FindStringSubmatch(line); found != nil {
+			if found := recipeTarget().FindStringSubmatch(line); found != nil {
 				needs, inline, _ := strings.Cut(strings.TrimLeft(found[2], ":"), ";")
 				current = &makeRule{needs: strings.Fields(needs)}
 				if inline != "" {

@@ -153,7 +153,7 @@ var (
 		maintainers readme homepage bugs dependencies devdependencies peerdependencies optionaldependencies bundleddependencies overrides resolutions rootdir outdir outfile declarationdir known_first_party
 		known_third_party per-file-ignores per_file_ignores watch watchpathignorepatterns modulepathignorepatterns testpathignorepatterns coveragepathignorepatterns norecursedirs cache cachedirectory cache_dir urls classifiers source_pkgs
 		build-backend requires edition rust-version resolver members workspaces engines type sideeffects publishconfig psr-4 psr-0 classmap license-files dest output to`)
-	loadKey = regexp.MustCompile(`plugin|setup|require|transform|environment|preset|loader|resolver|runner|reporter|bootstrap|register|^import|global|serializer|extend|processor|hook|init|mapper|teardown|addopts|helper|config`)
+	loadKey = expr(`plugin|setup|require|transform|environment|preset|loader|resolver|runner|reporter|bootstrap|register|^import|global|serializer|extend|processor|hook|init|mapper|teardown|addopts|helper|config`)
 )
 
 // setting takes one value by the keys that it stands below.
@@ -188,7 +188,7 @@ func (sv *survey) setting(p string, keys []string, value string) {
 			sv.collectSetting(one, p, dir, last)
 		}
 	case has(silentKeys):
-	case has(entryKeys) && !loadKey.MatchString(last):
+	case has(entryKeys) && !loadKey().MatchString(last):
 		for _, one := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ',' || r == ' ' || r == '=' }) {
 			if at := sv.loads(one, dir); at != "" && !testish(at) {
 				sv.entries[at] = true
@@ -238,10 +238,10 @@ func (sv *survey) loaded(p, key, value string) {
 		at := ""
 		switch {
 		case strings.ContainsAny(one, "/.") && !strings.Contains(one, "://"):
-			if at = sv.resolve(one, dir); at == "" && (loadKey.MatchString(key) || strings.Contains(one, "/")) {
+			if at = sv.resolve(one, dir); at == "" && (loadKey().MatchString(key) || strings.Contains(one, "/")) {
 				at = sv.loads(one, dir)
 			}
-		case loadKey.MatchString(key):
+		case loadKey().MatchString(key):
 			at = sv.loads(one, dir)
 		}
 		if at == "" || at == p {
@@ -251,7 +251,7 @@ func (sv *survey) loaded(p, key, value string) {
 		case assetSort, documentSort, manifestSort, lockSort:
 			continue
 		case dataSort:
-			if sv.inSource(at) && !loadKey.MatchString(key) {
+			if sv.inSource(at) && !loadKey().MatchString(key) {
 				continue
 			}
 		}
@@ -275,13 +275,13 @@ func (sv *survey) cargoSetting(p string, keys []string, value string) {
 	}
 }
 
-var cmakeCall = regexp.MustCompile(`(?s)(\w+)\s*\(([^()]*)\)`)
+var cmakeCall = expr(`(?s)(\w+)\s*\(([^()]*)\)`)
 
 // cmake finds the sources of what ctest runs.
 func (sv *survey) cmake(p string, content []byte) {
 	dir := path.Dir(p)
 	targets, tests, shared := map[string][]string{}, map[string]bool{}, map[string]int{}
-	for _, call := range cmakeCall.FindAllStringSubmatch(string(content), 5000) {
+	for _, call := range cmakeCall().FindAllStringSubmatch(string(content), 5000) {
 		args := splitWords(call[2])
 		switch strings.ToLower(call[1]) {
 		case "add_executable", "add_library":

@@ -13,21 +13,21 @@ import (
 type suppressMark struct {
 	langs     string
 	inComment bool
-	form      *regexp.Regexp
+	form      func() *regexp.Regexp
 }
 
 var suppressMarks = []suppressMark{
-	{"python", true, regexp.MustCompile(`(?i)#\s*(noqa|type:\s*ignore|pyright:\s*ignore|pylint:\s*(disable|skip)|mypy:\s*ignore|pragma:\s*no\s*(cover|branch)|nosec|ruff:\s*noqa|flake8:\s*noqa|fmt:\s*off|isort:\s*skip)`)},
-	{"script", true, regexp.MustCompile(`(?i)(@ts-nocheck|@ts-ignore|@ts-expect-error|eslint-disable|tslint:disable|biome-ignore|prettier-ignore|istanbul ignore|c8 ignore|v8 ignore|node:coverage|stylelint-disable|@vite-ignore|deno-lint-ignore|jshint ignore)`)},
-	{"go", true, regexp.MustCompile(`(//\s*nolint|//lint:ignore|//\s*#nosec|//\s*exhaustive:ignore|//\s*revive:disable|//go:nocheckptr|//\s*coverage:ignore)`)},
-	{"rust", false, regexp.MustCompile(`#!?\[\s*(allow|expect|cfg_attr\s*\([^,]*,\s*allow|rustfmt\s*::\s*skip|coverage\s*\(\s*off)[^\]]*\]`)},
-	{"c", false, regexp.MustCompile(`#\s*pragma\s+(GCC|clang)\s+diagnostic\s+(ignored|push)|#\s*pragma\s+warning\s*\(\s*disable`)},
-	{"c", true, regexp.MustCompile(`(?i)(NOLINT|LCOV_EXCL|GCOVR_EXCL|cppcheck-suppress|coverity\[)`)},
-	{"ruby", true, regexp.MustCompile(`(?i)(rubocop:disable|rubocop:todo|:nocov:|steep:ignore|typed:\s*(false|ignore)|reek:)`)},
-	{"php", true, regexp.MustCompile(`(?i)(@phpstan-ignore|@psalm-suppress|phpcs:(ignore|disable)|@codeCoverageIgnore|@phan-suppress|@noinspection)`)},
-	{"java", false, regexp.MustCompile(`@(file:)?\s*(SuppressWarnings|SuppressFBWarnings|Suppress|SuppressLint|ExcludeFromCodeCoverage|Generated)\b|#pragma\s+warning\s+disable|\[\s*(assembly:\s*)?SuppressMessage`)},
-	{"java", true, regexp.MustCompile(`(?i)(NOSONAR|CHECKSTYLE[: ]OFF|noinspection|swiftlint:disable|ktlint-disable|ReSharper disable|ignore_for_file|ignore:|detekt:)`)},
-	{"shell", true, regexp.MustCompile(`(?i)shellcheck\s+disable`)},
+	{"python", true, expr(`(?i)#\s*(noqa|type:\s*ignore|pyright:\s*ignore|pylint:\s*(disable|skip)|mypy:\s*ignore|pragma:\s*no\s*(cover|branch)|nosec|ruff:\s*noqa|flake8:\s*noqa|fmt:\s*off|isort:\s*skip)`)},
+	{"script", true, expr(`(?i)(@ts-nocheck|@ts-ignore|@ts-expect-error|eslint-disable|tslint:disable|biome-ignore|prettier-ignore|istanbul ignore|c8 ignore|v8 ignore|node:coverage|stylelint-disable|@vite-ignore|deno-lint-ignore|jshint ignore)`)},
+	{"go", true, expr(`(//\s*nolint|//lint:ignore|//\s*#nosec|//\s*exhaustive:ignore|//\s*revive:disable|//go:nocheckptr|//\s*coverage:ignore)`)},
+	{"rust", false, expr(`#!?\[\s*(allow|expect|cfg_attr\s*\([^,]*,\s*allow|rustfmt\s*::\s*skip|coverage\s*\(\s*off)[^\]]*\]`)},
+	{"c", false, expr(`#\s*pragma\s+(GCC|clang)\s+diagnostic\s+(ignored|push)|#\s*pragma\s+warning\s*\(\s*disable`)},
+	{"c", true, expr(`(?i)(NOLINT|LCOV_EXCL|GCOVR_EXCL|cppcheck-suppress|coverity\[)`)},
+	{"ruby", true, expr(`(?i)(rubocop:disable|rubocop:todo|:nocov:|steep:ignore|typed:\s*(false|ignore)|reek:)`)},
+	{"php", true, expr(`(?i)(@phpstan-ignore|@psalm-suppress|phpcs:(ignore|disable)|@codeCoverageIgnore|@phan-suppress|@noinspection)`)},
+	{"java", false, expr(`@(file:)?\s*(SuppressWarnings|SuppressFBWarnings|Suppress|SuppressLint|ExcludeFromCodeCoverage|Generated)\b|#pragma\s+warning\s+disable|\[\s*(assembly:\s*)?SuppressMessage`)},
+	{"java", true, expr(`(?i)(NOSONAR|CHECKSTYLE[: ]OFF|noinspection|swiftlint:disable|ktlint-disable|ReSharper disable|ignore_for_file|ignore:|detekt:)`)},
+	{"shell", true, expr(`(?i)shellcheck\s+disable`)},
 }
 
 // Suppressions finds the marks that silence a linter, a type checker or a
@@ -50,8 +50,8 @@ func Suppressions(file string, was, now []byte) []Weakness {
 			where = comments
 		}
 		// One that is only moved silences no more than it did.
-		left := len(mark.form.FindAllStringIndex(string(where), -1)) - len(mark.form.FindAllStringIndex(before, -1))
-		for _, at := range mark.form.FindAllIndex(where, -1) {
+		left := len(mark.form().FindAllStringIndex(string(where), -1)) - len(mark.form().FindAllStringIndex(before, -1))
+		for _, at := range mark.form().FindAllIndex(where, -1) {
 			line := lineAt(now, at[0])
 			if !fresh[line] || left <= 0 {
 				continue

@@ -47,7 +47,7 @@ func Weaker(file string, was, now []byte) []Weakness {
 func WeakerAll(was, now map[string][]byte) []Weakness {
 	var out []Weakness
 	before, after := readEvidence(was), readEvidence(now)
-	out = append(out, lostTests(before, after)...)
+	out = append(out, lostTests(before, after, statements(now))...)
 	for _, p := range slices.Sorted(maps.Keys(was)) {
 		a, b := was[p], now[p]
 		if same(a, b) {
@@ -83,6 +83,9 @@ type test struct {
 	from       int      // token that it begins at, -1 = the file as a whole
 	claims     []claim  // its assertions
 	cases      []string // of its parameters, and of tables in it
+	inputs     []input
+	exits      []exit
+	narrow     map[string]int // what it goes over a part of, with the lines
 }
 
 // claim is one assertion: form without, and full with its literals.
@@ -142,7 +145,7 @@ func missing(a, b []claim) []claim {
 	return out
 }
 
-func lostTests(before, after []test) []Weakness {
+func lostTests(before, after []test, elsewhere []input) []Weakness {
 	var out []Weakness
 	pairs := pair(before, after)
 	// What no test of the same name claims may stand in another one now.
@@ -160,6 +163,7 @@ func lostTests(before, after []test) []Weakness {
 			continue
 		}
 		out = append(out, softerTest(a, after[j], spare)...)
+		out = append(out, easier(a, after[j], elsewhere)...)
 	}
 	return out
 }

@@ -42,6 +42,7 @@ func (s *source) readBody(t *test, from, end int, lang string) {
 		}
 	}
 	s.readCases(t, from, end)
+	t.inputs, t.exits, t.narrow = s.inputs(from+1, end, lang), s.exits(from, end, lang), s.narrowed(from, end, lang)
 }
 
 // asserts is true where an assertion begins at token i.

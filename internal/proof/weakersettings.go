@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,13 +12,13 @@ import (
 )
 
 var (
-	thresholdKey = regexp.MustCompile(`(?i)(fail[-_]?under|threshold|min[-_]?coverage|minimum[-_]?coverage|statements|branches|functions|lines|covered|target|minmsi|msi)$`)
-	ceilingKey   = regexp.MustCompile(`(?i)(max[-_]?warnings|max[-_]?complexity|max[-_]?line|timeout|time_limit|retries|retry|reruns|flaky|max[-_]?failures)`)
-	onSwitch     = regexp.MustCompile(`(?i)(strict|warn_unreachable|disallow_|no_implicit|noImplicit|noUnused|check_untyped|failOn|fail_on|error|bail|xfail_strict|checkJs|stopOn|forbidOnly|forbidPending|fail_fast|beStrict|denyWarnings)`)
-	offSwitch    = regexp.MustCompile(`(?i)(passWithNoTests|allow[-_]?fail|continue-on-error|ignore_missing|ignore_errors|skipLibCheck|allow_red|soft_fail|optional|isolatedModules|dangerouslyIgnore|allow_failure)`)
-	skipKey      = regexp.MustCompile(`(?i)(ignore|exclude|omit|skip|disable|deselect|norecursedirs|per-file-ignores)`)
-	collectKey   = regexp.MustCompile(`(?i)^(testmatch|testregex|testpaths|python_files|python_functions|python_classes|roots|spec|include|files|testdir|directory|select|extend-select|enable|enabled|plugins|extends)$`)
-	rule         = regexp.MustCompile(`(?i)^("?error"?|2|deny|forbid|warn|"?warning"?|1)$`)
+	thresholdKey = expr(`(?i)(fail[-_]?under|threshold|min[-_]?coverage|minimum[-_]?coverage|statements|branches|functions|lines|covered|target|minmsi|msi)$`)
+	ceilingKey   = expr(`(?i)(max[-_]?warnings|max[-_]?complexity|max[-_]?line|timeout|time_limit|retries|retry|reruns|flaky|max[-_]?failures)`)
+	onSwitch     = expr(`(?i)(strict|warn_unreachable|disallow_|no_implicit|noImplicit|noUnused|check_untyped|failOn|fail_on|error|bail|xfail_strict|checkJs|stopOn|forbidOnly|forbidPending|fail_fast|beStrict|denyWarnings)`)
+	offSwitch    = expr(`(?i)(passWithNoTests|allow[-_]?fail|continue-on-error|ignore_missing|ignore_errors|skipLibCheck|allow_red|soft_fail|optional|isolatedModules|dangerouslyIgnore|allow_failure)`)
+	skipKey      = expr(`(?i)(ignore|exclude|omit|skip|disable|deselect|norecursedirs|per-file-ignores)`)
+	collectKey   = expr(`(?i)^(testmatch|testregex|testpaths|python_files|python_functions|python_classes|roots|spec|include|files|testdir|directory|select|extend-select|enable|enabled|plugins|extends)$`)
+	rule         = expr(`(?i)^("?error"?|2|deny|forbid|warn|"?warning"?|1)$`)
 	looseFlags   = []string{"|| true", "||true", "|| :", "|| exit 0", "; true", "--exit-zero", "--passWithNoTests", "--pass-with-no-tests", "--ignore", "--deselect", "-k not", `-k "not`, "-k 'not", "--exclude", "--skip", "-short", "--no-verify", "continue-on-error: true", "allow_failure: true", "--allow-", "--retries", "--reruns", "set +e", "--max-warnings", "-Wno", "--cap-lints", "--testNamePattern", "--test-name-pattern", "--grep", "-m not", `-m "not`, "--lf", "--maxfail", "|| echo"}
 )
 
@@ -56,9 +55,9 @@ func looserSettings(p string, was, now []byte, all map[string][]byte) []Weakness
 		_, stays := valueOf(after, b)
 		last := b.key[strings.LastIndex(b.key, ".")+1:]
 		switch {
-		case !stays && (thresholdKey.MatchString(last) && isNumber(b.value) || onSwitch.MatchString(last) || rule.MatchString(b.value) && strings.Contains(b.key, "rules")):
+		case !stays && (thresholdKey().MatchString(last) && isNumber(b.value) || onSwitch().MatchString(last) || rule().MatchString(b.value) && strings.Contains(b.key, "rules")):
 			out = append(out, Weakness{KindThreshold, p, 0, fmt.Sprintf("%s = %s is gone", b.key, texts.OneLine(b.value, mostQuoted))})
-		case collectKey.MatchString(last):
+		case collectKey().MatchString(last):
 			out = append(out, Weakness{KindSetting, p, 0, fmt.Sprintf("%s no longer has %q", last, texts.OneLine(b.value, mostQuoted))})
 		}
 	}
@@ -97,17 +96,17 @@ func looser(s setting, old string, had bool) (kind, what string) {
 	numbers := had && errA == nil && errB == nil
 	on := func(v string) bool { v = strings.ToLower(v); return v == "true" || v == "1" || v == "yes" || v == "on" }
 	switch {
-	case numbers && thresholdKey.MatchString(last) && b < a, numbers && ceilingKey.MatchString(last) && b > a:
+	case numbers && thresholdKey().MatchString(last) && b < a, numbers && ceilingKey().MatchString(last) && b > a:
 		return KindThreshold, fmt.Sprintf("%s was %s and is %s", last, old, s.value)
-	case onSwitch.MatchString(last) && had && on(old) && !on(s.value):
+	case onSwitch().MatchString(last) && had && on(old) && !on(s.value):
 		return KindSetting, fmt.Sprintf("%s is no longer on", last)
-	case offSwitch.MatchString(last) && on(s.value):
+	case offSwitch().MatchString(last) && on(s.value):
 		return KindCI, fmt.Sprintf("%s is on", last)
-	case strings.Contains(s.key, "rules") && had && rule.MatchString(old) && (s.value == "off" || s.value == "0" || s.value == "warn" && old != "warn"):
+	case strings.Contains(s.key, "rules") && had && rule().MatchString(old) && (s.value == "off" || s.value == "0" || s.value == "warn" && old != "warn"):
 		return KindSetting, fmt.Sprintf("rule %s was %s and is %s", last, old, s.value)
 	case strings.Contains(s.key, "lints") && had && (s.value == "allow" || s.value == "warn" && old == "deny"):
 		return KindSetting, fmt.Sprintf("%s was %s and is %s", last, old, s.value)
-	case skipKey.MatchString(last):
+	case skipKey().MatchString(last):
 		return KindSetting, fmt.Sprintf("%s has %q now", last, texts.OneLine(s.value, mostQuoted))
 	}
 	return "", ""
@@ -140,18 +139,18 @@ func readSettingsOf(p string, content []byte) []setting {
 	return out
 }
 
-var jsonNumber = regexp.MustCompile(`"([^"\n]+)"\s*:\s*(-?[\d.]+|true|false)`)
+var jsonNumber = expr(`"([^"\n]+)"\s*:\s*(-?[\d.]+|true|false)`)
 
 func walkNumbers(content []byte, visit func([]string, string)) {
-	for _, found := range jsonNumber.FindAllSubmatch(content, -1) {
+	for _, found := range jsonNumber().FindAllSubmatch(content, -1) {
 		visit([]string{string(found[1])}, string(found[2]))
 	}
 }
 
-var tomlNumber = regexp.MustCompile(`(?m)^\s*([\w.-]+)\s*=\s*(-?[\d.]+|true|false)\s*(#.*)?$`)
+var tomlNumber = expr(`(?m)^\s*([\w.-]+)\s*=\s*(-?[\d.]+|true|false)\s*(#.*)?$`)
 
 func walkTOML(content []byte, visit func([]string, string)) bool {
-	for _, found := range tomlNumber.FindAllSubmatch(content, -1) {
+	for _, found := range tomlNumber().FindAllSubmatch(content, -1) {
 		visit([]string{string(found[1])}, string(found[2]))
 	}
 	walkSettings("x.toml", content, visit)
@@ -182,14 +181,14 @@ func looserLines(p string, was, now []byte) []Weakness {
 }
 
 // strictFlag is a word by which a compiler or a runner refuses more.
-var strictFlag = regexp.MustCompile(`(?:^|[\s"'=:,\[(])(-W[\w=+-]+|-pedantic(?:-errors)?|-fsanitize=[\w,-]+|-D_FORTIFY_SOURCE=\d|--strict[\w-]*|--warnings-as-errors|--error-on-warnings|--fail-on-\w+|--fail-under=?\d*|-race)(?:$|[\s"',\])])`)
+var strictFlag = expr(`(?:^|[\s"'=:,\[(])(-W[\w=+-]+|-pedantic(?:-errors)?|-fsanitize=[\w,-]+|-D_FORTIFY_SOURCE=\d|--strict[\w-]*|--warnings-as-errors|--error-on-warnings|--fail-on-\w+|--fail-under=?\d*|-race)(?:$|[\s"',\])])`)
 
 // lostFlags are strict flags that the old file gave more often.
 func lostFlags(p string, was, now []byte) []Weakness {
 	count := func(src []byte) map[string]int {
 		out := map[string]int{}
 		for _, word := range strings.Fields(string(src)) {
-			if found := strictFlag.FindStringSubmatch(word); found != nil && !strings.HasPrefix(found[1], "-Wno") {
+			if found := strictFlag().FindStringSubmatch(word); found != nil && !strings.HasPrefix(found[1], "-Wno") {
 				out[found[1]]++
 			}
 		}
@@ -205,12 +204,12 @@ func lostFlags(p string, was, now []byte) []Weakness {
 	return out
 }
 
-var stepLine = regexp.MustCompile(`(?i)\b(go (test|vet)|pytest|unittest|jest|vitest|mocha|node --test|cargo (test|clippy|nextest)|npm (run )?(test|lint)|yarn (test|lint)|pnpm (test|lint)|ruff|mypy|eslint|tsc|flake8|pylint|golangci-lint|staticcheck|rspec|rake test|phpunit|phpstan|ctest|bats|make (test|check|lint)|tox|nox|mvn .*(test|verify)|gradlew? .*(test|check)|dotnet test|shellcheck|-race)\b`)
+var stepLine = expr(`(?i)\b(go (test|vet)|pytest|unittest|jest|vitest|mocha|node --test|cargo (test|clippy|nextest)|npm (run )?(test|lint)|yarn (test|lint)|pnpm (test|lint)|ruff|mypy|eslint|tsc|flake8|pylint|golangci-lint|staticcheck|rspec|rake test|phpunit|phpstan|ctest|bats|make (test|check|lint)|tox|nox|mvn .*(test|verify)|gradlew? .*(test|check)|dotnet test|shellcheck|-race)\b`)
 
 // lostSteps are checks that the old file ran and the new one does not.
 func lostSteps(p string, was, now []byte) []Weakness {
 	var out []Weakness
-	for _, found := range slices.Compact(slices.Sorted(slices.Values(stepLine.FindAllString(string(was), -1)))) {
+	for _, found := range slices.Compact(slices.Sorted(slices.Values(stepLine().FindAllString(string(was), -1)))) {
 		if strings.Count(string(was), found) > strings.Count(string(now), found) {
 			out = append(out, Weakness{KindCI, p, 0, fmt.Sprintf("%q is run no longer", found)})
 		}
@@ -224,7 +223,7 @@ func narrowedSteps(p string, was, now []byte) []Weakness {
 	var out []Weakness
 	after := strings.Split(string(now), "\n")
 	for line := range strings.Lines(string(was)) {
-		step := stepLine.FindString(line)
+		step := stepLine().FindString(line)
 		if step == "" || slices.ContainsFunc(after, func(l string) bool { return holdsWords(l, line) }) {
 			continue
 		}

@@ -3,7 +3,6 @@ package proof
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -259,13 +258,13 @@ func (s *source) number(i int) (float64, bool) {
 
 func isDigits(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
 
-var buildConstraint = regexp.MustCompile(`(?m)^(//go:build .*|// \+build .*|#!\[cfg\(.*\)\]|pytestmark\s*=.*skip.*|collect_ignore(_glob)?\s*=.*|__test__\s*=\s*False|#\s*requires .*)$`)
+var buildConstraint = expr(`(?m)^(//go:build .*|// \+build .*|#!\[cfg\(.*\)\]|pytestmark\s*=.*skip.*|collect_ignore(_glob)?\s*=.*|__test__\s*=\s*False|#\s*requires .*)$`)
 
 // newConstraints finds what takes a whole file out of the run.
 func newConstraints(p string, was, now []byte) []Weakness {
 	var out []Weakness
-	old := buildConstraint.FindAllString(string(was), -1)
-	for _, at := range buildConstraint.FindAllStringIndex(string(now), -1) {
+	old := buildConstraint().FindAllString(string(was), -1)
+	for _, at := range buildConstraint().FindAllStringIndex(string(now), -1) {
 		if line := string(now[at[0]:at[1]]); !slices.Contains(old, line) {
 			out = append(out, Weakness{KindSkipped, p, lineAt(now, at[0]), "the file is run only where this holds: " + line})
 		}

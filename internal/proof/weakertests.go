@@ -2,7 +2,6 @@ package proof
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -41,8 +40,8 @@ var (
 	scriptTests = set("it test specify bench fit xit xtest ftest")
 	scriptSkips = set("xit xtest xdescribe xcontext xspecify")
 	scriptOnly  = set("fit fdescribe ftest")
-	goTests     = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)([A-Z_].*)?$`)
-	cTests      = regexp.MustCompile(`^(TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST|Test|CTEST|UTEST)$`)
+	goTests     = expr(`^(Test|Fuzz|Benchmark|Example)([A-Z_].*)?$`)
+	cTests      = expr(`^(TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST|Test|CTEST|UTEST)$`)
 )
 
 // declares says whether a test begins at token i, and the mark that skips it
@@ -55,7 +54,7 @@ func (s *source) declares(i int, lang string) (name, skip string, ok bool) {
 	next := s.word(i + 1)
 	switch lang {
 	case "go":
-		if w == "func" && goTests.MatchString(next) && s.word(i+2) == "(" {
+		if w == "func" && goTests().MatchString(next) && s.word(i+2) == "(" {
 			return next, "", true
 		}
 		if w == "Run" && next == "(" && s.isText(i+2) {
@@ -118,7 +117,7 @@ func (s *source) declares(i int, lang string) (name, skip string, ok bool) {
 			return next, "", true
 		}
 	case "c":
-		if cTests.MatchString(w) && next == "(" {
+		if cTests().MatchString(w) && next == "(" {
 			if end := s.closes(i + 1); end > 0 {
 				return string(s.src[s.tokens[i+2].from:s.tokens[end].from]), "", true
 			}

@@ -8,6 +8,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -41,6 +42,9 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now t
 	for _, r := range fresh {
 		if r.Verdict == work.PullChangesRequested {
 			a.Status, a.By, a.Comment = work.CheckpointChangesRequested, r.By, "changes are requested on "+name
+			if words := text.FirstLine(text.Plain(r.Body), mostOfFirst); words != "" {
+				a.Comment += ": " + words
+			}
 			return a, ""
 		}
 	}
@@ -69,6 +73,9 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now t
 	a.Status, a.By, a.Comment = work.CheckpointApproved, fresh[len(fresh)-1].By, "approved on "+name
 	return a, ""
 }
+
+// mostOfFirst is how much of the first line of a review stands in an answer.
+const mostOfFirst = 200
 
 // RetargetedHeld is why a pull request that was pointed elsewhere answers
 // nothing.

@@ -71,7 +71,7 @@ func changedHow(status string) string {
 
 // TellChanges lists the files that changed.
 func TellChanges(changes []work.FileChange) text.Markdown {
-	all := []text.Markdown{text.Format("%d file(s):\n\n", len(changes))}
+	all := []text.Markdown{text.Format("%s:\n\n", text.Number(len(changes), "file"))}
 	for i, c := range changes {
 		if i == MostListed {
 			all = append(all, text.Item(text.Format("and %d more", len(changes)-i)))

@@ -15,6 +15,7 @@ import (
 	"forge/internal/host/local"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -90,7 +91,7 @@ func baseRules(a work.HostAccess) string {
 	if !a.Protected {
 		return ", not protected"
 	}
-	out := fmt.Sprintf(", protected: %d approval(s)", a.Approvals)
+	out := fmt.Sprintf(", protected: %s", text.Number(a.Approvals, "approval"))
 	if len(a.Checks) > 0 {
 		out += ", checks " + strings.Join(a.Checks, ", ")
 	}

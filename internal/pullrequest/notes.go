@@ -57,7 +57,7 @@ func (h *Port) place(ctx context.Context, n *work.PullNotes, found []orchestrato
 		n.Lines = append(n.Lines, work.PullNote{Path: f.File, Line: f.Line, Body: TellNote(f.Finding)})
 	}
 	n.Body = text.Join("\n\n",
-		text.Format("Forge's reviewers found what was let stand: %d finding(s). This decides nothing.", len(found)),
+		text.Format("Forge's reviewers found what was let stand: %s. This decides nothing.", text.Number(len(found), "finding")),
 		text.Join("", rest[:min(len(rest), mostNotes)]...))
 	return nil
 }

@@ -185,28 +185,6 @@ func (h *Port) ahead(ctx context.Context, number int64, err error) error {
 	return err
 }
 
-// Reply answers the threads of a pull request, each once.
-func (h *Port) Reply(ctx context.Context, look work.PullLook, replies []orchestrator.PullReply) error {
-	said := slices.Clone(look.Comments)
-	for _, t := range look.Threads {
-		said = append(said, t.Comments...)
-	}
-	for _, r := range replies {
-		at := slices.IndexFunc(look.Threads, func(t work.PullThread) bool { return t.ID == r.Thread })
-		if at < 0 || slices.ContainsFunc(said, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, r.Key) }) {
-			continue // it was deleted, or is answered
-		}
-		body := text.Quote(host.Words(r.Body))
-		if body.Empty() {
-			body = text.Own("The agent worked on it; the changes are in the branch.")
-		}
-		if err := h.Again(ctx, func() error { return h.Pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Look is how a pull request stands.
 func (h *Port) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	var look work.PullLook

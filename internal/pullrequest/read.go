@@ -185,7 +185,7 @@ func tellThread(t work.PullThread, may map[string]bool, fresh func(string) bool)
 	case t.OldLine > 0:
 		at += fmt.Sprintf(", line %d of the old file", t.OldLine)
 	}
-	fmt.Fprintf(&b, "At %s:\n", at)
+	fmt.Fprintf(&b, "Thread %s, at %s:\n", t.ID, at)
 	if t.Hunk != "" {
 		fmt.Fprintf(&b, "%s\n", CutTo(t.Hunk, 1<<10))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"forge/internal/config"
+	"forge/internal/effect"
 	"forge/internal/git"
 	"forge/internal/project"
 	"forge/internal/work"
@@ -34,7 +35,7 @@ func HostPlace(set config.CodeHost) work.PullSettings {
 // PortOf is the code host of a run; nil where it has none, or where this
 // process cannot speak with it: then the run's pull requests stay as they are,
 // and say why. judged says what people said earlier of the files of a checkpoint.
-func PortOf(p *project.Checkout, spec orchestrator.Spec, store *git.Store, judged func(ctx context.Context, checkpoint string) (string, error)) orchestrator.Host {
+func PortOf(p *project.Checkout, spec orchestrator.Spec, store *git.Store, judged func(ctx context.Context, checkpoint string) (string, error)) effect.Host {
 	if spec.Pulls == nil {
 		return nil
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
 func goKind() Kind {
-	return Kind{Name: "go test", Find: findGo, Parse: parseGo, Plant: plantGo}
+	return Kind{Name: "go test", Find: findGo, Parse: parseGo, Plant: plantGo, Own: ownGo}
 }
 
 // findGo asks each module that has tests, with the flags of the project's own
@@ -30,13 +31,14 @@ func findGo(p *Project) []Ask {
 		if len(tests) == 0 {
 			continue
 		}
-		words := append([]string{"go", "test", "-json", "-count=1", "-vet=off"}, p.goFlags()...)
-		asks = append(asks, Ask{
-			Runner: "go test", Dir: dir, Tests: tests,
-			Command: "GOFLAGS= " + quoteAll(words) + " ./... >'{out}/report'",
-		})
+		asks = append(asks, Ask{Runner: "go test", Dir: dir, Tests: tests, Command: goAsk(p.goFlags())})
 	}
 	return asks
+}
+
+func goAsk(flags []string) string {
+	words := append([]string{"go", "test", "-json", "-count=1", "-vet=off"}, flags...)
+	return "GOFLAGS= " + quoteAll(words) + " ./... >'{out}/report'"
 }
 
 // moduleOf returns the folder of the innermost module that file belongs to.
@@ -118,6 +120,52 @@ func parseGo(files map[string][]byte) Report {
 		}
 	}
 	return r.settle()
+}
+
+// saidByGo is what go test prints without -json: all of what failed, one line of
+// what did not.
+func saidByGo(files map[string][]byte) string {
+	var all strings.Builder
+	open := map[string]*strings.Builder{} // output by package and test
+	for line := range bytes.Lines(files["report"]) {
+		var e goEvent
+		if json.Unmarshal(line, &e) != nil || e.Action == "" {
+			all.Write(line) // of no event: somebody wrote past go test
+			continue
+		}
+		key := e.Package + " " + e.Test
+		b := open[key]
+		if b == nil {
+			b = &strings.Builder{}
+			open[key] = b
+		}
+		switch e.Action {
+		case "build-output":
+			all.WriteString(e.Output)
+		case "output":
+			if b.Len() < 4*mostText && !strings.HasPrefix(e.Output, "=== ") {
+				b.WriteString(e.Output)
+			}
+		case "fail":
+			all.WriteString(b.String())
+			delete(open, key)
+		case "pass", "skip":
+			if e.Test == "" {
+				all.WriteString(lastOf(b.String()))
+			}
+			delete(open, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(open)) {
+		all.WriteString(open[key].String()) // it was running at the end
+	}
+	return all.String()
+}
+
+// lastOf is the last line of text.
+func lastOf(text string) string {
+	at := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")
+	return text[at+1:]
 }
 
 func failureText(o Outcome, text string) string {

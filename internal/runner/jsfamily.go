@@ -15,22 +15,28 @@ type jsRunner struct {
 	single  []string          // likewise, without a value
 	files   bool              // its words are files, and not a filter by name
 	collect func(string) bool // its own pattern, from the top
+	// Of a call by npx that is its own: the flags by which it reports beside what
+	// it prints, and the word that the call has.
+	ownFlags []string
+	ownWord  string
 }
 
 func vitestKind() Kind {
 	r := jsRunner{
 		name: "vitest", flags: []string{"run", "--reporter=json", "--outputFile={out}/report", "--bail=0", "--coverage.enabled=false"},
 		keep: []string{"--config", "-c", "--root", "-r", "--dir", "--project", "--environment", "--mode"}, single: []string{"--globals"}, collect: isSpec,
+		ownFlags: []string{"--reporter=default", "--reporter=json", "--outputFile.json={out}/report"}, ownWord: "run",
 	}
-	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantVitest}
+	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantVitest, Own: r.own}
 }
 
 func jestKind() Kind {
 	r := jsRunner{
 		name: "jest", flags: []string{"--json", "--outputFile={out}/report", "--ci", "--bail=0", "--coverage=false", "--cacheDirectory={out}/cache"},
 		keep: []string{"--config", "-c", "--rootDir", "--env", "--projects"}, collect: isSpec,
+		ownFlags: []string{"--json", "--outputFile={out}/report"},
 	}
-	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantGlobalTest}
+	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantGlobalTest, Own: r.own}
 }
 
 func mochaKind() Kind {

@@ -11,7 +11,7 @@ import (
 var nodeDriver string
 
 func nodeKind() Kind {
-	return Kind{Name: "node:test", Find: findNode, Parse: parseLines, Plant: plantNode}
+	return Kind{Name: "node:test", Find: findNode, Parse: parseLines, Plant: plantNode, Own: ownNode}
 }
 
 // findNode asks node's own runner where the commands name it, or where tests

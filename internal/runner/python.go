@@ -15,12 +15,17 @@ import (
 var (
 	//go:embed drivers/pytest.py
 	pytestDriver string
+	//go:embed drivers/plugin.py
+	pytestPlugin string
 	//go:embed drivers/unittest.py
 	unittestDriver string
 )
 
+// pytestPluginName is a name of a module that no project has.
+const pytestPluginName = "pytest_outcomes_by_line"
+
 func pytestKind() Kind {
-	return Kind{Name: "pytest", Find: findPytest, Parse: parseLines, Plant: plantPytest}
+	return Kind{Name: "pytest", Find: findPytest, Parse: parseLines, Plant: plantPytest, Own: ownPytest}
 }
 
 func unittestKind() Kind {

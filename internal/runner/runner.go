@@ -45,6 +45,8 @@ type Kind struct {
 	// Plant returns a new test file beside the test file at path, with one test
 	// whose name contains word and that fails. ok is false where it cannot.
 	Plant func(path string, sample []byte, word string) (file, text string, ok bool)
+	// Own recognises the words of its own call; nil = none is recognised.
+	Own func(words []string) (Own, bool)
 }
 
 // Kinds are all runners that can be asked. The order is that of reports.

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"time"
 
+	"forge/internal/effect"
+	"forge/internal/engine"
+	"forge/internal/engine/embedded"
 	"forge/internal/journal"
 	"forge/internal/proc"
 	"forge/internal/project"
@@ -38,7 +41,7 @@ func Drive(ctx context.Context, p *project.Checkout, e *project.Machine, lease *
 }
 
 // Driver is what drives s under lease; done gives back what it holds.
-func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *orchestrator.State, o Options) (d *orchestrator.Driver, done func(), err error) {
+func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *orchestrator.State, o Options) (d *embedded.Engine, done func(), err error) {
 	desk, err := ReviewersOf(p, e, s.Spec.Settings.Reviews)
 	if err != nil {
 		return nil, nil, err
@@ -47,12 +50,14 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	if desk.Model != nil {
 		done = desk.Model.Close
 	}
-	return &orchestrator.Driver{
-		Host:    pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged),
-		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now},
-		Agents:  e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
-		Watch: o.Watch, Layout: p.Layout(), Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
+	return &embedded.Engine{
+		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
+		Watch: o.Watch, Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
 		Room: func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
+		Effects: &effect.Machine{
+			Agents: e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo},
+			Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: p.Layout(), Now: p.Now,
+		},
 	}, done, nil
 }
 
@@ -72,7 +77,7 @@ type Options struct {
 	// Judged says what people said earlier of the files of a checkpoint; it is
 	// asked where the run has pull requests.
 	Judged   func(ctx context.Context, checkpoint string) (string, error)
-	Watch    orchestrator.Watcher
+	Watch    engine.Watcher
 	Answers  bool      // somebody answers while the run is driven
 	Deadline time.Time // when it ends, resumable; zero = never
 	// Beside ends the run cleanly by stop, or the process at once, when the

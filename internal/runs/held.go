@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"forge/internal/engine"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -21,7 +22,7 @@ type Held struct {
 }
 
 // Append records what the core decided and what follows from it, at once.
-func (h *Held) Append(ctx context.Context, b orchestrator.Batch) error {
+func (h *Held) Append(ctx context.Context, b engine.Batch) error {
 	run := h.Lease.Run()
 	a := journal.Append{Events: b.Events, Open: b.Opened, Consume: b.Consumed}
 	for _, u := range b.Usage {
@@ -72,11 +73,11 @@ func (h *Held) Head(ctx context.Context) (int64, string, error) {
 }
 
 // Inbox is what people answered and the run has not heard yet.
-func (h *Held) Inbox(ctx context.Context) ([]orchestrator.Inbox, error) {
+func (h *Held) Inbox(ctx context.Context) ([]engine.Inbox, error) {
 	rows, err := h.Store.Inbox(ctx, h.Lease.Run())
-	var out []orchestrator.Inbox
+	var out []engine.Inbox
 	for _, r := range rows {
-		out = append(out, orchestrator.Inbox{ID: r.ID, Answer: r.Answer})
+		out = append(out, engine.Inbox{ID: r.ID, Answer: r.Answer})
 	}
 	return out, err
 }
@@ -98,11 +99,11 @@ func (h *Held) Changed(ctx context.Context) (bool, error) {
 func (h *Held) Heartbeat(ctx context.Context) error { return h.Lease.Heartbeat(ctx) }
 
 // Attempts are the effects that were begun and did not end.
-func (h *Held) Attempts(ctx context.Context) ([]orchestrator.Attempt, error) {
+func (h *Held) Attempts(ctx context.Context) ([]engine.Attempt, error) {
 	rows, err := h.Store.Attempts(ctx, h.Lease.Run())
-	var out []orchestrator.Attempt
+	var out []engine.Attempt
 	for _, r := range rows {
-		out = append(out, orchestrator.Attempt{Command: r.Command, Mark: r.Mark})
+		out = append(out, engine.Attempt{Command: r.Command, Mark: r.Mark})
 	}
 	return out, err
 }

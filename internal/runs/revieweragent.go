@@ -3,10 +3,10 @@ package runs
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"forge/internal/agent"
 	"forge/internal/git"
 	"forge/internal/work"
 	"forge/review"
@@ -96,17 +96,7 @@ End with one JSON object in a fenced block, and nothing after it. It has to fit 
 // before the change: the change must not instruct its own reviewers.
 func AgentRules(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	if top == ".forge" {
-		return true
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if slices.Contains([]string{".claude", ".codex", ".gemini", ".opencode"}, part) {
-			return true
-		}
-	}
-	return slices.Contains([]string{
-		".mcp.json", "opencode.json", "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
-	}, path.Base(name))
+	return top == ".forge" || agent.Instructs(name)
 }
 
 // withRulesOf is commit with the agents' rules as they are in base.

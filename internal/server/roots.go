@@ -62,10 +62,26 @@ func Checkouts(ctx context.Context, log *charm.Logger, set config.WebServer) ([]
 			found = append(found, real)
 		}
 	}
-	if len(set.Roots) > 0 && len(found) == 0 {
-		return nil, refusal.New("forge init makes one", "no checkout with .forge/ is in server.roots: %s", strings.Join(set.Roots, ", "))
-	}
 	return found, nil
+}
+
+// Projects are the folders of the projects of a server that names none: those below
+// its roots, or the one around its own folder where it has no roots. There may be
+// none yet where people can add one in a browser, and the server waits for them.
+func Projects(ctx context.Context, env project.Env, set config.WebServer, waits bool) ([]string, error) {
+	if len(set.Roots) == 0 {
+		return []string{env.Dir}, nil
+	}
+	found, err := Checkouts(ctx, env.Log, set)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	none := "no checkout with .forge/ is in server.roots: " + strings.Join(set.Roots, ", ")
+	if set.Listen == config.ListenOff || !waits {
+		return nil, refusal.New("forge init makes one", "%s", none)
+	}
+	env.Log.Warn(none, "way out", "add a project in the browser, or forge init in its folder")
+	return nil, nil
 }
 
 // foldersIn is a folder and what lies in it, but for what is hidden.

@@ -24,9 +24,11 @@ import (
 	"forge/gates"
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/mcp"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
+	"forge/internal/token"
 )
 
 const (
@@ -48,6 +50,8 @@ type Config struct {
 	Settings config.WebServer
 	Keys     *pages.Keys
 	Site     pages.Site
+	// Adds makes projects of folders, nil = none are added here.
+	Adds pages.Adds
 	// Policies are the presets of a project, with its configuration as it is now.
 	Policies func(context.Context, pages.Project) (gates.Catalogue, error)
 	// Beside runs for as long as it serves, and ends with its context.
@@ -59,6 +63,7 @@ type Config struct {
 type Server struct {
 	Pages *pages.Server
 	API   *api.API
+	MCP   *mcp.Handler
 	HTTP  *http.Server
 	URL   string // under which people reach it
 
@@ -127,6 +132,7 @@ func (s *Server) Addr() net.Addr { return s.in.Addr() }
 func (s *Server) Close() {
 	s.Pages.Close()
 	s.API.Close()
+	s.MCP.Close()
 	_ = s.in.Close()
 }
 
@@ -161,17 +167,23 @@ func ShownAddr(addr string) string {
 func (s *Server) make() (err error) {
 	c, set, log := s.c, s.c.Settings, slog.New(s.c.Env.Log)
 	s.Pages, err = pages.New(pages.Config{
-		Site: c.Site, Keys: c.Keys, Hosts: set.Hosts, TLS: set.HTTPS(), BehindProxy: set.BehindProxy,
+		Site: c.Site, Adds: c.Adds, Keys: c.Keys, Hosts: set.Hosts, TLS: set.HTTPS(), BehindProxy: set.BehindProxy,
 		Now: c.Env.Now, Log: log, Version: c.Version,
 	})
 	if err != nil {
 		return err
 	}
-	s.API, err = api.New(api.Config{Site: c.Site, Door: s.Pages, Figures: s.Pages.Figures, Policies: c.Policies, Now: c.Env.Now, Log: log, Version: c.Version})
+	s.API, err = api.New(api.Config{Site: c.Site, Adds: c.Adds, Door: s.Pages, Figures: s.Pages.Figures, Policies: c.Policies, Now: c.Env.Now, Log: log, Version: c.Version})
 	if err != nil {
 		return err
 	}
 	s.API.Register(s.Pages)
+	records := &mcp.Records{Dir: s.dir}
+	s.MCP, err = mcp.NewHandler(mcp.HandlerConfig{Site: c.Site, Tokens: token.Store{Dir: s.dir, Now: c.Env.Now}, Record: records.Keep, Log: log, Version: c.Version})
+	if err != nil {
+		return err
+	}
+	s.Pages.HandleToken(mcp.Path, s.MCP.Who, s.MCP)
 	s.HTTP = Limited(s.Pages, log)
 	if set.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(set.TLSCert, set.TLSKey)
@@ -211,6 +223,7 @@ func (s *Server) Start(ctx context.Context) (end func(), err error) {
 		<-ctx.Done()
 		s.Pages.Close()
 		s.API.Close()
+		s.MCP.Close()
 		shut, done := context.WithTimeout(context.WithoutCancel(ctx), shutWait)
 		defer done()
 		if s.HTTP.Shutdown(shut) != nil {

@@ -1,3 +1,3 @@
-// Package site is what pages and API of the factory read of a project here, and
-// change in it, beyond its board and its runs.
+// Package site is the projects of a server as pages and API of the factory see
+// them: what is read of a project, and what is changed in it.
 package site

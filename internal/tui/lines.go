@@ -234,14 +234,11 @@ func (s spending) tokenText() string {
 }
 
 func (s spending) usdText() string {
-	text := ""
-	switch {
-	case s.usd >= 0.995:
-		text = fmt.Sprintf("$%.2f", s.usd)
-	case s.usd > 0:
-		text = fmt.Sprintf("$%.3f", s.usd)
+	said := ""
+	if s.usd > 0 {
+		said = text.USD(s.usd)
 	}
-	return unsure(text, s.usdUnknown, "$?")
+	return unsure(said, s.usdUnknown, "$?")
 }
 
 func unsure(text string, unknown bool, nothing string) string {

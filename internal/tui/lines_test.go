@@ -35,11 +35,11 @@ func TestBoardShowsTheRun(t *testing.T) {
 	t.Parallel()
 	want := strings.Join([]string{
 		"",
-		"03      parser                    2/5  1m12s  12.4k tok  $0.034  » edit src/parse.go",
-		"└ 03.1  measure                   1/1     2s                     measuring",
-		"04      漢字のレキサーを書くと…  1/8+  1h00m      ? tok      $?  漢字漢字漢字漢字漢字漢字漢字漢字…",
-		"06      docs                      0/3     0s                     the provider is out; again in 4m1…",
-		"3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?",
+		"03      parser                    2/5  1m12s  12.4k tok  $0.03  » edit src/parse.go",
+		"└ 03.1  measure                   1/1     2s                    measuring",
+		"04      漢字のレキサーを書くと…  1/8+  1h00m      ? tok     $?  漢字漢字漢字漢字漢字漢字漢字漢字漢…",
+		"06      docs                      0/3     0s                    the provider is out; again in 4m12s",
+		"3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.12+?",
 	}, "\n")
 	if got := bare(busyBoard().lines(100, 20, noon)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -52,10 +52,10 @@ func TestBoardFits(t *testing.T) {
 	pace.Sequential(t, "it is drawn in every size, in one goroutine")
 	t.Parallel()
 	if got := bare(busyBoard().lines(50, 4, noon)); !strings.Contains(got, "03      parser") || !strings.Contains(got, "» edit src/parse.go") ||
-		strings.Contains(got, "$0.034") || !strings.Contains(got, "+2 more") {
+		strings.Contains(got, "$0.03") || !strings.Contains(got, "+2 more") {
 		t.Errorf("50 columns, 4 rows:\n%s", got)
 	}
-	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒▣▣····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.120+?") {
+	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒▣▣····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.12+?") {
 		t.Errorf("a wide terminal shows the sums:\n%s", got)
 	}
 	b := busyBoard()
@@ -87,8 +87,8 @@ func TestSpendingSaysWhatIsUnknown(t *testing.T) {
 	}{
 		{spending{}, "", ""},
 		{spending{tokensUnknown: true, usdUnknown: true}, "? tok", "$?"},
-		{spending{tokens: 999, usd: 0.004}, "999 tok", "$0.004"},
-		{spending{tokens: 1000, usd: 0.994}, "1.0k tok", "$0.994"},
+		{spending{tokens: 999, usd: 0.004}, "999 tok", "< $0.01"},
+		{spending{tokens: 1000, usd: 0.994}, "1.0k tok", "$0.99"},
 		{spending{tokens: 999_949, usd: 0.995}, "999.9k tok", "$0.99"},
 		{spending{tokens: 2_000_000, usd: 12.5, tokensUnknown: true, usdUnknown: true}, "2.0M tok+?", "$12.50+?"},
 		{spending{tokens: 1}.with(work.Usage{InputTokens: &n}), "1 tok", ""},

@@ -80,7 +80,7 @@ func choicesOf(cp work.Checkpoint) []option {
 		if c.Name == orchestrator.ChoiceAbort || c.Name == "" {
 			continue
 		}
-		o := option{key: strings.ToLower(c.Name[:1]), Label: text.OneLine(c.Label, 60), status: c.Answer, choice: c.Name}
+		o := option{key: strings.ToLower(c.Name[:1]), Label: text.OneLine(c.Label, work.MaxChoiceBytes), status: c.Answer, choice: c.Name}
 		switch c.Answer {
 		case work.CheckpointApproved:
 			if c.Name == "approve" {
@@ -107,6 +107,12 @@ func usualAnswers(at gates.Point) []option {
 		gates.PointEvidence:        {"yes, land it, and trust the evidence as it is now", "not yet: one more iteration with a comment", "no, keep it on its branch; the run fails"},
 		gates.PointFindings:        {"yes, go on with these findings", "fix it, with a comment for the agent", "no, the phase fails"},
 		orchestrator.PointBaseline: {"yes, go on all the same", "", "no, stop here"},
+	}
+	if at == gates.PointBlocker {
+		return []option{
+			{key: "y", Label: "say what helps", status: work.CheckpointApproved, comment: mustComment},
+			{key: "n", Label: "no, the phase fails", status: work.CheckpointRejected, comment: mayComment},
+		}
 	}
 	w, ok := words[at]
 	if !ok {

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"forge/internal/filetree"
+	"forge/internal/opened"
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/warm"
@@ -60,6 +61,8 @@ type Bench struct {
 	cache    *cache
 	warm     *warm.Store
 	red      *redact.Redactor
+	told     told
+	opened   opened.Store
 
 	mu       sync.Mutex
 	building map[string]chan struct{} // one setup per cache key at a time
@@ -67,8 +70,9 @@ type Bench struct {
 }
 
 // New returns a bench. environ is Forge's own environment; the results of
-// setup are kept in cacheDir/setup and the caches of tools in cacheDir/warm,
-// which are made when needed and must be out of every agent's reach. A nil red hides nothing.
+// setup are kept in cacheDir/setup, the caches of tools in cacheDir/warm, and
+// which files green proofs opened in cacheDir/opened, which are made when
+// needed and must be out of every agent's reach. A nil red hides nothing.
 func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string, red *redact.Redactor) *Bench {
 	if red == nil {
 		red = redact.New(nil)
@@ -79,6 +83,7 @@ func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string,
 		environ:  append([]string(nil), environ...),
 		cache:    &cache{dir: filepath.Join(cacheDir, "setup")},
 		warm:     warm.New(filepath.Join(cacheDir, "warm")),
+		opened:   opened.New(filepath.Join(cacheDir, "opened")),
 		red:      red,
 		overlaid: map[string]bool{},
 		building: map[string]chan struct{}{},
@@ -155,10 +160,21 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 		// What stays is removed by the next call, which fails if it cannot.
 		_ = filetree.RemoveAll(req.Dir)
 		_ = filetree.RemoveAll(workOf(req.Dir))
+		_ = filetree.RemoveAll(outOf(req.Dir))
 		dropHome(homeOf(req.Dir))
 	}()
 	if err := writeOver(req.Dir, over); err != nil {
 		return none, err
+	}
+	hears, tree, err := b.listensTo(req)
+	if err != nil {
+		return none, err
+	}
+	var seen *trace
+	if over == nil {
+		if seen, err = newTrace(req.Dir); err != nil {
+			return none, err
+		}
 	}
 	judge, err := b.newGuard(req.Dir, req.Commit, req.MayWrite)
 	if problem := (*settingError)(nil); errors.As(err, &problem) {
@@ -177,9 +193,18 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	took.SetupMillis, took.Cold = since(), sh != nil && sh.lent.empty()
 	if err == nil && rep.OK {
 		sh.sayCold()
-		sh.kind, sh.timeout = "verify", timeout(req.TimeoutSecs)
+		sh.kind, sh.timeout, sh.listens = "verify", timeout(req.TimeoutSecs), hears
+		if seen != nil {
+			seen.begin()
+		}
 		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
 		took.RunMillis = since()
+		if seen != nil && err == nil && rep.OK {
+			b.keepOpened(ctx, req.Commit, seen)
+		}
+	}
+	if err == nil && rep.OK {
+		err = b.keepTold(hears, tree, surroundings{req.Commands, req.Worktree, req.Sandbox, req.Env, req.Caches, req.Checkout})
 	}
 	rep.Time = &took
 	if err == nil && rep.OK {

@@ -22,7 +22,8 @@ const leastBudget = 2 * time.Second
 //
 //   - what passed by name on req.Trusted has to be reported as passed on
 //     req.Commit, beside planted tests that have to be red;
-//   - expectations of the trusted tests made wrong have to be red by name;
+//   - expectations of the trusted tests made wrong have to be red by name, and
+//     so do those of tests that earlier work brought, on req.Snapshot;
 //   - both hold with the settings of req.Snapshot, where those are others;
 //   - a changed function of req.Snapshot without its body has to be noticed;
 //   - each hunk taken back by itself, where req.Ablate asks for it.
@@ -67,34 +68,26 @@ type control struct {
 	out   *transcript
 	rep   work.ControlReport
 
-	until    time.Time                // of the budget; zero = it has not begun
-	now      map[string]runner.Report // what was accounted for, by ask
-	prepared map[string]bool          // those of now that needed the verify commands first
-	reading  reading
-	shell    *shell // of the folder as it is now
-	written  string // the commit that the folder holds, and nothing else; "" = something ran in it
+	until     time.Time                // of the budget; zero = it has not begun
+	now       map[string]runner.Report // what was accounted for, by ask
+	prepared  map[string]bool          // those of now that needed the verify commands first
+	unplanted map[string]bool          // those of now beside which nothing was planted yet
+	reading   reading
+	shell     *shell // of the folder as it is now
+	written   string // the commit that the folder holds, and nothing else; "" = something ran in it
 }
 
 func (c *control) all(ctx context.Context) error {
-	asks, err := c.find(ctx, c.req.Trusted)
+	asks, known, err := c.count(ctx)
 	if err != nil {
 		return err
 	}
-	known := make([]known, len(asks))
-	for i, a := range asks {
-		if known[i], err = c.calibrate(ctx, a); err != nil {
-			return err
-		}
-	}
 	// The budget begins with what is not known of the trusted state already.
-	c.now, c.prepared = map[string]runner.Report{}, map[string]bool{}
-	for i, a := range asks {
-		if err := c.account(ctx, a, known[i]); err != nil {
-			return err
-		}
-	}
 	c.until = time.Now().Add(c.budget(c.req.BudgetSecs))
 	if err := c.makeWrong(ctx, asks, known); err != nil {
+		return err
+	}
+	if err := c.askOwn(ctx); err != nil {
 		return err
 	}
 	if err := c.askAsChanged(ctx, asks, known); err != nil {
@@ -108,6 +101,28 @@ func (c *control) all(ctx context.Context) error {
 	}
 	c.until = time.Now().Add(c.budget(c.req.AblateSecs))
 	return c.ablate(ctx)
+}
+
+// count asks each runner of the trusted state which tests pass, there and on the
+// commit that is judged.
+func (c *control) count(ctx context.Context) ([]runner.Ask, []known, error) {
+	asks, err := c.find(ctx, c.req.Trusted)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]known, len(asks))
+	for i, a := range asks {
+		if all[i], err = c.calibrate(ctx, a); err != nil {
+			return nil, nil, err
+		}
+	}
+	c.now, c.prepared, c.unplanted = map[string]runner.Report{}, map[string]bool{}, map[string]bool{}
+	for i, a := range asks {
+		if err := c.account(ctx, a, all[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return asks, all, nil
 }
 
 // budget is the time for what may be left out.

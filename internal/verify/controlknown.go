@@ -100,18 +100,11 @@ func (c *control) knownKey(t folderTree, ask runner.Ask) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(sum, "%s\n", head)
-	for _, p := range t.paths {
-		info, err := os.Lstat(filepath.Join(t.root, filepath.FromSlash(p)))
-		if err != nil {
-			return "", err
-		}
-		data, err := t.Read(p)
-		if err != nil {
-			return "", err
-		}
-		one := sha256.Sum256(data)
-		fmt.Fprintf(sum, "%q %v %x\n", p, info.Mode(), one)
+	content, err := treeSum(t)
+	if err != nil {
+		return "", err
 	}
+	fmt.Fprintln(sum, content)
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 

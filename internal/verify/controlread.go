@@ -24,7 +24,7 @@ type reading struct {
 // setUnread sets the access times of the changed product files back.
 func (c *control) setUnread() error {
 	if !c.reading.asked {
-		works, err := c.keepsAccess()
+		works, err := keepsAccess(c.req.Dir)
 		if err != nil {
 			return err
 		}
@@ -65,34 +65,6 @@ func (c *control) noteRead() error {
 		}
 	}
 	return nil
-}
-
-// keepsAccess says whether access times work where the folder is.
-func (c *control) keepsAccess() (bool, error) {
-	probe := filepath.Join(c.req.Dir, word())
-	if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
-		return false, err
-	}
-	defer func() { _ = os.Remove(probe) }() // the folder is removed as a whole
-	if err := os.Chtimes(probe, longAgo(), time.Now()); err != nil {
-		return false, nil
-	}
-	info, err := os.Stat(probe)
-	if err != nil {
-		return false, err
-	}
-	before, ok := accessTime(info)
-	if !ok || before.After(longAgo()) {
-		return false, nil
-	}
-	if _, err := os.ReadFile(probe); err != nil {
-		return false, err
-	}
-	if info, err = os.Stat(probe); err != nil {
-		return false, err
-	}
-	after, _ := accessTime(info)
-	return after.After(longAgo()), nil
 }
 
 // readBack names the changed product files that nothing opened: not the

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"forge/internal/runner"
@@ -19,9 +20,21 @@ func (c *control) account(ctx context.Context, ask runner.Ask, k known) error {
 		c.rep.Runners = append(c.rep.Runners, rr)
 		return nil
 	}
+	if err := c.noteAnswer(ask.Command); err != nil {
+		return err
+	}
 	tree, err := c.files(ctx, c.req.Commit)
 	if err != nil {
 		return err
+	}
+	if rep, ok, err := c.toldOf(tree, ask, k); err != nil {
+		return err
+	} else if ok {
+		c.now[ask.Key()], c.unplanted[ask.Key()] = rep, true
+		rr.Accounted = true
+		rr.Passed, rr.Failed, rr.Skipped = counts(rep, nil)
+		c.rep.Runners = append(c.rep.Runners, rr)
+		return nil
 	}
 	sources, err := tree.read(k.Planted)
 	if err != nil {
@@ -161,16 +174,27 @@ func (c *control) wrongRound(ctx context.Context, ask runner.Ask, k known, r rou
 		return err
 	}
 	here := located(r.Wrong, sources)
-	t := trial{
-		commit: c.req.Commit, ask: ask, what: fmt.Sprintf("%d expectations made wrong", len(here)),
-		overlay: overlayWrong(sources, here), prepare: k.Prepare,
+	wrong := overlayWrong(sources, here)
+	t := trial{commit: c.req.Commit, ask: ask, what: fmt.Sprintf("%d expectations made wrong", len(here)), overlay: wrong, prepare: k.Prepare}
+	var planted map[string]string
+	if c.unplanted[ask.Key()] {
+		// The verify said what passes, and nothing was planted in it.
+		if planted, t.overlay, err = sow(tree, ask, k, wrong); err != nil {
+			return err
+		}
+		t.before = c.setUnread
+		delete(c.unplanted, ask.Key())
 	}
 	rep, err := c.run(ctx, t)
 	if err != nil {
 		return err
 	}
+	if err := c.reap(ctx, tree, ask, k, planted, rep, rr); err != nil {
+		return err
+	}
 	deaf, shaken := compare(r, rep)
 	if len(deaf)+len(shaken) > 0 {
+		t.overlay, t.before = wrong, nil
 		again, err := c.run(ctx, t)
 		if err != nil {
 			return err
@@ -182,6 +206,50 @@ func (c *control) wrongRound(ctx context.Context, ask runner.Ask, k known, r rou
 	c.rep.Unsteady = append(c.rep.Unsteady, shaken...)
 	c.rep.Red.Done += len(here)
 	rr.Wrong += len(r.Red) - len(deaf)
+	return nil
+}
+
+// sow plants tests that must fail beside what is laid over the tree already.
+func sow(tree folderTree, ask runner.Ask, k known, over map[string][]byte) (planted map[string]string, overlay map[string][]byte, err error) {
+	sources, err := tree.read(k.Planted)
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(sources, over)
+	kind, _ := runner.Lookup(ask.Runner)
+	planted, overlay = plant(kind, k.Planted, sources)
+	for f, text := range over {
+		if _, ok := overlay[f]; !ok {
+			overlay[f] = text
+		}
+	}
+	return planted, overlay, nil
+}
+
+// reap looks whether what was planted beside wrong expectations was red. What
+// was not is asked by itself, as the wrong ones may be in its way.
+func (c *control) reap(ctx context.Context, tree folderTree, ask runner.Ask, k known, planted map[string]string, rep runner.Report, rr *work.RunnerReport) error {
+	if planted == nil {
+		return nil
+	}
+	if err := c.noteRead(); err != nil {
+		return err
+	}
+	var deaf []string
+	if len(c.deafPlants(planted, rep)) > 0 {
+		var over map[string][]byte
+		var err error
+		if planted, over, err = sow(tree, ask, k, nil); err != nil {
+			return err
+		}
+		alone, err := c.run(ctx, trial{commit: c.req.Commit, ask: ask, what: "tests that must fail", overlay: over, prepare: k.Prepare})
+		if err != nil {
+			return err
+		}
+		deaf = c.deafPlants(planted, alone)
+	}
+	c.rep.Deaf = append(c.rep.Deaf, deaf...)
+	rr.Planted = len(planted) - len(deaf)
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (c *control) run(ctx context.Context, t trial) (runner.Report, error) {
 	if err := writeOver(c.req.Dir, t.overlay); err != nil {
 		return runner.Report{}, err
 	}
-	out, err := c.outFolder(t)
+	out, err := makeOut(c.req.Dir, t.ask.Files)
 	if err != nil {
 		return runner.Report{}, err
 	}
@@ -134,48 +134,39 @@ func (c *control) write(ctx context.Context, commit string) error {
 	return nil
 }
 
-// outFolder makes the folder for what a run writes. Its name is drawn anew each
-// time: product shall not know where a report stands before it is asked.
-func (c *control) outFolder(t trial) (string, error) {
-	top := outOf(c.req.Dir)
-	if err := filetree.RemoveAll(top); err != nil {
-		return "", err
-	}
-	out := filepath.Join(top, word())
-	if err := os.MkdirAll(out, 0o700); err != nil {
-		return "", err
-	}
-	for name, text := range t.ask.Files {
-		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
-			return "", err
-		}
-	}
-	return out, nil
-}
-
 // askIn runs the ask's command. How it exits says nothing: the names do.
 func (c *control) askIn(ctx context.Context, sh *shell, ask runner.Ask, out string) error {
-	one := *sh
+	one, inside := sh.withOut(out)
 	one.dir = filepath.Join(sh.dir, filepath.FromSlash(ask.Dir))
-	if sh.box != nil {
-		box, top := *sh.box, filepath.Dir(out)
-		if len(box.Places) > 0 {
-			box.Places = maps.Clone(box.Places)
-			box.Places[insideOut] = top
-			out = filepath.Join(insideOut, filepath.Base(out))
-		} else {
-			box.Write = append(slices.Clone(box.Write), top)
-		}
-		one.box = &box
-	}
 	if info, err := os.Stat(one.dir); err != nil || !info.IsDir() {
 		return nil // the folder is gone with its tests, which the names say
 	}
 	one.watch = nil // said already, in fewer words
-	command := strings.ReplaceAll(ask.Command, "{out}", out)
-	_, _, err := one.runOne(ctx, command)
+	_, _, err := one.runOne(ctx, asked(ask.Command, inside))
 	return err
 }
+
+// withOut returns a shell whose commands may write to the folder out, and what
+// they call it.
+func (s *shell) withOut(out string) (shell, string) {
+	one := *s
+	if s.box == nil {
+		return one, out
+	}
+	box, top := *s.box, filepath.Dir(out)
+	if len(box.Places) > 0 {
+		box.Places = maps.Clone(box.Places)
+		box.Places[insideOut] = top
+		out = filepath.Join(insideOut, filepath.Base(out))
+	} else {
+		box.Write = append(slices.Clone(box.Write), top)
+	}
+	one.box = &box
+	return one, out
+}
+
+// asked is the command of an ask that writes to the folder called out.
+func asked(command, out string) string { return strings.ReplaceAll(command, "{out}", out) }
 
 // readOut returns the regular files right below dir, and one folder deeper.
 func readOut(dir string) (map[string][]byte, error) {
@@ -271,13 +262,18 @@ func (c *control) files(ctx context.Context, commit string) (folderTree, error) 
 	if err := c.write(ctx, commit); err != nil {
 		return folderTree{}, err
 	}
-	t := folderTree{root: c.req.Dir}
+	return listFolder(c.req.Dir)
+}
+
+// listFolder lists the files at dir.
+func listFolder(dir string) (folderTree, error) {
+	t := folderTree{root: dir}
 	// By the names that the file system has, which need not be text.
-	err := filepath.WalkDir(c.req.Dir, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		rel, err := filepath.Rel(c.req.Dir, p)
+		rel, err := filepath.Rel(dir, p)
 		t.paths = append(t.paths, filepath.ToSlash(rel))
 		return err
 	})

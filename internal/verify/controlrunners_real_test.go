@@ -274,3 +274,16 @@ func junitClaim(jar string) runnerClaim {
 		},
 	}
 }
+
+// TestRealAVerifySaysWhichTestsPassed: the same of the runners that a package
+// brings, called by npx.
+func TestRealAVerifySaysWhichTestsPassed(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{"vitest": "npx vitest run", "jest": "npx jest"} {
+		t.Run(name, func(t *testing.T) {
+			c := realRunnerClaims(t)[name]
+			c.commands = []string{command}
+			checkOwn(t, c)
+		})
+	}
+}

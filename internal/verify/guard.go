@@ -2,10 +2,12 @@ package verify
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,8 +23,9 @@ type guard struct {
 	commit string
 	may    []pattern // tracked files that commands may change
 	files  map[string]stamp
-	had    map[string]stamp // what setup brought, before the first command
-	below  *laid            // what setup brought that lies below the folder; nil = nothing
+	had    map[string]stamp  // what setup brought, before the first command
+	tools  map[string]string // of that, links and programs of packages, by where they lead or what they hold
+	below  *laid             // what setup brought that lies below the folder; nil = nothing
 }
 
 // stamp is what tells an untouched file without reading it. Nobody but the
@@ -61,11 +64,15 @@ func (b *Bench) newGuard(dir, commit string, mayWrite []string) (*guard, error) 
 
 // settled notes what setup brought, once it is over. below may be nil.
 func (g *guard) settled(below *laid) error {
-	g.had, g.below = map[string]stamp{}, below
+	g.had, g.tools, g.below = map[string]stamp{}, map[string]string{}, below
 	return g.walk(func(rel string, d fs.DirEntry) error {
 		info, err := d.Info()
-		if err == nil {
-			g.had[rel] = stampOf(info)
+		if err != nil {
+			return err
+		}
+		g.had[rel] = stampOf(info)
+		if isTool(rel, info.Mode()) {
+			g.tools[rel], err = toolAt(filepath.Join(g.dir, filepath.FromSlash(rel)))
 		}
 		return err
 	})
@@ -128,11 +135,14 @@ func (g *guard) check(ctx context.Context) (string, error) {
 }
 
 // rewritten are sources that setup brought, such as those of installed
-// packages, and that are not what they were: the next command would load them.
+// packages, their programs and links, that are not what they were: the next
+// command would load them.
 func (g *guard) rewritten() ([]string, error) {
 	var out []string
 	for path, was := range g.had {
-		if !was.Mode.IsRegular() || !interpreted(path) || g.allowed(path) {
+		_, tool := g.tools[path]
+		source := was.Mode.IsRegular() && interpreted(path)
+		if !tool && !source && !was.Mode.IsDir() || g.allowed(path) {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
@@ -141,7 +151,21 @@ func (g *guard) rewritten() ([]string, error) {
 			// A tool that is gone makes the next command fail.
 		case err != nil:
 			return nil, err
-		case stampOf(info) != was:
+		case was.Mode.IsDir():
+			if info.Mode()&fs.ModeSymlink != 0 {
+				out = append(out, path) // all that stood in it is taken from elsewhere
+			}
+		case stampOf(info) == was:
+		case tool:
+			// One that a package manager wrote again leads where it did.
+			now, err := toolAt(filepath.Join(g.dir, filepath.FromSlash(path)))
+			if err != nil {
+				return nil, err
+			}
+			if now != g.tools[path] {
+				out = append(out, path)
+			}
+		default:
 			out = append(out, path)
 		}
 	}
@@ -160,7 +184,8 @@ func (g *guard) covered() ([]string, error) {
 	var out []string
 	err := g.walk(func(rel string, d fs.DirEntry) error {
 		was, lies := g.below.files[rel]
-		if _, had := g.had[rel]; had || !lies || !was.Mode.IsRegular() || !interpreted(rel) || g.allowed(rel) {
+		source := was.Mode.IsRegular() && interpreted(rel) || isTool(rel, was.Mode) || was.Mode.IsDir() && d.Type()&fs.ModeSymlink != 0
+		if _, had := g.had[rel]; had || !lies || !source || g.allowed(rel) {
 			return nil
 		}
 		if d.Type()&fs.ModeCharDevice != 0 {
@@ -175,6 +200,41 @@ func (g *guard) covered() ([]string, error) {
 		return err
 	})
 	return out, err
+}
+
+// isTool says of something that setup brought that it is a link, which may lead
+// to a program or a package, or a program of packages without an ending.
+func isTool(path string, mode fs.FileMode) bool {
+	return mode&fs.ModeSymlink != 0 || mode.IsRegular() && mode&0o111 != 0 && ofPackages(path)
+}
+
+// ofPackages says that a file stands where packages put their programs.
+func ofPackages(file string) bool {
+	dir := path.Dir(file)
+	switch path.Base(dir) {
+	case ".bin":
+		return true
+	case "bin":
+		return slices.Contains([]string{"node_modules", "vendor", ".venv", "venv", "env"}, path.Base(path.Dir(dir)))
+	}
+	return false
+}
+
+// toolAt is where a link leads, or what a program holds.
+func toolAt(file string) (string, error) {
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return "", err
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(file)
+		return "-> " + to, err
+	case !info.Mode().IsRegular():
+		return info.Mode().Type().String(), nil
+	}
+	data, err := os.ReadFile(file)
+	sum := sha256.Sum256(data)
+	return fmt.Sprintf("%v %x", info.Mode(), sum), err
 }
 
 // compare reads the commit's files once more, beside the folder, and returns
@@ -217,6 +277,29 @@ func (g *guard) takeOut() ([]string, error) {
 		return filetree.Skip(d)
 	})
 	return out, err
+}
+
+// untouched says that the folder holds what it held before the first command and
+// nothing else: what the next one says, it says of that.
+func (g *guard) untouched() (bool, error) {
+	same, seen := true, 0
+	err := g.walk(func(rel string, d fs.DirEntry) error {
+		was, had := g.had[rel]
+		if !had {
+			same = false
+			return fs.SkipAll
+		}
+		seen++
+		if d.IsDir() {
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil && stampOf(info) != was {
+			same = false
+		}
+		return err
+	})
+	return same && seen == len(g.had), err
 }
 
 // brought says that setup left something at path.

@@ -26,6 +26,10 @@ func TestVerifyIsDisturbed(t *testing.T) {
 		"it cannot be run any more":        {commands: []string{"chmod 000 a_test.sh"}, what: "a_test.sh"},
 		"by setup":                         {setup: []string{"echo exit 0 >a_test.sh"}, commands: []string{"sh a_test.sh"}, what: "a_test.sh"},
 		"a package of setup is rewritten":  {setup: []string{"mkdir -p node_modules/t; echo fail >node_modules/t/i.js"}, commands: []string{"echo pass >node_modules/t/i.js", "true"}, what: "node_modules/t/i.js"},
+		"a tool of setup leads elsewhere":  {setup: []string{"mkdir -p node_modules/.bin; ln -s ../t node_modules/.bin/t"}, commands: []string{"ln -sf /bin/true node_modules/.bin/t", "true"}, what: "node_modules/.bin/t"},
+		"a program of setup is rewritten":  {setup: []string{"mkdir -p .venv/bin; echo exit 1 >.venv/bin/t; chmod +x .venv/bin/t"}, commands: []string{"echo exit 0 >.venv/bin/t", "true"}, what: ".venv/bin/t"},
+		"a link of setup is a folder":      {setup: []string{"mkdir x; ln -s x packages"}, commands: []string{"rm packages; mkdir packages", "true"}, what: "packages"},
+		"a folder of setup is a link":      {setup: []string{"mkdir -p vendor/bin"}, commands: []string{"mkdir dist; rm -r vendor/bin; ln -s ../dist vendor/bin", "true"}, what: "vendor/bin"},
 		"by what a command left behind":    {commands: []string{"(sleep 0.2; echo exit 0 >a_test.sh) >/dev/null 2>&1 & sleep 1", "true"}, what: "a_test.sh"},
 		"though the command itself failed": {commands: []string{"echo exit 0 >a_test.sh; exit 3"}, what: "a_test.sh"},
 	} {
@@ -47,6 +51,17 @@ func TestVerifyLetsCommandsBuild(t *testing.T) {
 	b := newBench(t, files{"src/a": "a", "gen/doc.txt": "old", "same": "x"})
 	req := b.req("mkdir -p dist && cp src/a dist/a && echo new >gen/doc.txt && touch same", "test $(cat dist/a) = a && test $(cat gen/doc.txt) = new")
 	req.MayWrite = []string{"gen/**"}
+	b.green(req)
+}
+
+// A package manager that installs the same once more changes nothing.
+func TestVerifyLetsToolsBeInstalledAgain(t *testing.T) {
+	b := newBench(t, files{})
+	install := "mkdir -p node_modules/.bin .venv/bin && ln -sf ../t/i.js node_modules/.bin/t && rm -f .venv/bin/t && echo exit 0 >.venv/bin/t && chmod +x .venv/bin/t"
+	req := b.req(install+" && ln -s ../u/i.js node_modules/.bin/u", "sh .venv/bin/t && test -L node_modules/.bin/u")
+	req.Worktree = work.Worktree{Setup: []string{install + " && mkdir -p target && echo a >target/app && chmod +x target/app"}}
+	b.green(req)
+	req.Commands = []string{"echo b >target/app", "rm -r node_modules"}
 	b.green(req)
 }
 

@@ -46,7 +46,7 @@ func (b *Bench) Hidden(ctx context.Context, req work.HiddenRequest) (work.Hidden
 
 // hide runs the checks of one folder until one is red.
 func (b *Bench) hide(ctx context.Context, req work.VerifyRequest, f hidden.Folder, checks []hidden.Check) (work.HiddenReport, error) {
-	req.Commands = nil
+	req.Commands, req.Asked = nil, false
 	for _, c := range checks {
 		req.Commands = append(req.Commands, c.Command)
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,7 +26,7 @@ import (
 
 // proofRules is the version of how commands are run and judged here. A change of
 // either that can make red of green, or green of red, counts it on.
-const proofRules = 1
+const proofRules = 2
 
 // mostIdentity bounds the files that are looked at for one identity. What has
 // more cannot be told apart in the time that it would spare.
@@ -65,6 +66,9 @@ func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, err
 		Protected   []string
 		Proof       work.ProofSettings
 	}{proofRules, level, env, req.Commands, req.TimeoutSecs, req.Worktree, req.Sandbox, req.OneHome, req.MayWrite, req.Caches, q.Protected, q.Proof})
+	if err == nil {
+		said, err = withoutNothing(said)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -82,6 +86,35 @@ func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, err
 		}
 	}
 	return hex.EncodeToString(p.to.Sum(nil)), nil
+}
+
+// withoutNothing is JSON without what says nothing: a list that is empty is none in
+// settings that a journal kept.
+func withoutNothing(said []byte) ([]byte, error) {
+	var v any
+	in := json.NewDecoder(bytes.NewReader(said))
+	in.UseNumber()
+	if err := in.Decode(&v); err != nil {
+		return nil, err
+	}
+	var drop func(v any) bool
+	drop = func(v any) bool {
+		switch v := v.(type) {
+		case nil:
+			return true
+		case []any:
+			return len(v) == 0
+		case map[string]any:
+			for key, part := range v {
+				if drop(part) {
+					delete(v, key)
+				}
+			}
+		}
+		return false
+	}
+	drop(v)
+	return json.Marshal(v)
 }
 
 // prints gathers what tells files apart.

@@ -65,6 +65,9 @@ func TestIdentity(t *testing.T) {
 		"where it runs": {func(i *identities) {
 			i.q.Verify.Dir, i.q.Verify.Mark, i.q.Verify.LogPath, i.q.Verify.Phase, i.q.Verify.Commit = "/two", "m2", "/log", "02", "c2"
 		}, true},
+		"a list without anything in it": {func(i *identities) {
+			i.q.Verify.MayWrite, i.q.Protected, i.q.Proof.Evidence, i.q.Verify.Worktree.Setup = []string{}, []string{}, []string{}, []string{}
+		}, true},
 		"a variable that commands do not get": {func(i *identities) { i.environ = append(i.environ, "EDITOR=vi") }, true},
 
 		"the commands":     {func(i *identities) { i.q.Verify.Commands = []string{"go vet ./...", "go test ./..."} }, false},

@@ -212,3 +212,101 @@ func vitestProject(b *testing.B, p *provingGround) files {
 	}
 	return tree
 }
+
+// threeSeconds are projects whose tests take about three seconds and whose verify
+// command is a runner's own call.
+func threeSeconds() map[string]benched {
+	wait := "import time\nfrom calc import add\n\n"
+	for i := range 6 {
+		wait += fmt.Sprintf("def test_add_%d():\n    time.sleep(0.5)\n    assert add(1, %d) == %d\n\n", i, i, i+1)
+	}
+	gone := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n"
+	for i := range 6 {
+		gone += fmt.Sprintf("func TestAdd%d(t *testing.T) {\n\ttime.Sleep(500 * time.Millisecond)\n\tif got := Add(1, %d); got != %d {\n\t\tt.Fatal(got)\n\t}\n}\n\n", i, i, i+1)
+	}
+	js := "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './calc.js';\n\n"
+	for i := range 6 {
+		js += fmt.Sprintf("test('adds %d', async () => {\n  await new Promise((r) => setTimeout(r, 500));\n  assert.strictEqual(add(1, %d), %d);\n});\n", i, i, i+1)
+	}
+	project := func(need, command string, tree files) benched {
+		return benched{need: need, command: command, tree: func(*testing.B, *provingGround) files { return tree }}
+	}
+	return map[string]benched{
+		"go":     project("go", "go test ./...", files{"go.mod": "module example.com/calc\n\ngo 1.24\n", "calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n", "calc_test.go": gone}),
+		"pytest": project("pytest", "pytest -q", files{"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": wait}),
+		"node":   project("node", "node --test", files{"package.json": "{\"type\": \"module\"}\n", "calc.js": "export const add = (a, b) => a + b;\n", "calc.test.js": js}),
+	}
+}
+
+// BenchmarkAccounting: proofs of a claim and the accounting of its tests beside
+// the bare command, for projects whose tests take three seconds. one is the
+// verify of a claim that changes no evidence, two that and the one with trusted
+// evidence; the targets are 1.2 and 2.2. wrapped is one by a command that has to be
+// asked again.
+//
+//	go test ./internal/verify -run '^$' -bench '^BenchmarkAccounting$' -benchtime 3x
+func BenchmarkAccounting(b *testing.B) {
+	for name, project := range threeSeconds() {
+		b.Run(name, func(b *testing.B) {
+			if _, err := exec.LookPath(project.need); err != nil {
+				b.Skip(err)
+			}
+			newProvingGround(b).account(project)
+		})
+	}
+}
+
+func (p *provingGround) account(of benched) {
+	b := p.b
+	tree := of.tree(b, p)
+	if err := tree.write(p.dir); err != nil {
+		b.Fatal(err)
+	}
+	bench := New(&commits{all: map[string]files{"c1": tree}}, proc.Detect(b.Context()), p.environ, filepath.Join(p.state, "cache"), nil)
+	sandbox := work.SandboxSettings{Mode: "auto", Read: p.read}
+	// proven runs the proofs and the accounting as a claim does, without the controls.
+	proven := func(command string, proofs int, accepted bool) time.Duration {
+		b.Helper()
+		begin := time.Now()
+		for range proofs {
+			rep, err := bench.Verify(b.Context(), work.VerifyRequest{
+				Dir: filepath.Join(p.state, "verify", "01"), Checkout: p.dir, Commit: "c1", Commands: []string{command}, Accepted: accepted,
+				Sandbox: sandbox, Hide: []string{p.state}, Asked: true,
+			}, nil)
+			if err != nil || !rep.OK {
+				b.Fatalf("%v %+v", err, rep)
+			}
+		}
+		out, err := openTranscript("", bench.red)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := &control{Bench: bench, out: out, req: work.ControlRequest{
+			Dir: filepath.Join(p.state, "control", "01"), Checkout: p.dir, Commit: "c1", Trusted: "c1", Snapshot: "c1", Base: "c1", Commands: []string{command},
+			Sandbox: sandbox, Hide: []string{p.state},
+		}}
+		defer c.tidy()
+		if _, _, err := c.count(b.Context()); err != nil || len(c.rep.Lost)+len(c.rep.Deaf) > 0 || len(c.rep.Runners) == 0 || !c.rep.Runners[0].Accounted {
+			b.Fatalf("%v %+v", err, c.rep)
+		}
+		return time.Since(begin)
+	}
+	wrapped := of.command + " || exit 1"
+	proven(of.command, 1, true) // fills caches, and learns the trusted state
+	proven(wrapped, 1, false)
+	floor := func() time.Duration { return p.plain(strings.Replace(of.command, "go test", "go test -count=1", 1)) }
+	floor()
+	var plains, ones, twos, others []time.Duration
+	for b.Loop() {
+		plains = append(plains, floor())
+		ones = append(ones, proven(of.command, 1, false))
+		twos = append(twos, proven(of.command, 2, false))
+		others = append(others, proven(wrapped, 1, false))
+	}
+	bare := median(plains)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(bare.Milliseconds()), "bare-ms")
+	b.ReportMetric(float64(median(ones))/float64(bare), "one/bare")
+	b.ReportMetric(float64(median(twos))/float64(bare), "two/bare")
+	b.ReportMetric(float64(median(others))/float64(bare), "wrapped/bare")
+}

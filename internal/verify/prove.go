@@ -40,7 +40,11 @@ func (s *shell) prove(ctx context.Context, g *guard, commands []string, oneHome 
 			}
 		}
 		began := time.Now()
-		one, problem, err := s.runOne(ctx, command)
+		hears, err := s.hears(g, i == 0, oneHome)
+		if err != nil {
+			return rep, err
+		}
+		one, problem, err := s.runCommand(ctx, command, hears)
 		if err != nil {
 			return rep, err
 		}

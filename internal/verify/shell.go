@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,8 @@ type shell struct {
 	mark    string
 	timeout time.Duration // of each command
 	phase   string
-	kind    string // of the activity: setup or verify
+	kind    string   // of the activity: setup or verify
+	listens *listens // nil = nobody asks what passed in the verify commands
 	out     *transcript
 	watch   func(work.Activity)
 	red     *redact.Redactor
@@ -77,6 +79,12 @@ func (s *shell) run(ctx context.Context, commands []string) (work.CommandsReport
 }
 
 func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport, string, error) {
+	return s.runAs(ctx, command, command, nil)
+}
+
+// runAs runs script, which stands for command. What said returns when it is over
+// is part of its output; nil = nothing.
+func (s *shell) runAs(ctx context.Context, command, script string, said func() (string, error)) (work.CommandReport, string, error) {
 	shown := s.red.String(strings.ToValidUTF8(command, "\uFFFD"))
 	rep := work.CommandReport{Command: shown}
 	if s.watch != nil {
@@ -92,7 +100,7 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 	tail := proc.NewTail(headBytes, tailBytes)
 	out := s.out.command(tail)
 	res, err := proc.Run(ctx, proc.Spec{
-		Path: "sh", Args: []string{"-c", command},
+		Path: "sh", Args: []string{"-c", script},
 		Dir: s.dir, Env: s.env, Mark: s.mark, Quiet: true,
 		Stdout: out, Stderr: out,
 		Sandbox: box,
@@ -100,6 +108,13 @@ func (s *shell) runOne(ctx context.Context, command string) (work.CommandReport,
 	})
 	if err != nil {
 		return rep, "", fmt.Errorf("run %q: %w", text.ClipLine(shown, mostLine), err)
+	}
+	if said != nil {
+		more, err := said()
+		if err != nil {
+			return rep, "", fmt.Errorf("read what %q said: %w", text.ClipLine(shown, mostLine), err)
+		}
+		_, _ = io.WriteString(out, more) // Close tells
 	}
 	// A full disk must not turn red into green or hide why it was red.
 	if err := out.Close(); err != nil {

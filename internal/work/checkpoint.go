@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"forge/internal/text"
 )
 
 // CheckpointStatus is the state of a checkpoint. Everything but pending is final.
@@ -35,6 +37,9 @@ type Checkpoint struct {
 	// ReasonDue says that approving takes a reason: critical findings are
 	// accepted with one or not at all.
 	ReasonDue bool `json:"reason_due,omitempty"`
+	// AnswerDue says that approving takes a choice or a comment: an agent asks
+	// what it does not know, and yes alone says nothing.
+	AnswerDue bool `json:"answer_due,omitempty"`
 
 	// Verdicts on single files of the change, in the order in which they were
 	// first given.
@@ -54,6 +59,21 @@ type Checkpoint struct {
 	OpenedAt   time.Time        `json:"opened_at"`
 	ExpiresAt  *time.Time       `json:"expires_at,omitempty"`
 	AnsweredAt *time.Time       `json:"answered_at,omitempty"`
+}
+
+// Wordless says that an answer is refused because it lacks the words that it is
+// due: what has to change, the reason, or what the agent asks for.
+func (c Checkpoint) Wordless(status CheckpointStatus, choice, comment string) bool {
+	if !text.Blank(comment) {
+		return false
+	}
+	switch status {
+	case CheckpointChangesRequested:
+		return true
+	case CheckpointApproved:
+		return c.ReasonDue || c.AnswerDue && choice == ""
+	}
+	return false
 }
 
 // Choice is one way to answer that the three answers alone do not name
@@ -88,6 +108,8 @@ type Answer struct {
 	// Policy is the run's policy from now on, as JSON; empty = as it is. An
 	// answer without a checkpoint does nothing else.
 	Policy json.RawMessage `json:"policy,omitempty"`
+	// Message is for the agent of a phase. An answer with one answers nothing.
+	Message *Message `json:"message,omitempty"`
 }
 
 // Refused answers. Each one is exit code 2 at the command line.

@@ -3,6 +3,8 @@ package work
 import (
 	"encoding/json"
 	"time"
+
+	"forge/internal/stuck"
 )
 
 // EventVersion is the version of the envelope and of every payload written by
@@ -66,6 +68,7 @@ const (
 	PhaseAdded         EventKind = "phase.added"
 	JobDecided         EventKind = "job.decided"
 	PolicyChanged      EventKind = "policy.changed"
+	PhaseTold          EventKind = "phase.told"
 	CriteriaAnswered   EventKind = "criteria.answered"
 	CriterionEvidenced EventKind = "criterion.evidenced"
 	PromotionDecided   EventKind = "promotion.decided"
@@ -154,6 +157,7 @@ type IterationStartedData struct {
 	Agent    string    `json:"agent"`
 	Session  string    `json:"session,omitempty"` // continued
 	Prompt   string    `json:"prompt,omitempty"`  // why this prompt: full, feedback, pivot, fix, resolve, final
+	Told     []string  `json:"told,omitempty"`    // messages of people that the prompt holds
 	Fix      bool      `json:"fix,omitempty"`     // outside the budget
 	Reserved *float64  `json:"reserved_usd,omitempty"`
 }
@@ -184,6 +188,8 @@ type IterationFinishedData struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
 	// Todos is what a job's todos say in the snapshot; nil outside a job.
 	Todos *TodoCheck `json:"todos,omitempty"`
+	// Trace is what was seen of it beside; nil = nothing, as of an older Forge.
+	Trace *stuck.Trace `json:"trace,omitempty"`
 }
 
 // VerifyOn says on what tree verify ran.
@@ -235,6 +241,7 @@ type VerifyFinishedData struct {
 	Held    bool       `json:"held,omitempty"`
 	Floors  []VerifyOn `json:"floors,omitempty"`
 	Differs []string   `json:"differs,omitempty"`
+	New     []string   `json:"new,omitempty"` // new files that count as evidence: those proofs leave them out
 	Doubts  []Doubt    `json:"doubts,omitempty"`
 	Notes   []string   `json:"notes,omitempty"` // of evidence and dependencies, for people
 	// Hidden is how many checks ran that the owner keeps from agents, HiddenSum

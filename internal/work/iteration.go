@@ -3,6 +3,8 @@ package work
 import (
 	"math"
 	"time"
+
+	"forge/internal/stuck"
 )
 
 // Outcome says how one iteration ended.
@@ -18,6 +20,7 @@ const (
 	OutcomePostResult        Outcome = "post_result"
 	OutcomeInterrupted       Outcome = "interrupted"
 	OutcomeCancelled         Outcome = "cancelled"
+	OutcomeTold              Outcome = "told" // ended, so that the next one begins with what a person said
 	OutcomeReadonlyViolation Outcome = "readonly_violation"
 	OutcomeCostLimit         Outcome = "cost_limit"
 )
@@ -116,6 +119,8 @@ type IterationReport struct {
 	ResetAt     *time.Time `json:"reset_at,omitempty"`
 	LeftBehind  int        `json:"left_behind,omitempty"` // processes ended after the agent's exit
 	Sandbox     string     `json:"sandbox"`               // bubblewrap, landlock, none
+	// Trace is what the agent did, by digests; nil where its kind does not tell.
+	Trace *stuck.Trace `json:"trace,omitempty"`
 	// Whole is the last assistant message, up to 256 KB from its end. It is
 	// never recorded.
 	Whole string `json:"-"`
@@ -167,6 +172,9 @@ type VerifyRequest struct {
 	// Accepted says that Commit holds nothing but accepted work: what its
 	// commands leave in caches of tools is lent to later proofs.
 	Accepted bool
+	// Asked says that a control of the same tree follows: a command that is a test
+	// runner's own call says in the same run which tests passed.
+	Asked bool
 }
 
 // Caches says which caches of tools commands are lent.

@@ -45,6 +45,11 @@ const (
 	DoubtFlaky     DoubtKind = "flaky"             // the same tree was once red and once green
 )
 
+// DoubtKinds are all kinds, in the order in which they are shown.
+func DoubtKinds() []DoubtKind {
+	return []DoubtKind{DoubtWeakened, DoubtUnproven, DoubtTestAware, DoubtFlaky}
+}
+
 // Doubt is one reason to hold a result whose proof is green.
 type Doubt struct {
 	Kind DoubtKind `json:"kind"`
@@ -87,6 +92,8 @@ type EvidenceReport struct {
 	Touched []string
 	Trusted []string
 	Excused []string
+	// New is evidence that only grew: a proof with other evidence leaves it out.
+	New []string
 	// Floors are the proofs that are due beside that of the commit itself:
 	// trusted, protected. One whose tree is the commit's own is not due.
 	Floors  []VerifyOn

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"forge/internal/stuck"
 	"forge/internal/text"
 )
 
@@ -24,6 +25,10 @@ const (
 	signalSpawn
 	signalCheckpoint
 	signalJobComplete
+	signalQuestion
+	signalAssumption
+	signalWaiting
+	signalReply
 	signalKinds     // the kinds above have bodies
 	signalDecompose = signalKinds
 )
@@ -33,7 +38,7 @@ const (
 func (k signalKind) String() string {
 	return [...]string{
 		"promise", "progress", "blocker", "pivot", "spawn-subphase",
-		"checkpoint", "job-complete", "request-decomposition",
+		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "request-decomposition",
 	}[k]
 }
 
@@ -56,6 +61,10 @@ var signalTags = [...]signalTag{
 	{"<spawn_subphase>", signalSpawn, false}, {"</spawn_subphase>", signalSpawn, true},
 	{"<checkpoint>", signalCheckpoint, false}, {"</checkpoint>", signalCheckpoint, true},
 	{"<job-complete>", signalJobComplete, false}, {"</job-complete>", signalJobComplete, true},
+	{"<question>", signalQuestion, false}, {"</question>", signalQuestion, true},
+	{"<assumption>", signalAssumption, false}, {"</assumption>", signalAssumption, true},
+	{"<waiting>", signalWaiting, false}, {"</waiting>", signalWaiting, true},
+	{"<reply>", signalReply, false}, {"</reply>", signalReply, true},
 	{"<request-decomposition/>", signalDecompose, false},
 	{"<request-decomposition />", signalDecompose, false},
 }
@@ -64,7 +73,7 @@ var signalTags = [...]signalTag{
 // more says that p is too short to tell. Tags have only a first '<' in common
 // and none is the beginning of another.
 func matchSignalTag(p []byte) (tag *signalTag, more bool) {
-	if len(p) > 1 && strings.IndexByte("/pbscjr", p[1]) < 0 {
+	if len(p) > 1 && strings.IndexByte("/pbscjrqaw", p[1]) < 0 {
 		return nil, false // nearly every '<' of a program text ends here
 	}
 	for i := range signalTags {
@@ -80,6 +89,16 @@ func matchSignalTag(p []byte) (tag *signalTag, more bool) {
 	return nil, more
 }
 
+// WaitOf is the kind of wait that a body of <waiting> begins with; "" = none.
+func WaitOf(body string) stuck.WaitKind {
+	word, _, _ := strings.Cut(strings.TrimSpace(body), ":")
+	kind := stuck.WaitKind(strings.ToLower(strings.TrimSpace(word)))
+	if !slices.Contains(stuck.WaitKinds(), kind) {
+		return ""
+	}
+	return kind
+}
+
 // take keeps one complete body, trimmed and of valid UTF-8.
 func (s *SignalScanner) take(k signalKind, body string) {
 	var err error
@@ -88,8 +107,26 @@ func (s *SignalScanner) take(k signalKind, body string) {
 	case signalPromise:
 		s.takePromise(body)
 	case signalBlocker:
+		err = s.takeBlocker(body)
+	case signalAssumption:
 		if body != "" {
-			keep(s, k, &f.Blockers, body)
+			keep(s, k, &f.Assumptions, body)
+		}
+	case signalWaiting:
+		if WaitOf(body) == "" {
+			err = fmt.Errorf("%s does not begin with one of %v", quoted(body), stuck.WaitKinds())
+		} else {
+			keep(s, k, &f.Waiting, body)
+		}
+	case signalReply:
+		var reply ThreadReply
+		if reply, err = parseReply(body); err == nil {
+			keep(s, k, &f.Replies, reply)
+		}
+	case signalQuestion:
+		var q Question
+		if q, err = ParseQuestion(body); err == nil {
+			keep(s, k, &f.Questions, q)
 		}
 	case signalPivot:
 		if body != "" {
@@ -119,6 +156,21 @@ func (s *SignalScanner) take(k signalKind, body string) {
 	if err != nil {
 		s.problem(k, err.Error())
 	}
+}
+
+// takeBlocker keeps a blocker. One that says in a wrong way what it needs is
+// kept as plain words: what stops the agent must not be lost.
+func (s *SignalScanner) takeBlocker(body string) error {
+	if body == "" {
+		return nil
+	}
+	lack, ok, err := parseLack(body)
+	if ok && err == nil {
+		keep(s, signalBlocker, &s.found.Lacks, lack)
+		body = lack.Text
+	}
+	keep(s, signalBlocker, &s.found.Blockers, body)
+	return err
 }
 
 // takePromise keeps a promise. Beyond the limit a promise unlike all others
@@ -187,23 +239,24 @@ func parseProgress(body string) (float64, error) {
 	return percent, nil
 }
 
+// parseReply reads "12: It is a copy now.": the number of a thread, a colon, and
+// what is said there.
+func parseReply(body string) (ThreadReply, error) {
+	number, words, found := strings.Cut(body, ":")
+	r := ThreadReply{Thread: strings.TrimSpace(number), Text: strings.TrimSpace(words)}
+	if n, err := strconv.ParseInt(r.Thread, 10, 64); !found || err != nil || n < 1 || strconv.FormatInt(n, 10) != r.Thread || r.Text == "" {
+		return r, fmt.Errorf("%s is not the number of a thread, a colon, and an answer", quoted(body))
+	}
+	return r, nil
+}
+
 // parseSubPhase reads the body of spawn-subphase. Name and promise follow the
 // same rules as those of a phase of the plan.
 func parseSubPhase(body string) (SubPhaseRequest, error) {
 	var sub SubPhaseRequest
-	fields, err := objectFields(body)
-	if err != nil {
-		return sub, err
-	}
 	into := map[string]any{"name": &sub.Name, "promise": &sub.Promise, "budget": &sub.Budget, "reasoning": &sub.Reasoning}
-	for _, f := range fields {
-		target, ok := into[f.name]
-		if !ok {
-			return sub, fmt.Errorf("unknown field %s", quoted(f.name))
-		}
-		if json.Unmarshal(f.value, target) != nil {
-			return sub, fmt.Errorf("%s cannot be %s", f.name, quoted(string(f.value)))
-		}
+	if err := readFields(body, into); err != nil {
+		return sub, err
 	}
 	sub.Name, sub.Promise = strings.TrimSpace(sub.Name), strings.TrimSpace(sub.Promise)
 	if sub.Budget < 1 {

@@ -13,9 +13,24 @@ type Signals struct {
 	RequestDecomposition bool              `json:"request_decomposition"`
 	Checkpoints          []json.RawMessage `json:"checkpoints,omitempty"`
 	JobComplete          []json.RawMessage `json:"job_complete,omitempty"`
+	Questions            []Question        `json:"questions,omitempty"`
+	Assumptions          []string          `json:"assumptions,omitempty"`
+	// Waiting is what it waits for: a kind of stuck.WaitKinds, and what follows a colon.
+	Waiting []string `json:"waiting,omitempty"`
+	// Lacks are those of Blockers that say what they need.
+	Lacks []Lack `json:"lacks,omitempty"`
+	// Replies are answers to threads that it was told of.
+	Replies []ThreadReply `json:"replies,omitempty"`
 	// Problems are tags that could not be used, each in one line: they are
 	// fed back to the agent and never guessed at.
 	Problems []string `json:"problems,omitempty"`
+}
+
+// ThreadReply is an answer to one thread of a pull request: its number there, and
+// what is said.
+type ThreadReply struct {
+	Thread string `json:"thread"`
+	Text   string `json:"text"`
 }
 
 // SubPhaseRequest is the body of <spawn-subphase>.

@@ -142,6 +142,11 @@ func (s *SignalScanner) Signals() Signals {
 	out := s.found.withLists()
 	out.Checkpoints = slices.Clone(out.Checkpoints)
 	out.JobComplete = slices.Clone(out.JobComplete)
+	out.Questions = slices.Clone(out.Questions)
+	out.Assumptions = slices.Clone(out.Assumptions)
+	out.Waiting = slices.Clone(out.Waiting)
+	out.Lacks = slices.Clone(out.Lacks)
+	out.Replies = slices.Clone(out.Replies)
 	out.Problems = slices.Clone(out.Problems)
 	return out
 }

@@ -41,6 +41,19 @@ func TestSignalsByKind(t *testing.T) {
 		{"checkpoint", `<checkpoint>{ "type": "deliverable", "paths": ["a<b"] }</checkpoint>`, Signals{
 			Checkpoints: []json.RawMessage{json.RawMessage(`{"type":"deliverable","paths":["a\u003cb"]}`)}}},
 		{"job complete", "<job-complete>\n{}\n</job-complete>", Signals{JobComplete: []json.RawMessage{json.RawMessage(`{}`)}}},
+		{"question", `<question>{"text":" Which port? ","choices":["80"," 8080 "],"why":"two are free"}</question>`, Signals{
+			Questions: []Question{{Text: "Which port?", Choices: []string{"80", "8080"}, Why: "two are free"}}}},
+		{"assumption", "<assumption> port 80 </assumption><assumption></assumption>", Signals{Assumptions: []string{"port 80"}}},
+		{"replies", "<reply>12: It is a copy now: see there.</reply><reply> 4 :\nNo.</reply><reply>0: a</reply><reply>12:</reply><reply>no</reply>", Signals{
+			Replies: []ThreadReply{{"12", "It is a copy now: see there."}, {"4", "No."}}, Problems: []string{
+				`reply: "0: a" is not the number of a thread, a colon, and an answer`, `reply: "12:" is not the number of a thread, a colon, and an answer`,
+				`reply: "no" is not the number of a thread, a colon, and an answer`,
+			}}},
+		{"waiting", "<waiting>CI: the checks of 12</waiting><waiting> process </waiting><waiting>rain</waiting>", Signals{
+			Waiting: []string{"CI: the checks of 12", "process"}, Problems: []string{`waiting: "rain" does not begin with one of [ci limit person process outage]`}}},
+		{"a blocker that says what it needs", `<blocker>{"text":"No API key","needs":"credential"}</blocker>`, Signals{
+			Blockers: []string{"No API key"}, Lacks: []Lack{{"No API key", "credential"}}}},
+		{"a blocker that only looks like an object", "<blocker>{no key}</blocker>", Signals{Blockers: []string{"{no key}"}}},
 		{"broken UTF-8", "<promise>a\xff\xfeb\xc3</promise>\xf0<blocker>\x80</blocker>", Signals{Promises: []string{"a\uFFFDb\uFFFD"}, Blockers: []string{"\uFFFD"}}},
 	}
 	for _, tt := range tests {
@@ -99,6 +112,29 @@ func TestUnusableObjects(t *testing.T) {
 		got := ParseSignals("<checkpoint>" + body + "</checkpoint><job-complete>" + body + "</job-complete>")
 		if got.Checkpoints != nil || got.JobComplete != nil || len(got.Problems) != 2 {
 			t.Errorf("object %.40s: got %s %s, problems %q; want two problems", body, got.Checkpoints, got.JobComplete, got.Problems)
+		}
+	}
+}
+
+// What cannot be asked is a problem for the agent to read, and nothing else; what
+// stops it is kept in any case.
+func TestUnusableQuestions(t *testing.T) {
+	long, longest := strings.Repeat("x", MaxQuestionBytes+1), strings.Repeat("y", MaxSignalBytes)
+	for _, body := range []string{
+		``, `Which port?`, `{}`, `{"text":" "}`, `{"text":"\u200b"}`, `{"text":7}`, `{"text":"a","text":"b"}`, `{"text":"a","default":"b"}`, `["a"]`,
+		`{"text":"` + long + `"}`, `{"text":"` + longest + `"}`, `{"text":"a","why":"` + long + `"}`, `{"text":"a","choices":"b"}`,
+		`{"text":"a","choices":["b"," b "]}`, `{"text":"a","choices":["b",""]}`, `{"text":"a","choices":["1","2","3","4","5","6","7"]}`,
+		`{"text":"a","choices":["` + long + `"]}`, `{"text":"a"} please`,
+	} {
+		got := ParseSignals("<question>" + body + "</question>")
+		if got.Questions != nil || len(got.Problems) != 1 || !strings.HasPrefix(got.Problems[0], "question: ") {
+			t.Errorf("question %.60s: got %+v, problems %q; want one problem", body, got.Questions, got.Problems)
+		}
+	}
+	for _, body := range []string{`{"text":"no key"}`, `{"text":"no key","needs":"money"}`, `{"text":"","needs":"person"}`, `{"text":"no key","needs":"person","why":"x"}`} {
+		got := ParseSignals("<blocker>" + body + "</blocker>")
+		if got.Lacks != nil || len(got.Blockers) != 1 || len(got.Problems) != 1 {
+			t.Errorf("blocker %s: got %+v of %q, problems %q; want plain words and one problem", body, got.Lacks, got.Blockers, got.Problems)
 		}
 	}
 }

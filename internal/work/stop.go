@@ -19,19 +19,8 @@ type StopRequest struct {
 // errors: what the agent meant is not for Forge to guess.
 func ParseStop(raw json.RawMessage) (StopRequest, error) {
 	var r StopRequest
-	fields, err := objectFields(string(raw))
-	if err != nil {
+	if err := readFields(string(raw), map[string]any{"type": &r.Type, "summary": &r.Summary, "paths": &r.Paths}); err != nil {
 		return r, err
-	}
-	into := map[string]any{"type": &r.Type, "summary": &r.Summary, "paths": &r.Paths}
-	for _, f := range fields {
-		target, ok := into[f.name]
-		if !ok {
-			return r, fmt.Errorf("unknown field %s", quoted(f.name))
-		}
-		if json.Unmarshal(f.value, target) != nil {
-			return r, fmt.Errorf("%s cannot be %s", f.name, quoted(string(f.value)))
-		}
 	}
 	if r.Type = strings.TrimSpace(r.Type); r.Type == "" {
 		return r, errors.New("it names no type")

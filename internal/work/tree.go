@@ -16,6 +16,10 @@ type Snapshot struct {
 	// Dropped are the agent's edits that Forge does not carry: paths under
 	// .forge/, and nested repositories.
 	Dropped []string `json:"dropped,omitempty"`
+	// Shape is a digest of the change without blanks, comments and renames; "" =
+	// it is not known. Bare says that nothing else changed.
+	Shape string `json:"shape,omitempty"`
+	Bare  bool   `json:"bare,omitempty"`
 }
 
 // Merged is the result of a three-way merge of two commits.

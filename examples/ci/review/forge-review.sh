@@ -14,6 +14,7 @@ file=${2:-forge-review.out}
 forge version
 code=0
 forge review --committed --output "$format" >"$file" || code=$?
+[ -s "$file" ] || rm -f "$file" # at 2 there is no review, and nothing to post
 
 case $code in
 0) echo "forge: the review passed" ;;

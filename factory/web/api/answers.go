@@ -111,7 +111,7 @@ func (c call) refused(err error, cp work.Checkpoint) error {
 	if errors.Is(err, gates.ErrBadAnswer) && cp.ID != "" && !gates.MayAnswer(cp, c.who.Role(c.project.ID).Gate()) {
 		return forbidden(web.RoleOperator, c)
 	}
-	p := problemOf(err)
+	p := ProblemOf(err)
 	if p == nil {
 		return err
 	}

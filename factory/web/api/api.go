@@ -35,6 +35,7 @@ type Policies func(ctx context.Context, p web.Project) (gates.Catalogue, error)
 // Config is what the API is made of.
 type Config struct {
 	Site     web.Site
+	Adds     web.Adds // nil = no project is added here
 	Door     Door
 	Policies Policies // nil = the built-in ones
 	// Figures counts a project as its metrics page does.
@@ -80,7 +81,7 @@ func New(c Config) (*API, error) {
 	a := &API{Config: c, mux: http.NewServeMux(), stop: make(chan struct{})}
 	a.api = humago.New(a.mux, a.settings())
 	for _, area := range []func(){
-		a.projectRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.jobRoutes, a.floorRoutes, a.settingsRoutes,
+		a.projectRoutes, a.folderRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.runStartRoutes, a.jobRoutes, a.floorRoutes, a.settingsRoutes, a.searchRoutes,
 		a.policyRoutes, a.figureRoutes, a.eventRoutes,
 	} {
 		area()

@@ -18,6 +18,7 @@ var onPages = map[string][]string{
 	"POST /sign-in":  {""}, // programs have tokens
 	"POST /sign-out": {""},
 	"POST /theme":    {""}, // of one browser
+	"POST /projects": {"add-project"},
 
 	"POST /p/{project}/issues":             {"add-issue"},
 	"POST /p/{project}/issues/{id}/edit":   {"edit-issue"},
@@ -27,7 +28,10 @@ var onPages = map[string][]string{
 
 	"POST /p/{project}/runs/{run}/cancel": {"cancel-run", "cancel-job"},
 	"POST /p/{project}/runs/{run}/level":  {"set-level"},
+	"POST /p/{project}/runs/{run}/tell":   {"tell-agent"},
 	"POST /p/{project}/jobs":              {"start-job"},
+	"POST /p/{project}/runs":              {"begin-run"},
+	"POST /p/{project}/runs/forecast":     {"forecast-run"},
 
 	"POST /p/{project}/checkpoints/{checkpoint}/comment":   {"comment-line"},
 	"POST /p/{project}/checkpoints/{checkpoint}/uncomment": {"drop-comment"},
@@ -51,10 +55,13 @@ var shownOnPages = map[string][]string{
 	"GET /docs":                {""}, // the same for everybody
 	"GET /docs/{page}":         {""},
 
+	"GET /projects/new": {"list-folders"},
+
 	"GET /{$}":         {"list-projects", "whoami"},
 	"GET /inbox":       {"list-projects", "list-checkpoints"},
 	"GET /inbox/count": {"list-checkpoints"},
 	"GET /live":        {"follow-events"},
+	"GET /search":      {"search-project"},
 
 	"GET /p/{project}":                     {"show-project", "list-issues"},
 	"GET /p/{project}/columns":             {"list-issues"},
@@ -68,6 +75,7 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/issues/{id}/history": {"issue-history"},
 	"GET /p/{project}/issues/{id}/edit":    {"show-issue"},
 	"GET /p/{project}/runs":                {"list-runs"},
+	"GET /p/{project}/runs/new":            {"forecast-run"},
 	"GET /p/{project}/runs/{run}":          {"show-run", "run-events"},
 	"GET /p/{project}/runs/{run}/now":      {"show-run"},
 	"GET /p/{project}/runs/{run}/events":   {"run-events"},

@@ -153,11 +153,18 @@ func (f *fakePorts) JudgeFiles(_ context.Context, id string, revision int, verdi
 	return now, err
 }
 
-func (f *fakePorts) SetLevel(_ context.Context, _, level, _ string) error {
+func (f *fakePorts) SetLevel(_ context.Context, _, level, _, door string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.levels = append(f.levels, level)
+	f.levels = append(f.levels, level+" by "+door)
 	return nil
+}
+
+func (f *fakePorts) Tell(_ context.Context, run string, m work.Message, by, door string) (work.Told, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.levels = append(f.levels, "tell "+m.Phase+"="+m.Text+" by "+by+" through "+door)
+	return work.Told{Run: run, Phase: m.Phase, ID: "m1", Now: m.Now, State: work.MessageQueued, Iteration: 2}, nil
 }
 
 func (f *fakePorts) Diff(context.Context, string, string) (string, error) { return "+<b>x</b>\n", nil }

@@ -53,7 +53,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 // problem is what a program is told about err. Of the server's own trouble it
 // learns nothing but that it is the server's.
 func (a *API) problem(r *http.Request, err error) *Problem {
-	p := problemOf(err)
+	p := ProblemOf(err)
 	if p == nil {
 		a.Log.Error("a request of the API failed", "path", text.OneLine(r.URL.Path, mostSaid), "err", err)
 		p = &Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "The server could not do that.", Fix: "Its log says why."}
@@ -62,7 +62,9 @@ func (a *API) problem(r *http.Request, err error) *Problem {
 	return p
 }
 
-func problemOf(err error) *Problem {
+// ProblemOf is what is wrong in words of the API, nil where err is the server's own
+// trouble.
+func ProblemOf(err error) *Problem {
 	var own *Problem
 	var complaint *web.Complaint
 	var rule *factory.Refusal

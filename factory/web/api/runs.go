@@ -82,6 +82,16 @@ type SetLevel struct {
 	}
 }
 
+// TellAgent says something to a working agent.
+type TellAgent struct {
+	InRun
+	Body struct {
+		Phase string `json:"phase,omitempty" maxLength:"64" doc:"Number of the phase; absent = the one that is worked on."`
+		Text  string `json:"text" minLength:"1" maxLength:"8192" doc:"What you say. It is in the phase's next prompt, and nothing of the phase is merged before."`
+		Now   bool   `json:"now,omitempty" doc:"End the iteration that is under way, keep its work, and begin the next with it."`
+	}
+}
+
 func (a *API) runRoutes() {
 	const path = "/projects/{project}/runs"
 	add(a, Route{ID: "list-runs", Method: http.MethodGet, Path: path, Role: web.RoleViewer, Summary: "Runs and jobs, the newest first", Tag: "runs"},
@@ -120,6 +130,14 @@ func (a *API) runRoutes() {
 		func(c call, in *InRun) (*Answer[changes], error) { return answer(runChanges(c, in.Run)) })
 	add(a, Route{ID: "cancel-run", Method: http.MethodPost, Path: path + "/{run}/cancel", Role: web.RoleOperator, Summary: "End a run or job, or the issue whose run it is; its agents are stopped", Tag: "runs"},
 		func(c call, in *InRun) (*Answer[Status], error) { return cancelRun(c, in.Run) })
+	add(a, Route{ID: "tell-agent", Method: http.MethodPost, Path: path + "/{run}/messages", Role: web.RoleReviewer, Summary: "Say something to the agent of a phase while it works", Tag: "runs"},
+		func(c call, in *TellAgent) (*Answer[work.Told], error) {
+			if _, err := findRun(c, in.Run); err != nil {
+				return nil, err
+			}
+			b := in.Body
+			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now}, c.who.Name, "api"))
+		})
 	add(a, Route{ID: "set-level", Method: http.MethodPost, Path: path + "/{run}/level", Role: web.RoleAdmin, Summary: "Change a run's policy from its next boundary on", Tag: "runs"},
 		func(c call, in *SetLevel) (*Answer[Status], error) {
 			row, err := findRun(c, in.Run)
@@ -129,7 +147,7 @@ func (a *API) runRoutes() {
 			if err := a.checkLevel(c, "body.level", in.Body.Level); err != nil {
 				return nil, err
 			}
-			if err := c.project.Desk.SetLevel(c, in.Run, in.Body.Level, c.who.Name); err != nil {
+			if err := c.project.Desk.SetLevel(c, in.Run, in.Body.Level, c.who.Name, "api"); err != nil {
 				return nil, err
 			}
 			return answer(status(c, row))

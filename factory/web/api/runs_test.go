@@ -30,6 +30,12 @@ func TestRunsAndJobs(t *testing.T) {
 	w.v1("GET", "/projects/p/runs/r1/phases/x/iterations/1/output", "").is(422, "invalid")
 	w.v1("POST", "/projects/p/runs/r1/level", `{"level":"nope"}`).is(422, "invalid")
 	w.v1("POST", "/projects/p/runs/r1/level", `{"level":"full"}`).is(200, "")
+	if got := ports.levels[len(ports.levels)-1]; got != "full by api" {
+		t.Errorf("the level is recorded as %q", got)
+	}
+	w.ask("viewer", "POST", api.Prefix+"/projects/p/runs/r1/messages", `{"text":"use tabs"}`).is(403, "forbidden")
+	w.v1("POST", "/projects/p/runs/r1/messages", `{"text":""}`).is(422, "invalid")
+	w.ask("reviewer", "POST", api.Prefix+"/projects/p/runs/r1/messages", `{"phase":"1","text":"use tabs","now":true}`).is(200, "").has(`"state":"queued"`, `"iteration":2`)
 	w.v1("GET", "/projects/p/jobs/r1", "").is(404, "unknown_job")
 	w.v1("POST", "/projects/p/jobs/r1/cancel", "").is(404, "unknown_job")
 

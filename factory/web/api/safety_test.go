@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"forge/factory/web"
 	"forge/factory/web/api"
+	"forge/orchestrator"
 )
 
 // TestLevelsAreAnAdmins: nobody below one lets work run more freely than its
@@ -19,6 +21,9 @@ func TestLevelsAreAnAdmins(t *testing.T) {
 	}
 	ask("POST", "/issues", `{"title":"a","level":"full"}`).is(403, "forbidden")
 	ask("POST", "/jobs", `{"description":"a","level":"partial"}`).is(403, "forbidden")
+	w.site.list[0].Starts = noStarts{t}
+	ask("POST", "/runs", `{"text":"a","level":"partial"}`).is(403, "forbidden")
+	ask("POST", "/runs/forecast", `{"text":"a","level":"partial"}`).is(403, "forbidden")
 	if list := w.v1("GET", "/projects/p/issues", ""); !strings.Contains(list.body, `"issues":[]`) || len(w.site.ports["p"].orders) != 0 {
 		t.Errorf("something was begun: %s", list.body)
 	}
@@ -29,6 +34,21 @@ func TestLevelsAreAnAdmins(t *testing.T) {
 	w.v1("PATCH", "/projects/p/issues/1", `{"level":"full"}`, "If-Match", "*").is(200, "").has(`"level":"full"`)
 	w.v1("POST", "/projects/p/jobs", `{"description":"a","level":"partial"}`).is(200, "")
 }
+
+// noStarts fails when it is asked for anything.
+type noStarts struct{ t *testing.T }
+
+func (s noStarts) Forecast(context.Context, web.RunOrder) (web.Forecast, error) {
+	s.t.Error("a forecast was made")
+	return web.Forecast{}, nil
+}
+
+func (s noStarts) Begin(context.Context, web.RunOrder) (string, error) {
+	s.t.Error("a run was begun")
+	return "", nil
+}
+
+func (noStarts) Again(*orchestrator.State) web.RunOrder { return web.RunOrder{} }
 
 // TestRoles: each operation is refused to each role below its own, and to
 // everybody without one in that project; nothing is changed by it.
@@ -50,6 +70,8 @@ func TestRoles(t *testing.T) {
 				got.is(401, "unauthenticated")
 			case web.Role(n) < r.Role:
 				got.is(403, "forbidden")
+			case r.ID == "list-folders":
+				got.is(403, "forbidden") // an admin of one project is none of all
 			case got.status == 401 || got.status == 403:
 				t.Errorf("%s is refused to %s: %s", r.ID, who, got.body)
 			}

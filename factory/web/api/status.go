@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+
 	"forge/factory/web"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -45,9 +47,11 @@ func spent(l orchestrator.Ledger) Spent {
 	return Spent{CostUSD: l.Cost(), UnknownUSD: l.UnknownUSD, Tokens: l.Tokens, UnknownTokens: l.UnknownTokens}
 }
 
-// status tells where a run stands from its events.
-func status(c call, row web.Run) (Status, error) {
-	s, err := c.project.Runs.State(c, row.ID)
+func status(c call, row web.Run) (Status, error) { return StatusOf(c, c.project, row) }
+
+// StatusOf tells where a run of a project stands from its events.
+func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, error) {
+	s, err := project.Runs.State(ctx, row.ID)
 	if err != nil {
 		return Status{}, err
 	}
@@ -70,7 +74,7 @@ func status(c call, row web.Run) (Status, error) {
 	}
 	for after := ""; ; {
 		const page = 500
-		asked, err := c.project.Desk.Checkpoints(c, row.ID, "", page, after)
+		asked, err := project.Desk.Checkpoints(ctx, row.ID, "", page, after)
 		if err != nil {
 			return out, err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -46,7 +47,7 @@ func FirstFiles(c review.Change, protected []string, findings []work.Finding, mo
 			why = append(why, "the proof rests on it")
 		}
 		if found > 0 {
-			why = append(why, fmt.Sprintf("%d finding(s), the worst %s", found, worst))
+			why = append(why, fmt.Sprintf("%s, the worst %s", text.Number(found, "finding"), worst))
 		}
 		why = append(why, r.kind.word(), fmt.Sprintf("+%d −%d", s.Added, s.Removed))
 		r.Why = strings.Join(why, ", ")

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -96,7 +97,7 @@ func Render(f *review.File, before, after []byte) View {
 		if rows += len(h.Rows); rows > MaxRows {
 			h.Rows = h.Rows[:max(0, len(h.Rows)-(rows-MaxRows))]
 			v.Hunks = append(v.Hunks, h)
-			v.Note = fmt.Sprintf("The first %d lines are shown: the change goes on for %d more hunk(s).", MaxRows, len(f.Hunks)-i)
+			v.Note = fmt.Sprintf("The first %d lines are shown: the change goes on for %s.", MaxRows, text.Number(len(f.Hunks)-i, "more hunk"))
 			break
 		}
 		v.Hunks = append(v.Hunks, h)

@@ -7,12 +7,14 @@ import (
 	_ "embed" // the check
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -57,6 +59,13 @@ func (w *World) Browser() *Tab {
 	all, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	w.TB.Cleanup(cancel)
 	return w.tab(all)
+}
+
+// At starts Chromium for pages that another process serves at url. Nobody is
+// signed in.
+func At(tb testing.TB, url string) *Tab {
+	tb.Helper()
+	return (&World{TB: tb, HTTP: &httptest.Server{URL: url}, Log: &Log{}}).Browser()
 }
 
 // profile is a folder for a browser's own files. Its processes may write there

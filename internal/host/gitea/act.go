@@ -45,23 +45,13 @@ func (h *Host) comment(ctx context.Context, number int64, key, thread string, bo
 // Reply answers a thread, once for each key: at the thread's own line while the
 // diff has it, else on the whole pull request.
 func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error {
-	all, look, err := h.read(ctx, number, true)
-	if err != nil {
+	head, said, err := h.replied(ctx, number, key)
+	if err != nil || said {
 		return err
-	}
-	lines, err := h.lineComments(ctx, number, all.reviews)
-	if err != nil {
-		return err
-	}
-	all.sort(&look, lines)
-	for _, x := range look.Threads {
-		if slices.ContainsFunc(x.Comments, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, key) }) {
-			return nil
-		}
 	}
 	if t.Line > 0 || t.OldLine > 0 {
 		_, res, err := h.api(ctx).CreatePullReview(h.cfg.Owner, h.cfg.Repo, number, sdk.CreatePullReviewOptions{
-			State: sdk.ReviewStateComment, CommitID: look.Head,
+			State: sdk.ReviewStateComment, CommitID: head,
 			Comments: []sdk.CreatePullReviewComment{{Path: t.Path, Body: host.Said(key, t.ID, body), NewLineNum: int64(t.Line), OldLineNum: int64(t.OldLine)}},
 		})
 		if err == nil {
@@ -70,8 +60,32 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 		if trouble := h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err); trouble.Kind != work.HostRefused && trouble.Status != http.StatusNotFound && trouble.Status < 500 {
 			return trouble
 		}
+		// A host may fail after it has done what it was asked to.
+		if _, said, err = h.replied(ctx, number, key); err != nil || said {
+			return err
+		}
 	}
 	return h.comment(ctx, number, key, t.ID, host.OnPath(t.Path, body))
+}
+
+// replied says whether an answer with a key stands in a thread, and what the head
+// of the pull request is.
+func (h *Host) replied(ctx context.Context, number int64, key string) (head string, said bool, err error) {
+	all, look, err := h.read(ctx, number, true)
+	if err != nil {
+		return "", false, err
+	}
+	lines, err := h.lineComments(ctx, number, all.reviews)
+	if err != nil {
+		return "", false, err
+	}
+	all.sort(&look, lines)
+	for _, x := range look.Threads {
+		if slices.ContainsFunc(x.Comments, func(c work.PullComment) bool { return c.Own && host.SaidAlready(c.Body, key) }) {
+			return look.Head, true, nil
+		}
+	}
+	return look.Head, false, nil
 }
 
 // Note says what Forge's reviewers found, once for each key: a review that
@@ -95,6 +109,10 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	}
 	t := post()
 	if t != nil && len(n.Lines) > 0 && (t.Kind == work.HostRefused || t.Status == http.StatusNotFound || t.Status >= 500) {
+		// A host may fail after it has done what it was asked to.
+		if look, err = h.Look(ctx, n.Number); err != nil || host.Noted(look, n.Key) {
+			return err
+		}
 		opt.Body, opt.Comments = host.Said(n.Key, "", host.NotesAsText(n)), nil
 		t = post()
 	}

@@ -31,7 +31,7 @@ func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
 		return out, err
 	}
 	all.sort(&out, lines)
-	out.Writers, err = h.writers(ctx, out)
+	out.Writers, err = all.rights.writers(ctx, out)
 	return out, err
 }
 
@@ -52,6 +52,7 @@ type reading struct {
 	pull     *sdk.PullRequest
 	reviews  []*sdk.PullReview
 	comments []*sdk.Comment // on the whole; not always asked for
+	rights   *rights
 }
 
 // read asks for a pull request with its reviews, and as they are told the
@@ -75,7 +76,8 @@ func (h *Host) read(ctx context.Context, number int64, comments bool) (all readi
 	for _, r := range all.reviews {
 		out.Reviews = append(out.Reviews, review(r, out.Head, all.own))
 	}
-	return all, out, nil
+	all.rights = h.rights()
+	return all, out, all.rights.still(ctx, out.Reviews)
 }
 
 // sort puts comments to the threads that they are of.
@@ -170,35 +172,67 @@ func thread(out *work.PullLook, lines []*sdk.PullReviewComment, own map[string]b
 	}
 }
 
-// writers finds out who of those who said something may write: of a comment
-// Gitea does not tell, as it does of a decision.
-func (h *Host) writers(ctx context.Context, look work.PullLook) (out []string, err error) {
-	may := map[string]bool{}
-	for _, r := range look.Reviews {
-		may[r.By] = may[r.By] || r.MayDecide
+// rights says who may write to the repository now; each is asked about once.
+type rights struct {
+	*Host
+	asked map[string]bool
+	all   map[string]bool // whom work may be given to; nil = not asked for
+}
+
+func (h *Host) rights() *rights { return &rights{Host: h, asked: map[string]bool{}} }
+
+func (r *rights) mayWrite(ctx context.Context, who string) (bool, error) {
+	if may, ok := r.asked[who]; ok || r.all != nil {
+		return may || r.all[who], nil
 	}
-	var listed map[string]bool
-	for _, who := range host.Speakers(look) {
-		if !may[who] && listed == nil {
-			p, res, err := h.api(ctx).CollaboratorPermission(h.cfg.Owner, h.cfg.Repo, who)
-			switch {
-			case err == nil && p != nil:
-				may[who] = p.Permission == sdk.AccessModeWrite || p.Permission == sdk.AccessModeAdmin || p.Permission == sdk.AccessModeOwner
-			case res != nil && res.StatusCode == http.StatusForbidden:
-				// That is for administrators; whom work may be given to is for all.
-				all, res, err := h.api(ctx).GetAssignees(h.cfg.Owner, h.cfg.Repo)
-				if err != nil {
-					return nil, h.trouble("ask who may write", res, err)
-				}
-				listed = map[string]bool{}
-				for _, u := range all {
-					listed[u.UserName] = true
-				}
-			case res == nil || res.StatusCode != http.StatusNotFound: // an account that is gone may not
-				return nil, h.trouble("ask what "+who+" may do", res, err)
-			}
+	p, res, err := r.api(ctx).CollaboratorPermission(r.cfg.Owner, r.cfg.Repo, who)
+	switch {
+	case err == nil && p != nil:
+		r.asked[who] = p.Permission == sdk.AccessModeWrite || p.Permission == sdk.AccessModeAdmin || p.Permission == sdk.AccessModeOwner
+	case res != nil && res.StatusCode == http.StatusForbidden:
+		// That is for administrators; whom work may be given to is for all.
+		all, res, err := r.api(ctx).GetAssignees(r.cfg.Owner, r.cfg.Repo)
+		if err != nil {
+			return false, r.trouble("ask who may write", res, err)
 		}
-		if may[who] || listed[who] {
+		r.all = map[string]bool{}
+		for _, u := range all {
+			r.all[u.UserName] = true
+		}
+		return r.all[who], nil
+	case res != nil && res.StatusCode == http.StatusNotFound: // an account that is gone may not
+		r.asked[who] = false
+	default:
+		return false, r.trouble("ask what "+who+" may do", res, err)
+	}
+	return r.asked[who], nil
+}
+
+// still takes the word away from those who may not write any more: Gitea goes on
+// calling their reviews official.
+func (r *rights) still(ctx context.Context, reviews []work.PullReview) error {
+	for i := range reviews {
+		x := &reviews[i]
+		if !x.MayDecide || x.Own || x.Dismissed || x.Verdict == work.PullCommented {
+			continue
+		}
+		may, err := r.mayWrite(ctx, x.By)
+		if err != nil {
+			return err
+		}
+		x.MayDecide = may
+	}
+	return nil
+}
+
+// writers finds out who of those who said something may write.
+func (r *rights) writers(ctx context.Context, look work.PullLook) (out []string, err error) {
+	for _, who := range host.Speakers(look) {
+		may, err := r.mayWrite(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if may {
 			out = append(out, who)
 		}
 	}
@@ -209,9 +243,9 @@ func review(r *sdk.PullReview, head string, own map[string]bool) work.PullReview
 	out := work.PullReview{
 		ID: strconv.FormatInt(r.ID, 10), By: name(r.Reviewer), Commit: r.CommitID, At: r.Submitted.UTC(),
 		Dismissed: r.Dismissed, Stale: r.Stale || r.CommitID != head,
-		// What Gitea calls official is: by one who may write, or whom the rule
-		// of the branch names. It takes the word away from all but the last of
-		// a reviewer, which is the only one that counts.
+		// What Gitea calls official is: by one who might write then, or whom the
+		// rule of the branch names. It takes the word away from all but the last
+		// of a reviewer, which is the only one that counts.
 		MayDecide: r.Official, Own: own[strings.ToLower(name(r.Reviewer))],
 		Verdict: work.PullVerdictUnknown,
 	}

@@ -150,11 +150,11 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	if is.State == work.PullOpen && host.Retargeted(is, p.Branch, p.Base) {
 		return is, host.RetargetedTrouble(fmt.Sprintf("update pull request %d", is.Number), is, p.Branch, p.Base, h.RetargetedBy(ctx, is.Number))
 	}
-	body := host.Body(p)
-	if is.State != work.PullOpen || is.Title == p.Title.String() && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
+	title, body := host.Renewed(is, p)
+	if is.State != work.PullOpen || is.Title == title && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
 		return is, nil
 	}
-	edited, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, is.Number, sdk.EditPullRequestOption{Title: p.Title.String(), Body: &body})
+	edited, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, is.Number, sdk.EditPullRequestOption{Title: title, Body: &body})
 	if err != nil {
 		return is, h.trouble(fmt.Sprintf("update pull request %d", is.Number), res, err)
 	}

@@ -132,3 +132,8 @@ func (p giteaPeople) Archive(t testing.TB) {
 	t.Helper()
 	p.do(t, "owner", http.MethodPatch, "", map[string]any{"archived": true}, nil)
 }
+
+func (p giteaPeople) Remove(t testing.TB, who string) {
+	t.Helper()
+	p.do(t, "owner", http.MethodDelete, "/collaborators/"+who, nil, nil)
+}

@@ -116,6 +116,12 @@ func (p githubPeople) Archive(testing.TB) {
 	p.g.archived = true
 }
 
+func (p githubPeople) Remove(_ testing.TB, who string) {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.rights[who] = "read"
+}
+
 // review is one that a program posts. As the real one does, it takes no comment
 // on a line that the diff has not.
 func (g *GitHub) review(w http.ResponseWriter, p *ghPull, who string, body map[string]any) {

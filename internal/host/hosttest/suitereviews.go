@@ -59,6 +59,11 @@ func reviews(f *fixture) {
 	stand(work.PullCommented)
 	f.People.Review(f, "ben", n, head, work.PullApproved, "yes")
 	stand(work.PullApproved)
+	f.People.Review(f, "ann", n, head, work.PullApproved, "yes")
+	f.People.Remove(f, "ann")
+	stand(work.PullApproved) // ben may still
+	f.People.Remove(f, "ben")
+	stand(work.PullCommented) // nobody may who approved
 	f.ok(f.Host.Push(f.Context(), branch, f.Commit(f, head, "more\n", map[string]string{"c.txt": "c\n"}), head))
 	for range 100 {
 		if f.look(n).Head != head {

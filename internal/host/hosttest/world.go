@@ -61,6 +61,8 @@ type People interface {
 	Protect(t testing.TB, branch string, approvals int, check string)
 	Status(t testing.TB, commit, check, state string)
 	Archive(t testing.TB)
+	// Remove takes the right to write away from somebody.
+	Remove(t testing.TB, who string)
 }
 
 // World is one repository on a host with one commit on its base, and Forge's

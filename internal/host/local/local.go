@@ -124,7 +124,8 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	case err != nil:
 		return work.PullRequest{}, fmt.Errorf("%s: %w", do, err)
 	case found != nil && found.State == work.PullOpen:
-		found.Title, found.Body, found.Updated = p.Title.String(), host.Body(p), time.Now().UTC()
+		found.Title, found.Body = host.Renewed(found.PullRequest, p)
+		found.Updated = time.Now().UTC()
 		return found.PullRequest, h.write(*found)
 	case found != nil:
 		return found.PullRequest, nil

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -268,7 +267,7 @@ func (m *Memory) Answer(_ context.Context, a work.Answer) (work.Checkpoint, erro
 	if a.Revision != c.Revision {
 		return *c, work.ErrConflict
 	}
-	if a.Status == work.CheckpointChangesRequested && strings.TrimSpace(a.Comment) == "" {
+	if c.Wordless(a.Status, a.Choice, a.Comment) {
 		return *c, work.ErrEmptyFeedback
 	}
 	if a.Choice != "" && !slices.ContainsFunc(c.Choices, func(o work.Choice) bool { return o.Name == a.Choice && o.Answer == a.Status }) {

@@ -76,6 +76,10 @@ type issue struct {
 		Name string `json:"name"`
 	} `json:"labels"`
 	Pull *struct{} `json:"pull_request"`
+	// Repository is told of an issue in a list that may hold others' as well.
+	Repository *struct {
+		Name string `json:"full_name"`
+	} `json:"repository"`
 	// Version counts the edits of the body; Gitea before 1.26 does not say it.
 	Version *int `json:"content_version"`
 }
@@ -209,6 +213,9 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 		}
 	}
 	if err := t.writers(ctx, &r); err != nil {
+		return none, err
+	}
+	if err := t.blockers(ctx, path, &r); err != nil {
 		return none, err
 	}
 	// The text has to be that of one moment: what was read before its timeline

@@ -190,6 +190,16 @@ func gone(
 	do("writer", "PATCH", n, "", map[string]any{"assignees": []string{"writer"}})
 	choose(n)
 	want("assigned before the label", n, tracker.Seen{}, "")
+	first := open("First", "")
+	choose(first)
+	do("writer", "POST", n, "/dependencies", map[string]any{"owner": "owner", "repo": "work", "index": first})
+	if r := want("blocked by another", n, tracker.Seen{}, ""); len(r.Blockers) != 1 || r.Blockers[0] != (tracker.Blocker{Number: first, Open: true}) {
+		t.Errorf("blocked by %+v, want %d", r.Blockers, first)
+	}
+	state("writer", first, "closed")
+	if r := want("which is closed", n, tracker.Seen{}, ""); len(r.Blockers) != 1 || r.Blockers[0].Open {
+		t.Errorf("blocked by %+v", r.Blockers)
+	}
 	do("owner", "PUT", n, "/lock", map[string]any{"lock_reason": "off-topic"})
 	not("locked", n, tracker.HoldLocked)
 	do("owner", "DELETE", n, "/lock", nil)

@@ -74,6 +74,32 @@ func (t *Tracker) assignees(ctx context.Context, r *tracker.Reading, all []user)
 	return nil
 }
 
+// blockers reads what an issue waits for. A repository may have dependencies
+// switched off, which is answered like a page that is not there.
+func (t *Tracker) blockers(ctx context.Context, path string, r *tracker.Reading) error {
+	for page := 1; page <= maxPages; page++ {
+		var some []issue
+		a, err := t.ask(ctx, "read what an issue depends on", http.MethodGet, fmt.Sprintf("%s/dependencies?limit=%d&page=%d", path, pageSize, page), nil, nil, &some)
+		if a.Status == http.StatusNotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, i := range some {
+			b := tracker.Blocker{Number: i.Number, Open: i.State != "closed"}
+			if own := t.cfg.Owner + "/" + t.cfg.Repo; i.Repository != nil && !strings.EqualFold(i.Repository.Name, own) {
+				b.Repo = i.Repository.Name
+			}
+			r.Blockers = append(r.Blockers, b)
+		}
+		if len(some) < pageSize {
+			return nil
+		}
+	}
+	return &work.HostTrouble{Kind: work.HostRefused, Do: "read what an issue depends on", What: "it depends on too many issues"}
+}
+
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
 	var people []string

@@ -26,6 +26,7 @@ type server struct {
 	limited  bool
 	answer   string // to whatever is asked of GraphQL, "" = the issue
 	list     string // of changed issues
+	blockers string // "" = there is no such page
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,6 +74,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"permission":"write"}`)
 	case "GET /collaborators/reader/permission":
 		fmt.Fprint(w, `{"permission":"read"}`)
+	case "GET /issues/7/dependencies/blocked_by":
+		if s.blockers == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, s.blockers)
 	case "GET /user":
 		fmt.Fprint(w, `{"login":"forge-bot"}`)
 	case "GET /issues/7/comments":
@@ -253,5 +259,27 @@ func TestPost(t *testing.T) {
 	}
 	if len(s.comments) != 3 || s.comments[2]["body"] != done.Post() || s.comments[0]["body"] != report.Post() || !s.closed {
 		t.Errorf("comments %v, closed %v", s.comments, s.closed)
+	}
+}
+
+// What an issue is blocked by is read, and a server that has no such page says
+// that there is nothing.
+func TestBlockers(t *testing.T) {
+	s, tr := start(t)
+	s.pages = [][]any{{}}
+	s.issue = map[string]any{"number": 7, "state": "OPEN", "labels": map[string]any{"nodes": []any{map[string]any{"name": "forge"}}}}
+	for answer, want := range map[string]string{
+		"": "[]",
+		`[{"number":3,"state":"open","repository_url":"https://api.github.com/repos/O/work"},{"number":4,"state":"closed","repository_url":"https://api.github.com/repos/o/lib"}]`: "[{ 3 true} {o/lib 4 false}]",
+	} {
+		s.blockers = answer
+		r, err := tr.Read(t.Context(), 7)
+		if err != nil || fmt.Sprint(r.Blockers) != want {
+			t.Errorf("%s: %v, %v; want %s", answer, r.Blockers, err, want)
+		}
+	}
+	s.blockers = "oops"
+	if r, err := tr.Read(t.Context(), 7); err == nil {
+		t.Errorf("read %+v", r)
 	}
 }

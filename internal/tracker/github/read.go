@@ -128,7 +128,41 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 	if len(r.Labels) == 0 || !r.Open || r.Locked {
 		return r, nil // nothing else of it counts
 	}
-	return r, t.writers(ctx, &r)
+	if err := t.writers(ctx, &r); err != nil {
+		return r, err
+	}
+	return r, t.blockers(ctx, &r)
+}
+
+// blockers reads what an issue is blocked by. Servers that know no dependencies
+// answer as if there were no such page.
+func (t *Tracker) blockers(ctx context.Context, r *tracker.Reading) error {
+	const do = "read what an issue is blocked by"
+	for page := 1; page <= maxPages; page++ {
+		var some []struct {
+			Number int64  `json:"number"`
+			State  string `json:"state"`
+			Repo   string `json:"repository_url"`
+		}
+		a, err := t.ask(ctx, do, http.MethodGet, fmt.Sprintf("/issues/%d/dependencies/blocked_by?per_page=%d&page=%d", r.Number, pageSize, page), nil, nil, &some)
+		if a.Status == http.StatusNotFound || a.Status == http.StatusGone {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, i := range some {
+			b := tracker.Blocker{Number: i.Number, Open: i.State != "closed"}
+			if _, name, found := strings.Cut(i.Repo, "/repos/"); found && !strings.EqualFold(name, t.cfg.Owner+"/"+t.cfg.Repo) {
+				b.Repo = name
+			}
+			r.Blockers = append(r.Blockers, b)
+		}
+		if len(some) < pageSize {
+			return nil
+		}
+	}
+	return &work.HostTrouble{Kind: work.HostRefused, Do: do, What: "it is blocked by too many issues"}
 }
 
 // answer is what GitHub replies to query.

@@ -1,0 +1,53 @@
+package web_test
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+
+	"forge/factory/web"
+	"forge/factory/web/webtest"
+	"forge/internal/work"
+)
+
+// telling keeps what it was told.
+type telling struct {
+	web.Desk
+	said []work.Message
+	by   string
+	door string
+}
+
+func (d *telling) Tell(_ context.Context, run string, m work.Message, by, door string) (work.Told, error) {
+	if strings.TrimSpace(m.Text) == "" {
+		return work.Told{}, &web.Complaint{Status: 422, What: "The message is empty.", Fix: "Say it."}
+	}
+	d.said, d.by, d.door = append(d.said, m), by, door
+	return work.Told{Run: run, Phase: m.Phase, State: work.MessageQueued}, nil
+}
+
+// Who may answer may say something to a working agent, from the page of its run.
+func TestTellAnAgentOnPages(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	d := &telling{}
+	w.Site.Change("demo", func(p *web.Project) { d.Desk, p.Desk = p.Desk, d })
+	rita, vera := w.User("rita", web.RoleReviewer, "demo"), w.User("vera", web.RoleViewer, "demo")
+	say := url.Values{"phase": {"01"}, "text": {"use tabs"}, "now": {"1"}}
+	if a := vera.Send("/p/demo/runs/r1/tell", say); a.Status != 403 || len(d.said) != 0 {
+		t.Errorf("a viewer: %d, %v", a.Status, d.said)
+	}
+	if a := rita.Post("/p/demo/runs/r1/tell", say); a.Status != 403 || len(d.said) != 0 {
+		t.Errorf("without the form's token: %d, %v", a.Status, d.said)
+	}
+	if a := rita.Send("/p/demo/runs/r1/tell", say); a.Status != 303 && a.Status != 200 {
+		t.Errorf("a reviewer: %d %s", a.Status, a.Body)
+	}
+	if len(d.said) != 1 || d.said[0] != (work.Message{Phase: "01", Text: "use tabs", Now: true}) || d.by != "rita" || d.door != "web" {
+		t.Errorf("said: %+v by %s through %s", d.said, d.by, d.door)
+	}
+	if a := rita.Send("/p/demo/runs/r1/tell", url.Values{"phase": {"01"}, "text": {" "}}); a.Status != 422 || !strings.Contains(a.Body, "The message is empty.") {
+		t.Errorf("an empty one: %d %s", a.Status, a.Body)
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+
+	"forge/internal/refusal"
+)
+
+// formerly are words of the Rust Forge's command line that this one has in another
+// way, by command or flag.
+var formerly = map[string]string{
+	"interview":       `write the spec into .forge/spec.md, then forge generate; questions of the agent come while it works`,
+	"implement":       `forge do --plan -f DOC plans a document, proves each phase and lands it`,
+	"learn":           `write what agents have to know into AGENTS.md or CLAUDE.md: they read it themselves`,
+	"patterns":        `forge status --all shows past runs and what they cost; forge list shows the plan`,
+	"skills":          `name them in a phase as "skills"; they stand where the agent looks for them`,
+	"compact":         `a session that is full goes on in a new one by itself: context_limit in .forge/forge.toml says when`,
+	"swarm":           `phases run beside each other by themselves, up to --max-parallel; forge status shows them, Ctrl-C ends them`,
+	"autoresearch":    `forge eval holds reviewers against cases whose answer is known`,
+	"config init":     `forge init writes .forge/forge.toml`,
+	"--context-limit": `context_limit in [defaults] of .forge/forge.toml, or of a phase`,
+	"--otlp-endpoint": `forge factory serves /metrics; forge run --output json is a stream of events`,
+	"--init":          `forge init, then forge factory`,
+	"--open":          `forge factory url prints a link that signs you in`,
+	"--dev":           `forge factory is enough`,
+}
+
+// refuseFormer refuses a command of the Rust Forge's with this one's word for it,
+// whatever flags it is called with.
+func (a *App) refuseFormer(args []string) error {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		if way := formerly[arg]; way != "" {
+			return refusal.New(way, "unknown command %q", arg)
+		}
+		break
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package effect
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Layout says where the folders of a project's runs are.
+type Layout struct {
+	State    string // the state folder, hidden from agents
+	Checkout string // root of the user's checkout
+}
+
+// RunDir holds everything of a run that is not in the journal.
+func (l Layout) RunDir(run string) string { return filepath.Join(l.State, "runs", run) }
+
+// PhaseDir is where the agent of a phase works.
+func (l Layout) PhaseDir(run, phase string) string {
+	return filepath.Join(l.RunDir(run), "phases", phase)
+}
+
+// VerifyDir is where a phase is proven.
+func (l Layout) VerifyDir(run, phase string) string {
+	return filepath.Join(l.RunDir(run), "verify", phase)
+}
+
+// Log is the raw output of one effect.
+func (l Layout) Log(run, name string) string {
+	return filepath.Join(l.RunDir(run), "logs", name+".log")
+}
+
+// IterationLog is the raw output of one attempt at an iteration.
+func (l Layout) IterationLog(run, phase string, iteration, attempt int) string {
+	return l.Log(run, fmt.Sprintf("%s-%d-%d", phase, iteration, attempt))
+}
+
+// IterationTimes says when the parts of an iteration's log came.
+func (l Layout) IterationTimes(run, phase string, iteration, attempt int) string {
+	return strings.TrimSuffix(l.IterationLog(run, phase, iteration, attempt), ".log") + ".times"
+}

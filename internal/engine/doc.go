@@ -1,0 +1,3 @@
+// Package engine says what drives a run: what an engine does, and what it is
+// given to do it with.
+package engine

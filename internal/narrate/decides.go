@@ -1,0 +1,33 @@
+package narrate
+
+import (
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Decides says that events of a kind say why a run went as it did: the decisions,
+// and what they rest on.
+func Decides(kind work.EventKind) bool {
+	switch kind {
+	case
+		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
+		work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
+		work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged, work.PhaseTold,
+		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.MergeFinished,
+		work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
+		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
+		work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.DeliverFinished, work.Warned:
+		return true
+	}
+	return false
+}
+
+// Belongs says that an event is about the phase or a sub-phase of it, or that
+// none was named.
+func Belongs(s *orchestrator.State, phase string, e work.Event) bool {
+	if phase == "" || e.Phase == phase {
+		return true
+	}
+	ph := s.Phases[e.Phase]
+	return ph != nil && ph.Parent == phase
+}

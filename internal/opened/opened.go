@@ -1,0 +1,65 @@
+// Package opened keeps which files of a tree its proof opened. It is filled by
+// green proofs and read where changes are held against the evidence: a file of
+// data that the tests read by a path which no line spells is found in no other
+// way.
+package opened
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"forge/internal/atomicfile"
+)
+
+// Store is a folder with a file for each tree. It may be removed at any time:
+// what is not there was not traced.
+type Store struct{ dir string }
+
+// New returns the store below dir, which is made when something is kept. A
+// store without a folder keeps nothing.
+func New(dir string) Store { return Store{dir} }
+
+// Keep notes the files of a tree that its proof opened, by their paths with
+// slashes.
+func (s Store) Keep(tree string, paths []string) error {
+	if s.dir == "" || !named(tree) {
+		return nil
+	}
+	sorted := append([]string{}, paths...)
+	slices.Sort(sorted)
+	data, err := json.Marshal(slices.Compact(sorted))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(s.file(tree), data, 0o600)
+}
+
+// Of are the files that the proof of a tree opened; nil when it was not traced.
+func (s Store) Of(tree string) []string {
+	if s.dir == "" || !named(tree) {
+		return nil
+	}
+	data, err := os.ReadFile(s.file(tree))
+	if err != nil {
+		return nil
+	}
+	paths := []string{}
+	if json.Unmarshal(data, &paths) != nil {
+		return nil
+	}
+	return paths
+}
+
+func (s Store) file(tree string) string { return filepath.Join(s.dir, tree+".json") }
+
+// named says that a tree's name is one of git's.
+func named(tree string) bool {
+	return len(tree) >= 40 && !slices.ContainsFunc([]byte(tree), func(c byte) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'f')
+	})
+}

@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+)
+
+// Own is a verify command that is a runner's own call, changed so that its one
+// run says which tests passed as well. It collects and judges what the command
+// does: its exit code is the command's.
+type Own struct {
+	Runner string
+	// Asked is the command of the ask that the run answers.
+	Asked string
+	// Command is for sh, run at the top of the tree; {out} and Files as in an Ask.
+	Command string
+	Files   map[string]string
+	// Plugin says that the program has to load one from the folder {out}.
+	Plugin bool
+	// Said makes of what the run wrote what the command prints; nil = it was
+	// printed.
+	Said func(files map[string][]byte) string
+}
+
+// OwnCall recognises a command that plainly is a runner's own call: one program
+// and words that select nothing. For wrappers, scripts and whatever sh would have
+// to read it is not one.
+func OwnCall(command string) (Own, bool) {
+	if strings.Trim(command, plainBytes) != "" {
+		return Own{}, false
+	}
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return Own{}, false
+	}
+	for _, k := range Kinds() {
+		if k.Own == nil {
+			continue
+		}
+		if own, ok := k.Own(words); ok {
+			own.Runner = k.Name
+			return own, true
+		}
+	}
+	return Own{}, false
+}
+
+// plainBytes mean nothing to sh.
+const plainBytes = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,/:"
+
+// askOf is the command of the ask for a call at the top of a tree. Which files
+// there are decides nothing of it.
+func askOf(ask func(*Project) Ask) string { return ask(&Project{}).Command }
+
+// onlyFlags says that all words are among flags, or begin with one that ends
+// in "=".
+func onlyFlags(words []string, flags ...string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(flags, func(f string) bool {
+			return w == f || strings.HasSuffix(f, "=") && strings.HasPrefix(w, f)
+		})
+	})
+}
+
+// ownGo is go test of all packages. Results that were cached are none.
+func ownGo(words []string) (Own, bool) {
+	if len(words) < 3 || words[0] != "go" || words[1] != "test" {
+		return Own{}, false
+	}
+	rest := slices.DeleteFunc(slices.Clone(words[2:]), func(w string) bool { return w == "./..." })
+	if len(rest) != len(words)-3 || !onlyFlags(rest, "-v", "-race", "-count=1", "-tags=", "-mod=", "-timeout=", "-vet=", "-p=", "-parallel=") {
+		return Own{}, false
+	}
+	flags := (&Project{Commands: []string{strings.Join(words, " ")}}).goFlags()
+	call := append([]string{"go", "test", "-json", "-count=1"}, words[2:]...)
+	return Own{Asked: goAsk(flags), Command: quoteAll(call) + " >'{out}/report'", Said: saidByGo}, true
+}
+
+// ownPytest is pytest of the tests that its settings or folders name. The
+// program is the command's own, so that everything is imported as it is there;
+// a plugin of Forge says what became of each test.
+func ownPytest(words []string) (Own, bool) {
+	bare := len(words) > 0 && words[0] == "pytest"
+	if !bare && !(len(words) > 2 && slices.Contains([]string{"python", "python3"}, words[0]) && words[1] == "-m" && words[2] == "pytest") {
+		return Own{}, false
+	}
+	python, args, ok := pythonCall(Call{Dir: ".", Words: words}, "pytest")
+	if !ok {
+		return Own{}, false
+	}
+	flags := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, "-") && !strings.Contains(a, "::") })
+	if !onlyFlags(flags, "-q", "-qq", "-v", "-vv", "-s", "-ra", "-rA", "-rs", "--tb=", "--color=", "--strict-markers", "--durations=") {
+		return Own{}, false
+	}
+	line := `PYTHONPATH='{out}'"${PYTHONPATH:+:$PYTHONPATH}" ` + quoteAll(words) + " -p " + pytestPluginName
+	return Own{
+		Asked:   askOf(func(p *Project) Ask { return p.pytest(".", python, args) }),
+		Command: line, Plugin: true, Files: map[string]string{pytestPluginName + ".py": pytestPlugin},
+	}, true
+}
+
+// ownNode is node's own runner, which reports to two readers.
+func ownNode(words []string) (Own, bool) {
+	if len(words) < 2 || words[0] != "node" || !slices.Contains(words, "--test") {
+		return Own{}, false
+	}
+	flags := slices.DeleteFunc(slices.Clone(words[1:]), func(a string) bool { return !strings.HasPrefix(a, "-") })
+	if !onlyFlags(flags, "--test", "--test-concurrency=", "--no-warnings", "--enable-source-maps", "--experimental-strip-types") {
+		return Own{}, false
+	}
+	call := append([]string{
+		"node", "--test-reporter=spec", "--test-reporter-destination=stdout",
+		"--test-reporter={out}/ask.mjs", "--test-reporter-destination={out}/report",
+	}, words[1:]...)
+	return Own{
+		Asked:   askOf(func(p *Project) Ask { return p.node(".", words[1:]) }),
+		Command: quoteAll(call), Files: map[string]string{"ask.mjs": nodeDriver},
+	}, true
+}
+
+// own is the runner behind npx, which writes its report beside what it prints.
+func (r jsRunner) own(words []string) (Own, bool) {
+	rest, ok := afterNpx(words, r.name)
+	if !ok || !onlyFlags(slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == r.ownWord }), "--silent", "--verbose", "--no-color") {
+		return Own{}, false
+	}
+	if r.ownWord != "" && !slices.Contains(rest, r.ownWord) {
+		return Own{}, false
+	}
+	call := quoteAll(slices.Concat(words, r.ownFlags))
+	return Own{
+		Asked:   askOf(func(p *Project) Ask { return r.ask(p, ".", rest) }),
+		Command: "pwd -P >'{out}/pwd' && " + call,
+	}, true
+}
+
+// afterNpx returns the words behind npx and name.
+func afterNpx(words []string, name string) ([]string, bool) {
+	if len(words) == 0 || words[0] != "npx" {
+		return nil, false
+	}
+	words = words[1:]
+	for len(words) > 0 && slices.Contains([]string{"--no-install", "--no", "--yes", "-y"}, words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 || words[0] != name {
+		return nil, false
+	}
+	return words[1:], true
+}

@@ -1,0 +1,83 @@
+package site
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	pages "forge/factory/web"
+	"forge/internal/lookup"
+	"forge/internal/search"
+)
+
+const (
+	// freshWait is how long an answer waits for what is new to be read.
+	freshWait = 3 * time.Second
+	// gatherTime bounds one reading of a project.
+	gatherTime = 10 * time.Minute
+)
+
+// seeker reads what is new in a project when somebody asks, one at a time.
+type seeker struct {
+	mu   sync.Mutex
+	over chan struct{} // closed when the reading that is under way has ended
+	err  error         // of the last one
+}
+
+// finds looks for words in a project.
+type finds struct{ *view }
+
+func (s finds) Find(ctx context.Context, q pages.Sought) (hits []search.Hit, partly bool, err error) {
+	over := s.gather(context.WithoutCancel(ctx))
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	case <-time.After(freshWait):
+		partly = true
+	}
+	s.find.mu.Lock()
+	failed := s.find.err
+	s.find.mu.Unlock()
+	f, err := lookup.Open(ctx, s.p)
+	if err != nil {
+		return nil, partly, err
+	}
+	defer f.Close()
+	hits, err = f.Find(ctx, q.Said, lookup.Within{Run: q.Run, Phase: q.Phase}, q.Limit)
+	if err == nil && !partly {
+		err = failed
+	}
+	return hits, partly, forPages(err)
+}
+
+// gather begins a reading, unless one is under way, and says when it ends.
+func (s finds) gather(ctx context.Context) (over chan struct{}) {
+	s.find.mu.Lock()
+	defer s.find.mu.Unlock()
+	if s.find.over != nil {
+		return s.find.over
+	}
+	over = make(chan struct{})
+	s.find.over = over
+	go func() {
+		err := s.readNew(ctx)
+		s.find.mu.Lock()
+		s.find.err, s.find.over = err, nil
+		s.find.mu.Unlock()
+		close(over)
+	}()
+	return over
+}
+
+func (s finds) readNew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, gatherTime)
+	defer cancel()
+	f, err := lookup.Open(ctx, s.p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Gather(ctx)
+	return err
+}

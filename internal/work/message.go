@@ -1,0 +1,36 @@
+package work
+
+// MaxMessage is how long a message to a working agent may be, in bytes.
+const MaxMessage = 8 << 10
+
+// Message is what a person says to the agent of a phase while it works.
+type Message struct {
+	ID    string `json:"id"` // one that came before is not given again
+	Phase string `json:"phase"`
+	Text  string `json:"text"`
+	// Now ends the iteration that is under way; its work is kept.
+	Now bool `json:"now,omitempty"`
+}
+
+// Told is a message to a working agent, and how far it has come.
+type Told struct {
+	Run       string       `json:"run"`
+	Phase     string       `json:"phase"`
+	ID        string       `json:"id"`
+	Now       bool         `json:"now"` // it ends the iteration that is under way
+	State     MessageState `json:"state"`
+	Iteration int          `json:"iteration,omitempty"` // whose prompt holds it, or will
+	Waits     string       `json:"waits,omitempty"`     // the checkpoint that has to be answered first
+	Taken     bool         `json:"taken"`               // the run's record holds it
+}
+
+// MessageState is how far a message has come.
+type MessageState string
+
+// A message is queued until an iteration begins with it. It is delivered with
+// that iteration's prompt, and read when the iteration came to a result.
+const (
+	MessageQueued    MessageState = "queued"
+	MessageDelivered MessageState = "delivered"
+	MessageRead      MessageState = "read"
+)

@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"forge/factory"
+	"forge/internal/config"
+	"forge/internal/pullrequest"
+	"forge/internal/work"
+)
+
+// sameHost refuses a [host] that names another place than when the worker was
+// opened: its watch reads the one from before, and what lands in between may
+// belong to either. Nothing is asked of any of them.
+func (s *Worker) sameHost(now config.CodeHost) error {
+	was, is := pullrequest.HostPlace(s.host).String(), pullrequest.HostPlace(now).String()
+	if was == is {
+		return nil
+	}
+	return &work.HostTrouble{
+		Kind: work.HostNotYet, What: fmt.Sprintf("[host] was changed since the factory started, from %s to %s: nothing is begun or landed until it is started again", was, is),
+		Fix: "start forge factory again, or change it back",
+	}
+}
+
+// sayHost says once of what else was changed in [host] that it counts later.
+func (s *Worker) sayHost(now config.CodeHost) {
+	now.Always, now.Named = s.host.Always, s.host.Named // runs are opened with those
+	if now == s.admission.said {
+		return
+	}
+	s.admission.said = now
+	if now != s.host {
+		s.Log.Warn("[host] was changed: reviews and webhooks are read as it was, until forge factory is started again", "project", s.Project)
+	}
+}
+
+// placed is a worker that leaves alone what people look at on another code host
+// than [host] names by now: there is nothing of it on this one, where the number
+// of its pull request is somebody else's, and it does not land without a host.
+type placed struct{ *Worker }
+
+// elsewhere says that an issue's pull request is not on the worker's code host. A
+// card that does not say where it is counts as such.
+func (s *Worker) elsewhere(i work.Issue) bool {
+	return i.Pull != nil && i.Pull.Host != pullrequest.HostPlace(s.host).String()
+}
+
+// Drive goes on with the run itself.
+func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
+	if at := pullrequest.HostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
+		o.Issue.Pull = nil // there is none here
+	}
+	return s.Worker.Drive(ctx, o)
+}
+
+// Land holds a result whose pull request is elsewhere.
+func (s placed) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
+	if s.elsewhere(i) {
+		return s.heldElsewhere(i), nil
+	}
+	return s.Worker.Land(ctx, i, unwanted, shown)
+}
+
+// Show does so as well.
+func (s placed) Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
+	if s.elsewhere(i) {
+		return s.heldElsewhere(i), nil
+	}
+	return s.Worker.Show(ctx, i, shown)
+}
+
+func (s placed) heldElsewhere(i work.Issue) factory.Landed {
+	there := i.Pull.Host
+	if there == "" {
+		there = "a code host that its card does not name"
+	}
+	return factory.Landed{
+		Hold: factory.HoldPullBlocked, Waits: true, Until: s.comeBack(i.ID, nil),
+		Reason: fmt.Sprintf("its pull request %d is on %s, and [host] names %s: name that one again, and start forge factory again", i.Pull.Number, there, pullrequest.HostPlace(s.host)),
+	}
+}

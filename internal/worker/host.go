@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"forge/factory"
+	"forge/internal/project"
+	"forge/internal/pullrequest"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// resultHost is the code host on which the finished results of issues are
+// looked at and merged.
+type resultHost struct {
+	*pullrequest.Port
+	access pullrequest.CodeHost
+	place  string // see work.PullSettings
+	said   string // the target, where the owner names one
+}
+
+// resultHost is nil where the project has no code host.
+func (s *Worker) resultHost(p *project.Checkout) (*resultHost, error) {
+	set, err := pullrequest.HostSettings(p)
+	if err == nil {
+		err = s.sameHost(set)
+	}
+	if err != nil || set.Kind == "local" {
+		return nil, err
+	}
+	h, err := pullrequest.OpenHost(p, set, s.Machine.Repo)
+	if err != nil {
+		return nil, err
+	}
+	branches, one := h.(pullrequest.Branches)
+	pulls, two := h.(pullrequest.Requests)
+	if !one || !two {
+		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
+	}
+	return &resultHost{&pullrequest.Port{Branches: branches, Pulls: pulls, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.NoterOf(set, h), Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}, h, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
+}
+
+// resultPatience outlasts a host that takes in a push; what takes longer is
+// tried again anyway.
+const resultPatience = 5 * time.Second
+
+// target is the branch that results are for, at the commit where it is on the
+// host, kept by ref. A host that is away is found out here, at once.
+func (h *resultHost) target(ctx context.Context, ref string) (branch, commit string, err error) {
+	if branch = h.said; branch == "" {
+		access, err := h.access.Access(ctx, "")
+		if err != nil {
+			return "", "", err
+		}
+		branch = access.Default
+	}
+	if branch == "" {
+		return "", "", &work.HostTrouble{Kind: work.HostBranchGone, Do: "find the target", What: "the host names no default branch", Fix: "set factory.target"}
+	}
+	commit, err = h.Branches.Fetch(ctx, branch, ref)
+	if err == nil && commit == "" {
+		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + branch, What: "the host has no such branch, which results are for", Fix: "push it there, or set factory.target"}
+	}
+	return branch, commit, err
+}
+
+// startAt is where an issue's run begins: at the target as it is on the host.
+func (h *resultHost) startAt(ctx context.Context, base work.Base) (work.Base, error) {
+	_, commit, err := h.target(ctx, "refs/forge/host/target")
+	base.Commit = commit
+	return base, err
+}
+
+// away counts how often a host did not do something for an issue that it may do
+// a while later.
+type away struct {
+	tries map[int64]int
+}
+
+// Pauses before something is asked again of a host that was away.
+const (
+	firstAway = time.Second
+	mostAway  = 10 * time.Minute
+)
+
+// pause is how long to leave the host alone, longer each time.
+func (a *away) pause(issue int64, asked time.Duration) time.Duration {
+	if a.tries == nil {
+		a.tries = map[int64]int{}
+	}
+	n := a.tries[issue]
+	a.tries[issue]++
+	return min(max(firstAway<<min(n, 20), asked), mostAway)
+}
+
+// hostWaits is what the card says where the host did not do its part; ok is
+// false where Forge itself is to blame.
+func (s *Worker) hostWaits(i work.Issue, err error) (out factory.Landed, ok bool) {
+	t := pullrequest.PullTrouble(err)
+	if t == nil {
+		return out, false
+	}
+	out.Hold, out.Reason, out.Waits = factory.HoldPullBlocked, t.What, true
+	if t.Fix != "" {
+		out.Reason += " (" + t.Fix + ")"
+	}
+	if t.Passes {
+		out.Hold, out.Until = factory.HoldHost, s.comeBack(i.ID, err)
+		out.Reason = fmt.Sprintf("tried again at %s: %s", out.Until.UTC().Format("15:04:05Z"), out.Reason)
+	}
+	return out, true
+}
+
+// comeBack is when a host that was away is asked again.
+func (s *Worker) comeBack(issue int64, err error) time.Time {
+	s.pulls.Lock()
+	defer s.pulls.Unlock()
+	var t *work.HostTrouble
+	asked := time.Duration(0)
+	if errors.As(err, &t) {
+		asked = t.After
+	}
+	return s.Now().Add(s.pulls.pause(issue, asked))
+}
+
+// result is a finished result that people look at on a host.
+type result struct {
+	*orchestrator.State
+	issue work.Issue
+	// commit is what people decide on; proven commands passed on it.
+	commit string
+}
+
+// resultOf is the result of an issue's run as it is now.
+func (s *Worker) resultOf(ctx context.Context, p *project.Checkout, i work.Issue) (result, error) {
+	state, _, err := p.LoadRun(ctx, i.Run)
+	if err != nil {
+		return result{}, err
+	}
+	return resultIn(state, i), nil
+}
+
+// resultIn is the result in a run's state.
+func resultIn(state *orchestrator.State, i work.Issue) result {
+	r := result{State: state, issue: i, commit: state.Head}
+	if state.Delivery != nil && state.Delivery.Commit != "" {
+		r.commit = state.Delivery.Commit
+	}
+	return r
+}
+
+// ref is one of Forge's own references of the result.
+func (r result) ref(name string) string { return orchestrator.Ref(r.Run, "result/"+name) }

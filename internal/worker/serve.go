@@ -1,0 +1,35 @@
+package worker
+
+import (
+	"context"
+
+	"forge/internal/proc"
+	"forge/internal/project"
+)
+
+// SayStart says what a person should know before the board is worked on.
+func (s *Worker) SayStart(ctx context.Context) {
+	var facts project.StartFacts
+	servers, err := s.Journal.Servers(ctx, s.Project)
+	if err != nil {
+		s.Log.Debug("look for other servers", "err", err)
+	}
+	for _, v := range servers {
+		if !v.Dead && v.Owner != s.owner.ID {
+			facts.Servers = append(facts.Servers, v)
+		}
+	}
+	s.SayAtStart(ctx, s.Machine.Repo, facts)
+}
+
+// KillAgents kills at once whatever works on the issues of the project. The
+// journal is whole at any moment, so that all goes on later.
+func (s *Worker) KillAgents(ctx context.Context) {
+	rows, _ := s.Journal.IssueRuns(ctx, s.Project)
+	for _, r := range rows {
+		left, _ := s.Journal.Attempts(ctx, r.ID)
+		for _, a := range left {
+			_, _ = proc.KillMarked(a.Mark, 0)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"forge/internal/text"
+	"forge/internal/work"
+)
+
+// says lets a person say something to the agent of a phase, whatever it does.
+func (w *world) says() {
+	w.fault("a message")
+	w.told++
+	m := work.Message{ID: fmt.Sprintf("m%d", w.told), Text: fmt.Sprintf("mind this, number %d", w.told), Now: w.aside(40)}
+	m.Phase = w.s.Order[w.side.IntN(len(w.s.Order))]
+	switch {
+	case w.aside(5):
+		w.fault("a message to no phase")
+		m.Phase = "99"
+	case w.aside(5):
+		w.fault("a message without a word")
+		m.Text = " \n"
+	case w.aside(5):
+		w.fault("a huge message")
+		m.Text = strings.Repeat("<b>&\x00", work.MaxMessage)
+	}
+	rows := 1
+	if w.aside(10) {
+		w.fault("a message twice")
+		rows = 2
+	}
+	for range rows {
+		w.rows++
+		w.inbox = append(w.inbox, inboxRow{ID: w.rows, Answer: work.Answer{By: "test", Door: "cli", At: w.now, Message: &m}})
+	}
+}
+
+// urgent says that p's iteration is ended by what a person said meanwhile.
+func (w *world) urgent(p *Phase) bool {
+	late := slices.ContainsFunc(p.Messages, func(m Message) bool { return m.With == 0 })
+	return late && w.aside(60)
+}
+
+// heardBook is what people said to the agent of a phase, as the events tell it.
+type heardBook struct {
+	said  []string // which it was not given yet
+	given []string // with the iteration under way
+	ids   []string
+}
+
+// telling: what a person says to an agent stands in its next prompt, and nothing
+// of its phase lands before.
+func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
+	if p == nil {
+		return c.toldAll(s, e)
+	}
+	book := c.words[e.Phase]
+	switch e.Kind {
+	case work.PhaseTold:
+		var d ToldData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		again := slices.Contains(book.ids, d.ID)
+		switch {
+		case d.Refused == "" && again:
+			return fmt.Errorf("phase %s is told %s twice", e.Phase, d.ID)
+		case d.Refused != "" && p.Stage == StageIterate && p.Merge == nil && !again && d.Text != "" && len(book.ids) < maxMessages:
+			return fmt.Errorf("the agent of phase %s works, and a message to it is refused: %s", e.Phase, d.Refused)
+		case d.Refused != "":
+			return nil
+		}
+		book.said, book.ids = append(slices.Clip(book.said), d.Text), append(slices.Clip(book.ids), d.ID)
+	case work.IterationStarted:
+		prompt := Prompt(s, p, s.sessionOf(p))
+		for _, said := range book.said {
+			if !strings.Contains(prompt, strings.TrimSpace(inert(said))) {
+				return fmt.Errorf("phase %s goes on, and its agent is not told %q", e.Phase, text.ClipJSON(said, 60))
+			}
+		}
+		book.given = book.said
+	case work.IterationFinished:
+		var d work.IterationFinishedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+			return nil // the next attempt is told the same
+		}
+		book.said, book.given = slices.Clone(book.said[len(book.given):]), nil
+	case work.GateDecided:
+		var d work.GateDecidedData
+		if err := decode(e, &d); err == nil && d.Gate == gateMessage {
+			// What a person says may remove what stops it.
+			note(c, c.blockers, e.Phase, blockedBook{best: c.blockers[e.Phase].best})
+		}
+		return nil
+	case work.PhaseFinished, work.PhaseMerged:
+		var d work.PhaseFinishedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if c.w.spec.Job != nil && p.Parent == "" {
+			return nil // the next phase is told
+		}
+		// What people merged themselves, and what was done before a rework that came
+		// to nothing.
+		byHand := p.Pull != nil && p.Pull.Merged != "" || p.Reworking
+		if (e.Kind == work.PhaseMerged || d.Outcome == work.PhaseDone) && len(book.said) > 0 && !byHand {
+			return fmt.Errorf("%s of phase %s, and its agent never read %q", e.Kind, e.Phase, text.ClipJSON(book.said[0], 60))
+		}
+		return nil
+	default:
+		return nil
+	}
+	note(c, c.words, e.Phase, book)
+	return nil
+}
+
+// toldAll: what was said to a phase of a job goes to the phase that follows, and
+// no job completes with something unread.
+func (c *invariants) toldAll(s *State, e work.Event) error {
+	if c.w.spec.Job == nil {
+		return nil
+	}
+	last := s.lastOfJob()
+	switch e.Kind {
+	case work.PhaseAdded:
+		if last != nil {
+			book := c.words[last.Number]
+			note(c, c.words, e.Phase, heardBook{said: book.said, ids: book.ids})
+		}
+	case work.RunFinished:
+		var d work.RunFinishedData
+		if err := decode(e, &d); err != nil || d.Outcome != work.RunCompleted || last == nil {
+			return err
+		}
+		if said := c.words[last.Number].said; len(said) > 0 && (last.Pull == nil || last.Pull.Merged == "") {
+			return fmt.Errorf("the job completes, and nobody read %q", text.ClipJSON(said[0], 60))
+		}
+	}
+	return nil
+}
