@@ -172,7 +172,7 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 		t.Errorf("a second answer: %d", a.Status)
 	}
 
-	w.forge("resume").want(exitFrozen)
+	s.until(owner, "/p/demo/checkpoints/"+run+".2", "") // the server goes on with what it was answered
 	prompt, err := os.ReadFile(strings.TrimSuffix(s.worker.Layout().IterationLog(run, "01", 2, 1), ".log") + ".prompt")
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +190,8 @@ func TestCockpitSendsBackAndApproves(t *testing.T) {
 	if a := owner.Send(at+"/answer", url.Values{"revision": {"2"}, "answer": {"approved"}, "level": {"full"}}); a.Status != 303 {
 		t.Fatalf("approve: %d %s", a.Status, a.Body)
 	}
-	w.forge("resume").want(exitDone)
-	s.has(owner, "/p/demo/runs/"+run, "completed", "level full")
+	s.until(owner, "/p/demo/runs/"+run, "completed")
+	s.has(owner, "/p/demo/runs/"+run, "level full")
 	s.has(owner, "/p/demo/metrics", "1 of 1 run that ended completed", "Figures are drawn from 5 runs on")
 	if !w.exists("main.go") {
 		t.Error("the result was not landed")

@@ -16,9 +16,12 @@ import (
 // beside is what ends a run of store with this process: the second Ctrl-C, and
 // output that is read no more.
 func (a *App) beside(store *journal.Store) func(run string, stop func(), over <-chan struct{}) {
+	// Caught from here on: the run's first line may already meet no reader.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
 	return func(run string, stop func(), over <-chan struct{}) {
 		go a.leaveAtOnce(store, run, over)
-		a.stopUnread(stop, over)
+		a.stopUnread(broken, stop, over)
 	}
 }
 
@@ -44,9 +47,7 @@ func (a *App) leaveAtOnce(store *journal.Store, run string, over <-chan struct{}
 // more. The signal's own way would be to end the process, with the agents left
 // running. It stays caught, since the report may meet the same pipe. An agent
 // that does not read its prompt raises the same signal, which means nothing.
-func (a *App) stopUnread(stop func(), over <-chan struct{}) {
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
+func (a *App) stopUnread(broken <-chan os.Signal, stop func(), over <-chan struct{}) {
 	for {
 		select {
 		case <-over:

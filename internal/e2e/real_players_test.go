@@ -34,6 +34,7 @@ type player struct {
 	cost     bool   // reports money for each iteration
 	tokens   bool   // reports tokens
 	lingers  bool   // may be slow to leave after its last word, and is ended then
+	attached bool   // leaves by itself once nobody writes to it
 	soon     int    // about how many seconds it takes to its first tool
 }
 
@@ -82,7 +83,7 @@ func players() []player {
 			settle:  settleOpencode,
 		},
 		{
-			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, lingers: true, soon: 6,
+			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, lingers: true, attached: true, soon: 6,
 			shell: bash, write: writes, refused: bash("go version > ran.txt"), denied: "go version > ran.txt",
 			settle: settleServed,
 		},

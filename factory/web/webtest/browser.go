@@ -208,6 +208,12 @@ func (b *Tab) Open(address string) {
 	b.Run(chromedp.Navigate(address), chromedp.WaitReady("html:not([data-entering]) main"))
 }
 
+// Reload loads the page that is shown once more.
+func (b *Tab) Reload() {
+	b.w.TB.Helper()
+	b.Run(chromedp.Reload(), chromedp.WaitReady("html:not([data-entering]) main"))
+}
+
 // JS is what a JavaScript expression comes to.
 func (b *Tab) JS(expression string, v any) {
 	b.w.TB.Helper()
@@ -215,21 +221,33 @@ func (b *Tab) JS(expression string, v any) {
 }
 
 // Until waits until a JavaScript expression is true; one that cannot be worked
-// out is not.
+// out is not, nor is any while the page gives way to another.
 func (b *Tab) Until(expression string) {
 	b.w.TB.Helper()
-	for end := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(b.ctx, Patience)
+	defer cancel()
+	for {
 		var ok bool
-		b.JS("(() => { try { return !!("+expression+") } catch { return false } })()", &ok)
-		if ok {
+		err := chromedp.Run(ctx, chromedp.Evaluate("(() => { try { return !!("+expression+") } catch { return false } })()", &ok))
+		switch {
+		case ok && err == nil:
 			return
-		}
-		if time.Now().After(end) {
+		case ctx.Err() != nil:
 			var text string
 			b.JS("document.body.innerText", &text)
 			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\npage: %s", expression, b.complaints(), b.w.Log.Tail(), text)
+		case err != nil && !gaveWay(err):
+			b.w.TB.Fatalf("%s: %v\nconsole: %s\nserver: %s\n%s", expression, err, b.complaints(), b.w.Log.Tail(), b.html())
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// gaveWay says that a page was asked while it was replaced by another.
+func gaveWay(err error) bool {
+	return slices.ContainsFunc([]string{"Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context with specified id", "Cannot find default execution context", "Promise was collected"}, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
 }
 
 // Live waits until the page hears of changes.
@@ -241,6 +259,7 @@ func (b *Tab) Live() {
 // Click clicks on what a selector names, as soon as it is there.
 func (b *Tab) Click(selector string) {
 	b.w.TB.Helper()
+	b.Until(`document.readyState !== "loading" && !document.documentElement.dataset.entering`)
 	b.Run(chromedp.Click(selector))
 }
 
