@@ -362,6 +362,7 @@ func (s *issueWorld) sentBack() {
 
 // A host that is away promotes nothing: it is said, and done later.
 func TestIssueWhoseHostIsAway(t *testing.T) {
+	pace.Slow(t, "waits out the pauses after which a worker tries again")
 	t.Parallel()
 	s := issueHub(t, "end_to_end")
 	s.down.Store(true)
