@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"forge/factory"
 	"forge/factory/web/webtest"
 	"forge/internal/work"
@@ -44,7 +42,8 @@ func TestRealBoardInABrowser(t *testing.T) {
 	}
 
 	t.Run("add", func(t *testing.T) {
-		one.Run(chromedp.SendKeys("#new-title", "Fourth"), chromedp.Click(".quick-add button.main"))
+		one.Type("#new-title", "Fourth")
+		one.Click(".quick-add button.main")
 		one.Until(inColumn("4", "backlog"))
 		two.Until(inColumn("4", "backlog"))
 		one.Until(`document.querySelector("#added").textContent.includes("#4") && document.querySelector("#new-title").value === ""`)
@@ -65,7 +64,7 @@ func TestRealBoardInABrowser(t *testing.T) {
 		two.Until(`document.querySelector('[data-column="backlog"] .count').textContent === "3"`)
 	})
 	t.Run("keyboard", func(t *testing.T) {
-		one.Run(chromedp.Focus("#card-1"))
+		one.Focus("#card-1")
 		one.Keys("Space")
 		one.Until(`document.getElementById("said").textContent.startsWith("Picked up issue 1")`)
 		one.Keys("ArrowRight")

@@ -28,7 +28,6 @@ func TestRealPagesAreEntered(t *testing.T) {
 		}
 	}
 	b := w.Browser()
-	entered := chromedp.WaitReady("html:not([data-entering]) main")
 
 	// Nobody is signed in: the form, and nothing is tried.
 	b.GoTo("/p/demo")
@@ -45,14 +44,16 @@ func TestRealPagesAreEntered(t *testing.T) {
 	b.Live()
 	b.JS(`scrollTo(0, 700)`, nil)
 	b.Until(`scrollY === 700`)
-	b.Run(chromedp.Reload(), entered)
+	b.Reload()
 	b.Until(`scrollY === 700`)
 	b.GoTo("/inbox")
-	b.Run(chromedp.NavigateBack(), entered)
+	b.Run(chromedp.NavigateBack())
+	b.Entered()
 	b.Until(`location.pathname === "/p/many" && scrollY === 700`)
 	// A form, and the page that it leads to; what the page says by itself.
 	b.GoTo("/p/demo/issues/new")
-	b.Run(chromedp.SendKeys("#title, [name=title]", "By a form"), chromedp.Click("main form button.main"))
+	b.Type("#title, [name=title]", "By a form")
+	b.Click("main form button.main")
 	b.Until(`location.pathname.startsWith("/p/demo") && document.body.innerText.includes("By a form")`)
 	// Another window keeps the same; what is not there is said.
 	two := b.Window()

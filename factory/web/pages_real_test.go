@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"forge/factory"
 	"forge/factory/web"
 	"forge/factory/web/webtest"
@@ -90,7 +88,7 @@ func TestRealPagesInABrowser(t *testing.T) {
 		b.Check(name)
 	}
 	b.GoTo("/p/demo/runs/new")
-	b.Run(chromedp.SendKeys("#text", "Add --count to wc"))
+	b.Type("#text", "Add --count to wc")
 	b.Click("form.stack button.main")
 	b.Until(`document.querySelector("#forecast")`)
 	b.Check("run-forecast")

@@ -47,7 +47,8 @@ func TestRealCockpitInABrowser(t *testing.T) {
 	b.Run(chromedp.KeyEvent("Call it b."), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	b.Until(`document.querySelector(".comment-row .comment") && document.querySelector(".comment-row .comment").textContent.includes("Call it b.")`)
 	// By mouse, on a line of the other file; and by another way to look at it.
-	b.Run(chromedp.Evaluate(`document.querySelector('article[data-file="notes.md"]').scrollIntoView()`, nil), chromedp.Click(`article[data-file="notes.md"] td[data-side="new"][data-line="3"]`))
+	b.Run(chromedp.Evaluate(`document.querySelector('article[data-file="notes.md"]').scrollIntoView()`, nil))
+	b.Click(`article[data-file="notes.md"] td[data-side="new"][data-line="3"]`)
 	b.Until(`document.activeElement.name === "body"`)
 	b.Run(chromedp.KeyEvent("More of this."), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	b.Until(`document.querySelectorAll(".comment-row .comment").length === 2`)
@@ -65,16 +66,19 @@ func TestRealCockpitInABrowser(t *testing.T) {
 	b.Until(`document.querySelector("#now").textContent.includes("README.md deleted by owner")`)
 	b.Click(`a[href$="/edit"]`)
 	b.Until(`document.querySelector("#path")`)
-	b.Run(chromedp.SendKeys("#path", "../new.go"), chromedp.SendKeys("#text", "package main"), chromedp.Click("form button.main"))
+	b.Type("#path", "../new.go")
+	b.Type("#text", "package main")
+	b.Click("form button.main")
 	b.Until(`document.querySelector("[role=alert].bad") && document.querySelector("#text").value === "package main"`)
 	b.Check("edit-refused")
-	b.Run(chromedp.SetValue("#path", "new.go"), chromedp.Click("form button.main"))
+	b.Set("#path", "new.go")
+	b.Click("form button.main")
 	b.Until(`document.querySelector("#now").textContent.includes("new.go added by owner")`)
 	b.Check("cockpit-edited")
 	// Somebody else is faster with the same file: both texts are there, and what
 	// is sent then takes the place of theirs.
 	b.GoTo(at + "/edit?path=main.go")
-	b.Run(chromedp.SetValue("#text", "package main\n\nvar mine = 1\n"))
+	b.Set("#text", "package main\n\nvar mine = 1\n")
 	if a := wish(s.User("olga", pages.RoleOperator, "demo"), at, "edit", "main.go", "package main\n\nvar olgas = 1\n"); a.Status != 303 {
 		t.Fatalf("olga's edit: %d", a.Status)
 	}
@@ -109,7 +113,8 @@ func TestRealJobInABrowser(t *testing.T) {
 	s := withPages(t, w)
 	b := s.signedIn()
 	b.GoTo("/p/demo/jobs/new")
-	b.Run(chromedp.SendKeys("#description", "Write the file."), chromedp.Click("form.stack button.main"))
+	b.Type("#description", "Write the file.")
+	b.Click("form.stack button.main")
 	b.Until(`location.pathname.includes("/jobs/j-")`)
 	b.Until(`document.querySelector("#now").textContent.includes("It waits for you")`)
 	b.Reload()

@@ -51,13 +51,18 @@ func TestRealStoryInABrowser(t *testing.T) {
 	}
 
 	b.GoTo("/p/demo/issues/new")
-	b.Run(chromedp.SendKeys(`[name="title"]`, "Say hello"), chromedp.SetValue(`[name="level"]`, "full"), chromedp.SetValue(`[name="column"]`, "ready"), chromedp.Click("main form button.main"))
+	b.Type(`[name="title"]`, "Say hello")
+	b.Set(`[name="level"]`, "full")
+	b.Set(`[name="column"]`, "ready")
+	b.Click("main form button.main")
 	b.Until(`location.pathname !== "/p/demo/issues/new"`)
 	b.GoTo("/p/demo")
 	b.Until(`document.documentElement.dataset.live === "on"`)
 	b.Until(in("done", "1"))
 
-	b.Run(chromedp.SetValue("#new-column", "ready"), chromedp.SendKeys("#new-title", "Count the words"), chromedp.Click(".quick-add button.main"))
+	b.Set("#new-column", "ready")
+	b.Type("#new-title", "Count the words")
+	b.Click(".quick-add button.main")
 	b.Until(in("in_review", "2"))
 	b.Until(in("in_review", "2") + `.textContent.includes("your level asks you before a result is merged")`)
 	b.Until(in("in_review", "2") + `.querySelector("a.waits")`)

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"forge/factory/web/webtest"
 )
 
@@ -61,7 +59,9 @@ func TestRealFirstHourInABrowser(t *testing.T) {
 
 	b.GoTo("/p/repo")
 	b.Live()
-	b.Run(chromedp.SetValue("#new-column", "ready"), chromedp.SendKeys("#new-title", "Say hello"), chromedp.Click(".quick-add button.main"))
+	b.Set("#new-column", "ready")
+	b.Type("#new-title", "Say hello")
+	b.Click(".quick-add button.main")
 	b.Until(`document.querySelector('[data-column="in_review"] #card-1 a.waits')`)
 	b.Check("first-hour-board")
 	b.Click("#card-1 a.waits")

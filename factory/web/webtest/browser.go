@@ -165,7 +165,7 @@ func (b *Tab) Run(actions ...chromedp.Action) {
 func (b *Tab) html() (html string) {
 	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 	defer cancel()
-	if err := chromedp.Run(ctx, chromedp.OuterHTML("html", &html)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.Evaluate("document.documentElement.outerHTML", &html)); err != nil {
 		return "the page does not answer: " + err.Error()
 	}
 	return html
@@ -204,14 +204,23 @@ func (b *Tab) GoTo(path string) {
 // Open loads a page of Forge at a whole address.
 func (b *Tab) Open(address string) {
 	b.w.TB.Helper()
-	// Over http a page is first the one that asks for it with its token.
-	b.Run(chromedp.Navigate(address), chromedp.WaitReady("html:not([data-entering]) main"))
+	b.Run(chromedp.Navigate(address))
+	b.Entered()
+}
+
+// Entered waits until the page that was asked for is there: over http the one
+// before it asks for it with its token. What devtools know of a document's nodes
+// does not always survive that, so that nothing here goes by them.
+func (b *Tab) Entered() {
+	b.w.TB.Helper()
+	b.Until(`document.readyState === "complete" && !document.documentElement.dataset.entering && document.querySelector("main")`)
 }
 
 // Reload loads the page that is shown once more.
 func (b *Tab) Reload() {
 	b.w.TB.Helper()
-	b.Run(chromedp.Reload(), chromedp.WaitReady("html:not([data-entering]) main"))
+	b.Run(chromedp.Reload())
+	b.Entered()
 }
 
 // JS is what a JavaScript expression comes to.
@@ -256,11 +265,51 @@ func (b *Tab) Live() {
 	b.Until(`document.documentElement.dataset.live === "on"`)
 }
 
-// Click clicks on what a selector names, as soon as it is there.
+// Click clicks on the middle of what a selector names, as soon as it is there
+// and nothing covers it.
 func (b *Tab) Click(selector string) {
 	b.w.TB.Helper()
-	b.Until(`document.readyState !== "loading" && !document.documentElement.dataset.entering`)
-	b.Run(chromedp.Click(selector))
+	b.Entered()
+	b.Until(fmt.Sprintf(`(() => {
+		const what = document.querySelector(%s);
+		what.scrollIntoView({ block: "center", behavior: "instant" });
+		const r = what.getClientRects()[0];
+		const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+		return what.contains(top) || top.contains(what);
+	})()`, quoted(selector)))
+	x, y := b.Middle(selector)
+	b.Run(chromedp.MouseClickXY(x, y))
+}
+
+// Type types text into what a selector names.
+func (b *Tab) Type(selector, text string) {
+	b.w.TB.Helper()
+	b.Focus(selector)
+	b.Run(chromedp.KeyEvent(text))
+}
+
+// Set gives what a selector names a value, as a choice or a paste does.
+func (b *Tab) Set(selector, value string) {
+	b.w.TB.Helper()
+	b.Focus(selector)
+	b.JS(fmt.Sprintf(`(() => {
+		const what = document.querySelector(%s);
+		what.value = %s;
+		for (const name of ["input", "change"]) what.dispatchEvent(new Event(name, { bubbles: true }));
+	})()`, quoted(selector), quoted(value)), nil)
+}
+
+// Focus puts the focus on what a selector names, as soon as it is there.
+func (b *Tab) Focus(selector string) {
+	b.w.TB.Helper()
+	b.Entered()
+	b.Until(fmt.Sprintf(`(() => { const what = document.querySelector(%s); what.focus(); return document.activeElement === what; })()`, quoted(selector)))
+}
+
+// quoted is text as JavaScript writes it.
+func quoted(text string) string {
+	q, _ := json.Marshal(text)
+	return string(q)
 }
 
 // Keys types keys, by their names.
@@ -284,8 +333,7 @@ func (b *Tab) Keys(names ...string) {
 func (b *Tab) Middle(selector string) (x, y float64) {
 	b.w.TB.Helper()
 	var at [2]float64
-	q, _ := json.Marshal(selector)
-	b.JS(fmt.Sprintf(`(() => { const r = document.querySelector(%s).getBoundingClientRect(); return [r.left + r.width/2, r.top + r.height/2]; })()`, q), &at)
+	b.JS(fmt.Sprintf(`(() => { const r = document.querySelector(%s).getClientRects()[0]; return [r.left + r.width/2, r.top + r.height/2]; })()`, quoted(selector)), &at)
 	return at[0], at[1]
 }
 
