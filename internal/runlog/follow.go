@@ -1,4 +1,4 @@
-package cli
+package runlog
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ import (
 	"forge/internal/work"
 )
 
-// followEvery is how often forge logs --follow looks for more.
+// followEvery is how often Follow looks for more.
 const followEvery = 200 * time.Millisecond
 
 // follower shows logs as they grow: several at once, in whole lines, with the
 // name of each where it changes.
 type follower struct {
-	list  *logList
+	list  *list
 	out   io.Writer
 	shown string // title of the log whose lines came last
 	first bool
@@ -32,10 +32,11 @@ type follower struct {
 	talks map[string]*agent.Transcript // by path, where conversations are shown
 }
 
-// follow shows what running agents print, and what those after them print,
-// until the run ends.
-func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
-	l, seq, err := p.logList(ctx, run, f)
+// Follow writes to out what running agents print, and what those after them
+// print, until the run ends or ctx does, whose error it returns then. It calls
+// flush each time it has looked.
+func Follow(ctx context.Context, p *project.Checkout, run string, f Filter, out io.Writer, flush func() error) error {
+	l, seq, err := listOf(ctx, p, run, f)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,6 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 	if err != nil {
 		return err
 	}
-	out, done := p.app.viewer()
 	w := &follower{list: l, out: out, first: true, at: map[string]int64{}, held: map[string][]byte{}, gone: map[string]bool{}, talks: map[string]*agent.Transcript{}}
 	w.skipOld(project.Driven(row))
 	tick := time.NewTicker(followEvery)
@@ -65,26 +65,26 @@ func (p *checkout) follow(ctx context.Context, run string, f logFilter) error {
 		if err := w.show(); err != nil {
 			return err
 		}
-		if err := done(); err != nil {
+		if err := flush(); err != nil {
 			return err
 		}
 		if !project.Driven(row) && seq >= row.Events {
-			return p.followed(project.RunState(row), row.ID)
+			sayOver(p, project.RunState(row), row.ID)
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return codeError(exitInterrupted)
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}
 }
 
-// followed says on stderr why there is nothing more to follow.
-func (p *checkout) followed(state, run string) error {
+// sayOver says why there is nothing more to follow.
+func sayOver(p *project.Checkout, state, run string) {
 	if state != project.StateFinished {
 		p.Log.Info("no process drives the run", "run", run, "state", state, "next", "forge resume "+run)
 	}
-	return nil
 }
 
 // skipOld leaves out what ended before. Of a run that nobody drives the last
@@ -109,7 +109,7 @@ func (w *follower) show() error {
 }
 
 // more shows what was added to a log since the last time.
-func (w *follower) more(log *runLog) error {
+func (w *follower) more(log *log) error {
 	f, err := os.Open(log.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -160,7 +160,7 @@ func (w *follower) more(log *runLog) error {
 }
 
 // take shows what was read: as a conversation, or as it is.
-func (w *follower) take(log *runLog, part []byte) error {
+func (w *follower) take(log *log, part []byte) error {
 	if !w.list.filter.talks() {
 		return w.lines(log, part)
 	}
@@ -172,16 +172,16 @@ func (w *follower) take(log *runLog, part []byte) error {
 	return w.turns(log, talk.Read(part))
 }
 
-func (w *follower) turns(log *runLog, turns []work.Turn) error {
+func (w *follower) turns(log *log, turns []work.Turn) error {
 	for _, t := range turns {
-		if err := w.print(log, []byte(narrate.Turn(t, w.list.filter.full))); err != nil {
+		if err := w.print(log, []byte(narrate.Turn(t, w.list.filter.Full))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *follower) endTalk(log *runLog) error {
+func (w *follower) endTalk(log *log) error {
 	if talk := w.talks[log.path]; talk != nil {
 		delete(w.talks, log.path)
 		if err := w.turns(log, talk.End()); err != nil {
@@ -198,7 +198,7 @@ func (w *follower) endTalk(log *runLog) error {
 const maxHeld = 64 << 10
 
 // lines shows the whole lines of what was read and keeps the rest.
-func (w *follower) lines(log *runLog, text []byte) error {
+func (w *follower) lines(log *log, text []byte) error {
 	text = append(w.held[log.path], text...)
 	end := bytes.LastIndexByte(text, '\n') + 1
 	if len(text)-end > maxHeld {
@@ -211,7 +211,7 @@ func (w *follower) lines(log *runLog, text []byte) error {
 	return w.print(log, text[:end])
 }
 
-func (w *follower) print(log *runLog, text []byte) error {
+func (w *follower) print(log *log, text []byte) error {
 	if w.shown != log.title {
 		if err := logTitle(w.out, log.title, w.first); err != nil {
 			return err
