@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"forge/gates"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"forge/gates"
 
 	"github.com/charmbracelet/log"
 	"github.com/mattn/go-isatty"

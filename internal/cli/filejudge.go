@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"forge/internal/approval"
+	"forge/internal/report"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -53,22 +53,6 @@ func (a *App) judgeFiles(ctx context.Context, f fileAnswer) error {
 	if f.output == "json" {
 		return printJSON(a.Stdout, answered{Checkpoint: &now, Next: next})
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(fmt.Sprintf("%s still waits.\n%s\nNext: %s\n", cp.ID, verdictsText(now.Verdicts), next)))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(fmt.Sprintf("%s still waits.\n%s\nNext: %s\n", cp.ID, report.Verdicts(now.Verdicts), next)))
 	return err
-}
-
-// verdictsText lists what was said of single files.
-func verdictsText(all []work.FileVerdict) string {
-	if len(all) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\nFiles judged one by one:\n")
-	for _, v := range all {
-		fmt.Fprintf(&b, "  %s: %s by %s\n", v.Path, strings.ReplaceAll(string(v.Status), "_", " "), v.By)
-		if v.Comment != "" {
-			b.WriteString(text.Indent(strings.TrimSpace(v.Comment)) + "\n")
-		}
-	}
-	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/report"
 	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/text/texttest"
@@ -74,7 +75,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 	res := changereview.Result{Verdict: work.VerdictFail, Why: list, Own: []changereview.Finding{found}, Findings: []changereview.Finding{found}, Unreviewed: list}
 	res.Base.Ref = words
 	res.Reviewers = append(res.Reviewers, changereview.Reviewer{Name: words, Why: words, Verdict: work.VerdictUnknown})
-	report, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
+	posts, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
 	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: pullrequest.TellNote(finding)}}}
 
 	p := &posted{}
@@ -102,7 +103,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 		worker.TellHold(&orchestrator.State{}, []review.HoldReason{review.HoldReason(words)}),
 		worker.TellCriteria([]orchestrator.CriterionState{{Criterion: work.Criterion{ID: words, Text: words}, Evidence: []work.Evidence{{Who: words, What: words}}}}),
 		pullrequest.TellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
-		report.Body, changereview.Markdown(res), summaryMarkdown(saying(words)),
+		posts.Body, changereview.Markdown(res), report.Summary(saying(words)),
 	)
 }
 
@@ -124,7 +125,7 @@ func linesOf(words string) []string {
 	for _, q := range n.Checkpoints {
 		out = append(out, q.Question)
 	}
-	for line := range strings.SplitSeq(strings.TrimSuffix(annotations(s, end), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(report.Annotations(s, end), "\n"), "\n") {
 		command, said, _ := strings.Cut(strings.TrimPrefix(line, "::"), "::")
 		_, title, _ := strings.Cut(command, "title=")
 		for _, text := range append(strings.Split(said, "%0A"), title) {

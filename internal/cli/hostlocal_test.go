@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/report"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -38,7 +39,7 @@ func (w *world) localPull(number string) work.PullRequest {
 // waits is the one question that is open.
 func (w *world) waits() orchestrator.CheckpointStanding {
 	w.t.Helper()
-	var list runStatus
+	var list report.RunStatus
 	if err := json.Unmarshal([]byte(w.forge("status", "--output", "json").want(exitDone).stdout), &list); err != nil {
 		w.t.Fatal(err)
 	}

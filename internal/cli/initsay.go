@@ -274,3 +274,6 @@ func (i *initiation) sayNext(wrote []string) {
 	}
 	fmt.Fprint(i.app.Stdout, text.Table(rows[0], rows[1:]))
 }
+
+// since is a duration as a person reads it.
+func since(d time.Duration) string { return d.Round(time.Second).String() }

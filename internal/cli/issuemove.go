@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"forge/gates"
 	"strings"
+
+	"forge/gates"
 
 	"github.com/urfave/cli/v2"
 

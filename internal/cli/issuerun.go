@@ -11,6 +11,7 @@ import (
 	"forge/internal/board"
 	"forge/internal/git"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/work"
 	"forge/internal/worker"
 )
@@ -139,7 +140,7 @@ func sayNoClaim(no factory.NoClaim, i work.Issue) string {
 		}
 		return fmt.Sprintf("it stands in %s", i.Column)
 	case factory.NoClaimStopped, factory.NoClaimWaits:
-		return standingOfIssue(i)
+		return report.IssueStanding(i)
 	case factory.NoClaimHeld:
 		return "another process works on it"
 	case factory.NoClaimNeeds:

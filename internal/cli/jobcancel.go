@@ -10,6 +10,7 @@ import (
 	"forge/internal/approval"
 	"forge/internal/jobs"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
 )
 
@@ -52,7 +53,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 	if err := p.CheckKey(); err != nil {
 		return err
 	}
-	row, _, err := pickJob(ctx, p.Checkout, id)
+	row, _, err := jobs.Pick(ctx, p.Checkout, id)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 		if row, err = p.PickRun(ctx, row.ID); err != nil {
 			return err
 		}
-		return refusal.New("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, jobStatus(row, nil))
+		return refusal.New("forge job show "+row.ID, "job %s is %s: there is nothing to cancel", row.ID, report.JobStatus(row, nil))
 	}
 	if err != nil {
 		return err
@@ -74,12 +75,12 @@ func (a *App) cancelJob(ctx context.Context, id, why, output string) error {
 		return err
 	}
 	if output == "json" {
-		j, err := p.summaryOf(ctx, row, s)
+		j, err := report.Summarize(ctx, p.Checkout, row, s)
 		if err != nil {
 			return err
 		}
 		return printJSON(a.Stdout, j)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Job %s: cancelled. Nothing of it was merged; its documents: forge job show %s\n%s", row.ID, row.ID, pullsText(s))
+	_, err = fmt.Fprintf(a.Stdout, "Job %s: cancelled. Nothing of it was merged; its documents: forge job show %s\n%s", row.ID, row.ID, report.Pulls(s))
 	return err
 }

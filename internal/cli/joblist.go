@@ -3,18 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/gates"
-	"forge/internal/approval"
-	"forge/internal/journal"
-	"forge/internal/project"
+	"forge/internal/jobs"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
-	"forge/internal/work"
-	"forge/orchestrator"
 )
 
 func (a *App) jobListCommand() *cli.Command {
@@ -33,76 +28,24 @@ func (a *App) jobListCommand() *cli.Command {
 	}
 }
 
-// jobSummary is one job of forge job list --output json.
-type jobSummary struct {
-	Job         string          `json:"job"`
-	Status      gates.JobStatus `json:"status"`
-	State       string          `json:"state"` // as in forge status
-	Outcome     work.RunOutcome `json:"outcome,omitempty"`
-	Description string          `json:"description"`
-	Expert      string          `json:"expert,omitempty"`
-	Level       string          `json:"level"`
-	Phases      int             `json:"phases"` // so far
-	Branch      string          `json:"branch"`
-	Created     time.Time       `json:"created"`
-	Updated     time.Time       `json:"updated"`
-	CostUSD     *float64        `json:"cost_usd"`    // null = unknown
-	Checkpoints []string        `json:"checkpoints"` // that wait for a person
-}
-
-// jobStatus is how a job stands. One that waits for an answer is pending
-// review; one that was answered, or whose process is gone, is to be resumed and
-// counts as processing.
-func jobStatus(r journal.RunRow, open []string) gates.JobStatus {
-	switch r.Outcome {
-	case work.RunCompleted:
-		return gates.JobCompleted
-	case work.RunCancelled:
-		return gates.JobCancelled
-	case work.RunFailed:
-		return gates.JobFailed
-	}
-	if len(open) > 0 {
-		return gates.JobPendingReview
-	}
-	return gates.JobProcessing
-}
-
-func (p *checkout) summaryOf(ctx context.Context, row journal.RunRow, s *orchestrator.State) (jobSummary, error) {
-	pending, err := approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID, Status: work.CheckpointPending})
-	if err != nil {
-		return jobSummary{}, err
-	}
-	open := []string{}
-	for _, cp := range pending {
-		open = append(open, cp.ID)
-	}
-	j := s.Spec.Job
-	return jobSummary{
-		Job: row.ID, Status: jobStatus(row, open), State: project.RunState(row), Outcome: row.Outcome, Description: j.Description, Expert: j.Expert,
-		Level: s.Spec.Policy.Preset, Phases: s.Job.Phases, Branch: s.Spec.Branch, Created: row.Created.UTC(), Updated: row.Updated.UTC(),
-		CostUSD: s.Ledger.Cost(), Checkpoints: open,
-	}, nil
-}
-
 func (a *App) listJobs(ctx context.Context, output string) error {
 	p, err := a.findProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	list := []jobSummary{}
+	list := []report.JobSummary{}
 	ok, err := p.OpenStore(ctx, false)
 	if err != nil {
 		return err
 	}
 	if ok {
-		jobs, err := jobsOf(ctx, p.Checkout)
+		all, err := jobs.All(ctx, p.Checkout)
 		if err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			one, err := p.summaryOf(ctx, j.row, j.state)
+		for _, j := range all {
+			one, err := report.Summarize(ctx, p.Checkout, j.Row, j.State)
 			if err != nil {
 				return err
 			}

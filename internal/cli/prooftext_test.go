@@ -12,7 +12,9 @@ import (
 
 	"forge/internal/approval"
 	"forge/internal/narrate"
+	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/report"
 	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/internal/worker"
@@ -150,7 +152,7 @@ func TestReportTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 0)
 	const line = "Proof: verified; 2 tests accounted by go test; 3 of 3 controls red; 1 function unproven; 2 doubts\n"
-	holds(t, "the report", reportText(s, work.RunFinishedData{Outcome: work.RunCompleted}, time.Time{}), line)
+	holds(t, "the report", report.End(s, work.RunFinishedData{Outcome: work.RunCompleted}, time.Time{}), line)
 	second := *s.Phases["01"]
 	s.Phases["02"], s.Order = &second, append(s.Order, "02")
 	holds(t, "two phases", narrate.ProofsText(s), "Proof:\n  01  verified; ", "\n  02  verified; ")
@@ -164,7 +166,7 @@ func TestShowTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 26)
 	e := approval.Evidence{Doubts: s.Doubts, Proofs: map[string]work.Proof{"01": work.ProofVerified}, Records: map[string]work.ProofRecord{"01": s.Phases["01"].Record}}
-	text := evidenceText(e)
+	text := report.Checkpoint(&project.Checkout{Env: project.Env{Now: time.Now}}, approval.Record{Evidence: e})
 	holds(t, "show", text,
 		"The proof is in doubt:", "evidence_weakened calc_test.go:5:", "unproven calc.go:10:", "  unproven: This part of the change can be taken out, and no test notices.",
 		"phase 01: verified; 2 tests accounted", "its product with the evidence that a person last accepted", "put back", "calc_test.go")

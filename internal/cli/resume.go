@@ -184,7 +184,7 @@ func (p *checkout) resumed(s *orchestrator.State, o runOptions) (orchestrator.Re
 	} else if s.Spec.Digest != "" && digest != s.Spec.Digest {
 		p.Log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
 	}
-	if s.Outcome == work.RunFailed && finishedWhole(s) {
+	if s.Outcome == work.RunFailed && runs.FinishedWhole(s) {
 		return orchestrator.Resumed{}, refusal.New("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
 	}
 	r := orchestrator.Resumed{Reopen: true}

@@ -14,6 +14,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/report"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -162,7 +163,7 @@ func TestStatusGoesOnFromWhereTheStateWasKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := printJSON(&b, statusOfRun(row, s, nil)); err != nil {
+		if err := printJSON(&b, report.StatusOf(row, s, nil)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

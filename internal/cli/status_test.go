@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"forge/internal/journal"
+	"forge/internal/report"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -143,7 +144,7 @@ func TestStatusNamesSensitivePhases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := statusOfRun(journal.RunRow{}, s, nil)
+	got := report.StatusOf(journal.RunRow{}, s, nil)
 	if !got.Phases[0].Sensitive || got.Phases[1].Sensitive {
 		t.Errorf("phases: %+v", got.Phases)
 	}

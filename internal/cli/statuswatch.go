@@ -11,6 +11,7 @@ import (
 	"forge/internal/approval"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/report"
 	"forge/internal/text"
 	"forge/internal/tui"
 	"forge/internal/work"
@@ -99,10 +100,10 @@ func (p *checkout) redraw() func(sight) error {
 	at, drawn := &tui.TTY{Out: file}, 0
 	return func(v sight) error {
 		width, height := at.Size()
-		body := p.statusText(v.row, v.s, v.asked, phaseTable(v.s), "")
+		body := report.Status(p.Checkout, v.row, v.s, v.asked, report.PhaseTable(v.s), "")
 		lines := strings.Split(strings.TrimSuffix(text.Harmless(body), "\n"), "\n")
 		if len(lines) >= height && !v.over() {
-			lines = strings.Split(strings.TrimSuffix(text.Harmless(p.statusText(v.row, v.s, v.asked, busyTable(v.s), "")), "\n"), "\n")
+			lines = strings.Split(strings.TrimSuffix(text.Harmless(report.Status(p.Checkout, v.row, v.s, v.asked, report.BusyTable(v.s), "")), "\n"), "\n")
 		}
 		if most := height - 1; len(lines) > most && !v.over() {
 			lines = append(lines[:max(most-1, 0)], fmt.Sprintf("… %d more lines: this window is too low for them", len(lines)-most+1))
@@ -126,24 +127,6 @@ func (p *checkout) redraw() func(sight) error {
 	}
 }
 
-// busyTable is the table of the phases on which something can be seen to
-// happen; the others are counted.
-func busyTable(s *orchestrator.State) string {
-	var busy []string
-	done, waiting := 0, 0
-	for _, n := range s.Order {
-		switch ph := s.Phases[n]; {
-		case ph.Outcome == work.PhaseDone:
-			done++
-		case ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting:
-			waiting++
-		default:
-			busy = append(busy, n)
-		}
-	}
-	return tableOf(s, busy) + fmt.Sprintf("and %d done, %d waiting\n", done, waiting)
-}
-
 // printChanges prints a line for the run, each phase and each question whose
 // standing is another than before, with the time. Phases that wait for others
 // say nothing.
@@ -157,7 +140,7 @@ func (p *checkout) printChanges() func(sight) error {
 				fmt.Fprintf(&b, "%s  %s: %s\n", p.Now().Format(time.TimeOnly), of, text.OneLine(standing, 300))
 			}
 		}
-		run := func() { say("run "+v.row.ID, standingOf(v.row, v.s)) }
+		run := func() { say("run "+v.row.ID, report.Standing(v.row, v.s)) }
 		if !v.over() {
 			run()
 		}
@@ -166,8 +149,8 @@ func (p *checkout) printChanges() func(sight) error {
 			if ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting {
 				continue
 			}
-			body := fmt.Sprintf("%s, %d/%d iterations", standing(ph), ph.Spent, ph.Budget)
-			if why := reasonOf(ph); why != "" {
+			body := fmt.Sprintf("%s, %d/%d iterations", report.PhaseWord(ph), ph.Spent, ph.Budget)
+			if why := report.Reason(ph); why != "" {
 				body += ", " + why
 			}
 			say("phase "+n+" "+text.OneLine(ph.Plan.Name, 60), body)
@@ -193,7 +176,7 @@ func (p *checkout) printChanges() func(sight) error {
 func (p *checkout) printDocuments() func(sight) error {
 	last := ""
 	return func(v sight) error {
-		text, err := json.Marshal(statusOfRun(v.row, v.s, v.asked))
+		text, err := json.Marshal(report.StatusOf(v.row, v.s, v.asked))
 		if err != nil || string(text) == last {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"forge/internal/pace"
 	"forge/internal/project"
+	"forge/internal/report"
 	"forge/internal/work"
 )
 
@@ -53,13 +54,13 @@ func TestStatusWatchPrintsWhatChanges(t *testing.T) {
 	last := ""
 	n := 0
 	for doc := range strings.Lines(docs.wait().want(exitDone).stdout) {
-		var d runStatus
+		var d report.RunStatus
 		if err := json.Unmarshal([]byte(doc), &d); err != nil || doc == last {
 			t.Errorf("%v, or the same twice: %s", err, doc)
 		}
 		last, n = doc, n+1
 	}
-	var end runStatus
+	var end report.RunStatus
 	if err := json.Unmarshal([]byte(last), &end); err != nil || end.State != project.StateFinished || end.Outcome != work.RunCompleted || len(end.Phases) != 2 || n < 3 {
 		t.Errorf("%v: %d documents, the last one is %s", err, n, last)
 	}

@@ -6,39 +6,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"forge/factory/triage"
 	"forge/gates"
-	"forge/internal/approval"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/text"
 	"forge/internal/work"
 )
-
-// triageText is what stands below the facts.
-func triageText(t *approval.Triage) string {
-	switch {
-	case t == nil || t.Proposal == nil && len(t.Least) == 0:
-		return ""
-	case t.Proposal == nil:
-		return "\nInferred, if the policy had: " + leastText(t.Least) + "\n"
-	}
-	return "\nUnasked, if the policy had: " + leastText(t.Least) + "\n"
-}
-
-// leastText says which change of a policy would have let something through.
-func leastText(changes []gates.Change) string {
-	if len(changes) == 0 {
-		return "no policy decides this"
-	}
-	words := make([]string, len(changes))
-	for i, c := range changes {
-		words[i] = c.String()
-	}
-	return strings.Join(words, ", ")
-}
 
 // whyThread shows every decision of a thread of triage.
 func (p *checkout) whyThread(ctx context.Context, run, output string) error {

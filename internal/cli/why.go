@@ -13,6 +13,7 @@ import (
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/report"
 	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -104,7 +105,7 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 	for _, l := range out.Least {
 		t.Least[l.Checkpoint] = l.text()
 	}
-	t.Wrap("", narrate.NounOf(s)+" "+r.ID+": "+standingOf(r, s)+", policy "+cmp.Or(out.Level, "of its own")+" (version "+text.Short(out.Policy)+")")
+	t.Wrap("", narrate.NounOf(s)+" "+r.ID+": "+report.Standing(r, s)+", policy "+cmp.Or(out.Level, "of its own")+" (version "+text.Short(out.Policy)+")")
 	for _, e := range out.Events {
 		if err := t.Tell(e); err != nil {
 			return err
@@ -112,7 +113,7 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 	}
 	if phase := s.Phases[out.Phase]; phase != nil {
 		t.Wrap("", "")
-		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(standing(phase)+" "+reasonOf(phase)))
+		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(report.PhaseWord(phase)+" "+report.Reason(phase)))
 	}
 	if said := worker.LandingSaid(p.Layout().Log(s.Run, "landing-verify")); s.Spec.Issue != nil && said != "" {
 		t.Wrap("", "")

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestPullsText(t *testing.T) {
 		"03": {Number: "03", Pull: &orchestrator.Pull{Number: 3, Branch: "forge/phases/r/phase-3-tactical"}},
 		"04": {Number: "04", Stage: orchestrator.StageFinished, Pull: &orchestrator.Pull{Number: 4, URL: "https://git.test/4"}},
 	}, Leaving: []orchestrator.Leaving{{Phase: "05", Branch: "forge/phases/r/phase-5-tactical"}}}
-	got := pullsText(s)
+	got := Pulls(s)
 	for _, want := range []string{"the token lacks write:issue; make a new token, then forge resume", "do not see this on https://git.test/2: pull request 2 was closed on the host", "Phase 03 is pull request 3: branch forge/phases/r/phase-3-tactical", "still to be closed: branch forge/phases/r/phase-5-tactical"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"forge/orchestrator"
 )
 
-// pullsText are the pull requests of a run that are open.
-func pullsText(s *orchestrator.State) string {
+// Pulls are the pull requests of a run that are open.
+func Pulls(s *orchestrator.State) string {
 	out := ""
 	for _, n := range s.Order {
 		p := s.Phases[n]
