@@ -9,6 +9,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/backtest"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/text"
@@ -25,7 +26,7 @@ func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 	if err != nil {
 		return err
 	}
-	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []leastChange{}, Events: []work.Event{}}
+	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []backtest.Least{}, Events: []work.Event{}}
 	if out.Least, err = p.leastOfThread(ctx, row.ID, evs); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 	w := bufio.NewWriter(p.app.Stdout)
 	t := &narrate.Teller{Out: w, Policy: out.Policy, Least: map[string]string{}}
 	for _, l := range out.Least {
-		t.Least[l.Checkpoint] = l.text()
+		t.Least[l.Checkpoint] = l.Text()
 	}
 	state := out.State
 	if row.Outcome != "" {
@@ -57,12 +58,12 @@ func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 
 // leastOfThread says of every question about a proposal which smallest change
 // of the policy would have spared it.
-func (p *checkout) leastOfThread(ctx context.Context, run string, evs []work.Event) ([]leastChange, error) {
+func (p *checkout) leastOfThread(ctx context.Context, run string, evs []work.Event) ([]backtest.Least, error) {
 	s, err := p.BeginThread(ctx, run, evs)
 	if err != nil {
 		return nil, err
 	}
-	out := []leastChange{}
+	out := []backtest.Least{}
 	for _, e := range evs {
 		if err := triage.Apply(s, e); err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func (p *checkout) leastOfThread(ctx context.Context, run string, evs []work.Eve
 			continue
 		}
 		target := gates.Point(s.Open.Kind)
-		least := leastChange{Checkpoint: s.Open.ID, Phase: e.Phase, Changes: []gates.Change{}}
+		least := backtest.Least{Checkpoint: s.Open.ID, Phase: e.Phase, Changes: []gates.Change{}}
 		if changes, ok := s.Least(target); ok {
 			least.Changes = append(least.Changes, changes...)
 			if i := slices.Index(gates.Targets(), target); i >= 0 && s.Stages[i].Value == nil {

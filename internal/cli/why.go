@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory/triage"
+	"forge/internal/backtest"
 	"forge/internal/journal"
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -63,8 +64,8 @@ type whyOutput struct {
 	Phase   string          `json:"phase,omitempty"`
 	// Least says of each checkpoint which change of the policy would have
 	// spared it.
-	Least  []leastChange `json:"least"`
-	Events []work.Event  `json:"events"` // as in the stream of forge run, without what decides nothing
+	Least  []backtest.Least `json:"least"`
+	Events []work.Event     `json:"events"` // as in the stream of forge run, without what decides nothing
 }
 
 func (p *checkout) why(ctx context.Context, run, phase, output string, all bool) error {
@@ -80,11 +81,11 @@ func (p *checkout) why(ctx context.Context, run, phase, output string, all bool)
 		return runs.NoPhase(s, phase)
 	}
 	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Spec.Policy.Preset, Policy: s.Spec.Policy.Version(), Phase: phase, Events: []work.Event{}}
-	least, err := leastOf(s, spec, evs)
+	least, err := backtest.LeastOf(s, spec, evs)
 	if err != nil {
 		return err
 	}
-	out.Least = slices.DeleteFunc(least, func(l leastChange) bool { return !narrate.Belongs(s, phase, work.Event{Phase: l.Phase}) })
+	out.Least = slices.DeleteFunc(least, func(l backtest.Least) bool { return !narrate.Belongs(s, phase, work.Event{Phase: l.Phase}) })
 	for _, e := range evs {
 		if narrate.Decides(e.Kind) && narrate.Belongs(s, phase, e) {
 			out.Events = append(out.Events, e)
@@ -103,7 +104,7 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 	w := bufio.NewWriter(p.app.Stdout)
 	t := &narrate.Teller{Out: w, Policy: out.Policy, Least: map[string]string{}}
 	for _, l := range out.Least {
-		t.Least[l.Checkpoint] = l.text()
+		t.Least[l.Checkpoint] = l.Text()
 	}
 	t.Wrap("", narrate.NounOf(s)+" "+r.ID+": "+report.Standing(r, s)+", policy "+cmp.Or(out.Level, "of its own")+" (version "+text.Short(out.Policy)+")")
 	for _, e := range out.Events {

@@ -1,18 +1,17 @@
-package cli
+package backtest
 
 import (
 	"iter"
 	"strings"
 
 	"forge/gates"
-	"forge/internal/backtest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// leastChange is the smallest change of the policy under which nobody would
+// Least is the smallest change of the policy under which nobody would
 // have been asked at a checkpoint.
-type leastChange struct {
+type Least struct {
 	Checkpoint string         `json:"checkpoint"`
 	Phase      string         `json:"phase,omitempty"`
 	Changes    []gates.Change `json:"changes"` // never null; none where no policy would do
@@ -22,13 +21,13 @@ type leastChange struct {
 	Beyond  []string `json:"beyond,omitempty"`
 }
 
-// leastOf finds it for every checkpoint of a run.
-func leastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([]leastChange, error) {
-	story, err := backtest.Read(func(work.Event) (orchestrator.Spec, error) { return spec, nil }, eventsOf(evs))
+// LeastOf finds it for every checkpoint of a run.
+func LeastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([]Least, error) {
+	story, err := Read(func(work.Event) (orchestrator.Spec, error) { return spec, nil }, eventsOf(evs))
 	if err != nil {
 		return nil, err
 	}
-	out := []leastChange{}
+	out := []Least{}
 	for _, b := range story.Boundaries {
 		if !b.Asked {
 			continue
@@ -37,7 +36,7 @@ func leastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([
 		if b.Facts != nil && b.Stops(b.Policy.Changed(changes)) {
 			changes = nil // what holds the issue is no policy's doing
 		}
-		least := leastChange{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Instead: backtest.Instead(b)}
+		least := Least{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Instead: Instead(b)}
 		if bound := s.Spec.Bound; bound != nil {
 			least.Beyond = gates.Exceeds(b.Policy.Changed(changes), *bound)
 		}
@@ -57,8 +56,8 @@ func eventsOf(evs []work.Event) iter.Seq2[work.Event, error] {
 	}
 }
 
-// text is what forge why says below the question.
-func (l leastChange) text() string {
+// Text is what forge why says below the question.
+func (l Least) Text() string {
 	if len(l.Changes) == 0 {
 		return "no policy decides this"
 	}
