@@ -124,6 +124,16 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f worker.Control
 	return err
 }
 
+// weightier is the exit code that is said when both hold.
+func weightier(a, b int) int {
+	for _, code := range []int{exitInterrupted, exitFrozen, exitLimit, exitFailed} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return a
+}
+
 // exitOfBoard is what is left to do on a board, as an exit code.
 func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
 	code := exitDone
@@ -141,16 +151,6 @@ func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
 		code = weightier(code, one)
 	}
 	return code
-}
-
-// weightier is the exit code that is said when both hold.
-func weightier(a, b int) int {
-	for _, code := range []int{exitInterrupted, exitFrozen, exitLimit, exitFailed} {
-		if a == code || b == code {
-			return code
-		}
-	}
-	return a
 }
 
 // sayBoard is how many issues stand where, in a line.

@@ -9,9 +9,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/hostwatch"
-	"forge/internal/journal"
 	"forge/internal/server"
-	"forge/internal/work"
 	"forge/internal/worker"
 )
 
@@ -124,29 +122,8 @@ func leftOf(ctx context.Context, s *worker.Worker, once bool) (int, error) {
 	if _, err := s.Admission(ctx); err != nil {
 		return 0, err
 	}
-	held, err := s.Journal.Claims(ctx, s.Project)
-	if err != nil {
-		return 0, err
-	}
-	later := map[int64]bool{}
-	for id, c := range held {
-		later[id] = c.Later.After(s.Now())
-	}
-	code := exitDone
-	for _, column := range []work.Column{work.ColumnReady, work.ColumnInProgress, work.ColumnInReview} {
-		for after := ""; ; {
-			page, err := s.Journal.Issues(ctx, work.IssueFilter{Project: s.Project, Column: column}, journal.MaxIssuePage, after)
-			if err != nil {
-				return 0, err
-			}
-			code = weightier(code, exitOfBoard(page, later))
-			if len(page) < journal.MaxIssuePage {
-				break
-			}
-			after = page[len(page)-1].Rank
-		}
-	}
-	return code, nil
+	issues, later, err := s.Left(ctx)
+	return exitOfBoard(issues, later), err
 }
 
 // leaveWorkers is the second Ctrl-C: the agents are killed and the process ends

@@ -18,7 +18,6 @@ import (
 	"forge/internal/planner"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/work"
 )
 
 // generateOptions are the flags of generate.
@@ -76,7 +75,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 	if what, fix := planner.CheckSpec(spec); what != "" {
 		return refusal.New(fix, "%s", what)
 	}
-	existing, err := p.existingPlan(o)
+	existing, err := draft.Existing(p.Checkout, o.extend, o.replace)
 	if err != nil {
 		return err
 	}
@@ -138,53 +137,6 @@ func (p *checkout) specFor(o generateOptions) (spec string, fromFile bool, err e
 	return spec, path == own, err
 }
 
-func (p *checkout) hasPlan() bool {
-	_, err := os.Lstat(filepath.Join(p.Base.RepoRoot, project.PlanFile))
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// checkSpecHash says that a plan was made from another spec than the project
-// has now; strict makes that an error.
-func (p *checkout) checkSpecHash(plan work.Plan, strict bool) error {
-	if plan.SpecHash == "" {
-		return nil
-	}
-	text, err := os.ReadFile(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refusal.New("make it readable", "read the spec: %v", err)
-	}
-	if draft.SpecHash(string(text)) == plan.SpecHash {
-		return nil
-	}
-	if strict {
-		return refusal.New("forge generate --replace makes a new plan; leave --strict out to run this one", "%s was made from another spec than %s", project.PlanFile, config.SpecFile)
-	}
-	p.Log.Warn("the plan was made from another spec than the project has now", "way out", "forge generate --replace")
-	return nil
-}
-
-// existingPlan is the plan to extend, nil for none. A plan that is there is
-// touched on request only, which is found out before anything is spent.
-func (p *checkout) existingPlan(o generateOptions) (*work.Plan, error) {
-	if !p.hasPlan() {
-		if o.extend {
-			return nil, refusal.New("leave --extend out", "there is no %s to extend", project.PlanFile)
-		}
-		return nil, nil
-	}
-	if o.replace {
-		return nil, nil
-	}
-	if !o.extend {
-		return nil, refusal.New("--extend adds phases to it, --replace puts a new plan in its place", "%s exists", project.PlanFile)
-	}
-	plan, err := p.Plan()
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Plan, nil
-}
-
 // showPlan shows the graph and the forecast.
 func (p *checkout) showPlan(ctx context.Context, plan *config.Plan) error {
 	spec, _, err := p.Resolve(plan, config.PolicyFlags{})
@@ -216,7 +168,7 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 		}
 	}
 	if !fromFile {
-		if err := p.writeSpec(o, spec); err != nil {
+		if err := draft.WriteSpec(p.Checkout, spec, o.extend, o.replace); err != nil {
 			return err
 		}
 	}
@@ -228,24 +180,4 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 	}
 	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", project.PlanFile)
 	return nil
-}
-
-// writeSpec keeps the words that the plan was made from as the project's spec.
-func (p *checkout) writeSpec(o generateOptions, spec string) error {
-	path := filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile))
-	old, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && o.replace:
-	case err != nil:
-		return refusal.New("make it readable", "read the spec: %v", err)
-	case o.extend:
-		spec = string(old) + "\n\n" + spec
-	case string(old) != spec:
-		p.Log.Warn("the spec file was left as it is; the plan was made from other words", "file", config.SpecFile)
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return refusal.New("make the folder writable", "write the spec: %v", err)
-	}
-	return atomicfile.Write(path, []byte(spec), 0o644)
 }

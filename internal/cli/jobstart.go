@@ -2,12 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,7 +101,7 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 		return err
 	}
 	defer p.Close()
-	documents, err := readDocuments(p.Dir, o.documents)
+	documents, err := jobs.ReadGiven(p.Dir, o.documents)
 	if err != nil {
 		return err
 	}
@@ -133,51 +128,4 @@ func (a *App) startJob(ctx context.Context, o jobOptions) error {
 		return err
 	}
 	return p.carryOn(ctx, e, run.Lease, run.State, run.First, o.runOptions)
-}
-
-// readDocuments reads the files that the user gives a job, by their names in
-// their folders; paths are from dir.
-func readDocuments(dir string, paths []string) ([]jobs.Document, error) {
-	if err := jobs.CheckCount(len(paths)); err != nil {
-		return nil, err
-	}
-	var out []jobs.Document
-	total := 0
-	for _, path := range paths {
-		abs := path
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(dir, path)
-		}
-		data, err := readDocument(abs)
-		if err != nil {
-			return nil, refusal.New("name a file of at most 8 MB", "--doc %s: %v", path, err)
-		}
-		if total += len(data); total > jobs.MaxDocumentsSize {
-			return nil, refusal.New("", "the documents have more than %d MB together", jobs.MaxDocumentsSize>>20)
-		}
-		out = append(out, jobs.Document{Name: filepath.Base(abs), Data: data})
-	}
-	return out, nil
-}
-
-func readDocument(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("there is no such file")
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, jobs.MaxDocumentBytes+1))
-	if err == nil && len(data) > jobs.MaxDocumentBytes {
-		err = fmt.Errorf("it has more than %d MB", jobs.MaxDocumentBytes>>20)
-	}
-	return data, err
 }

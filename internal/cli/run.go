@@ -10,6 +10,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/config"
+	"forge/internal/draft"
 	"forge/internal/git"
 	"forge/internal/handoff"
 	"forge/internal/planrun"
@@ -180,7 +181,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer p.Close()
-	if o.generate && !p.hasPlan() {
+	if o.generate && !draft.HasPlan(p.Checkout) {
 		if err := a.generate(ctx, generateOptions{yes: o.yes}); err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkSpecHash(plan.Plan, o.strict); err != nil {
+	if err := draft.CheckSpec(p.Checkout, plan.Plan, o.strict); err != nil {
 		return err
 	}
 	spec, origin, err := p.Resolve(plan, o.policy)
