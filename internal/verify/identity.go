@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -122,6 +123,7 @@ type prints struct {
 	to   hash.Hash
 	left int // files that may still be looked at
 	seen map[string]bool
+	line []byte // the one written last, to be used again
 }
 
 // file notes one file or folder, and where a link leads. What is not there is
@@ -139,8 +141,15 @@ func (p *prints) file(path string) error {
 		return err
 	}
 	s := stampOf(info)
-	fmt.Fprintf(p.to, "%q %o %d %d %d %d\n", path, s.Mode, s.Size, info.ModTime().UnixNano(), s.Changed, s.Inode)
-	return nil
+	// By hand: these are thousands of lines, and formats cost as much as half of
+	// asking the system.
+	line := strconv.AppendQuote(p.line[:0], path)
+	for _, n := range [...]uint64{uint64(s.Mode), uint64(s.Size), uint64(info.ModTime().UnixNano()), uint64(s.Changed), s.Inode} {
+		line = strconv.AppendUint(append(line, ' '), n, 10)
+	}
+	p.line = append(line, '\n')
+	_, err = p.to.Write(p.line)
+	return err
 }
 
 // folder notes a folder and what stands right in it. One that is not there is
@@ -280,10 +289,8 @@ func (b *Bench) printTools(p *prints, level string) error {
 			return err
 		}
 		prefixes[filepath.Dir(filepath.Clean(dir))] = true
-		for _, tool := range warm.Tools() {
-			if real, err := filepath.EvalSymlinks(filepath.Join(dir, tool)); err == nil {
-				prefixes[filepath.Dir(filepath.Dir(real))] = true
-			}
+		for _, real := range warm.ToolsIn(dir) {
+			prefixes[filepath.Dir(filepath.Dir(real))] = true
 		}
 	}
 	sorted := make([]string, 0, len(prefixes))
@@ -306,11 +313,33 @@ func (b *Bench) printTools(p *prints, level string) error {
 
 // libraries notes what toolchains below a prefix load from beside their programs.
 func (p *prints) libraries(prefix string) error {
+	err := p.all(filepath.Join(prefix, "VERSION"), filepath.Join(prefix, "release"), filepath.Join(prefix, "pkg", "tool", "*", "*"))
+	if err != nil {
+		return err
+	}
+	// Below /usr and below / it is often one folder, with hundreds of entries.
 	lib := filepath.Join(prefix, "lib")
+	real, err := filepath.EvalSymlinks(lib)
+	fmt.Fprintf(p.to, "%q is %q\n", lib, real)
+	if err != nil || p.seen["lib "+real] {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir) {
+			err = nil
+		}
+		return err
+	}
+	p.seen["lib "+real] = true
+	pythons, err := filepath.Glob(filepath.Join(real, "python*"))
+	if err != nil {
+		return err
+	}
+	for _, python := range pythons {
+		if err := p.all(filepath.Join(python, "site-packages", "*"), filepath.Join(python, "dist-packages", "*")); err != nil {
+			return err
+		}
+	}
 	return p.all(
-		filepath.Join(prefix, "VERSION"), filepath.Join(prefix, "release"), filepath.Join(prefix, "pkg", "tool", "*", "*"), filepath.Join(prefix, "lib", "modules"),
-		filepath.Join(lib, "python*", "site-packages", "*"), filepath.Join(lib, "python*", "dist-packages", "*"),
-		filepath.Join(lib, "node_modules", "*", "package.json"), filepath.Join(lib, "node_modules", "*", "*", "package.json"),
-		filepath.Join(lib, "ruby", "gems", "*", "specifications", "*"),
+		filepath.Join(real, "modules"),
+		filepath.Join(real, "node_modules", "*", "package.json"), filepath.Join(real, "node_modules", "*", "*", "package.json"),
+		filepath.Join(real, "ruby", "gems", "*", "specifications", "*"),
 	)
 }

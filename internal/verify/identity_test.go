@@ -107,6 +107,33 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestIdentityBehindLinks: a tool that is a link has its libraries beside what it
+// leads to, and a folder of libraries that two prefixes share is noted for both.
+func TestIdentityBehindLinks(t *testing.T) {
+	t.Parallel()
+	i := newIdentities(t)
+	opt := t.TempDir()
+	i.put(filepath.Join(opt, "bin", "python3"), "", 0o755)
+	installed := filepath.Join(opt, "lib", "python3.12", "site-packages", "pytest-8.dist-info")
+	i.put(installed, "", 0o644)
+	shared := filepath.Join(filepath.Dir(i.bin), "lib")
+	for to, from := range map[string]string{filepath.Join(i.bin, "python3"): filepath.Join(opt, "bin", "python3"), shared: filepath.Join(opt, "lib")} {
+		if err := os.Symlink(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := i.of(i.q)
+	i.put(filepath.Join(opt, "VERSION"), "2", 0o644)
+	newer := i.of(i.q)
+	if newer == was {
+		t.Error("the toolchain behind a link is not in it")
+	}
+	i.put(installed, "more", 0o644)
+	if i.of(i.q) == newer {
+		t.Error("a package behind a link is not in it")
+	}
+}
+
 // TestIdentityOfHiddenChecks: their content is part of it, and where they cannot
 // be read nobody can tell.
 func TestIdentityOfHiddenChecks(t *testing.T) {

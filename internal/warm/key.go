@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -19,8 +18,27 @@ var tools = [...]string{
 	"java", "gradle", "mvn", "dotnet", "ruby", "bundle", "php", "composer",
 }
 
-// Tools are the programs whose caches are kept.
-func Tools() []string { return slices.Clone(tools[:]) }
+// ToolsIn are the programs whose caches are kept that stand in a folder, by their
+// names, each with the file that it leads to.
+func ToolsIn(dir string) map[string]string {
+	// Resolved once: each name is then one question instead of one for each part
+	// of its path, and most names are not there.
+	at, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, tool := range tools {
+		path := filepath.Join(at, tool)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			out[tool] = real
+		}
+	}
+	return out
+}
 
 // versionFiles say which version a program of a version manager stands for.
 var versionFiles = [...]struct{ variable, dir, file string }{
@@ -37,10 +55,14 @@ func Key(environ []string, about ...string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s/%s %q\n", layerVersion, runtime.GOOS, runtime.GOARCH, about)
 	dirs := filepath.SplitList(variable(environ, "PATH"))
+	found := make([]map[string]string, len(dirs))
+	for n, dir := range dirs {
+		found[n] = ToolsIn(dir)
+	}
 	for _, tool := range tools {
-		for _, dir := range dirs {
-			real, err := filepath.EvalSymlinks(filepath.Join(dir, tool))
-			if err != nil {
+		for n := range dirs {
+			real := found[n][tool]
+			if real == "" {
 				continue
 			}
 			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
