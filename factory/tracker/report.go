@@ -22,7 +22,7 @@ func (r Report) Post() string { return r.Body.String() + "\n\n" + Mark(r.Key) + 
 // nothing in it can end the comment.
 const markWord = "forge-issue:"
 
-var ownMark = work.Lazy(`<!-- ` + markWord + `[0-9a-f]{16,64} -->`)
+var ownMark = text.Lazy(`<!-- ` + markWord + `[0-9a-f]{16,64} -->`)
 
 // Mark is the line by which a report is found again.
 func Mark(key string) string { return "<!-- " + markWord + key + " -->" }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // User is somebody who may come in with a token.
@@ -30,7 +29,7 @@ type userFile struct {
 // ErrNoUser says that there is no user of that name.
 var ErrNoUser = errors.New("unknown user")
 
-var userName = work.Lazy(`^[\pL\pN][\pL\pN._ @+-]{0,59}$`)
+var userName = text.Lazy(`^[\pL\pN][\pL\pN._ @+-]{0,59}$`)
 
 // AnyProject stands for all projects where a role is given.
 const AnyProject = "*"

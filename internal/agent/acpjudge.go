@@ -10,6 +10,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -92,8 +93,8 @@ func acpWhy(err error) string {
 // The status of an HTTP answer as servers name it, and words that they use
 // when there is none.
 var (
-	acpStatus = work.Lazy(`(?i)(?:API error|status(?: code)?|HTTP)\W{0,3}(?:request rejected \()?([1-5][0-9]{2})\b`)
-	acpWords  = work.Lazy(`(?i)rate.?limit|too many requests|quota|overloaded|at capacity|unavailable|usage limit|credit balance|billing|` +
+	acpStatus = text.Lazy(`(?i)(?:API error|status(?: code)?|HTTP)\W{0,3}(?:request rejected \()?([1-5][0-9]{2})\b`)
+	acpWords  = text.Lazy(`(?i)rate.?limit|too many requests|quota|overloaded|at capacity|unavailable|usage limit|credit balance|billing|` +
 		`authenticat|unauthorized|not logged in|log ?in again|sign in again|api key|ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|unable to connect|network error|` +
 		`fetch failed|socket|timed? ?out|server.?side issue|internal server error|bad gateway`)
 )
@@ -142,7 +143,7 @@ const (
 	acpInvalidParams = -32602
 )
 
-var acpTooLong = work.Lazy(`(?i)prompt is too long|context.?(?:length|window|overflow)|maximum context|input is too long`)
+var acpTooLong = text.Lazy(`(?i)prompt is too long|context.?(?:length|window|overflow)|maximum context|input is too long`)
 
 // tooLong says that the session is too long to be continued.
 func (e acpEnd) tooLong() bool {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -132,7 +133,7 @@ func claudeRules(commands []string) []string {
 	return rules
 }
 
-var notInSlug = work.Lazy(`[^a-zA-Z0-9]`)
+var notInSlug = text.Lazy(`[^a-zA-Z0-9]`)
 
 // claudeStore shows the sandbox what the login needs, read-only, and the
 // folder that keeps the sessions of this phase folder, and nothing else of the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -156,7 +157,7 @@ func (c *claudeStream) usage(r *work.IterationReport) {
 	r.Total.CostUSD, r.Usage.CostUSD = &total, &own
 }
 
-var limitReached = work.Lazy(`usage limit reached\|([0-9]{9,11})\b`)
+var limitReached = text.Lazy(`usage limit reached\|([0-9]{9,11})\b`)
 
 // usageLimitReset reads the time in "… usage limit reached|<seconds>".
 func usageLimitReset(text string) *time.Time {

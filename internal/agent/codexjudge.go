@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -82,7 +83,7 @@ func (c *codexStream) judge(e ending) (work.Outcome, string) {
 	return work.OutcomeOK, ""
 }
 
-var codexStatus = work.Lazy(`^(?:unexpected status|exceeded retry limit, last status:) ([0-9]{3})\b`)
+var codexStatus = text.Lazy(`^(?:unexpected status|exceeded retry limit, last status:) ([0-9]{3})\b`)
 
 // codexOutages begin what the program says when the model could not be
 // reached, or would not answer: none of the agent's doing, and worth another
@@ -133,8 +134,8 @@ func (c *codexStream) logged(line []byte) {
 }
 
 var (
-	codexResetIn = work.Lazy(`try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
-	codexResetAt = work.Lazy(`try again at (?:([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4}) )?([0-9]{1,2}:[0-9]{2} [AP]M)`)
+	codexResetIn = text.Lazy(`try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+	codexResetAt = text.Lazy(`try again at (?:([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th), ([0-9]{4}) )?([0-9]{1,2}:[0-9]{2} [AP]M)`)
 )
 
 // codexReset reads the time after which the program may be tried again. It is

@@ -59,7 +59,7 @@ func Detect(ctx context.Context, a work.AgentSettings, environ []string) Detecti
 	return d
 }
 
-var versionNumber = work.Lazy(`^v?([0-9]+)\.([0-9]+)(?:[.+-]|$)`)
+var versionNumber = text.Lazy(`^v?([0-9]+)\.([0-9]+)(?:[.+-]|$)`)
 
 // series is the part of a version that changes when something breaks: the
 // first number, and before 1.0 the second. "" when it is no such version.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -149,7 +150,7 @@ func geminiRules(req work.IterationRequest) []geminiRule {
 }
 
 // notPlain finds what might be written otherwise by the program than by us.
-var notPlain = work.Lazy(`[^ -~]`)
+var notPlain = text.Lazy(`[^ -~]`)
 
 // geminiPolicy writes the rules into a file, named by what it holds, beside
 // the program's settings: below the folders that it writes to itself it would

@@ -32,7 +32,7 @@ func detectGemini(ctx context.Context, a work.AgentSettings, e environ) Detectio
 	return d
 }
 
-var geminiSelected = work.Lazy(`"selectedType"\s*:\s*"([^"]*)"`)
+var geminiSelected = text.Lazy(`"selectedType"\s*:\s*"([^"]*)"`)
 
 // geminiLogin finds out as the program does how it logs in, and whether what
 // that takes is there.

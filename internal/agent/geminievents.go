@@ -230,7 +230,7 @@ func (g *geminiStream) toolResult() {
 	}
 }
 
-var geminiRetry = work.Lazy(`^Attempt [0-9]+ failed.* Retrying (?:after ([0-9]{1,12})ms|with backoff)`)
+var geminiRetry = text.Lazy(`^Attempt [0-9]+ failed.* Retrying (?:after ([0-9]{1,12})ms|with backoff)`)
 
 // log reads a line of standard error, where the program says that it tries
 // again, and when. Other versions may say otherwise: then less is known.

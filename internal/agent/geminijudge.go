@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -106,9 +107,9 @@ func geminiOutage(code int) bool {
 
 // geminiNetwork is what the program says of an error that has no HTTP status,
 // since there was no answer, or half of one.
-var geminiNetwork = work.Lazy(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|\bund_err_|network|timed? ?out)`)
+var geminiNetwork = text.Lazy(`(?i)^\[API Error: .*(?:terminated|fetch failed|premature close|other side closed|incomplete json|econnre(?:fused|set)|enotfound|eai_again|etimedout|epipe|socket hang up|\bund_err_|network|timed? ?out)`)
 
-var geminiTooLong = work.Lazy(`(?i)input token count.* exceeds the maximum|context window`)
+var geminiTooLong = text.Lazy(`(?i)input token count.* exceeds the maximum|context window`)
 
 // geminiLoginError is the part of standard error that says what is missing.
 func geminiLoginError(stderr string) string {
@@ -120,7 +121,7 @@ func geminiLoginError(stderr string) string {
 	return stderr
 }
 
-var geminiResetIn = work.Lazy(`(?i)(?:retry in|reset after|try again in) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+var geminiResetIn = text.Lazy(`(?i)(?:retry in|reset after|try again in) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
 
 // geminiReset reads when the provider may be asked again.
 func geminiReset(message string, now time.Time) *time.Time {

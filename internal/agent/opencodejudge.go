@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -173,7 +174,7 @@ func (o *opencodeStream) judge(e ending) (work.Outcome, string) {
 
 // opencodeNetwork is what errors say that have no HTTP status because there
 // was no answer.
-var opencodeNetwork = work.Lazy(`(?i)socket connection was closed|unable to connect|cannot connect|fetch failed|failed to fetch|connection (?:refused|reset|closed|lost|error)|econnre(?:fused|set)|enotfound|eai_again|etimedout|socket hang up|network[ _-]error|timed? ?out`)
+var opencodeNetwork = text.Lazy(`(?i)socket connection was closed|unable to connect|cannot connect|fetch failed|failed to fetch|connection (?:refused|reset|closed|lost|error)|econnre(?:fused|set)|enotfound|eai_again|etimedout|socket hang up|network[ _-]error|timed? ?out`)
 
 // outage says that the model could not be reached, or would not answer: none
 // of the agent's doing, and worth another try later.

@@ -17,6 +17,7 @@ import (
 
 	"forge/internal/host/hosttest"
 	"forge/internal/pace"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -194,7 +195,7 @@ func (k *killer) at(req *http.Request) hosttest.Fault {
 		path = "*" + strings.TrimPrefix(after, ".git")
 	}
 	changes := req.Method != http.MethodGet && !strings.HasSuffix(path, "/git-upload-pack") && !strings.HasSuffix(path, "/graphql")
-	path = work.Lazy(`[0-9a-f]{40}`)().ReplaceAllString(path, "*")
+	path = text.Lazy(`[0-9a-f]{40}`)().ReplaceAllString(path, "*")
 	step := req.Method + " " + path
 	if changes || strings.HasSuffix(path, "/reviews") {
 		step = k.stage + " " + step

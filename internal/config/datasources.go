@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // DataSource is one [datasources.<name>].
@@ -38,7 +37,7 @@ const (
 )
 
 // sourceName is what a data source may be called: it names a file.
-var sourceName = work.Lazy(`^[a-z0-9][a-z0-9_-]{0,59}$`)
+var sourceName = text.Lazy(`^[a-z0-9][a-z0-9_-]{0,59}$`)
 
 // sourceKeys are the keys that each kind has to have, and no other kind may.
 var sourceKeys = map[string]string{SourceFolder: "path", SourceSQLite: "path", SourceCommand: "command", SourceHTTP: "url"}

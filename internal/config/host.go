@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"forge/internal/work"
+	"forge/internal/text"
 )
 
 // Host is [host].
@@ -25,7 +25,7 @@ type Host struct {
 	WebhookSecretEnv *string `toml:"webhook_secret_env" default:"\"WEBHOOK_SECRET\"" doc:"Variable with the secret that webhooks are signed with." rule:"variable"`
 }
 
-var ownerRepo = work.Lazy(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
+var ownerRepo = text.Lazy(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
 
 const githubURL = "https://api.github.com"
 

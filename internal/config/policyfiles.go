@@ -11,7 +11,6 @@ import (
 
 	"forge/gates"
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // PolicyFolder holds a project's own presets, one file each, relative to the
@@ -19,7 +18,7 @@ import (
 const PolicyFolder = ".forge/policies"
 
 // policyName is what a file may be called, since people type it as a word.
-var policyName = work.Lazy(`^[a-z][a-z0-9_-]{0,59}$`)
+var policyName = text.Lazy(`^[a-z][a-z0-9_-]{0,59}$`)
 
 // policySet are the presets that a word may name.
 type policySet struct {

@@ -22,7 +22,7 @@ const PromptFolder = ".forge/review-prompts"
 // part of every question.
 const MaxPromptBytes = 32 << 10
 
-var specialistName = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
+var specialistName = text.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
 
 // checkSpecialistName holds a name to what can be part of a path.
 func (b *binder) checkSpecialistName(name string, path []string) {

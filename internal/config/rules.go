@@ -13,20 +13,19 @@ import (
 	"github.com/gobwas/glob"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 var (
-	variableName = work.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	skillName    = work.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	hostName     = work.Lazy(`^[A-Za-z0-9.:\[\]-]+$`)
+	variableName = text.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	skillName    = text.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	hostName     = text.Lazy(`^[A-Za-z0-9.:\[\]-]+$`)
 )
 
 // maxGlobBytes bounds a glob, whose matching is a backtracking walk.
 const maxGlobBytes = 500
 
 // branchName is what a branch of the user's repository may be called here.
-var branchName = work.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}$`)
+var branchName = text.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}$`)
 
 // check applies the rules of a field's tag to a value that has its type.
 func (b *binder) check(rules string, v reflect.Value, path []string) {

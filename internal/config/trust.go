@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // SecretName tells by its name whether a variable holds a secret.
@@ -209,7 +208,7 @@ func hostFix(host string) string {
 	return fmt.Sprintf("if you trust it, allow it with %s %s, which adds it to [trust] hosts of your configuration", trustCommand, host)
 }
 
-var addressIn = work.Lazy(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<>,;]+`)
+var addressIn = text.Lazy(`(?i)\b(?:https?|wss?|socks[45]?h?)://[^\s"'<>,;]+`)
 
 // aims says that a program which holds secrets reads an address from the
 // variable: a proxy, or its service.

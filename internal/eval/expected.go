@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	idText         = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	specialistText = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
+	idText         = text.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	specialistText = text.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$`)
 )
 
 // maxExpected bounds the expectations of one case.

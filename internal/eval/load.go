@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"forge/internal/work"
+	"forge/internal/text"
 )
 
 // The names of a case's files; a new file is code.*.
@@ -37,7 +37,7 @@ func Builtin() fs.FS {
 	return sub
 }
 
-var caseName = work.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var caseName = text.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // Load reads every folder of cases, sorted by name. The error is *Problems,
 // with all of them, or that the folder itself cannot be read. Files beside the

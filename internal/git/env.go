@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"forge/internal/work"
+	"forge/internal/text"
 )
 
 // letThrough are the variables of Forge's own environment that every git sees.
@@ -103,7 +103,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("git is %q; Forge needs git 2.39 or later", e.Found)
 }
 
-var versionLine = work.Lazy(`^git version (\d+)\.(\d+)`)
+var versionLine = text.Lazy(`^git version (\d+)\.(\d+)`)
 
 // Probe checks that git is installed and 2.39 or later. Errors: ErrNoGit, *VersionError.
 func Probe(ctx context.Context) error { return probe(ctx, os.Environ()) }

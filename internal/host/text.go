@@ -25,9 +25,9 @@ func mark(word, id string) string {
 }
 
 var (
-	pullMark  = work.Lazy(`<!-- ` + pullWord + `:([0-9a-f]{32}) -->`)
-	textMark  = work.Lazy(`<!-- ` + textWord + `:([0-9a-f]{32}):([0-9a-f]{32}) -->`)
-	replyMark = work.Lazy(`<!-- ` + replyWord + `:([0-9a-f]{32})(?: thread:([0-9]{1,19}))? -->`)
+	pullMark  = text.Lazy(`<!-- ` + pullWord + `:([0-9a-f]{32}) -->`)
+	textMark  = text.Lazy(`<!-- ` + textWord + `:([0-9a-f]{32}):([0-9a-f]{32}) -->`)
+	replyMark = text.Lazy(`<!-- ` + replyWord + `:([0-9a-f]{32})(?: thread:([0-9]{1,19}))? -->`)
 )
 
 // Body is the text of a pull request between two marks: the first says which
@@ -145,7 +145,7 @@ func Clip(s string) (string, bool) {
 	return text.Cut(s, work.MaxCommentBytes), len(s) > work.MaxCommentBytes
 }
 
-var signal = work.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>|<reply>.*?</reply>`)
+var signal = text.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>|<reply>.*?</reply>`)
 
 // Words takes from an agent's message the signals that say something to Forge
 // and nothing to people.

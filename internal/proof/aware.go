@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	texts "forge/internal/text"
-	"forge/internal/work"
 )
 
 // asks is one way of product to ask whether it is under test, or to act on its
@@ -46,7 +45,7 @@ const testVariables = `PYTEST\w*|_PYTEST\w*|VITEST\w*|JEST\w*|MOCHA\w*|NODE_TEST
 
 const runnerModules = `pytest|_pytest|unittest|nose|nose2|hypothesis|doctest|pluggy|jest|mocha|vitest|chai|ava|tap|rspec|minitest|RSpec|Minitest|PHPUnit\w*|node:test|@jest/\S+`
 
-func expr(s string) func() *regexp.Regexp { return work.Lazy(s) }
+func expr(s string) func() *regexp.Regexp { return texts.Lazy(s) }
 
 var asked = []asks{
 	// Variables and arguments.

@@ -5,18 +5,17 @@ import (
 	"unicode/utf8"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // paperWidth is how wide a document is set on a terminal.
 const paperWidth = 92
 
 var (
-	paperHeading = work.Lazy(`^(#{1,6})\s+(.*?)\s*#*\s*$`)
-	paperItem    = work.Lazy(`^(\s*)(?:[-*+]|(\d{1,4}[.)]))\s+(.*)$`)
-	paperRule    = work.Lazy(`^\s{0,3}([-*_])(?:\s*([-*_]))(?:\s*([-*_]))[-*_\s]*$`)
-	paperStrong  = work.Lazy(`(\*\*|__)(\S(?:.*?\S)?)(\*\*|__)`)
-	paperLink    = work.Lazy(`!?\[([^\[\]]*)\]\(([^()\s]+)\)`)
+	paperHeading = text.Lazy(`^(#{1,6})\s+(.*?)\s*#*\s*$`)
+	paperItem    = text.Lazy(`^(\s*)(?:[-*+]|(\d{1,4}[.)]))\s+(.*)$`)
+	paperRule    = text.Lazy(`^\s{0,3}([-*_])(?:\s*([-*_]))(?:\s*([-*_]))[-*_\s]*$`)
+	paperStrong  = text.Lazy(`(\*\*|__)(\S(?:.*?\S)?)(\*\*|__)`)
+	paperLink    = text.Lazy(`!?\[([^\[\]]*)\]\(([^()\s]+)\)`)
 )
 
 // PaperText sets a Markdown document for reading on a terminal: headings stand

@@ -59,7 +59,7 @@ func (h *Port) touched(ctx context.Context, t work.PullThread, r orchestrator.Pu
 }
 
 // hunkHead is the first line of a hunk: where it stands in the old file.
-var hunkHead = work.Lazy(`^@@ -([0-9]+)(?:,[0-9]+)? \+`)
+var hunkHead = text.Lazy(`^@@ -([0-9]+)(?:,[0-9]+)? \+`)
 
 // beside is how far from a thread's line a change still counts as one of what it
 // speaks of.

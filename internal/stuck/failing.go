@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // testOutput is how a test runner names what failed, and how one sees that it ran.
@@ -14,17 +16,17 @@ type testOutput struct {
 
 var testOutputs = []testOutput{
 	{ // go test
-		lazy(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+) \[(?:build|setup) failed\]`),
-		lazy(`(?m)^(?:ok|FAIL|---) ?\s*\S+\s+.*\d|^PASS$|^\? .*\[no test files\]`),
+		text.Lazy(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+) \[(?:build|setup) failed\]`),
+		text.Lazy(`(?m)^(?:ok|FAIL|---) ?\s*\S+\s+.*\d|^PASS$|^\? .*\[no test files\]`),
 	},
-	{lazy(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`), lazy(`(?m)^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?)\b.* in `)},            // pytest
-	{lazy(`(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)`), lazy(`(?m)^Ran \d+ tests? in `)},                                                // unittest
-	{lazy(`(?m)^\s*not ok \d+ -? ?(.*?)\s*$`), lazy(`(?m)^(?:TAP version \d+|1\.\.\d+|# tests \d+)\s*$`)},                                // TAP, node:test, bats
-	{lazy(`(?m)^\s*(?:●|✕|×|FAIL) +(.+? [›>] .+?|.+?)(?: \(?\d+ ?m?s\)?)?\s*$`), lazy(`(?m)^\s*Tests:? +.*\d+ (?:passed|failed|total)`)}, // jest, vitest
-	{lazy(`(?m)^test (\S+) \.\.\. FAILED`), lazy(`(?m)^test result: `)},                                                                  // cargo test
-	{lazy(`(?m)^\s+\d+\) (.+?):?\s*$`), lazy(`(?m)^\s+\d+ (?:passing|failing)\b`)},                                                       // mocha
-	{lazy(`(?m)^rspec (\S+)`), lazy(`(?m)^\d+ examples?, \d+ failures?`)},                                                                // RSpec
-	{lazy(`(?m)^\d+\) (\S+::\S+)`), lazy(`(?m)^(?:OK \(\d+ tests?|Tests: \d+)`)},                                                         // PHPUnit
+	{text.Lazy(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`), text.Lazy(`(?m)^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?)\b.* in `)},            // pytest
+	{text.Lazy(`(?m)^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)`), text.Lazy(`(?m)^Ran \d+ tests? in `)},                                                // unittest
+	{text.Lazy(`(?m)^\s*not ok \d+ -? ?(.*?)\s*$`), text.Lazy(`(?m)^(?:TAP version \d+|1\.\.\d+|# tests \d+)\s*$`)},                                // TAP, node:test, bats
+	{text.Lazy(`(?m)^\s*(?:●|✕|×|FAIL) +(.+? [›>] .+?|.+?)(?: \(?\d+ ?m?s\)?)?\s*$`), text.Lazy(`(?m)^\s*Tests:? +.*\d+ (?:passed|failed|total)`)}, // jest, vitest
+	{text.Lazy(`(?m)^test (\S+) \.\.\. FAILED`), text.Lazy(`(?m)^test result: `)},                                                                  // cargo test
+	{text.Lazy(`(?m)^\s+\d+\) (.+?):?\s*$`), text.Lazy(`(?m)^\s+\d+ (?:passing|failing)\b`)},                                                       // mocha
+	{text.Lazy(`(?m)^rspec (\S+)`), text.Lazy(`(?m)^\d+ examples?, \d+ failures?`)},                                                                // RSpec
+	{text.Lazy(`(?m)^\d+\) (\S+::\S+)`), text.Lazy(`(?m)^(?:OK \(\d+ tests?|Tests: \d+)`)},                                                         // PHPUnit
 }
 
 // Failing reads from the output of a command which tests failed. ran is false

@@ -1,33 +1,28 @@
 package stuck
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"forge/internal/text"
 )
 
 var (
 	// parts of a command line that are run one after the other.
-	between = lazy(`\s*(?:;|&&|\|\||\||\n)\s*`)
+	between = text.Lazy(`\s*(?:;|&&|\|\||\||\n)\s*`)
 	// aPart names a place in a file: a line, a range, a count. Digits of a name
 	// are none.
-	aPart = lazy(`(^|[\s:,#@'"])\d+(?:[-,:]\d+)*p?($|[\s:,;'"])`)
+	aPart = text.Lazy(`(^|[\s:,#@'"])\d+(?:[-,:]\d+)*p?($|[\s:,;'"])`)
 	// changing is what differs in the output of the same command: times,
 	// durations, addresses, counters beside a unit, and folders of the machine.
-	changing = lazy(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?\S*` +
+	changing = text.Lazy(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?\S*` +
 		`|\b\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?\b` +
 		`|\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds|m|min|h)\b` +
 		`|\b0x[0-9a-fA-F]+\b` +
 		`|/(?:tmp|var/folders|private|home|root)/\S*` +
 		`|\b(?:pid|port)[ =:]\d+`)
-	blanks = lazy(`[ \t]+`)
+	blanks = text.Lazy(`[ \t]+`)
 )
-
-// lazy compiles an expression when it is first used.
-func lazy(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // Subject is what the arguments of a call are about: for a command line its
 // different commands without options and line numbers, for a path the path

@@ -14,16 +14,16 @@ const gap = "\u200b"
 // part.
 var (
 	// A word that closes or links an issue, before anything that may name one.
-	closing = lazy(`(?i)\b(c|f|r|i|d|b)(los(?:e|es|ed|ing)|ix(?:es|ed|ing)?|esolv(?:e|es|ed|ing)|mplement(?:s|ed|ing)?|eopen(?:s|ed|ing)?|epends on|lock(?:s|ed by)|elate[sd]? to)([:\s]+[\w./-]*(?:[#!&@]|\w+:|[a-z]\w*-\d))`)
-	schemes = lazy(`:(//)`)
+	closing = Lazy(`(?i)\b(c|f|r|i|d|b)(los(?:e|es|ed|ing)|ix(?:es|ed|ing)?|esolv(?:e|es|ed|ing)|mplement(?:s|ed|ing)?|eopen(?:s|ed|ing)?|epends on|lock(?:s|ed by)|elate[sd]? to)([:\s]+[\w./-]*(?:[#!&@]|\w+:|[a-z]\w*-\d))`)
+	schemes = Lazy(`:(//)`)
 	// A mention, an issue, a merge request, an epic, a label, a milestone.
-	references = lazy(`([@#!&%~^])([\pL\pN_\[{"])`)
-	tickets    = lazy(`(?i)\b([a-z][a-z0-9_]*)-(\d)`)
-	hashes     = lazy(`(?i)[0-9a-f]{7,}`)
-	wwwNames   = lazy(`(?i)\b(www)\.`)
+	references = Lazy(`([@#!&%~^])([\pL\pN_\[{"])`)
+	tickets    = Lazy(`(?i)\b([a-z][a-z0-9_]*)-(\d)`)
+	hashes     = Lazy(`(?i)[0-9a-f]{7,}`)
+	wwwNames   = Lazy(`(?i)\b(www)\.`)
 	// What follows the line may be a colon.
-	emoji      = lazy(`:([\w+-]+)(:|$)`)
-	leadNumber = lazy(`^(\d+)([.)])`)
+	emoji      = Lazy(`:([\w+-]+)(:|$)`)
+	leadNumber = Lazy(`^(\d+)([.)])`)
 )
 
 // part breaks what hosts act on in a line that holds no gap.
@@ -96,7 +96,7 @@ func (t Title) String() string { return t.s }
 // Titled is a title: the program's own words with those of others in them.
 func Titled(words own, args ...any) Title { return Title{Line(fmt.Sprintf(string(words), args...))} }
 
-var lone = lazy(`(^|[^\pL\pN])_|_($|[^\pL\pN])`)
+var lone = Lazy(`(^|[^\pL\pN])_|_($|[^\pL\pN])`)
 
 // Line is words of others in one line for whoever shows it as it is, or renders
 // it in a way that nobody here knows: nothing in it acts, and no sign stands in

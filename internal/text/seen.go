@@ -1,9 +1,7 @@
 package text
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -189,11 +187,6 @@ func final(text string, at int, low byte) int {
 		at++
 	}
 	return at
-}
-
-// lazy compiles an expression when it is first needed.
-func lazy(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // Reveal removes what a person would not see in text, and says how many hidden

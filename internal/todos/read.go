@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	texts "forge/internal/text"
-	"forge/internal/work"
 )
 
 // maxProblems is how many problems are named; more of them help nobody.
@@ -61,7 +60,7 @@ func (r *reader) file(text string) {
 }
 
 // yamlLine is where the library says that a mistake is.
-var yamlLine = work.Lazy(`^line (\d+): `)
+var yamlLine = texts.Lazy(`^line (\d+): `)
 
 func (r *reader) broken(err error) {
 	if errors.Is(err, io.EOF) {

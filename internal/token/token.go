@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 // Tier is what a token lets its holder do; each may what those before it may.
@@ -80,7 +79,7 @@ const (
 	Longest = 7 * 24 * time.Hour
 )
 
-var programName = work.Lazy(`^[\pL\pN][\pL\pN._ @+-]{0,59}$`)
+var programName = text.Lazy(`^[\pL\pN][\pL\pN._ @+-]{0,59}$`)
 
 // Check says what is wrong with a grant that somebody wants, all of it.
 func (g Grant) Check() error {

@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	criterionID = Lazy(`^c[1-9][0-9]{0,8}$`)
-	levelName   = Lazy(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+	criterionID = text.Lazy(`^c[1-9][0-9]{0,8}$`)
+	levelName   = text.Lazy(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
 )
 
 // Check returns everything that is wrong with what a person writes into an

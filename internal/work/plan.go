@@ -93,7 +93,7 @@ func (p Problem) String() string {
 	return s
 }
 
-var phaseNumber = Lazy(`^[0-9]+(\.[0-9]+)?$`)
+var phaseNumber = text.Lazy(`^[0-9]+(\.[0-9]+)?$`)
 
 // Check returns everything wrong with the phases one by one, and with their
 // promises and numbers taken together. Dependencies are the graph's business.

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"forge/internal/text"
-	"forge/internal/work"
 	"forge/review"
 )
 
@@ -242,4 +241,4 @@ func middle(a, b string) (from, toA, toB int) {
 func Text(c *Cell) string { return html.UnescapeString(tags().ReplaceAllString(string(c.HTML), "")) }
 
 // tags are those that markup writes; the texts between them have none.
-var tags = work.Lazy(`<[^>]*>`)
+var tags = text.Lazy(`<[^>]*>`)

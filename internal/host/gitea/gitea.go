@@ -15,6 +15,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/host"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -86,7 +87,7 @@ func (h *Host) ask(ctx context.Context, token, method, path string, body any) (h
 	return h.client.Ask(ctx, method, path, http.Header{"Authorization": {"token " + token}}, body)
 }
 
-var scopesIn = work.Lazy(`required=\[([^\]]*)\](?:, token scope=(\S*))?`)
+var scopesIn = text.Lazy(`required=\[([^\]]*)\](?:, token scope=(\S*))?`)
 
 // trouble says what an answer of the library means.
 func (h *Host) trouble(do string, res *sdk.Response, err error) *work.HostTrouble {
