@@ -95,7 +95,7 @@ func ownPytest(words []string) (Own, bool) {
 	line := `PYTHONPATH='{out}'"${PYTHONPATH:+:$PYTHONPATH}" ` + quoteAll(words) + " -p " + pytestPluginName
 	return Own{
 		Asked:   askOf(func(p *Project) Ask { return p.pytest(".", python, args) }),
-		Command: line, Plugin: true, Files: map[string]string{pytestPluginName + ".py": pytestPlugin},
+		Command: line, Plugin: true, Files: map[string]string{pytestPluginName + ".py": pytestOutcomes + pytestPlugin},
 	}, true
 }
 

@@ -13,6 +13,9 @@ import (
 // The drivers are programs of Python that run outside of the tree and write
 // what became of each test, one JSON object a line.
 var (
+	// What pytest's driver and its plugin begin with.
+	//go:embed drivers/outcomes.py
+	pytestOutcomes string
 	//go:embed drivers/pytest.py
 	pytestDriver string
 	//go:embed drivers/plugin.py
@@ -52,7 +55,7 @@ func (p *Project) pytest(dir, python string, args []string) Ask {
 	return Ask{
 		Runner: "pytest", Dir: dir, Tests: p.pythonTests(dir),
 		Command: interpreter(python) + `PYTHONDONTWRITEBYTECODE=1 "$python" ` + quoteAll(words) + " >'{out}/said'",
-		Files:   map[string]string{"ask.py": pytestDriver},
+		Files:   map[string]string{"ask.py": pytestOutcomes + pytestDriver},
 	}
 }
 
