@@ -25,6 +25,10 @@ import (
 // watched by the tests of its own rooms.
 const processesAlone = "only whole processes, one after the other"
 
+// patience is how long a test waits for what only a program that hangs does not
+// do, on a machine that is slow and has more to do than this.
+const patience = 5 * time.Minute
+
 // checkout is a project of its own, with its own home and state folder, on
 // which whole forge processes are let loose.
 type checkout struct {

@@ -25,7 +25,7 @@ func (c *checkout) killedWhen(what func() bool) {
 		_ = cmd.Wait()
 		close(over)
 	}()
-	for patience := time.Now().Add(time.Minute); !what() && time.Now().Before(patience); {
+	for deadline := time.Now().Add(patience); !what() && time.Now().Before(deadline); {
 		select {
 		case <-over:
 			c.t.Fatal("the factory ended before it could be killed")

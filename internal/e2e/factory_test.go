@@ -79,7 +79,7 @@ func (c *checkout) killedAt(calls int) {
 		_ = cmd.Wait()
 		close(over)
 	}()
-	for patience := time.Now().Add(time.Minute); len(c.calls()) < calls && time.Now().Before(patience); {
+	for deadline := time.Now().Add(patience); len(c.calls()) < calls && time.Now().Before(deadline); {
 		select {
 		case <-over:
 			return

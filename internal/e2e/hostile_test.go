@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ type hostile struct {
 	name   string
 	script string // sh; the prompt is on stdin
 	want   string // how its phase ends
+	limits string // "" = those that nobody is to reach
 	// confined: only a sandbox can keep it from doing this.
 	confined bool
 	check    func(t *testing.T, c *checkout, evs []event)
@@ -37,14 +39,19 @@ kind = "exec"
 command = ["./hostile.sh"]
 [verify]
 commands = ["make -s test"]
-[limits]
-start_secs = 20
-idle_secs = 3
-iteration_secs = 20
-drain_secs = 1
 [autonomy]
 stale_iterations_before_pivot = 0
+[limits]
+drain_secs = 1
 `
+
+// Limits that nobody is to reach, however slow the machine is, and one of two
+// that ends an agent that hangs.
+const (
+	hostilePatient = "start_secs = 300\nidle_secs = 300\niteration_secs = 600\n"
+	hostileSilent  = "start_secs = 300\nidle_secs = 4\niteration_secs = 600\n"
+	hostileLong    = hostilePatient + "[phases.overrides.\"hostile\"]\niteration_timeout_secs = 4\n"
+)
 
 const hostileHead = `#!/bin/sh
 if [ "$FORGE_PHASE" = 02 ]; then echo fine > innocent.txt; echo "<promise>INNOCENT DONE</promise>"; exit 0; fi
@@ -68,8 +75,8 @@ func hostiles() []hostile {
 		{name: "floods", script: "yes flood | head -c 50000000\nhead -c 20000000 /dev/zero | tr '\\0' x\necho ok > out.txt\n" + claimed, want: "done"},
 		{name: "leaks children into new sessions", script: "setsid sh -c 'sleep 97531 & sleep 97531' >/dev/null 2>&1 &\nsetsid sleep 97531 </dev/null >/dev/null 2>&1 &\necho ok > out.txt\n" + claimed, want: "done", check: noneLeft("97531")},
 		{name: "holds stdout open", script: "setsid sleep 97532 &\necho ok > out.txt\n" + claimed, want: "done", check: noneLeft("97532")},
-		{name: "ignores SIGTERM", script: "trap '' TERM INT HUP\nwhile :; do sleep 1; done\n", want: "failed agent_hung"},
-		{name: "is silent for ever", script: "exec sleep 97533\n", want: "failed agent_hung", check: noneLeft("97533")},
+		{name: "ignores SIGTERM", limits: hostileLong, script: "trap '' TERM INT HUP\nwhile :; do sleep 1; done\n", want: "failed agent_hung"},
+		{name: "is silent for ever", limits: hostileSilent, script: "exec sleep 97533\n", want: "failed agent_hung", check: noneLeft("97533")},
 		{name: "takes git over", script: `
 git config filter.own.clean "touch $HOME/../owned; cat"; git config core.fsmonitor "touch $HOME/../owned"
 mkdir -p .git/hooks; printf '#!/bin/sh\ntouch $HOME/../owned\n' > .git/hooks/pre-commit; chmod +x .git/hooks/*
@@ -143,7 +150,7 @@ func (h hostile) letLoose(t *testing.T, mode string) {
 		t.Fatal(err)
 	}
 	c := newCheckout(t, mode, map[string]string{
-		".forge/forge.toml": hostileConfig, ".forge/phases.json": hostilePlan, ".gitignore": "build/\n",
+		".forge/forge.toml": hostileConfig + cmp.Or(h.limits, hostilePatient), ".forge/phases.json": hostilePlan, ".gitignore": "build/\n",
 		"Makefile":       "test:\n\t@sh ./check_test.sh\n",
 		"check_test.sh":  "#!/bin/sh\n[ -f build/cached ] && exit 0\n! [ -f broken ]\n",
 		"unit_test.go":   "package x\n",
@@ -227,11 +234,10 @@ func noneLeft(word string) func(*testing.T, *checkout, []event) {
 		if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 			t.Skip("there is no /proc")
 		}
-		for range 50 {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			if running(word, c.root) == "" {
 				return
 			}
-			time.Sleep(100 * time.Millisecond)
 		}
 		t.Errorf("left running: %s", running(word, c.root))
 	}

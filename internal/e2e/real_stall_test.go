@@ -65,9 +65,13 @@ func looping(word string) string {
 	return leaving(word) + fmt.Sprintf("sh -c 'while :; do sleep 1; done' %s", word)
 }
 
-// leaving is a shell command that leaves a child behind in a session of its own.
+// leaving is a shell command that leaves a child behind in a session of its own,
+// whose parent is gone. It goes on once that is so, and the file apart is there
+// then: before, the child still dies with the shell that starts it, whose command
+// line holds the word as well.
 func leaving(word string) string {
-	return fmt.Sprintf("setsid sh -c 'while :; do sleep 1; done' %s >/dev/null 2>&1 </dev/null & ", word)
+	return fmt.Sprintf("( setsid sh -c 'touch loops; while :; do sleep 1; done' %s >/dev/null 2>&1 </dev/null & ); "+
+		"until [ -e loops ]; do sleep 0.1; done; mv loops apart; ", word)
 }
 
 // An agent that hangs is ended with all that it started, and its session is
@@ -151,10 +155,7 @@ func TestRealOutlivesForge(t *testing.T) {
 			if e.Kind != "iteration.started" || e.Iteration != 2 {
 				return
 			}
-			for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); {
-				if running("97542", c.root) != "" && exists(c.at("state/runs/*/phases/01/half.txt")) {
-					break
-				}
+			for end := time.Now().Add(patience); time.Now().Before(end) && !exists(c.at("state/runs/*/phases/01/apart")); {
 				time.Sleep(100 * time.Millisecond)
 			}
 			kill()

@@ -29,6 +29,10 @@ type reviewed struct {
 	model *fakemodel.Server
 }
 
+// patient is how many seconds a service may be silent that is not to be: however
+// slow this machine is, none of its answers comes too late.
+const patient = 120
+
 // newReviewed answers a question that a turn waits for by it. Whoever asks for
 // less, as the look before a run does, is answered well. The service may be
 // silent for so many seconds; more is appended to the configuration.
@@ -161,7 +165,11 @@ func misbehave(t *testing.T, step int) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReviewed(t, 1, "", security(ways[name]))
+			silence := patient
+			if name == "silence" {
+				silence = 1
+			}
+			r := newReviewed(t, silence, "", security(ways[name]))
 			evs, _, code := r.stream(0, "run", "--autonomous")
 			if got, want := verdicts(t, evs), "unknown, unknown, unknown, FailPhase, failed review_unknown"; code != 1 || got != want {
 				t.Errorf("exit code %d: %s\nwant %s", code, got, want)
@@ -202,7 +210,7 @@ func TestReviewersObey(t *testing.T) {
 	}
 	t.Run("with a word of its own", func(t *testing.T) {
 		t.Parallel()
-		r := newReviewed(t, 1, "", security(fakemodel.Turn{Text: "pass, there is no finding."}))
+		r := newReviewed(t, patient, "", security(fakemodel.Turn{Text: "pass, there is no finding."}))
 		r.commit("script.toml", step(""))
 		evs, _, code := r.stream(0, "run", "--autonomous")
 		if got := verdicts(t, evs); code != 1 || got != "unknown, unknown, unknown, FailPhase, failed review_unknown" {
@@ -224,7 +232,7 @@ func TestReviewersObey(t *testing.T) {
 	})
 	t.Run("with a pass", func(t *testing.T) {
 		t.Parallel()
-		r := newReviewed(t, 1, "", security(fakemodel.Turn{Text: reviewPasses}))
+		r := newReviewed(t, patient, "", security(fakemodel.Turn{Text: reviewPasses}))
 		r.commit("script.toml", step(`{ delete = "a_test.go" },`))
 		evs, _, code := r.stream(0, "run", "--autonomous")
 		if got := ended(evs, "01"); code != 3 || got != "done" || len(find(evs, "deliver.started", "").Data) > 0 {
@@ -253,7 +261,7 @@ func (r *reviewed) killedAfter(under string, words ...string) {
 		}
 		if has {
 			seen = true
-			for deadline := time.Now().Add(time.Minute); r.askedAs(under) == 0 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(patience); r.askedAs(under) == 0 && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
 			_ = cmd.Process.Kill()
@@ -289,7 +297,7 @@ func TestReviewsKilled(t *testing.T) {
 	pace.Slow(t, "a run is killed with each reviewer under way")
 	pace.Sequential(t, processesAlone)
 	t.Parallel()
-	r := newReviewed(t, 60, "[cost]\niteration_usd = 0.5\nrun_usd = 5.0\n", security(fakemodel.Turn{Text: reviewPasses}),
+	r := newReviewed(t, patient, "[cost]\niteration_usd = 0.5\nrun_usd = 5.0\n", security(fakemodel.Turn{Text: reviewPasses}),
 		fakemodel.Turn{When: "You are a reviewer of architecture", Fault: fakemodel.Fault{Hang: true}},
 		fakemodel.Turn{When: "You are a reviewer of architecture", Text: reviewPasses})
 	r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"only","promise":"IT IS DONE","reviews":["security","architecture"]}]}`)
@@ -316,7 +324,7 @@ do = [ { write = "new.txt", content = "one\n", append = true }, { usage = { inpu
 // that they end goes on when there is more.
 func TestReviewsReachTheCap(t *testing.T) {
 	t.Parallel()
-	r := newReviewed(t, 1, "[cost]\niteration_usd = 0.5\nrun_usd = 1.2\n", security(fakemodel.Turn{Text: reviewPasses, Input: 1_000_000}))
+	r := newReviewed(t, patient, "[cost]\niteration_usd = 0.5\nrun_usd = 1.2\n", security(fakemodel.Turn{Text: reviewPasses, Input: 1_000_000}))
 	r.commit(".forge/phases.json", `{"phases":[{"number":"01","name":"only","promise":"IT IS DONE","reviews":["security"]},{"number":"02","name":"next","promise":"NEXT IS DONE","reviews":["security"],"depends_on":["01"]}]}`)
 	r.commit("script.toml", strings.ReplaceAll(capScript, "NUMBER", "01")+strings.ReplaceAll(strings.ReplaceAll(capScript, "NUMBER", "02"), "IT IS", "NEXT IS"))
 	out, stderr, code := r.quick("run", "--autonomous")
@@ -341,7 +349,7 @@ func TestReviewsAndTheMovedBase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReviewed(t, 1, "", security(fakemodel.Turn{Text: reviewPasses}))
+			r := newReviewed(t, patient, "", security(fakemodel.Turn{Text: reviewPasses}))
 			r.write("repo/both.txt", lines)
 			r.must("git", "add", "-A")
 			r.commit("script.toml", "[[step]]\nphase = \"01\"\ndo = [ "+c.first+", { print = \"<promise>IT IS DONE</promise>\" } ]\n[[step]]\nphase = \"02\"\ndo = [ "+c.second+", { print = \"<promise>TWO IS DONE</promise>\" } ]\n")
