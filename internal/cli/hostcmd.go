@@ -141,7 +141,7 @@ Then: forge host doctor
 	if !c.Bool("webhook") {
 		return a.hostDoctor(c)
 	}
-	id, _, err := p.ensureHook(c.Context, set)
+	id, err := p.ensureHook(c.Context, set)
 	if err != nil {
 		return err
 	}
@@ -149,20 +149,17 @@ Then: forge host doctor
 	return nil
 }
 
-func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, pullrequest.HookHost, error) {
+func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, error) {
 	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
 	if err != nil {
-		return 0, nil, pullrequest.HostRefused(err)
+		return 0, pullrequest.HostRefused(err)
 	}
-	hooks, ok := h.(pullrequest.HookHost)
 	switch {
-	case !ok:
-		return 0, nil, refusal.New("", "a host of kind %s has no webhooks", set.Kind)
 	case set.WebhookURL == "":
-		return 0, nil, refusal.New("write the address under which the host reaches this machine", "host.webhook_url is not set")
+		return 0, refusal.New("write the address under which the host reaches this machine", "host.webhook_url is not set")
 	case set.WebhookSecret.Value == "":
-		return 0, nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
+		return 0, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
 	}
-	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
-	return id, hooks, pullrequest.HostRefused(err)
+	id, err := h.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
+	return id, pullrequest.HostRefused(err)
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"forge/internal/host"
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
@@ -58,7 +59,7 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.idle(t, seen, h, h, func(r *http.Request) bool {
+			w.idle(t, seen, h, func(r *http.Request) bool {
 				return r.URL.Path == "/repos/octo/repo/pulls" && r.Header.Get("If-None-Match") != ""
 			},
 				func() { g.People().Say(t, "ann", 5, "hm") }, "/5")
@@ -71,7 +72,7 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.idle(t, seen, h, h, func(r *http.Request) bool { return r.URL.Path == "/api/v1/repos/octo/repo/pulls" },
+			w.idle(t, seen, h, func(r *http.Request) bool { return r.URL.Path == "/api/v1/repos/octo/repo/pulls" },
 				func() { tea.touch(5) }, "/5")
 		})
 	})
@@ -82,7 +83,7 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 
 // idle watches the runs for some polls in which nothing happens, and one before
 // which something does, by the bubble's own clock.
-func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Requests, news pullrequest.Changes, isPoll func(*http.Request) bool, happen func(), touched string) {
+func (w *pullWorld) idle(t *testing.T, seen *requests, h host.Host, isPoll func(*http.Request) bool, happen func(), touched string) {
 	app := &App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Environ: w.env, Dir: w.root, Now: time.Now}
 	app.logTo(0)
 	p, err := app.openProject(t.Context())
@@ -97,7 +98,7 @@ func (w *pullWorld) idle(t *testing.T, seen *requests, pulls pullrequest.Request
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := hostwatch.New(p.Checkout, pulls, news, *at)
+	watch := hostwatch.New(p.Checkout, h, *at)
 	watch.Every = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})

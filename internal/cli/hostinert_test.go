@@ -23,7 +23,7 @@ import (
 
 // posted keeps what is posted on a pull request.
 type posted struct {
-	pullrequest.Requests
+	host.Host
 	all []text.Markdown
 }
 
@@ -79,7 +79,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: pullrequest.TellNote(finding)}}}
 
 	p := &posted{}
-	h := &pullrequest.Port{Pulls: p, Answer: func(context.Context, string) (work.Checkpoint, error) {
+	h := &pullrequest.Port{Host: p, Answer: func(context.Context, string) (work.Checkpoint, error) {
 		return work.Checkpoint{ID: words, Status: work.CheckpointApproved, AnsweredBy: words, Door: words, Comment: words}, nil
 	}}
 	look := work.PullLook{Threads: []work.PullThread{{ID: "1", Path: words}}}

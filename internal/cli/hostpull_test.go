@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"forge/internal/git"
+	"forge/internal/host"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
 	"forge/internal/work"
@@ -16,7 +17,7 @@ import (
 // pullWorld is a project whose boundaries people look at on a code host.
 type pullWorld struct {
 	*world
-	host   hosttest.Host
+	host   host.Host
 	people hosttest.People
 	store  *git.Store
 }
@@ -46,8 +47,8 @@ func inThreads(script, words string) string {
 
 // newPullWorld makes a project on a host of a kind, with a token in its
 // environment.
-func newPullWorld(t *testing.T, kind, url, repo, token string, store *git.Store, host hosttest.Host, people hosttest.People) *pullWorld {
-	w := &pullWorld{world: newWorld(t, inThreads(pullScript, "I wrote the second line in capitals.")), host: host, people: people, store: store}
+func newPullWorld(t *testing.T, kind, url, repo, token string, store *git.Store, on host.Host, people hosttest.People) *pullWorld {
+	w := &pullWorld{world: newWorld(t, inThreads(pullScript, "I wrote the second line in capitals.")), host: on, people: people, store: store}
 	w.env = append(w.env, "HOST_TOKEN="+token)
 	w.configure(fmt.Sprintf("[autonomy]\nlevel = \"autonomous\"\n[autonomy.policy]\ngates.\"ckpt.phase_transition\" = \"human\"\n[host]\nkind = %q\nurl = %q\nrepo = %q\ntoken_env = \"HOST_TOKEN\"\n", kind, url, repo), "test -f README.md")
 	w.plan(phase("01", "first", 2), phase("02", "second", 2, "01"))

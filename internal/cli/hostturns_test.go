@@ -63,7 +63,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := hostwatch.New(p.Checkout, h, h, *at)
+	watch := hostwatch.New(p.Checkout, h, *at)
 	watch.Every = 30 * time.Second
 	s := &worker.Worker{Opened: b, Poke: make(chan struct{}, 1)}
 	var mu sync.Mutex

@@ -9,7 +9,6 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/host"
-	"forge/internal/pullrequest"
 )
 
 // HookTry is how webhooks are tried.
@@ -19,9 +18,8 @@ type HookTry struct {
 }
 
 // webhook lets the host send one, and waits for it.
-func (d *Doctor) webhook(ctx context.Context, h pullrequest.CodeHost, set config.CodeHost, try HookTry) {
-	hooks, ok := h.(pullrequest.HookHost)
-	if !ok || set.WebhookURL == "" || set.WebhookSecret.Value == "" {
+func (d *Doctor) webhook(ctx context.Context, h host.Host, set config.CodeHost, try HookTry) {
+	if set.WebhookURL == "" || set.WebhookSecret.Value == "" {
 		d.poor("set host.webhook_url and its secret", "the webhook cannot be tried")
 		return
 	}
@@ -54,10 +52,10 @@ func (d *Doctor) webhook(ctx context.Context, h pullrequest.CodeHost, set config
 		<-served
 	}()
 	d.good("waiting at %s for what %s hands on", l.Addr(), set.WebhookURL)
-	id, err := hooks.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
+	id, err := h.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
 	began := time.Now()
 	if err == nil {
-		err = hooks.TestHook(ctx, id)
+		err = h.TestHook(ctx, id)
 	}
 	if err != nil {
 		d.trouble(err)

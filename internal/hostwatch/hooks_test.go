@@ -35,7 +35,7 @@ func TestHooks(t *testing.T) {
 	}
 	t.Cleanup(p.Close)
 	watch := func(repo, secret string) *Watch {
-		w := New(p, nil, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
+		w := New(p, nil, work.PullSettings{Kind: "github", URL: "https://host", Repo: repo})
 		w.secret = secret
 		return w
 	}

@@ -48,7 +48,7 @@ func answeredRun(t *testing.T, run string) *project.Checkout {
 // for another answer.
 func TestAnswersThatComeLate(t *testing.T) {
 	t.Parallel()
-	w := New(answeredRun(t, "run"), nil, nil, work.PullSettings{})
+	w := New(answeredRun(t, "run"), nil, work.PullSettings{})
 	begun, end := make(chan string, 9), make(chan struct{})
 	r := NewResumer(w, func(_ context.Context, run string) error {
 		begun <- run

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"forge/internal/host"
 	"forge/internal/project"
-	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -58,8 +58,7 @@ func TestTurns(t *testing.T) {
 
 // computing is a host that does not come to an end with any pull request.
 type computing struct {
-	pullrequest.Requests
-	pullrequest.Changes
+	host.Host
 	looks int
 }
 
@@ -71,8 +70,8 @@ func (c *computing) Look(_ context.Context, number int64) (work.PullLook, error)
 // What a host computes is looked at again soon, all of it, but not for ever.
 func TestComputingIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
-	host := &computing{}
-	w := New(&project.Checkout{State: t.TempDir()}, host, host, work.PullSettings{})
+	there := &computing{}
+	w := New(&project.Checkout{State: t.TempDir()}, there, work.PullSettings{})
 	var all []Question
 	for n := range int64(5) {
 		all = append(all, Question{Checkpoint: work.Checkpoint{ID: fmt.Sprint(n)}, Pull: orchestrator.Pull{Number: n}, Issue: &work.Issue{}, Over: true})
@@ -86,9 +85,9 @@ func TestComputingIsLookedAtAgain(t *testing.T) {
 		if poll <= mostComputing {
 			want = len(all)
 		}
-		if host.looks != want {
-			t.Errorf("with poll %d it looks at %d, want %d", poll, host.looks, want)
+		if there.looks != want {
+			t.Errorf("with poll %d it looks at %d, want %d", poll, there.looks, want)
 		}
-		host.looks = 0
+		there.looks = 0
 	}
 }

@@ -27,8 +27,7 @@ type Watch struct {
 	Results []Results         // those that wait there
 
 	p      *project.Checkout
-	pulls  pullrequest.Requests
-	news   pullrequest.Changes
+	host   host.Host
 	secret string // that webhooks are signed with, "" = none can be
 	hints  *Hints
 	note   *pullrequest.NewsNote
@@ -62,20 +61,15 @@ func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
 	if err != nil {
 		return nil, pullrequest.HostRefused(err)
 	}
-	pulls, one := h.(pullrequest.Requests)
-	news, two := h.(pullrequest.Changes)
-	if !one || !two {
-		return nil, nil
-	}
-	w := New(p, pulls, news, at.Place())
+	w := New(p, h, at.Place())
 	w.Every, w.secret = set.Poll, set.WebhookSecret.Value
 	return w, nil
 }
 
 // New watches pull requests on a host that is open. Nothing polls it before Every
 // is set.
-func New(p *project.Checkout, pulls pullrequest.Requests, news pullrequest.Changes, at work.PullSettings) *Watch {
-	return &Watch{p: p, pulls: pulls, news: news, At: at, hints: newHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
+func New(p *project.Checkout, on host.Host, at work.PullSettings) *Watch {
+	return &Watch{p: p, host: on, At: at, hints: newHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
 		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
 }
 
@@ -189,7 +183,7 @@ func (w *Watch) read(ctx context.Context, run string) ([]journal.RunRow, error) 
 		w.cursor = "" // whatever waits next is looked at once
 		return nil, nil
 	}
-	changed, err := w.news.Changed(ctx, w.cursor)
+	changed, err := w.host.Changed(ctx, w.cursor)
 	if err != nil {
 		w.hints.back(told)
 		return nil, err
@@ -323,7 +317,7 @@ func (w *Watch) wordOf(ctx context.Context, look work.PullLook, q Question) (*wo
 	if q.Base != "" && look.State != work.PullClosed && host.Retargeted(look.PullRequest, q.Pull.Branch, q.Base) {
 		by := ""
 		if look.State == work.PullOpen {
-			by = pullrequest.RetargetedBy(ctx, w.pulls, look.Number)
+			by = text.Harmless(w.host.RetargetedBy(ctx, look.Number))
 		}
 		return nil, pullrequest.RetargetedHeld(look, q.Pull.Branch, q.Base, by)
 	}
@@ -346,9 +340,9 @@ func (w *Watch) mayChange(id string, look work.PullLook, may bool) {
 // look reads a pull request, with a patient watch until its host has computed
 // what an approval depends on.
 func (w *Watch) look(ctx context.Context, q Question) (work.PullLook, error) {
-	read := w.news.Verdicts
+	read := w.host.Verdicts
 	if q.Issue != nil {
-		read = w.pulls.Look // the answer carries the words along
+		read = w.host.Look // the answer carries the words along
 	}
 	look, err := read(ctx, q.Pull.Number)
 	for range 20 {

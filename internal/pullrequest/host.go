@@ -2,7 +2,6 @@ package pullrequest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/host"
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
 	"forge/internal/host/local"
@@ -19,20 +19,9 @@ import (
 	"forge/internal/work"
 )
 
-// CodeHost is what forge host asks of every adapter.
-type CodeHost interface {
-	Access(ctx context.Context, base string) (work.HostAccess, error)
-}
-
-// HookHost is one that can tell Forge by webhook.
-type HookHost interface {
-	EnsureHook(ctx context.Context, address, secret string) (int64, error)
-	TestHook(ctx context.Context, id int64) error
-}
-
 // OpenHost is the adapter that [host] names. store nil is enough to look at
 // it. Nothing is asked yet.
-func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (CodeHost, error) {
+func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (host.Host, error) {
 	merger := set.MergerToken.Value
 	switch set.Kind {
 	case "gitea":

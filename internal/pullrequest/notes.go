@@ -10,11 +10,6 @@ import (
 	"forge/orchestrator"
 )
 
-// noter says on a pull request what Forge's reviewers found.
-type noter interface {
-	Note(ctx context.Context, n work.PullNotes) error
-}
-
 // mostNotes is how many findings are said at their lines.
 const mostNotes = 30
 
@@ -22,13 +17,13 @@ const mostNotes = 30
 // names an account for that. It decides nothing and stands in the text of the
 // pull request as well, so a host that does not take it holds nothing.
 func (h *Port) Note(ctx context.Context, number int64, key, commit string, found []orchestrator.Found) {
-	if h.Notes == nil || len(found) == 0 {
+	if !h.Notes || len(found) == 0 {
 		return
 	}
 	n := work.PullNotes{Number: number, Key: key + " notes " + commit, Commit: commit}
 	err := h.place(ctx, &n, found)
 	if err == nil {
-		err = h.Again(ctx, func() error { return h.Notes.Note(ctx, n) })
+		err = h.Again(ctx, func() error { return h.Host.Note(ctx, n) })
 	}
 	if err != nil {
 		h.Warn("what reviewers found is not said on the pull request", "pull", number, "err", err)
@@ -89,7 +84,7 @@ func (h *Port) TellAnswer(ctx context.Context, number int64, id string) {
 		said := text.Join("\n\n",
 			text.Format("Approved by %s (%s), as checkpoint %s.", OrUnknown(cp.AnsweredBy), cp.Door, text.Code(cp.ID)),
 			text.Quote(host.Words(cp.Comment)))
-		err = h.Again(ctx, func() error { return h.Pulls.Comment(ctx, number, "answer "+cp.ID, said) })
+		err = h.Again(ctx, func() error { return h.Host.Comment(ctx, number, "answer "+cp.ID, said) })
 	}
 	if err != nil {
 		h.Warn("who approved is not said on the pull request", "pull", number, "err", err)

@@ -14,36 +14,19 @@ import (
 	"forge/orchestrator"
 )
 
-// Branches are the branches of a code host.
-type Branches interface {
-	Push(ctx context.Context, branch, commit, old string) error
-	Fetch(ctx context.Context, branch, ref string) (string, error)
-	Heads(ctx context.Context, branches ...string) (map[string]string, error)
-	DeleteBranch(ctx context.Context, branch, head string) error
-}
-
-// Requests are the pull requests of a code host.
-type Requests interface {
-	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
-	Look(ctx context.Context, number int64) (work.PullLook, error)
-	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
-	ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error
-	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
-	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
-}
-
 // Port is the code host as a run's driver needs it.
 type Port struct {
-	Branches Branches
-	Pulls    Requests
-	Repo     *git.Store
+	Host host.Host
+	Repo *git.Store
 	// Patience is how long it asks again for what the host says it is not ready
 	// for.
 	Patience time.Duration
 	// judged tells what was said before of the files that a checkpoint judges.
 	judged func(ctx context.Context, checkpoint string) (string, error)
-	Notes  noter // nil = what reviewers found is said in the text alone
-	Warn   func(what any, pairs ...any)
+	// Notes says that an account is named that says at their lines what reviewers
+	// found; otherwise that stands in the text alone.
+	Notes bool
+	Warn  func(what any, pairs ...any)
 	// Answer is the record of a checkpoint.
 	Answer func(ctx context.Context, id string) (work.Checkpoint, error)
 }
@@ -85,7 +68,7 @@ func PullTrouble(err error) *work.PullTrouble {
 // head.
 func (h *Port) both(ctx context.Context, base, baseCommit, refs, head, headCommit string, known []string, there bool) error {
 	return h.Again(ctx, func() error {
-		at, err := h.Branches.Heads(ctx, base, head)
+		at, err := h.Host.Heads(ctx, base, head)
 		if err != nil {
 			return err
 		}
@@ -103,7 +86,7 @@ func (h *Port) base(ctx context.Context, branch, commit, refs, at string) (err e
 		return nil
 	}
 	if at != "" {
-		if at, err = h.Branches.Fetch(ctx, branch, refs+"/base"); err != nil || at == commit {
+		if at, err = h.Host.Fetch(ctx, branch, refs+"/base"); err != nil || at == commit {
 			return err
 		}
 	}
@@ -117,7 +100,7 @@ func (h *Port) base(ctx context.Context, branch, commit, refs, at string) (err e
 				Fix: "set " + branch + " back to " + commit + " there"}
 		}
 	}
-	return h.Branches.Push(ctx, branch, commit, at)
+	return h.Host.Push(ctx, branch, commit, at)
 }
 
 // branch makes the phase's branch, which is at a commit on the host, be commit,
@@ -131,7 +114,7 @@ func (h *Port) branch(ctx context.Context, branch, commit string, known []string
 	case at != "" && !slices.Contains(known, at):
 		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: "push " + branch, What: "the branch has commits on the host that Forge has not seen", Fix: "they are read with the next answer"}
 	}
-	return h.Branches.Push(ctx, branch, commit, at)
+	return h.Host.Push(ctx, branch, commit, at)
 }
 
 // Publish shows people what is judged.
@@ -143,7 +126,7 @@ func (h *Port) Publish(ctx context.Context, req orchestrator.PullPublish) (orche
 		var body text.Markdown
 		if body, err = h.paper(ctx, req); err == nil {
 			err = h.Again(ctx, func() error {
-				pr, err := h.Pulls.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: Title(req), Body: body, Number: req.Number})
+				pr, err := h.Host.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: Title(req), Body: body, Number: req.Number})
 				out.Number, out.URL = pr.Number, pr.URL
 				if err == nil && pr.State == work.PullMerged {
 					return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is merged into " + pr.Base, Fix: "answer by forge approve or forge request-changes"}
@@ -189,7 +172,7 @@ func (h *Port) ahead(ctx context.Context, number int64, err error) error {
 func (h *Port) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	var look work.PullLook
 	err := h.Again(ctx, func() (err error) {
-		look, err = h.Pulls.Look(ctx, number)
+		look, err = h.Host.Look(ctx, number)
 		return err
 	})
 	return look, err
@@ -198,37 +181,19 @@ func (h *Port) Look(ctx context.Context, number int64) (work.PullLook, error) {
 // state is a pull request without what people said; that takes two requests
 // where a look takes one for each review.
 func (h *Port) state(ctx context.Context, number int64) (work.PullRequest, error) {
-	news, ok := h.Pulls.(Changes)
-	if !ok {
-		look, err := h.Look(ctx, number)
-		return look.PullRequest, err
-	}
 	var is work.PullRequest
 	err := h.Again(ctx, func() error {
-		look, err := news.Verdicts(ctx, number)
+		look, err := h.Host.Verdicts(ctx, number)
 		is = look.PullRequest
 		return err
 	})
 	return is, err
 }
 
-// retargets is what a host tells of who pointed a pull request elsewhere.
-type retargets interface {
-	RetargetedBy(ctx context.Context, number int64) (who string)
-}
-
-// RetargetedBy is who did, as far as a host tells.
-func RetargetedBy(ctx context.Context, pulls Requests, number int64) string {
-	if h, ok := pulls.(retargets); ok {
-		return text.Harmless(h.RetargetedBy(ctx, number))
-	}
-	return ""
-}
-
 // fetch brings a branch of the host here.
 func (h *Port) fetch(ctx context.Context, branch, ref string) (commit string, err error) {
 	err = h.Again(ctx, func() (err error) {
-		commit, err = h.Branches.Fetch(ctx, branch, ref)
+		commit, err = h.Host.Fetch(ctx, branch, ref)
 		return err
 	})
 	return commit, err
@@ -237,7 +202,7 @@ func (h *Port) fetch(ctx context.Context, branch, ref string) (commit string, er
 // Close closes a pull request that nobody can merge any more.
 func (h *Port) Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error) {
 	p := work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base}
-	err := h.Again(ctx, func() error { return h.Pulls.ClosePull(ctx, req.Number, p, req.Key, text.Quote(req.Why)) })
+	err := h.Again(ctx, func() error { return h.Host.ClosePull(ctx, req.Number, p, req.Key, text.Quote(req.Why)) })
 	if t := PullTrouble(err); t != nil {
 		return t, nil
 	}
@@ -270,7 +235,7 @@ func (h *Port) land(ctx context.Context, req orchestrator.PullLand) (orchestrato
 	}
 	if req.Merged != "" {
 		err := h.Again(ctx, func() error {
-			at, err := h.Branches.Heads(ctx, req.Base, req.Branch)
+			at, err := h.Host.Heads(ctx, req.Base, req.Branch)
 			if err != nil {
 				return err
 			}
@@ -285,7 +250,7 @@ func (h *Port) land(ctx context.Context, req orchestrator.PullLand) (orchestrato
 		return h.landed(ctx, req, req.Commit)
 	}
 	if host.Retargeted(is, req.Branch, req.Base) && is.State == work.PullOpen {
-		return out, host.RetargetedTrouble(fmt.Sprintf("merge pull request %d", req.Number), is, req.Branch, req.Base, RetargetedBy(ctx, h.Pulls, req.Number))
+		return out, host.RetargetedTrouble(fmt.Sprintf("merge pull request %d", req.Number), is, req.Branch, req.Base, text.Harmless(h.Host.RetargetedBy(ctx, req.Number)))
 	}
 	if is.State == work.PullOpen {
 		if err := h.both(ctx, req.Base, req.BaseHead, refs, req.Branch, req.Head, req.Known, true); err != nil {
@@ -295,7 +260,7 @@ func (h *Port) land(ctx context.Context, req orchestrator.PullLand) (orchestrato
 	}
 	var made work.PullSquashed
 	err = h.Again(ctx, func() (err error) {
-		made, err = h.Pulls.Merge(ctx, work.PullMerge{Number: req.Number, Branch: req.Branch, Base: req.Base, Head: req.Head, BaseHead: req.BaseHead, Title: text.Titled("%s", req.Title), Message: req.Message})
+		made, err = h.Host.Merge(ctx, work.PullMerge{Number: req.Number, Branch: req.Branch, Base: req.Base, Head: req.Head, BaseHead: req.BaseHead, Title: text.Titled("%s", req.Title), Message: req.Message})
 		return err
 	})
 	if err != nil {
@@ -343,16 +308,8 @@ func (h *Port) landed(ctx context.Context, req orchestrator.PullLand, commit str
 	if err := h.Repo.UpdateRef(ctx, req.Ref, commit, ""); err != nil {
 		return out, err
 	}
-	if err := h.Branches.DeleteBranch(ctx, req.Branch, req.Head); work.HostKindOf(err) == "" && err != nil {
+	if err := h.Host.DeleteBranch(ctx, req.Branch, req.Head); work.HostKindOf(err) == "" && err != nil {
 		return out, err
 	}
 	return out, nil
-}
-
-// Changes are what a host tells of news.
-type Changes interface {
-	Changed(ctx context.Context, cursor string) (work.PullHints, error)
-	// Verdicts is Look without what people said in words: what decides, at the
-	// cost of two requests where Look takes one for each review.
-	Verdicts(ctx context.Context, number int64) (work.PullLook, error)
 }

@@ -37,9 +37,9 @@ func (h *Port) Reply(ctx context.Context, look work.PullLook, replies []orchestr
 		}
 		err := h.Again(ctx, func() error {
 			if at < 0 {
-				return h.Pulls.Comment(ctx, look.Number, r.Key, body)
+				return h.Host.Comment(ctx, look.Number, r.Key, body)
 			}
-			return h.Pulls.Reply(ctx, look.Number, look.Threads[at], r.Key, body)
+			return h.Host.Reply(ctx, look.Number, look.Threads[at], r.Key, body)
 		})
 		if err != nil {
 			return err

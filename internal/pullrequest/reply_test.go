@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"forge/internal/host"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -45,7 +46,7 @@ func TestTouchesLine(t *testing.T) {
 
 // replied keeps what was said where.
 type replied struct {
-	Requests
+	host.Host
 	said []string
 }
 
@@ -63,13 +64,13 @@ func (r *replied) Reply(_ context.Context, _ int64, t work.PullThread, _ string,
 // whole.
 func TestRepliesByThread(t *testing.T) {
 	t.Parallel()
-	host := &replied{}
-	port := &Port{Pulls: host}
+	there := &replied{}
+	port := &Port{Host: there}
 	look := work.PullLook{Threads: []work.PullThread{{ID: "4"}, {ID: "9"}}}
 	err := port.Reply(t.Context(), look, []orchestrator.PullReply{
 		{Thread: "4", Key: "k 4", Body: "a copy now"}, {Thread: "9", Key: "k 9"}, {Thread: "12", Key: "k 12", Body: "deleted"}, {Key: "k all", Body: "done"},
 	})
-	if want := []string{"4: > a copy now", "k all on the whole: > done"}; err != nil || !slices.Equal(host.said, want) {
-		t.Errorf("said %q, %v; want %q", host.said, err, want)
+	if want := []string{"4: > a copy now", "k all on the whole: > done"}; err != nil || !slices.Equal(there.said, want) {
+		t.Errorf("said %q, %v; want %q", there.said, err, want)
 	}
 }

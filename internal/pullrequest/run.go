@@ -53,18 +53,8 @@ func PortOf(p *project.Checkout, spec orchestrator.Spec, store *git.Store, judge
 		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
 	}
-	branches, one := h.(Branches)
-	pulls, two := h.(Requests)
-	if !one || !two {
-		return nil
-	}
-	return &Port{Branches: branches, Pulls: pulls, Repo: store, Patience: hostPatience, judged: judged, Notes: NoterOf(set, h), Warn: p.Log.Warn, Answer: p.Journal.Checkpoint}
+	return &Port{Host: h, Repo: store, Patience: hostPatience, judged: judged, Notes: Notes(set), Warn: p.Log.Warn, Answer: p.Journal.Checkpoint}
 }
 
-// NoterOf is the host where an account is named that says what reviewers found.
-func NoterOf(set config.CodeHost, h CodeHost) noter {
-	if n, ok := h.(noter); ok && set.ReviewerToken.Name != "" {
-		return n
-	}
-	return nil
-}
+// Notes says whether an account is named that says what reviewers found.
+func Notes(set config.CodeHost) bool { return set.ReviewerToken.Name != "" }

@@ -158,7 +158,7 @@ func (s *Worker) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, 
 		err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("go on from pull request %d", i.Pull.Number), What: "it is not open any more", Fix: fmt.Sprintf("forge issue retry %d begins anew", i.ID)}
 	}
 	if err == nil {
-		out.base, err = h.Branches.Fetch(ctx, at.look.Branch, "refs/forge/host/result")
+		out.base, err = h.Host.Fetch(ctx, at.look.Branch, "refs/forge/host/result")
 	}
 	if err == nil && out.base == "" {
 		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + at.look.Branch, What: "the host has no such branch", Fix: "restore it there"}

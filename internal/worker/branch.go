@@ -12,7 +12,7 @@ import (
 // hold.
 func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, holds factory.PullHead, err error) {
 	want = r.commit
-	if at, err = h.Branches.Fetch(ctx, r.Spec.Branch, r.ref("head")); err != nil || at == want {
+	if at, err = h.Host.Fetch(ctx, r.Spec.Branch, r.ref("head")); err != nil || at == want {
 		return at, want, factory.HeadResult, err
 	}
 	if at == "" {
@@ -116,7 +116,7 @@ func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullH
 	case err != nil || holds == factory.HeadPeople || holds == factory.HeadParted || at == want || holds == factory.HeadGone && shown:
 		return at, holds, err
 	case holds == factory.HeadGone || holds == factory.HeadResult:
-		return want, factory.HeadResult, h.Branches.Push(ctx, r.Spec.Branch, want, at)
+		return want, factory.HeadResult, h.Host.Push(ctx, r.Spec.Branch, want, at)
 	case !shown:
 		return at, "", &work.HostTrouble{Kind: work.HostBranchExists, Do: "push " + r.Spec.Branch, What: "a branch of this name is on the host already, with other content", Fix: "delete or rename it there"}
 	}
@@ -139,5 +139,5 @@ func (h *resultHost) beside(ctx context.Context, r result, at, want string) (str
 	if err != nil {
 		return at, "", err
 	}
-	return both, factory.HeadPeople, h.Branches.Push(ctx, r.Spec.Branch, both, at)
+	return both, factory.HeadPeople, h.Host.Push(ctx, r.Spec.Branch, both, at)
 }

@@ -17,9 +17,8 @@ import (
 // looked at and merged.
 type resultHost struct {
 	*pullrequest.Port
-	access pullrequest.CodeHost
-	place  string // see work.PullSettings
-	said   string // the target, where the owner names one
+	place string // see work.PullSettings
+	said  string // the target, where the owner names one
 }
 
 // resultHost is nil where the project has no code host.
@@ -35,12 +34,8 @@ func (s *Worker) resultHost(p *project.Checkout) (*resultHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	branches, one := h.(pullrequest.Branches)
-	pulls, two := h.(pullrequest.Requests)
-	if !one || !two {
-		return nil, fmt.Errorf("hosts of kind %s have no pull requests", set.Kind)
-	}
-	return &resultHost{&pullrequest.Port{Branches: branches, Pulls: pulls, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.NoterOf(set, h), Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}, h, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
+	port := &pullrequest.Port{Host: h, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.Notes(set), Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}
+	return &resultHost{port, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is
@@ -51,7 +46,7 @@ const resultPatience = 5 * time.Second
 // host, kept by ref. A host that is away is found out here, at once.
 func (h *resultHost) target(ctx context.Context, ref string) (branch, commit string, err error) {
 	if branch = h.said; branch == "" {
-		access, err := h.access.Access(ctx, "")
+		access, err := h.Host.Access(ctx, "")
 		if err != nil {
 			return "", "", err
 		}
@@ -60,7 +55,7 @@ func (h *resultHost) target(ctx context.Context, ref string) (branch, commit str
 	if branch == "" {
 		return "", "", &work.HostTrouble{Kind: work.HostBranchGone, Do: "find the target", What: "the host names no default branch", Fix: "set factory.target"}
 	}
-	commit, err = h.Branches.Fetch(ctx, branch, ref)
+	commit, err = h.Host.Fetch(ctx, branch, ref)
 	if err == nil && commit == "" {
 		err = &work.HostTrouble{Kind: work.HostBranchGone, Do: "fetch " + branch, What: "the host has no such branch, which results are for", Fix: "push it there, or set factory.target"}
 	}

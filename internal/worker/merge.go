@@ -162,7 +162,7 @@ func (s *Worker) mergeThere(ctx context.Context, l landing, out factory.Landed, 
 	l.h.TellAnswer(ctx, is.Number, answered)
 	var made work.PullSquashed
 	err = l.h.Again(ctx, func() (err error) {
-		made, err = l.h.Pulls.Merge(ctx, work.PullMerge{
+		made, err = l.h.Host.Merge(ctx, work.PullMerge{
 			Number: is.Number, Branch: l.Spec.Branch, Base: out.Target, Head: is.at, BaseHead: onto, Title: text.Titled("%s", l.issue.Title),
 			Message: fmt.Sprintf("Forge-Issue: %d\nForge-Run: %s\n", l.issue.ID, l.Run),
 		})
@@ -263,7 +263,7 @@ func (s *Worker) tidyBranch(ctx context.Context, l landing, head string) error {
 			return err
 		}
 	}
-	if err := l.h.Branches.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
+	if err := l.h.Host.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
 		s.Log.Debug("the branch stays on the host", "branch", l.Spec.Branch, "err", err)
 	}
 	return nil

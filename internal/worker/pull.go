@@ -55,7 +55,7 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 		return out, err
 	}
 	err = h.Again(ctx, func() (err error) {
-		out.PullRequest, err = h.Pulls.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: Title(r.issue), Body: body})
+		out.PullRequest, err = h.Host.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: Title(r.issue), Body: body})
 		return err
 	})
 	if err == nil && out.holds == factory.HeadResult {

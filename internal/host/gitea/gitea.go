@@ -35,6 +35,8 @@ type Config struct {
 	Transport http.RoundTripper // nil is Go's own
 }
 
+var _ host.Host = (*Host)(nil)
+
 // Host is one repository on one server. It may be used by several goroutines.
 type Host struct {
 	*host.Branches

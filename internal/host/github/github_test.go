@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"forge/internal/git"
+	"forge/internal/host"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
 )
@@ -14,11 +15,11 @@ func TestGitHub(t *testing.T) {
 		g := hosttest.StartGitHub(t)
 		g.Pass(0)
 		store, start := hosttest.NewStore(t)
-		with := func(repo, token string) hosttest.Host { return adapter(t, g, repo, token, store) }
+		with := func(repo, token string) host.Host { return adapter(t, g, repo, token, store) }
 		w := &hosttest.World{
 			Wait: func() { g.Pass(time.Second) },
 			Host: with("repo", hosttest.GitHubToken), People: g.People(), Store: store, Base: "main", Start: start, Token: hosttest.GitHubToken, Narrow: hosttest.GitHubNarrow,
-			With: func(repo, token string) hosttest.Host {
+			With: func(repo, token string) host.Host {
 				if repo == "" {
 					repo = "repo"
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/host"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -22,7 +23,7 @@ func Listen(t testing.TB, h http.HandlerFunc) string {
 // the proxy before the host fails: in the n-th phase the n-th request that
 // changes something, once before the host has done it and once after. What
 // failed is asked again. Nothing may happen twice, and nothing may get lost.
-func Faults(t *testing.T, p *Proxy, h Host, w *World, base string) {
+func Faults(t *testing.T, p *Proxy, h host.Host, w *World, base string) {
 	start, err := h.Fetch(t.Context(), base, "refs/forge/fault")
 	check(t, err)
 	for n := range 3 {
@@ -35,7 +36,7 @@ func Faults(t *testing.T, p *Proxy, h Host, w *World, base string) {
 	}
 }
 
-func fault(t *testing.T, p *Proxy, h Host, w *World, base, start string, n int, f Fault) string {
+func fault(t *testing.T, p *Proxy, h host.Host, w *World, base, start string, n int, f Fault) string {
 	name := strings.NewReplacer("{", "", "}", "", " ", "-", ":", "-").Replace(fmt.Sprintf("forge/fault-%d-%+v", n, f))
 	head := w.Commit(t, start, name, map[string]string{name + ".txt": "x\n"})
 	check(t, h.Push(t.Context(), name, head, ""))

@@ -28,6 +28,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 		{"MergeConflict", false, mergeConflict},
 		{"Close", false, closed},
 		{"Access", false, access},
+		{"Hooks", false, hooks},
 		{"Rewritten", true, rewritten},
 		{"Reviews", true, reviews},
 		{"Threads", true, threads},

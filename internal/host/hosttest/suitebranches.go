@@ -126,12 +126,16 @@ func branches(f *fixture) {
 	if at, err := f.Host.Fetch(f.Context(), branch, "refs/forge/fetched"); err != nil || at != user {
 		f.Errorf("fetched %s (%v), want %s", at, err, user)
 	}
+	heads, err := f.Host.Heads(f.Context(), branch, f.Base, "forge/none")
+	if f.ok(err); len(heads) != 2 || heads[branch] != user || heads[f.Base] != f.Start {
+		f.Errorf("the branches are at %v", heads)
+	}
 	if at, err := f.Store.ReadRef(f.Context(), "refs/forge/fetched"); err != nil || at != user {
 		f.Errorf("the reference is at %s (%v), want %s", at, err, user)
 	}
 	f.refused(f.Host.DeleteBranch(f.Context(), branch, one), work.HostHeadMoved)
 	// A host may take a moment to see what was pushed.
-	_, err := await(f, func() (struct{}, error) { return struct{}{}, f.Host.DeleteBranch(f.Context(), branch, user) })
+	_, err = await(f, func() (struct{}, error) { return struct{}{}, f.Host.DeleteBranch(f.Context(), branch, user) })
 	f.ok(err)
 	f.ok(f.Host.DeleteBranch(f.Context(), branch, user))
 	if at, err := f.Host.Fetch(f.Context(), branch, "refs/forge/fetched"); err != nil || at != "" {

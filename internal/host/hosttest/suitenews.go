@@ -66,3 +66,19 @@ func changed(f *fixture) {
 		f.Error("a broken cursor was taken")
 	}
 }
+
+// A host sends its events to one address once, or says that it sends none.
+func hooks(f *fixture) {
+	const address = "http://127.0.0.1:1/hook"
+	id, err := f.Host.EnsureHook(f.Context(), address, "a secret")
+	if f.People == nil {
+		f.refused(err, work.HostRefused)
+		f.refused(f.Host.TestHook(f.Context(), id), work.HostRefused)
+		return
+	}
+	f.ok(err)
+	again, err := f.Host.EnsureHook(f.Context(), address, "a secret")
+	if f.ok(err); id == 0 || again != id {
+		f.Errorf("the webhook is %d, and then %d", id, again)
+	}
+}

@@ -1,7 +1,6 @@
 package hosttest
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -77,13 +76,7 @@ func reviews(f *fixture) {
 // verdicts says that what a watch reads is what is told of the whole.
 func (f *fixture) verdicts(l work.PullLook) {
 	f.Helper()
-	h, ok := f.Host.(interface {
-		Verdicts(ctx context.Context, number int64) (work.PullLook, error)
-	})
-	if !ok {
-		return
-	}
-	got, err := h.Verdicts(f.Context(), l.Number)
+	got, err := f.Host.Verdicts(f.Context(), l.Number)
 	f.ok(err)
 	if !reflect.DeepEqual(got.PullRequest, l.PullRequest) || !reflect.DeepEqual(got.Reviews, l.Reviews) || len(got.Threads)+len(got.Comments) > 0 {
 		f.Errorf("verdicts %+v, of %+v", got, l)
@@ -186,17 +179,11 @@ func longComment(f *fixture) {
 // notes are what Forge's reviewers found: on the lines that the diff has, once,
 // and nobody's decision.
 func notes(f *fixture) {
-	noter, ok := f.Host.(interface {
-		Note(ctx context.Context, n work.PullNotes) error
-	})
-	if !ok {
-		f.Fatal("nobody can say here what reviewers found")
-	}
 	pull, head := f.propose(branch, map[string]string{"b.txt": "one\ntwo\nthree\n"})
 	n := work.PullNotes{Number: pull.Number, Key: "run-1/5.1 notes", Commit: head, Body: text.Own("Two things."), Lines: []work.PullNote{
 		{Path: "b.txt", Line: 2, Body: text.Own("two is many")}, {Path: "b.txt", Line: 3, Body: text.Own("three is more")}}}
-	f.ok(noter.Note(f.Context(), n))
-	f.ok(noter.Note(f.Context(), n))
+	f.ok(f.Host.Note(f.Context(), n))
+	f.ok(f.Host.Note(f.Context(), n))
 	look := f.look(pull.Number)
 	if len(look.Threads) != 2 || len(look.Reviews) != 1 || !look.Reviews[0].Own || look.Reviews[0].Verdict != work.PullCommented {
 		f.Fatalf("after two notes: %+v, %+v", look.Threads, look.Reviews)
@@ -211,7 +198,7 @@ func notes(f *fixture) {
 	}
 	// A line that the diff has not.
 	n.Key, n.Lines = "run-1/5.1 other notes", []work.PullNote{{Path: "gone.txt", Line: 7, Body: text.Own("what is this")}}
-	f.ok(noter.Note(f.Context(), n))
+	f.ok(f.Host.Note(f.Context(), n))
 	if look = f.look(pull.Number); !slices.ContainsFunc(look.Reviews, func(r work.PullReview) bool { return r.Own && strings.Contains(r.Body, "Two things") }) {
 		f.Errorf("after a note on no line: %+v", look.Reviews)
 	}

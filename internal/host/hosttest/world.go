@@ -4,39 +4,15 @@
 package hosttest
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"forge/internal/git"
-	"forge/internal/text"
+	"forge/internal/host"
 	"forge/internal/work"
 )
-
-// Host is what an adapter can do.
-type Host interface {
-	Access(ctx context.Context, base string) (work.HostAccess, error)
-	OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequest, error)
-	Pull(ctx context.Context, number int64) (work.PullRequest, error)
-	Look(ctx context.Context, number int64) (work.PullLook, error)
-	Changed(ctx context.Context, cursor string) (work.PullHints, error)
-	ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error
-	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
-	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
-	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
-	DeleteBranch(ctx context.Context, branch, head string) error
-	Push(ctx context.Context, branch, commit, old string) error
-	Fetch(ctx context.Context, branch, ref string) (string, error)
-	Head(ctx context.Context, branch string) (string, error)
-}
-
-// Hooks is what an adapter to a host with webhooks can do.
-type Hooks interface {
-	EnsureHook(ctx context.Context, address, secret string) (int64, error)
-	TestHook(ctx context.Context, id int64) error
-}
 
 // Line is a comment at a line of the new file.
 type Line struct {
@@ -68,7 +44,7 @@ type People interface {
 // World is one repository on a host with one commit on its base, and Forge's
 // own repository beside it.
 type World struct {
-	Host   Host
+	Host   host.Host
 	Repo   string
 	People People // nil: there is nobody but Forge
 	Store  *git.Store
@@ -77,7 +53,7 @@ type World struct {
 	Token  string // "" = none
 	// With makes an adapter to the same host: another repository ("" = the
 	// same) or another token.
-	With func(repo, token string) Host
+	With func(repo, token string) host.Host
 	// Narrow is a token of Forge's account that lacks the right to comment; "" =
 	// the host does not know such.
 	Narrow string

@@ -31,6 +31,8 @@ type Config struct {
 	Reviews func(ctx context.Context, marker string) ([]work.PullReview, error)
 }
 
+var _ host.Host = (*Host)(nil)
+
 // Host may be used by several goroutines of one Forge, which holds the lease
 // of the run; records survive its death at any moment.
 type Host struct {
@@ -233,6 +235,14 @@ func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	return out, nil
 }
 
+// Verdicts is Look: nothing is said here but at checkpoints.
+func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error) {
+	return h.Look(ctx, number)
+}
+
+// RetargetedBy is nobody: only Forge changes what is here.
+func (h *Host) RetargetedBy(context.Context, int64) string { return "" }
+
 // Changed names nothing: checkpoints tell by themselves.
 func (h *Host) Changed(context.Context, string) (work.PullHints, error) {
 	return work.PullHints{Cursor: "local"}, nil
@@ -244,6 +254,21 @@ func (h *Host) Comment(context.Context, int64, string, text.Markdown) error { re
 // Reply does nothing, as Comment.
 func (h *Host) Reply(context.Context, int64, work.PullThread, string, text.Markdown) error {
 	return nil
+}
+
+// Note does nothing, as Comment.
+func (h *Host) Note(context.Context, work.PullNotes) error { return nil }
+
+// EnsureHook is refused: nobody but Forge changes what is here.
+func (h *Host) EnsureHook(context.Context, string, string) (int64, error) {
+	return 0, noHooks("make a webhook")
+}
+
+// TestHook is refused, as EnsureHook.
+func (h *Host) TestHook(context.Context, int64) error { return noHooks("try a webhook") }
+
+func noHooks(do string) error {
+	return trouble(work.HostRefused, do, "there are none without a code host")
 }
 
 // Merge squashes the branch into its base, both in Forge's own repository.
