@@ -65,6 +65,14 @@ const (
 	tellAround = "Nobody can give you that. Work around it once; if you cannot, say so again, and the phase ends."
 )
 
+// questionGate is where an agent asks, or says what it lacks.
+func questionGate() gate {
+	return gate{
+		names: []string{string(gates.PointQuestion), string(gates.PointBlocker)}, stages: []Stage{StageJudge}, ownWords: true,
+		decide: (*decision).asks, answered: (*decision).answeredAsk, fold: foldAsk,
+	}
+}
+
 // isAsk says that a gate is about what an agent asks.
 func isAsk(gate string) bool {
 	return gate == string(gates.PointQuestion) || gate == string(gates.PointBlocker)
@@ -195,14 +203,15 @@ func offers(cp *work.Checkpoint, a work.Answer) bool {
 }
 
 // answeredAsk turns a person's answer into the agent's next prompt.
-func (d *decision) answeredAsk(p *Phase, cp *work.Checkpoint, a work.Answer) {
-	data := work.GateDecidedData{Gate: cp.Kind, Decision: decideAnswer, By: "person:" + a.By, Policy: cp.Policy, Reason: text.ClipJSON(a.Comment, 500)}
+func (d *decision) answeredAsk(p *Phase, a answer) {
+	cp := a.cp
+	data := work.GateDecidedData{Gate: cp.Kind, Decision: decideAnswer, By: a.by, Policy: cp.Policy, Reason: text.ClipJSON(a.Comment, 500)}
 	if len(p.Asking.Due) == 0 {
 		return // only in a journal by somebody else's hand
 	}
 	ask := p.Asking.Due[0]
 	if a.Status != work.CheckpointRejected {
-		data.Comment = text.ClipJSON(answerWords(cp, a), maxWords)
+		data.Comment = text.ClipJSON(answerWords(cp, a.Answer), maxWords)
 		d.phase(p.Number, work.GateDecided, data)
 		return
 	}
@@ -231,8 +240,8 @@ func answerWords(cp *work.Checkpoint, a work.Answer) string {
 	return strings.Join(said, "\n")
 }
 
-// applyAsk folds a decision about what the agent of p asks.
-func (s *State) applyAsk(p *Phase, d work.GateDecidedData) {
+// foldAsk folds a decision about what the agent of p asks.
+func foldAsk(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	k := &p.Asking
 	if d.Decision == decideStop || len(k.Due) == 0 {
 		return

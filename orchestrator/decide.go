@@ -18,7 +18,7 @@ import (
 // what it returns, then ask again with Settle until nothing follows. It
 // changes nothing.
 func Decide(s *State, in Input) []work.Event {
-	d := &decision{s: s, now: in.Now, day: in.Day}
+	d := &decision{s: s, now: in.Now, day: in.Day, gates: theGates}
 	switch f := in.Fact.(type) {
 	case Opened:
 		d.opened(f)
@@ -105,6 +105,8 @@ type decision struct {
 	now time.Time
 	day Day
 	out []work.Event
+	// gates is the table that is decided by.
+	gates *gateTable
 	// granted are the nodes that may carry something out, see settle.
 	granted map[string]bool
 }

@@ -13,6 +13,21 @@ import (
 // gateEdit is where a person's own edits become what the work goes on from.
 const gateEdit = "edit"
 
+func editGate() gate { return gate{names: []string{gateEdit}, fold: foldEdit} }
+
+func foldEdit(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+	if d.Decision != decideGo || d.Commit == "" || p.Stage == StageFinished {
+		return
+	}
+	p.Last, p.Tree, p.Reset = d.Commit, "", true
+	if len(d.Conflicts) > 0 {
+		p.Marked = d.Conflicts // else what is looked for stays so
+	}
+	if p.Reworking {
+		s.Final.Taken = append(slices.Clip(s.Final.Taken), d.Commit)
+	}
+}
+
 // edited takes a person's edits over: the phase that is worked on again goes on
 // from the commit that holds them, which is proven and reviewed as the agent's
 // work is. Edits of something else than what was judged are not taken, and that

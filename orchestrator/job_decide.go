@@ -4,17 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"forge/gates"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
 // roundsBeforeNotice is after how many rounds of feedback Forge says that they
 // do not converge.
 const roundsBeforeNotice = 3
-
-// gateJob is the rule that the result of a job lands as was decided at its end.
-const gateJob = "job"
 
 // job adds the next phase, or ends the job.
 func (d *decision) job() {
@@ -44,30 +39,6 @@ func (s *State) lastOfJob() *Phase {
 		return nil
 	}
 	return s.Phases[all[len(all)-1]]
-}
-
-// claimJob judges the end of a job's phase, as the agent claims it: nothing is
-// taken from its words that its todos do not bear out.
-func (d *decision) claimJob(p *Phase) {
-	why := ""
-	said, one := work.Claim(p.Judged.Claims)
-	switch {
-	case len(p.Judged.Markers) > 0:
-		why = tellMarkers(p)
-	case p.Complete != nil:
-		why = p.unborne()
-	case !one:
-		why = "the last message holds different promises"
-	case said != strings.TrimSpace(p.Plan.Promise):
-		why = p.otherPromise(said)
-	default:
-		why = p.unborne()
-	}
-	if why != "" {
-		d.rule(p.Number, gateClaim, decideNone, why)
-		return
-	}
-	d.rule(p.Number, gateClaim, decideClaimed, "the promise stands in the last message, and the todos bear it out")
 }
 
 // unborne is why the todos do not bear out that p is at its end.
@@ -113,105 +84,4 @@ func (p *Phase) openTodos() string {
 		return fmt.Sprintf("%d of %d todos are done", len(c.Done), c.Total)
 	}
 	return ""
-}
-
-// boundary decides at the end of a job's phase: the policy goes on, or a
-// person is asked, once for everything that falls here.
-func (d *decision) boundary(p *Phase) {
-	if d.passStops(p) {
-		return
-	}
-	b := d.s.boundary(p)
-	dec := d.s.Spec.Policy.AtBoundary(b)
-	stops := d.s.stopPoints(p)
-	if dec.Frozen == gates.NotFrozen && len(stops) == 0 && p.told() == "" {
-		for _, pt := range dec.Points {
-			d.rule(p.Number, string(pt), decideGo, "the gate is auto")
-		}
-		d.jobDecided(p, b, work.CheckpointApproved, "", d.s.policyName(), false)
-		return
-	}
-	var points []string
-	for _, pt := range dec.Points {
-		points = append(points, string(pt))
-	}
-	points = append(points, stops...)
-	question := fmt.Sprintf("Go on after %s?", p.Plan.Name)
-	if b.JobComplete {
-		question = "The agent says that the job is complete. Take its result?"
-	}
-	d.open(p, points[0], points, question, d.s.tellBoundary(p), points[1:]...)
-}
-
-// tellBoundary is what a person needs to know at the end of a job's phase.
-func (s *State) tellBoundary(p *Phase) string {
-	var b strings.Builder
-	b.WriteString(p.told())
-	if n := s.Job.Rounds; n >= roundsBeforeNotice {
-		fmt.Fprintf(&b, "After %d rounds of feedback this does not converge: say in one sentence what is wrong with the plan itself, take it over, or end the job.\n\n", n)
-	}
-	if c := p.Complete; c != nil {
-		fmt.Fprintf(&b, "%s\n", c.Summary)
-		for _, deliverable := range c.Deliverables {
-			fmt.Fprintf(&b, "  %s\n", deliverable)
-		}
-		if c.Confidence == nil {
-			b.WriteString("confidence: unknown\n")
-		} else {
-			fmt.Fprintf(&b, "confidence: %.2f\n", *c.Confidence)
-		}
-		if c.Notes != "" {
-			fmt.Fprintf(&b, "%s\n", c.Notes)
-		}
-	}
-	if c := p.Check; c != nil {
-		fmt.Fprintf(&b, "%d of %d todos are done\n", len(c.Done), c.Total)
-	}
-	b.WriteString(p.tellStops())
-	b.WriteString(strings.Join(p.History, "\n"))
-	return b.String()
-}
-
-// jobDecided records what follows from an answer at the end of p, by the table
-// of docs/jobs.md.
-func (d *decision) jobDecided(p *Phase, b gates.Boundary, answer work.CheckpointStatus, comment, by string, frozen bool) {
-	at := placeOf(b)
-	r, ok := gates.ResumeAfter(at, answer)
-	if !ok {
-		d.run(work.Warned, WarnedData{What: "an answer without a meaning here", Detail: string(answer)})
-		return
-	}
-	data := JobDecidedData{
-		At: at, Frozen: frozen, Answer: answer, Next: r.Next, Kind: r.Phase, Todos: r.Todos, Status: r.Status, Merge: r.Merge, Comment: comment, By: by,
-	}
-	if answer == work.CheckpointChangesRequested {
-		data.Round = d.s.Job.Rounds + 1
-	}
-	d.phase(p.Number, work.JobDecided, data)
-	if data.Next == gates.FeedbackStrategic {
-		d.finish(p, work.PhaseDone, "", "its work goes on in the next phase, with the comments")
-	}
-	switch {
-	case answer == work.CheckpointChangesRequested && data.Round == roundsBeforeNotice:
-		d.phase(p.Number, work.Warned, WarnedData{What: "the rounds of feedback do not converge", Detail: fmt.Sprintf("%d in a row", data.Round)})
-	case answer == work.CheckpointRejected && data.Status == gates.JobCancelled:
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "the job was rejected: " + text.ClipJSON(comment, 300)})
-	case answer == work.CheckpointRejected:
-		d.finish(p, work.PhaseFailed, work.ReasonRejected, comment)
-	}
-}
-
-// answeredBoundary turns a person's answer at the end of a job's phase into
-// what follows.
-func (d *decision) answeredBoundary(p *Phase, a work.Answer, comment string, say func(string)) {
-	switch a.Status {
-	case work.CheckpointApproved:
-		say(decideGo)
-	case work.CheckpointChangesRequested:
-		say(decideRework)
-	default:
-		say(decideReject)
-		comment = text.ClipJSON(a.Comment, maxWords)
-	}
-	d.jobDecided(p, d.s.boundary(p), a.Status, comment, "person:"+a.By, true)
 }

@@ -107,15 +107,6 @@ func placeOf(b gates.Boundary) gates.FreezeContext {
 	return gates.LaterStrategic
 }
 
-// atBoundary says that a gate is one at the end of a job's phase.
-func atBoundary(gate string) bool {
-	switch gates.Point(gate) {
-	case gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal:
-		return true
-	}
-	return false
-}
-
 func applyPhaseAdded(s *State, _ *Phase, _ work.Event, d PhaseAddedData) {
 	if s.Job == nil || s.Phases[d.Number] != nil {
 		return

@@ -144,41 +144,6 @@ func (s *State) tellPromotion() string {
 	return text.ClipJSON(b.String(), 3<<10) + "\n" + s.summary()
 }
 
-// answeredResult turns a person's answer about the result of an issue's run
-// into what follows (final and promote, which may share a record).
-func (d *decision) answeredResult(cp *work.Checkpoint, a work.Answer, by, comment string) {
-	s := d.s
-	was := s.Issue.Decided
-	switch last := s.Phases[s.LastMerged]; {
-	case was == nil:
-		// Only a journal by somebody else's hand asks before it decides.
-		d.gate("", cp.Kind, decideReject, by, "nothing was decided about this result")
-	case a.Status == work.CheckpointApproved:
-		d.personApproves(cp.Kind, a.By, a.Comment)
-	case comment != "" && last != nil:
-		d.gate("", cp.Kind, decideRework, by, comment)
-		d.phase(last.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenFinal, Budget: last.Budget})
-		d.phase(last.Number, work.GateDecided, work.GateDecidedData{Gate: cp.Kind, Decision: decideRework, By: by, Comment: comment})
-	default:
-		if slices.Contains(cp.Points, string(gates.PointFinal)) {
-			d.decided(review.NotMoved, nil, by, was.Facts, was.Unmet)
-		}
-		d.gate("", cp.Kind, decideReject, by, a.Comment)
-	}
-}
-
-// personApproves lets a result land that a person said yes to, at a gate.
-func (d *decision) personApproves(gate, who, words string) {
-	s, was := d.s, d.s.Issue.Decided
-	for _, id := range s.unmet(s.Issue.Evidence) {
-		d.evidence(work.Evidence{
-			Criterion: id, By: work.EvidencePerson, Who: who, Met: true, What: cmp.Or(strings.TrimSpace(words), "approved the result"), Commit: s.Head,
-		})
-	}
-	d.decided(review.ToDone, was.Hold, "person:"+who, was.Facts, nil)
-	d.gate("", gate, decideGo, "person:"+who, words)
-}
-
 // answeredCriteria records what a reviewer says of the criteria, as far as it
 // can be used: a known id, said once, with a word on where it is seen.
 func (d *decision) answeredCriteria(c Command, of ReviewFinishedData, r work.ReviewReport) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"forge/gates"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -138,45 +137,4 @@ func (p *Phase) ownKind() IterationKind {
 		return IterationRework
 	}
 	return IterationWork
-}
-
-// applyReviewGate folds the decisions around reviews, the machine's and people's.
-func (s *State) applyReviewGate(p *Phase, at time.Time, d work.GateDecidedData) {
-	switch d.Decision {
-	case decideReview: // there is money for them
-		if p.Stage == StageReview {
-			most := len(p.Set.Reviewers)
-			if s.Spec.Settings.Reviews.OneByOne {
-				most = 1
-			}
-			p.clear(most)
-		}
-	case decideAskAgain:
-		for _, o := range p.rested(at) {
-			o.NotBefore = time.Time{}
-		}
-	case decideAsk:
-		if p.Stage == StageArbiter && d.Gate == gateArbiter {
-			p.Review.Cleared = true
-		}
-	case decideArbiter:
-		s.restoreProof(p)
-		if p.Merge != nil {
-			// The phase goes on from the merged tree, and holds up nobody's merge.
-			p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
-			s.releaseTurn(p)
-			p.Kind = p.ownKind()
-		}
-		p.Review.Cleared, p.Stage = false, StageArbiter
-	case decideGo:
-		switch d.Gate {
-		case gateReview:
-			s.passReview(p, "")
-		case string(gates.PointFindings):
-			s.passReview(p, d.By)
-		}
-	case decideFix:
-		p.Kind, p.Stage = IterationFix, StageGate
-		s.Issue.fixed()
-	}
 }

@@ -3,12 +3,9 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"forge/gates"
 	"forge/internal/text"
 	"forge/internal/work"
-	"forge/review"
 )
 
 func (d *decision) reviewBegan(c Command) {
@@ -146,99 +143,4 @@ func (d *decision) arbiterDone(f ArbiterDone) {
 		a.Confidence = nil
 	}
 	d.emit(work.ArbiterFinished, f.Command, ArbiterFinishedData{Command: f.Command.ID, Answer: a})
-}
-
-// reviews asks for what is due, and decides once every answer is there.
-func (d *decision) reviews(p *Phase) {
-	if !d.granted[p.Number] {
-		return
-	}
-	if rested := p.rested(d.now); len(rested) > 0 {
-		d.rule(p.Number, gateReview, decideAskAgain, fmt.Sprintf("%s gave no usable answer and may be asked again", text.Number(len(rested), "reviewer")))
-		return
-	}
-	if missing, ready, going := p.Review.due(); missing > 0 {
-		if d.s.Spec.Settings.Reviews.OneByOne {
-			ready = min(ready, 1-min(going, 1))
-		}
-		if ready > 0 && d.afford(p, ready) {
-			d.rule(p.Number, gateReview, decideReview, fmt.Sprintf("%s asked about %s", text.Number(ready, "reviewer"), text.Short(p.Review.Commit)))
-		}
-		return
-	}
-	unknown, objections := p.unanswered(), p.objections()
-	switch {
-	case len(unknown) > 0:
-		d.rule(p.Number, gateReview, decideArbiter, "no usable answer of "+strings.Join(unknown, ", "))
-	case len(objections) > 0:
-		d.rule(p.Number, gateReview, decideArbiter, fmt.Sprintf("%s against it", text.Number(len(objections), "finding")))
-	default:
-		d.rule(p.Number, gateReview, decideGo, p.opinions())
-	}
-}
-
-// opinions says in a line what each reviewer said.
-func (p *Phase) opinions() string {
-	var out []string
-	for _, sp := range p.Set.Reviewers {
-		if o := p.Review.Of[sp.Name]; o != nil {
-			out = append(out, fmt.Sprintf("%s %s", sp.Name, o.Verdict))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// arbiter decides what follows from findings and missing answers: the rules
-// decide, the model tells them how sure it is that findings may stand, and whether
-// there is a way to fix.
-func (d *decision) arbiter(p *Phase) {
-	s, r := d.s, &p.Review
-	if s.asksModel(p) {
-		if d.granted[p.Number] && !r.Cleared && d.afford(p, 1) {
-			d.rule(p.Number, gateArbiter, decideAsk, "the arbiter's model is asked")
-		}
-		return
-	}
-	set := s.Spec.Settings.Reviews
-	objections, unknown := p.objections(), p.unanswered()
-	c := review.Case{
-		Unknown: len(unknown) > 0, Threshold: set.Threshold, FixPath: p.Set.Permission != work.PermissionReadonly,
-		Attempts: r.Attempts, Most: p.Set.MaxFixes, Ask: s.Spec.Policy.FailVerdict == gates.AskOnFail, KeepMajor: set.KeepMajor,
-	}
-	data := ArbiterDecidedData{Attempt: r.Attempts, Most: c.Most, Unknown: clipList(unknown, 10, 60)}
-	for _, f := range objections {
-		c.Severities = append(c.Severities, f.Severity)
-	}
-	if a := r.Answer; a != nil {
-		c = c.Hear(*a)
-		data.Said, data.Why, data.Confidence = a.Verdict, a.Reason, a.Confidence
-		if a.Verdict == "" {
-			data.Why = a.Why
-		}
-	}
-	data.Verdict, data.Reason = review.Rule(c)
-	data.Findings = c.Severities[:min(len(c.Severities), 50)]
-	data.Overruled = data.Said != "" && data.Said != string(data.Verdict)
-	d.phase(p.Number, work.ArbiterDecided, data)
-	switch data.Verdict {
-	case review.Proceed, review.Fix:
-	case review.AskHuman:
-		d.open(p, string(gates.PointFindings), []string{"fail_verdict"}, fmt.Sprintf("Reviews of phase %s %q did not pass (%s). Go on all the same?", p.Number, p.Plan.Name, data.Reason), p.tellFindings())
-	default:
-		detail := text.ClipJSON(firstObjection(objections, unknown), 300)
-		if string(data.Reason) != string(p.reviewReason()) {
-			detail = fmt.Sprintf("%s: %s", data.Reason, detail)
-		}
-		d.finish(p, work.PhaseFailed, p.reviewReason(), detail)
-	}
-}
-
-func firstObjection(objections []work.Finding, unknown []string) string {
-	if len(unknown) > 0 {
-		return "no usable answer of " + strings.Join(unknown, ", ")
-	}
-	if len(objections) == 0 {
-		return "nothing is left to say"
-	}
-	return tellFinding(objections[0])
 }

@@ -29,6 +29,26 @@ func (s *State) stopPoint(r work.StopRequest) (pt gates.Point, ok bool) {
 // gateStop is the rule about checkpoints that nobody registered.
 const gateStop = "checkpoint"
 
+// checkpointGate is that of every checkpoint which an agent opens.
+func checkpointGate() gate {
+	return gate{
+		is: isStop, stages: []Stage{StageJudge},
+		decide: (*decision).looks, answered: (*decision).answeredStop, fold: foldStop,
+	}
+}
+
+// looks decides on the checkpoints that the agent of p asked for. What is claimed
+// is proven first: then they and the gates before the merge share one record.
+func (d *decision) looks(p *Phase) bool {
+	if len(p.Stops) == 0 || p.claiming() {
+		return false
+	}
+	if !d.passStops(p) {
+		d.stop(p)
+	}
+	return true
+}
+
 // isStop says that a gate is that of a checkpoint which an agent opens.
 func isStop(gate string) bool {
 	return gate == gateStop || strings.HasPrefix(gate, "ckpt.") && !ownPoint(gates.Point(gate))
@@ -87,22 +107,22 @@ func (p *Phase) tellStops() string {
 
 // answeredStop turns the answer at a stop into what follows: go on, do it
 // again with the comment, or stop the step and tell the agent why.
-func (d *decision) answeredStop(p *Phase, kind string, a work.Answer, yes bool, comment string, say func(string)) {
+func (d *decision) answeredStop(p *Phase, a answer) {
 	switch {
-	case yes:
-		say(decideGo)
-	case comment != "":
-		say(decideRework)
+	case a.yes:
+		d.say(p, a, decideGo)
+	case a.comment != "":
+		d.say(p, a, decideRework)
 	default:
 		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
-			Gate: kind, Decision: decideReject, By: "person:" + a.By, Policy: d.s.version,
+			Gate: a.cp.Kind, Decision: decideReject, By: a.by, Policy: d.s.version,
 			Reason: text.ClipJSON(a.Comment, 500), Comment: text.ClipJSON("This step was stopped. "+a.Comment, maxWords),
 		})
 	}
 }
 
-// applyStop folds the decision at a stop.
-func (s *State) applyStop(p *Phase, d work.GateDecidedData) {
+// foldStop folds the decision at a stop.
+func foldStop(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	if d.Decision == decideAsk {
 		return
 	}

@@ -21,6 +21,13 @@ const maxMessages = 20
 // gateMessage is the rule that lets nothing be done before a message was read.
 const gateMessage = "message"
 
+func messageGate() gate {
+	return gate{
+		names: []string{gateMessage}, stages: []Stage{StageJudge, StageProven, StageTurn}, ownWords: true,
+		decide: (*decision).hears, fold: foldMessage,
+	}
+}
+
 // Message is what a person said to the agent of a phase.
 type Message struct {
 	ID   string
@@ -186,7 +193,7 @@ func (p *Phase) handOver() (unread, read []Message) {
 // hears puts what a person said before whatever would end the phase; false when
 // nothing was said, or nothing stands against the next iteration.
 func (d *decision) hears(p *Phase) bool {
-	if !p.unread() {
+	if !p.unread() || p.Stage == StageJudge && p.atItsLimit() {
 		return false
 	}
 	switch p.Stage {
@@ -217,8 +224,8 @@ func (d *decision) hears(p *Phase) bool {
 	return true
 }
 
-// applyMessage folds what follows from an unread message: one more iteration.
-func (s *State) applyMessage(p *Phase, d work.GateDecidedData) {
+// foldMessage folds what follows from an unread message: one more iteration.
+func foldMessage(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	if d.Decision == decideRework {
 		s.dropTurn(p)
 		if s.Job != nil && p.Parent == "" {

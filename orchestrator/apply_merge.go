@@ -1,0 +1,36 @@
+package orchestrator
+
+import "forge/internal/work"
+
+func applyDelivered(s *State, _ *Phase, _ work.Event, d DeliverFinishedData) {
+	if s.Final.Stage == FinalDeliver {
+		s.Final.Stage = FinalOver
+		s.Final.Tries++
+		s.Delivery = &d.Delivery
+	}
+}
+
+func applyMergeFinished(s *State, p *Phase, _ work.Event, d MergeFinishedData) {
+	if p.Stage != StageTurn {
+		return
+	}
+	p.Merge = &d
+	p.Files = d.Files
+	p.Stage = StageMerged
+}
+
+func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
+	if p.Stage != StageLand {
+		return
+	}
+	s.Issue.landed(p, s.reviews(p), d.Empty)
+	s.landDoubts(p, d.Commit)
+	s.Head, s.LastMerged = d.Commit, p.Number
+	p.Files, p.Landed = d.Files, true
+	s.releaseTurn(p)
+	if d.Pull == 0 {
+		s.leavePull(p, "Forge went on without this.")
+	}
+	p.Pull = nil
+	p.Stage = StageLanded
+}

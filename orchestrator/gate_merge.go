@@ -1,0 +1,92 @@
+package orchestrator
+
+import (
+	"strings"
+
+	"forge/internal/work"
+)
+
+const gateMerge = "merge"
+
+func mergeGate() gate {
+	return gate{names: []string{gateMerge}, stages: []Stage{StageMerged, StageJudge}, decide: (*decision).merges, fold: foldMerge}
+}
+
+// merges decides on a merged tree, or on what an iteration made of one.
+func (d *decision) merges(p *Phase) bool {
+	switch {
+	case p.Stage == StageMerged:
+		d.merged(p)
+	case p.Kind == IterationResolve:
+		d.resolved(p)
+	case p.Kind.Free() || p.Merge == nil:
+		return false
+	default:
+		d.judgeRedMerge(p)
+	}
+	return true
+}
+
+// merged decides what follows from the merged tree: land it when it is the
+// proven one, prove it again when it is not, resolve a conflict once.
+func (d *decision) merged(p *Phase) {
+	m := p.Merge
+	switch {
+	case len(m.Conflicts) > 0:
+		d.rule(p.Number, gateMerge, decideResolve, "conflicts in "+strings.Join(m.Conflicts, ", "))
+	case m.Tree == p.Tree || !m.Moved:
+		d.rule(p.Number, gateMerge, decideLand, "the merged tree is the proven one")
+	case len(p.Set.Verify) > 0:
+		d.rule(p.Number, gateMerge, decideReverify, "the base moved, so the merged tree has to be proven")
+	case d.s.toReview(p):
+		d.rule(p.Number, gateMerge, decideReview, "the base moved, and the merged tree holds content that nobody reviewed")
+	default:
+		d.rule(p.Number, gateMerge, decideLand, "the base moved, and there are no verify commands")
+	}
+}
+
+// resolved decides on what an iteration made of a conflict; there is no second
+// one.
+func (d *decision) resolved(p *Phase) {
+	switch bad := p.badFree(); {
+	case bad != "":
+		d.finish(p, work.PhaseFailed, work.ReasonMergeConflict, bad)
+	case len(p.Set.Verify) > 0:
+		d.rule(p.Number, gateMerge, decideReverify, "the conflict was resolved, so the merged tree has to be proven")
+	case d.s.toReview(p):
+		d.rule(p.Number, gateMerge, decideReview, "the conflict was resolved, so the merged tree has to be reviewed")
+	default:
+		d.rule(p.Number, gateMerge, decideLand, "the conflict was resolved, and there are no verify commands")
+	}
+}
+
+// judgeRedMerge decides on a merged tree that fails verify.
+func (d *decision) judgeRedMerge(p *Phase) {
+	if p.Spent < p.Budget {
+		d.rule(p.Number, gateMerge, decideRework, "the merged tree fails verify; the phase goes on from it")
+		return
+	}
+	d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, "the merged tree fails verify and no iteration is left")
+}
+
+func foldMerge(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+	if p.Merge == nil {
+		return
+	}
+	switch d.Decision {
+	case decideLand:
+		p.Stage = s.toLand(p)
+	case decideReverify:
+		p.Stage = StageReverify
+	case decideReview:
+		p.Stage = s.afterProof(p)
+	case decideResolve:
+		p.Kind, p.Reset = IterationResolve, true
+		p.Stage = StageGate
+	case decideRework:
+		// The merged tree is red: the phase goes on from it.
+		p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
+		s.releaseTurn(p)
+		p.Stage = StageGate
+	}
+}

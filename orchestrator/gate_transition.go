@@ -1,0 +1,73 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strings"
+
+	"forge/gates"
+	"forge/internal/text"
+	"forge/internal/work"
+)
+
+// transitionGate is the gate before the work of a phase is merged.
+func transitionGate() gate {
+	return gate{
+		names: []string{string(gates.PointPhaseTransition)}, stages: []Stage{StageProven},
+		decide:   func(d *decision, p *Phase) bool { d.mayMerge(p); return true },
+		answered: (*decision).answeredTransition, fold: foldTransition,
+	}
+}
+
+// mayMerge decides whether a proven phase takes its turn to merge. Its reviews
+// are over.
+func (d *decision) mayMerge(p *Phase) {
+	if d.passStops(p) {
+		return
+	}
+	if who := d.s.asPushed(p); who != "" {
+		d.gate(p.Number, string(gates.PointPhaseTransition), decideGo, "person:"+who, tellApproved)
+		return
+	}
+	// What falls on this boundary shares one record.
+	points := d.s.stopPoints(p)
+	if !d.s.passes(gates.PointPhaseTransition) || len(points) == 0 && p.told() != "" {
+		points = append([]string{string(gates.PointPhaseTransition)}, points...)
+	}
+	if len(points) == 0 {
+		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "the gate is auto")
+		return
+	}
+	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+}
+
+// tellRounds says when people sent p back again and again, "" = they did not.
+func (p *Phase) tellRounds() string {
+	if p.SentBack < roundsBeforeNotice {
+		return ""
+	}
+	return fmt.Sprintf("Changes were asked for %d times, and this does not converge: say in one sentence what is wrong with the plan itself, push commits of your own, or reject it.\n\n", p.SentBack)
+}
+
+func (d *decision) answeredTransition(p *Phase, a answer) {
+	switch {
+	case a.yes:
+		d.say(p, a, decideGo)
+	case a.comment != "":
+		d.say(p, a, decideRework)
+	default:
+		d.say(p, a, decideReject)
+		d.finish(p, work.PhaseFailed, work.ReasonRejected, a.Comment)
+	}
+}
+
+func foldTransition(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+	switch d.Decision {
+	case decideGo:
+		p.Stops, p.Stage = nil, StageTurn
+		s.Turns = append(s.Turns, p.Number)
+	case decideRework:
+		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
+		p.SentBack++
+		p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
+	}
+}
