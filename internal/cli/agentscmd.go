@@ -145,7 +145,7 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 func (a *App) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "find what is missing on this machine and in this project, and say how to get it",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "try", Usage: "also ask the agent one question (costs a little)"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "try", Usage: "also ask the agent one question (costs a little), and run a proof cold and warm"}},
 		Action: func(c *cli.Context) error {
 			d := &doctor.Doctor{Env: a.env(), Out: a.Stdout}
 			d.Look(c.Context, c.Bool("try"))

@@ -42,7 +42,8 @@ func (d *Doctor) poor(fix, format string, args ...any) {
 
 func (d *Doctor) note(fix, format string, args ...any) { d.say("!", fmt.Sprintf(format, args...), fix) }
 
-// Look looks at what forge run needs; try also asks each agent one question.
+// Look looks at what forge run needs; try also asks each agent one question, and
+// runs a proof, cold and warm.
 func (d *Doctor) Look(ctx context.Context, try bool) {
 	if err := git.Probe(ctx); err != nil {
 		d.poor("install git 2.39 or later", "git: %v", err)
@@ -89,7 +90,11 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}
-	d.proofs(ctx, p)
+	if try {
+		d.proof(ctx, p, caps)
+	} else {
+		d.proofs(ctx, p)
+	}
 	for _, why := range project.Unreviewed(spec) {
 		d.note("", "forge run will refuse: %s", why)
 	}
