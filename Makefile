@@ -5,7 +5,7 @@
 # make bench   what Forge costs, beside the floor measured in the same run
 # make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
 # make pictures   every page as a picture, into bin/pictures
-# make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, sums, installer into dist
+# make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
 # make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
 
@@ -81,7 +81,7 @@ pictures:
 	scripts/pictures.sh
 
 release:
-	$(GO) run ./internal/release -version "$(VERSION)" -key "$(KEY)" -base "$(BASE)"
+	scripts/release.sh -version "$(VERSION)" -key "$(KEY)" -base "$(BASE)"
 
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)

@@ -58,6 +58,10 @@ for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp gitea}
 	export "FORGE_REAL_$(echo "$agent" | tr a-z- A-Z_)=$path"
 	say "testing with $path"
 done
+FORGE_REAL_NFPM=$(nfpm)
+export FORGE_REAL_NFPM
+apt rpm2cpio rpm2cpio
+apt cpio cpio
 FORGE_SARIF_SCHEMA=$(sarif_schema)
 export FORGE_SARIF_SCHEMA
 # A test that finds no sandbox fails instead of saying that it was skipped.

@@ -11,6 +11,7 @@ CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
 GITEA_VERSION=1.26.0
+NFPM_VERSION=v2.43.4
 MOCHA_VERSION=10.8.2
 JEST_VERSION=29.7.0
 VITEST_VERSION=2.1.9
@@ -78,6 +79,8 @@ sarif_schema() {
 	fi
 	echo "$dir/sarif-schema-2.1.0.json"
 }
+
+nfpm() { go_program nfpm "$NFPM_VERSION" github.com/goreleaser/nfpm/v2/cmd/nfpm; }
 
 gotask() { go_program task "$TASK_VERSION" github.com/go-task/task/v3/cmd/task; }
 

@@ -54,7 +54,11 @@ func (r *release) one(ctx context.Context, dir string, t target) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	return []string{r.name(t) + ".tar.gz", r.name(t) + ".cdx.json"}, errors.Join(
+	packages, err := r.packages(ctx, dir, t, program)
+	if err != nil {
+		return nil, err
+	}
+	return append(packages, r.name(t)+".tar.gz", r.name(t)+".cdx.json"), errors.Join(
 		os.WriteFile(filepath.Join(dir, r.name(t)+".tar.gz"), archive, 0o644),
 		os.WriteFile(filepath.Join(dir, r.name(t)+".cdx.json"), list, 0o644),
 	)

@@ -2,7 +2,7 @@
 // is in each (CycloneDX), their sums, the installer, a formula, and a signature
 // with the releaser's key. The same commit gives the same bytes.
 //
-//	go run ./internal/release -version 0.1.0 -out dist [-targets linux/amd64] [-key FILE]
+//	go run ./internal/release -version 0.1.0 -out dist [-targets linux/amd64] [-key FILE] [-nfpm FILE]
 package main
 
 import (
@@ -26,6 +26,7 @@ type release struct {
 	targets []target
 	key     string // a private key of ssh; "" = nothing is signed
 	base    string // where the files will be found
+	nfpm    string // the program that makes packages; "" = none are made
 	try     bool   // of a tree that no version stands for
 	when    time.Time
 }
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&targets, "targets", everywhere, "systems, as `OS/ARCH,…`")
 	flag.StringVar(&r.key, "key", "", "sign the sums with this private key of ssh, a `FILE`")
 	flag.StringVar(&r.base, "base", "", "the `URL` below which the files will be found")
+	flag.StringVar(&r.nfpm, "nfpm", "", "make packages with this `PROGRAM`, a path of nfpm")
 	flag.BoolVar(&r.try, "try", false, "although the tree is not committed or the version is not released")
 	flag.Parse()
 	err := r.read(targets)

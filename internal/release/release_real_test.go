@@ -20,7 +20,7 @@ import (
 // made is a release for this machine, from the repository's root.
 func made(t *testing.T, change ...func(*release)) (dir string) {
 	t.Helper()
-	r := release{version: "9.8.7", out: filepath.Join(t.TempDir(), "dist"), targets: []target{{runtime.GOOS, runtime.GOARCH}}, base: "https://example.invalid/forge", try: true}
+	r := release{version: "9.8.7", out: filepath.Join(t.TempDir(), "dist"), targets: []target{{runtime.GOOS, runtime.GOARCH}}, base: "https://example.invalid/forge", nfpm: os.Getenv("FORGE_REAL_NFPM"), try: true}
 	for _, c := range change {
 		c(&r)
 	}
@@ -42,7 +42,7 @@ func TestRealRelease(t *testing.T) {
 
 	// The same commit gives the same bytes, whoever builds it where.
 	entries, err := os.ReadDir(other)
-	if err != nil || len(entries) != 6 {
+	if err != nil || len(entries) != 8 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {
@@ -93,6 +93,66 @@ func TestRealRelease(t *testing.T) {
 	}
 
 	installs(t, one)
+	arch := runtime.GOARCH
+	installsDeb(t, filepath.Join(one, "forge_9.8.7_"+arch+".deb"))
+	unpacksRPM(t, filepath.Join(one, "forge-9.8.7."+rpmArch[arch]+".rpm"))
+}
+
+// installsDeb installs the package by dpkg below a folder, and takes it away again.
+func installsDeb(t *testing.T, file string) {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"info", "updates"} {
+		if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, "var/lib/dpkg/status"), "")
+	dpkg := func(args ...string) {
+		// What it depends on is not below that folder.
+		cmd := exec.CommandContext(t.Context(), "dpkg", append([]string{"--root=" + root, "--force-depends", "--force-not-root"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("dpkg %s: %v: %s", args, err, out)
+		}
+	}
+	dpkg("--install", file)
+	isInstalled(t, root)
+	dpkg("--remove", "forge")
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/forge")); !os.IsNotExist(err) {
+		t.Errorf("after it was removed: %v", err)
+	}
+
+	fields, err := exec.CommandContext(t.Context(), "dpkg-deb", "--field", file, "Depends", "Recommends", "Version").CombinedOutput()
+	if want := "Version: 9.8.7\nDepends: git\nRecommends: bubblewrap\n"; err != nil || string(fields) != want {
+		t.Errorf("%v: %q, want %q", err, fields, want)
+	}
+}
+
+// unpacksRPM unpacks the package: there is no rpm on a machine of Debian's kin that
+// could install it.
+func unpacksRPM(t *testing.T, file string) {
+	t.Helper()
+	root := t.TempDir()
+	unpack := exec.CommandContext(t.Context(), "sh", "-c", `rpm2cpio "$1" | cpio --quiet -idm`, "sh", file)
+	unpack.Dir = root
+	if out, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	isInstalled(t, root)
+}
+
+// isInstalled runs the program of a package, and reads where its service starts it.
+func isInstalled(t *testing.T, root string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "usr/bin/forge"), "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "forge 9.8.7") {
+		t.Errorf("%v: %s", err, out)
+	}
+	unit := string(read(t, root, "usr/lib/systemd/user/forge.service"))
+	if !strings.Contains(unit, "ExecStart=/usr/bin/forge factory\n") || strings.Contains(unit, "%h") {
+		t.Errorf("the service:\n%s", unit)
+	}
+	read(t, root, "usr/share/doc/forge/copyright")
 }
 
 // installs runs the installer against a server of the test's, whole and broken.
