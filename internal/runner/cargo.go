@@ -10,7 +10,7 @@ import (
 )
 
 func cargoKind() Kind {
-	return Kind{Name: "cargo test", Find: findCargo, Parse: parseLibtest, Plant: plantRust}
+	return Kind{Name: "cargo test", Find: findCargo, Parse: parseLibtest, Plant: plantRust, Own: ownCargo}
 }
 
 func nextestKind() Kind {
@@ -31,7 +31,7 @@ func findCargo(p *Project) []Ask {
 		}
 		nextest = nextest || c.Words[1] == "nextest"
 		if c.Words[1] == "test" || c.Words[1] == "t" {
-			asks = append(asks, p.cargo("cargo test", c.Dir, []string{"cargo", "test", "--no-fail-fast", "--color", "never"}, c.Words[2:]))
+			asks = append(asks, p.cargoTest(c.Dir, c.Words[2:]))
 		}
 	}
 	if len(asks) == 0 && !nextest && p.Has("Cargo.toml") && len(p.rustTests(".")) > 0 {
@@ -49,6 +49,10 @@ func findNextest(p *Project) []Ask {
 		}
 	}
 	return merged(asks)
+}
+
+func (p *Project) cargoTest(dir string, args []string) Ask {
+	return p.cargo("cargo test", dir, []string{"cargo", "test", "--no-fail-fast", "--color", "never"}, args)
 }
 
 func (p *Project) cargo(name, dir string, words, args []string) Ask {

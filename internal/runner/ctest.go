@@ -2,6 +2,7 @@ package runner
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -12,15 +13,26 @@ func ctestKind() Kind {
 // findCTest builds each project of CMake with tests in a folder of its own and
 // asks CTest there.
 func findCTest(p *Project) []Ask {
-	called := false
+	calls := p.Calls()
+	source, command := ctestAsk(calls)
+	called := slices.ContainsFunc(calls, func(c Call) bool { return slices.Contains([]string{"ctest", "cmake"}, path.Base(c.Words[0])) })
+	top := path.Join(source, "CMakeLists.txt")
+	if !called || !p.Has(top) {
+		return nil
+	}
+	tests := p.Below(source, func(f string) bool {
+		l, ok := languageOf(f)
+		return ok && l.name == "c" && strings.Contains(strings.ToLower(f), "test")
+	})
+	return []Ask{{Runner: "ctest", Dir: source, Tests: append([]string{top}, tests...), Command: command}}
+}
+
+// ctestAsk is where the project of the calls is, and how it is asked there.
+func ctestAsk(calls []Call) (source, command string) {
 	var defines []string
-	source := "."
-	for _, c := range p.Calls() {
-		switch path.Base(c.Words[0]) {
-		case "ctest":
-			called = true
-		case "cmake":
-			called = true
+	source = "."
+	for _, c := range calls {
+		if path.Base(c.Words[0]) == "cmake" {
 			for i, w := range c.Words {
 				if strings.HasPrefix(w, "-D") && w != "-D" {
 					defines = append(defines, w)
@@ -31,19 +43,8 @@ func findCTest(p *Project) []Ask {
 			}
 		}
 	}
-	top := path.Join(source, "CMakeLists.txt")
-	if !called || !p.Has(top) {
-		return nil
-	}
-	tests := p.Below(source, func(f string) bool {
-		l, ok := languageOf(f)
-		return ok && l.name == "c" && strings.Contains(strings.ToLower(f), "test")
-	})
-	return []Ask{{
-		Runner: "ctest", Dir: source, Tests: append([]string{top}, tests...),
-		Command: "cmake -S . -B '{out}/build' " + quoteAll(defines) + " >'{out}/said' 2>&1 && cmake --build '{out}/build' --parallel 2 >>'{out}/said' 2>&1\n" +
-			"ctest --test-dir '{out}/build' --output-junit '{out}/report' --timeout 300 >>'{out}/said' 2>&1",
-	}}
+	return source, "cmake -S . -B '{out}/build' " + quoteAll(defines) + " >'{out}/said' 2>&1 && cmake --build '{out}/build' --parallel 2 >>'{out}/said' 2>&1\n" +
+		"ctest --test-dir '{out}/build' --output-junit '{out}/report' --timeout 300 >>'{out}/said' 2>&1"
 }
 
 // plantCTest adds a test that fails to the project itself.

@@ -1,11 +1,15 @@
 package runner
 
 import (
+	_ "embed"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
 )
+
+//go:embed drivers/mocha.cjs
+var mochaReporter string
 
 // jsRunner is a runner of JavaScript that is installed beside a project.
 type jsRunner struct {
@@ -19,34 +23,52 @@ type jsRunner struct {
 	// it prints, and the word that the call has.
 	ownFlags []string
 	ownWord  string
+	ownFiles map[string]string
 }
 
-func vitestKind() Kind {
-	r := jsRunner{
+// jsRunners are those whose calls have their form in common.
+func jsRunners() []jsRunner { return []jsRunner{vitest(), jest(), mocha()} }
+
+func vitest() jsRunner {
+	return jsRunner{
 		name: "vitest", flags: []string{"run", "--reporter=json", "--outputFile={out}/report", "--bail=0", "--coverage.enabled=false"},
 		keep: []string{"--config", "-c", "--root", "-r", "--dir", "--project", "--environment", "--mode"}, single: []string{"--globals"}, collect: isSpec,
 		ownFlags: []string{"--reporter=default", "--reporter=json", "--outputFile.json={out}/report"}, ownWord: "run",
 	}
+}
+
+func vitestKind() Kind {
+	r := vitest()
 	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantVitest, Own: r.own}
 }
 
-func jestKind() Kind {
-	r := jsRunner{
+func jest() jsRunner {
+	return jsRunner{
 		name: "jest", flags: []string{"--json", "--outputFile={out}/report", "--ci", "--bail=0", "--coverage=false", "--cacheDirectory={out}/cache"},
 		keep: []string{"--config", "-c", "--rootDir", "--env", "--projects"}, collect: isSpec,
 		ownFlags: []string{"--json", "--outputFile={out}/report"},
 	}
+}
+
+func jestKind() Kind {
+	r := jest()
 	return Kind{Name: r.name, Find: r.find, Parse: parseJest, Plant: plantGlobalTest, Own: r.own}
 }
 
-func mochaKind() Kind {
-	r := jsRunner{
+func mocha() jsRunner {
+	return jsRunner{
 		name: "mocha", flags: []string{"--reporter", "json", "--reporter-option", "output={out}/report", "--no-bail", "--exit"},
 		keep:   []string{"--require", "-r", "--config", "--package", "--spec", "--extension", "--ui", "-u", "--file", "--import", "--loader"},
 		single: []string{"--recursive"}, files: true,
 		collect: func(f string) bool { return isSpec(f) || strings.Contains("/"+path.Dir(f)+"/", "/test/") },
+		// It has one reporter at a time: one of Forge that prints like its own.
+		ownFlags: []string{"--reporter", "{out}/ask.cjs"}, ownFiles: map[string]string{"ask.cjs": mochaReporter},
 	}
-	return Kind{Name: r.name, Find: r.find, Parse: parseMocha, Plant: plantMocha}
+}
+
+func mochaKind() Kind {
+	r := mocha()
+	return Kind{Name: r.name, Find: r.find, Parse: parseMocha, Plant: plantMocha, Own: r.own}
 }
 
 // find asks the runner where the commands name it.

@@ -17,21 +17,33 @@ type Own struct {
 	Files   map[string]string
 	// Plugin says that the program has to load one from the folder {out}.
 	Plugin bool
+	// Parse reads what the run wrote where that is not what an ask writes; nil =
+	// it is.
+	Parse func(files map[string][]byte) Report
 	// Said makes of what the run wrote what the command prints; nil = it was
 	// printed.
 	Said func(files map[string][]byte) string
 }
 
 // OwnCall recognises a command that plainly is a runner's own call: one program
-// and words that select nothing. For wrappers, scripts and whatever sh would have
-// to read it is not one.
-func OwnCall(command string) (Own, bool) {
+// and words that select nothing. text reads a file of the tree that the command
+// runs in, "" where there is none: the script that a package manager's call
+// stands for is read, since the manager adds words to it and nothing else. Other
+// wrappers, and whatever sh would have to read, are not one: what a Makefile, a
+// Rakefile or a script does with a word more is its own affair.
+func OwnCall(command string, text func(file string) string) (Own, bool) {
+	if own, ok := ownCTest(command); ok {
+		return own, true
+	}
 	if strings.Trim(command, plainBytes) != "" {
 		return Own{}, false
 	}
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return Own{}, false
+	}
+	if own, ok := ownScript(words, text); ok {
+		return own, true
 	}
 	for _, k := range Kinds() {
 		if k.Own == nil {
@@ -99,6 +111,12 @@ func ownPytest(words []string) (Own, bool) {
 	}, true
 }
 
+// nodeReporters are the flags for both.
+var nodeReporters = []string{
+	"--test-reporter=spec", "--test-reporter-destination=stdout",
+	"--test-reporter={out}/ask.mjs", "--test-reporter-destination={out}/report",
+}
+
 // ownNode is node's own runner, which reports to two readers.
 func ownNode(words []string) (Own, bool) {
 	if len(words) < 2 || words[0] != "node" || !slices.Contains(words, "--test") {
@@ -108,43 +126,9 @@ func ownNode(words []string) (Own, bool) {
 	if !onlyFlags(flags, "--test", "--test-concurrency=", "--no-warnings", "--enable-source-maps", "--experimental-strip-types") {
 		return Own{}, false
 	}
-	call := append([]string{
-		"node", "--test-reporter=spec", "--test-reporter-destination=stdout",
-		"--test-reporter={out}/ask.mjs", "--test-reporter-destination={out}/report",
-	}, words[1:]...)
+	call := slices.Concat([]string{"node"}, nodeReporters, words[1:])
 	return Own{
 		Asked:   askOf(func(p *Project) Ask { return p.node(".", words[1:]) }),
 		Command: quoteAll(call), Files: map[string]string{"ask.mjs": nodeDriver},
 	}, true
-}
-
-// own is the runner behind npx, which writes its report beside what it prints.
-func (r jsRunner) own(words []string) (Own, bool) {
-	rest, ok := afterNpx(words, r.name)
-	if !ok || !onlyFlags(slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == r.ownWord }), "--silent", "--verbose", "--no-color") {
-		return Own{}, false
-	}
-	if r.ownWord != "" && !slices.Contains(rest, r.ownWord) {
-		return Own{}, false
-	}
-	call := quoteAll(slices.Concat(words, r.ownFlags))
-	return Own{
-		Asked:   askOf(func(p *Project) Ask { return r.ask(p, ".", rest) }),
-		Command: "pwd -P >'{out}/pwd' && " + call,
-	}, true
-}
-
-// afterNpx returns the words behind npx and name.
-func afterNpx(words []string, name string) ([]string, bool) {
-	if len(words) == 0 || words[0] != "npx" {
-		return nil, false
-	}
-	words = words[1:]
-	for len(words) > 0 && slices.Contains([]string{"--no-install", "--no", "--yes", "-y"}, words[0]) {
-		words = words[1:]
-	}
-	if len(words) == 0 || words[0] != name {
-		return nil, false
-	}
-	return words[1:], true
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func phpunitKind() Kind {
-	return Kind{Name: "phpunit", Find: findPHPUnit, Parse: parsePHPUnit, Plant: plantPHPUnit}
+	return Kind{Name: "phpunit", Find: findPHPUnit, Parse: parsePHPUnit, Plant: plantPHPUnit, Own: ownPHPUnit}
 }
 
 func findPHPUnit(p *Project) []Ask {
@@ -17,15 +17,19 @@ func findPHPUnit(p *Project) []Ask {
 		if at < 0 || at > 2 {
 			continue
 		}
-		words := append(slices.Clone(c.Words[:at+1]), "--log-junit", "{out}/report", "--do-not-cache-result")
-		words = append(words, phpunitArgs(c.Words[at+1:])...)
 		asks = append(asks, Ask{
 			Runner: "phpunit", Dir: c.Dir,
 			Tests:   p.Below(c.Dir, func(f string) bool { return strings.HasSuffix(f, "Test.php") }),
-			Command: quoteAll(words) + " >'{out}/said'",
+			Command: phpunitAsk(c.Words, at),
 		})
 	}
 	return merged(asks)
+}
+
+// phpunitAsk is the command of an ask for a call whose program stands at at.
+func phpunitAsk(call []string, at int) string {
+	words := append(slices.Clone(call[:at+1]), "--log-junit", "{out}/report", "--do-not-cache-result")
+	return quoteAll(append(words, phpunitArgs(call[at+1:])...)) + " >'{out}/said'"
 }
 
 func phpunitArgs(args []string) []string {

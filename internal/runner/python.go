@@ -20,8 +20,13 @@ var (
 	pytestDriver string
 	//go:embed drivers/plugin.py
 	pytestPlugin string
+	// What unittest's driver and its own call begin with.
+	//go:embed drivers/unittest_outcomes.py
+	unittestOutcomes string
 	//go:embed drivers/unittest.py
 	unittestDriver string
+	//go:embed drivers/unittest_own.py
+	unittestOwn string
 )
 
 // pytestPluginName is a name of a module that no project has.
@@ -32,7 +37,7 @@ func pytestKind() Kind {
 }
 
 func unittestKind() Kind {
-	return Kind{Name: "unittest", Find: findUnittest, Parse: parseLines, Plant: plantUnittest}
+	return Kind{Name: "unittest", Find: findUnittest, Parse: parseLines, Plant: plantUnittest, Own: ownUnittest}
 }
 
 // findPytest asks pytest where the commands name it, or where nothing names a
@@ -204,7 +209,7 @@ func (p *Project) unittest(dir, python string, args []string) Ask {
 	return Ask{
 		Runner: "unittest", Dir: dir, Tests: p.pythonTests(dir),
 		Command: "PYTHONDONTWRITEBYTECODE=1 " + quote(python) + " " + quoteAll(words) + " >'{out}/said'",
-		Files:   map[string]string{"ask.py": unittestDriver},
+		Files:   map[string]string{"ask.py": unittestOutcomes + unittestDriver},
 	}
 }
 

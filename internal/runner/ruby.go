@@ -8,15 +8,22 @@ import (
 	"strings"
 )
 
-//go:embed drivers/minitest.rb
-var minitestDriver string
+var (
+	// What minitest's driver and its plugin have in common.
+	//go:embed drivers/minitest_outcomes.rb
+	minitestOutcomes string
+	//go:embed drivers/minitest.rb
+	minitestDriver string
+	//go:embed drivers/minitest_plugin.rb
+	minitestPlugin string
+)
 
 func minitestKind() Kind {
-	return Kind{Name: "minitest", Find: findMinitest, Parse: parseLines, Plant: plantMinitest}
+	return Kind{Name: "minitest", Find: findMinitest, Parse: parseLines, Plant: plantMinitest, Own: ownMinitest}
 }
 
 func rspecKind() Kind {
-	return Kind{Name: "rspec", Find: findRSpec, Parse: parseRSpec, Plant: plantRSpec}
+	return Kind{Name: "rspec", Find: findRSpec, Parse: parseRSpec, Plant: plantRSpec, Own: ownRSpec}
 }
 
 // findMinitest asks minitest for the test files of a project that has some in
@@ -59,7 +66,7 @@ func minitestAsk(c Call, tests []string) Ask {
 	return Ask{
 		Runner: "minitest", Dir: c.Dir, Tests: here,
 		Command: quoteAll(words) + " >'{out}/said'",
-		Files:   map[string]string{"ask.rb": minitestDriver},
+		Files:   map[string]string{"ask.rb": minitestOutcomes + minitestDriver},
 	}
 }
 
@@ -82,20 +89,24 @@ func findRSpec(p *Project) []Ask {
 		if at < 0 && !(rake && p.Has(path.Join(c.Dir, ".rspec"))) {
 			continue
 		}
-		words := []string{"rspec", "--format", "json", "--out", "{out}/report", "--no-fail-fast"}
-		if path.Base(c.Words[0]) == "bundle" {
-			words = append([]string{"bundle", "exec"}, words...)
-		}
-		if at >= 0 {
-			words = append(words, rspecArgs(c.Words[at+1:])...)
-		}
-		asks = append(asks, Ask{
-			Runner: "rspec", Dir: c.Dir,
-			Tests:   p.Below(c.Dir, func(f string) bool { return strings.HasSuffix(f, "_spec.rb") }),
-			Command: quoteAll(words) + " >'{out}/said'",
-		})
+		ask := rspecAsk(c, at)
+		ask.Tests = p.Below(c.Dir, func(f string) bool { return strings.HasSuffix(f, "_spec.rb") })
+		asks = append(asks, ask)
 	}
 	return merged(asks)
+}
+
+// rspecAsk is how RSpec is asked for a call, in which its name is at at; below 0
+// = rake calls it.
+func rspecAsk(c Call, at int) Ask {
+	words := []string{"rspec", "--format", "json", "--out", "{out}/report", "--no-fail-fast"}
+	if path.Base(c.Words[0]) == "bundle" {
+		words = append([]string{"bundle", "exec"}, words...)
+	}
+	if at >= 0 {
+		words = append(words, rspecArgs(c.Words[at+1:])...)
+	}
+	return Ask{Runner: "rspec", Dir: c.Dir, Command: quoteAll(words) + " >'{out}/said'"}
 }
 
 func rspecArgs(args []string) []string {

@@ -257,6 +257,15 @@ func (t folderTree) Read(path string) ([]byte, error) {
 	return root.ReadFile(path)
 }
 
+// text is the content of a file, "" where there is none that can be read.
+func (t folderTree) text(file string) string {
+	data, err := t.Read(file)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
 // files makes the folder hold a commit, not set up, and lists it.
 func (c *control) files(ctx context.Context, commit string) (folderTree, error) {
 	if err := c.write(ctx, commit); err != nil {

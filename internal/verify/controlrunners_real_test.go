@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"forge/internal/runner"
 )
 
 // TestRealControlRunners holds every runner that a package brings against
@@ -23,6 +25,23 @@ func TestRealControlRunners(t *testing.T) {
 				t.Fatalf("%s is not here: scripts/real.sh installs it", c.need)
 			}
 			checkRunner(t, c)
+		})
+	}
+}
+
+// TestRealOwnCalls holds every runner that a package brings and whose command is
+// its own call against one run of it that says what passed.
+func TestRealOwnCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range realRunnerClaims(t) {
+		if _, ok := runner.OwnCall(c.commands[0], func(file string) string { return c.base[file] }); !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if slow[name] && os.Getenv("FORGE_REAL_RUNNERS") != "all" {
+				t.Skip("each of its runs takes seconds: FORGE_REAL_RUNNERS=all tries it too")
+			}
+			checkOwn(t, c)
 		})
 	}
 }

@@ -112,7 +112,7 @@ func (s *shell) runCommand(ctx context.Context, command string, hears bool) (wor
 	if !hears {
 		return s.runOne(ctx, command)
 	}
-	own, ok := runner.OwnCall(command)
+	own, ok := runner.OwnCall(command, folderTree{root: s.dir}.text)
 	kind, known := runner.Lookup(own.Runner)
 	if !ok || !known || !s.listens.answered(own.Asked) || own.Plugin && isolated(s.env, command) {
 		return s.runOne(ctx, command)
@@ -131,7 +131,11 @@ func (s *shell) runCommand(ctx context.Context, command string, hears bool) (wor
 		return own.Said(files), nil
 	})
 	if err == nil && rep.OK {
-		s.listens.said[own.Asked] = kind.Parse(files)
+		parse := kind.Parse
+		if own.Parse != nil {
+			parse = own.Parse
+		}
+		s.listens.said[own.Asked] = parse(files)
 	}
 	return rep, problem, err
 }
@@ -213,7 +217,10 @@ func treeSum(t folderTree) (string, error) {
 // listensTo says what is to be noted while the commands run, and of which tree:
 // nil where nobody asks, or no command is the own call of a runner that answered.
 func (b *Bench) listensTo(req work.VerifyRequest) (*listens, string, error) {
-	own := func(c string) bool { own, ok := runner.OwnCall(c); return ok && b.answered(own.Asked) }
+	own := func(c string) bool {
+		own, ok := runner.OwnCall(c, folderTree{root: req.Dir}.text)
+		return ok && b.answered(own.Asked)
+	}
 	if !req.Asked || !slices.ContainsFunc(req.Commands, own) {
 		return nil, "", nil
 	}
