@@ -123,7 +123,7 @@ func installsDeb(t *testing.T, file string) {
 	}
 
 	fields, err := exec.CommandContext(t.Context(), "dpkg-deb", "--field", file, "Depends", "Recommends", "Version").CombinedOutput()
-	if want := "Version: 9.8.7\nDepends: git\nRecommends: bubblewrap\n"; err != nil || string(fields) != want {
+	if want := "Depends: git\nRecommends: bubblewrap\nVersion: 9.8.7\n"; err != nil || string(fields) != want {
 		t.Errorf("%v: %q, want %q", err, fields, want)
 	}
 }
@@ -133,7 +133,7 @@ func installsDeb(t *testing.T, file string) {
 func unpacksRPM(t *testing.T, file string) {
 	t.Helper()
 	root := t.TempDir()
-	unpack := exec.CommandContext(t.Context(), "sh", "-c", `rpm2cpio "$1" | cpio --quiet -idm`, "sh", file)
+	unpack := exec.CommandContext(t.Context(), "sh", "-c", `rpm2cpio "$1" | cpio --quiet --no-absolute-filenames -idm`, "sh", file)
 	unpack.Dir = root
 	if out, err := unpack.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
