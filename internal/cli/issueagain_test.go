@@ -93,11 +93,11 @@ func (s *issueWorld) begins() (orchestrator.Spec, string) {
 	t := s.t
 	t.Helper()
 	sh, i := s.worker()
-	p, err := sh.Fresh(t.Context())
+	f, err := sh.For(t.Context(), i)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := sh.Spec(t.Context(), p, factory.Order{Issue: i}, i.Run)
+	spec, err := sh.Spec(t.Context(), f, factory.Order{Issue: i}, i.Run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,18 +45,17 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 	part := add(work.Issue{Parent: theirs.ID})
 	mode := func(i work.Issue) string {
 		t.Helper()
-		p, err := s.Fresh(t.Context())
+		f, err := s.For(t.Context(), i)
 		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			stranger := i.Source != "" || i.Parent != 0
-			if got := slices.Contains(p.Config.File.Verify.Protected, "CLAUDE.md"); got != stranger {
-				t.Errorf("issue %d: the agents' settings are protected: %v", i.ID, got)
-			}
-		}()
-		if _, err := trackers.Harden(t.Context(), s.Opened, p, s.Machine.Caps, i); err != nil {
 			return "refused: " + err.Error()
+		}
+		p, stranger := f.Project(), i.Source != "" || i.Parent != 0
+		if got := slices.Contains(p.Config.File.Verify.Protected, "CLAUDE.md"); got != stranger || f.External() != stranger {
+			t.Errorf("issue %d: it is an outsider's: %v; the agents' settings are protected: %v", i.ID, f.External(), got)
+		}
+		// Nor do flags that come later, as those of a resume, take it back.
+		if err := p.Configure(); err != nil {
+			t.Fatal(err)
 		}
 		return config.ValueOf(p.Config.File.Sandbox.Mode)
 	}

@@ -31,6 +31,8 @@ type Sources struct {
 	// Without leaves parts of the project's own configuration unread, for who
 	// goes on with what was recorded while they are broken.
 	Without Part
+	// External is set where the work is not the owner's.
+	External *External
 }
 
 // Part is a part of a project's configuration.
@@ -59,6 +61,7 @@ type Config struct {
 	policies  policySet
 	without   Part
 	hooks     []hook // that are not run
+	external  *External
 }
 
 // overrideAt is one [phases.overrides."glob"] in the order of application.
@@ -110,6 +113,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 	}
 	cfg.merge()
 	cfg.mapDeprecated(c)
+	cfg.harden(src.External)
 	cfg.crossCheck(c)
 	cfg.compileGlobs()
 	if err := c.err(); err != nil {

@@ -42,6 +42,11 @@ const PlanFile = ".forge/phases.json"
 // Open finds the checkout around the working directory and loads its
 // configuration. Warnings are said once, here.
 func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, error) {
+	return OpenFor(ctx, env, nil, flags...)
+}
+
+// OpenFor is Open for work that somebody else wrote; nil is the owner's.
+func OpenFor(ctx context.Context, env Env, by *config.External, flags ...config.Setting) (*Checkout, error) {
 	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,7 @@ func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, err
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags, External: by})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, err
 // Configure lays flags over the configuration, as Open would have. What the
 // configuration's files are warned of, Open has said.
 func (p *Checkout) Configure(flags ...config.Setting) error {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags})
+	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags, External: p.Config.External()})
 	if err == nil {
 		p.Config = cfg
 	}

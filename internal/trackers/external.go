@@ -20,35 +20,52 @@ func UserConfig(env project.Env) (*config.Config, error) {
 	return cfg, err
 }
 
-// Harden readies the project, as it was read for one issue, for what somebody
-// wrote elsewhere: its sandbox becomes a required one, and the files that instruct
-// agents count among what the proof rests on; it says whether it did. A run of such
-// an issue shows every change of them to a person. A part of such an issue is one
-// too. Only the user's own configuration lets go of the sandbox, and what cannot be
-// found out is not so.
-func Harden(ctx context.Context, b *board.Opened, p *project.Checkout, caps proc.Capabilities, i work.Issue) (external bool, err error) {
+// ForIssue is a project as it is read for one issue of its board. Only Read makes
+// one, so that nothing is made of an outsider's issue without the settings that
+// hold for such.
+type ForIssue struct{ project *project.Checkout }
+
+// Project is the project.
+func (f ForIssue) Project() *project.Checkout { return f.project }
+
+// External says that the issue, or one that it is a part of, was written elsewhere.
+func (f ForIssue) External() bool { return f.project.Config.External() != nil }
+
+// Read reads the project of a board for one of its issues. Where the issue was
+// written elsewhere, or is a part of such a one, its sandbox is a required one, and
+// the files that instruct agents count among what the proof rests on: a run shows
+// every change of them to a person. Only the user's own configuration lets go of the
+// sandbox, and what cannot be found out is an error.
+func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capabilities, i work.Issue) (ForIssue, error) {
 	from, ok, err := NewOrigins(b).ofTracker(ctx, i)
 	if err != nil {
-		return true, err
+		return ForIssue{}, err
 	}
-	if !ok {
-		return false, nil
+	var by *config.External
+	if ok {
+		by = &config.External{Evidence: agent.InstructionGlobs(), AsConfigured: asConfigured(env, from.Source)}
 	}
-	p.Config.File.Verify.Protected = slices.Concat(p.Config.File.Verify.Protected, agent.InstructionGlobs())
-	if cfg, err := UserConfig(b.Env); err == nil {
-		for _, t := range cfg.TrackerSandboxes() {
-			if !t.Sandboxed && sourceOf(t.Name, from.Source) {
-				return true, nil
-			}
+	p, err := project.OpenFor(ctx, env, by)
+	if err != nil {
+		return ForIssue{}, err
+	}
+	if by != nil && !by.AsConfigured {
+		if _, err := proc.Choose(config.ValueOf(p.Config.File.Sandbox.Mode), caps); err != nil {
+			return ForIssue{}, refusal.New(project.SandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
 		}
 	}
+	return ForIssue{p}, nil
+}
 
-	mode := "required"
-	p.Config.File.Sandbox.Mode = &mode
-	if _, err := proc.Choose(mode, caps); err != nil {
-		return true, refusal.New(project.SandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
+// asConfigured says that the user lets issues of this source run without a sandbox.
+func asConfigured(env project.Env, source string) bool {
+	cfg, err := UserConfig(env)
+	if err != nil {
+		return false
 	}
-	return true, nil
+	return slices.ContainsFunc(cfg.TrackerSandboxes(), func(t config.TrackerSettings) bool {
+		return !t.Sandboxed && sourceOf(t.Name, source)
+	})
 }
 
 // sourceOf says that an issue's source is one of the tracker of that name.

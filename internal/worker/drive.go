@@ -16,6 +16,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/runs"
+	"forge/internal/trackers"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -36,27 +37,33 @@ func (s *Worker) heeds() {
 func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
 	defer s.heeds()
 	s.hears(o.Issue.ID)
-	p, err := s.Fresh(ctx)
-	if err != nil && o.Issue.Run == "" {
-		return factory.Ended{}, err
-	}
-	if err != nil {
-		// A run that is open goes on with what it was opened with.
-		if p, err = project.OpenRecorded(ctx, s.Env); err != nil {
-			return factory.Ended{}, err
+	read, unread := s.For(ctx, o.Issue)
+	open := func(run, after string) (factory.Ended, error) {
+		if unread != nil {
+			return factory.Ended{}, unread
 		}
-		p.Journal = s.Journal
+		return s.openIssue(ctx, read, o, run, after)
 	}
 	if o.Issue.Run == "" {
-		return s.openIssue(ctx, p, o, s.newRun(o), "")
+		return open(s.newRun(o), "")
 	}
-	_, err = s.Journal.RunOf(ctx, o.Issue.Run)
+	p := read.Project()
+	if unread != nil {
+		// A run that is open goes on with what it was opened with.
+		recorded, err := project.OpenRecorded(ctx, s.Env)
+		if err != nil {
+			return factory.Ended{}, err
+		}
+		p = recorded
+		p.Journal = s.Journal
+	}
+	_, err := s.Journal.RunOf(ctx, o.Issue.Run)
 	if errors.Is(err, journal.ErrNoRun) {
 		if o.Again {
 			o.Issue.Pull, o.Issue.After = nil, ""
 		}
 		// Forge died between the card and the run's first event.
-		return s.openIssue(ctx, p, o, o.Issue.Run, o.Issue.After)
+		return open(o.Issue.Run, o.Issue.After)
 	}
 	if err != nil {
 		return factory.Ended{}, err
@@ -80,15 +87,15 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 	}
 	switch {
 	case left.Promoted && again:
-		return s.openIssue(ctx, p, o, s.newRun(o), state.Run)
+		return open(s.newRun(o), state.Run)
 	case !state.Outcome.Final(), state.Outcome == work.RunFailed && o.Again && !left.Rejected:
 		return s.resumeIssue(ctx, p, o, state)
 	case o.Again && redBase(state) && o.Issue.After != "":
 		// What it went on from is as good as before.
-		return s.openIssue(ctx, p, o, s.newRun(o), o.Issue.After)
+		return open(s.newRun(o), o.Issue.After)
 	case o.Again && !left.Promoted:
 		o.Issue.Pull = nil
-		return s.openIssue(ctx, p, o, s.newRun(o), "")
+		return open(s.newRun(o), "")
 	default:
 		return left, nil
 	}
@@ -112,8 +119,9 @@ func (s *Worker) quiet(ctx context.Context, state *orchestrator.State) (bool, er
 
 // openIssue opens a new run, which goes on from the result of the run after
 // where that is one. A row that was made for it before is used.
-func (s *Worker) openIssue(ctx context.Context, p *project.Checkout, o factory.Order, run, after string) (factory.Ended, error) {
-	spec, err := s.Spec(ctx, p, o, after)
+func (s *Worker) openIssue(ctx context.Context, read trackers.ForIssue, o factory.Order, run, after string) (factory.Ended, error) {
+	p := read.Project()
+	spec, err := s.Spec(ctx, read, o, after)
 	if t := pullrequest.PullTrouble(err); t != nil && t.Passes {
 		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
 	}

@@ -18,7 +18,6 @@ import (
 	"forge/internal/project"
 	"forge/internal/runs"
 	"forge/internal/text"
-	"forge/internal/trackers"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -31,13 +30,11 @@ const landTries = 20
 // a crash or by hand, is found by looking; nothing else is done where the issue is
 // unwanted.
 func (s *Worker) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
-	p, err := s.Fresh(ctx)
+	f, err := s.For(ctx, i)
 	if err != nil {
 		return factory.Landed{}, err
 	}
-	if _, err := trackers.Harden(ctx, s.Opened, p, s.Machine.Caps, i); err != nil {
-		return factory.Landed{}, err
-	}
+	p := f.Project()
 	r, err := s.resultOf(ctx, p, i)
 	if err != nil {
 		return factory.Landed{}, err

@@ -90,8 +90,8 @@ func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []s
 }
 
 // Spec is what an issue's run is opened with.
-func (s *Worker) Spec(ctx context.Context, p *project.Checkout, o factory.Order, after string) (orchestrator.Spec, error) {
-	i, hints := o.Issue, o.Hints
+func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order, after string) (orchestrator.Spec, error) {
+	p, i, hints := f.Project(), o.Issue, o.Hints
 	base, err := s.issueBase(ctx, p)
 	var from begun
 	if err == nil && (i.Pull != nil || after != "") {
@@ -102,10 +102,6 @@ func (s *Worker) Spec(ctx context.Context, p *project.Checkout, o factory.Order,
 		return orchestrator.Spec{}, err
 	}
 	p.Base = base
-	external, err := trackers.Harden(ctx, s.Opened, p, s.Machine.Caps, i)
-	if err != nil {
-		return orchestrator.Spec{}, err
-	}
 	plan := onePhase(i.Title, i.ID)
 	if from.clash == nil && (from.pushed == nil || from.pushed.Approved == "") {
 		// Else nobody is to do anything, but to resolve what conflicts.
@@ -136,7 +132,7 @@ func (s *Worker) Spec(ctx context.Context, p *project.Checkout, o factory.Order,
 		return spec, err
 	}
 	spec.Issue = &work.IssueBrief{
-		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: external, LookAfter: said.Post,
+		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: f.External(), LookAfter: said.Post,
 		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash,
 	}
 	if err := p.CheckStart(spec); err != nil {

@@ -16,7 +16,6 @@ import (
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/runs"
-	"forge/internal/trackers"
 	"forge/internal/work"
 )
 
@@ -39,13 +38,11 @@ func newTriager(s *Worker) *triager {
 
 // Triage opens the issue's thread or goes on with it.
 func (d *triager) Triage(ctx context.Context, i work.Issue) (factory.Triaged, error) {
-	p, err := d.worker.Fresh(ctx)
+	f, err := d.worker.For(ctx, i)
 	if err != nil {
 		return factory.Triaged{}, err
 	}
-	if _, err := trackers.Harden(ctx, d.worker.Opened, p, d.worker.Machine.Caps, i); err != nil {
-		return factory.Triaged{}, err
-	}
+	p := f.Project()
 	line, err := d.lineage(ctx, i)
 	if err != nil {
 		return factory.Triaged{}, err

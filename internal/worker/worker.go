@@ -107,15 +107,32 @@ func (s *Worker) check(ctx context.Context) error {
 // Fresh is the project with its configuration as it is now: a server lives
 // longer than a configuration. The journal is shared.
 func (s *Worker) Fresh(ctx context.Context) (*project.Checkout, error) {
-	quiet := s.Env
-	quiet.Log = s.Log.With()
-	quiet.Log.SetLevel(log.ErrorLevel) // it was said when the server began
-	p, err := project.Open(ctx, quiet)
+	p, err := project.Open(ctx, s.quietly())
 	if err != nil {
 		return nil, err
 	}
 	p.Env, p.Journal = s.Env, s.Journal
 	return p, nil
+}
+
+// For is Fresh for the work on one issue, which may be an outsider's.
+func (s *Worker) For(ctx context.Context, i work.Issue) (trackers.ForIssue, error) {
+	f, err := trackers.Read(ctx, s.Opened, s.quietly(), s.Machine.Caps, i)
+	if err != nil {
+		return f, err
+	}
+	p := f.Project()
+	p.Env, p.Journal = s.Env, s.Journal
+	return f, nil
+}
+
+// quietly is the environment in which the configuration is read again: what it is
+// warned of was said when the server began.
+func (s *Worker) quietly() project.Env {
+	quiet := s.Env
+	quiet.Log = s.Log.With()
+	quiet.Log.SetLevel(log.ErrorLevel)
+	return quiet
 }
 
 // Loop is what works on the board; the caller runs it.
