@@ -8,7 +8,6 @@ import (
 
 	"forge/internal/host"
 	texts "forge/internal/text"
-	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -37,7 +36,7 @@ func (h *Port) read(ctx context.Context, req orchestrator.PullRead) (orchestrato
 	name := fmt.Sprintf("pull request %d", req.Number)
 	switch {
 	case host.Retargeted(look.PullRequest, req.Branch, req.Base) && look.State != work.PullClosed:
-		out.Lost = retargetedLost(look, req.Branch, req.Base, text.Harmless(h.Host.RetargetedBy(ctx, req.Number)))
+		out.Lost = retargetedLost(look, req.Branch, req.Base, texts.Harmless(h.Host.RetargetedBy(ctx, req.Number)))
 		return out, nil
 	case look.State == work.PullMerged:
 		if _, err := h.fetch(ctx, look.Base, req.Ref+"/base"); err != nil {
