@@ -70,7 +70,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	}
 	sum := sha256.Sum256([]byte(kind + "\x00" + judged + "\x00" + cp.Facts))
 	cp.Hash = hex.EncodeToString(sum[:])
-	d.phase(number, work.GateDecided, work.GateDecidedData{
+	d.decide(number, work.GateDecidedData{
 		Gate: kind, Decision: decideAsk, By: s.policyName(), Policy: cp.Policy, Failed: failed, Reason: question,
 	})
 	d.phase(number, work.CheckpointOpened, cp)

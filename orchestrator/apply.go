@@ -111,7 +111,7 @@ var appliers = map[work.EventKind]applier{
 	work.RunResumed:         with(applyResumed),
 	work.RunStopping:        with(applyStopping),
 	work.RunFinished:        with(applyRunFinished),
-	work.GateDecided:        with(applyGate),
+	work.GateDecided:        with(theGates.apply),
 	work.PolicyChanged:      with(applyPolicyChanged),
 	work.PhaseTold:          with(applyTold),
 	work.PhaseAdded:         with(applyPhaseAdded),

@@ -70,6 +70,10 @@ func questionGate() gate {
 	return gate{
 		names: []string{string(gates.PointQuestion), string(gates.PointBlocker)}, stages: []Stage{StageJudge}, ownWords: true,
 		decide: (*decision).asks, answered: (*decision).answeredAsk, fold: foldAsk,
+		moves: map[string][]Stage{
+			decideAnswer: {StageJudge, StageGate}, decideAlone: {StageJudge, StageGate}, decideRepeat: {StageJudge, StageGate}, decideReject: {StageJudge, StageGate},
+		},
+		leads: leadAsk,
 	}
 }
 
@@ -212,17 +216,17 @@ func (d *decision) answeredAsk(p *Phase, a answer) {
 	ask := p.Asking.Due[0]
 	if a.Status != work.CheckpointRejected {
 		data.Comment = text.ClipJSON(answerWords(cp, a.Answer), maxWords)
-		d.phase(p.Number, work.GateDecided, data)
+		d.decide(p.Number, data)
 		return
 	}
 	data.Comment = text.ClipJSON(a.Comment, maxWords)
 	if ask.Needs == "" {
 		data.Decision = decideAlone
-		d.phase(p.Number, work.GateDecided, data)
+		d.decide(p.Number, data)
 		return
 	}
 	data.Decision = decideReject
-	d.phase(p.Number, work.GateDecided, data)
+	d.decide(p.Number, data)
 	d.finish(p, work.PhaseFailed, work.ReasonBlocked, ask.lacks()+"; rejected by "+a.By+": "+a.Comment)
 }
 
@@ -240,8 +244,26 @@ func answerWords(cp *work.Checkpoint, a work.Answer) string {
 	return strings.Join(said, "\n")
 }
 
+// leadAsk is the next thing that is asked, or the iteration that hears what was
+// answered, or what else follows from one that heard it before.
+func leadAsk(_ *State, p *Phase, d work.GateDecidedData) Stage {
+	k := p.Asking
+	if len(k.Due) == 0 {
+		return ""
+	}
+	a := k.Due[0]
+	put := k.Put || d.Decision == decideAlone && a.Needs == "" && !strings.HasPrefix(d.By, "person:")
+	switch {
+	case a.Needs != "" && d.Decision == decideReject:
+		return "" // a person said no, and the phase ends
+	case put && len(k.Due) == 1:
+		return StageGate
+	}
+	return StageJudge
+}
+
 // foldAsk folds a decision about what the agent of p asks.
-func foldAsk(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldAsk(s *State, p *Phase, d folded) {
 	k := &p.Asking
 	if d.Decision == decideStop || len(k.Due) == 0 {
 		return
@@ -282,10 +304,6 @@ func foldAsk(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 			s.assume(Assumption{Phase: p.Number, Question: a.Text})
 		}
 		k.Said = append(slices.Clip(k.Said), reply)
-	}
-	p.Stage = StageJudge
-	if k.Put && len(k.Due) == 0 {
-		p.Stage = StageGate
 	}
 }
 

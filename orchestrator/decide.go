@@ -377,7 +377,7 @@ func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reaso
 }
 
 func (d *decision) gate(number, gate, decision, by, reason string) {
-	d.phase(number, work.GateDecided, work.GateDecidedData{
+	d.decide(number, work.GateDecidedData{
 		Gate: gate, Decision: decision, By: by, Reason: text.ClipJSON(reason, 500), Policy: d.s.version,
 	})
 }
@@ -388,7 +388,7 @@ func (d *decision) rule(number, gate, decision, reason string) {
 
 // strategy records what the strategy answered, under the decision's own word.
 func (d *decision) strategy(number string, gate gates.Point, decision string, dec gates.Decision) {
-	d.phase(number, work.GateDecided, work.GateDecidedData{
+	d.decide(number, work.GateDecidedData{
 		Gate: string(gate), Decision: decision, By: dec.By, Passed: dec.Passed, Failed: dec.Failed,
 		Facts: text.ClipJSON(dec.Facts, 500), Reason: text.ClipJSON(dec.Reason, 500), Policy: d.s.version,
 	})

@@ -15,7 +15,7 @@ const gateEdit = "edit"
 
 func editGate() gate { return gate{names: []string{gateEdit}, fold: foldEdit} }
 
-func foldEdit(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldEdit(s *State, p *Phase, d folded) {
 	if d.Decision != decideGo || d.Commit == "" || p.Stage == StageFinished {
 		return
 	}
@@ -39,7 +39,7 @@ func (d *decision) edited(cp *work.Checkpoint, e work.Edited, by string) {
 		d.phase(cp.Phase, work.Warned, WarnedData{What: "a person's edits were not taken: they are of something else than what was judged", Detail: files})
 		return
 	}
-	d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+	d.decide(p.Number, work.GateDecidedData{
 		Gate: gateEdit, Decision: decideGo, By: by, Facts: files, Commit: e.Commit, Conflicts: e.Conflicts, Reason: fmt.Sprintf("%s edited by hand", text.Number(len(e.Files), "file")),
 	})
 }

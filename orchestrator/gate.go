@@ -1,6 +1,9 @@
 package orchestrator
 
 import (
+	"slices"
+	"time"
+
 	texts "forge/internal/text"
 	"forge/internal/work"
 )
@@ -27,9 +30,15 @@ type gate struct {
 	// answered turns a person's answer into what follows; nil where nobody is
 	// asked. p is nil at a gate of the run.
 	answered func(d *decision, p *Phase, a answer)
-	// fold takes a decision into the state; nil where all of it is in the events
-	// that follow.
-	fold func(s *State, p *Phase, e work.Event, d work.GateDecidedData)
+	// moves are the stages that a decision may lead the phase to, or the run. One
+	// that is not here leads nowhere by itself: what follows is in other events.
+	moves map[string][]Stage
+	// leads is which of moves a decision leads to, "" where it leads nowhere; nil
+	// where it is the only one. It looks at the state before the decision.
+	leads func(s *State, p *Phase, d work.GateDecidedData) Stage
+	// fold takes a decision into the state, save that it sets no phase's stage;
+	// nil where there is nothing else to take.
+	fold func(s *State, p *Phase, d folded)
 	// ownWords says that the words of a person there are not about the phase's
 	// work, so that fold has to pass them on.
 	ownWords bool
@@ -149,7 +158,7 @@ func (d *decision) follow(cp *work.Checkpoint, given work.Answer) {
 
 // say records what a person decided at the gate of a checkpoint.
 func (d *decision) say(p *Phase, a answer, decision string) {
-	d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+	d.decide(p.Number, work.GateDecidedData{
 		Gate: a.cp.Kind, Decision: decision, By: a.by, Policy: a.cp.Policy, Reason: texts.ClipJSON(a.Comment, 500), Comment: a.comment,
 	})
 }
@@ -159,16 +168,100 @@ func (d *decision) sayRun(a answer, decision, why string) {
 	d.gate("", a.cp.Kind, decision, a.by, why)
 }
 
-// applyGate folds a decision. What a person says of the work stands in the next
-// prompt, whatever the gate, also one of a later version.
-func applyGate(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
-	g := theGates.named(d.Gate, p == nil)
-	if p != nil && d.Comment != "" && (g == nil || !g.ownWords) {
+// decide records a decision, with the stage that it leads to.
+func (d *decision) decide(number string, data work.GateDecidedData) {
+	p := d.s.Phases[number]
+	if g := d.gates.named(data.Gate, p == nil); g != nil && g.moves[data.Decision] != nil {
+		to := g.leadsTo(d.s, p, data)
+		if to == "" && p != nil {
+			to = p.Stage
+		}
+		data.To = string(to)
+	}
+	d.phase(number, work.GateDecided, data)
+}
+
+// leadsTo is where a decision leads by the rules of today, "" = it stays.
+func (g *gate) leadsTo(s *State, p *Phase, d work.GateDecidedData) Stage {
+	moves := g.moves[d.Decision]
+	switch {
+	case len(moves) == 0:
+		return ""
+	case g.leads != nil:
+		return g.leads(s, p, d)
+	}
+	return moves[0]
+}
+
+// follows is where a decision that is on record leads, "" = it stays. The event
+// says it; for one of an earlier version, which does not, the rule does. ok is
+// false for one that leads where no such decision can.
+func (g *gate) follows(s *State, p *Phase, d work.GateDecidedData) (to Stage, ok bool) {
+	moves := g.moves[d.Decision]
+	switch to = Stage(d.To); {
+	case len(moves) == 0:
+		return "", true
+	case to == "":
+		return g.leadsTo(s, p, d), true
+	case p != nil && to == p.Stage:
+		return "", true
+	}
+	return to, slices.Contains(moves, to) && (p == nil || s.mayStand(p, to))
+}
+
+// mayStand says that p has what a stage is about: a merged tree, reviewers.
+func (s *State) mayStand(p *Phase, at Stage) bool {
+	switch at {
+	case StageReverify, StageLand:
+		return p.Merge != nil
+	case StageReview:
+		return s.reviews(p)
+	}
+	return true
+}
+
+// folded is a decision that is on record.
+type folded struct {
+	work.GateDecidedData
+	at time.Time
+	to Stage // "" = it leads nowhere
+}
+
+// apply folds a decision, and moves the phase to where it says. One that
+// leads where no such decision can changes nothing: nothing goes on by it. What a
+// person says of the work stands in the next prompt, whatever the gate, also one
+// of a later version.
+func (t *gateTable) apply(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
+	g := t.named(d.Gate, p == nil)
+	if g == nil {
+		g = &gate{}
+	}
+	to, ok := g.follows(s, p, d)
+	if !ok {
+		return
+	}
+	if p != nil && d.Comment != "" && !g.ownWords {
 		p.Comments = append(p.Comments, d.Comment)
 	}
-	if g != nil && g.fold != nil {
-		g.fold(s, p, e, d)
+	if g.fold != nil {
+		g.fold(s, p, folded{GateDecidedData: d, at: e.Time, to: to})
 	}
+	if p != nil && to != "" {
+		s.move(p, to)
+	}
+}
+
+// move lets p stand at another stage, with what begins there.
+func (s *State) move(p *Phase, to Stage) {
+	switch {
+	case to == StageReview:
+		s.openReview(p)
+	case to == StageTurn:
+		s.Turns = append(s.Turns, p.Number)
+	case to == StageProven && p.Merge != nil:
+		s.showAgain(p)
+	}
+	p.Stage = to
 }
 
 // The decisions that move a phase on.

@@ -74,7 +74,7 @@ func firstObjection(objections []work.Finding, unknown []string) string {
 	return tellFinding(objections[0])
 }
 
-func foldArbiter(_ *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldArbiter(_ *State, p *Phase, d folded) {
 	if d.Decision == decideAsk && p.Stage == StageArbiter {
 		p.Review.Cleared = true
 	}

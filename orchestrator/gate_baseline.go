@@ -14,7 +14,10 @@ const PointBaseline = "baseline"
 const ReasonRedBaseline = "red_baseline"
 
 func baselineGate() gate {
-	return gate{names: []string{PointBaseline}, ofRun: true, answered: (*decision).answeredBaseline, fold: foldBaseline}
+	return gate{
+		names: []string{PointBaseline}, ofRun: true, answered: (*decision).answeredBaseline, fold: foldBaseline,
+		moves: map[string][]Stage{decideGo: {Stage(BaselinePassed)}},
+	}
 }
 
 // baseline decides on a base whose own verify commands fail.
@@ -40,8 +43,8 @@ func (d *decision) answeredBaseline(_ *Phase, a answer) {
 	d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: ReasonRedBaseline})
 }
 
-func foldBaseline(s *State, _ *Phase, _ work.Event, d work.GateDecidedData) {
-	if d.Decision == decideGo {
-		s.Baseline.Stage = BaselinePassed
+func foldBaseline(s *State, _ *Phase, d folded) {
+	if d.to != "" {
+		s.Baseline.Stage = BaselineStage(d.to)
 	}
 }

@@ -11,7 +11,11 @@ import (
 const gateClaim = "claim"
 
 func claimGate() gate {
-	return gate{names: []string{gateClaim}, stages: []Stage{StageJudge}, decide: (*decision).claims, fold: foldClaim}
+	return gate{
+		names: []string{gateClaim}, stages: []Stage{StageJudge}, decide: (*decision).claims, fold: foldClaim,
+		moves: map[string][]Stage{decideClaimed: {StageVerify, StageReview, StageLand, StageProven}},
+		leads: func(s *State, p *Phase, _ work.GateDecidedData) Stage { return s.toProve(p) },
+	}
 }
 
 // claims judges whether the agent is at the end of what p asks for. Of an
@@ -120,22 +124,19 @@ func tellMarkers(p *Phase) string {
 	return "conflict markers are left in " + strings.Join(p.Judged.Markers, ", ")
 }
 
-func foldClaim(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldClaim(s *State, p *Phase, d folded) {
 	if d.Decision != decideClaimed {
 		s.foldNoClaim(p, d)
 		return
 	}
 	p.Judged.Claim, p.Asking.Due = ClaimMade, nil
-	if len(p.Set.Verify) > 0 {
-		p.Stage = StageVerify
-		return
+	if len(p.Set.Verify) == 0 {
+		p.Proof = s.byWord()
 	}
-	p.Proof = s.byWord()
-	p.Stage = s.afterProof(p)
 }
 
 // foldNoClaim folds that nothing is claimed, or nothing that counts.
-func (s *State) foldNoClaim(p *Phase, d work.GateDecidedData) {
+func (s *State) foldNoClaim(p *Phase, d folded) {
 	p.Judged.Claim, p.Judged.Obstacle = ClaimNone, d.Reason
 	if d.Reason == judgedAlready {
 		problem, output, _ := strings.Cut(p.Proving.RedOutput, "\n")

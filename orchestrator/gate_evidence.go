@@ -9,7 +9,16 @@ import (
 const gateEvidence = "evidence"
 
 func evidenceGate() gate {
-	return gate{names: []string{gateEvidence}, stages: []Stage{StageJudge, StageEvidence}, decide: (*decision).evidenceOf, fold: foldEvidence}
+	return gate{
+		names: []string{gateEvidence}, stages: []Stage{StageJudge, StageEvidence}, decide: (*decision).evidenceOf, fold: foldEvidence,
+		moves: map[string][]Stage{decideChanged: {StageReview}},
+		leads: func(s *State, p *Phase, _ work.GateDecidedData) Stage {
+			if s.reviews(p) && p.Stage == StageEvidence {
+				return StageReview
+			}
+			return ""
+		},
+	}
 }
 
 // evidenceOf decides on a proof whose evidence was changed, or that was
@@ -37,9 +46,8 @@ func (d *decision) evidenceOf(p *Phase) bool {
 	return false
 }
 
-func foldEvidence(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
-	if d.Decision == decideChanged && s.reviews(p) && p.Stage == StageEvidence {
+func foldEvidence(_ *State, p *Phase, d folded) {
+	if d.to == StageReview {
 		p.Review.Evidence = d.Reason
-		p.Stage = s.afterProof(p)
 	}
 }

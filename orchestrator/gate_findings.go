@@ -8,7 +8,16 @@ import (
 // findingsGate is where people say what becomes of findings that nothing
 // resolves. The arbiter asks them.
 func findingsGate() gate {
-	return gate{names: []string{string(gates.PointFindings)}, answered: (*decision).answeredFindings, fold: foldFindings}
+	return gate{
+		names: []string{string(gates.PointFindings)}, answered: (*decision).answeredFindings, fold: foldFindings,
+		moves: map[string][]Stage{decideGo: {StageProven, StageLand}, decideFix: {StageGate}},
+		leads: func(s *State, p *Phase, d work.GateDecidedData) Stage {
+			if d.Decision == decideFix {
+				return StageGate
+			}
+			return s.afterReview(p)
+		},
+	}
 }
 
 func (d *decision) answeredFindings(p *Phase, a answer) {
@@ -23,12 +32,12 @@ func (d *decision) answeredFindings(p *Phase, a answer) {
 	}
 }
 
-func foldFindings(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldFindings(s *State, p *Phase, d folded) {
 	switch d.Decision {
 	case decideGo:
 		s.passReview(p, d.By)
 	case decideFix:
-		p.Kind, p.Stage = IterationFix, StageGate
+		p.Kind = IterationFix
 		s.Issue.fixed()
 	}
 }

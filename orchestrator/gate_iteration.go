@@ -13,6 +13,7 @@ func iterationGate() gate {
 		names: []string{string(gates.PointIteration)}, stages: []Stage{StageGate, StageJudge},
 		decide:   func(d *decision, p *Phase) bool { d.mayIterate(p); return true },
 		answered: (*decision).answeredIteration, fold: foldIteration,
+		moves: map[string][]Stage{decideGo: {StageIterate}, decideApprove: {StageGate}},
 	}
 }
 
@@ -65,11 +66,8 @@ func (d *decision) answeredIteration(p *Phase, a answer) {
 	d.finish(p, work.PhaseFailed, work.ReasonRejected, a.Comment)
 }
 
-func foldIteration(_ *State, p *Phase, _ work.Event, d work.GateDecidedData) {
-	switch d.Decision {
-	case decideGo:
-		p.Stage = StageIterate
-	case decideApprove:
-		p.Allowed, p.Stage = p.Iteration+1, StageGate
+func foldIteration(_ *State, p *Phase, d folded) {
+	if d.Decision == decideApprove {
+		p.Allowed = p.Iteration + 1
 	}
 }

@@ -9,7 +9,14 @@ import (
 const gateMerge = "merge"
 
 func mergeGate() gate {
-	return gate{names: []string{gateMerge}, stages: []Stage{StageMerged, StageJudge}, decide: (*decision).merges, fold: foldMerge}
+	return gate{
+		names: []string{gateMerge}, stages: []Stage{StageMerged, StageJudge}, decide: (*decision).merges, fold: foldMerge,
+		moves: map[string][]Stage{
+			decideLand: {StageLand, StageProven}, decideReverify: {StageReverify}, decideReview: {StageReview, StageLand, StageProven},
+			decideResolve: {StageGate}, decideRework: {StageGate},
+		},
+		leads: leadMerge,
+	}
 }
 
 // merges decides on a merged tree, or on what an iteration made of one.
@@ -69,24 +76,28 @@ func (d *decision) judgeRedMerge(p *Phase) {
 	d.finish(p, work.PhaseFailed, work.ReasonVerifyFailed, "the merged tree fails verify and no iteration is left")
 }
 
-func foldMerge(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
-	if p.Merge == nil {
-		return
+func leadMerge(s *State, p *Phase, d work.GateDecidedData) Stage {
+	switch {
+	case p.Merge == nil:
+		return ""
+	case d.Decision == decideLand:
+		return s.toLand(p)
+	case d.Decision == decideReverify:
+		return StageReverify
+	case d.Decision == decideReview:
+		return s.afterProof(p)
 	}
-	switch d.Decision {
-	case decideLand:
-		p.Stage = s.toLand(p)
-	case decideReverify:
-		p.Stage = StageReverify
-	case decideReview:
-		p.Stage = s.afterProof(p)
-	case decideResolve:
+	return StageGate
+}
+
+func foldMerge(s *State, p *Phase, d folded) {
+	switch {
+	case p.Merge == nil:
+	case d.Decision == decideResolve:
 		p.Kind, p.Reset = IterationResolve, true
-		p.Stage = StageGate
-	case decideRework:
+	case d.Decision == decideRework:
 		// The merged tree is red: the phase goes on from it.
 		p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
 		s.releaseTurn(p)
-		p.Stage = StageGate
 	}
 }

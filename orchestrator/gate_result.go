@@ -15,7 +15,10 @@ import (
 // for an issue, and evidence where its proof is in doubt.
 func resultGate() gate {
 	names := []string{string(gates.PointFinal), string(gates.PointPromote), string(gates.PointEvidence)}
-	return gate{names: names, ofRun: true, answered: (*decision).answeredFinal, fold: foldResult}
+	return gate{
+		names: names, ofRun: true, answered: (*decision).answeredFinal, fold: foldResult,
+		moves: map[string][]Stage{decideGo: {Stage(FinalDeliver)}, decideReject: {Stage(FinalDeliver)}},
+	}
 }
 
 // gateJob is the rule that the result of a job lands as was decided at its end.
@@ -23,8 +26,8 @@ const gateJob = "job"
 
 func jobGate() gate {
 	return gate{
-		names: []string{gateJob}, ofRun: true,
-		fold: func(s *State, _ *Phase, _ work.Event, _ work.GateDecidedData) { s.Final.Stage = FinalDeliver },
+		names: []string{gateJob}, ofRun: true, moves: map[string][]Stage{decideGo: {Stage(FinalDeliver)}},
+		fold: func(s *State, _ *Phase, d folded) { s.Final.Stage = FinalStage(d.to) },
 	}
 }
 
@@ -113,7 +116,7 @@ func (d *decision) answeredFinal(_ *Phase, a answer) {
 func (d *decision) sendBack(last *Phase, a answer, gate string) {
 	d.sayRun(a, decideRework, a.comment)
 	d.phase(last.Number, work.PhaseReopened, PhaseReopenedData{Why: reopenFinal, Budget: last.Budget})
-	d.phase(last.Number, work.GateDecided, work.GateDecidedData{Gate: gate, Decision: decideRework, By: a.by, Comment: a.comment})
+	d.decide(last.Number, work.GateDecidedData{Gate: gate, Decision: decideRework, By: a.by, Comment: a.comment})
 }
 
 // answeredResult turns a person's answer about the result of an issue's run
@@ -149,16 +152,16 @@ func (d *decision) personApproves(gate, who, words string) {
 	d.gate("", gate, decideGo, "person:"+who, words)
 }
 
-func foldResult(s *State, _ *Phase, _ work.Event, d work.GateDecidedData) {
+func foldResult(s *State, _ *Phase, d folded) {
 	switch d.Decision {
 	case decideGo:
-		s.Final.Stage = FinalDeliver
+		s.Final.Stage = FinalStage(d.to)
 		s.Final.Approved, _ = strings.CutPrefix(d.By, "person:")
 		if !strings.HasPrefix(d.By, "person:") {
 			s.Final.Approved = ""
 		}
 	case decideReject:
-		s.Final.Stage, s.Final.Rejected = FinalDeliver, d.Reason
+		s.Final.Stage, s.Final.Rejected = FinalStage(d.to), d.Reason
 		if s.Final.Rejected == "" {
 			s.Final.Rejected = "rejected by " + d.By
 		}

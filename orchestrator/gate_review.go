@@ -12,7 +12,11 @@ import (
 const gateReview = "review"
 
 func reviewGate() gate {
-	return gate{names: []string{gateReview}, stages: []Stage{StageReview, StageJudge}, decide: (*decision).reviewsOf, fold: foldReview}
+	return gate{
+		names: []string{gateReview}, stages: []Stage{StageReview, StageJudge}, decide: (*decision).reviewsOf, fold: foldReview,
+		moves: map[string][]Stage{decideArbiter: {StageArbiter}, decideGo: {StageProven, StageLand}},
+		leads: leadReview,
+	}
 }
 
 // reviewsOf asks for the reviews of p that are due, or goes back to what they
@@ -72,7 +76,14 @@ func (p *Phase) opinions() string {
 	return strings.Join(out, ", ")
 }
 
-func foldReview(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
+func leadReview(s *State, p *Phase, d work.GateDecidedData) Stage {
+	if d.Decision == decideArbiter {
+		return StageArbiter
+	}
+	return s.afterReview(p)
+}
+
+func foldReview(s *State, p *Phase, d folded) {
 	switch d.Decision {
 	case decideReview: // there is money for them
 		if p.Stage == StageReview {
@@ -83,7 +94,7 @@ func foldReview(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			p.clear(most)
 		}
 	case decideAskAgain:
-		for _, o := range p.rested(e.Time) {
+		for _, o := range p.rested(d.at) {
 			o.NotBefore = time.Time{}
 		}
 	case decideArbiter:
@@ -94,7 +105,7 @@ func foldReview(s *State, p *Phase, e work.Event, d work.GateDecidedData) {
 			s.releaseTurn(p)
 			p.Kind = p.ownKind()
 		}
-		p.Review.Cleared, p.Stage = false, StageArbiter
+		p.Review.Cleared = false
 	case decideGo:
 		s.passReview(p, "")
 	}

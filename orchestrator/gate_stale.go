@@ -14,6 +14,7 @@ func staleGate() gate {
 	return gate{
 		names: []string{string(gates.PointStale)}, stages: []Stage{StageJudge},
 		decide: (*decision).stalls, answered: (*decision).answeredStale, fold: foldStale,
+		moves: map[string][]Stage{decideContinue: {StageJudge}, decidePivot: {StageJudge}, decideStop: {StageJudge}},
 	}
 }
 
@@ -76,7 +77,7 @@ func (d *decision) answeredStale(p *Phase, a answer) {
 	}
 }
 
-func foldStale(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldStale(s *State, p *Phase, d folded) {
 	if d.Decision == decideAsk {
 		return
 	}
@@ -84,7 +85,6 @@ func foldStale(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 	evidence := p.verdict().Evidence
 	p.steered()
 	p.Blocked = gates.BlockerTracker{}
-	p.Stage = StageJudge
 	if d.Decision == decidePivot {
 		p.Stale.Pivoted = true
 		p.Pivot = s.pivotText(evidence)

@@ -12,6 +12,7 @@ func subPhaseGate() gate {
 	return gate{
 		names: []string{string(gates.PointSubPhase)}, stages: []Stage{StageJudge},
 		decide: (*decision).maySpawn, answered: (*decision).answeredSubPhase, fold: foldSubPhase,
+		moves: map[string][]Stage{decideApprove: {StageJudge}, decideReject: {StageJudge}},
 	}
 }
 
@@ -106,7 +107,7 @@ func (d *decision) answeredSubPhase(p *Phase, a answer) {
 	}
 }
 
-func foldSubPhase(_ *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldSubPhase(_ *State, p *Phase, d folded) {
 	if d.Decision != decideApprove && d.Decision != decideReject {
 		return
 	}
@@ -116,5 +117,4 @@ func foldSubPhase(_ *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 		}
 		p.Requests = p.Requests[1:]
 	}
-	p.Stage = StageJudge
 }

@@ -15,6 +15,7 @@ func transitionGate() gate {
 		names: []string{string(gates.PointPhaseTransition)}, stages: []Stage{StageProven},
 		decide:   func(d *decision, p *Phase) bool { d.mayMerge(p); return true },
 		answered: (*decision).answeredTransition, fold: foldTransition,
+		moves: map[string][]Stage{decideGo: {StageTurn}, decideRework: {StageGate}},
 	}
 }
 
@@ -60,14 +61,13 @@ func (d *decision) answeredTransition(p *Phase, a answer) {
 	}
 }
 
-func foldTransition(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldTransition(_ *State, p *Phase, d folded) {
 	switch d.Decision {
 	case decideGo:
-		p.Stops, p.Stage = nil, StageTurn
-		s.Turns = append(s.Turns, p.Number)
+		p.Stops = nil
 	case decideRework:
 		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
 		p.SentBack++
-		p.Stops, p.Kind, p.Stage = nil, IterationRework, StageGate
+		p.Stops, p.Kind = nil, IterationRework
 	}
 }

@@ -158,7 +158,7 @@ func (s *State) begin(p *Phase) {
 func (s *State) prove(p *Phase) {
 	if s.asPushed(p) != "" {
 		p.Judged, p.Proof = Judged{Claim: ClaimNone}, s.byWord()
-		p.Stage = s.toProve(p)
+		s.move(p, s.toProve(p))
 	}
 }
 

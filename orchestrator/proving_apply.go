@@ -60,11 +60,11 @@ func (s *State) applyOwnProof(p *Phase, d work.VerifyFinishedData) {
 	p.Proof = work.ProofVerified
 	if s.accepted(p) {
 		p.Proving.Floors = nil
-		p.Stage = s.afterProof(p)
+		s.move(p, s.afterProof(p))
 		return
 	}
 	p.Proving.Ask = d.Held && s.controlled()
-	p.Stage = s.nextProof(p)
+	s.move(p, s.nextProof(p))
 }
 
 // applyRed folds a red proof, which refutes the claim.
@@ -91,10 +91,10 @@ func (s *State) applyFloor(p *Phase, d work.VerifyFinishedData) {
 		} else {
 			p.Proving.Floors, p.Evidence = nil, nil
 		}
-		p.Stage = s.nextProof(p)
+		s.move(p, s.nextProof(p))
 	case s.reviews(p):
 		p.Review.Evidence = tellFloor(d.On) + ": " + d.Problem
-		p.Stage = s.afterProof(p)
+		s.move(p, s.afterProof(p))
 	default:
 		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
 		p.Stage = StageJudge
@@ -117,7 +117,7 @@ func (s *State) applyDeaf(p *Phase, what string) {
 	}
 	p.Proving.Disturbed = true
 	p.Review.Evidence = what
-	p.Stage = s.afterProof(p)
+	s.move(p, s.afterProof(p))
 }
 
 // applyControlled folds what test runners said of a proof.
@@ -135,7 +135,7 @@ func applyControlled(s *State, p *Phase, _ work.Event, d work.ControlFinishedDat
 		s.applyRed(p, work.VerifyFinishedData{On: work.OnSnapshot, Problem: d.Problem, Output: strings.Join(d.Lost, "\n")})
 	default:
 		s.doubtControls(p, d.ControlReport)
-		p.Stage = s.afterProof(p)
+		s.move(p, s.afterProof(p))
 	}
 }
 
@@ -219,7 +219,6 @@ func (p *Phase) judgedTree() string {
 func (s *State) afterProof(p *Phase) Stage {
 	switch {
 	case s.toReview(p):
-		s.openReview(p)
 		return StageReview
 	case p.Merge != nil:
 		return s.toLand(p)

@@ -152,7 +152,7 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 		p.Stage = StageProven
 	default:
 		p.Judged = Judged{Claim: ClaimNone}
-		p.Stage = s.toProve(p)
+		s.move(p, s.toProve(p))
 	}
 }
 
@@ -205,7 +205,7 @@ func applyLandRefused(s *State, p *Phase, _ work.Event, d LandRefusedData) {
 		u.Merged, u.Taken = d.Commit, d.Commit
 		p.Base, p.Last, p.Tree, p.Reset = base, d.Commit, d.Tree, true
 		p.Judged = Judged{Claim: ClaimNone}
-		p.Stage = s.toProve(p)
+		s.move(p, s.toProve(p))
 	}
 }
 
@@ -223,9 +223,13 @@ func (s *State) toLand(p *Phase) Stage {
 	if !p.Pull.live() || !p.Merge.Resolved {
 		return StageLand
 	}
+	return StageProven
+}
+
+// showAgain takes a merged tree back to where people look at it.
+func (s *State) showAgain(p *Phase) {
 	p.Base, p.Last, p.Tree, p.Reset = p.Merge.Head, p.Merge.Commit, p.Merge.Tree, true
 	s.releaseTurn(p)
 	p.Kind, p.Pull.Approved = p.ownKind(), ""
 	p.Pull.Told = "the base has moved and conflicted with this; the agent resolved that, and nobody has looked at it"
-	return StageProven
 }

@@ -99,7 +99,9 @@ func applyArbiterDecided(s *State, p *Phase, _ work.Event, d ArbiterDecidedData)
 	}
 	switch d.Verdict {
 	case review.Proceed:
+		to := s.afterReview(p)
 		s.passReview(p, fmt.Sprintf("arbiter: %s", d.Reason))
+		s.move(p, to)
 		s.Issue.proceeded()
 	case review.Fix:
 		p.Review.Attempts++
@@ -125,10 +127,14 @@ func (s *State) passReview(p *Phase, let string) {
 	if p.Kind == IterationFix {
 		p.Kind = p.ownKind()
 	}
-	p.Stage = StageProven
+}
+
+// afterReview is where the reviewed tree of p goes on.
+func (s *State) afterReview(p *Phase) Stage {
 	if p.Merge != nil {
-		p.Stage = s.toLand(p)
+		return s.toLand(p)
 	}
+	return StageProven
 }
 
 // ownKind is the kind of p's iterations when nothing else is asked of it.

@@ -104,13 +104,13 @@ func TestSeededBugs(t *testing.T) {
 		})}, []string{"with what may be product left in it"}},
 		{"red trusted evidence taken for green", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil && p.Judged.Outcome == outcomeEvidence {
-				p.Stage = s.afterProof(p)
+				s.move(p, s.afterProof(p))
 			}
 		})}, []string{"which nobody held against the trusted evidence", "whose trusted evidence is red", "with what may be product left in it", "with tampered tests", "whose protected files nobody checked", "proven false"}},
 		{"a test runner never asked", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil && p.Stage == StageControl {
 				p.Proving.Ask = false
-				p.Stage = s.afterProof(p)
+				s.move(p, s.afterProof(p))
 			}
 		})}, []string{"no test runner was asked about it"}},
 		{"tests that cannot fail taken for green", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
@@ -125,9 +125,14 @@ func TestSeededBugs(t *testing.T) {
 		})}, []string{"in truth it is not"}},
 		{"the merged tree not verified again", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
 			if d.Decision == decideReverify {
-				d.Decision = decideLand
+				d.Decision, d.To = decideLand, ""
 			}
 		})}, []string{"proven false", "proven was"}},
+		{"a claim that leads past its proof", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
+			if d.To == string(StageVerify) {
+				d.To = string(StageProven)
+			}
+		})}, []string{"and its rule to"}},
 		{"conflict markers ignored", bug{events: rewrite(work.IterationFinished, func(_ *State, _ *work.Event, d *work.IterationFinishedData) {
 			d.Conflicts = nil
 		})}, []string{"with conflict markers"}},
@@ -323,7 +328,7 @@ func TestSeededBugs(t *testing.T) {
 		})}, []string{"with a critical finding", "a critical finding"}},
 		{"a reviewer that fails overheard", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
 			if d.Gate == gateReview && d.Decision == decideArbiter {
-				d.Decision = decideGo
+				d.Decision, d.To = decideGo, ""
 			}
 		})}, []string{"which nobody held against the trusted evidence", "without a review by", "with a critical finding", "whose protected files", "without the base's tests"}},
 		{"merged content that nobody reviewed", bug{events: rewrite(work.MergeFinished, func(_ *State, _ *work.Event, d *MergeFinishedData) {

@@ -60,7 +60,29 @@ func (c *invariants) person(s *State, e work.Event) error {
 		if err := decode(e, &d); err != nil {
 			return err
 		}
+		if err := leadsAsRuled(s, e, d); err != nil {
+			return err
+		}
 		return c.decided(s, e, d)
+	}
+	return nil
+}
+
+// leadsAsRuled: a decision leads where the rule of its gate does, at the time when
+// it is folded. What an event does not say, as those of earlier versions do not,
+// the rule says.
+func leadsAsRuled(s *State, e work.Event, d work.GateDecidedData) error {
+	p := s.Phases[e.Phase]
+	g := theGates.named(d.Gate, p == nil)
+	if g == nil || d.To == "" {
+		return nil
+	}
+	want := g.leadsTo(s, p, d)
+	if want == "" && p != nil {
+		want = p.Stage
+	}
+	if Stage(d.To) != want {
+		return fmt.Errorf("gate %s decides %s, which leads phase %q to %s, and its rule to %s", d.Gate, d.Decision, e.Phase, d.To, want)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"slices"
 	"testing"
 
 	"forge/gates"
@@ -53,6 +54,13 @@ func (c *coverage) check(t *testing.T) {
 	} {
 		if c.faults[f] == 0 {
 			t.Errorf("no schedule met %q", f)
+		}
+	}
+	for _, g := range theGates.rows {
+		for decision := range g.moves {
+			if !slices.ContainsFunc(g.names, func(name string) bool { return c.gates[name+" "+decision] > 0 }) && g.is == nil {
+				t.Errorf("gate %q never decided %s", g.names, decision)
+			}
 		}
 	}
 	for gate, decisions := range map[string][]string{

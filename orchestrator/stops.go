@@ -34,6 +34,8 @@ func checkpointGate() gate {
 	return gate{
 		is: isStop, stages: []Stage{StageJudge},
 		decide: (*decision).looks, answered: (*decision).answeredStop, fold: foldStop,
+		moves: map[string][]Stage{decideGo: {StageJudge, StageTurn}, decideRework: {StageJudge, StageGate}, decideReject: {StageJudge, StageGate}},
+		leads: leadStop,
 	}
 }
 
@@ -114,15 +116,29 @@ func (d *decision) answeredStop(p *Phase, a answer) {
 	case a.comment != "":
 		d.say(p, a, decideRework)
 	default:
-		d.phase(p.Number, work.GateDecided, work.GateDecidedData{
+		d.decide(p.Number, work.GateDecidedData{
 			Gate: a.cp.Kind, Decision: decideReject, By: a.by, Policy: d.s.version,
 			Reason: text.ClipJSON(a.Comment, 500), Comment: text.ClipJSON("This step was stopped. "+a.Comment, maxWords),
 		})
 	}
 }
 
+// leadStop is where a person's answer leads: what the policy decides by itself
+// changes nothing about where the phase stands.
+func leadStop(_ *State, p *Phase, d work.GateDecidedData) Stage {
+	switch {
+	case !strings.HasPrefix(d.By, "person:"):
+		return ""
+	case p.AskedAt != StageProven:
+		return StageJudge
+	case d.Decision == decideGo:
+		return StageTurn
+	}
+	return StageGate
+}
+
 // foldStop folds the decision at a stop.
-func foldStop(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldStop(s *State, p *Phase, d folded) {
 	if d.Decision == decideAsk {
 		return
 	}
@@ -140,16 +156,9 @@ func foldStop(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 		return
 	}
 	p.Stops = nil
-	if p.AskedAt != StageProven {
-		p.Stage = StageJudge
-		return
+	if d.to == StageGate {
+		p.Kind = IterationRework
 	}
-	if d.Decision == decideGo {
-		p.Stage = StageTurn
-		s.Turns = append(s.Turns, p.Number)
-		return
-	}
-	p.Kind, p.Stage = IterationRework, StageGate
 }
 
 // parseStops reads the checkpoints in an agent's words; what cannot be used is

@@ -25,6 +25,13 @@ func messageGate() gate {
 	return gate{
 		names: []string{gateMessage}, stages: []Stage{StageJudge, StageProven, StageTurn}, ownWords: true,
 		decide: (*decision).hears, fold: foldMessage,
+		moves: map[string][]Stage{decideRework: {StageGate}, decideGo: {StageGate}, decideNone: {StageGate}},
+		leads: func(_ *State, p *Phase, d work.GateDecidedData) Stage {
+			if d.Decision == decideRework || p.Kind.Free() {
+				return StageGate
+			}
+			return ""
+		},
 	}
 }
 
@@ -225,7 +232,7 @@ func (d *decision) hears(p *Phase) bool {
 }
 
 // foldMessage folds what follows from an unread message: one more iteration.
-func foldMessage(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
+func foldMessage(s *State, p *Phase, d folded) {
 	if d.Decision == decideRework {
 		s.dropTurn(p)
 		if s.Job != nil && p.Parent == "" {
@@ -234,11 +241,10 @@ func foldMessage(s *State, p *Phase, _ work.Event, d work.GateDecidedData) {
 		if u := p.Pull; u != nil {
 			u.Approved, u.Taken = "", ""
 		}
-		p.Kind, p.Stage = IterationRework, StageGate
+		p.Kind = IterationRework
 		return
 	}
 	if p.Kind.Free() {
-		p.Stage = StageGate
 		return
 	}
 	if d.Decision == decideNone {

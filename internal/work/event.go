@@ -286,16 +286,19 @@ type ControlFinishedData struct {
 
 // GateDecidedData is the payload of gate.decided: every decision, also "went on".
 type GateDecidedData struct {
-	Gate     string   `json:"gate"`
-	Decision string   `json:"decision"`
-	By       string   `json:"by"` // strategy:name, person:name, rule:name
-	Policy   string   `json:"policy,omitempty"`
-	Passed   []string `json:"passed,omitempty"`
-	Failed   []string `json:"failed,omitempty"`
-	Facts    string   `json:"facts,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	Comment  string   `json:"comment,omitempty"` // a person's words, for the agent
-	Commit   string   `json:"commit,omitempty"`  // that the work goes on from: a person's edits
+	Gate     string `json:"gate"`
+	Decision string `json:"decision"`
+	By       string `json:"by"` // strategy:name, person:name, rule:name
+	// To is the stage that it leads the phase to, or the run, where a decision of
+	// that gate may lead somewhere; events of earlier versions lack it.
+	To      string   `json:"to,omitempty"`
+	Policy  string   `json:"policy,omitempty"`
+	Passed  []string `json:"passed,omitempty"`
+	Failed  []string `json:"failed,omitempty"`
+	Facts   string   `json:"facts,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Comment string   `json:"comment,omitempty"` // a person's words, for the agent
+	Commit  string   `json:"commit,omitempty"`  // that the work goes on from: a person's edits
 	// Conflicts are the files in which Commit holds both sides with markers.
 	Conflicts []string `json:"conflicts,omitempty"`
 }
