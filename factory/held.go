@@ -35,6 +35,7 @@ func heldWords() map[string]string {
 		HoldPullBlocked:                "the code host does not let it be merged",
 		HoldLandingConflict:            "it conflicts with its target branch",
 		HoldTargetOut:                  "its target branch is checked out, and something of yours is in the way",
+		HoldLandingMoves:               "its target branch moved each time it was to land",
 		HoldLandingRed:                 "your checks fail on the merged result",
 	}
 }

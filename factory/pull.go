@@ -63,6 +63,7 @@ const (
 	HoldLandingConflict = "landing_conflict"
 	HoldLandingRed      = "landing_red"
 	HoldTargetOut       = "target_checked_out" // and something of a person's is in the way
+	HoldLandingMoves    = "landing_moves"      // in each of many tries
 )
 
 // NextOfPull decides what is done with a result that was decided to be done.

@@ -23,12 +23,19 @@ func coreImports() []string {
 	}
 }
 
-// TestTheCoreIsAlone holds orchestrator to values: the same state and input give
-// the same events, whatever process and machine asks.
-func TestTheCoreIsAlone(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "orchestrator", "*.go"))
+// TestTheCoresAreAlone holds the cores of runs and of landings to values: the same
+// state and input give the same events, whatever process and machine asks.
+func TestTheCoresAreAlone(t *testing.T) {
+	for _, core := range []string{"orchestrator", "factory/landing"} {
+		alone(t, core)
+	}
+}
+
+func alone(t *testing.T, core string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, core, "*.go"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
+		t.Fatalf("%s: %d files: %v", core, len(files), err)
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -38,7 +45,7 @@ func TestTheCoreIsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range impure(t, filepath.Base(name), string(src)) {
+		for _, p := range impure(t, core+"/"+filepath.Base(name), string(src)) {
 			t.Error(p)
 		}
 	}
@@ -55,7 +62,7 @@ func impure(t *testing.T, name, src string) []string {
 	var found []string
 	say := func(n ast.Node, what string) {
 		at := set.Position(n.Pos())
-		found = append(found, fmt.Sprintf("orchestrator/%s:%d: %s: the core is values alone; what it needs comes in with an input, and what is to be done goes out as an effect", at.Filename, at.Line, what))
+		found = append(found, fmt.Sprintf("%s:%d: %s: the core is values alone; what it needs comes in with an input, and what is to be done goes out as an effect", at.Filename, at.Line, what))
 	}
 	for _, spec := range file.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
@@ -117,7 +124,7 @@ func TestWhatTheCoreMayNotDo(t *testing.T) {
 		`import "time"; var d = time.Second`:     "",
 		`import "forge/gates"`:                   "",
 	} {
-		got := strings.Join(impure(t, "x.go", "package orchestrator; "+src), "\n")
+		got := strings.Join(impure(t, "orchestrator/x.go", "package orchestrator; "+src), "\n")
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", src, got, want)
 		}

@@ -81,6 +81,10 @@ const (
 	LandRefused        EventKind = "land.refused"
 	CloseStarted       EventKind = "close.started"
 	CloseFinished      EventKind = "close.finished"
+	LandingBegan       EventKind = "landing.began"
+	LandingStarted     EventKind = "landing.started"
+	LandingFinished    EventKind = "landing.finished"
+	LandingDecided     EventKind = "landing.decided"
 	Warned             EventKind = "warned"
 )
 
