@@ -207,9 +207,10 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 	if m.jobs[i.ID] != nil {
 		return NoClaimHeld, nil
 	}
-	// A person wants it looked at now.
-	wanted := m.Only == i.ID && i.Column == work.ColumnInReview && i.Pull != nil && !m.wanted
-	if stored && claim.Later.After(s.project.Now) && !wanted {
+	// A person wants it looked at now, whatever pause is left.
+	paused := stored && claim.Later.After(s.project.Now)
+	wanted := m.Only == i.ID && i.Column == work.ColumnInReview && (i.Pull != nil || paused) && !m.wanted
+	if paused && !wanted {
 		return NoClaimLater, nil
 	}
 	shop := s.project

@@ -1,7 +1,5 @@
 package landing
 
-import "forge/internal/work"
-
 // Effect is all that carrying a command out takes, as a plain value.
 type Effect interface{ effect() }
 
@@ -85,23 +83,4 @@ func EffectOf(s *State, c Command) Effect {
 		return TidyEffect{Command: c, Branch: s.Of.Branch, Head: s.at(), Number: number}
 	}
 	return nil
-}
-
-// Carries says whether a fact is the result of a command.
-func Carries(f Fact) (of work.CommandID, is bool) {
-	switch f := f.(type) {
-	case Looked:
-		return f.Command.ID, true
-	case Proved:
-		return f.Command.ID, true
-	case Landed:
-		return f.Command.ID, true
-	case Checked:
-		return f.Command.ID, true
-	case Tidied:
-		return f.Command.ID, true
-	case Broke:
-		return f.Command.ID, true
-	}
-	return "", false
 }

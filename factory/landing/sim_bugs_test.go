@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -29,7 +30,8 @@ func rewrite[T any](kind work.EventKind, change func(s *State, d *T)) func(*Stat
 // TestSeededBugs shows that the simulation finds what it is there to find: each
 // row breaks the core in one way, and fails for the reason that it should.
 func TestSeededBugs(t *testing.T) {
-	t.Parallel()
+	pace.Slow(t, "worlds until each bug is found")
+	pace.Sequential(t, "worlds of a pure core, in one goroutine")
 	for _, c := range []struct {
 		name string
 		bug  simBug

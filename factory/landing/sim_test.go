@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/factory"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -219,6 +220,8 @@ func play(seed uint64, bug *simBug) []string {
 // Whatever dies, moves or is said twice: nothing lands unproven or twice, nothing
 // is lost, and in the end all of it lands or is gone on from.
 func TestLandingsOfManyWorlds(t *testing.T) {
+	pace.Slow(t, "hundreds of worlds")
+	pace.Sequential(t, "worlds of a pure core, in one goroutine")
 	reached := map[string]bool{}
 	for seed := range uint64(mostWorlds) {
 		if wrong := play(seed, note(reached)); len(wrong) > 0 {
