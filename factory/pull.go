@@ -24,18 +24,18 @@ const (
 // PullSeen is how the pull request of a finished result stands. The zero value
 // says nothing, and holds.
 type PullSeen struct {
-	Number int64
-	State  work.PullState
-	Head   PullHead
+	Number int64          `json:"number"`
+	State  work.PullState `json:"state"`
+	Head   PullHead       `json:"head,omitempty"`
 	// Approved says that people who may decide have approved the very commit
 	// that the branch points at, and nobody of them is against it.
-	Approved bool
+	Approved bool `json:"approved,omitempty"`
 	// Reviewed says that specialists look at what the result's run makes.
-	Reviewed bool
+	Reviewed bool `json:"reviewed,omitempty"`
 	// Against is who asks for changes that nobody has worked on yet.
-	Against   string
-	Mergeable work.Mergeability
-	Why       string // of Mergeable
+	Against   string            `json:"against,omitempty"`
+	Mergeable work.Mergeability `json:"mergeable,omitempty"`
+	Why       string            `json:"why,omitempty"` // of Mergeable
 }
 
 // PullStep is what is to be done about a pull request.

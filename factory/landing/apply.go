@@ -3,6 +3,7 @@ package landing
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"forge/internal/work"
 )
@@ -14,12 +15,15 @@ func Apply(s *State, e work.Event) error {
 		return fmt.Errorf("apply event %d of the landing of run %s: %d was due", e.Seq, s.Run, s.Seq+1)
 	}
 	s.Seq = e.Seq
+	if strings.HasPrefix(string(e.Kind), "landing.") {
+		s.At = e.Time
+	}
 	var err error
 	switch e.Kind {
 	case work.LandingBegan:
 		err = fold(e, s.began)
 	case work.LandingFinished:
-		err = fold(e, func(d FinishedData) { s.finished(e, d) })
+		err = fold(e, s.finished)
 	case work.LandingDecided:
 		err = fold(e, s.decided)
 	}
@@ -52,7 +56,7 @@ func (s *State) began(d BeganData) {
 	s.Look, s.Proof, s.Made, s.Check = nil, nil, nil, nil
 }
 
-func (s *State) finished(e work.Event, d FinishedData) {
+func (s *State) finished(d FinishedData) {
 	c, due := Pending(s)
 	if !due || c.ID != d.Command {
 		return
@@ -63,7 +67,7 @@ func (s *State) finished(e work.Event, d FinishedData) {
 	case d.Look != nil && c.Step == StepLook:
 		s.Look = d.Look
 		if p := d.Look.Pull; p != nil && p.Mark != "" && s.Of.For != ForAgain {
-			s.Mark = &Mark{Mark: p.Mark, Show: s.Of.For == ForShow, At: e.Time}
+			s.Mark = &Mark{Mark: p.Mark, Show: s.Of.For == ForShow}
 		}
 	case d.Proof != nil && c.Step == StepProve:
 		s.Proof = d.Proof

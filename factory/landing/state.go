@@ -24,7 +24,8 @@ const (
 // State is the landing of one run's result, as the run's events tell it.
 type State struct {
 	Run string
-	Seq int64 // of the run's journal
+	Seq int64     // of the run's journal
+	At  time.Time // of the last event about its landing
 
 	Of    BeganData // the try that is under way, or was the last
 	Stage Stage
@@ -51,7 +52,6 @@ type Handed struct {
 type Mark struct {
 	Mark string
 	Show bool // while people were asked
-	At   time.Time
 }
 
 // NewState is the landing of a run before its first event.
@@ -145,19 +145,23 @@ func (s *State) Again() bool {
 	return s.Landed == nil && s.Last != nil && s.Last.Decision == DecideAgain
 }
 
-// Seen is how a pull request stands that somebody looked at.
+// Seen is how a pull request stood when somebody looked at it.
 type Seen struct {
 	Mark string
-	Show bool
+	Show bool // while people were asked
 	At   time.Time
+	// Odd says that it stands otherwise than one that was just shown to people.
+	Odd bool
 }
 
-// News says that a pull request stands otherwise than when it was acted upon;
-// known is false where nobody has acted upon it in such a state.
-func (s *State) News(seen Seen) (news, known bool) {
-	m := s.Mark
-	if m == nil || m.Show != seen.Show {
-		return false, false
+// News says that a pull request stands otherwise than when it was acted upon. What
+// was seen before that is none.
+func (s *State) News(seen Seen) bool {
+	if !seen.At.After(s.At) {
+		return false
 	}
-	return seen.At.After(m.At) && seen.Mark != m.Mark, true
+	if m := s.Mark; m != nil && m.Show == seen.Show {
+		return seen.Mark != m.Mark
+	}
+	return seen.Odd
 }

@@ -63,6 +63,7 @@ func killedIssue(t *testing.T, every int) {
 	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
 	k.until("merge", exitDone)
 	s.landed("of main\none\nTWO\n", 3)
+	s.landedOnce()
 	if at := s.pull(); at.Head != next.Head {
 		t.Errorf("merged was %s, approved %s", at.Head, next.Head)
 	}

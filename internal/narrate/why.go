@@ -231,6 +231,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return sayOfReviews(e)
 	case work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided:
 		return sayOfIssue(e)
+	case work.LandingDecided:
+		return sayLanding(e)
 	case work.Warned:
 		return telling(e, func(d orchestrator.WarnedData) (string, facts) {
 			return "note: " + d.What, facts{{"detail", d.Detail}}

@@ -16,49 +16,6 @@ import (
 	"forge/orchestrator"
 )
 
-// again says that another run goes on from a result that was decided to be
-// done: people ask for changes, pushed what nobody reviewed or what conflicts
-// with it, or it does not go together with what has landed meanwhile.
-func (s *Worker) again(ctx context.Context, p *project.Checkout, i work.Issue, state *orchestrator.State) (bool, error) {
-	if !state.Outcome.Final() || state.Delivery == nil || state.Delivery.Commit == "" {
-		return false, nil
-	}
-	h, err := s.resultHost(p)
-	if err != nil {
-		return false, err
-	}
-	r := resultIn(state, i)
-	if h == nil {
-		if i.Pull != nil {
-			return false, nil // there was a host
-		}
-		onto, err := s.landsOn(ctx, p)
-		if err != nil {
-			return false, err
-		}
-		return parts(ctx, s.Machine.Repo, onto, r.commit, i)
-	}
-	if i.Pull == nil {
-		return false, nil
-	}
-	at, err := h.stands(ctx, r)
-	if err != nil || at.look.State != work.PullOpen {
-		return false, err
-	}
-	if at.step == factory.PullMerge {
-		_, onto, err := h.target(ctx, r.ref("target"))
-		if err != nil {
-			return false, err
-		}
-		return parts(ctx, h.Repo, onto, at.is.at, i)
-	}
-	if at.step != factory.PullAgain {
-		return false, nil
-	}
-	// Nobody else answers what this run owes, once another one goes on.
-	return true, h.answers(ctx, state, at.look)
-}
-
 // pullStanding is how a result's pull request stands, and what follows from it.
 type pullStanding struct {
 	look work.PullLook
@@ -81,18 +38,6 @@ func (h *resultHost) stands(ctx context.Context, r result) (at pullStanding, err
 	}
 	at.step, _, _ = factory.NextOfPull(h.seenIn(at.look, r, at.is))
 	return at, nil
-}
-
-// parts says that a result cannot land on what others went on from: it
-// conflicts with that, or was red when it was merged with it last.
-func parts(ctx context.Context, repo *git.Store, onto, result string, i work.Issue) (bool, error) {
-	if grown, err := repo.Holds(ctx, result, onto); err != nil || grown {
-		return false, err
-	}
-	if slices.Contains(i.Hold, factory.HoldLandingRed) {
-		return true, nil
-	}
-	return conflicts(ctx, repo, onto, result)
 }
 
 // conflicts says that a result conflicts with a commit that others went on from.

@@ -36,7 +36,6 @@ func (s *Worker) heeds() {
 // Drive opens the issue's run or goes on with it.
 func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, error) {
 	defer s.heeds()
-	s.hears(o.Issue.ID)
 	read, unread := s.For(ctx, o.Issue)
 	open := func(run, after string) (factory.Ended, error) {
 		if unread != nil {
@@ -81,12 +80,17 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 	if o.Finish && (left.Promoted || state.Outcome.Final()) {
 		return left, nil
 	}
-	again, err := s.again(ctx, p, o.Issue, state)
-	if err != nil {
-		return left, nil // it is looked at again where it lands
+	again := false
+	if left.Promoted {
+		if again, err = s.again(ctx, o, resultIn(state, o.Issue)); errors.Is(err, factory.ErrHeld) {
+			return factory.Ended{}, err
+		}
+		if err != nil {
+			return left, nil // it is looked at again where it lands
+		}
 	}
 	switch {
-	case left.Promoted && again:
+	case again:
 		return open(s.newRun(o), state.Run)
 	case !state.Outcome.Final(), state.Outcome == work.RunFailed && o.Again && !left.Rejected:
 		return s.resumeIssue(ctx, p, o, state)
@@ -123,7 +127,8 @@ func (s *Worker) openIssue(ctx context.Context, read trackers.ForIssue, o factor
 	p := read.Project()
 	spec, err := s.Spec(ctx, read, o, after)
 	if t := pullrequest.PullTrouble(err); t != nil && t.Passes {
-		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: s.comeBack(o.Issue.ID, err)}, nil
+		until, err := s.openAgain(ctx, o.Issue.ID, err)
+		return factory.Ended{Outcome: work.RunLimit, Reason: t.What, Until: until}, err
 	}
 	if err != nil {
 		return factory.Ended{}, pullrequest.HostRefused(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"forge/factory"
+	"forge/factory/landing"
 	"forge/internal/config"
 	"forge/internal/pullrequest"
 	"forge/internal/work"
@@ -57,27 +58,25 @@ func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, erro
 
 // Land holds a result whose pull request is elsewhere.
 func (s placed) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
-	if s.elsewhere(i) {
-		return s.heldElsewhere(i), nil
-	}
-	return s.Worker.Land(ctx, i, unwanted, shown)
+	return s.tried(ctx, i, landing.Begin{For: landing.ForLand, Unwanted: unwanted}, shown, s.notHere(i))
 }
 
 // Show does so as well.
 func (s placed) Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
-	if s.elsewhere(i) {
-		return s.heldElsewhere(i), nil
-	}
-	return s.Worker.Show(ctx, i, shown)
+	return s.tried(ctx, i, landing.Begin{For: landing.ForShow}, shown, s.notHere(i))
 }
 
-func (s placed) heldElsewhere(i work.Issue) factory.Landed {
+// notHere is why nothing is asked of the code host about an issue, nil = it may be.
+func (s placed) notHere(i work.Issue) error {
+	if !s.elsewhere(i) {
+		return nil
+	}
 	there := i.Pull.Host
 	if there == "" {
 		there = "a code host that its card does not name"
 	}
-	return factory.Landed{
-		Hold: factory.HoldPullBlocked, Waits: true, Until: s.comeBack(i.ID, nil),
-		Reason: fmt.Sprintf("its pull request %d is on %s, and [host] names %s: name that one again, and start forge factory again", i.Pull.Number, there, pullrequest.HostPlace(s.host)),
+	return &work.HostTrouble{
+		Kind: work.HostNotYet, What: fmt.Sprintf("its pull request %d is on %s, and [host] names %s", i.Pull.Number, there, pullrequest.HostPlace(s.host)),
+		Fix: "name that one again, and start forge factory again",
 	}
 }

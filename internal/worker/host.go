@@ -2,11 +2,8 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"forge/factory"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/work"
@@ -67,58 +64,6 @@ func (h *resultHost) startAt(ctx context.Context, base work.Base) (work.Base, er
 	_, commit, err := h.target(ctx, "refs/forge/host/target")
 	base.Commit = commit
 	return base, err
-}
-
-// away counts how often a host did not do something for an issue that it may do
-// a while later.
-type away struct {
-	tries map[int64]int
-}
-
-// Pauses before something is asked again of a host that was away.
-const (
-	firstAway = time.Second
-	mostAway  = 10 * time.Minute
-)
-
-// pause is how long to leave the host alone, longer each time.
-func (a *away) pause(issue int64, asked time.Duration) time.Duration {
-	if a.tries == nil {
-		a.tries = map[int64]int{}
-	}
-	n := a.tries[issue]
-	a.tries[issue]++
-	return min(max(firstAway<<min(n, 20), asked), mostAway)
-}
-
-// hostWaits is what the card says where the host did not do its part; ok is
-// false where Forge itself is to blame.
-func (s *Worker) hostWaits(i work.Issue, err error) (out factory.Landed, ok bool) {
-	t := pullrequest.PullTrouble(err)
-	if t == nil {
-		return out, false
-	}
-	out.Hold, out.Reason, out.Waits = factory.HoldPullBlocked, t.What, true
-	if t.Fix != "" {
-		out.Reason += " (" + t.Fix + ")"
-	}
-	if t.Passes {
-		out.Hold, out.Until = factory.HoldHost, s.comeBack(i.ID, err)
-		out.Reason = fmt.Sprintf("tried again at %s: %s", out.Until.UTC().Format("15:04:05Z"), out.Reason)
-	}
-	return out, true
-}
-
-// comeBack is when a host that was away is asked again.
-func (s *Worker) comeBack(issue int64, err error) time.Time {
-	s.pulls.Lock()
-	defer s.pulls.Unlock()
-	var t *work.HostTrouble
-	asked := time.Duration(0)
-	if errors.As(err, &t) {
-		asked = t.After
-	}
-	return s.Now().Add(s.pulls.pause(issue, asked))
 }
 
 // result is a finished result that people look at on a host.

@@ -1,180 +1,217 @@
 package worker
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
 	"forge/factory"
+	"forge/factory/landing"
+	"forge/internal/git"
 	"forge/internal/journal"
-	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
-// landing is one result on its way into a branch of the code host.
-type landing struct {
-	p     *project.Checkout
-	lease *journal.Lease
-	h     *resultHost
-	result
-	unwanted string // see factory.Works.Land
-	shown    func(work.IssuePull) error
-}
+// What the core of landings has done, each as one call that looks at the world
+// before it acts.
 
-// landThere lets the host merge a result, or takes note that it did; anew
-// whenever something moved meanwhile.
-func (s *Worker) landThere(ctx context.Context, l landing) (factory.Landed, error) {
-	for n := 1; ; n++ {
-		out, err := s.landOnce(ctx, l)
-		switch work.HostKindOf(err) {
-		case work.HostHeadMoved, work.HostBaseMoved, work.HostPullMerged, work.HostPullClosed:
-			if n < landTries {
-				continue
-			}
-		}
+// lookAt reads how target and pull request stand.
+func (l *pass) lookAt(ctx context.Context, e landing.LookEffect) (landing.Look, error) {
+	if l.h == nil {
+		return l.lookHere(ctx, e)
+	}
+	out := landing.Look{Host: true}
+	var err error
+	if out.Target, out.Onto, err = l.h.target(ctx, l.ref("target")); err != nil {
 		return out, err
 	}
-}
-
-// landOnce tries it onto the target as it is now.
-func (s *Worker) landOnce(ctx context.Context, l landing) (factory.Landed, error) {
-	target, onto, err := l.h.target(ctx, l.ref("target"))
-	out := factory.Landed{Target: target}
-	if err != nil {
-		return out, err
-	}
-	if l.issue.Pull == nil {
-		if there, err := l.h.Repo.Holds(ctx, onto, l.commit); err != nil || there {
-			out.Commit = onto
+	if out.Head = out.Onto; l.issue.Pull == nil {
+		if out.There, err = l.h.Repo.Holds(ctx, out.Onto, l.commit); err != nil || out.There && e.For == landing.ForLand {
 			return out, err
 		}
 	}
-	if l.unwanted != "" {
-		merged, err := l.h.merged(ctx, l.issue)
-		if err != nil || !merged {
-			return notWanted(out, l.unwanted), err
-		}
+	if out.Tree, err = l.h.Tree(ctx, l.commit); err != nil {
+		return out, err
 	}
-	is, err := l.h.propose(ctx, l.result, target)
+	if e.Unwanted != "" || e.For == landing.ForAgain {
+		return out, l.onlyLook(ctx, e, &out)
+	}
+	is, err := l.h.propose(ctx, l.result, out.Target)
 	if work.HostKindOf(err) == work.HostNoChanges {
-		return s.nothingNew(ctx, l, out, onto, err)
+		return l.nothingNew(ctx, out, err)
 	}
 	if err != nil {
 		return out, err
 	}
-	pull := is.shows(l.result)
-	if err := l.shown(pull); err != nil {
+	card := is.shows(l.result)
+	if err := l.shown(card); err != nil {
 		return out, err
 	}
-	l.issue.Pull = &pull
+	l.issue.Pull = &card
 	look, seen, err := l.h.seen(ctx, l.result, is)
 	if err != nil {
 		return out, err
 	}
-	if err := l.h.answers(ctx, l.State, look); err != nil {
-		return out, err
+	out.Pull = pullLook(look, seen, card, is.at, e.For)
+	return out, l.h.answers(ctx, l.State, look)
+}
+
+// onlyLook changes nothing on the host.
+func (l *pass) onlyLook(ctx context.Context, e landing.LookEffect, out *landing.Look) error {
+	if l.issue.Pull == nil {
+		return nil
 	}
-	s.lookedAt(l.issue.ID, pullrequest.Standing(look, true))
-	switch step, hold, reason := factory.NextOfPull(seen); step {
-	case factory.PullTake:
-		return s.takeOver(ctx, l, out, look)
-	case factory.PullMerge:
-		return s.mergeThere(ctx, l, out, is, onto)
-	default:
-		if step == factory.PullAgain {
-			s.goAgain(l.issue.ID)
-		}
-		out.Hold, out.Reason, out.Waits = hold, reason, true
-		return out, nil
+	if e.For != landing.ForAgain {
+		look, err := l.h.Look(ctx, l.issue.Pull.Number)
+		out.Pull = pullLook(look, factory.PullSeen{Number: look.Number, State: look.State}, *l.issue.Pull, look.Head, e.For)
+		return err
+	}
+	at, err := l.h.stands(ctx, l.result)
+	out.Pull = pullLook(at.look, l.h.seenIn(at.look, l.result, at.is), *l.issue.Pull, at.is.at, e.For)
+	return err
+}
+
+func pullLook(look work.PullLook, seen factory.PullSeen, card work.IssuePull, at string, of landing.Purpose) *landing.PullLook {
+	if at == "" {
+		at = look.Head
+	}
+	return &landing.PullLook{
+		PullSeen: seen, Card: card, At: at, Commit: look.MergeCommit, MergedBy: pullrequest.OrUnknown(look.MergedBy), Mark: markOf(look, of != landing.ForShow),
 	}
 }
 
-// merged says that people have merged an issue's pull request.
-func (h *resultHost) merged(ctx context.Context, i work.Issue) (bool, error) {
-	if i.Pull == nil {
-		return false, nil
-	}
-	look, err := h.Look(ctx, i.Pull.Number)
-	return err == nil && look.State == work.PullMerged, err
+// markOf tells two standings of a pull request apart.
+func markOf(look work.PullLook, over bool) string {
+	sum := sha256.Sum256([]byte(pullrequest.Standing(look, over)))
+	return hex.EncodeToString(sum[:8])
 }
 
-// nothingNew is for what the host does not open a pull request for: it counts
-// as landed when the target holds all of it.
-func (s *Worker) nothingNew(ctx context.Context, l landing, out factory.Landed, onto string, why error) (factory.Landed, error) {
-	m, err := l.h.Repo.Merge(ctx, onto, l.commit)
+// lookHere is lookAt for a branch of the user's repository.
+func (l *pass) lookHere(ctx context.Context, e landing.LookEffect) (out landing.Look, err error) {
+	repo := l.Machine.Repo
+	out.Target = target(l.p)
+	if out.Head, err = repo.BranchHead(ctx, out.Target); err != nil {
+		return out, err
+	}
+	// It begins where people are, so that it holds what they have.
+	if out.Onto = out.Head; out.Head == "" {
+		out.Onto = l.p.Base.Commit
+	} else if out.There, err = repo.Holds(ctx, out.Head, l.commit); err != nil || out.There {
+		return out, err
+	}
+	if out.Here, err = repo.OutHere(ctx, out.Target); err != nil || out.Here || e.For != landing.ForLand {
+		return out, err
+	}
+	var branch *git.BranchError
+	if err = repo.NowhereOut(ctx, out.Target); errors.As(err, &branch) {
+		out.Out = fmt.Sprintf("factory.target %s, so it is not moved: git merge %s there, or set another target; then forge issue retry %d", branch, l.Delivery.Branch, l.issue.ID)
+		err = nil
+	}
+	return out, err
+}
+
+// nothingNew is for what the host does not open a pull request for: it counts as
+// there when the target holds all of it.
+func (l *pass) nothingNew(ctx context.Context, out landing.Look, why error) (landing.Look, error) {
+	m, err := l.h.Repo.Merge(ctx, out.Onto, l.commit)
 	if err != nil {
 		return out, err
 	}
-	tree, err := l.h.Tree(ctx, onto)
+	tree, err := l.h.Tree(ctx, out.Onto)
 	if err != nil {
 		return out, err
 	}
-	if len(m.Conflicts) > 0 || m.Tree != tree {
+	if out.Same, out.There = true, len(m.Conflicts) == 0 && m.Tree == tree; !out.There && l.s.Of.For == landing.ForLand {
 		return out, why
 	}
-	out.Commit, out.Reason = onto, "what it changes was in "+out.Target+" already"
 	return out, nil
 }
 
-// mergeThere proves what the target would be, and lets the host make just that
-// of it.
-func (s *Worker) mergeThere(ctx context.Context, l landing, out factory.Landed, is proposal, onto string) (factory.Landed, error) {
-	repo := l.h.Repo
-	m, err := repo.Merge(ctx, onto, is.at)
+// prove merges what is to land with its target, and has the project's commands
+// judge just that.
+func (l *pass) prove(ctx context.Context, e landing.ProveEffect, mark string) (landing.Proof, error) {
+	repo, out := l.Machine.Repo, landing.Proof{Onto: e.Onto, At: e.At}
+	m, err := repo.Merge(ctx, e.Onto, e.At)
 	if err != nil {
 		return out, err
 	}
-	hold := func(why, reason string) (factory.Landed, error) {
-		out.Hold, out.Reason, out.Waits = why, reason, true
+	if out.Conflicts, out.Tree = m.Conflicts, m.Tree; len(m.Conflicts) > 0 {
 		return out, nil
 	}
-	if len(m.Conflicts) > 0 {
-		out.Hold, out.Reason = factory.HoldLandingConflict, fmt.Sprintf("pull request %d conflicts with %s in %s", is.Number, out.Target, strings.Join(m.Conflicts, ", "))
-		return s.toAgent(l.issue, out), nil
-	}
-	commit := is.at
-	if grown, err := repo.Holds(ctx, is.at, onto); err != nil {
+	grown, err := repo.Holds(ctx, e.At, e.Onto)
+	if err != nil {
 		return out, err
-	} else if !grown {
-		if commit, err = repo.CommitTree(ctx, m.Tree, []string{onto, is.at}, "what would land\n", l.ref("merged")); err != nil {
+	}
+	out.Commit = e.At
+	if !grown {
+		message, ref := "what would land\n", l.ref("merged")
+		commit := repo.CommitTree
+		if !e.Host {
+			message = fmt.Sprintf("%s\n\nForge-Issue: %d\nForge-Run: %s\n", strings.TrimSpace(l.issue.Title), l.issue.ID, l.Run)
+			commit, ref = repo.MergeCommit, orchestrator.Ref(l.Run, "landing")
+		}
+		if out.Commit, err = commit(ctx, m.Tree, []string{e.Onto, e.At}, message, ref); err != nil {
 			return out, err
 		}
 	}
-	problem, err := s.verified(ctx, l.p, l.lease, l.State, commit, onto)
+	if e.Here {
+		// Before it is proven: that may take long, and comes to nothing.
+		if out.InTheWay, err = repo.InTheWay(ctx, l.under(e.Onto, e.Target), out.Commit); err != nil || out.InTheWay != "" {
+			return out, err
+		}
+	}
+	out.Verdict, out.Problem, err = l.verified(ctx, l.p, l.State, mark, out.Commit, e.Onto)
+	return out, err
+}
+
+// under is what the branch that people have checked out is at.
+func (l *pass) under(commit, branch string) work.Base {
+	return work.Base{Commit: commit, Branch: branch, Shallow: l.p.Base.Shallow}
+}
+
+// land lets the target become what was proven, and nothing else.
+func (l *pass) land(ctx context.Context, e landing.LandEffect) (landing.Made, error) {
+	if e.Number != 0 {
+		return l.landThere(ctx, e)
+	}
+	repo := l.Machine.Repo
+	if e.Here {
+		d, err := repo.FastForward(ctx, l.under(e.Onto, e.Target), e.Commit)
+		if err != nil || !d.FastForwarded {
+			return landing.Made{InTheWay: d.Reason}, err
+		}
+		return landing.Made{Commit: e.Commit, Undo: d.Undo}, nil
+	}
+	err := repo.Land(ctx, e.Target, e.Commit, e.Head)
+	var moved *git.MovedError
+	if errors.As(err, &moved) {
+		return landing.Made{Moved: moved.Error()}, nil
+	}
+	return landing.Made{Commit: e.Commit}, err
+}
+
+// landThere has the host merge it.
+func (l *pass) landThere(ctx context.Context, e landing.LandEffect) (landing.Made, error) {
+	answered, err := l.approvedResult(ctx, l.Run)
 	if err != nil {
-		return out, err
+		return landing.Made{}, err
 	}
-	if problem != "" && commit != is.at {
-		out.Hold, out.Reason = factory.HoldLandingRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s)", is.Number, out.Target, problem, landingLog)
-		return s.toAgent(l.issue, out), nil
-	}
-	if problem != "" {
-		return hold(factory.HoldLandingRed, fmt.Sprintf("pull request %d merged with %s as it is now: %s (%s): push to its branch what mends it", is.Number, out.Target, problem, landingLog))
-	}
-	answered, err := s.approvedResult(ctx, l.Run)
-	if err != nil {
-		return out, err
-	}
-	l.h.TellAnswer(ctx, is.Number, answered)
+	l.h.TellAnswer(ctx, e.Number, answered)
 	var made work.PullSquashed
 	err = l.h.Again(ctx, func() (err error) {
 		made, err = l.h.Host.Merge(ctx, work.PullMerge{
-			Number: is.Number, Branch: l.Spec.Branch, Base: out.Target, Head: is.at, BaseHead: onto, Title: text.Titled("%s", l.issue.Title),
+			Number: e.Number, Branch: l.State.Spec.Branch, Base: e.Target, Head: e.At, BaseHead: e.Onto, Title: text.Titled("%s", l.issue.Title),
 			Message: fmt.Sprintf("Forge-Issue: %d\nForge-Run: %s\n", l.issue.ID, l.Run),
 		})
 		return err
 	})
-	if err != nil {
-		return out, err
-	}
-	if err := s.tidyBranch(ctx, l, is.at); err != nil {
-		return out, err
-	}
-	return s.checked(ctx, l, out, made.Commit, m.Tree, "the host")
+	return landing.Made{Commit: made.Commit}, err
 }
 
 // approvedResult is the checkpoint at which the result of a run was approved, ""
@@ -189,82 +226,42 @@ func (s *Worker) approvedResult(ctx context.Context, run string) (id string, err
 	return id, err
 }
 
-// takeOver takes note of a merge that is made already: by people, or by a Forge
-// that died before it could say so.
-func (s *Worker) takeOver(ctx context.Context, l landing, out factory.Landed, look work.PullLook) (factory.Landed, error) {
-	tree, err := l.h.Tree(ctx, l.commit)
-	if err != nil {
-		return out, err
-	}
-	out, err = s.checked(ctx, l, out, look.MergeCommit, tree, pullrequest.OrUnknown(look.MergedBy))
-	if err == nil && out.Commit != "" {
-		err = s.tidyBranch(ctx, l, cmp.Or(look.Head, l.commit))
-	}
-	return out, err
-}
-
-// checked is a merge whose result is in the target, and proven: it is the tree
-// that was, or it is now.
-func (s *Worker) checked(ctx context.Context, l landing, out factory.Landed, commit, proven, by string) (factory.Landed, error) {
+// check says what a merge of the host's came to, and proves the target where that
+// is not what was proven: others begin there, and may have mended what this broke.
+func (l *pass) check(ctx context.Context, e landing.CheckEffect, mark string) (landing.Check, error) {
+	out := landing.Check{Commit: e.Commit}
 	_, head, err := l.h.target(ctx, l.ref("target"))
-	if err != nil {
+	if err != nil || e.Commit == "" {
 		return out, err
 	}
-	number := l.issue.Pull.Number
-	there := false
-	if commit == "" {
-		out.Hold, out.Reason, out.Waits = factory.HoldPullBlocked, fmt.Sprintf("pull request %d is merged, and the host does not say to what", number), true
-		return out, nil
-	}
-	if known, err := l.h.Repo.Exists(ctx, commit); err != nil {
-		return out, err
-	} else if known {
-		if there, err = l.h.Repo.Holds(ctx, head, commit); err != nil {
-			return out, err
-		}
-	}
-	if !there {
-		out.Hold, out.Waits = factory.HoldPullBlocked, true
-		out.Reason = fmt.Sprintf("pull request %d was merged by %s, and %s does not hold what came of it (%s)", number, by, out.Target, text.Short(commit))
-		return out, nil
-	}
-	tree, err := l.h.Tree(ctx, commit)
-	if err != nil {
+	if known, err := l.h.Repo.Exists(ctx, e.Commit); err != nil || !known {
 		return out, err
 	}
-	if tree == proven {
-		out.Commit = commit
-		return out, nil
-	}
-	// What others begin at is proven, which may mend what this one broke.
-	problem, err := s.verified(ctx, l.p, l.lease, l.State, head, "")
-	switch {
-	case err != nil:
+	if out.There, err = l.h.Repo.Holds(ctx, head, e.Commit); err != nil || !out.There {
 		return out, err
-	case problem != "":
-		out.Hold, out.Waits = factory.HoldLandingRed, true
-		out.Reason = fmt.Sprintf("pull request %d was merged by %s, not as it was proven: %s (%s); mend it in %s, then forge issue run %d", number, by, problem, landingLog, out.Target, l.issue.ID)
-		return out, nil
 	}
-	out.Commit, out.Reason = commit, fmt.Sprintf("merged by %s, not as it was proven before: it was proven again", by)
-	if len(l.Spec.Settings.Verify.Commands) == 0 {
-		out.Reason = fmt.Sprintf("merged by %s, and not what the run left: nothing proves it", by)
+	if out.Tree, err = l.h.Tree(ctx, e.Commit); err != nil || out.Tree == e.Tree {
+		return out, err
 	}
-	return out, nil
+	out.Verdict, out.Problem, err = l.verified(ctx, l.p, l.State, mark, head, "")
+	return out, err
 }
 
 // tidyBranch deletes the branch on the host, and keeps its head here. That it
 // stays there is no harm.
-func (s *Worker) tidyBranch(ctx context.Context, l landing, head string) error {
-	if known, err := l.h.Repo.Exists(ctx, head); err != nil {
+func (l *pass) tidyBranch(ctx context.Context, e landing.TidyEffect) error {
+	if l.h == nil {
+		return nil
+	}
+	if known, err := l.h.Repo.Exists(ctx, e.Head); err != nil {
 		return err
 	} else if known {
-		if err := l.h.Repo.UpdateRef(ctx, l.ref("branch"), head, ""); err != nil {
+		if err := l.h.Repo.UpdateRef(ctx, l.ref("branch"), e.Head, ""); err != nil {
 			return err
 		}
 	}
-	if err := l.h.Host.DeleteBranch(ctx, l.Spec.Branch, head); err != nil {
-		s.Log.Debug("the branch stays on the host", "branch", l.Spec.Branch, "err", err)
+	if err := l.h.Host.DeleteBranch(ctx, e.Branch, e.Head); err != nil {
+		l.Log.Debug("the branch stays on the host", "branch", e.Branch, "err", err)
 	}
 	return nil
 }

@@ -3,9 +3,11 @@ package worker
 import (
 	"context"
 
+	"forge/factory/landing"
 	"forge/internal/engine"
 	"forge/internal/host"
 	"forge/internal/hostwatch"
+	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/work"
@@ -13,69 +15,60 @@ import (
 )
 
 // StandsNow has an issue looked at again whose pull request stands differently.
+// Whether that is news is decided by how it stood when it was acted upon.
 func (s *Worker) StandsNow(q hostwatch.Question, look work.PullLook) {
 	said := look.Head != q.Issue.Pull.Shown || host.Stand(look.Reviews, look.Head).Verdict == work.PullChangesRequested
 	if q.Over && look.State == work.PullOpen && look.Mergeable == work.MergeComputing && !said {
 		return // what people did counts, whatever the host computes
 	}
-	s.pulls.Lock()
-	defer s.pulls.Unlock()
-	id, mark := q.Issue.ID, pullrequest.Standing(look, q.Over)
-	was, known := s.pulls.marks[id]
-	s.note(id, mark)
-	// What is seen first may be as the card says.
-	news := q.Over || look.State != work.PullOpen || look.BranchGone || look.Head != q.Issue.Pull.Shown
-	if known {
-		news = mark != was
+	seen := landing.Seen{Mark: markOf(look, q.Over), Show: !q.Over, At: s.Now()}
+	seen.Odd = q.Over || look.State != work.PullOpen || look.BranchGone || look.Head != q.Issue.Pull.Shown
+
+	s.seen.Lock()
+	was, known := s.seen.of[q.Issue.ID]
+	if s.seen.of == nil {
+		s.seen.of = map[int64]landing.Seen{}
 	}
-	if !news {
+	s.seen.of[q.Issue.ID] = seen
+	s.seen.Unlock()
+
+	if known && was.Mark == seen.Mark && was.Show == seen.Show || !known && !seen.Odd {
 		return
 	}
-	s.stir(id)
-}
-
-// stir lets the loop know of news of an issue's pull request; the caller holds
-// the lock.
-func (s *Worker) stir(issue int64) {
-	if s.pulls.news == nil {
-		s.pulls.news = map[int64]bool{}
-	}
-	s.pulls.news[issue] = true
 	select {
 	case s.Poke <- struct{}{}:
 	default:
 	}
 }
 
-// note keeps how a pull request stood when somebody acted upon it; the caller
-// holds the lock.
-func (s *Worker) note(issue int64, mark string) {
-	if s.pulls.marks == nil {
-		s.pulls.marks = map[int64]string{}
+// pullNews says whether the pull request of an issue's result stands otherwise than
+// when it was acted upon.
+func (s *Worker) pullNews(ctx context.Context, row journal.RunRow) (bool, error) {
+	s.seen.Lock()
+	defer s.seen.Unlock()
+	seen, known := s.seen.of[row.Issue]
+	if !known {
+		return false, nil
 	}
-	s.pulls.marks[issue] = mark
+	at := s.seen.landings[row.ID]
+	if at.s == nil || at.events != row.Events {
+		var err error
+		if at.s, err = s.landingOf(ctx, row.ID); err != nil {
+			return false, err
+		}
+		if s.seen.landings == nil {
+			s.seen.landings = map[string]landingAt{}
+		}
+		at.events = row.Events
+		s.seen.landings[row.ID] = at
+	}
+	return at.s.News(seen), nil
 }
 
-// lookedAt is note for who does not hold the lock.
-func (s *Worker) lookedAt(issue int64, mark string) {
-	s.pulls.Lock()
-	defer s.pulls.Unlock()
-	s.note(issue, mark)
-}
-
-// hears forgets that there are news of an issue's pull request: they are acted
-// upon now.
-func (s *Worker) hears(issue int64) {
-	s.pulls.Lock()
-	defer s.pulls.Unlock()
-	delete(s.pulls.news, issue)
-}
-
-// goAgain has an issue worked on again right away.
-func (s *Worker) goAgain(issue int64) {
-	s.pulls.Lock()
-	defer s.pulls.Unlock()
-	s.stir(issue)
+// landingAt is a landing as it was when its run had so many events.
+type landingAt struct {
+	events int64
+	s      *landing.State
 }
 
 // overhearing lets a request for changes of a result, by whatever door, take

@@ -2,7 +2,10 @@ package worker
 
 import (
 	"testing"
+	"time"
 
+	"forge/factory"
+	"forge/internal/board"
 	"forge/internal/hostwatch"
 	"forge/internal/work"
 )
@@ -21,11 +24,20 @@ func TestNewsWhileTheHostComputes(t *testing.T) {
 		"changes requested": {"a", review, true},
 		"pushed to":         {"b", nil, true},
 	} {
-		s := &Worker{Poke: make(chan struct{}, 1)}
+		s := &Worker{Poke: make(chan struct{}, 1), Opened: &board.Opened{Board: factory.Board{Now: time.Now}}}
 		q := hostwatch.Question{Issue: &work.Issue{ID: 7, Pull: &work.IssuePull{Shown: "a"}}, Over: true}
 		look := work.PullLook{PullRequest: work.PullRequest{State: work.PullOpen, Head: c.head}, Mergeable: work.MergeComputing, Reviews: c.reviews}
-		if s.StandsNow(q, look); s.pulls.news[7] != c.news {
-			t.Errorf("%s: news %v, want %v", name, s.pulls.news[7], c.news)
+		for _, news := range []bool{c.news, false} { // the same again is none
+			s.StandsNow(q, look)
+			got := false
+			select {
+			case <-s.Poke:
+				got = true
+			default:
+			}
+			if got != news {
+				t.Errorf("%s: news %v, want %v", name, got, news)
+			}
 		}
 	}
 }

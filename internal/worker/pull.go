@@ -2,13 +2,10 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"forge/factory"
 	"forge/internal/host"
-	"forge/internal/pullrequest"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -87,87 +84,6 @@ func (h *resultHost) answers(ctx context.Context, state *orchestrator.State, loo
 		return nil // nobody reads it, until it is reopened
 	}
 	return h.Reply(ctx, look, state.Replies())
-}
-
-// Show proposes a finished result that waits for a person on the code host.
-func (s *Worker) Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
-	p, err := s.Fresh(ctx)
-	if err != nil {
-		return factory.Landed{}, err
-	}
-	h, err := s.resultHost(p)
-	if err != nil {
-		return s.unhosted(i, err), nil
-	}
-	if h == nil {
-		return factory.Landed{}, nil
-	}
-	r, err := s.resultOf(ctx, p, i)
-	if err != nil || !r.Spec.Pulls.Remote() {
-		return factory.Landed{}, err // it was begun without a host
-	}
-	out, err := s.show(ctx, h, r, shown)
-	return s.orWaits(i, out, err)
-}
-
-func (s *Worker) show(ctx context.Context, h *resultHost, r result, shown func(work.IssuePull) error) (factory.Landed, error) {
-	var out factory.Landed
-	target, _, err := h.target(ctx, r.ref("target"))
-	if err != nil {
-		return out, err
-	}
-	is, err := h.propose(ctx, r, target)
-	if work.HostKindOf(err) == work.HostNoChanges {
-		out.Reason = "there is no pull request, since nothing in it is new to " + target
-		return out, nil
-	}
-	if err != nil {
-		return out, err
-	}
-	if err := shown(is.shows(r)); err != nil {
-		return out, err
-	}
-	look, seen, err := h.seen(ctx, r, is)
-	if err != nil {
-		return out, err
-	}
-	if err := h.answers(ctx, r.State, look); err != nil {
-		return out, err
-	}
-	s.lookedAt(r.issue.ID, pullrequest.Standing(look, false))
-	out.Reason = fmt.Sprintf("pull request %d waits for you: %s", is.Number, is.URL)
-	switch _, hold, reason := factory.NextOfPull(seen); hold {
-	case factory.HoldPullClosed, factory.HoldPullBranch, factory.HoldPullPushed:
-		out.Hold, out.Reason = hold, reason
-	}
-	return out, nil
-}
-
-// unhosted is what the card says where the code host cannot be spoken with at
-// all; it is tried again.
-func (s *Worker) unhosted(i work.Issue, err error) factory.Landed {
-	out, ok := s.hostWaits(i, err)
-	if !ok {
-		out = factory.Landed{Hold: factory.HoldHost, Reason: err.Error(), Waits: true}
-	}
-	if out.Until.IsZero() {
-		out.Until = s.comeBack(i.ID, err)
-	}
-	return out
-}
-
-// orWaits lets the card say what a host did not do.
-func (s *Worker) orWaits(i work.Issue, out factory.Landed, err error) (factory.Landed, error) {
-	if err == nil {
-		s.pulls.Lock()
-		delete(s.pulls.tries, i.ID)
-		s.pulls.Unlock()
-		return out, nil
-	}
-	if waits, ok := s.hostWaits(i, err); ok && !errors.Is(err, context.Canceled) {
-		return waits, nil
-	}
-	return out, err
 }
 
 // against is who asks for changes that nobody has worked on yet, "" = nobody.

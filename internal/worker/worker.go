@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/log"
 
 	"forge/factory"
+	"forge/factory/landing"
 	"forge/gates"
 	"forge/internal/board"
 	"forge/internal/config"
@@ -45,14 +46,12 @@ type Worker struct {
 		// said is [host] when it was said that it counts later.
 		said config.CodeHost
 	}
-	pulls struct {
+	// seen is what the watch saw of pull requests, and the landings that were read
+	// from the journal for that: it decides nothing, and may be lost.
+	seen struct {
 		sync.Mutex
-		away
-		news  map[int64]bool   // issues whose pull request stands differently
-		marks map[int64]string // how it stood when it was looked at last
-		// parted are the issues whose run does not go together with the target, by
-		// the run that another was to follow.
-		parted map[int64]string
+		of       map[int64]landing.Seen // by issue
+		landings map[string]landingAt   // by run
 	}
 }
 
@@ -254,11 +253,13 @@ func (s *Worker) News(ctx context.Context) (map[int64]factory.News, error) {
 		return nil, err
 	}
 	news := map[int64]factory.News{}
-	s.pulls.Lock()
 	for _, r := range rows {
-		news[r.Issue] = factory.News{Updated: r.Updated, Over: r.Outcome.Final(), Held: r.Alive, Pull: s.pulls.news[r.Issue]}
+		pull, err := s.pullNews(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		news[r.Issue] = factory.News{Updated: r.Updated, Over: r.Outcome.Final(), Held: r.Alive, Pull: pull}
 	}
-	s.pulls.Unlock()
 	over, err := s.overdue(ctx)
 	if err != nil {
 		return nil, err
