@@ -38,7 +38,7 @@ func Resolve(cp work.Checkpoint, a work.Answer, now time.Time) (work.Checkpoint,
 	switch cp.Status {
 	case work.CheckpointPending:
 	case work.CheckpointExpired:
-		return refuse(work.ErrExpired, "it stays held")
+		return refuse(work.ErrExpired, "it still waits")
 	default:
 		return refuse(work.ErrAlreadyResolved, "it is %s by %s", cp.Status, cp.AnsweredBy)
 	}

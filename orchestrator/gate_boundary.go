@@ -34,7 +34,7 @@ func (d *decision) boundary(p *Phase) {
 	stops := d.s.stopPoints(p)
 	if dec.Frozen == gates.NotFrozen && len(stops) == 0 && p.told() == "" {
 		for _, pt := range dec.Points {
-			d.rule(p.Number, string(pt), decideGo, "the gate is auto")
+			d.rule(p.Number, string(pt), decideGo, "nobody is asked here at this level")
 		}
 		d.jobDecided(p, b, work.CheckpointApproved, "", d.s.policyName(), false)
 		return

@@ -87,10 +87,10 @@ func (d *decision) landing() {
 	case s.inDoubt():
 		d.open(nil, string(gates.PointFinal), append([]string{"gate"}, s.doubtKinds()...), "Land the result of run "+s.Run+"?", facts, string(gates.PointEvidence))
 	case alone && len(s.Doubts) > 0:
-		d.rule("", string(gates.PointEvidence), decideGo, "the gate is auto: "+texts.ClipJSON(s.tellDoubts(), 400))
-		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
+		d.rule("", string(gates.PointEvidence), decideGo, "nobody is asked here at this level: "+texts.ClipJSON(s.tellDoubts(), 400))
+		d.rule("", string(gates.PointFinal), decideGo, "nobody is asked here at this level")
 	case alone:
-		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto")
+		d.rule("", string(gates.PointFinal), decideGo, "nobody is asked here at this level")
 	default:
 		d.open(nil, string(gates.PointFinal), []string{"gate"}, "Land the result of run "+s.Run+"?", facts)
 	}

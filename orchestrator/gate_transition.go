@@ -35,7 +35,7 @@ func (d *decision) mayMerge(p *Phase) {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {
-		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "the gate is auto")
+		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "nobody is asked here at this level")
 		return
 	}
 	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)

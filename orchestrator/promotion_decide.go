@@ -51,7 +51,7 @@ func (d *decision) promotion() {
 	}
 	points := s.resultPoints()
 	if len(points) == 0 {
-		d.rule("", string(gates.PointFinal), decideGo, "the gate is auto, and nothing holds the issue")
+		d.rule("", string(gates.PointFinal), decideGo, "nobody is asked here at this level, and nothing holds the issue")
 		return
 	}
 	// Who approved what they pushed was not shown what is in doubt about it, or

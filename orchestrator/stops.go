@@ -66,7 +66,7 @@ func (d *decision) passStops(p *Phase) bool {
 			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", text.ClipJSON(r.Type, 60)))
 			return true
 		case d.s.passes(pt):
-			d.rule(p.Number, string(pt), decideGo, "the gate is auto: "+text.ClipJSON(r.Summary, 200))
+			d.rule(p.Number, string(pt), decideGo, "nobody is asked here at this level: "+text.ClipJSON(r.Summary, 200))
 			return true
 		}
 	}

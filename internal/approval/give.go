@@ -106,7 +106,7 @@ func Refused(err error, cp work.Checkpoint) error {
 			fix = "say it with -m TEXT, or choose with --choice; forge show " + cp.ID + " names the choices"
 		}
 	case work.ErrExpired.Error():
-		fix = "it stays held; forge checkpoints lists what is asked now, and forge resume " + cp.Run + " asks this again unless its run is over"
+		fix = "it still waits; forge checkpoints lists what is asked now, and forge resume " + cp.Run + " asks this again unless its run is over"
 	case work.ErrUnknown.Error():
 		fix = "forge checkpoints lists what is open"
 	case gates.ErrBadAnswer.Error():

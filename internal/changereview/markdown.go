@@ -30,7 +30,7 @@ func Markdown(res Result) text.Markdown {
 	found := markdownFindings(text.Own("Found by reviewers"), res.Findings, maxCommentBytes-size-len(own.String()))
 	all = append(all, own, found)
 	if len(res.Notes) > 0 {
-		all = append(all, text.Format("%d further note(s) are in the JSON output.\n\n", len(res.Notes)))
+		all = append(all, text.Format("%s more in the JSON output.\n\n", text.Number(len(res.Notes), "note")))
 	}
 	if res.Merged > 0 {
 		all = append(all, text.Format("%s\n\n", mergedText(res.Merged)))

@@ -162,7 +162,7 @@ func (p *checkout) checkpointTable(list []work.Checkpoint, all bool) error {
 	for _, cp := range list {
 		if over, ok := gates.Expire(cp, p.Now()); ok {
 			cp = over
-			cp.Question = "(expired, held) " + cp.Question
+			cp.Question = "(its time is over) " + cp.Question
 		}
 		row := []string{cp.ID, cp.Kind, cp.Phase, p.Ago(cp.OpenedAt)}
 		if all {

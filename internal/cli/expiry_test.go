@@ -26,15 +26,15 @@ func TestExpiredCheckpoint(t *testing.T) {
 	w.forge("show", ".1").want(exitDone).says("expires", "forge approve")
 
 	const over = 2 * time.Hour
-	w.later(over, "status").want(exitDone).says("its time is over: held", "asks again")
-	w.later(over, "checkpoints").want(exitDone).says("(expired, held) Start phase 01")
-	if got := w.later(over, "show", ".1").want(exitDone).says("its time is over: it is held"); strings.Contains(got.stdout, "forge approve") {
+	w.later(over, "status").want(exitDone).says("its time is over; forge resume", "asks again")
+	w.later(over, "checkpoints").want(exitDone).says("(its time is over) Start phase 01")
+	if got := w.later(over, "show", ".1").want(exitDone).says("its time is over: it still waits"); strings.Contains(got.stdout, "forge approve") {
 		t.Errorf("show offers an answer:\n%s", got.stdout)
 	}
-	w.later(over, "approve", ".1").want(exitUsage).warns("expired", "it stays held", "forge resume")
-	w.later(over, "resume").want(exitFrozen).warns("nobody answered in time: held, and asked again")
+	w.later(over, "approve", ".1").want(exitUsage).warns("expired", "it still waits", "forge resume")
+	w.later(over, "resume").want(exitFrozen).warns("nobody answered in time: it still waits, and is asked again")
 	w.later(over, "approve", ".1").want(exitUsage).warns("expired")
-	w.later(over, "why").want(exitDone).says("nobody answered in time: held, and asked again")
+	w.later(over, "why").want(exitDone).says("nobody answered in time: it still waits, and is asked again")
 	var list listedCheckpoints
 	w.later(over, "checkpoints", "--all", "--output", "json").want(exitDone).json(&list)
 	if all := list.Checkpoints; len(all) != 2 || all[0].Status != work.CheckpointExpired || all[1].Status != work.CheckpointPending || all[0].Question != all[1].Question {

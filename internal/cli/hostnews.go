@@ -36,7 +36,7 @@ func sayNews(p *project.Checkout, w io.Writer, at work.PullSettings) {
 		fmt.Fprintf(w, "  news     not to be read since %s (%s): %s\n", n.Since.Local().Format(time.DateTime), ago(n.Since), text.Harmless(n.Why))
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.Held)) {
-		fmt.Fprintf(w, "  held     %s: %s\n", text.Harmless(id), text.Harmless(n.Held[id]))
+		fmt.Fprintf(w, "  waits    %s: %s\n", text.Harmless(id), text.Harmless(n.Held[id]))
 	}
 	if len(n.Hooks) > 0 {
 		var words []string

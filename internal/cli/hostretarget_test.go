@@ -34,7 +34,7 @@ func TestPullRequestWhoseTargetWasChanged(t *testing.T) {
 	w.forge("resume").want(exitFrozen).warns(why)
 	still("approved on the host")
 	w.forge("show", id).want(exitDone).says(why + look.Base + " there, or answer here")
-	w.forge("host", "status").want(exitDone).says("held", why)
+	w.forge("host", "status").want(exitDone).says("waits", why)
 
 	// Answered here, it is asked again, saying so; there is no second one.
 	w.forge("approve", id, "--resume").want(exitFrozen)

@@ -160,7 +160,7 @@ func (s *issueWorld) reviewed() {
 	s.forge("factory", "--once").want(exitFrozen)
 	first := s.pull()
 	s.card("in_review (pull request 1 waits for you", "Pull       1 ")
-	for _, part := range []string{"forge approve", "held by", "c1, no evidence: out.txt says two"} {
+	for _, part := range []string{"forge approve", "it waits for a person", "c1, no evidence: out.txt says two"} {
 		if !strings.Contains(first.Body, part) {
 			t.Errorf("the text lacks %q:\n%s", part, first.Body)
 		}

@@ -30,7 +30,7 @@ func TestShow(t *testing.T) {
 	w.forge("run", "--yes").want(exitFrozen)
 	w.forge("show", ".1").want(exitDone).says(
 		`Land the result`, "status", "pending", "final, ckpt.final_output", "revision", "Facts:", "2 iterations",
-		"verify on the trusted tree: passed (test ! -e bad.txt)", "phase 01: verified", "A a.txt", "+two", "forge request-changes", "-m TEXT")
+		"verify on its product with the evidence that a person last accepted: passed (test ! -e bad.txt)", "phase 01: verified", "A a.txt", "+two", "forge request-changes", "-m TEXT")
 	if got := w.forge("show", ".1", "--stat").want(exitDone).says("A a.txt"); strings.Contains(got.stdout, "+two") {
 		t.Error("--stat shows the changes")
 	}
@@ -61,10 +61,10 @@ func TestWhy(t *testing.T) {
 	w.forge("run").want(exitFrozen)
 	w.forge("approve", ".1", "-m", "fine").want(exitDone)
 	w.forge("resume").want(exitFrozen)
-	w.forge("why", "--all").want(exitDone).says("claim → claimed", "rule:start_small_dependencies", "facts   phase 02")
+	w.forge("why", "--all").want(exitDone).says("claim → claimed", "(start_small_dependencies)", "facts   phase 02")
 	got := w.forge("why").want(exitDone).says(
-		"policy interactive (version ", "phase.start → ask", "answered: approved by tester (cli)", "comment fine", "by      person:tester",
-		"iteration 1: ok, 2 files changed, $0.25", "ran     test ! -e bad.txt · FAILED, ", "verify on the snapshot tree: FAILED, ", "problem verify command failed",
+		"policy interactive (version ", "phase.start → ask", "answered: approved by tester (cli)", "comment fine", "by      tester",
+		"iteration 1: ok, 2 files changed, $0.25", "ran     test ! -e bad.txt · FAILED, ", "verify on the work as it is: FAILED, ", "problem verify command failed",
 		"merged as", "final → ask")
 	order(t, got.stdout, "phase.start → ask", "answered: approved", "iteration 1:", "FAILED", "iteration 2:", "passed", "merged as")
 	if strings.Contains(got.stdout, "claim → claimed") {
@@ -75,7 +75,7 @@ func TestWhy(t *testing.T) {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
 	}
-	if one := w.forge("why", "02", "--all").want(exitDone).stdout; strings.Contains(one, "iteration 2") || !strings.Contains(one, "rule:start_small_dependencies") {
+	if one := w.forge("why", "02", "--all").want(exitDone).stdout; strings.Contains(one, "iteration 2") || !strings.Contains(one, "(start_small_dependencies)") {
 		t.Errorf("why 02:\n%s", one)
 	}
 	w.forge("why", "3").want(exitUsage).warns(`has no phase "3"`, "01, 02")
@@ -195,7 +195,7 @@ func TestLogs(t *testing.T) {
 		t.Errorf("logs 01 --iteration 2:\n%s", one)
 	}
 	w.forge("logs", "--raw").want(exitDone).says("grey \x1b[2J", `{"text":"\u003cpromise\u003ePHASE 02 DONE`)
-	got = w.forge("logs", "--verify").want(exitDone).says("verify on the base", "phase 01, iteration 1, verify on the snapshot tree", "checked")
+	got = w.forge("logs", "--verify").want(exitDone).says("verify on the base", "phase 01, iteration 1, verify on the work as it is", "checked")
 	order(t, got.stdout, "on the base", "phase 01, iteration 1", "phase 02, iteration 1")
 	if one := w.forge("logs", "02", "--verify").want(exitDone).stdout; strings.Contains(one, "phase 01") {
 		t.Errorf("logs 02 --verify:\n%s", one)

@@ -131,9 +131,9 @@ func TestLogTellsTheProof(t *testing.T) {
 		{work.ControlFinished, work.ControlFinishedData{Problem: "they cannot", ControlReport: work.ControlReport{Deaf: []string{"TestA"}}}, log.WarnLevel, "the tests cannot fail any more", "they cannot"},
 		{work.ControlFinished, work.ControlFinishedData{Problem: "1 lost", ControlReport: work.ControlReport{Lost: []string{"TestA"}}}, log.WarnLevel, "tests that passed before are lost", "1 lost"},
 		{work.ControlFinished, work.ControlFinishedData{ControlReport: work.ControlReport{Unread: []string{"a.go"}}}, log.WarnLevel, "asked the test runners: not everything is proven", "1 file unread"},
-		{work.VerifyFinished, work.VerifyFinishedData{OK: true, Doubts: []work.Doubt{{Kind: work.DoubtFlaky, What: "once red"}}}, log.WarnLevel, "verify passed, and its proof is in doubt", "flaky: once red"},
-		{work.VerifyFinished, work.VerifyFinishedData{OK: true, On: work.OnTrusted}, log.InfoLevel, "verify passed", "trusted"},
-		{work.VerifyFinished, work.VerifyFinishedData{Disturbed: "a.go was changed"}, log.WarnLevel, "the proof was disturbed", "a.go was changed"},
+		{work.VerifyFinished, work.VerifyFinishedData{OK: true, On: work.OnSnapshot, Doubts: []work.Doubt{{Kind: work.DoubtFlaky, What: "once red"}}}, log.WarnLevel, "verify passed on the work, and its proof is in doubt", "flaky: once red"},
+		{work.VerifyFinished, work.VerifyFinishedData{OK: true, On: work.OnTrusted}, log.InfoLevel, "verify passed on the work with the tests last accepted", ""},
+		{work.VerifyFinished, work.VerifyFinishedData{On: work.OnMerged, Disturbed: "a.go was changed"}, log.WarnLevel, "a command changed the files that it had to prove, on the merged work", "a.go was changed"},
 		{work.PhaseFinished, work.PhaseFinishedData{Outcome: work.PhaseFailed, Reason: work.ReasonEvidenceChanged}, log.WarnLevel, "failed", "may_change"},
 	} {
 		level, text, pairs := narrate.Describe(work.Event{Kind: tt.kind, Data: raw(t, tt.data)}, s)

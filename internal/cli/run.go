@@ -54,7 +54,7 @@ type runOptions struct {
 
 func runFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "autonomous", Usage: "decide every gate without a person"},
+		&cli.BoolFlag{Name: "autonomous", Usage: "ask nobody: decide everything by rules"},
 		presetFlag("the policy preset `NAME`"),
 		&cli.StringSliceFlag{Name: "from", Usage: "run phase `N` and everything after it in the plan's order; earlier ones count as done"},
 		&cli.StringSliceFlag{Name: "only", Usage: "run phase `N` alone; the others count as done"},

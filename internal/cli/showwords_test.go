@@ -23,7 +23,7 @@ func TestExpiredIsListedAsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if !strings.Contains(lines[1], "expired") || !strings.Contains(lines[1], "(expired, held) Land it?") || strings.Contains(lines[2], "expired") {
+	if !strings.Contains(lines[1], "expired") || !strings.Contains(lines[1], "(its time is over) Land it?") || strings.Contains(lines[2], "expired") {
 		t.Errorf("got\n%s", out.String())
 	}
 }

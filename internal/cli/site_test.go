@@ -385,7 +385,7 @@ func TestAFileIsEditedInTheCockpit(t *testing.T) {
 	w.forge("resume").want(exitFrozen)
 	at = "/p/demo/checkpoints/" + run + ".2"
 	s.has(owner, at+"/file?path=main.go", "by hand")
-	s.has(owner, "/p/demo/runs/"+run, "edit → go", "person:tester")
+	s.has(owner, "/p/demo/runs/"+run, "edit → go", "tester")
 	w.forge("approve", run+".2", "--level", "full", "--resume").want(exitDone)
 	if text, err := os.ReadFile(filepath.Join(w.root, "main.go")); err != nil || string(text) != "package main\n\nvar a = 2 // by hand\n" {
 		t.Errorf("main.go is %q, %v", text, err)

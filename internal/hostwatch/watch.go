@@ -286,7 +286,7 @@ func (w *Watch) ask(ctx context.Context, q Question) (*journal.RunRow, error) {
 	}
 	if a == nil {
 		if was := w.held[id]; held != was && held != "" {
-			w.p.Log.Info("held", "checkpoint", id, "pull", q.Pull.URL, "why", held)
+			w.p.Log.Info("an answer waits", "checkpoint", id, "pull", q.Pull.URL, "why", held)
 		}
 		w.held[id] = held
 		w.mayChange(id, look, pullrequest.HeldByHost(look))

@@ -11,7 +11,7 @@ import (
 	"forge/review"
 )
 
-// sayOfIssue puts the events of an issue's promotion into words.
+// sayOfIssue puts what becomes of an issue's result into words.
 func sayOfIssue(e work.Event) (string, facts, error) {
 	switch e.Kind {
 	case work.CriteriaAnswered:
@@ -31,7 +31,7 @@ func sayOfIssue(e work.Event) (string, facts, error) {
 		})
 	case work.PromotionDecided:
 		return telling(e, func(d orchestrator.PromotionDecidedData) (string, facts) {
-			return promotionWords(d) + ", by " + d.By, facts{{"held by", joined(d.Hold)}, {"no evidence", strings.Join(d.Unmet, ", ")}}
+			return promotionWords(d) + ", by " + d.By, facts{{"waits for", joined(d.Hold)}, {"no evidence", strings.Join(d.Unmet, ", ")}}
 		})
 	}
 	return "", nil, nil
@@ -42,7 +42,7 @@ func describeIssue(e work.Event) (log.Level, string, []any) {
 	return describeAs(e, func(d orchestrator.PromotionDecidedData) (log.Level, string, []any) {
 		pairs := []any{"by", d.By}
 		if len(d.Hold) > 0 {
-			pairs = append(pairs, "held by", joined(d.Hold))
+			pairs = append(pairs, "waits for", joined(d.Hold))
 		}
 		return log.InfoLevel, promotionWords(d), pairs
 	})
@@ -55,7 +55,7 @@ func promotionWords(d orchestrator.PromotionDecidedData) string {
 	case review.ToInReview:
 		return fmt.Sprintf("issue %d waits for a review", d.Issue)
 	}
-	return fmt.Sprintf("issue %d is not promoted", d.Issue)
+	return fmt.Sprintf("issue %d stays where it is", d.Issue)
 }
 
 func metWord(met bool) string {
@@ -68,7 +68,7 @@ func metWord(met bool) string {
 func joined(hold []review.HoldReason) string {
 	words := make([]string, len(hold))
 	for i, h := range hold {
-		words[i] = string(h)
+		words[i] = strings.ReplaceAll(string(h), "_", " ")
 	}
 	return strings.Join(words, ", ")
 }

@@ -123,7 +123,11 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 			case d.Gate == "subphase":
 				level = log.InfoLevel
 			}
-			return level, d.Gate + ": " + d.Decision, []any{"why", d.Reason, "by", d.By}
+			pairs := []any{"why", d.Reason}
+			if who, person := strings.CutPrefix(d.By, "person:"); person {
+				pairs = append(pairs, "by", who)
+			}
+			return level, cmp.Or(gateWords(d.Gate, d.Decision), d.Gate+": "+d.Decision), pairs
 		})
 	case work.CloseFinished:
 		return describeAs(e, func(d orchestrator.CloseFinishedData) (log.Level, string, []any) {
@@ -152,7 +156,7 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.CheckpointOverdue:
 		return describeAs(e, func(d orchestrator.CheckpointOverdueData) (log.Level, string, []any) {
-			return log.WarnLevel, "nobody answered in time: held, and asked again", []any{"id", d.ID, "again", d.Again}
+			return log.WarnLevel, "nobody answered in time: it still waits, and is asked again", []any{"id", d.ID, "again", d.Again}
 		})
 	case work.PolicyChanged:
 		return describePolicy(e)
@@ -164,7 +168,10 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeJob(e)
 	case work.PhaseMerged:
 		return describeAs(e, func(d orchestrator.PhaseMergedData) (log.Level, string, []any) {
-			return log.InfoLevel, "merged", []any{"files", d.Files, "empty", d.Empty}
+			if d.Empty {
+				return log.InfoLevel, "merged: nothing was changed", nil
+			}
+			return log.InfoLevel, "merged", []any{"files", d.Files}
 		})
 	case work.PhaseFinished:
 		return describeAs(e, func(d work.PhaseFinishedData) (log.Level, string, []any) {

@@ -44,16 +44,16 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 		f = append(f, [2]string{"because", d.Disturbed})
 	}
 	if d.Before != nil {
-		return fmt.Sprintf("verify on the %s tree: %s", d.On, d.Before.Said()), f
+		return fmt.Sprintf("verify on %s: %s", d.On.Tree(), d.Before.Said()), f
 	}
 	took := ""
 	if d.Millis > 0 {
 		took = ", " + text.Took(time.Duration(d.Millis)*time.Millisecond)
 	}
 	if d.OK {
-		return fmt.Sprintf("verify on the %s tree: passed%s", d.On, took), f
+		return fmt.Sprintf("verify on %s: passed%s", d.On.Tree(), took), f
 	}
-	return fmt.Sprintf("verify on the %s tree: FAILED%s", d.On, took), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
+	return fmt.Sprintf("verify on %s: FAILED%s", d.On.Tree(), took), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
 }
 
 // ranWords is one verify command with its end and time.
@@ -105,21 +105,21 @@ func explained(word string) facts {
 
 // describeVerify says a run of the verify commands in one line.
 func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
-	pairs := []any{"on", d.On}
+	pairs := []any{}
 	switch {
 	case d.Disturbed != "":
-		return log.WarnLevel, "the proof was disturbed", append(pairs, "why", d.Disturbed)
+		return log.WarnLevel, "a command changed the files that it had to prove, on " + d.On.Short(), append(pairs, "why", d.Disturbed)
 	case !d.OK:
-		return log.WarnLevel, "verify failed", append(pairs, "problem", d.Problem)
+		return log.WarnLevel, "verify failed on " + d.On.Short(), append(pairs, "problem", d.Problem)
 	case len(d.Doubts) > 0:
 		if d.Before != nil {
 			pairs = append(pairs, "how", d.Before.Said())
 		}
-		return log.WarnLevel, "verify passed, and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", text.OneLine(d.Doubts[0].String(), 160))
+		return log.WarnLevel, "verify passed on " + d.On.Short() + ", and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", text.OneLine(d.Doubts[0].String(), 160))
 	case d.Before != nil:
-		return log.InfoLevel, d.Before.Said(), pairs
+		return log.InfoLevel, d.On.Short() + " was " + d.Before.Said(), pairs
 	}
-	return log.InfoLevel, "verify passed", pairs
+	return log.InfoLevel, "verify passed on " + d.On.Short(), pairs
 }
 
 // describeControl says what test runners said in one line.

@@ -118,7 +118,7 @@ func Say(e work.Event) (head string, below facts, err error) {
 		})
 	case work.CheckpointOverdue:
 		return telling(e, func(d orchestrator.CheckpointOverdueData) (string, facts) {
-			return "nobody answered in time: held, and asked again", facts{{"id", d.ID}, {"again", d.Again}}
+			return "nobody answered in time: it still waits, and is asked again", facts{{"id", d.ID}, {"again", d.Again}}
 		})
 	case work.IterationFinished:
 		return telling(e, func(d work.IterationFinishedData) (string, facts) { return sayIteration(e, d) })
@@ -257,8 +257,12 @@ func sayGate(d work.GateDecidedData) (string, facts) {
 	if d.Comment != "" && strings.HasPrefix(d.By, "person:") {
 		d.Reason = "" // how the comment begins
 	}
-	return d.Gate + " → " + d.Decision, facts{
-		{"by", d.By}, {"policy", d.Policy}, {"passed", strings.Join(d.Passed, ", ")}, {"failed", strings.Join(d.Failed, ", ")},
+	head, exact := d.Gate+" → "+d.Decision, ""
+	if words := gateWords(d.Gate, d.Decision); words != "" {
+		head, exact = words, head
+	}
+	return head, facts{
+		{"exact", exact}, {"by", deciderWords(d.By)}, {"policy", d.Policy}, {"passed", strings.Join(d.Passed, ", ")}, {"failed", strings.Join(d.Failed, ", ")},
 		{"facts", d.Facts}, {"why", d.Reason}, {"comment", d.Comment},
 	}
 }
@@ -306,7 +310,7 @@ func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 		f = append(f, [2]string{"progress", fmt.Sprintf("%v %% by its own word", d.Signals.Progress[n-1])})
 	}
 	if d.Left > 0 {
-		f = append(f, [2]string{"left", fmt.Sprintf("%d process(es) that it left behind were ended", d.Left)})
+		f = append(f, [2]string{"left", "processes that it left behind and that were ended: " + fmt.Sprint(d.Left)})
 	}
 	return head, f
 }

@@ -38,7 +38,7 @@ func Checkpoint(p *project.Checkout, s approval.Record) string {
 	if s.ExpiresAt != nil {
 		end := s.ExpiresAt.Local().Format(time.DateTime)
 		if _, over := gates.Expire(s.Checkpoint, p.Now()); over {
-			end += "; its time is over: it is held, and forge resume " + s.Run + " asks again"
+			end += "; its time is over: it still waits, and forge resume " + s.Run + " asks again"
 		}
 		rows = append(rows, []string{"  expires", end})
 	}
@@ -84,7 +84,7 @@ func untilWhen(cp work.Checkpoint, now time.Time) string {
 		return ""
 	}
 	if _, over := gates.Expire(cp, now); over || cp.Status == work.CheckpointExpired {
-		return "  (its time is over: held; forge resume " + cp.Run + " asks again)"
+		return "  (its time is over; forge resume " + cp.Run + " asks again)"
 	}
 	return "  (until " + cp.ExpiresAt.Local().Format("2006-01-02 15:04") + ")"
 }
@@ -96,7 +96,7 @@ func evidenceText(e approval.Evidence) string {
 		if !v.OK {
 			word = "FAILED: " + v.Problem
 		}
-		fmt.Fprintf(&b, "  verify on the %s tree: %s (%s)\n", v.On, word, v.Command)
+		fmt.Fprintf(&b, "  verify on %s: %s (%s)\n", v.On.Tree(), word, v.Command)
 	}
 	for _, n := range slices.Sorted(maps.Keys(e.Proofs)) {
 		if _, known := e.Records[n]; !known {

@@ -184,7 +184,11 @@ func (i ListedIssue) about() string {
 		parts = append(parts, body)
 	}
 	if len(i.Hold) > 0 {
-		parts = append(parts, "held: "+strings.Join(i.Hold, ", "))
+		var whys []string
+		for _, reason := range i.Hold {
+			whys = append(whys, factory.HeldWords(reason))
+		}
+		parts = append(parts, "waits: "+strings.Join(whys, ", "))
 	}
 	if i.Parent != 0 {
 		parts = append(parts, "part of "+narrate.Hashes([]int64{i.Parent}))
@@ -224,9 +228,9 @@ func (s Issue) Text() string {
 	line("Column", IssueStanding(s.Issue))
 	var held []string
 	for _, reason := range s.Hold {
-		held = append(held, reason+" ("+factory.HeldWords(reason)+")")
+		held = append(held, factory.HeldWords(reason)+" ("+reason+")")
 	}
-	line("Held by", strings.Join(held, ", "))
+	line("Waits", strings.Join(held, ", "))
 	line("Blocked by", narrate.Hashes(s.BlockedBy))
 	line("Needs", narrate.Hashes(s.Needs))
 	if s.Parent != 0 {

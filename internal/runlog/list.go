@@ -126,7 +126,7 @@ func (l *list) of(e work.Event) *log {
 		return &log{title: "verify on the base", path: l.layout.Log(e.Run, "base-verify")}
 	}
 	return &log{
-		title: fmt.Sprintf("phase %s, iteration %d, verify on the %s tree", e.Phase, e.Iteration, d.On),
+		title: fmt.Sprintf("phase %s, iteration %d, verify on %s", e.Phase, e.Iteration, d.On.Tree()),
 		path:  l.layout.Log(e.Run, fmt.Sprintf("%s-%d-verify-%s", e.Phase, e.Iteration, d.On)),
 	}
 }

@@ -82,6 +82,23 @@ func (on VerifyOn) Tree() string {
 	return string(on)
 }
 
+// Short is what was proven, as a line of the log names it.
+func (on VerifyOn) Short() string {
+	switch on {
+	case OnSnapshot:
+		return "the work"
+	case OnMerged:
+		return "the merged work"
+	case OnBase:
+		return "the base"
+	case OnTrusted, OnTrustedNew, OnTrustedChanged:
+		return "the work with the tests last accepted"
+	case OnProtected, OnProtectedChanged:
+		return "the work with the tests it began with"
+	}
+	return string(on)
+}
+
 // Line is the proof in one line; "" where there is none.
 func (r ProofRecord) Line() string {
 	if !r.Known() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"forge/factory"
 	"forge/internal/narrate"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
@@ -65,7 +66,7 @@ func TellRecords(s *orchestrator.State) text.Markdown {
 func TellHold(s *orchestrator.State, hold []review.HoldReason) text.Markdown {
 	var all []text.Markdown
 	for _, h := range hold {
-		all = append(all, text.Item(text.Format("held by %s: %s", text.Code(string(h)), whyHeld(h))))
+		all = append(all, text.Item(text.Format("it waits for a person: %s (%s)", factory.HeldWords(string(h)), text.Code(string(h)))))
 	}
 	for _, a := range s.Assumed {
 		all = append(all, text.Item(text.Format("%s", a.String())))
@@ -79,27 +80,6 @@ func TellHold(s *orchestrator.State, hold []review.HoldReason) text.Markdown {
 		all = append(all, text.Item(text.Own("no reviewer of Forge's looked at it")))
 	}
 	return text.Join("", all...)
-}
-
-// whyHeld says in words why a result waits for a person.
-func whyHeld(h review.HoldReason) string {
-	switch h {
-	case review.HoldAutonomy:
-		return "the policy lets nothing land without a person"
-	case review.HoldAutoPromote, review.HoldOnClean:
-		return "the configuration (autonomy.auto_promote) lets nothing land without a person"
-	case review.HoldWarnings:
-		return "a review said something else than pass, or gave no answer"
-	case review.HoldProceeded:
-		return "the arbiter let findings stand"
-	case review.HoldFixed:
-		return "reviews asked for a fix on the way"
-	case review.HoldUnverified:
-		return "something of it has no proof but the agent's word, protected files were changed, or a criterion has no evidence"
-	case review.HoldAssumption:
-		return "the agent decided something without knowing, and nobody was asked"
-	}
-	return "see docs/board.md"
 }
 
 // TellCriteria is what is on record for each criterion.

@@ -118,7 +118,7 @@ var refusals = [...]struct {
 }{
 	{work.ErrAlreadyResolved, http.StatusConflict, "The first answer counts."},
 	{work.ErrConflict, http.StatusConflict, "Look again at what is asked now, and answer that revision."},
-	{work.ErrExpired, http.StatusConflict, "It stays held; look where its run stands."},
+	{work.ErrExpired, http.StatusConflict, "It still waits; look where its run stands."},
 	{work.ErrTooLong, http.StatusUnprocessableEntity, "Say it in fewer words, or put it into a file of the project and name that."},
 	{work.ErrEmptyFeedback, http.StatusUnprocessableEntity, "Say it in comment."},
 	{gates.ErrBadAnswer, http.StatusUnprocessableEntity, "The checkpoint names its choices and who may answer."},
