@@ -46,8 +46,8 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 		path: bwrap, argv: append(argv, s.Args...), env: s.Env,
 		level: LevelBubblewrap, status: judgeBubblewrap, cleanup: func() {},
 	}
-	if len(s.Sandbox.Overlays) > 0 {
-		return layOver(l, s.Sandbox.Overlays)
+	if len(s.Sandbox.Overlays)+len(s.Sandbox.Fixed) > 0 {
+		return mountFirst(l, mountOrder{Overlays: s.Sandbox.Overlays, Fixed: s.Sandbox.Fixed})
 	}
 	return l, nil
 }

@@ -23,8 +23,8 @@ func SandboxChild() {
 	case len(os.Args) == 0:
 	case os.Args[0] == landlockName:
 		landlockChild()
-	case os.Args[0] == overlayName:
-		overlayChild()
+	case os.Args[0] == mountName:
+		mountChild()
 	}
 }
 

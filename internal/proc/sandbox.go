@@ -54,6 +54,10 @@ type Sandbox struct {
 	// others below them. Only bubblewrap has them, where TryOverlay works.
 	Overlays []Overlay
 
+	// Fixed are files in folders of Write and Places that the child can only
+	// read all the same. Only bubblewrap has them, where TryFixed works.
+	Fixed []Fixed
+
 	Network bool // the host's network, loopback included; false cuts it
 }
 
@@ -65,6 +69,17 @@ type Overlay struct {
 	Lower []string `json:"lower"`
 	// Work is an empty folder on the file system of Dir, for the kernel alone.
 	Work string `json:"work"`
+}
+
+// Fixed are files in a folder that can be read and neither written, removed nor
+// replaced; nor can a folder between be renamed, so that no other file comes to
+// their places. Beside them files are made as before. What moves a file from
+// one of these folders into another has to copy it.
+type Fixed struct {
+	Dir string `json:"dir"` // the path outside, as in Write and Places
+	// Files are paths in Dir. One that is not there is passed over, and so are
+	// links and whatever else is no regular file.
+	Files []string `json:"files"`
 }
 
 // Capabilities are the sandboxes that work on this machine.
@@ -112,6 +127,14 @@ func (s *Sandbox) check() error {
 	for _, o := range s.Overlays {
 		if len(o.Lower) == 0 || !filepath.IsAbs(o.Dir) || !filepath.IsAbs(o.Work) || slices.ContainsFunc(o.Lower, func(p string) bool { return !filepath.IsAbs(p) }) {
 			return fmt.Errorf("sandbox overlay of %q needs absolute folders below it and to work in", o.Dir)
+		}
+	}
+	if len(s.Fixed) > 0 && s.Level != LevelBubblewrap {
+		return fmt.Errorf("sandbox %s cannot keep single files from being written", s.Level)
+	}
+	for _, f := range s.Fixed {
+		if !filepath.IsAbs(f.Dir) || slices.ContainsFunc(f.Files, func(p string) bool { return !filepath.IsLocal(p) }) {
+			return fmt.Errorf("sandbox files to read only in %q need an absolute folder and paths inside of it", f.Dir)
 		}
 	}
 	for in, out := range s.Places {

@@ -22,6 +22,11 @@ func TryOverlay(context.Context, string) error {
 	return fmt.Errorf("overlays on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
+// TryFixed says that no files are kept from being written outside Linux.
+func TryFixed(context.Context, string) error {
+	return fmt.Errorf("files that can only be read on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
 func prepareBubblewrap(Spec, string) (launching, error) {
 	return launching{}, fmt.Errorf("bubblewrap on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -16,40 +17,50 @@ import (
 )
 
 const (
-	// overlayName is argv[0] of Forge's own program when it is to mount
-	// overlays and become bubblewrap, which cannot do that itself before 0.11.
-	overlayName = "forge-overlay"
-	// overlayOrders carries an overlayOrder; the child does not see it.
-	overlayOrders = "FORGE_OVERLAY"
-	// overlayFailed begins what the helper says when it could not.
-	overlayFailed = "overlay: "
+	// mountName is argv[0] of Forge's own program when it is to mount and become
+	// bubblewrap: before 0.11 that cannot lay folders over each other itself, and
+	// it takes no more than some thousand arguments.
+	mountName = "forge-overlay"
+	// mountOrders begins the names of the variables that carry a mountOrder in
+	// pieces; the child does not see them.
+	mountOrders = "FORGE_OVERLAY"
+	// mostPiece is less than the kernel allows one variable.
+	mostPiece = 32 << 10
+	// mountFailed begins what the helper says when it could not.
+	mountFailed = "mounts: "
 )
 
-// overlayOrder is what the helper is told.
-type overlayOrder struct {
+// mountOrder is what the helper is told.
+type mountOrder struct {
 	Path     string    `json:"path"`
 	Argv     []string  `json:"argv"`
 	Overlays []Overlay `json:"overlays"`
+	Fixed    []Fixed   `json:"fixed"`
 }
 
-// layOver puts the helper in front of bubblewrap. It has a user namespace, in
+// mountFirst puts the helper in front of bubblewrap. It has a user namespace, in
 // which an ordinary user may mount, and a mount namespace, which ends with the
 // child: no mount outlives it, however Forge ends.
-func layOver(l launching, overlays []Overlay) (launching, error) {
-	if os.Args[0] == overlayName {
+func mountFirst(l launching, order mountOrder) (launching, error) {
+	if os.Args[0] == mountName {
 		return launching{}, errNoSandboxChild
 	}
-	said, err := json.Marshal(overlayOrder{Path: l.path, Argv: l.argv, Overlays: overlays})
+	order.Path, order.Argv = l.path, l.argv
+	said, err := json.Marshal(order)
 	if err != nil {
-		return launching{}, fmt.Errorf("write overlay order: %w", err)
+		return launching{}, fmt.Errorf("write what is to be mounted: %w", err)
 	}
 	uid, gid := os.Geteuid(), os.Getegid()
 	judge := l.status
-	l.path, l.argv = "/proc/self/exe", []string{overlayName, "-test.run=^$"}
-	l.env = setenv(l.env, overlayOrders, string(said))
+	l.path, l.argv = "/proc/self/exe", []string{mountName, "-test.run=^$"}
+	n := 0
+	for piece := range slices.Chunk(said, mostPiece) {
+		l.env = setenv(l.env, mountOrders+strconv.Itoa(n), string(piece))
+		n++
+	}
 	l.status = func(said []byte) error {
-		if why, ok := strings.CutPrefix(string(said), overlayFailed); ok {
-			return fmt.Errorf("lay folders over each other: %s", strings.TrimSpace(why))
+		if why, ok := strings.CutPrefix(string(said), mountFailed); ok {
+			return fmt.Errorf("mount for the sandbox: %s", strings.TrimSpace(why))
 		}
 		return judge(said)
 	}
@@ -66,21 +77,17 @@ func layOver(l launching, overlays []Overlay) (launching, error) {
 	return l, nil
 }
 
-// overlayChild mounts and becomes bubblewrap. It returns only when it fails.
-func overlayChild() {
+// mountChild mounts and becomes bubblewrap. It returns only when it fails.
+func mountChild() {
 	runtime.LockOSThread()
 	status := os.NewFile(3, "status")
-	fmt.Fprintf(status, "%s%v\n", overlayFailed, becomeOverlaid())
+	fmt.Fprintf(status, "%s%v\n", mountFailed, becomeMounted())
 	os.Exit(126)
 }
 
-func becomeOverlaid() error {
-	said, ok := os.LookupEnv(overlayOrders)
-	if !ok {
-		return errors.New("there is no order")
-	}
-	var order overlayOrder
-	if err := json.Unmarshal([]byte(said), &order); err != nil {
+func becomeMounted() error {
+	order, err := readOrder()
+	if err != nil {
 		return fmt.Errorf("read order: %w", err)
 	}
 	// A program that was given rights cannot look into its own /proc/self/fd.
@@ -96,11 +103,31 @@ func becomeOverlaid() error {
 			return fmt.Errorf("%s: %w", o.Dir, err)
 		}
 	}
+	for _, f := range order.Fixed {
+		if err := f.mount(); err != nil {
+			return fmt.Errorf("%s: %w", f.Dir, err)
+		}
+	}
 	if err := dropMountRight(); err != nil {
 		return err
 	}
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, overlayOrders+"=") })
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, mountOrders) })
 	return fmt.Errorf("execute %s: %w", order.Path, syscall.Exec(order.Path, order.Argv, env))
+}
+
+func readOrder() (order mountOrder, err error) {
+	var said strings.Builder
+	for n := 0; ; n++ {
+		piece, ok := os.LookupEnv(mountOrders + strconv.Itoa(n))
+		if !ok {
+			break
+		}
+		said.WriteString(piece)
+	}
+	if said.Len() == 0 {
+		return order, errors.New("there is none")
+	}
+	return order, json.Unmarshal([]byte(said.String()), &order)
 }
 
 // mount lays o.Dir over its lower folders, at its own place.
