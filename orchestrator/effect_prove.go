@@ -11,7 +11,7 @@ import (
 type Proof struct {
 	Run       string
 	Verify    work.VerifyRequest
-	Evidence  work.EvidenceRequest // empty for the base
+	Evidence  work.EvidenceRequest
 	PhaseName string
 	Log       string // name of the log
 	// Protected and Settings decide, beside the verify, what names the proof.
@@ -52,6 +52,10 @@ func (s *State) proof(c Command, p *Phase) Proof {
 	}
 	if p == nil {
 		of.Verify.Phase = "base"
+		of.Evidence = work.EvidenceRequest{
+			Trusted: s.trusted(), Moves: s.Moves, Base: c.Commit, Commit: c.Commit, Protected: set.Verify.Protected, Proof: set.Proof,
+			Commands: slices.Concat(set.Verify.Commands, set.Proof.Also, set.Worktree.Setup),
+		}
 	} else {
 		of.Verify.Commands, of.Verify.Env = p.Set.Verify, set.Agents[p.Set.Agent].Env
 		of.Evidence = s.evidenceOf(c, p)
@@ -95,7 +99,7 @@ func (s *State) controlEffect(c Command, p *Phase) ControlEffect {
 	return ControlEffect{Command: c, Proof: of, Request: work.ControlRequest{
 		Phase: c.Phase, Trusted: of.Evidence.Trusted, Snapshot: c.Commit, Base: of.Evidence.Base, Commands: of.Verify.Commands, Env: of.Verify.Env,
 		TimeoutSecs: of.Verify.TimeoutSecs, BudgetSecs: set.ControlSecs, VerifyMillis: p.Proving.Millis, Ablate: set.Ablate, AblateSecs: set.AblateSecs,
-		Worktree: of.Verify.Worktree, Sandbox: of.Verify.Sandbox, Caches: of.Verify.Caches,
+		Worktree: of.Verify.Worktree, Sandbox: of.Verify.Sandbox, Caches: of.Verify.Caches, Began: s.Spec.Base.Commit, MayWrite: of.Verify.MayWrite,
 		// Evidence that may differ is in part the agent's own.
 		Accepted: len(of.Evidence.Moves)+len(of.Evidence.MayChange) == 0,
 	}}

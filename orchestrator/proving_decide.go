@@ -25,6 +25,9 @@ func (d *decision) verifyDone(f VerifyDone) {
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
 		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled, Time: f.Report.Time,
 	}
+	if r := f.Report.ReadOnly; r != nil {
+		data.ReadOnly = &work.ReadOnly{Files: max(r.Files, 0), Of: max(r.Of, 0), Why: text.ClipJSON(r.Why, 200)}
+	}
 	for _, one := range f.Report.Ran[:min(len(f.Report.Ran), maxTimedCommands)] {
 		data.Ran = append(data.Ran, work.CommandTime{Command: text.ClipJSON(one.Command, 200), OK: one.OK, Millis: max(one.Millis, 0)})
 	}

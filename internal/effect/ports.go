@@ -58,6 +58,9 @@ type Evidence interface {
 	// Mix is a commit with the product of req.Commit and the evidence of a
 	// floor.
 	Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error)
+	// Fixed are the files of a commit that decide its proof and are as the trusted
+	// state has them, and those that are as req.Base has them.
+	Fixed(ctx context.Context, req work.EvidenceRequest, commit string) (trusted, earlier []string, err error)
 	// Accept records, for the run, evidence that somebody who may accepted. It
 	// may be repeated.
 	Accept(ctx context.Context, run string, moves []work.TrustMove) error

@@ -28,6 +28,10 @@ func (m *Machine) verify(ctx context.Context, e orchestrator.VerifyEffect, a Att
 		}
 	}
 	of.Verify.Accepted = c.On == work.OnBase && m.accepted(ctx, e)
+	of.Verify.Base = e.Base
+	if of.Verify.Evidence, of.Verify.Earlier, err = m.Evidence.Fixed(ctx, of.Evidence, of.Verify.Commit); err != nil {
+		return failed(ctx, c, "see what is evidence", err)
+	}
 	if err = m.proveOnce(ctx, e.Beliefs, of, &done, a); err != nil {
 		return failed(ctx, c, "verify", err)
 	}
@@ -72,6 +76,9 @@ func (m *Machine) askHidden(ctx context.Context, of orchestrator.Proof, done orc
 	if of.Verify.Commit, err = m.Evidence.Mix(ctx, of.Evidence, work.OnTrusted); err != nil {
 		return failed(ctx, done.Command, "put the evidence back", err)
 	}
+	if of.Verify.Evidence, of.Verify.Earlier, err = m.Evidence.Fixed(ctx, of.Evidence, of.Verify.Commit); err != nil {
+		return failed(ctx, done.Command, "see what is evidence", err)
+	}
 	of.Verify.LogPath = strings.TrimSuffix(of.Verify.LogPath, ".log") + ".hidden.log"
 	rep, err := m.Checks.Hidden(ctx, work.HiddenRequest{Verify: of.Verify, PhaseName: of.PhaseName, Folders: folders})
 	if err != nil {
@@ -100,6 +107,10 @@ func (m *Machine) control(ctx context.Context, e orchestrator.ControlEffect, a A
 	if err == nil {
 		req.Product, req.Settings = seen.Product, seen.Settings
 		req.Commit, err = m.Evidence.Mix(ctx, of.Evidence, work.OnTrusted)
+	}
+	if err == nil {
+		// Whether it can be written must not tell product that this is a control.
+		req.Evidence, req.Earlier, err = m.Evidence.Fixed(ctx, of.Evidence, req.Commit)
 	}
 	if err == nil && len(of.Evidence.Moves)+len(of.Evidence.MayChange) > 0 {
 		// Evidence that may differ is asked about as it stands now: what

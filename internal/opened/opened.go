@@ -39,6 +39,28 @@ func (s Store) Keep(tree string, paths []string) error {
 	return atomicfile.Write(s.file(tree), data, 0o600)
 }
 
+// KeepWrites notes that the proof of a tree writes to the evidence of that tree:
+// it is red where it cannot.
+func (s Store) KeepWrites(tree string) error {
+	if s.dir == "" || !named(tree) {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(s.writes(tree), nil, 0o600)
+}
+
+// Writes says that the proof of a tree writes to its evidence; false when nobody
+// knows.
+func (s Store) Writes(tree string) bool {
+	if s.dir == "" || !named(tree) {
+		return false
+	}
+	_, err := os.Stat(s.writes(tree))
+	return err == nil
+}
+
 // Of are the files that the proof of a tree opened; nil when it was not traced.
 func (s Store) Of(tree string) []string {
 	if s.dir == "" || !named(tree) {
@@ -56,6 +78,8 @@ func (s Store) Of(tree string) []string {
 }
 
 func (s Store) file(tree string) string { return filepath.Join(s.dir, tree+".json") }
+
+func (s Store) writes(tree string) string { return filepath.Join(s.dir, tree+".writes") }
 
 // named says that a tree's name is one of git's.
 func named(tree string) bool {

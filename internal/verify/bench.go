@@ -67,6 +67,8 @@ type Bench struct {
 	mu       sync.Mutex
 	building map[string]chan struct{} // one setup per cache key at a time
 	overlaid map[string]bool          // whether overlays work, by folder
+	// unmounted says why single files cannot be mounted, by folder; "" = they can
+	unmounted map[string]string
 }
 
 // New returns a bench. environ is Forge's own environment; the results of
@@ -87,6 +89,8 @@ func New(co Checkout, caps proc.Capabilities, environ []string, cacheDir string,
 		red:      red,
 		overlaid: map[string]bool{},
 		building: map[string]chan struct{}{},
+
+		unmounted: map[string]string{},
 	}
 }
 
@@ -119,10 +123,15 @@ func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.Commands
 // anew and dropped afterwards. Each runs by sh -c, in order, until one fails;
 // every exit code but 0, a signal and a timeout are failures. Setup that fails
 // is a failure as well. An error, which is ctx's own when it was cancelled,
-// means that the commit could not be judged and is neither red nor green. A
+// means that the commit could not be judged and is neither red nor green. Of
+// req.Evidence the commands can read, where the sandbox can see to that, and no
+// more; how much of it the report says. A
 // nil watch is fine; it is called from the caller's goroutine.
 func (b *Bench) Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
 	rep, err := b.verify(ctx, req, nil, watch)
+	if err == nil && !rep.OK && req.Base == req.Commit && rep.ReadOnly != nil && rep.ReadOnly.Files > 0 {
+		rep, err = b.onBase(ctx, req, rep, watch)
+	}
 	if err != nil {
 		return rep, orCancelled(ctx, fmt.Errorf("verify %s: %w", req.Commit, err))
 	}
@@ -194,13 +203,14 @@ func (b *Bench) verify(ctx context.Context, req work.VerifyRequest, over map[str
 	if err == nil && rep.OK {
 		sh.sayCold()
 		sh.kind, sh.timeout, sh.listens = "verify", timeout(req.TimeoutSecs), hears
+		sh.fixed, sh.top = b.fixedOf(ctx, sh.level(), req).in(req.Dir), req.Dir
 		if seen != nil {
 			seen.begin()
 		}
 		rep, err = sh.prove(ctx, judge, req.Commands, req.OneHome)
-		took.RunMillis = since()
+		took.RunMillis, rep.ReadOnly = since(), sh.fixed.said()
 		if seen != nil && err == nil && rep.OK {
-			b.keepOpened(ctx, req.Commit, seen)
+			b.keepOpened(ctx, req.Commit, seen, sh.fixed.files)
 		}
 	}
 	if err == nil && rep.OK {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"forge/internal/filetree"
+	"forge/internal/proc"
 	"forge/internal/runner"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -114,7 +115,13 @@ func (c *control) ready(ctx context.Context, commit string, fills bool) (*shell,
 		return nil, fmt.Errorf("%w: %s", errSetup, rep.Problem)
 	}
 	sh.kind, sh.timeout = "control", timeout(c.req.TimeoutSecs)
+	sh.fixed, sh.top = c.fixed(ctx, sh.level()).in(c.req.Dir), c.req.Dir
 	return sh, nil
+}
+
+// fixed is what the runs can only read, as the commands of the verify before.
+func (c *control) fixed(ctx context.Context, level proc.Level) fixed {
+	return c.fixedOf(ctx, level, work.VerifyRequest{Dir: c.req.Dir, Evidence: c.req.Evidence, Earlier: c.req.Earlier, Base: c.req.Began, MayWrite: c.req.MayWrite})
 }
 
 // write makes the folder hold exactly a commit. One in which nothing ran since it

@@ -27,7 +27,7 @@ import (
 
 // proofRules is the version of how commands are run and judged here. A change of
 // either that can make red of green, or green of red, counts it on.
-const proofRules = 2
+const proofRules = 3
 
 // mostIdentity bounds the files that are looked at for one identity. What has
 // more cannot be told apart in the time that it would spare.
@@ -66,7 +66,8 @@ func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, err
 		Caches      work.Caches
 		Protected   []string
 		Proof       work.ProofSettings
-	}{proofRules, level, env, req.Commands, req.TimeoutSecs, req.Worktree, req.Sandbox, req.OneHome, req.MayWrite, req.Caches, q.Protected, q.Proof})
+		ReadOnly    string
+	}{proofRules, level, env, req.Commands, req.TimeoutSecs, req.Worktree, req.Sandbox, req.OneHome, req.MayWrite, req.Caches, q.Protected, q.Proof, b.readOnly(ctx, level, req)})
 	if err == nil {
 		said, err = withoutNothing(said)
 	}
@@ -87,6 +88,18 @@ func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, err
 		}
 	}
 	return hex.EncodeToString(p.to.Sum(nil)), nil
+}
+
+// readOnly tells proofs apart by the evidence of the trusted state that their
+// commands can only read. What earlier phases brought is left out: their work is
+// landed by a proof that does not know which phase brought what.
+func (b *Bench) readOnly(ctx context.Context, level proc.Level, req work.VerifyRequest) string {
+	req.Earlier = nil
+	sum := sha256.New()
+	for _, path := range b.fixedOf(ctx, level, req).files {
+		fmt.Fprintf(sum, "%q\n", path)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // withoutNothing is JSON without what says nothing: a list that is empty is none in

@@ -155,13 +155,17 @@ func finish(dir string, all []filetree.Node) ([]stamp, error) {
 func (s *shell) overlaid() bool { return s.lent != nil && (s.lent.over || s.laid != nil) }
 
 // view is the sandbox of the next command: with what lies below its folder and
-// its home.
+// its home, and with what it can only read.
 func (s *shell) view() (*proc.Sandbox, error) {
-	if !s.overlaid() {
+	kept := s.fixed.box(s.top)
+	if !s.overlaid() && kept == nil {
 		return s.box, nil
 	}
 	box := *s.box
-	box.Overlays = slices.Clone(box.Overlays)
+	box.Overlays, box.Fixed = slices.Clone(box.Overlays), kept
+	if !s.overlaid() {
+		return &box, nil
+	}
 	for _, o := range s.overlays() {
 		// The kernel wants it empty.
 		if err := errors.Join(filetree.RemoveAll(o.Work), os.Mkdir(o.Work, 0o700)); err != nil {

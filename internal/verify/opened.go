@@ -142,9 +142,11 @@ func (b *Bench) treeOf(ctx context.Context, commit string) string {
 }
 
 // keepOpened notes what a green proof opened. That it cannot be kept costs what
-// is known about files of data, no more.
-func (b *Bench) keepOpened(ctx context.Context, commit string, t *trace) {
+// is known about files of data, no more. Of evidence that could only be read the
+// kernel notes no access: it was evidence before, and stays that.
+func (b *Bench) keepOpened(ctx context.Context, commit string, t *trace, unseen []string) {
 	if paths, ok := t.opened(); ok {
+		paths = append(paths, unseen...)
 		paths = slices.DeleteFunc(paths, func(p string) bool { return !proof.IsData(p) })
 		_ = b.opened.Keep(b.treeOf(ctx, commit), paths)
 	}

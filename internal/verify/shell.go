@@ -36,6 +36,8 @@ type shell struct {
 	phase   string
 	kind    string   // of the activity: setup or verify
 	listens *listens // nil = nobody asks what passed in the verify commands
+	fixed   fixed    // what the commands can only read
+	top     string   // the folder that it is in
 	out     *transcript
 	watch   func(work.Activity)
 	red     *redact.Redactor
@@ -122,6 +124,9 @@ func (s *shell) runAs(ctx context.Context, command, script string, said func() (
 	}
 	rep.Output = strings.ToValidUTF8(tail.String(), "\uFFFD")
 	problem := s.judge(&rep, res)
+	if !rep.OK && s.fixed.couldNotWrite(rep.Output) {
+		problem += mayWriteHint
+	}
 	if !rep.OK && ctx.Err() != nil {
 		return rep, "", ctx.Err()
 	}

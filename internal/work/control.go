@@ -20,6 +20,12 @@ type ControlRequest struct {
 	// runners' own patterns say.
 	Tests    []string
 	Commands []string // the verify commands, for what they say of runners
+	// Evidence, Earlier and Began are as in VerifyRequest, which calls the last
+	// one Base; MayWrite is too.
+	Evidence []string
+	Earlier  []string
+	Began    string
+	MayWrite []string
 	// TimeoutSecs of each run of a runner.
 	TimeoutSecs int
 	// BudgetSecs bounds what may be left out; 0 = as long as the verify took.

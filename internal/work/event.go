@@ -268,6 +268,9 @@ type VerifyFinishedData struct {
 	// Ran are the commands that ran, in order, with their times; of many the
 	// first ones.
 	Ran []CommandTime `json:"ran,omitempty"`
+	// ReadOnly is how much of the evidence the commands could only read; null =
+	// there was none, or the event is of an earlier release.
+	ReadOnly *ReadOnly `json:"read_only,omitempty"`
 }
 
 // CommandTime is how one verify command ended, and how long it took.

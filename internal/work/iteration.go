@@ -172,6 +172,14 @@ type VerifyRequest struct {
 	// Accepted says that Commit holds nothing but accepted work: what its
 	// commands leave in caches of tools is lent to later proofs.
 	Accepted bool
+	// Evidence are files of Commit that decide the proof and are as the trusted
+	// state has them, Earlier those that are as earlier work of the run brought
+	// them: the commands can only read them, where the sandbox can see to that.
+	// Base is the commit that the run began with; where it is Commit itself, the
+	// commands are tried once more if they are red like that.
+	Evidence []string
+	Earlier  []string
+	Base     string
 	// Asked says that a control of the same tree follows: a command that is a test
 	// runner's own call says in the same run which tests passed.
 	Asked bool

@@ -31,6 +31,9 @@ type ProofRun struct {
 	Millis int64    `json:"millis,omitempty"`
 	// Before is set where the commands did not run again.
 	Before *ProvenBefore `json:"before,omitempty"`
+	// ReadOnly is how much of the evidence its commands could only read; null =
+	// nobody said.
+	ReadOnly *ReadOnly `json:"read_only,omitempty"`
 }
 
 // ProofLine is one part of a proof in words.
@@ -54,7 +57,7 @@ func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 
 // With is the record with one more proof that ran.
 func (r ProofRecord) With(d VerifyFinishedData) ProofRecord {
-	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis, Before: d.Before})
+	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis, Before: d.Before, ReadOnly: d.ReadOnly})
 	r.Disturbed = d.Disturbed
 	return r
 }
@@ -201,6 +204,9 @@ func (r ProofRecord) Tell() []ProofLine {
 			how += " (" + one.Before.Said() + ")"
 		}
 		say("verify", how+" on "+one.On.Tree())
+		if one.ReadOnly != nil {
+			say("read-only", one.ReadOnly.tell())
+		}
 	}
 	say("disturbed", r.Disturbed)
 	if len(r.Ran) > 1 {
@@ -216,6 +222,18 @@ func (r ProofRecord) Tell() []ProofLine {
 		out = append(out, r.Control.Tell()...)
 	}
 	return out
+}
+
+// tell says what kept evidence from being written while a proof ran.
+func (r ReadOnly) tell() string {
+	all := count(r.Of, "file") + " of evidence"
+	switch {
+	case r.Files == r.Of && r.Of > 0:
+		return all
+	case r.Files == 0:
+		return "none of " + all + ", compared after each command: " + r.Why
+	}
+	return fmt.Sprintf("%d of %s, the others compared after each command: %s", r.Files, all, r.Why)
 }
 
 // Tell says part by part how much a proof is worth.

@@ -73,6 +73,17 @@ type CommandsReport struct {
 	Disturbed string `json:"disturbed,omitempty"`
 	// Time is where the time of a verify went; nil = nobody looked.
 	Time *ProofTime `json:"time,omitempty"`
+	// ReadOnly is how much of the evidence the commands could only read; nil =
+	// there is none.
+	ReadOnly *ReadOnly `json:"read_only,omitempty"`
+}
+
+// ReadOnly says how much of the evidence could only be read while the commands
+// of a proof ran. The rest was compared after each command, as all of it was.
+type ReadOnly struct {
+	Files int    `json:"files"`
+	Of    int    `json:"of"`
+	Why   string `json:"why,omitempty"` // why it is fewer
 }
 
 // Failed returns the command that failed, or nil.

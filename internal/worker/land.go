@@ -62,11 +62,15 @@ func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orche
 // person last accepted on the target. What a person approved with the result is
 // accepted by that, and so is what people merged themselves: then onto is "".
 func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, onto string) (problem string, err error) {
+	held := project.EvidenceSettings(state.Spec.Settings)
+	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
+	req.Base = state.Spec.Base.Commit
+	if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
+		return "", err
+	}
 	if problem, err := s.proveOnce(ctx, p, state, req); err != nil || problem != "" {
 		return problem, err
 	}
-	held := project.EvidenceSettings(state.Spec.Settings)
-	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
 	if problem, err := s.askHidden(ctx, req, held); err != nil || problem != "" {
 		return problem, err
 	}
@@ -79,6 +83,9 @@ func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *o
 	}
 	for _, floor := range seen.Floors {
 		if req.Commit, err = s.Machine.Evidence.Mix(ctx, held, floor); err != nil {
+			return "", err
+		}
+		if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
 			return "", err
 		}
 		problem, err := s.proveOnce(ctx, p, state, req)
@@ -126,6 +133,9 @@ func (s *Worker) askHidden(ctx context.Context, req work.VerifyRequest, held wor
 	}
 	if held.Base != "" {
 		if req.Commit, err = s.Machine.Evidence.Mix(ctx, held, work.OnTrusted); err != nil {
+			return "", err
+		}
+		if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
 			return "", err
 		}
 	}

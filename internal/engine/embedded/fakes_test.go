@@ -230,6 +230,10 @@ func (j judge) Judge(ctx context.Context, req work.EvidenceRequest) (work.Eviden
 	return out, err
 }
 
+func (j judge) Fixed(context.Context, work.EvidenceRequest, string) (trusted, earlier []string, err error) {
+	return nil, nil, nil
+}
+
 func (j judge) Mix(ctx context.Context, req work.EvidenceRequest, floor work.VerifyOn) (string, error) {
 	base := req.Base
 	if floor == work.OnTrusted {
