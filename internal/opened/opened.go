@@ -5,16 +5,31 @@
 package opened
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"forge/internal/atomicfile"
 )
 
-// Store is a folder with a file for each tree. It may be removed at any time:
-// what is not there was not traced.
+// What is kept. A green proof that counts for a run of the commands is not traced
+// again: what it opened has to outlive its record, of which internal/proven keeps
+// fewer, and none for longer.
+const (
+	MostAge   = 31 * 24 * time.Hour
+	MostFiles = 4000
+	MostBytes = 256 << 20
+)
+
+// Store is a folder with files for each tree. It may be removed while nothing
+// runs: what is not there was not traced.
 type Store struct{ dir string }
 
 // New returns the store below dir, which is made when something is kept. A
@@ -36,7 +51,53 @@ func (s Store) Keep(tree string, paths []string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(s.file(tree), data, 0o600)
+	if err := atomicfile.Write(s.file(tree), data, 0o600); err != nil {
+		return err
+	}
+	return s.Prune(time.Now(), false, nil)
+}
+
+// Prune removes what was written more than MostAge before now, and the oldest of
+// what is beyond MostFiles or MostBytes. dry removes nothing. A nil say is fine;
+// it is told of each file.
+func (s Store) Prune(now time.Time, dry bool, say func(path string)) error {
+	if s.dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("prune what proofs opened: %w", err)
+	}
+	var all []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			all = append(all, info)
+		}
+	}
+	slices.SortFunc(all, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(a.Name(), b.Name()))
+	})
+	var bytes int64
+	for i, info := range all {
+		bytes += info.Size()
+		if i < MostFiles && bytes <= MostBytes && now.Sub(info.ModTime()) <= MostAge {
+			continue
+		}
+		path := filepath.Join(s.dir, info.Name())
+		if say != nil {
+			say(path)
+		}
+		if dry {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("prune what proofs opened: %w", err)
+		}
+	}
+	return nil
 }
 
 // KeepWrites notes that the proof of a tree writes to the evidence of that tree:

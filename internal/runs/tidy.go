@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/opened"
 	"forge/internal/project"
 	"forge/internal/proven"
 	"forge/internal/warm"
@@ -72,7 +73,7 @@ func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry b
 }
 
 // CollectCaches removes what proofs are lent of tools' caches and nobody was for
-// keep, and the records of proofs that are older. What is lent at the moment stays.
+// keep, the records of proofs that are older, and what old proofs opened. What is lent at the moment stays.
 func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
 	count := func(path string) {
 		size := sizeOf(path)
@@ -81,7 +82,8 @@ func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(d
 	}
 	// Nothing was used less than no time ago; 0 is how Prune is told to keep.
 	err = warm.New(filepath.Join(p.State, "cache", "warm")).At(p.Now).Prune(max(keep, 1), dry, count)
-	return freed, errors.Join(err, provenIn(p).Prune(min(keep, proven.MostAge), dry, count))
+	err = errors.Join(err, provenIn(p).Prune(min(keep, proven.MostAge), dry, count))
+	return freed, errors.Join(err, opened.New(filepath.Join(p.State, "cache", "opened")).Prune(p.Now(), dry, count))
 }
 
 // TidyAfter gives back what a run held that ended so: what kept its base, and the
