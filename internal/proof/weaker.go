@@ -57,6 +57,7 @@ func WeakerAll(was, now map[string][]byte) []Weakness {
 			out = append(out, softerCode(p, a, b)...)
 			if b != nil {
 				out = append(out, lostRows(p, a, b, after)...)
+				out = append(out, otherConstants(p, a, b)...)
 			}
 		}
 		if language(p) == "" || sortOf(p) == toolSort || strings.HasPrefix(path.Base(p), ".") {
@@ -86,6 +87,8 @@ type test struct {
 	inputs     []input
 	exits      []exit
 	narrow     map[string]int // what it goes over a part of, with the lines
+	standIns   map[string]int // what it asks about, and gives another meaning
+	loops      []input        // with numbers in their heads
 }
 
 // claim is one assertion: form without, and full with its literals.
@@ -197,6 +200,8 @@ func softerTest(a, b test, spare []claim) []Weakness {
 		}
 	}
 	out = append(out, guardedNow(a, b)...)
+	out = append(out, newStandIns(a, b)...)
+	out = append(out, shorterLoops(a, b)...)
 	return append(out, lostCases(a, b)...)
 }
 

@@ -43,6 +43,7 @@ func (s *source) readBody(t *test, from, end int, lang string) {
 	}
 	s.readCases(t, from, end)
 	t.inputs, t.exits, t.narrow = s.inputs(from+1, end, lang), s.exits(from, end, lang), s.narrowed(from, end, lang)
+	t.standIns, t.loops = s.standsIn(from, end, lang, t.claims), s.loops(from, end)
 }
 
 // asserts is true where an assertion begins at token i.
@@ -106,6 +107,9 @@ func (s *source) claim(t *test, i, end int, lang string) int {
 		last = j
 	}
 	s.addClaim(t, first, i, last, lang)
+	if c := &t.claims[len(t.claims)-1]; !c.guarded && t.from >= 0 {
+		c.guarded = s.uncalled(first, t.from, end, lang)
+	}
 	return max(last, i)
 }
 
@@ -115,7 +119,17 @@ func (s *source) addClaim(t *test, first, at, last int, lang string) {
 	if lang == "python" && s.word(first) == "assert" && s.word(first+1) == "(" && s.closes(first+1) == last {
 		bracket = first + 1 // formatters put them there
 	}
+	nested := 0
 	for j := first; j <= last; j++ {
+		switch s.word(j) {
+		case "(", "[", "{":
+			nested++
+		case ")", "]", "}":
+			nested--
+		}
+		if lang == "python" && s.word(first) == "assert" && nested == 0 && s.word(j) == "," {
+			break // what a failure is told with
+		}
 		if bracket > 0 && (j == bracket || j == last) {
 			continue
 		}

@@ -137,7 +137,7 @@ func (s *source) exits(from, end int, lang string) []exit {
 		next := s.word(i + 1)
 		bare := next == ";" || next == "}" || next == "end" || i+1 >= end || s.tokens[i+1].line > s.tokens[i].line || lang == "ruby" && sameLine[next]
 		guarded := s.guarded(i, from, lang) || lang == "ruby" && sameLine[next]
-		if bare && guarded && !s.assertsBefore(i, from, lang) && s.assertsAfter(i, end, lang) {
+		if bare && guarded && !s.assertsBefore(i, from, lang) && (s.assertsAfter(i, end, lang) || s.leavesLoop(i, from, end, lang)) {
 			out = append(out, exit{int(s.tokens[i].line), w})
 		}
 	}

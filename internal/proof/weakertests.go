@@ -32,6 +32,10 @@ func readTests(p, lang string, content []byte) []test {
 		if len(t.claims) > 0 {
 			out = append(out, t)
 		}
+		return out
+	}
+	if t, ok := s.outside(p, lang, out); ok {
+		out = append(out, t)
 	}
 	return out
 }
