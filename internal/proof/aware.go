@@ -34,6 +34,7 @@ const (
 	whatProcess = "it reaches into processes or open files of others"
 	whatPieces  = "it puts the name of a test runner together from pieces"
 	whatLooks   = "it looks for tests, or for its own source, where it runs"
+	whatActs    = "it changes tests, or the programs that are built of them"
 	whatTwo     = "it is equal to more than one value"
 	whatAll     = "it goes over all variables for one of them"
 	whatTwin    = "a macro stands in the place of the function that it is named after"
@@ -69,6 +70,7 @@ var asked = []asks{
 	{"python", expr(`\b__debug__\b|sys\.flags\.(optimize|dev_mode)|sys\.gettrace\(|sys\.getprofile\(`), whatSwitch, false},
 	{"c", expr(`#\s*(ifdef|ifndef|if\s+(!\s*)?defined)\s*\(?\s*(NDEBUG|DEBUG|_DEBUG|TEST|TESTING|UNIT_TEST\w*|GTEST\w*)\b|__SANITIZE|__GCOV__`), whatSwitch, false},
 	{"go", expr(`raceenabled|race\.Enabled`), whatSwitch, false},
+	{"go", expr(`\b(if|switch|return|for|case)\b[^\n]*runtime\.NumGoroutine\(\)`), whatAsk, false},
 	{"go", expr(`//go:embed[^\n]*(\*(_test)?\.go|_test\.go|\s(all:)?\*(\s|$))`), whatLooks, false},
 	// All variables, names of the world, flags.
 	{"script", expr(`(Object\.(keys|entries|getOwnPropertyNames)|Reflect\.ownKeys)\(\s*process\.env\s*\)\s*\.(some|find|filter|every|findIndex)\(`), whatAll, false},
@@ -186,6 +188,9 @@ func TestAware(file string, was, now []byte) []Weakness {
 	if !program {
 		for _, found := range looksForTests(file, lang, readable) {
 			more(lineAt(readable, found[0]), whatLooks)
+		}
+		for _, found := range actsOnTests(readable) {
+			more(lineAt(readable, found[0]), whatActs)
 		}
 	}
 	for _, line := range macroTwins(lang, now) {

@@ -219,6 +219,34 @@ func looksForTests(file, lang string, readable []byte) [][]int {
 	return out
 }
 
+// actsOnPath is a call that starts a program, or changes a file.
+var actsOnPath = expr(`\b(system|popen|exec[lv]\w*|posix_spawn\w*|spawn\w*|Popen|check_call|check_output|subprocess|Command|shell_exec|passthru|proc_open|copy\w*|rename\w*|unlink\w*|remove\w*|truncate\w*|chmod\w*|symlink\w*|write_text|write_bytes|writeFile\w*|WriteFile|fs::write|file_put_contents|fopen)\s*\(`)
+
+var literals = expr(`"([^"\n]+)"`)
+
+// actsOnTests finds where product hands a test, or the program that is built of
+// one, to what starts a program or changes a file: the next test of the same
+// command may be what it writes over.
+func actsOnTests(readable []byte) [][]int {
+	var out [][]int
+	for _, at := range literals().FindAllSubmatchIndex(readable, -1) {
+		words := strings.FieldsFunc(string(readable[at[2]:at[3]]), func(r rune) bool { return strings.ContainsRune(" \t;&|<>()'", r) })
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "/") && (testPath(w) || testProgram(w)) }) {
+			continue
+		}
+		if actsOnPath().MatchString(lineText(readable, lineAt(readable, at[2]))) {
+			out = append(out, []int{at[2], at[3]})
+		}
+	}
+	return out
+}
+
+// testProgram is true for the path of what is built of a test, by its name.
+func testProgram(file string) bool {
+	base := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
+	return strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test-") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests") || strings.HasSuffix(base, ".test")
+}
+
 // pathCall asks a path that ends with a text whether it is there.
 var pathCall = expr(`"([^"\n]+)"\s*\)*\s*\.(is_dir|is_file|exists|stat|glob|rglob|iterdir|read_text|read_bytes|open)\s*\(`)
 

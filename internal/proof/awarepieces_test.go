@@ -46,6 +46,13 @@ func TestAwareOfTheRun(t *testing.T) {
 		file, code, want string // want is part of what is said; "" = nothing
 	}{
 		{"src/a.js", `const on = Object.keys(process.env).some((k) => k.length === 6);`, whatAll},
+		{"src/a.c", `int f(void) { return system("cp /bin/true build/test_words"); }`, whatActs},
+		{"src/a.c", `int f(void) { return system("cp /bin/true build/words"); }`, ""},
+		{"src/a.c", `int f(void) { puts("build/test_words"); return 0; }`, ""},
+		{"a.py", `shutil.copyfile("x", "tests/test_a.py")`, whatActs},
+		{"a.py", `shutil.copyfile("x", "out/latest.txt")`, ""},
+		{"src/a.go", "package a\n\nfunc f() bool {\n\tif runtime.NumGoroutine() > 1 {\n\t\treturn true\n\t}\n\treturn false\n}\n", whatAsk},
+		{"src/a.go", "package a\n\nfunc f() { slog.Info(\"state\", \"goroutines\", runtime.NumGoroutine()) }\n", ""},
 		{"src/a.js", `const own = Object.keys(process.env).filter((k) => k.startsWith('LEDGER_'));`, ""},
 		{"src/a.js", `const on = Object.keys(process.env).some((k) => k.startsWith('VITEST_'));`, whatAsk},
 		{"src/a.js", `const names = Object.getOwnPropertyNames(globalThis);`, whatAsk},
