@@ -103,7 +103,7 @@ func realRunnerClaims(t *testing.T) map[string]runnerClaim {
 			claim: claim{
 				need: "cargo", commands: []string{"cargo test --offline"},
 				base: files{
-					"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "Cargo.lock": "version = 3\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\n",
+					"Cargo.toml":    "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 					"src/lib.rs":    "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\npub fn double(a: i32) -> i32 {\n    add(a, a)\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(1, 2), 3);\n    }\n}\n",
 					"tests/calc.rs": "#[test]\nfn doubles() {\n    assert_eq!(calc::double(4), 8);\n}\n",
 				},
