@@ -55,7 +55,8 @@ func afterNpx(words []string, name string) ([]string, bool) {
 // question than the trusted one's has another Asked, and answers nothing.
 func ownScript(words []string, text func(file string) string) (Own, bool) {
 	script, ok := testScript(words, text)
-	if !ok || strings.Trim(script, plainBytes) != "" {
+	// A pattern of files is left to the sh that npm calls, as in an ask.
+	if !ok || strings.Trim(script, plainBytes+"*") != "" {
 		return Own{}, false
 	}
 	called := strings.Fields(script)

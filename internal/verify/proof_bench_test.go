@@ -234,8 +234,36 @@ func threeSeconds() map[string]benched {
 	return map[string]benched{
 		"go":     project("go", "go test ./...", files{"go.mod": "module example.com/calc\n\ngo 1.24\n", "calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n", "calc_test.go": gone}),
 		"pytest": project("pytest", "pytest -q", files{"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": wait}),
-		"node":   project("node", "node --test", files{"package.json": "{\"type\": \"module\"}\n", "calc.js": "export const add = (a, b) => a + b;\n", "calc.test.js": js}),
+		"npm":    project("npm", "npm test", files{"package.json": "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n", "calc.js": "export const add = (a, b) => a + b;\n", "calc.test.js": js}),
+		"unittest": project("python3", "python3 -m unittest", files{"calc.py": "def add(a, b):\n    return a + b\n",
+			"test_calc.py": "import time\nimport unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n" + six("    def test_%d(self):\n        time.sleep(0.5)\n        self.assertEqual(add(1, %d), 1 + %d)\n\n")}),
+		"cargo": project("cargo", "cargo test --offline", files{"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+			"src/lib.rs":    "pub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n",
+			"tests/calc.rs": six("#[test]\nfn adds_%d() {\n    std::thread::sleep(std::time::Duration::from_secs(3));\n    assert_eq!(calc::add(1, %d), 1 + %d);\n}\n\n")}),
+		"rspec": project("rspec", "rspec", files{"lib/calc.rb": "def add(a, b)\n  a + b\nend\n",
+			"spec/calc_spec.rb": "require \"calc\"\n\nRSpec.describe \"sums\" do\n" + six("  it \"adds %d\" do\n    sleep 0.5\n    expect(add(1, %d)).to eq(1 + %d)\n  end\n\n") + "end\n"}),
+		"minitest": project("ruby", "ruby -Ilib test/calc_test.rb", files{"lib/calc.rb": "def add(a, b)\n  a + b\nend\n",
+			"test/calc_test.rb": "require \"minitest/autorun\"\nrequire \"calc\"\n\nclass CalcTest < Minitest::Test\n" + six("  def test_%d\n    sleep 0.5\n    assert_equal 1 + %[2]d, add(1, %[3]d)\n  end\n\n") + "end\n"}),
+		"phpunit": project("phpunit", "phpunit --do-not-cache-result --bootstrap calc.php tests", files{"calc.php": "<?php\nfunction add($a, $b) { return $a + $b; }\n",
+			"tests/CalcTest.php": "<?php\nfinal class CalcTest extends PHPUnit\\Framework\\TestCase\n{\n" + six("    public function test%d(): void\n    {\n        usleep(500000);\n        $this->assertSame(1 + %d, add(1, %d));\n    }\n\n") + "}\n"}),
+		"bats": project("bats", "bats test", files{"calc.sh": "add() { echo $(($1 + $2)); }\n",
+			"test/calc.bats": "setup() {\n  . ./calc.sh\n}\n\n" + six("@test \"adds %d\" {\n  sleep 0.5\n  [ \"$(add 1 %d)\" -eq \"$((1 + %d))\" ]\n}\n\n")}),
+		"prove": project("prove", "prove -l t", files{"lib/Calc.pm": "package Calc;\nsub add { return $_[0] + $_[1] }\n1;\n",
+			"t/calc.t": "use lib 'lib';\nuse Test::More tests => 6;\nuse Calc;\n" + six("select(undef, undef, undef, 0.5);\nis(Calc::add(1, %[2]d), 1 + %[3]d, 'adds %[1]d');\n")}),
+		"cmake": project("cmake", "cmake -B build >/dev/null && cmake --build build >/dev/null && ctest --test-dir build", files{
+			"CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(calc C)\nenable_testing()\nadd_executable(calc_test test.c calc.c)\nadd_test(NAME calc COMMAND calc_test)\n",
+			"calc.c":         "int add(int a, int b) { return a + b; }\n", "test.c": "#include <assert.h>\n#include <unistd.h>\nint add(int, int);\nint main(void) {\n    sleep(3);\n    assert(add(1, 2) == 3);\n    return 0;\n}\n"}),
+		"node": project("node", "node --test", files{"package.json": "{\"type\": \"module\"}\n", "calc.js": "export const add = (a, b) => a + b;\n", "calc.test.js": js}),
 	}
+}
+
+// six is a text six times, with its number in each of its three places.
+func six(text string) string {
+	all := ""
+	for i := range 6 {
+		all += fmt.Sprintf(text, i, i, i)
+	}
+	return all
 }
 
 // BenchmarkAccounting: proofs of a claim and the accounting of its tests beside
