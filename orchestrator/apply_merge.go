@@ -14,6 +14,9 @@ func applyMergeFinished(s *State, p *Phase, _ work.Event, d MergeFinishedData) {
 	if p.Stage != StageTurn {
 		return
 	}
+	if len(d.Conflicts) > 0 {
+		p.proven(p.Base, p.Last) // whoever resolves them may not take back its tests
+	}
 	p.Merge = &d
 	p.Files = d.Files
 	p.Stage = StageMerged

@@ -44,7 +44,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	s.Issue.undecide()
 	if d.Why == reopenFinal {
 		// The result was judged as a whole, so the rework starts from it.
-		p.Base, p.Last, p.Tree = s.Head, s.Head, ""
+		p.Base, p.Last, p.Tree, p.Parts = s.Head, s.Head, "", nil
 		p.Kind, p.Stage, p.Reworking = IterationRework, StageFolder, true
 		s.Final.Stage = FinalNone
 		s.enter(p)
@@ -285,9 +285,20 @@ func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
 	}
 	p.note("Sub-phase %s is done, its work is in your folder.", d.Number)
 	if d.Commit != p.Last {
+		if child := s.Phases[d.Number]; child != nil {
+			p.proven(child.Base, d.Commit)
+		}
 		p.Last, p.Tree, p.Reset = d.Commit, "", true
 		p.Blocked = gates.BlockerTracker{}
 		p.steered()
+	}
+}
+
+// proven notes a part of p's work that was proven while p goes on.
+func (p *Phase) proven(base, commit string) {
+	part := work.ProvenPart{Base: base, Commit: commit}
+	if base != commit && !slices.Contains(p.Parts, part) {
+		p.Parts = append(p.Parts, part)
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *State) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
 		proof.Product = append(slices.Clip(proof.Product), work.JobDir+"/**")
 	}
 	return work.EvidenceRequest{
-		Trusted: s.trusted(), Moves: s.Moves, Base: base, Commit: c.Commit,
+		Trusted: s.trusted(), Moves: s.Moves, Base: base, Commit: c.Commit, Parts: p.Parts,
 		Protected: set.Verify.Protected, MayChange: p.Set.MayChange, Proof: proof,
 		Commands: slices.Concat(set.Verify.Commands, p.Set.Verify, set.Proof.Also, set.Worktree.Setup),
 	}

@@ -212,7 +212,9 @@ type Phase struct {
 	Merge     *MergeFinishedData
 	Evidence  []string // protected files it touched
 	Gone      []string // test files of the base that it removed
-	Proving   Proving  `json:",omitzero"`
+	// Parts are what of its work was proven before it was as a whole.
+	Parts   []work.ProvenPart `json:",omitempty"`
+	Proving Proving           `json:",omitzero"`
 	// Prior is what is known of the proof that a fix would take the place of.
 	Prior *PriorProof `json:",omitempty"`
 	// Record is its last proof, for people; it outlives Proving.

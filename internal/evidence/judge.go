@@ -59,7 +59,50 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 		}
 	}
 	rep.Doubts = doubts(of, own)
+	for _, part := range req.Parts {
+		weaker, err := s.weakerThan(ctx, m, part, req)
+		if err != nil {
+			return rep, err
+		}
+		rep.Doubts = addNew(rep.Doubts, weaker)
+	}
 	return rep, nil
+}
+
+// weakerThan is what the evidence that a part of the phase's work changed lost
+// since that was proven. What others changed is theirs.
+func (s *Store) weakerThan(ctx context.Context, m *proof.Map, part work.ProvenPart, req work.EvidenceRequest) ([]work.Doubt, error) {
+	changes, err := s.repo.Changes(ctx, part.Base, part.Commit)
+	if err != nil {
+		return nil, err
+	}
+	mine := map[string]bool{}
+	for _, c := range changes {
+		mine[c.Path] = true
+	}
+	since, err := s.compare(ctx, m, part.Commit, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []work.Doubt
+	for _, w := range weaker(since) {
+		if mine[w.Path] {
+			out = append(out, work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnProtected})
+		}
+	}
+	return out, nil
+}
+
+// addNew adds the doubts that are not said already.
+func addNew(said, more []work.Doubt) []work.Doubt {
+	for _, d := range more {
+		if !slices.ContainsFunc(said, func(x work.Doubt) bool {
+			return x.Kind == d.Kind && x.Path == d.Path && x.Line == d.Line && x.What == d.What
+		}) {
+			said = append(said, d)
+		}
+	}
+	return said
 }
 
 // differing is the evidence that is not the floor's, and that nothing excuses.

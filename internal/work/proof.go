@@ -76,12 +76,22 @@ type EvidenceRequest struct {
 	Moves   []TrustMove // that happened in this run, in order
 	Base    string      // where the phase began
 	Commit  string      // what is to be proven
+	// Parts are what of the phase's own work was proven before: what it came
+	// with may not be weaker in what follows.
+	Parts []ProvenPart `json:",omitempty"`
 	// Protected are the globs of verify.protected; MayChange those of the
 	// phase: evidence that it may change, though never weaken.
 	Protected []string
 	MayChange []string
 	Commands  []string // that prove it, and make its folder ready
 	Proof     ProofSettings
+}
+
+// ProvenPart is work of a phase that was proven while the phase went on: what a
+// sub-phase did, or what a resolution of conflicts began with.
+type ProvenPart struct {
+	Base   string // where it began, a commit
+	Commit string
 }
 
 // EvidenceReport is what a change does to evidence.
