@@ -104,7 +104,13 @@ func (c *control) readBack(ctx context.Context) error {
 }
 
 func (c *control) unread() []string {
-	return slices.DeleteFunc(slices.Clone(c.req.Product), func(p string) bool { return c.reading.opened[p] || isDocument(p) })
+	return slices.DeleteFunc(slices.Clone(c.req.Product), func(p string) bool { return c.reading.opened[p] || isDocument(p) || isDeclaration(p) })
+}
+
+// isDeclaration says whether a file holds types alone: nothing runs it, and one
+// that a compiler read is not asked about.
+func isDeclaration(p string) bool {
+	return slices.ContainsFunc([]string{".d.ts", ".d.mts", ".d.cts", ".pyi", ".rbs"}, func(end string) bool { return strings.HasSuffix(p, end) })
 }
 
 // isDocument says whether a file is for people only: no proof reads it.
