@@ -37,6 +37,9 @@ const mostHeard = 100
 // answer answers the points of also, too.
 func (d *decision) open(p *Phase, kind string, failed []string, question, facts string, also ...string) {
 	s := d.s
+	if d.hooked(p, work.HookOnApproval, fmt.Sprintf("%s-%d", kind, s.hooksOf(p).Opened), question) {
+		return
+	}
 	cp := work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
 		Question: question, Facts: texts.ClipJSON(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,

@@ -123,6 +123,8 @@ var appliers = map[work.EventKind]applier{
 	work.CriterionEvidenced: with(applyEvidenced),
 	work.PromotionDecided:   with(applyPromotion),
 	work.VerifyFinished:     with(applyVerified),
+	work.HookDue:            with(applyHookDue),
+	work.HookFinished:       with(applyHookFinished),
 	work.ControlFinished:    with(ofPhase(applyControlled)),
 	work.DeliverFinished:    with(applyDelivered),
 	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
@@ -174,6 +176,7 @@ func ofPhase[T any](f func(*State, *Phase, work.Event, T)) func(*State, *Phase, 
 
 func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	s.Live, s.Outcome = true, ""
+	s.hooksAgain()
 	s.Fresh = s.Fresh || d.Fresh
 	// A run that was being cancelled when its process died stays cancelled.
 	if s.Stopping != nil && !s.Stopping.Outcome.Final() {
@@ -235,6 +238,7 @@ func (p *Phase) takeBack() {
 func applyRunFinished(s *State, _ *Phase, _ work.Event, d work.RunFinishedData) {
 	s.Live, s.Outcome, s.Reason, s.Stopping = false, d.Outcome, d.Reason, nil
 	if d.Outcome.Final() {
+		s.Hooks.Ends++
 		s.Open = map[string]*work.Checkpoint{}
 	}
 }
@@ -242,6 +246,7 @@ func applyRunFinished(s *State, _ *Phase, _ work.Event, d work.RunFinishedData) 
 func applyOpened(s *State, p *Phase, _ work.Event, cp work.Checkpoint) {
 	s.Asked++
 	s.Open[cp.ID] = &cp
+	s.hooksOf(p).Opened++
 	switch {
 	case p != nil:
 		if p.Stage == StageReady || p.Stage == StageWaiting {

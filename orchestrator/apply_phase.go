@@ -39,6 +39,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	p.Blocked = gates.BlockerTracker{}
 	p.Asking = p.Asking.again()
 	p.Review = Review{}
+	p.hooksAnew()
 	p.Reopened++
 	p.Reset = true
 	s.Issue.undecide()
@@ -181,7 +182,7 @@ func row(n int, again bool) int {
 
 // remember keeps for the next prompts what the agent said and what Forge saw.
 func (p *Phase) remember(n int, d work.IterationFinishedData) {
-	p.Notes, p.Comments, p.Pivot, p.Verified = nil, nil, "", ""
+	p.Notes, p.Comments, p.Pivot, p.Verified, p.Hooks.Told = nil, nil, "", "", nil
 	p.Blockers, p.Strategy = plainBlockers(d.Signals), d.Signals.Pivots
 	p.Asking = p.Asking.next(d)
 	p.readMessages(n)
@@ -307,7 +308,7 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 		return
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail, p.Proof = d.Outcome, d.Reason, d.Cause, d.Detail, d.Proof
-	p.Stage = StageFinished
+	p.Stage, p.Hooks.Due = StageFinished, nil
 	s.leaves(p, d)
 	if p.Reworking {
 		s.Final.Note = d.Detail

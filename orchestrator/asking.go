@@ -133,6 +133,9 @@ func (d *decision) asks(p *Phase) bool {
 		return false
 	}
 	a := p.Asking.Due[0]
+	if d.hooked(p, work.HookOnQuestion, fmt.Sprintf("%d-%d-%d", p.Reopened, p.Iteration, len(p.Asking.Said)), a.facts()) {
+		return true
+	}
 	gate, before := string(a.point()), p.Asking.said(a)
 	switch {
 	case before >= 0 && a.Needs != "" && (p.Asking.Said[before].By == "" || p.Asking.Said[before].Repeated):

@@ -63,6 +63,8 @@ func Decide(s *State, in Input) []work.Event {
 			del.Reason, del.Undo, del.Next = text.ClipJSON(del.Reason, 1000), text.ClipJSON(del.Undo, 1000), text.ClipJSON(del.Next, 1000)
 			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: del})
 		}
+	case HookDone:
+		d.hookDone(f)
 	case Broke:
 		d.broke(f)
 	case Answered:
@@ -239,6 +241,8 @@ func (d *decision) began(c Command) {
 		d.emit(work.PullStarted, c, EffectData{Command: c.ID})
 	case StepClose:
 		d.emit(work.CloseStarted, c, EffectData{Command: c.ID})
+	case StepHook:
+		d.hookBegan(c)
 	case StepDeliver:
 		d.emit(work.DeliverStarted, c, EffectData{Command: c.ID})
 	}
@@ -344,6 +348,9 @@ func (d *decision) broke(f Broke) {
 		return // it is done again by whoever resumes the run
 	}
 	switch trouble := Unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
+	case StepHook:
+		d.hookDone(HookDone{Command: f.Command, Report: work.HookReport{Ended: "it could not be asked: " + f.Problem}})
+		return
 	case StepPublish:
 		d.publishDone(PublishDone{Command: f.Command, Result: PullPublished{Trouble: trouble}})
 		return

@@ -111,7 +111,7 @@ func (c Command) Needs() (day, head bool) {
 // EffectOf is what carrying out c takes, in s as it is now.
 func EffectOf(s *State, c Command, k Known) (Effect, error) {
 	p := s.Phases[c.Phase]
-	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose {
+	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose && (c.Step != StepHook || c.Phase != "") {
 		return nil, fmt.Errorf("carry out %s: there is no phase %q", c.ID, c.Phase)
 	}
 	switch c.Step {
@@ -146,6 +146,8 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 		return s.closeEffect(c, s.Leaving[at]), nil
 	case StepDeliver:
 		return s.deliverEffect(c), nil
+	case StepHook:
+		return s.hookEffect(c, p)
 	}
 	return nil, fmt.Errorf("carry out %s: unknown step %q", c.ID, c.Step)
 }

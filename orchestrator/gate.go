@@ -123,6 +123,9 @@ func (t *gateTable) named(name string, ofRun bool) *gate {
 // settlePhase emits the next decision about p that follows from the state alone,
 // if any.
 func (d *decision) settlePhase(p *Phase) {
+	if d.hooks(p) {
+		return // whatever its gates say
+	}
 	for _, g := range d.gates.at[p.Stage] {
 		if g.decide(d, p) {
 			return

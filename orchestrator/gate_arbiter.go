@@ -49,6 +49,9 @@ func (d *decision) arbiter(p *Phase) {
 	}
 	data.Verdict, data.Reason = review.Rule(c)
 	data.Findings = c.Severities[:min(len(c.Severities), 50)]
+	if data.Verdict == review.AskHuman && d.hooked(p, work.HookOnApproval, fmt.Sprintf("%s-%d", gates.PointFindings, p.Hooks.Opened), p.tellFindings()) {
+		return // before it is decided to ask
+	}
 	data.Overruled = data.Said != "" && data.Said != string(data.Verdict)
 	d.phase(p.Number, work.ArbiterDecided, data)
 	switch data.Verdict {

@@ -54,6 +54,7 @@ func (d *decision) end() {
 		}
 	}
 	switch {
+	case (s.Final.Stage == FinalOver || s.Final.Stage == FinalNone && !done && s.Head == s.Spec.Base.Commit) && d.endHooks():
 	case s.Final.Stage == FinalOver:
 		d.finished(done)
 	case s.Final.Stage != FinalNone:

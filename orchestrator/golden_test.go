@@ -45,6 +45,8 @@ import (
 //	                  person who lands the result all the same
 //	v3-told           a message that ends an iteration, a question of the agent's
 //	                  that a person answers, and the result, which lands
+//	v4-hooks          hooks that let pass, tell the agent something and hold, a
+//	                  question, two resumes and a result, which lands
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

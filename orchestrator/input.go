@@ -217,6 +217,7 @@ const (
 	StepPublish Step = "publish"
 	StepPull    Step = "pull"
 	StepClose   Step = "close"
+	StepHook    Step = "hook"
 	StepWait    Step = "wait"
 )
 

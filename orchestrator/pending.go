@@ -17,6 +17,11 @@ func Pending(s *State) []Command {
 	if s.Stopping != nil {
 		return s.pendingCloses()
 	}
+	if c, due, held := s.pendingHook(nil); due {
+		return []Command{c}
+	} else if held {
+		return nil
+	}
 	var out []Command
 	if s.Baseline.Stage == BaselineDue {
 		return []Command{s.baseCommand()}
@@ -35,6 +40,11 @@ func Pending(s *State) []Command {
 	for _, n := range s.working {
 		if p := s.Phases[n]; p.Stage == StageAsked {
 			out = append(out, s.pendingOf(p)...)
+		}
+	}
+	for _, p := range s.idle() {
+		if c, due, _ := s.pendingHook(p); due {
+			out = append(out, c)
 		}
 	}
 	if s.Final.Stage == FinalDeliver {
@@ -70,6 +80,11 @@ func (s *State) granted() map[string]bool {
 }
 
 func (s *State) pendingOf(p *Phase) []Command {
+	if c, due, held := s.pendingHook(p); due {
+		return []Command{c}
+	} else if held {
+		return nil
+	}
 	switch p.Stage {
 	case StageReview:
 		return s.pendingReviews(p)
@@ -182,6 +197,9 @@ func (s *State) expects(c Command) bool {
 		return slices.ContainsFunc(s.pendingOf(p), func(w Command) bool { return w.ID == c.ID })
 	}
 	switch c.Step {
+	case StepHook:
+		hook, due, _ := s.pendingHook(nil)
+		return due && c.Phase == "" && c.ID == hook.ID
 	case StepBase:
 		return s.Baseline.Stage == BaselineDue && c.ID == s.baseCommand().ID
 	case StepDeliver:

@@ -53,6 +53,7 @@ func Prompt(s *State, p *Phase, session string) string {
 	if session == "" {
 		s.writeTask(&b, p)
 	}
+	writeHooks(&b, s.Hooks.Told)
 	writeFeedback(&b, p)
 	writeThreads(&b, s.threadsTold(p))
 	if session != "" {
@@ -140,6 +141,7 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	if p.Verified != "" {
 		section(b, "Verify failed. This is its output", p.Verified)
 	}
+	writeHooks(b, p.Hooks.Told)
 	if len(p.Notes) > 0 {
 		section(b, "Notes", strings.Join(p.Notes, "\n"))
 	}

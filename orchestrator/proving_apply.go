@@ -25,6 +25,7 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 		return
 	}
 	p.sawRed(d)
+	p.hookVerified(d)
 	own := d.On == work.OnSnapshot || d.On == work.OnMerged
 	defer p.recordDoubts()
 	if d.OK && own {

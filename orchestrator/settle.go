@@ -11,6 +11,9 @@ func (d *decision) settle() {
 	if !s.Live || s.Stopping != nil {
 		return
 	}
+	if d.hooks(nil) {
+		return
+	}
 	if s.Baseline.Stage == BaselineRed {
 		d.baseline()
 		return
@@ -30,6 +33,9 @@ func (d *decision) settle() {
 		if d.settlePhase(s.Phases[n]); len(d.out) > 0 {
 			return
 		}
+	}
+	if d.idleHooks() {
+		return
 	}
 	if s.Job != nil {
 		d.job()

@@ -47,6 +47,7 @@ type State struct {
 	Verdicts        map[string]string `json:",omitempty"`
 	Assumed         []Assumption      `json:",omitempty"` // what was decided without knowing
 	RefusedMessages []RefusedMessage  `json:",omitempty"` // the last messages that nobody reads
+	Hooks           Hooks             `json:",omitzero"`  // of the run
 
 	version  string   // of the policy
 	topo     []string // the graph's order
@@ -225,6 +226,7 @@ type Phase struct {
 	Reworking bool // asked for at the final gate
 	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
+	Hooks     Hooks `json:",omitzero"`
 	Time      Took  `json:",omitzero"`
 	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
 	// Clash is a conflict that the next iteration begins with. Marked are the

@@ -30,7 +30,7 @@ func wireEffects() map[string]Effect {
 	return map[string]Effect{
 		"folder": FolderEffect{}, "iterate": IterateEffect{}, "verify": VerifyEffect{}, "control": ControlEffect{}, "review": ReviewEffect{},
 		"arbiter": ArbiterEffect{}, "merge": MergeEffect{}, "land": LandEffect{}, "land_pull": LandPullEffect{}, "publish": PublishEffect{},
-		"pull": ReadEffect{}, "close": CloseEffect{}, "deliver": DeliverEffect{},
+		"pull": ReadEffect{}, "close": CloseEffect{}, "deliver": DeliverEffect{}, "hook": HookEffect{},
 	}
 }
 
@@ -40,7 +40,7 @@ func wireFacts() map[string]Fact {
 	return map[string]Fact{
 		"opened": Opened{}, "resumed": Resumed{}, "began": Began{}, "folder": FolderDone{}, "iterate": IterationDone{}, "verify": VerifyDone{},
 		"control": ControlDone{}, "review": ReviewDone{}, "arbiter": ArbiterDone{}, "merge": MergeDone{}, "land": LandDone{},
-		"publish": PublishDone{}, "pull": ReadDone{}, "close": CloseDone{}, "deliver": DeliverDone{}, "broke": Broke{}, "answered": Answered{},
+		"publish": PublishDone{}, "pull": ReadDone{}, "close": CloseDone{}, "deliver": DeliverDone{}, "hook": HookDone{}, "broke": Broke{}, "answered": Answered{},
 		"overdue": Overdue{}, "tick": Tick{}, "stop": Stop{}, "drained": Drained{},
 	}
 }

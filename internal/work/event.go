@@ -85,6 +85,9 @@ const (
 	LandingStarted     EventKind = "landing.started"
 	LandingFinished    EventKind = "landing.finished"
 	LandingDecided     EventKind = "landing.decided"
+	HookDue            EventKind = "hook.due"
+	HookStarted        EventKind = "hook.started"
+	HookFinished       EventKind = "hook.finished"
 	Warned             EventKind = "warned"
 )
 
@@ -116,6 +119,7 @@ const (
 	ReasonMergeConflict     Reason = "merge_conflict"
 	ReasonCostLimit         Reason = "cost_limit"
 	ReasonSetupFailed       Reason = "setup_failed"
+	ReasonHook              Reason = "hook" // a hook did not say that it goes on
 	ReasonRejected          Reason = "rejected"
 	ReasonInternal          Reason = "internal"
 	ReasonDependencyFailed  Reason = "dependency_failed"
