@@ -276,8 +276,9 @@ func (c *invariants) after(s *State) error {
 	busy := map[string]bool{}
 	for _, u := range c.w.under {
 		// Reviews of a phase that is over are being ended, and to show people
-		// something takes no place.
-		if p := s.Phases[u.Phase]; p != nil && u.Step != StepPublish && u.Step != StepClose && !(u.Step == StepReview && p.Stage == StageFinished) {
+		// something takes no place; nor does to ask a hook about what is not under
+		// way.
+		if p := s.Phases[u.Phase]; p != nil && u.Step != StepPublish && u.Step != StepClose && !(u.Step == StepReview && p.Stage == StageFinished) && !(u.Step == StepHook && !slices.Contains(s.working, p.Number)) {
 			busy[s.top(p).Number] = true
 		}
 	}

@@ -47,6 +47,7 @@ type invariants struct {
 	again     *work.Checkpoint    // what expired, and is to be asked again at once
 	books     books
 	words     map[string]heardBook
+	hooks     hookBooks
 
 	doubts, doubtful, proved map[string]bool // of an issue's run
 	pulls                    pullBooks
@@ -71,6 +72,7 @@ func newInvariants(w *world) *invariants {
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
+	c.hooks = newHookBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
@@ -157,6 +159,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.telling(s, p, e); err != nil {
+		return err
+	}
+	if err := c.ofHooks(p, e); err != nil {
 		return err
 	}
 	switch e.Kind {
@@ -406,11 +411,11 @@ func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
 			return fmt.Errorf("phase %s fails without a reason", e.Phase)
 		}
 	case work.PhaseSkipped:
-		if d.Reason == work.ReasonUser {
+		if d.Reason == work.ReasonUser || d.Reason == work.ReasonHook {
 			return nil
 		}
 		cause := s.Phases[d.Cause]
-		if s.frontier.State(e.Phase) != dag.Skipped || cause == nil || cause.Outcome == work.PhaseDone || cause.Outcome == work.PhaseSkipped && cause.Reason != work.ReasonUser {
+		if s.frontier.State(e.Phase) != dag.Skipped || cause == nil || cause.Outcome == work.PhaseDone || cause.Outcome == work.PhaseSkipped && cause.Reason != work.ReasonUser && cause.Reason != work.ReasonHook {
 			return fmt.Errorf("phase %s is skipped because of %q, which is not the first failure", e.Phase, d.Cause)
 		}
 	case work.PhaseCancelled:

@@ -14,6 +14,7 @@ import (
 type lab struct {
 	interactive, autonomous gates.Policy
 	pulls                   bool // there is a code host
+	hooks                   bool // there are hooks
 }
 
 func newLab(t testing.TB) *lab {
@@ -35,10 +36,12 @@ type dice struct {
 	// side is thrown for what came to the world later, so that the schedules
 	// from before stay what they were where it does not happen.
 	side *rand.Rand
+	// hook is thrown for hooks alone.
+	hook *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

@@ -93,6 +93,9 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
 	w.spec, w.memory = l.randomSpec(d), newMemory()
+	if l.hooks {
+		w.spec.Settings.Hooks = randomHooks(d)
+	}
 	if w.aside(25) {
 		w.spec.Settings.Verify.ReuseSecs = 1 + w.side.Int64N(20*24*3600)
 		w.spec.Fresh = w.aside(10)
@@ -217,6 +220,8 @@ func (w *world) outcome(e effect) Fact {
 			return LandDone{Command: c, Commit: w.s.Head, Empty: true}
 		}
 		return LandDone{Command: c, Commit: w.commit(p.Merge.Tree)}
+	case StepHook:
+		return w.hook(c)
 	case StepDeliver:
 		return DeliverDone{Command: c, Delivery: work.Delivery{Branch: w.spec.Branch, Commit: c.Commit, Reason: w.text("")}}
 	}
