@@ -84,7 +84,7 @@ func exitOfRun(d work.RunFinishedData) int {
 		switch {
 		case strings.HasPrefix(d.Reason, orchestrator.StopInternal):
 			return exitUnjudged
-		case strings.HasPrefix(d.Reason, orchestrator.StopShort):
+		case strings.HasPrefix(d.Reason, orchestrator.StopShort), strings.HasPrefix(d.Reason, orchestrator.StopHook):
 			return exitUsage
 		}
 		return exitInterrupted

@@ -18,7 +18,7 @@ import (
 )
 
 // Machine carries effects out, with what the machine has that it stands for. All
-// fields but Proofs, Reviewers, Todos and Host are required. It may be used for
+// fields but Proofs, Reviewers, Todos, Host and Hooks are required. It may be used for
 // several effects at once.
 type Machine struct {
 	Agents    Agents
@@ -29,6 +29,7 @@ type Machine struct {
 	Reviewers Reviewers // nil where no phase is reviewed
 	Todos     Todos     // nil where the run is no job
 	Host      Host      // nil where the run has no code host
+	Hooks     Hooks     // nil where the run has none
 	Layout    Layout
 	Now       func() time.Time
 }
@@ -74,6 +75,8 @@ func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) or
 		return m.close(ctx, e)
 	case orchestrator.DeliverEffect:
 		return m.deliver(ctx, e)
+	case orchestrator.HookEffect:
+		return m.hook(ctx, e, a)
 	}
 	return orchestrator.Broke{Command: e.Of(), Problem: fmt.Sprintf("this machine does not know the effect %T", e)}
 }

@@ -108,6 +108,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return log.InfoLevel, "asking the test runners", nil
 	case work.ControlFinished:
 		return describeAs(e, describeControl)
+	case work.HookFinished:
+		return describeAs(e, describeHook)
 	case work.GateDecided:
 		return describeAs(e, func(d work.GateDecidedData) (log.Level, string, []any) {
 			level := log.DebugLevel

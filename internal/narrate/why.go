@@ -217,6 +217,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return telling(e, func(d orchestrator.SubPhaseFoldedData) (string, facts) {
 			return fmt.Sprintf("sub-phase %s ended %s %s, %s", d.Number, d.Outcome, d.Reason, text.Number(d.Spent, "iteration")), nil
 		})
+	case work.HookFinished:
+		return telling(e, sayHook)
 	case work.OutageBegan:
 		return telling(e, func(d orchestrator.OutageData) (string, facts) {
 			return "the provider is out, next try at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}

@@ -44,6 +44,9 @@ func End(s *orchestrator.State, end work.RunFinishedData, now time.Time) string 
 		if short, ok := strings.CutPrefix(end.Reason, orchestrator.StopShort); ok {
 			fmt.Fprintf(&b, "Why:    %s; nothing is lost\n", short)
 		}
+		if hook, ok := strings.CutPrefix(end.Reason, orchestrator.StopHook); ok {
+			fmt.Fprintf(&b, "Why:    a hook did not let it go on: %s\n", hook)
+		}
 		fmt.Fprintf(&b, "Go on:  forge resume %s\n", s.Run)
 	case work.RunFailed:
 		if runs.FinishedWhole(s) {

@@ -46,9 +46,15 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	if err != nil {
 		return nil, nil, err
 	}
+	hooks := &Hooks{Bench: e.Bench, Model: desk.Model, Blobs: p.Journal}
+	if hooks.Model == nil && asksModel(s) {
+		if hooks.Model, err = p.Model(); err != nil {
+			return nil, nil, err
+		}
+	}
 	done = func() {}
-	if desk.Model != nil {
-		done = desk.Model.Close
+	if hooks.Model != nil {
+		done = hooks.Model.Close // it is the reviewers' one, too, where they have one
 	}
 	return &embedded.Engine{
 		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
@@ -57,6 +63,7 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 		Effects: &effect.Machine{
 			Agents: e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo},
 			Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: p.Layout(), Now: p.Now,
+			Hooks: hooks,
 		},
 	}, done, nil
 }

@@ -38,6 +38,14 @@ func (r *session) collect(evs []work.Event) error {
 				return err
 			}
 			r.used(ar.Command, ar.Answer.Usage)
+		case work.HookFinished:
+			var h work.HookFinishedData
+			if err := work.Decode(e, &h); err != nil {
+				return err
+			}
+			if h.Usage != nil {
+				r.used(h.Command, *h.Usage)
+			}
 		case work.RunFinished:
 			r.batch.Expire = r.s.Outcome.Final()
 		}
