@@ -18,6 +18,8 @@ type layer struct {
 	index index
 	said  File
 	hooks []hook
+	// wrongHooks is what is wrong with its hooks; see settleHooks.
+	wrongHooks []Problem
 }
 
 type layerKind int
@@ -35,6 +37,7 @@ const (
 type binder struct {
 	*collector
 	layer  *layer
+	hooks  *collector // what is wrong with hooks
 	unused []string
 	more   bool   // within a section that may hold unknown keys, which are not used
 	top    string // what the file is called; "" = forge.toml

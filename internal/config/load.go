@@ -60,8 +60,10 @@ type Config struct {
 	globs     map[string]*glob.Pattern // over phase names, compiled
 	policies  policySet
 	without   Part
-	hooks     []hook // that are not run
 	external  *External
+	hooks     []hook // of all files, without those that are switched off
+	// wrongHooks is what is wrong with them; see settleHooks.
+	wrongHooks []Problem
 }
 
 // overrideAt is one [phases.overrides."glob"] in the order of application.
@@ -112,6 +114,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 		cfg.layers = append(cfg.layers, settingLayer(c, k, o))
 	}
 	cfg.merge()
+	cfg.settleHooks(c)
 	cfg.mapDeprecated(c)
 	cfg.harden(src.External)
 	cfg.crossCheck(c)
@@ -155,9 +158,9 @@ func (l *layer) bind(c *collector, text string) {
 		return
 	}
 	l.index = index
-	b := &binder{collector: c, layer: l}
+	b := &binder{collector: c, layer: l, hooks: &collector{}}
 	b.table(tree, reflect.ValueOf(&l.said).Elem(), nil)
-	l.hooks = b.hooksOf(tree)
+	l.hooks, l.wrongHooks = b.hooksOf(tree), b.hooks.problems
 	if len(b.unused) > 0 {
 		slices.Sort(b.unused)
 		c.warn(l.file, place{}, "not used: "+strings.Join(b.unused, ", "), "these are read and checked, nothing else")

@@ -304,7 +304,6 @@ enabled = true
 	}
 	want := []string{
 		".forge/forge.toml: not used: claude, council, decomposition, phases.overrides.\"database-*\".council (these are read and checked, nothing else)",
-		".forge/forge.toml:25: the hook PrePhase is not run: this Forge has no hooks, so nothing holds the work where it would have (remove it; what has to hold belongs into [verify] commands or the policy)",
 		`.forge/forge.toml:6: permission_mode "strict" is deprecated: every phase is now sensitive and asks before each iteration (write permission_mode = "standard" and autonomy.sensitive_patterns)`,
 		`.forge/forge.toml:9: permission_mode "strict" is deprecated: phases matching "database-*" are now sensitive and ask before each iteration (write permission_mode = "standard" and add the glob to autonomy.sensitive_patterns.patterns)`,
 		`.forge/forge.toml:13: reviews.mode "arbiter" is deprecated and means "auto"; model and threshold are kept (write mode = "auto")`,

@@ -34,7 +34,7 @@ type File struct {
 	Job           Job                   `toml:"job" doc:"Jobs: work without a fixed plan."`
 	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
 	Decomposition map[string]any        `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
-	Hooks         Hooks                 `toml:"hooks" more:"unused" doc:"Commands at points of a run, of the Rust Forge: each is named and none is run. An unattended run does not start where one could have held the work."`
+	Hooks         Hooks                 `toml:"hooks" more:"unused" doc:"Commands and questions at points of a run, as [[hooks.definitions]], or in .forge/hooks.toml as [[hooks]]. See hooks.md."`
 	Factory       Factory               `toml:"factory" more:"unused" doc:"The loop that turns issues into runs, and lands them. Other keys, of the Rust Forge, are let pass."`
 	Server        Server                `toml:"server" doc:"The factory's pages: where they are served and to whom. Only in the user's configuration."`
 	Host          Host                  `toml:"host" doc:"The code host that pull requests go to."`
@@ -51,9 +51,9 @@ type Project struct {
 	ClaudeCmd *string `toml:"claude_cmd" doc:"Command of the claude agent; the older way to write agents.claude.command." sample:"\"claude\"" rule:"filled" env:"CLAUDE_CMD"`
 }
 
-// Hooks is [hooks]; its definitions are no settings, see loadHooks.
+// Hooks is [hooks]; its definitions are read by readHooks.
 type Hooks struct {
-	Ignore *bool `toml:"ignore" default:"false" doc:"Start unattended runs although a project has hooks that could have held them." only:"user" env:"FORGE_IGNORE_HOOKS"`
+	Ignore *bool `toml:"ignore" default:"false" doc:"Run no hook, and start unattended runs although hooks could have held them." only:"user" env:"FORGE_IGNORE_HOOKS"`
 }
 
 // Defaults is [defaults].

@@ -74,6 +74,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		Agents:          map[string]work.AgentSettings{},
 		Phases:          map[string]work.PhaseSettings{},
 		CheckpointTypes: f.Autonomy.CheckpointTypes,
+		Hooks:           cfg.Hooks(),
 		Promote:         work.PromoteSettings{Enabled: said(f.Autonomy.AutoPromote.Enabled), OnClean: said(f.Autonomy.AutoPromote.PromoteOnClean)},
 
 		CheckpointExpirySecs: durationSecs(said(f.Autonomy.CheckpointExpiry)),
