@@ -104,6 +104,7 @@ func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 		for what, pair := range map[string][2]any{
 			"[worktree]": {set.Worktree, own.Worktree},
 			"[verify]":   {bareVerify(set.Verify), bareVerify(own.Verify)},
+			"[hooks]":    {bareHooks(set.Hooks), bareHooks(own.Hooks)},
 		} {
 			if err := add(what, pair[0], pair[1]); err != nil {
 				return nil, err
@@ -118,4 +119,13 @@ func differsHere(p *project.Checkout, s *orchestrator.State) ([]string, error) {
 func bareVerify(v work.VerifySettings) work.VerifySettings {
 	v.TimeoutSecs = 0
 	return v
+}
+
+// bareHooks are hooks without where they are written, which differs by machine.
+func bareHooks(hooks []work.Hook) []work.Hook {
+	var out []work.Hook
+	for _, h := range hooks {
+		out = append(out, h.Bare())
+	}
+	return out
 }

@@ -46,7 +46,7 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks := &Hooks{Bench: e.Bench, Model: desk.Model, Blobs: p.Journal}
+	hooks := &Hooks{Bench: e.Bench, Model: desk.Model, Blobs: p.Journal, Own: p.Config.Hooks()}
 	if hooks.Model == nil && asksModel(s) {
 		if hooks.Model, err = p.Model(); err != nil {
 			return nil, nil, err

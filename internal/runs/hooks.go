@@ -25,10 +25,17 @@ type Hooks struct {
 	Bench CommandHooks
 	Model *llm.Client // nil where no service is named
 	Blobs BlobStore
+	// Own are the hooks of this machine's configuration.
+	Own []work.Hook
 }
 
-// Command runs a hook's command.
+// Command runs a hook's command. One that leaves the sandbox does so by the word
+// of this machine's own configuration alone: a run may have begun on another.
 func (h *Hooks) Command(ctx context.Context, req work.HookRequest) (work.HookReport, error) {
+	same := func(own work.Hook) bool { return own.Bare() == req.Hook.Bare() }
+	if req.Hook.Outside && !slices.ContainsFunc(h.Own, same) {
+		return work.HookReport{Ended: "it is to leave the sandbox, and your own configuration does not have it"}, nil
+	}
 	return h.Bench.Hook(ctx, req)
 }
 

@@ -15,6 +15,13 @@ type noBlobs struct{}
 
 func (noBlobs) PutBlob(context.Context, []byte) (string, error) { return "", nil }
 
+type yesBench struct{}
+
+func (yesBench) Hook(context.Context, work.HookRequest) (work.HookReport, error) {
+	code := 0
+	return work.HookReport{Exit: &code}, nil
+}
+
 // A model that answers oddly gives no answer; one that fits is handed on as it
 // is, with what it cost.
 func TestHooksThatAskAModel(t *testing.T) {
@@ -60,6 +67,17 @@ func TestHooksThatAskAModel(t *testing.T) {
 		}
 		c.Close()
 		server.Close()
+	}
+
+	// Nor does a run bring along that its hooks leave the sandbox here.
+	out := work.Hook{Kind: work.HookCommand, Command: "x", Outside: true, At: "there:1"}
+	away := &Hooks{Bench: yesBench{}, Own: []work.Hook{{Kind: work.HookCommand, Command: "x"}}}
+	if rep, err := away.Command(t.Context(), work.HookRequest{Hook: out}); err != nil || rep.Ended == "" {
+		t.Errorf("a hook of another machine leaves the sandbox: %+v, %v", rep, err)
+	}
+	away.Own = append(away.Own, work.Hook{Kind: work.HookCommand, Command: "x", Outside: true, At: "here:2"})
+	if rep, err := away.Command(t.Context(), work.HookRequest{Hook: out}); err != nil || rep.Ended != "" {
+		t.Errorf("a hook of one's own: %+v, %v", rep, err)
 	}
 
 	none := &Hooks{Blobs: noBlobs{}}

@@ -98,6 +98,12 @@ type Hook struct {
 // Label is the hook in a few words, for people.
 func (h Hook) Label() string { return string(h.Event) + " of " + h.At }
 
+// Bare is the hook without where it is written: what two machines can compare.
+func (h Hook) Bare() Hook {
+	h.At = ""
+	return h
+}
+
 // HookInput is what a hook is told on its stdin, as JSON. The names are part of
 // what users write programs against: they may be added to, and keep their meaning.
 type HookInput struct {
