@@ -177,6 +177,10 @@ func (s *State) doubtControls(p *Phase, r work.ControlReport) {
 		for _, f := range a.Idle {
 			p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: f.Path, Line: f.Line, What: fmt.Sprintf("lines %d to %d can be taken back, and no test notices", f.Line, f.End)})
 		}
+		// What nobody looked at is not known to be needed.
+		if a.Skipped != "" {
+			p.doubt(work.Doubt{Kind: work.DoubtUnproven, What: a.Skipped + " (proof.ablate_secs gives it more time)"})
+		}
 	}
 }
 

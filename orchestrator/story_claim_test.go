@@ -256,6 +256,35 @@ func TestAKindOfDoubtThatPasses(t *testing.T) {
 	}
 }
 
+// Where each part of a change has to be needed, a part that was taken back for
+// nothing holds the result, and so does one that there was no time for.
+func TestEachPartHasToBeNeeded(t *testing.T) {
+	idle := work.Ablation{Hunks: 2, Tried: 2, Idle: []work.Place{{Path: "a.go", Line: 3, End: 4}}}
+	late := work.Ablation{Hunks: 2, Tried: 1, Needed: 1, Skipped: "1 of 2 hunks were not taken back: budget"}
+	whole := work.Ablation{Hunks: 2, Tried: 2, Needed: 2}
+	for _, c := range []struct {
+		mode  string
+		rep   work.Ablation
+		waits bool
+	}{
+		{work.AblateRequire, whole, false}, {work.AblateRequire, idle, true}, {work.AblateRequire, late, true},
+		{"report", idle, false}, {"report", late, false},
+	} {
+		st := tell(t, func(sp *Spec) { sp.Settings.Proof.Ablate, sp.Settings.Proof.NoControls = c.mode, false })
+		st.work("01", says("P01"))
+		st.verify("01", true, func(d *VerifyDone) { d.Evidence = &work.EvidenceReport{} })
+		st.feed(ControlDone{Command: st.begun("01", StepControl), Report: work.ControlReport{Ablation: &c.rep}})
+		st.merge("01")
+		st.land("01")
+		if got := len(st.s.Doubts) > 0; got != c.waits {
+			t.Errorf("%s, %+v: in doubt is %v, want %v", c.mode, c.rep, got, c.waits)
+		}
+		if c.waits {
+			st.asked("", gates.PointEvidence)
+		}
+	}
+}
+
 // Checks that the owner keeps from agents count like the others, and say no more
 // than their owner wrote.
 func TestHiddenChecks(t *testing.T) {

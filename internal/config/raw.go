@@ -136,7 +136,7 @@ type Proof struct {
 	Controls    *bool    `toml:"controls" default:"true" doc:"Ask test runners directly what a green proof is worth: whether every test that passed before ran and passed, whether a test can still fail, and whether a test notices the loss of what was changed."`
 	ControlSecs *int     `toml:"control_secs" default:"0" doc:"Longest time of these controls, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
 	Unproven    *string  `toml:"unproven" default:"\"hold\"" doc:"What follows from a change whose loss no test notices: hold the result for a person, or say so and go on." rule:"hold|say"`
-	Ablate      *string  `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on holds the result)." rule:"off|report|require"`
+	Ablate      *string  `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on, or there was no time to look at, holds the result)." rule:"off|report|require"`
 	AblateSecs  *int     `toml:"ablate_secs" default:"0" doc:"Longest time of that, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
 	Hidden      []string `toml:"hidden" default:"[]" doc:"Folders out of the checkout with a hidden.toml: checks that every proof has to pass and that no agent sees. Absolute or from ~/. See docs/evidence.md." rule:"abspath"`
 	Also        []string `toml:"also" default:"[]" doc:"Commands of a second profile that every proof has to pass as well, such as the tests with the race detector or in release mode." rule:"filled"`
