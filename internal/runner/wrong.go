@@ -226,9 +226,15 @@ var beginnings = map[string]*regexp.Regexp{
 	"shell":  regexp.MustCompile(`(?m)^@test[^\n]*$`),
 }
 
+// firstCode is the first line of a script that is more than a comment.
+var firstCode = regexp.MustCompile(`(?m)^[ \t]*[^\s#][^\n]*$`)
+
 func (l language) expectations(src []byte) []Wrong {
 	masked := l.masked(src)
 	tests := beginnings[l.name].FindAllStringIndex(masked, -1)
+	if len(tests) == 0 && l.name == "shell" {
+		tests = firstCode.FindAllStringIndex(masked, 1) // a script is one test
+	}
 	var all []Wrong
 	for _, j := range judgements(l) {
 		for _, m := range j.find.FindAllStringSubmatchIndex(masked, -1) {

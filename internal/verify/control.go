@@ -87,6 +87,9 @@ func (c *control) all(ctx context.Context) error {
 	if err := c.makeWrong(ctx, asks, known); err != nil {
 		return err
 	}
+	if err := c.askCommands(ctx, known); err != nil {
+		return err
+	}
 	if err := c.askOwn(ctx); err != nil {
 		return err
 	}
