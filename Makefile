@@ -5,6 +5,7 @@
 # make bench   what Forge costs, beside the floor measured in the same run
 # make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
 # make pictures   every page as a picture, into bin/pictures
+# make recording   forge do in a terminal, into docs/pictures/terminal.svg
 # make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
 # make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
@@ -14,7 +15,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures release fuzz soak clean
+.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures recording release fuzz soak clean
 
 all: build
 
@@ -79,6 +80,9 @@ bench-proof: build
 
 pictures:
 	scripts/pictures.sh
+
+recording: build
+	scripts/recording.sh
 
 release:
 	scripts/release.sh -version "$(VERSION)" -key "$(KEY)" -base "$(BASE)"
