@@ -51,6 +51,8 @@ func New(cfg Config) (*Tracker, error) {
 	return &Tracker{cfg: cfg, client: host.NewClient(u.Host, cfg.Transport, cfg.Token), root: strings.TrimRight(cfg.URL, "/")}, nil
 }
 
+var _ tracker.Host = (*Tracker)(nil)
+
 // Name is as of tracker.Host.
 func (t *Tracker) Name() string {
 	return "gitea:" + strings.ToLower(t.root+"/"+t.cfg.Owner+"/"+t.cfg.Repo)
@@ -68,6 +70,8 @@ type issue struct {
 	User    user      `json:"user"`
 	State   string    `json:"state"`
 	Updated time.Time `json:"updated_at"`
+	// Said counts the comments: one of the very second of the last change tells.
+	Said int `json:"comments"`
 	// Closed is null of an open issue.
 	Closed    *time.Time `json:"closed_at"`
 	Locked    bool       `json:"is_locked"`

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/factory/tracker"
 	"forge/internal/host"
 	"forge/internal/work"
 )
@@ -50,6 +51,8 @@ func New(cfg Config) (*Tracker, error) {
 	}
 	return &Tracker{cfg: cfg, client: host.NewClient(u.Host, cfg.Transport, cfg.Token), root: strings.TrimRight(cfg.URL, "/")}, nil
 }
+
+var _ tracker.Host = (*Tracker)(nil)
 
 // Name is as of tracker.Host.
 func (t *Tracker) Name() string {
