@@ -57,8 +57,9 @@ func (m *Machine) proveOnce(ctx context.Context, beliefs orchestrator.Beliefs, o
 		return err
 	}
 	done.Millis, done.Filled = time.Since(began).Milliseconds(), of.Verify.Accepted
-	// Tools that changed meanwhile: nobody knows which of them spoke.
-	if done.Key.Key != "" && m.proofKey(ctx, of) != done.Key {
+	// Tools that changed meanwhile: nobody knows which of them spoke. Of what is red
+	// no more is made than that it is run again.
+	if done.Report.OK && done.Key.Key != "" && m.proofKey(ctx, of) != done.Key {
 		done.Key = work.ProofKey{}
 	}
 	return nil

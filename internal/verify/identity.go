@@ -136,33 +136,47 @@ type prints struct {
 	to   hash.Hash
 	left int // files that may still be looked at
 	seen map[string]bool
-	line []byte // the one written last, to be used again
+	line []byte      // the one written last, to be used again
+	stat unix.Stat_t // of the file asked about last, to be used again
 }
 
 // file notes one file or folder, and where a link leads. What is not there is
 // noted as that.
-func (p *prints) file(path string) error {
+func (p *prints) file(path string) error { return p.fileAt(unix.AT_FDCWD, path, path) }
+
+// fileAt notes the file that name is in the open folder at. As is what it is
+// called in what is noted.
+func (p *prints) fileAt(at int, name, as string) error {
 	if p.left--; p.left < 0 {
 		return errTooMany
 	}
-	info, err := os.Stat(path)
-	switch {
+	line := strconv.AppendQuote(p.line[:0], as)
+	switch err := statAt(at, name, &p.stat); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDir):
-		fmt.Fprintf(p.to, "%q gone\n", path)
-		return nil
+		line = append(line, " gone"...)
 	case err != nil:
-		return err
-	}
-	s := stampOf(info)
-	// By hand: these are thousands of lines, and formats cost as much as half of
-	// asking the system.
-	line := strconv.AppendQuote(p.line[:0], path)
-	for _, n := range [...]uint64{uint64(s.Mode), uint64(s.Size), uint64(info.ModTime().UnixNano()), uint64(s.Changed), s.Inode} {
-		line = strconv.AppendUint(append(line, ' '), n, 10)
+		return &fs.PathError{Op: "stat", Path: as, Err: err}
+	default:
+		// By hand: these are thousands of lines, and formats cost as much as half
+		// of asking the system.
+		s := &p.stat
+		for _, n := range [...]uint64{uint64(s.Mode), uint64(s.Size), uint64(s.Mtim.Nano()), uint64(s.Ctim.Nano()), s.Ino} {
+			line = strconv.AppendUint(append(line, ' '), n, 10)
+		}
 	}
 	p.line = append(line, '\n')
-	_, err = p.to.Write(p.line)
+	_, err := p.to.Write(p.line)
 	return err
+}
+
+// statAt asks the system about the file that name leads to, again where a signal
+// came between.
+func statAt(at int, name string, to *unix.Stat_t) error {
+	for {
+		if err := unix.Fstatat(at, name, to, 0); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // folder notes a folder and what stands right in it. One that is not there is
@@ -177,13 +191,24 @@ func (p *prints) folder(dir string) error {
 		return err
 	}
 	p.seen[real] = true
-	entries, err := os.ReadDir(real)
-	if err != nil && !errors.Is(err, errNotDir) {
+	fmt.Fprintf(p.to, "%q is %q\n", dir, real)
+	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if errors.Is(err, errNotDir) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.to, "%q is %q\n", dir, real)
-	for _, e := range entries {
-		if err := p.file(filepath.Join(real, e.Name())); err != nil {
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	// Asked from the open folder, the system need not find it again for each name.
+	at := int(f.Fd())
+	for _, name := range names {
+		if err := p.fileAt(at, name, name); err != nil {
 			return err
 		}
 	}
@@ -292,9 +317,10 @@ func (p *prints) machine() error {
 // printTools notes every program that a command can find by its name, and the
 // libraries that interpreters load from beside theirs.
 func (b *Bench) printTools(p *prints, level string) error {
-	fmt.Fprintf(p.to, "tools %s\n", warm.Key(b.environ, level))
+	tools := warm.ToolsOf(b.environ)
+	fmt.Fprintf(p.to, "tools %s\n", tools.Key(b.environ, level))
 	prefixes := map[string]bool{}
-	for _, dir := range filepath.SplitList(variable(b.environ, "PATH")) {
+	for n, dir := range filepath.SplitList(variable(b.environ, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue // passed over, as when a program is looked for
 		}
@@ -302,7 +328,7 @@ func (b *Bench) printTools(p *prints, level string) error {
 			return err
 		}
 		prefixes[filepath.Dir(filepath.Clean(dir))] = true
-		for _, real := range warm.ToolsIn(dir) {
+		for _, real := range tools[n] {
 			prefixes[filepath.Dir(filepath.Dir(real))] = true
 		}
 	}

@@ -18,18 +18,33 @@ var tools = [...]string{
 	"java", "gradle", "mvn", "dotnet", "ruby", "bundle", "php", "composer",
 }
 
-// ToolsIn are the programs whose caches are kept that stand in a folder, by their
-// names, each with the file that it leads to.
-func ToolsIn(dir string) map[string]string {
-	// Resolved once: each name is then one question instead of one for each part
-	// of its path, and most names are not there.
-	at, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil
+// Tools are the programs whose caches are kept that stand in the folders of a
+// PATH: for each folder by their names, each with the file that it leads to.
+type Tools []map[string]string
+
+// ToolsOf looks through the folders of PATH in an environment.
+func ToolsOf(environ []string) Tools {
+	dirs := filepath.SplitList(variable(environ, "PATH"))
+	found, seen := make(Tools, len(dirs)), map[string]map[string]string{}
+	for n, dir := range dirs {
+		// Resolved once: each name is then one question instead of one for each part
+		// of its path, and most names are not there. Two folders are often one.
+		at, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue
+		}
+		if seen[at] == nil {
+			seen[at] = toolsIn(at)
+		}
+		found[n] = seen[at]
 	}
+	return found
+}
+
+func toolsIn(dir string) map[string]string {
 	out := map[string]string{}
 	for _, tool := range tools {
-		path := filepath.Join(at, tool)
+		path := filepath.Join(dir, tool)
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
@@ -51,17 +66,15 @@ var versionFiles = [...]struct{ variable, dir, file string }{
 
 // Key names the layers for the tools of an environment. about is what else
 // commands are the same in, such as their sandbox.
-func Key(environ []string, about ...string) string {
+func Key(environ []string, about ...string) string { return ToolsOf(environ).Key(environ, about...) }
+
+// Key is the same of tools that were found in environ.
+func (t Tools) Key(environ []string, about ...string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s/%s %q\n", layerVersion, runtime.GOOS, runtime.GOARCH, about)
-	dirs := filepath.SplitList(variable(environ, "PATH"))
-	found := make([]map[string]string, len(dirs))
-	for n, dir := range dirs {
-		found[n] = ToolsIn(dir)
-	}
 	for _, tool := range tools {
-		for n := range dirs {
-			real := found[n][tool]
+		for _, found := range t {
+			real := found[tool]
 			if real == "" {
 				continue
 			}
