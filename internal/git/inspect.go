@@ -49,6 +49,9 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 	if err := noneUnfinished(gitDir); err != nil {
 		return work.Base{}, err
 	}
+	if ok {
+		return base, nil
+	}
 	// A branch and a folder of branches cannot have the same name.
 	res, err := r.run(ctx, call{dir: dir, args: []string{"rev-parse", "--quiet", "--verify", "refs/heads/forge"}, ok: []int{1}})
 	if err != nil {
@@ -62,11 +65,13 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 
 // inspectAtOnce asks git everything in one process, since each command of Forge
 // begins with it. ok is false when the answer is not that of a repository in
-// order, or cannot be told apart into its lines.
+// order, or cannot be told apart into its lines. A branch that may be in the way is
+// a line more: as a pattern, since git would take the plain name for a folder, and
+// in any case, as on some file systems both are one.
 func (r *runner) inspectAtOnce(ctx context.Context, dir string) (base work.Base, gitDir string, ok bool) {
 	res, err := r.run(ctx, call{dir: dir, args: []string{
 		"rev-parse", "--is-bare-repository", "--is-inside-git-dir", "--show-object-format", "--is-shallow-repository",
-		"--path-format=absolute", "--absolute-git-dir", "--show-toplevel", "HEAD^{commit}", "--symbolic-full-name", "HEAD",
+		"--path-format=absolute", "--absolute-git-dir", "--show-toplevel", "HEAD^{commit}", "--symbolic-full-name", "HEAD", "--branches=[fF][oO][rR][gG][eE]",
 	}})
 	said := strings.Split(res.line(), "\n")
 	if err != nil || len(said) != 8 || said[0] != "false" || said[1] != "false" || said[2] != "sha1" || !isID(said[6]) {

@@ -51,12 +51,23 @@ func TestInspectAtOnceIsStepByStep(t *testing.T) {
 	runGit(t, above, "clone", "-q", b.user, "named")
 	runGit(t, filepath.Join(above, "named"), "update-ref", "refs/heads/HEAD", "HEAD")
 	runGit(t, above, "init", "-q", "empty")
+	runGit(t, above, "clone", "-q", b.user, "likely")
+	for _, branch := range []string{"forge-old", "old/forge", "forge/run", "forges"} {
+		runGit(t, filepath.Join(above, "likely"), "branch", branch)
+	}
+	runGit(t, above, "clone", "-q", b.user, "in the way")
+	runGit(t, filepath.Join(above, "in the way"), "branch", "forge")
+	runGit(t, above, "clone", "-q", b.user, "other case")
+	runGit(t, filepath.Join(above, "other case"), "branch", "Forge")
+	runGit(t, above, "clone", "-q", "in the way", "packed")
+	runGit(t, filepath.Join(above, "packed"), "branch", "forge", "HEAD")
+	runGit(t, filepath.Join(above, "packed"), "pack-refs", "--all")
 	r, err := newRunner(os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"user": true, "user/src": true, "linked": true, "shallow": true, "detached": true,
+		"user": true, "user/src": true, "linked": true, "shallow": true, "detached": true, "likely": true, "in the way": false, "other case": false, "packed": false,
 		"named": false, "two\nlines": false, "empty": false, "user/.git": false, ".": false,
 	} {
 		dir := filepath.Join(above, name)
