@@ -276,16 +276,26 @@ func (g *GitHub) serveGit(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "This repository was archived so it is read-only.", http.StatusForbidden)
 		return
 	}
-	path, err := exec.LookPath("git")
+	path, err := httpBackend()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	(&cgi.Handler{
-		Path: path, Args: []string{"http-backend"}, Root: "/octo/repo.git", Dir: g.dir,
+		Path: path, Root: "/octo/repo.git", Dir: g.dir,
 		Env: []string{"GIT_PROJECT_ROOT=" + g.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + g.dir, "REMOTE_USER=x"},
 	}).ServeHTTP(w, req)
 }
+
+// httpBackend is the program that answers git over HTTP. It is started itself: git
+// would start it in a process more, for each of some fifty requests of a test.
+var httpBackend = sync.OnceValues(func() (string, error) {
+	dir, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		return "", err
+	}
+	return exec.LookPath(filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend"))
+})
 
 // fits says whether a pull request merges without a conflict.
 func (g *GitHub) fits(p *ghPull) bool {
