@@ -72,6 +72,7 @@ type control struct {
 	now       map[string]runner.Report // what was accounted for, by ask
 	prepared  map[string]bool          // those of now that needed the verify commands first
 	unplanted map[string]bool          // those of now beside which nothing was planted yet
+	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
 	shell     *shell // of the folder as it is now
 	written   string // the commit that the folder holds, and nothing else; "" = something ran in it

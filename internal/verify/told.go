@@ -258,7 +258,16 @@ func (b *Bench) noteAnswer(asked string) error {
 // when nothing more has to be asked: all that has to pass did, and tests are made
 // wrong in a run that follows, beside which others are planted.
 func (c *control) toldOf(t folderTree, ask runner.Ask, k known) (runner.Report, bool, error) {
-	if k.Prepare || len(k.Rounds) == 0 || ask.Dir != "." {
+	if k.Prepare || len(k.Rounds) == 0 {
+		return runner.Report{}, false, nil
+	}
+	rep, ok, err := c.saidOf(t, ask)
+	return rep, ok && len(missing(k, rep)) == 0, err
+}
+
+// saidOf returns what the runner said of the tree while it was a verify command.
+func (c *control) saidOf(t folderTree, ask runner.Ask) (runner.Report, bool, error) {
+	if ask.Dir != "." {
 		return runner.Report{}, false, nil
 	}
 	tree, err := treeSum(t)
@@ -270,5 +279,5 @@ func (c *control) toldOf(t folderTree, ask runner.Ask, k known) (runner.Report, 
 		return runner.Report{}, false, err
 	}
 	rep, ok := c.told.take(key)
-	return rep, ok && len(missing(k, rep)) == 0, nil
+	return rep, ok, nil
 }

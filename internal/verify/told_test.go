@@ -134,6 +134,44 @@ func checkOwn(t *testing.T, c runnerClaim) {
 	}
 }
 
+// What the proof of a claim said of its own new tests is not asked again before
+// something of it is taken out or back.
+func TestAVerifySaysWhatPassesWithTheNewTests(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	c := goClaim(maps.Clone(ownClaims()["go test"].honest))
+	c.change["more_test.go"] = "package calc\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {\n\tif got := Double(5); got != 10 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n"
+	b, req := judged(t, c)
+	mixed := maps.Clone(b.commits.all["claim"])
+	delete(mixed, "more_test.go")
+	b.commits.all["mixed"] = mixed
+	req.Commit, req.Ablate = "mixed", "report"
+	asks := func() (n int) {
+		rep, asked := b.watched(req)
+		wantClean(t, rep, "go test")
+		if rep.Green.Of == 0 || rep.Green.Done != rep.Green.Of || rep.Ablation == nil || rep.Ablation.Tried == 0 {
+			t.Errorf("green %+v, ablation %+v", rep.Green, rep.Ablation)
+		}
+		for _, a := range asked {
+			if strings.HasSuffix(a, ": which tests pass with the new ones") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := asks(); n != 1 {
+		t.Errorf("without a proof the runner was asked %d times, want once", n)
+	}
+	b.asVerified(req, "claim")
+	if n := asks(); n != 0 {
+		t.Errorf("after the proof the runner was asked %d times", n)
+	}
+	if n := asks(); n != 1 {
+		t.Errorf("what it said is believed once; the runner was asked %d times, want once", n)
+	}
+}
+
 // What a verify said of one tree, of a folder in which something ran before, or
 // that was red, answers nothing.
 func TestAVerifySaysNothingOfAnythingElse(t *testing.T) {
