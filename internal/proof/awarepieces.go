@@ -3,10 +3,11 @@ package proof
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // runnerName finds what no honest source spells in pieces.
@@ -192,7 +193,7 @@ func nameIn(readings ...string) string {
 }
 
 // fileCall is a call that looks at the file system, up to its first text.
-var fileCall = regexp.MustCompile(`\b(exists|existsSync|is_dir|is_file|isdir|isfile|file_exists|stat|lstat|statSync|Stat|Lstat|access|accessSync|glob|Glob|open|fopen|Open|ReadFile|ReadDir|readFileSync|readdirSync|read_text|read_to_string|file_get_contents|listdir|scandir|walk|WalkDir|iterdir|getline|metadata|include_str!|include_bytes!|require|include|import_module|File|Dir|Path|joinpath|join|resolve)\b[^"\n;]{0,60}"([^"\n]+)"`)
+var fileCall = texts.Lazy(`\b(exists|existsSync|is_dir|is_file|isdir|isfile|file_exists|stat|lstat|statSync|Stat|Lstat|access|accessSync|glob|Glob|open|fopen|Open|ReadFile|ReadDir|readFileSync|readdirSync|read_text|read_to_string|file_get_contents|listdir|scandir|walk|WalkDir|iterdir|getline|metadata|include_str!|include_bytes!|require|include|import_module|File|Dir|Path|joinpath|join|resolve)\b[^"\n;]{0,60}"([^"\n]+)"`)
 
 // listsPath is a call that tells whether a path is there, or what it holds.
 var listsPath = expr(`\b(exists|existsSync|is_dir|is_file|isdir|isfile|file_exists|stat|lstat|statSync|Stat|Lstat|access|accessSync|glob|Glob|open|fopen|Open|ReadFile|ReadDir|readFileSync|readdirSync|read_text|read_to_string|file_get_contents|listdir|scandir|walk|WalkDir|iterdir|getline|include_str!|include_bytes!)\b`)
@@ -201,7 +202,7 @@ var listsPath = expr(`\b(exists|existsSync|is_dir|is_file|isdir|isfile|file_exis
 // its own source: by where the name stands in readable text.
 func looksForTests(file, lang string, readable []byte) [][]int {
 	var out [][]int
-	for _, at := range fileCall.FindAllSubmatchIndex(readable, -1) {
+	for _, at := range fileCall().FindAllSubmatchIndex(readable, -1) {
 		name := strings.TrimPrefix(string(readable[at[4]:at[5]]), "./")
 		line := lineText(readable, lineAt(readable, at[4]))
 		if !listsPath().MatchString(line) && !strings.Contains(name, "*") {

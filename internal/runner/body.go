@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Function is one function of a source file.
@@ -88,16 +90,16 @@ var throws = map[string][]string{
 	"c":    {` __builtin_trap(); `},
 }
 
-var headers = map[string][]*regexp.Regexp{
+var headers = map[string][]func() *regexp.Regexp{
 	"js": {
-		regexp.MustCompile(`\bfunction\s*\*?\s*([\w$]*)\s*(?:<[^(){}]*>)?\s*(\()`),
-		regexp.MustCompile(`([\w$]+)\s*(?::[^=\n]+)?[=:]\s*(?:async\s*)?(\()`),
-		regexp.MustCompile(`(?m)^[ \t]*(?:(?:public|private|protected|static|async|override|get|set|readonly)\s+)*\*?(#?[\w$]+)\s*(?:<[^(){}]*>)?(\()`),
+		texts.Lazy(`\bfunction\s*\*?\s*([\w$]*)\s*(?:<[^(){}]*>)?\s*(\()`),
+		texts.Lazy(`([\w$]+)\s*(?::[^=\n]+)?[=:]\s*(?:async\s*)?(\()`),
+		texts.Lazy(`(?m)^[ \t]*(?:(?:public|private|protected|static|async|override|get|set|readonly)\s+)*\*?(#?[\w$]+)\s*(?:<[^(){}]*>)?(\()`),
 	},
-	"rust": {regexp.MustCompile(`\bfn\s+(\w+)\s*(?:<[^(){}]*>)?\s*(\()`)},
-	"php":  {regexp.MustCompile(`\bfunction\s+&?\s*(\w+)\s*(\()`)},
-	"java": {regexp.MustCompile(`(?m)^[ \t]*(?:@\w+\s+)*(?:[\w<>\[\],.?]+\s+)+(\w+)\s*(\()`)},
-	"c":    {regexp.MustCompile(`(?m)^(?:[A-Za-z_][\w:<>,*& \t]*[\s*&])?([A-Za-z_~][\w:~]*)\s*(\()`)},
+	"rust": {texts.Lazy(`\bfn\s+(\w+)\s*(?:<[^(){}]*>)?\s*(\()`)},
+	"php":  {texts.Lazy(`\bfunction\s+&?\s*(\w+)\s*(\()`)},
+	"java": {texts.Lazy(`(?m)^[ \t]*(?:@\w+\s+)*(?:[\w<>\[\],.?]+\s+)+(\w+)\s*(\()`)},
+	"c":    {texts.Lazy(`(?m)^(?:[A-Za-z_][\w:<>,*& \t]*[\s*&])?([A-Za-z_~][\w:~]*)\s*(\()`)},
 }
 
 // no function is called like these.
@@ -109,7 +111,7 @@ func (l language) braced(src []byte) []Function {
 	var all []Function
 	seen := map[int]bool{}
 	for _, header := range headers[l.name] {
-		for _, m := range header.FindAllStringSubmatchIndex(masked, -1) {
+		for _, m := range header().FindAllStringSubmatchIndex(masked, -1) {
 			name := masked[m[2]:m[3]]
 			if slices.Contains(keywords, name) {
 				continue
@@ -140,12 +142,12 @@ func (l language) function(src []byte, name string, begin, from, to, end int, en
 	}
 }
 
-var afterParameters = map[string]*regexp.Regexp{
-	"js":   regexp.MustCompile(`^\s*(?::[^={};]*)?(?:=>)?\s*\{`),
-	"rust": regexp.MustCompile(`^\s*(?:->[^{};]*)?(?:\s*where[^{};]*)?\{`),
-	"php":  regexp.MustCompile(`^\s*(?::[^{};]*)?\{`),
-	"java": regexp.MustCompile(`^\s*(?:throws[^{};]*)?\{`),
-	"c":    regexp.MustCompile(`^\s*(?:const|noexcept|override|final|\s)*(?::[^{};]*)?\{`),
+var afterParameters = map[string]func() *regexp.Regexp{
+	"js":   texts.Lazy(`^\s*(?::[^={};]*)?(?:=>)?\s*\{`),
+	"rust": texts.Lazy(`^\s*(?:->[^{};]*)?(?:\s*where[^{};]*)?\{`),
+	"php":  texts.Lazy(`^\s*(?::[^{};]*)?\{`),
+	"java": texts.Lazy(`^\s*(?:throws[^{};]*)?\{`),
+	"c":    texts.Lazy(`^\s*(?:const|noexcept|override|final|\s)*(?::[^{};]*)?\{`),
 }
 
 // bodyAfter returns the inside of the body after the parameters that open at
@@ -155,7 +157,7 @@ func (l language) bodyAfter(masked string, open int) (int, int) {
 	if end < 0 {
 		return -1, -1
 	}
-	m := afterParameters[l.name].FindStringIndex(masked[end+1:])
+	m := afterParameters[l.name]().FindStringIndex(masked[end+1:])
 	if m == nil {
 		return -1, -1
 	}
@@ -167,13 +169,13 @@ func (l language) bodyAfter(masked string, open int) (int, int) {
 	return brace + 1, last
 }
 
-var pythonHeader = regexp.MustCompile(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*(\()`)
+var pythonHeader = texts.Lazy(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*(\()`)
 
 // indented finds the functions of Python.
 func (l language) indented(src []byte) []Function {
 	masked := l.masked(src)
 	var all []Function
-	for _, m := range pythonHeader.FindAllStringSubmatchIndex(masked, -1) {
+	for _, m := range pythonHeader().FindAllStringSubmatchIndex(masked, -1) {
 		indent, name := masked[m[2]:m[3]], masked[m[4]:m[5]]
 		last := closing(masked, m[6])
 		if last < 0 {
@@ -241,13 +243,13 @@ func isNothing(body string) bool {
 	return false
 }
 
-var rubyHeader = regexp.MustCompile(`(?m)^([ \t]*)def[ \t]+([\w.]+[?!=]?)[ \t]*(\([^\n]*\))?[^\n]*$`)
+var rubyHeader = texts.Lazy(`(?m)^([ \t]*)def[ \t]+([\w.]+[?!=]?)[ \t]*(\([^\n]*\))?[^\n]*$`)
 
 // ended finds the functions of Ruby: from def to the end at its indentation.
 func (l language) ended(src []byte) []Function {
 	masked := l.masked(src)
 	var all []Function
-	for _, m := range rubyHeader.FindAllStringSubmatchIndex(masked, -1) {
+	for _, m := range rubyHeader().FindAllStringSubmatchIndex(masked, -1) {
 		if rest := masked[m[5]:m[1]]; strings.Contains(strings.TrimLeft(rest, "( "), ") =") || strings.HasPrefix(strings.TrimSpace(rest), "=") {
 			continue // a definition without end
 		}

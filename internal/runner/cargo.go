@@ -2,7 +2,6 @@ package runner
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -87,12 +86,12 @@ func plantRust(file string, sample []byte, word string) (string, string, bool) {
 }
 
 var (
-	libtestBinary = regexp.MustCompile(`^\s+Running (?:unittests )?(\S+) \((\S+?)-[0-9a-f]{8,}(?:\.exe)?\)`)
-	libtestDocs   = regexp.MustCompile(`^\s+Doc-tests (\S+)`)
-	libtestLine   = regexp.MustCompile(`^test (.+) \.\.\. (ok|FAILED|ignored.*)$`)
-	libtestBegin  = regexp.MustCompile(`^---- (.+) stdout ----$`)
-	rustBroken    = regexp.MustCompile("^error: could not compile `([^`]+)`")
-	docLine       = regexp.MustCompile(` \(line \d+\)`)
+	libtestBinary = texts.Lazy(`^\s+Running (?:unittests )?(\S+) \((\S+?)-[0-9a-f]{8,}(?:\.exe)?\)`)
+	libtestDocs   = texts.Lazy(`^\s+Doc-tests (\S+)`)
+	libtestLine   = texts.Lazy(`^test (.+) \.\.\. (ok|FAILED|ignored.*)$`)
+	libtestBegin  = texts.Lazy(`^---- (.+) stdout ----$`)
+	rustBroken    = texts.Lazy("^error: could not compile `([^`]+)`")
+	docLine       = texts.Lazy(` \(line \d+\)`)
 )
 
 // parseLibtest reads the text of cargo test: binaries one after the other,
@@ -104,16 +103,16 @@ func parseLibtest(files map[string][]byte) Report {
 	var errors strings.Builder
 	for line := range strings.Lines(string(files["report"])) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := libtestBinary.FindStringSubmatch(line); m != nil {
+		if m := libtestBinary().FindStringSubmatch(line); m != nil {
 			group, about = path.Base(m[2])+" "+m[1], ""
-		} else if m := libtestDocs.FindStringSubmatch(line); m != nil {
+		} else if m := libtestDocs().FindStringSubmatch(line); m != nil {
 			group, about = "doc-tests "+m[1], ""
-		} else if m := libtestLine.FindStringSubmatch(line); m != nil {
+		} else if m := libtestLine().FindStringSubmatch(line); m != nil {
 			r.add(Test{Name: rustName(group, m[1]), Group: group, Outcome: libtestOutcome(m[2])})
-		} else if m := libtestBegin.FindStringSubmatch(line); m != nil {
+		} else if m := libtestBegin().FindStringSubmatch(line); m != nil {
 			about = rustName(group, m[1])
 			said[about] = &strings.Builder{}
-		} else if m := rustBroken.FindStringSubmatch(line); m != nil {
+		} else if m := rustBroken().FindStringSubmatch(line); m != nil {
 			r.broke(m[1], errors.String())
 		} else if line == "failures:" {
 			about = ""
@@ -133,7 +132,7 @@ func parseLibtest(files map[string][]byte) Report {
 
 func rustName(group, name string) string {
 	// A doc-test is called by its line, which moves with the lines above it.
-	return group + ": " + docLine.ReplaceAllString(strings.TrimSuffix(name, " - should panic"), "")
+	return group + ": " + docLine().ReplaceAllString(strings.TrimSuffix(name, " - should panic"), "")
 }
 
 func libtestOutcome(word string) Outcome {
@@ -146,16 +145,16 @@ func libtestOutcome(word string) Outcome {
 	return Skipped
 }
 
-var nextestLine = regexp.MustCompile(`^\s*(PASS|FAIL|SIGABRT|SIGSEGV|TIMEOUT|LEAK|SKIP|ABORT)\s+\[[^\]]*\]\s+(?:\(\s*\d+/\d+\)\s+)?(\S+)\s+(.+)$`)
+var nextestLine = texts.Lazy(`^\s*(PASS|FAIL|SIGABRT|SIGSEGV|TIMEOUT|LEAK|SKIP|ABORT)\s+\[[^\]]*\]\s+(?:\(\s*\d+/\d+\)\s+)?(\S+)\s+(.+)$`)
 
 // parseNextest reads the text of nextest, which runs each test in a process of
 // its own.
 func parseNextest(files map[string][]byte) Report {
 	var r Report
 	for line := range strings.Lines(string(files["report"])) {
-		m := nextestLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := nextestLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
-			if m := rustBroken.FindStringSubmatch(line); m != nil {
+			if m := rustBroken().FindStringSubmatch(line); m != nil {
 				r.broke(m[1], line)
 			}
 			continue

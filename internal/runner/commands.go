@@ -3,8 +3,9 @@ package runner
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Call is one simple command of a verify command, or of what it calls.
@@ -153,7 +154,7 @@ func (p *Project) recipes(dir string) string {
 	return strings.Join(lines, "\n")
 }
 
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = texts.Lazy(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // splitCalls reads a command for sh far enough to see its simple commands and
 // the folders they run in. It knows quotes, lists and cd, and passes over what
@@ -162,7 +163,7 @@ func splitCalls(dir, text string) []Call {
 	var calls []Call
 	var words []string
 	end := func() {
-		for len(words) > 0 && (assignment.MatchString(words[0]) || isPrefix(words[0])) {
+		for len(words) > 0 && (assignment().MatchString(words[0]) || isPrefix(words[0])) {
 			words = words[1:]
 		}
 		switch {

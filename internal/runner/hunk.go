@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Hunk is one run of lines that a change replaced.
@@ -130,9 +132,9 @@ func TakeBack(now []byte, hunks []Hunk) []byte {
 }
 
 var (
-	importLine = regexp.MustCompile(`^\s*(import\b|from\s+\S+\s+import\b|use\s|#include\b|require(_relative)?\b|"[^"]*"$|(const|var|let)\s.*=\s*require\()`)
-	logLine    = regexp.MustCompile(`^\s*(log|logger|logging|slog|console|syslog|Log|LOG|self\.logger|this\.logger|Rails\.logger)\.\w+\(.*\)?;?\s*$|^\s*(debug|info|warn|trace|error|println|eprintln)!\(.*\);?\s*$`)
-	wordShape  = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
+	importLine = texts.Lazy(`^\s*(import\b|from\s+\S+\s+import\b|use\s|#include\b|require(_relative)?\b|"[^"]*"$|(const|var|let)\s.*=\s*require\()`)
+	logLine    = texts.Lazy(`^\s*(log|logger|logging|slog|console|syslog|Log|LOG|self\.logger|this\.logger|Rails\.logger)\.\w+\(.*\)?;?\s*$|^\s*(debug|info|warn|trace|error|println|eprintln)!\(.*\);?\s*$`)
+	wordShape  = texts.Lazy(`[A-Za-z_$][\w$]*`)
 )
 
 // Plain says what a hunk is when it only documents, lays out, imports, logs or
@@ -151,9 +153,9 @@ func (h Hunk) Plain() string {
 	switch {
 	case same:
 		return "only comments or layout"
-	case l.all(h, importLine):
+	case l.all(h, importLine()):
 		return "only imports"
-	case l.all(h, logLine):
+	case l.all(h, logLine()):
 		return "only log calls"
 	case was != now && l.texts(before) == l.texts(after) && renamed(was, now):
 		return "only names"
@@ -181,12 +183,12 @@ func (l language) all(h Hunk, shape *regexp.Regexp) bool {
 // renamed says whether two texts differ only in names, each always in the same
 // other one.
 func renamed(was, now string) bool {
-	if was == "" || wordShape.ReplaceAllString(was, "x") != wordShape.ReplaceAllString(now, "x") {
+	if was == "" || wordShape().ReplaceAllString(was, "x") != wordShape().ReplaceAllString(now, "x") {
 		return false
 	}
 	to, from := map[string]string{}, map[string]string{}
-	b := wordShape.FindAllString(now, -1)
-	for i, w := range wordShape.FindAllString(was, -1) {
+	b := wordShape().FindAllString(now, -1)
+	for i, w := range wordShape().FindAllString(was, -1) {
 		if x, ok := to[w]; ok && x != b[i] {
 			return false
 		}

@@ -2,9 +2,10 @@ package runner
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 func junitKind() Kind {
@@ -43,7 +44,7 @@ func isConsoleLauncher(word string) bool {
 	return strings.Contains(word, "junit-platform-console") || word == "org.junit.platform.console.ConsoleLauncher"
 }
 
-var javaPackage = regexp.MustCompile(`(?m)^\s*package\s+[\w.]+\s*;`)
+var javaPackage = texts.Lazy(`(?m)^\s*package\s+[\w.]+\s*;`)
 
 func plantJUnit(file string, sample []byte, word string) (string, string, bool) {
 	class := capital(word) + "Test"
@@ -52,7 +53,7 @@ func plantJUnit(file string, sample []byte, word string) (string, string, bool) 
 	if strings.Contains(string(sample), "org.junit.Test") {
 		annotation, assertions = "org.junit.Test", "org.junit.Assert"
 	}
-	text := javaPackage.FindString(string(sample)) + "\n\npublic class " + class + " {\n    @" + annotation + "\n    public void " + word + "() {\n        " +
+	text := javaPackage().FindString(string(sample)) + "\n\npublic class " + class + " {\n    @" + annotation + "\n    public void " + word + "() {\n        " +
 		assertions + ".assertEquals(0, \"" + word + "\".length());\n    }\n}\n"
 	return path.Join(path.Dir(file), class+".java"), text, true
 }

@@ -5,9 +5,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // The drivers are programs of Python that run outside of the tree and write
@@ -141,10 +142,10 @@ func (p *Project) calls(program string) bool {
 	})
 }
 
-var pytestForm = regexp.MustCompile(`(?m)^(?:async )?def test_|^import pytest|^from pytest`)
+var pytestForm = texts.Lazy(`(?m)^(?:async )?def test_|^import pytest|^from pytest`)
 
 func (p *Project) usesPytest() bool {
-	return slices.ContainsFunc(p.pythonTests("."), func(f string) bool { return pytestForm.MatchString(p.Text(f)) })
+	return slices.ContainsFunc(p.pythonTests("."), func(f string) bool { return pytestForm().MatchString(p.Text(f)) })
 }
 
 // pythonTests are the files that runners of Python collect by their defaults,

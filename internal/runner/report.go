@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -171,7 +170,7 @@ func (c junitCase) text() string {
 	return strings.Join(all, "\n")
 }
 
-var tapLine = regexp.MustCompile(`^(ok|not ok)\b\s*(\d+)?\s*(?:- )?(.*)$`)
+var tapLine = texts.Lazy(`^(ok|not ok)\b\s*(\d+)?\s*(?:- )?(.*)$`)
 
 // parseTAP reads the Test Anything Protocol. Lines that begin deeper are part
 // of the test that follows, and not counted.
@@ -179,7 +178,7 @@ func parseTAP(data []byte, group string, r *Report) {
 	last := -1
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimRight(line, "\r\n")
-		m := tapLine.FindStringSubmatch(line)
+		m := tapLine().FindStringSubmatch(line)
 		if m == nil {
 			if last >= 0 && strings.HasPrefix(strings.TrimSpace(line), "#") && r.Tests[last].Outcome == Failed {
 				r.Tests[last].Text += line + "\n"

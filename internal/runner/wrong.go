@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 // Wrong is one expectation of a test and what makes it wrong: the bytes From to
@@ -214,26 +216,26 @@ func judgements(l language) []judgement {
 }
 
 // beginnings are the lines that begin a test.
-var beginnings = map[string]*regexp.Regexp{
-	"python": regexp.MustCompile(`(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[^\n]*$`),
-	"js":     regexp.MustCompile(`(?m)^[^\n]*\b(?:it|test|specify)(?:\.\w+)*\s*\([^\n]*$`),
-	"rust":   regexp.MustCompile(`(?m)^[ \t]*(?:pub\s+)?(?:async\s+)?fn\s+\w+[^\n]*$`),
-	"ruby":   regexp.MustCompile(`(?m)^[ \t]*(?:def[ \t]+test_\w+|(?:it|test|specify|example)\b)[^\n]*$`),
-	"php":    regexp.MustCompile(`(?m)^[^\n]*\bfunction\s+\w+[^\n]*$`),
-	"java":   regexp.MustCompile(`(?m)^[^\n]*\bvoid\s+\w+\s*\([^\n]*$`),
-	"c":      regexp.MustCompile(`(?m)^(?:[A-Za-z][^\n;]*\)\s*\{?|TEST[^\n]*)$`),
-	"perl":   regexp.MustCompile(`(?m)^\s*(?:is|isnt|ok|like|is_deeply|cmp_ok)\b[^\n]*$`),
-	"shell":  regexp.MustCompile(`(?m)^@test[^\n]*$`),
+var beginnings = map[string]func() *regexp.Regexp{
+	"python": texts.Lazy(`(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[^\n]*$`),
+	"js":     texts.Lazy(`(?m)^[^\n]*\b(?:it|test|specify)(?:\.\w+)*\s*\([^\n]*$`),
+	"rust":   texts.Lazy(`(?m)^[ \t]*(?:pub\s+)?(?:async\s+)?fn\s+\w+[^\n]*$`),
+	"ruby":   texts.Lazy(`(?m)^[ \t]*(?:def[ \t]+test_\w+|(?:it|test|specify|example)\b)[^\n]*$`),
+	"php":    texts.Lazy(`(?m)^[^\n]*\bfunction\s+\w+[^\n]*$`),
+	"java":   texts.Lazy(`(?m)^[^\n]*\bvoid\s+\w+\s*\([^\n]*$`),
+	"c":      texts.Lazy(`(?m)^(?:[A-Za-z][^\n;]*\)\s*\{?|TEST[^\n]*)$`),
+	"perl":   texts.Lazy(`(?m)^\s*(?:is|isnt|ok|like|is_deeply|cmp_ok)\b[^\n]*$`),
+	"shell":  texts.Lazy(`(?m)^@test[^\n]*$`),
 }
 
 // firstCode is the first line of a script that is more than a comment.
-var firstCode = regexp.MustCompile(`(?m)^[ \t]*[^\s#][^\n]*$`)
+var firstCode = texts.Lazy(`(?m)^[ \t]*[^\s#][^\n]*$`)
 
 func (l language) expectations(src []byte) []Wrong {
 	masked := l.masked(src)
-	tests := beginnings[l.name].FindAllStringIndex(masked, -1)
+	tests := beginnings[l.name]().FindAllStringIndex(masked, -1)
 	if len(tests) == 0 && l.name == "shell" {
-		tests = firstCode.FindAllStringIndex(masked, 1) // a script is one test
+		tests = firstCode().FindAllStringIndex(masked, 1) // a script is one test
 	}
 	var all []Wrong
 	for _, j := range judgements(l) {

@@ -1,15 +1,16 @@
 package runner
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	texts "forge/internal/text"
 )
 
 var (
-	number  = regexp.MustCompile(`(?:^|[^\w.])(\d+(?:\.\d+)?)(?:[^\w.]|$|\.[^\w.])`)
-	truth   = regexp.MustCompile(`\b(True|False|true|false)\b`)
-	asserts = regexp.MustCompile(`\b(?:assert\w*|expect|refute\w*|should|must_\w+|wont_\w+|EXPECT_\w+|ASSERT_\w+|CHECK|REQUIRE|ck_assert\w*|TEST_ASSERT\w*|isEqualTo|deepEqual|strictEqual|equal|is|is_deeply|cmp_ok)\b`)
+	number  = texts.Lazy(`(?:^|[^\w.])(\d+(?:\.\d+)?)(?:[^\w.]|$|\.[^\w.])`)
+	truth   = texts.Lazy(`\b(True|False|true|false)\b`)
+	asserts = texts.Lazy(`\b(?:assert\w*|expect|refute\w*|should|must_\w+|wont_\w+|EXPECT_\w+|ASSERT_\w+|CHECK|REQUIRE|ck_assert\w*|TEST_ASSERT\w*|isEqualTo|deepEqual|strictEqual|equal|is|is_deeply|cmp_ok)\b`)
 )
 
 // values returns the literals of tests, each as another value: numbers
@@ -32,12 +33,12 @@ func (l language) values(src []byte, masked string, tests [][]int) []Wrong {
 		}
 		all = append(all, w)
 	}
-	for _, m := range number.FindAllStringSubmatchIndex(masked, -1) {
+	for _, m := range number().FindAllStringSubmatchIndex(masked, -1) {
 		if text := another(masked[m[2]:m[3]]); text != "" {
 			add(m[2], m[3], text, true)
 		}
 	}
-	for _, m := range truth.FindAllStringIndex(masked, -1) {
+	for _, m := range truth().FindAllStringIndex(masked, -1) {
 		add(m[0], m[1], opposites("True", "False", "true", "false")(masked[m[0]:m[1]]), false)
 	}
 	sorts := l.read(src)
@@ -55,7 +56,7 @@ func (l language) values(src []byte, masked string, tests [][]int) []Wrong {
 // the end of its line, or of its brackets where they go over lines.
 func (l language) assertions(masked string) func(int) bool {
 	inside := make([]bool, len(masked)+1)
-	for _, m := range asserts.FindAllStringIndex(masked, -1) {
+	for _, m := range asserts().FindAllStringIndex(masked, -1) {
 		end := m[1] + lineLength([]byte(masked[m[1]:]))
 		if open := strings.IndexByte(masked[m[1]:end], '('); open >= 0 {
 			if close := closing(masked, m[1]+open); close > end {
@@ -70,7 +71,7 @@ func (l language) assertions(masked string) func(int) bool {
 		for i := range inside {
 			inside[i] = true
 		}
-		for _, title := range beginnings[l.name].FindAllStringIndex(masked, -1) {
+		for _, title := range beginnings[l.name]().FindAllStringIndex(masked, -1) {
 			for i := title[0]; i < title[1]; i++ {
 				inside[i] = false
 			}
