@@ -8,7 +8,6 @@ import (
 
 	"forge/gates"
 	"forge/internal/pace"
-	"forge/internal/text"
 	"forge/internal/work"
 	"forge/review"
 )
@@ -474,22 +473,8 @@ func TestSeededBugs(t *testing.T) {
 			}
 		})}, []string{errStuck.Error()}},
 	}
-	const within = 5000
-	l := newLab(t)
+	h := newHunter(t, newLab(t), 5000)
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for seed := range uint64(within) {
-				_, err := play(l, seed+1, nil, tt.bug)
-				if err == nil {
-					continue
-				}
-				if !slices.ContainsFunc(tt.want, func(part string) bool { return strings.Contains(err.Error(), part) }) {
-					t.Errorf("seed %d: found as %q, want one of %q", seed+1, text.ClipJSON(err.Error(), 300), tt.want)
-				}
-				t.Logf("found by seed %d", seed+1)
-				return
-			}
-			t.Errorf("not found within %d schedules", within)
-		})
+		t.Run(tt.name, func(t *testing.T) { h.hunt(t, tt.name, tt.bug, tt.want) })
 	}
 }

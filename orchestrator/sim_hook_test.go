@@ -8,7 +8,6 @@ import (
 
 	"forge/gates"
 	"forge/internal/pace"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -400,6 +399,7 @@ func TestSeededBugsOfHooks(t *testing.T) {
 	}
 	l := newLab(t)
 	l.hooks = true
+	h := newHunter(t, l, 3000)
 	for name, tt := range map[string]struct {
 		bug  bug
 		want string
@@ -444,22 +444,7 @@ func TestSeededBugsOfHooks(t *testing.T) {
 			p.Hooks.Passed[work.HookBeforeIteration] = p.nextIteration()
 		})}, "past its hooks"},
 	} {
-		found := false
-		for seed := range uint64(3000) {
-			_, err := play(l, seed+1, nil, tt.bug)
-			if err == nil {
-				continue
-			}
-			if found = strings.Contains(err.Error(), tt.want); !found {
-				t.Errorf("%s: seed %d: found as %q, want %q", name, seed+1, text.ClipJSON(err.Error(), 300), tt.want)
-			}
-			found = true
-			t.Logf("%s: found by seed %d", name, seed+1)
-			break
-		}
-		if !found {
-			t.Errorf("%s: not found", name)
-		}
+		h.hunt(t, name, tt.bug, []string{tt.want})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"forge/internal/pace"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -16,6 +15,7 @@ func TestSeededPullBugs(t *testing.T) {
 	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.pulls = true
+	h := newHunter(t, l, 3000)
 	pullOf := func(s *State, e work.Event) *Pull {
 		if p := s.Phases[e.Phase]; p != nil {
 			return p.Pull
@@ -67,16 +67,6 @@ func TestSeededPullBugs(t *testing.T) {
 			s.Leaving = nil
 		})}, "pull request"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(3000) {
-				if _, err := play(l, seed+1, nil, test.bug); err != nil {
-					if !slices.ContainsFunc(strings.Split(test.want, "|"), func(one string) bool { return strings.Contains(err.Error(), one) }) {
-						t.Errorf("seed %d: found as %q, want %q", seed+1, text.ClipJSON(err.Error(), 300), test.want)
-					}
-					return
-				}
-			}
-			t.Errorf("no schedule complained that %q", test.want)
-		})
+		t.Run(name, func(t *testing.T) { h.hunt(t, name, test.bug, strings.Split(test.want, "|")) })
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"forge/internal/work"
 )
 
-var update = flag.Bool("update", false, "write the generated blocks of docs/states.md anew")
+var update = flag.Bool("update", false, "write the generated blocks of docs/states.md and testdata/foundby.json anew")
 
 // order is the order of the states of each machine on its diagram.
 func order(machine string) []string {
