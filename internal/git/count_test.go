@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,67 @@ func TestATreeIsListedOnce(t *testing.T) {
 	if other, err := b.WithFilesFrom(b.ctx, next, b.base, []string{"new.txt"}); err != nil || other == mixed {
 		t.Errorf("other files of the same commits make %s, %v", other, err)
 	}
+}
+
+// What a file holds is read once, in whichever commit it stands, and read again is
+// what git says.
+func TestAFileIsReadOnce(t *testing.T) {
+	b, bin := counted(t, `exec '%s' "$@"`)
+	dir := b.folder("01")
+	b.write(dir, files{"a.txt": "changed", "deep/new.txt": "n", "large": strings.Repeat("x", mostBlob+1), "empty": ""})
+	if err := os.Symlink("a.txt", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	next := b.snap(dir, b.base).Commit
+	paths := []string{"a.txt", "src/b.txt", "deep/new.txt", "deep", "missing", "large", "link", "empty"}
+	read := func(commit string, most int64) map[string]string {
+		t.Helper()
+		all := map[string]string{}
+		err := b.Contents(b.ctx, commit, paths, most, func(path string, data []byte) {
+			all[path] = string(data)
+			clear(data) // is the caller's
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := map[string]string{"a.txt": "changed", "src/b.txt": "b\n", "deep/new.txt": "n", "large": strings.Repeat("x", mostBlob+1), "link": "a.txt", "empty": ""}
+	for _, listed := range []bool{false, true, true} {
+		if listed {
+			if _, err := b.Files(b.ctx, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := read(next, 1<<20); !maps.Equal(got, want) {
+			t.Errorf("tree known %v: %.300q", listed, got)
+		}
+	}
+	if got := read(next, 2); !maps.Equal(got, map[string]string{"src/b.txt": "b\n", "deep/new.txt": "n", "empty": ""}) {
+		t.Errorf("of two bytes at most: %q", got)
+	}
+	calls(t, bin)
+	paths = []string{"a.txt", "src/b.txt", "missing"}
+	if got := read(next, 100); len(got) != 2 || noted(bin) != "" {
+		t.Errorf("asked again: %q, %q", got, noted(bin))
+	}
+	if _, err := b.Files(b.ctx, b.base); err != nil {
+		t.Fatal(err)
+	}
+	paths = []string{"src/b.txt"} // the same in both
+	_ = os.Remove(filepath.Join(bin, "calls"))
+	if got := read(b.base, 100); got["src/b.txt"] != "b\n" || noted(bin) != "" {
+		t.Errorf("of another commit: %q, %q", got, noted(bin))
+	}
+	if paths = []string{"a.txt"}; read(b.base, 100)["a.txt"] != "a\n" {
+		t.Error("a file that differs is read as that of the other commit")
+	}
+}
+
+// noted is what was asked of git since calls, which may be nothing.
+func noted(bin string) string {
+	data, _ := os.ReadFile(filepath.Join(bin, "calls"))
+	return string(data)
 }
 
 // What a snapshot reports is on disk, at three syncs a snapshot.

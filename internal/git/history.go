@@ -88,17 +88,23 @@ func (s *Store) LastTouched(ctx context.Context, commit, path string) (Commit, e
 }
 
 // Contents calls do with each of paths that a commit has as a file or link of
-// at most the given size, in one pass.
+// at most the given size, in one pass and in no order. What was read before is
+// remembered.
 func (s *Store) Contents(ctx context.Context, commit string, paths []string, most int64, do func(path string, data []byte)) error {
 	if err := checkIDs(commit); err != nil {
 		return fmt.Errorf("read files: %w", err)
 	}
-	err := s.readBlobs(ctx, commit, paths, func(path string, size int64, r io.Reader) error {
+	blobs, ask := s.recall(commit, paths, most, do)
+	if len(ask) == 0 {
+		return nil
+	}
+	err := s.readBlobs(ctx, commit, ask, func(path string, size int64, r io.Reader) error {
 		if size < 0 || size > most {
 			return nil
 		}
 		data, err := io.ReadAll(r)
 		if err == nil {
+			s.rememberBlob(blobs[path], data)
 			do(path, data)
 		}
 		return err

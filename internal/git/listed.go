@@ -1,9 +1,11 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -17,6 +19,8 @@ type listings struct {
 	paths int
 	mixed map[[sha256.Size]byte]string // commits that withEntries made, by what it was asked
 	diffs map[[2]string]comparison     // between two trees or commits
+	blobs map[string][]byte            // small files that were read, by their id
+	bytes int                          // of all blobs
 }
 
 // entries maps the paths of a commit or tree to their "mode type id". The map is
@@ -135,4 +139,66 @@ func (s *Store) compare(ctx context.Context, from, to string) (comparison, error
 	}
 	s.lists.diffs[pair] = diff
 	return diff, nil
+}
+
+// mostBlob is how large a file may be that is remembered, and mostBlobs how many
+// bytes all of them may have. Sources are smaller, and a run asks for the same ones
+// for each of its proofs.
+const (
+	mostBlob  = 64 << 10
+	mostBlobs = 8 << 20
+)
+
+// recall calls do with those of paths whose content is remembered, and returns
+// those that git has to be asked about, with the ids of their blobs where these
+// are known. What a tree is known not to have is in neither.
+func (s *Store) recall(commit string, paths []string, most int64, do func(path string, data []byte)) (blobs map[string]string, ask []string) {
+	entries, ok := s.listed(commit)
+	if !ok {
+		return nil, paths
+	}
+	blobs = map[string]string{}
+	for _, path := range paths {
+		entry, has := entries[path]
+		if !has && fs.ValidPath(path) {
+			continue // a folder, or nothing
+		}
+		id, isBlob := blobID(entry)
+		s.mu.Lock()
+		data, known := s.lists.blobs[id]
+		s.mu.Unlock()
+		switch {
+		case !isBlob || !known:
+			blobs[path] = id
+			ask = append(ask, path)
+		case int64(len(data)) <= most:
+			do(path, bytes.Clone(data))
+		}
+	}
+	return blobs, ask
+}
+
+// blobID is the id in an entry "mode blob id".
+func blobID(entry string) (string, bool) {
+	part := strings.Split(entry, " ")
+	if len(part) != 3 || part[1] != "blob" {
+		return "", false
+	}
+	return part[2], true
+}
+
+func (s *Store) rememberBlob(id string, data []byte) {
+	if id == "" || len(data) > mostBlob {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.lists.blobs[id]; known {
+		return
+	}
+	if s.lists.bytes+len(data) > mostBlobs || s.lists.blobs == nil {
+		s.lists.blobs, s.lists.bytes = map[string][]byte{}, 0
+	}
+	s.lists.blobs[id] = bytes.Clone(data)
+	s.lists.bytes += len(data)
 }
