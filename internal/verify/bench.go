@@ -129,7 +129,7 @@ func (b *Bench) Setup(ctx context.Context, req work.SetupRequest) (work.Commands
 // nil watch is fine; it is called from the caller's goroutine.
 func (b *Bench) Verify(ctx context.Context, req work.VerifyRequest, watch func(work.Activity)) (work.CommandsReport, error) {
 	rep, err := b.verify(ctx, req, nil, watch)
-	if err == nil && !rep.OK && req.Base == req.Commit && rep.ReadOnly != nil && rep.ReadOnly.Files > 0 {
+	if err == nil && !rep.OK && req.Base == req.Commit && rep.ReadOnly != nil && (rep.ReadOnly.Files > 0 || rep.Disturbed != "") {
 		rep, err = b.onBase(ctx, req, rep, watch)
 	}
 	if err != nil {

@@ -24,9 +24,10 @@ const mayWriteHint = "; what it judges by can only be read while it runs, but fo
 // fixed is the evidence that commands can only read, so that no product in their
 // process changes it and changes it back before anybody looks.
 type fixed struct {
-	files []string
-	of    int    // as many would be to be kept
-	why   string // why it is fewer
+	files   []string
+	watched []string // the others, which may not be written to either
+	of      int      // as many would be to be kept
+	why     string   // why it is fewer
 }
 
 // fixedOf says which evidence of a request its commands can only read. Nothing
@@ -43,15 +44,16 @@ func (b *Bench) fixedOf(ctx context.Context, level proc.Level, req work.VerifyRe
 	f := fixed{of: len(all)}
 	switch why := b.noMounts(ctx, level, filepath.Dir(req.Dir)); {
 	case len(all) == 0:
-	case why != "":
-		f.why = why
 	case req.Base != "" && b.opened.Writes(b.treeOf(ctx, req.Base)):
 		f.why = "on the base, the commands are red unless they can write to it"
+	case why != "":
+		f.why, f.watched = why, all
 	case len(all) > mostFixed:
 		// What is loaded comes first: data that was changed and changed back has
 		// to be read in between.
 		slices.SortStableFunc(all, func(a, b string) int { return order(proof.IsData(a)) - order(proof.IsData(b)) })
-		f.files, f.why = all[:mostFixed], fmt.Sprintf("no more than %d files are mounted", mostFixed)
+		f.files, f.watched = all[:mostFixed], all[mostFixed:]
+		f.why = fmt.Sprintf("no more than %d files are mounted", mostFixed)
 	default:
 		f.files = all
 	}
@@ -91,10 +93,17 @@ func (b *Bench) noMounts(ctx context.Context, level proc.Level, parent string) s
 // in is f in a folder that holds a commit: links and what is not there cannot be
 // mounted.
 func (f fixed) in(dir string) fixed {
-	f.files = slices.DeleteFunc(slices.Clone(f.files), func(path string) bool {
+	var mounted []string
+	for _, path := range f.files {
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path)))
-		return err != nil || !info.Mode().IsRegular()
-	})
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			mounted = append(mounted, path)
+		case err == nil:
+			f.watched = append(slices.Clip(f.watched), path)
+		}
+	}
+	f.files = mounted
 	if len(f.files) < f.of && f.why == "" {
 		f.why = "links are not mounted"
 	}

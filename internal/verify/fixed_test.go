@@ -97,3 +97,67 @@ func TestEvidenceWithoutMounts(t *testing.T) {
 		t.Errorf("report %+v", rep)
 	}
 }
+
+// everyLevel runs a test without a sandbox, and in the one that mounts nothing.
+func everyLevel(t *testing.T, run func(t *testing.T, b *bench, req work.VerifyRequest)) {
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		b, req := fixedBench(t)
+		run(t, b, req)
+	})
+	t.Run("landlock", func(t *testing.T) {
+		t.Parallel()
+		b, req := fixedBench(t)
+		if caps := proc.Detect(t.Context()); !caps.Landlock {
+			t.Skipf("landlock does not work here: %s", caps.Why)
+		}
+		b.caps, req.Sandbox.Mode = proc.Capabilities{Landlock: true}, "required"
+		run(t, b, req)
+	})
+}
+
+// TestEvidencePutBack: where nothing can be mounted, evidence that was written to
+// while it judged is seen though it is as before afterwards.
+func TestEvidencePutBack(t *testing.T) {
+	t.Parallel()
+	everyLevel(t, func(t *testing.T, b *bench, req work.VerifyRequest) {
+		for _, command := range []string{
+			rewrites,
+			"mv tests/a tests/b && echo exit 0 > tests/a && sh tests/a && mv tests/b tests/a", // the same file again
+			"cp -p gen kept && echo other > gen && touch -r kept gen && cp -p kept gen && rm kept",
+			"true; sh -c 'chmod 600 gen; chmod 644 gen'",
+		} {
+			req.Commands = []string{command}
+			if rep := b.verify(req); rep.OK || !strings.Contains(rep.Disturbed, "put it back") || !strings.Contains(rep.Disturbed, "verify.may_write") {
+				t.Errorf("%s: report %+v", command, rep)
+			}
+		}
+
+		// What is read, and what stands beside it, is nothing of that.
+		req.Commands = []string{"cat gen tests/a > read && echo x > tests/new && rm tests/new && echo other > run && echo true > run"}
+		b.green(req)
+		req.Commands, req.MayWrite = []string{"echo other > gen && echo made > gen"}, []string{"gen"}
+		b.green(req)
+	})
+}
+
+// TestBaseThatPutsBack: commands that write the same again are found out on the
+// base, and go on as they did.
+func TestBaseThatPutsBack(t *testing.T) {
+	t.Parallel()
+	everyLevel(t, func(t *testing.T, b *bench, req work.VerifyRequest) {
+		b.commits.all["base"] = b.commits.all["c1"]
+		req.Commands = []string{"echo made > gen"}
+		if rep := b.verify(req); rep.OK {
+			t.Fatal("it was written to, and nobody saw the base")
+		}
+		base := req
+		base.Commit = "base"
+		if rep := b.green(base); !strings.Contains(rep.ReadOnly.Why, "unless they can write") {
+			t.Errorf("read-only on the base %+v", rep.ReadOnly)
+		}
+		if rep := b.green(req); !strings.Contains(rep.ReadOnly.Why, "on the base") {
+			t.Errorf("read-only after it %+v", rep.ReadOnly)
+		}
+	})
+}

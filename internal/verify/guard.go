@@ -26,6 +26,9 @@ type guard struct {
 	had    map[string]stamp  // what setup brought, before the first command
 	tools  map[string]string // of that, links and programs of packages, by where they lead or what they hold
 	below  *laid             // what setup brought that lies below the folder; nil = nothing
+	// watched is evidence that could be written to, as it is before the first
+	// command: one that is written to and put back may have judged in between.
+	watched map[string]stamp
 }
 
 // stamp is what tells an untouched file without reading it. Nobody but the
@@ -78,6 +81,39 @@ func (g *guard) settled(below *laid) error {
 	})
 }
 
+// watch notes evidence that commands could write to and may not.
+func (g *guard) watch(paths []string) error {
+	g.watched = map[string]stamp{}
+	for _, path := range paths {
+		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDir):
+		case err != nil:
+			return err
+		default:
+			g.watched[path] = stampOf(info)
+		}
+	}
+	return nil
+}
+
+// putBack is the watched evidence whose record was changed since, though its
+// content is what it was: nobody but the kernel sets the time of that.
+func (g *guard) putBack() ([]string, error) {
+	var out []string
+	for path, was := range g.watched {
+		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
+		if err != nil {
+			return nil, err
+		}
+		if stampOf(info) != was {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 // walk visits everything in the folder that is not tracked.
 func (g *guard) walk(visit func(rel string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
@@ -124,14 +160,22 @@ func (g *guard) check(ctx context.Context) (string, error) {
 		}
 		changed = append(tracked, changed...)
 	}
-	if len(changed) == 0 {
-		return "", nil
+	if len(changed) > 0 {
+		return "the commands changed what they judge: " + firstOf(changed), nil
 	}
+	if changed, err = g.putBack(); err != nil || len(changed) == 0 {
+		return "", err
+	}
+	return "the commands wrote to what they judge by, and put it back: " + firstOf(changed) + " (verify.may_write names what they may write)", nil
+}
+
+// firstOf names the first few of many files.
+func firstOf(all []string) string {
 	more := ""
-	if n := len(changed) - 5; n > 0 {
+	if n := len(all) - 5; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("the commands changed what they judge: %s%s", strings.Join(changed[:min(len(changed), 5)], ", "), more), nil
+	return strings.Join(all[:min(len(all), 5)], ", ") + more
 }
 
 // rewritten are sources that setup brought, such as those of installed

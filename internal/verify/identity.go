@@ -27,7 +27,7 @@ import (
 
 // proofRules is the version of how commands are run and judged here. A change of
 // either that can make red of green, or green of red, counts it on.
-const proofRules = 3
+const proofRules = 4
 
 // mostIdentity bounds the files that are looked at for one identity. What has
 // more cannot be told apart in the time that it would spare.
@@ -96,8 +96,12 @@ func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, err
 func (b *Bench) readOnly(ctx context.Context, level proc.Level, req work.VerifyRequest) string {
 	req.Earlier = nil
 	sum := sha256.New()
-	for _, path := range b.fixedOf(ctx, level, req).files {
+	f := b.fixedOf(ctx, level, req)
+	for _, path := range f.files {
 		fmt.Fprintf(sum, "%q\n", path)
+	}
+	for _, path := range f.watched {
+		fmt.Fprintf(sum, "watched %q\n", path)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -18,7 +18,7 @@ import (
 // tree against its commit before the first and after each.
 func (s *shell) prove(ctx context.Context, g *guard, commands []string, oneHome bool) (work.CommandsReport, error) {
 	rep := work.CommandsReport{Sandbox: string(s.level())}
-	if err := g.settled(s.laid); err != nil {
+	if err := errors.Join(g.settled(s.laid), g.watch(s.fixed.watched)); err != nil {
 		return rep, err
 	}
 	if what, err := g.check(ctx); err != nil || what != "" {
