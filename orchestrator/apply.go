@@ -126,6 +126,7 @@ var appliers = map[work.EventKind]applier{
 	work.HookDue:            with(applyHookDue),
 	work.HookFinished:       with(applyHookFinished),
 	work.ControlFinished:    with(ofPhase(applyControlled)),
+	work.RestFinished:       with(ofPhase(applyRested)),
 	work.DeliverFinished:    with(applyDelivered),
 	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
 	work.PhaseReopened:      with(ofPhase(applyReopened)),

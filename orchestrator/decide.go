@@ -224,6 +224,8 @@ func (d *decision) began(c Command) {
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
 	case StepControl:
 		d.emit(work.ControlStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+	case StepRest:
+		d.emit(work.RestStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
 	case StepReview:
 		d.reviewBegan(c)
 	case StepArbiter:
@@ -348,6 +350,9 @@ func (d *decision) broke(f Broke) {
 		return // it is done again by whoever resumes the run
 	}
 	switch trouble := Unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
+	case StepRest:
+		d.restFinished(f.Command, work.RestFinishedData{ControlFinishedData: work.ControlFinishedData{ID: f.Command.ID}, Failed: text.ClipJSON(f.Problem, 300)})
+		return
 	case StepHook:
 		d.hookDone(HookDone{Command: f.Command, Report: work.HookReport{Ended: "it could not be asked: " + f.Problem}})
 		return

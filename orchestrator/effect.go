@@ -123,6 +123,8 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 		return s.verifyEffect(c, p), nil
 	case StepControl:
 		return s.controlEffect(c, p), nil
+	case StepRest:
+		return s.restEffect(c, p)
 	case StepReview:
 		return s.reviewEffect(c, p, k.Day), nil
 	case StepArbiter:

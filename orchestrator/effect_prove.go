@@ -60,7 +60,7 @@ func (s *State) proof(c Command, p *Phase) Proof {
 		of.Verify.Commands, of.Verify.Env = p.Set.Verify, set.Agents[p.Set.Agent].Env
 		of.Evidence = s.evidenceOf(c, p)
 		of.PhaseName = p.Plan.Name
-		of.Log = fmt.Sprintf("%s-%d-%s-%s", c.Phase, c.Iteration, c.Step, c.On)
+		of.Log = LogName(c.Phase, c.Iteration, c.Step, c.On)
 	}
 	of.Verify.Commands = slices.Concat(of.Verify.Commands, set.Proof.Also)
 	return of
@@ -85,6 +85,11 @@ func (s *State) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
 	}
 }
 
+// LogName is the name of the log of a proof.
+func LogName(phase string, iteration int, step Step, on work.VerifyOn) string {
+	return fmt.Sprintf("%s-%d-%s-%s", phase, iteration, step, on)
+}
+
 func (s *State) verifyEffect(c Command, p *Phase) VerifyEffect {
 	e := VerifyEffect{
 		Command: c, Proof: s.proof(c, p), Mix: slices.Contains(floors(), c.On), Judge: c.On == work.OnSnapshot || c.On == work.OnMerged,
@@ -95,10 +100,15 @@ func (s *State) verifyEffect(c Command, p *Phase) VerifyEffect {
 }
 
 func (s *State) controlEffect(c Command, p *Phase) ControlEffect {
-	of, set := s.proof(c, p), s.Spec.Settings.Proof
+	return s.controlOf(c, s.proof(c, p), p.Proving.Millis)
+}
+
+// controlOf asks about a proof whose verify took as long as millis say.
+func (s *State) controlOf(c Command, of Proof, millis int64) ControlEffect {
+	set := s.Spec.Settings.Proof
 	return ControlEffect{Command: c, Proof: of, Request: work.ControlRequest{
 		Phase: c.Phase, Trusted: of.Evidence.Trusted, Snapshot: c.Commit, Base: of.Evidence.Base, Commands: of.Verify.Commands, Env: of.Verify.Env,
-		TimeoutSecs: of.Verify.TimeoutSecs, BudgetSecs: set.ControlSecs, VerifyMillis: p.Proving.Millis, Ablate: set.Ablate, AblateSecs: set.AblateSecs,
+		TimeoutSecs: of.Verify.TimeoutSecs, BudgetSecs: set.ControlSecs, VerifyMillis: millis, Ablate: set.Ablate, AblateSecs: set.AblateSecs,
 		Worktree: of.Verify.Worktree, Sandbox: of.Verify.Sandbox, Caches: of.Verify.Caches, Began: s.Spec.Base.Commit, MayWrite: of.Verify.MayWrite,
 		// Evidence that may differ is in part the agent's own.
 		Accepted: len(of.Evidence.Moves)+len(of.Evidence.MayChange) == 0,

@@ -46,6 +46,9 @@ func (d *decision) end() {
 	if len(s.pendingCloses()) > 0 {
 		return // what nobody can merge any more is closed first
 	}
+	if _, due := s.pendingRest(); due {
+		return // before anybody is asked about the result
+	}
 	done, left := s.Job == nil || s.Job.Status == gates.JobCompleted, ""
 	for _, n := range s.Order {
 		if p := s.Phases[n]; p.Parent == "" && p.Outcome != work.PhaseDone {

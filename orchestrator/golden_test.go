@@ -47,6 +47,9 @@ import (
 //	                  that a person answers, and the result, which lands
 //	v4-hooks          hooks that let pass, tell the agent something and hold, a
 //	                  question, two resumes and a result, which lands
+//	v5-rest           controls that two claims had no time for, tried at the end of
+//	                  the run: one finds tests that cannot fail, one could not be
+//	                  tried; a person lands the result all the same
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

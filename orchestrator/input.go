@@ -213,6 +213,7 @@ const (
 	StepArbiter Step = "arbiter"
 	StepMerge   Step = "merge"
 	StepLand    Step = "land"
+	StepRest    Step = "rest"
 	StepDeliver Step = "deliver"
 	StepPublish Step = "publish"
 	StepPull    Step = "pull"

@@ -47,6 +47,9 @@ func Pending(s *State) []Command {
 			out = append(out, c)
 		}
 	}
+	if c, due := s.pendingRest(); due {
+		out = append(out, c)
+	}
 	if s.Final.Stage == FinalDeliver {
 		out = append(out, s.deliverCommand())
 	}
@@ -192,6 +195,10 @@ func (s *State) id(phase string, attempt, iteration int, step string) work.Comma
 func (s *State) expects(c Command) bool {
 	if c.Step == StepClose {
 		return s.leavingBy(c.ID) >= 0
+	}
+	if c.Step == StepRest {
+		rest, due := s.pendingRest()
+		return due && c.ID == rest.ID
 	}
 	if p := s.Phases[c.Phase]; p != nil {
 		return slices.ContainsFunc(s.pendingOf(p), func(w Command) bool { return w.ID == c.ID })

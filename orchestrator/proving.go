@@ -28,6 +28,8 @@ type Proving struct {
 	Doubts  []work.Doubt              `json:",omitempty"`
 	Notes   []string                  `json:",omitempty"`
 	Control *work.ControlFinishedData `json:",omitempty"`
+	// Left is what there was no time for; nil = nothing.
+	Left *Rest `json:",omitempty"`
 	// Red is the last tree of the phase that verify was red on, and what it said.
 	Red       string `json:",omitempty"`
 	RedOutput string `json:",omitempty"`
@@ -204,6 +206,9 @@ func (s *State) landDoubts(p *Phase, commit string) {
 	kept := slices.DeleteFunc(slices.Clone(s.Doubts), func(d work.Doubt) bool {
 		return d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
 	})
+	if p.Proving.Left != nil {
+		s.Rests = append(slices.Clip(s.Rests), *p.Proving.Left)
+	}
 	moves := len(p.Set.MayChange) > 0 && len(p.Review.LetFiles) == 0
 	for _, d := range p.Proving.Doubts {
 		if moves && d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted {
@@ -228,7 +233,13 @@ func (s *State) landDoubts(p *Phase, commit string) {
 
 // inDoubt says that a person has to look at the doubts before the result lands.
 func (s *State) inDoubt() bool {
-	return slices.ContainsFunc(s.Doubts, func(d work.Doubt) bool { return !s.passes(gates.DoubtPoint(d.Kind)) })
+	return slices.ContainsFunc(s.Doubts, func(d work.Doubt) bool { return !s.lets(d.Kind) })
+}
+
+// lets says that the policy lets doubts of a kind pass. It has no say over one
+// that is none of those it can name.
+func (s *State) lets(kind work.DoubtKind) bool {
+	return slices.Contains(work.DoubtKinds(), kind) && s.passes(gates.DoubtPoint(kind))
 }
 
 // accepts are the moves of the trusted state that follow from the result as it

@@ -135,7 +135,10 @@ func applyControlled(s *State, p *Phase, _ work.Event, d work.ControlFinishedDat
 	case len(d.Lost) > 0:
 		s.applyRed(p, work.VerifyFinishedData{On: work.OnSnapshot, Problem: d.Problem, Output: strings.Join(d.Lost, "\n")})
 	default:
-		s.doubtControls(p, d.ControlReport)
+		for _, one := range s.doubtsOf(p, d.ControlReport) {
+			p.doubt(one)
+		}
+		p.Proving.Left = s.restOf(p, d)
 		s.move(p, s.afterProof(p))
 	}
 }
@@ -149,39 +152,63 @@ func (p *Phase) recordDoubts() {
 	}
 }
 
-// doubtControls notes what no test needs. Where a phase is there to change
-// nothing that a test could see, that is no doubt.
-func (s *State) doubtControls(p *Phase, r work.ControlReport) {
+// doubtsOf are the doubts that follow from what test runners said. Where a phase
+// is there to change nothing that a test could see, what no test needs is none.
+func (s *State) doubtsOf(p *Phase, r work.ControlReport) []work.Doubt {
+	var out []work.Doubt
 	for _, name := range r.Unsteady {
-		p.doubt(work.Doubt{Kind: work.DoubtFlaky, What: "it passes, and does not while other tests are made wrong: " + name})
+		out = append(out, work.Doubt{Kind: work.DoubtFlaky, What: "it passes, and does not while other tests are made wrong: " + name})
 	}
 	for _, one := range r.Loosened {
-		p.doubt(work.Doubt{Kind: work.DoubtWeakened, What: "with the settings as they are changed: " + one, Floor: work.OnTrusted})
+		out = append(out, work.Doubt{Kind: work.DoubtWeakened, What: "with the settings as they are changed: " + one, Floor: work.OnTrusted})
 	}
-	// The plan of an issue is an agent's: what it calls a refactoring is none by that.
-	refactors := p.Plan.PhaseType == work.TypeRefactor && s.Issue == nil
-	if s.Spec.Settings.Proof.Unproven == work.UnprovenSay || refactors {
-		return
+	if !s.holdsUnproven(p) {
+		return out
 	}
 	for _, u := range r.Unproven {
+		if u.More > 0 {
+			out = append(out, moreUnproven(u, "of these"))
+			continue
+		}
 		what := "it can be taken out, and no test notices"
 		if u.Name != "" {
 			what = "the body of " + u.Name + " can be taken out, and no test notices"
 		}
-		p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: u.Path, Line: u.Line, What: what})
+		out = append(out, work.Doubt{Kind: work.DoubtUnproven, Path: u.Path, Line: u.Line, What: what})
 	}
 	for _, f := range r.Unread {
-		p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: f, What: "no proof reads this file"})
+		out = append(out, work.Doubt{Kind: work.DoubtUnproven, Path: f, What: "no proof reads this file"})
 	}
 	if a := r.Ablation; a != nil && s.Spec.Settings.Proof.Ablate == work.AblateRequire {
 		for _, f := range a.Idle {
-			p.doubt(work.Doubt{Kind: work.DoubtUnproven, Path: f.Path, Line: f.Line, What: fmt.Sprintf("lines %d to %d can be taken back, and no test notices", f.Line, f.End)})
+			if f.More > 0 {
+				out = append(out, moreUnproven(f, "such parts"))
+				continue
+			}
+			out = append(out, work.Doubt{Kind: work.DoubtUnproven, Path: f.Path, Line: f.Line, What: fmt.Sprintf("lines %d to %d can be taken back, and no test notices", f.Line, f.End)})
 		}
 		// What nobody looked at is not known to be needed.
 		if a.Skipped != "" {
-			p.doubt(work.Doubt{Kind: work.DoubtUnproven, What: a.Skipped + " (proof.ablate_secs gives it more time)"})
+			out = append(out, work.Doubt{Kind: work.DoubtUnproven, What: notLookedAt(a.Skipped)})
 		}
 	}
+	return out
+}
+
+// moreUnproven is the doubt about what an event has no room to name.
+func moreUnproven(p work.Place, what string) work.Doubt {
+	return work.Doubt{Kind: work.DoubtUnproven, What: fmt.Sprintf("and %d more %s (%s)", p.More, what, work.WhereAll)}
+}
+
+// holdsUnproven says that what no test needs is a doubt. The plan of an issue is
+// an agent's: what it calls a refactoring is none by that.
+func (s *State) holdsUnproven(p *Phase) bool {
+	refactors := p.Plan.PhaseType == work.TypeRefactor && s.Issue == nil
+	return s.Spec.Settings.Proof.Unproven != work.UnprovenSay && !refactors
+}
+
+func notLookedAt(skipped string) string {
+	return skipped + " (proof.ablate_secs gives it more time)"
 }
 
 // take begins the proving of a tree that verify is green on.

@@ -133,11 +133,26 @@ func (d *decision) controlDone(f ControlDone) {
 	if !d.awaited(f.Command) {
 		return
 	}
-	r := f.Report
-	data := work.ControlFinishedData{ID: f.Command.ID}
-	if p := d.s.Phases[f.Command.Phase]; p != nil && len(r.Unsteady)+len(r.Deaf)+len(r.Lost) > 0 {
-		data.Refutes = p.Proving.Key
+	if f.Command.Step == StepRest {
+		data := work.RestFinishedData{ControlFinishedData: clipControls(f.Command, f.Report, d.s.Rests[0].Key)}
+		d.restFinished(f.Command, data)
+		return
 	}
+	key := ""
+	if p := d.s.Phases[f.Command.Phase]; p != nil {
+		key = p.Proving.Key
+	}
+	d.emit(work.ControlFinished, f.Command, clipControls(f.Command, f.Report, key))
+}
+
+// clipControls is what an event has room for of a report about the verify with a
+// key, and what it comes to.
+func clipControls(c Command, r work.ControlReport, key string) work.ControlFinishedData {
+	data := work.ControlFinishedData{ID: c.ID}
+	if len(r.Unsteady)+len(r.Deaf)+len(r.Lost) > 0 {
+		data.Refutes = key
+	}
+	data.Left = clipLeft(r.Left)
 	data.Millis = max(r.Millis, 0)
 	data.Lost, data.Deaf = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120)
 	data.Loosened = clipList(r.Loosened, 8, 120)
@@ -159,12 +174,26 @@ func (d *decision) controlDone(f ControlDone) {
 	case len(data.Lost) > 0:
 		data.Problem = text.ClipJSON(fmt.Sprintf("not reported as passed, and passed before, %s: %s", text.Number(len(r.Lost), "test"), strings.Join(data.Lost, ", ")), 500)
 	}
-	d.emit(work.ControlFinished, f.Command, data)
+	return data
+}
+
+// clipLeft is l within the bounds that its makers keep to.
+func clipLeft(l *work.ControlLeft) *work.ControlLeft {
+	if l.Empty() {
+		return nil
+	}
+	short := func(marks []string) []string {
+		if len(marks) > work.MostLeft || slices.ContainsFunc(marks, func(m string) bool { return len(m) > len(work.LeftMark("")) }) {
+			return []string{work.AllLeft}
+		}
+		return marks
+	}
+	return &work.ControlLeft{Runners: short(l.Runners), Functions: short(l.Functions), Hunks: short(l.Hunks), Own: l.Own, Commands: l.Commands}
 }
 
 func clipPlaces(all []work.Place, most int) []work.Place {
 	var out []work.Place
-	for _, one := range all[:min(len(all), most)] {
+	for _, one := range work.CutPlaces(all, most) {
 		one.Path, one.Name, one.Why = text.ClipJSON(one.Path, 100), text.ClipJSON(one.Name, 60), text.ClipJSON(one.Why, 80)
 		out = append(out, one)
 	}
@@ -191,7 +220,7 @@ func (s *State) tellDoubts() string {
 	b.WriteString("the proof is in doubt:\n")
 	for i, one := range s.Doubts {
 		if i == 30 {
-			fmt.Fprintf(&b, "  and %d more\n", len(s.Doubts)-i)
+			fmt.Fprintf(&b, "  and %d more (forge why names them)\n", len(s.Doubts)-i)
 			break
 		}
 		b.WriteString("  " + one.String() + "\n")

@@ -119,6 +119,13 @@ func TestSeededBugs(t *testing.T) {
 			d.Lost = nil
 		})}, []string{"on which tests are lost", "proven was"}},
 		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked"}},
+		{"what controls had no time for never tried", bug{apply: afterApply(func(s *State, _ work.Event) { s.Rests = nil })}, []string{"was never tried"}},
+		{"what the end of the run finds forgotten", bug{events: rewrite(work.RestFinished, func(_ *State, _ *work.Event, d *work.RestFinishedData) {
+			d.Deaf, d.Problem, d.Failed = nil, "", ""
+		})}, []string{"cannot fail, and nobody was asked"}},
+		{"a test that cannot fail let pass by a policy", bug{apply: afterApply(func(s *State, _ work.Event) {
+			s.Doubts = slices.DeleteFunc(s.Doubts, func(d work.Doubt) bool { return d.Kind == work.DoubtDisturbed })
+		})}, []string{"cannot fail, and nobody was asked"}},
 		{"a disturbed proof taken for green", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
 			d.OK, d.Disturbed = d.OK || d.Disturbed != "", ""
 		})}, []string{"in truth it is not"}},

@@ -54,6 +54,7 @@ type invariants struct {
 	brought                  map[int]brought
 	promotions               map[string]PromotionDecidedData
 	dubious                  map[string]bool // phases that landed with a proof in doubt
+	rests                    restBooks
 	approved                 map[string]bool // heads that a person approved as the result
 }
 
@@ -72,7 +73,7 @@ func newInvariants(w *world) *invariants {
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
-	c.hooks = newHookBooks()
+	c.hooks, c.rests = newHookBooks(), newRestBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
@@ -194,6 +195,8 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return c.verified(p, e)
 	case work.ControlFinished:
 		return c.controlled(e)
+	case work.RestFinished:
+		return c.rested(s, e)
 	case work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided:
 		return c.ofReviews(s, p, e)
 	case work.PhaseAdded, work.JobDecided:
@@ -226,6 +229,11 @@ func (c *invariants) delivers(s *State) error {
 	for _, p := range s.Phases {
 		if p.Parent == "" && p.Outcome != work.PhaseDone {
 			return nil
+		}
+	}
+	if s.Final.Rejected == "" {
+		if err := c.nothingLeft(s); err != nil {
+			return err
 		}
 	}
 	if s.Final.Rejected != "" || c.policy.At(gates.DoubtPoint(simDoubt)) == gates.Auto || c.approved[s.Head] {
@@ -378,6 +386,9 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 	}
 	if verify && t.doubt {
 		note(c, c.dubious, e.Phase, true)
+	}
+	if verify && s.controlled() && t.heard && t.owes && !c.isLet(e.Phase, name) {
+		note(c, c.rests.owed, e.Phase, name)
 	}
 	note(c, c.landed, e.Phase, name)
 	return c.reviewedTree(p, name)

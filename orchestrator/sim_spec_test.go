@@ -36,12 +36,12 @@ type dice struct {
 	// side is thrown for what came to the world later, so that the schedules
 	// from before stay what they were where it does not happen.
 	side *rand.Rand
-	// hook is thrown for hooks alone.
-	hook *rand.Rand
+	// hook is thrown for hooks alone, rest for what controls have no time for.
+	hook, rest *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

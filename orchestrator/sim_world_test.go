@@ -25,6 +25,9 @@ type tree struct {
 	loses   bool            // tests do not run any more
 	doubt   bool            // its proof is worth less than it looks
 	special bool            // it is right for the inputs of its tests alone
+	owes    bool            // its controls have no time for something …
+	lateBad bool            // … that would show a test which cannot fail
+	lateGap bool            // … or a change that no test needs
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
@@ -167,6 +170,8 @@ func (w *world) newTree() string {
 	if x := w.IntN(100); x < 25 {
 		t.flaw = work.Severities()[x/10]
 	}
+	t.owes = w.rest.IntN(100) < 20
+	t.lateBad, t.lateGap = t.owes && w.rest.IntN(100) < 20, t.owes && w.rest.IntN(100) < 20
 	w.trees[name] = t
 	return name
 }
@@ -209,6 +214,8 @@ func (w *world) outcome(e effect) Fact {
 		return w.verify(c)
 	case StepControl:
 		return w.control(c)
+	case StepRest:
+		return w.resting(c)
 	case StepReview:
 		return w.review(e)
 	case StepArbiter:
@@ -481,6 +488,13 @@ func (w *world) control(c Command) Fact {
 	}
 	if t.loses {
 		d.Report.Lost = w.texts(1+w.IntN(30), "TestAdd")
+	}
+	if t.owes {
+		w.fault("a control without time")
+		d.Report.Left = &work.ControlLeft{Functions: work.LeftMarks([]string{"a.go:1"})}
+		if t.lateBad {
+			d.Report.Left.Runners = work.LeftMarks([]string{"go test"})
+		}
 	}
 	for range w.IntN(20) / 17 * 12 {
 		d.Report.Unproven = append(d.Report.Unproven, work.Place{Path: w.text("a.go"), Name: "Add", Line: 1})

@@ -44,6 +44,8 @@ type State struct {
 	// accepted in it. Verdicts are those of trees, by tree and commands.
 	Doubts          []work.Doubt      `json:",omitempty"`
 	Moves           []work.TrustMove  `json:",omitempty"`
+	Rests           []Rest            `json:",omitempty"` // controls that there was no time for, in the order of landing
+	Rested          int               `json:",omitempty"` // how many of them were tried
 	Verdicts        map[string]string `json:",omitempty"`
 	Assumed         []Assumption      `json:",omitempty"` // what was decided without knowing
 	RefusedMessages []RefusedMessage  `json:",omitempty"` // the last messages that nobody reads

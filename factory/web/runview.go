@@ -105,7 +105,11 @@ func viewRun(s *orchestrator.State, row Run, p Project) runView {
 	}
 	for _, n := range s.Order {
 		ph := s.Phases[n]
-		out.Phases = append(out.Phases, viewPhase(ph, p.HostURL))
+		view := viewPhase(ph, p.HostURL)
+		if s.Resting() == n {
+			view.State, view.Look = "asking the tests", picture.Running
+		}
+		out.Phases = append(out.Phases, view)
 		out.Findings = append(out.Findings, FindingsOf(ph)...)
 	}
 	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s))

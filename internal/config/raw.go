@@ -138,6 +138,7 @@ type Proof struct {
 	Unproven    *string  `toml:"unproven" default:"\"hold\"" doc:"What follows from a change whose loss no test notices: hold the result for a person, or say so and go on." rule:"hold|say"`
 	Ablate      *string  `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on, or there was no time to look at, holds the result)." rule:"off|report|require"`
 	AblateSecs  *int     `toml:"ablate_secs" default:"0" doc:"Longest time of that, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
+	RestSecs    *int     `toml:"rest_secs" default:"0" doc:"Longest time for what there was no time for at a claim, in seconds and for each phase: it is tried at the end of the run, before the result is delivered. 0 = four times as long as the verify commands took." rule:"min=0 max=86400"`
 	Hidden      []string `toml:"hidden" default:"[]" doc:"Folders out of the checkout with a hidden.toml: checks that every proof has to pass and that no agent sees. Absolute or from ~/. See docs/evidence.md." rule:"abspath"`
 	Also        []string `toml:"also" default:"[]" doc:"Commands of a second profile that every proof has to pass as well, such as the tests with the race detector or in release mode." rule:"filled"`
 }

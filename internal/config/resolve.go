@@ -63,7 +63,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		Proof: work.ProofSettings{
 			Product: f.Proof.Product, Evidence: f.Proof.Evidence, Unproven: said(f.Proof.Unproven),
 			NoControls: !said(f.Proof.Controls), ControlSecs: said(f.Proof.ControlSecs),
-			Ablate: said(f.Proof.Ablate), AblateSecs: said(f.Proof.AblateSecs), Also: f.Proof.Also,
+			Ablate: said(f.Proof.Ablate), AblateSecs: said(f.Proof.AblateSecs), RestSecs: said(f.Proof.RestSecs), Also: f.Proof.Also,
 			Hidden: cfg.homePaths(f.Proof.Hidden),
 		},
 		Worktree: work.Worktree{

@@ -44,6 +44,12 @@ func (m *Machine) Refute(ctx context.Context, evs []work.Event) error {
 				return err
 			}
 			key = d.Refutes
+		case work.RestFinished:
+			var d work.RestFinishedData
+			if err := work.Decode(e, &d); err != nil {
+				return err
+			}
+			key = d.Refutes
 		}
 		if key == "" {
 			continue

@@ -108,6 +108,10 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return log.InfoLevel, "asking the test runners", nil
 	case work.ControlFinished:
 		return describeAs(e, describeControl)
+	case work.RestStarted:
+		return log.InfoLevel, "asking the test runners what there was no time for", nil
+	case work.RestFinished:
+		return describeAs(e, describeRest)
 	case work.HookFinished:
 		return describeAs(e, describeHook)
 	case work.GateDecided:

@@ -81,6 +81,17 @@ func sayControl(d work.ControlFinishedData) (string, facts) {
 	return head, f
 }
 
+func sayRest(d work.RestFinishedData) (string, facts) {
+	if d.Failed != "" {
+		return "what there was no time for at the claim could not be asked", facts{{"problem", d.Failed}}
+	}
+	_, f := sayControl(d.ControlFinishedData)
+	if d.Problem != "" {
+		return "what there was no time for at the claim was asked, and the proof counts for nothing", f
+	}
+	return "what there was no time for at the claim was asked", f
+}
+
 // doubtFacts are doubts, and below them what to do about each kind.
 func doubtFacts(doubts []work.Doubt) facts {
 	var f facts
@@ -136,6 +147,13 @@ func describeControl(d work.ControlFinishedData) (log.Level, string, []any) {
 		return log.WarnLevel, "asked the test runners: not everything is proven", pairs
 	}
 	return log.InfoLevel, "asked the test runners", pairs
+}
+
+func describeRest(d work.RestFinishedData) (log.Level, string, []any) {
+	if d.Failed != "" {
+		return log.WarnLevel, "what there was no time for could not be asked", []any{"problem", d.Failed}
+	}
+	return describeControl(d.ControlFinishedData)
 }
 
 // MostProofs is how many phases a report tells the proof of.

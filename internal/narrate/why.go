@@ -126,6 +126,8 @@ func Say(e work.Event) (head string, below facts, err error) {
 		return telling(e, sayVerify)
 	case work.ControlFinished:
 		return telling(e, sayControl)
+	case work.RestFinished:
+		return telling(e, sayRest)
 	case work.RunStarted:
 		return telling(e, func(d orchestrator.RunStartedData) (string, facts) {
 			if d.Phases == 0 {

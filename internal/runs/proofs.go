@@ -66,7 +66,7 @@ func bearsOut(evs []work.Event, green work.ProvenBefore) bool {
 				return false
 			}
 			found = found || d.Key == green.Key && d.Tree == green.Tree && d.ID == green.Command && d.Before == nil && e.Time.Equal(green.At)
-		case work.ControlFinished:
+		case work.ControlFinished, work.RestFinished:
 			var d work.ControlFinishedData
 			if work.Decode(e, &d) != nil || d.Refutes == green.Key {
 				return false

@@ -97,6 +97,11 @@ func BoardOf(s *orchestrator.State) board {
 			b.rows = append(b.rows, rowOf(s, c))
 		}
 	}
+	if p := s.Phases[s.Resting()]; p != nil {
+		row := rowOf(s, p)
+		row.doing = "asking the tests what there was no time for"
+		b.rows = append(b.rows, row)
+	}
 	if s.Final.Stage == orchestrator.FinalDeliver {
 		b.rows = append(b.rows, phaseRow{name: "result", doing: "bringing it into your repository"})
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -28,6 +29,8 @@ const leastBudget = 2 * time.Second
 //   - a changed function of req.Snapshot without its body has to be noticed;
 //   - each hunk taken back by itself, where req.Ablate asks for it.
 //
+// With req.Rest it goes on with what there was no time for, and asks nothing else.
+//
 // The first and the third are always run, of the second and the fourth one run
 // each; more runs end with the budget. What was left out is said. An error means that something
 // could not be judged, and is neither good nor bad. A nil watch is fine; it is
@@ -51,7 +54,15 @@ func (b *Bench) control(ctx context.Context, req work.ControlRequest, watch func
 	c := &control{Bench: b, req: req, watch: watch, out: out}
 	defer c.tidy()
 
-	if err := c.all(ctx); err != nil {
+	ask := c.all
+	if req.Rest != nil {
+		ask = c.rest
+	}
+	if err := ask(ctx); err != nil {
+		return work.ControlReport{}, err
+	}
+	c.rep.Left = c.left.marked()
+	if err := c.writeFound(); err != nil {
 		return work.ControlReport{}, err
 	}
 	if err := out.Close(); err != nil {
@@ -74,6 +85,7 @@ type control struct {
 	unplanted map[string]bool          // those of now beside which nothing was planted yet
 	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
+	left      left
 	shell     *shell // of the folder as it is now
 	written   string // the commit that the folder holds, and nothing else; "" = something ran in it
 }
@@ -85,7 +97,7 @@ func (c *control) all(ctx context.Context) error {
 	}
 	// The budget begins with what is not known of the trusted state already.
 	c.until = time.Now().Add(c.budget(c.req.BudgetSecs))
-	if err := c.makeWrong(ctx, asks, known); err != nil {
+	if err := c.makeWrong(ctx, asks, known, "", nil); err != nil {
 		return err
 	}
 	if err := c.askCommands(ctx, known); err != nil {
@@ -110,15 +122,9 @@ func (c *control) all(ctx context.Context) error {
 // count asks each runner of the trusted state which tests pass, there and on the
 // commit that is judged.
 func (c *control) count(ctx context.Context) ([]runner.Ask, []known, error) {
-	asks, err := c.find(ctx, c.req.Trusted)
+	asks, all, err := c.known(ctx)
 	if err != nil {
 		return nil, nil, err
-	}
-	all := make([]known, len(asks))
-	for i, a := range asks {
-		if all[i], err = c.calibrate(ctx, a); err != nil {
-			return nil, nil, err
-		}
 	}
 	c.now, c.prepared, c.unplanted = map[string]runner.Report{}, map[string]bool{}, map[string]bool{}
 	for i, a := range asks {
@@ -129,10 +135,25 @@ func (c *control) count(ctx context.Context) ([]runner.Ask, []known, error) {
 	return asks, all, nil
 }
 
+// known asks each runner of the trusted state, where that is not known already.
+func (c *control) known(ctx context.Context) ([]runner.Ask, []known, error) {
+	asks, err := c.find(ctx, c.req.Trusted)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]known, len(asks))
+	for i, a := range asks {
+		if all[i], err = c.calibrate(ctx, a); err != nil {
+			return nil, nil, err
+		}
+	}
+	return asks, all, nil
+}
+
 // budget is the time for what may be left out.
 func (c *control) budget(secs int) time.Duration {
-	if secs > 0 {
-		return time.Duration(secs) * time.Second
+	if secs != 0 {
+		return time.Duration(max(secs, 0)) * time.Second
 	}
 	return max(leastBudget, time.Duration(c.req.VerifyMillis)*time.Millisecond)
 }
@@ -183,6 +204,33 @@ func withNamed(ask runner.Ask, named []string) []string {
 
 // keepDir is where what is known of trusted states is kept.
 func (c *control) keepDir() string { return filepath.Join(filepath.Dir(c.cache.dir), "control") }
+
+// writeFound writes into the log all that was found: an event names the first few.
+func (c *control) writeFound() error {
+	said := func(what string, names []string) error {
+		for _, one := range names {
+			if err := c.out.note("# " + what + ": " + text.ClipLine(one, mostLine)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	at := func(all []work.Place) (out []string) {
+		for _, p := range all {
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s:%d %s", p.Path, p.Line, p.Name)))
+		}
+		return out
+	}
+	idle, plain := []work.Place{}, []work.Place{}
+	if a := c.rep.Ablation; a != nil {
+		idle, plain = a.Idle, a.Plain
+	}
+	return errors.Join(
+		said("lost", c.rep.Lost), said("deaf", c.rep.Deaf), said("unsteady", c.rep.Unsteady), said("loosened", c.rep.Loosened),
+		said("unproven", at(c.rep.Unproven)), said("undecided", at(c.rep.Undecided)), said("unread", c.rep.Unread),
+		said("not needed", at(idle)), said("only words", at(plain)), said("left out", c.rep.Skipped),
+	)
+}
 
 // bounded caps the lists of a report, which goes into an event.
 func bounded(r work.ControlReport) work.ControlReport {

@@ -23,6 +23,9 @@ func (c *control) ablate(ctx context.Context) error {
 	var tried []runner.Hunk
 	for _, p := range c.req.Product {
 		for _, h := range runner.Hunks(p, was[p], now[p]) {
+			if c.req.Rest != nil && !work.IsLeft(c.req.Rest.Hunks, placeName(p, h.Line)) {
+				continue
+			}
 			a.result.Hunks++
 			if why := plainly(h); why != "" {
 				a.result.Plain = append(a.result.Plain, hunkPlace(h, why))
@@ -43,8 +46,9 @@ func (c *control) ablate(ctx context.Context) error {
 	if a.result.Lines > 0 {
 		a.result.Share = float64(a.result.LinesOn) / float64(a.result.Lines)
 	}
-	if a.left > 0 {
-		a.result.Skipped = fmt.Sprintf("%d of %d hunks were not taken back: budget", a.left, len(tried))
+	if len(a.left) > 0 {
+		a.result.Skipped = work.OverBudget(fmt.Sprintf("%d of %d hunks were not taken back", len(a.left), len(tried)))
+		c.left.hunks = a.left
 	}
 	return nil
 }
@@ -66,14 +70,16 @@ type ablation struct {
 	sources map[string][]byte
 	result  work.Ablation
 	runs    int
-	left    int
+	left    []string // by their places
 }
 
 // weigh takes hunks back together. Where that is green nothing depends on any
 // of them; where it is red each half tells more.
 func (a *ablation) weigh(ctx context.Context, hunks []runner.Hunk) error {
 	if a.runs > 0 && a.over() {
-		a.left += len(hunks)
+		for _, h := range hunks {
+			a.left = append(a.left, placeName(h.Path, h.Line))
+		}
 		return nil
 	}
 	a.runs++

@@ -167,7 +167,11 @@ func (c *control) takeOut(ctx context.Context) error {
 			all = append(all, &taken{Function: f, word: word(), whole: true})
 		}
 	}
-	c.rep.Green.Of = len(all)
+	if before := c.req.Rest; before != nil {
+		all = slices.DeleteFunc(all, func(t *taken) bool { return !work.IsLeft(before.Functions, placeName(t.Path, t.Line)) })
+	} else {
+		c.rep.Green.Of = len(all)
+	}
 	if len(all) == 0 {
 		return nil
 	}
@@ -183,9 +187,10 @@ func (c *control) takeOut(ctx context.Context) error {
 	if err := g.prove(ctx, all); err != nil {
 		return err
 	}
-	c.rep.Green.Done = len(all) - g.left
-	if g.left > 0 {
-		c.skip("%d of %d changed functions were not taken out: budget", g.left, len(all))
+	c.rep.Green.Done = len(all) - len(g.left)
+	if len(g.left) > 0 {
+		c.leave(fmt.Sprintf("%d of %d changed functions were not taken out", len(g.left), len(all)))
+		c.left.functions = g.left
 	}
 	return nil
 }
@@ -220,7 +225,7 @@ type green struct {
 	judge   *judge
 	sources map[string][]byte
 	runs    int
-	left    int
+	left    []string // by their places
 }
 
 // prove sorts all into those that a named test misses, those that none does, and
@@ -228,7 +233,9 @@ type green struct {
 func (g *green) prove(ctx context.Context, all []*taken) error {
 	for len(all) > 0 {
 		if g.runs > 0 && g.over() {
-			g.left += len(all)
+			for _, t := range all {
+				g.left = append(g.left, placeName(t.Path, t.Line))
+			}
 			return nil
 		}
 		g.runs++

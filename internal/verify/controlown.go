@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"forge/internal/runner"
+	"forge/internal/work"
 )
 
 // askOwn makes expectations wrong in the tests that earlier work of the run, or
@@ -18,11 +19,22 @@ func (c *control) askOwn(ctx context.Context) error {
 		return nil
 	}
 	asks, touched, err := c.ownTests(ctx)
-	if err != nil || len(asks) == 0 {
+	if err != nil {
 		return err
 	}
+	before := c.req.Rest
+	if before != nil && before.Own {
+		before = nil // none of them was asked
+	}
+	if before != nil {
+		asks = slices.DeleteFunc(asks, func(a runner.Ask) bool { return !work.IsLeft(before.Runners, ofOwn+a.Key()) })
+	}
+	if len(asks) == 0 {
+		return nil
+	}
 	if !touched && c.over() {
-		c.skip("the tests that earlier work brought were not made wrong: budget")
+		c.leave("the tests that earlier work brought were not made wrong")
+		c.left.own = true
 		return nil
 	}
 
@@ -35,8 +47,12 @@ func (c *control) askOwn(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.makeWrong(ctx, asks, all)
+	return c.makeWrong(ctx, asks, all, ofOwn, before)
 }
+
+// ofOwn tells a runner that is asked about the tests of earlier work from the same
+// one on the trusted state.
+const ofOwn = "earlier "
 
 // ownTests returns how the runners of the base are asked about the tests that
 // the trusted state does not have as they are, and that the snapshot has as

@@ -326,7 +326,7 @@ func word() string {
 
 // names sorts and bounds a list of an event.
 func names(all []string) []string {
-	const most, longest = 50, 300
+	const most, longest = 1000, 300
 	slices.Sort(all)
 	all = slices.Compact(all)
 	for i := range all {
@@ -339,18 +339,14 @@ func names(all []string) []string {
 }
 
 func places(all []work.Place) []work.Place {
-	const most = 100
+	const most = 1000
 	slices.SortFunc(all, func(a, b work.Place) int {
 		if d := strings.Compare(a.Path, b.Path); d != 0 {
 			return d
 		}
 		return a.Line - b.Line
 	})
-	if len(all) > most {
-		rest := work.Place{Why: fmt.Sprintf("and %d more", len(all)-most)}
-		all = append(all[:most:most], rest)
-	}
-	return all
+	return work.CutPlaces(all, most)
 }
 
 // toolPrint says which programs a command would run: their size and time by

@@ -1,5 +1,13 @@
 package work
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // ControlRequest asks how much a green proof is worth: which tests ran, whether
 // the judge can still say no, and which lines of the change anything depends on.
 type ControlRequest struct {
@@ -28,18 +36,23 @@ type ControlRequest struct {
 	MayWrite []string
 	// TimeoutSecs of each run of a runner.
 	TimeoutSecs int
-	// BudgetSecs bounds what may be left out; 0 = as long as the verify took.
+	// BudgetSecs bounds what may be left out; 0 = as long as the verify took, less
+	// than that = all of it is.
 	BudgetSecs   int
 	VerifyMillis int64
 	Ablate       string // "off" or "" = nothing is taken back; "report", "require"
 	AblateSecs   int    // 0 = as long as the verify took
-	Worktree     Worktree
-	Sandbox      SandboxSettings
-	Env          []string // names let through, as for the verify
-	Hide         []string
-	Mark         string
-	LogPath      string
-	Caches       Caches
+	// Rest asks for nothing but what earlier controls of the same commits left out,
+	// within RestSecs; 0 = four times as long as the verify took.
+	Rest     *ControlLeft
+	RestSecs int
+	Worktree Worktree
+	Sandbox  SandboxSettings
+	Env      []string // names let through, as for the verify
+	Hide     []string
+	Mark     string
+	LogPath  string
+	Caches   Caches
 	// Accepted says that Trusted holds nothing but accepted work, as in
 	// VerifyRequest.
 	Accepted bool
@@ -73,6 +86,100 @@ type ControlReport struct {
 	Red     Sampled  `json:"red,omitzero"`   // expectations made wrong
 	Green   Sampled  `json:"green,omitzero"` // functions taken out
 	Millis  int64    `json:"millis,omitempty"`
+	// Left is what there was no time for, so that the end of the run can go on
+	// with it; null = nothing.
+	Left *ControlLeft `json:"left,omitempty"`
+}
+
+// ControlLeft names the controls that there was no time for. Its lists hold
+// short marks, since an event has little room: of two things with one mark both
+// are tried. AllLeft stands for every one.
+type ControlLeft struct {
+	Runners   []string `json:"runners,omitempty"`   // whose further expectations were not made wrong
+	Functions []string `json:"functions,omitempty"` // that were not taken out
+	Hunks     []string `json:"hunks,omitempty"`     // that were not taken back
+	Own       bool     `json:"own,omitempty"`       // the tests of earlier work were not made wrong
+	Commands  bool     `json:"commands,omitempty"`  // no expectation was found that the verify commands notice
+}
+
+// AllLeft is the mark of everything, where there is too much to name.
+const AllLeft = "*"
+
+// MostLeft is how many marks of one list an event has room for.
+const MostLeft = 25
+
+// Empty says that nothing was left out. A nil one is empty.
+func (l *ControlLeft) Empty() bool {
+	return l == nil || len(l.Runners)+len(l.Functions)+len(l.Hunks) == 0 && !l.Own && !l.Commands
+}
+
+// LeftMark is the mark of something by its name.
+func LeftMark(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:4])
+}
+
+// LeftMarks are the marks of all, each once.
+func LeftMarks(all []string) []string {
+	var out []string
+	for _, name := range all {
+		out = append(out, LeftMark(name))
+	}
+	slices.Sort(out)
+	if out = slices.Compact(out); len(out) > MostLeft {
+		return []string{AllLeft}
+	}
+	return out
+}
+
+// IsLeft says that something is among marks.
+func IsLeft(marks []string, name string) bool {
+	return slices.Contains(marks, AllLeft) || slices.Contains(marks, LeftMark(name))
+}
+
+// overBudget ends what is said of a control that there was no time for.
+const overBudget = ": budget"
+
+// OverBudget says what was left out because there was no time.
+func OverBudget(what string) string { return what + overBudget }
+
+// With is the report of a proof and of what was tried of it later: what was left
+// out is what the later one still leaves.
+func (c ControlReport) With(rest ControlReport) ControlReport {
+	out := c
+	out.Deaf, out.Unsteady = append(slices.Clip(c.Deaf), rest.Deaf...), append(slices.Clip(c.Unsteady), rest.Unsteady...)
+	out.Unproven, out.Undecided = append(slices.Clip(c.Unproven), rest.Unproven...), append(slices.Clip(c.Undecided), rest.Undecided...)
+	out.Skipped = slices.DeleteFunc(slices.Clone(c.Skipped), func(s string) bool { return strings.HasSuffix(s, overBudget) })
+	out.Skipped, out.Left = append(out.Skipped, rest.Skipped...), rest.Left
+	out.Red = Sampled{Done: c.Red.Done + rest.Red.Done, Of: c.Red.Of + rest.Red.Of}
+	out.Green = Sampled{Done: c.Green.Done + rest.Green.Done, Of: c.Green.Of + rest.Green.Of}
+	out.Millis = c.Millis + rest.Millis
+	out.Runners = slices.Clone(c.Runners)
+	for _, more := range rest.Runners {
+		at := slices.IndexFunc(out.Runners, func(r RunnerReport) bool { return r.Name == more.Name && r.Dir == more.Dir })
+		if at < 0 {
+			out.Runners = slices.DeleteFunc(out.Runners, func(r RunnerReport) bool { return r.Name == "" })
+			out.Runners = append(out.Runners, more)
+			continue
+		}
+		out.Runners[at].Wrong += more.Wrong
+	}
+	if c.Ablation != nil && rest.Ablation != nil {
+		both := c.Ablation.with(*rest.Ablation)
+		out.Ablation = &both
+	}
+	return out
+}
+
+// with is an ablation of the same change that went on later.
+func (a Ablation) with(rest Ablation) Ablation {
+	a.Needed, a.Tried = a.Needed+rest.Needed, a.Tried+rest.Tried
+	a.Lines, a.LinesOn = a.Lines+rest.Lines, a.LinesOn+rest.LinesOn
+	a.Idle, a.Skipped = append(slices.Clip(a.Idle), rest.Idle...), rest.Skipped
+	if a.Lines > 0 {
+		a.Share = float64(a.LinesOn) / float64(a.Lines)
+	}
+	return a
 }
 
 // Sampled says how many of how many controls were run.
@@ -104,7 +211,33 @@ type Place struct {
 	End  int    `json:"end,omitempty"`  // last
 	Name string `json:"name,omitempty"` // of the function
 	Why  string `json:"why,omitempty"`
+	// More is set in the last of a list that was cut: it stands for so many more,
+	// and has no place of its own.
+	More int `json:"more,omitempty"`
 }
+
+// CutPlaces keeps the first most of a list, and one that stands for the others.
+func CutPlaces(all []Place, most int) []Place {
+	if NumberOfPlaces(all) <= most {
+		return all
+	}
+	kept := slices.DeleteFunc(slices.Clone(all), func(p Place) bool { return p.More > 0 })
+	kept = kept[:min(len(kept), most)]
+	left := NumberOfPlaces(all) - len(kept)
+	return append(slices.Clip(kept), Place{More: left, Why: fmt.Sprintf("and %d more", left)})
+}
+
+// NumberOfPlaces counts those that a list names or stands for.
+func NumberOfPlaces(all []Place) int {
+	n := 0
+	for _, one := range all {
+		n += max(one.More, 1)
+	}
+	return n
+}
+
+// WhereAll says where everything stands of which an event names the first few.
+const WhereAll = "forge logs --verify names all"
 
 // Ablation says which hunks of a change its proof depends on: each was taken
 // back by itself, and the proof was red or green without it.

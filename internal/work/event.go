@@ -63,6 +63,8 @@ const (
 	CheckpointOverdue  EventKind = "checkpoint.expired"
 	OutageBegan        EventKind = "outage.began"
 	OutageEnded        EventKind = "outage.ended"
+	RestStarted        EventKind = "rest.started"
+	RestFinished       EventKind = "rest.finished"
 	DeliverStarted     EventKind = "deliver.started"
 	DeliverFinished    EventKind = "deliver.finished"
 	PhaseAdded         EventKind = "phase.added"
@@ -293,6 +295,14 @@ type ControlFinishedData struct {
 	// Refutes is the key of the verify that later ones are not spared by.
 	Refutes string `json:"refutes,omitempty"`
 	ControlReport
+}
+
+// RestFinishedData is the payload of rest.finished: what came of the controls of
+// a phase that there was no time for at its claim. Its event names the phase.
+type RestFinishedData struct {
+	ControlFinishedData
+	// Failed is why they could not be tried; "" = they were.
+	Failed string `json:"failed,omitempty"`
 }
 
 // GateDecidedData is the payload of gate.decided: every decision, also "went on".

@@ -17,9 +17,13 @@ type ProofSettings struct {
 	ControlSecs int `json:"control_secs,omitempty"`
 	// Ablate is off, report or require; AblateSecs bounds it, 0 = as long as
 	// the verify took.
-	Ablate     string   `json:"ablate,omitempty"`
-	AblateSecs int      `json:"ablate_secs,omitempty"`
-	Also       []string `json:"also,omitempty"` // commands of a second profile, run after the verify commands
+	Ablate     string `json:"ablate,omitempty"`
+	AblateSecs int    `json:"ablate_secs,omitempty"`
+	// RestSecs bounds what is tried at the end of the run since there was no time
+	// for it at the claim, for each phase; 0 = four times as long as its verify
+	// took.
+	RestSecs int      `json:"rest_secs,omitempty"`
+	Also     []string `json:"also,omitempty"` // commands of a second profile, run after the verify commands
 	// Hidden are folders out of the checkout with checks that no agent sees.
 	Hidden []string `json:"hidden,omitempty"`
 }
@@ -45,7 +49,12 @@ const (
 	DoubtFlaky     DoubtKind = "flaky"             // the same tree was once red and once green
 )
 
-// DoubtKinds are all kinds, in the order in which they are shown.
+// DoubtDisturbed is the one kind that no policy lets pass: a control of the end of
+// the run found tests that cannot fail any more.
+const DoubtDisturbed DoubtKind = "proof_disturbed"
+
+// DoubtKinds are the kinds that a policy may let pass, in the order in which they
+// are shown.
 func DoubtKinds() []DoubtKind {
 	return []DoubtKind{DoubtWeakened, DoubtUnproven, DoubtTestAware, DoubtFlaky}
 }

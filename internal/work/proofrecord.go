@@ -149,7 +149,7 @@ func (c ControlReport) short() []string {
 		n    int
 		what string
 		how  string
-	}{{len(c.Lost), "test", "lost"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {len(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
+	}{{len(c.Lost), "test", "lost"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {NumberOfPlaces(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
 		if one.n > 0 {
 			out = append(out, count(one.n, one.what)+" "+one.how)
 		}
@@ -301,6 +301,10 @@ func (one RunnerReport) tell() string {
 func places(all []Place) string {
 	var out []string
 	for _, one := range all {
+		if one.More > 0 {
+			out = append(out, fmt.Sprintf("and %d more (%s)", one.More, WhereAll))
+			continue
+		}
 		at := one.Path
 		if one.Line > 0 {
 			at = fmt.Sprintf("%s:%d", one.Path, one.Line)

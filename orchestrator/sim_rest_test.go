@@ -1,0 +1,73 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"forge/internal/work"
+)
+
+// restBooks are about what controls had no time for.
+type restBooks struct {
+	owed map[string]string // phase → tree that landed with something left, "" = none
+	bad  map[string]bool   // phases of which the end of the run found, in truth, that a test cannot fail
+}
+
+func newRestBooks() restBooks {
+	return restBooks{owed: map[string]string{}, bad: map[string]bool{}}
+}
+
+// resting is what test runners say at the end of the run of what was left.
+func (w *world) resting(c Command) Fact {
+	t := w.treeOf(c.Commit)
+	w.fault("what was left tried")
+	d := ControlDone{Command: c}
+	if t.lateBad {
+		w.fault("a deaf test found at the end")
+		d.Report.Deaf = w.texts(1, "TestMustFail")
+	}
+	if t.lateGap {
+		d.Report.Unproven = []work.Place{{Path: "a.go", Name: "Add", Line: 1}}
+	}
+	return d
+}
+
+// rested: what was left is tried once for each phase that landed with something
+// left, of the very tree that landed.
+func (c *invariants) rested(s *State, e work.Event) error {
+	var d work.RestFinishedData
+	if err := decode(e, &d); err != nil {
+		return err
+	}
+	if len(s.Rests) == 0 {
+		return fmt.Errorf("what phase %s left is tried twice", e.Phase)
+	}
+	t := c.w.treeOf(s.Rests[0].Commit)
+	if !t.owes || c.landed[e.Phase] == "" {
+		return fmt.Errorf("what phase %s left is tried, and it left nothing", e.Phase)
+	}
+	note(c, c.rests.owed, e.Phase, "")
+	if d.Failed != "" {
+		c.w.fault("what was left broke")
+	}
+	if t.lateBad { // where it broke, nobody knows
+		note(c, c.rests.bad, e.Phase, true)
+	}
+	return nil
+}
+
+// nothingLeft: nothing is delivered as done whose controls were left at some
+// point for good, and nothing on which a test cannot fail unless a person said so,
+// whatever the policy lets pass.
+func (c *invariants) nothingLeft(s *State) error {
+	for phase, name := range c.rests.owed {
+		if name != "" {
+			return fmt.Errorf("the result is delivered, and what the controls of phase %s left was never tried", phase)
+		}
+	}
+	for phase, bad := range c.rests.bad {
+		if bad && !c.approved[s.Head] {
+			return fmt.Errorf("the result is delivered, the end of the run showed that tests of phase %s cannot fail, and nobody was asked", phase)
+		}
+	}
+	return nil
+}
