@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // Filter says which logs are wanted; zero values let all through.
@@ -28,6 +30,7 @@ func (f Filter) talks() bool { return !f.Raw && !f.Verify && !f.Prompt }
 
 // log is what was written of one effect of a run.
 type log struct {
+	id    work.CommandID // of the effect
 	title string
 	path  string
 	over  bool // nothing is added to it any more
@@ -68,25 +71,26 @@ func listOf(ctx context.Context, p *project.Checkout, run string, f Filter) (*li
 
 // see takes in an event: it begins a log, or ends one.
 func (l *list) see(e work.Event) {
-	began, ended := work.IterationStarted, work.IterationFinished
+	began, ended := []work.EventKind{work.IterationStarted}, []work.EventKind{work.IterationFinished}
 	if l.filter.Verify {
-		began, ended = work.VerifyStarted, work.VerifyFinished
+		began = []work.EventKind{work.VerifyStarted, work.ControlStarted, work.RestStarted}
+		ended = []work.EventKind{work.VerifyFinished, work.ControlFinished, work.RestFinished}
 	}
-	switch e.Kind {
-	case began:
+	switch {
+	case slices.Contains(began, e.Kind):
 		if one := l.of(e); one != nil {
+			one.id = commandOf(e)
 			// The same effect done again writes the same file anew.
 			l.logs = append(slices.DeleteFunc(l.logs, func(old *log) bool { return old.path == one.path }), one)
 		}
-	case ended:
-		if one := l.of(e); one != nil {
-			for _, known := range l.logs {
-				if known.path == one.path {
-					known.over, known.ended = true, e
-				}
+	case slices.Contains(ended, e.Kind):
+		id := commandOf(e)
+		for _, known := range l.logs {
+			if known.id == id {
+				known.over, known.ended = true, e
 			}
 		}
-	case work.RunFinished, work.RunResumed:
+	case e.Kind == work.RunFinished, e.Kind == work.RunResumed:
 		// What a dead process left unfinished is not written to any more.
 		for _, known := range l.logs {
 			known.over = true
@@ -94,7 +98,19 @@ func (l *list) see(e work.Event) {
 	}
 }
 
-// of is the log of the effect that e began or ended; nil when it is not wanted.
+// commandOf is the effect that an event begins or ends; events call it by two names.
+func commandOf(e work.Event) work.CommandID {
+	var d struct {
+		Command work.CommandID `json:"command"`
+		ID      work.CommandID `json:"id"`
+	}
+	if work.Decode(e, &d) != nil {
+		return ""
+	}
+	return cmp.Or(d.Command, d.ID)
+}
+
+// of is the log of the effect that e began; nil when it is not wanted.
 func (l *list) of(e work.Event) *log {
 	f := l.filter
 	if f.Phase != "" && e.Phase != f.Phase || f.Iteration > 0 && e.Iteration != f.Iteration || f.Attempt > 0 && e.Attempt != f.Attempt {
@@ -125,8 +141,15 @@ func (l *list) of(e work.Event) *log {
 	if d.On == work.OnBase {
 		return &log{title: "verify on the base", path: l.layout.Log(e.Run, "base-verify")}
 	}
+	step, what := orchestrator.StepVerify, "verify"
+	switch e.Kind {
+	case work.ControlStarted:
+		step, what = orchestrator.StepControl, "test runners asked"
+	case work.RestStarted:
+		step, what = orchestrator.StepRest, "test runners asked at the end of the run"
+	}
 	return &log{
-		title: fmt.Sprintf("phase %s, iteration %d, verify on %s", e.Phase, e.Iteration, d.On.Tree()),
-		path:  l.layout.Log(e.Run, fmt.Sprintf("%s-%d-verify-%s", e.Phase, e.Iteration, d.On)),
+		title: fmt.Sprintf("phase %s, iteration %d, %s on %s", e.Phase, e.Iteration, what, d.On.Tree()),
+		path:  l.layout.Log(e.Run, orchestrator.LogName(e.Phase, e.Iteration, step, d.On)),
 	}
 }

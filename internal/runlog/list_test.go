@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"fmt"
 	"testing"
 
 	"forge/internal/effect"
@@ -11,7 +12,8 @@ import (
 func TestLogListAfterACrash(t *testing.T) {
 	l := &list{layout: effect.Layout{State: "/state"}}
 	began := func(iteration, attempt int) work.Event {
-		return work.Event{Kind: work.IterationStarted, Run: "r", Phase: "01", Iteration: iteration, Attempt: attempt}
+		data := fmt.Appendf(nil, `{"command":"r/01/%d/%d/iterate"}`, attempt, iteration)
+		return work.Event{Kind: work.IterationStarted, Run: "r", Phase: "01", Iteration: iteration, Attempt: attempt, Data: data}
 	}
 	l.see(began(1, 1))
 	if l.logs[0].over {
@@ -25,5 +27,26 @@ func TestLogListAfterACrash(t *testing.T) {
 	l.see(began(1, 2))
 	if len(l.logs) != 2 || l.logs[1].over || l.logs[1].path != "/state/runs/r/logs/01-1-2.log" {
 		t.Errorf("logs: %+v", l.logs)
+	}
+}
+
+// With verify commands stand the questions to test runners, of the claim and of the
+// end of the run, each with its end.
+func TestLogListOfControls(t *testing.T) {
+	l := &list{layout: effect.Layout{State: "/state"}, filter: Filter{Verify: true}}
+	for _, step := range []string{"verify", "control", "rest"} {
+		began := fmt.Appendf(nil, `{"command":"r/01/1/2/%s-snapshot-abc","on":"snapshot","commit":"c"}`, step)
+		l.see(work.Event{Kind: work.EventKind(step + ".started"), Run: "r", Phase: "01", Iteration: 2, Attempt: 1, Data: began})
+		one := l.logs[len(l.logs)-1]
+		if one.over || one.path != "/state/runs/r/logs/01-2-"+step+"-snapshot.log" {
+			t.Errorf("%s: %+v", step, one)
+		}
+		l.see(work.Event{Kind: work.EventKind(step + ".finished"), Run: "r", Phase: "01", Iteration: 2, Attempt: 1, Data: fmt.Appendf(nil, `{"id":"r/01/1/2/%s-snapshot-abc"}`, step)})
+		if !one.over {
+			t.Errorf("%s is not over", step)
+		}
+	}
+	if len(l.logs) != 3 {
+		t.Errorf("%d logs", len(l.logs))
 	}
 }
