@@ -19,6 +19,7 @@ type Proving struct {
 	Floors  []work.VerifyOn `json:",omitempty"`
 	Differs []string        `json:",omitempty"` // evidence that is not the trusted one
 	New     []string        `json:",omitempty"` // evidence that the floors leave out
+	Parts   []string        `json:",omitempty"` // that of parts of the work
 	// Ask says that the controls are due on that tree; Millis is how long its
 	// verify took.
 	Ask    bool   `json:",omitempty"`
@@ -116,6 +117,8 @@ func tellFloor(on work.VerifyOn) string {
 		return "verify fails with the evidence that a person last accepted, and with files as changed that may be product"
 	case work.OnProtectedChanged:
 		return "verify fails with the protected files as at the base, and with files as changed that may be product"
+	case work.OnParts:
+		return "verify fails with the evidence that parts of this work were proven with"
 	}
 	return "verify fails with the protected files as at the base"
 }
@@ -136,7 +139,7 @@ func (p *Phase) tellEvidence() string {
 
 // evidenceOf is all evidence that p's change touches, each path once.
 func (p *Phase) evidenceOf() []string {
-	all := slices.Concat(p.Evidence, p.Gone, p.Proving.Differs)
+	all := slices.Concat(p.Evidence, p.Gone, p.Proving.Differs, p.Proving.Parts)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -214,7 +214,7 @@ func notLookedAt(skipped string) string {
 // take begins the proving of a tree that verify is green on.
 func (g *Proving) take(d work.VerifyFinishedData) {
 	*g = Proving{
-		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Key: d.Key, Doubts: d.Doubts, Notes: d.Notes, New: d.New,
+		Floors: floorsOf(d), Differs: d.Differs, Millis: d.Millis, Key: d.Key, Doubts: d.Doubts, Notes: d.Notes, New: d.New, Parts: d.Parts,
 		Red: g.Red, RedOutput: g.RedOutput,
 	}
 	if d.Before != nil {

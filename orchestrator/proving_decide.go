@@ -64,7 +64,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.Held = true
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
-		data.New = clipList(e.New, 10, 100)
+		data.New, data.Parts = clipList(e.New, 10, 100), clipList(e.Parts, 10, 100)
 		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(e.Doubts, mostDoubts)
 		d.hiddenDone(f.Hidden, &data)
 	}
@@ -110,7 +110,7 @@ func clipDoubts(all []work.Doubt, most int) []work.Doubt {
 
 // floors are the proofs that can be due beside a tree's own, in their order.
 func floors() []work.VerifyOn {
-	return []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnTrustedChanged, work.OnProtected, work.OnProtectedChanged}
+	return []work.VerifyOn{work.OnTrusted, work.OnTrustedNew, work.OnTrustedChanged, work.OnProtected, work.OnProtectedChanged, work.OnParts}
 }
 
 // unknownFloor is what of all is no floor, "" = nothing.

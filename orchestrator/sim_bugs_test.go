@@ -119,6 +119,14 @@ func TestSeededBugs(t *testing.T) {
 			d.Lost = nil
 		})}, []string{"on which tests are lost", "proven was"}},
 		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked"}},
+		{"what a sub-phase was proven with forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
+			for _, p := range s.Phases {
+				p.Parts = nil
+			}
+		})}, []string{"which nobody held against the evidence of its parts"}},
+		{"the proof with the evidence of parts left out", bug{events: rewrite(work.VerifyFinished, func(_ *State, _ *work.Event, d *work.VerifyFinishedData) {
+			d.Floors = slices.DeleteFunc(d.Floors, func(f work.VerifyOn) bool { return f == work.OnParts })
+		})}, []string{"which nobody held against the evidence of its parts"}},
 		{"what controls had no time for never tried", bug{apply: afterApply(func(s *State, _ work.Event) { s.Rests = nil })}, []string{"was never tried"}},
 		{"what the end of the run finds forgotten", bug{events: rewrite(work.RestFinished, func(_ *State, _ *work.Event, d *work.RestFinishedData) {
 			d.Deaf, d.Problem, d.Failed = nil, "", ""

@@ -55,6 +55,7 @@ type invariants struct {
 	promotions               map[string]PromotionDecidedData
 	dubious                  map[string]bool // phases that landed with a proof in doubt
 	rests                    restBooks
+	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
 }
 
@@ -74,6 +75,7 @@ func newInvariants(w *world) *invariants {
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
 	c.hooks, c.rests = newHookBooks(), newRestBooks()
+	c.parts = map[string]bool{}
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
@@ -188,6 +190,7 @@ func (c *invariants) before(s *State, e work.Event) error {
 		note(c, c.ended, e.Phase, false)
 		note(c, c.stops, e.Phase, nil)
 		if s.Final.Stage == FinalAsked {
+			note(c, c.parts, e.Phase, false) // it landed as a whole
 			// A rework counts on from where the phase was.
 			note(c, c.counted, e.Phase, p.Iteration)
 		}
@@ -197,6 +200,8 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return c.controlled(e)
 	case work.RestFinished:
 		return c.rested(s, e)
+	case work.SubPhaseFolded, work.MergeFinished:
+		return c.partProven(s, p, e)
 	case work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided:
 		return c.ofReviews(s, p, e)
 	case work.PhaseAdded, work.JobDecided:
@@ -373,6 +378,10 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s, which nobody held against the trusted evidence", e.Phase, name)
 	case verify && c.w.secret() && !t.unshown:
 		return fmt.Errorf("phase %s lands tree %s, which no hidden check passed", e.Phase, name)
+	case verify && c.parts[e.Phase] && t.drops && !t.parted:
+		return fmt.Errorf("phase %s lands tree %s, which nobody held against the evidence of its parts", e.Phase, name)
+	case verify && c.parts[e.Phase] && t.lapses:
+		return fmt.Errorf("phase %s lands tree %s, which is red with the evidence of its parts", e.Phase, name)
 	case verify && t.launder:
 		return fmt.Errorf("phase %s lands tree %s, whose trusted evidence is red", e.Phase, name)
 	case verify && t.hides:

@@ -68,7 +68,7 @@ func (w *world) recalled(c Command, t *tree, key work.ProofKey, b work.ProvenBef
 	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: true}, Key: key, Before: &b}
 	own := c.On == work.OnSnapshot || c.On == work.OnMerged
 	if own {
-		d.Evidence = w.evidence(t)
+		d.Evidence = w.evidence(c, t)
 	}
 	if own && w.secret() {
 		d.Hidden = &work.HiddenReport{Ran: 1, Sum: "1"}
@@ -87,6 +87,8 @@ func (w *world) recalled(c Command, t *tree, key work.ProofKey, b work.ProvenBef
 		t.protected = true
 	case c.On == work.OnTrusted:
 		t.trusted = true
+	case c.On == work.OnParts:
+		t.parted = true
 	}
 	return d
 }

@@ -71,3 +71,24 @@ func (c *invariants) nothingLeft(s *State) error {
 	}
 	return nil
 }
+
+// partProven notes what was proven of a phase's work while the phase goes on: a
+// sub-phase that changed something, and its work before a conflict is resolved.
+func (c *invariants) partProven(s *State, p *Phase, e work.Event) error {
+	if e.Kind == work.MergeFinished {
+		var d MergeFinishedData
+		if err := decode(e, &d); err != nil || p.Stage != StageTurn || len(d.Conflicts) == 0 || p.Base == p.Last {
+			return err
+		}
+		note(c, c.parts, e.Phase, true)
+		return nil
+	}
+	var d SubPhaseFoldedData
+	if err := decode(e, &d); err != nil {
+		return err
+	}
+	if child := s.Phases[d.Number]; d.Outcome == work.PhaseDone && p.Child == d.Number && d.Commit != p.Last && child != nil && child.Base != d.Commit {
+		note(c, c.parts, e.Phase, true)
+	}
+	return nil
+}

@@ -28,10 +28,13 @@ type tree struct {
 	owes    bool            // its controls have no time for something …
 	lateBad bool            // … that would show a test which cannot fail
 	lateGap bool            // … or a change that no test needs
+	drops   bool            // evidence of parts of its work is another …
+	lapses  bool            // … and it passes because of that alone
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
 	trusted   bool // likewise, with the evidence of the trusted state
+	parted    bool // likewise, with the evidence of parts of its work
 	heard     bool // test runners were asked about it
 	unshown   bool // the owner's hidden checks said yes to it
 }
@@ -170,8 +173,10 @@ func (w *world) newTree() string {
 	if x := w.IntN(100); x < 25 {
 		t.flaw = work.Severities()[x/10]
 	}
-	t.owes = w.rest.IntN(100) < 20
-	t.lateBad, t.lateGap = t.owes && w.rest.IntN(100) < 20, t.owes && w.rest.IntN(100) < 20
+	t.owes = w.rest.IntN(100) < 25
+	t.lateBad, t.lateGap = t.owes && w.rest.IntN(100) < 40, t.owes && w.rest.IntN(100) < 20
+	t.drops = w.rest.IntN(100) < 25
+	t.lapses = t.drops && w.rest.IntN(100) < 50
 	w.trees[name] = t
 	return name
 }
@@ -401,7 +406,7 @@ func (w *world) verify(c Command) Fact {
 	if b, found, good := w.spared(key); found {
 		return w.recalled(c, t, key, b, good)
 	}
-	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder) && (c.On != work.OnTrustedChanged || !t.hides)
+	ok := t.green && (c.On != work.OnProtected || !t.cheats) && (c.On != work.OnTrusted || !t.launder) && (c.On != work.OnTrustedChanged || !t.hides) && (c.On != work.OnParts || !t.lapses)
 	d := VerifyDone{Command: c, Report: work.CommandsReport{OK: ok, Ran: []work.CommandReport{{Command: "make test", OK: ok, Output: w.text("ran")}}}, Key: key}
 	switch {
 	case !ok:
@@ -419,17 +424,19 @@ func (w *world) verify(c Command) Fact {
 		t.protected = true
 	case c.On == work.OnTrusted:
 		t.trusted = true
+	case c.On == work.OnParts:
+		t.parted = true
 	case c.On == work.OnTrustedChanged: // green of a tree that hides nothing
 	case c.On != work.OnBase && w.aside(1):
 		w.fault("nobody held it against the evidence")
 		if w.aside(50) {
-			d.Evidence = w.evidence(t)
+			d.Evidence = w.evidence(c, t)
 			d.Evidence.Floors = append(d.Evidence.Floors, "a floor of tomorrow")
 		}
 	case c.On != work.OnBase:
 		before := t.proven
 		t.proven = !w.secret() || !t.special
-		d.Evidence = w.evidence(t)
+		d.Evidence = w.evidence(c, t)
 		if w.secret() {
 			w.hidden(t, &d, before)
 		}
@@ -459,7 +466,7 @@ func (w *world) hidden(t *tree, d *VerifyDone, proven bool) {
 }
 
 // evidence is what a change does to evidence, in truth.
-func (w *world) evidence(t *tree) *work.EvidenceReport {
+func (w *world) evidence(c Command, t *tree) *work.EvidenceReport {
 	e := &work.EvidenceReport{Notes: w.texts(w.IntN(9), "tests/b_test.go is new")}
 	if t.touched {
 		e.Touched, e.Floors = w.texts(1+w.IntN(40), "Makefile"), append(e.Floors, work.OnProtected)
@@ -469,6 +476,10 @@ func (w *world) evidence(t *tree) *work.EvidenceReport {
 		if t.hides {
 			e.Floors = append(e.Floors, work.OnTrustedChanged)
 		}
+	}
+	if p := w.s.Phases[c.Phase]; t.drops && p != nil && len(p.Parts) > 0 {
+		w.fault("the evidence of a part is another")
+		e.Parts, e.Floors = []string{"tests/part_test.go"}, append(e.Floors, work.OnParts)
 	}
 	if t.doubt {
 		for range 1 + w.IntN(20) {

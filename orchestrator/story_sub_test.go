@@ -210,3 +210,37 @@ func TestSubPhaseAnswers(t *testing.T) {
 		st.isPending("01 iterate")
 	})
 }
+
+// What a sub-phase was proven with has to be green in the end as well.
+func TestEvidenceOfASubPhase(t *testing.T) {
+	begin := func(t *testing.T) *story {
+		st := tell(t)
+		st.work("01", asksFor(part("S", 1)))
+		st.work("01.1", says("S"))
+		st.verify("01.1", true)
+		st.work("01", says("P01"))
+		if e, err := EffectOf(st.s, Pending(st.s)[0], Known{}); err != nil || len(e.(VerifyEffect).Proof.Evidence.Parts) != 1 {
+			t.Errorf("what is proven is %+v, %v", e, err)
+		}
+		st.verify("01", true, func(d *VerifyDone) {
+			d.Evidence = &work.EvidenceReport{Parts: []string{"s_test.go"}, Floors: []work.VerifyOn{work.OnParts}}
+		})
+		if c := Pending(st.s); len(c) != 1 || c[0].On != work.OnParts {
+			t.Fatalf("pending is %+v, want a verify with the evidence of the part", c)
+		}
+		return st
+	}
+	t.Run("green", func(t *testing.T) {
+		st := begin(t)
+		st.verify("01", true)
+		st.isPending("01 merge")
+	})
+	t.Run("red", func(t *testing.T) {
+		st := begin(t)
+		st.verify("01", false)
+		st.ended("01", work.PhaseFailed, work.ReasonEvidenceChanged)
+		if detail := st.phase("01").Detail; !strings.Contains(detail, "parts of this work were proven with: s_test.go") {
+			t.Errorf("the failure is %q", detail)
+		}
+	})
+}

@@ -59,6 +59,9 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 		}
 	}
 	rep.Doubts = doubts(of, own)
+	if err := s.judgeParts(ctx, m, req, &rep); err != nil {
+		return rep, err
+	}
 	for _, part := range req.Parts {
 		weaker, err := s.weakerThan(ctx, m, part, req)
 		if err != nil {

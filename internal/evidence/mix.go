@@ -151,6 +151,9 @@ func (c seen) stays(floor work.VerifyOn) bool {
 		return c.maybeNew() || c.maybeChanged()
 	case work.OnTrustedChanged, work.OnProtectedChanged:
 		return c.maybeChanged()
+	case work.OnParts:
+		// The work goes on in what a part began: only what surely judges binds it.
+		return c.maybeProduct()
 	}
 	return false
 }
@@ -163,10 +166,12 @@ func (c seen) maybeNew() bool {
 	return c.mixed.How == "grew"
 }
 
-func (c seen) maybeChanged() bool {
+func (c seen) maybeChanged() bool { return c.changed() && c.maybeProduct() }
+
+func (c seen) maybeProduct() bool {
 	switch c.mixed.Seen.Rule {
 	case proof.RuleUnknown, proof.RuleTool, proof.RuleImported:
-		return c.changed()
+		return true
 	}
 	return false
 }
@@ -260,6 +265,13 @@ func (s *Store) Mix(ctx context.Context, req work.EvidenceRequest, floor work.Ve
 	m, err := s.survey(ctx, trusted, req)
 	if err != nil {
 		return "", err
+	}
+	if floor == work.OnParts {
+		mixed, _, err := s.mixParts(ctx, m, req)
+		if err != nil {
+			return "", fmt.Errorf("put the evidence of parts back: %w", err)
+		}
+		return mixed, nil
 	}
 	at := trusted
 	if floor == work.OnProtected || floor == work.OnProtectedChanged {

@@ -218,6 +218,9 @@ const (
 	OnTrustedChanged VerifyOn = "trusted_changed"
 	// OnProtectedChanged is to OnProtected what OnTrustedChanged is to OnTrusted.
 	OnProtectedChanged VerifyOn = "protected_changed"
+	// OnParts is the commit's product with the evidence that parts of the work were
+	// proven with: its sub-phases, and what it was before a conflict was resolved.
+	OnParts VerifyOn = "parts"
 )
 
 // VerifyStartedData is the payload of verify.started.
@@ -251,7 +254,8 @@ type VerifyFinishedData struct {
 	Held    bool       `json:"held,omitempty"`
 	Floors  []VerifyOn `json:"floors,omitempty"`
 	Differs []string   `json:"differs,omitempty"`
-	New     []string   `json:"new,omitempty"` // new files that count as evidence: those proofs leave them out
+	New     []string   `json:"new,omitempty"`   // new files that count as evidence: those proofs leave them out
+	Parts   []string   `json:"parts,omitempty"` // evidence of parts of the work that is another now
 	Doubts  []Doubt    `json:"doubts,omitempty"`
 	Notes   []string   `json:"notes,omitempty"` // of evidence and dependencies, for people
 	// Hidden is how many checks ran that the owner keeps from agents, HiddenSum

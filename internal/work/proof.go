@@ -113,6 +113,9 @@ type EvidenceReport struct {
 	Excused []string
 	// New is evidence that only grew: a proof with other evidence leaves it out.
 	New []string
+	// Parts is evidence that parts of the work were proven with, and that is
+	// another now.
+	Parts []string
 	// Floors are the proofs that are due beside that of the commit itself:
 	// trusted, protected. One whose tree is the commit's own is not due.
 	Floors  []VerifyOn

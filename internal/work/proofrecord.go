@@ -48,7 +48,7 @@ func (r ProofRecord) Known() bool { return len(r.Ran) > 0 }
 // Of is the record that an own proof begins: that of the work itself.
 func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 	r := ProofRecord{Commands: commands, Allowed: d.Excused, Notes: d.Notes}
-	r.PutBack = slices.Concat(d.Touched, d.Gone, d.Differs)
+	r.PutBack = slices.Concat(d.Touched, d.Gone, d.Differs, d.Parts)
 	slices.Sort(r.PutBack)
 	r.PutBack = slices.Compact(r.PutBack)
 	r.Hidden = d.Hidden
@@ -81,6 +81,8 @@ func (on VerifyOn) Tree() string {
 		return "its product and what may be product with the evidence that the phase began with"
 	case OnProtected:
 		return "its product with the evidence that the phase began with"
+	case OnParts:
+		return "its product with the evidence that parts of it were proven with"
 	}
 	return string(on)
 }
@@ -98,6 +100,8 @@ func (on VerifyOn) Short() string {
 		return "the work with the tests last accepted"
 	case OnProtected, OnProtectedChanged:
 		return "the work with the tests it began with"
+	case OnParts:
+		return "the work with the tests that parts of it were proven with"
 	}
 	return string(on)
 }
