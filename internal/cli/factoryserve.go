@@ -8,7 +8,6 @@ import (
 	"forge/factory"
 	"forge/internal/config"
 	"forge/internal/git"
-	"forge/internal/hostwatch"
 	"forge/internal/server"
 	"forge/internal/worker"
 )
@@ -48,15 +47,14 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if err != nil {
 		return err
 	}
-	issues, err := workers.Trackers(a.env())
+	outside, err := workers.Outside(ctx, a.env())
 	if err != nil {
 		return err
 	}
-	hosts := workers.WatchHosts(ctx, a.env())
 	if pages != nil {
-		issues.Register(pages.Pages.HandleOpen)
-		pages.takeHooks(hosts.Hooks)
-		pages.adds.Join, pages.adds.Hosts = crew.Join, hosts
+		outside.Handle(pages.Pages.HandleOpen)
+		pages.API.Webhooks = outside.Hosts.Hooks.Figures
+		pages.adds.Join, pages.adds.Outside = crew.Join, outside
 		end, err := pages.Start(ctx)
 		if err != nil {
 			return err
@@ -64,19 +62,12 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		a.saySignIn(pages)
 		defer end()
 	}
-	defer issues.Start(ctx)()
-	defer hosts.Start(ctx, o.once)()
+	if o.once {
+		outside.Hosts.Read(ctx)
+	}
 	err = a.factoryServe(ctx, crew, workers, o.once)
 	workers = crew.All() // with those that joined
 	return err
-}
-
-// takeHooks takes webhooks of code hosts at /hooks, and lets monitors count them.
-func (s *webServer) takeHooks(hooks *hostwatch.Hooks) {
-	if len(hooks.Watches) > 0 {
-		s.Pages.HandleOpen("POST /hooks", hooks)
-		s.API.Webhooks = hooks.Figures
-	}
 }
 
 // factoryServe works on the boards until it is stopped, and says how they stand.

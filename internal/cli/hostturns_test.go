@@ -68,7 +68,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 	s := &worker.Worker{Opened: b, Poke: make(chan struct{}, 1)}
 	var mu sync.Mutex
 	news := map[int64]bool{} // issues of which the loop was told
-	watch.Results = []hostwatch.Results{{Project: b.Project, Stands: func(q hostwatch.Question, look work.PullLook) {
+	watch.AddResults(hostwatch.Results{Project: b.Project, Stands: func(q hostwatch.Question, look work.PullLook) {
 		s.StandsNow(q, look)
 		mu.Lock()
 		defer mu.Unlock()
@@ -77,7 +77,7 @@ func (w *pullWorld) heldThere(t *testing.T, g *hosttest.GitHub, first work.PullL
 			news[q.Issue.ID] = true
 		default:
 		}
-	}}}
+	}})
 	answered := func() (n int) {
 		rows, err := b.Journal.Runs(t.Context())
 		if err != nil {

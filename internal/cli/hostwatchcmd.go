@@ -71,7 +71,8 @@ func (a *App) hostWatch(c *cli.Context) error {
 		others.Wait()
 		return pullrequest.HostRefused(err)
 	}
-	hooks := &hostwatch.Hooks{Env: a.env(), Watches: []*hostwatch.Watch{w}}
+	hooks := &hostwatch.Hooks{Env: a.env()}
+	hooks.Add(w)
 	shut, err := a.listenHooks(c.String("listen"), set, hooks)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,12 +97,29 @@ func (h *Hints) take() pullHints {
 // hints: none says anything that is believed, each only lets one pull request
 // be looked at now instead of later.
 type Hooks struct {
-	Env     project.Env
-	Watches []*Watch // that have a secret
+	Env project.Env
 
 	mu      sync.Mutex
+	watches []*Watch // that have a secret
 	counted map[string]int
 	said    map[string]time.Time
+}
+
+// Add takes the webhooks of a watch from now on; without a secret it has none.
+func (h *Hooks) Add(w *Watch) {
+	if w.secret == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watches = append(h.watches, w)
+}
+
+// all are the watches whose webhooks are taken.
+func (h *Hooks) all() []*Watch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.watches)
 }
 
 // hookTaken is the word under which webhooks are counted that were not refused.
@@ -110,8 +128,12 @@ const hookTaken = "taken"
 // sayRefused is how often a log names one reason for which webhooks are refused.
 const sayRefused = time.Minute
 
-// ServeHTTP answers a delivery. Who cannot sign learns nothing.
+// ServeHTTP answers a delivery; there is nothing here while no watch takes any. Who cannot sign learns nothing.
 func (h *Hooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if len(h.all()) == 0 {
+		http.NotFound(w, req)
+		return
+	}
 	status, why := h.take(req)
 	h.count(why)
 	if status == http.StatusNoContent {
@@ -135,7 +157,7 @@ func (h *Hooks) take(req *http.Request) (status int, why string) {
 	}
 	status, why = http.StatusForbidden, "unsigned"
 	other := map[string]bool{} // secrets that it is not signed with
-	for _, w := range h.Watches {
+	for _, w := range h.all() {
 		if other[w.secret] {
 			continue
 		}
@@ -182,8 +204,12 @@ func (h *Hooks) count(why string) {
 	}
 }
 
-// Figures are counts for monitors, to which none taken is a figure too.
+// Figures are counts for monitors, to which none taken is a figure too; nil = no
+// watch takes any.
 func (h *Hooks) Figures() map[string]int {
+	if len(h.all()) == 0 {
+		return nil
+	}
 	out := map[string]int{hookTaken: 0}
 	maps.Copy(out, h.counts())
 	return out

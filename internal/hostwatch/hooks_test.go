@@ -42,7 +42,10 @@ func TestHooks(t *testing.T) {
 	const secret = "what both sides know"
 	one, other, none := watch("octo/repo", secret), watch("octo/other", "another secret"), watch("octo/none", "")
 	all := []*Watch{one, other, none}
-	hooks := &Hooks{Env: env, Watches: all}
+	hooks := &Hooks{Env: env}
+	for _, w := range all {
+		hooks.Add(w)
+	}
 	send := func(method string, d hosttest.Delivery) (status int, woken []*Watch) {
 		t.Helper()
 		rec := httptest.NewRecorder()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"forge/factory"
 	"forge/internal/journal"
@@ -18,6 +19,27 @@ type Results struct {
 	// Stands is told how the pull request of a result stands, each time it was
 	// looked at.
 	Stands func(q Question, look work.PullLook)
+}
+
+// resultsList are the projects whose results a watch reads. More of them may come
+// while it does.
+type resultsList struct {
+	sync.Mutex
+	list []Results
+}
+
+// AddResults watches the results of one more project.
+func (w *Watch) AddResults(r Results) {
+	w.results.Lock()
+	defer w.results.Unlock()
+	w.results.list = append(w.results.list, r)
+}
+
+// allResults are those of every project.
+func (w *Watch) allResults() []Results {
+	w.results.Lock()
+	defer w.results.Unlock()
+	return slices.Clone(w.results.list)
 }
 
 // ofResult is an open question about the result of an issue, when its pull
@@ -39,7 +61,7 @@ func (w *Watch) ofResult(ctx context.Context, s *orchestrator.State, cp work.Che
 // asked are the runs that ask something.
 func (w *Watch) overResults(ctx context.Context, asked map[string]bool) ([]Question, error) {
 	var out []Question
-	for _, r := range w.Results {
+	for _, r := range w.allResults() {
 		for after := ""; ; {
 			page, err := w.p.Journal.Issues(ctx, work.IssueFilter{Project: r.Project, Column: work.ColumnInReview}, journal.MaxIssuePage, after)
 			if err != nil {
@@ -70,7 +92,7 @@ func standsOpen(q Question, look work.PullLook) bool {
 
 // tell has an issue looked at again whose pull request stands differently.
 func (w *Watch) tell(q Question, look work.PullLook) {
-	for _, r := range w.Results {
+	for _, r := range w.allResults() {
 		if r.Project == q.Issue.Project {
 			r.Stands(q, look)
 		}

@@ -19,18 +19,18 @@ import (
 	"forge/orchestrator"
 )
 
-// Watch reads the answers of a project's pull requests. All but its hints
-// belong to one goroutine.
+// Watch reads the answers of a project's pull requests. All but its hints and
+// results belong to one goroutine.
 type Watch struct {
-	At      work.PullSettings // the repository on its host
-	Every   time.Duration     // between polls
-	Results []Results         // those that wait there
+	At    work.PullSettings // the repository on its host
+	Every time.Duration     // between polls
 
-	p      *project.Checkout
-	host   host.Host
-	secret string // that webhooks are signed with, "" = none can be
-	hints  *Hints
-	note   *pullrequest.NewsNote
+	results resultsList
+	p       *project.Checkout
+	host    host.Host
+	secret  string // that webhooks are signed with, "" = none can be
+	hints   *Hints
+	note    *pullrequest.NewsNote
 	// patient waits for a host that computes: whoever reads once does not come
 	// back in a moment.
 	patient bool

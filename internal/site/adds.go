@@ -8,7 +8,6 @@ import (
 	"forge/factory"
 	pages "forge/factory/web"
 	"forge/internal/config"
-	"forge/internal/hostwatch"
 	"forge/internal/project"
 	"forge/internal/server"
 	"forge/internal/setup"
@@ -26,8 +25,8 @@ type Adds struct {
 	// factory is ending. nil = it has not begun.
 	Join func(w *worker.Worker, beside ...func(context.Context)) bool
 
-	// Hosts are the code hosts that are watched; nil = none is.
-	Hosts *hostwatch.Watches
+	// Outside is what is watched for the projects, those that are added too.
+	Outside *worker.Outside
 
 	adding sync.Mutex // one at a time
 }
@@ -54,6 +53,10 @@ func (a *Adds) Folders(ctx context.Context) ([]pages.Folder, error) {
 	return out, nil
 }
 
+func ending() error {
+	return &pages.Complaint{Status: 503, What: "The factory is ending.", Fix: "Start it again: the project is there then."}
+}
+
 // Add makes a project of one of Folders: no other path is looked at.
 func (a *Adds) Add(ctx context.Context, path, by string) (string, error) {
 	a.adding.Lock()
@@ -69,6 +72,12 @@ func (a *Adds) Add(ctx context.Context, path, by string) (string, error) {
 	if !known {
 		return "", pages.ErrNoFolder
 	}
+	if a.Join == nil {
+		return "", ending()
+	}
+	if err := a.Outside.Trackers.Room(); err != nil {
+		return "", forPages(err)
+	}
 	// What was begun is brought to its end although the page is closed.
 	ctx = context.WithoutCancel(ctx)
 	env := a.Env
@@ -80,19 +89,15 @@ func (a *Adds) Add(ctx context.Context, path, by string) (string, error) {
 	if err != nil {
 		return "", forPages(err)
 	}
-	var look func(context.Context)
-	if a.Hosts != nil {
-		look = w.WatchHost(ctx, a.Hosts)
+	if err := a.Outside.Add(ctx, w); err != nil {
+		w.Close()
+		return "", forPages(err)
 	}
 	id, jobs := a.Site.add(ctx, w)
-	beside := []func(context.Context){jobs.Tend}
-	if look != nil {
-		beside = append(beside, look)
-	}
-	if a.Join == nil || !a.Join(w, beside...) {
+	if !a.Join(w, jobs.Tend) {
 		a.Site.drop(id)
 		w.Close()
-		return "", &pages.Complaint{Status: 503, What: "The factory is ending.", Fix: "Start it again: the project is there then."}
+		return "", ending()
 	}
 	a.Env.Log.Info(fmt.Sprintf("project %s was added", id), "checkout", w.Base.RepoRoot, "by", text.HarmlessLine(by))
 	return id, nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,10 +25,14 @@ import (
 	"forge/internal/work"
 )
 
-// All are the trackers whose issues come onto the boards of a server.
+// All are the trackers whose issues come onto the boards of a server. Boards are
+// added while it runs, too.
 type All struct {
-	env  project.Env
-	list []*followed
+	env project.Env
+
+	mu    sync.Mutex
+	goals []Goal
+	list  []*followed
 }
 
 // Goal is a board that issues of trackers may go to.
@@ -46,63 +51,124 @@ type followed struct {
 	pauses pauses
 }
 
-// Open finds the board of each tracker that the user named. One whose
-// project this server does not work on is another server's.
+// Open reads the trackers that the user named, and finds the board of each. One
+// whose project is not among the goals is another server's, or is added later.
 func Open(env project.Env, goals []Goal) (*All, error) {
-	cfg, err := UserConfig(env)
-	if err != nil {
-		return nil, err
-	}
-	all, err := cfg.Trackers()
+	all, err := settings(env)
 	if err != nil {
 		return nil, err
 	}
 
 	t := &All{env: env}
 	for _, set := range all {
-		g, ok, err := goalOf(set, goals)
-		if err != nil {
+		if err := names(set, len(goals)); err != nil {
 			return nil, err
 		}
-		if !ok {
+		if !slices.ContainsFunc(goals, func(g Goal) bool { return g.of(set) }) {
 			env.Log.Info("the tracker's project is not worked on here", "tracker", set.Name, "project", set.Project)
+		}
+	}
+	for _, g := range goals {
+		if err := t.add(g, all); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// settings are those of the trackers as the user names them now.
+func settings(env project.Env) ([]config.TrackerSettings, error) {
+	cfg, err := UserConfig(env)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.Trackers()
+}
+
+// Room says what keeps one more board from being added: trackers that do not say
+// to which of several boards their issues go.
+func (t *All) Room() error {
+	all, err := settings(t.env)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, set := range all {
+		if err := names(set, len(t.goals)+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add takes issues of the trackers that name this board from now on: their
+// webhooks at once, and each of looks asks one of them until its context ends.
+func (t *All) Add(g Goal) (looks []func(context.Context), err error) {
+	if err := t.Room(); err != nil {
+		return nil, err
+	}
+	all, err := settings(t.env)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.add(g, all); err != nil {
+		return nil, err
+	}
+	return t.Looks(g.Opened), nil
+}
+
+// add finds the trackers of a board.
+func (t *All) add(g Goal, all []config.TrackerSettings) error {
+	var list []*followed
+	for _, set := range all {
+		if !g.of(set) {
 			continue
 		}
 		on, err := client(set)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		t.list = append(t.list, follow(env, set, g, on))
+		list = append(list, follow(t.env, set, g, on))
 	}
-	return t, nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.goals = append(t.goals, g)
+	t.list = append(t.list, list...)
+	return nil
+}
+
+// of are the trackers of one board.
+func (t *All) of(b *board.Opened) (list []*followed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.list {
+		if one.goal.Opened == b {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 // Origins are the trackers of the issues of one board.
 func (t *All) Origins(b *board.Opened) Origins {
 	o := NewOrigins(b)
-	for _, one := range t.list {
-		if one.goal.Opened == b {
-			o.trackers = append(o.trackers, one)
-		}
-	}
+	o.trackers = t.of(b)
 	return o
 }
 
-// goalOf is the board that a tracker's issues go to; ok is false when it is not
-// among them.
-func goalOf(set config.TrackerSettings, goals []Goal) (g Goal, ok bool, err error) {
-	if set.Project == "" {
-		if len(goals) == 1 {
-			return goals[0], true, nil
-		}
-		return g, false, refusal.New(`write its project = "/path/to/checkout"`, "tracker %s does not say to which of %d projects its issues go", set.Name, len(goals))
+// names says whether a tracker says to which of so many boards its issues go.
+func names(set config.TrackerSettings, boards int) error {
+	if set.Project == "" && boards > 1 {
+		return refusal.New(`write its project = "/path/to/checkout" in your own configuration`, "tracker %s does not say to which of %d projects its issues go", set.Name, boards)
 	}
-	for _, g := range goals {
-		if project.SameDir(g.Base.RepoRoot, filepath.Clean(set.Project)) {
-			return g, true, nil
-		}
-	}
-	return g, false, nil
+	return nil
+}
+
+// of says whether a tracker's issues go to this board. Where it names none, there
+// is no other board.
+func (g Goal) of(set config.TrackerSettings) bool {
+	return set.Project == "" || project.SameDir(g.Base.RepoRoot, filepath.Clean(set.Project))
 }
 
 // client is what reads and tells a tracker.
@@ -130,19 +196,13 @@ func follow(env project.Env, set config.TrackerSettings, g Goal, on tracker.Host
 	}}
 }
 
-// Start reads the trackers until the function that it returns is called or ctx
-// is cancelled; the function waits until all of them have ended.
-func (t *All) Start(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	for _, one := range t.list {
+// Looks ask the trackers of a board, each until its context ends.
+func (t *All) Looks(b *board.Opened) (looks []func(context.Context)) {
+	for _, one := range t.of(b) {
 		t.env.Log.Info("takes issues of a tracker", "tracker", one.set.Name, "repository", one.sync.Host.Name(), "label", one.set.Label)
-		all.Go(func() { t.watch(ctx, one) })
+		looks = append(looks, func(ctx context.Context) { t.watch(ctx, one) })
 	}
-	return func() {
-		cancel()
-		all.Wait()
-	}
+	return looks
 }
 
 // watch asks one tracker for news, again and again. A tracker that fails is
@@ -179,14 +239,26 @@ func (t *All) watch(ctx context.Context, one *followed) {
 	}
 }
 
-// Register takes webhooks at /hooks/<name> for the trackers that have a secret.
-func (t *All) Register(handle func(pattern string, h http.Handler)) {
-	for _, one := range t.list {
-		if one.set.Webhook.Value == "" {
-			continue
-		}
-		handle("POST /hooks/"+one.set.Name, one.hooks())
+// HooksAt is where webhooks of trackers come in.
+const HooksAt = "POST /hooks/{tracker}"
+
+// ServeHTTP answers a webhook of the tracker that the address names, where it has a
+// secret.
+func (t *All) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t.mu.Lock()
+	at := slices.IndexFunc(t.list, func(one *followed) bool {
+		return one.set.Name == r.PathValue("tracker") && one.set.Webhook.Value != ""
+	})
+	var one *followed
+	if at >= 0 {
+		one = t.list[at]
 	}
+	t.mu.Unlock()
+	if one == nil {
+		http.NotFound(w, r)
+		return
+	}
+	one.hooks().ServeHTTP(w, r)
 }
 
 func (t *followed) hooks() http.Handler {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"forge/factory"
 	"forge/internal/hostwatch"
@@ -49,12 +50,35 @@ func (all All) Close() {
 	}
 }
 
+// Outside is what is watched of the world for the projects of a server: trackers,
+// whose issues come onto their boards, and code hosts, where their results are
+// decided. Projects that join later are watched from then on.
+type Outside struct {
+	Trackers *trackers.All
+	Hosts    *hostwatch.Watches
+}
+
+// Outside opens what is watched for these projects. A code host that cannot be
+// watched is said.
+func (all All) Outside(ctx context.Context, env project.Env) (*Outside, error) {
+	list, err := all.Trackers(env)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}}
+	for _, w := range all {
+		w.beside = o.Trackers.Looks(w.Opened)
+		w.watchHost(ctx, o.Hosts)
+	}
+	return o, nil
+}
+
 // Trackers are the trackers that the user named for these projects, which know
 // from then on whom to ask about an issue.
 func (all All) Trackers(env project.Env) (*trackers.All, error) {
 	var goals []trackers.Goal
 	for _, w := range all {
-		goals = append(goals, trackers.Goal{Opened: w.Opened, Poke: w.Poke})
+		goals = append(goals, w.goal())
 	}
 	t, err := trackers.Open(env, goals)
 	if err != nil {
@@ -66,38 +90,39 @@ func (all All) Trackers(env project.Env) (*trackers.All, error) {
 	return t, nil
 }
 
-// WatchHosts watches the code hosts of the projects. One that cannot be watched is
-// said.
-func (all All) WatchHosts(ctx context.Context, env project.Env) *hostwatch.Watches {
-	watches := &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}
-	for _, w := range all {
-		w.watched(ctx, func(p *project.Checkout, results hostwatch.Results) (*hostwatch.Watch, error) {
-			return watches.Add(ctx, p, results)
-		})
+// Add watches what there is outside for one more project, which has not joined yet.
+func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
+	if w.beside, err = o.Trackers.Add(w.goal()); err != nil {
+		return err
 	}
-	return watches
+	w.Origins = o.Trackers.Origins(w.Opened)
+	w.watchHost(ctx, o.Hosts)
+	return nil
 }
 
-// WatchHost watches the code host of a project that came later: what it does until
-// its context ends, nil = nothing.
-func (s *Worker) WatchHost(ctx context.Context, watches *hostwatch.Watches) (look func(context.Context)) {
-	s.watched(ctx, func(p *project.Checkout, results hostwatch.Results) (w *hostwatch.Watch, err error) {
-		w, look, err = watches.Join(ctx, p, results)
-		return w, err
-	})
-	return look
+// Handle takes the webhooks of all of them, of those that come later as well.
+func (o *Outside) Handle(handle func(pattern string, h http.Handler)) {
+	handle(trackers.HooksAt, o.Trackers)
+	handle("POST /hooks", o.Hosts.Hooks)
 }
 
-func (s *Worker) watched(ctx context.Context, watch func(*project.Checkout, hostwatch.Results) (*hostwatch.Watch, error)) {
+func (s *Worker) goal() trackers.Goal { return trackers.Goal{Opened: s.Opened, Poke: s.Poke} }
+
+// watchHost watches the project's code host for as long as its board is worked on.
+func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) {
 	p, err := s.Fresh(ctx)
-	var w *hostwatch.Watch
-	if err == nil {
-		w, err = watch(p, hostwatch.Results{Project: s.Project, Stands: s.StandsNow})
+	if err != nil {
+		s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
+		return
 	}
+	w, look, err := watches.Add(ctx, p, hostwatch.Results{Project: s.Project, Stands: s.StandsNow})
 	if err != nil {
 		s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
 	}
 	if w != nil {
 		s.Hints = w.Hints()
+	}
+	if look != nil {
+		s.beside = append(s.beside, look)
 	}
 }

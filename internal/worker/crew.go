@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -47,7 +48,7 @@ func NewCrew(ctx context.Context, once bool) *Crew {
 // Stop ends the crew; Serve returns when all runs have stopped.
 func (c *Crew) Stop() { c.stop() }
 
-// Join has a board worked on, and what is to run beside it; false where the
+// Join has a board worked on, and what is watched for it and is to run beside it; false where the
 // factory is ending.
 func (c *Crew) Join(w *Worker, beside ...func(context.Context)) bool {
 	c.mu.Lock()
@@ -60,7 +61,7 @@ func (c *Crew) Join(w *Worker, beside ...func(context.Context)) bool {
 	}
 	c.workers = append(c.workers, w)
 	c.running++
-	for _, do := range beside {
+	for _, do := range slices.Concat(w.beside, beside) {
 		c.beside.Go(func() { c.under(do) })
 	}
 	go func() { c.left(c.work(w)) }()

@@ -31,6 +31,10 @@ type Worker struct {
 	Origins trackers.Origins // of the issues of its board
 	Hints   *hostwatch.Hints // of the watch of its code host, nil = there is none
 
+	// beside is what runs for as long as the board is worked on: what is watched
+	// outside.
+	beside []func(context.Context)
+
 	owner       journal.Owner
 	concurrency *factory.Concurrency
 	triage      *triager
