@@ -59,11 +59,36 @@ type scanner struct {
 	arrays  map[string]int // tables in each array of tables
 	current []string       // path of the open table
 	failed  *scanError
+	// said are the assignments in their order, headers those of tables.
+	said    []assigned
+	headers []tableHeader
+}
+
+// assigned is a key with its value, by offsets into the text.
+type assigned struct {
+	path       []string
+	start      int // of the key
+	value, end int // of the value
+	inline     bool
+	section    int // of headers, -1 = before the first
+}
+
+// tableHeader is where a table begins.
+type tableHeader struct {
+	path  []string
+	end   int // of the header, before what else is on its line
+	array bool
 }
 
 // scanTOML indexes text. It never panics and ends on any input; on text that
 // is not TOML it returns what it saw and where it stopped.
 func scanTOML(text string) (index, *scanError) {
+	s := readTOML(text)
+	return s.index, s.failed
+}
+
+// readTOML is scanTOML with all that was found.
+func readTOML(text string) *scanner {
 	s := &scanner{text: text, line: 1, index: index{at: map[string]place{}}, arrays: map[string]int{}}
 	for s.failed == nil {
 		s.blank()
@@ -73,11 +98,11 @@ func scanTOML(text string) (index, *scanError) {
 		if s.peek() == '[' {
 			s.header()
 		} else {
-			s.assignment(s.current, 0)
+			s.assignment(s.current, 0, false)
 		}
 		s.endOfLine()
 	}
-	return s.index, s.failed
+	return s
 }
 
 func (s *scanner) peek() byte {
@@ -192,6 +217,7 @@ func (s *scanner) header() {
 		}
 	}
 	s.current = path
+	s.headers = append(s.headers, tableHeader{path: path, end: s.pos, array: array})
 	s.mark(keyPath(path), at)
 }
 
@@ -203,8 +229,8 @@ func (s *scanner) mark(joined string, at place) {
 }
 
 // assignment reads key = value inside the table of path base.
-func (s *scanner) assignment(base []string, depth int) {
-	at := s.here()
+func (s *scanner) assignment(base []string, depth int, inline bool) {
+	at, start := s.here(), s.pos
 	keys := s.key()
 	s.space()
 	if s.failed == nil && s.peek() != '=' {
@@ -220,7 +246,10 @@ func (s *scanner) assignment(base []string, depth int) {
 		path = append(path, k)
 		s.mark(keyPath(path), at)
 	}
+	n := len(s.said)
+	s.said = append(s.said, assigned{path: path, start: start, value: s.pos, inline: inline, section: len(s.headers) - 1})
 	s.value(path, depth+len(keys)-1)
+	s.said[n].end = s.said[n].value + len(strings.TrimRight(s.text[s.said[n].value:s.pos], " \t"))
 }
 
 // key reads a dotted key.
@@ -314,7 +343,7 @@ func (s *scanner) inline(path []string, depth int) {
 			s.pos++
 			return
 		}
-		s.assignment(path, depth+1)
+		s.assignment(path, depth+1, true)
 		s.blank()
 		if s.peek() == ',' {
 			s.pos++
