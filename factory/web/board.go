@@ -52,7 +52,7 @@ type boardPage struct {
 	Filter  boardFilter
 	Columns template.HTML
 	Floor   *Standing // nil = unknown
-	Levels  []string
+	Levels  Choices
 }
 
 func (s *Server) boardPage(v *visit) error {

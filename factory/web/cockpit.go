@@ -52,7 +52,7 @@ type cockpitData struct {
 	First    []diff.First
 	Files    []cockpitFile
 	Total    diff.Stat
-	Levels   []string
+	Levels   Choices
 	MayLook  bool // but not answer: a reviewer where an owner is asked
 	May      bool // answer now
 	Pending  bool

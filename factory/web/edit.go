@@ -26,7 +26,7 @@ type issueForm struct {
 	Criteria string // a line each, those that the issue has with their ids
 	Labels   string
 	Needs    string
-	Levels   []string
+	Levels   Choices
 	Wrong    *Complaint // why it was not stored
 }
 
@@ -121,7 +121,7 @@ func (v *visit) applyLevel(i *work.Issue) error {
 		if err != nil {
 			return err
 		}
-		for _, known := range levels {
+		for _, known := range levels.Values() {
 			if known == level {
 				i.Level = level
 				return nil

@@ -35,11 +35,12 @@ func (s *Server) jobsPage(v *visit) error {
 
 // jobForm is what a job is started with, as a person writes it.
 type jobForm struct {
-	Base, Token              string
-	Description              string
-	Expert, Level            string
-	Experts, Sources, Levels []string
-	Wrong                    *Complaint
+	Base, Token      string
+	Description      string
+	Expert, Level    string
+	Experts, Sources []string
+	Levels           Choices
+	Wrong            *Complaint
 }
 
 func (s *Server) jobForm(v *visit) (jobForm, error) {

@@ -209,7 +209,32 @@ type Jobs interface {
 	Cancel(ctx context.Context, run, by string) error
 	Experts(ctx context.Context) ([]string, error)
 	Sources(ctx context.Context) ([]string, error)
-	Levels(ctx context.Context) ([]string, error)
+	Levels(ctx context.Context) (Choices, error)
+}
+
+// Choice is one of several, with what it means.
+type Choice struct{ Value, Says string }
+
+// Choices are what a form lets people choose from.
+type Choices []Choice
+
+// Values are the choices by themselves.
+func (c Choices) Values() []string {
+	out := make([]string, 0, len(c))
+	for _, one := range c {
+		out = append(out, one.Value)
+	}
+	return out
+}
+
+// Says is what a value means; "" where it is none of them.
+func (c Choices) Says(value string) string {
+	for _, one := range c {
+		if one.Value == value {
+			return one.Says
+		}
+	}
+	return ""
 }
 
 // Standing is how the loop of a project stands.

@@ -100,7 +100,7 @@ type runData struct {
 	Operator bool
 	Admin    bool
 	Run      runView
-	Levels   []string
+	Levels   Choices
 	// Reviewer may say something to Hears, the phases that are not over.
 	Reviewer bool
 	Hears    []string

@@ -26,7 +26,7 @@ type runForm struct {
 	From                    string // text or plan
 	Text, Level, USD, Tries string
 	NoMerge                 bool
-	Levels                  []string
+	Levels                  Choices
 	Forecast                *Forecast
 	Wrong                   *Complaint
 }
@@ -85,7 +85,7 @@ func (s *Server) newRunPage(v *visit) error {
 		if f.Text, f.NoMerge = o.Text, o.NoMerge; o.Text == "" {
 			f.From = "plan"
 		}
-		if slices.Contains(f.Levels, o.Level) {
+		if slices.Contains(f.Levels.Values(), o.Level) {
 			f.Level = o.Level
 		}
 		if o.Tries > 0 {

@@ -58,7 +58,7 @@ type Hooks struct {
 
 // Defaults is [defaults].
 type Defaults struct {
-	Budget               *int    `toml:"budget" default:"8" doc:"Iterations a phase may use." rule:"min=1 max=100000" env:"FORGE_BUDGET"`
+	Budget               *int    `toml:"budget" default:"8" doc:"Tries (iterations) that a phase may use." rule:"min=1 max=100000" env:"FORGE_BUDGET"`
 	AutoApproveThreshold *int    `toml:"auto_approve_threshold" default:"5" doc:"In preset interactive a phase starts unasked when each direct dependency changed at least one and at most this many files; 0 always asks." rule:"min=0" env:"FORGE_AUTO_APPROVE_THRESHOLD"`
 	PermissionMode       *string `toml:"permission_mode" default:"\"standard\"" doc:"What an agent may do: standard, autonomous (same rights, starts unasked) or readonly. strict is deprecated." rule:"standard|autonomous|readonly|strict"`
 	ContextLimit         *string `toml:"context_limit" default:"\"\"" doc:"Start a new session beyond this many tokens (\"120000\") or this share of a window of 200000 (\"80%\"); empty leaves it to the agent." rule:"context"`
@@ -154,10 +154,10 @@ type Limits struct {
 
 // Cost is [cost].
 type Cost struct {
-	IterationUSD    *float64 `toml:"iteration_usd" doc:"Dollars of one iteration; also what is reserved for an iteration that reports nothing." sample:"2.0" rule:"positive"`
-	PhaseUSD        *float64 `toml:"phase_usd" doc:"Dollars of one phase." sample:"10.0" rule:"positive"`
-	RunUSD          *float64 `toml:"run_usd" doc:"Dollars of one run." sample:"50.0" rule:"positive" env:"FORGE_RUN_USD"`
-	DayUSD          *float64 `toml:"day_usd" doc:"Dollars of one calendar day (UTC) in this project." sample:"100.0" rule:"positive"`
+	IterationUSD    *float64 `toml:"iteration_usd" doc:"The most that one try (iteration) may cost, in dollars; also what is reserved for one that reports nothing." sample:"2.0" rule:"positive"`
+	PhaseUSD        *float64 `toml:"phase_usd" doc:"The most that one phase may cost, in dollars." sample:"10.0" rule:"positive"`
+	RunUSD          *float64 `toml:"run_usd" doc:"The most that one run may cost, in dollars." sample:"50.0" rule:"positive" env:"FORGE_RUN_USD"`
+	DayUSD          *float64 `toml:"day_usd" doc:"The most that a calendar day (UTC) may cost in this project, in dollars." sample:"100.0" rule:"positive"`
 	IterationTokens *int64   `toml:"iteration_tokens" doc:"Tokens of one iteration." sample:"500000" rule:"min=1"`
 	PhaseTokens     *int64   `toml:"phase_tokens" doc:"Tokens of one phase." sample:"4000000" rule:"min=1"`
 	RunTokens       *int64   `toml:"run_tokens" doc:"Tokens of one run." sample:"20000000" rule:"min=1" env:"FORGE_RUN_TOKENS"`

@@ -34,7 +34,7 @@ type Specialist struct {
 // Autonomy is [autonomy].
 type Autonomy struct {
 	Enabled                    *bool             `toml:"enabled" doc:"true = preset full, false = preset interactive." sample:"false"`
-	Level                      *string           `toml:"level" doc:"The preset: where a person decides." sample:"\"interactive\"" rule:"preset" env:"FORGE_AUTONOMY"`
+	Level                      *string           `toml:"level" doc:"Where Forge waits for a person: the name of a level. Without one: interactive for runs, partial for jobs." sample:"\"interactive\"" rule:"preset" env:"FORGE_AUTONOMY"`
 	Ceiling                    *string           `toml:"ceiling" doc:"The most that any run of this user may do by itself." sample:"\"full\"" rule:"preset" only:"user"`
 	StaleIterationsBeforePivot *int              `toml:"stale_iterations_before_pivot" default:"3" doc:"Iterations without progress before the strategy must change; 0 = off." rule:"min=0 max=100000"`
 	PivotPrompt                *string           `toml:"pivot_prompt" default:"\"\"" doc:"What the agent is told then; empty uses the built-in text."`
@@ -103,7 +103,7 @@ type LLM struct {
 // Factory is [factory].
 type Factory struct {
 	Target        *string  `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
-	DefaultPolicy *string  `toml:"default_policy" default:"\"plan_then_review\"" doc:"Preset of issues that name none." rule:"filled"`
+	DefaultPolicy *string  `toml:"default_policy" default:"\"plan_then_review\"" doc:"Level of issues that name none." rule:"filled"`
 	Plan          *string  `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
 	Triage        *string  `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
 	TriageCallUSD *float64 `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`

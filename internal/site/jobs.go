@@ -68,13 +68,13 @@ func (j *Jobs) Sources(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(p.Config.File.DataSources)), nil
 }
 
-// Levels are the levels that a job may be opened with.
-func (j *Jobs) Levels(ctx context.Context) ([]string, error) {
+// Levels are the levels that work may be opened with.
+func (j *Jobs) Levels(ctx context.Context) (pages.Choices, error) {
 	p, err := j.worker.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return p.Config.Presets().Names(), nil
+	return levels(p.Config.Presets()), nil
 }
 
 // Start opens a job with all the checks of forge job start, and drives it in

@@ -54,6 +54,7 @@ func (s *Settings) Read(context.Context) (pages.SettingsNow, error) {
 		}
 		out.Values = append(out.Values, pages.Setting{Key: l.Key, Value: hide.String(l.Value), Origin: l.Origin, Doc: docOf(keys, l.Key)})
 	}
+	out.Fields = s.fieldsOf(body, cfg)
 	return out, nil
 }
 

@@ -158,3 +158,82 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 }
+
+const withComments = "# what we run\n[verify]\n  commands = [\"true\"]   # fast\n\n[autonomy]\nlevel = \"review\"\n"
+
+// Single settings are changed in the file as it is: no byte of it is another but
+// those of the values, and comments stay. What is not to be is said at its field.
+func TestSettingsByFields(t *testing.T) {
+	t.Parallel()
+	s, file := open(t)
+	if err := os.WriteFile(file, []byte(withComments), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Read(t.Context())
+	if err != nil || len(now.Problems) > 0 {
+		t.Fatalf("%+v %v", now, err)
+	}
+	fields := map[string]pages.Field{}
+	for _, f := range now.Fields {
+		fields[f.Key] = f
+		if f.Doc == "" || f.Label == "" || f.Group == "" {
+			t.Errorf("a field says nothing: %+v", f)
+		}
+	}
+	if got := fields["autonomy.level"]; got.Value != "review" || got.Choices.Says("review") == "" {
+		t.Errorf("level: %+v", got)
+	}
+	if got := fields["verify.commands"]; got.Value != "true" || !got.Lines {
+		t.Errorf("verify: %+v", got)
+	}
+	if got := fields["defaults.budget"]; got.Value != "" || got.Default != "8" {
+		t.Errorf("tries: %+v", got)
+	}
+	if got := fields["agent.use"]; !strings.Contains(strings.Join(got.Choices.Values(), " "), "claude") || !strings.Contains(strings.Join(got.Choices.Values(), " "), "mine") {
+		t.Errorf("agents: %+v", got)
+	}
+
+	same := map[string]string{}
+	for key, f := range fields {
+		same[key] = f.Value
+	}
+	if got, err := s.Propose(t.Context(), same, now.Sum); err != nil || got != withComments {
+		t.Errorf("nothing is changed, and the file is\n%q %v", got, err)
+	}
+	want := "# what we run\n[verify]\n  commands = [\"make test\", \"go vet ./...\"]   # fast\n\n[autonomy]\nlevel = \"full\"\n\n[cost]\nrun_usd = 2.5\n"
+	got, err := s.Propose(t.Context(), map[string]string{"verify.commands": "make test\ngo vet ./...", "autonomy.level": "full", "cost.run_usd": "2.50"}, now.Sum)
+	if err != nil || got != want {
+		t.Errorf("%v\n%q, want\n%q", err, got, want)
+	}
+	if text(t, file) != withComments {
+		t.Error("what is only proposed was written")
+	}
+
+	var bad *pages.BadSettings
+	_, err = s.Propose(t.Context(), map[string]string{"cost.run_usd": "much", "defaults.budget": "-1", "verify.timeout_secs": "60"}, now.Sum)
+	if !errors.As(err, &bad) || bad.Fields["cost.run_usd"] == "" || bad.Fields["verify.timeout_secs"] != "" {
+		t.Errorf("what is no number: %+v", err)
+	}
+	_, err = s.Propose(t.Context(), map[string]string{"cost.run_usd": "-1", "defaults.budget": "0", "autonomy.level": "ful"}, now.Sum)
+	if !errors.As(err, &bad) || bad.Fields["cost.run_usd"] == "" || bad.Fields["defaults.budget"] == "" || !strings.Contains(bad.Fields["autonomy.level"], "full") || len(bad.Problems) > 0 {
+		t.Errorf("what breaks rules: %+v", err)
+	}
+	if _, err := s.Propose(t.Context(), same, "another sum"); !errors.Is(err, work.ErrStale) {
+		t.Errorf("over the change of somebody else: %v", err)
+	}
+
+	if err := os.WriteFile(file, []byte("verify = { commands = [\"a\\nb\"] }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if now, err = s.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range now.Fields {
+		if (f.Key == "verify.commands") != (f.Locked != "") {
+			t.Errorf("%s: locked %q", f.Key, f.Locked)
+		}
+	}
+	if _, err := s.Propose(t.Context(), map[string]string{"verify.timeout_secs": "5"}, now.Sum); !errors.As(err, &bad) || !strings.Contains(bad.Fields["verify.timeout_secs"], "change it in the file") {
+		t.Errorf("into an inline table: %+v", err)
+	}
+}

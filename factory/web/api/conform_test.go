@@ -41,7 +41,8 @@ var onPages = map[string][]string{
 	"POST /p/{project}/checkpoints/{checkpoint}/edit":      {"edit-file"},
 	"POST /p/{project}/checkpoints/{checkpoint}/edit/drop": {"drop-edit"},
 
-	"POST /p/{project}/settings": {"change-settings"},
+	"POST /p/{project}/settings":        {"change-settings"},
+	"POST /p/{project}/settings/fields": {"change-settings"},
 
 	"POST /p/{project}/floor/{word}": {"pause-floor", "resume-floor", "drain-floor"},
 }

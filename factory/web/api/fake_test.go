@@ -198,7 +198,12 @@ func (f *fakePorts) Cancel(_ context.Context, run, _ string) error {
 
 func (f *fakePorts) Experts(context.Context) ([]string, error) { return []string{"coder"}, nil }
 func (f *fakePorts) Sources(context.Context) ([]string, error) { return []string{"wiki"}, nil }
-func (f *fakePorts) Levels(context.Context) ([]string, error)  { return gates.Levels(), nil }
+func (f *fakePorts) Levels(context.Context) (all web.Choices, err error) {
+	for _, name := range gates.Levels() {
+		all = append(all, web.Choice{Value: name})
+	}
+	return all, nil
+}
 
 func (f *fakePorts) Standing(context.Context) (web.Standing, error) { return f.standing, nil }
 

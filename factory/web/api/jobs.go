@@ -50,7 +50,7 @@ func (a *API) jobRoutes() {
 				return nil, err
 			}
 			levels, err := c.project.Jobs.Levels(c)
-			return answer(jobChoices{append([]string{}, experts...), append([]string{}, sources...), append([]string{}, levels...)}, err)
+			return answer(jobChoices{append([]string{}, experts...), append([]string{}, sources...), levels.Values()}, err)
 		})
 	add(a, Route{ID: "start-job", Method: http.MethodPost, Path: path, Role: web.RoleOperator, Summary: "Start a job, which the server drives", Tag: "jobs", MaxBody: 2*maxDocumentBytes + 1<<20}, a.startJob)
 	add(a, Route{ID: "show-job", Method: http.MethodGet, Path: path + "/{run}", Role: web.RoleViewer, Summary: "Where a job stands, with its plan, todos and workspace", Tag: "jobs"}, showJob)
@@ -81,7 +81,10 @@ func (a *API) startJob(c call, in *StartJob) (*Answer[Status], error) {
 	}
 	for name, known := range map[string]func() ([]string, error){
 		b.Expert: func() ([]string, error) { return c.project.Jobs.Experts(c) },
-		b.Level:  func() ([]string, error) { return c.project.Jobs.Levels(c) },
+		b.Level: func() ([]string, error) {
+			levels, err := c.project.Jobs.Levels(c)
+			return levels.Values(), err
+		},
 	} {
 		if name == "" {
 			continue

@@ -72,8 +72,8 @@ func runOrder(c call, in *OrderRun) (web.RunOrder, error) {
 		return o, forbidden(web.RoleAdmin, c)
 	}
 	levels, err := c.project.Jobs.Levels(c)
-	if err == nil && !slices.Contains(levels, b.Level) {
-		err = invalid("body.level", text.OneLine(b.Level, mostSaid)+" is not one of "+strings.Join(levels, ", "))
+	if err == nil && !slices.Contains(levels.Values(), b.Level) {
+		err = invalid("body.level", text.OneLine(b.Level, mostSaid)+" is not one of "+strings.Join(levels.Values(), ", "))
 	}
 	return o, err
 }

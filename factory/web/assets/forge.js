@@ -50,6 +50,11 @@
       if (!menu.contains(e.target)) menu.open = false;
     }
   });
+  // What a choice means stands beside it.
+  document.addEventListener("input", (e) => {
+    const place = e.target.dataset?.says && document.getElementById(e.target.dataset.says);
+    if (place) place.textContent = e.target.selectedOptions[0]?.dataset.says ?? "";
+  });
   document.addEventListener("keydown", (e) => {
     if (e.key !== "Escape") return;
     const menu = document.querySelector("details.menu[open]");

@@ -207,6 +207,6 @@ func (Jobs) Experts(context.Context) ([]string, error) { return []string{"coder"
 func (Jobs) Sources(context.Context) ([]string, error) { return []string{"handbook"}, nil }
 
 // Levels are some.
-func (Jobs) Levels(context.Context) ([]string, error) {
-	return []string{"full", "partial", "dependent"}, nil
+func (Jobs) Levels(context.Context) (web.Choices, error) {
+	return web.Choices{{Value: "full", Says: "Nobody has to look."}, {Value: "partial", Says: "The plan matters."}, {Value: "dependent", Says: "Every step is seen."}}, nil
 }
