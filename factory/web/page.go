@@ -41,7 +41,7 @@ func (v view) Area() string {
 	if len(parts) < 3 || parts[2] == "issues" {
 		return "board"
 	}
-	if parts[2] == "checkpoints" {
+	if parts[2] == "checkpoints" || parts[2] == "drafts" {
 		return "runs"
 	}
 	return parts[2]

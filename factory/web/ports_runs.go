@@ -2,13 +2,17 @@ package web
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	texts "forge/internal/text"
 	"forge/orchestrator"
 )
 
 // RunOrder is what a run is begun with.
 type RunOrder struct {
 	Text    string  // what is to be done; "" = the project's own plan
+	Draft   string  // id of the plan that was drafted for a text, "" = none: Text is that draft's
 	Level   string  // "" = as configured
 	USD     float64 // most that it may spend, in dollars; 0 = as configured
 	Tries   int     // of each phase of a text; 0 = as configured
@@ -40,7 +44,36 @@ type ForecastPhase struct {
 	Agent  string   `json:"agent"`
 	Tries  int      `json:"tries" doc:"At most."`
 	Verify []string `json:"verify" doc:"Commands that have to pass; none = the agent's word counts."`
+	// What is what the phase is for, in the words of who planned it.
+	What string `json:"what,omitempty" doc:"What it is for."`
 }
+
+// Draft is a plan that the agent drafts for a text.
+type Draft struct {
+	ID      string    `json:"id"`
+	Text    string    `json:"text"`
+	Tries   int       `json:"tries,omitempty" doc:"Of each phase; absent = as drafted."`
+	By      string    `json:"by"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended,omitzero" doc:"Absent while it is drafted."`
+	State   string    `json:"state" enum:"drafting,ready,failed,interrupted"`
+	Problem string    `json:"problem,omitempty" doc:"Why there is no plan."`
+	Fix     string    `json:"fix,omitempty"`
+}
+
+// Title is its text on one line.
+func (d Draft) Title() string { return texts.OneLine(d.Text, 80) }
+
+// The states of a draft.
+const (
+	DraftUnderWay    = "drafting"
+	DraftReady       = "ready"       // a run can be begun with it
+	DraftFailed      = "failed"      // Problem says why
+	DraftInterrupted = "interrupted" // the server ended meanwhile
+)
+
+// ErrNoDraft says that there is no such draft, or none any more.
+var ErrNoDraft = errors.New("no such draft of a plan")
 
 // Starts begins runs of a project's plan, or of a text. May be called by many at
 // once.
@@ -50,6 +83,15 @@ type Starts interface {
 	// Begin opens the run, which the server drives; it returns its id. It is
 	// work.ErrStale where the forecast is not the one that was seen.
 	Begin(ctx context.Context, o RunOrder) (string, error)
+	// Draft has the agent draft a plan for the order's text, which takes minutes and
+	// money; it returns the draft's id at once. Nothing else is begun.
+	Draft(ctx context.Context, o RunOrder) (string, error)
+	// Drafts are the drafts that no run was begun with, the newest first.
+	Drafts(ctx context.Context) ([]Draft, error)
+	// Drafted is one of them, or ErrNoDraft.
+	Drafted(ctx context.Context, id string) (Draft, error)
+	// DropDraft ends a draft, and forgets it.
+	DropDraft(ctx context.Context, id string) error
 	// Again is the order by which a run would do the same once more.
 	Again(st *orchestrator.State) RunOrder
 }

@@ -17,17 +17,21 @@ func (s *Server) runStartRoutes() {
 	s.mux.Handle("GET /p/{project}/runs/new", s.need(RoleOperator, s.newRunPage))
 	s.mux.Handle("POST /p/{project}/runs/forecast", s.need(RoleOperator, s.forecastRun))
 	s.mux.Handle("POST /p/{project}/runs", s.need(RoleOperator, s.startRun))
+	s.mux.Handle("GET /p/{project}/drafts/{draft}", s.need(RoleOperator, s.draftPage))
+	s.mux.Handle("POST /p/{project}/drafts/{draft}/drop", s.need(RoleOperator, s.dropDraft))
 }
 
 // runForm is what a run is begun with, as a person writes it, and what it would
 // do by that.
 type runForm struct {
 	Base, Token             string
-	From                    string // text or plan
+	From                    string // text, draft or plan
 	Text, Level, USD, Tries string
 	NoMerge                 bool
 	Levels                  Choices
 	Forecast                *Forecast
+	Draft                   *Draft // the plan that is drafted for the text
+	Drafts                  []Draft
 	Wrong                   *Complaint
 }
 
@@ -55,7 +59,10 @@ func (f runForm) order(v *visit) (RunOrder, error) {
 	if o.Level != "" && !o.MayRaise {
 		return o, &Complaint{http.StatusForbidden, "To choose a run's level takes the role admin.", "Leave the level as the project has it."}
 	}
-	if f.From == "text" {
+	if f.From == "draft" {
+		o.Draft = v.form("draft")
+	}
+	if f.From != "plan" && o.Draft == "" {
 		if o.Text = f.Text; strings.TrimSpace(o.Text) == "" {
 			return o, &Complaint{http.StatusUnprocessableEntity, "Nothing says what is to be done.", "Write it down, or choose the project's plan."}
 		}
@@ -92,16 +99,73 @@ func (s *Server) newRunPage(v *visit) error {
 			f.Tries = strconv.Itoa(o.Tries)
 		}
 	}
+	f.Drafts, err = v.Project.Starts.Drafts(v.Context())
+	if err != nil {
+		return err
+	}
 	return v.page("runstart", "New run", f)
 }
 
-// forecastRun shows what the run would do, with the button that begins it.
+// draftPage is a draft: that the agent works on it, or what a run of it would do.
+func (s *Server) draftPage(v *visit) error {
+	f, err := s.runForm(v)
+	if err != nil {
+		return err
+	}
+	d, err := v.Project.Starts.Drafted(v.Context(), v.PathValue("draft"))
+	if errors.Is(err, ErrNoDraft) {
+		return &Complaint{http.StatusNotFound, "There is no such draft of a plan, or not any more.", "A run may have begun with it: see the runs."}
+	}
+	if err != nil {
+		return err
+	}
+	q := v.URL.Query()
+	f.From, f.Draft, f.Text, f.Level, f.USD, f.NoMerge = "draft", &d, d.Text, q.Get("level"), q.Get("usd"), q.Get("no_merge") != ""
+	if d.Tries > 0 {
+		f.Tries = strconv.Itoa(d.Tries)
+	}
+	if d.State != DraftReady {
+		return v.page("runstart", "New run", f)
+	}
+	o, err := f.order(v)
+	if err == nil {
+		o.Draft = d.ID
+		var will Forecast
+		if will, err = v.Project.Starts.Forecast(v.Context(), o); err == nil {
+			f.Forecast = &will
+			return v.page("runstart", "New run", f)
+		}
+	}
+	return s.runRefused(v, f, err)
+}
+
+// dropDraft ends a draft, or forgets the plan that came of it.
+func (s *Server) dropDraft(v *visit) error {
+	if v.Project.Starts == nil {
+		return errNoStarts
+	}
+	if err := v.Project.Starts.DropDraft(v.Context(), v.PathValue("draft")); err != nil && !errors.Is(err, ErrNoDraft) {
+		return err
+	}
+	return v.seeOther(v.url("/runs/new"))
+}
+
+// forecastRun shows what the run would do, with the button that begins it. Where
+// the agent drafts the plan first, that is begun and its page shown.
 func (s *Server) forecastRun(v *visit) error {
 	f, err := s.runForm(v)
 	if err != nil {
 		return err
 	}
 	o, err := f.order(v)
+	if err == nil && f.From == "draft" {
+		id, err := v.Project.Starts.Draft(v.Context(), o)
+		if err == nil {
+			q := url.Values{"level": {f.Level}, "usd": {f.USD}, "no_merge": {v.form("no_merge")}}
+			return v.seeOther(v.url("/drafts/" + id + "?" + q.Encode()))
+		}
+		return s.runRefused(v, f, err)
+	}
 	if err == nil {
 		var will Forecast
 		if will, err = v.Project.Starts.Forecast(v.Context(), o); err == nil {

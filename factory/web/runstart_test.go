@@ -17,6 +17,7 @@ type starts struct {
 	sum    string
 	begun  []web.RunOrder
 	looked []web.RunOrder
+	drafts []web.Draft
 }
 
 func (s *starts) Forecast(_ context.Context, o web.RunOrder) (web.Forecast, error) {
@@ -31,6 +32,27 @@ func (s *starts) Begin(_ context.Context, o web.RunOrder) (string, error) {
 	}
 	s.begun = append(s.begun, o)
 	return "w-1", nil
+}
+
+func (s *starts) Draft(_ context.Context, o web.RunOrder) (string, error) {
+	s.drafts = append(s.drafts, web.Draft{ID: "d-1", Text: o.Text, Tries: o.Tries, By: o.By, State: web.DraftUnderWay})
+	return "d-1", nil
+}
+
+func (s *starts) Drafts(context.Context) ([]web.Draft, error) { return s.drafts, nil }
+
+func (s *starts) Drafted(_ context.Context, id string) (web.Draft, error) {
+	for _, d := range s.drafts {
+		if d.ID == id {
+			return d, nil
+		}
+	}
+	return web.Draft{}, web.ErrNoDraft
+}
+
+func (s *starts) DropDraft(context.Context, string) error {
+	s.drafts = nil
+	return nil
 }
 
 func (*starts) Again(*orchestrator.State) web.RunOrder { return web.RunOrder{} }
@@ -84,5 +106,54 @@ func TestBeginARunOnPages(t *testing.T) {
 	}
 	if a := anna.Send("/p/demo/runs", order("seen", "one", "level", "full")); a.Status != 303 || len(s.begun) != 1 || s.begun[0].Level != "full" || !s.begun[0].MayRaise || s.begun[0].By != "anna" {
 		t.Errorf("an admin begins it: %d, %+v", a.Status, s.begun)
+	}
+}
+
+// A plan is drafted first where that is asked for: no run begins before a person has
+// seen its phases, and the run is of that draft.
+func TestDraftAPlanOnPages(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	s := &starts{sum: "one"}
+	w.Site.Change("demo", func(p *web.Project) { p.Starts = s })
+	otto := w.User("otto", web.RoleOperator, "demo")
+	a := otto.Send("/p/demo/runs/forecast", url.Values{"from": {"draft"}, "text": {"Add\r\n<it>"}, "usd": {"2.5"}, "tries": {"3"}})
+	if a.Status != 303 || !strings.HasPrefix(a.Header.Get("Location"), "/p/demo/drafts/d-1?") || len(s.looked)+len(s.begun) != 0 {
+		t.Fatalf("%d %s, looked at %v, begun %v", a.Status, a.Header.Get("Location"), s.looked, s.begun)
+	}
+	at := a.Header.Get("Location")
+	if a := otto.Get(at); !strings.Contains(a.Body, "The agent drafts a plan") || !strings.Contains(a.Body, "&lt;it&gt;") || !strings.Contains(a.Body, "every 2s") || strings.Contains(a.Body, "Begin the run") {
+		t.Errorf("under way: %d\n%s", a.Status, a.Body)
+	}
+	if a := otto.Get("/p/demo/runs/new"); !strings.Contains(a.Body, `href="/p/demo/drafts/d-1"`) {
+		t.Errorf("the draft is not found again:\n%s", a.Body)
+	}
+
+	s.drafts[0].State, s.drafts[0].Problem = web.DraftFailed, "<nobody> could"
+	if a := otto.Get(at); !strings.Contains(a.Body, "&lt;nobody&gt; could") || strings.Contains(a.Body, "Begin the run") || strings.Contains(a.Body, "every 2s") {
+		t.Errorf("failed: %d\n%s", a.Status, a.Body)
+	}
+	s.drafts[0].State = web.DraftReady
+	a = otto.Get(at)
+	for _, want := range []string{"The plan is drafted.", "&lt;name&gt;", `name="draft" value="d-1"`, `name="usd" value="2.5"`, `name="seen" value="one"`, "Begin the run"} {
+		if !strings.Contains(a.Body, want) {
+			t.Errorf("ready, without %q:\n%s", want, a.Body)
+		}
+	}
+	if o := s.looked[len(s.looked)-1]; o.Draft != "d-1" || o.USD != 2.5 {
+		t.Errorf("the forecast is of %+v", o)
+	}
+	a = otto.Send("/p/demo/runs", url.Values{"from": {"draft"}, "draft": {"d-1"}, "usd": {"2.5"}, "seen": {"one"}})
+	if a.Status != 303 || len(s.begun) != 1 || s.begun[0].Draft != "d-1" {
+		t.Errorf("begun: %d %+v\n%s", a.Status, s.begun, a.Body)
+	}
+	if a := otto.Send("/p/demo/drafts/d-1/drop", nil); a.Status != 303 || len(s.drafts) != 0 {
+		t.Errorf("dropped: %d, %v", a.Status, s.drafts)
+	}
+	if a := otto.Get(at); a.Status != 404 {
+		t.Errorf("a draft that is gone: %d", a.Status)
+	}
+	if a := w.User("vera", web.RoleReviewer, "demo").Get("/p/demo/drafts/d-1"); a.Status != 403 {
+		t.Errorf("a reviewer: %d", a.Status)
 	}
 }

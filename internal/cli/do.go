@@ -227,19 +227,9 @@ func (p *checkout) drafted(ctx context.Context, o doOptions) (none work.Plan, er
 	if err := p.mayOpen(ctx, o.opener, o.runOptions); err != nil {
 		return none, err
 	}
-	body, err := draft.Plan(ctx, p.Checkout, "", o.text, nil)
+	tame, err := draft.OfText(ctx, p.Checkout, o.text, o.budget)
 	if err != nil {
 		return none, err
-	}
-	plan, err := draft.Finish(p.Checkout, body, nil, o.text)
-	if err != nil {
-		return none, err
-	}
-	tame := draft.Tame(plan.Plan)
-	for n := range tame.Phases {
-		if o.budget > 0 {
-			tame.Phases[n].Budget = o.budget
-		}
 	}
 	for _, ph := range tame.Phases {
 		p.Log.Info("planned phase "+ph.Number, "name", ph.Name, "after", strings.Join(ph.DependsOn, ", "))

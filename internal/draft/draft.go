@@ -122,6 +122,26 @@ func SpecHash(spec string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// OfText is the plan that the agent drafts for a text that somebody wants done:
+// tame, with so many tries for each phase, 0 = as drafted.
+func OfText(ctx context.Context, p *project.Checkout, words string, tries int) (none work.Plan, err error) {
+	body, err := Plan(ctx, p, "", words, nil)
+	if err != nil {
+		return none, err
+	}
+	plan, err := Finish(p, body, nil, words)
+	if err != nil {
+		return none, err
+	}
+	tame := Tame(plan.Plan)
+	for n := range tame.Phases {
+		if tries > 0 {
+			tame.Phases[n].Budget = tries
+		}
+	}
+	return tame, nil
+}
+
 // Tame takes out of a plan that nobody looked at what is the owner's to say:
 // who works with which rights, what proves it, what it may change of that.
 func Tame(plan work.Plan) work.Plan {

@@ -115,11 +115,21 @@ func (j *Jobs) begin(ctx context.Context, p *project.Checkout, run runs.Opened) 
 // request that began it, and ends with tend. One that a person is ending stops
 // at once.
 func (j *Jobs) drive(ctx context.Context, p *project.Checkout, lease *journal.Lease, st *orchestrator.State, first orchestrator.Fact) {
+	j.beside(ctx, st.Run, func(ctx context.Context) {
+		if err := j.worker.DriveRun(ctx, p, worker.Turn{Lease: lease, State: st, First: first, Log: p.Log.With("job", st.Run)}); err != nil {
+			p.Log.Error("a job could not be driven", "job", st.Run, "err", err)
+		}
+	})
+}
+
+// beside does what outlives the request that began it, under an id by which it is
+// ended; it ends with tend. What a person is ending stops at once.
+func (j *Jobs) beside(ctx context.Context, id string, do func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	this := &driving{cancel}
 	j.mu.Lock()
-	j.driven[st.Run] = this
-	if j.ending[st.Run] {
+	j.driven[id] = this
+	if j.ending[id] {
 		cancel()
 	}
 	j.mu.Unlock()
@@ -127,16 +137,30 @@ func (j *Jobs) drive(ctx context.Context, p *project.Checkout, lease *journal.Le
 		defer func() {
 			cancel()
 			j.mu.Lock()
-			if j.driven[st.Run] == this {
-				delete(j.driven, st.Run)
+			if j.driven[id] == this {
+				delete(j.driven, id)
 			}
 			j.mu.Unlock()
 			j.wake()
 		}()
-		if err := j.worker.DriveRun(ctx, p, worker.Turn{Lease: lease, State: st, First: first, Log: p.Log.With("job", st.Run)}); err != nil {
-			p.Log.Error("a job could not be driven", "job", st.Run, "err", err)
-		}
+		do(ctx)
 	})
+}
+
+// has says whether something is done under an id.
+func (j *Jobs) has(id string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.driven[id] != nil
+}
+
+// end stops what is done under an id.
+func (j *Jobs) end(id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now := j.driven[id]; now != nil {
+		now.stop()
+	}
 }
 
 func (j *Jobs) wake() {

@@ -50,7 +50,7 @@ func (s *Site) add(ctx context.Context, w *worker.Worker) (id string, jobs *Jobs
 	s.workers[id] = w
 	p := one.project(w.Opened)
 	p.ID, p.HostURL, p.Jobs = id, host, jobs
-	p.Starts = Starts{Fresh: w.Fresh, Machine: w.Machine, Drive: jobs.begin}
+	p.Starts = Starts{Fresh: w.Fresh, Machine: w.Machine, Drive: jobs.begin, Jobs: jobs}
 	p.Floor = worker.Control{Board: w.Opened, Poke: w.Poke}
 	p.Settings = &Settings{Env: w.Env, Root: w.Base.RepoRoot}
 	s.list = append(s.list, p)

@@ -38,13 +38,14 @@ type Starts struct {
 	// Drive drives a run that was opened; it returns once the run's first event
 	// is there.
 	Drive func(context.Context, *project.Checkout, runs.Opened) error
+	Jobs  *Jobs // what runs beside requests
 }
 
 var _ pages.Starts = Starts{}
 
 // Forecast says what a run of the order will do.
 func (s Starts) Forecast(ctx context.Context, o pages.RunOrder) (pages.Forecast, error) {
-	p, spec, err := s.resolve(ctx, o)
+	p, spec, err := s.resolve(ctx, o, true)
 	if err != nil {
 		return pages.Forecast{}, forPages(err)
 	}
@@ -59,7 +60,7 @@ func (s Starts) Begin(ctx context.Context, o pages.RunOrder) (string, error) {
 }
 
 func (s Starts) begin(ctx context.Context, o pages.RunOrder) (string, error) {
-	p, spec, err := s.resolve(ctx, o)
+	p, spec, err := s.resolve(ctx, o, o.Seen != "")
 	if err != nil {
 		return "", err
 	}
@@ -88,7 +89,15 @@ func (s Starts) begin(ctx context.Context, o pages.RunOrder) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return id, s.Drive(ctx, p, run)
+	if err := s.Drive(ctx, p, run); err != nil {
+		return id, err
+	}
+	if o.Draft != "" {
+		if err := s.DropDraft(ctx, o.Draft); err != nil { // the run's journal has the plan
+			p.Log.Warn("the draft of the run's plan stays", "err", err)
+		}
+	}
+	return id, nil
 }
 
 // Again is the order by which a run would do the same once more: of its text, or
@@ -112,8 +121,9 @@ func unfinished(err error) error {
 	return err
 }
 
-// resolve is the project and what the run of an order is opened with.
-func (s Starts) resolve(ctx context.Context, o pages.RunOrder) (*project.Checkout, orchestrator.Spec, error) {
+// resolve is the project and what the run of an order is opened with, by whether a
+// person has looked at what it will do.
+func (s Starts) resolve(ctx context.Context, o pages.RunOrder, looked bool) (*project.Checkout, orchestrator.Spec, error) {
 	none := orchestrator.Spec{}
 	p, err := s.Fresh(ctx)
 	if err != nil {
@@ -126,7 +136,7 @@ func (s Starts) resolve(ctx context.Context, o pages.RunOrder) (*project.Checkou
 	if _, err := planrun.Discover(ctx, p, false, settings...); err != nil {
 		return nil, none, err
 	}
-	spec, err := specOf(p, o)
+	spec, err := s.specOf(p, o, looked)
 	if err != nil {
 		return nil, none, err
 	}
@@ -153,9 +163,18 @@ func caps(cfg *config.Config, o pages.RunOrder) ([]config.Setting, error) {
 	return []config.Setting{{Flag: "run_usd", Key: "cost.run_usd", Value: strconv.FormatFloat(o.USD, 'f', -1, 64)}}, nil
 }
 
-// specOf is what a run of the project's plan, or of a text, is opened with.
-func specOf(p *project.Checkout, o pages.RunOrder) (orchestrator.Spec, error) {
+// specOf is what a run of the project's plan, of a text, or of a plan that was
+// drafted for one, is opened with.
+func (s Starts) specOf(p *project.Checkout, o pages.RunOrder, looked bool) (orchestrator.Spec, error) {
 	flags := config.PolicyFlags{Level: o.Level}
+	if o.Draft != "" {
+		d, err := s.planOf(p.State, o.Draft)
+		if err != nil {
+			return orchestrator.Spec{}, err
+		}
+		spec, _, err := planrun.OfText(p, d.Text, *d.Plan, !looked, flags)
+		return spec, err
+	}
 	if o.Text == "" {
 		plan, err := p.Plan()
 		if err != nil {
@@ -178,7 +197,7 @@ func (s Starts) forecast(ctx context.Context, p *project.Checkout, spec orchestr
 	}
 	for _, ph := range spec.Plan.Phases {
 		set := spec.Settings.Phases[ph.Number]
-		out.Phases = append(out.Phases, pages.ForecastPhase{Number: ph.Number, Name: ph.Name, After: ph.DependsOn, Agent: set.Agent, Tries: set.Budget, Verify: set.Verify})
+		out.Phases = append(out.Phases, pages.ForecastPhase{Number: ph.Number, Name: ph.Name, After: ph.DependsOn, Agent: set.Agent, Tries: set.Budget, Verify: set.Verify, What: ph.Reasoning})
 	}
 	for _, halt := range gates.Explain(spec.Policy).Stops {
 		ofIssues := slices.Contains([]gates.Point{gates.PointIntent, gates.PointContext, gates.PointAction, gates.PointPromote}, halt.Point)

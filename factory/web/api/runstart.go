@@ -14,6 +14,7 @@ type OrderRun struct {
 	InProject
 	Body struct {
 		Text    string  `json:"text,omitempty" maxLength:"65536" doc:"What is to be done; absent = the project's plan."`
+		Draft   string  `json:"draft,omitempty" maxLength:"100" doc:"Id of a plan that was drafted, in place of a text; see draft-plan."`
 		Level   string  `json:"level,omitempty" maxLength:"64" doc:"Takes the role admin."`
 		USD     float64 `json:"run_usd,omitempty" minimum:"0" doc:"Most that it may spend. More than the project says takes the role admin."`
 		Tries   int     `json:"tries,omitempty" minimum:"0" maximum:"1000" doc:"Of each phase of a text."`
@@ -31,6 +32,7 @@ func (a *API) runStartRoutes() {
 				return nil, err
 			}
 			f, err := c.project.Starts.Forecast(c, o)
+			err = noDraft(err)
 			f.Notes = append([]string{}, f.Notes...)
 			for n, ph := range f.Phases {
 				f.Phases[n].After, f.Phases[n].Verify = append([]string{}, ph.After...), append([]string{}, ph.Verify...)
@@ -45,7 +47,7 @@ func (a *API) runStartRoutes() {
 			}
 			id, err := c.project.Starts.Begin(c, o)
 			if err != nil {
-				return nil, err
+				return nil, noDraft(err)
 			}
 			row, err := findRun(c, id)
 			if err != nil {
@@ -58,9 +60,12 @@ func (a *API) runStartRoutes() {
 // runOrder is what is asked for, by whoever may ask for it.
 func runOrder(c call, in *OrderRun) (web.RunOrder, error) {
 	b := in.Body
-	o := web.RunOrder{Text: unixLines(b.Text), Level: b.Level, USD: b.USD, Tries: b.Tries, NoMerge: b.NoMerge, Seen: b.Seen, MayRaise: c.who.May(c.project.ID, web.RoleAdmin), By: c.who.Name}
-	if c.project.Starts == nil {
-		return o, &Problem{Status: http.StatusNotFound, Code: "not_found", Detail: "No run is begun here.", Fix: "Begin it by forge run."}
+	o := web.RunOrder{Text: unixLines(b.Text), Draft: b.Draft, Level: b.Level, USD: b.USD, Tries: b.Tries, NoMerge: b.NoMerge, Seen: b.Seen, MayRaise: c.who.May(c.project.ID, web.RoleAdmin), By: c.who.Name}
+	if err := startsHere(c); err != nil {
+		return o, err
+	}
+	if b.Draft != "" && b.Text != "" {
+		return o, invalid("body.draft", "a draft has its own text: leave one of them out")
 	}
 	if b.Text != "" && strings.TrimSpace(b.Text) == "" {
 		return o, invalid("body.text", "say what is wanted, or leave it out for the project's plan")

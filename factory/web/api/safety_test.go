@@ -48,6 +48,19 @@ func (s noStarts) Begin(context.Context, web.RunOrder) (string, error) {
 	return "", nil
 }
 
+func (s noStarts) Draft(context.Context, web.RunOrder) (string, error) {
+	s.t.Error("a plan was drafted")
+	return "", nil
+}
+
+func (noStarts) Drafts(context.Context) ([]web.Draft, error) { return nil, nil }
+
+func (noStarts) Drafted(context.Context, string) (web.Draft, error) {
+	return web.Draft{}, web.ErrNoDraft
+}
+
+func (noStarts) DropDraft(context.Context, string) error { return web.ErrNoDraft }
+
 func (noStarts) Again(*orchestrator.State) web.RunOrder { return web.RunOrder{} }
 
 // TestRoles: each operation is refused to each role below its own, and to
