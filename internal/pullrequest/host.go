@@ -28,8 +28,10 @@ func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (host.
 		return gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	case "github":
 		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
+	case "local":
+		return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
 	}
-	return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
+	return nil, fmt.Errorf("%q is no kind of code host", set.Kind)
 }
 
 // HostSettings is [host], with its tokens there.
