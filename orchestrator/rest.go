@@ -122,7 +122,7 @@ func applyRested(s *State, p *Phase, _ work.Event, d work.RestFinishedData) {
 		known := func(one work.Doubt) bool {
 			return one == work.Doubt{Kind: work.DoubtUnproven, What: notLookedAt(r.Skipped)}
 		}
-		s.Doubts, p.Record.Doubts = slices.DeleteFunc(slices.Clone(s.Doubts), known), slices.DeleteFunc(slices.Clone(p.Record.Doubts), known)
+		s.Doubts, p.Record.Doubts = without(s.Doubts, known), without(p.Record.Doubts, known)
 	}
 	for _, what := range d.Deaf {
 		s.doubtRest(p, work.Doubt{Kind: work.DoubtDisturbed, What: "with the work of phase " + p.Number + " in place a test cannot fail any more: " + what})
@@ -141,6 +141,15 @@ func (s *State) doubtRest(p *Phase, d work.Doubt) {
 	if !slices.Contains(p.Record.Doubts, d) {
 		p.Record.Doubts = append(slices.Clip(p.Record.Doubts), d)
 	}
+}
+
+// without are the doubts but for those; none is nil, as in a state that was kept.
+func without(all []work.Doubt, those func(work.Doubt) bool) []work.Doubt {
+	kept := slices.DeleteFunc(slices.Clone(all), those)
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
 }
 
 // allDone says that all phases, or the job, came to a good end.

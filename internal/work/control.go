@@ -149,8 +149,13 @@ func (c ControlReport) With(rest ControlReport) ControlReport {
 	out := c
 	out.Deaf, out.Unsteady = append(slices.Clip(c.Deaf), rest.Deaf...), append(slices.Clip(c.Unsteady), rest.Unsteady...)
 	out.Unproven, out.Undecided = append(slices.Clip(c.Unproven), rest.Unproven...), append(slices.Clip(c.Undecided), rest.Undecided...)
-	out.Skipped = slices.DeleteFunc(slices.Clone(c.Skipped), func(s string) bool { return strings.HasSuffix(s, overBudget) })
-	out.Skipped, out.Left = append(out.Skipped, rest.Skipped...), rest.Left
+	out.Skipped, out.Left = nil, rest.Left // none is nil, as in a journal
+	for _, why := range c.Skipped {
+		if !strings.HasSuffix(why, overBudget) {
+			out.Skipped = append(out.Skipped, why)
+		}
+	}
+	out.Skipped = append(out.Skipped, rest.Skipped...)
 	out.Red = Sampled{Done: c.Red.Done + rest.Red.Done, Of: c.Red.Of + rest.Red.Of}
 	out.Green = Sampled{Done: c.Green.Done + rest.Green.Done, Of: c.Green.Of + rest.Green.Of}
 	out.Millis = c.Millis + rest.Millis
