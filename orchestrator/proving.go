@@ -126,6 +126,9 @@ func tellFloor(on work.VerifyOn) string {
 // tellEvidence names the evidence that a floor put back, or left out, and what
 // there is to do about it.
 func (p *Phase) tellEvidence() string {
+	if p.floor() == work.OnParts {
+		return strings.Join(p.Proving.Parts, ", ") + "; may_change in the plan allows a phase to change them"
+	}
 	var said []string
 	if put := p.evidenceOf(); len(put) > 0 {
 		said = append(said, strings.Join(put, ", ")+"; may_change in the plan allows a phase to change them")

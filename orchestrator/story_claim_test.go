@@ -524,3 +524,42 @@ func TestPendingOrderIsStable(t *testing.T) {
 		}
 	}
 }
+
+// A tree that is red once and green once is flaky: the work goes on, and the
+// result is held. The same tree twice in a row is not asked about again.
+func TestTheSameTreeRedAndGreen(t *testing.T) {
+	again := func(tree string) func(*IterationDone) {
+		return func(d *IterationDone) { d.Snapshot.Tree = tree }
+	}
+	st := tell(t)
+	st.work("01", says("P01"), again("first"))
+	st.verify("01", false)
+	st.work("01", says("P01"), again("first"))
+	st.isPending("01 iterate") // judged already
+	st.work("01", says("P01"), again("second"))
+	st.verify("01", false)
+	st.work("01", says("P01"), again("first"))
+	st.verify("01", true, func(d *VerifyDone) { d.Evidence = &work.EvidenceReport{} })
+	st.merge("01")
+	st.land("01")
+	cp := st.asked("", gates.PointEvidence)
+	if !strings.Contains(cp.Facts, "flaky: the same tree was once red and once green") {
+		t.Errorf("the facts are %s", cp.Facts)
+	}
+}
+
+// Evidence that only grew is one line, and holds nothing.
+func TestEvidenceThatGrewHoldsNothing(t *testing.T) {
+	st := tell(t)
+	st.work("01", says("P01"))
+	st.verify("01", true, func(d *VerifyDone) {
+		d.Evidence = &work.EvidenceReport{Notes: []string{"b_test.go is new evidence"}, New: []string{"b_test.go"}, Floors: []work.VerifyOn{work.OnTrusted}}
+	})
+	st.verify("01", true)
+	st.merge("01")
+	st.land("01")
+	st.isPending("deliver")
+	if got := st.phase("01").Record.Notes; !slices.Equal(got, []string{"b_test.go is new evidence"}) {
+		t.Errorf("said is %q", got)
+	}
+}

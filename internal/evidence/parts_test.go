@@ -97,3 +97,16 @@ func TestProofOfAResolution(t *testing.T) {
 	}
 	b.want(b.mixOf(req, work.OnParts), files{"tests/mine.sh": "exit 0 # mine\n", "tests/run.sh": run + "# theirs\n# mine\n"})
 }
+
+// A new test, and more in one that was there, are a line each and no doubt.
+func TestEvidenceThatOnlyGrew(t *testing.T) {
+	b := newBed(t, project())
+	run := project()["tests/run.sh"]
+	rep := b.judgeOf(b.request(b.forge(files{"tests/more.sh": run, "tests/run.sh": run + "[ \"$(add 5 5)\" = 10 ] || exit 1\n"})))
+	if len(rep.Doubts) > 0 {
+		t.Errorf("doubts %v", rep.Doubts)
+	}
+	if !slices.Contains(rep.Notes, "tests/more.sh is new evidence") || !slices.Contains(rep.Floors, work.OnTrusted) {
+		t.Errorf("notes %q, floors %v", rep.Notes, rep.Floors)
+	}
+}
