@@ -8,7 +8,7 @@
 # make recording   forge do in a terminal, into docs/pictures/terminal.svg
 # make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
-# make soak    hundreds of kills and full disks: FORGE_KILLS of each, half an hour
+# make soak    hundreds of kills and full disks: FORGE_KILLS of each; every schedule for each seeded bug
 
 GO       ?= go
 FUZZTIME ?= 30s
@@ -27,10 +27,14 @@ demo: build
 
 # Tests wait more than they count: for processes, limits, each other. So more of
 # them are under way than there are cores. Nobody looks at their programs with a
-# debugger (-w). What takes long without a reason is said; make times fails for it,
-# on a machine where nobody else works, and writes the table of the times.
-TESTING = -ldflags=-w -p 3 -parallel 4
+# debugger (-s -w). They live for seconds with a small heap, which need not be
+# collected again and again (GOGC); one that grows large is (GOMEMLIMIT).
+# What takes long without a reason is said; make times fails for it, on a machine
+# where nobody else works, and writes the table of the times.
+TESTING = -ldflags="-s -w" -p 3 -parallel 4
 test times race: export TMPDIR := $(shell scripts/tmp.sh)
+test times race: export GOGC = 400
+test times race: export GOMEMLIMIT = 2GiB
 test:
 	$(GO) test -json $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times
 
@@ -92,6 +96,7 @@ fuzz:
 
 soak: export FORGE_KILLS := $(FORGE_KILLS)
 soak:
+	FORGE_SCHEDULES=5000 $(GO) test -count=1 -timeout 90m -run '^TestSeeded' ./orchestrator
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
 

@@ -131,7 +131,7 @@ func TestOneLongLine(t *testing.T) {
 // but those of these tests take memory before main, apart from a little.
 func TestStartMakesLittleReady(t *testing.T) {
 	pace.Sequential(t, "one process that prints what it did")
-	const most = 1 << 20
+	const most = 512 << 10
 	c := newCheckout(t, "off", map[string]string{"a.txt": "a\n"})
 	cmd := c.command(os.Args[0], "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
