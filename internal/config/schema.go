@@ -2,8 +2,10 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Key is one thing that a file may say, as the settings type declares it.
@@ -27,15 +29,19 @@ func (k Key) Name() string { return strings.Join(k.Path, ".") }
 const named = "<name>"
 
 // Keys lists every section and key of forge.toml in the order of the settings
-// type, each section before its keys.
-func Keys() []Key { return keysOf(reflect.TypeFor[File](), nil, false) }
+// type, each section before its keys. Their paths are shared: nobody writes to them.
+func Keys() []Key { return slices.Clone(allKeys()) }
+
+// allKeys are read from the type once: every look at the settings asks for them
+// several times.
+var allKeys = sync.OnceValue(func() []Key { return keysOf(reflect.TypeFor[File](), nil, false) })
 
 func keysOf(t reflect.Type, path []string, unused bool) []Key {
 	var out []Key
 	for i := range t.NumField() {
 		f := t.Field(i)
 		k := Key{
-			Path: append(append([]string{}, path...), f.Tag.Get("toml")), Type: typeName(f.Type),
+			Path: slices.Clip(append(append([]string{}, path...), f.Tag.Get("toml"))), Type: typeName(f.Type),
 			Default: f.Tag.Get("default"), Sample: f.Tag.Get("sample"), Doc: f.Tag.Get("doc"), Rule: f.Tag.Get("rule"),
 			Env: f.Tag.Get("env"), Only: f.Tag.Get("only"), Unused: unused || f.Tag.Get("used") != "",
 		}
