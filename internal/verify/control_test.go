@@ -31,20 +31,11 @@ func judged(t *testing.T, c claim) (*bench, work.ControlRequest) {
 		}
 	}
 	b := newBench(t, nil)
-	after := maps.Clone(c.base)
-	var product []string
-	for p, text := range c.change {
-		after[p] = text
-		if !strings.Contains(p, "_test.") {
-			product = append(product, p)
-		}
-	}
-	slices.Sort(product)
-	b.commits.all = map[string]files{"base": c.base, "claim": after}
+	b.commits.all = map[string]files{"base": c.base, "claim": c.after()}
 	req := work.ControlRequest{
 		Phase: "01", Dir: filepath.Join(b.state, "control", "01"),
 		Commit: "claim", Trusted: "base", Snapshot: "claim", Base: "base",
-		Product: product, Commands: c.commands, BudgetSecs: 600, AblateSecs: 600, TimeoutSecs: 300,
+		Product: c.product(), Commands: c.commands, BudgetSecs: 600, AblateSecs: 600, TimeoutSecs: 300,
 		Worktree: work.Worktree{Setup: c.setup},
 		Sandbox:  work.SandboxSettings{Mode: "off"}, LogPath: filepath.Join(b.state, "log"),
 	}
@@ -56,6 +47,25 @@ func judged(t *testing.T, c claim) (*bench, work.ControlRequest) {
 		}
 	}
 	return b, req
+}
+
+// after is the tree with the change.
+func (c claim) after() files {
+	tree := maps.Clone(c.base)
+	maps.Copy(tree, c.change)
+	return tree
+}
+
+// product are the changed files that are no tests.
+func (c claim) product() []string {
+	var product []string
+	for p := range c.change {
+		if !strings.Contains(p, "_test.") {
+			product = append(product, p)
+		}
+	}
+	slices.Sort(product)
+	return product
 }
 
 func (b *bench) control(req work.ControlRequest) work.ControlReport {
