@@ -31,7 +31,7 @@ func TestRecordOutlivesTheLanding(t *testing.T) {
 	if !slices.Equal(r.Doubts, s.Doubts) || len(r.Doubts) != 2 {
 		t.Errorf("doubts %v, of the run %v", r.Doubts, s.Doubts)
 	}
-	if standing := s.Phases["01"].Standing(); standing.Record == nil || standing.Record.Line() != "verified; 2 tests accounted by go test; 3 of 3 controls red; 1 function unproven; 2 doubts" {
+	if standing := s.Phases["01"].Standing(); standing.Record == nil || standing.Record.Line() != "verified; 2 tests passed by name in go test; 3 of 3 tests made wrong noticed; 1 function unproven; 2 doubts" {
 		t.Errorf("standing %+v", standing.Record)
 	}
 }

@@ -90,7 +90,7 @@ func TestWhyTellsTheProof(t *testing.T) {
 	holds(t, "why", text,
 		"differs calc_test.go", "then verify of its product with the evidence that a person last accepted",
 		"doubt evidence_weakened calc_test.go:5", "way out evidence_weakened: ", "Request changes to have them back",
-		"the test runners were asked what the proof is worth", "tests 2 tests accounted by go test, 1 planted, red by name, 2 made wrong, red by name",
+		"the test runners were asked what the proof is worth", "tests 2 tests passed by name in go test, 1 planted, failed as it must, 2 made wrong, failed as it must",
 		"unproven calc.go:10 Half", "made wrong 2 of 2 expectations", "evidence → go")
 
 	failed := work.Event{Kind: work.PhaseFinished, Data: raw(t, work.PhaseFinishedData{Outcome: work.PhaseFailed, Reason: work.ReasonEvidenceChanged})}
@@ -126,7 +126,7 @@ func TestLogTellsTheProof(t *testing.T) {
 	}{
 		{work.ControlStarted, work.VerifyStartedData{}, log.InfoLevel, "asking the test runners", ""},
 		{work.ControlFinished, work.ControlFinishedData{ControlReport: work.ControlReport{Runners: []work.RunnerReport{{Name: "pytest", Accounted: true, Passed: 3}}}},
-			log.InfoLevel, "asked the test runners", "3 tests accounted by pytest"},
+			log.InfoLevel, "asked the test runners", "3 tests passed by name in pytest"},
 		{work.ControlFinished, work.ControlFinishedData{}, log.InfoLevel, "asked the test runners", "no test runner was recognised"},
 		{work.ControlFinished, work.ControlFinishedData{Problem: "they cannot", ControlReport: work.ControlReport{Deaf: []string{"TestA"}}}, log.WarnLevel, "the tests cannot fail any more", "they cannot"},
 		{work.ControlFinished, work.ControlFinishedData{Problem: "1 lost", ControlReport: work.ControlReport{Lost: []string{"TestA"}}}, log.WarnLevel, "tests that passed before are lost", "1 lost"},
@@ -151,7 +151,7 @@ func TestLogTellsTheProof(t *testing.T) {
 func TestReportTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 0)
-	const line = "Proof: verified; 2 tests accounted by go test; 3 of 3 controls red; 1 function unproven; 2 doubts\n"
+	const line = "Proof: verified; 2 tests passed by name in go test; 3 of 3 tests made wrong noticed; 1 function unproven; 2 doubts\n"
 	holds(t, "the report", report.End(s, work.RunFinishedData{Outcome: work.RunCompleted}, time.Time{}), line)
 	second := *s.Phases["01"]
 	s.Phases["02"], s.Order = &second, append(s.Order, "02")
@@ -169,7 +169,7 @@ func TestShowTellsTheProof(t *testing.T) {
 	text := report.Checkpoint(&project.Checkout{Env: project.Env{Now: time.Now}}, approval.Record{Evidence: e})
 	holds(t, "show", text,
 		"The proof is in doubt:", "evidence_weakened calc_test.go:5:", "unproven calc.go:10:", "  unproven: This part of the change can be taken out, and no test notices.",
-		"phase 01: verified; 2 tests accounted", "its product with the evidence that a person last accepted", "put back", "calc_test.go")
+		"phase 01: verified; 2 tests passed by name", "its product with the evidence that a person last accepted", "put back", "calc_test.go")
 	if doubts, evidence := strings.Index(text, "in doubt"), strings.Index(text, "Evidence:"); doubts > evidence {
 		t.Errorf("doubts do not come first:\n%s", text)
 	}
@@ -182,7 +182,7 @@ func TestPullTellsTheProof(t *testing.T) {
 	record := s.Phases["01"].Record
 	record.Doubts[0].What = "<img src=x> @someone"
 	text := pullrequest.Describe(orchestrator.PullPaper{Phase: "01", Proof: []string{"go test ./..."}, Record: record}, nil, "").String()
-	order(t, text, "## Evidence", "The proof is in doubt:", "Forge ran these in a fresh folder", "Verified; 2 tests accounted by go test", "put back: ", "tests: 2 tests accounted")
+	order(t, text, "## Evidence", "The proof is in doubt:", "Forge ran these in a fresh folder", "Verified; 2 tests passed by name in go test", "put back: ", "tests: 2 tests passed by name")
 	if strings.Contains(text, "<img") || strings.Contains(text, "@someone") {
 		t.Errorf("words of others act:\n%s", text)
 	}
@@ -195,7 +195,7 @@ func TestPullTellsTheProof(t *testing.T) {
 func TestResultTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 26)
-	holds(t, "the result", narrate.TellDoubted(s.Doubts).String()+worker.TellRecords(s).String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests accounted by go test")
+	holds(t, "the result", narrate.TellDoubted(s.Doubts).String()+worker.TellRecords(s).String(), "The proof is in doubt:", "Phase 01. Verified; 2 tests passed by name in go test")
 }
 
 // The terminal says what an answer about evidence means, and that it is about

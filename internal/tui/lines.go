@@ -248,5 +248,5 @@ func unsure(text string, unknown bool, nothing string) string {
 	case text == "":
 		return nothing
 	}
-	return text + "+?"
+	return "≥" + text
 }

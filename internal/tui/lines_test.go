@@ -39,7 +39,7 @@ func TestBoardShowsTheRun(t *testing.T) {
 		"└ 03.1  measure                   1/1     2s                    measuring",
 		"04      漢字のレキサーを書くと…  1/8+  1h00m      ? tok     $?  漢字漢字漢字漢字漢字漢字漢字漢字漢…",
 		"06      docs                      0/3     0s                    the provider is out; again in 4m12s",
-		"3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.12+?",
+		"3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  ≥$0.12",
 	}, "\n")
 	if got := bare(busyBoard().lines(100, 20, noon)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -55,7 +55,7 @@ func TestBoardFits(t *testing.T) {
 		strings.Contains(got, "$0.03") || !strings.Contains(got, "+2 more") {
 		t.Errorf("50 columns, 4 rows:\n%s", got)
 	}
-	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒▣▣····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  $0.12+?") {
+	if got := bare(busyBoard().lines(200, 6, noon)); !strings.HasSuffix(got, "██████××----▒▒▒▒▒▒▣▣····  3/12 done · 1 failed · 2 skipped · 3 running · 1 for you · 2 waiting  2m10s  45.2k tok  ≥$0.12") {
 		t.Errorf("a wide terminal shows the sums:\n%s", got)
 	}
 	b := busyBoard()
@@ -90,7 +90,7 @@ func TestSpendingSaysWhatIsUnknown(t *testing.T) {
 		{spending{tokens: 999, usd: 0.004}, "999 tok", "< $0.01"},
 		{spending{tokens: 1000, usd: 0.994}, "1.0k tok", "$0.99"},
 		{spending{tokens: 999_949, usd: 0.995}, "999.9k tok", "$0.99"},
-		{spending{tokens: 2_000_000, usd: 12.5, tokensUnknown: true, usdUnknown: true}, "2.0M tok+?", "$12.50+?"},
+		{spending{tokens: 2_000_000, usd: 12.5, tokensUnknown: true, usdUnknown: true}, "≥2.0M tok", "≥$12.50"},
 		{spending{tokens: 1}.with(work.Usage{InputTokens: &n}), "1 tok", ""},
 		{spending{tokens: 1}.with(work.Usage{InputTokens: &n, OutputTokens: &n}), "201 tok", ""},
 	} {

@@ -138,16 +138,16 @@ func (c ControlReport) short() []string {
 	var out, missing []string
 	for _, one := range c.Runners {
 		if one.Accounted {
-			out = append(out, count(one.Passed, "test")+" accounted by "+one.Name)
+			out = append(out, count(one.Passed, "test")+" passed by name in "+one.Name)
 		} else {
 			missing = append(missing, one.title())
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, "not accounted: "+strings.Join(missing, ", "))
+		out = append(out, "which tests ran is unknown: "+strings.Join(missing, ", "))
 	}
 	if red, of := c.Reds(); of > 0 {
-		out = append(out, fmt.Sprintf("%d of %s red", red, count(of, "control")))
+		out = append(out, fmt.Sprintf("%d of %s made wrong noticed", red, count(of, "test")))
 	}
 	for _, one := range []struct {
 		n    int
@@ -285,13 +285,13 @@ func (one RunnerReport) tell() string {
 		case one.Name != "" || one.Dir != "":
 			why = one.title() + ", " + why
 		}
-		return "not accounted: " + why
+		return "which tests ran is unknown: " + strings.ReplaceAll(why, "no red control", "none was seen to fail")
 	}
-	text := count(one.Passed, "test") + " accounted by " + one.title()
+	text := count(one.Passed, "test") + " passed by name in " + one.title()
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{one.Skipped, "skipped"}, {one.Failed, "failed"}, {one.Planted, "planted, red by name"}, {one.Wrong, "made wrong, red by name"}} {
+	}{{one.Skipped, "skipped"}, {one.Failed, "failed"}, {one.Planted, "planted, failed as it must"}, {one.Wrong, "made wrong, failed as it must"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)
 		}

@@ -20,7 +20,7 @@ func TestProofRecordInOneLine(t *testing.T) {
 		Unproven: []Place{{Path: "a.go", Line: 3, Name: "Half"}}, Ablation: &Ablation{Tried: 2, Hunks: 3, Lines: 10, LinesOn: 8, Share: 0.8},
 	}
 	r.Doubts = []Doubt{{Kind: DoubtUnproven, Path: "a.go", Line: 3, What: "no test notices"}}
-	want := "verified; 12 tests accounted by go test; not accounted: no known test runner in web; 3 of 3 controls red; 1 function unproven; 80 % of 10 changed lines needed; 1 doubt"
+	want := "verified; 12 tests passed by name in go test; which tests ran is unknown: no known test runner in web; 3 of 3 tests made wrong noticed; 1 function unproven; 80 % of 10 changed lines needed; 1 doubt"
 	if got := r.Line(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -39,9 +39,9 @@ func TestRunnerThatIsNotAccounted(t *testing.T) {
 		one  RunnerReport
 		want string
 	}{
-		{RunnerReport{}, "not accounted: no known test runner"},
-		{RunnerReport{Why: "not accounted: no test runner was recognised; no red control"}, "not accounted: no test runner was recognised; no red control"},
-		{RunnerReport{Name: "bats", Dir: "t", Why: "it is not installed"}, "not accounted: bats in t, it is not installed"},
+		{RunnerReport{}, "which tests ran is unknown: no known test runner"},
+		{RunnerReport{Why: "not accounted: no test runner was recognised; no red control"}, "which tests ran is unknown: no test runner was recognised; none was seen to fail"},
+		{RunnerReport{Name: "bats", Dir: "t", Why: "it is not installed"}, "which tests ran is unknown: bats in t, it is not installed"},
 	} {
 		if got := tt.one.tell(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -75,7 +75,7 @@ func TestProofRecordPartByPart(t *testing.T) {
 		{"put back", "a_test.go"},
 		{"allowed", "Makefile"},
 		{"note", "new evidence b_test.go"},
-		{"tests", "1 test accounted by pytest in py, 2 skipped, 1 made wrong, red by name"},
+		{"tests", "1 test passed by name in pytest in py, 2 skipped, 1 made wrong, failed as it must"},
 		{"made wrong", "1 of 4 expectations"},
 		{"taken out", "1 of 1 changed function"},
 		{"unproven", "a.py:7 half"},
