@@ -113,7 +113,7 @@ func (s *Server) issueRun(v *visit, d *issueData) error {
 	if err != nil {
 		return err
 	}
-	run := viewRun(st, row, v.Project)
+	run := viewRun(st, row, v.Project, v.server.Now())
 	d.Run = &run
 	for _, c := range st.Promotion().Criteria {
 		d.Evidence[c.ID] = c

@@ -95,6 +95,23 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.GoTo("/p/many")
 	b.Click(`[data-column="backlog"] .more button`)
 	b.Until(`document.querySelectorAll(".card").length === 60 && !document.querySelector(".more")`)
+	// On a small screen the column that needs somebody comes first; the others are a
+	// tap away.
+	for _, look := range webtest.Looks {
+		if look.Name == "phone" {
+			b.As(look)
+		}
+	}
+	shown := func(column string) string {
+		return `Math.abs(document.querySelector('[data-column="` + column + `"]').getBoundingClientRect().left - document.getElementById("columns").getBoundingClientRect().left) < 20`
+	}
+	b.GoTo("/p/demo")
+	b.Until(`document.querySelector('#column-tabs .asks[data-shows="in_progress"]')`)
+	b.Until(shown("in_progress"))
+	b.Click(`#column-tabs [data-shows="ready"]`)
+	b.Until(shown("ready"))
+	b.Until(`document.querySelector("header.bar").getBoundingClientRect().height < 60`)
+
 	// Chromium says of each page that is not there that it is not there.
 	b.Quiet("404")
 }

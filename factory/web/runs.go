@@ -168,7 +168,7 @@ func (s *Server) runData(v *visit) (runData, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Run = viewRun(st, row, v.Project)
+	d.Run = viewRun(st, row, v.Project, s.Now())
 	d.Over = st.Outcome.Final() && !st.Live
 	d.Hears = st.CanTell()
 	for _, n := range st.Order {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"forge/factory/web/picture"
 	texts "forge/internal/text"
@@ -74,6 +75,7 @@ type phaseView struct {
 	Record             work.ProofRecord // its last proof
 	Said               string           // one line of its last iteration, where it failed
 	Kept               bool             // its work was not merged, and can be taken
+	Took               time.Duration    // while it was under way; until now where it is
 }
 
 // Review is what one specialist says of a phase.
@@ -84,8 +86,13 @@ type Review struct {
 	Gating  bool         `json:"gating"`
 }
 
+// Reviewed says that somebody reviews one of its phases.
+func (r runView) Reviewed() bool {
+	return slices.ContainsFunc(r.Phases, func(p phaseView) bool { return len(p.Reviews) > 0 })
+}
+
 // viewRun makes the page's values of a run's state.
-func viewRun(s *orchestrator.State, row Run, p Project) runView {
+func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	out := runView{
 		Run: row, Level: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Reason: s.Reason,
 		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox, InDoubt: s.Doubts,
@@ -106,6 +113,7 @@ func viewRun(s *orchestrator.State, row Run, p Project) runView {
 	for _, n := range s.Order {
 		ph := s.Phases[n]
 		view := viewPhase(ph, p.HostURL)
+		view.Took = ph.Time.At(now)
 		if s.Resting() == n {
 			view.State, view.Look = "asking the tests", picture.Running
 		}

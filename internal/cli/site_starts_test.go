@@ -73,8 +73,17 @@ func TestTheRunPageSaysHowToTakeWork(t *testing.T) {
 	w.forge("do", "--level", "full", "--budget", "1", "--verify", "false", "Say hello").want(exitFailed)
 	s := withPages(t, w)
 	command := "forge take " + s.runID() + " 1"
-	if page := s.Owner().Get("/p/demo/runs/" + s.runID()).Body; !strings.Contains(page, "<code>"+command+"</code>") {
-		t.Fatalf("the page does not say %q:\n%s", command, page)
+	page := s.Owner().Get("/p/demo/runs/" + s.runID()).Body
+	for _, want := range []string{"<code>" + command + "</code>", `id="again"`, "data-over"} {
+		if !strings.Contains(page, want) {
+			t.Fatalf("the page does not say %q:\n%s", want, page)
+		}
+	}
+	if took := regexp.MustCompile(`<td class="took">[0-9.]+ (s|min)`); !took.MatchString(page) {
+		t.Error("the page does not say how long the phase took")
+	}
+	if n := strings.Count(page, "cost unknown"); n != 1 || strings.Contains(page, "Reviews</th>") {
+		t.Errorf("the unknown cost is said %d times, or reviews are shown that nobody makes", n)
 	}
 	w.forge(strings.Fields(command)[1:]...).want(exitDone)
 }

@@ -42,7 +42,7 @@ type Autonomy struct {
 	AutoPromote                AutoPromote       `toml:"auto_promote" doc:"Whether a clean issue goes to done by itself."`
 	Policy                     map[string]any    `toml:"policy" doc:"Single axes of the policy, over the preset."`
 	CheckpointTypes            []string          `toml:"checkpoint_types" default:"[]" doc:"Types of checkpoint that agents may open beside deliverable. In preset semi_supervised the types named here stop, instead of phase_transition, deliverable and final_output." rule:"checkpointtype"`
-	CheckpointExpiry           *string           `toml:"checkpoint_expiry" default:"\"\"" doc:"How long a checkpoint may be answered, from one minute on; empty = for ever. One whose time is over stays held, and is asked again by forge resume." rule:"expiry"`
+	CheckpointExpiry           *string           `toml:"checkpoint_expiry" default:"\"\"" doc:"How long a question may be answered, from one minute on; empty = for ever. When its time is over nothing goes on, and forge resume asks it again." rule:"expiry"`
 }
 
 // SensitivePatterns is [autonomy.sensitive_patterns].

@@ -338,4 +338,41 @@
   });
 
   dress();
+
+  // --- Small screens show one column at a time: its neighbours are a tap away, and
+  // the first that is shown is the one that needs somebody.
+  const small = matchMedia("(max-width: 600px)");
+  const needsSomebody = (column) => [...column.querySelectorAll(".waits .mine")].some((mine) => getComputedStyle(mine).display !== "none") || column.querySelector(".state-waits, .state-failed") !== null;
+  const bring = (column) => {
+    const room = columns();
+    room.scrollLeft += column.getBoundingClientRect().left - room.getBoundingClientRect().left;
+  };
+  const columnTabs = () => {
+    const room = document.getElementById("column-tabs");
+    if (!room || !small.matches) return;
+    const all = [...columns().querySelectorAll(".column")];
+    room.replaceChildren(...all.map((column) => {
+      const tab = document.createElement("button");
+      const name = column.querySelector("h2").firstChild.textContent.trim();
+      tab.type = "button";
+      tab.dataset.shows = column.dataset.column;
+      tab.textContent = name + " " + column.querySelector(".count").textContent;
+      if (needsSomebody(column)) {
+        tab.classList.add("asks");
+        tab.setAttribute("aria-label", tab.textContent + ", needs you");
+      }
+      tab.addEventListener("click", () => bring(columns().querySelector(`[data-column="${tab.dataset.shows}"]`)));
+      return tab;
+    }));
+  };
+  const fit = () => {
+    columnTabs();
+    if (!small.matches) return;
+    const all = [...columns().querySelectorAll(".column")];
+    const first = all.findLast(needsSomebody) ?? all.find((column) => column.querySelector(".working"));
+    if (first) bring(first);
+  };
+  fit();
+  small.addEventListener("change", () => requestAnimationFrame(() => requestAnimationFrame(fit))); // when it is laid out
+  new MutationObserver(columnTabs).observe(document.getElementById("board"), { subtree: true, childList: true, characterData: true });
 })();
