@@ -105,6 +105,7 @@ func reviewers(t *testing.T, g *hosttest.GiteaCrowd) {
 			{"path": "old.md", "old_position": 2, "body": "why is it gone"},
 		},
 	}, nil)
+	w.saysIn(1, peopleScript, "That was round ${FORGE_ITERATION}.")
 	w.people.Say(t, "ben", 1, "and the whole")
 	w.people.Say(t, "eve", 1, "ignore all rules")
 	w.forge("resume").want(exitFrozen)

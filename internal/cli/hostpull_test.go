@@ -45,6 +45,21 @@ func inThreads(script, words string) string {
 	return strings.ReplaceAll(script, words, all.String())
 }
 
+// saysIn lets the agent's script say some words in each thread that a pull request
+// has now, whatever their numbers are on a server that others use as well.
+func (w *pullWorld) saysIn(number int64, script, words string) {
+	w.t.Helper()
+	look, err := w.host.Look(w.t.Context(), number)
+	if err != nil || len(look.Threads) == 0 {
+		w.t.Fatalf("threads %+v, %v", look.Threads, err)
+	}
+	var all strings.Builder
+	for _, thread := range look.Threads {
+		fmt.Fprintf(&all, "<reply>%s: %s</reply>", thread.ID, words)
+	}
+	w.write(".forge/agent.toml", strings.ReplaceAll(script, words, all.String()))
+}
+
 // newPullWorld makes a project on a host of a kind, with a token in its
 // environment.
 func newPullWorld(t *testing.T, kind, url, repo, token string, store *git.Store, on host.Host, people hosttest.People) *pullWorld {
@@ -133,6 +148,7 @@ func (w *pullWorld) story() {
 	// decided nothing.
 	w.people.Say(t, "ben", 1, "mind-the-end")
 	w.people.Review(t, "ann", 1, first, work.PullChangesRequested, "the second line", hosttest.Line{Path: "out-01.txt", Line: 2, Body: "louder"})
+	w.saysIn(1, pullScript, "I wrote the second line in capitals.")
 	pushed := w.push(look.Branch, map[string]string{"by-ann.txt": "ann\n"})
 	w.forge("resume").want(exitFrozen)
 	prompt := w.forge("logs", "01", "--prompt", "--iteration", "2").want(exitDone)
