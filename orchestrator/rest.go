@@ -118,7 +118,9 @@ func applyRested(s *State, p *Phase, _ work.Event, d work.RestFinishedData) {
 		p.Record.Control = &both
 	}
 	waits := slices.ContainsFunc(s.Rests, func(other Rest) bool { return other.Skipped == r.Skipped })
-	if r.Skipped != "" && !waits {
+	// A report that tried none of it knows no more than before.
+	looked := d.Ablation != nil && (d.Ablation.Tried > 0 || d.Ablation.Skipped != "")
+	if r.Skipped != "" && looked && !waits {
 		known := func(one work.Doubt) bool {
 			return one == work.Doubt{Kind: work.DoubtUnproven, What: notLookedAt(r.Skipped)}
 		}

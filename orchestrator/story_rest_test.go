@@ -117,6 +117,13 @@ func TestWhatControlsLeft(t *testing.T) {
 		if cp := st.asked("", gates.PointEvidence); !strings.Contains(cp.Facts, "1 of 1 hunks") || strings.Contains(cp.Facts, "1 of 2") {
 			t.Errorf("the facts are %s", cp.Facts)
 		}
+		for name, nothing := range map[string]*work.Ablation{"no word of it": nil, "an empty word": {}} {
+			st = left(t, late, require)
+			st.rest(work.ControlReport{Ablation: nothing})
+			if cp := st.asked("", gates.PointEvidence); !strings.Contains(cp.Facts, "1 of 2 hunks") {
+				t.Errorf("%s: the facts are %s", name, cp.Facts)
+			}
+		}
 	})
 	t.Run("it waits for phases that are not done", func(t *testing.T) {
 		st := left(t, leaves(functions), phases("01", "02 after 01"))
