@@ -86,6 +86,7 @@ type control struct {
 	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
 	left      left
+	unfound   []string // marks of runners that there was no time for, none of which was found yet
 	shell     *shell // of the folder as it is now
 	written   string // the commit that the folder holds, and nothing else; "" = something ran in it
 }

@@ -141,7 +141,7 @@ func counts(rep runner.Report, planted map[string]string) (passed, failed, skipp
 // in front, the first round is known already; nil = all.
 func (c *control) makeWrong(ctx context.Context, asks []runner.Ask, all []known, of string, before *work.ControlLeft) error {
 	for i, ask := range asks {
-		if before != nil && !work.IsLeft(before.Runners, of+ask.Key()) {
+		if before != nil && !c.goesOn(before, of+ask.Key()) {
 			continue
 		}
 		for n, r := range all[i].Rounds {

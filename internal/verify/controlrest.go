@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"forge/internal/runner"
@@ -38,6 +39,7 @@ func (c *control) leave(what string) { c.rep.Skipped = append(c.rep.Skipped, wor
 // already.
 func (c *control) rest(ctx context.Context) error {
 	before := c.req.Rest
+	c.unfound = slices.DeleteFunc(slices.Clone(before.Runners), func(mark string) bool { return mark == work.AllLeft })
 	asks, all, err := c.known(ctx)
 	if err != nil {
 		return err
@@ -58,6 +60,9 @@ func (c *control) rest(ctx context.Context) error {
 			return err
 		}
 	}
+	if n := len(c.unfound); n > 0 {
+		return fmt.Errorf("%d test runners that there was no time for at the claim are not found any more", n)
+	}
 	if len(before.Functions) > 0 {
 		if err := c.takeOut(ctx); err != nil {
 			return err
@@ -67,6 +72,13 @@ func (c *control) rest(ctx context.Context) error {
 		return nil
 	}
 	return c.ablate(ctx)
+}
+
+// goesOn says that a runner, by what it is called, is one of those that there was
+// no time for.
+func (c *control) goesOn(before *work.ControlLeft, name string) bool {
+	c.unfound = slices.DeleteFunc(c.unfound, func(mark string) bool { return mark == work.LeftMark(name) })
+	return work.IsLeft(before.Runners, name)
 }
 
 // naming lets the report have a line for each runner that is asked again.

@@ -100,3 +100,16 @@ func TestControlRestFindsADeafJudge(t *testing.T) {
 	}
 	t.Error("the claim itself always found it")
 }
+
+// What a claim left to a runner that is not found any more was never tried: the
+// rest is not over with it.
+func TestControlRestMissesARunner(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
+	t.Parallel()
+	b, req := judged(t, goClaim(files{"calc.go": "package calc\n\nfunc Add(a, b int) int {\n\treturn b + a\n}\n"}))
+	req.Rest, req.RestSecs = &work.ControlLeft{Runners: work.LeftMarks([]string{"a runner that went meanwhile"})}, 600
+	rep, err := b.Control(t.Context(), req, nil)
+	if err == nil || !strings.Contains(err.Error(), "1 test runners") {
+		t.Errorf("the rest is %+v, error %v", rep, err)
+	}
+}
