@@ -109,7 +109,8 @@ func (p *Phase) applyDisturbed(what string) {
 	p.Stage = StageJudge
 }
 
-// applyDeaf folds tests that cannot fail any more with this product in place.
+// applyDeaf folds tests that cannot fail any more with this product in place, and
+// a judge that is not the trusted one.
 // Everything is green, so that a person may still let it pass.
 func (s *State) applyDeaf(p *Phase, what string) {
 	if !s.reviews(p) {
@@ -130,7 +131,7 @@ func applyControlled(s *State, p *Phase, _ work.Event, d work.ControlFinishedDat
 	p.Record.Control = &d.ControlReport
 	defer p.recordDoubts()
 	switch {
-	case len(d.Deaf) > 0:
+	case len(d.Deaf)+len(d.Replaced) > 0:
 		s.applyDeaf(p, d.Problem)
 	case len(d.Lost) > 0:
 		s.applyRed(p, work.VerifyFinishedData{On: work.OnSnapshot, Problem: d.Problem, Output: strings.Join(d.Lost, "\n")})

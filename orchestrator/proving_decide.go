@@ -149,12 +149,12 @@ func (d *decision) controlDone(f ControlDone) {
 // key, and what it comes to.
 func clipControls(c Command, r work.ControlReport, key string) work.ControlFinishedData {
 	data := work.ControlFinishedData{ID: c.ID}
-	if len(r.Unsteady)+len(r.Deaf)+len(r.Lost) > 0 {
+	if len(r.Unsteady)+len(r.Deaf)+len(r.Replaced)+len(r.Lost) > 0 {
 		data.Refutes = key
 	}
 	data.Left = clipLeft(r.Left)
 	data.Millis = max(r.Millis, 0)
-	data.Lost, data.Deaf = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120)
+	data.Lost, data.Deaf, data.Replaced = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120), clipList(r.Replaced, 8, 120)
 	data.Loosened = clipList(r.Loosened, 8, 120)
 	data.Unread, data.Skipped = clipList(r.Unread, 8, 120), clipList(r.Skipped, 6, 150)
 	data.Unsteady, data.Unproven, data.Undecided = clipList(r.Unsteady, 6, 120), clipPlaces(r.Unproven, 8), clipPlaces(r.Undecided, 4)
@@ -171,6 +171,8 @@ func clipControls(c Command, r work.ControlReport, key string) work.ControlFinis
 	switch {
 	case len(data.Deaf) > 0:
 		data.Problem = text.ClipJSON("with this work in place the tests cannot fail any more: "+strings.Join(data.Deaf, ", "), 500)
+	case len(data.Replaced) > 0:
+		data.Problem = text.ClipJSON("what setup installs for tests alone is not what it installs on the trusted state: "+strings.Join(data.Replaced, ", "), 500)
 	case len(data.Lost) > 0:
 		data.Problem = text.ClipJSON(fmt.Sprintf("not reported as passed, and passed before, %s: %s", text.Number(len(r.Lost), "test"), strings.Join(data.Lost, ", ")), 500)
 	}

@@ -115,6 +115,9 @@ func TestSeededBugs(t *testing.T) {
 		{"tests that cannot fail taken for green", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Deaf = nil
 		})}, []string{"on which no test can fail", "proven was"}},
+		{"a judge that is installed otherwise taken for the trusted one", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
+			d.Replaced = nil
+		})}, []string{"on which no test can fail", "proven was"}},
 		{"lost tests ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Lost = nil
 		})}, []string{"on which tests are lost", "proven was"}},

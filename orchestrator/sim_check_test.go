@@ -340,7 +340,7 @@ func (c *invariants) verified(p *Phase, e work.Event) error {
 // controlled: a proof that counts for nothing leaves the one before it standing.
 func (c *invariants) controlled(e work.Event) error {
 	var d work.ControlFinishedData
-	if err := decode(e, &d); err != nil || d.Problem == "" || len(d.Deaf) > 0 {
+	if err := decode(e, &d); err != nil || d.Problem == "" || len(d.Deaf)+len(d.Replaced) > 0 {
 		return err
 	}
 	note(c, c.proven, e.Phase+" "+c.proven[e.Phase], "")

@@ -46,7 +46,7 @@ func (c *coverage) check(t *testing.T) {
 		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
 		"duplicate", "stop", "deadline", "cancelled", "a blocker", "a question", "a lack", "an assumption", "a message", "a message to no phase", "a message without a word", "a huge message", "a message twice", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
 		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran", "disturbed",
-		"the evidence of a part is another", "a control without time", "what was left tried", "a deaf test found at the end", "what was left broke",
+		"the evidence of a part is another", "a control without time", "a judge that is installed otherwise", "what was left tried", "a deaf test found at the end", "what was left broke",
 		"proven before", "a proof of something else", "a proof that is too old", "a proof from the future", "another toolchain",
 		"answer for another revision", "answer to an unknown checkpoint", "expired", "unknown answer", "feedback without a word", "doubled answer",
 		"todos that cannot be used", "too many or too few todos", "a completion that cannot be read", "two completions", "a checkpoint that cannot be read", "a level that cannot be read", "no usable review", "a review of a phase that is over", "a fail without a finding", "a pass with findings", "files left out", "an unknown severity", "a critical finding accepted without a word",

@@ -495,7 +495,11 @@ func (w *world) control(c Command) Fact {
 	t.heard = true
 	d := ControlDone{Command: c, Report: work.ControlReport{Runners: []work.RunnerReport{{Name: w.text("go test"), Accounted: true, Passed: 3}}, Skipped: w.texts(w.IntN(12), "budget")}}
 	if t.deaf {
-		d.Report.Deaf = w.texts(1+w.IntN(12), "TestMustFail")
+		names := w.texts(1+w.IntN(12), "TestMustFail")
+		if d.Report.Deaf = names; len(names)%3 == 0 {
+			d.Report.Deaf, d.Report.Replaced = nil, names
+			w.fault("a judge that is installed otherwise")
+		}
 	}
 	if t.loses {
 		d.Report.Lost = w.texts(1+w.IntN(30), "TestAdd")

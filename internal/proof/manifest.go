@@ -77,6 +77,10 @@ var runnerWords = expr(`(?i)(^|[-_/.@])(pytest|unittest|nose|nose2|nox|tox|cover
 	`nyc|c8|babel|swc|eslint|prettier|stylelint|testing-library|tsx|ts-node|esbuild-register|husky|rspec|minitest|test-unit|simplecov|phpunit|pest|paratest|mockery|junit|testng|mockito|pyfakefs|freezegun|time-machine|respx|requests-mock|` +
 	`typeguard|syrupy|sitecustomize|setuptools|pip|wheel|testify|ginkgo|gomega|gotestsum)($|[-_/.@])`)
 
+// IsRunnerPackage knows packages that are a test runner, or that one loads by
+// itself, by their names.
+func IsRunnerPackage(name string) bool { return runnerPlugin(name) }
+
 // runnerPlugin knows packages that a test runner loads by itself.
 func runnerPlugin(name string) bool { return runnerWords().MatchString(name) }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/installed"
 	"forge/internal/runner"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -21,6 +22,7 @@ const leastBudget = 2 * time.Second
 // Control asks what a green proof is worth. It asks the project's test runners
 // directly, each run in a folder made anew, under the restrictions of a verify:
 //
+//   - what setup installs for tests alone has to be what it is on req.Trusted;
 //   - what passed by name on req.Trusted has to be reported as passed on
 //     req.Commit, beside planted tests that have to be red;
 //   - expectations of the trusted tests made wrong have to be red by name, and
@@ -86,9 +88,13 @@ type control struct {
 	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
 	left      left
-	unfound   []string // marks of runners that there was no time for, none of which was found yet
-	shell     *shell // of the folder as it is now
-	written   string // the commit that the folder holds, and nothing else; "" = something ran in it
+	// What setup installed for tests alone on the commit that is judged, whether
+	// that was compared with the trusted state, and whether it differed.
+	nowInstalled       installed.Sums
+	compared, replaced bool
+	unfound            []string // marks of runners that there was no time for, none of which was found yet
+	shell              *shell   // of the folder as it is now
+	written            string   // the commit that the folder holds, and nothing else; "" = something ran in it
 }
 
 func (c *control) all(ctx context.Context) error {
@@ -99,6 +105,9 @@ func (c *control) all(ctx context.Context) error {
 	// The budget begins with what is not known of the trusted state already.
 	c.until = time.Now().Add(c.budget(c.req.BudgetSecs))
 	if err := c.makeWrong(ctx, asks, known, "", nil); err != nil {
+		return err
+	}
+	if err := c.holdInstalled(ctx); err != nil {
 		return err
 	}
 	if err := c.askCommands(ctx, known); err != nil {
@@ -227,7 +236,7 @@ func (c *control) writeFound() error {
 		idle, plain = a.Idle, a.Plain
 	}
 	return errors.Join(
-		said("lost", c.rep.Lost), said("deaf", c.rep.Deaf), said("unsteady", c.rep.Unsteady), said("loosened", c.rep.Loosened),
+		said("lost", c.rep.Lost), said("deaf", c.rep.Deaf), said("replaced", c.rep.Replaced), said("unsteady", c.rep.Unsteady), said("loosened", c.rep.Loosened),
 		said("unproven", at(c.rep.Unproven)), said("undecided", at(c.rep.Undecided)), said("unread", c.rep.Unread),
 		said("not needed", at(idle)), said("only words", at(plain)), said("left out", c.rep.Skipped),
 	)
@@ -236,7 +245,7 @@ func (c *control) writeFound() error {
 // bounded caps the lists of a report, which goes into an event.
 func bounded(r work.ControlReport) work.ControlReport {
 	r.Lost, r.Deaf, r.Unsteady = names(r.Lost), names(r.Deaf), names(r.Unsteady)
-	r.Loosened = names(r.Loosened)
+	r.Loosened, r.Replaced = names(r.Loosened), names(r.Replaced)
 	r.Unread, r.Skipped = names(r.Unread), names(r.Skipped)
 	r.Unproven, r.Undecided = places(r.Unproven), places(r.Undecided)
 	if r.Ablation != nil {

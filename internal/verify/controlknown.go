@@ -14,11 +14,12 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/installed"
 	"forge/internal/runner"
 )
 
 // knownVersion is that of the form of known, part of its key.
-const knownVersion = 1
+const knownVersion = 2
 
 // known is what a runner said of a trusted state. It is kept by the content of
 // that state, and filled from runs of nothing else.
@@ -31,6 +32,8 @@ type known struct {
 	// name.
 	Planted []string `json:"planted"`
 	Rounds  []round  `json:"rounds"`
+	// Installed is what setup installed for tests alone.
+	Installed installed.Sums `json:"installed,omitempty"`
 }
 
 // round is one run with wrong expectations, and what came of it.
@@ -119,7 +122,12 @@ func (c *control) learn(ctx context.Context, tree folderTree, ask runner.Ask) (k
 	kind, _ := runner.Lookup(ask.Runner)
 	planted, overlay := plant(kind, samples(ask.Tests), sources)
 	t := trial{commit: c.req.Trusted, ask: ask, what: "which tests pass on the trusted state", overlay: overlay, trusted: true}
+	t.before = func() (err error) {
+		k.Installed, err = c.installed(tree)
+		return err
+	}
 	rep, err := c.run(ctx, t)
+	t.before = nil
 	if err != nil {
 		return k, err
 	}

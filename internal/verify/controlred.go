@@ -42,7 +42,7 @@ func (c *control) account(ctx context.Context, ask runner.Ask, k known) error {
 	}
 	kind, _ := runner.Lookup(ask.Runner)
 	planted, overlay := plant(kind, k.Planted, sources)
-	t := trial{commit: c.req.Commit, ask: ask, what: "which tests pass", overlay: overlay, prepare: k.Prepare, before: c.setUnread}
+	t := trial{commit: c.req.Commit, ask: ask, what: "which tests pass", overlay: overlay, prepare: k.Prepare, before: c.begins(tree, k)}
 	rep, err := c.run(ctx, t)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c *control) wrongRound(ctx context.Context, ask runner.Ask, k known, r rou
 		if planted, t.overlay, err = sow(tree, ask, k, wrong); err != nil {
 			return err
 		}
-		t.before = c.setUnread
+		t.before = c.begins(tree, k)
 		delete(c.unplanted, ask.Key())
 	}
 	rep, err := c.run(ctx, t)

@@ -67,6 +67,9 @@ type ControlReport struct {
 	Lost []string `json:"lost,omitempty"`
 	// Deaf are the controls that had to be red by name and were not.
 	Deaf []string `json:"deaf,omitempty"`
+	// Replaced is what setup installs for tests alone and that is not what it
+	// installs on the trusted state.
+	Replaced []string `json:"replaced,omitempty"`
 	// Unsteady are the tests that passed, and did not while other tests were
 	// made wrong, as they do on the trusted state.
 	Unsteady []string `json:"unsteady,omitempty"`
@@ -147,6 +150,7 @@ func OverBudget(what string) string { return what + overBudget }
 // out is what the later one still leaves.
 func (c ControlReport) With(rest ControlReport) ControlReport {
 	out := c
+	out.Replaced = append(slices.Clip(c.Replaced), rest.Replaced...)
 	out.Deaf, out.Unsteady = append(slices.Clip(c.Deaf), rest.Deaf...), append(slices.Clip(c.Unsteady), rest.Unsteady...)
 	out.Unproven, out.Undecided = append(slices.Clip(c.Unproven), rest.Unproven...), append(slices.Clip(c.Undecided), rest.Undecided...)
 	out.Skipped, out.Left = nil, rest.Left // none is nil, as in a journal
@@ -260,5 +264,5 @@ type Ablation struct {
 
 // Bad says whether the controls found something that holds a delivery.
 func (c ControlReport) Bad() bool {
-	return len(c.Lost)+len(c.Deaf)+len(c.Unsteady)+len(c.Loosened)+len(c.Unproven)+len(c.Unread) > 0
+	return len(c.Lost)+len(c.Deaf)+len(c.Replaced)+len(c.Unsteady)+len(c.Loosened)+len(c.Unproven)+len(c.Unread) > 0
 }

@@ -153,7 +153,7 @@ func (c ControlReport) short() []string {
 		n    int
 		what string
 		how  string
-	}{{len(c.Lost), "test", "lost"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {NumberOfPlaces(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
+	}{{len(c.Lost), "test", "lost"}, {len(c.Replaced), "package", "installed otherwise"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {NumberOfPlaces(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
 		if one.n > 0 {
 			out = append(out, count(one.n, one.what)+" "+one.how)
 		}
@@ -253,6 +253,7 @@ func (c ControlReport) Tell() []ProofLine {
 	}
 	say("lost", strings.Join(c.Lost, ", "))
 	say("deaf", strings.Join(c.Deaf, ", "))
+	say("replaced", strings.Join(c.Replaced, ", "))
 	say("unsteady", strings.Join(c.Unsteady, ", "))
 	say("loosened", strings.Join(c.Loosened, ", "))
 	if n := c.Red.Of; n > 0 {
