@@ -30,6 +30,19 @@ func clipList(list []string, most, each int) []string {
 
 // clipSignals keeps an event within its size. Sub-phases are left out whole,
 // never cut: a promise that lost its end would be another promise.
+// mostHosts is how many hosts an iteration names.
+const mostHosts = 12
+
+// clipHosts is what an event has room for; what was refused comes first.
+func clipHosts(uses []work.HostUse) []work.HostUse {
+	var out []work.HostUse
+	for _, u := range uses[:min(len(uses), mostHosts)] {
+		u.Host = text.ClipJSON(u.Host, 100)
+		out = append(out, u)
+	}
+	return out
+}
+
 func clipSignals(sig work.Signals) work.Signals {
 	sig.Promises = clipList(sig.Promises, 3, 300)
 	sig.Blockers = clipList(sig.Blockers, 5, maxBlocker)

@@ -280,7 +280,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Session: text.ClipJSON(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
 		Message: text.ClipJSON(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
-		Trace: trace(r, f.Snapshot),
+		Trace: trace(r, f.Snapshot), Network: clipHosts(r.Network),
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"

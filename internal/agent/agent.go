@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"forge/internal/egress"
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/work"
@@ -54,7 +56,7 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	if !ok {
 		return work.IterationReport{}, fmt.Errorf("agent %q is of the unknown kind %q", req.Agent.Name, req.Agent.Kind)
 	}
-	level, err := proc.Choose(req.Sandbox.Mode, a.config.Caps)
+	level, err := proc.Choose(req.Sandbox.Mode, req.Sandbox.OnlyHosts, a.config.Caps)
 	if err != nil {
 		return work.IterationReport{}, fmt.Errorf("choose the sandbox of agent %q: %w", req.Agent.Name, err)
 	}
@@ -103,6 +105,11 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		Limits:  limitsOf(req.Limits),
 		Ending:  l.ending,
 	}
+	var hosts *egress.Proxy
+	if req.Sandbox.OnlyHosts {
+		hosts = egress.New(slices.Concat(req.Sandbox.Hosts, endpointsOf(req.Agent.Kind, spec.Env)))
+		spec.Sandbox.Serve = hosts.Serve
+	}
 	if l.input != nil {
 		spec.Stdin = l.input
 	}
@@ -130,6 +137,9 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		return work.IterationReport{}, fmt.Errorf("run agent %q: %w", req.Agent.Name, res.Err)
 	}
 	report.ExitCode, report.LeftBehind, report.Sandbox = res.ExitCode, res.LeftBehind, string(res.Sandbox)
+	if hosts != nil {
+		report.Network = hosts.Uses()
+	}
 	live.judge(res.End, &report)
 	report.Usage = live.priced(report.Usage.Clean())
 	report.Total = report.Total.Clean()

@@ -20,6 +20,7 @@ func claudeFacts() Facts {
 	return Facts{
 		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "2.1.329",
 		TurnLimit:  `args = ["--max-turns", "50"] in [agents.claude]`,
+		Endpoints:  []string{"api.anthropic.com:443", "platform.claude.com:443", "console.anthropic.com:443", "claude.ai:443"},
 		LoginFiles: []string{".claude/.credentials.json", ".claude.json"},
 		SecretEnv:  []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Env: []string{

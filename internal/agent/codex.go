@@ -20,6 +20,7 @@ import (
 func codexFacts() Facts {
 	return Facts{
 		Continues: true, ReadOnly: true, Tried: "0.169.0",
+		Endpoints:  []string{"api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443"},
 		LoginFiles: []string{".codex/auth.json"},
 		SecretEnv:  []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY"},
 		Env: []string{
@@ -77,7 +78,7 @@ func codexArgs(s setting) ([]string, error) {
 		args = append(args, "--dangerously-bypass-approvals-and-sandbox")
 	default:
 		args = append(args, "-s", "workspace-write", "-c", `approval_policy="never"`,
-			"-c", fmt.Sprintf("sandbox_workspace_write.network_access=%t", req.Sandbox.Network))
+			"-c", fmt.Sprintf("sandbox_workspace_write.network_access=%t", req.Sandbox.Network || req.Sandbox.OnlyHosts))
 		if cmp.Or(req.Agent.SetEnv["TMPDIR"], s.environ.get("TMPDIR")) != "" {
 			// That folder can be written; the one shared by all need not.
 			args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")

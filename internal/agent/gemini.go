@@ -28,6 +28,7 @@ func geminiFacts() Facts {
 	return Facts{
 		Continues: true, ReadOnly: true, Tried: "0.61.0",
 		TurnLimit:  `{"model": {"maxSessionTurns": 50}} in ~/.gemini/settings.json`,
+		Endpoints:  []string{"generativelanguage.googleapis.com:443", "cloudcode-pa.googleapis.com:443", "aiplatform.googleapis.com:443", "oauth2.googleapis.com:443"},
 		LoginFiles: []string{".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/settings.json", ".gemini/.env"},
 		SecretEnv:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_ACCESS_TOKEN"},
 		Env: []string{

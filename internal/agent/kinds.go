@@ -54,6 +54,9 @@ type Facts struct {
 	LoginFiles  []string // files it logs in with, below the home folder
 	SecretEnv   []string // variables with secrets that it is given
 	Env         []string // other variables that it is given
+	// Endpoints are the hosts of its own service, as in sandbox.network. Those of
+	// variables that name another one come to them.
+	Endpoints []string
 	// Instructions are the names of the files of a project that instruct it, in
 	// whatever folder they stand, and of folders that hold such, with a "/" behind.
 	Instructions []string

@@ -21,6 +21,7 @@ func opencodeFacts() Facts {
 	return Facts{
 		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "1.18.33",
 		TurnLimit:  `{"agent": {"build": {"steps": 50}, "forge": {"steps": 50}}} in opencode.json`,
+		Endpoints:  []string{"opencode.ai:443", "models.dev:443", "api.anthropic.com:443", "api.openai.com:443", "generativelanguage.googleapis.com:443", "openrouter.ai:443"},
 		LoginFiles: []string{".local/share/opencode/auth.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"},
 		SecretEnv: []string{
 			"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",

@@ -267,7 +267,7 @@ func (a *App) validate(ctx context.Context, v *validation, flags config.PolicyFl
 			}
 		}
 	}
-	if _, err := proc.Choose(set.Sandbox.Mode, proc.Detect(ctx)); err != nil {
+	if _, err := proc.Choose(set.Sandbox.Mode, set.Sandbox.OnlyHosts, proc.Detect(ctx)); err != nil {
 		v.Warnings = append(v.Warnings, onMachine(config.Problem{What: err.Error(), Fix: project.SandboxFix() + ", or set sandbox.mode in your own configuration"}))
 	}
 	if planned && strings.TrimSpace(set.Spec) == "" {

@@ -106,7 +106,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 // try finds the sandbox, and tries the commands where nothing speaks against it.
 func (i *initiation) try(ctx context.Context) error {
 	caps := i.app.env().Sandboxes(ctx)
-	level, err := proc.Choose(i.Settings.Sandbox.Mode, caps)
+	level, err := proc.Choose(i.Settings.Sandbox.Mode, i.Settings.Sandbox.OnlyHosts, caps)
 	i.saySandbox(level, caps, err)
 	c := i.Commands(i.o.limit)
 	if c.None() {

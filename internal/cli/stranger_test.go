@@ -59,7 +59,7 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 		}
 		return config.ValueOf(p.Config.File.Sandbox.Mode)
 	}
-	_, none := proc.Choose("required", s.Machine.Caps)
+	_, none := proc.Choose("required", false, s.Machine.Caps)
 	for name, i := range map[string]work.Issue{"theirs": theirs, "a part of theirs": part} {
 		if got := mode(i); got != "required" && (none == nil || !strings.HasPrefix(got, "refused")) {
 			t.Errorf("%s runs with sandbox %q", name, got)

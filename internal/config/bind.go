@@ -85,11 +85,15 @@ func (b *binder) mayset(only string, value any, path []string) bool {
 	if only == "tighten" && (value == "required" || value == false) {
 		return true
 	}
+	network := path[len(path)-1] == "network"
+	if _, hosts := value.([]any); only == "tighten" && network && hosts {
+		return true // checkNetwork holds them against the user's
+	}
 	fix := "set it in the user's configuration, config.toml in the folder forge below $XDG_CONFIG_HOME or ~/.config"
 	if only == "tighten" {
 		strict := `"required"`
-		if path[len(path)-1] == "network" {
-			strict = "false"
+		if network {
+			strict = "false, or name hosts"
 		}
 		fix = "a project may only say " + strict + "; " + fix
 	}
@@ -168,6 +172,10 @@ func (b *binder) leaf(in any, v reflect.Value, path []string) {
 	t := v.Type()
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if on, ok := in.(bool); ok && t == networkType {
+		v.Set(reflect.ValueOf(networkOf(on)))
+		return
 	}
 	got := reflect.New(t).Elem()
 	switch x := in.(type) {
@@ -258,12 +266,12 @@ func (b *binder) wrongType(in any, v reflect.Value, path []string) {
 	fix := map[string]string{
 		"string": `write it in quotes`, "integer": "write digits without quotes", "number": "write a number without quotes",
 		"true or false": "write true or false without quotes", "list of strings": `write ["…", "…"]`,
-		"list of tables": "write [[" + dotted(path) + "]]",
+		"list of tables": "write [[" + dotted(path) + "]]", trueFalseHosts: `write true, false, or ["host", "…"]`,
 	}[want]
 	if fix == "" {
 		fix = "write [" + dotted(path) + "]"
 	}
-	article := map[string]string{"integer": "an ", "true or false": "", "named tables": ""}
+	article := map[string]string{"integer": "an ", "true or false": "", "named tables": "", trueFalseHosts: ""}
 	a, ok := article[want]
 	if !ok {
 		a = "a "

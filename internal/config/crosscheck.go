@@ -23,6 +23,7 @@ func (c *Config) crossCheck(col *collector) {
 		file, at := c.where("verify", "none")
 		col.add(file, at, "verify.none waives proof, but verify.commands are set", "remove one of them")
 	}
+	c.checkNetwork(col)
 	c.checkNotify(col)
 	c.checkPlanning(col)
 	c.checkDataSources(col)

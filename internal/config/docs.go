@@ -43,7 +43,7 @@ A project is configured by ` + "`.forge/forge.toml`" + `, a user by ` + "`$XDG_C
 
 Tables merge key by key, lists are replaced as a whole. ` + "`forge config show`" + ` prints every value with its origin. Unknown keys, wrong types and bad globs are errors; all of them are reported together, each with its file and line.
 
-` + "`autonomy.ceiling`, `[trust]`, `[notify]`, `[server]` and `[sandbox]`" + ` belong to the user's configuration. A project that sets them is refused, save that it may make the sandbox stricter: ` + "`sandbox.mode = \"required\"`" + ` and ` + "`sandbox.network = false`" + `. A relative path of a program or script is taken from the checkout, and therefore refused in the user's configuration.
+` + "`autonomy.ceiling`, `[trust]`, `[notify]`, `[server]` and `[sandbox]`" + ` belong to the user's configuration. A project that sets them is refused, save that it may make the sandbox stricter: ` + "`sandbox.mode = \"required\"`" + ` and ` + "`sandbox.network = false`" + ` or hosts that its user lets through. A relative path of a program or script is taken from the checkout, and therefore refused in the user's configuration.
 `
 
 // isSection is true for what has a heading of its own.

@@ -17,13 +17,14 @@ type schemaNode struct {
 	Type        string                 `json:"type,omitempty"`
 	Properties  map[string]*schemaNode `json:"properties,omitempty"`
 	// Additional is false, or the schema of tables with names of the user's.
-	Additional any         `json:"additionalProperties,omitempty"`
-	Items      *schemaNode `json:"items,omitempty"`
-	Enum       []string    `json:"enum,omitempty"`
-	Examples   []string    `json:"examples,omitempty"`
-	Minimum    *float64    `json:"minimum,omitempty"`
-	Maximum    *float64    `json:"maximum,omitempty"`
-	Default    any         `json:"default,omitempty"`
+	Additional any           `json:"additionalProperties,omitempty"`
+	Items      *schemaNode   `json:"items,omitempty"`
+	Any        []*schemaNode `json:"anyOf,omitempty"`
+	Enum       []string      `json:"enum,omitempty"`
+	Examples   []string      `json:"examples,omitempty"`
+	Minimum    *float64      `json:"minimum,omitempty"`
+	Maximum    *float64      `json:"maximum,omitempty"`
+	Default    any           `json:"default,omitempty"`
 }
 
 // JSONSchema is forge.toml as a JSON schema, for editors.
@@ -34,6 +35,9 @@ func JSONSchema() ([]byte, error) {
 }
 
 func schemaOf(t reflect.Type) *schemaNode {
+	if t == networkType {
+		return &schemaNode{Any: []*schemaNode{{Type: "boolean"}, {Type: "array", Items: &schemaNode{Type: "string"}}}}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return schemaOf(t.Elem())

@@ -288,6 +288,11 @@ func parseText(kind, text string) (value any, want string) {
 			return text == "true", ""
 		}
 		return nil, "true or false"
+	case trueFalseHosts:
+		if text == "true" || text == "false" {
+			return text == "true", ""
+		}
+		fallthrough
 	case "list of strings":
 		var items []any
 		for _, one := range strings.Split(text, ",") {

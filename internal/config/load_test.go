@@ -74,7 +74,7 @@ func TestBadForgeTOML(t *testing.T) {
 		{"what only the user sets", "[autonomy]\nceiling = \"autonomous\"\n[sandbox]\nmode = \"off\"\nnetwork = true\nwrite = [\"/tmp\"]\n[trust]\nhosts = [\"x\"]\n[trust.projects.\"/x\"]\nenv = [\"A\"]\n", []string{
 			"2: autonomy.ceiling cannot be set by a project (" + userFix + ")",
 			`4: sandbox.mode cannot be set by a project (a project may only say "required"; ` + userFix + ")",
-			`5: sandbox.network cannot be set by a project (a project may only say false; ` + userFix + ")",
+			`5: sandbox.network cannot be set by a project (a project may only say false, or name hosts; ` + userFix + ")",
 			"6: sandbox.write cannot be set by a project (" + userFix + ")",
 			"8: trust.hosts cannot be set by a project (" + userFix + ")",
 			"9: trust.projects cannot be set by a project (" + userFix + ")",
@@ -246,7 +246,7 @@ func TestProjectMayOnlyTightenTheSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mode, net := *cfg.File.Sandbox.Mode, *cfg.File.Sandbox.Network; mode != "required" || net {
+	if mode, net := *cfg.File.Sandbox.Mode, cfg.File.Sandbox.Network; mode != "required" || !net.Off() {
 		t.Errorf("mode %s, network %v", mode, net)
 	}
 }

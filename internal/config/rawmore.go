@@ -3,7 +3,7 @@ package config
 // Sandbox is [sandbox].
 type Sandbox struct {
 	Mode    *string  `toml:"mode" default:"\"auto\"" doc:"auto uses bubblewrap, else landlock, else warns; required refuses to run without one; off. A project may only say required." rule:"auto|required|off" only:"tighten"`
-	Network *bool    `toml:"network" default:"true" doc:"Whether agents and verify commands reach the network. A project may only say false." only:"tighten"`
+	Network Network  `toml:"network" default:"true" doc:"Whether agents and verify commands reach the network; or the only hosts that they reach, such as [\"packages.example.com\", \"*.example.org:443\"], beside the agent's own service. A list needs bubblewrap. A project may say false, or name hosts that its user lets through." rule:"reach" only:"tighten"`
 	Read    []string `toml:"read" default:"[]" doc:"Further paths to show read-only; absolute or from ~/." rule:"abspath" only:"user"`
 	Write   []string `toml:"write" default:"[]" doc:"Further writable paths, such as caches; absolute or from ~/." rule:"abspath" only:"user"`
 }

@@ -31,10 +31,12 @@ type KindFacts struct {
 // SandboxSettings is [sandbox] with its paths made absolute.
 func (c *Config) SandboxSettings() work.SandboxSettings {
 	f := c.File.Sandbox
-	return work.SandboxSettings{
-		Mode: said(f.Mode), Network: said(f.Network), Read: c.homePaths(f.Read), Write: c.homePaths(f.Write),
+	set := work.SandboxSettings{
+		Mode: said(f.Mode), Read: c.homePaths(f.Read), Write: c.homePaths(f.Write),
 		Hide: c.homePaths(c.File.Proof.Hidden),
 	}
+	f.Network.settings(&set)
+	return set
 }
 
 // Resolve computes what a run works with: files, environment, flags, plan and

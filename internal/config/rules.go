@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/glob"
 
+	"forge/internal/egress"
 	"forge/internal/text"
 )
 
@@ -33,6 +34,13 @@ func (b *binder) check(rules string, v reflect.Value, path []string) {
 		switch x := reflect.Indirect(v).Interface().(type) {
 		case string:
 			b.checkText(rule, x, path)
+		case Network:
+			for i, one := range x {
+				if x.literal() != "" {
+					break
+				}
+				b.checkText(rule, one, append(append([]string{}, path...), element(i)))
+			}
 		case []string:
 			if rule == "some" && len(x) == 0 {
 				b.problem(path, dotted(path)+" is an empty list", "name at least one, or remove the key")
@@ -157,6 +165,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 	case "host":
 		if !hostName().MatchString(x) {
 			bad("is "+quoted+", not a host", `write "llm.example.com" or "llm.example.com:8443"`)
+		}
+	case "reach":
+		if _, err := egress.ParseRule(x); err != nil {
+			bad("is no host: "+err.Error(), `write "packages.example.com", "*.example.org:443" or "192.0.2.1:8080"`)
 		}
 	case "url":
 		if u, err := url.Parse(x); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

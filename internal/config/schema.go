@@ -73,7 +73,13 @@ func tableType(t reflect.Type) reflect.Type {
 	return nil
 }
 
+// trueFalseHosts is the type of sandbox.network.
+const trueFalseHosts = "true, false or list of strings"
+
 func typeName(t reflect.Type) string {
+	if t == networkType {
+		return trueFalseHosts
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return typeName(t.Elem())

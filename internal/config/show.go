@@ -94,6 +94,9 @@ func literal(v reflect.Value) string {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
+	if n, ok := v.Interface().(Network); ok && n.literal() != "" {
+		return n.literal()
+	}
 	switch v.Kind() {
 	case reflect.String:
 		return quoteString(v.String())

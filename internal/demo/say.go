@@ -15,7 +15,7 @@ import (
 
 // head says what is about to be seen, and what of it is real.
 func head(out io.Writer, caps proc.Capabilities, w *world) {
-	level, err := proc.Choose("auto", caps)
+	level, err := proc.Choose("auto", false, caps)
 	sandbox := "sandbox (" + string(level) + ")"
 	if err != nil || level == proc.LevelNone {
 		sandbox = "no sandbox, as none works here"

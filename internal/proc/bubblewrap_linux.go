@@ -40,14 +40,28 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 	if !s.Sandbox.Network {
 		argv = append(argv, "--unshare-net")
 	}
-	argv = append(argv, args...)
-	argv = append(argv, "--chdir", s.Sandbox.inside(s.Dir), "--", exe)
-	l := launching{
-		path: bwrap, argv: append(argv, s.Args...), env: s.Env,
-		level: LevelBubblewrap, status: judgeBubblewrap, cleanup: func() {},
+	l := launching{path: bwrap, env: s.Env, level: LevelBubblewrap, status: judgeBubblewrap, cleanup: func() {}}
+	command := []string{exe}
+	if s.Sandbox.Serve != nil {
+		w, err := openWay(s.Sandbox.Serve)
+		if err != nil {
+			return launching{}, err
+		}
+		var mounts []string
+		if l, mounts, command, err = throughWay(l, w, exe); err != nil {
+			w.close()
+			return launching{}, err
+		}
+		args = append(args, mounts...)
 	}
+	argv = append(append(argv, args...), "--remount-ro", "/", "--chdir", s.Sandbox.inside(s.Dir), "--")
+	l.argv = append(append(argv, command...), s.Args...)
 	if len(s.Sandbox.Overlays)+len(s.Sandbox.Fixed) > 0 {
-		return mountFirst(l, mountOrder{Overlays: s.Sandbox.Overlays, Fixed: s.Sandbox.Fixed})
+		first, err := mountFirst(l, mountOrder{Overlays: s.Sandbox.Overlays, Fixed: s.Sandbox.Fixed})
+		if err != nil {
+			l.cleanup()
+		}
+		return first, err
 	}
 	return l, nil
 }
@@ -56,7 +70,8 @@ func prepareBubblewrap(s Spec, exe string) (launching, error) {
 // machines it is the one folder in memory.
 const sharedMemory = "/dev/shm"
 
-// mounts turns the view into bubblewrap's arguments, outer paths first. A /dev
+// mounts turns the view into bubblewrap's arguments, outer paths first; the root
+// can still be written to behind them. A /dev
 // of the child's own covers what stands before it, so that what is below
 // sharedMemory comes behind.
 func (v *view) mounts() ([]string, error) {
@@ -75,7 +90,7 @@ func (v *view) mounts() ([]string, error) {
 	if files, err = v.singleFiles(shared); err != nil {
 		return nil, err
 	}
-	return append(append(args, files...), "--remount-ro", "/"), nil
+	return append(args, files...), nil
 }
 
 // folders are the arguments for the paths of the view that are wanted.

@@ -45,24 +45,32 @@ func TestSecretName(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		mode string
-		have Capabilities
-		want Level
-		ok   bool
+		mode  string
+		hosts bool
+		have  Capabilities
+		want  Level
+		ok    bool
 	}{
-		{"auto", Capabilities{Bubblewrap: true, Landlock: true}, LevelBubblewrap, true},
-		{"auto", Capabilities{Landlock: true}, LevelLandlock, true},
-		{"auto", Capabilities{}, LevelNone, true},
-		{"required", Capabilities{Bubblewrap: true}, LevelBubblewrap, true},
-		{"required", Capabilities{Landlock: true}, LevelLandlock, true},
-		{"required", Capabilities{Why: "no kernel"}, "", false},
-		{"off", Capabilities{Bubblewrap: true, Landlock: true}, LevelNone, true},
-		{"", Capabilities{Bubblewrap: true}, "", false},
-		{"on", Capabilities{Bubblewrap: true}, "", false},
+		{"auto", false, Capabilities{Bubblewrap: true, Landlock: true}, LevelBubblewrap, true},
+		{"auto", false, Capabilities{Landlock: true}, LevelLandlock, true},
+		{"auto", false, Capabilities{}, LevelNone, true},
+		{"required", false, Capabilities{Bubblewrap: true}, LevelBubblewrap, true},
+		{"required", false, Capabilities{Landlock: true}, LevelLandlock, true},
+		{"required", false, Capabilities{Why: "no kernel"}, "", false},
+		{"off", false, Capabilities{Bubblewrap: true, Landlock: true}, LevelNone, true},
+		{"", false, Capabilities{Bubblewrap: true}, "", false},
+		{"on", false, Capabilities{Bubblewrap: true}, "", false},
+		{"auto", true, Capabilities{Bubblewrap: true, Landlock: true}, LevelBubblewrap, true},
+		{"required", true, Capabilities{Bubblewrap: true}, LevelBubblewrap, true},
+		{"auto", true, Capabilities{Landlock: true}, "", false},
+		{"auto", true, Capabilities{}, "", false},
+		{"required", true, Capabilities{Landlock: true}, "", false},
+		{"off", true, Capabilities{Bubblewrap: true}, "", false},
+		{"on", true, Capabilities{Bubblewrap: true}, "", false},
 	} {
-		got, err := Choose(c.mode, c.have)
+		got, err := Choose(c.mode, c.hosts, c.have)
 		if got != c.want || (err == nil) != c.ok {
-			t.Errorf("Choose(%q, %+v) = %q, %v", c.mode, c.have, got, err)
+			t.Errorf("Choose(%q, %t, %+v) = %q, %v", c.mode, c.hosts, c.have, got, err)
 		}
 	}
 }

@@ -25,6 +25,8 @@ func SandboxChild() {
 		landlockChild()
 	case os.Args[0] == mountName:
 		mountChild()
+	case os.Args[0] == wayIn:
+		wayChild()
 	}
 }
 

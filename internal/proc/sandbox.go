@@ -1,7 +1,10 @@
 package proc
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,6 +62,12 @@ type Sandbox struct {
 	Fixed []Fixed
 
 	Network bool // the host's network, loopback included; false cuts it
+
+	// Serve is called with a listener inside of a network that is cut, which is
+	// the only way out; the environment names it as the proxy to use. It has to
+	// return when its context is done, which is when the child has ended, and to
+	// close the listener. Only bubblewrap has it.
+	Serve func(ctx context.Context, l net.Listener)
 }
 
 // Overlay lays a folder over others: the child sees what Lower hold, the first
@@ -92,9 +101,14 @@ type Capabilities struct {
 
 // Choose picks the level for [sandbox] mode: auto is the strongest that works,
 // or none; required is an error when none works; off is none. Any other word
-// is an error.
-func Choose(mode string, c Capabilities) (Level, error) {
+// is an error. Where the network is bounded to single hosts, whatever cannot
+// hold to that is an error as well.
+func Choose(mode string, onlyHosts bool, c Capabilities) (Level, error) {
 	switch {
+	case onlyHosts && mode == "off":
+		return "", errors.New("sandbox.network names hosts, and sandbox.mode is off: nothing would hold to them")
+	case onlyHosts && (mode == "auto" || mode == "required") && !c.Bubblewrap:
+		return "", fmt.Errorf("sandbox.network names hosts, which only bubblewrap can hold to, and it does not work here: %s", c.Why)
 	case mode == "off":
 		return LevelNone, nil
 	case mode != "auto" && mode != "required":
@@ -136,6 +150,9 @@ func (s *Sandbox) check() error {
 		if !filepath.IsAbs(f.Dir) || slices.ContainsFunc(f.Files, func(p string) bool { return !filepath.IsLocal(p) }) {
 			return fmt.Errorf("sandbox files to read only in %q need an absolute folder and paths inside of it", f.Dir)
 		}
+	}
+	if s.Serve != nil && (s.Network || s.Level != LevelBubblewrap) {
+		return fmt.Errorf("sandbox %s cannot let single hosts through", s.Level)
 	}
 	for in, out := range s.Places {
 		if !filepath.IsAbs(in) || !filepath.IsAbs(out) {

@@ -2,12 +2,14 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -399,4 +401,47 @@ func TestSandboxCannotStartTheCommand(t *testing.T) {
 		r, _ := run(t, s)
 		wantExit(t, r, 3)
 	})
+}
+
+// A child whose network is cut reaches what serves it, and nothing else.
+func TestSandboxServed(t *testing.T) {
+	t.Parallel()
+	need(t, LevelBubblewrap)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var served atomic.Int64
+	s := child(t, "")
+	s.Sandbox = &Sandbox{Level: LevelBubblewrap, Write: []string{s.Dir}, Serve: func(ctx context.Context, l net.Listener) {
+		stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+		defer stop()
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Add(1)
+			_ = conn.Close()
+		}
+	}}
+	expect(t, s,
+		"dial:"+l.Addr().String(), "refused",
+		"dial:127.0.0.1:3128", "ok",
+		"run:echo $HTTPS_PROXY $https_proxy $ALL_PROXY", "ok http://127.0.0.1:3128 http://127.0.0.1:3128 http://127.0.0.1:3128",
+		"run:ls -A /.way | wc -l", "ok 0",
+		"run:grep -c : /proc/net/dev", "ok 1",
+		"write:/.way/socket", "refused",
+	)
+	if served.Load() != 1 {
+		t.Errorf("served %d connections, want 1", served.Load())
+	}
+	for _, other := range []Sandbox{{Level: LevelLandlock}, {Level: LevelBubblewrap, Network: true}} {
+		other.Serve, other.Write = s.Sandbox.Serve, s.Sandbox.Write
+		s.Sandbox = &other
+		if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "single hosts") {
+			t.Errorf("%s, network %t: %v", other.Level, other.Network, err)
+		}
+	}
 }

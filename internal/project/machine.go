@@ -81,7 +81,7 @@ func (p *Checkout) Layout() effect.Layout {
 // CheckSandbox refuses a run whose sandbox cannot be had, and says honestly
 // when there is none.
 func (p *Checkout) CheckSandbox(e *Machine, set work.SandboxSettings) error {
-	level, err := proc.Choose(set.Mode, e.Caps)
+	level, err := proc.Choose(set.Mode, set.OnlyHosts, e.Caps)
 	if err != nil {
 		return refusal.New(SandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
 	}

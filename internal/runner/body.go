@@ -36,6 +36,10 @@ func (f Function) Without(src []byte, way int, word string) []byte {
 	return append(out, src[f.From:]...)
 }
 
+// Starts says that a program begins with the function, in the languages that have
+// one for that and in those where people call it so.
+func (f Function) Starts() bool { return f.Name == "main" }
+
 // Functions returns the functions of a source file, outer ones before those
 // inside them, and whether there is a reader for its language.
 func Functions(file string, src []byte) ([]Function, bool) {

@@ -50,7 +50,8 @@ func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capab
 		return ForIssue{}, err
 	}
 	if by != nil && !by.AsConfigured {
-		if _, err := proc.Choose(config.ValueOf(p.Config.File.Sandbox.Mode), caps); err != nil {
+		set := p.Config.SandboxSettings()
+		if _, err := proc.Choose(set.Mode, set.OnlyHosts, caps); err != nil {
 			return ForIssue{}, refusal.New(project.SandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
 		}
 	}

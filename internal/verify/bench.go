@@ -245,7 +245,7 @@ type folder struct {
 // report is OK when everything worked.
 func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport, error) {
 	var rep work.CommandsReport
-	level, err := proc.Choose(f.sandbox.Mode, b.caps)
+	level, err := proc.Choose(f.sandbox.Mode, f.sandbox.OnlyHosts, b.caps)
 	if err != nil {
 		return nil, rep, err
 	}
@@ -274,6 +274,7 @@ func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport
 		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
 		out: f.out, watch: f.watch, red: b.red,
 	}
+	sh.hosts = bound(sh.box, f.sandbox)
 	rep, err = b.setUp(ctx, sh, f, home, in.print)
 	return sh, rep, err
 }

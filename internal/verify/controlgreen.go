@@ -187,6 +187,9 @@ func (c *control) takeOut(ctx context.Context) error {
 	if err := g.prove(ctx, all); err != nil {
 		return err
 	}
+	if err := g.programs(ctx, all, was); err != nil {
+		return err
+	}
 	c.rep.Green.Done = len(all) - len(g.left)
 	if len(g.left) > 0 {
 		c.leave(fmt.Sprintf("%d of %d changed functions were not taken out", len(g.left), len(all)))
@@ -266,6 +269,65 @@ func (g *green) prove(ctx context.Context, all []*taken) error {
 		}
 	}
 	return nil
+}
+
+// programs looks again at functions that a program begins with and that no test
+// misses: where none missed them before the change either, no test starts that
+// program, and what is in doubt was so before. It is said, and no loss. One that
+// a test did start stays unproven.
+func (g *green) programs(ctx context.Context, all []*taken, was map[string][]byte) error {
+	for _, t := range all {
+		at := slices.IndexFunc(g.rep.Unproven, func(p work.Place) bool { return p.Path == t.Path && p.Line == t.Line && p.Name == t.Name })
+		if at < 0 || t.whole || !t.Starts() {
+			continue
+		}
+		if g.over() && g.req.Rest == nil {
+			g.rep.Unproven = slices.Delete(g.rep.Unproven, at, at+1)
+			g.left = append(g.left, placeName(t.Path, t.Line))
+			continue
+		}
+		started, err := g.started(ctx, t.Path, was[t.Path])
+		if err != nil {
+			return err
+		}
+		if !started {
+			g.rep.Unproven = slices.Delete(g.rep.Unproven, at, at+1)
+			g.rep.Undecided = append(g.rep.Undecided, t.place("no test starts the program that begins with it, nor did one before"))
+		}
+	}
+	return nil
+}
+
+// started says that a test of the base misses the function that a program there
+// begins with, or that nobody can tell.
+func (g *green) started(ctx context.Context, file string, src []byte) (bool, error) {
+	functions, _ := runner.Functions(file, src)
+	at := slices.IndexFunc(functions, runner.Function.Starts)
+	if at < 0 {
+		return false, nil
+	}
+	asks, err := g.find(ctx, g.req.Base)
+	if err != nil {
+		return false, err
+	}
+	overlay := map[string][]byte{file: functions[at].Without(src, 0, word())}
+	for _, ask := range asks {
+		before, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "which tests pass on the base"})
+		if err != nil {
+			return false, err
+		}
+		without, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "the start of a program taken out of the base", overlay: overlay})
+		if err != nil {
+			return false, err
+		}
+		now := without.Outcomes()
+		for _, test := range before.Tests {
+			if test.Outcome == runner.Passed && now[test.Name] != runner.Passed {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // sift drops those whose word a failed test printed, and those that can be

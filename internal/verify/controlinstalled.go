@@ -79,8 +79,6 @@ func (c *control) holdInstalled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, what := range trusted.Changed(c.nowInstalled) {
-		c.rep.Replaced = append(c.rep.Replaced, what)
-	}
+	c.rep.Replaced = append(c.rep.Replaced, trusted.Changed(c.nowInstalled)...)
 	return nil
 }

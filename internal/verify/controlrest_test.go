@@ -113,3 +113,34 @@ func TestControlRestMissesARunner(t *testing.T) {
 		t.Errorf("the rest is %+v, error %v", rep, err)
 	}
 }
+
+// What a program begins with is in doubt where a test started it before, and only
+// said where none ever did.
+func TestControlOfAProgramsStart(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	main := func(body string) string {
+		return "package main\n\nimport \"fmt\"\n\nvar out string\n\nfunc add(a, b int) int { return a + b }\n\nfunc main() {\n\t" + body + "\n\tfmt.Print(out)\n}\n"
+	}
+	const adds = "package main\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n"
+	const starts = "\nfunc TestMain2(t *testing.T) {\n\tmain()\n\tif out != \"3\" {\n\t\tt.Fatal(out)\n\t}\n}\n"
+	for name, c := range map[string]struct {
+		tests, after        string
+		unproven, undecided []string
+	}{
+		"never started": {adds, adds, nil, []string{"main"}},
+		"started":       {adds + starts, adds + starts, nil, nil},
+		"not any more":  {adds + starts, adds, []string{"main"}, nil},
+	} {
+		b, req := judged(t, claim{
+			need: "go", commands: []string{"go test ./..."},
+			base:   files{"go.mod": "module example.com/x\n\ngo 1.21\n", "main.go": main("out = fmt.Sprint(add(1, 2))"), "main_test.go": c.tests},
+			change: files{"main.go": main("out = fmt.Sprint(add(2, 1))"), "main_test.go": c.after},
+		})
+		rep := b.control(req)
+		if !slices.Equal(namesOf(rep.Unproven), c.unproven) || !slices.Equal(namesOf(rep.Undecided), c.undecided) {
+			t.Errorf("%s: unproven %q, undecided %q", name, namesOf(rep.Unproven), namesOf(rep.Undecided))
+		}
+	}
+}

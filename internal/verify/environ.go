@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/egress"
 	"forge/internal/filetree"
 	"forge/internal/proc"
 	"forge/internal/work"
@@ -179,6 +180,17 @@ func (b *Bench) sandbox(level proc.Level, at seats, s work.SandboxSettings, hide
 		box.Read = append(box.Read, t.dir)
 	}
 	return box
+}
+
+// bound lets the commands in box reach the hosts of the settings, and no others;
+// nil where those do not name hosts.
+func bound(box *proc.Sandbox, s work.SandboxSettings) *egress.Proxy {
+	if box == nil || !s.OnlyHosts {
+		return nil
+	}
+	p := egress.New(s.Hosts)
+	box.Serve = p.Serve
+	return p
 }
 
 // withoutLogin removes user and password from the address of a proxy. What

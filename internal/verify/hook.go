@@ -36,7 +36,7 @@ func (b *Bench) Hook(ctx context.Context, req work.HookRequest) (work.HookReport
 
 func (b *Bench) hook(ctx context.Context, req work.HookRequest) (work.HookReport, error) {
 	var none work.HookReport
-	level, err := proc.Choose(req.Sandbox.Mode, b.caps)
+	level, err := proc.Choose(req.Sandbox.Mode, req.Sandbox.OnlyHosts, b.caps)
 	if req.Hook.Outside {
 		level, err = proc.LevelNone, nil
 	}
@@ -80,6 +80,7 @@ func (b *Bench) askCommand(ctx context.Context, req work.HookRequest, level proc
 	}
 
 	box := b.sandbox(level, at, req.Sandbox, slices.Concat(req.Hide, req.Sandbox.Hide), req.Read)
+	bound(box, req.Sandbox)
 	if box != nil {
 		box.Write = append(box.Write, req.Write...)
 	}

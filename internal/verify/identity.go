@@ -44,7 +44,7 @@ var errTooMany = errors.New("too many files to tell them apart")
 // error means that a part cannot be told.
 func (b *Bench) Identity(ctx context.Context, q work.ProofQuestion) (string, error) {
 	req := q.Verify
-	level, err := proc.Choose(req.Sandbox.Mode, b.caps)
+	level, err := proc.Choose(req.Sandbox.Mode, req.Sandbox.OnlyHosts, b.caps)
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"forge/internal/proc"
@@ -115,5 +117,45 @@ func TestVerifyNetworkAsConfigured(t *testing.T) {
 				t.Errorf("%s: connecting with network %v: OK %v", level, network, rep.OK)
 			}
 		}
+	}
+}
+
+// Commands reach the hosts that the settings name, and what was refused is said.
+func TestSandboxVerifyWithHosts(t *testing.T) {
+	if !slices.Contains(levels(t), proc.LevelBubblewrap) {
+		t.Skip("it needs bubblewrap")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash speaks to the proxy here")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("HTTP/1.0 200 OK\r\n\r\nreached\n"))
+			_ = conn.Close()
+		}
+	}()
+	ask := func(host string) string {
+		return "bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128; printf \"GET http://" + host + "/ HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 | grep reached'"
+	}
+	b := newBench(t, files{"src": "src"})
+	b.caps = proc.Capabilities{Bubblewrap: true}
+	req := b.req()
+	req.Sandbox = work.SandboxSettings{Mode: "auto", OnlyHosts: true, Hosts: []string{l.Addr().String()}}
+	req.Commands = []string{ask(l.Addr().String())}
+	if rep := b.verify(req); !rep.OK {
+		t.Errorf("not reached: %+v", rep)
+	}
+	req.Commands = []string{ask("evil.example:8080")}
+	if rep := b.verify(req); rep.OK || !strings.Contains(rep.Problem, "sandbox.network refused evil.example:8080") {
+		t.Errorf("%+v", rep)
 	}
 }

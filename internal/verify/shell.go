@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"forge/internal/egress"
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/text"
@@ -31,6 +33,8 @@ type shell struct {
 	fills   bool  // what is left in them is kept
 	env     []string
 	box     *proc.Sandbox // nil = none
+	hosts   *egress.Proxy // nil = the network is as the box says
+	refused []string      // by hosts, so far
 	mark    string
 	timeout time.Duration // of each command
 	phase   string
@@ -130,7 +134,26 @@ func (s *shell) runAs(ctx context.Context, command, script string, said func() (
 	if !rep.OK && ctx.Err() != nil {
 		return rep, "", ctx.Err()
 	}
+	if more := s.moreRefused(); more != "" {
+		if !rep.OK {
+			problem += "; sandbox.network refused " + more
+		}
+		if err := s.out.note("# refused by sandbox.network: " + more); err != nil {
+			return rep, "", err
+		}
+	}
 	return rep, problem, s.out.note("# " + ending(rep, problem, res.LeftBehind))
+}
+
+// moreRefused are the hosts that were refused since it was last asked, in words.
+func (s *shell) moreRefused() string {
+	if s.hosts == nil {
+		return ""
+	}
+	now := work.Refusals(s.hosts.Uses())
+	more := slices.DeleteFunc(slices.Clone(now), func(one string) bool { return slices.Contains(s.refused, one) })
+	s.refused = now
+	return text.ClipLine(strings.Join(more, ", "), mostLine)
 }
 
 // judge fills rep in and says what is wrong, "" when nothing is. Only an exit

@@ -2,6 +2,7 @@ package work
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"forge/internal/stuck"
@@ -198,8 +199,34 @@ type IterationFinishedData struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
 	// Todos is what a job's todos say in the snapshot; nil outside a job.
 	Todos *TodoCheck `json:"todos,omitempty"`
+	// Network is what it asked of the network, where that is bounded to hosts.
+	Network []HostUse `json:"network,omitempty"`
 	// Trace is what was seen of it beside; nil = nothing, as of an older Forge.
 	Trace *stuck.Trace `json:"trace,omitempty"`
+}
+
+// HostUse is what became of one host and port that a program asked for: refused,
+// or opened with so many bytes.
+type HostUse struct {
+	Host    string `json:"host"`
+	Refused int64  `json:"refused,omitempty"`
+	Opened  int64  `json:"opened,omitempty"`
+	Sent    int64  `json:"sent,omitempty"`
+	Got     int64  `json:"got,omitempty"`
+}
+
+// Refusals are the hosts that were refused, with how often, in the order of uses.
+func Refusals(uses []HostUse) []string {
+	var out []string
+	for _, u := range uses {
+		switch {
+		case u.Refused == 1:
+			out = append(out, u.Host)
+		case u.Refused > 1:
+			out = append(out, fmt.Sprintf("%s (%d times)", u.Host, u.Refused))
+		}
+	}
+	return out
 }
 
 // VerifyOn says on what tree verify ran.

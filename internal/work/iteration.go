@@ -118,6 +118,7 @@ type IterationReport struct {
 	Denied      []string   `json:"denied,omitempty"` // permissions refused to the agent
 	ResetAt     *time.Time `json:"reset_at,omitempty"`
 	LeftBehind  int        `json:"left_behind,omitempty"` // processes ended after the agent's exit
+	Network     []HostUse  `json:"network,omitempty"`     // what it asked of the network, where that is bounded to hosts
 	Sandbox     string     `json:"sandbox"`               // bubblewrap, landlock, none
 	// Trace is what the agent did, by digests; nil where its kind does not tell.
 	Trace *stuck.Trace `json:"trace,omitempty"`

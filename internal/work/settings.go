@@ -84,11 +84,15 @@ type Worktree struct {
 
 // SandboxSettings is [sandbox].
 type SandboxSettings struct {
-	Mode    string   `json:"mode"`            // auto, required, off
-	Network bool     `json:"network"`         // agents and verify commands may reach the network
-	Read    []string `json:"read,omitempty"`  // further paths, read-only
-	Write   []string `json:"write,omitempty"` // further paths, writable (caches)
-	Hide    []string `json:"hide,omitempty"`  // paths that nothing in a sandbox sees
+	Mode    string `json:"mode"`    // auto, required, off
+	Network bool   `json:"network"` // agents and verify commands may reach the network
+	// OnlyHosts says that they reach Hosts, and agents their own service, though
+	// Network is false.
+	OnlyHosts bool     `json:"only_hosts,omitempty"`
+	Hosts     []string `json:"hosts,omitempty"`
+	Read      []string `json:"read,omitempty"`  // further paths, read-only
+	Write     []string `json:"write,omitempty"` // further paths, writable (caches)
+	Hide      []string `json:"hide,omitempty"`  // paths that nothing in a sandbox sees
 }
 
 // AgentSettings is one [agents.<name>] with its defaults filled in.

@@ -71,6 +71,7 @@ func (s *Worker) TakenUp(ctx context.Context, p *project.Checkout, run string) (
 	if err := runs.CheckWork(ctx, s.Machine, state); err != nil {
 		return state, err
 	}
-	_, err = proc.Choose(state.Spec.Settings.Sandbox.Mode, s.Machine.Caps)
+	set := state.Spec.Settings.Sandbox
+	_, err = proc.Choose(set.Mode, set.OnlyHosts, s.Machine.Caps)
 	return state, err
 }
