@@ -148,7 +148,7 @@ func Choices(pt Point) []work.Choice {
 }
 
 // AnsweredByYes says whether --yes may answer at a point: phase start,
-// iteration and sub-phase questions only.
+// iteration and sub-phase questions only, of one sub-phase or of several.
 func AnsweredByYes(pt Point) bool {
-	return pt == PointPhaseStart || pt == PointIteration || pt == PointSubPhase
+	return pt == PointPhaseStart || pt == PointIteration || pt == PointSubPhase || pt == PointDecompose
 }

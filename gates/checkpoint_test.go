@@ -199,7 +199,7 @@ func TestChoices(t *testing.T) {
 				t.Errorf("%s, %s: %s, %v", pt, c.Name, got.Status, err)
 			}
 		}
-		if want := pt == PointPhaseStart || pt == PointIteration || pt == PointSubPhase; AnsweredByYes(pt) != want {
+		if want := pt == PointPhaseStart || pt == PointIteration || pt == PointSubPhase || pt == PointDecompose; AnsweredByYes(pt) != want {
 			t.Errorf("--yes answers %s: %v", pt, !want)
 		}
 	}

@@ -57,7 +57,7 @@ func TestChooseUnderACeiling(t *testing.T) {
 	if origin.Preset != "full" || origin.Ceiling != "interactive" || !slices.Contains(origin.Bounded, "final") {
 		t.Errorf("origin %+v", origin)
 	}
-	if s := origin.String(); !strings.HasPrefix(s, "full (--autonomous), bounded by the ceiling interactive on action, blocker, ckpt.question, final,") {
+	if s := origin.String(); !strings.HasPrefix(s, "full (--autonomous), bounded by the ceiling interactive on action, blocker, ckpt.question, decompose, final,") {
 		t.Errorf("origin reads %q", s)
 	}
 }

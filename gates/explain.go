@@ -92,6 +92,8 @@ func (p Policy) when(pt Point) string {
 		return "when a phase makes no progress"
 	case PointSubPhase:
 		return "when the agent wants a sub-phase"
+	case PointDecompose:
+		return "when a phase is to be split into parts"
 	case PointBlocker:
 		return "when the agent says that it needs a person, a credential, access or a decision"
 	case AnyCheckpoint:

@@ -39,6 +39,8 @@ func FollowsOf(pt Point, ofIssue bool) Follows {
 		return Follows{"Approve and go on", "What was done is merged, and the job goes on.", "The agent plans again with your comments, on the work that is not merged.", "The job is cancelled; what was merged before is kept."}
 	case PointQuestion:
 		return Follows{"Answer", "The agent goes on with your answer.", "The agent goes on with your comment as the answer.", "The agent decides by itself, and writes down what it assumed."}
+	case PointDecompose:
+		return Follows{"Approve the parts", "The parts are done one after the other, each proven, then the phase as a whole.", "The agent proposes other parts, with your comments, and you are asked again.", "The phase is not split; the agent goes on with it as one."}
 	case PointBlocker:
 		return Follows{"Answer", "The agent goes on with what you say.", "The agent goes on with your comment.", "The phase fails as blocked; nothing of it is merged."}
 	case PointIntent, PointContext, PointAction, PointStale, PointSubPhase, AnyCheckpoint:

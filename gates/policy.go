@@ -26,6 +26,7 @@ const (
 	PointIteration   Point = "iteration"
 	PointStale       Point = "stale"
 	PointSubPhase    Point = "subphase"
+	PointDecompose   Point = "decompose"
 	PointBlocker     Point = "blocker"
 	PointIntent      Point = "intent"
 	PointContext     Point = "context"
@@ -73,7 +74,7 @@ func DoubtPoints() []Point {
 func Points() []Point {
 	return []Point{
 		PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, PointBlocker, AnyCheckpoint, PointIntent,
+		PointIteration, PointStale, PointSubPhase, PointDecompose, PointBlocker, AnyCheckpoint, PointIntent,
 		PointContext, PointAction, PointFindings, PointEvidence, PointPromote,
 	}
 }
@@ -94,7 +95,7 @@ func (pt Point) isDoubt() bool {
 func (pt Point) known() bool {
 	switch pt {
 	case PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, PointBlocker, PointIntent, PointContext,
+		PointIteration, PointStale, PointSubPhase, PointDecompose, PointBlocker, PointIntent, PointContext,
 		PointAction, PointFindings, PointEvidence, PointPromote:
 		return true
 	}

@@ -94,6 +94,8 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		// An agent's questions are answered wherever a person looks at the result.
 		nobody := slices.Contains([]string{"full", "autonomous", "end_to_end"}, cells[0])
 		want[PointQuestion], want[PointBlocker] = asks[!nobody], asks[!nobody]
+		// A phase that is split is another plan, and is done in sub-phases.
+		want[PointDecompose] = asks[want[PointPlanLater] == Human || want[PointSubPhase] == Human]
 		if !maps.Equal(p.Gates, want) {
 			t.Errorf("%s: gates %v, want %v", cells[0], p.Gates, want)
 		}

@@ -181,7 +181,7 @@ func (t *teller) decided(e work.Event) error {
 		case pt == gates.PointPhaseStart && (!rule || strings.HasPrefix(d.By, "rule:start_")),
 			pt == gates.PointIteration && !rule,
 			pt == gates.PointStale && !rule && d.Decision != "continue",
-			pt == gates.PointSubPhase && !rule && d.Decision == "approve",
+			(pt == gates.PointSubPhase || pt == gates.PointDecompose) && !rule && d.Decision == "approve",
 			rule && d.Decision == "go" && d.By == "rule:"+d.Gate && boundary(pt):
 		default:
 			return

@@ -106,6 +106,7 @@ func usualAnswers(at gates.Point) []option {
 		gates.PointPromote:         {"yes, it is done: land it", "not yet: one more iteration with a comment", "no, it stays in review; the run ends"},
 		gates.PointEvidence:        {"yes, land it, and trust the evidence as it is now", "not yet: one more iteration with a comment", "no, keep it on its branch; the run fails"},
 		gates.PointFindings:        {"yes, go on with these findings", "fix it, with a comment for the agent", "no, the phase fails"},
+		gates.PointDecompose:       {"yes, do it in these parts", "other parts, with a comment for the agent", "no, go on with it as one"},
 		orchestrator.PointBaseline: {"yes, go on all the same", "", "no, stop here"},
 	}
 	if at == gates.PointBlocker {
