@@ -89,6 +89,7 @@ func addSignals(to *work.Signals, more work.Signals) {
 	to.Blockers = capped(to.Blockers, more.Blockers)
 	to.Pivots = capped(to.Pivots, more.Pivots)
 	to.SubPhases = capped(to.SubPhases, more.SubPhases)
+	to.Decompositions = capped(to.Decompositions, more.Decompositions)
 	to.RequestDecomposition = to.RequestDecomposition || more.RequestDecomposition
 	to.Checkpoints = capped(to.Checkpoints, more.Checkpoints)
 	to.JobComplete = capped(to.JobComplete, more.JobComplete)
@@ -123,6 +124,13 @@ func redacted(s work.Signals, red *redact.Redactor) work.Signals {
 	}
 	for i := range s.SubPhases {
 		s.SubPhases[i].Reasoning = red.String(s.SubPhases[i].Reasoning)
+	}
+	for i, d := range s.Decompositions {
+		s.Decompositions[i].Analysis = red.String(d.Analysis)
+		for j, t := range d.Tasks {
+			t.About = red.String(t.About)
+			d.Tasks[j] = t
+		}
 	}
 	for i, q := range s.Questions {
 		s.Questions[i] = work.Question{Text: red.String(q.Text), Choices: slices.Clone(q.Choices), Why: red.String(q.Why)}

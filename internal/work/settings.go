@@ -10,6 +10,7 @@ type Settings struct {
 	AutoApproveThreshold int                      `json:"auto_approve_threshold"` // files; see gates
 	OutageWaitSecs       int                      `json:"outage_wait_secs"`
 	Stale                StaleSettings            `json:"stale"`
+	Decomposition        DecompositionSettings    `json:"decomposition,omitzero"`
 	Limits               Limits                   `json:"limits"`
 	Cost                 Cost                     `json:"cost"`
 	Verify               VerifySettings           `json:"verify"`
@@ -31,6 +32,34 @@ type Settings struct {
 type StaleSettings struct {
 	Threshold   int    `json:"threshold"` // iterations without progress before a pivot; 0 = off
 	PivotPrompt string `json:"pivot_prompt,omitempty"`
+}
+
+// DecompositionSettings is [decomposition]: when a phase is to be split into
+// parts, and into how many. The zero value splits nothing.
+type DecompositionSettings struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// Requests lets agents ask for it themselves; Blockers looks for it in what
+	// they say stops them, and in Keywords there.
+	Requests bool     `json:"requests,omitempty"`
+	Blockers bool     `json:"blockers,omitempty"`
+	Keywords []string `json:"keywords,omitempty"`
+	// A phase is split that used up BudgetPercent of its iterations and reports
+	// less than ProgressPercent, and before its first iteration one
+	// whose budget is above Size; 0 = no budget is.
+	BudgetPercent   int `json:"budget_percent,omitempty"`
+	ProgressPercent int `json:"progress_percent,omitempty"`
+	Size            int `json:"size,omitempty"`
+	// MinTasks and MaxTasks bound the parts; KeptPercent of what remains stays
+	// with the phase, and one iteration at least.
+	MinTasks    int  `json:"min_tasks,omitempty"`
+	MaxTasks    int  `json:"max_tasks,omitempty"`
+	Integration bool `json:"integration,omitempty"` // one part has to need all others
+	KeptPercent int  `json:"kept_percent,omitempty"`
+}
+
+// Kept is how many of so many iterations stay with the phase.
+func (d DecompositionSettings) Kept(left int) int {
+	return max(1, (left*d.KeptPercent+99)/100)
 }
 
 // Limits are the time limits of one iteration, in seconds; 0 = none, except

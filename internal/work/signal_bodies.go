@@ -29,6 +29,7 @@ const (
 	signalAssumption
 	signalWaiting
 	signalReply
+	signalSplit
 	signalKinds     // the kinds above have bodies
 	signalDecompose = signalKinds
 )
@@ -38,7 +39,7 @@ const (
 func (k signalKind) String() string {
 	return [...]string{
 		"promise", "progress", "blocker", "pivot", "spawn-subphase",
-		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "request-decomposition",
+		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "request-decomposition",
 	}[k]
 }
 
@@ -65,6 +66,7 @@ var signalTags = [...]signalTag{
 	{"<assumption>", signalAssumption, false}, {"</assumption>", signalAssumption, true},
 	{"<waiting>", signalWaiting, false}, {"</waiting>", signalWaiting, true},
 	{"<reply>", signalReply, false}, {"</reply>", signalReply, true},
+	{"<decomposition>", signalSplit, false}, {"</decomposition>", signalSplit, true},
 	{"<request-decomposition/>", signalDecompose, false},
 	{"<request-decomposition />", signalDecompose, false},
 }
@@ -73,7 +75,7 @@ var signalTags = [...]signalTag{
 // more says that p is too short to tell. Tags have only a first '<' in common
 // and none is the beginning of another.
 func matchSignalTag(p []byte) (tag *signalTag, more bool) {
-	if len(p) > 1 && strings.IndexByte("/pbscjrqaw", p[1]) < 0 {
+	if len(p) > 1 && strings.IndexByte("/pbscjrqawd", p[1]) < 0 {
 		return nil, false // nearly every '<' of a program text ends here
 	}
 	for i := range signalTags {
@@ -141,6 +143,11 @@ func (s *SignalScanner) take(k signalKind, body string) {
 		var sub SubPhaseRequest
 		if sub, err = parseSubPhase(body); err == nil {
 			keep(s, k, &f.SubPhases, sub)
+		}
+	case signalSplit:
+		var split Decomposition
+		if split, err = parseDecomposition(body); err == nil {
+			keep(s, k, &f.Decompositions, split)
 		}
 	case signalCheckpoint:
 		var object json.RawMessage

@@ -11,6 +11,7 @@ type Signals struct {
 	Pivots               []string          `json:"pivots"`
 	SubPhases            []SubPhaseRequest `json:"subphases"`
 	RequestDecomposition bool              `json:"request_decomposition"`
+	Decompositions       []Decomposition   `json:"decompositions,omitempty"`
 	Checkpoints          []json.RawMessage `json:"checkpoints,omitempty"`
 	JobComplete          []json.RawMessage `json:"job_complete,omitempty"`
 	Questions            []Question        `json:"questions,omitempty"`

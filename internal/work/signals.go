@@ -140,6 +140,7 @@ func (s *SignalScanner) finishPartial(p []byte) []byte {
 // not change it.
 func (s *SignalScanner) Signals() Signals {
 	out := s.found.withLists()
+	out.Decompositions = slices.Clone(out.Decompositions)
 	out.Checkpoints = slices.Clone(out.Checkpoints)
 	out.JobComplete = slices.Clone(out.JobComplete)
 	out.Questions = slices.Clone(out.Questions)
