@@ -32,6 +32,7 @@ func (c *Config) crossCheck(col *collector) {
 	c.checkTrackers(col)
 	c.checkReviews(col)
 	c.checkPolicyWords(col)
+	c.checkDecomposition(col)
 }
 
 // checkNotify refuses a program that would be taken from wherever forge was

@@ -297,13 +297,15 @@ command = "./x.sh"
 
 [decomposition]
 enabled = true
+budget_threshold = 60
+analysis = true
 `
 	cfg, warnings, err := load(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		".forge/forge.toml: not used: claude, council, decomposition, phases.overrides.\"database-*\".council (these are read and checked, nothing else)",
+		".forge/forge.toml: not used: claude, council, decomposition.analysis, phases.overrides.\"database-*\".council (these are read and checked, nothing else)",
 		`.forge/forge.toml:6: permission_mode "strict" is deprecated: every phase is now sensitive and asks before each iteration (write permission_mode = "standard" and autonomy.sensitive_patterns)`,
 		`.forge/forge.toml:9: permission_mode "strict" is deprecated: phases matching "database-*" are now sensitive and ask before each iteration (write permission_mode = "standard" and add the glob to autonomy.sensitive_patterns.patterns)`,
 		`.forge/forge.toml:13: reviews.mode "arbiter" is deprecated and means "auto"; model and threshold are kept (write mode = "auto")`,

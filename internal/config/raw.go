@@ -33,7 +33,7 @@ type File struct {
 	DataSources   map[string]DataSource `toml:"datasources" doc:"What jobs may look into, by name; a job gets those that it is started with (--data)." sample:"handbook"`
 	Job           Job                   `toml:"job" doc:"Jobs: work without a fixed plan."`
 	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
-	Decomposition map[string]any        `toml:"decomposition" used:"no" doc:"Splitting of large phases."`
+	Decomposition Decomposition         `toml:"decomposition" more:"unused" doc:"When a phase is split into parts, and into how many. Other keys are let pass."`
 	Hooks         Hooks                 `toml:"hooks" more:"unused" doc:"Commands and questions at points of a run, as [[hooks.definitions]], or in .forge/hooks.toml as [[hooks]]. See hooks.md."`
 	Factory       Factory               `toml:"factory" more:"unused" doc:"The loop that turns issues into runs, and lands them. Other keys, of the Rust Forge, are let pass."`
 	Server        Server                `toml:"server" doc:"The factory's pages: where they are served and to whom. Only in the user's configuration."`

@@ -51,6 +51,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 		AutoApproveThreshold: said(f.Defaults.AutoApproveThreshold),
 		OutageWaitSecs:       durationSecs(said(f.Agent.OutageWait)),
 		Stale:                work.StaleSettings{Threshold: said(f.Autonomy.StaleIterationsBeforePivot), PivotPrompt: said(f.Autonomy.PivotPrompt)},
+		Decomposition:        f.Decomposition.settings(),
 		Limits: work.Limits{
 			StartSecs: said(f.Limits.StartSecs), IdleSecs: said(f.Limits.IdleSecs), IterationSecs: said(f.Limits.IterationSecs),
 			PostResultSecs: said(f.Limits.PostResultSecs), DrainSecs: said(f.Limits.DrainSecs),

@@ -35,7 +35,7 @@ func TestProjectOfTheRustForge(t *testing.T) {
 	}
 	_, stderr, _ := k.quick("config", "validate")
 	for _, want := range []string{
-		`forge.toml: not used: claude, council, decomposition, factory.enabled, factory.max_concurrent_runs, factory.port, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
+		`forge.toml: not used: claude, council, factory.enabled, factory.max_concurrent_runs, factory.port, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
 		"forge.toml:95: the hook after_iteration is not run",
 		"phases.json: not used: phases[1].sub_phases, phases[2].swarm, phases[2].council (",
 		`forge.toml:9: permission_mode "strict" is deprecated`,
