@@ -33,6 +33,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
 	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
+	p.Split = Split{}
 	p.Requests, p.Stops, p.Child, p.Outage, p.Merge, p.Session = nil, nil, "", nil, nil, ""
 	p.Stale.Pivoted, p.Pivot, p.Allowed = false, "", 0
 	p.steered()
@@ -133,7 +134,8 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		p.Spent++
 	}
 	p.count(e.Iteration, d)
-	p.remember(e.Iteration, d)
+	planned := p.splitting(d)
+	s.remember(p, e.Iteration, d)
 	for _, a := range d.Signals.Assumptions {
 		s.assume(Assumption{Phase: p.Number, Text: a})
 	}
@@ -144,7 +146,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		u.Answers = answered(u.Answers, u.Owed, d.Signals.Replies)
 	}
 	p.resolves(d)
-	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork
+	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork && !planned
 	p.Stage = StageJudge
 }
 
@@ -181,7 +183,7 @@ func row(n int, again bool) int {
 }
 
 // remember keeps for the next prompts what the agent said and what Forge saw.
-func (p *Phase) remember(n int, d work.IterationFinishedData) {
+func (s *State) remember(p *Phase, n int, d work.IterationFinishedData) {
 	p.Notes, p.Comments, p.Pivot, p.Verified, p.Hooks.Told = nil, nil, "", "", nil
 	p.Blockers, p.Strategy = plainBlockers(d.Signals), d.Signals.Pivots
 	p.Asking = p.Asking.next(d)
@@ -206,9 +208,7 @@ func (p *Phase) remember(n int, d work.IterationFinishedData) {
 	for _, problem := range d.Signals.Problems {
 		p.note("A signal could not be used: %s", problem)
 	}
-	if d.Signals.RequestDecomposition {
-		p.note("Decomposition was asked for: ask for sub-phases one by one with the spawn-subphase signal.")
-	}
+	s.splits(p, d)
 	p.Requests = append(p.Requests, d.Signals.SubPhases...)
 	// What was not asked yet, since reviews come first, is still to be asked.
 	stops, _ := parseStops(d.Signals)
@@ -261,6 +261,9 @@ func applySpawned(s *State, p *Phase, _ work.Event, d SubPhaseSpawnedData) {
 	if p.Set.VerifyOwn {
 		set.Verify, set.VerifyOwn = s.Spec.Settings.Verify.Commands, false
 	}
+	if len(d.Verify) > 0 {
+		set.Verify, set.VerifyOwn = d.Verify, true
+	}
 	child := s.newPhase(work.Phase{
 		Number: d.Number, Name: d.Request.Name, Promise: d.Request.Promise, Budget: d.Request.Budget,
 		Reasoning: d.Request.Reasoning, Kind: p.Plan.Kind, PhaseType: p.Plan.PhaseType,
@@ -272,6 +275,7 @@ func applySpawned(s *State, p *Phase, _ work.Event, d SubPhaseSpawnedData) {
 	s.enter(child)
 	p.Spawned++
 	p.Child, p.Stage = d.Number, StageSub
+	p.Split.spawned(d)
 }
 
 func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
@@ -280,6 +284,7 @@ func applyFolded(s *State, p *Phase, _ work.Event, d SubPhaseFoldedData) {
 	}
 	p.Child, p.Stage = "", StageJudge
 	p.Spent += d.Spent
+	defer p.folded(d)
 	if d.Outcome != work.PhaseDone {
 		p.note("Sub-phase %s did not succeed: %s %s. Its work was dropped.", d.Number, d.Outcome, d.Reason)
 		return

@@ -53,6 +53,7 @@ func clipSignals(sig work.Signals) work.Signals {
 	sig.Questions, sig.Lacks = clipAsks(&sig)
 	sig.Replies = clipReplies(sig.Replies)
 	sig.Checkpoints = clipStops(&sig)
+	sig.Decompositions = clipSplit(&sig)
 	sig.JobComplete = clipCompletion(&sig)
 	if n := len(sig.Progress); n > 10 {
 		sig.Progress = sig.Progress[n-10:]
@@ -73,6 +74,26 @@ func clipSignals(sig work.Signals) work.Signals {
 	}
 	sig.SubPhases = kept
 	return sig
+}
+
+// clipSplit keeps the last proposal of how to split the phase. It is never cut:
+// sub-phases asked for beside it are left out, and one that became too long when
+// secrets were taken out of it is none.
+func clipSplit(sig *work.Signals) []work.Decomposition {
+	n := len(sig.Decompositions)
+	if n == 0 {
+		return nil
+	}
+	last := sig.Decompositions[n-1]
+	if last.Size() > work.MaxSplitBytes {
+		sig.Problems = append(sig.Problems, fmt.Sprintf("decomposition: its words have more than %d bytes together", work.MaxSplitBytes))
+		return nil
+	}
+	if len(sig.SubPhases) > 0 {
+		sig.Problems = append(sig.Problems, "sub-phases left out: the phase is to be split as a whole")
+		sig.SubPhases = nil
+	}
+	return []work.Decomposition{last}
 }
 
 // What is kept of answers to threads, in bytes: of one, and together.

@@ -133,6 +133,10 @@ type PhaseMergedData struct {
 type SubPhaseSpawnedData struct {
 	Number  string               `json:"number"`
 	Request work.SubPhaseRequest `json:"request"`
+	// Task is the part of the split phase that it does, and Verify are the
+	// commands that prove it instead of the project's.
+	Task   string   `json:"task,omitempty"`
+	Verify []string `json:"verify,omitempty"`
 }
 
 // SubPhaseFoldedData is the payload of subphase.folded.

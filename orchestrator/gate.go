@@ -60,6 +60,7 @@ var theGates = newGateTable(
 	limitStep(),
 	claimGate(),
 	subPhaseGate(),
+	decomposeGate(),
 	staleGate(),
 	budgetStep(),
 	iterationGate(),
@@ -290,6 +291,7 @@ const (
 	decideArbiter   = "arbiter"
 	decideFix       = "fix"
 	decideAskAgain  = "ask_again"
+	decideSplit     = "split"
 )
 
 // Why a phase is opened again.

@@ -36,6 +36,11 @@ func (d *decision) mayStart(p *Phase) {
 		d.start(p)
 		return
 	}
+	if person := d.s.splitSeen(p); person != "" {
+		d.rule(p.Number, string(gates.PointPhaseStart), decideGo, person+" approved it with the other parts of phase "+p.Parent)
+		d.start(p)
+		return
+	}
 	strategy := gates.For(d.s.Spec.Policy)
 	dec := strategy.MayStart(facts)
 	if p.Parent != "" {

@@ -79,14 +79,16 @@ func (s *State) forbidden(p *Phase, r work.SubPhaseRequest) string {
 }
 
 func (d *decision) spawn(p *Phase, r work.SubPhaseRequest) {
-	number := ""
+	d.phase(p.Number, work.SubPhaseSpawned, SubPhaseSpawnedData{Number: d.s.partNumber(p), Request: r})
+}
+
+// partNumber is the number of p's next sub-phase.
+func (s *State) partNumber(p *Phase) string {
 	for i := p.Spawned + 1; ; i++ {
-		number = fmt.Sprintf("%s.%d", p.Number, i)
-		if d.s.Phases[number] == nil {
-			break
+		if number := fmt.Sprintf("%s.%d", p.Number, i); s.Phases[number] == nil {
+			return number
 		}
 	}
-	d.phase(p.Number, work.SubPhaseSpawned, SubPhaseSpawnedData{Number: number, Request: r})
 }
 
 func (d *decision) answeredSubPhase(p *Phase, a answer) {

@@ -55,6 +55,7 @@ func Prompt(s *State, p *Phase, session string) string {
 	}
 	writeHooks(&b, s.Hooks.Told)
 	writeFeedback(&b, p)
+	s.writeSplit(&b, p)
 	writeThreads(&b, s.threadsTold(p))
 	if session != "" {
 		fmt.Fprintf(&b, "\nGo on with phase %s. Iteration %d; %d of %d are used.\n", p.Number, p.Iteration+1, p.Spent, p.Budget)
@@ -96,6 +97,9 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	b.WriteString("\nOther elements that you may use in your messages: progress (a percentage), blocker (what stops you), pivot (a new strategy), ")
 	b.WriteString("waiting (ci, limit, person, process or outage, a colon, and what you wait for), ")
 	b.WriteString("spawn-subphase (a JSON object with name, promise, budget and reasoning, for a part that deserves its own iterations).\n")
+	if s.Spec.Settings.Decomposition.Requests && s.cannotSplit(p) == "" && !p.Split.Over {
+		b.WriteString("Where the phase as a whole is too much for one piece of work, say so with an empty element whose name is request-decomposition: you are then asked for its parts.\n")
+	}
 	b.WriteString(aboutAsking)
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)

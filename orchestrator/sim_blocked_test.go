@@ -59,6 +59,8 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		switch {
 		case d.Gate == string(gates.PointStale) && d.Decision != decideAsk && d.Decision != decideStop:
 			note(c, c.blockers, e.Phase, blockedBook{best: book.best})
+		case d.Gate == string(gates.PointDecompose) && d.Decision != decideAsk:
+			note(c, c.blockers, e.Phase, blockedBook{best: book.best})
 		case d.Gate == gateMerge: // it was done all the same
 			note(c, c.blockers, e.Phase, blockedBook{best: book.best, named: book.named})
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/dag"
 	"forge/gates"
 	"forge/internal/pace"
 	"forge/internal/work"
@@ -432,6 +433,32 @@ func TestSeededBugs(t *testing.T) {
 				p.Blocked.Same = p.Blockers[0]
 			}
 		})}, []string{"fails as blocked"}},
+		{"a part begun without what it needs", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.SubPhaseFolded && p != nil {
+				for i := range p.Split.Tasks {
+					if t := &p.Split.Tasks[i]; t.State == dag.Failed {
+						t.State = dag.Done
+					} else if t.State == dag.Skipped {
+						t.State = ""
+					}
+				}
+			}
+		})}, []string{"which did not succeed"}},
+		{"a part that gets more than was said", bug{events: rewrite(work.SubPhaseSpawned, func(_ *State, _ *work.Event, d *SubPhaseSpawnedData) {
+			if d.Task != "" {
+				d.Request.Budget++
+			}
+		})}, []string{"it was to have"}},
+		{"nothing kept for the whole", bug{events: rewrite(work.GateDecided, func(s *State, e *work.Event, d *work.GateDecidedData) {
+			if d.Gate == string(gates.PointDecompose) && d.Decision == decideReject && strings.Contains(d.Facts, "may be given away") && !strings.Contains(d.Facts, "\n") {
+				d.Decision, d.By = decideApprove, "strategy:autonomous"
+			}
+		})}, []string{"nothing is kept"}},
+		{"a command of the agent's that proves its part", bug{events: rewrite(work.SubPhaseSpawned, func(s *State, e *work.Event, d *SubPhaseSpawnedData) {
+			if p := s.Phases[e.Phase]; d.Task != "" && p.Split.Person == "" {
+				d.Verify = []string{"true"}
+			}
+		})}, []string{"nobody saw that it proves"}},
 		{"an arbiter's model taken for sure that minor findings may stand", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.ArbiterFinished && p.Review.Answer != nil {
 				sure := 1.0

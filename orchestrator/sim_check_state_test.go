@@ -123,6 +123,8 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideContinue}, work.CheckpointChangesRequested: {decidePivot}, work.CheckpointRejected: {decideStop}},
 	string(gates.PointSubPhase): {
 		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideReject}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointDecompose): {
+		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointPhaseTransition): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointFinal): {

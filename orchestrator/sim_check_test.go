@@ -55,6 +55,7 @@ type invariants struct {
 	promotions               map[string]PromotionDecidedData
 	dubious                  map[string]bool // phases that landed with a proof in doubt
 	rests                    restBooks
+	split                    splitBooks
 	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
 }
@@ -75,7 +76,7 @@ func newInvariants(w *world) *invariants {
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
 	c.hooks, c.rests = newHookBooks(), newRestBooks()
-	c.parts = map[string]bool{}
+	c.parts, c.split = map[string]bool{}, newSplitBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
@@ -165,6 +166,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.ofHooks(p, e); err != nil {
+		return err
+	}
+	if err := c.ofSplits(s, p, e); err != nil {
 		return err
 	}
 	switch e.Kind {

@@ -36,12 +36,13 @@ type dice struct {
 	// side is thrown for what came to the world later, so that the schedules
 	// from before stay what they were where it does not happen.
 	side *rand.Rand
-	// hook is thrown for hooks alone, rest for what controls have no time for.
-	hook, rest *rand.Rand
+	// hook is thrown for hooks alone, rest for what controls have no time for,
+	// split for phases that are split into parts.
+	hook, rest, split *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }
@@ -86,6 +87,9 @@ func (l *lab) randomPolicy(d dice) gates.Policy {
 		if d.aside(50) {
 			p.Gates[point] = gates.Human
 		}
+	}
+	if d.split.IntN(100) < 40 {
+		p.Gates[gates.PointDecompose] = gates.Human
 	}
 	if p.At(gates.PointStale) == gates.Human {
 		p.OnStale = gates.AskOnStale
@@ -157,6 +161,7 @@ func (l *lab) randomSpec(d dice) Spec {
 		sp.Bound = &l.interactive
 		sp.Policy = gates.Meet(sp.Policy, *sp.Bound)
 	}
+	randomSplits(d, set)
 	l.randomJob(d, &sp)
 	l.randomIssue(d, &sp)
 	if d.chance(30) {

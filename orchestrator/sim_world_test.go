@@ -263,6 +263,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		rep.Claims = []string{"P1"} // of phase 01, and nobody else's
 	}
 	rep.Signals = w.signals()
+	w.proposes(p, &rep.Signals)
 	stuck := w.lacks(&rep.Signals)
 	w.wonders(&rep.Signals)
 	job := w.s.ofJob(p)

@@ -201,6 +201,7 @@ type Phase struct {
 	Seen      Seen                 `json:",omitzero"`
 	Judged    Judged
 	Requests  []work.SubPhaseRequest
+	Split     Split              `json:",omitzero"`
 	Stops     []work.StopRequest // checkpoints that the agent asked for
 	Asking    Asking             `json:",omitzero"`
 	Messages  []Message          `json:",omitempty"` // what people said to its agent, oldest first

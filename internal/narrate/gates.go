@@ -22,6 +22,7 @@ func decided() map[string]map[string]string {
 		"question":  {"decide": "nobody is asked: the agent decides, and writes down what it assumed", "answer": "your answer goes to the agent", "repeat": "the agent gets the answer of before"},
 		"blocker":   {"decide": "nobody is asked: the agent works around it", "answer": "your answer goes to the agent", "stop": "it cannot go on: the phase ends"},
 		"message":   {"rework": "the agent reads what a person said first", "go": "the agent reads what a person said", "not_claimed": "it does not count as done: the agent has not read what a person said"},
+		"decompose": {"split": "too much for one piece of work: the agent is asked for its parts", "approve": "the phase is split into parts", "reject": "the phase is not split", "rework": "the agent proposes other parts"},
 		"subphase":  {"go": "a sub-phase may begin", "reject": "a sub-phase is refused"},
 	}
 }

@@ -118,6 +118,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeAs(e, func(d work.GateDecidedData) (log.Level, string, []any) {
 			level := log.DebugLevel
 			switch {
+			case d.Gate == string(gates.PointDecompose):
+				level = log.InfoLevel // also of a proposal that cannot be used: the agent is told
 			case d.Gate == "stale", d.Decision == "reject", d.Decision == "not_claimed", d.Decision == "resolve", d.Decision == "changed", d.Decision == "disturbed":
 				level = log.WarnLevel
 			case d.Gate == "review" && d.Decision == "arbiter":
