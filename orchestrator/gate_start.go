@@ -69,6 +69,9 @@ func (p *Phase) describe() string {
 	if p.Plan.Reasoning != "" {
 		text += "\n" + texts.ClipJSON(p.Plan.Reasoning, 1000)
 	}
+	if len(p.Plan.Criteria) > 0 {
+		text += "\nHeld against:\n" + texts.ClipJSON(tellAcceptance(p.Plan.Criteria), 3000)
+	}
 	return text
 }
 

@@ -79,6 +79,9 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	if p.Plan.Reasoning != "" {
 		section(b, "What this phase is about", p.Plan.Reasoning)
 	}
+	if len(p.Plan.Criteria) > 0 {
+		section(b, "What this phase is held against; what shows it is fixed, and stays as it says", tellAcceptance(p.Plan.Criteria))
+	}
 	names := append([]string(nil), p.Set.Skills...)
 	sort.Strings(names)
 	for _, name := range names {
@@ -181,4 +184,13 @@ const aboutData = "Between a line ~~~data-… and the line ~~~end-… with the s
 // section fences text from elsewhere as data.
 func section(b *strings.Builder, title, data string) {
 	text.Fence(b, title, strings.TrimSpace(inert(data)))
+}
+
+// tellAcceptance is the contract of a phase, one criterion a line.
+func tellAcceptance(all []work.Acceptance) string {
+	var lines []string
+	for _, a := range all {
+		lines = append(lines, "- "+a.String())
+	}
+	return strings.Join(lines, "\n")
 }

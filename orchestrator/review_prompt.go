@@ -58,6 +58,9 @@ func reviewSummary(s *State, p *Phase) string {
 	if p.Plan.Reasoning != "" {
 		text += "What it is about: " + p.Plan.Reasoning + "\n"
 	}
+	if len(p.Plan.Criteria) > 0 {
+		text += "It is held against:\n" + tellAcceptance(p.Plan.Criteria) + "\n"
+	}
 	if len(p.Set.Verify) > 0 {
 		text += "It passes these commands: " + strings.Join(p.Set.Verify, "; ") + "\n"
 	}

@@ -46,6 +46,8 @@ type ForecastPhase struct {
 	Verify []string `json:"verify" doc:"Commands that have to pass; none = the agent's word counts."`
 	// What is what the phase is for, in the words of who planned it.
 	What string `json:"what,omitempty" doc:"What it is for."`
+	// Criteria are what it is held against, each with what shows it.
+	Criteria []string `json:"criteria,omitempty" doc:"What it is held against, each with what shows it."`
 }
 
 // Draft is a plan that the agent drafts for a text.

@@ -14,6 +14,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
+	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -74,6 +75,8 @@ type listedPhase struct {
 	Why        string           `json:"sensitive_pattern,omitempty"`
 	Reviewers  []listedReviewer `json:"reviewers,omitempty"`
 	MaxFixes   int              `json:"max_fixes,omitempty"`
+	// Criteria are what it is held against, each with what shows it.
+	Criteria []work.Acceptance `json:"criteria,omitempty"`
 }
 
 func (p *checkout) list(spec orchestrator.Spec, output string) error {
@@ -102,7 +105,7 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 			Number: n, Name: ph.Name, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
 			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...),
 			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
-			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes,
+			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes, Criteria: ph.Criteria,
 		})
 	}
 	if output == "json" {
@@ -117,6 +120,14 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
 	}
 	fmt.Fprint(p.app.Stdout, text.Table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
+	for _, ph := range phases {
+		for i, c := range ph.Criteria {
+			if i == 0 {
+				fmt.Fprintf(p.app.Stdout, "\n%s is held against:\n", ph.Number)
+			}
+			fmt.Fprintln(p.app.Stdout, "  "+text.Harmless(c.String()))
+		}
+	}
 	fmt.Fprint(p.app.Stdout, reviewText(phases, spec.Settings.Reviews))
 	levels := g.Levels()
 	wide := 0

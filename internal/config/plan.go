@@ -125,7 +125,10 @@ func (b *planBinder) fields(n *jsonNode, address string, known []planField) {
 		}
 		if !found {
 			where := "the plan"
-			if address != "" {
+			switch {
+			case strings.Contains(address, ".criteria["):
+				where = "a criterion"
+			case address != "":
 				where = "a phase"
 			}
 			b.meant[strings.TrimSuffix(at, m.name)+nearest(m.name, names)] = true
@@ -181,6 +184,7 @@ func (b *planBinder) phase(n *jsonNode, address string, i int) {
 		{"agent", b.text(&ph.Agent)},
 		{"model", b.text(&ph.Model)},
 		{"reviews", b.reviews(&ph.Reviews)},
+		{"criteria", b.criteria(&ph.Criteria)},
 		{"verify", b.texts(&ph.Verify)},
 		{"may_change", b.texts(&ph.MayChange)},
 		{"context_limit", b.text(&ph.ContextLimit)},
@@ -234,6 +238,22 @@ func (b *planBinder) positive(to *int, unit string) func(*jsonNode, string) {
 			b.bad(n, fmt.Sprintf("%s is %d", at, x), "use 1 or more, or leave it out for the default")
 		default:
 			*to = int(x)
+		}
+	}
+}
+
+func (b *planBinder) criteria(to *[]work.Acceptance) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		if n.kind != '[' {
+			b.bad(n, fmt.Sprintf("%s is %s, want a list of criteria", at, n.describe()), `write [{"what": "…", "command": "…"}]`)
+			return
+		}
+		for i, item := range n.items {
+			var a work.Acceptance
+			b.fields(item, fmt.Sprintf("%s[%d]", at, i), []planField{
+				{"what", b.text(&a.What)}, {"command", b.text(&a.Command)}, {"test", b.text(&a.Test)}, {"page", b.text(&a.Page)},
+			})
+			*to = append(*to, a)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (r *resolver) phases() {
 			Budget:        firstOf(ph.Budget, said(over.Budget), said(f.Defaults.Budget)),
 			Permission:    work.PermissionMode(firstOf(string(ph.PermissionMode), said(over.PermissionMode), said(f.Defaults.PermissionMode))),
 			IterationSecs: firstOf(ph.IterationTimeoutSecs, said(over.IterationTimeoutSecs), said(f.Limits.IterationSecs)),
-			MayChange:     ph.MayChange,
+			MayChange:     slices.Clone(ph.MayChange),
 		}
 		limit := firstOf(ph.ContextLimit, said(over.ContextLimit), said(f.Defaults.ContextLimit))
 		ps.ContextTokens, _ = contextTokens(limit) // checked when it was read
@@ -177,6 +177,7 @@ func (r *resolver) phases() {
 		default:
 			ps.Verify = f.Verify.Commands
 		}
+		r.contract(ph, &ps)
 		for _, s := range slices.Concat(f.Skills.Global, over.Skills, ph.Skills) {
 			if !slices.Contains(ps.Skills, s) {
 				ps.Skills = append(ps.Skills, s)
@@ -192,6 +193,49 @@ func (r *resolver) phases() {
 		ps.Agent = r.agentOf(ph, over, where)
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
 		r.out.Phases[ph.Number] = ps
+	}
+}
+
+// before are the phases that ph comes after, whatever is wrong with the graph.
+func (p *Plan) before(ph work.Phase) map[string]bool {
+	needs := map[string][]string{}
+	for _, one := range p.Phases {
+		needs[one.Number] = one.DependsOn
+	}
+	found, due := map[string]bool{}, slices.Clone(ph.DependsOn)
+	for len(due) > 0 {
+		n := due[0]
+		if due = due[1:]; !found[n] {
+			found[n] = true
+			due = append(due, needs[n]...)
+		}
+	}
+	return found
+}
+
+// contract makes the criteria of a phase, and of all that it comes after, part of
+// its proof: what was reached stays so. What shows them is
+// evidence for every phase, so that none can change it unasked; the page of a
+// phase's own criterion is what the phase is to write.
+func (r *resolver) contract(ph work.Phase, ps *work.PhaseSettings) {
+	before := r.plan.before(ph)
+	for _, other := range r.plan.Phases {
+		if other.Number != ph.Number && !before[other.Number] {
+			continue
+		}
+		for _, a := range other.Criteria {
+			if proof := a.Proof(); !slices.Contains(ps.Verify, proof) {
+				ps.Verify, ps.VerifyOwn = append(slices.Clip(ps.Verify), proof), true
+			}
+		}
+	}
+	for _, a := range ph.Criteria {
+		if a.Page != "" && !slices.Contains(ps.MayChange, a.Page) {
+			ps.MayChange = append(ps.MayChange, a.Page)
+		}
+		if file := a.Path(); file != "" && !slices.Contains(r.out.Proof.Evidence, file) {
+			r.out.Proof.Evidence = append(slices.Clip(r.out.Proof.Evidence), file)
+		}
 	}
 }
 

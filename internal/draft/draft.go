@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"forge/internal/atomicfile"
@@ -143,11 +144,13 @@ func OfText(ctx context.Context, p *project.Checkout, words string, tries int) (
 }
 
 // Tame takes out of a plan that nobody looked at what is the owner's to say:
-// who works with which rights, what proves it, what it may change of that.
+// who works with which rights, what proves it, what it may change of that. Of
+// criteria only those stay that ask for a test: it gives no right to change one.
 func Tame(plan work.Plan) work.Plan {
 	for n, ph := range plan.Phases {
+		shown := slices.DeleteFunc(slices.Clone(ph.Criteria), func(a work.Acceptance) bool { return a.Test == "" })
 		plan.Phases[n] = work.Phase{
-			Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType,
+			Criteria: shown, Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType,
 		}
 	}
 	return plan

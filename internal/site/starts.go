@@ -197,7 +197,11 @@ func (s Starts) forecast(ctx context.Context, p *project.Checkout, spec orchestr
 	}
 	for _, ph := range spec.Plan.Phases {
 		set := spec.Settings.Phases[ph.Number]
-		out.Phases = append(out.Phases, pages.ForecastPhase{Number: ph.Number, Name: ph.Name, After: ph.DependsOn, Agent: set.Agent, Tries: set.Budget, Verify: set.Verify, What: ph.Reasoning})
+		var criteria []string
+		for _, c := range ph.Criteria {
+			criteria = append(criteria, c.String())
+		}
+		out.Phases = append(out.Phases, pages.ForecastPhase{Number: ph.Number, Name: ph.Name, After: ph.DependsOn, Agent: set.Agent, Tries: set.Budget, Verify: set.Verify, What: ph.Reasoning, Criteria: criteria})
 	}
 	for _, halt := range gates.Explain(spec.Policy).Stops {
 		ofIssues := slices.Contains([]gates.Point{gates.PointIntent, gates.PointContext, gates.PointAction, gates.PointPromote}, halt.Point)

@@ -31,6 +31,7 @@ type Phase struct {
 	Agent                string         `json:"agent,omitempty"`
 	Model                string         `json:"model,omitempty"`
 	Reviews              []string       `json:"reviews,omitempty"`
+	Criteria             []Acceptance   `json:"criteria,omitempty"` // what it is held against
 	Verify               []string       `json:"verify,omitempty"`
 	MayChange            []string       `json:"may_change,omitempty"`
 	ContextLimit         string         `json:"context_limit,omitempty"`
@@ -147,6 +148,9 @@ func (p Plan) Check() []Problem {
 		}
 		if ph.Kind != "" && ph.Kind != KindTactical && ph.Kind != KindStrategic {
 			add(i, "kind", fmt.Sprintf("unknown kind %q", text.Clip(string(ph.Kind), mostQuoted)), "use tactical or strategic")
+		}
+		for _, pr := range checkAcceptance(ph.Criteria) {
+			add(i, pr.Path, pr.What, pr.Fix)
 		}
 		for j, c := range ph.Verify {
 			if strings.TrimSpace(c) == "" {
