@@ -20,6 +20,7 @@ type Host struct {
 	MergerTokenEnv   *string `toml:"merger_token_env" doc:"Variable with the token of the account that merges and deletes branches, when it is another." sample:"\"GITEA_MERGE_TOKEN\"" rule:"variable"`
 	ReviewerTokenEnv *string `toml:"reviewer_token_env" doc:"Variable with the token of an account that posts what Forge's reviewers found; it never approves." sample:"\"GITEA_REVIEW_TOKEN\"" rule:"variable"`
 	Always           *bool   `toml:"always" default:"false" doc:"Open a pull request for phases too that nobody has to look at; it is merged at once."`
+	CIFixes          *int    `toml:"ci_fixes" default:"2" doc:"How often the agent is told to mend what checks of the host found in one pull request; 0 leaves that to people." rule:"min=0 max=100"`
 	PollSecs         *int    `toml:"poll_secs" default:"30" doc:"How often the host is asked for news, in seconds." rule:"min=1 max=86400"`
 	WebhookURL       *string `toml:"webhook_url" doc:"Address under which the host reaches this Forge; news then come at once." sample:"\"https://forge.example.com/hooks\"" rule:"url"`
 	WebhookSecretEnv *string `toml:"webhook_secret_env" default:"\"WEBHOOK_SECRET\"" doc:"Variable with the secret that webhooks are signed with." rule:"variable"`
@@ -39,6 +40,7 @@ type CodeHost struct {
 	MergerToken   Secret // Name "" = the same as Token
 	ReviewerToken Secret // Name "" = none
 	Always        bool
+	CIFixes       int
 	Poll          time.Duration
 	WebhookURL    string // "" = none
 	WebhookSecret Secret
@@ -89,7 +91,7 @@ func (c *Config) hostURL() string {
 // nor its vendor wants it.
 func (c *Config) CodeHost() (CodeHost, error) {
 	f := c.File.Host
-	out := CodeHost{Kind: cmp.Or(said(f.Kind), "local"), Always: said(f.Always), Poll: time.Duration(said(f.PollSecs)) * time.Second}
+	out := CodeHost{Kind: cmp.Or(said(f.Kind), "local"), Always: said(f.Always), CIFixes: said(f.CIFixes), Poll: time.Duration(said(f.PollSecs)) * time.Second}
 	out.Named = slices.ContainsFunc(c.layers, func(l *layer) bool { return l.kind != layerDefaults && l.said.Host.Kind != nil })
 	if out.Kind == "local" {
 		return out, nil

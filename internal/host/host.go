@@ -42,6 +42,11 @@ type Host interface {
 	// Verdicts is Look without what people said in words: what decides, at the
 	// cost of two requests where Look takes one for each review.
 	Verdicts(ctx context.Context, number int64) (work.PullLook, error)
+	// Checks is how the checks of a commit stand, by their names.
+	Checks(ctx context.Context, commit string) (work.PullChecks, error)
+	// CheckLog is a failed check with the step that failed and the end of its log,
+	// as it was where the host has none.
+	CheckLog(ctx context.Context, c work.PullCheck) (work.PullCheck, error)
 	// RetargetedBy is who changed the target of a pull request last, "" where the
 	// host does not tell.
 	RetargetedBy(ctx context.Context, number int64) (who string)

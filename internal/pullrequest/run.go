@@ -19,7 +19,7 @@ func Settings(p *project.Checkout) (*work.PullSettings, error) {
 		return nil, err
 	}
 	at := HostPlace(set)
-	at.Always = set.Always
+	at.Always, at.Fixes = set.Always, set.CIFixes
 	return &at, nil
 }
 

@@ -143,6 +143,7 @@ type PullLook struct {
 	Mergeable Mergeability
 	Why       string // of a Mergeable that is blocked or unknown, one line
 	Checks    CheckState
+	CI        PullChecks   // of the head, where Forge has failed checks mended
 	Reviews   []PullReview // oldest first
 	Threads   []PullThread
 	Comments  []PullComment // on the whole, oldest first

@@ -8,6 +8,9 @@ type PullSettings struct {
 	Repo string `json:"repo"` // owner/name
 	// Always says that phases which nobody looks at get one too.
 	Always bool `json:"always,omitempty"`
+	// Fixes is of how many heads whose checks failed the agent is told, so that it
+	// mends them.
+	Fixes int `json:"fixes,omitempty"`
 }
 
 // Remote says that people look at pull requests somewhere else than at Forge's
@@ -16,7 +19,7 @@ func (p *PullSettings) Remote() bool { return p != nil && p.URL != "" }
 
 // Place is where the pull requests are, whoever gets one.
 func (p PullSettings) Place() PullSettings {
-	p.Always = false
+	p.Always, p.Fixes = false, 0
 	return p
 }
 

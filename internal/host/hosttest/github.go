@@ -48,6 +48,9 @@ type ghState struct {
 	rights    map[string]string
 	pulls     []*ghPull
 	statuses  map[string]map[string]string // commit → check → state
+	said      map[string][]map[string]any  // commit → statuses, the oldest first
+	checkRuns map[string][]map[string]any  // commit → check runs
+	jobs      map[int64]Job
 	hooks     []map[string]any
 	last      int64
 	protected map[string]ghRule
@@ -84,6 +87,9 @@ func StartGitHub(t testing.TB) *GitHub {
 		tokens:    map[string]string{GitHubToken: "forge", GitHubNarrow: "forge", GitHubOther: "ann"},
 		rights:    map[string]string{"forge": "admin", "ann": "write", "ben": "write", "eve": "read"},
 		statuses:  map[string]map[string]string{},
+		said:      map[string][]map[string]any{},
+		checkRuns: map[string][]map[string]any{},
+		jobs:      map[int64]Job{},
 		protected: map[string]ghRule{}, mergeable: map[string]bool{},
 	}}
 	g.git(t, "init", "-q", "--bare", "--template=", "-b", "main", ".")
@@ -229,6 +235,10 @@ func (g *GitHub) serve(w http.ResponseWriter, req *http.Request) {
 	defer g.mu.Unlock()
 	if strings.Contains(req.URL.Path, ".git/") {
 		g.serveGit(w, req)
+		return
+	}
+	if number, ok := strings.CutPrefix(req.URL.Path, "/stored-logs/"); ok {
+		g.serveLog(w, req, number)
 		return
 	}
 	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")

@@ -108,6 +108,9 @@ func (p githubPeople) Status(_ testing.TB, commit, check, state string) {
 		p.g.statuses[commit] = map[string]string{}
 	}
 	p.g.statuses[commit][check] = state
+	p.g.said[commit] = append(p.g.said[commit], map[string]any{
+		"id": p.g.id(), "context": check, "state": state, "description": check + " is " + state, "target_url": "https://ci.example.com/" + check, "created_at": time.Now().UTC().Format(time.RFC3339),
+	})
 }
 
 func (p githubPeople) Archive(testing.TB) {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +66,14 @@ func (g *GitHub) route(w http.ResponseWriter, req *http.Request, at []string, wh
 		state, total := g.combined(at[1])
 		say(w, http.StatusOK, map[string]any{"state": state, "total_count": total, "sha": at[1]})
 	case at[0] == "commits" && at[2] == "check-runs":
-		say(w, http.StatusOK, map[string]any{"total_count": 0, "check_runs": []any{}})
+		runs := g.checkRuns[at[1]]
+		say(w, http.StatusOK, map[string]any{"total_count": len(runs), "check_runs": slices.Concat([]map[string]any{}, runs)})
+	case at[0] == "commits" && at[2] == "statuses":
+		all := slices.Concat([]map[string]any{}, g.said[at[1]])
+		slices.Reverse(all)
+		g.page(w, req, all)
+	case at[0] == "actions" && len(at) > 2 && at[1] == "jobs":
+		g.serveJob(w, req, at)
 	case at[0] == "hooks":
 		g.serveHooks(w, req, at, body)
 	case at[0] == "pulls" && len(at) == 1 && get:

@@ -40,6 +40,7 @@ func Run(t *testing.T, beside bool, world func(t testing.TB) *World) {
 		{"Protected", true, protected},
 		{"Changed", true, changed},
 		{"Archived", true, archived},
+		{"Checks", true, checks},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if beside {

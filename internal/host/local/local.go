@@ -240,6 +240,14 @@ func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error
 	return h.Look(ctx, number)
 }
 
+// Checks are none: nobody runs any here but Forge.
+func (h *Host) Checks(context.Context, string) (work.PullChecks, error) {
+	return work.PullChecks{State: work.ChecksNone}, nil
+}
+
+// CheckLog has none, as Checks.
+func (h *Host) CheckLog(_ context.Context, c work.PullCheck) (work.PullCheck, error) { return c, nil }
+
 // RetargetedBy is nobody: only Forge changes what is here.
 func (h *Host) RetargetedBy(context.Context, int64) string { return "" }
 
