@@ -36,6 +36,8 @@ type PullSeen struct {
 	Against   string            `json:"against,omitempty"`
 	Mergeable work.Mergeability `json:"mergeable,omitempty"`
 	Why       string            `json:"why,omitempty"` // of Mergeable
+	// Checks are those of the commit that the branch points at.
+	Checks work.ChecksSeen `json:"checks,omitzero"`
 }
 
 // PullStep is what is to be done about a pull request.
@@ -56,6 +58,7 @@ const (
 	HoldPullPushed  = "pull_pushed"
 	HoldPullChanges = "pull_changes"
 	HoldPullBlocked = "pull_blocked"
+	HoldPullChecks  = "pull_checks"
 )
 
 // Why a finished result is not in its target, for the card.
@@ -95,6 +98,19 @@ func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 		// The machine's reviewers have not looked at them.
 		_, hold, reason = wait(HoldPullPushed, "has commits of people, approved as they are: a run proves and reviews them")
 		return PullAgain, hold, reason
+	}
+	// Where a person approved this very commit and the host takes it as it is, its
+	// checks were known. A conflict is mended first: the checks are of a commit
+	// that will not be.
+	if p.Mergeable != work.MergeConflict && !(p.Approved && p.Mergeable == work.Mergeable) {
+		mend, why := p.Checks.Next()
+		if mend {
+			_, hold, reason = wait(HoldPullChecks, "is not as it should be: %s: a run mends that", why)
+			return PullAgain, hold, reason
+		}
+		if why != "" && (len(p.Checks.Failed) > 0 || p.Mergeable != work.Mergeable) {
+			return wait(HoldPullChecks, "is not as it should be: %s", why)
+		}
 	}
 	switch p.Mergeable {
 	case work.Mergeable, work.MergeConflict, work.MergeComputing:

@@ -11,6 +11,7 @@ import (
 )
 
 func TestNextOfPull(t *testing.T) {
+	red := work.ChecksSeen{Failed: []string{"unit"}, Most: 2}
 	good := PullSeen{Number: 7, State: work.PullOpen, Head: HeadResult, Mergeable: work.Mergeable}
 	with := func(change func(*PullSeen)) PullSeen {
 		p := good
@@ -41,6 +42,17 @@ func TestNextOfPull(t *testing.T) {
 		"a rule is not met":                         {with(func(p *PullSeen) { p.Mergeable, p.Why = work.MergeBlocked, "one approval" }), "wait pull_blocked one approval"},
 		"unknown to the host":                       {with(func(p *PullSeen) { p.Mergeable = work.MergeUnknown }), "wait pull_blocked does not say why"},
 		"an odd word of the host":                   {with(func(p *PullSeen) { p.Mergeable = "perhaps" }), "wait pull_blocked does not say why"},
+		"its checks fail":                           {with(func(p *PullSeen) { p.Checks = red }), "again pull_checks unit"},
+		"required checks fail":                      {with(func(p *PullSeen) { p.Checks, p.Mergeable = red, work.MergeBlocked }), "again pull_checks unit"},
+		"approved as it is, and checks fail":        {with(func(p *PullSeen) { p.Checks, p.Approved = red, true }), "merge"},
+		"approved, and required checks fail":        {with(func(p *PullSeen) { p.Checks, p.Approved, p.Mergeable = red, true, work.MergeBlocked }), "again pull_checks unit"},
+		"checks fail, and it conflicts":             {with(func(p *PullSeen) { p.Checks, p.Mergeable = red, work.MergeConflict }), "merge"},
+		"checks fail too often":                     {with(func(p *PullSeen) { p.Checks = red.After("c", []string{"ka", "kb"}, 2) }), "wait pull_checks ci_fixes"},
+		"checks fail as before":                     {with(func(p *PullSeen) { p.Checks = red.After("c", []string{"kc"}, 2) }), "wait pull_checks changed nothing"},
+		"checks fail, and nobody is to mend that":   {with(func(p *PullSeen) { p.Checks = red.After("c", nil, 0) }), "merge"},
+		"checks fail on what people pushed":         {with(func(p *PullSeen) { p.Checks, p.Head = red, HeadPeople }), "wait pull_pushed approve it there"},
+		"checks never end":                          {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most, p.Mergeable = []string{"lint"}, 2, work.MergeBlocked }), "wait pull_checks lint"},
+		"checks never end, and the host takes it":   {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most = []string{"lint"}, 2 }), "merge"},
 		"the host says nothing":                     {with(func(p *PullSeen) { p.Mergeable = "" }), "wait pull_blocked does not say why"},
 	} {
 		step, hold, reason := NextOfPull(c.seen)

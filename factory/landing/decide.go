@@ -235,6 +235,7 @@ func clipLook(l Look) *Look {
 		p := *l.Pull
 		p.Why, p.Against, p.MergedBy, p.Mark = clip(p.Why), text.ClipJSON(p.Against, 100), text.ClipJSON(p.MergedBy, 100), text.ClipJSON(p.Mark, 100)
 		p.Card.URL = text.ClipJSON(p.Card.URL, 500)
+		p.Checks.Failed, p.Checks.Broken, p.Checks.Late = clipList(p.Checks.Failed), clipList(p.Checks.Broken), clipList(p.Checks.Late)
 		l.Pull = &p
 	}
 	return &l

@@ -93,6 +93,12 @@ func TestSeededBugs(t *testing.T) {
 			}
 			return f
 		}}, "although it is not wanted"},
+		{"what was mended before is not counted", simBug{fact: func(_ *State, f Fact) Fact {
+			if l, ok := f.(Looked); ok && l.Look.Pull != nil {
+				l.Look.Pull.Checks.Tried = 0
+			}
+			return f
+		}}, "heads were mended"},
 		{"a try that died is gone on with", simBug{apply: func(s *State, e work.Event) {
 			if e.Kind == work.LandingBegan && s.Look == nil && s.Of.Try > 1 && !s.Of.Moved {
 				s.Stage = StageOver

@@ -96,6 +96,11 @@ func (r *simRun) decided(d DecidedData) {
 	if p := r.s.Proof; p != nil && len(p.Conflicts) > 0 && d.Hold != factory.HoldLandingConflict && d.Decision != DecideMoved {
 		w.complain("%s: a conflict is lost: %+v", r.name, d)
 	}
+	if d.Decision == DecideAgain && d.Hold == factory.HoldPullChecks && r.s.Of.For == ForLand {
+		if p := r.s.Look.Pull; len(p.Checks.Failed) == 0 || r.fixed >= mostFixes {
+			w.complain("%s: an agent is to mend what checks found, and %d heads were mended: %+v", r.name, r.fixed, p.Checks)
+		}
+	}
 	if d.Decision == DecideAgain && r.s.Of.For == ForLand {
 		key := d.Hold + r.s.Look.Onto + r.s.at()
 		if r.handed[key]++; r.handed[key] > mostHanded {
@@ -186,7 +191,7 @@ func play(seed uint64, bug *simBug) []string {
 	w := &simWorld{rand: rnd, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), host: seed%2 == 0, commands: seed%7 != 0, past: map[content]bool{}}
 	w.becomes(of("base"))
 	for n := range 2 {
-		r := &simRun{w: w, name: fmt.Sprint("run", n), result: of("base", fmt.Sprint("r", n)), ids: map[work.CommandID]int{}, handed: map[string]int{}, bug: bug}
+		r := &simRun{w: w, name: fmt.Sprint("run", n), result: of("base", fmt.Sprint("r", n)), ids: map[work.CommandID]int{}, handed: map[string]int{}, fixed: rnd.IntN(mostFixes + 1), bug: bug}
 		w.runs = append(w.runs, r)
 	}
 	steps, pause := 60+rnd.IntN(100), 4 // between what people do
@@ -233,7 +238,7 @@ func TestLandingsOfManyWorlds(t *testing.T) {
 			t.Errorf("no world came to decide %q", want)
 		}
 	}
-	for _, hold := range []string{factory.HoldLandingConflict, factory.HoldLandingRed, factory.HoldHost, factory.HoldUnwanted, factory.HoldPullChanges, factory.HoldPullClosed, factory.HoldPullPushed} {
+	for _, hold := range []string{factory.HoldLandingConflict, factory.HoldLandingRed, factory.HoldHost, factory.HoldUnwanted, factory.HoldPullChanges, factory.HoldPullClosed, factory.HoldPullPushed, factory.HoldPullChecks} {
 		if !reached[hold] {
 			t.Errorf("no world came to be held by %q", hold)
 		}

@@ -44,6 +44,7 @@ type simPull struct {
 	head     content
 	approved bool
 	against  bool
+	red      bool // its checks say of head
 	merged   content // what the merge came to
 	by       string
 }
@@ -73,6 +74,7 @@ type simRun struct {
 	pull     *simPull
 	made     int // how often Forge brought it into the target
 	unwanted string
+	fixed    int  // heads whose failed checks an agent was told of
 	opened   bool // another run goes on from it
 	begun    int  // tries in the journal
 	landed   bool // it says so
@@ -87,6 +89,9 @@ type simRun struct {
 	checkedRed bool // the target was red when a merge was held against the proof
 	bug        *simBug
 }
+
+// mostFixes is for how many heads the agent is told of checks that fail.
+const mostFixes = 2
 
 // simBug breaks the core in one way.
 type simBug struct {
@@ -124,7 +129,7 @@ func (w *simWorld) people() {
 	if p == nil || p.state == work.PullMerged {
 		return
 	}
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0:
 		p.approved, p.against = true, false
 	case 1:
@@ -132,13 +137,15 @@ func (w *simWorld) people() {
 	case 2:
 		p.state = []work.PullState{work.PullOpen, work.PullClosed}[w.rand.IntN(2)]
 	case 3:
-		p.head, p.approved = p.head.with(of(fmt.Sprint("p", w.moves))), false
+		p.head, p.approved, p.red = p.head.with(of(fmt.Sprint("p", w.moves))), false, false
 	case 4:
 		if p.state == work.PullOpen && !w.target.with(p.head).conflicts() {
 			p.state, p.by = work.PullMerged, "ann"
 			w.becomes(w.target.with(p.head))
 			p.merged = w.target
 		}
+	case 5:
+		p.red = !p.red
 	}
 }
 
@@ -149,7 +156,7 @@ func (w *simWorld) peace() {
 	for _, r := range w.runs {
 		r.unwanted = ""
 		if p := r.pull; p != nil && p.state != work.PullMerged {
-			p.state, p.approved, p.against = work.PullOpen, true, false
+			p.state, p.approved, p.against, p.red = work.PullOpen, true, false, false
 		}
 	}
 }
@@ -205,6 +212,9 @@ func (r *simRun) look(e LookEffect) Look {
 	}
 	look := &PullLook{At: string(p.head), Commit: string(p.merged), MergedBy: p.by, Card: work.IssuePull{Number: 1, Shown: e.Result}, Mark: fmt.Sprint(*p)}
 	look.Number, look.State, look.Head, look.Approved, look.Mergeable = 1, p.state, factory.HeadResult, p.approved, work.Mergeable
+	if look.Checks.Most, look.Checks.Tried = mostFixes, r.fixed; p.red {
+		look.Checks.Failed, look.Mergeable = []string{"unit"}, work.MergeBlocked
+	}
 	if p.head != r.result {
 		look.Head = factory.HeadPeople
 	}
