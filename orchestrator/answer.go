@@ -113,6 +113,8 @@ func (d *decision) answered(a work.Answer) {
 		data.Refused = "not an answer: " + texts.ClipJSON(string(a.Status), 40)
 	case cp.AnswerDue && a.Choice != "" && !offers(cp, a):
 		data.Refused = "not an answer: " + texts.ClipJSON(a.Choice, 40)
+	case !d.s.mayMend(cp, a):
+		data.Refused = work.ErrConflict.Error()
 	case cp.Wordless(a.Status, a.Choice, a.Comment):
 		data.Refused = work.ErrEmptyFeedback.Error()
 	}
@@ -121,7 +123,7 @@ func (d *decision) answered(a work.Answer) {
 		return
 	}
 	d.phase(cp.Phase, work.CheckpointAnswered, data)
-	by := "person:" + a.By
+	by := decides(a)
 	if a.Choice == ChoiceAbort {
 		d.gate(cp.Phase, cp.Kind, decideStop, by, "the run was aborted")
 		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunCancelled, Reason: "aborted by " + a.By})

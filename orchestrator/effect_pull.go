@@ -117,7 +117,7 @@ func (s *State) Found() []Found {
 func (s *State) readEffect(c Command, p *Phase) ReadEffect {
 	u := p.Pull
 	return ReadEffect{Command: c, Todos: s.ofJob(p), Request: PullRead{
-		Number: u.Number, Branch: u.Branch, Base: s.Spec.Branch, Known: slices.Clone(u.Known), Last: p.Last, Heard: slices.Clone(u.Heard),
+		Number: u.Number, Branch: u.Branch, Base: s.Spec.Branch, Known: slices.Clone(u.Known), Last: p.Last, Heard: slices.Clone(u.Heard), Checks: u.Due != nil && (u.Due.Answer.Checks != "" || u.Due.Answer.Status == work.CheckpointChangesRequested),
 		Ref: Ref(s.Run, fmt.Sprintf("%s/pull-%d", p.Number, c.Attempt)),
 	}}
 }

@@ -147,7 +147,7 @@ type answer struct {
 
 // follow turns a valid answer into what it means at its gate.
 func (d *decision) follow(cp *work.Checkpoint, given work.Answer) {
-	a := answer{Answer: given, cp: cp, by: "person:" + given.By, yes: given.Status == work.CheckpointApproved}
+	a := answer{Answer: given, cp: cp, by: decides(given), yes: given.Status == work.CheckpointApproved}
 	if a.Status == work.CheckpointChangesRequested {
 		a.comment = texts.ClipJSON(a.Comment, maxWords)
 		if a.Edited != nil {

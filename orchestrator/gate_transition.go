@@ -66,7 +66,7 @@ func foldTransition(_ *State, p *Phase, d folded) {
 	case decideGo:
 		p.Stops = nil
 	case decideRework:
-		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
+		p.happened("%s asked for changes: %s", asks(d.By), text.FirstLine(text.Plain(d.Comment), 200))
 		p.SentBack++
 		p.Stops, p.Kind = nil, IterationRework
 	}

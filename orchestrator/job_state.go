@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"forge/gates"
 	"forge/internal/text"
@@ -164,7 +163,7 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		p.Spent, p.Session, p.Stale.Pivoted = 0, "", false
 		p.steered()
 		p.Comments = append(p.Comments, d.Comment)
-		p.happened("%s asked for changes: %s", strings.TrimPrefix(d.By, "person:"), text.FirstLine(text.Plain(d.Comment), 200))
+		p.happened("%s asked for changes: %s", asks(d.By), text.FirstLine(text.Plain(d.Comment), 200))
 	case d.Next == gates.FeedbackStrategic:
 		j.Next = &NextPhase{Kind: d.Kind, Todos: d.Todos, Carry: p.Number, Comment: d.Comment}
 	default:

@@ -73,6 +73,7 @@ type PullRead struct {
 	Last   string   // the phase's work, which people's commits are merged with
 	Heard  []string // comments that an iteration was told of
 	Ref    string   // folder of references that keep what is fetched
+	Checks bool     // what the host's checks say of the branch is wanted
 }
 
 // PullReading is what has become of a pull request. At most one of Trouble,
@@ -97,6 +98,8 @@ type PullReading struct {
 	Heard   []string `json:"heard,omitempty"`
 	Threads []string `json:"threads,omitempty"`
 	Reviews []string `json:"reviews,omitempty"`
+	// Checks are those of Head.
+	Checks *work.ChecksSeen `json:"checks,omitempty"`
 }
 
 // PullLand asks for the merge.
@@ -206,7 +209,7 @@ func (s *State) propose(p *Phase) {
 	if u == nil || u.Lost != "" && u.Commit != p.Last || u.Merged != "" && u.Merged != p.Last {
 		s.leavePull(p, "Forge goes on with this elsewhere.")
 		p.PullRev++
-		p.Pull = &Pull{Branch: s.pullBranch(p, p.PullRev)}
+		p.Pull = &Pull{Branch: s.pullBranch(p, p.PullRev), Heard: u.mended()}
 	}
 }
 

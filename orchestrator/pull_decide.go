@@ -68,6 +68,11 @@ func (d *decision) readDone(f ReadDone) {
 	}
 	r.Trouble, r.Lost, r.MergedBy = clipTrouble(r.Trouble), text.ClipJSON(r.Lost, 300), text.ClipJSON(r.MergedBy, 100)
 	r.Todos = d.s.Phases[f.Command.Phase].checked(r.Todos)
+	if c := r.Checks; c != nil {
+		short := *c
+		short.Failed, short.Broken, short.Late = clipList(c.Failed, 20, 80), clipList(c.Broken, 20, 80), clipList(c.Late, 20, 80)
+		r.Checks = &short
+	}
 	r.Files, r.By, r.Said = clipList(r.Files, 20, 80), clipList(r.By, 5, 60), text.ClipJSON(r.Said, maxSaid)
 	d.emit(work.PullFinished, f.Command, PullFinishedData{Command: f.Command.ID, PullReading: r})
 }
@@ -115,6 +120,8 @@ func (d *decision) pulled(p *Phase) {
 		d.pullDecided(p, PullDecidedData{Decision: decideAskAgain, Reason: why, Lost: r.Lost})
 	}
 	switch {
+	case a.Checks != "":
+		d.mends(p, r, again)
 	case a.Status == work.CheckpointRejected:
 		d.acts(p, r)
 	case r.Trouble != nil:
@@ -184,7 +191,7 @@ func (d *decision) acts(p *Phase, r *PullReading) {
 	if a.Status == work.CheckpointChangesRequested && r != nil && r.Said != "" {
 		a.Comment = strings.TrimSpace(text.ClipJSON(a.Comment, maxWords-maxSaid-(1<<9)) + "\n\n" + r.Said)
 	}
-	d.pullDecided(p, PullDecidedData{Decision: decideGo, By: "person:" + a.By, Status: a.Status})
+	d.pullDecided(p, PullDecidedData{Decision: decideGo, By: decides(a), Status: a.Status})
 	d.follow(&due.Checkpoint, a)
 }
 

@@ -202,6 +202,10 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 		if !slices.Contains(means[d.Gate][status], d.Decision) && !(abort && d.Decision == decideStop) {
 			return fmt.Errorf("gate %s of phase %q is decided %s after the answer %q", d.Gate, e.Phase, d.Decision, status)
 		}
+	case d.By == byChecks: // of the host, which send back and let nothing pass
+		if d.Decision != decideRework {
+			return fmt.Errorf("checks of the host decide %s at %s", d.Decision, d.Gate)
+		}
 	case d.Decision == decideAsk || !human:
 	case by == "flag":
 		if !gates.AnsweredByYes(point) || !c.w.spec.AnswerYes {

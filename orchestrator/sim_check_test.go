@@ -74,7 +74,7 @@ func newInvariants(w *world) *invariants {
 	c.policy, c.stops = w.spec.Policy, map[string][]string{}
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}}
+	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}}
 	c.hooks, c.rests = newHookBooks(), newRestBooks()
 	c.parts, c.split = map[string]bool{}, newSplitBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}

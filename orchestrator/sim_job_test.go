@@ -146,7 +146,7 @@ func (c *invariants) jobDecided(s *State, p *Phase, e work.Event) error {
 		gate = gates.PointPlanInitial
 	}
 	human := c.policy.At(gate) == gates.Human || end && c.policy.At(gates.PointFinal) == gates.Human
-	answer, by := d.Answer, strings.HasPrefix(d.By, "person:")
+	answer, by := d.Answer, strings.HasPrefix(d.By, "person:") || d.By == byChecks && d.Answer == work.CheckpointChangesRequested
 	switch {
 	case human && !by && len(c.stops[p.Number]) == 0:
 		return fmt.Errorf("a person has to be asked after phase %s, and %s goes on", p.Number, d.By)

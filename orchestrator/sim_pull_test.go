@@ -14,7 +14,7 @@ import (
 
 // withPulls lets people look at boundaries on a code host, and at more of them.
 func (l *lab) withPulls(d dice, sp *Spec) {
-	sp.Pulls = &work.PullSettings{Kind: "gitea", URL: "https://git.test", Repo: "o/r", Always: d.chance(30)}
+	sp.Pulls = &work.PullSettings{Kind: "gitea", URL: "https://git.test", Repo: "o/r", Always: d.chance(30), Fixes: simFixes}
 	if sp.Job == nil && d.chance(80) {
 		sp.Policy.Gates = maps.Clone(sp.Policy.Gates)
 		sp.Policy.Preset = ""
@@ -27,6 +27,9 @@ func (w *world) atHost(c Command, p *Phase) Fact {
 	ctx := context.Background()
 	if w.chance(2) {
 		w.fault("broke at the host")
+		if at := w.s.leavingBy(c.ID); c.Step == StepClose && at >= 0 {
+			w.host.unheard[w.s.Leaving[at].Branch]++ // nothing was closed
+		}
 		if c.Step != StepLand {
 			return Broke{Command: c, Problem: w.text("no space left")}
 		}
@@ -71,6 +74,7 @@ type pullBooks struct {
 	judged map[string]string // checkpoint → commit
 	yes    map[string]bool   // commits that a person, or a policy without one, approved
 	told   map[string]bool   // comments that reached an agent's prompt
+	mended map[string]bool   // phase and head that were sent back for checks
 }
 
 // ofPulls: what lands by a pull request was approved as it is, and no comment
@@ -89,6 +93,11 @@ func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
 		for _, u := range c.w.host.pulls {
 			for _, id := range u.comments {
 				if strings.Contains(text, "["+id+"]") {
+					note(c, b.told, id, true)
+				}
+			}
+			for _, head := range u.failed {
+				if id := work.ChecksMark(head); strings.Contains(text, "["+id+"]") {
 					note(c, b.told, id, true)
 				}
 			}
@@ -129,6 +138,28 @@ func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
 		hear(d.Comment)
 		if !d.Frozen {
 			note(c, b.yes, p.Last, true)
+		}
+	case work.PullDecided:
+		var d PullDecidedData
+		if err := decode(e, &d); err != nil || d.By != byChecks {
+			return err
+		}
+		if d.Decision != decideGo || d.Status != work.CheckpointChangesRequested {
+			return fmt.Errorf("checks decide %s %s", d.Decision, d.Status)
+		}
+		u := c.w.host.byNumber(p.Pull.Number)
+		if c.w.host.read[u] != "red" {
+			return fmt.Errorf("phase %s is sent back for checks that were %q when they were read", e.Phase, c.w.host.read[u])
+		}
+		note(c, b.mended, e.Phase+" "+e.Time.String()+fmt.Sprint(e.Seq), true)
+		n := 0
+		for key := range b.mended {
+			if strings.HasPrefix(key, e.Phase+" ") {
+				n++
+			}
+		}
+		if n > simFixes {
+			return fmt.Errorf("phase %s is sent back for checks %d times", e.Phase, n)
 		}
 	case work.PullFinished:
 		var d PullFinishedData
@@ -182,7 +213,7 @@ func TestPullSimulation(t *testing.T) {
 		}
 	}
 	for _, f := range []string{
-		"people push", "people close it", "people delete the branch", "people force the branch", "people merge it", "people and the agent worked beside each other", "people and the agent conflict", "a conflict with people begins an iteration",
+		"people push", "people close it", "people delete the branch", "people force the branch", "people merge it", "checks fail", "checks send it back", "checks ran again", "people and the agent worked beside each other", "people and the agent conflict", "a conflict with people begins an iteration",
 		"the host merges to another tree", "broke at the host", "host: unreachable", "host: protected", "host: head_moved", "crash between effect and event",
 	} {
 		if c.faults[f] == 0 {

@@ -63,6 +63,16 @@ func TestSeededPullBugs(t *testing.T) {
 				p.Pull = &Pull{Branch: s.pullBranch(p, p.PullRev)}
 			}
 		})}, "second pull request"},
+		"what was mended before is not counted": {bug{apply: afterApply(func(s *State, e work.Event) {
+			if u := pullOf(s, e); u != nil && e.Kind == work.PublishFinished {
+				u.Heard = slices.DeleteFunc(slices.Clone(u.Heard), func(id string) bool { return work.ChecksTold([]string{id}) > 0 })
+			}
+		})}, "sent back for checks|a replay differs"},
+		"green checks mended": {bug{events: rewrite(work.PullFinished, func(_ *State, _ *work.Event, d *PullFinishedData) {
+			if d.Checks != nil {
+				d.Checks.Failed = []string{"unit"}
+			}
+		})}, "when they were read"},
 		"a pull request left open": {bug{apply: afterApply(func(s *State, _ work.Event) {
 			s.Leaving = nil
 		})}, "pull request"},

@@ -20,7 +20,8 @@ type simHost struct {
 	parents map[string][]string
 	wrong   error // that Forge did, in truth
 	merges  map[string]MergeFinishedData
-	unheard map[string]int // branch → closes that came to nothing
+	unheard map[string]int      // branch → closes that came to nothing
+	read    map[*simPull]string // how its checks were when it was read last
 }
 
 // grew notes that a commit grows out of others.
@@ -57,7 +58,9 @@ type simPull struct {
 	mergedHead    string
 	comments      []string
 	replies       map[string]int
-	shut          bool // Forge closed it
+	shut          bool     // Forge closed it
+	red           string   // head whose checks fail
+	failed        []string // heads whose checks failed once
 }
 
 // Close closes what is open, once.
@@ -189,6 +192,15 @@ func (h *simHost) Read(_ context.Context, req PullRead) (PullReading, error) {
 			out.Threads = append(out.Threads, id)
 		}
 	}
+	if h.read[u] = "green"; req.Checks {
+		out.Checks = &work.ChecksSeen{}
+		if u.red == u.head && u.red != "" {
+			h.read[u], out.Checks.Failed = "red", []string{"unit"}
+			if id := work.ChecksMark(u.head); !slices.Contains(req.Heard, id) {
+				out.Heard, out.Said = append(out.Heard, id), out.Said+"["+id+"]\n"
+			}
+		}
+	}
 	switch {
 	case u.merged != "":
 		out.Merged, out.MergedBy, out.Tree = u.merged, "ann", h.w.commits[u.merged]
@@ -263,6 +275,9 @@ func (h *simHost) Land(_ context.Context, req PullLand) (PullLanded, error) {
 	return done()
 }
 
+// simFixes is of how many heads an agent is told that their checks fail.
+const simFixes = 1
+
 // people do one thing at the host.
 func (h *simHost) people() {
 	if len(h.pulls) == 0 {
@@ -272,7 +287,14 @@ func (h *simHost) people() {
 	if !u.open() {
 		return
 	}
-	switch x := h.w.IntN(100); {
+	switch x := h.w.IntN(130); {
+	case x >= 120 && u.red == u.head:
+		h.w.fault("checks ran again")
+		u.red = ""
+	case x >= 100:
+		h.w.fault("checks fail")
+		u.red = u.head
+		u.failed = append(u.failed, u.head)
 	case x < 35:
 		h.w.fault("people push")
 		if u.top == "" {
@@ -315,6 +337,13 @@ func (h *simHost) looksAt(cp work.Checkpoint, a *work.Answer) {
 	for _, marker := range slices.Sorted(maps.Keys(h.pulls)) {
 		if u := h.pulls[marker]; u.phase == cp.Phase && u.open() && h.w.chance(60) {
 			a.Head, a.Door = u.head, "pull request"
+			// The watch answers nothing but what the pull request shows.
+			p := h.w.s.Phases[cp.Phase]
+			shown := p != nil && p.Pull != nil && p.Pull.Checkpoint == cp.ID && p.Pull.Number == u.number && p.AskedAt == StageProven
+			if shown && (u.red == u.head || h.w.chance(5)) && h.w.chance(60) {
+				h.w.fault("checks send it back")
+				a.Status, a.Choice, a.Comment, a.Checks, a.By = work.CheckpointChangesRequested, "", "the checks fail", u.head, "the host's checks"
+			}
 		}
 	}
 }

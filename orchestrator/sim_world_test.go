@@ -123,7 +123,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	w.s = s
 	w.check = newInvariants(w)
 	if w.spec.Pulls != nil {
-		w.host = &simHost{w: w, pulls: map[string]*simPull{}, parents: map[string][]string{}, merges: map[string]MergeFinishedData{}, unheard: map[string]int{}}
+		w.host = &simHost{w: w, pulls: map[string]*simPull{}, parents: map[string][]string{}, merges: map[string]MergeFinishedData{}, unheard: map[string]int{}, read: map[*simPull]string{}}
 	}
 	return w, nil
 }

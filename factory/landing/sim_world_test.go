@@ -44,7 +44,7 @@ type simPull struct {
 	head     content
 	approved bool
 	against  bool
-	red      bool // its checks say of head
+	red      bool    // its checks say of head
 	merged   content // what the merge came to
 	by       string
 }

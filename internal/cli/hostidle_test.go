@@ -34,6 +34,8 @@ func TestIdleRunsCostOneRequestAPoll(t *testing.T) {
 	t.Parallel()
 	g := hosttest.StartGitHub(t)
 	w := hubAt(t, g, g.URL)
+	// Checks are asked about until they are over, at most of one pull request a poll.
+	w.write(".forge/forge.toml", w.read(".forge/forge.toml")+"ci_fixes = 0\n")
 	w.plan(phase("01", "first", 2))
 	w.forge("run").want(exitFrozen)
 	first, _ := w.asked(1)

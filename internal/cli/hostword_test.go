@@ -29,7 +29,7 @@ func TestWordOfWhatHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, held := pullrequest.AnswerOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}, Lost: c.lost, Commit: "c1"}, time.Time{})
+			a, held := pullrequest.AnswerOf(c.look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{Heard: []string{"r1"}, Lost: c.lost, Commit: "c1"}, 0, time.Time{})
 			if a != nil || !strings.Contains(held, c.want) {
 				t.Errorf("answer %+v, held by %q, want %q", a, held, c.want)
 			}
@@ -43,7 +43,7 @@ func TestRequestForChangesIsQuoted(t *testing.T) {
 	t.Parallel()
 	look := work.PullLook{PullRequest: work.PullRequest{Number: 7, State: work.PullOpen, Head: "h"}, Reviews: []work.PullReview{
 		{ID: "2", By: "ann", Verdict: work.PullChangesRequested, Commit: "h", MayDecide: true, Body: "Keep the old name.\nIt is public."}}}
-	a, held := pullrequest.AnswerOf(look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{}, time.Time{})
+	a, held := pullrequest.AnswerOf(look, work.Checkpoint{ID: "r.1"}, orchestrator.Pull{}, 0, time.Time{})
 	if a == nil || a.Comment != "changes are requested on pull request 7: Keep the old name." {
 		t.Errorf("answer %+v, held by %q", a, held)
 	}

@@ -28,10 +28,10 @@ func TestCodeHost(t *testing.T) {
 				return
 			}
 			must(t, err)
-			want := CodeHost{Kind: "local", Named: strings.Contains(tt.text, "kind"), Poll: 30 * time.Second}
+			want := CodeHost{Kind: "local", Named: strings.Contains(tt.text, "kind"), CIFixes: 2, Poll: 30 * time.Second}
 			if tt.name == "all" {
 				want = CodeHost{
-					Kind: "gitea", Named: true, URL: "http://localhost:3000/git", Owner: "o", Repo: "r.x", Always: true, Poll: 7 * time.Second,
+					Kind: "gitea", Named: true, URL: "http://localhost:3000/git", Owner: "o", Repo: "r.x", Always: true, CIFixes: 2, Poll: 7 * time.Second,
 					Token: Secret{"GITEA_TOKEN", "secret-1"}, MergerToken: Secret{"MERGE_TOKEN", "secret-2"}, WebhookSecret: Secret{"WEBHOOK_SECRET", ""},
 				}
 			}

@@ -86,7 +86,7 @@ func LogEnd(log []byte) string {
 	lines := strings.Split(strings.ToValidUTF8(string(log), "�"), "\n")
 	for i, l := range lines {
 		if stamp, rest, ok := strings.Cut(l, " "); ok {
-			if _, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(stamp, "\ufeff")); err == nil {
+			if _, err := time.Parse(time.RFC3339Nano, text.WithoutMark(stamp)); err == nil {
 				l = rest
 			}
 		}

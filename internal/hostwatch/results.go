@@ -54,7 +54,7 @@ func (w *Watch) ofResult(ctx context.Context, s *orchestrator.State, cp work.Che
 		return nil, err
 	}
 	pull := orchestrator.Pull{Branch: s.Spec.Branch, Number: i.Pull.Number, URL: i.Pull.URL, Checkpoint: cp.ID, Heard: s.Final.Heard}
-	return []Question{{Checkpoint: cp, Pull: pull, Issue: &i}}, nil
+	return []Question{{Checkpoint: cp, Pull: pull, Issue: &i, Fixes: s.Spec.Pulls.Fixes}}, nil
 }
 
 // overResults are the results that are decided to be done and wait on the host;
@@ -73,7 +73,7 @@ func (w *Watch) overResults(ctx context.Context, asked map[string]bool) ([]Quest
 					continue
 				}
 				id := fmt.Sprintf("issue %d of %s", i.ID, i.Project)
-				out = append(out, Question{Checkpoint: work.Checkpoint{ID: id, Run: i.Run}, Pull: orchestrator.Pull{Branch: i.Branch, Number: i.Pull.Number, URL: i.Pull.URL}, Issue: &i, Over: true})
+				out = append(out, Question{Checkpoint: work.Checkpoint{ID: id, Run: i.Run}, Pull: orchestrator.Pull{Branch: i.Branch, Number: i.Pull.Number, URL: i.Pull.URL}, Issue: &i, Over: true, Fixes: w.Fixes})
 			}
 			if len(page) < journal.MaxIssuePage {
 				break
@@ -87,7 +87,7 @@ func (w *Watch) overResults(ctx context.Context, asked map[string]bool) ([]Quest
 // host computes, checks and other people's merges into the target end so.
 func standsOpen(q Question, look work.PullLook) bool {
 	held := func(why string) bool { return slices.Contains(q.Issue.Hold, why) }
-	return look.State == work.PullOpen && (look.Mergeable != work.Mergeable || held(factory.HoldLandingRed) || held(factory.HoldLandingConflict))
+	return look.State == work.PullOpen && (look.Mergeable != work.Mergeable || held(factory.HoldLandingRed) || held(factory.HoldPullChecks) || held(factory.HoldLandingConflict))
 }
 
 // tell has an issue looked at again whose pull request stands differently.

@@ -24,6 +24,9 @@ import (
 type Watch struct {
 	At    work.PullSettings // the repository on its host
 	Every time.Duration     // between polls
+	// Fixes is of how many heads of a pull request the agent is told what the
+	// host's checks found, where its run does not say.
+	Fixes int
 
 	results resultsList
 	p       *project.Checkout
@@ -40,6 +43,7 @@ type Watch struct {
 	held   map[string]string // checkpoint → what was said of it last
 	due    map[string]bool   // checkpoints with news that are not read yet
 	turns  turns             // of those that may change without news
+	told   map[string]bool   // flaky checks that were said
 }
 
 // Open is nil where the project has no code host.
@@ -62,7 +66,7 @@ func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
 		return nil, pullrequest.HostRefused(err)
 	}
 	w := New(p, h, at.Place())
-	w.Every, w.secret = set.Poll, set.WebhookSecret.Value
+	w.Every, w.secret, w.Fixes = set.Poll, set.WebhookSecret.Value, set.CIFixes
 	return w, nil
 }
 
@@ -70,7 +74,7 @@ func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
 // is set.
 func New(p *project.Checkout, on host.Host, at work.PullSettings) *Watch {
 	return &Watch{p: p, host: on, At: at, hints: newHints(), note: &pullrequest.NewsNote{Path: pullrequest.NewsFile(p, at)},
-		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}}
+		seen: map[string]seenRun{}, held: map[string]string{}, due: map[string]bool{}, told: map[string]bool{}}
 }
 
 // Hints are what webhooks tell this watch.
@@ -86,6 +90,8 @@ type Question struct {
 	// Checkpoint asks nothing.
 	Issue *work.Issue
 	Over  bool
+	// Fixes is of how many heads the agent is told what the host's checks found.
+	Fixes int
 }
 
 // seenRun is a run as it was when it had so many events.
@@ -122,7 +128,7 @@ func (w *Watch) waiting(ctx context.Context, run string) ([]Question, error) {
 				continue
 			}
 			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
-				out = append(out, Question{Checkpoint: cp, Pull: *ph.Pull, Base: s.Spec.Branch})
+				out = append(out, Question{Checkpoint: cp, Pull: *ph.Pull, Base: s.Spec.Branch, Fixes: s.Spec.Pulls.Fixes})
 			}
 		}
 		if len(page) < journal.MaxIssuePage {
@@ -282,6 +288,9 @@ func (w *Watch) ask(ctx context.Context, q Question) (*journal.RunRow, error) {
 	}
 	a, held := w.wordOf(ctx, look, q)
 	if a != nil && q.Issue != nil {
+		if a.Status == work.CheckpointChangesRequested {
+			pullrequest.WithLogs(ctx, w.host, &look, w.p.Log.Warn)
+		}
 		pullrequest.PassOn(a, q.Checkpoint, q.Pull.Heard, look)
 	}
 	if a == nil {
@@ -289,7 +298,7 @@ func (w *Watch) ask(ctx context.Context, q Question) (*journal.RunRow, error) {
 			w.p.Log.Info("an answer waits", "checkpoint", id, "pull", q.Pull.URL, "why", held)
 		}
 		w.held[id] = held
-		w.mayChange(id, look, pullrequest.HeldByHost(look))
+		w.mayChange(id, look, pullrequest.HeldByHost(look) || q.Fixes > 0 && pullrequest.ChecksMayChange(look))
 		return nil, nil
 	}
 	_, row, err := approval.Give(ctx, w.p, *a, approval.Options{Away: handoff.AnswerAway})
@@ -321,7 +330,7 @@ func (w *Watch) wordOf(ctx context.Context, look work.PullLook, q Question) (*wo
 		}
 		return nil, pullrequest.RetargetedHeld(look, q.Pull.Branch, q.Base, by)
 	}
-	return pullrequest.AnswerOf(look, q.Checkpoint, q.Pull, w.p.Now())
+	return pullrequest.AnswerOf(look, q.Checkpoint, q.Pull, q.Fixes, w.p.Now())
 }
 
 // mayChange notes whether a pull request may come to stand otherwise without
@@ -345,6 +354,11 @@ func (w *Watch) look(ctx context.Context, q Question) (work.PullLook, error) {
 		read = w.host.Look // the answer carries the words along
 	}
 	look, err := read(ctx, q.Pull.Number)
+	if err == nil && q.Fixes > 0 {
+		if err = pullrequest.WithChecks(ctx, w.host, &look); err == nil {
+			w.flaky(ctx, look)
+		}
+	}
 	for range 20 {
 		if err != nil || !w.patient || !pullrequest.HeldByHost(look) || look.Mergeable != work.MergeComputing && look.Mergeable != work.MergeUnknown {
 			break
@@ -356,7 +370,9 @@ func (w *Watch) look(ctx context.Context, q Question) (work.PullLook, error) {
 			return look, ctx.Err()
 		case <-pause.C:
 		}
+		ci := look.CI
 		look, err = read(ctx, q.Pull.Number)
+		look.CI = ci
 	}
 	return look, err
 }

@@ -18,8 +18,9 @@ const Channel = "pull request"
 
 // AnswerOf is what a pull request says to the checkpoint that it shows: an
 // answer, or why there is none yet ("" = nobody has said anything). Only what
-// people who may decide say of the commit that is there now is one.
-func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now time.Time) (*work.Answer, string) {
+// people who may decide say of the commit that is there now is one, or checks of
+// the host that fail on it, which the agent may be told of for so many heads.
+func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, fixes int, now time.Time) (*work.Answer, string) {
 	a := &work.Answer{Checkpoint: cp.ID, Revision: cp.Revision, Role: gates.RoleReviewer, Door: Channel, At: now, Head: look.Head}
 	name := fmt.Sprintf("pull request %d", look.Number)
 	switch {
@@ -48,11 +49,23 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now t
 			return a, ""
 		}
 	}
+	// What a person approved as it is, and the host takes so, needs no more.
+	why := ""
+	if !(stand.Verdict == work.PullApproved && len(fresh) > 0 && (look.Mergeable == work.Mergeable || look.Mergeable == work.MergeConflict)) {
+		var mend bool
+		if mend, why = look.CI.Seen(look.Head, u.Heard, fixes, now).Next(); mend {
+			a.Status, a.By, a.Checks, a.Comment = work.CheckpointChangesRequested, checksName, look.Head, why+", on "+name
+			return a, ""
+		}
+	}
 	switch stand.Verdict {
 	case work.PullApproved:
 	case work.PullChangesRequested:
 		return nil, stillAgainst(stand.Counting) + " still asks for changes: ask for another look or dismiss that review there, or answer here"
 	default:
+		if why != "" {
+			return nil, why
+		}
 		if n := len(stand.Ignored); n > 0 {
 			last := stand.Ignored[n-1]
 			return nil, fmt.Sprintf("a review of %s does not count: %s", last.By, last.Why)
@@ -68,11 +81,14 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, now t
 	case work.MergeComputing:
 		return nil, "the host is still computing whether it can be merged"
 	default:
-		return nil, "the host does not let it be merged: " + cmp.Or(look.Why, "it does not say why")
+		return nil, "the host does not let it be merged: " + cmp.Or(why, look.Why, "it does not say why")
 	}
 	a.Status, a.By, a.Comment = work.CheckpointApproved, fresh[len(fresh)-1].By, "approved on "+name
 	return a, ""
 }
+
+// checksName is who answers where checks of the host fail.
+const checksName = "the host's checks"
 
 // mostOfFirst is how much of the first line of a review stands in an answer.
 const mostOfFirst = 200

@@ -51,7 +51,7 @@ func HostSettings(p *project.Checkout) (config.CodeHost, error) {
 // tokenNeeds are the scopes of a token that are enough.
 func tokenNeeds(kind string) string {
 	if kind == "github" {
-		return "repo (classic) or contents, pull requests, issues, webhooks: write; commit statuses, checks: read (fine-grained)"
+		return "repo (classic) or contents, pull requests, issues, webhooks: write; commit statuses, checks, actions: read (fine-grained)"
 	}
 	return "write:repository, write:issue, read:user"
 }

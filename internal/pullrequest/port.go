@@ -26,6 +26,9 @@ type Port struct {
 	// Notes says that an account is named that says at their lines what reviewers
 	// found; otherwise that stands in the text alone.
 	Notes bool
+	// Fixes is of how many heads an agent is told what checks of the host found; 0
+	// leaves them unread.
+	Fixes int
 	Warn  func(what any, pairs ...any)
 	// Answer is the record of a checkpoint.
 	Answer func(ctx context.Context, id string) (work.Checkpoint, error)
@@ -173,6 +176,9 @@ func (h *Port) Look(ctx context.Context, number int64) (work.PullLook, error) {
 	var look work.PullLook
 	err := h.Again(ctx, func() (err error) {
 		look, err = h.Host.Look(ctx, number)
+		if err == nil && h.Fixes > 0 {
+			err = WithChecks(ctx, h.Host, &look)
+		}
 		return err
 	})
 	return look, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"forge/internal/host"
 	texts "forge/internal/text"
@@ -32,7 +33,16 @@ func (h *Port) read(ctx context.Context, req orchestrator.PullRead) (orchestrato
 	if err != nil {
 		return orchestrator.PullReading{}, err
 	}
+	if req.Checks && h.Fixes > 0 {
+		WithLogs(ctx, h.Host, &look, h.Warn)
+	} else {
+		look.CI = work.PullChecks{} // they are told where the agent is to mend them
+	}
 	out := Unheard(look, req.Heard)
+	if req.Checks && h.Fixes > 0 {
+		seen := look.CI.Seen(look.Head, req.Heard, h.Fixes, time.Now())
+		out.Checks = &seen
+	}
 	name := fmt.Sprintf("pull request %d", req.Number)
 	switch {
 	case host.Retargeted(look.PullRequest, req.Branch, req.Base) && look.State != work.PullClosed:
@@ -147,6 +157,11 @@ func UnheardIn(look work.PullLook, heard []string, left int) orchestrator.PullRe
 		}
 		out.Heard = append(out.Heard, ids...)
 		return true
+	}
+	if id := work.ChecksMark(look.Head); len(look.CI.Failed) > 0 && fresh(id) {
+		if !tell(tellChecks(look, min(left, mostOfChecks)), id) {
+			tell(tellChecks(look, 0), id)
+		}
 	}
 	for _, r := range look.Reviews {
 		id := "r" + r.ID

@@ -53,7 +53,7 @@ func PortOf(p *project.Checkout, spec orchestrator.Spec, store *git.Store, judge
 		p.Log.Warn("the code host of this run cannot be asked", "err", err)
 		return nil
 	}
-	return &Port{Host: h, Repo: store, Patience: hostPatience, judged: judged, Notes: Notes(set), Warn: p.Log.Warn, Answer: p.Journal.Checkpoint}
+	return &Port{Host: h, Repo: store, Patience: hostPatience, judged: judged, Notes: Notes(set), Fixes: spec.Pulls.Fixes, Warn: p.Log.Warn, Answer: p.Journal.Checkpoint}
 }
 
 // Notes says whether an account is named that says what reviewers found.

@@ -2,6 +2,7 @@ package pullrequest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/host"
@@ -14,6 +15,13 @@ func PassOn(a *work.Answer, cp work.Checkpoint, heard []string, look work.PullLo
 	const ofForge = 500 // bytes, for the words around it
 	said := UnheardIn(look, heard, min(MostOfRound, work.MaxFeedback-len(cp.Feedback(""))-ofForge))
 	a.Heard = said.Reviews
+	if a.Checks != "" {
+		defer func() {
+			if mark := work.ChecksMark(a.Checks); !slices.Contains(a.Heard, mark) {
+				a.Heard = append([]string{mark}, a.Heard...) // counted even where its words did not fit
+			}
+		}()
+	}
 	if a.Status == work.CheckpointChangesRequested {
 		a.Heard, a.Threads = said.Heard, said.Threads
 		a.Comment = strings.TrimSpace(a.Comment + "\n\n" + said.Said)

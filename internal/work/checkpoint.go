@@ -103,6 +103,9 @@ type Answer struct {
 	Heard []string `json:"heard,omitempty"`
 	// Threads are those of Heard that the agent owes an answer to.
 	Threads []string `json:"threads,omitempty"`
+	// Checks is the head whose failed checks on the code host the answer sends
+	// back, "" = a person answers.
+	Checks string `json:"checks,omitempty"`
 	// Edited holds the checkpoint's edits, where changes are requested.
 	Edited *Edited `json:"edited,omitempty"`
 	// Policy is the run's policy from now on, as JSON; empty = as it is. An

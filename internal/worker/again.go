@@ -111,6 +111,7 @@ func (s *Worker) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, 
 	if err != nil {
 		return out, err
 	}
+	pullrequest.WithLogs(ctx, h.Host, &at.look, h.Warn)
 	out.told = pullrequest.Unheard(at.look, r.Final.Heard)
 	switch {
 	case at.is.holds == factory.HeadParted:
@@ -171,7 +172,7 @@ func pathsOf(changes []work.FileChange) []string {
 func (b begun) hints() []string {
 	var out []string
 	if b.told.Said != "" {
-		out = append(out, "What people said of the first result, which is there already:\n"+b.told.Said)
+		out = append(out, "What was said of the first result, which is there already, by people or by checks of the code host:\n"+b.told.Said)
 	}
 	if b.pushed != nil {
 		out = append(out, "People pushed to the first result; that is there already, and stays: "+strings.Join(b.pushed.Files, ", "))

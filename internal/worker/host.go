@@ -31,7 +31,7 @@ func (s *Worker) resultHost(p *project.Checkout) (*resultHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := &pullrequest.Port{Host: h, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.Notes(set), Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}
+	port := &pullrequest.Port{Host: h, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.Notes(set), Fixes: set.CIFixes, Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}
 	return &resultHost{port, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
 }
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"slices"
+	"time"
 
 	"forge/factory"
 	"forge/internal/host"
@@ -74,6 +75,7 @@ func (h *resultHost) seen(ctx context.Context, r result, is proposal) (work.Pull
 func (h *resultHost) seenIn(look work.PullLook, r result, is proposal) factory.PullSeen {
 	stand := host.Stand(look.Reviews, is.at)
 	out := factory.PullSeen{Number: look.Number, State: look.State, Head: is.holds, Approved: stand.Verdict == work.PullApproved, Mergeable: look.Mergeable, Why: look.Why}
+	out.Checks = look.CI.Seen(is.at, r.Final.Heard, h.Fixes, time.Now())
 	out.Against, out.Reviewed = against(look, is.at, r.Final.Heard), r.Specialists()
 	return out
 }
