@@ -106,6 +106,14 @@ func moved(i work.Issue, to work.Column) work.Issue {
 	return i
 }
 
+// Cancelled is the issue once nobody shall work on it any more, for who stores it
+// together with something else.
+func Cancelled(i work.Issue, why string) (work.Issue, error) { return cancelled(i, why) }
+
+// Retried is a failed or cancelled issue that is taken up again, for who stores it
+// together with something else.
+func Retried(i work.Issue) (work.Issue, error) { return retried(i) }
+
 // cancelled is the issue when nobody shall work on it any more. It stays where
 // it is.
 func cancelled(i work.Issue, why string) (work.Issue, error) {

@@ -88,6 +88,7 @@ type Edit struct {
 
 // Comment is what somebody said below an issue.
 type Comment struct {
+	ID   int64 // later ones have higher ones; 0 = not known
 	By   string
 	At   time.Time
 	Body string

@@ -28,6 +28,9 @@ type Host interface {
 	// Post makes the one comment that has the report's key say what the report
 	// says, and closes the issue where it is done. It may be called again.
 	Post(ctx context.Context, number int64, r Report) error
+	// Acknowledge lets whoever wrote a comment see that it was heard, by a sign
+	// at the comment. It may be called again.
+	Acknowledge(ctx context.Context, comment int64) error
 }
 
 // Store remembers what was imported, together with the board.
@@ -36,6 +39,8 @@ type Store interface {
 	TrackerIssues(ctx context.Context, project, tracker string) ([]work.TrackerIssue, error)
 	ImportIssue(ctx context.Context, t work.TrackerIssue, c work.BoardChange) (work.Issue, error)
 	KeepTracker(ctx context.Context, t work.TrackerIssue, c *work.BoardChange) error
+	// HearTracker is KeepTracker for a call, which is acted on once: see Heard.
+	HearTracker(ctx context.Context, t work.TrackerIssue, c *work.BoardChange) error
 	Issue(ctx context.Context, project string, id int64) (work.Issue, error)
 	TrackerMark(ctx context.Context, tracker string) (work.TrackerMark, error)
 	SetTrackerMark(ctx context.Context, tracker string, m work.TrackerMark) error
@@ -58,6 +63,11 @@ type Rules struct {
 	Name   string      // as the configuration calls it
 	Label  string      // that chooses an issue
 	Column work.Column // backlog or ready
+	// Called is the name by which people who may write call Forge in comments,
+	// "" = nobody does.
+	Called string
+	// Level says whether a level may be chosen by its name.
+	Level func(name string) error
 }
 
 // Sync brings the issues of one tracker onto one board and tells the tracker
@@ -71,7 +81,13 @@ type Sync struct {
 	// Say tells what is worth a line in a log. issue 0 = none.
 	Say func(issue int64, what string)
 
+	// History are the newest lines of an issue's history, for people; nil = none.
+	History func(ctx context.Context, i work.Issue, most int) ([]string, error)
+	// Ends ends what still runs of a cancelled issue; nil = nothing does.
+	Ends func(ctx context.Context, i work.Issue, by factory.By) error
+
 	untold untold
+	calls  callCounts
 }
 
 // attempts is how often a change of the board is made anew because another one
@@ -181,7 +197,10 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 			row = work.TrackerIssue{Tracker: name, Remote: number}
 		}
 		bound, ours = Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
-		if bound, ours, err = s.judge(ctx, r, row, bound, ours); !errors.Is(err, work.ErrStale) || n == attempts {
+		if bound, ours, err = s.judge(ctx, r, row, bound, ours); err == nil {
+			err = s.hear(ctx, r, bound)
+		}
+		if !errors.Is(err, work.ErrStale) || n == attempts {
 			return bound, ours, err
 		}
 	}
@@ -232,7 +251,9 @@ func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	judged := judgement(r, bound, true, needs)
 	i, bound := s.issue(r, bound)
 	i, given := withNeeds(i, nil, needs)
+	// What was called before it was labelled is part of what was labelled.
 	row.Hash, row.Judged = Hash(r), judgedWith(judged, given)
+	row.Heard = saidBefore(r, bound)
 	if bound.Hold == "" {
 		i.Column = s.Rules.Column
 	} else {
@@ -334,6 +355,7 @@ func judgement(r Reading, b Bound, ours bool, needs []int64) string {
 
 // issue is what a reading becomes; what is too long for a board waits.
 func (s *Sync) issue(r Reading, bound Bound) (work.Issue, Bound) {
+	r.Comments = slices.DeleteFunc(slices.Clone(r.Comments), func(c Comment) bool { return onlyCalls(c.Body, s.Rules.Called) })
 	i := Issue(r, bound, s.source(r.Number))
 	if len(i.Description) > work.MaxIssueDescription {
 		i.Description = text.Clip(i.Description, work.MaxIssueDescription)

@@ -53,7 +53,7 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	}
 	if pages != nil {
 		outside.Handle(pages.Pages.HandleOpen)
-		pages.API.Webhooks = outside.Hosts.Hooks.Figures
+		pages.API.Webhooks, pages.API.Calls = outside.Hosts.Hooks.Figures, outside.Trackers.Calls
 		pages.adds.Join, pages.adds.Outside = crew.Join, outside
 		end, err := pages.Start(ctx)
 		if err != nil {

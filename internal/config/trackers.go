@@ -17,6 +17,7 @@ type Tracker struct {
 	TokenEnv         *string `toml:"token_env" doc:"Variable with the token; GITEA_TOKEN or GITHUB_TOKEN when not set. Its account has to be an admin of the repository: nobody else is told who may write to it." sample:"\"GITEA_TOKEN\"" rule:"variable"`
 	Label            *string `toml:"label" doc:"Issues with this label are taken, as they were when somebody with write access gave it; forge when not set." sample:"\"forge\"" rule:"filled"`
 	Column           *string `toml:"column" doc:"Where they are put: ready, or backlog, where a person looks first; ready when not set." sample:"\"ready\"" rule:"ready|backlog"`
+	Call             *string `toml:"call" doc:"Name by which people who may write call Forge in comments, as /name or @name; forge when not set, empty: it hears nobody." sample:"\"forge\""`
 	PollSecs         *int    `toml:"poll_secs" doc:"How often the tracker is asked for news, in seconds; 60 when not set." sample:"60" rule:"min=5 max=86400"`
 	Project          *string `toml:"project" doc:"Checkout of the project whose board they go to; needed where the server has several projects." sample:"\"~/src/project\"" rule:"abspath"`
 	WebhookSecretEnv *string `toml:"webhook_secret_env" doc:"Variable with the secret that webhooks to /hooks/<name> are signed with; none is taken when not set." sample:"\"WEBHOOK_SECRET\"" rule:"variable"`
@@ -30,6 +31,7 @@ type TrackerSettings struct {
 	Owner, Repo string
 	Token       Secret
 	Label       string
+	Call        string // "" = no calls are heard
 	Column      string
 	Poll        time.Duration
 	Project     string // "" = the only one
@@ -89,6 +91,9 @@ func (c *Config) Trackers() ([]TrackerSettings, error) {
 		s := TrackerSettings{
 			Name: name, Kind: said(t.Kind), URL: strings.TrimRight(said(t.URL), "/"), Label: cmp.Or(said(t.Label), "forge"), Column: cmp.Or(said(t.Column), "ready"),
 			Poll: time.Duration(cmp.Or(said(t.PollSecs), 60)) * time.Second, Project: said(t.Project), Sandboxed: said(t.Sandbox) != "as_configured",
+		}
+		if s.Call = "forge"; t.Call != nil {
+			s.Call = strings.TrimLeft(strings.TrimSpace(*t.Call), "@/")
 		}
 		s.Owner, s.Repo, _ = strings.Cut(said(t.Repo), "/")
 		secret := func(key, variable string) Secret {

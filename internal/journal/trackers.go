@@ -15,11 +15,11 @@ import (
 // words of an old one is heard by the next poll.
 const hookMemory = 30 * 24 * time.Hour
 
-const selectTracker = `SELECT t.tracker, t.remote, coalesce(p.id, ''), coalesce(t.issue, 0), t.hash, t.judged, t.revision, t.bare, t.posted
+const selectTracker = `SELECT t.tracker, t.remote, coalesce(p.id, ''), coalesce(t.issue, 0), t.hash, t.judged, t.revision, t.bare, t.posted, t.heard
 	FROM tracker_issues t LEFT JOIN projects p ON p.n = t.project`
 
 func scanTracker(rows *sql.Rows) (t work.TrackerIssue, err error) {
-	err = rows.Scan(&t.Tracker, &t.Remote, &t.Project, &t.Issue, &t.Hash, &t.Judged, &t.Revision, &t.SeenBare, &t.Posted)
+	err = rows.Scan(&t.Tracker, &t.Remote, &t.Project, &t.Issue, &t.Hash, &t.Judged, &t.Revision, &t.SeenBare, &t.Posted, &t.Heard)
 	return t, err
 }
 
@@ -73,11 +73,11 @@ func (s *Store) ImportIssue(ctx context.Context, t work.TrackerIssue, c work.Boa
 			return err
 		}
 		issue = stored[0]
-		n, err := w.exec(ctx, `INSERT INTO tracker_issues (tracker, remote, project, issue, hash, judged, revision, bare, posted)
-			SELECT ?1, ?2, n, ?4, ?5, ?6, ?7, ?8, ?9 FROM projects WHERE id = ?3
-			ON CONFLICT (tracker, remote) DO UPDATE SET project = excluded.project, issue = excluded.issue, hash = excluded.hash, judged = excluded.judged
+		n, err := w.exec(ctx, `INSERT INTO tracker_issues (tracker, remote, project, issue, hash, judged, revision, bare, posted, heard)
+			SELECT ?1, ?2, n, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM projects WHERE id = ?3
+			ON CONFLICT (tracker, remote) DO UPDATE SET project = excluded.project, issue = excluded.issue, hash = excluded.hash, judged = excluded.judged, heard = max(tracker_issues.heard, excluded.heard)
 			WHERE tracker_issues.issue IS NULL`,
-			t.Tracker, t.Remote, c.Project, issue.ID, t.Hash, t.Judged, t.Revision, t.SeenBare, t.Posted)
+			t.Tracker, t.Remote, c.Project, issue.ID, t.Hash, t.Judged, t.Revision, t.SeenBare, t.Posted, t.Heard)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: issue %d of %s is bound", work.ErrStale, t.Remote, t.Tracker)
 		}
@@ -87,6 +87,31 @@ func (s *Store) ImportIssue(ctx context.Context, t work.TrackerIssue, c work.Boa
 		return work.Issue{}, err
 	}
 	return issue, nil
+}
+
+// HearTracker remembers that the calls of a comment were acted on, with the change
+// of the board's issue that they make, or none, in one durable transaction:
+// work.ErrStale when that or a later comment was heard before, and then nothing is
+// written.
+func (s *Store) HearTracker(ctx context.Context, t work.TrackerIssue, c *work.BoardChange) error {
+	if c != nil {
+		if err := CheckBoardChange(*c); err != nil {
+			return fmt.Errorf("change called issue %d: %w", t.Issue, err)
+		}
+		if t.Issue == 0 || t.Project != c.Project || len(c.Issues) != 1 || c.Issues[0].Issue.ID != t.Issue {
+			return fmt.Errorf("change called issue %d: the change is of another", t.Issue)
+		}
+	}
+	return s.write(ctx, s.durable, fmt.Sprintf("hear a call of issue %d of a tracker", t.Remote), func(ctx context.Context, w *writer) error {
+		n, err := w.exec(ctx, `UPDATE tracker_issues SET heard = ?3 WHERE tracker = ?1 AND remote = ?2 AND heard < ?3`, t.Tracker, t.Remote, t.Heard)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: comment %d of issue %d of %s was heard", work.ErrStale, t.Heard, t.Remote, t.Tracker)
+		}
+		if err == nil && c != nil {
+			_, err = applyBoard(ctx, w, *c)
+		}
+		return err
+	})
 }
 
 // KeepTracker remembers what is known of an issue of a tracker, with a change

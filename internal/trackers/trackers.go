@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"forge/factory"
 	"forge/factory/tracker"
 	"forge/internal/board"
 	"forge/internal/config"
@@ -39,6 +40,8 @@ type All struct {
 type Goal struct {
 	*board.Opened
 	Poke chan<- struct{} // of the loop that works on it; nil = there is none
+	// Ends ends what still runs of an issue that was cancelled; nil = nothing does.
+	Ends func(ctx context.Context, i work.Issue, by factory.By) error
 }
 
 // followed is one tracker and the board that its issues go to.
@@ -189,7 +192,11 @@ func client(set config.TrackerSettings) (tracker.Host, error) {
 // follow is a tracker on a host.
 func follow(env project.Env, set config.TrackerSettings, g Goal, on tracker.Host) *followed {
 	return &followed{set: set, goal: g, poke: make(chan struct{}, 1), sync: &tracker.Sync{
-		Host: on, Store: g.Journal, Board: g.Board, Rules: tracker.Rules{Name: set.Name, Label: set.Label, Column: work.Column(set.Column)},
+		Host: on, Store: g.Journal, Board: g.Board, Rules: tracker.Rules{
+			Name: set.Name, Label: set.Label, Column: work.Column(set.Column), Called: set.Call,
+			Level: func(name string) error { return levelOf(g, name) },
+		},
+		History: func(ctx context.Context, i work.Issue, most int) ([]string, error) { return historyOf(ctx, g, i, most) }, Ends: g.Ends,
 		Say: func(issue int64, what string) {
 			env.Log.Info(text.Harmless(what), "tracker", set.Name, "project", g.Project, "issue", issue)
 		},

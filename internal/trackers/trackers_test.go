@@ -37,6 +37,7 @@ type fakeTracker struct {
 	refuses, refusesRead map[int64]error
 	tried                map[int64]int // tellings of an issue, in vain or not
 	reads                int
+	signs                []int64 // comments that were acknowledged
 }
 
 func (f *fakeTracker) Name() string { return "fake:owner/work" }
@@ -80,6 +81,13 @@ func (f *fakeTracker) Post(_ context.Context, number int64, r tracker.Report) er
 	}
 	f.posted[number] = append(f.posted[number], r)
 	return nil
+}
+
+func (f *fakeTracker) Acknowledge(_ context.Context, comment int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.signs = append(f.signs, comment)
+	return f.broken
 }
 
 // put makes a labelled issue of a reader's, or changes it.

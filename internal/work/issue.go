@@ -68,6 +68,8 @@ type Issue struct {
 	Labels        []string `json:"labels"`          // sorted, each once
 	Needs         []int64  `json:"needs"`           // issues of the same project that have to be done first, sorted
 	Level         string   `json:"level,omitempty"` // name of a policy; "" = as the factory is configured
+	// Budget is how many tries each phase of its runs gets; 0 = as configured.
+	Budget int `json:"budget,omitempty"`
 
 	Column Column     `json:"column"`
 	Rank   string     `json:"rank"` // place within the column: smaller is higher up

@@ -12,6 +12,7 @@ import (
 // Bounds of an issue. Texts are counted in bytes.
 const (
 	MaxIssueTitle       = 200
+	MaxIssueBudget      = 1000 // tries
 	MaxIssueDescription = 256 << 10
 	MaxIssueLabels      = 20
 	MaxIssueLabel       = 50
@@ -35,6 +36,9 @@ func (i Issue) Check() []Problem {
 	}
 	if i.Title == "" {
 		add("title", "say in a few words what is wanted", "it is empty")
+	}
+	if i.Budget < 0 || i.Budget > MaxIssueBudget {
+		add("budget", fmt.Sprintf("use 1 to %d, or 0 for the default", MaxIssueBudget), "%d tries are none", i.Budget)
 	}
 	if why := badLine(i.Title, MaxIssueTitle); why != "" {
 		add("title", "put the rest into the description", "%s", why)

@@ -15,7 +15,9 @@ type TrackerIssue struct {
 	// SeenBare says that there is one.
 	Revision string
 	SeenBare bool
-	Posted   string // how the board's issue stood when it was last told
+	// Heard is the last comment whose calls were acted on, 0 = none.
+	Heard  int64
+	Posted string // how the board's issue stood when it was last told
 }
 
 // TrackerMark is how far a tracker was read.

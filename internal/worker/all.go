@@ -106,7 +106,7 @@ func (o *Outside) Handle(handle func(pattern string, h http.Handler)) {
 	handle("POST /hooks", o.Hosts.Hooks)
 }
 
-func (s *Worker) goal() trackers.Goal { return trackers.Goal{Opened: s.Opened, Poke: s.Poke} }
+func (s *Worker) goal() trackers.Goal { return trackers.Goal{Opened: s.Opened, Poke: s.Poke, Ends: Control{s.Opened, s.Poke}.Ends} }
 
 // watchHost watches the project's code host for as long as its board is worked on.
 func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) {

@@ -130,6 +130,19 @@ func (f Control) CancelIssue(ctx context.Context, id int64, by factory.By) (work
 	return i, f.endLeftovers(ctx, i)
 }
 
+// Ends ends what is left of an issue that somebody cancelled together with
+// something else: its parts, its triage, its processes.
+func (f Control) Ends(ctx context.Context, i work.Issue, by factory.By) error {
+	f.wake()
+	if _, err := f.cancelParts(ctx, i, by); err != nil {
+		return err
+	}
+	if err := endTriage(ctx, f.Board, i, by); err != nil {
+		return err
+	}
+	return f.endLeftovers(ctx, i)
+}
+
 // cancelParts cancels the parts of a cancelled issue that are not over, and
 // says whether there were any.
 func (f Control) cancelParts(ctx context.Context, i work.Issue, by factory.By) (some bool, err error) {

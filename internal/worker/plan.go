@@ -109,6 +109,11 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 			return orchestrator.Spec{}, err
 		}
 	}
+	for n := range plan.Phases {
+		if i.Budget > 0 {
+			plan.Phases[n].Budget = i.Budget
+		}
+	}
 	spec, _, err := p.Resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)})
 	if err != nil {
 		return spec, err

@@ -52,6 +52,9 @@ type Config struct {
 	// Webhooks counts those of code hosts, by what became of them: taken, or the
 	// reason why not; nil = none are taken. It may be set until the first request.
 	Webhooks func() map[string]int
+	// Calls counts the calls by name on trackers, by their end; nil = nobody
+	// listens.
+	Calls func() map[string]int
 }
 
 // API answers programs: an http.Handler for everything below Prefix. Close ends

@@ -84,6 +84,7 @@ var (
 	unpricedDesc = prometheus.NewDesc("forge_runs_cost_unknown", "Runs and jobs of which the cost, or a part of it, is not known.", []string{"project"}, nil)
 	streamsDesc  = prometheus.NewDesc("forge_event_streams", "Open event streams of the API.", nil, nil)
 	webhooksDesc = prometheus.NewDesc("forge_host_webhooks_total", "Webhooks of code hosts since the server began, by what became of them.", []string{"outcome"}, nil)
+	callsDesc    = prometheus.NewDesc("forge_calls_total", "Calls by name on trackers since the server began, by their end.", []string{"end"}, nil)
 	upDesc       = prometheus.NewDesc("forge_project_up", "Whether the project's journal could be read.", []string{"project"}, nil)
 )
 
@@ -92,7 +93,7 @@ type board struct{ api *API }
 
 // Describe is as of prometheus.Collector.
 func (b *board) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{issuesDesc, runningDesc, servingDesc, pausedDesc, waitsDesc, runsDesc, costDesc, unpricedDesc, streamsDesc, webhooksDesc, upDesc} {
+	for _, d := range []*prometheus.Desc{issuesDesc, runningDesc, servingDesc, pausedDesc, waitsDesc, runsDesc, costDesc, unpricedDesc, streamsDesc, webhooksDesc, callsDesc, upDesc} {
 		out <- d
 	}
 }
@@ -111,6 +112,11 @@ func (b *board) Collect(out chan<- prometheus.Metric) {
 	if b.api.Webhooks != nil {
 		for outcome, n := range b.api.Webhooks() {
 			out <- prometheus.MustNewConstMetric(webhooksDesc, prometheus.CounterValue, float64(n), strings.ReplaceAll(outcome, " ", "_"))
+		}
+	}
+	if b.api.Calls != nil {
+		for end, n := range b.api.Calls() {
+			out <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n), end)
 		}
 	}
 	all, err := b.api.Site.Projects(ctx)

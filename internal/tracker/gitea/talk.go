@@ -43,7 +43,7 @@ func add(r *tracker.Reading, l line) {
 	case "reopen":
 		r.Events = append(r.Events, tracker.Event{Kind: tracker.Reopened, By: by, At: l.Created})
 	case "comment":
-		r.Comments = append(r.Comments, tracker.Comment{By: by, At: l.Created, Body: l.Body})
+		r.Comments = append(r.Comments, tracker.Comment{ID: l.ID, By: by, At: l.Created, Body: l.Body})
 	}
 }
 
@@ -174,6 +174,12 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 		return nil
 	}
 	_, err = t.ask(ctx, "close an issue", http.MethodPatch, path, nil, map[string]string{"state": "closed"}, nil)
+	return err
+}
+
+// Acknowledge is as of tracker.Host.
+func (t *Tracker) Acknowledge(ctx context.Context, comment int64) error {
+	_, err := t.ask(ctx, "leave a sign at a comment", http.MethodPost, fmt.Sprintf("/issues/comments/%d/reactions", comment), nil, map[string]string{"content": "eyes"}, nil)
 	return err
 }
 

@@ -21,7 +21,7 @@ labels(first:100){nodes{name}} assignees(first:100){nodes{login}}
 userContentEdits(first:100){totalCount nodes{editedAt editor{login}}}
 timelineItems(first:100,after:$after,itemTypes:[LABELED_EVENT,UNLABELED_EVENT,RENAMED_TITLE_EVENT,ASSIGNED_EVENT,REOPENED_EVENT,ISSUE_COMMENT]){pageInfo{hasNextPage endCursor} nodes{__typename
 ... on LabeledEvent{createdAt actor{login} label{name}} ... on UnlabeledEvent{createdAt actor{login} label{name}}
-... on RenamedTitleEvent{createdAt actor{login}} ... on ReopenedEvent{createdAt actor{login}} ... on IssueComment{createdAt author{login} body}
+... on RenamedTitleEvent{createdAt actor{login}} ... on ReopenedEvent{createdAt actor{login}} ... on IssueComment{databaseId createdAt author{login} body}
 ... on AssignedEvent{createdAt actor{login} assignee{... on User{login} ... on Bot{login} ... on Mannequin{login} ... on Organization{login}}}}}}}}`
 
 type login struct {
@@ -88,6 +88,7 @@ type node struct {
 	Actor  *login    `json:"actor"`
 	Author *login    `json:"author"`
 	Whom   *login    `json:"assignee"`
+	ID     int64     `json:"databaseId"`
 	Body   string    `json:"body"`
 	Label  *struct {
 		Name string `json:"name"`
@@ -275,7 +276,7 @@ func add(r *tracker.Reading, n node) {
 	case "ReopenedEvent":
 		e.Kind = tracker.Reopened
 	case "IssueComment":
-		r.Comments = append(r.Comments, tracker.Comment{By: n.Author.name(), At: n.At, Body: n.Body})
+		r.Comments = append(r.Comments, tracker.Comment{ID: n.ID, By: n.Author.name(), At: n.At, Body: n.Body})
 		return
 	default:
 		return
@@ -340,6 +341,12 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 	if err == nil && r.Done {
 		_, err = t.ask(ctx, "close an issue", http.MethodPatch, path, nil, map[string]string{"state": "closed", "state_reason": "completed"}, nil)
 	}
+	return err
+}
+
+// Acknowledge is as of tracker.Host.
+func (t *Tracker) Acknowledge(ctx context.Context, comment int64) error {
+	_, err := t.ask(ctx, "leave a sign at a comment", http.MethodPost, fmt.Sprintf("/issues/comments/%d/reactions", comment), nil, map[string]string{"content": "eyes"}, nil)
 	return err
 }
 

@@ -115,6 +115,16 @@ func (g *GitHub) rest(w http.ResponseWriter, r *http.Request, at []string, body 
 			}
 		}
 		notFound(w)
+	case at[0] == "issues" && at[1] == "comments" && len(at) == 4 && at[3] == "reactions":
+		for _, i := range g.issues {
+			for _, c := range i.comments {
+				if fmt.Sprint(c.id) == at[2] {
+					answer(w, http.StatusCreated, map[string]any{"content": body["content"]})
+					return
+				}
+			}
+		}
+		notFound(w)
 	case at[0] == "issues":
 		i := g.find(at[1])
 		if i == nil {
@@ -372,7 +382,7 @@ func (g *GitHub) comment(i *ghIssue, who, body string) *ghComment {
 	g.last++
 	c := &ghComment{g.last, who, body}
 	i.comments = append(i.comments, c)
-	i.events = append(i.events, map[string]any{"__typename": "IssueComment", "createdAt": stamp(g.clock), "author": account(who), "body": body})
+	i.events = append(i.events, map[string]any{"__typename": "IssueComment", "createdAt": stamp(g.clock), "author": account(who), "body": body, "databaseId": c.id})
 	return c
 }
 

@@ -69,6 +69,7 @@ func Run(t *testing.T, w World) {
 		{"Gone", gone},
 		{"Report", report},
 		{"LongTalk", longTalk},
+		{"Calls", calls},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.TB = t

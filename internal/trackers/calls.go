@@ -1,0 +1,61 @@
+package trackers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"forge/internal/project"
+	"forge/internal/work"
+)
+
+// levelOf says whether a level may be chosen on a board by its name, as its
+// project is configured now.
+func levelOf(g Goal, name string) error {
+	cfg, err := project.RecordedConfig(g.Env, g.Base.RepoRoot)
+	if err == nil {
+		_, err = project.Preset(cfg, name)
+	}
+	return err
+}
+
+// historyOf are the newest lines of an issue's history, in words.
+func historyOf(ctx context.Context, g Goal, i work.Issue, most int) ([]string, error) {
+	lines, err := g.Journal.IssueHistory(ctx, i.Project, i.ID, most, 0)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range lines {
+		said := fmt.Sprintf("%s %s by %s", l.At.UTC().Format("2006-01-02 15:04Z"), l.Action, l.By)
+		var more []string
+		for _, f := range l.Fields {
+			switch f.Field {
+			case "column", "state", "reason", "hold", "level", "budget":
+				more = append(more, fmt.Sprintf("%s %s", f.Field, f.To))
+			}
+		}
+		if len(more) > 0 {
+			said += ": " + strings.Join(more, ", ")
+		}
+		if l.Note != "" {
+			said += " (" + l.Note + ")"
+		}
+		out = append(out, said)
+	}
+	return out, nil
+}
+
+// Calls counts the calls by name of all trackers since the server began, by their
+// end.
+func (t *All) Calls() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[string]int{}
+	for _, one := range t.list {
+		for end, n := range one.sync.Heard() {
+			out[end] += n
+		}
+	}
+	return out
+}
