@@ -90,6 +90,10 @@ func (d *decision) answered(a work.Answer) {
 		d.told(a)
 		return
 	}
+	if a.Rewind != nil {
+		d.rewindAsked(a)
+		return
+	}
 	if len(a.Policy) > 0 {
 		if d.changePolicy(a); a.Checkpoint == "" {
 			return

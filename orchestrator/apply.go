@@ -65,6 +65,11 @@ func NewState(run string, spec Spec) (*State, error) {
 			p.Stage, p.Outcome, p.Reason, p.Proof = StageFinished, work.PhaseDone, work.ReasonUser, work.ProofWaived
 		}
 	}
+	if spec.Fork != nil {
+		if err := s.fork(spec.Fork); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -114,6 +119,8 @@ var appliers = map[work.EventKind]applier{
 	work.GateDecided:        with(theGates.apply),
 	work.PolicyChanged:      with(applyPolicyChanged),
 	work.PhaseTold:          with(applyTold),
+	work.RewindAsked:        with(applyRewindAsked),
+	work.PhaseRewound:       with(ofPhase(applyRewound)),
 	work.PhaseAdded:         with(applyPhaseAdded),
 	work.JobDecided:         with(applyJobDecided),
 	work.CheckpointOpened:   with(applyOpened),
@@ -284,6 +291,11 @@ func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
 			s.Final.owes(d.Threads, s.Head)
 		}
 	}
+	s.lineUp(p)
+}
+
+// lineUp puts a phase that waited for a person behind those that are under way.
+func (s *State) lineUp(p *Phase) {
 	for ; p != nil; p = s.Phases[p.Parent] {
 		s.leave(p)
 		s.enter(p)

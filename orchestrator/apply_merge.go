@@ -1,6 +1,10 @@
 package orchestrator
 
-import "forge/internal/work"
+import (
+	"slices"
+
+	"forge/internal/work"
+)
 
 func applyDelivered(s *State, _ *Phase, _ work.Event, d DeliverFinishedData) {
 	if s.Final.Stage == FinalDeliver {
@@ -29,7 +33,9 @@ func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
 	s.Issue.landed(p, s.reviews(p), d.Empty)
 	s.landDoubts(p, d.Commit)
 	s.Head, s.LastMerged = d.Commit, p.Number
+	s.Heads = append(slices.Clip(s.Heads), HeadAt{p.Number, d.Commit})
 	p.Files, p.Landed = d.Files, true
+	p.snapsMerged()
 	s.releaseTurn(p)
 	if d.Pull == 0 {
 		s.leavePull(p, "Forge went on without this.")

@@ -24,6 +24,9 @@ func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
 		p.Base, p.Last = d.Base, d.Base
 		s.begin(p)
 	}
+	if len(p.Snaps) == 0 {
+		p.snap(0, 0)
+	}
 	p.Stage = StageFolder
 }
 
@@ -32,22 +35,14 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 		p.note("The last attempt at this phase failed: %s. %s", p.Reason, p.Detail)
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail = "", "", "", ""
-	p.Budget, p.FailedRow, p.HungRow = d.Budget, 0, 0
-	p.Split = Split{}
-	p.Requests, p.Stops, p.Child, p.Outage, p.Merge, p.Session = nil, nil, "", nil, nil, ""
-	p.Stale.Pivoted, p.Pivot, p.Allowed = false, "", 0
-	p.steered()
-	p.Blocked = gates.BlockerTracker{}
-	p.Asking = p.Asking.again()
-	p.Review = Review{}
-	p.hooksAnew()
-	p.Reopened++
-	p.Reset = true
+	p.Budget, p.Merge = d.Budget, nil
+	p.anew()
 	s.Issue.undecide()
 	if d.Why == reopenFinal {
 		// The result was judged as a whole, so the rework starts from it.
 		p.Base, p.Last, p.Tree, p.Parts = s.Head, s.Head, "", nil
 		p.Kind, p.Stage, p.Reworking = IterationRework, StageFolder, true
+		p.snap(p.Iteration, p.Tries[p.Iteration])
 		s.Final.Stage = FinalNone
 		s.enter(p)
 		return
@@ -62,6 +57,22 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	}
 	s.Final.Stage, s.Final.Rejected, s.Final.Note = FinalNone, "", ""
 	s.Delivery = nil
+}
+
+// anew begins another attempt at p: what was asked, waited for or counted in the
+// last one is of that one.
+func (p *Phase) anew() {
+	p.FailedRow, p.HungRow = 0, 0
+	p.Split = Split{}
+	p.Requests, p.Stops, p.Child, p.Outage, p.Session = nil, nil, "", nil, ""
+	p.Stale.Pivoted, p.Pivot, p.Allowed = false, "", 0
+	p.steered()
+	p.Blocked = gates.BlockerTracker{}
+	p.Asking = p.Asking.again()
+	p.Review = Review{}
+	p.hooksAnew()
+	p.Reopened++
+	p.Reset = true
 }
 
 func applyFolder(s *State, p *Phase, _ work.Event, d FolderFinishedData) {
@@ -146,6 +157,9 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		u.Answers = answered(u.Answers, u.Owed, d.Signals.Replies)
 	}
 	p.resolves(d)
+	if d.Snapshot != "" && (p.Kind != IterationResolve || p.Merge == nil) {
+		p.snap(e.Iteration, e.Attempt)
+	}
 	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork && !planned
 	p.Stage = StageJudge
 }
@@ -313,6 +327,9 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 		return
 	}
 	p.Outcome, p.Reason, p.Cause, p.Detail, p.Proof = d.Outcome, d.Reason, d.Cause, d.Detail, d.Proof
+	if d.Outcome != work.PhaseFailed || p.Parent != "" {
+		p.Rewind = nil // there is nothing that goes on
+	}
 	p.Stage, p.Hooks.Due = StageFinished, nil
 	s.leaves(p, d)
 	if p.Reworking {

@@ -164,9 +164,13 @@ func (d *decision) opened(f Opened) {
 		return
 	}
 	sp := d.s.Spec
+	fork := ""
+	if f := sp.Fork; f != nil {
+		fork = fmt.Sprintf("run %s, phase %s, iteration %d", f.Run, f.Phase, f.Iteration)
+	}
 	d.run(work.RunStarted, RunStartedData{
 		Spec: f.Inline, Blob: f.Blob, Policy: d.s.version, Level: sp.Policy.Preset,
-		Branch: sp.Branch, Base: sp.Base.Commit, Phases: len(sp.Plan.Phases),
+		Branch: sp.Branch, Base: sp.Base.Commit, Phases: len(sp.Plan.Phases), Fork: fork,
 	})
 }
 

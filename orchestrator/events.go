@@ -36,6 +36,8 @@ type Spec struct {
 	NoMerge   bool `json:"no_merge,omitempty"`
 	// Fresh is --fresh: no earlier verify stands for one of this run.
 	Fresh bool `json:"fresh,omitempty"`
+	// Fork is what the run goes on from; nil = it began by itself.
+	Fork *Fork `json:"fork,omitempty"`
 	// Digest of the configuration and plan files, to notice later edits.
 	Digest string `json:"digest,omitempty"`
 }
@@ -50,6 +52,7 @@ type RunStartedData struct {
 	Branch string `json:"branch"`
 	Base   string `json:"base"`
 	Phases int    `json:"phases"`
+	Fork   string `json:"fork,omitempty"` // run, phase and iteration that it goes on from
 }
 
 // RunResumedData is the payload of run.resumed.
@@ -83,7 +86,7 @@ type PhaseStartedData struct {
 
 // PhaseReopenedData is the payload of phase.reopened.
 type PhaseReopenedData struct {
-	Why    string `json:"why"` // resume, final
+	Why    string `json:"why"` // resume, final, rewind
 	Budget int    `json:"budget"`
 }
 

@@ -298,4 +298,5 @@ const (
 const (
 	reopenFinal  = "final"
 	reopenResume = "resume"
+	reopenRewind = "rewind"
 )

@@ -50,6 +50,9 @@ import (
 //	v5-rest           controls that two claims had no time for, tried at the end of
 //	                  the run: one finds tests that cannot fail, one could not be
 //	                  tried; a person lands the result all the same
+//	v6-rewind         a phase that failed is set back to what an iteration left, with
+//	                  words for its agent; what was skipped because of it follows,
+//	                  and the result lands
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

@@ -214,7 +214,7 @@ func (s *State) pendingReviews(p *Phase) []Command {
 	var out []Command
 	for _, sp := range p.Set.Reviewers {
 		o := p.Review.Of[sp.Name]
-		if o == nil || !o.Due {
+		if o == nil || !o.Due || p.Rewind != nil && o.Begun == "" {
 			continue
 		}
 		c := Command{
@@ -234,7 +234,7 @@ func (s *State) pendingReviews(p *Phase) []Command {
 }
 
 func (s *State) pendingArbiter(p *Phase) []Command {
-	if !p.Review.Cleared || !s.asksModel(p) {
+	if !p.Review.Cleared || !s.asksModel(p) || p.Rewind != nil && p.Review.Asking == "" {
 		return nil
 	}
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Step: StepArbiter, Commit: p.Review.Commit}

@@ -28,6 +28,9 @@ func (d *decision) settle() {
 		})
 		return
 	}
+	if d.rewinds() {
+		return
+	}
 	d.granted = s.granted()
 	for _, n := range s.working {
 		if d.settlePhase(s.Phases[n]); len(d.out) > 0 {

@@ -96,7 +96,7 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 			return err
 		}
 		return c.decidedAsk(p, e, d, book)
-	case work.PhaseReopened:
+	case work.PhaseReopened, work.PhaseRewound:
 		book = askBook{}
 	case work.PhaseFinished:
 		var d work.PhaseFinishedData

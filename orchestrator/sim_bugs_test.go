@@ -422,6 +422,23 @@ func TestSeededBugs(t *testing.T) {
 				return e.Kind == work.GateDecided && decode(e, &d) == nil && d.Gate == gateMessage
 			})
 		}}, []string{"never read", errStuck.Error()}},
+		{"a phase that is set back and keeps its later work", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.PhaseRewound && p != nil {
+				p.Last = p.Snaps[len(p.Snaps)-1].Commit
+			}
+		})}, []string{"and was set back to"}},
+		{"a wish to set back that is lost with its process", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.RunResumed {
+				for _, p := range s.Phases {
+					p.Rewind = nil
+				}
+			}
+		})}, []string{"which was to be set back", "was to be set back to"}},
+		{"a phase that is set back twice", bug{events: rewrite(work.RewindAsked, func(_ *State, _ *work.Event, d *RewindAskedData) {
+			if d.Refused == "it was asked before" {
+				d.Refused = ""
+			}
+		})}, []string{"twice"}},
 		{"an assumption forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Assumed = nil })}, []string{"there is a doubt"}},
 		{"blocked ignored", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil {

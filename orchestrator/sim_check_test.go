@@ -47,6 +47,7 @@ type invariants struct {
 	again     *work.Checkpoint    // what expired, and is to be asked again at once
 	books     books
 	words     map[string]heardBook
+	backs     rewindBooks
 	hooks     hookBooks
 
 	doubts, doubtful, proved map[string]bool // of an issue's run
@@ -76,7 +77,7 @@ func newInvariants(w *world) *invariants {
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}}
 	c.hooks, c.rests = newHookBooks(), newRestBooks()
-	c.parts, c.split = map[string]bool{}, newSplitBooks()
+	c.parts, c.split, c.backs = map[string]bool{}, newSplitBooks(), newRewindBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
@@ -169,6 +170,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.ofSplits(s, p, e); err != nil {
+		return err
+	}
+	if err := c.rewound(s, p, e); err != nil {
 		return err
 	}
 	switch e.Kind {

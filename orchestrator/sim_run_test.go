@@ -64,6 +64,7 @@ func (w *world) think(f Fact) error {
 				return err
 			}
 			seen(w.s)
+			w.drops(e)
 			if err := w.check.after(w.s); err != nil {
 				return err
 			}
@@ -89,7 +90,18 @@ func (w *world) write() error {
 				return err
 			}
 			w.records[cp.ID] = cp
-		case work.CheckpointAnswered, work.PolicyChanged, work.PhaseTold, work.Warned:
+		case work.PhaseRewound:
+			var d PhaseRewoundData
+			if err := decode(e, &d); err != nil {
+				return err
+			}
+			for _, id := range d.Closed {
+				if cp := w.records[id]; cp.Status == work.CheckpointPending {
+					cp.Status = work.CheckpointExpired
+					w.records[id] = cp
+				}
+			}
+		case work.CheckpointAnswered, work.PolicyChanged, work.PhaseTold, work.RewindAsked, work.Warned:
 			answered++
 		case work.RunFinished:
 			if w.s.Outcome.Final() {
@@ -182,6 +194,9 @@ func (w *world) begin() error {
 // next is a pending command that is neither under way nor among begun.
 func (w *world) next(begun map[work.CommandID]bool) (Command, bool) {
 	for _, c := range Pending(w.s) {
+		if w.ending(c.Phase) {
+			continue
+		}
 		if _, ok := w.under[c.ID]; !ok && !begun[c.ID] && c.Step != StepWait {
 			return c, true
 		}
@@ -200,6 +215,9 @@ func (w *world) step() error {
 	}
 	if w.s.Stopping == nil && len(w.s.Order) > 0 && w.aside(1) {
 		w.says()
+	}
+	if w.s.Stopping == nil && w.rewinding() && w.aside(4) {
+		w.setsBack()
 	}
 	switch x := w.IntN(200); {
 	case x < 2:
@@ -230,6 +248,10 @@ func (w *world) step() error {
 	delete(w.under, id)
 	if p := w.s.Phases[e.Phase]; e.Step == StepReview && p.Stage == StageFinished {
 		w.fault("a review of a phase that is over")
+		return w.tell(w.outcome(e))
+	}
+	if w.dropped[id] {
+		w.fault("a result of what was dropped")
 		return w.tell(w.outcome(e))
 	}
 	if !w.s.expects(e.Command) {
@@ -361,7 +383,7 @@ func (w *world) rebuild() error {
 		}
 	}
 	w.s, w.batch = s, nil
-	w.under, w.consumed = map[work.CommandID]effect{}, map[int64]bool{}
+	w.under, w.consumed, w.dropped = map[work.CommandID]effect{}, map[int64]bool{}, map[work.CommandID]bool{}
 	return nil
 }
 

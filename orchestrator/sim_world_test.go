@@ -67,6 +67,7 @@ type world struct {
 	batch    []work.Event
 	consumed map[int64]bool
 	under    map[work.CommandID]effect
+	dropped  map[work.CommandID]bool // of them those whose phase was set back
 
 	late    []Fact       // results that were delivered once
 	heard   int          // how many of them are on disk
@@ -95,7 +96,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	w := &world{
 		dice: d, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), bug: b,
 		records: map[string]work.Checkpoint{}, trees: map[string]*tree{}, commits: map[string]string{}, spent: map[string]Day{},
-		consumed: map[int64]bool{}, under: map[work.CommandID]effect{},
+		consumed: map[int64]bool{}, under: map[work.CommandID]effect{}, dropped: map[work.CommandID]bool{},
 		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
 	w.spec, w.memory = l.randomSpec(d), newMemory()

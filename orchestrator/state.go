@@ -22,6 +22,7 @@ type State struct {
 	Baseline   Baseline
 	Head       string   // of the run branch
 	LastMerged string   // phase
+	Heads      []HeadAt `json:",omitempty"` // what the run branch held, oldest first
 	Merger     string   // the phase whose turn it is to merge, "" = free
 	Turns      []string // proven phases, in the order in which they were proven
 
@@ -205,6 +206,9 @@ type Phase struct {
 	Stops     []work.StopRequest // checkpoints that the agent asked for
 	Asking    Asking             `json:",omitzero"`
 	Messages  []Message          `json:",omitempty"` // what people said to its agent, oldest first
+	Snaps     []Snap             `json:",omitempty"` // what its iterations left, oldest first
+	Rewind    *Rewind            `json:",omitempty"` // a person wants it set back
+	Rewinds   []string           `json:",omitempty"` // the wishes that were met
 	AskedAt   Stage              // where it stood when a person was asked
 	Todos     gates.TodoSet      // of a job's phase
 	Check     *work.TodoCheck    // what the job's todos said last

@@ -119,13 +119,19 @@ func (d *decision) told(a work.Answer) {
 	d.phase(number, work.PhaseTold, data)
 }
 
-// RefusedMessage is a message that was refused.
+// refuse remembers why a person's wish comes to nothing.
+func (s *State) refuse(id, why string) {
+	s.RefusedMessages = append(slices.Clip(s.RefusedMessages), RefusedMessage{ID: id, Why: why})
+	s.RefusedMessages = s.RefusedMessages[max(len(s.RefusedMessages)-maxRefused, 0):]
+}
+
+// RefusedMessage is a message, or a wish to set a phase back, that was refused.
 type RefusedMessage struct{ ID, Why string }
 
 // maxRefused is how many of them a run remembers; the events hold them all.
 const maxRefused = 20
 
-// WhyRefused is why nobody reads a message; "" = it was not refused.
+// WhyRefused is why nobody reads a message, or why nothing was set back; "" = it was not refused.
 func (s *State) WhyRefused(id string) string {
 	for _, u := range s.RefusedMessages {
 		if u.ID == id {
@@ -137,8 +143,7 @@ func (s *State) WhyRefused(id string) string {
 
 func applyTold(s *State, p *Phase, _ work.Event, d ToldData) {
 	if d.Refused != "" || p == nil {
-		s.RefusedMessages = append(slices.Clip(s.RefusedMessages), RefusedMessage{ID: d.ID, Why: d.Refused})
-		s.RefusedMessages = s.RefusedMessages[max(len(s.RefusedMessages)-maxRefused, 0):]
+		s.refuse(d.ID, d.Refused)
 		return
 	}
 	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text})

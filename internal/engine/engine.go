@@ -51,7 +51,8 @@ type Record interface {
 type Batch struct {
 	Events []work.Event
 	Opened []work.Checkpoint
-	Expire bool // the run is over: what is still open is held for ever
+	Closed []string // checkpoints that take no answer any more: what they were about is dropped
+	Expire bool     // the run is over: what is still open is held for ever
 	Usage  []UsageEntry
 	Upkeep
 }

@@ -109,13 +109,13 @@ func (s *Store) JudgeFiles(ctx context.Context, id string, revision int, verdict
 }
 
 // Tell puts an answer without a checkpoint into run's inbox, for any process: a
-// change of the run's level, or a message to an agent. ErrNoRun when there is no
-// such run.
+// change of the run's level, a message to an agent, or a phase that is to be set
+// back. ErrNoRun when there is no such run.
 func (s *Store) Tell(ctx context.Context, run string, a work.Answer) error {
 	verb := "tell run " + run
 	switch {
-	case a.Checkpoint != "" || (len(a.Policy) == 0) == (a.Message == nil):
-		return fmt.Errorf("%s: an answer without a checkpoint changes the policy or is a message, and nothing else is", verb)
+	case a.Checkpoint != "" || !a.Aside():
+		return fmt.Errorf("%s: an answer without a checkpoint changes the policy, is a message or sets a phase back, and nothing else is", verb)
 	case !storable(a.At):
 		return fmt.Errorf("%s: the time of the answer is not set", verb)
 	}

@@ -171,6 +171,15 @@ func (r *reader) said(e work.Event) error {
 		}
 		p.Kind, p.Who, p.Body = search.KindComment, d.By, d.Text
 		return r.Add(p)
+	case work.RewindAsked:
+		var d orchestrator.RewindAskedData
+		if work.Decode(e, &d) == nil && d.Text != "" {
+			comment := p
+			comment.Kind, comment.Who, comment.Body = search.KindComment, d.By, d.Text
+			if err := r.Add(comment); err != nil {
+				return err
+			}
+		}
 	case work.CheckpointAnswered:
 		var d orchestrator.CheckpointAnsweredData
 		if work.Decode(e, &d) == nil && d.Reason != "" {

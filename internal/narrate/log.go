@@ -170,6 +170,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describePolicy(e)
 	case work.PhaseTold:
 		return describeTold(e)
+	case work.RewindAsked, work.PhaseRewound:
+		return describeRewind(e)
 	case work.PromotionDecided:
 		return describeIssue(e)
 	case work.PhaseAdded, work.JobDecided:

@@ -133,7 +133,7 @@ func Say(e work.Event) (head string, below facts, err error) {
 			if d.Phases == 0 {
 				return fmt.Sprintf("the job started: base %s, policy %s", text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 			}
-			return fmt.Sprintf("started: %s, base %s, policy %s", text.Number(d.Phases, "phase"), text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
+			return fmt.Sprintf("started: %s, base %s, policy %s", text.Number(d.Phases, "phase"), text.Short(d.Base), cmp.Or(d.Level, "of its own")), facts{{"goes on from", d.Fork}}
 		})
 	case work.RunResumed:
 		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
@@ -229,6 +229,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return sayPolicy(e)
 	case work.PhaseTold:
 		return sayTold(e)
+	case work.RewindAsked, work.PhaseRewound:
+		return sayRewind(e)
 	case work.PhaseAdded, work.JobDecided:
 		return sayJob(e)
 	case work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided:

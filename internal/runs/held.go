@@ -24,7 +24,7 @@ type Held struct {
 // Append records what the core decided and what follows from it, at once.
 func (h *Held) Append(ctx context.Context, b engine.Batch) error {
 	run := h.Lease.Run()
-	a := journal.Append{Events: b.Events, Open: b.Opened, Consume: b.Consumed}
+	a := journal.Append{Events: b.Events, Open: b.Opened, Consume: b.Consumed, Supersede: b.Closed}
 	for _, u := range b.Usage {
 		a.Usage = append(a.Usage, journal.UsageRow{Run: run, Command: u.Command, Time: h.Now(), USD: u.USD, Tokens: u.Tokens})
 	}

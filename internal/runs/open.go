@@ -43,7 +43,11 @@ func Open(ctx context.Context, p *project.Checkout, e *project.Machine, id strin
 	if out.Lease, err = create(ctx, id, journal.Self()); err != nil {
 		return out, err
 	}
-	if err = e.Repo.KeepBase(ctx, id, spec.Base.Commit); err == nil {
+	if err = e.Repo.KeepBase(ctx, id, spec.Base.Commit); err == nil && spec.Fork != nil {
+		// Whatever becomes of the run that it was forked from.
+		err = e.Repo.UpdateRef(ctx, orchestrator.Ref(id, "fork"), spec.Fork.Commit, "")
+	}
+	if err == nil {
 		out.State, err = orchestrator.NewState(id, spec)
 	}
 	if err != nil {

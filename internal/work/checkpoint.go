@@ -113,6 +113,8 @@ type Answer struct {
 	Policy json.RawMessage `json:"policy,omitempty"`
 	// Message is for the agent of a phase. An answer with one answers nothing.
 	Message *Message `json:"message,omitempty"`
+	// Rewind sets a phase back. An answer with it answers nothing.
+	Rewind *Rewind `json:"rewind,omitempty"`
 }
 
 // Refused answers. Each one is exit code 2 at the command line.

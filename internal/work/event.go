@@ -72,6 +72,8 @@ const (
 	JobDecided         EventKind = "job.decided"
 	PolicyChanged      EventKind = "policy.changed"
 	PhaseTold          EventKind = "phase.told"
+	RewindAsked        EventKind = "phase.rewind_asked"
+	PhaseRewound       EventKind = "phase.rewound"
 	CriteriaAnswered   EventKind = "criteria.answered"
 	CriterionEvidenced EventKind = "criterion.evidenced"
 	PromotionDecided   EventKind = "promotion.decided"

@@ -53,6 +53,7 @@ type underway struct {
 	command orchestrator.Command
 	cancel  context.CancelCauseFunc
 	mark    string
+	dropped bool // nobody waits for its result
 }
 
 type result struct {
@@ -282,8 +283,12 @@ func (r *session) think(ctx context.Context, fact orchestrator.Fact) error {
 	}
 	for _, e := range evs {
 		switch e.Kind {
-		case work.PhaseFinished:
-			r.cancelReviews(e.Phase)
+		case work.PhaseFinished, work.PhaseRewound:
+			r.cancelDropped(e.Phase)
+		case work.RewindAsked:
+			if err := r.setBack(e); err != nil {
+				return err
+			}
 		case work.PhaseTold:
 			if err := r.hear(e); err != nil {
 				return err
@@ -299,19 +304,44 @@ func (r *session) hear(e work.Event) error {
 	if err := work.Decode(e, &d); err != nil {
 		return err
 	}
-	for _, u := range r.under {
-		if d.Now && d.Refused == "" && u.command.Phase == e.Phase && u.command.Step == orchestrator.StepIterate {
-			u.cancel(effect.ErrTold)
-		}
+	if d.Now && d.Refused == "" {
+		r.endIteration(e.Phase)
 	}
 	return nil
 }
 
-// cancelReviews ends the reviews of a phase that is over: they are the only
-// effects of a phase of which several are under way at once.
-func (r *session) cancelReviews(phase string) {
+// setBack ends the iteration of a phase that is to be set back; its work is kept,
+// and what it consumed is in the books.
+func (r *session) setBack(e work.Event) error {
+	var d orchestrator.RewindAskedData
+	if err := work.Decode(e, &d); err != nil {
+		return err
+	}
+	if d.Refused == "" {
+		r.endIteration(e.Phase)
+	}
+	return nil
+}
+
+func (r *session) endIteration(phase string) {
 	for _, u := range r.under {
-		if u.command.Phase == phase && u.command.Step == orchestrator.StepReview {
+		if u.command.Phase == phase && u.command.Step == orchestrator.StepIterate {
+			u.cancel(effect.ErrTold)
+		}
+	}
+}
+
+// cancelDropped ends what is under way for a phase and nobody waits for any more:
+// the reviews of one that is over, whatever was about work that is dropped.
+func (r *session) cancelDropped(phase string) {
+	waits := map[work.CommandID]bool{}
+	for _, c := range orchestrator.Pending(r.s) {
+		waits[c.ID] = true
+	}
+	for id, u := range r.under {
+		if u.command.Phase == phase && !waits[id] {
+			u.dropped = true
+			r.under[id] = u
 			u.cancel(nil)
 		}
 	}
@@ -379,10 +409,17 @@ func (r *session) prepare(ctx context.Context, c orchestrator.Command) (job, err
 	return j, err
 }
 
-// next is a pending command that is neither under way nor among begun.
+// next is a pending command that is neither under way nor among begun. Nothing of a
+// phase begins before what was dropped of it has ended: both may use one folder.
 func (r *session) next(begun map[work.CommandID]bool) (orchestrator.Command, bool) {
+	ending := map[string]bool{}
+	for _, u := range r.under {
+		if u.dropped {
+			ending[u.command.Phase] = true
+		}
+	}
 	for _, c := range orchestrator.Pending(r.s) {
-		if _, ok := r.under[c.ID]; !ok && !begun[c.ID] && c.Step != orchestrator.StepWait {
+		if _, ok := r.under[c.ID]; !ok && !begun[c.ID] && c.Step != orchestrator.StepWait && !(ending[c.Phase] && c.Phase != "") {
 			return c, true
 		}
 	}

@@ -46,6 +46,12 @@ func (r *session) collect(evs []work.Event) error {
 			if h.Usage != nil {
 				r.used(h.Command, *h.Usage)
 			}
+		case work.PhaseRewound:
+			var back orchestrator.PhaseRewoundData
+			if err := work.Decode(e, &back); err != nil {
+				return err
+			}
+			r.batch.Closed = append(r.batch.Closed, back.Closed...)
 		case work.RunFinished:
 			r.batch.Expire = r.s.Outcome.Final()
 		}

@@ -70,6 +70,11 @@ func (j *Journal) Append(ctx context.Context, b engine.Batch) (err error) {
 	for _, cp := range b.Opened {
 		j.Records[cp.ID] = cp
 	}
+	for _, id := range b.Closed {
+		cp := j.Records[id]
+		cp.Status = work.CheckpointExpired
+		j.Records[id] = cp
+	}
 	j.Waiting = slices.DeleteFunc(j.Waiting, func(row engine.Inbox) bool { return slices.Contains(b.Consumed, row.ID) })
 	for _, a := range b.Began {
 		j.Running[a] = true

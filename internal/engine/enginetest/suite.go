@@ -58,6 +58,7 @@ func Laws() []Law {
 		{"an answer is heard during an effect", heard},
 		{"an answer that nobody waited for is heard by the next process", heardLater},
 		{"an urgent message ends an iteration", urgent},
+		{"a phase that is set back goes on from what the iteration left", setBack},
 		{"a run that is over stays over", over},
 	}
 }
@@ -434,6 +435,52 @@ func urgent(c Candidate) error {
 		return fmt.Errorf("%d iterations, and the last prompt does not say %q", len(prompts), said)
 	}
 	return w.once()
+}
+
+// setBack: what is under way ends, whatever it is, and counts for nothing; the same
+// wish twice is met once.
+func setBack(c Candidate) error {
+	for _, during := range []orchestrator.Step{orchestrator.StepIterate, orchestrator.StepVerify} {
+		w, err := NewWorld([]string{"01"})
+		if err != nil {
+			return err
+		}
+		var from []string
+		asked := false
+		w.instead = func(ctx context.Context, e orchestrator.Effect) (orchestrator.Fact, bool) {
+			if it, ok := e.(orchestrator.IterateEffect); ok {
+				from = append(from, it.Opening.Last)
+			}
+			if e.Of().Step != during || asked {
+				return nil, false
+			}
+			asked = true
+			for range 2 {
+				if err := w.answers(c, work.Answer{Rewind: &work.Rewind{ID: "b1", Phase: "01"}}); err != nil {
+					w.mu.Lock()
+					w.wrong("it was taken with %v", err)
+					w.mu.Unlock()
+				}
+			}
+			w.expect(ctx.Done(), "the end of what is under way")
+			if during != orchestrator.StepIterate {
+				return nil, true
+			}
+			done := w.usual(e).(orchestrator.IterationDone)
+			done.Report.Outcome, done.Report.Claims = work.OutcomeTold, nil
+			return done, true
+		}
+		if _, err := w.ends(context.Background(), c, work.RunCompleted); err != nil {
+			return err
+		}
+		if len(from) != 2 || from[0] != from[1] || w.count(work.PhaseRewound) != 1 {
+			return fmt.Errorf("set back during %s: iterations went on from %q, and it was set back %d times", during, from, w.count(work.PhaseRewound))
+		}
+		if err := w.once(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func over(c Candidate) error {
