@@ -181,6 +181,9 @@ type Desk interface {
 	// that is worked on. One that nobody would read is a *Complaint. door is what
 	// it came through, for the record.
 	Tell(ctx context.Context, run string, m work.Message, by, door string) (work.Told, error)
+	// Rewind leaves the wish that a phase goes on from what an iteration left. One
+	// that cannot be met is a *Complaint.
+	Rewind(ctx context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error)
 }
 
 // Code reads what runs made, in Forge's own repository.

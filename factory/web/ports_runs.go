@@ -6,6 +6,7 @@ import (
 	"time"
 
 	texts "forge/internal/text"
+	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -85,6 +86,9 @@ type Starts interface {
 	// Begin opens the run, which the server drives; it returns its id. It is
 	// work.ErrStale where the forecast is not the one that was seen.
 	Begin(ctx context.Context, o RunOrder) (string, error)
+	// Fork opens a run that goes on from what an iteration of another one left, and
+	// has it driven; it returns its id.
+	Fork(ctx context.Context, run string, r work.Rewind, by string) (string, error)
 	// Draft has the agent draft a plan for the order's text, which takes minutes and
 	// money; it returns the draft's id at once. Nothing else is begun.
 	Draft(ctx context.Context, o RunOrder) (string, error)

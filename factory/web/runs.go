@@ -40,6 +40,7 @@ func (s *Server) runRoutes() {
 	s.mux.Handle("POST /p/{project}/runs/{run}/cancel", s.need(RoleOperator, s.runCancel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/level", s.need(RoleAdmin, s.runLevel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/tell", s.need(RoleReviewer, s.runTell))
+	s.backRoutes()
 }
 
 // runsList is a page of runs or jobs.
@@ -230,6 +231,7 @@ type eventLine struct {
 	Head  string
 	Facts [][2]string
 	Kind  work.EventKind
+	Back  string // where one goes on from what the iteration left; "" = it left nothing
 }
 
 func (s *Server) runEvents(v *visit) error {
@@ -260,7 +262,7 @@ func (s *Server) events(v *visit, after int64) (eventsData, error) {
 				return d, err
 			}
 			if head != "" {
-				d.Lines = append(d.Lines, eventLine{Seq: e.Seq, Time: e.Time, Phase: e.Phase, Head: head, Facts: full(facts), Kind: e.Kind})
+				d.Lines = append(d.Lines, eventLine{Seq: e.Seq, Time: e.Time, Phase: e.Phase, Head: head, Facts: full(facts), Kind: e.Kind, Back: backTo(v, e)})
 			}
 		}
 		if len(evs) < eventsPage {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ type starts struct {
 	begun  []web.RunOrder
 	looked []web.RunOrder
 	drafts []web.Draft
+	forked []string
 }
 
 func (s *starts) Forecast(_ context.Context, o web.RunOrder) (web.Forecast, error) {
@@ -32,6 +34,11 @@ func (s *starts) Begin(_ context.Context, o web.RunOrder) (string, error) {
 	}
 	s.begun = append(s.begun, o)
 	return "w-1", nil
+}
+
+func (s *starts) Fork(_ context.Context, run string, r work.Rewind, by string) (string, error) {
+	s.forked = append(s.forked, fmt.Sprintf("%s %s %d.%d %q by %s", run, r.Phase, r.Iteration, r.Attempt, r.Text, by))
+	return "w-2", nil
 }
 
 func (s *starts) Draft(_ context.Context, o web.RunOrder) (string, error) {

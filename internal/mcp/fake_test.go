@@ -218,6 +218,11 @@ func (f fakeDesk) Tell(_ context.Context, run string, m work.Message, by, door s
 	return work.Told{Run: run, Phase: m.Phase, ID: "m1", State: work.MessageQueued, Iteration: 2}, nil
 }
 
+func (f fakeDesk) Rewind(_ context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error) {
+	f.change(mark(f.id, run, r.Phase) + "set back by " + by + " through " + door)
+	return work.Rewound{Run: run, Phase: r.Phase, State: work.RewindQueued}, nil
+}
+
 type fakeCode struct{ *fake }
 
 // of is the run and phase that a commit is of.

@@ -103,3 +103,11 @@ func (s answers) Tell(ctx context.Context, run string, m work.Message, by, door 
 	told, _, err := approval.Tell(ctx, s.p, run, m, by, door)
 	return told, forPages(err)
 }
+
+func (s answers) Rewind(ctx context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error) {
+	if err := s.exactRun(ctx, run); err != nil {
+		return work.Rewound{}, err
+	}
+	back, _, err := approval.Rewind(ctx, s.p, run, r, by, door)
+	return back, forPages(err)
+}

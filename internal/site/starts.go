@@ -12,6 +12,7 @@ import (
 
 	pages "forge/factory/web"
 	"forge/gates"
+	"forge/internal/approval"
 	"forge/internal/config"
 	"forge/internal/planner"
 	"forge/internal/planrun"
@@ -79,17 +80,8 @@ func (s Starts) begin(ctx context.Context, o pages.RunOrder) (string, error) {
 	if err := unfinished(p.CheckUnfinished(ctx, false, "forge run")); err != nil {
 		return "", err
 	}
-	if err := p.CheckSandbox(s.Machine, spec.Settings.Sandbox); err != nil {
-		return "", err
-	}
-	p.WarnHidden(spec)
-	id := RunPrefix + p.NewRunID()
-	spec.Branch = "forge/run-" + id
-	run, err := runs.Open(ctx, p, s.Machine, id, spec, spec.Base.Branch, p.Journal.CreateSoleRun)
+	id, err := s.open(ctx, p, spec, p.Journal.CreateSoleRun)
 	if err != nil {
-		return "", err
-	}
-	if err := s.Drive(ctx, p, run); err != nil {
 		return id, err
 	}
 	if o.Draft != "" {
@@ -98,6 +90,45 @@ func (s Starts) begin(ctx context.Context, o pages.RunOrder) (string, error) {
 		}
 	}
 	return id, nil
+}
+
+// Fork opens the fork of a run and has it driven.
+func (s Starts) Fork(ctx context.Context, run string, r work.Rewind, by string) (string, error) {
+	id, err := s.fork(ctx, run, r, by)
+	return id, forPages(err)
+}
+
+func (s Starts) fork(ctx context.Context, run string, r work.Rewind, by string) (string, error) {
+	p, err := s.Fresh(ctx)
+	if err != nil {
+		return "", err
+	}
+	spec, err := approval.Fork(ctx, p, run, r, by)
+	if err != nil {
+		return "", err
+	}
+	if err := p.CheckStart(spec); err != nil {
+		return "", err
+	}
+	if err := planrun.Ready(ctx, p, spec); err != nil {
+		return "", err
+	}
+	return s.open(ctx, p, spec, p.Journal.CreateRun)
+}
+
+// open opens a run and has it driven.
+func (s Starts) open(ctx context.Context, p *project.Checkout, spec orchestrator.Spec, create runs.Create) (string, error) {
+	if err := p.CheckSandbox(s.Machine, spec.Settings.Sandbox); err != nil {
+		return "", err
+	}
+	p.WarnHidden(spec)
+	id := RunPrefix + p.NewRunID()
+	spec.Branch = "forge/run-" + id
+	run, err := runs.Open(ctx, p, s.Machine, id, spec, spec.Base.Branch, create)
+	if err != nil {
+		return "", err
+	}
+	return id, s.Drive(ctx, p, run)
 }
 
 // Again is the order by which a run would do the same once more: of its text, or

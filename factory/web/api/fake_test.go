@@ -167,6 +167,13 @@ func (f *fakePorts) Tell(_ context.Context, run string, m work.Message, by, door
 	return work.Told{Run: run, Phase: m.Phase, ID: "m1", Now: m.Now, State: work.MessageQueued, Iteration: 2}, nil
 }
 
+func (f *fakePorts) Rewind(_ context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.levels = append(f.levels, fmt.Sprintf("back %s to %d.%d=%s by %s through %s", r.Phase, r.Iteration, r.Attempt, r.Text, by, door))
+	return work.Rewound{Run: run, Phase: r.Phase, ID: "b1", Iteration: r.Iteration, State: work.RewindQueued, Commit: "c1"}, nil
+}
+
 func (f *fakePorts) Diff(context.Context, string, string) (string, error) { return "+<b>x</b>\n", nil }
 func (f *fakePorts) Files(context.Context, string) ([]string, error)      { return []string{"main.go"}, nil }
 

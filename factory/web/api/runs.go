@@ -92,6 +92,21 @@ type TellAgent struct {
 	}
 }
 
+// GoBack asks for a phase, or a new run, to go on from what an iteration left.
+type GoBack struct {
+	InRun
+	Body struct {
+		Phase     string `json:"phase" minLength:"1" maxLength:"64" doc:"Number of the phase."`
+		Iteration int    `json:"iteration" minimum:"0" doc:"0 = what the phase began with."`
+		Attempt   int    `json:"attempt,omitempty" minimum:"0" doc:"At that iteration; absent = the newest."`
+		Text      string `json:"text,omitempty" maxLength:"8192" doc:"What you say to the agent of the phase."`
+	}
+}
+
+func (b GoBack) rewind() work.Rewind {
+	return work.Rewind{Phase: b.Body.Phase, Iteration: b.Body.Iteration, Attempt: b.Body.Attempt, Text: b.Body.Text}
+}
+
 func (a *API) runRoutes() {
 	const path = "/projects/{project}/runs"
 	add(a, Route{ID: "list-runs", Method: http.MethodGet, Path: path, Role: web.RoleViewer, Summary: "Runs and jobs, the newest first", Tag: "runs"},
@@ -137,6 +152,13 @@ func (a *API) runRoutes() {
 			}
 			b := in.Body
 			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now}, c.who.Name, "api"))
+		})
+	add(a, Route{ID: "rewind-phase", Method: http.MethodPost, Path: path + "/{run}/rewind", Role: web.RoleReviewer, Summary: "Let a phase go on from what one of its iterations left", Tag: "runs"},
+		func(c call, in *GoBack) (*Answer[work.Rewound], error) {
+			if _, err := findRun(c, in.Run); err != nil {
+				return nil, err
+			}
+			return answer(c.project.Desk.Rewind(c, in.Run, in.rewind(), c.who.Name, "api"))
 		})
 	add(a, Route{ID: "set-level", Method: http.MethodPost, Path: path + "/{run}/level", Role: web.RoleAdmin, Summary: "Change a run's policy from its next boundary on", Tag: "runs"},
 		func(c call, in *SetLevel) (*Answer[Status], error) {

@@ -39,6 +39,21 @@ func (a *API) runStartRoutes() {
 			}
 			return answer(f, err)
 		})
+	add(a, Route{ID: "fork-run", Method: http.MethodPost, Path: path + "/{run}/fork", Role: web.RoleOperator, Summary: "Begin a run that goes on from what an iteration of another one left, which the server drives", Tag: "runs"},
+		func(c call, in *GoBack) (*Answer[Status], error) {
+			if _, err := findRun(c, in.Run); err != nil {
+				return nil, err
+			}
+			id, err := c.project.Starts.Fork(c, in.Run, in.rewind(), c.who.Name)
+			if err != nil {
+				return nil, err
+			}
+			row, err := findRun(c, id)
+			if err != nil {
+				return nil, err
+			}
+			return answer(status(c, row))
+		})
 	add(a, Route{ID: "begin-run", Method: http.MethodPost, Path: path, Role: web.RoleOperator, Summary: "Begin a run of the plan, or of a text, which the server drives", Tag: "runs"},
 		func(c call, in *OrderRun) (*Answer[Status], error) {
 			o, err := runOrder(c, in)

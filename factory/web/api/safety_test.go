@@ -9,6 +9,7 @@ import (
 
 	"forge/factory/web"
 	"forge/factory/web/api"
+	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -45,6 +46,11 @@ func (s noStarts) Forecast(context.Context, web.RunOrder) (web.Forecast, error) 
 
 func (s noStarts) Begin(context.Context, web.RunOrder) (string, error) {
 	s.t.Error("a run was begun")
+	return "", nil
+}
+
+func (s noStarts) Fork(context.Context, string, work.Rewind, string) (string, error) {
+	s.t.Error("a run was forked")
 	return "", nil
 }
 

@@ -148,6 +148,11 @@ func (d *Desk) Tell(_ context.Context, run string, m work.Message, _, _ string) 
 	return work.Told{Run: run, Phase: m.Phase, State: work.MessageQueued, Iteration: 1}, nil
 }
 
+// Rewind says that it is queued.
+func (d *Desk) Rewind(_ context.Context, run string, r work.Rewind, _, _ string) (work.Rewound, error) {
+	return work.Rewound{Run: run, Phase: r.Phase, Iteration: r.Iteration, State: work.RewindQueued}, nil
+}
+
 // Floor is a loop that does nothing but stand still.
 type Floor struct {
 	mu  sync.Mutex
