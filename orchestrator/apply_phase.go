@@ -157,6 +157,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		u.Answers = answered(u.Answers, u.Owed, d.Signals.Replies)
 	}
 	p.resolves(d)
+	p.summarize(d)
 	if d.Snapshot != "" && (p.Kind != IterationResolve || p.Merge == nil) {
 		p.snap(e.Iteration, e.Attempt)
 	}

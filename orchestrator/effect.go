@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"forge/gates"
 	"forge/internal/text"
@@ -210,7 +209,7 @@ func (s *State) mergeEffect(c Command, p *Phase) MergeEffect {
 func (s *State) landEffect(c Command, p *Phase, head Head) LandEffect {
 	return LandEffect{
 		Command: c, Run: s.Run, Tree: p.Merge.Tree, Head: s.Head, Ref: Ref(s.Run, "head"), Journal: head,
-		Message: fmt.Sprintf("%s\n\nForge-Run: %s\nForge-Phase: %s\nForge-Journal: %s\n", strings.TrimSpace(p.Plan.Name), s.Run, p.Number, head.Hash),
+		Message: s.landMessage(p, head),
 	}
 }
 

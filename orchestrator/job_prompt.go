@@ -34,6 +34,9 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 		section(b, "Data sources", strings.Join(j.Sources, "\n"))
 	}
 	section(b, "What to do in this phase", todosOf(p.Todos))
+	if p.Plan.Kind == work.KindStrategic {
+		b.WriteString("\n" + s.whoReads(p))
+	}
 	b.WriteString("\n## When it is done\n\n")
 	b.WriteString("End your last message with the promise. It is an XML element; its name is the word promise in lower case, its content the words of the next fence, to the letter, and nothing else.\n")
 	section(b, "The words of the promise", p.Plan.Promise)
@@ -56,6 +59,17 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	if len(p.History) > 0 {
 		section(b, "What happened so far", strings.Join(p.History, "\n"))
 	}
+}
+
+// whoReads tells a phase that plans whether a person reads the plan before anything
+// is done by it, at the level that holds now.
+func (s *State) whoReads(p *Phase) string {
+	b := s.boundary(p)
+	b.JobComplete = false
+	if s.Spec.Policy.AtBoundary(b).Frozen == gates.NotFrozen {
+		return "Nobody reads this plan before the work by it begins. Decide what is open, and write into workspace.md what you decided and what you assumed.\n"
+	}
+	return "A person reads this plan before the work by it begins. Say in plan.md what is decided, what the alternatives were, and what you want to know, so that it can be judged without your session.\n"
 }
 
 // todosOf are the todos that a phase begins with.

@@ -187,6 +187,7 @@ type Phase struct {
 
 	Session   string // the agent's, to be continued
 	Total     work.Usage
+	Said      string   `json:",omitempty"` // of its work, by its agent, for people
 	Comments  []string // of people, for the next prompt
 	Notes     []string // feedback for the next prompt
 	Verified  string   // failing verify output for the next prompt
