@@ -16,7 +16,7 @@ type commandGroup struct {
 // which help shows them.
 func (a *App) groups() []commandGroup {
 	return []commandGroup{
-		{"Start", []*cli.Command{a.doCommand(), a.runCommand(), a.initCommand(), a.generateCommand(), a.listCommand(), a.phaseCommand(), a.jobCommand(), a.demoCommand()}},
+		{"Start", []*cli.Command{a.doCommand(), a.runCommand(), a.initCommand(), a.interviewCommand(), a.generateCommand(), a.implementCommand(), a.listCommand(), a.phaseCommand(), a.jobCommand(), a.demoCommand()}},
 		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.tellCommand(), a.rewindCommand(), a.forkCommand(), a.takeCommand(), a.levelCommand(), a.pushCommand()}},
 		{"Answer", []*cli.Command{a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand()}},
 		{"Factory", []*cli.Command{a.issueCommand(), a.factoryCommand(), a.hostCommand()}},

@@ -27,12 +27,13 @@ import (
 // doOptions are the flags of do beside those of a run.
 type doOptions struct {
 	runOptions
-	text   string   // what is wanted, whole
-	opener string   // the command that the user called
-	agent  string   // "" = as configured, else found
-	plan   bool     // the agent drafts a plan
-	budget int      // of each phase; 0 = as configured
-	verify []string // commands that prove each phase; none = as configured, else found
+	text     string   // what is wanted, whole
+	opener   string   // the command that the user called
+	agent    string   // "" = as configured, else found
+	plan     bool     // the agent drafts a plan
+	fromSpec bool     // of the project's spec: the text is none
+	budget   int      // of each phase; 0 = as configured
+	verify   []string // commands that prove each phase; none = as configured, else found
 }
 
 // doUsage is the way out of every text that is none.
@@ -97,6 +98,10 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 			return o, refusal.New("write a shell command, or leave --verify out", "--verify names no command")
 		}
 		o.settings = append(o.settings, config.Setting{Flag: "--verify", Key: "verify.none", Value: "false"})
+	}
+	o.fromSpec = o.plan && c.Args().Len() == 0 && !c.IsSet("file")
+	if o.fromSpec {
+		return o, nil // it is read where the project is known
 	}
 	o.text, err = a.wanted(c.Args().Slice(), c.String("file"), c.IsSet("file"))
 	return o, err
@@ -163,6 +168,11 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 		return err
 	}
 	defer p.Close()
+	if o.fromSpec {
+		if o.text, err = p.specToDo(); err != nil {
+			return err
+		}
+	}
 	if err := p.discover(ctx, &o); err != nil {
 		return err
 	}
@@ -178,6 +188,15 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 	p.sayProof(spec)
 	o.change = true
 	return p.begin(ctx, spec, origin, o.opener, o.runOptions)
+}
+
+// specToDo is the project's spec, as forge interview writes it.
+func (p *checkout) specToDo() (string, error) {
+	spec, _, err := p.specFor(generateOptions{})
+	if err != nil {
+		return "", refusal.New(doUsage+"; forge interview writes a spec", "nothing says what is to be done, and there is no %s", config.SpecFile)
+	}
+	return spec, planrun.CheckText(spec)
 }
 
 // discover finds what the project needs where it has no file of its own, and

@@ -9,8 +9,6 @@ import (
 // formerly are words of the Rust Forge's command line that this one has in another
 // way, by command or flag.
 var formerly = map[string]string{
-	"interview":       `write the spec into .forge/spec.md, then forge generate; questions of the agent come while it works`,
-	"implement":       `forge do --plan -f DOC plans a document, proves each phase and lands it`,
 	"learn":           `write what agents have to know into AGENTS.md or CLAUDE.md: they read it themselves`,
 	"patterns":        `forge status --all shows past runs and what they cost; forge list shows the plan`,
 	"skills":          `name them in a phase as "skills"; they stand where the agent looks for them`,

@@ -25,6 +25,8 @@ type author struct {
 	e       *project.Machine
 	set     work.Settings
 	dir     string
+	file    string // that it writes
+	what    string // it is, for people
 	session string
 	total   work.Usage
 	drafts  int
@@ -46,7 +48,7 @@ func (a *author) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	limits := a.set.Limits
 	limits.IterationSecs = phase.IterationSecs
 	rep, err := a.e.Agents.Iterate(ctx, work.IterationRequest{
-		Run: "plan", Phase: "0", PhaseName: "plan", Iteration: a.drafts, Attempt: 1, Level: "generate",
+		Run: a.what, Phase: "0", PhaseName: a.what, Iteration: a.drafts, Attempt: 1, Level: "generate",
 		Agent: agent, Model: model, Permission: work.PermissionStandard, Limits: limits,
 		Dir: a.dir, Prompt: prompt, Session: a.session, Before: a.total, Mark: runs.NewMark(),
 		LogPath: fmt.Sprintf("%s.%d.log", a.dir, a.drafts), Sandbox: a.set.Sandbox,
@@ -54,10 +56,10 @@ func (a *author) Draft(ctx context.Context, prompt string) ([]byte, error) {
 		CostUSD: a.set.Cost.IterationUSD, Tokens: a.set.Cost.IterationTokens,
 	}, func(act work.Activity) { a.p.Log.Debug(act.Text, "is", act.Kind) })
 	if err != nil {
-		return nil, fmt.Errorf("draft the plan: %w", err)
+		return nil, fmt.Errorf("draft the %s: %w", a.what, err)
 	}
 	if !rep.Outcome.KeepsClaim() {
-		return nil, refusal.New("the output is in "+fmt.Sprintf("%s.%d.log", a.dir, a.drafts), "the agent drafted no plan: %s, %s", rep.Outcome, rep.Detail)
+		return nil, refusal.New("the output is in "+fmt.Sprintf("%s.%d.log", a.dir, a.drafts), "the agent drafted no %s: %s, %s", a.what, rep.Outcome, rep.Detail)
 	}
 	if agent.Continues {
 		a.session, a.total = rep.Session, rep.Total
@@ -65,25 +67,28 @@ func (a *author) Draft(ctx context.Context, prompt string) ([]byte, error) {
 	if u := rep.Usage; u.CostUSD != nil {
 		a.p.Log.Info("drafted", "usd", fmt.Sprintf("%.4f", *u.CostUSD))
 	}
-	return readDraft(a.dir)
+	return readDraft(a.dir, a.file)
 }
 
-// readDraft reads the plan file as plain data: no links are followed out of
+// readDraft reads the file of a draft as plain data: no links are followed out of
 // the folder.
-func readDraft(dir string) ([]byte, error) {
+func readDraft(dir, file string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the draft: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	info, err := root.Lstat(planner.FileName)
+	info, err := root.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil, planner.ErrNoDraft
+		if file == planner.FileName {
+			return nil, planner.ErrNoDraft
+		}
+		return nil, refusal.New("ask again, or another agent", "the agent wrote no %s", file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the draft: %w", err)
 	}
-	f, err := root.Open(planner.FileName)
+	f, err := root.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the draft: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/config"
+	"forge/internal/interview"
 	"forge/internal/planner"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -24,26 +25,14 @@ import (
 // Plan has the plan written by the agent, as the text of its file: one that
 // extends existing, where that is not nil. model is the agent's, "" = its own.
 func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing *work.Plan) ([]byte, error) {
-	e, err := p.Machine(ctx)
+	by, err := newAuthor(ctx, p, model, "plan", planner.FileName)
 	if err != nil {
 		return nil, err
 	}
-	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: "plan", Promise: "PLAN", Model: model}}})
-	set, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
-	if err != nil {
-		return nil, err
-	}
-	if err := p.CheckAgents(ctx, set); err != nil {
-		return nil, err
-	}
-	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
-		return nil, err
-	}
-	by := &author{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID())}
 	defer by.close()
-	p.Log.Info("drafting a plan", "agent", set.Phases["0"].Agent)
-	text, err := planner.Draft(ctx, by, planner.Request{Spec: spec, Existing: existing, Verify: set.Verify.Commands}, func(text []byte) []string {
-		return problemsOf(p, text, existing)
+	p.Log.Info("drafting a plan", "agent", by.set.Phases["0"].Agent)
+	text, err := planner.Draft(ctx, by, planner.Request{Spec: spec, Existing: existing, Verify: by.set.Verify.Commands}, func(text []byte) []string {
+		return problemsOf(p, text, existing, spec)
 	})
 	var bad *planner.DraftError
 	switch {
@@ -55,9 +44,30 @@ func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing
 	return text, err
 }
 
+// newAuthor is an agent that writes a file in a folder of its own. model is the
+// agent's, "" = its own.
+func newAuthor(ctx context.Context, p *project.Checkout, model, what, file string) (*author, error) {
+	e, err := p.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := config.NewPlan(work.Plan{Phases: []work.Phase{{Number: "0", Name: what, Promise: "PLAN", Model: model}}})
+	set, err := config.Resolve(p.Config, one, config.Facts{Kinds: project.AgentKinds()})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckAgents(ctx, set); err != nil {
+		return nil, err
+	}
+	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
+		return nil, err
+	}
+	return &author{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID()), what: what, file: file}, nil
+}
+
 // problemsOf is everything wrong with a draft: of the file, and of what
 // would become of the plan with it.
-func problemsOf(p *project.Checkout, text []byte, existing *work.Plan) []string {
+func problemsOf(p *project.Checkout, text []byte, existing *work.Plan, spec string) []string {
 	graph := project.CheckGraph
 	if existing != nil {
 		graph = nil
@@ -69,8 +79,12 @@ func problemsOf(p *project.Checkout, text []byte, existing *work.Plan) []string 
 	if n := len(plan.Phases); n > planner.MaxPhases {
 		return []string{fmt.Sprintf("the plan has %d phases; at most %d are taken", n, planner.MaxPhases)}
 	}
-	if existing == nil {
-		return nil
+	var missing []string
+	for _, c := range interview.Unclaimed(spec, plan.Plan) {
+		missing = append(missing, fmt.Sprintf("no phase is held against %q: give it to the phase that reaches it, word for word", c))
+	}
+	if existing == nil || len(missing) > 0 {
+		return missing
 	}
 	whole, err := json.Marshal(planner.Extend(*existing, plan.Plan))
 	if err != nil {
@@ -134,13 +148,47 @@ func OfText(ctx context.Context, p *project.Checkout, words string, tries int) (
 	if err != nil {
 		return none, err
 	}
-	tame := Tame(plan.Plan)
+	return withTries(Tame(plan.Plan), tries), nil
+}
+
+// OfSpec is such a plan for the spec in the project's own file: its criteria, which
+// the owner wrote or said yes to, stay with what shows them.
+func OfSpec(ctx context.Context, p *project.Checkout, spec string, tries int) (none work.Plan, err error) {
+	body, err := Plan(ctx, p, "", spec, nil)
+	if err != nil {
+		return none, err
+	}
+	plan, err := Finish(p, body, nil, spec)
+	if err != nil {
+		return none, err
+	}
+	return withTries(keepCriteria(plan.Plan, spec), tries), nil
+}
+
+// keepCriteria is a plan made tame, with those of its criteria that stand in the
+// spec, to the letter.
+func keepCriteria(plan work.Plan, spec string) work.Plan {
+	owned := interview.CriteriaOf(spec)
+	criteria := make([][]work.Acceptance, len(plan.Phases))
+	for n, ph := range plan.Phases {
+		criteria[n] = slices.DeleteFunc(slices.Clone(ph.Criteria), func(a work.Acceptance) bool {
+			return a.Test == "" && !slices.Contains(owned, a.String())
+		})
+	}
+	tame := Tame(plan)
+	for n := range tame.Phases {
+		tame.Phases[n].Criteria = criteria[n]
+	}
+	return tame
+}
+
+func withTries(tame work.Plan, tries int) work.Plan {
 	for n := range tame.Phases {
 		if tries > 0 {
 			tame.Phases[n].Budget = tries
 		}
 	}
-	return tame, nil
+	return tame
 }
 
 // Tame takes out of a plan that nobody looked at what is the owner's to say:

@@ -101,7 +101,7 @@ func prompt(r Request) string {
 - "budget": how many iterations of an agent it may take, from 1 to 20; most take 3 to 8
 - "reasoning": what is to be done and how one sees that it is done, in two to six sentences
 - "depends_on": numbers of the phases that must be finished before
-- "criteria": what the phase is held against; a list of objects with "what" (one line that says what has to be so) and exactly one of "command" (a shell command that passes then and not before), "test" (the path of a test, with ::name where one is meant) or "page" (the path of a page of documentation). What nothing of the three can show is no criterion
+- "criteria": what the phase is held against; a list of objects with "what" (one line that says what has to be so) and exactly one of "command" (a shell command that passes then and not before), "test" (the path of a test, with ::name where one is meant) or "page" (the path of a page of documentation). Acceptance criteria of the specification are each the criterion of one phase, with the very words and the very evidence. What nothing of the three can show is no criterion
 - "verify": optional; shell commands that prove this phase, where the project's own do not
 - "phase_type": one of scaffold, implement, test, refactor, fix
 

@@ -1,0 +1,101 @@
+package draft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"forge/internal/atomicfile"
+	"forge/internal/interview"
+	"forge/internal/project"
+	"forge/internal/refusal"
+)
+
+// Interview is an interview of a project, in the state folder: what was asked and
+// answered outlives the program that asks.
+type Interview struct {
+	p     *project.Checkout
+	model string
+	by    *author
+	interview.Record
+}
+
+func interviewFile(p *project.Checkout, kind interview.Kind) string {
+	return filepath.Join(p.State, "interviews", string(kind)+".json")
+}
+
+// OpenInterview is the interview of a kind that is under way; ok is false where
+// none is.
+func OpenInterview(p *project.Checkout, kind interview.Kind, model string) (i *Interview, ok bool, err error) {
+	i = &Interview{p: p, model: model, Record: interview.Record{Kind: kind}}
+	body, err := os.ReadFile(interviewFile(p, kind))
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &i.Record)
+	}
+	if err != nil {
+		i.Record = interview.Record{Kind: kind}
+		return i, false, refusal.New("--new begins another one", "the interview that was under way cannot be read: %v", err)
+	}
+	return i, true, nil
+}
+
+// Begin begins it anew, about a text.
+func (i *Interview) Begin(wish, from string) error {
+	i.Record = interview.Record{Kind: i.Kind, Wish: wish, From: from, Began: i.p.Now()}
+	return i.Keep()
+}
+
+// Keep writes it down.
+func (i *Interview) Keep() error {
+	body, err := json.MarshalIndent(i.Record, "", "  ")
+	path := interviewFile(i.p, i.Kind)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(path, append(body, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the interview: %w", err)
+	}
+	return nil
+}
+
+// Next has the agent ask the next question, or hand over the result.
+func (i *Interview) Next(ctx context.Context) error {
+	if i.by == nil {
+		by, err := newAuthor(ctx, i.p, i.model, string(i.Kind), interview.FileName)
+		if err != nil {
+			return err
+		}
+		i.by = by
+	}
+	err := interview.Step(ctx, i.by, &i.Record, i.Keep)
+	var bad *interview.ReplyError
+	if errors.As(err, &bad) {
+		return refusal.New("go on with the same command, or ask another agent with --agent", "%v", bad)
+	}
+	return err
+}
+
+// Over removes what is no longer needed once the result is where it belongs.
+func (i *Interview) Over() error {
+	if err := os.Remove(interviewFile(i.p, i.Kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end the interview: %w", err)
+	}
+	return nil
+}
+
+// Close removes the agent's folder.
+func (i *Interview) Close() {
+	if i.by != nil {
+		i.by.close()
+	}
+}
