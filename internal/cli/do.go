@@ -246,7 +246,11 @@ func (p *checkout) drafted(ctx context.Context, o doOptions) (none work.Plan, er
 	if err := p.mayOpen(ctx, o.opener, o.runOptions); err != nil {
 		return none, err
 	}
-	tame, err := draft.OfText(ctx, p.Checkout, o.text, o.budget)
+	ofWords := draft.OfText
+	if o.fromSpec {
+		ofWords = draft.OfSpec
+	}
+	tame, err := ofWords(ctx, p.Checkout, o.text, o.budget)
 	if err != nil {
 		return none, err
 	}
