@@ -9,6 +9,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/server"
+	"forge/internal/schedules"
 	"forge/internal/worker"
 )
 
@@ -63,6 +64,11 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		defer end()
 	}
 	if o.once {
+		for _, s := range workers {
+			if _, _, err := schedules.Once(ctx, s.Opened); err != nil {
+				s.Log.Warn("the schedules are not looked at", "project", s.Project, "err", err)
+			}
+		}
 		outside.Hosts.Read(ctx)
 	}
 	err = a.factoryServe(ctx, crew, workers, o.once)

@@ -102,11 +102,27 @@ type LLM struct {
 
 // Factory is [factory].
 type Factory struct {
-	Target        *string  `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
-	DefaultPolicy *string  `toml:"default_policy" default:"\"plan_then_review\"" doc:"Level of issues that name none." rule:"filled"`
-	Plan          *string  `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
-	Triage        *string  `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
-	TriageCallUSD *float64 `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`
-	MaxRunning    *int     `toml:"max_running" default:"2" doc:"The most issues that are worked on at once." rule:"min=0 max=1000"`
-	MaxInReview   *int     `toml:"max_in_review" doc:"Stop claiming issues at this many in review; nothing = no limit." sample:"5" rule:"min=1"`
+	Target        *string    `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
+	DefaultPolicy *string    `toml:"default_policy" default:"\"plan_then_review\"" doc:"Level of issues that name none." rule:"filled"`
+	Plan          *string    `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
+	Triage        *string    `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
+	TriageCallUSD *float64   `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`
+	MaxRunning    *int       `toml:"max_running" default:"2" doc:"The most issues that are worked on at once." rule:"min=0 max=1000"`
+	Schedules     []Schedule `toml:"schedules" doc:"Issues that are put on the board at times of their own. See listening.md."`
+	MaxInReview   *int       `toml:"max_in_review" doc:"Stop claiming issues at this many in review; nothing = no limit." sample:"5" rule:"min=1"`
+}
+
+// Schedule is one of [[factory.schedules]].
+type Schedule struct {
+	Name     *string  `toml:"name" doc:"By which it is known: small letters, digits, - and _." sample:"\"weekly-updates\""`
+	Cron     *string  `toml:"cron" doc:"When: minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly, @monthly." sample:"\"0 6 * * mon\"" rule:"cron"`
+	Timezone *string  `toml:"timezone" doc:"By whose clock; UTC when not set." sample:"\"Europe/Berlin\"" rule:"timezone"`
+	Title    *string  `toml:"title" doc:"Title of the issue; {date} is the day on which it is due." sample:"\"Update dependencies, {date}\""`
+	Text     *string  `toml:"text" doc:"Its text, as Markdown; {date} as in the title." sample:"\"Update what has a new patch version.\""`
+	Labels   []string `toml:"labels" doc:"Its labels." sample:"[\"chore\"]"`
+	Criteria []string `toml:"criteria" doc:"What its result is held against." sample:"[\"the tests pass\"]"`
+	Level    *string  `toml:"level" doc:"Its level; as the factory is configured when not set." sample:"\"plan_then_review\"" rule:"preset"`
+	Priority *string  `toml:"priority" doc:"Its priority; normal when not set." sample:"\"low\"" rule:"low|normal|high|urgent"`
+	Column   *string  `toml:"column" doc:"Where it is put: ready, or backlog, where a person looks first; ready when not set." sample:"\"ready\"" rule:"ready|backlog"`
+	SkipOpen *bool    `toml:"skip_open" doc:"Put none on the board while the last one is not done; true when not set." sample:"true"`
 }

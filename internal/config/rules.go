@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/glob"
 
+	"forge/internal/cron"
 	"forge/internal/egress"
 	"forge/internal/text"
 )
@@ -108,6 +109,14 @@ func (b *binder) checkText(rule, x string, path []string) {
 	case "filled":
 		if strings.TrimSpace(x) == "" {
 			bad("is empty", "write something, or remove it")
+		}
+	case "cron":
+		if _, err := cron.Parse(x); err != nil {
+			bad("is "+quoted+": "+err.Error(), `write such as "0 6 * * mon-fri" or "@daily"`)
+		}
+	case "timezone":
+		if _, err := time.LoadLocation(x); err != nil {
+			bad("is "+quoted+", which this machine does not know as a time zone", `write such as "Europe/Berlin"; "" is UTC`)
 		}
 	case "duration":
 		if d, err := time.ParseDuration(x); err != nil || d < 0 || d > 30*24*time.Hour {

@@ -9,6 +9,7 @@ import (
 	"forge/factory"
 	"forge/internal/hostwatch"
 	"forge/internal/project"
+	"forge/internal/schedules"
 	"forge/internal/trackers"
 )
 
@@ -67,7 +68,7 @@ func (all All) Outside(ctx context.Context, env project.Env) (*Outside, error) {
 	}
 	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}}
 	for _, w := range all {
-		w.beside = o.Trackers.Looks(w.Opened)
+		w.beside = append(o.Trackers.Looks(w.Opened), w.schedules)
 		w.watchHost(ctx, o.Hosts)
 	}
 	return o, nil
@@ -95,6 +96,7 @@ func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
 	if w.beside, err = o.Trackers.Add(w.goal()); err != nil {
 		return err
 	}
+	w.beside = append(w.beside, w.schedules)
 	w.Origins = o.Trackers.Origins(w.Opened)
 	w.watchHost(ctx, o.Hosts)
 	return nil
@@ -105,6 +107,9 @@ func (o *Outside) Handle(handle func(pattern string, h http.Handler)) {
 	handle(trackers.HooksAt, o.Trackers)
 	handle("POST /hooks", o.Hosts.Hooks)
 }
+
+// schedules puts the issues of the project's schedules on its board.
+func (s *Worker) schedules(ctx context.Context) { schedules.Watch(ctx, s.Opened, Control{Poke: s.Poke}.wake) }
 
 func (s *Worker) goal() trackers.Goal { return trackers.Goal{Opened: s.Opened, Poke: s.Poke, Ends: Control{s.Opened, s.Poke}.Ends} }
 
