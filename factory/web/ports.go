@@ -51,6 +51,8 @@ type Project struct {
 	Settings Settings
 	// Search is nil where nothing is looked for.
 	Search Search
+	// Schedules is nil where nothing is put on the board by the clock.
+	Schedules Schedules
 }
 
 // Search finds where something was said, decided or written.

@@ -68,7 +68,7 @@ func Alone(b *board.Opened) pages.Project { return newView(b.Checkout).project(b
 func (s *view) project(b *board.Opened) pages.Project {
 	return pages.Project{
 		ID: b.Project, Root: b.Base.RepoRoot, Board: b.Board, Cards: b.Journal, Watch: watch{b.Journal},
-		Runs: runViews{s}, Desk: answers{s}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s},
+		Runs: runViews{s}, Desk: answers{s}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Schedules: clock{b},
 	}
 }
 
