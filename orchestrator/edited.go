@@ -54,10 +54,16 @@ func NamesConflicts(files []string) bool {
 // judgedAt is the phase that is worked on again when changes are requested at
 // cp, and the commit that is judged there; nil where edits have no place.
 func (s *State) judgedAt(cp *work.Checkpoint) (*Phase, string) {
+	p := s.Phases[cp.Phase]
 	if s.Job != nil {
+		switch gates.Point(cp.Kind) {
+		case gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal:
+			if p != nil {
+				return p, p.Last
+			}
+		}
 		return nil, ""
 	}
-	p := s.Phases[cp.Phase]
 	switch gates.Point(cp.Kind) {
 	case gates.PointPhaseTransition:
 		if p != nil {

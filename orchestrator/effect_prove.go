@@ -66,6 +66,16 @@ func (s *State) proof(c Command, p *Phase) Proof {
 	return of
 }
 
+// ProofSettings say what is product and what evidence in the run. The documents of a
+// job are its work, whatever they are called.
+func (s *State) ProofSettings() work.ProofSettings {
+	proof := s.Spec.Settings.Proof
+	if s.Job != nil {
+		proof.Product = append(slices.Clip(proof.Product), work.JobDir+"/**")
+	}
+	return proof
+}
+
 // evidenceOf is what is asked about the evidence of p's change.
 func (s *State) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
 	set := s.Spec.Settings
@@ -73,11 +83,7 @@ func (s *State) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
 	if p.Merge != nil {
 		base = p.Merge.Head
 	}
-	proof := set.Proof
-	if s.Job != nil {
-		// Its documents are its work, whatever they are called.
-		proof.Product = append(slices.Clip(proof.Product), work.JobDir+"/**")
-	}
+	proof := s.ProofSettings()
 	return work.EvidenceRequest{
 		Trusted: s.trusted(), Moves: s.Moves, Base: base, Commit: c.Commit, Parts: p.Parts,
 		Protected: set.Verify.Protected, MayChange: p.Set.MayChange, Proof: proof,

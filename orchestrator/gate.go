@@ -150,7 +150,11 @@ func (d *decision) follow(cp *work.Checkpoint, given work.Answer) {
 	a := answer{Answer: given, cp: cp, by: decides(given), yes: given.Status == work.CheckpointApproved}
 	if a.Status == work.CheckpointChangesRequested {
 		a.comment = texts.ClipJSON(a.Comment, maxWords)
-		if a.Edited != nil {
+		switch {
+		case a.Edited == nil:
+		case d.s.Job != nil:
+			d.edited(cp, *a.Edited, a.by) // the phase may be over by the answer, and the next goes on from it
+		default:
 			defer d.edited(cp, *a.Edited, a.by)
 		}
 	}

@@ -68,3 +68,44 @@ func TestEditsAreGoneOnFrom(t *testing.T) {
 		}
 	})
 }
+
+// Where a job is frozen, what a person edited is what its next phase goes on from:
+// the same phase again, or the one that the comments are about.
+func TestEditsOfAJobAreGoneOnFrom(t *testing.T) {
+	asked := func(st *story, n string, at gates.Point) work.Answer {
+		cp := st.asked(n, at)
+		judged, ok := st.s.TakesEdits(*cp)
+		if !ok || judged != st.phase(n).Last {
+			t.Fatalf("at %s edits are of %q, %v", at, judged, ok)
+		}
+		return work.Answer{
+			Checkpoint: cp.ID, Revision: cp.Revision, Status: changes, Comment: "as I wrote it", By: "me",
+			Edited: &work.Edited{Base: judged, Commit: "by-hand", Files: []string{"forge-job/plan.md"}, Sum: "s"},
+		}
+	}
+	begins := func(st *story, n string) {
+		t.Helper()
+		p := st.phase(n)
+		if p.Last != "by-hand" {
+			t.Errorf("phase %s goes on from %s", n, p.Last)
+		}
+	}
+	st := aJob(t, "guided")
+	st.plans("1")
+	st.feed(Answered{asked(st, "1", gates.PointPlanInitial)})
+	begins(st, "1")
+	st.plans("1")
+	st.approve("1", gates.PointPlanInitial)
+	st.joins("1")
+
+	st = aJob(t, "dependent")
+	st.plans("1")
+	st.approve("1", gates.PointPlanInitial)
+	st.joins("1")
+	st.does("2")
+	st.feed(Answered{asked(st, "2", gates.PointTactical)})
+	if got := last[PhaseAddedData](st, work.PhaseAdded); got.Carry != "2" {
+		t.Fatalf("the next phase goes on from phase %q", got.Carry)
+	}
+	begins(st, "3")
+}

@@ -212,7 +212,9 @@ func (s Edits) allowed(ctx context.Context, e editing, edit git.FileEdit, admin 
 	if err != nil {
 		return err
 	}
-	touched, gone, err := project.TouchedBetween(ctx, e.repo, evidence.New(e.repo, filepath.Join(s.Project.State, "cache", "evidence")).Traced(filepath.Join(s.Project.State, "cache", "opened")), e.st.Spec.Settings, without, with, nil)
+	set := e.st.Spec.Settings
+	set.Proof = e.st.ProofSettings()
+	touched, gone, err := project.TouchedBetween(ctx, e.repo, evidence.New(e.repo, filepath.Join(s.Project.State, "cache", "evidence")).Traced(filepath.Join(s.Project.State, "cache", "opened")), set, without, with, nil)
 	if err != nil {
 		return err
 	}

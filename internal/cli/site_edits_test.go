@@ -249,3 +249,39 @@ func TestTheFinalQuestionShowsWhatWasSaid(t *testing.T) {
 		t.Errorf("forge show says\n%s", out.stdout)
 	}
 }
+
+// The plan of a job is edited in the cockpit as a file of any phase is, by who may
+// edit work: the same phase goes on from it, with the todos as they were written.
+func TestThePlanOfAJobIsEditedInTheCockpit(t *testing.T) {
+	t.Parallel()
+	again := "[[step]]\nphase = \"1\"\niteration = 2\ndo = [{ print = \"<promise>phase ${FORGE_PHASE} of job ${FORGE_RUN} is done</promise>\" }]\n"
+	w := newWorld(t, strings.Replace(jobScript, "phase = \"1\"", "phase = \"1\"\niteration = 1", 1)+again, "true")
+	s := withPages(t, w)
+	owner, operator := s.Owner(), s.User("olga", pages.RoleOperator, "demo")
+	page := s.startJob(owner, "Write the file.")
+	s.until(owner, page, "It waits for you")
+	at := "/p/demo/checkpoints/" + jobOf(page) + ".1"
+	path := work.JobDir + "/plan.md"
+	if a := wish(operator, at, "edit", path, "# The plan of a person\n", "seen", seen(s, operator, at, path)); a.Status != 303 {
+		t.Fatalf("edit: %d %s", a.Status, a.Body)
+	}
+	if a := owner.Send(at+"/answer", url.Values{"revision": {"1"}, "answer": {"changes_requested"}, "comment": {"as I wrote it"}}); a.Status != 303 {
+		t.Fatalf("answer: %d %s", a.Status, a.Body)
+	}
+	var prompt []byte
+	w.eventually("the phase goes on", func() bool {
+		_, st, err := s.worker.StandOf(t.Context(), jobOf(page))
+		if err != nil || st.Phases["1"] == nil || len(st.Open) == 0 || st.Phases["1"].Iteration < 2 {
+			return false
+		}
+		prompt, err = os.ReadFile(strings.TrimSuffix(s.worker.Layout().IterationLog(jobOf(page), "1", 2, 1), ".log") + ".prompt")
+		return err == nil
+	})
+	if want := path + ": olga edited this file"; !strings.Contains(string(prompt), want) {
+		t.Errorf("the agent was not told %q:\n%s", want, prompt)
+	}
+	changed := w.forge("diff", "1", "--run", jobOf(page))
+	if !strings.Contains(changed.stdout, "+# The plan of a person") {
+		t.Errorf("it does not go on from the edit:\n%s", changed.stdout)
+	}
+}
