@@ -227,17 +227,21 @@ func (s *State) pendingReviews(p *Phase) []Command {
 			}
 			c.Step, c.Until = StepWait, o.NotBefore
 		}
-		c.ID = s.id(p.Number, o.Asks+1, p.Iteration, string(c.Step)+"-"+sp.Name+"-"+text.Short(p.Review.Commit))
+		c.ID = s.id(p.Number, p.turnOf(o.Asks+1), p.Iteration, string(c.Step)+"-"+sp.Name+"-"+text.Short(p.Review.Commit))
 		out = append(out, c)
 	}
 	return out
 }
+
+// turnOf tells a question about a commit from the same one before p was set back to
+// it, whose answer may still come.
+func (p *Phase) turnOf(n int) int { return n + 1000*len(p.Rewinds) }
 
 func (s *State) pendingArbiter(p *Phase) []Command {
 	if !p.Review.Cleared || !s.asksModel(p) || p.Rewind != nil && p.Review.Asking == "" {
 		return nil
 	}
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Step: StepArbiter, Commit: p.Review.Commit}
-	c.ID = s.id(p.Number, c.Attempt, p.Iteration, string(StepArbiter)+"-"+text.Short(p.Review.Commit))
+	c.ID = s.id(p.Number, p.turnOf(c.Attempt), p.Iteration, string(StepArbiter)+"-"+text.Short(p.Review.Commit))
 	return []Command{c}
 }

@@ -135,6 +135,8 @@ func (s *State) CannotRewind(number string, iteration, attempt int) string {
 		return fmt.Sprintf("phase %s is over, and phase %s follows it", number, last.Number)
 	case p.Stage == StageSub:
 		return fmt.Sprintf("sub-phase %s of it is under way; set that back, or wait until it is over", p.Child)
+	case p.Stage == StageFinished && p.PullRev > 0:
+		return fmt.Sprintf("phase %s is over, and a pull request showed it; forge resume begins it again", number)
 	case p.Pull.shown():
 		return fmt.Sprintf("people look at phase %s in a pull request; ask for changes there", number)
 	case p.Stage == StageLand, p.Stage == StageLanded, p.Stage == StagePull, s.Merger == number && p.Merge == nil:
@@ -280,9 +282,11 @@ func applyRewound(s *State, p *Phase, _ work.Event, d PhaseRewoundData) {
 	for q := s.Phases[p.Parent]; q != nil; q = s.Phases[q.Parent] {
 		q.Budget = max(q.Budget, q.Spent+p.Spent+1)
 	}
-	p.Kind, p.Proof, p.Judged, p.Clash, p.Complete, p.Said = IterationWork, "", Judged{}, nil, nil, ""
+	p.Kind, p.Judged, p.Clash, p.Complete, p.Said = IterationWork, Judged{}, nil, nil, ""
 	if p.Reworking {
-		p.Kind = IterationRework
+		p.Kind = IterationRework // what is merged stays done as it was, whatever comes of this
+	} else {
+		p.Proof = ""
 	}
 	p.Proving, p.Prior, p.Record, p.Evidence, p.Gone = Proving{}, nil, work.ProofRecord{}, nil, nil
 	p.Notes, p.Verified, p.Progress = nil, "", gates.ProgressTracker{}
