@@ -46,8 +46,10 @@ type IterateEffect struct {
 	Marked  []string // files in which a conflict's markers stood before
 	Todos   bool     // of a job: read them in the snapshot
 	Done    []string // of them that were done before
-	Ref     string   // that keeps the snapshot
-	Message string   // of the snapshot
+	// Feedback is what people said of the job so far.
+	Feedback []work.JobFeedback `json:",omitempty"`
+	Ref      string             // that keeps the snapshot
+	Message  string             // of the snapshot
 }
 
 // MergeEffect merges a phase with the run's head. Its fact is MergeDone.
@@ -188,6 +190,9 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 	}
 	if p.Check != nil {
 		e.Done = p.Check.Done
+	}
+	if s.ofJob(p) {
+		e.Feedback = s.Job.Feedback
 	}
 	if p.Kind == IterationResolve {
 		e.Head, e.Theirs, e.Parent = p.Merge.Head, p.Last, p.Merge.Commit

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"forge/gates"
 	"forge/internal/text"
@@ -24,7 +25,12 @@ type JobState struct {
 	Over   bool
 	Status gates.JobStatus // once it is over
 	Claim  *work.Completion
+	// Feedback is what people said where they asked for changes, the last of it.
+	Feedback []work.JobFeedback `json:",omitempty"`
 }
+
+// maxFeedback is how many words of people are kept in a job's documents.
+const maxFeedback = 20
 
 // NextPhase is a phase of a job that is to be added.
 type NextPhase struct {
@@ -145,6 +151,11 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 	}
 	p.Stops = nil
 	j.Rounds = d.Round
+	if d.Answer == work.CheckpointChangesRequested && d.Comment != "" {
+		said := work.JobFeedback{By: strings.TrimPrefix(d.By, "person:"), Phase: p.Number, Comment: d.Comment}
+		j.Feedback = append(slices.Clip(j.Feedback), said)
+		j.Feedback = j.Feedback[max(len(j.Feedback)-maxFeedback, 0):]
+	}
 	if d.At == gates.AtJobEnd && d.Answer == work.CheckpointApproved {
 		j.Claim = p.Complete
 	} else {

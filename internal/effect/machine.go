@@ -192,6 +192,9 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 	if err != nil {
 		return broke(c, "take the snapshot", err)
 	}
+	if err := m.keepFeedback(ctx, e, req.Dir, &done); err != nil {
+		return broke(c, "keep what people said of the job", err)
+	}
 	if e.Todos {
 		if err := m.readTodos(ctx, e, &done); err != nil {
 			return broke(c, "read the job's todos", err)
@@ -204,6 +207,20 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 		}
 	}
 	return done
+}
+
+// keepFeedback sees to it that what people said of a job is in its documents, also
+// where the agent did not keep it.
+func (m *Machine) keepFeedback(ctx context.Context, e orchestrator.IterateEffect, dir string, done *orchestrator.IterationDone) error {
+	if len(e.Feedback) == 0 || m.Todos == nil {
+		return nil
+	}
+	kept, tree, err := m.Todos.KeepFeedback(ctx, done.Snapshot.Commit, e.Feedback, e.Ref)
+	if err != nil || kept == done.Snapshot.Commit {
+		return err
+	}
+	done.Snapshot.Commit, done.Snapshot.Tree = kept, tree
+	return m.Repo.ResetFolder(ctx, dir, kept)
 }
 
 // readTodos reads the todos in the snapshot. Those that were finished give it

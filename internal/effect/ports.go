@@ -78,6 +78,9 @@ type Reviewers interface {
 // check; an error means that the commit could not be read.
 type Todos interface {
 	Todos(ctx context.Context, commit string) (work.TodoCheck, error)
+	// KeepFeedback is a commit that holds what people said in the job's documents,
+	// and its tree; commit itself where that does, with no tree. ref keeps it.
+	KeepFeedback(ctx context.Context, commit string, said []work.JobFeedback, ref string) (kept, tree string, err error)
 }
 
 // Host is the code host on which people look at boundaries. What the host did

@@ -41,3 +41,10 @@ type TodoCheck struct {
 	// Listed are all todos, named as in Open; not recorded.
 	Listed []string `json:"listed,omitempty"`
 }
+
+// JobFeedback is what a person said of a job, at the end of one of its phases.
+type JobFeedback struct {
+	By      string `json:"by"`
+	Phase   string `json:"phase"`
+	Comment string `json:"comment"`
+}
