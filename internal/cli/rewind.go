@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/gates"
 	"forge/internal/approval"
-	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -75,11 +73,8 @@ func rewindArgs(c *cli.Context, verb string) (run string, r work.Rewind, err err
 		return "", r, refusal.New(fmt.Sprintf("forge %s RUN PHASE ITERATION; forge logs --run RUN lists the iterations", verb), "forge %s takes a run, a phase of it, and an iteration", verb)
 	}
 	r = work.Rewind{Phase: args[1], Text: strings.TrimSpace(c.String("message"))}
-	number, attempt, named := strings.Cut(args[2], ".")
-	if r.Iteration, err = strconv.Atoi(number); err == nil && named {
-		r.Attempt, err = strconv.Atoi(attempt)
-	}
-	if err != nil || r.Iteration < 0 || r.Attempt < 0 || named && r.Attempt == 0 {
+	var ok bool
+	if r.Iteration, r.Attempt, ok = work.ParseIteration(args[2]); !ok {
 		return "", r, refusal.New("write 3, or 3.1 for the first attempt at iteration 3", "%q is not an iteration", args[2])
 	}
 	if c.IsSet("message") && text.Blank(r.Text) {
@@ -89,13 +84,6 @@ func rewindArgs(c *cli.Context, verb string) (run string, r work.Rewind, err err
 		return "", r, refusal.New("shorten it, or put it into a file of the repository and name that", "the message has %d bytes, at most %d are taken", len(r.Text), work.MaxMessage)
 	}
 	return args[0], r, nil
-}
-
-// rewoundPhase is forge rewind --output json.
-type rewoundPhase struct {
-	work.Rewound
-	Driven bool   `json:"driven"` // a process goes on with the run by itself
-	Next   string `json:"next"`
 }
 
 func (a *App) rewind(ctx context.Context, run string, r work.Rewind, output string) error {
@@ -112,64 +100,16 @@ func (a *App) rewind(ctx context.Context, run string, r work.Rewind, output stri
 		return err
 	}
 	if project.Driven(row) {
-		if back, err = a.wentBack(ctx, p, back); err != nil {
+		if back, err = approval.AwaitRewind(ctx, p.Checkout, back, toldWait); err != nil {
 			return err
 		}
 	}
-	out := rewoundPhase{Rewound: back, Driven: project.Driven(row), Next: rewindNext(back, row)}
+	out := report.RewoundPhase(back, row)
 	if output == "json" {
 		return printJSON(a.Stdout, out)
 	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(out.text()))
+	_, err = fmt.Fprint(a.Stdout, text.Harmless(out.Text()))
 	return err
-}
-
-// wentBack waits a moment until the process that drives the run has set the phase
-// back, and says what became of it.
-func (a *App) wentBack(ctx context.Context, p *checkout, back work.Rewound) (work.Rewound, error) {
-	for end := time.Now().Add(toldWait); ; {
-		now, refused, err := approval.SetBack(ctx, p.Checkout, back.Run, back)
-		if err != nil {
-			return back, err
-		}
-		if refused != "" {
-			return back, refusal.New("forge status "+back.Run+" shows where it stands", "nothing was set back: %s", refused)
-		}
-		if now.State == work.RewindDone || time.Now().After(end) {
-			return now, nil
-		}
-		select {
-		case <-ctx.Done():
-			return now, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-func rewindNext(r work.Rewound, row journal.RunRow) string {
-	if !project.Driven(row) {
-		return "forge resume " + row.ID
-	}
-	return "forge logs -f --run " + row.ID + " " + r.Phase
-}
-
-func (r rewoundPhase) text() string {
-	from := fmt.Sprintf("iteration %d", r.Iteration)
-	if r.Iteration == 0 {
-		from = "what it began with"
-	}
-	how := "goes on from " + from
-	switch {
-	case r.State == work.RewindDone:
-	case r.Driven:
-		how = "queued: it goes on from " + from + " when what is under way has ended"
-	default:
-		how = "queued: it goes on from " + from + " when the run is resumed"
-	}
-	if len(r.Again) > 0 {
-		how += "; open again with it: " + strings.Join(r.Again, ", ")
-	}
-	return fmt.Sprintf("%s phase %s: %s (commit %s)\nNext: %s\n", r.Run, r.Phase, how, text.Short(r.Commit), r.Next)
 }
 
 // fork opens the fork of a run and drives it.

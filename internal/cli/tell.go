@@ -100,7 +100,7 @@ func (a *App) tell(ctx context.Context, run string, m work.Message, output strin
 		return err
 	}
 	if project.Driven(row) {
-		if told, err = a.taken(ctx, p, told); err != nil {
+		if told, err = approval.AwaitTold(ctx, p.Checkout, told, toldWait); err != nil {
 			return err
 		}
 	}
@@ -110,28 +110,6 @@ func (a *App) tell(ctx context.Context, run string, m work.Message, output strin
 	}
 	_, err = fmt.Fprint(a.Stdout, text.Harmless(out.text()))
 	return err
-}
-
-// taken waits a moment until the process that drives the run has taken the
-// message, and says what became of it.
-func (a *App) taken(ctx context.Context, p *checkout, told work.Told) (work.Told, error) {
-	for end := time.Now().Add(toldWait); ; {
-		now, refused, err := approval.Heard(ctx, p.Checkout, told)
-		if err != nil {
-			return told, err
-		}
-		if refused != "" {
-			return told, refusal.New("forge status shows the phases", "nobody will read it: %s", refused)
-		}
-		if now.Taken || time.Now().After(end) {
-			return now, nil
-		}
-		select {
-		case <-ctx.Done():
-			return now, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
 
 func tellNext(t work.Told, row journal.RunRow) string {

@@ -1,5 +1,10 @@
 package work
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Rewind is a person's wish that a phase goes on from what one of its iterations
 // left. Iteration 0 is what the phase began with.
 type Rewind struct {
@@ -41,4 +46,15 @@ func (a Answer) Aside() bool {
 		}
 	}
 	return n == 1
+}
+
+// ParseIteration reads the number of an iteration, or that of one attempt at it: 3 or
+// 3.1. The attempt is 0 where none is named.
+func ParseIteration(word string) (iteration, attempt int, ok bool) {
+	number, try, named := strings.Cut(word, ".")
+	iteration, err := strconv.Atoi(number)
+	if err == nil && named {
+		attempt, err = strconv.Atoi(try)
+	}
+	return iteration, attempt, err == nil && iteration >= 0 && attempt >= 0 && !(named && attempt == 0)
 }
