@@ -51,7 +51,7 @@ func (a *App) initCommand() *cli.Command {
 
 // initiation is one call of forge init: what it found, said as it is found.
 type initiation struct {
-	*setup.Setup
+	*setup.Telling
 	app *App
 	o   initOptions
 }
@@ -63,12 +63,12 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	i := &initiation{Setup: found, app: a, o: o}
-	i.sayProject()
+	i := &initiation{Telling: &setup.Telling{Setup: found, Out: a.Stdout}, app: a, o: o}
+	i.SayProject()
 	if err := i.FindAgent(ctx, o.agent); err != nil {
 		return err
 	}
-	i.sayAgent()
+	i.SayAgent()
 	if err := i.try(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 			a.log.Warn("stopped: nothing was written")
@@ -84,22 +84,22 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		}
 		return err
 	}
-	i.sayReviewer(reviewer)
+	i.SayReviewer(reviewer)
 	files := i.Files()
 	if o.dryRun {
-		return i.sayDry(files)
+		return i.SayDry(files)
 	}
 	wrote, kept, err := i.Write(files)
 	if err != nil {
 		return err
 	}
-	i.sayFiles(wrote, kept)
+	i.SayFiles(wrote, kept)
 	if err := i.Check(ctx); err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			a.log.Warn("forge run would refuse: " + line)
 		}
 	}
-	i.sayNext(wrote)
+	i.SayNext(wrote)
 	return nil
 }
 
@@ -107,10 +107,10 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 func (i *initiation) try(ctx context.Context) error {
 	caps := i.app.env().Sandboxes(ctx)
 	level, err := proc.Choose(i.Settings.Sandbox.Mode, i.Settings.Sandbox.OnlyHosts, caps)
-	i.saySandbox(level, caps, err)
+	i.SaySandbox(level, caps, err)
 	c := i.Commands(i.o.limit)
 	if c.None() {
-		i.sayNothing()
+		i.SayNothing()
 		return nil
 	}
 	skip := "the sandbox that is required does not work"
@@ -125,7 +125,7 @@ func (i *initiation) try(ctx context.Context) error {
 	}
 	err = i.Try(ctx, c, caps, i)
 	if err == nil && len(c.Verify) == 0 && !i.Failed {
-		i.sayNoVerify()
+		i.SayNoVerify()
 	}
 	return err
 }

@@ -1,7 +1,8 @@
-package cli
+package setup
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"forge/internal/config"
 	"forge/internal/proc"
 	"forge/internal/project"
-	"forge/internal/setup"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -26,12 +26,19 @@ const (
 	markNo  = "✗"
 )
 
-// say prints one line of what was found: what it is about, a mark, the words.
-func (i *initiation) say(about, mark, format string, args ...any) {
-	fmt.Fprintf(i.app.Stdout, "%-8s %1s %s\n", about, mark, text.Harmless(fmt.Sprintf(format, args...)))
+// Telling is a setup that says at a terminal what it finds, as it finds it.
+type Telling struct {
+	*Setup
+	Out io.Writer
 }
 
-func (i *initiation) sayProject() {
+// say prints one line of what was found: what it is about, a mark, the words.
+func (i *Telling) say(about, mark, format string, args ...any) {
+	fmt.Fprintf(i.Out, "%-8s %1s %s\n", about, mark, text.Harmless(fmt.Sprintf(format, args...)))
+}
+
+// SayProject says which project it is.
+func (i *Telling) SayProject() {
 	i.say("Project", " ", "%s", i.Base.RepoRoot)
 	if inside := i.Inside(); inside != "" {
 		i.say("", " ", "the root of the git repository; you are in its folder %s", inside)
@@ -41,13 +48,14 @@ func (i *initiation) sayProject() {
 	}
 }
 
-func (i *initiation) sayAgent() {
+// SayAgent says which agent was found.
+func (i *Telling) SayAgent() {
 	g := i.Agent
 	switch {
 	case g.Kind == "exec" && !g.Configured:
 		i.say("Agent", " ", "a command of yours: put it into [agents.mine] of %s", config.ProjectFile)
 	case g.Kind == "script" && !g.Configured:
-		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", setup.ScriptFile)
+		i.say("Agent", markYes, "a script, %s: it costs nothing and asks no model", ScriptFile)
 	case g.Name == "":
 		i.say("Agent", markNo, "none found")
 		for _, why := range g.Others {
@@ -77,7 +85,8 @@ func (i *initiation) sayAgent() {
 	}
 }
 
-func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err error) {
+// SaySandbox says what holds an agent.
+func (i *Telling) SaySandbox(level proc.Level, caps proc.Capabilities, err error) {
 	switch {
 	case err != nil:
 		i.say("Sandbox", markNo, "%v", err)
@@ -93,22 +102,23 @@ func (i *initiation) saySandbox(level proc.Level, caps proc.Capabilities, err er
 	}
 }
 
-// sayNothing is for a project in which no command was found.
-func (i *initiation) sayNothing() {
+// SayNothing is for a project in which no command was found.
+func (i *Telling) SayNothing() {
 	if i.Settings.Verify.None {
 		i.say("Verify", " ", "waived by verify.none")
 		return
 	}
-	i.sayNoVerify()
+	i.SayNoVerify()
 }
 
-func (i *initiation) sayNoVerify() {
+// SayNoVerify says that nothing proves a phase.
+func (i *Telling) SayNoVerify() {
 	i.say("Verify", markNo, "there is no command: without one a phase is done by the agent's word alone")
 	i.say("", " ", "put yours into [verify] commands of %s", config.ProjectFile)
 }
 
 // Untried says which commands were not tried.
-func (i *initiation) Untried(c setup.Commands, why string) {
+func (i *Telling) Untried(c Commands, why string) {
 	for _, kind := range []struct {
 		about    string
 		commands []string
@@ -120,10 +130,10 @@ func (i *initiation) Untried(c setup.Commands, why string) {
 }
 
 // Trying says that commands are tried, and now and then that they still are.
-func (i *initiation) Trying(kind string, commands []string) (over func()) {
-	a := i.app
+func (i *Telling) Trying(kind string, commands []string) (over func()) {
+	a := i.env
 	began := a.Now()
-	a.log.Info("trying", kind, text.OneLine(strings.Join(commands, "; "), 80))
+	a.Log.Info("trying", kind, text.OneLine(strings.Join(commands, "; "), 80))
 	ended := make(chan struct{})
 	var beat sync.WaitGroup
 	beat.Go(func() {
@@ -134,7 +144,7 @@ func (i *initiation) Trying(kind string, commands []string) (over func()) {
 			case <-ended:
 				return
 			case <-tick.C:
-				a.log.Info("still trying", kind, since(a.Now().Sub(began)))
+				a.Log.Info("still trying", kind, since(a.Now().Sub(began)))
 			}
 		}
 	})
@@ -145,7 +155,7 @@ func (i *initiation) Trying(kind string, commands []string) (over func()) {
 }
 
 // Tried says what came of each command.
-func (i *initiation) Tried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
+func (i *Telling) Tried(kind string, commands []string, rep work.CommandsReport, took time.Duration) {
 	about := strings.ToUpper(kind[:1]) + kind[1:]
 	// What fails need not be one of them: a copy or link, or setup once more
 	// in the folder of verify.
@@ -155,15 +165,15 @@ func (i *initiation) Tried(kind string, commands []string, rep work.CommandsRepo
 		return
 	}
 	for _, c := range commands {
-		switch ran := setup.ReportOf(rep, c); {
+		switch ran := ReportOf(rep, c); {
 		case rep.OK || ran != nil && ran.OK:
 			i.say(about, markYes, "%s", text.OneLine(c, 100))
 		case ran == nil:
 			i.say(about, "?", "%s (not tried, as the one before failed)", text.OneLine(c, 100))
 		default:
-			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), setup.HowItEnded(*ran))
+			i.say(about, markNo, "%s: %s", text.OneLine(c, 100), HowItEnded(*ran))
 			if end := lastLines(ran.Output, 8); end != "" {
-				fmt.Fprintln(i.app.Stdout, text.Indent(text.Indent(text.Harmless(end))))
+				fmt.Fprintln(i.Out, text.Indent(text.Indent(text.Harmless(end))))
 			}
 		}
 	}
@@ -171,7 +181,7 @@ func (i *initiation) Tried(kind string, commands []string, rep work.CommandsRepo
 }
 
 // Proven says how long a proof takes.
-func (i *initiation) Proven(cold, warm time.Duration, problem string) {
+func (i *Telling) Proven(cold, warm time.Duration, problem string) {
 	switch {
 	case warm == 0:
 		i.say("", " ", "cold, with empty caches; the proofs of a run are lent what the first one filled")
@@ -182,7 +192,8 @@ func (i *initiation) Proven(cold, warm time.Duration, problem string) {
 	}
 }
 
-func (i *initiation) sayReviewer(r setup.Reviewer) {
+// SayReviewer says who reviews.
+func (i *Telling) SayReviewer(r Reviewer) {
 	switch {
 	case r.Decided:
 	case r.By != "":
@@ -202,8 +213,9 @@ func lastLines(body string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-func (i *initiation) sayDry(files []config.InitFile) error {
-	out := i.app.Stdout
+// SayDry says what would be written.
+func (i *Telling) SayDry(files []config.InitFile) error {
+	out := i.Out
 	for _, f := range files {
 		if _, err := os.Lstat(i.At(f.Path)); err == nil {
 			fmt.Fprintf(out, "\nWould keep  %s, which is there\n", f.Path)
@@ -218,7 +230,8 @@ func (i *initiation) sayDry(files []config.InitFile) error {
 	return nil
 }
 
-func (i *initiation) sayFiles(wrote, kept []string) {
+// SayFiles says what was written, and what was there.
+func (i *Telling) SayFiles(wrote, kept []string) {
 	if len(wrote) > 0 {
 		i.say("Wrote", " ", "%s", strings.Join(wrote, ", "))
 	}
@@ -227,8 +240,8 @@ func (i *initiation) sayFiles(wrote, kept []string) {
 	}
 }
 
-// sayNext says what to type next, in the order in which it makes sense.
-func (i *initiation) sayNext(wrote []string) {
+// SayNext says what to type next, in the order in which it makes sense.
+func (i *Telling) SayNext(wrote []string) {
 	const or = "or " // before another way to do the step above
 	var steps [][2]string
 	add := func(what, why string) { steps = append(steps, [2]string{what, why}) }
@@ -260,7 +273,7 @@ func (i *initiation) sayNext(wrote []string) {
 	}
 	add("forge list", "the plan as forge understands it")
 	add("forge run", "asks you before each phase; --autonomous does not")
-	fmt.Fprint(i.app.Stdout, "\nNext:\n")
+	fmt.Fprint(i.Out, "\nNext:\n")
 	var rows [][]string
 	n := 0
 	for _, s := range steps {
@@ -272,7 +285,7 @@ func (i *initiation) sayNext(wrote []string) {
 		}
 		rows = append(rows, []string{head + s[0], s[1]})
 	}
-	fmt.Fprint(i.app.Stdout, text.Table(rows[0], rows[1:]))
+	fmt.Fprint(i.Out, text.Table(rows[0], rows[1:]))
 }
 
 // since is a duration as a person reads it.
