@@ -20,6 +20,7 @@ import (
 // initOptions are the flags of init.
 type initOptions struct {
 	agent  string
+	from   string // a folder or a run whose plan is the pattern
 	dryRun bool
 	yes    bool
 	noTry  bool
@@ -31,13 +32,14 @@ func (a *App) initCommand() *cli.Command {
 		Name: "init", Usage: "find agent, setup and tests of a project, try them, and write .forge/",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "agent", Usage: "use this `KIND` of agent: " + strings.Join(agent.Kinds(), ", ")},
+			&cli.StringFlag{Name: "from", Usage: "begin with the plan of a folder, or of the earlier run `NAME`, instead of the example"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "look only: run no command of the project, write nothing"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing"},
 			&cli.BoolFlag{Name: "no-try", Usage: "do not try the setup and verify commands"},
 			&cli.DurationFlag{Name: "limit", Usage: "end a command that is tried after `TIME`", Value: 5 * time.Minute},
 		},
 		Action: func(c *cli.Context) error {
-			o := initOptions{agent: c.String("agent"), dryRun: c.Bool("dry-run"), yes: c.Bool("yes"), noTry: c.Bool("no-try"), limit: c.Duration("limit")}
+			o := initOptions{agent: c.String("agent"), from: c.String("from"), dryRun: c.Bool("dry-run"), yes: c.Bool("yes"), noTry: c.Bool("no-try"), limit: c.Duration("limit")}
 			if c.Args().Present() {
 				return refusal.New("change to the project and call forge init", "forge init takes no arguments, got %q", c.Args().First())
 			}
@@ -64,6 +66,11 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		return err
 	}
 	i := &initiation{Telling: &setup.Telling{Setup: found, Out: a.Stdout}, app: a, o: o}
+	if o.from != "" {
+		if found.Pattern, err = setup.FindPattern(ctx, a.env(), o.from); err != nil {
+			return err
+		}
+	}
 	i.SayProject()
 	if err := i.FindAgent(ctx, o.agent); err != nil {
 		return err

@@ -31,7 +31,16 @@ func (s *Setup) Files() []config.InitFile {
 	if s.Agent.Kind == "script" && !s.Agent.Configured {
 		out = append(out, config.InitFile{Path: ScriptFile, Text: script})
 	}
-	return append(out, config.InitFile{Path: project.PlanFile, Text: s.planText()})
+	plan := s.planText()
+	if s.Pattern != nil {
+		plan = s.Pattern.text()
+		for n := range out {
+			if out[n].Path == config.SpecFile && s.Pattern.Spec != "" {
+				out[n].Text = s.Pattern.Spec
+			}
+		}
+	}
+	return append(out, config.InitFile{Path: project.PlanFile, Text: plan})
 }
 
 // agentText is what forge.toml says of an agent beside its name.

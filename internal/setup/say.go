@@ -266,7 +266,11 @@ func (i *Telling) SayNext(wrote []string) {
 		add("edit "+config.SpecFile, "what is to be built")
 	}
 	if slices.Contains(wrote, project.PlanFile) {
-		add("edit "+project.PlanFile, "the phases; what is there is an example that runs as it is")
+		what := "the phases; what is there is an example that runs as it is"
+		if i.Pattern != nil {
+			what = "the phases, as in your pattern"
+		}
+		add("edit "+project.PlanFile, what)
 		if i.Agent.Name != "" && i.Agent.Kind != "script" {
 			add(or+"forge generate --replace", "your agent drafts them from the spec")
 		}

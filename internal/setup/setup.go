@@ -26,6 +26,8 @@ type Setup struct {
 	Configured bool
 	Agent      discovery.Agent
 	Failed     bool // something that was tried did
+	// Pattern is what the project begins with, nil = the example.
+	Pattern *Pattern
 
 	env      project.Env
 	cfg      *config.Config
