@@ -32,7 +32,7 @@ type Snap struct {
 	Spent     int               `json:",omitempty"`
 	Parts     []work.ProvenPart `json:",omitempty"`
 	Check     *work.TodoCheck   `json:",omitempty"`
-	Staged    []string          `json:",omitempty"`
+	Staged    []string          // nil and empty are kept apart, as in a phase
 	Merged    bool              `json:",omitempty"` // it is on the run branch, or what came after is
 }
 
