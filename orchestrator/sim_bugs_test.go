@@ -122,7 +122,7 @@ func TestSeededBugs(t *testing.T) {
 		{"lost tests ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Lost = nil
 		})}, []string{"on which tests are lost", "proven was"}},
-		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked"}},
+		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked", "cannot fail, and nobody was asked"}},
 		{"what a sub-phase was proven with forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
 			for _, p := range s.Phases {
 				p.Parts = nil
@@ -449,7 +449,7 @@ func TestSeededBugs(t *testing.T) {
 			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && len(p.Blockers) > 0 {
 				p.Blocked.Same = p.Blockers[0]
 			}
-		})}, []string{"fails as blocked"}},
+		})}, []string{"fails as blocked", "is taken for stuck"}},
 		{"a part begun without what it needs", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.SubPhaseFolded && p != nil {
 				for i := range p.Split.Tasks {

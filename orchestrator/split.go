@@ -272,6 +272,9 @@ func (s *State) tasksOf(p *Phase, offer work.Decomposition, person string) []Tas
 				return !slices.Contains(p.Set.Verify, c) && !slices.Contains(s.Spec.Settings.Verify.Commands, c)
 			})
 		}
+		if len(t.Verify) == 0 {
+			t.Verify = nil // as in a snapshot
+		}
 		out = append(out, Task{SplitTask: t})
 	}
 	return out
