@@ -24,7 +24,9 @@ func Changes(was, now work.Issue) []work.FieldChange {
 		{"labels", func(i work.Issue) string { return strings.Join(i.Labels, ", ") }},
 		{"needs", func(i work.Issue) string { return numbers(i.Needs) }},
 		{"level", func(i work.Issue) string { return i.Level }},
-		{"budget", func(i work.Issue) string { return numbers(slices.DeleteFunc([]int64{int64(i.Budget)}, func(n int64) bool { return n == 0 })) }},
+		{"budget", func(i work.Issue) string {
+			return numbers(slices.DeleteFunc([]int64{int64(i.Budget)}, func(n int64) bool { return n == 0 }))
+		}},
 		{"parent", func(i work.Issue) string {
 			return numbers(slices.DeleteFunc([]int64{i.Parent}, func(id int64) bool { return id == 0 }))
 		}},

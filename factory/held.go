@@ -32,6 +32,7 @@ func heldWords() map[string]string {
 		HoldPullBranch:                 "the branch of its pull request is gone",
 		HoldPullPushed:                 "somebody pushed to its branch",
 		HoldPullChanges:                "changes are requested on its pull request",
+		HoldPullChecks:                 "checks on its pull request fail",
 		HoldPullBlocked:                "the code host does not let it be merged",
 		HoldLandingConflict:            "it conflicts with its target branch",
 		HoldTargetOut:                  "its target branch is checked out, and something of yours is in the way",

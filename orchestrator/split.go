@@ -119,11 +119,9 @@ func (s *State) splitDue(p *Phase) string {
 }
 
 // blockedWhy is what in the agent's words about what stops it says that the phase
-// is too much for one.
+// is too much for one. One thing that stops it again and again is none: in parts it
+// would stop each of them.
 func blockedWhy(p *Phase, keywords []string) string {
-	if p.Blocked.Same != "" {
-		return "the agent says again what stops it: " + text.ClipJSON(p.Blocked.Same, 200)
-	}
 	for _, b := range p.Split.Blockers {
 		lower := strings.ToLower(b)
 		for _, k := range keywords {

@@ -22,11 +22,13 @@ type Schedules interface {
 
 // Schedule is one of them as it stands.
 type Schedule struct {
-	Name, Cron, Zone string
-	Next             time.Time // zero = never
-	Issue            int64     // the last that it put there, 0 = none
-	Paused           bool
-	Note             string // what was decided last
+	Name   string    `json:"name"`
+	Cron   string    `json:"cron"`
+	Zone   string    `json:"zone"`
+	Next   time.Time `json:"next,omitzero"`  // zero = never
+	Issue  int64     `json:"issue,omitzero"` // the last that it put there, 0 = none
+	Paused bool      `json:"paused"`
+	Note   string    `json:"note,omitempty"` // what was decided last
 }
 
 func (s *Server) scheduleRoutes() {

@@ -8,8 +8,8 @@ import (
 	"forge/factory"
 	"forge/internal/config"
 	"forge/internal/git"
-	"forge/internal/server"
 	"forge/internal/schedules"
+	"forge/internal/server"
 	"forge/internal/worker"
 )
 

@@ -118,4 +118,3 @@ func (a *App) schedulePause(paused bool) cli.ActionFunc {
 		return nil
 	}
 }
-

@@ -10,7 +10,7 @@ import (
 type Decomposition struct {
 	Enabled                 *bool    `toml:"enabled" default:"true" doc:"Split phases at all."`
 	AllowExplicitRequest    *bool    `toml:"allow_explicit_request" default:"true" doc:"Split a phase whose agent asks for it."`
-	DetectComplexitySignals *bool    `toml:"detect_complexity_signals" default:"true" doc:"Split a phase whose agent says again what stops it, names three things that do, or uses one of complexity_keywords there."`
+	DetectComplexitySignals *bool    `toml:"detect_complexity_signals" default:"true" doc:"Split a phase whose agent names three things that stop it, or uses one of complexity_keywords there."`
 	ComplexityKeywords      []string `toml:"complexity_keywords" default:"[\"complex\", \"multiple\", \"several\", \"needs decomposition\", \"too large\", \"split\", \"parallel\"]" doc:"Words in what stops an agent that show that its phase is too much for one; case does not count." rule:"filled"`
 	BudgetThreshold         *int     `toml:"budget_threshold" default:"50" doc:"Split a phase that used up this share of its tries, in percent, and reports less than progress_threshold. An agent that reports no percentage is not judged by it." rule:"min=0 max=100"`
 	ProgressThreshold       *int     `toml:"progress_threshold" default:"30" doc:"In percent; see budget_threshold." rule:"min=0 max=100"`

@@ -213,11 +213,19 @@ func (p *Plan) before(ph work.Phase) map[string]bool {
 	return found
 }
 
+// hasCriteria says that a phase names what shows that it is done.
+func (p *Plan) hasCriteria() bool {
+	return slices.ContainsFunc(p.Phases, func(ph work.Phase) bool { return len(ph.Criteria) > 0 })
+}
+
 // contract makes the criteria of a phase, and of all that it comes after, part of
 // its proof: what was reached stays so. What shows them is
 // evidence for every phase, so that none can change it unasked; the page of a
 // phase's own criterion is what the phase is to write.
 func (r *resolver) contract(ph work.Phase, ps *work.PhaseSettings) {
+	if !r.plan.hasCriteria() {
+		return
+	}
 	before := r.plan.before(ph)
 	for _, other := range r.plan.Phases {
 		if other.Number != ph.Number && !before[other.Number] {

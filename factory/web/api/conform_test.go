@@ -48,6 +48,8 @@ var onPages = map[string][]string{
 	"POST /p/{project}/settings/fields": {"change-settings"},
 
 	"POST /p/{project}/floor/{word}": {"pause-floor", "resume-floor", "drain-floor"},
+
+	"POST /p/{project}/schedules/{word}": {"run-schedule", "pause-schedule", "resume-schedule"},
 }
 
 // shownOnPages maps what pages show to the operations that tell the same; "" =
@@ -71,6 +73,7 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/columns":             {"list-issues"},
 	"GET /p/{project}/columns/{column}":    {"list-issues"},
 	"GET /p/{project}/floor":               {"show-floor"},
+	"GET /p/{project}/schedules":           {"list-schedules"},
 	"GET /p/{project}/metrics":             {"project-figures"},
 	"GET /p/{project}/settings":            {"show-settings"},
 	"GET /p/{project}/health":              {"check-health"},
