@@ -109,9 +109,13 @@ func (o *Outside) Handle(handle func(pattern string, h http.Handler)) {
 }
 
 // schedules puts the issues of the project's schedules on its board.
-func (s *Worker) schedules(ctx context.Context) { schedules.Watch(ctx, s.Opened, Control{Poke: s.Poke}.wake) }
+func (s *Worker) schedules(ctx context.Context) {
+	schedules.Watch(ctx, s.Opened, Control{Poke: s.Poke}.wake)
+}
 
-func (s *Worker) goal() trackers.Goal { return trackers.Goal{Opened: s.Opened, Poke: s.Poke, Ends: Control{s.Opened, s.Poke}.Ends} }
+func (s *Worker) goal() trackers.Goal {
+	return trackers.Goal{Opened: s.Opened, Poke: s.Poke, Ends: Control{s.Opened, s.Poke}.Ends}
+}
 
 // watchHost watches the project's code host for as long as its board is worked on.
 func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) {
