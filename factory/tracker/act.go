@@ -30,15 +30,15 @@ type Acted struct {
 // Commands is the table of what may be called. All of it is here.
 func Commands() []Command {
 	return []Command{
-		{"do", "", "work on the issue", (calling).do},
-		{"plan", "", "work on it, and ask before its plan is carried out", (calling).plan},
-		{"retry", "", "take up what failed or was stopped", (calling).retry},
-		{"stop", "", "nobody works on it any more", (calling).stop},
-		{"level", "NAME", "where people are asked, for runs that have not begun", (calling).setLevel},
-		{"budget", "N", "tries for each phase, for runs that have not begun", (calling).setBudget},
-		{"explain", "", "say how it stands, and why", (calling).explain},
-		{"review", "", "of a pull request", (calling).onPull},
-		{"fix", "", "of a pull request", (calling).onPull},
+		{Name: "do", Does: "work on the issue", act: (calling).do},
+		{Name: "plan", Does: "work on it, and ask before its plan is carried out", act: (calling).plan},
+		{Name: "retry", Does: "take up what failed or was stopped", act: (calling).retry},
+		{Name: "stop", Does: "nobody works on it any more", act: (calling).stop},
+		{Name: "level", Takes: "NAME", Does: "where people are asked, for runs that have not begun", act: (calling).setLevel},
+		{Name: "budget", Takes: "N", Does: "tries for each phase, for runs that have not begun", act: (calling).setBudget},
+		{Name: "explain", Does: "say how it stands, and why", act: (calling).explain},
+		{Name: "review", Does: "of a pull request", Pull: true, act: (calling).onPull},
+		{Name: "fix", Does: "of a pull request", Pull: true, act: (calling).onPull},
 	}
 }
 
@@ -126,7 +126,7 @@ func (c calling) explain() calling {
 }
 
 func (c calling) onPull() calling {
-	c.Refused = c.Command + " is for pull requests; below an issue: do, plan, retry, stop, level, budget, explain"
+	c.Refused = c.Command + " is for pull requests; below an issue: " + list()
 	return c
 }
 
@@ -146,10 +146,11 @@ func Act(c Call, is work.Issue, by, held string, level func(string) error) Acted
 	return after
 }
 
+// list names what may be called below an issue.
 func list() string {
 	out := ""
 	for _, c := range Commands() {
-		if c.Name != "review" && c.Name != "fix" {
+		if !c.Pull {
 			out += ", " + c.Name
 		}
 	}

@@ -19,6 +19,7 @@ type Command struct {
 	Name  string
 	Takes string // what its argument is, "" = none
 	Does  string
+	Pull  bool // it is about a pull request
 	act   func(c calling) calling
 }
 

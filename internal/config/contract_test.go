@@ -58,3 +58,26 @@ func TestCriteriaInAPlanFile(t *testing.T) {
 		}
 	}
 }
+
+// That a file is there is no proof where nothing runs it: a phase of a project
+// without verify commands rests on its agent's word, whatever its criteria name.
+func TestAFileThatIsThereProvesNothing(t *testing.T) {
+	cfg, _, err := load(t, "[agent]\nuse = \"x\"\n[agents.x]\nkind = \"exec\"\ncommand = [\"true\"]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := NewPlan(work.Plan{Phases: []work.Phase{
+		{Number: "01", Name: "a", Promise: "A", Criteria: []work.Acceptance{{What: "it is tested", Test: "a_test.go"}, {What: "it is told", Page: "a.md"}}},
+		{Number: "02", Name: "b", Promise: "B", Criteria: []work.Acceptance{{What: "it is tested", Test: "b_test.go"}, {What: "it runs", Command: "make b"}}},
+	}})
+	set, err := Resolve(cfg, plan, Facts{Kinds: []KindFacts{{Name: "exec"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := set.Phases["01"]; len(one.Verify) > 0 || one.VerifyOwn {
+		t.Errorf("phase 01 is proven by %q", one.Verify)
+	}
+	if want := []string{"make b", "test -s b_test.go"}; !slices.Equal(set.Phases["02"].Verify, want) {
+		t.Errorf("phase 02 is proven by %q, want %q", set.Phases["02"].Verify, want)
+	}
+}

@@ -227,6 +227,7 @@ func (r *resolver) contract(ph work.Phase, ps *work.PhaseSettings) {
 		return
 	}
 	before := r.plan.before(ph)
+	var commands, files []string
 	for _, other := range r.plan.Phases {
 		if other.Number != ph.Number && !before[other.Number] {
 			continue
@@ -235,10 +236,25 @@ func (r *resolver) contract(ph work.Phase, ps *work.PhaseSettings) {
 			if a.Command != "" && other.Number != ph.Number && ph.PhaseType == "test" && len(ph.Verify) > 0 {
 				continue // it writes tests that have to fail, so it says itself what proves it
 			}
-			if proof := a.Proof(); !slices.Contains(ps.Verify, proof) {
+			if a.Command != "" {
+				commands = append(commands, a.Proof())
+			} else {
+				files = append(files, a.Proof())
+			}
+		}
+	}
+	add := func(proofs []string) {
+		for _, proof := range proofs {
+			if !slices.Contains(ps.Verify, proof) {
 				ps.Verify, ps.VerifyOwn = append(slices.Clip(ps.Verify), proof), true
 			}
 		}
+	}
+	add(commands)
+	// That a file is there proves nothing by itself: where no command runs, the phase
+	// rests on its agent's word as before.
+	if len(ps.Verify) > 0 {
+		add(files)
 	}
 	for _, a := range ph.Criteria {
 		if a.Page != "" && !slices.Contains(ps.MayChange, a.Page) {

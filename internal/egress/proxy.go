@@ -141,7 +141,7 @@ func (p *Proxy) connect(ctx context.Context, conn net.Conn, in *bufio.Reader, re
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	p.tunnel(conn, in, out, t)
+	p.tunnel(ctx, conn, in, out, t)
 }
 
 // plain carries one request without TLS; the connection is over with it.
@@ -313,9 +313,12 @@ func (p *Proxy) through(ctx context.Context, via *url.URL, t target) (net.Conn, 
 	return conn, nil
 }
 
-// tunnel carries both ways until both are over. What begins as TLS has to name
-// the host that was asked for.
-func (p *Proxy) tunnel(conn net.Conn, in *bufio.Reader, out net.Conn, t target) {
+// tunnel carries both ways until both are over, or ctx is: a host that never hangs
+// up would be waited for after the program has ended. What begins as TLS has to
+// name the host that was asked for.
+func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, in *bufio.Reader, out net.Conn, t target) {
+	end := context.AfterFunc(ctx, func() { _ = out.Close() })
+	defer end()
 	_ = conn.SetReadDeadline(time.Now().Add(headTime))
 	if t.host != "" {
 		if err := sayHello(in, t); err != nil {

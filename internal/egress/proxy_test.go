@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -382,6 +383,64 @@ func TestUpstream(t *testing.T) {
 	}
 	if got := speak(t, proxy, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 403") {
 		t.Error(got)
+	}
+}
+
+// A program may end while a host keeps its connection open: nothing waits for that.
+func TestServeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	quiet, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer quiet.Close()
+	taken := make(chan net.Conn, 8)
+	go func() {
+		for {
+			conn, err := quiet.Accept()
+			if err != nil {
+				return
+			}
+			taken <- conn
+		}
+	}()
+	for what, said := range map[string]string{
+		"CONNECT": "CONNECT ok.example:8080 HTTP/1.1\r\n\r\nhello",
+		"plain":   "GET http://ok.example:8080/ HTTP/1.1\r\nHost: ok.example\r\n\r\n",
+		"socks":   "\x05\x01\x00\x05\x01\x00\x03\x0aok.example\x1f\x90hello",
+	} {
+		p := &Proxy{Rules: rules(t, "ok.example:8080")}
+		p.Lookup = func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+		}
+		p.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, quiet.Addr().String())
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			p.Serve(ctx, l)
+		}()
+		client, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(client, said); err != nil {
+			t.Fatal(err)
+		}
+		far := <-taken
+		cancel()
+		select {
+		case <-served:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it is served on", what)
+		}
+		_, _ = far.Close(), client.Close()
 	}
 }
 

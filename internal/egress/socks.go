@@ -59,7 +59,7 @@ func (p *Proxy) socks(ctx context.Context, conn net.Conn, in *bufio.Reader) {
 	}
 	defer func() { _ = out.Close() }()
 	socksAnswer(conn, socksGranted)
-	p.tunnel(conn, in, out, t)
+	p.tunnel(ctx, conn, in, out, t)
 }
 
 // readSocks reads what a client wants; code says what is wrong with it.

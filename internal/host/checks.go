@@ -18,9 +18,12 @@ type CheckRun struct {
 	At    time.Time       // when it began or, where the host says no more, was written
 	// Order tells the later of two that are of one moment.
 	Order int64
+	// Of is what it belongs to where a host has several of one name beside each
+	// other, such as jobs of two workflows; runs of one that ran again have the same.
+	Of int64
 }
 
-// Sum is what the runs of a commit's checks come to: of each name the last one
+// Sum is what the runs of a commit's checks come to: of each check the last one
 // counts.
 func Sum(runs []CheckRun) work.PullChecks {
 	sorted := slices.Clone(runs)
@@ -30,16 +33,21 @@ func Sum(runs []CheckRun) work.PullChecks {
 		}
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Order, b.Order))
 	})
-	last, failed := map[string]CheckRun{}, map[string]bool{}
-	var names []string
-	for _, r := range sorted {
-		if _, known := last[r.Name]; !known {
-			names = append(names, r.Name)
-		}
-		failed[r.Name] = failed[r.Name] || last[r.Name].Ended == work.ChecksFailed
-		last[r.Name] = r
+	type check struct {
+		name string
+		of   int64
 	}
-	slices.Sort(names)
+	last, failed := map[check]CheckRun{}, map[check]bool{}
+	var checks []check
+	for _, r := range sorted {
+		key := check{r.Name, r.Of}
+		if _, known := last[key]; !known {
+			checks = append(checks, key)
+		}
+		failed[key] = failed[key] || last[key].Ended == work.ChecksFailed
+		last[key] = r
+	}
+	slices.SortFunc(checks, func(a, b check) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.of, b.of)) })
 	out := work.PullChecks{State: work.ChecksNone}
 	worse := func(s work.CheckState) {
 		order := []work.CheckState{work.ChecksNone, work.ChecksPassed, work.ChecksPending, work.ChecksUnknown, work.ChecksFailed}
@@ -47,13 +55,13 @@ func Sum(runs []CheckRun) work.PullChecks {
 			out.State = s
 		}
 	}
-	for _, name := range names {
-		r := last[name]
-		r.Name, r.Words, r.URL = text.OneLine(name, mostName), text.Clip(text.Plain(r.Words), mostWords), text.OneLine(r.URL, mostName)
+	for _, key := range checks {
+		r := last[key]
+		r.Name, r.Words, r.URL = text.OneLine(key.name, mostName), text.Clip(text.Plain(r.Words), mostWords), text.OneLine(r.URL, mostName)
 		worse(r.Ended)
 		switch r.Ended {
 		case work.ChecksPassed:
-			if failed[name] {
+			if failed[key] {
 				out.Flaky = append(out.Flaky, r.Name)
 			}
 		case work.ChecksFailed:

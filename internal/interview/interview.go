@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -138,7 +139,7 @@ func (r *Record) take(body []byte) []string {
 	if err := dec.Decode(&got); err != nil {
 		return []string{"it is not the JSON that was asked for: " + text.Clip(err.Error(), 200)}
 	}
-	if dec.More() {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return []string{"there is text after the JSON object"}
 	}
 	result := got.Spec != nil && r.Kind == OfSpec || got.Design != nil && r.Kind == OfDesign

@@ -78,6 +78,7 @@ func TestWhatAnAgentMayWrite(t *testing.T) {
 	for name, bad := range map[string][2]string{
 		"no JSON":              {`which port?`, "not the JSON"},
 		"two objects":          {port + port, "text after"},
+		"a brace too many":     {port + "}", "text after"},
 		"an unknown field":     {`{"question": {"text": "a"}, "confidence": 1}`, "not the JSON"},
 		"both":                 {strings.TrimSuffix(port, "}") + "," + strings.TrimPrefix(result, "{"), "either a question or the spec"},
 		"neither":              {`{}`, "either a question or the spec"},

@@ -21,6 +21,12 @@ type judge struct {
 	tests   map[string][]byte   // test files of Go, in which a panic is one test's own
 }
 
+// prepares says that a runner says something only after the verify commands.
+func (j *judge) prepares(ask runner.Ask) bool {
+	at := slices.IndexFunc(j.asks, func(a runner.Ask) bool { return a.Key() == ask.Key() })
+	return at >= 0 && j.prepare[at]
+}
+
 // heard is what the runners said when something was taken out.
 type heard struct {
 	red    bool   // a named test failed that had passed
@@ -312,11 +318,15 @@ func (g *green) started(ctx context.Context, file string, src []byte) (bool, err
 	}
 	overlay := map[string][]byte{file: functions[at].Without(src, 0, word())}
 	for _, ask := range asks {
-		before, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "which tests pass on the base"})
+		prepare := g.judge.prepares(ask)
+		before, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "which tests pass on the base", prepare: prepare})
 		if err != nil {
 			return false, err
 		}
-		without, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "the start of a program taken out of the base", overlay: overlay})
+		if passed, _ := outcomes(before, nil); len(passed) == 0 {
+			return true, nil
+		}
+		without, err := g.run(ctx, trial{commit: g.req.Base, ask: ask, what: "the start of a program taken out of the base", overlay: overlay, prepare: prepare})
 		if err != nil {
 			return false, err
 		}

@@ -49,7 +49,7 @@ func (h *Host) Checks(ctx context.Context, commit string) (work.PullChecks, erro
 			if r.GetApp().GetSlug() == "github-actions" {
 				c.Job = r.GetID() // which is that of its job
 			}
-			out = append(out, host.CheckRun{PullCheck: c, Ended: runState(r), At: r.GetStartedAt().UTC(), Order: r.GetID()})
+			out = append(out, host.CheckRun{PullCheck: c, Ended: runState(r), At: r.GetStartedAt().UTC(), Order: r.GetID(), Of: r.GetCheckSuite().GetID()})
 		}
 		if runs.Page = res.NextPage; res.NextPage == 0 {
 			break
