@@ -57,6 +57,7 @@ type oddWorld struct {
 func newOddWorld(t *testing.T) *oddWorld {
 	t.Helper()
 	w := newWorld(t, writesMain(1, "package main\n"), "true")
+	w.configure(scheduled, "true")
 	w.plan(phase("01", "first", 3))
 	w.forge("run", "--level", "guided").want(exitFrozen)
 	s, token := w.opened(config.WebServer{})
@@ -79,7 +80,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	}
 	o := &oddWorld{t: t, good: map[string]string{
 		"project": p.ID, "run": runs[0].ID, "checkpoint": points[0].ID, "issue": "1", "id": "1", "path": "main.go", "policy": "review", "parent": "review", "phase": "01", "iteration": "1",
-		"comment": "1", "draft": "d-1", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
+		"comment": "1", "draft": "d-1", "schedule": "updates", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
 		"file": "main.go", "title": "Title", "description": "Do it.", "level": "guided", "version": "1", "what": "edit", "answer": "approved", "verdict": "ok", "topic": p.ID + "/board",
 	}}
 	o.serve = func(method, address, kind, body string) *httptest.ResponseRecorder {
@@ -111,7 +112,7 @@ type readCloser struct{ *strings.Reader }
 func (readCloser) Close() error { return nil }
 
 // naming are the parameters that name something: nothing has an odd name.
-var naming = []string{"project", "run", "checkpoint", "issue", "id", "path", "policy", "parent", "phase", "iteration", "comment", "draft"}
+var naming = []string{"project", "run", "checkpoint", "issue", "id", "path", "policy", "parent", "phase", "iteration", "comment", "draft", "schedule"}
 
 // namesNothing says whether a value has to be refused as a parameter.
 func namesNothing(name, value string, never bool) bool {
