@@ -51,7 +51,7 @@ func (s *State) proof(c Command, p *Phase) Proof {
 		},
 	}
 	if p == nil {
-		of.Verify.Phase = "base"
+		of.Verify.Phase = work.BasePhase
 		of.Evidence = work.EvidenceRequest{
 			Trusted: s.trusted(), Moves: s.Moves, Base: c.Commit, Commit: c.Commit, Protected: set.Verify.Protected, Proof: set.Proof,
 			Commands: slices.Concat(set.Verify.Commands, set.Proof.Also, set.Worktree.Setup),

@@ -51,4 +51,5 @@ func (j *jsonStream) Events(evs []work.Event, s *orchestrator.State) {
 	j.plain.Events(evs, s)
 }
 
-func (j *jsonStream) Activity(work.Activity) {}
+// Activity is for the log: the stream is the journal alone.
+func (j *jsonStream) Activity(a work.Activity) { j.plain.Activity(a) }

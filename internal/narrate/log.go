@@ -27,7 +27,9 @@ func (w *LogWatcher) Activity(a work.Activity) {
 	switch {
 	case a.Kind == work.ActivityCold:
 		w.cold = true
-	case a.Kind == "verify" && a.Phase == "":
+	case a.Kind == "setup" && a.Phase == work.BasePhase:
+		w.Log.Info("setting the base up", "command", a.Text)
+	case a.Kind == "verify" && a.Phase == work.BasePhase:
 		pairs := []any{"command", a.Text}
 		if w.cold {
 			pairs = append(pairs, "caches", "empty: later proofs are lent what this one leaves")

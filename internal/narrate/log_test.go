@@ -21,12 +21,15 @@ func TestActivityOfTheBase(t *testing.T) {
 		}
 		return out.String()
 	}
-	cold, base := work.Activity{Kind: work.ActivityCold, Text: "with empty caches"}, work.Activity{Kind: "verify", Text: "go test ./..."}
+	cold, base := work.Activity{Phase: work.BasePhase, Kind: work.ActivityCold, Text: "with empty caches"}, work.Activity{Phase: work.BasePhase, Kind: "verify", Text: "go test ./..."}
 
 	if got, want := said(cold, base), `INFO proving the base command="go test ./..." caches="empty: later proofs are lent what this one leaves"`+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := said(base), `INFO proving the base command="go test ./..."`+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := said(work.Activity{Phase: work.BasePhase, Kind: "setup", Text: "npm ci"}), `INFO setting the base up command="npm ci"`+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := said(work.Activity{Kind: "verify", Phase: "01", Text: "go test ./..."}); got != "" {

@@ -136,6 +136,9 @@ type Activity struct {
 	Usage     Usage
 }
 
+// BasePhase stands in the place of a phase where the base of a run is proven.
+const BasePhase = "base"
+
 // ActivityCold is the kind of an activity that says why the next one takes long:
 // its proof begins with empty caches, and fills them.
 const ActivityCold = "cold"
