@@ -12,9 +12,13 @@ import (
 	"forge/internal/proof"
 )
 
-// mostTraced is up to how many files a tree is traced: noting them must cost
-// nothing that one would notice.
-const mostTraced = 20_000
+// mostTraced is up to how many files are traced: noting them must cost nothing
+// that one would notice. Data comes first, since it is all that is kept; of the
+// rest it is enough to see that a proof opens something at all.
+const (
+	mostTraced     = 20_000
+	mostTracedData = 500_000
+)
 
 // trace sees which files of a folder are opened, by their times of access. A
 // program can set such a time back, but not the one of the last change of the
@@ -25,20 +29,14 @@ type trace struct {
 	read  map[string]bool  // before the proof began
 }
 
-// newTrace sets the times of access of all files of dir back.
+// newTrace sets the times of access of the files of dir back.
 func newTrace(dir string) (*trace, error) {
 	t := &trace{dir: dir}
 	if works, err := keepsAccess(dir); err != nil || !works {
 		return t, err
 	}
-	var paths []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			paths = append(paths, path)
-		}
-		return err
-	})
-	if err != nil || len(paths) > mostTraced {
+	paths, err := traced(dir, mostTraced)
+	if err != nil {
 		return t, err
 	}
 	files := map[string]stamp{}
@@ -61,6 +59,27 @@ func newTrace(dir string) (*trace, error) {
 	}
 	t.files = files
 	return t, nil
+}
+
+// traced are the files of dir to trace: all data, and others up to most; none
+// where nobody could tell in time.
+func traced(dir string, most int) ([]string, error) {
+	var data, others []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !d.Type().IsRegular():
+		case proof.IsData(path):
+			data = append(data, path)
+		default:
+			others = append(others, path)
+		}
+		return err
+	})
+	if len(data) > mostTracedData {
+		return nil, err
+	}
+	room := max(most-len(data), 0)
+	return append(data, others[:min(room, len(others))]...), err
 }
 
 // begin says that what was opened so far, by setup, is not the proof's doing.

@@ -58,6 +58,30 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// However many sources a tree has, its data is traced.
+func TestTracedOfLargeTree(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a.go", "b.go", "c.csv", "d.go", "e.unknown", "f.go"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for most, want := range map[int]string{0: "c.csv e.unknown", 1: "c.csv e.unknown", 3: "a.go c.csv e.unknown", 9: "a.go b.go c.csv d.go e.unknown f.go"} {
+		paths, err := traced(dir, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range paths {
+			paths[i] = filepath.Base(paths[i])
+		}
+		slices.Sort(paths)
+		if got := strings.Join(paths, " "); got != want {
+			t.Errorf("of at most %d: %s, want %s", most, got, want)
+		}
+	}
+}
+
 // withTrees is a checkout that names the trees of its commits.
 type withTrees struct{ Checkout }
 
