@@ -147,6 +147,7 @@ var appliers = map[work.EventKind]applier{
 	work.ArbiterFinished:    with(ofPhase(applyArbiterFinished)),
 	work.ArbiterDecided:     with(ofPhase(applyArbiterDecided)),
 	work.OutageBegan:        with(ofPhase(applyOutage)),
+	work.AgentSwitched:      with(ofPhase(applySwitched)),
 	work.OutageEnded:        with(ofPhase(func(s *State, p *Phase, _ work.Event, _ OutageData) { p.Stage = StageGate })),
 	work.SubPhaseSpawned:    with(ofPhase(applySpawned)),
 	work.SubPhaseFolded:     with(ofPhase(applyFolded)),
@@ -211,6 +212,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 	if s.Baseline.Stage == BaselineRed {
 		s.Baseline.Stage = BaselineDue
 	}
+	s.Away = nil // resuming asks every provider again, whatever it said last
 	for _, n := range s.working {
 		p := s.Phases[n]
 		p.Usage.forfeit()

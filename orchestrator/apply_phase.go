@@ -125,6 +125,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		return
 	}
 	p.Outage = nil
+	delete(s.Away, p.Set.Agent) // it answered
 	p.Session, p.Total = d.Session, d.Total
 	if d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
 		p.Session = ""
@@ -256,12 +257,15 @@ func (s *State) weaken(level string) {
 	}
 }
 
-func applyOutage(_ *State, p *Phase, e work.Event, d OutageData) {
+func applyOutage(s *State, p *Phase, e work.Event, d OutageData) {
 	since := e.Time
 	if p.Outage != nil {
 		since = p.Outage.Since
 	}
 	p.Outage = &Outage{Since: since, Until: d.Until, Tries: d.Tries}
+	if d.Agent != "" {
+		s.away(d.Agent, AwayAgent{Until: d.Away, Tries: d.AwayTries})
+	}
 	p.Stage = StageOutage
 }
 

@@ -168,7 +168,7 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 	agent := set.Agents[p.Set.Agent]
 	limits := set.Limits
 	limits.IterationSecs = p.Set.IterationSecs
-	model := p.Set.Model
+	model := p.Model()
 	if model == "" {
 		model = agent.Model
 	}

@@ -22,6 +22,9 @@ func (d *decision) mayIterate(p *Phase) {
 		// Money is set aside here, so not for a phase that has no place yet.
 		return
 	}
+	if d.returns(p) {
+		return
+	}
 	if d.hooked(p, work.HookBeforeIteration, p.nextIteration(), "") {
 		return // before money is set aside: what there is may be less when it has answered
 	}

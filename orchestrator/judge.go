@@ -45,6 +45,15 @@ func (d *decision) outage(p *Phase) {
 	if at := p.Judged.ResetAt; at != nil && at.After(d.now) {
 		until = *at
 	}
+	out := OutageData{Detail: text.ClipJSON(p.Judged.Detail, 200), Tries: tries + 1}
+	if len(p.Set.Agents) > 0 {
+		away := d.awayUntil(p)
+		if d.passesOn(p, away) {
+			return
+		}
+		until = d.s.soonest(p, away)
+		out.Agent, out.Away, out.AwayTries = p.Set.Agent, away.UTC(), d.s.Away[p.Set.Agent].Tries+1
+	}
 	most := time.Duration(d.s.Spec.Settings.OutageWaitSecs) * time.Second
 	if until.After(since.Add(most)) {
 		d.run(work.RunStopping, RunStoppingData{
@@ -53,5 +62,6 @@ func (d *decision) outage(p *Phase) {
 		})
 		return
 	}
-	d.phase(p.Number, work.OutageBegan, OutageData{Until: until.UTC(), Detail: text.ClipJSON(p.Judged.Detail, 200), Tries: tries + 1})
+	out.Until = until.UTC()
+	d.phase(p.Number, work.OutageBegan, out)
 }

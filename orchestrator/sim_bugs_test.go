@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/dag"
 	"forge/gates"
@@ -440,6 +441,25 @@ func TestSeededBugs(t *testing.T) {
 			}
 		})}, []string{"twice"}},
 		{"an assumption forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Assumed = nil })}, []string{"there is a doubt"}},
+		{"an agent that is out is called", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.AgentSwitched {
+				s.Away = nil
+			}
+		})}, []string{"not the first that is free"}},
+		{"nothing goes on though an agent is free", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && p.Judged.Outcome == work.OutcomeRateLimited {
+				for _, a := range p.Set.Agents {
+					if a != p.Set.Agent {
+						s.away(a, AwayAgent{Until: e.Time.Add(time.Hour)})
+					}
+				}
+			}
+		})}, []string{"waits for a provider, and agent", "is given to agent"}},
+		{"the session of another agent", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.AgentSwitched && p != nil {
+				p.Session = "s1"
+			}
+		})}, []string{"of another agent"}},
 		{"blocked ignored", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; p != nil {
 				p.Blocked = gates.BlockerTracker{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"time"
 
 	"forge/dag"
 	"forge/gates"
@@ -57,6 +58,7 @@ type invariants struct {
 	dubious                  map[string]bool // phases that landed with a proof in doubt
 	rests                    restBooks
 	split                    splitBooks
+	away                     awayBooks
 	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
 }
@@ -71,7 +73,7 @@ func newInvariants(w *world) *invariants {
 	for _, ph := range w.spec.Plan.Phases {
 		c.needs[ph.Number] = ph.DependsOn
 	}
-	c.books = newBooks(w.spec.Settings)
+	c.books, c.away = newBooks(w.spec.Settings), awayBooks{until: map[string]time.Time{}}
 	c.policy, c.stops = w.spec.Policy, map[string][]string{}
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -158,6 +160,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.blocked(p, e); err != nil {
+		return err
+	}
+	if err := c.several(p, e); err != nil {
 		return err
 	}
 	if err := c.asking(s, p, e); err != nil {

@@ -37,12 +37,12 @@ type dice struct {
 	// from before stay what they were where it does not happen.
 	side *rand.Rand
 	// hook is thrown for hooks alone, rest for what controls have no time for,
-	// split for phases that are split into parts.
-	hook, rest, split *rand.Rand
+	// split for phases that are split into parts, others for several agents.
+	hook, rest, split, others *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }
@@ -162,6 +162,7 @@ func (l *lab) randomSpec(d dice) Spec {
 		sp.Policy = gates.Meet(sp.Policy, *sp.Bound)
 	}
 	randomSplits(d, set)
+	randomAgents(d, set)
 	l.randomJob(d, &sp)
 	l.randomIssue(d, &sp)
 	if d.chance(30) {

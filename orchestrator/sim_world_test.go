@@ -247,6 +247,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if rep.Outcome == work.OutcomeOK && w.urgent(p) {
 		rep.Outcome = work.OutcomeTold
 	}
+	w.limits(p, &rep)
 	rep.Usage, rep.Outcome = w.usage(e, rep.Outcome)
 	rep.Total = rep.Usage
 	if rep.Outcome == work.OutcomeRateLimited && w.chance(40) {

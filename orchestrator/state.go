@@ -43,14 +43,15 @@ type State struct {
 	Fresh    bool      `json:",omitempty"` // it was resumed with --fresh
 	// Doubts are about what landed in the run. Moves is evidence that was
 	// accepted in it. Verdicts are those of trees, by tree and commands.
-	Doubts          []work.Doubt      `json:",omitempty"`
-	Moves           []work.TrustMove  `json:",omitempty"`
-	Rests           []Rest            `json:",omitempty"` // controls that there was no time for, in the order of landing
-	Rested          int               `json:",omitempty"` // how many of them were tried
-	Verdicts        map[string]string `json:",omitempty"`
-	Assumed         []Assumption      `json:",omitempty"` // what was decided without knowing
-	RefusedMessages []RefusedMessage  `json:",omitempty"` // the last messages that nobody reads
-	Hooks           Hooks             `json:",omitzero"`  // of the run
+	Doubts          []work.Doubt         `json:",omitempty"`
+	Moves           []work.TrustMove     `json:",omitempty"`
+	Rests           []Rest               `json:",omitempty"` // controls that there was no time for, in the order of landing
+	Rested          int                  `json:",omitempty"` // how many of them were tried
+	Verdicts        map[string]string    `json:",omitempty"`
+	Assumed         []Assumption         `json:",omitempty"` // what was decided without knowing
+	RefusedMessages []RefusedMessage     `json:",omitempty"` // the last messages that nobody reads
+	Away            map[string]AwayAgent `json:",omitempty"` // agents of phases with several, whose providers are out
+	Hooks           Hooks                `json:",omitzero"`  // of the run
 
 	version  string   // of the policy
 	topo     []string // the graph's order
@@ -218,6 +219,7 @@ type Phase struct {
 	Spawned   int
 	Child     string
 	Outage    *Outage
+	Switches  []Switch `json:",omitempty"` // from agent to agent, oldest first
 	Merge     *MergeFinishedData
 	Evidence  []string // protected files it touched
 	Gone      []string // test files of the base that it removed

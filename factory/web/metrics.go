@@ -41,7 +41,7 @@ func figuresOf(st *orchestrator.State, evs []work.Event) runFigures {
 			continue
 		}
 		kind := cmp.Or(p.Plan.PhaseType, string(p.Plan.Kind), "none")
-		f.Phases = append(f.Phases, phaseFigures{Type: kind, Agent: p.Set.Agent, Model: p.Set.Model, Outcome: p.Outcome})
+		f.Phases = append(f.Phases, phaseFigures{Type: kind, Agent: p.Set.Agent, Model: p.Model(), Outcome: p.Outcome})
 	}
 	open := map[string]int{} // by phase: findings that the last ruling was about
 	for _, e := range evs {

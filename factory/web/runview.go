@@ -132,7 +132,7 @@ func viewPhase(p *orchestrator.Phase, host string) phaseView {
 	return phaseView{
 		Said: said, Kept: p.Outcome == work.PhaseFailed && p.Kept(),
 		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
-		Agent: p.Set.Agent, Model: p.Set.Model, Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
+		Agent: p.Set.Agent, Model: p.Model(), Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
 		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,
 	}
 }

@@ -16,7 +16,7 @@ func Decides(kind work.EventKind) bool {
 		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.RestFinished, work.MergeFinished,
 		work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
-		work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.DeliverFinished,
+		work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.AgentSwitched, work.DeliverFinished,
 		work.LandingDecided, work.HookFinished, work.Warned:
 		return true
 	}

@@ -156,6 +156,14 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.OutageData) (log.Level, string, []any) {
 			return log.WarnLevel, "the provider is out", []any{"until", d.Until.Format("15:04:05"), "detail", d.Detail}
 		})
+	case work.AgentSwitched:
+		return describeAs(e, func(d orchestrator.AgentSwitchedData) (log.Level, string, []any) {
+			pairs := []any{"why", d.Why}
+			if !d.Until.IsZero() {
+				pairs = append(pairs, "until", d.Until.Format("15:04:05"))
+			}
+			return log.WarnLevel, "agent " + d.To + " goes on", pairs
+		})
 	case work.CheckpointOpened:
 		return describeAs(e, func(d work.Checkpoint) (log.Level, string, []any) {
 			return log.WarnLevel, "waits for you: " + d.Question, []any{"answer", "forge approve " + d.ID}

@@ -225,6 +225,14 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return telling(e, func(d orchestrator.OutageData) (string, facts) {
 			return "the provider is out, next try at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}
 		})
+	case work.AgentSwitched:
+		return telling(e, func(d orchestrator.AgentSwitchedData) (string, facts) {
+			said := facts{{"why", d.Why}}
+			if !d.Until.IsZero() {
+				said = append(said, [2]string{"asked again", d.Until.Local().Format(time.TimeOnly)})
+			}
+			return "agent " + d.To + " goes on in place of " + d.From, said
+		})
 	case work.PolicyChanged:
 		return sayPolicy(e)
 	case work.PhaseTold:

@@ -231,7 +231,7 @@ func (s runViews) Conversation(ctx context.Context, run, phase string, iteration
 	}
 	kind := ""
 	if ph := st.Phases[phase]; ph != nil {
-		kind = st.Spec.Settings.Agents[ph.Set.Agent].Kind
+		kind = st.Spec.Settings.Agents[ph.AgentAt(iteration, attempt)].Kind
 	}
 	talk := agent.NewTranscript("", kind)
 	turns := talk.Read(printed)

@@ -64,6 +64,7 @@ const (
 	CheckpointOverdue  EventKind = "checkpoint.expired"
 	OutageBegan        EventKind = "outage.began"
 	OutageEnded        EventKind = "outage.ended"
+	AgentSwitched      EventKind = "agent.switched" // another of a phase's agents goes on
 	RestStarted        EventKind = "rest.started"
 	RestFinished       EventKind = "rest.finished"
 	DeliverStarted     EventKind = "deliver.started"

@@ -29,6 +29,7 @@ type Phase struct {
 	PhaseType            string         `json:"phase_type,omitempty"`
 	Kind                 PhaseKind      `json:"kind,omitempty"`
 	Agent                string         `json:"agent,omitempty"`
+	Fallback             []string       `json:"fallback,omitempty"` // agents that go on while Agent's provider is out
 	Model                string         `json:"model,omitempty"`
 	Reviews              []string       `json:"reviews,omitempty"`
 	Criteria             []Acceptance   `json:"criteria,omitempty"` // what it is held against

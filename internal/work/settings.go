@@ -151,6 +151,7 @@ type AgentSettings struct {
 type PhaseSettings struct {
 	Budget        int            `json:"budget"` // iterations
 	Agent         string         `json:"agent"`
+	Agents        []string       `json:"agents,omitempty"` // of several, in the order in which they are wanted
 	Model         string         `json:"model,omitempty"`
 	Permission    PermissionMode `json:"permission"`
 	AskIteration  bool           `json:"ask_iteration,omitempty"` // from the deprecated "strict"

@@ -68,7 +68,7 @@ func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, er
 	for _, n := range s.Order {
 		p := s.Phases[n]
 		out.Phases = append(out.Phases, PhaseStatus{
-			PhaseStanding: p.Standing(), Spent: spent(p.Usage), Detail: p.Detail, Agent: p.Set.Agent, Model: p.Set.Model, Files: p.Files, Fixes: p.Review.Attempts,
+			PhaseStanding: p.Standing(), Spent: spent(p.Usage), Detail: p.Detail, Agent: p.Set.Agent, Model: p.Model(), Files: p.Files, Fixes: p.Review.Attempts,
 			Reviews: append([]web.Review{}, web.ReviewsOf(p)...), Findings: append([]work.Finding{}, web.FindingsOf(p)...),
 		})
 	}
