@@ -124,7 +124,7 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 	}
 	use := ""
 	if p != nil {
-		use = *p.Config.File.Agent.Use
+		use = p.Config.File.Agent.Use.First()
 		for _, s := range p.Config.Agents(config.Facts{Kinds: project.AgentKinds()}) {
 			add(s)
 		}

@@ -4,38 +4,58 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
-// agentOf names the agent of a phase and resolves it on first use.
-func (r *resolver) agentOf(ph work.Phase, over Override, where func(string) (string, place)) string {
-	name, file, at := ph.Agent, "", place{}
+// Agents are the agents of a phase: one, or several in the order in which they
+// are wanted. In a file one may be written as a text.
+type Agents []string
+
+var agentsType = reflect.TypeFor[Agents]()
+
+// First is the agent that is wanted most, "" when none is named.
+func (a Agents) First() string {
+	if len(a) == 0 {
+		return ""
+	}
+	return a[0]
+}
+
+// agentsOf names the agents of a phase, and resolves each on first use.
+func (r *resolver) agentsOf(ph work.Phase, over Override, where func(string) (string, place)) Agents {
+	names, file, at := Agents(nil), "", place{}
 	switch {
-	case name != "":
+	case ph.Agent != "":
+		names = append(Agents{ph.Agent}, ph.Fallback...)
 		file, at = where("agent")
 	case over.Agent != nil:
-		name = *over.Agent
+		names = over.Agent
 		file, at = r.cfg.overridePlace(ph.Name)
 	default:
-		name = said(r.cfg.File.Agent.Use)
+		names = r.cfg.File.Agent.Use
 		file, at = r.cfg.where("agent", "use")
 	}
-	if _, done := r.out.Agents[name]; done {
-		return name
-	}
-	settings, what, fix := r.agent(name)
-	if what != "" {
+	for i, name := range names {
+		what, fix := "", ""
+		if slices.Contains(names[:i], name) {
+			what, fix = fmt.Sprintf("agent %q is named twice", text.Clip(name, mostQuoted)), "name each agent once, the one that is wanted most first"
+		} else if _, done := r.out.Agents[name]; done {
+			continue
+		} else if r.out.Agents[name], what, fix = r.agent(name); what == "" {
+			continue
+		} else {
+			delete(r.out.Agents, name)
+		}
 		if ph.Agent != "" {
 			what = "phase " + ph.Number + ": " + what
 		}
 		r.once(Problem{File: file, Line: at.line, Col: at.col, What: what, Fix: fix})
-		return name
 	}
-	r.out.Agents[name] = settings
-	return name
+	return names
 }
 
 // once adds a problem that several phases share a single time.

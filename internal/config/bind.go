@@ -177,6 +177,10 @@ func (b *binder) leaf(in any, v reflect.Value, path []string) {
 		v.Set(reflect.ValueOf(networkOf(on)))
 		return
 	}
+	if name, ok := in.(string); ok && t == agentsType {
+		v.Set(reflect.ValueOf(Agents{name}))
+		return
+	}
 	got := reflect.New(t).Elem()
 	switch x := in.(type) {
 	case string:
@@ -266,7 +270,7 @@ func (b *binder) wrongType(in any, v reflect.Value, path []string) {
 	fix := map[string]string{
 		"string": `write it in quotes`, "integer": "write digits without quotes", "number": "write a number without quotes",
 		"true or false": "write true or false without quotes", "list of strings": `write ["…", "…"]`,
-		"list of tables": "write [[" + dotted(path) + "]]", trueFalseHosts: `write true, false, or ["host", "…"]`,
+		"list of tables": "write [[" + dotted(path) + "]]", trueFalseHosts: `write true, false, or ["host", "…"]`, oneOrMore: "write it in quotes",
 	}[want]
 	if fix == "" {
 		fix = "write [" + dotted(path) + "]"

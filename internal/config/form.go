@@ -48,12 +48,15 @@ func (k Key) Literal(said string) (string, error) {
 			return "", refusal.New("choose one", "%q is neither true nor false", said)
 		}
 		return said, nil
-	case "list of strings":
+	case oneOrMore, "list of strings":
 		var items []string
 		for line := range strings.SplitSeq(said, "\n") {
 			if line = strings.TrimSpace(line); line != "" {
 				items = append(items, quoteString(line))
 			}
+		}
+		if len(items) == 1 && k.Type == oneOrMore {
+			return items[0], nil
 		}
 		return "[" + strings.Join(items, ", ") + "]", nil
 	case "string":
@@ -86,7 +89,7 @@ func (k Key) Said(literal string) (said string, ok bool) {
 			}
 			lines = append(lines, line)
 		}
-		return strings.Join(lines, "\n"), k.Type == "list of strings"
+		return strings.Join(lines, "\n"), k.Type == "list of strings" || k.Type == oneOrMore && len(lines) > 1
 	default:
 		return "", false
 	}

@@ -7,7 +7,7 @@ func TestFormsOfKeys(t *testing.T) {
 	for _, c := range []struct{ key, said, literal string }{
 		{"cost.run_usd", "2.50", "2.5"}, {"cost.run_usd", "5", "5.0"}, {"cost.run_usd", " ", ""}, {"defaults.budget", "8", "8"},
 		{"verify.commands", "make test\r\n\r\n  go vet \"./...\"  ", `["make test", "go vet \"./...\""]`},
-		{"verify.cold", "true", "true"}, {"agent.use", "claude", `"claude"`},
+		{"verify.cold", "true", "true"}, {"agent.use", "claude", `"claude"`}, {"agent.use", "claude\ncodex", `["claude", "codex"]`},
 	} {
 		k, ok := KeyOf(c.key)
 		if !ok {

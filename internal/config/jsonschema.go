@@ -38,6 +38,9 @@ func schemaOf(t reflect.Type) *schemaNode {
 	if t == networkType {
 		return &schemaNode{Any: []*schemaNode{{Type: "boolean"}, {Type: "array", Items: &schemaNode{Type: "string"}}}}
 	}
+	if t == agentsType {
+		return &schemaNode{Any: []*schemaNode{{Type: "string"}, {Type: "array", Items: &schemaNode{Type: "string"}}}}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return schemaOf(t.Elem())

@@ -292,15 +292,24 @@ func parseText(kind, text string) (value any, want string) {
 		if text == "true" || text == "false" {
 			return text == "true", ""
 		}
-		fallthrough
-	case "list of strings":
-		var items []any
-		for _, one := range strings.Split(text, ",") {
-			items = append(items, strings.TrimSpace(one))
+		return textList(text), ""
+	case oneOrMore:
+		if !strings.Contains(text, ",") {
+			return text, ""
 		}
-		return items, ""
+		return textList(text), ""
+	case "list of strings":
+		return textList(text), ""
 	}
 	return nil, "a key that takes one value"
+}
+
+// textList reads texts with commas between them.
+func textList(text string) (items []any) {
+	for one := range strings.SplitSeq(text, ",") {
+		items = append(items, strings.TrimSpace(one))
+	}
+	return items
 }
 
 func keyNamed(name string) (Key, bool) {

@@ -26,7 +26,7 @@ func TestBadForgeTOML(t *testing.T) {
 			"3: defaults.fail_fast is an integer, want true or false (write true or false without quotes)",
 			`5: verify.commands is a string, want a list of strings (write ["…", "…"])`,
 			"7: cost.run_usd is true or false, want a number (write a number without quotes)",
-			"9: agent.use is an integer, want a string (write it in quotes)",
+			"9: agent.use is an integer, want a string or list of strings (write it in quotes)",
 		}},
 		{"wrong element", "[verify]\ncommands = [\n  \"make\",\n  7,\n]\n", []string{"4: verify.commands[1] is an integer, want a string (write it in quotes)"}},
 		{"a value for a table", "agents = 3\ndefaults = []\n", []string{

@@ -181,7 +181,8 @@ func (b *planBinder) phase(n *jsonNode, address string, i int) {
 		{"permission_mode", b.permission(&ph.PermissionMode, i)},
 		{"phase_type", b.text(&ph.PhaseType)},
 		{"kind", b.text((*string)(&ph.Kind))},
-		{"agent", b.text(&ph.Agent)},
+		{"agent", b.agents(ph)},
+		{"fallback", b.texts(&ph.Fallback)},
 		{"model", b.text(&ph.Model)},
 		{"reviews", b.reviews(&ph.Reviews)},
 		{"criteria", b.criteria(&ph.Criteria)},
@@ -203,6 +204,22 @@ func (b *planBinder) text(to *string) func(*jsonNode, string) {
 			return
 		}
 		*to = s
+	}
+}
+
+// agents reads one agent, or several in the order in which they are wanted.
+func (b *planBinder) agents(ph *work.Phase) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		if n.kind != '[' {
+			b.text(&ph.Agent)(n, at)
+			return
+		}
+		var names []string
+		if b.texts(&names)(n, at); len(names) == 0 {
+			b.bad(n, at+" names no agent", "name at least one, or leave the key out")
+			return
+		}
+		ph.Agent, ph.Fallback = names[0], names[1:]
 	}
 }
 

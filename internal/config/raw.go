@@ -69,7 +69,7 @@ type Defaults struct {
 
 // AgentChoice is [agent].
 type AgentChoice struct {
-	Use        *string `toml:"use" default:"\"claude\"" doc:"The agent of every phase that names none." rule:"filled" env:"FORGE_AGENT"`
+	Use        Agents  `toml:"use" default:"\"claude\"" doc:"The agent of every phase that names none. Of several, such as [\"claude\", \"codex\"], the next goes on while the provider of one limits or is down." rule:"filled some" env:"FORGE_AGENT"`
 	OutageWait *string `toml:"outage_wait" default:"\"30m\"" doc:"How long to wait for a provider that limits or is down before the run ends, resumable." rule:"duration"`
 }
 
@@ -98,7 +98,7 @@ type Override struct {
 	PermissionMode       *string        `toml:"permission_mode" doc:"As in [defaults]." sample:"\"readonly\"" rule:"standard|autonomous|readonly|strict"`
 	ContextLimit         *string        `toml:"context_limit" doc:"As in [defaults]." sample:"\"60%\"" rule:"context"`
 	Skills               []string       `toml:"skills" doc:"Further skills." sample:"[\"migrations\"]" rule:"skill"`
-	Agent                *string        `toml:"agent" doc:"The agent of these phases." sample:"\"claude\"" rule:"filled"`
+	Agent                Agents         `toml:"agent" doc:"The agent of these phases, or several in the order in which they are wanted." sample:"[\"claude\", \"codex\"]" rule:"filled some"`
 	Model                *string        `toml:"model" doc:"The model of these phases." sample:"\"model-name\"" rule:"filled"`
 	Verify               []string       `toml:"verify" doc:"Commands that prove these phases, instead of verify.commands." sample:"[\"make test-db\"]" rule:"filled some"`
 	IterationTimeoutSecs *int           `toml:"iteration_timeout_secs" doc:"Longest iteration, instead of limits.iteration_secs." sample:"7200" rule:"min=1 max=2592000"`

@@ -190,7 +190,10 @@ func (r *resolver) phases() {
 			ps.Sensitive = firstOf(ps.Sensitive, ph.Name)
 		}
 		r.reviewers(i, ph, &ps)
-		ps.Agent = r.agentOf(ph, over, where)
+		agents := r.agentsOf(ph, over, where)
+		if ps.Agent = agents.First(); len(agents) > 1 {
+			ps.Agents = slices.Clone(agents)
+		}
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
 		r.out.Phases[ph.Number] = ps
 	}
@@ -289,7 +292,9 @@ func (c *Config) overridesOf(name string) Override {
 		out.Budget = orElse(s.Budget, out.Budget)
 		out.PermissionMode = orElse(s.PermissionMode, out.PermissionMode)
 		out.ContextLimit = orElse(s.ContextLimit, out.ContextLimit)
-		out.Agent = orElse(s.Agent, out.Agent)
+		if s.Agent != nil {
+			out.Agent = s.Agent
+		}
 		out.Model = orElse(s.Model, out.Model)
 		out.IterationTimeoutSecs = orElse(s.IterationTimeoutSecs, out.IterationTimeoutSecs)
 		if s.Verify != nil {

@@ -42,13 +42,10 @@ func (b *binder) check(rules string, v reflect.Value, path []string) {
 				}
 				b.checkText(rule, one, append(append([]string{}, path...), element(i)))
 			}
+		case Agents:
+			b.checkTexts(rule, x, path)
 		case []string:
-			if rule == "some" && len(x) == 0 {
-				b.problem(path, dotted(path)+" is an empty list", "name at least one, or remove the key")
-			}
-			for i, one := range x {
-				b.checkText(rule, one, append(append([]string{}, path...), element(i)))
-			}
+			b.checkTexts(rule, x, path)
 		case map[string]string:
 			for _, key := range sortedKeys(x) {
 				b.checkText(rule, key, append(append([]string{}, path...), key))
@@ -276,4 +273,14 @@ func reuseSecs(text string) int64 {
 		return 0
 	}
 	return int64(d / time.Second)
+}
+
+// checkTexts holds a rule against each text of a list; "some" is about the list.
+func (b *binder) checkTexts(rule string, list, path []string) {
+	if rule == "some" && len(list) == 0 {
+		b.problem(path, dotted(path)+" is an empty list", "name at least one, or remove the key")
+	}
+	for i, one := range list {
+		b.checkText(rule, one, append(append([]string{}, path...), element(i)))
+	}
 }

@@ -76,9 +76,15 @@ func tableType(t reflect.Type) reflect.Type {
 // trueFalseHosts is the type of sandbox.network.
 const trueFalseHosts = "true, false or list of strings"
 
+// oneOrMore is the type of what names one or several.
+const oneOrMore = "string or list of strings"
+
 func typeName(t reflect.Type) string {
-	if t == networkType {
+	switch t {
+	case networkType:
 		return trueFalseHosts
+	case agentsType:
+		return oneOrMore
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -97,6 +97,9 @@ func literal(v reflect.Value) string {
 	if n, ok := v.Interface().(Network); ok && n.literal() != "" {
 		return n.literal()
 	}
+	if names, ok := v.Interface().(Agents); ok && len(names) == 1 {
+		return quoteString(names[0])
+	}
 	switch v.Kind() {
 	case reflect.String:
 		return quoteString(v.String())

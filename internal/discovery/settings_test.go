@@ -52,7 +52,7 @@ func TestFoundSettings(t *testing.T) {
 					t.Errorf("%s: %q, want %q", what, got, want)
 				}
 			}
-			if got := config.ValueOf(f.Agent.Use); got != tt.agent {
+			if got := f.Agent.Use.First(); got != tt.agent {
 				t.Errorf("agent %q, want %q", got, tt.agent)
 			}
 			same("verify", f.Verify.Commands, tt.verify)
