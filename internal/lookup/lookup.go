@@ -13,8 +13,8 @@ import (
 	"forge/internal/search"
 )
 
-// indexFile is the index's name in the state folder.
-const indexFile = "search.db"
+// indexFile is where the index is.
+func indexFile(p *project.Checkout) string { return filepath.Join(p.State, "search.db") }
 
 // Finder finds in one checkout. Its methods may be called at the same time.
 type Finder struct {
@@ -31,7 +31,7 @@ func Open(ctx context.Context, p *project.Checkout) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := search.Open(ctx, filepath.Join(p.State, indexFile))
+	index, err := search.Open(ctx, indexFile(p))
 	if err != nil {
 		return nil, refusal.New("forge search --rebuild makes it anew", "%v", err)
 	}
@@ -40,7 +40,7 @@ func Open(ctx context.Context, p *project.Checkout) (*Finder, error) {
 
 // Forget takes the index of a checkout away, so that the next one is made anew.
 func Forget(p *project.Checkout) error {
-	if err := search.Remove(filepath.Join(p.State, indexFile)); err != nil {
+	if err := search.Remove(indexFile(p)); err != nil {
 		return refusal.New("make the state folder writable", "remove the search index: %v", err)
 	}
 	return nil

@@ -71,6 +71,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
+		case strings.HasPrefix(name, "search.db"):
 		case l.Server != "" && name == filepath.Base(l.Server):
 		case slices.Contains(stateNames(), name), strings.HasPrefix(name, "draft-") && strings.HasSuffix(name, ".json"), strings.HasPrefix(name, ".tmp-"):
 		default:
@@ -85,7 +86,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 
 // stateNames are what Forge keeps in a state folder beside its journal.
 func stateNames() []string {
-	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "draft.json", "news", "pulls", "locks"}
+	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "interviews", "draft.json", "news", "pulls", "locks"}
 }
 
 // idle lists the runs, and refuses while one of them is being driven.
