@@ -324,12 +324,19 @@ func (f *feed) lookAtDesk(ctx context.Context) error {
 		}
 		f.stuck, f.stuckCount, f.stirred = s.String(), len(stuck), false
 	}
+	drafts, err := drafted(ctx, f.project)
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		fmt.Fprintf(&b, "%s %s %s ", d.ID, d.State, d.Question)
+	}
 	now := b.String() + f.stuck
 	if !first && *f.desk == now {
 		return nil
 	}
 	f.desk = &now
-	f.server.hub.Publish(DeskTopic(f.project.ID), fmt.Sprintf(`{"waiting":%d}`, len(list)+f.stuckCount))
+	f.server.hub.Publish(DeskTopic(f.project.ID), fmt.Sprintf(`{"waiting":%d}`, len(list)+f.stuckCount+len(drafts)))
 	if first {
 		return nil
 	}

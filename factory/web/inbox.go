@@ -21,8 +21,8 @@ func (s *Server) inboxRoutes() {
 	s.mux.Handle("GET /inbox/count", s.need(RoleViewer, s.inboxCount))
 }
 
-// inboxLine is one thing that waits for a person: a checkpoint, or an issue that
-// stands still and asks nothing.
+// inboxLine is one thing that waits for a person: a checkpoint, an issue that
+// stands still and asks nothing, or a draft.
 type inboxLine struct {
 	Project, URL, Title string
 	About               []string
@@ -56,6 +56,43 @@ func issueLine(p Project, i work.Issue, who Person) inboxLine {
 		Project: p.ID, URL: fmt.Sprintf("/p/%s/issues/%d", p.ID, i.ID), Title: fmt.Sprintf("#%d %s", i.ID, i.Title), About: []string{what}, Since: i.Changed,
 		Who: RoleOperator.String(), Mine: who.May(p.ID, RoleOperator),
 	}
+}
+
+func draftLine(p Project, d Draft) inboxLine {
+	line := inboxLine{
+		Project: p.ID, URL: "/p/" + p.ID + "/drafts/" + d.ID, Title: d.Title(), Since: cmp.Or(d.Ended, d.Began), Mine: true,
+	}
+	switch {
+	case d.Question != "":
+		line.Title, line.About = d.Question, []string{"interview"}
+	case d.State == DraftReady && d.Plans():
+		line.About = []string{"the plan is drafted: look at it, and begin it or drop it"}
+	case d.State == DraftReady:
+		line.About = []string{"drafted, not taken yet"}
+	case d.State == DraftFailed:
+		line.About = []string{"draft failed: " + text.OneLine(d.Problem, 200)}
+	default:
+		line.About = []string{"draft interrupted"}
+	}
+	return line
+}
+
+// drafted are the drafts of a project that wait for a person.
+func drafted(ctx context.Context, p Project) ([]Draft, error) {
+	if p.Starts == nil {
+		return nil, nil
+	}
+	list, err := p.Starts.Drafts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the drafts that wait: %w", err)
+	}
+	var out []Draft // the list is its owner's
+	for _, d := range list {
+		if d.waits() {
+			out = append(out, d)
+		}
+	}
+	return out, nil
 }
 
 // inboxPage is what pages/inbox.html shows.
@@ -94,6 +131,15 @@ func (s *Server) waits(ctx context.Context, who Person) (mine, others []inboxLin
 		for _, i := range stuck {
 			if _, ok := waitsFor(asked, i); !ok {
 				add(issueLine(p, i, who))
+			}
+		}
+		drafts, err := drafted(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range drafts {
+			if who.May(p.ID, RoleOperator) { // nobody else sees a draft's page
+				add(draftLine(p, d))
 			}
 		}
 	}

@@ -51,18 +51,28 @@ type ForecastPhase struct {
 	Criteria []string `json:"criteria,omitempty" doc:"What it is held against, each with what shows it."`
 }
 
-// Draft is a plan that the agent drafts for a text.
+// Draft is a plan that the agent drafts for a text, or an interview that waits.
 type Draft struct {
 	ID      string    `json:"id"`
+	Kind    string    `json:"kind" enum:"plan,kept,spec,design" doc:"A plan, one that forge generate kept, or what an interview comes to."`
 	Text    string    `json:"text"`
 	Tries   int       `json:"tries,omitempty" doc:"Of each phase; absent = as drafted."`
 	By      string    `json:"by"`
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended,omitzero" doc:"Absent while it is drafted."`
-	State   string    `json:"state" enum:"drafting,ready,failed,interrupted"`
+	State   string    `json:"state" enum:"drafting,ready,failed,interrupted,asks"`
 	Problem string    `json:"problem,omitempty" doc:"Why there is no plan."`
 	Fix     string    `json:"fix,omitempty"`
+	// Question is what an interview asks.
+	Question string   `json:"question,omitempty" doc:"What an interview asks; fix is the command that answers."`
+	Choices  []string `json:"choices,omitempty"`
 }
+
+// Plans says that a run can be begun with it, once it is ready.
+func (d Draft) Plans() bool { return d.Kind == "" || d.Kind == "plan" }
+
+// waits says that a person is to do something about it.
+func (d Draft) waits() bool { return d.State != DraftUnderWay }
 
 // Title is its text on one line.
 func (d Draft) Title() string { return texts.OneLine(d.Text, 80) }
@@ -73,6 +83,7 @@ const (
 	DraftReady       = "ready"       // a run can be begun with it
 	DraftFailed      = "failed"      // Problem says why
 	DraftInterrupted = "interrupted" // the server ended meanwhile
+	DraftAsks        = "asks"        // of an interview: a question is open
 )
 
 // ErrNoDraft says that there is no such draft, or none any more.

@@ -124,7 +124,7 @@ func (s *Server) draftPage(v *visit) error {
 	if d.Tries > 0 {
 		f.Tries = strconv.Itoa(d.Tries)
 	}
-	if d.State != DraftReady {
+	if d.State != DraftReady || !d.Plans() {
 		return v.page("runstart", "New run", f)
 	}
 	o, err := f.order(v)

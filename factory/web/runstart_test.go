@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"forge/factory/web"
@@ -18,6 +20,7 @@ type starts struct {
 	sum    string
 	begun  []web.RunOrder
 	looked []web.RunOrder
+	mu     sync.Mutex // feeds read drafts beside requests
 	drafts []web.Draft
 	forked []string
 }
@@ -42,14 +45,28 @@ func (s *starts) Fork(_ context.Context, run string, r work.Rewind, by string) (
 }
 
 func (s *starts) Draft(_ context.Context, o web.RunOrder) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.drafts = append(s.drafts, web.Draft{ID: "d-1", Text: o.Text, Tries: o.Tries, By: o.By, State: web.DraftUnderWay})
 	return "d-1", nil
 }
 
-func (s *starts) Drafts(context.Context) ([]web.Draft, error) { return s.drafts, nil }
+func (s *starts) Drafts(context.Context) ([]web.Draft, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.drafts), nil
+}
 
-func (s *starts) Drafted(_ context.Context, id string) (web.Draft, error) {
-	for _, d := range s.drafts {
+// become changes a draft.
+func (s *starts) become(n int, change func(*web.Draft)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.drafts[n])
+}
+
+func (s *starts) Drafted(ctx context.Context, id string) (web.Draft, error) {
+	all, _ := s.Drafts(ctx)
+	for _, d := range all {
 		if d.ID == id {
 			return d, nil
 		}
@@ -58,6 +75,8 @@ func (s *starts) Drafted(_ context.Context, id string) (web.Draft, error) {
 }
 
 func (s *starts) DropDraft(context.Context, string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.drafts = nil
 	return nil
 }
@@ -136,11 +155,11 @@ func TestDraftAPlanOnPages(t *testing.T) {
 		t.Errorf("the draft is not found again:\n%s", a.Body)
 	}
 
-	s.drafts[0].State, s.drafts[0].Problem = web.DraftFailed, "<nobody> could"
+	s.become(0, func(d *web.Draft) { d.State, d.Problem = web.DraftFailed, "<nobody> could" })
 	if a := otto.Get(at); !strings.Contains(a.Body, "&lt;nobody&gt; could") || strings.Contains(a.Body, "Begin the run") || strings.Contains(a.Body, "every 2s") {
 		t.Errorf("failed: %d\n%s", a.Status, a.Body)
 	}
-	s.drafts[0].State = web.DraftReady
+	s.become(0, func(d *web.Draft) { d.State = web.DraftReady })
 	a = otto.Get(at)
 	for _, want := range []string{"The plan is drafted.", "&lt;name&gt;", `name="draft" value="d-1"`, `name="usd" value="2.5"`, `name="seen" value="one"`, "Begin the run"} {
 		if !strings.Contains(a.Body, want) {

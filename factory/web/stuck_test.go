@@ -60,6 +60,47 @@ func TestInboxShowsWhatStandsStill(t *testing.T) {
 	}
 }
 
+// Drafts that wait are in the inbox of who may begin them, and are heard of.
+func TestInboxShowsDrafts(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	s := &starts{drafts: []web.Draft{
+		{ID: "d-1", Kind: "plan", Text: "Still <drafted>", State: web.DraftUnderWay},
+		{ID: "d-2", Kind: "plan", Text: "Ready <plan>", State: web.DraftReady},
+		{ID: "d-3", Kind: "plan", Text: "Failed plan", State: web.DraftFailed, Problem: "the <agent> wrote none"},
+		{ID: "interview-spec", Kind: "spec", Text: "A wish", State: web.DraftAsks, Question: "Which <names>?", Choices: []string{"<short>"}, Fix: "forge interview --answer"},
+	}}
+	w.Site.Change("demo", func(p *web.Project) { p.Starts = s })
+	otto := w.User("otto", web.RoleOperator, "demo")
+	body := otto.Get("/inbox").Body
+	for text, want := range map[string]int{
+		"Still &lt;drafted&gt;": 0, "Ready &lt;plan&gt;": 1, "begin it or drop it": 1, "Failed plan": 1, "the &lt;agent&gt; wrote none": 1,
+		"Which &lt;names&gt;?": 1, `href="/p/demo/drafts/interview-spec"`: 1,
+	} {
+		if got := strings.Count(body, text); got != want {
+			t.Errorf("the inbox has %q %d times, want %d:\n%s", text, got, want, body)
+		}
+	}
+	if got := otto.Get("/inbox/count").Body; !strings.Contains(got, ">3<") {
+		t.Errorf("the inbox counts %s", got)
+	}
+	if body := w.User("vera", web.RoleViewer, "demo").Get("/inbox").Body; strings.Contains(body, "/drafts/") {
+		t.Errorf("a viewer, who may see no draft:\n%s", body)
+	}
+	page := otto.Get("/p/demo/drafts/interview-spec").Body
+	for _, want := range []string{"The agent asks:", "Which &lt;names&gt;?", "&lt;short&gt;", "forge interview --answer", "Drop this draft"} {
+		if !strings.Contains(page, want) || strings.Contains(page, "Begin the run") {
+			t.Errorf("the page of an interview lacks %q, or begins a run:\n%s", want, page)
+		}
+	}
+	desk := listen(t, w, otto, "", web.DeskTopic("demo"))
+	s.become(0, func(d *web.Draft) { d.State = web.DraftReady })
+	w.Issue("Something is written", work.ColumnReady)
+	for got := ""; got != `{"waiting":4}`; {
+		got = desk.next("desk")
+	}
+}
+
 // A ready card says why it is not begun, and another word as soon as there is
 // another reason.
 func TestReadyCardsSayWhyTheyWait(t *testing.T) {

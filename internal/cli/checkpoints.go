@@ -9,6 +9,7 @@ import (
 
 	"forge/gates"
 	"forge/internal/approval"
+	"forge/internal/draft"
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -18,7 +19,7 @@ import (
 
 func (a *App) checkpointsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "checkpoints", Usage: "list what waits for a person, over all runs",
+		Name: "checkpoints", Aliases: []string{"inbox"}, Usage: "list what waits for a person, over all runs, and drafts that do",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list answered and expired ones too"},
 			&cli.StringFlag{Name: "run", Usage: "of run `ID` alone"},
@@ -66,6 +67,8 @@ type listedCheckpoints struct {
 	Checkpoints []work.Checkpoint `json:"checkpoints"`
 	// Next is what --after takes for the next page; "" when this is the last.
 	Next string `json:"next,omitempty"`
+	// Drafts are plans and interviews that wait; on the first page, of all runs.
+	Drafts []draft.Waiting `json:"drafts,omitempty"`
 }
 
 func (a *App) listCheckpoints(ctx context.Context, page checkpointPage) error {
@@ -81,6 +84,11 @@ func (a *App) listCheckpoints(ctx context.Context, page checkpointPage) error {
 	}
 	if ok {
 		if list, err = checkpointPageOf(ctx, p.Checkout, page); err != nil {
+			return err
+		}
+	}
+	if page.run == "" && page.after == "" {
+		if list.Drafts, err = draft.Waits(p.Checkout); err != nil {
 			return err
 		}
 	}
@@ -107,10 +115,16 @@ func (p *checkout) printCheckpoints(list listedCheckpoints, page checkpointPage)
 	if page.output == "json" {
 		return printJSON(a.Stdout, list)
 	}
-	if err := p.checkpointTable(list.Checkpoints, page.all); err != nil || list.Next == "" {
-		return err
+	if len(list.Checkpoints) > 0 || len(list.Drafts) == 0 {
+		if err := p.checkpointTable(list.Checkpoints, page.all); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(a.Stdout, "\nMore:   forge checkpoints --after %s\n", list.Next)
+	more := ""
+	if list.Next != "" {
+		more = fmt.Sprintf("\nMore:   forge checkpoints --after %s\n", list.Next)
+	}
+	_, err := fmt.Fprint(a.Stdout, more+text.Harmless(draft.Listed(list.Drafts, p.Ago)))
 	return err
 }
 

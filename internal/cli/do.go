@@ -45,6 +45,7 @@ func (a *App) doCommand() *cli.Command {
 		&cli.StringFlag{Name: "agent", Usage: "the agent `NAME` does it", DefaultText: "as configured, else the first that is installed"},
 		&cli.GenericFlag{Name: "verify", Usage: "the shell command `CMD` proves it; may be repeated", Value: &words{}, DefaultText: "as configured, else what the project's files name"},
 		&cli.BoolFlag{Name: "plan", Usage: "let the agent draft a plan of several phases first"},
+		&cli.StringFlag{Name: "draft", Usage: "begin with the plan of the draft `ID`, which forge inbox lists"},
 		&cli.IntFlag{Name: "budget", Usage: "`N` iterations for each phase", DefaultText: "defaults.budget"},
 		&cli.StringFlag{Name: "usd", Usage: "spend at most `N` dollars (= --cost run_usd=N)"},
 	}
@@ -75,6 +76,8 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 	switch {
 	case c.IsSet("budget") && (o.budget < 1 || o.budget > 100_000):
 		return o, refusal.New("use 1 or more", "--budget %d is not a number of iterations", o.budget)
+	case c.IsSet("draft") && c.String("draft") == "":
+		return o, refusal.New("forge inbox lists them, or leave --draft out", "--draft names no draft")
 	case c.IsSet("agent") && o.agent == "":
 		return o, refusal.New("forge agents lists them, or leave --agent out", "--agent names no agent")
 	case o.plan && o.dryRun:
@@ -98,6 +101,12 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 			return o, refusal.New("write a shell command, or leave --verify out", "--verify names no command")
 		}
 		o.settings = append(o.settings, config.Setting{Flag: "--verify", Key: "verify.none", Value: "false"})
+	}
+	if o.draft = c.String("draft"); c.IsSet("draft") {
+		if c.Args().Present() || c.IsSet("file") || o.plan || o.budget != 0 {
+			return o, refusal.New("leave it out", "--draft has its text, plan and budgets: no text, --file, --plan or --budget goes with it")
+		}
+		return o, nil // it is read where the project is known
 	}
 	o.fromSpec = o.plan && c.Args().Len() == 0 && !c.IsSet("file")
 	if o.fromSpec {
@@ -173,14 +182,20 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 			return err
 		}
 	}
+	var kept *work.Plan // that was drafted before
+	if o.draft != "" {
+		if kept, o.text, err = draft.Begun(p.Checkout, o.draft); err != nil {
+			return err
+		}
+	}
 	if err := p.discover(ctx, &o); err != nil {
 		return err
 	}
-	plan, err := p.planFor(ctx, o)
+	plan, err := p.planFor(ctx, o, kept)
 	if err != nil {
 		return err
 	}
-	spec, origin, err := planrun.OfText(p.Checkout, o.text, plan, o.plan, o.policy)
+	spec, origin, err := planrun.OfText(p.Checkout, o.text, plan, o.plan || kept != nil, o.policy)
 	if err != nil {
 		return err
 	}
@@ -224,9 +239,13 @@ func (p *checkout) discover(ctx context.Context, o *doOptions) error {
 	return nil
 }
 
-// planFor is the plan of a text: one phase, or what the agent drafts.
-func (p *checkout) planFor(ctx context.Context, o doOptions) (plan work.Plan, err error) {
+// planFor is the plan of a text: one phase, what was drafted before, or what the
+// agent drafts now.
+func (p *checkout) planFor(ctx context.Context, o doOptions, kept *work.Plan) (plan work.Plan, err error) {
 	plan = planner.Single(o.text, o.budget)
+	if kept != nil {
+		plan = *kept
+	}
 	if o.plan {
 		if plan, err = p.drafted(ctx, o); err != nil {
 			return plan, err

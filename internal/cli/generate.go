@@ -26,6 +26,7 @@ type generateOptions struct {
 	extend, replace bool
 	yes             bool
 	agent, model    string
+	kept            string // command that has the draft again for --yes; "" = none has
 }
 
 func (a *App) generateCommand() *cli.Command {
@@ -158,11 +159,11 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 	text = append(text, '\n')
 	if !o.yes {
 		if !p.app.terminal() {
-			return refusal.New("forge generate --yes writes it; this draft is in "+draft.Keep(p.Checkout, text), "nobody can be asked whether to write %s", project.PlanFile)
+			return refusal.New(o.unasked(p, text), "nobody can be asked whether to write %s", project.PlanFile)
 		}
 		if ok, err := p.app.confirm(ctx, "Write "+project.PlanFile+"?", "", "yes, write it"); err != nil || !ok {
 			if err == nil {
-				err = refusal.New("the draft is in "+draft.Keep(p.Checkout, text), "nothing was written")
+				err = refusal.New("the draft is in "+draft.KeepRefused(p.Checkout, text), "nothing was written")
 			}
 			return err
 		}
@@ -178,6 +179,15 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 	if err := atomicfile.Write(filepath.Join(p.Base.RepoRoot, project.PlanFile), text, 0o644); err != nil {
 		return refusal.New("make the folder writable", "write the plan: %v", err)
 	}
+	draft.Settled(p.Checkout)
 	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", project.PlanFile)
 	return nil
+}
+
+// unasked keeps a draft that nobody could be asked about, and is the way out.
+func (o generateOptions) unasked(p *checkout, plan []byte) string {
+	if o.kept != "" {
+		return o.kept + " --yes writes it; nothing is asked again"
+	}
+	return "forge generate --yes drafts another and writes it; move " + draft.Keep(p.Checkout, plan) + " there to take this one"
 }

@@ -77,7 +77,7 @@ func (a *App) implement(ctx context.Context, o interviewOptions) error {
 		return err
 	}
 	// The spec is what the phases are told of the whole.
-	write := generateOptions{extend: o.extend, replace: o.replace, yes: o.yes}
+	write := generateOptions{extend: o.extend, replace: o.replace, yes: o.yes, kept: o.command}
 	if err := p.writePlan(ctx, write, plan, i.Wish, false); err != nil {
 		return err
 	}

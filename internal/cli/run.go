@@ -49,6 +49,7 @@ type runOptions struct {
 	maxPhases  int              // resume, of a job; 0 = as many as before
 	level      string           // resume: the run's policy from now on, "" = as it is
 	change     bool             // show the change before the report
+	draft      string           // whose plan it is, dropped once the run is open; "" = none
 	redHint    string           // said where the base's own commands fail; "" = nothing
 }
 
@@ -290,6 +291,11 @@ func (p *checkout) open(ctx context.Context, e *project.Machine, id string, spec
 	run, err := runs.Open(ctx, p.Checkout, e, id, spec, spec.Base.Branch, p.creator(o))
 	if err != nil {
 		return err
+	}
+	if o.draft != "" {
+		if err := draft.DropRecord(p.State, o.draft); err != nil { // the run's journal has the plan
+			p.Log.Warn("the draft of the run's plan stays", "err", err)
+		}
 	}
 	return p.carryOn(ctx, e, run.Lease, run.State, run.First, o)
 }

@@ -74,6 +74,11 @@ func TestAPlanIsDraftedOnTheServer(t *testing.T) {
 	if len(will.Phases) != 2 || will.Phases[1].What != "Then leave." || will.Phases[1].Tries != 3 || len(will.Phases[1].After) != 1 || len(will.Phases[1].Verify) != 1 {
 		t.Fatalf("it will do %+v", will)
 	}
+	// It waits for a person at every door; at a terminal its run is begun, too.
+	w.forge("inbox").want(exitDone).says("Draft "+d.ID+", a plan, is ready", "forge do --draft "+d.ID)
+	w.forge("do", "--draft", d.ID, "--dry-run").want(exitDone).says("farewell")
+	w.forge("do", "--draft", "d-none").want(exitUsage).warns("forge inbox")
+	w.forge("do", "--draft", d.ID, "more words").want(exitUsage).warns("--draft has its text")
 	if w.exists("01.txt") {
 		t.Fatal("work began before anybody said so")
 	}

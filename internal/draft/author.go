@@ -104,10 +104,16 @@ func (a *author) close() {
 	}
 }
 
-// Keep writes a draft into the state folder and says where: nothing is lost that
-// an agent was paid for.
-func Keep(p *project.Checkout, text []byte) string {
-	path := filepath.Join(p.State, "drafts", "phases.json")
+// Keep keeps a draft that nobody could be asked about, and says where: nothing is
+// lost that an agent was paid for. It waits for a person: see Waits.
+func Keep(p *project.Checkout, text []byte) string { return keep(keptFile(p), text) }
+
+// KeepRefused is Keep of a draft that cannot be used, or that a person did not want.
+func KeepRefused(p *project.Checkout, text []byte) string {
+	return keep(filepath.Join(p.State, "drafts", "refused.json"), text)
+}
+
+func keep(path string, text []byte) string {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = atomicfile.Write(path, text, 0o600)

@@ -37,7 +37,7 @@ func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing
 	var bad *planner.DraftError
 	switch {
 	case errors.As(err, &bad):
-		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+Keep(p, bad.Text), "%v", bad)
+		return nil, refusal.New("say more in the spec, or write the plan by hand; the draft is in "+KeepRefused(p, bad.Text), "%v", bad)
 	case errors.Is(err, planner.ErrNoDraft):
 		return nil, refusal.New("ask again, or another agent", "%v", err)
 	}

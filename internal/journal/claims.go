@@ -156,7 +156,7 @@ func scanClaim(rows *sql.Rows, project string) (work.IssueClaim, error) {
 		c.Later = fromNano(later)
 	}
 	if h.id.Valid {
-		c.Owner, c.PID, c.Host, c.Dead = h.id.String, h.owner.PID, h.owner.Host, h.owner.dead()
+		c.Owner, c.PID, c.Host, c.Dead = h.id.String, h.owner.PID, h.owner.Host, h.owner.Dead()
 	}
 	return c, nil
 }

@@ -200,7 +200,7 @@ func (h *holder) fields() []any {
 // holds says that nobody else may have the run now. A heartbeat in the future
 // (the clock was set back) holds too: when in doubt, a run is not taken.
 func (h *holder) holds(now time.Time) bool {
-	return h.id.Valid && now.Sub(fromNano(h.heartbeat)) <= LeaseTimeout && !h.owner.dead()
+	return h.id.Valid && now.Sub(fromNano(h.heartbeat)) <= LeaseTimeout && !h.owner.Dead()
 }
 
 func (h *holder) refusal(run string) error {

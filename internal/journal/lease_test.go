@@ -20,8 +20,8 @@ func TestOwnerKnownDead(t *testing.T) {
 		t.Skip("only Linux tells when a process began")
 	}
 	self := Self()
-	if self.dead() || self.StartTime == 0 || self.Boot == "" {
-		t.Errorf("this process: %+v, dead: %v", self, self.dead())
+	if self.Dead() || self.StartTime == 0 || self.Boot == "" {
+		t.Errorf("this process: %+v, dead: %v", self, self.Dead())
 	}
 	if again := Self(); again.ID == self.ID {
 		t.Error("two owners share an id")
@@ -31,14 +31,14 @@ func TestOwnerKnownDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	zombie := Owner{PID: gone.Process.Pid, Host: self.Host, Boot: self.Boot}
-	for deadline := time.Now().Add(10 * time.Second); !zombie.dead() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); !zombie.Dead() && time.Now().Before(deadline); {
 		// Not waited for yet: it becomes a zombie.
 		if start, state := startTime(zombie.PID); state == processRuns {
 			zombie.StartTime = start
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if !zombie.dead() {
+	if !zombie.Dead() {
 		t.Error("a process that ended and was not waited for is not dead")
 	}
 	if err := gone.Wait(); err != nil {
@@ -55,7 +55,7 @@ func TestOwnerKnownDead(t *testing.T) {
 		"gone in another boot":     {change(func(o *Owner) { o.PID, o.Boot = gone.Process.Pid, "other" }), false},
 		"gone in an unknown place": {change(func(o *Owner) { o.PID, o.Boot = gone.Process.Pid, "" }), false},
 	} {
-		if test.owner.dead() != test.dead {
+		if test.owner.Dead() != test.dead {
 			t.Errorf("%s: dead is %v", name, !test.dead)
 		}
 	}

@@ -45,9 +45,9 @@ func place() (host, boot string) {
 	return host, bootID()
 }
 
-// dead says that the owner is known not to run any more. false = alive or
+// Dead says that the owner is known not to run any more. false = alive or
 // not known.
-func (o Owner) dead() bool {
+func (o Owner) Dead() bool {
 	host, boot := place()
 	if boot == "" || o.Boot != boot || o.Host != host {
 		return false

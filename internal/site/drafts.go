@@ -2,85 +2,42 @@ package site
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	pages "forge/factory/web"
-	"forge/internal/atomicfile"
 	"forge/internal/draft"
+	"forge/internal/journal"
 	"forge/internal/planrun"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/work"
 )
 
-// drafted is the record of a draft in the state folder: what an agent was paid for
-// outlives the page that asked for it, and the server.
-type drafted struct {
-	pages.Draft
-	Plan *work.Plan `json:"plan,omitempty"`
-}
-
-// draftPrefix begins the ids of drafts.
-const draftPrefix = "d-"
-
-// draftFile is where the record of a draft is; an id that is none has no file.
-func draftFile(state, id string) (string, error) {
-	if !regexp.MustCompile(`^` + draftPrefix + `[a-z0-9-]{1,60}$`).MatchString(id) {
-		return "", pages.ErrNoDraft
-	}
-	return filepath.Join(state, "drafts", id+".json"), nil
-}
-
-func keepDraft(state string, d drafted) error {
-	path, err := draftFile(state, d.ID)
-	if err != nil {
-		return err
-	}
-	body, err := json.MarshalIndent(d, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = atomicfile.Write(path, append(body, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the draft of a plan: %w", err)
-	}
-	return nil
-}
-
 // readDraft is a draft by its record, with what has become of it.
-func (s Starts) readDraft(state, id string) (d drafted, err error) {
-	path, err := draftFile(state, id)
-	if err != nil {
-		return d, err
-	}
-	body, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+func (s Starts) readDraft(state, id string) (draft.Record, error) {
+	d, err := draft.ReadRecord(state, id, s.Jobs.p.Now())
+	if errors.Is(err, draft.ErrNone) {
 		return d, pages.ErrNoDraft
 	}
-	if err == nil {
-		err = json.Unmarshal(body, &d)
+	return s.asHere(d), err
+}
+
+// asHere is a draft as this process knows it: what it does not work on any more
+// itself has ended.
+func (s Starts) asHere(d draft.Record) draft.Record {
+	self := journal.Self()
+	self.ID = d.Owner.ID
+	if d.State == draft.UnderWay && d.Owner == self && !s.Jobs.has(d.ID) {
+		d.State = draft.Interrupted
 	}
-	if err != nil {
-		return d, fmt.Errorf("read the draft of a plan: %w", err)
+	return d
+}
+
+// draftForPages is a draft as pages show it.
+func draftForPages(d draft.Record) pages.Draft {
+	return pages.Draft{
+		ID: d.ID, Kind: "plan", Text: d.Text, Tries: d.Tries, By: d.By, Began: d.Began, Ended: d.Ended, State: string(d.State), Problem: d.Problem, Fix: d.Fix,
 	}
-	if d.ID = id; d.State == pages.DraftUnderWay && !s.Jobs.has(id) {
-		// It may have ended since the record was read.
-		if again, err := os.ReadFile(path); err == nil && string(again) != string(body) {
-			return s.readDraft(state, id)
-		}
-		d.State = pages.DraftInterrupted
-	}
-	return d, nil
 }
 
 // Draft has the agent draft the plan of a text beside the request that asked.
@@ -113,8 +70,8 @@ func (s Starts) draft(ctx context.Context, o pages.RunOrder) (string, error) {
 		return "", refusal.New("wait for it, or drop it", "a plan is drafted in this project already")
 	}
 
-	d := drafted{Draft: pages.Draft{ID: draftPrefix + p.NewRunID(), Text: o.Text, Tries: o.Tries, By: o.By, Began: p.Now(), State: pages.DraftUnderWay}}
-	if err := keepDraft(p.State, d); err != nil {
+	d := draft.Record{ID: draft.RecordPrefix + p.NewRunID(), Text: o.Text, Tries: o.Tries, By: o.By, Began: p.Now(), State: draft.UnderWay, Owner: journal.Self()}
+	if err := draft.KeepRecord(p.State, d); err != nil {
 		return "", err
 	}
 	s.Jobs.beside(ctx, d.ID, func(ctx context.Context) { s.finishDraft(ctx, p, d) })
@@ -123,68 +80,77 @@ func (s Starts) draft(ctx context.Context, o pages.RunOrder) (string, error) {
 
 // finishDraft drafts, and records what came of it. A server that ends meanwhile
 // leaves the record as it is: the draft was interrupted.
-func (s Starts) finishDraft(ctx context.Context, p *project.Checkout, d drafted) {
+func (s Starts) finishDraft(ctx context.Context, p *project.Checkout, d draft.Record) {
 	plan, err := draft.OfText(ctx, p, d.Text, d.Tries)
 	if ctx.Err() != nil {
 		return
 	}
-	if d.Ended, d.State = p.Now(), pages.DraftReady; err != nil {
-		d.State, d.Problem = pages.DraftFailed, err.Error()
+	if d.Ended, d.State = p.Now(), draft.Ready; err != nil {
+		d.State, d.Problem = draft.Failed, err.Error()
 		if refused := (*refusal.Error)(nil); errors.As(err, &refused) {
 			d.Problem, d.Fix = refused.What, refused.Fix
 		}
 	} else {
 		d.Plan = &plan
 	}
-	if err := keepDraft(p.State, d); err != nil {
+	if _, err := draft.ReadRecord(p.State, d.ID, p.Now()); errors.Is(err, draft.ErrNone) {
+		return // another process dropped it
+	}
+	if err := draft.KeepRecord(p.State, d); err != nil {
 		p.Log.Error("a draft is lost", "err", err)
 	}
 }
 
-// Drafts are the drafts that no run was begun with, the newest first.
+// Drafts are the drafts that no run was begun with, the newest first, and
+// whatever else drafted waits.
 func (s Starts) Drafts(context.Context) ([]pages.Draft, error) {
-	state := s.Jobs.p.State
-	entries, err := os.ReadDir(filepath.Join(state, "drafts"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for drafts of plans: %w", err)
+	p := s.Jobs.p
+	records, err := draft.Records(p.State, p.Now())
+	if err != nil {
+		return nil, err
 	}
 	var out []pages.Draft
-	for _, e := range entries {
-		id, isRecord := strings.CutSuffix(e.Name(), ".json")
-		if !isRecord || !strings.HasPrefix(id, draftPrefix) {
-			continue
-		}
-		if d, err := s.readDraft(state, id); err == nil { // one that is gone or broken is no draft
-			out = append(out, d.Draft)
-		}
+	for _, d := range records {
+		out = append(out, draftForPages(s.asHere(d)))
 	}
-	slices.SortFunc(out, func(a, b pages.Draft) int { return b.Began.Compare(a.Began) })
-	return out, nil
+	others, err := draft.Others(p)
+	for _, w := range others {
+		out = append(out, pages.Draft{
+			ID: w.ID, Kind: w.Kind, Text: w.About, Began: w.Since, State: string(w.State), Question: w.Question, Choices: w.Choices, Problem: w.Problem, Fix: w.Way,
+		})
+	}
+	slices.SortStableFunc(out, func(a, b pages.Draft) int { return b.Began.Compare(a.Began) })
+	return out, err
 }
 
 // Drafted is one draft.
-func (s Starts) Drafted(_ context.Context, id string) (pages.Draft, error) {
+func (s Starts) Drafted(ctx context.Context, id string) (pages.Draft, error) {
 	d, err := s.readDraft(s.Jobs.p.State, id)
-	return d.Draft, err
+	if err == nil || !errors.Is(err, pages.ErrNoDraft) {
+		return draftForPages(d), err
+	}
+	all, err := s.Drafts(ctx)
+	if err != nil {
+		return pages.Draft{}, err
+	}
+	if n := slices.IndexFunc(all, func(d pages.Draft) bool { return d.ID == id }); n >= 0 {
+		return all[n], nil
+	}
+	return pages.Draft{}, pages.ErrNoDraft
 }
 
 // DropDraft ends a draft, and forgets it.
 func (s Starts) DropDraft(_ context.Context, id string) error {
-	path, err := draftFile(s.Jobs.p.State, id)
-	if err != nil {
-		return err
-	}
 	s.Jobs.end(id)
-	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+	err := draft.Drop(s.Jobs.p, id)
+	if errors.Is(err, draft.ErrNone) {
 		return pages.ErrNoDraft
-	} else if err != nil {
-		return fmt.Errorf("drop the draft of a plan: %w", err)
 	}
-	return nil
+	return err
 }
 
 // planOf is the plan of a draft, with the text that it is for.
-func (s Starts) planOf(state, id string) (d drafted, err error) {
+func (s Starts) planOf(state, id string) (d draft.Record, err error) {
 	if d, err = s.readDraft(state, id); err != nil {
 		return d, err
 	}

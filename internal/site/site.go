@@ -3,6 +3,8 @@ package site
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -67,7 +69,7 @@ func Alone(b *board.Opened) pages.Project { return newView(b.Checkout).project(b
 // a process that works on it.
 func (s *view) project(b *board.Opened) pages.Project {
 	return pages.Project{
-		ID: b.Project, Root: b.Base.RepoRoot, Board: b.Board, Cards: b.Journal, Watch: watch{b.Journal},
+		ID: b.Project, Root: b.Base.RepoRoot, Board: b.Board, Cards: b.Journal, Watch: watch{b.Journal, b.State},
 		Runs: runViews{s}, Desk: answers{s}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Schedules: clock{b},
 	}
 }
@@ -132,7 +134,22 @@ func (s *Site) Policies(ctx context.Context, p pages.Project) (gates.Catalogue, 
 }
 
 // watch is a journal as pages watch it.
-type watch struct{ *journal.Store }
+type watch struct {
+	*journal.Store
+	state string // the folder
+}
+
+// Version grows with the journal, and with the drafts beside it, which wait for
+// people as well.
+func (w watch) Version(ctx context.Context) (int64, error) {
+	n, err := w.Store.Version(ctx)
+	for _, dir := range []string{"drafts", "interviews"} {
+		if info, err := os.Stat(filepath.Join(w.state, dir)); err == nil {
+			n += info.ModTime().UnixNano()
+		}
+	}
+	return n, err
+}
 
 func (w watch) RunEnd(ctx context.Context, run string) (int64, error) {
 	n, _, err := w.Head(ctx, run)

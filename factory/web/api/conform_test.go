@@ -64,8 +64,8 @@ var shownOnPages = map[string][]string{
 	"GET /projects/new": {"list-folders"},
 
 	"GET /{$}":         {"list-projects", "whoami"},
-	"GET /inbox":       {"list-projects", "list-checkpoints"},
-	"GET /inbox/count": {"list-checkpoints"},
+	"GET /inbox":       {"list-projects", "list-checkpoints", "list-issues", "list-drafts"},
+	"GET /inbox/count": {"list-checkpoints", "list-issues", "list-drafts"},
 	"GET /live":        {"follow-events"},
 	"GET /search":      {"search-project"},
 
