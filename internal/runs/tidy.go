@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"forge/internal/git"
@@ -86,6 +88,74 @@ func CollectCaches(p *project.Checkout, keep time.Duration, dry bool, say func(d
 	return freed, errors.Join(err, opened.New(filepath.Join(p.State, "cache", "opened")).Prune(p.Now(), dry, count))
 }
 
+// draftsStay is how long drafts stay, however short anybody wants to keep them: an
+// agent may be at work on them.
+const draftsStay = 24 * time.Hour
+
+// CollectDrafts removes what agents drafted and nobody touched for keep: folders,
+// logs and drafts that came to nothing. What waits for a person (plans, interviews)
+// goes as well only where all is set: nobody's work is taken away unasked.
+func CollectDrafts(p *project.Checkout, keep time.Duration, all, dry bool, say func(path string, bytes int64)) (freed int64, err error) {
+	old := map[string][]string{} // what belongs to one draft, by its name
+	for _, pattern := range []string{"drafts/*", "interviews/*", "draft-*.json"} {
+		found, err := filepath.Glob(filepath.Join(globSafe(p.State), pattern))
+		if err != nil {
+			return 0, fmt.Errorf("list drafts: %w", err)
+		}
+		for _, path := range found {
+			if all || !waitsForPerson(path) {
+				name, _, _ := strings.Cut(filepath.Base(path), ".")
+				name = filepath.Join(filepath.Dir(path), name)
+				old[name] = append(old[name], path)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		young := slices.ContainsFunc(old[name], func(path string) bool {
+			return p.Now().Sub(changedAt(path)) < max(keep, draftsStay)
+		})
+		if young {
+			continue
+		}
+		for _, path := range old[name] {
+			size := sizeOf(path)
+			if !dry {
+				if err := os.RemoveAll(path); err != nil {
+					return freed, fmt.Errorf("remove %s: %w", path, err)
+				}
+			}
+			freed += size
+			say(path, size)
+		}
+	}
+	return freed, nil
+}
+
+// waitsForPerson says whether a file among drafts is one that a person is to look at.
+func waitsForPerson(path string) bool {
+	name := filepath.Base(path)
+	return filepath.Base(filepath.Dir(path)) == "interviews" || name == "phases.json" || strings.HasPrefix(name, "d-") && strings.HasSuffix(name, ".json")
+}
+
+// globSafe is a path as a pattern that means just it.
+func globSafe(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// changedAt is when a file, or the newest one below a folder, was written.
+func changedAt(path string) (newest time.Time) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		return nil
+	})
+	return newest
+}
+
 // TidyAfter gives back what a run held that ended so: what kept its base, and the
 // folders that it worked in. What fails is logged.
 func TidyAfter(ctx context.Context, p *project.Checkout, repo *git.Store, run string, end work.RunFinishedData) {
@@ -110,6 +180,9 @@ func TidyOld(ctx context.Context, p *project.Checkout, repo *git.Store) {
 	}
 	if _, err := CollectCaches(p, KeepRuns, false, func(string, int64) {}); err != nil {
 		p.Log.Warn("tidy up old caches", "err", err)
+	}
+	if _, err := CollectDrafts(p, KeepRuns, false, false, func(string, int64) {}); err != nil {
+		p.Log.Warn("tidy up old drafts", "err", err)
 	}
 }
 
