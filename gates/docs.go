@@ -72,6 +72,20 @@ contexts = ["action_proposal"]
 ` + "```" + `
 
 The same axes may stand in ` + "`[autonomy.policy]`" + ` of a configuration, over the preset chosen there. A gate and the response of its name (` + "`stale` and `on_stale`, `findings` and `fail_verdict`, `promote`" + `) move together. Unknown words, wrong types and cycles are errors. A ceiling is always a built-in preset: what bounds a project is not the project's to say.
+
+## One phase, one agent
+
+A phase or an agent may have a level of its own, in a configuration or as ` + "`\"level\": \"guided\"`" + ` of a phase in ` + "`phases.json`" + `:
+
+` + "```toml" + `
+[phases.overrides."migrate-*"]
+level = "guided"
+
+[agents.codex]
+level = "dependent"
+` + "```" + `
+
+It only adds questions: a phase asks where its level asks, and where the run's does. A freer level than the run's frees nothing, nor does ` + "`forge level`" + `. Every level that matches counts, those of your own configuration too; a sub-phase has those of its phase, a job's phases match the name ` + "`job`" + `. The gates of the result (` + "`final`, `ckpt.final_output`, `evidence`, `promote`" + `) and of a red base ask when one of its phases wants that. ` + "`--yes`" + ` answers what it answers elsewhere. ` + "`forge list`" + ` names the levels, ` + "`forge why`" + ` the one that asked.
 `
 
 func alsoText(name string) string {

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -42,7 +41,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	}
 	cp := work.Checkpoint{
 		ID: fmt.Sprintf("%s.%d", s.Run, s.Asked+1), Run: s.Run, Kind: kind, Points: append([]string{kind}, also...), Revision: 1,
-		Question: question, Facts: texts.ClipJSON(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.version,
+		Question: question, Facts: texts.ClipJSON(facts, 6<<10), Choices: choices(gates.Point(kind)), Policy: s.versionOf(p),
 		Status: work.CheckpointPending, OpenedAt: d.now.UTC(), ExpiresAt: d.expiry(),
 	}
 	if isAsk(kind) {
@@ -74,14 +73,10 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	sum := sha256.Sum256([]byte(kind + "\x00" + judged + "\x00" + cp.Facts))
 	cp.Hash = hex.EncodeToString(sum[:])
 	d.decide(number, work.GateDecidedData{
-		Gate: kind, Decision: decideAsk, By: s.policyName(), Policy: cp.Policy, Failed: failed, Reason: question,
+		Gate: kind, Decision: decideAsk, By: s.policyName(p), Policy: cp.Policy, Failed: failed, Reason: question,
 	})
 	d.phase(number, work.CheckpointOpened, cp)
 }
-
-// policyName is who decides where the policy does: its preset, or the version
-// of one that has none.
-func (s *State) policyName() string { return "policy:" + cmp.Or(s.Spec.Policy.Preset, s.version) }
 
 // answered turns a person's answer into what follows from it, as docs/checkpoints.md says.
 func (d *decision) answered(a work.Answer) {

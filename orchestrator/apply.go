@@ -83,11 +83,12 @@ func Nodes(plan work.Plan, set work.Settings) []dag.Node[string] {
 }
 
 func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *Phase {
-	return &Phase{
+	p := &Phase{
 		Number: ph.Number, Parent: parent, Plan: ph, Set: set, Stage: StageWaiting, Budget: set.Budget,
 		Tries: map[int]int{}, Kind: IterationWork, Files: -1,
-		Stale: gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.Spec.Policy.StaleResponse()},
 	}
+	p.Stale = gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.policyOf(p).StaleResponse()}
+	return p
 }
 
 // Apply folds one event into the state. It is total: an event that does not

@@ -148,8 +148,8 @@ func (d *decision) asks(p *Phase) bool {
 		d.finish(p, work.PhaseFailed, work.ReasonBlocked, a.lacks())
 	case len(p.Asking.Said) >= maxAsks:
 		d.rule(p.Number, gate, decideReject, fmt.Sprintf("a phase may ask at most %d times", maxAsks))
-	case d.s.passes(a.point()):
-		d.gate(p.Number, gate, decideAlone, d.s.policyName(), "nobody is asked: "+a.Text)
+	case d.s.passes(p, a.point()):
+		d.gate(p.Number, gate, decideAlone, d.s.policyName(p), "nobody is asked: "+a.Text)
 	default:
 		d.open(p, gate, []string{gate}, a.question(p), a.facts()+"\n"+strings.Join(p.History, "\n"))
 	}

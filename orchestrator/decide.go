@@ -169,7 +169,7 @@ func (d *decision) opened(f Opened) {
 		fork = fmt.Sprintf("run %s, phase %s, iteration %d", f.Run, f.Phase, f.Iteration)
 	}
 	d.run(work.RunStarted, RunStartedData{
-		Spec: f.Inline, Blob: f.Blob, Policy: d.s.version, Level: sp.Policy.Preset,
+		Spec: f.Inline, Blob: f.Blob, Policy: d.s.version, Level: d.s.Level(),
 		Branch: sp.Branch, Base: sp.Base.Commit, Phases: len(sp.Plan.Phases), Fork: fork,
 	})
 }
@@ -394,7 +394,7 @@ func (d *decision) finish(p *Phase, outcome work.PhaseOutcome, reason work.Reaso
 
 func (d *decision) gate(number, gate, decision, by, reason string) {
 	d.decide(number, work.GateDecidedData{
-		Gate: gate, Decision: decision, By: by, Reason: text.ClipJSON(reason, 500), Policy: d.s.version,
+		Gate: gate, Decision: decision, By: by, Reason: text.ClipJSON(reason, 500), Policy: d.s.versionOf(d.s.Phases[number]),
 	})
 }
 
@@ -406,6 +406,6 @@ func (d *decision) rule(number, gate, decision, reason string) {
 func (d *decision) strategy(number string, gate gates.Point, decision string, dec gates.Decision) {
 	d.decide(number, work.GateDecidedData{
 		Gate: string(gate), Decision: decision, By: dec.By, Passed: dec.Passed, Failed: dec.Failed,
-		Facts: text.ClipJSON(dec.Facts, 500), Reason: text.ClipJSON(dec.Reason, 500), Policy: d.s.version,
+		Facts: text.ClipJSON(dec.Facts, 500), Reason: text.ClipJSON(dec.Reason, 500), Policy: d.s.versionOf(d.s.Phases[number]),
 	})
 }

@@ -176,7 +176,7 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 	e := IterateEffect{
 		Command: c,
 		Request: work.IterationRequest{
-			Run: s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: s.Spec.Policy.Preset,
+			Run: s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: s.policyOf(p).Preset,
 			Agent: agent, Model: model, Permission: p.Set.Permission, Verify: p.Set.Verify, Limits: limits,
 			Prompt: Prompt(s, p, session), Session: session, Sandbox: set.Sandbox, CostUSD: usd, Tokens: tokens,
 		},

@@ -16,6 +16,8 @@ type Spec struct {
 	Settings work.Settings `json:"settings"`
 	Job      *work.Job     `json:"job,omitempty"` // instead of a plan
 	Policy   gates.Policy  `json:"policy"`
+	// Levels are those that phases and agents have of their own, by name.
+	Levels map[string]gates.Policy `json:"levels,omitempty"`
 	// Issue is what the run works on; nil = it is no issue's run.
 	Issue *work.IssueBrief `json:"issue,omitempty"`
 	// Pulls says that boundaries are looked at on a code host; nil = there is none.

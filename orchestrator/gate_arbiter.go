@@ -34,7 +34,7 @@ func (d *decision) arbiter(p *Phase) {
 	objections, unknown := p.objections(), p.unanswered()
 	c := review.Case{
 		Unknown: len(unknown) > 0, Threshold: set.Threshold, FixPath: p.Set.Permission != work.PermissionReadonly,
-		Attempts: r.Attempts, Most: p.Set.MaxFixes, Ask: s.Spec.Policy.FailVerdict == gates.AskOnFail, KeepMajor: set.KeepMajor,
+		Attempts: r.Attempts, Most: p.Set.MaxFixes, Ask: s.policyOf(p).FailVerdict == gates.AskOnFail, KeepMajor: set.KeepMajor,
 	}
 	data := ArbiterDecidedData{Attempt: r.Attempts, Most: c.Most, Unknown: clipList(unknown, 10, 60)}
 	for _, f := range objections {

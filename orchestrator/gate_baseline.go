@@ -26,7 +26,7 @@ func (d *decision) baseline() {
 	switch {
 	case s.Spec.Settings.Verify.AllowRedBaseline:
 		d.rule("", PointBaseline, decideGo, "verify.allow_red_baseline is set")
-	case s.Spec.Policy.At(gates.PointPhaseStart) == gates.Human:
+	case s.policyOf(nil).At(gates.PointPhaseStart) == gates.Human:
 		d.open(nil, PointBaseline, nil, "The project's own setup or verify commands fail before any work. Go on all the same?", texts.ClipJSON(s.Baseline.Output, 4000))
 	default:
 		d.rule("", PointBaseline, decideStop, "the project's verify commands fail on the base")

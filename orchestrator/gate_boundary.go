@@ -30,13 +30,13 @@ func (d *decision) boundary(p *Phase) {
 		return
 	}
 	b := d.s.boundary(p)
-	dec := d.s.Spec.Policy.AtBoundary(b)
+	dec := d.s.policyOf(p).AtBoundary(b)
 	stops := d.s.stopPoints(p)
 	if dec.Frozen == gates.NotFrozen && len(stops) == 0 && p.told() == "" {
 		for _, pt := range dec.Points {
 			d.rule(p.Number, string(pt), decideGo, "nobody is asked here at this level")
 		}
-		d.jobDecided(p, b, work.CheckpointApproved, "", d.s.policyName(), false)
+		d.jobDecided(p, b, work.CheckpointApproved, "", d.s.policyName(p), false)
 		return
 	}
 	var points []string

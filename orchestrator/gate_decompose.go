@@ -56,7 +56,7 @@ func (d *decision) decomposes(p *Phase) bool {
 // wrong with it.
 func (d *decision) noSplit(p *Phase, problems []string) {
 	d.decide(p.Number, work.GateDecidedData{
-		Gate: string(gates.PointDecompose), Decision: decideReject, By: "rule:" + string(gates.PointDecompose), Policy: d.s.version,
+		Gate: string(gates.PointDecompose), Decision: decideReject, By: "rule:" + string(gates.PointDecompose), Policy: d.s.versionOf(p),
 		Reason: text.ClipJSON(problems[0], 500), Facts: text.ClipJSON(strings.Join(problems, "\n"), 3000),
 	})
 }
@@ -68,9 +68,9 @@ func (d *decision) offered(p *Phase, offer work.Decomposition) {
 	}
 	reason := fmt.Sprintf("%s with %s together, of %d that are left", text.Number(len(offer.Tasks), "part"), text.Number(offer.Total(), "iteration"), p.Budget-p.Spent)
 	switch {
-	case d.s.Spec.Policy.At(gates.PointDecompose) == gates.Auto:
+	case d.s.policyOf(p).At(gates.PointDecompose) == gates.Auto:
 		d.decide(p.Number, work.GateDecidedData{
-			Gate: string(gates.PointDecompose), Decision: decideApprove, By: "strategy:autonomous", Policy: d.s.version,
+			Gate: string(gates.PointDecompose), Decision: decideApprove, By: "strategy:autonomous", Policy: d.s.versionOf(p),
 			Passed: []string{string(gates.PointDecompose)}, Reason: reason, Facts: text.ClipJSON(tellSplit(p, offer), 500),
 		})
 	case d.s.Spec.AnswerYes:

@@ -39,7 +39,7 @@ func (d *decision) mayIterate(p *Phase) {
 		d.rule(p.Number, string(gates.PointIteration), decideGo, "a person said yes to this iteration")
 		return
 	}
-	dec := gates.For(d.s.Spec.Policy).MayIterate(gates.IterationFacts{
+	dec := gates.For(d.s.policyOf(p)).MayIterate(gates.IterationFacts{
 		Phase: p.Number, Iteration: p.Iteration + 1, Budget: p.Budget, AskIteration: p.Set.AskIteration,
 	})
 	switch {

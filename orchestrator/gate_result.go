@@ -80,7 +80,7 @@ func (d *decision) end() {
 // landing decides whether the result lands unasked.
 func (d *decision) landing() {
 	s := d.s
-	alone := s.passes(gates.PointFinal) && s.passes(gates.PointFinalOutput)
+	alone := s.passes(nil, gates.PointFinal) && s.passes(nil, gates.PointFinalOutput)
 	facts := s.tellDoubts() + s.tellAssumed() + s.summary()
 	if s.Final.Note != "" {
 		facts = s.Final.Note + "\n" + facts

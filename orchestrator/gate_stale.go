@@ -32,7 +32,7 @@ func (d *decision) stale(p *Phase) {
 	if d.hooked(p, work.HookOnStall, fmt.Sprintf("%d-%d", p.Reopened, p.Iteration), strings.TrimSpace(seen.Evidence+"\n"+p.obstacle())) {
 		return
 	}
-	dec := gates.For(d.s.Spec.Policy).OnNoProgress(gates.StaleFacts{
+	dec := gates.For(d.s.policyOf(p)).OnNoProgress(gates.StaleFacts{
 		Phase: p.Number, Threshold: p.Stale.Threshold, Count: p.Stale.Count, Pivoted: p.Stale.Pivoted, Blocker: p.Blocked.Same,
 		Pattern: string(seen.Pattern), Evidence: seen.Evidence,
 	})

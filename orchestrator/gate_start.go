@@ -41,7 +41,7 @@ func (d *decision) mayStart(p *Phase) {
 		d.start(p)
 		return
 	}
-	strategy := gates.For(d.s.Spec.Policy)
+	strategy := gates.For(d.s.policyOf(p))
 	dec := strategy.MayStart(facts)
 	if p.Parent != "" {
 		parent := d.s.Phases[p.Parent]

@@ -36,7 +36,7 @@ func (d *decision) subPhase(p *Phase) {
 		d.rule(p.Number, string(gates.PointSubPhase), decideReject, why)
 		return
 	}
-	dec := gates.For(d.s.Spec.Policy).MaySpawn(facts)
+	dec := gates.For(d.s.policyOf(p)).MaySpawn(facts)
 	switch {
 	case dec.Verdict == gates.Go:
 		d.strategy(p.Number, gates.PointSubPhase, decideApprove, dec)

@@ -31,7 +31,7 @@ func (d *decision) mayMerge(p *Phase) {
 	}
 	// What falls on this boundary shares one record.
 	points := d.s.stopPoints(p)
-	if !d.s.passes(gates.PointPhaseTransition) || len(points) == 0 && p.told() != "" {
+	if !d.s.passes(p, gates.PointPhaseTransition) || len(points) == 0 && p.told() != "" {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {

@@ -13,7 +13,7 @@ import (
 // is there for.
 func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	j := s.Spec.Job
-	fmt.Fprintf(b, "You work on a job in the current folder. Phases that plan (strategic) and phases that do (tactical) alternate until the job is complete. This is %s, the level is %s.\n", text.Label(p.Plan.Name), text.Label(s.Spec.Policy.Preset))
+	fmt.Fprintf(b, "You work on a job in the current folder. Phases that plan (strategic) and phases that do (tactical) alternate until the job is complete. This is %s, the level is %s.\n", text.Label(p.Plan.Name), text.Label(s.policyOf(p).Preset))
 	b.WriteString(aboutData)
 	if j.Prompt != "" {
 		section(b, "Your expertise: "+text.Label(j.Expert), j.Prompt)
@@ -66,7 +66,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 func (s *State) whoReads(p *Phase) string {
 	b := s.boundary(p)
 	b.JobComplete = false
-	if s.Spec.Policy.AtBoundary(b).Frozen == gates.NotFrozen {
+	if s.policyOf(p).AtBoundary(b).Frozen == gates.NotFrozen {
 		return "Nobody reads this plan before the work by it begins. Decide what is open, and write into workspace.md what you decided and what you assumed.\n"
 	}
 	return "A person reads this plan before the work by it begins. Say in plan.md what is decided, what the alternatives were, and what you want to know, so that it can be judged without your session.\n"

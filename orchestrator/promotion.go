@@ -110,7 +110,7 @@ func (s *State) standing(p Promotion) Standing {
 // result is what the promotion of the run's issue is decided on, once all its
 // phases are done; evidence is about its criteria.
 func (s *State) result(evidence []work.Evidence) review.RunResult {
-	i, set, p := s.Issue, s.Spec.Settings.Promote, s.Spec.Policy
+	i, set, p := s.Issue, s.Spec.Settings.Promote, s.policyOf(nil)
 	r := review.RunResult{
 		Pipeline: review.RunCompleted, Reviews: review.ReviewsNone, Proceeded: i.Proceeded, Fixes: i.Fixes,
 		Autonomy: p.Promote == gates.PromoteOnClean && p.At(gates.PointPromote) == gates.Auto,

@@ -92,14 +92,14 @@ func (d *decision) evidence(e work.Evidence) {
 func (d *decision) decided(to review.Promotion, hold []review.HoldReason, by string, facts review.RunResult, unmet []string) {
 	d.run(work.PromotionDecided, PromotionDecidedData{
 		Issue: d.s.Spec.Issue.ID, Decision: to, Hold: append([]review.HoldReason{}, hold...), By: by, Commit: d.s.Head,
-		Policy: d.s.version, Facts: facts, Unmet: clipList(unmet, work.MaxIssueCriteria, 20),
+		Policy: d.s.versionOf(nil), Facts: facts, Unmet: clipList(unmet, work.MaxIssueCriteria, 20),
 	})
 }
 
 // resultPoints are the gates at which a person decides about the result.
 func (s *State) resultPoints() []string {
 	var out []string
-	if !s.passes(gates.PointFinal) || !s.passes(gates.PointFinalOutput) {
+	if !s.passes(nil, gates.PointFinal) || !s.passes(nil, gates.PointFinalOutput) {
 		out = append(out, string(gates.PointFinal))
 	}
 	if s.Issue.Decided.Decision != review.ToDone {

@@ -245,7 +245,7 @@ func (s *State) inDoubt() bool {
 // lets says that the policy lets doubts of a kind pass. It has no say over one
 // that is none of those it can name.
 func (s *State) lets(kind work.DoubtKind) bool {
-	return slices.Contains(work.DoubtKinds(), kind) && s.passes(gates.DoubtPoint(kind))
+	return slices.Contains(work.DoubtKinds(), kind) && s.passes(nil, gates.DoubtPoint(kind))
 }
 
 // accepts are the moves of the trusted state that follow from the result as it

@@ -80,7 +80,7 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 			return fmt.Errorf("a person is asked twice: %s", key)
 		case len(book.asked) >= maxAsks:
 			return fmt.Errorf("phase %s asks more than %d times", e.Phase, maxAsks)
-		case c.policy.At(gates.Point(cp.Kind)) != gates.Human:
+		case c.policyAt(s, e.Phase).At(gates.Point(cp.Kind)) != gates.Human:
 			return fmt.Errorf("a person is asked at %s, which the policy does not want", cp.Kind)
 		}
 		book.waits, book.asked = true, append(slices.Clip(book.asked), key)
@@ -95,7 +95,7 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 		if err := decode(e, &d); err != nil || !isAsk(d.Gate) {
 			return err
 		}
-		return c.decidedAsk(p, e, d, book)
+		return c.decidedAsk(s, p, e, d, book)
 	case work.PhaseReopened, work.PhaseRewound:
 		book = askBook{}
 	case work.PhaseFinished:
@@ -137,11 +137,11 @@ func (c *invariants) wondered(e work.Event, book askBook) error {
 	return nil
 }
 
-func (c *invariants) decidedAsk(p *Phase, e work.Event, d work.GateDecidedData, book askBook) error {
+func (c *invariants) decidedAsk(s *State, p *Phase, e work.Event, d work.GateDecidedData, book askBook) error {
 	person := strings.HasPrefix(d.By, "person:")
 	switch {
 	case d.Decision == decideAlone && !person:
-		if c.policy.At(gates.Point(d.Gate)) == gates.Human {
+		if c.policyAt(s, e.Phase).At(gates.Point(d.Gate)) == gates.Human {
 			return fmt.Errorf("gate %s is human, and %s decides %s", d.Gate, d.By, d.Decision)
 		}
 		if len(book.asked) >= maxAsks {

@@ -47,7 +47,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		if err := decode(e, &d); err != nil || d.Reason != work.ReasonBlocked || strings.HasPrefix(d.Detail, "it needs ") {
 			return err
 		}
-		if book.due == "" || !strings.Contains(letters(d.Detail), clipRunes(letters(book.due), 40)) || c.policy.StaleResponse() != gates.PivotThenFail {
+		if book.due == "" || !strings.Contains(letters(d.Detail), clipRunes(letters(book.due), 40)) || c.policyAt(c.w.s, e.Phase).StaleResponse() != gates.PivotThenFail {
 			return fmt.Errorf("phase %s fails as blocked (%s), and named again is %q", e.Phase, text.ClipJSON(d.Detail, 100), text.ClipJSON(book.due, 100))
 		}
 		return nil

@@ -330,6 +330,11 @@ func TestSeededBugs(t *testing.T) {
 				d.Version = d.Policy.Version()
 			}
 		})}, []string{"freer than its bound"}},
+		{"a level of a phase's own forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
+			for _, p := range s.Phases {
+				p.Set.Levels = nil
+			}
+		})}, []string{"names a person at", "is human, and"}},
 		{"a stop of the agent waved through", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
 			if d.Gate == "ckpt.notes" && d.Decision == decideAsk {
 				d.Decision, d.By = decideGo, "rule:ckpt.notes"

@@ -160,10 +160,11 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 	if p := s.Phases[e.Phase]; point == gates.PointPhaseStart && p != nil && p.Parent != "" {
 		point = gates.PointSubPhase // may this sub-phase run?
 	}
-	human := c.policy.At(point) == gates.Human
+	policy := c.policyAt(s, e.Phase)
+	human := policy.At(point) == gates.Human
 	if point == gates.PointIteration && s.Phases[e.Phase].Kind == IterationWork {
 		// A yes is for one iteration of one opening of the phase.
-		asks := human || s.Phases[e.Phase].Set.AskIteration && c.policy.At(gates.PointPhaseStart) == gates.Human
+		asks := human || s.Phases[e.Phase].Set.AskIteration && policy.At(gates.PointPhaseStart) == gates.Human
 		this := fmt.Sprintf("%d/%d", s.Phases[e.Phase].Reopened, c.counted[e.Phase]+1)
 		switch {
 		case d.Decision == decideApprove:

@@ -165,6 +165,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 	if err := c.several(p, e); err != nil {
 		return err
 	}
+	if err := c.ofLevels(s, e); err != nil {
+		return err
+	}
 	if err := c.asking(s, p, e); err != nil {
 		return err
 	}
@@ -254,7 +257,7 @@ func (c *invariants) delivers(s *State) error {
 			return err
 		}
 	}
-	if s.Final.Rejected != "" || c.policy.At(gates.DoubtPoint(simDoubt)) == gates.Auto || c.approved[s.Head] {
+	if s.Final.Rejected != "" || c.policyAt(s, "").At(gates.DoubtPoint(simDoubt)) == gates.Auto || c.approved[s.Head] {
 		return nil
 	}
 	for phase, dubious := range c.dubious {

@@ -289,7 +289,7 @@ func (c *invariants) promoted(s *State, e work.Event) error {
 	switch set := c.w.spec.Settings.Promote; {
 	case len(d.Hold) > 0:
 		return fmt.Errorf("the issue is done, and held by %v", d.Hold)
-	case !set.Enabled || !set.OnClean || c.policy.Promote != gates.PromoteOnClean:
+	case !set.Enabled || !set.OnClean || c.policyAt(s, "").Promote != gates.PromoteOnClean:
 		return fmt.Errorf("the issue is done, and nobody allowed that")
 	}
 	for doubt, holds := range c.doubts {

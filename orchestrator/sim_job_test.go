@@ -145,7 +145,8 @@ func (c *invariants) jobDecided(s *State, p *Phase, e work.Event) error {
 	} else if number == 1 {
 		gate = gates.PointPlanInitial
 	}
-	human := c.policy.At(gate) == gates.Human || end && c.policy.At(gates.PointFinal) == gates.Human
+	policy := c.policyAt(c.w.s, p.Number)
+	human := policy.At(gate) == gates.Human || end && policy.At(gates.PointFinal) == gates.Human
 	answer, by := d.Answer, strings.HasPrefix(d.By, "person:") || d.By == byChecks && d.Answer == work.CheckpointChangesRequested
 	switch {
 	case human && !by && len(c.stops[p.Number]) == 0:

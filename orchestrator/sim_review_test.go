@@ -160,7 +160,7 @@ func (c *invariants) ruled(p *Phase, e work.Event) error {
 			return fmt.Errorf("phase %s gets fix %d, %d are allowed", e.Phase, fixes, p.Set.MaxFixes)
 		}
 		note(c, c.spent, "fixes of "+e.Phase, fixes)
-	case d.Verdict == review.AskHuman && c.policy.FailVerdict != "ask":
+	case d.Verdict == review.AskHuman && c.policyAt(c.w.s, e.Phase).FailVerdict != "ask":
 		return fmt.Errorf("the arbiter asks a person about phase %s, and the policy does not", e.Phase)
 	}
 	return nil

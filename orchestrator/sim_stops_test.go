@@ -50,7 +50,7 @@ func (c *invariants) humanStops(p *Phase, d work.IterationFinishedData) []string
 		}
 		registered := r.Type == "deliverable" || slices.Contains(c.w.spec.Settings.CheckpointTypes, r.Type)
 		pt := gates.CheckpointPoint(r.Type)
-		if registered && c.policy.At(pt) == gates.Human && !slices.Contains(out, string(pt)) {
+		if registered && c.policyAt(c.w.s, p.Number).At(pt) == gates.Human && !slices.Contains(out, string(pt)) {
 			out = append(out, string(pt))
 		}
 	}
@@ -77,7 +77,7 @@ func (c *invariants) policyChanged(e work.Event) error {
 	c.policy = d.Policy
 	// What a person had to look at before and the policy decides now may go on.
 	for n, left := range c.stops {
-		note(c, c.stops, n, slices.DeleteFunc(slices.Clone(left), func(pt string) bool { return d.Policy.At(gates.Point(pt)) == gates.Auto }))
+		note(c, c.stops, n, slices.DeleteFunc(slices.Clone(left), func(pt string) bool { return c.policyAt(c.w.s, n).At(gates.Point(pt)) == gates.Auto }))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (c *invariants) waits(p *Phase, e work.Event) error {
 		case strings.HasPrefix(d.By, "person:"):
 		case book.waits && !blocked && (d.Decision == decidePivot || d.Decision == decideStop || d.Decision == decideAsk):
 			return fmt.Errorf("phase %s waits for what lives, and is taken for stuck: %s", e.Phase, d.Decision)
-		case d.Decision == decideStop && !blocked && !book.steered && c.policy.StaleResponse() == gates.PivotThenFail:
+		case d.Decision == decideStop && !blocked && !book.steered && c.policyAt(c.w.s, e.Phase).StaleResponse() == gates.PivotThenFail:
 			return fmt.Errorf("phase %s is stopped as stuck, and was never steered", e.Phase)
 		}
 		book.steered = book.steered || d.Decision == decidePivot

@@ -21,7 +21,7 @@ type RunStanding struct {
 // Standing is that of a run which is in a state and has an outcome, both of which
 // its events alone do not say.
 func (s *State) Standing(state string, outcome work.RunOutcome) RunStanding {
-	return RunStanding{Run: s.Run, State: state, Outcome: outcome, Policy: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit}
+	return RunStanding{Run: s.Run, State: state, Outcome: outcome, Policy: s.Level(), Branch: s.Spec.Branch, Base: s.Spec.Base.Commit}
 }
 
 // PhaseStanding is where one phase stands.

@@ -65,18 +65,12 @@ func (d *decision) passStops(p *Phase) bool {
 		case !ok:
 			d.rule(p.Number, gateStop, decideReject, fmt.Sprintf("the checkpoint type %q is not registered; deliverable is, and those in autonomy.checkpoint_types", text.ClipJSON(r.Type, 60)))
 			return true
-		case d.s.passes(pt):
+		case d.s.passes(p, pt):
 			d.rule(p.Number, string(pt), decideGo, "nobody is asked here at this level: "+text.ClipJSON(r.Summary, 200))
 			return true
 		}
 	}
 	return false
-}
-
-// passes says that a checkpoint at a point needs no person.
-func (s *State) passes(at gates.Point) bool {
-	status, err := gates.Due(s.Spec.Policy.Handler(at), at)
-	return err == nil && status == work.CheckpointApproved
 }
 
 // stopPoints are the points of the stops that wait for a person, each once.
@@ -117,7 +111,7 @@ func (d *decision) answeredStop(p *Phase, a answer) {
 		d.say(p, a, decideRework)
 	default:
 		d.decide(p.Number, work.GateDecidedData{
-			Gate: a.cp.Kind, Decision: decideReject, By: a.by, Policy: d.s.version,
+			Gate: a.cp.Kind, Decision: decideReject, By: a.by, Policy: d.s.versionOf(p),
 			Reason: text.ClipJSON(a.Comment, 500), Comment: text.ClipJSON("This step was stopped. "+a.Comment, maxWords),
 		})
 	}
@@ -173,28 +167,4 @@ func parseStops(sig work.Signals) (stops []work.StopRequest, problems []string) 
 		stops = append(stops, r)
 	}
 	return stops, problems
-}
-
-// changePolicy gives the run another policy, never a freer one than it was
-// bounded by when it was opened.
-func (d *decision) changePolicy(a work.Answer) {
-	chosen, err := gates.ReadPolicy(a.Policy)
-	if err != nil {
-		d.run(work.Warned, WarnedData{What: "a change of level was not understood, and changes nothing", Detail: text.ClipJSON(err.Error(), 300)})
-		return
-	}
-	data := PolicyChangedData{By: text.ClipJSON(a.By, 200), Door: text.ClipJSON(a.Door, 40), Policy: chosen}
-	if b := d.s.Spec.Bound; b != nil {
-		data.Bounded = clipList(gates.Exceeds(chosen, *b), 30, 60)
-		data.Policy = gates.Meet(chosen, *b)
-	}
-	data.Level, data.Version = data.Policy.Preset, data.Policy.Version()
-	d.run(work.PolicyChanged, data)
-}
-
-func applyPolicyChanged(s *State, _ *Phase, _ work.Event, d PolicyChangedData) {
-	s.Spec.Policy, s.version = d.Policy, d.Version
-	for _, p := range s.Phases {
-		p.Stale.OnStale = d.Policy.StaleResponse()
-	}
 }

@@ -15,6 +15,8 @@ type Least struct {
 	Checkpoint string         `json:"checkpoint"`
 	Phase      string         `json:"phase,omitempty"`
 	Changes    []gates.Change `json:"changes"` // never null; none where no policy would do
+	// Own names the levels of the phase's own that ask there, whatever the run's.
+	Own []string `json:"own,omitempty"`
 	// Instead says what Forge would then have done, where it is not to go on;
 	// Beyond names the axes that the run's bound does not allow.
 	Instead string   `json:"instead,omitempty"`
@@ -33,10 +35,14 @@ func LeastOf(s *orchestrator.State, spec orchestrator.Spec, evs []work.Event) ([
 			continue
 		}
 		changes, _ := b.Policy.Least(b.Moment)
-		if b.Facts != nil && b.Stops(b.Policy.Changed(changes)) {
+		var own []string
+		switch freed := b.Policy.Changed(changes); {
+		case b.bound != nil && b.bound(freed).Stops(b.Moment):
+			changes, own = nil, b.Levels
+		case b.Facts != nil && b.Stops(freed):
 			changes = nil // what holds the issue is no policy's doing
 		}
-		least := Least{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Instead: Instead(b)}
+		least := Least{Checkpoint: b.ID, Phase: b.Phase, Changes: append([]gates.Change{}, changes...), Own: own, Instead: Instead(b)}
 		if bound := s.Spec.Bound; bound != nil {
 			least.Beyond = gates.Exceeds(b.Policy.Changed(changes), *bound)
 		}
@@ -58,6 +64,9 @@ func eventsOf(evs []work.Event) iter.Seq2[work.Event, error] {
 
 // Text is what forge why says below the question.
 func (l Least) Text() string {
+	if len(l.Own) > 0 {
+		return "the level of a phase or an agent asks here: " + strings.Join(l.Own, ", ")
+	}
 	if len(l.Changes) == 0 {
 		return "no policy decides this"
 	}

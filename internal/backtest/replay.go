@@ -138,6 +138,9 @@ func promote(s Story, p gates.Policy) Promotion {
 	}
 	i := slices.IndexFunc(s.Boundaries, func(b Boundary) bool { return slices.ContainsFunc(b.Points, ofResult) })
 	result := s.Result
+	if i >= 0 && s.Boundaries[i].bound != nil {
+		p = s.Boundaries[i].bound(p)
+	}
 	result.OnClean = p.At(gates.PointPromote) == gates.Auto && p.Promote == gates.PromoteOnClean
 	decision, hold := review.Promote(result)
 	out.Decision, out.Hold = string(decision), append(out.Hold, hold...)

@@ -23,6 +23,10 @@ type Boundary struct {
 	Kind   string       // the point that it is named by; baseline for a red one
 	Phase  string       // "" = the run as a whole
 	Policy gates.Policy // that decided
+	// Levels are those of the phase's own, which bound any policy of the run here;
+	// at the result, those of all phases that it is the work of.
+	Levels []string
+	bound  func(gates.Policy) gates.Policy
 	// Asked says that a checkpoint opened; then ID names it, and Answer is how
 	// it was answered, pending while it was not.
 	Asked  bool
@@ -40,6 +44,9 @@ type Boundary struct {
 // Stops says that a person is asked here under p: at one of the points, or
 // because the result is held.
 func (b Boundary) Stops(p gates.Policy) bool {
+	if b.bound != nil {
+		p = b.bound(p)
+	}
 	if b.Facts == nil || p.Stops(b.Moment) {
 		return p.Stops(b.Moment)
 	}
@@ -262,6 +269,7 @@ func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 		Phase: e.Phase, Name: t.plan[e.Phase].Name, Permission: set.Permission, Sensitive: set.Sensitive != "",
 		Threshold: t.story.Spec.Settings.AutoApproveThreshold,
 	}
+	t.bounded(&b, set)
 	for _, n := range t.plan[e.Phase].DependsOn {
 		files, merged := t.files[n]
 		if !merged {
@@ -270,6 +278,21 @@ func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 		b.Start.DependencyFiles = append(b.Start.DependencyFiles, files)
 	}
 	return b
+}
+
+// bounded puts the levels beside b that bound the run's there.
+func (t *teller) bounded(b *Boundary, set work.PhaseSettings) {
+	b.Levels = set.Levels
+	if b.Phase == "" {
+		for _, ph := range t.story.Spec.Plan.Phases {
+			if t.ends[ph.Number].Outcome != work.PhaseSkipped {
+				b.Levels = append(slices.Clip(b.Levels), t.story.Spec.Settings.Phases[ph.Number].Levels...)
+			}
+		}
+	}
+	if levels := b.Levels; len(levels) > 0 {
+		b.bound = func(p gates.Policy) gates.Policy { return t.story.Spec.Bounded(p, levels) }
+	}
 }
 
 // whole says that every phase of the plan is done.

@@ -260,3 +260,25 @@ func TestEvidenceInDoubtIsABoundary(t *testing.T) {
 		t.Error("a policy that lets it pass stops")
 	}
 }
+
+// The level of a phase asks whatever policy the run has, and forge why says so.
+func TestALevelOfAPhaseAsksUnderEveryPolicy(t *testing.T) {
+	full, _ := gates.Preset("full")
+	manual, _ := gates.Preset("manual")
+	spec := orchestrator.Spec{
+		Plan:     work.Plan{Phases: []work.Phase{{Number: "01", Name: "a"}, {Number: "02", Name: "b"}}},
+		Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}, "02": {Levels: []string{"manual"}}}},
+		Policy:   full, Levels: map[string]gates.Policy{"manual": manual},
+	}
+	start := work.GateDecidedData{Gate: "phase.start", Decision: "go", By: "strategy:autonomous"}
+	story := made(t, spec, "01", start, "02", start)
+	if story.Boundaries[0].Stops(full) || !story.Boundaries[1].Stops(full) {
+		t.Errorf("under full phase 01 asks: %v, phase 02 asks: %v", story.Boundaries[0].Stops(full), story.Boundaries[1].Stops(full))
+	}
+	asked := story.Boundaries[1]
+	changes, _ := asked.Policy.Least(asked.Moment)
+	least := Least{Changes: changes, Own: asked.Levels}
+	if got := least.Text(); got != "the level of a phase or an agent asks here: manual" {
+		t.Errorf("forge why says %q", got)
+	}
+}

@@ -70,6 +70,7 @@ type listedPhase struct {
 	Agent      string           `json:"agent"`
 	Model      string           `json:"model,omitempty"`
 	Verify     []string         `json:"verify"`
+	Levels     []string         `json:"levels,omitempty"` // of its own; they bound the run's
 	Reviews    bool             `json:"reviews"`
 	Sensitive  bool             `json:"sensitive"`
 	Why        string           `json:"sensitive_pattern,omitempty"`
@@ -103,7 +104,7 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 		n, set := ph.Number, spec.Settings.Phases[ph.Number]
 		phases = append(phases, listedPhase{
 			Number: n, Name: ph.Name, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
-			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...),
+			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...), Levels: set.Levels,
 			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
 			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes, Criteria: ph.Criteria,
 		})
@@ -116,6 +117,9 @@ func (p *checkout) list(spec orchestrator.Spec, output string) error {
 		note := ph.Permission
 		if ph.Sensitive {
 			note += ", sensitive (" + ph.Why + ")"
+		}
+		if len(ph.Levels) > 0 {
+			note += ", level " + strings.Join(ph.Levels, " and ")
 		}
 		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
 	}

@@ -184,6 +184,7 @@ func (b *planBinder) phase(n *jsonNode, address string, i int) {
 		{"agent", b.agents(ph)},
 		{"fallback", b.texts(&ph.Fallback)},
 		{"model", b.text(&ph.Model)},
+		{"level", b.text(&ph.Level)},
 		{"reviews", b.reviews(&ph.Reviews)},
 		{"criteria", b.criteria(&ph.Criteria)},
 		{"verify", b.texts(&ph.Verify)},

@@ -152,6 +152,12 @@ func (c *Config) checkPolicyWords(col *collector) {
 		known := append(c.policies.catalogue.Names(), c.policies.broken...)
 		if c.without == Nothing {
 			preset(l.said.Autonomy.Level, known, "autonomy", "level")
+			for _, glob := range sortedKeys(l.said.Phases.Overrides) {
+				preset(l.said.Phases.Overrides[glob].Level, known, "phases", "overrides", glob, "level")
+			}
+			for _, name := range sortedKeys(l.said.Agents) {
+				preset(l.said.Agents[name].Level, known, "agents", name, "level")
+			}
 		}
 		preset(l.said.Autonomy.Ceiling, presetNames(), "autonomy", "ceiling")
 		preset(l.said.Factory.DefaultPolicy, known, "factory", "default_policy")

@@ -85,6 +85,7 @@ type Agent struct {
 	USDPerMTokIn    *float64          `toml:"usd_per_mtok_in" doc:"Price of a million input tokens, for agents that report tokens but no money." sample:"3.0" rule:"min=0"`
 	USDPerMTokOut   *float64          `toml:"usd_per_mtok_out" doc:"Price of a million output tokens." sample:"15.0" rule:"min=0"`
 	SkipPermissions *bool             `toml:"skip_permissions" doc:"As defaults.skip_permissions, for this agent." sample:"false"`
+	Level           *string           `toml:"level" doc:"Phases that this agent works on ask at least where this level asks." sample:"\"guided\"" rule:"preset"`
 }
 
 // Phases is [phases].
@@ -101,6 +102,7 @@ type Override struct {
 	Agent                Agents         `toml:"agent" doc:"The agent of these phases, or several in the order in which they are wanted." sample:"[\"claude\", \"codex\"]" rule:"filled some"`
 	Model                *string        `toml:"model" doc:"The model of these phases." sample:"\"model-name\"" rule:"filled"`
 	Verify               []string       `toml:"verify" doc:"Commands that prove these phases, instead of verify.commands." sample:"[\"make test-db\"]" rule:"filled some"`
+	Level                *string        `toml:"level" doc:"These phases ask at least where this level asks; the run's own level holds as well." sample:"\"guided\"" rule:"preset"`
 	IterationTimeoutSecs *int           `toml:"iteration_timeout_secs" doc:"Longest iteration, instead of limits.iteration_secs." sample:"7200" rule:"min=1 max=2592000"`
 	Council              map[string]any `toml:"council" used:"no" doc:"Of the Rust Forge." sample:"{}"`
 	Swarm                map[string]any `toml:"swarm" used:"no" doc:"Of the Rust Forge." sample:"{}"`

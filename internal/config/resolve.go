@@ -194,6 +194,7 @@ func (r *resolver) phases() {
 		if ps.Agent = agents.First(); len(agents) > 1 {
 			ps.Agents = slices.Clone(agents)
 		}
+		ps.Levels = r.levels(ph, agents, where)
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
 		r.out.Phases[ph.Number] = ps
 	}

@@ -143,6 +143,7 @@ func briefOf(p *project.Checkout, o Order) (*Brief, error) {
 	b.origin = origin.String()
 	b.spec = orchestrator.Spec{
 		Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base, Job: &job, AnswerYes: o.AnswerYes, NoMerge: o.NoMerge, Fresh: o.Fresh,
+		Levels: p.Config.Levels(phase),
 	}
 	if b.spec.Pulls, err = pullrequest.Settings(p); err != nil {
 		return nil, err

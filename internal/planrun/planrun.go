@@ -75,8 +75,8 @@ func OfText(p *project.Checkout, words string, plan work.Plan, drafted bool, fla
 	}
 	spec.Settings.Spec = words
 	// Whoever says what is to be done has said that it may begin; a plan that an
-	// agent drafted is something else.
-	spec.AnswerYes = !drafted && spec.Policy.Preset == gates.PresetInteractive
+	// agent drafted is something else, and so is a level that the owner gave such work.
+	spec.AnswerYes = !drafted && spec.Policy.Preset == gates.PresetInteractive && len(spec.Levels) == 0
 	return spec, origin, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,6 +198,7 @@ func (p *Checkout) Resolve(plan *config.Plan, flags config.PolicyFlags) (orchest
 		return orchestrator.Spec{}, gates.Origin{}, err
 	}
 	spec := orchestrator.Spec{Plan: plan.Plan, Settings: set, Policy: policy, Bound: p.Config.Ceiling(), Base: p.Base}
+	spec.Levels = p.Config.Levels(slices.Collect(maps.Values(set.Phases))...)
 	spec.Digest, err = p.Digest()
 	return spec, origin, err
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	pages "forge/factory/web"
 	"forge/gates"
@@ -221,6 +222,21 @@ func (s Starts) specOf(p *project.Checkout, o pages.RunOrder, looked bool) (orch
 	return spec, err
 }
 
+// ownStops are where phases ask by a level of their own, and the run would not.
+func ownStops(spec orchestrator.Spec) []string {
+	var out []string
+	run := gates.Explain(spec.Policy).Stops
+	for _, ph := range spec.Plan.Phases {
+		levels := spec.Settings.Phases[ph.Number].Levels
+		for _, halt := range gates.Explain(spec.Bounded(spec.Policy, levels)).Stops {
+			if !slices.Contains(run, halt) {
+				out = append(out, fmt.Sprintf("phase %s, at its level %s: %s", ph.Number, strings.Join(levels, " and "), halt.When))
+			}
+		}
+	}
+	return out
+}
+
 func (s Starts) forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) (pages.Forecast, error) {
 	out := pages.Forecast{Level: spec.Policy.Preset, USD: spec.Settings.Cost.RunUSD, Commit: spec.Base.Commit, Phases: []pages.ForecastPhase{}, Stops: []string{}}
 	if !spec.NoMerge {
@@ -241,6 +257,7 @@ func (s Starts) forecast(ctx context.Context, p *project.Checkout, spec orchestr
 		}
 		out.Stops = append(out.Stops, halt.When)
 	}
+	out.Stops = append(out.Stops, ownStops(spec)...)
 	out.Notes = p.StartNotes(ctx, s.Machine.Repo, project.StartFacts{Branch: out.Branch})
 	if planrun.Unproven(spec) {
 		out.Notes = append(out.Notes, "no test command was found: nothing will prove it but the agent's word (set [verify] commands)")

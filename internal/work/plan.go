@@ -31,6 +31,7 @@ type Phase struct {
 	Agent                string         `json:"agent,omitempty"`
 	Fallback             []string       `json:"fallback,omitempty"` // agents that go on while Agent's provider is out
 	Model                string         `json:"model,omitempty"`
+	Level                string         `json:"level,omitempty"` // of its own: it asks at least where that does
 	Reviews              []string       `json:"reviews,omitempty"`
 	Criteria             []Acceptance   `json:"criteria,omitempty"` // what it is held against
 	Verify               []string       `json:"verify,omitempty"`

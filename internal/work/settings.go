@@ -162,6 +162,7 @@ type PhaseSettings struct {
 	ContextTokens int64          `json:"context_tokens,omitempty"` // 0 = no limit
 	Skills        []string       `json:"skills,omitempty"`
 	Sensitive     string         `json:"sensitive,omitempty"` // the pattern that matched, "" = not
+	Levels        []string       `json:"levels,omitempty"`    // of the phase and of its agent, by name; they bound that of the run
 	Reviewed      bool           `json:"reviewed,omitempty"`
 	// Reviewers look at what the phase did; at least one where Reviewed is set.
 	Reviewers []Specialist `json:"reviewers,omitempty"`
