@@ -12,7 +12,9 @@ func several(sp *Spec) {
 	for _, name := range []string{"a", "b", "c"} {
 		sp.Settings.Agents[name] = work.AgentSettings{Name: name, Kind: "script", Model: "model of " + name, Continues: true}
 	}
-	ofPhase01(func(ps *work.PhaseSettings) { ps.Agent, ps.Agents, ps.Model = "a", []string{"a", "b", "c"}, "of the phase" })(sp)
+	ofPhase01(func(ps *work.PhaseSettings) {
+		ps.Agent, ps.Agents, ps.Model = "a", []string{"a", "b", "c"}, "of the phase"
+	})(sp)
 }
 
 func TestAnotherAgentGoesOn(t *testing.T) {
