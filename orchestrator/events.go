@@ -180,8 +180,8 @@ type OutageData struct {
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
 	Tries  int       `json:"tries,omitempty"`
-	// Agent is one of several, which is not called before Away, after so many
-	// AwayTries.
+	// Agent is not called before Away, after so many AwayTries where it is one of
+	// several.
 	Agent     string    `json:"agent,omitempty"`
 	Away      time.Time `json:"away,omitzero"`
 	AwayTries int       `json:"away_tries,omitempty"`

@@ -53,6 +53,8 @@ func (d *decision) outage(p *Phase) {
 		}
 		until = d.s.soonest(p, away)
 		out.Agent, out.Away, out.AwayTries = p.Set.Agent, away.UTC(), d.s.Away[p.Set.Agent].Tries+1
+	} else {
+		out.Agent, out.Away = p.Set.Agent, until.UTC()
 	}
 	most := time.Duration(d.s.Spec.Settings.OutageWaitSecs) * time.Second
 	if until.After(since.Add(most)) {

@@ -50,7 +50,7 @@ type State struct {
 	Verdicts        map[string]string    `json:",omitempty"`
 	Assumed         []Assumption         `json:",omitempty"` // what was decided without knowing
 	RefusedMessages []RefusedMessage     `json:",omitempty"` // the last messages that nobody reads
-	Away            map[string]AwayAgent `json:",omitempty"` // agents of phases with several, whose providers are out
+	Away            map[string]AwayAgent `json:",omitempty"` // agents whose providers are out
 	Hooks           Hooks                `json:",omitzero"`  // of the run
 
 	version  string   // of the policy

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,7 @@ import (
 	"forge/internal/doctor"
 	"forge/internal/git"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -34,6 +36,9 @@ type listedAgent struct {
 	TurnLimit   bool   `json:"turn_limit"`
 	TurnLimitBy string `json:"turn_limit_by,omitempty"`
 	Untried     string `json:"untried,omitempty"`
+	// OutUntil is when the limit of its provider ends, as a run of the project was
+	// told.
+	OutUntil time.Time `json:"out_until,omitzero"`
 }
 
 func (a *App) agentsCommand() *cli.Command {
@@ -58,7 +63,7 @@ func (a *App) agentsCommand() *cli.Command {
 				if g.Used {
 					name += " *"
 				}
-				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), text.FirstLine(cmp.Or(g.Why, g.Untried), 100)})
+				rows = append(rows, []string{name, g.Kind, found(g), g.Login, yesNo(g.Resume), yesNo(g.Cost), yesNo(g.Readonly), yesNo(g.TurnLimit), text.FirstLine(cmp.Or(g.out(a.env().Now()), g.Why, g.Untried), 100)})
 			}
 			_, err = fmt.Fprint(a.Stdout, text.Table([]string{"AGENT", "KIND", "INSTALLED", "LOGIN", "RESUMES", "COST", "READONLY", "TURNS", "NOTE"}, rows), agentsLegend(list))
 			return err
@@ -77,6 +82,14 @@ func agentsLegend(list []listedAgent) string {
 		}
 	}
 	return text
+}
+
+// out says until when its provider is out, "" where nobody knows of that.
+func (g listedAgent) out(now time.Time) string {
+	if g.OutUntil.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("at a limit until %s (%s)", g.OutUntil.Local().Format("15:04"), "in "+text.Took(g.OutUntil.Sub(now)))
 }
 
 func found(g listedAgent) string {
@@ -122,8 +135,16 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 			add(work.AgentSettings{Name: kind, Kind: kind})
 		}
 	}
-	use := ""
+	use, away := "", map[string]time.Time{}
 	if p != nil {
+		defer p.Close()
+		there, err := p.OpenStore(ctx, false)
+		if err == nil && there {
+			away, err = runs.Away(ctx, p.Checkout, a.env().Now())
+		}
+		if err != nil {
+			p.Log.Warn("at which limits the agents are is not known", "err", err)
+		}
 		use = p.Config.File.Agent.Use.First()
 		for _, s := range p.Config.Agents(config.Facts{Kinds: project.AgentKinds()}) {
 			add(s)
@@ -136,7 +157,7 @@ func (a *App) listAgents(ctx context.Context) ([]listedAgent, error) {
 		f, _ := agent.FactsOf(s.Kind)
 		out = append(out, listedAgent{
 			Name: name, Kind: s.Kind, Used: name == use, Found: d.Found, Version: d.Version, Login: string(d.LoggedIn), Why: d.Why,
-			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly, TurnLimit: f.TurnLimit != "", TurnLimitBy: f.TurnLimit, Untried: d.Untried,
+			Resume: f.Continues, Cost: f.ReportsCost, Readonly: f.ReadOnly, TurnLimit: f.TurnLimit != "", TurnLimitBy: f.TurnLimit, Untried: d.Untried, OutUntil: away[name],
 		})
 	}
 	return out, nil
