@@ -125,7 +125,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		return
 	}
 	p.Outage = nil
-	delete(s.Away, p.Set.Agent) // it answered
+	s.answered(p.Set.Agent)
 	p.Session, p.Total = d.Session, d.Total
 	if d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
 		p.Session = ""

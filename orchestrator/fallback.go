@@ -130,6 +130,13 @@ func applySwitched(s *State, p *Phase, _ work.Event, d AgentSwitchedData) {
 	p.Stage = StageGate
 }
 
+// answered forgets that an agent was out.
+func (s *State) answered(agent string) {
+	if delete(s.Away, agent); len(s.Away) == 0 {
+		s.Away = nil
+	}
+}
+
 func (s *State) away(agent string, a AwayAgent) {
 	if s.Away == nil {
 		s.Away = map[string]AwayAgent{}

@@ -53,6 +53,8 @@ import (
 //	v6-rewind         a phase that failed is set back to what an iteration left, with
 //	                  words for its agent; what was skipped because of it follows,
 //	                  and the result lands
+//	v7-agents         of three agents each is out in turn, and the first that is free
+//	                  goes on; a resume asks the first again, and the result lands
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

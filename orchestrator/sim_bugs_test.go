@@ -485,7 +485,7 @@ func TestSeededBugs(t *testing.T) {
 					}
 				}
 			}
-		})}, []string{"which did not succeed"}},
+		})}, []string{"which did not succeed", "it was to have"}},
 		{"a part that gets more than was said", bug{events: rewrite(work.SubPhaseSpawned, func(_ *State, _ *work.Event, d *SubPhaseSpawnedData) {
 			if d.Task != "" {
 				d.Request.Budget++

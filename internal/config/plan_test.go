@@ -57,6 +57,11 @@ func TestBadPlans(t *testing.T) {
 			"7: phases[0].skills[1] is a number, want a string (write it in quotes)",
 			"8: phases[1] is a number, want an object (write { … })",
 		}},
+		{"no agent in a list", phase(`"agent": []`), []string{"3: phases[0].agent names no agent (name at least one, or leave the key out)"}},
+		{"a number among agents", phase(`"agent": ["claude", 7]`), []string{"3: phases[0].agent[1] is a number, want a string (write it in quotes)"}},
+		{"a fallback of nobody", phase(`"fallback": ["codex"]`), []string{
+			`3: phase 01, fallback: there is a fallback, and no agent whose place it takes (write "agent": ["…", "…"], the one that is wanted most first)`,
+		}},
 		{"budget 0", phase(`"budget": 0`), []string{"3: phases[0].budget is 0 (use 1 or more, or leave it out for the default)"}},
 		{"budget below 0", phase(`"budget": -2`), []string{"3: phases[0].budget is -2 (use 1 or more, or leave it out for the default)"}},
 		{"half a budget", phase(`"budget": 1.5`), []string{"3: phases[0].budget is 1.5, not a number of iterations (write a whole number from 1)"}},

@@ -76,6 +76,9 @@ func checkWords(p work.Plan) []work.Problem {
 		if _, err := contextTokens(ph.ContextLimit); err != nil {
 			add("context_limit", fmt.Sprintf("%q is no context limit", text.Clip(ph.ContextLimit, mostQuoted)), `write tokens ("120000") or a share ("80%")`)
 		}
+		if ph.Agent == "" && len(ph.Fallback) > 0 {
+			add("fallback", "there is a fallback, and no agent whose place it takes", `write "agent": ["…", "…"], the one that is wanted most first`)
+		}
 		for j, n := range ph.DependsOn {
 			if slices.Contains(ph.DependsOn[:j], n) {
 				add(fmt.Sprintf("depends_on[%d]", j), fmt.Sprintf("it depends on %q twice", text.Clip(n, mostQuoted)), "remove one of them")

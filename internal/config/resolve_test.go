@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -151,6 +152,10 @@ func TestBadResolves(t *testing.T) {
 		want  []string
 	}{
 		{"agent of a phase", nil, plan(",\n\"agent\": \"mime\""), []string{`.forge/phases.json:3: phase 01: unknown agent "mime" (did you mean "mine"?)`}},
+		{"agents of a phase", nil, plan(",\n\"agent\": [\"claude\", \"mime\", \"claude\"]"), []string{
+			`.forge/phases.json:3: phase 01: unknown agent "mime" (did you mean "mine"?)`,
+			`.forge/phases.json:3: phase 01: agent "claude" is named twice (name each agent once, the one that is wanted most first)`,
+		}},
 		{"agent of an override", map[string]string{ProjectFile: "[phases.overrides.\"db-*\"]\nbudget = 2\nagent = \"calude\"\n"}, plan(""), []string{`.forge/forge.toml:3: unknown agent "calude" (did you mean "claude"?)`}},
 		{"agent of all", map[string]string{ProjectFile: "[agent]\nuse = \"mime\"\n[agents.mine]\nkind = \"exec\"\ncommand = [\"x\"]\n"}, plan(""), []string{`.forge/forge.toml:2: unknown agent "mime" (did you mean "mine"?)`}},
 		{"a kind to come", nil, plan(`, "agent": "codex"`), []string{`.forge/phases.json:2: phase 01: agent "codex" is of kind codex, which this version cannot run (known here: claude, exec, script)`}},
@@ -217,6 +222,30 @@ func TestStrictOfTheProject(t *testing.T) {
 	}
 	if got := s.Phases["2"]; got.AskIteration || got.Sensitive != "" || got.Reviewed {
 		t.Errorf("ui: %+v", got)
+	}
+}
+
+// Of several agents the first works, and the others are known: of a plan, of an
+// override, of all phases.
+func TestSeveralAgents(t *testing.T) {
+	plan := func(agent string) string {
+		return "{\"phases\": [{\"number\": \"01\", \"name\": \"db-x\", \"promise\": \"A\"" + agent + "}]}"
+	}
+	for _, tt := range []struct{ name, toml, plan, want string }{
+		{"of a plan", "", plan(`, "agent": ["mine", "claude"]`), "mine of [mine claude]"},
+		{"of a plan, written otherwise", "", plan(`, "agent": "mine", "fallback": ["claude"]`), "mine of [mine claude]"},
+		{"of an override", "[phases.overrides.\"db-*\"]\nagent = [\"claude\", \"mine\"]\n", plan(""), "claude of [claude mine]"},
+		{"of all", "[agent]\nuse = [\"mine\", \"claude\"]\n", plan(""), "mine of [mine claude]"},
+		{"one in a list", "[agent]\nuse = [\"mine\"]\n", plan(""), "mine of []"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{ProjectFile: tt.toml + "[agents.mine]\nkind = \"exec\"\ncommand = [\"x\"]\n"}
+			s, _, err := resolveIn(t, resolveFiles(files), tt.plan)
+			must(t, err)
+			if got := fmt.Sprintf("%s of %v", s.Phases["01"].Agent, s.Phases["01"].Agents); got != tt.want || len(s.Agents) != max(1, len(s.Phases["01"].Agents)) {
+				t.Errorf("%s, %d agents are known, want %s", got, len(s.Agents), tt.want)
+			}
+		})
 	}
 }
 
