@@ -27,6 +27,13 @@ func TestRealMenuInABrowser(t *testing.T) {
 	}
 
 	open()
+	b.Until(`![...document.querySelectorAll("#everything li")].some(li => /Go to…|^Forge$|^demo$|^Light$/.test(li.textContent))`)
+	b.Check("menu")
+	open() // the field has the focus again
+	b.Run(chromedp.KeyEvent("line"))
+	b.Until(`document.querySelector("#everything li")`)
+	b.Check("menu-typed")
+	open()
 	b.Keys("Escape")
 	b.Until(`!document.querySelector("#everything").open`)
 	open()

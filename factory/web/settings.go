@@ -104,7 +104,7 @@ func (s *Server) settingsRoutes() {
 	s.mux.Handle("GET /p/{project}/settings", s.need(RoleAdmin, s.settingsPage))
 	s.mux.Handle("POST /p/{project}/settings", s.need(RoleAdmin, s.changeSettings))
 	s.mux.Handle("POST /p/{project}/settings/fields", s.need(RoleAdmin, s.proposeSettings))
-	s.mux.Handle("GET /p/{project}/health", s.need(RoleAdmin, s.healthPart))
+	s.mux.Handle("GET /p/{project}/health", s.need(RoleAdmin, s.healthPage))
 }
 
 // settingsData is what pages/settings.html shows.
@@ -118,7 +118,6 @@ type settingsData struct {
 	// not at all where it is empty.
 	Asked  bool
 	Change []diff.Line
-	Health string
 }
 
 var errNoSettings = &Complaint{http.StatusNotFound, "The configuration of this project cannot be changed here.", "Change its file."}
@@ -212,7 +211,34 @@ func (s *Server) proposeSettings(v *visit) error {
 	return s.write(v, status, "settings", "layout", v.view("Settings", d))
 }
 
-func (s *Server) healthPart(v *visit) error {
+// healthLine is one thing that was looked for.
+type healthLine struct {
+	Mark string // ✓, ✗ or !; "" = a line of another kind
+	Text string // what was found
+	Fix  string // way out, "" = none is needed
+}
+
+// healthLines reads what forge doctor says: a mark and what was found, and below it
+// the way out.
+func healthLines(said string) (out []healthLine) {
+	for line := range strings.Lines(text.Plain(said)) {
+		line = strings.TrimSpace(line)
+		mark, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "":
+		case mark == "→" && len(out) > 0:
+			out[len(out)-1].Fix = rest
+		case mark == "✓", mark == "✗", mark == "!":
+			out = append(out, healthLine{Mark: mark, Text: rest})
+		default:
+			out = append(out, healthLine{Text: line})
+		}
+	}
+	return out
+}
+
+// healthPage is what is missing, as a page, and as a part of that of the settings.
+func (s *Server) healthPage(v *visit) error {
 	if v.Project.Settings == nil {
 		return errNoSettings
 	}
@@ -220,5 +246,8 @@ func (s *Server) healthPart(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.part("settings", "health-part", settingsData{Health: text.Plain(lines)})
+	if v.htmx() {
+		return v.part("health", "list", healthLines(lines))
+	}
+	return v.page("health", "Is everything there?", healthLines(lines))
 }

@@ -56,7 +56,9 @@ func (f *oneFile) Write(_ context.Context, text, seen, by string) error {
 	return nil
 }
 
-func (f *oneFile) Health(context.Context) (string, error) { return "✓ git\n✗ <agent>\n", nil }
+func (f *oneFile) Health(context.Context) (string, error) {
+	return "✓ git\n✗ <agent>\n    → get <it>\n", nil
+}
 
 // A project's configuration is seen and changed by an admin alone; what is refused
 // stays in the form.
@@ -72,8 +74,11 @@ func TestSettingsPage(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, page)
 		}
 	}
-	if a := owner.Get("/p/demo/health"); !strings.Contains(a.Body, "✗ &lt;agent&gt;") {
-		t.Errorf("health: %d %s", a.Status, a.Body)
+	health := owner.Get("/p/demo/health").Body
+	for _, want := range []string{"<h1>Is everything there?</h1>", `missing:</span></span> <span><strong>&lt;agent&gt;</strong><br><span class="quiet">get &lt;it&gt;</span>`, "there:</span></span> <span>git</span>", `<nav aria-label="Project"`} {
+		if !strings.Contains(health, want) {
+			t.Errorf("health without %q:\n%s", want, health)
+		}
 	}
 	send := func(text, seen string) webtest.Answer {
 		return owner.Send("/p/demo/settings", url.Values{"text": {text}, "seen": {seen}})

@@ -18,6 +18,9 @@ func TestRealSettingsInABrowser(t *testing.T) {
 
 	b.GoTo("/p/demo/settings")
 	b.Check("settings")
+	b.GoTo("/p/demo/health")
+	b.Check("doctor")
+	b.GoTo("/p/demo/settings")
 	b.Set(`[name="set-autonomy.level"]`, "review")
 	b.Until(`document.getElementById("set-autonomy.level-says").textContent.includes("see the result before it counts")`)
 	b.Type(`[name="set-cost.run_usd"]`, "much")

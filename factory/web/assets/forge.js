@@ -70,14 +70,20 @@
   if (dialog) {
     const field = dialog.querySelector("input");
     const list = dialog.querySelector("ul");
-    const named = (el) => (el.getAttribute("aria-label") || el.textContent).replace(/\s+/g, " ").trim();
+    const named = (el) => {
+      const name = (el.getAttribute("aria-label") || el.textContent).replace(/\s+/g, " ").trim();
+      if (el.closest(".theme")) return `Colours: ${name}`;
+      return el.closest(".switch") ? `Project ${name}` : name;
+    };
+    // The brand is All projects; this menu, and the project that one is in, are here.
+    const needless = ".brand, [data-everything], .narrow-only, .switch [aria-current]";
     const shown = (el) => el.checkVisibility?.() ?? el.offsetParent !== null;
     const offers = () => {
       const seen = new Set();
       const out = [];
       const add = (kind, el) => {
         const name = named(el);
-        if (!name || seen.has(name) || el.closest("#everything, .card, .events")) return;
+        if (!name || seen.has(name) || el.matches(needless) || el.closest("#everything, .card, .events")) return;
         seen.add(name);
         out.push({ name, kind, go: () => { el.closest("details")?.setAttribute("open", ""); if (el.tagName === "A") el.click(); else { el.scrollIntoView({ block: "center" }); el.focus(); } } });
       };
@@ -87,7 +93,7 @@
     };
     const paint = () => {
       const words = field.value.trim().toLowerCase();
-      const found = offers().filter((o) => o.name.toLowerCase().includes(words)).slice(0, 12);
+      const found = offers().filter((o) => o.name.toLowerCase().includes(words)).slice(0, 30);
       const base = dialog.dataset.project;
       if (base && words) {
         const number = words.match(/^#?(\d+)$/);
@@ -106,13 +112,14 @@
         return item;
       }));
     };
-    const open = () => { if (dialog.open) return; field.value = ""; paint(); dialog.showModal(); field.focus(); };
+    const open = () => { if (!dialog.open) { field.value = ""; paint(); dialog.showModal(); } field.focus(); };
     field.addEventListener("input", paint);
     dialog.addEventListener("keydown", (e) => {
       const all = [...list.querySelectorAll("button")];
       const at = all.indexOf(document.activeElement);
       if (e.key === "ArrowDown") { e.preventDefault(); (all[at + 1] ?? all[0])?.focus(); }
       if (e.key === "ArrowUp") { e.preventDefault(); (at > 0 ? all[at - 1] : field).focus(); }
+      if (e.key === "Escape") { e.preventDefault(); dialog.close(); } // a search field would only empty itself
       if (e.key === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); }
     });
     document.querySelectorAll("[data-everything]").forEach((b) => { b.hidden = false; b.addEventListener("click", open); });

@@ -59,7 +59,8 @@
   // Focus: nothing out of order, nothing focused that is not seen, and a mark
   // on what is.
   for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) wrong.push(`out of the order of focus: ${where(e)}`);
-  const focusable = [...document.querySelectorAll("a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select:not(:disabled),textarea:not(:disabled),summary,[tabindex='0']")].filter((e) => e.tabIndex === 0 && shown(e));
+  const modal = document.querySelector("dialog:modal"); // nothing else takes the focus beside it
+  const focusable = [...document.querySelectorAll("a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select:not(:disabled),textarea:not(:disabled),summary,[tabindex='0']")].filter((e) => e.tabIndex === 0 && shown(e) && (!modal || modal.contains(e)));
   const before = document.activeElement;
   const stays = (e) => { for (let p = e; p; p = p.parentElement) if (/^(fixed|sticky)$/.test(getComputedStyle(p).position)) return p; return null; };
   for (const e of focusable.slice(0, 150)) {
