@@ -52,7 +52,11 @@ func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capab
 	if by != nil && !by.AsConfigured {
 		set := p.Config.SandboxSettings()
 		if _, err := proc.Choose(set.Mode, set.OnlyHosts, caps); err != nil {
-			return ForIssue{}, refusal.New(project.SandboxFix()+`, or write sandbox = "as_configured" to its tracker in your own configuration`, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
+			or := `, or write sandbox = "as_configured" to its tracker in your own configuration`
+			if from.Imported() {
+				or = ", or add it as an issue of your own"
+			}
+			return ForIssue{}, refusal.New(project.SandboxFix()+or, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
 		}
 	}
 	return ForIssue{p}, nil

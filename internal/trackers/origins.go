@@ -47,10 +47,11 @@ func (o Origins) ofTracker(ctx context.Context, i work.Issue) (from work.Issue, 
 	return i, true, nil
 }
 
-// From is the tracker of the issue that an issue is or is a part of.
+// From is the tracker of the issue that an issue is or is a part of. A file has
+// nobody to ask: what came from one is wanted when a person moves it to ready.
 func (o Origins) From(ctx context.Context, i work.Issue) (string, error) {
 	from, ok, err := o.ofTracker(ctx, i)
-	if err != nil || !ok {
+	if err != nil || !ok || from.Imported() {
 		return "", err
 	}
 	name, _, _ := strings.Cut(from.Source, "#")

@@ -83,7 +83,8 @@ type Issue struct {
 	Branch string     `json:"branch,omitempty"` // given at the first claim
 	Pull   *IssuePull `json:"pull,omitempty"`   // that its result is looked at in; nil = none
 
-	// Source is the tracker's issue that it came from, "" = the board itself. What
+	// Source is the tracker's issue that it came from, or the task of another board's
+	// file (see Imported), "" = the board itself. What
 	// somebody wrote elsewhere always runs in a sandbox, if the server's owner does
 	// not say otherwise.
 	Source string `json:"source,omitempty"`
@@ -92,6 +93,14 @@ type Issue struct {
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
 }
+
+// ImportedSource begins the source of an issue that came from the file of another
+// board. No tracker is called so.
+const ImportedSource = "import:"
+
+// Imported says that an issue came from the file of another board: somebody wrote
+// it elsewhere, and there is nobody to ask whether it is still wanted.
+func (i Issue) Imported() bool { return strings.HasPrefix(i.Source, ImportedSource) }
 
 // IssuePull is the pull request of an issue's result. It is never changed, only
 // replaced.
