@@ -14,6 +14,7 @@ import (
 	"forge/factory"
 	"forge/gates"
 	"forge/internal/board"
+	"forge/internal/issueform"
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
@@ -91,7 +92,7 @@ func (a *App) issueEdit(c *cli.Context) (func(*work.Issue) error, error) {
 	var needs, dropped []int64
 	for flag, list := range map[string]*[]int64{"need": &needs, "no-need": &dropped} {
 		for _, word := range wordsOf(c, flag) {
-			id, err := issueNumber(word, "--"+flag+" 12")
+			id, err := issueform.Number(word, "--"+flag+" 12")
 			if err != nil {
 				return nil, err
 			}

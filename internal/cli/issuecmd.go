@@ -10,6 +10,7 @@ import (
 
 	"forge/factory"
 	"forge/gates"
+	"forge/internal/issueform"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -52,15 +53,7 @@ func issueArg(c *cli.Context, rest string) (int64, error) {
 	if c.Args().Len() != 1+len(strings.Fields(rest)) {
 		return 0, refusal.New(usage, "forge issue %s takes ISSUE%s, got %q", c.Command.Name, rest, strings.Join(c.Args().Slice(), " "))
 	}
-	return issueNumber(c.Args().First(), usage)
-}
-
-func issueNumber(word, usage string) (int64, error) {
-	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, refusal.New(usage, "%q is not the number of an issue", word)
-	}
-	return n, nil
+	return issueform.Number(c.Args().First(), usage)
 }
 
 // issueError makes the user's own what is the user's to mend.

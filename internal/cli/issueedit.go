@@ -13,6 +13,7 @@ import (
 
 	"forge/factory"
 	"forge/internal/board"
+	"forge/internal/issueform"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -112,7 +113,7 @@ func (a *App) editIssueByHand(ctx context.Context, id, version int64, out string
 }
 
 func (a *App) editByHand(ctx context.Context, b *board.Opened, was work.Issue, path, editor string) (work.Issue, error) {
-	if err := os.WriteFile(path, []byte(issueForm(was)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(issueform.Of(was)), 0o600); err != nil {
 		return was, fmt.Errorf("write the issue for the editor: %w", err)
 	}
 	// By a shell, as git does: an editor may have arguments.
@@ -126,7 +127,7 @@ func (a *App) editByHand(ctx context.Context, b *board.Opened, was work.Issue, p
 	if err != nil {
 		return was, refusal.New("nothing was changed", "read what was edited: %v", err)
 	}
-	now, err := readIssueForm(was, string(text))
+	now, err := issueform.Read(was, string(text))
 	if err != nil {
 		return was, err
 	}

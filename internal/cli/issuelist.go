@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/issueform"
 	"forge/internal/journal"
 	"forge/internal/refusal"
 	"forge/internal/report"
@@ -63,7 +64,7 @@ func issueQuery(c *cli.Context) (q report.Query, output string, err error) {
 		if !c.IsSet("column") {
 			return q, output, refusal.New("forge issue list --column ready --after 12", "--after goes with --column")
 		}
-		q.After, err = issueNumber(c.String("after"), "--after 12")
+		q.After, err = issueform.Number(c.String("after"), "--after 12")
 	}
 	return q, output, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
+	"forge/internal/issueform"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -80,7 +81,7 @@ func placeOf(c *cli.Context) (factory.Place, error) {
 		given++
 		place.At = spot
 		if spot == factory.Before || spot == factory.After {
-			id, err := issueNumber(c.String(string(spot)), "--"+string(spot)+" 12")
+			id, err := issueform.Number(c.String(string(spot)), "--"+string(spot)+" 12")
 			if err != nil {
 				return place, err
 			}

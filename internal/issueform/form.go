@@ -1,7 +1,9 @@
-package cli
+// Package issueform is an issue as a text that a person edits in an editor.
+package issueform
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"forge/internal/narrate"
@@ -13,9 +15,9 @@ import (
 // formRule parts the fields of an issue from its description.
 const formRule = "---"
 
-// issueForm is an issue as a person edits it: a line for each field, a rule,
-// and the description.
-func issueForm(i work.Issue) string {
+// Of is an issue as a person edits it: a line for each field, a rule, and the
+// description.
+func Of(i work.Issue) string {
 	var b strings.Builder
 	line := func(name, value string) { b.WriteString(strings.TrimRight(name+": "+value, " ") + "\n") }
 	line("title", i.Title)
@@ -31,11 +33,11 @@ func issueForm(i work.Issue) string {
 	return b.String()
 }
 
-// readIssueForm is what the issue becomes by an edited form. A criterion
-// without an id is a new one; everything that is not understood is refused.
-func readIssueForm(was work.Issue, body string) (work.Issue, error) {
+// Read is what the issue becomes by an edited form. A criterion without an id is a
+// new one; everything that is not understood is refused.
+func Read(was work.Issue, body string) (work.Issue, error) {
 	now := was
-	head, description, ok := strings.Cut(unixLines(body), "\n"+formRule+"\n")
+	head, description, ok := strings.Cut(strings.ReplaceAll(body, "\r\n", "\n"), "\n"+formRule+"\n")
 	if !ok {
 		return was, refusal.New("keep the line "+formRule+" above the description", "the line %s is gone", formRule)
 	}
@@ -82,7 +84,7 @@ func readIssueForm(was work.Issue, body string) (work.Issue, error) {
 		case "needs":
 			now.Needs = nil
 			for _, word := range commaWords(value) {
-				id, err := issueNumber(word, "needs: #12, #13")
+				id, err := Number(word, "needs: #12, #13")
 				if err != nil {
 					return was, err
 				}
@@ -102,6 +104,16 @@ func readIssueForm(was work.Issue, body string) (work.Issue, error) {
 		}
 	}
 	return now, nil
+}
+
+// Number is the number of an issue as people write it; usage is the way out where it
+// is none.
+func Number(word, usage string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, refusal.New(usage, "%q is not the number of an issue", word)
+	}
+	return n, nil
 }
 
 // formCriterion reads one criterion: one with an id that the issue has, or a new
