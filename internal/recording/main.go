@@ -6,7 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -79,47 +79,23 @@ type world struct{ dir string }
 //go:embed script.toml
 var script string
 
-const (
-	product = `package main
-
-import (
-	"fmt"
-	"io"
-	"os"
-	"strings"
-)
-
-func main() {
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(Words(string(text)))
-}
-
-// Words counts the words of text.
-func Words(text string) int { return len(strings.Fields(text)) }
-`
-	test = `package main
-
-import "testing"
-
-func TestWords(t *testing.T) {
-	if n := Words("one two three"); n != 3 {
-		t.Errorf("%d words", n)
-	}
-}
-`
-)
+// project is what forge do works on, its files with .txt behind their names.
+//
+//go:embed project
+var project embed.FS
 
 func (w world) make(ctx context.Context, program string) error {
 	files := map[string]string{
 		"home/.config/forge/config.toml": fmt.Sprintf("[agents.scripted]\nkind = \"script\"\nfile = %q\n", w.at("script.toml")),
 		"home/.gitconfig":                "[user]\n\tname = You\n\temail = you@example.com\n[init]\n\tdefaultBranch = main\n",
 		"script.toml":                    script,
-		"wc/go.mod":                      "module wc\n\ngo 1.26\n",
-		"wc/main.go":                     product,
-		"wc/main_test.go":                test,
+	}
+	for _, name := range []string{"go.mod", "main.go", "main_test.go"} {
+		body, err := project.ReadFile("project/" + name + ".txt")
+		if err != nil {
+			return err
+		}
+		files["wc/"+name] = string(body)
 	}
 	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(w.at(name)), 0o755); err != nil {
