@@ -73,6 +73,13 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 	if e.Kind == work.IterationFinished && p != nil {
 		return c.called(p, e)
 	}
+	var out OutageData
+	if e.Kind == work.OutageBegan {
+		if err := decode(e, &out); err != nil {
+			return err
+		}
+		note(c, c.away.until, out.Agent, out.Away)
+	}
 	if p == nil || len(p.Set.Agents) == 0 {
 		return nil
 	}
@@ -80,17 +87,12 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 	case work.AgentSwitched:
 		return c.switched(p, e)
 	case work.OutageBegan:
-		var d OutageData
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		note(c, c.away.until, d.Agent, d.Away)
 		if name := c.away.free(p.Set.Agents, e.Time); name != "" {
 			return fmt.Errorf("phase %s waits for a provider, and agent %s is free", e.Phase, name)
 		}
 		for _, name := range p.Set.Agents {
-			if c.away.until[name].Before(d.Until) {
-				return fmt.Errorf("phase %s waits until %s, and agent %s is free at %s", e.Phase, d.Until, name, c.away.until[name])
+			if c.away.until[name].Before(out.Until) {
+				return fmt.Errorf("phase %s waits until %s, and agent %s is free at %s", e.Phase, out.Until, name, c.away.until[name])
 			}
 		}
 	case work.GateDecided:
