@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
 			}
 			*into = &v
 		} else {
-			return cost, refusal.New("the keys are those of [cost]", "--cost %q: unknown cap", w)
+			return cost, refusal.New("write it as --cost run_usd=20; the keys are "+strings.Join(slices.Sorted(maps.Keys(usd)), ", ")+", "+strings.Join(slices.Sorted(maps.Keys(tokens)), ", "), "--cost %q: unknown cap", w)
 		}
 	}
 	return cost, nil

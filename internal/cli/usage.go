@@ -47,6 +47,9 @@ func flagRefusal(said string, names []string, command string) error {
 		return refusal.New(help, "%s needs a value", dashed(m[1]))
 	}
 	if m := badValue.FindStringSubmatch(said); m != nil {
+		if m[3] == "parse error" {
+			return refusal.New(help, "%s %s is neither a number nor a time such as 90s or 720h", dashed(m[2]), m[1])
+		}
 		return refusal.New(help, "%s %s: %s", dashed(m[2]), m[1], m[3])
 	}
 	return refusal.New(help, "%s", said)

@@ -11,7 +11,7 @@ func TestFlagRefusal(t *testing.T) {
 		{"flag provided but not defined: -count-of-lines", "forge do", "unknown flag --count-of-lines (put the text into quotes; forge help do lists its flags)"},
 		{"flag provided but not defined: -nonsense", "forge", "unknown flag --nonsense (forge help lists its flags)"},
 		{"flag needs an argument: -o", "forge run", "-o needs a value (forge help run lists its flags)"},
-		{`invalid value "soon" for flag -deadline: parse error`, "forge run", `--deadline "soon": parse error (forge help run lists its flags)`},
+		{`invalid value "soon" for flag -deadline: parse error`, "forge run", `--deadline "soon" is neither a number nor a time such as 90s or 720h (forge help run lists its flags)`},
 		{"something else", "forge run", "something else (forge help run lists its flags)"},
 	}
 	for _, tt := range tests {
@@ -30,7 +30,8 @@ func TestDidYouMean(t *testing.T) {
 	w.forge("--quite").want(exitUsage).warns("unknown flag --quite (did you mean --quiet?)")
 	w.forge("status", "--verbos").want(exitUsage).warns("did you mean --verbose?")
 	w.forge("run", "--deadline").want(exitUsage).warns("--deadline needs a value")
-	w.forge("run", "--deadline", "soon").want(exitUsage).warns(`--deadline "soon": parse error`)
+	w.forge("run", "--deadline", "soon").want(exitUsage).warns(`--deadline "soon" is neither a number nor a time such as 90s`)
+	w.forge("do", "--agent", "nobody", "it").want(exitUsage).warns(`forge: --agent: unknown agent "nobody"`)
 	w.forge("do", "Add", "--count-words", "to", "wc").want(exitUsage).warns("put the text into quotes")
 	w.forge("policy", "compre").want(exitUsage).warns(`unknown command "policy compre"; did you mean compare?`)
 	w.forge("config", "validat").want(exitUsage).warns(`unknown command "config validat"; did you mean validate?`)

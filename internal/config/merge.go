@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+	"strings"
 
 	"github.com/gobwas/glob"
 )
@@ -77,6 +78,9 @@ func (c *Config) Origin(key string) string { return c.origins[key] }
 // where is the file and place of a key, for a problem found after the merge:
 // that of the layer that won.
 func (c *Config) where(path ...string) (string, place) {
+	if from := c.origins[dotted(path)]; strings.HasPrefix(from, "--") {
+		return from, place{} // whatever a file says of it
+	}
 	for i := len(c.layers) - 1; i >= 0; i-- {
 		l := c.layers[i]
 		if p, ok := l.index.at[keyPath(path)]; ok && l.kind != layerDefaults {

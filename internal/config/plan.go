@@ -57,6 +57,23 @@ func LoadPlan(path string, checkGraph func(work.Plan) []work.Problem) (*Plan, []
 	return parsePlan(text, shown, checkGraph)
 }
 
+// mendJSON is what usually mends JSON that a parser of Go's words so.
+func mendJSON(said string) string {
+	for _, hint := range [][2]string{
+		{"after object key:value pair", "a comma is missing before it, or a closing }"},
+		{"after array element", "a comma is missing before it, or a closing ]"},
+		{"after object key", "a colon is missing before it"},
+		{"beginning of object key string", "a comma too many stands before it, or a name without double quotes"},
+		{"beginning of value", "a value is missing before it, or a comma stands there too many"},
+		{"unexpected end of the file", "a bracket, a brace or a quote is not closed"},
+	} {
+		if strings.Contains(said, hint[0]) {
+			return hint[1]
+		}
+	}
+	return "correct the JSON there"
+}
+
 func parsePlan(text, shown string, checkGraph func(work.Plan) []work.Problem) (*Plan, []Warning, error) {
 	c := &collector{}
 	root, err := readJSON(text)
@@ -66,7 +83,7 @@ func parsePlan(text, shown string, checkGraph func(work.Plan) []work.Problem) (*
 		if errors.As(err, &bad) {
 			at = newLineTable(text).place(bad.offset)
 		}
-		c.add(shown, at, "broken JSON: "+err.Error(), "correct the JSON there")
+		c.add(shown, at, "broken JSON: "+err.Error(), mendJSON(err.Error()))
 		return nil, nil, c.err()
 	}
 	p := &Plan{File: shown, lines: newLineTable(text), root: root, asks: map[int]bool{}}

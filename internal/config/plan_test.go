@@ -29,9 +29,10 @@ func TestBadPlans(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"empty", "", []string{"1: broken JSON: unexpected end of the file (correct the JSON there)"}},
-		{"broken", "{\n  \"phases\": [,]\n}", []string{"2: broken JSON: invalid character ',' looking for beginning of value (correct the JSON there)"}},
-		{"cut", "{\n\"phases\": [\n", []string{"3: broken JSON: unexpected end of the file (correct the JSON there)"}},
+		{"empty", "", []string{"1: broken JSON: unexpected end of the file (a bracket, a brace or a quote is not closed)"}},
+		{"broken", "{\n  \"phases\": [,]\n}", []string{"2: broken JSON: invalid character ',' looking for beginning of value (a value is missing before it, or a comma stands there too many)"}},
+		{"cut", "{\n\"phases\": [\n", []string{"3: broken JSON: unexpected end of the file (a bracket, a brace or a quote is not closed)"}},
+		{"no comma", "{\"phases\": [{\"number\": \"01\" \"name\": \"one\"}]}", []string{`1: broken JSON: invalid character '"' after object key:value pair (a comma is missing before it, or a closing })`}},
 		{"more after it", goodPlan + "\n{}", []string{"10: broken JSON: more text after the end of the JSON value (correct the JSON there)"}},
 		{"not an object", "[]", []string{"1: the plan is a list, want an object (write { … })"}},
 		{"no phases", "{}", []string{"1: phases: the plan has no phases (add at least one phase with number, name and promise)"}},

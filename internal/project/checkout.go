@@ -164,10 +164,7 @@ func CheckGraph(p work.Plan) []work.Problem {
 	add := func(number, field, what, fix string) {
 		out = append(out, work.Problem{Path: fmt.Sprintf("phases[%d].%s", index[number], field), What: what, Fix: fix})
 	}
-	var numbers []string
-	for n := range index {
-		numbers = append(numbers, n)
-	}
+	numbers := slices.Sorted(maps.Keys(index)) // of two that are as near, always the same
 	for _, n := range bad.Duplicates {
 		add(n, "number", fmt.Sprintf("phase %s stands twice in the plan", n), "give each phase its own number")
 	}
@@ -176,7 +173,8 @@ func CheckGraph(p work.Plan) []work.Problem {
 	}
 	for _, m := range bad.Unknown {
 		fix := "name a phase of this plan"
-		if near := gates.Nearest(m.Need, numbers); near != "" {
+		others := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return n == m.Node })
+		if near := gates.Nearest(m.Need, others); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		add(m.Node, "depends_on", fmt.Sprintf("phase %s depends on %q, which the plan does not have", m.Node, m.Need), fix)
