@@ -213,7 +213,7 @@ func (c *Card) priority(word string) {
 func (c *Card) labels(names []string) {
 	var lost []string
 	for _, name := range names {
-		label := strings.TrimSpace(text.Clip(text.PlainLine(strings.ReplaceAll(name, ",", " ")), work.MaxIssueLabel))
+		label := strings.TrimSpace(text.Clip(work.OneLine(strings.ReplaceAll(name, ",", " ")), work.MaxIssueLabel))
 		switch {
 		case slices.Contains(c.Issue.Labels, label):
 		case label == "" || len(c.Issue.Labels) == work.MaxIssueLabels:

@@ -177,6 +177,7 @@ func TestOrder(t *testing.T) {
 // Whatever a file says becomes a card that the board takes.
 func FuzzCard(f *testing.F) {
 	f.Add("title", "words\n", "todo", "bug, x", "vk/1")
+	f.Add("a\xffb", "\xff", "\xff", "a,\xffb", "\xff")
 	f.Add("\u202e\x1b]0;x\x07", "<!--", "In Review", ",", "`\n`")
 	f.Fuzz(func(t *testing.T, title, words, status, label, branch string) {
 		task := Task{

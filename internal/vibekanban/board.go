@@ -8,6 +8,7 @@ package vibekanban
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 
@@ -133,7 +134,7 @@ func kindOf(path string) (Kind, error) {
 		return Database, nil
 	case n >= 4 && head[:4] == "PK\x03\x04":
 		return Export, nil
-	case err != nil && n > 0 && err != io.ErrUnexpectedEOF:
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return "", refusal.New(whatToName, "read %s: %v", path, err)
 	}
 	return "", refusal.New(whatToName, "%s is neither an SQLite database nor a .zip", path)

@@ -27,7 +27,7 @@ func TestPick(t *testing.T) {
 		"several, one twice":  {b, []string{"App", "5", "app", "Website"}, "", "App Website app"},
 		"in two cases":        {b, []string{"APP"}, "", `db has 2 projects that are called "APP" (name one by its id: "App" (1), "app" (2))`},
 		"ambiguous":           {b, []string{"Twin"}, "", `db has 2 projects that are called "Twin"`},
-		"unknown":             {b, []string{"Webiste"}, "", `db has no project "Webiste"; did you mean "Website"? (there are "App" (1)`},
+		"unknown":             {b, []string{"Webside"}, "", `db has no project "Webside"; did you mean "Website"? (there are "App" (1)`},
 		"none":                {Board{Path: "db"}, nil, "", "db has no project"},
 	} {
 		picked, err := Pick(c.of, c.named, c.root)
