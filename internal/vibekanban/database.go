@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -34,9 +35,11 @@ const maxWords = 300_000
 // readDatabase reads a database in one transaction, so that what is read is of one
 // moment even while the program works on it.
 func readDatabase(ctx context.Context, path string) (Board, error) {
-	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
-		"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(5000)"},
-	}.Encode()}
+	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(5000)"}}
+	if rests(path) {
+		query.Set("immutable", "1")
+	}
+	file := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(file.String())
 	if err != nil {
 		return Board{}, unreadable(path, err)
@@ -61,6 +64,24 @@ func readDatabase(ctx context.Context, path string) (Board, error) {
 		return Board{}, unreadable(path, err)
 	}
 	return b, nil
+}
+
+// rests says that a database has a write-ahead log, and none now: nobody has it open.
+// To read it as any other would leave files beside it. Who opens it meanwhile writes
+// into the log, which is not read.
+func rests(path string) bool {
+	const mode, writeAhead = 18, 2 // of the file's header
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], mode); err != nil || b[0] != writeAhead {
+		return false
+	}
+	_, err = os.Lstat(path + "-wal")
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // errLarge is a file beyond a bound.

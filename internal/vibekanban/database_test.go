@@ -168,6 +168,9 @@ func TestEveryFormOfTheDatabase(t *testing.T) {
 			if !bytes.Equal(before, contents(t, path)) {
 				t.Error("reading changed the database")
 			}
+			if beside, err := os.ReadDir(filepath.Dir(path)); len(beside) != 1 || err != nil {
+				t.Errorf("reading left %v, %v", beside, err)
+			}
 		})
 	}
 }
