@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -107,4 +108,19 @@ func (f *failures) Helper() {}
 
 func (f *failures) Errorf(format string, args ...any) {
 	f.said = append(f.said, fmt.Sprintf(format, args...))
+}
+
+// A seed is a schedule: what is thrown for it does not hang on the order in which
+// Go walks a map.
+func TestASeedIsASchedule(t *testing.T) {
+	labs := []*lab{newLab(t), newLab(t)}
+	labs[1].pulls, labs[1].hooks = true, true
+	for seed := range uint64(300) {
+		for _, l := range labs {
+			one, two := l.randomSpec(newDice(seed, nil)), l.randomSpec(newDice(seed, nil))
+			if !reflect.DeepEqual(one, two) {
+				t.Fatalf("seed %d gives two specs:\n%+v\n%+v", seed, one, two)
+			}
+		}
+	}
 }

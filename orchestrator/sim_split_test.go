@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"forge/gates"
@@ -21,7 +22,8 @@ func randomSplits(d dice, set *work.Settings) {
 	if d.split.IntN(100) < 30 {
 		set.Decomposition.Size = 1 + d.split.IntN(6)
 	}
-	for n, ps := range set.Phases {
+	for _, n := range slices.Sorted(maps.Keys(set.Phases)) { // in an order, so that a seed is a schedule
+		ps := set.Phases[n]
 		ps.Budget += d.split.IntN(8)
 		set.Phases[n] = ps
 	}
