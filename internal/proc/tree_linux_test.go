@@ -88,7 +88,7 @@ func TestStopCutsTheDrainShort(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(20 * time.Millisecond) // for Forge to notice the exit
+	time.Sleep(300 * time.Millisecond) // for Forge to notice the exit, also on a busy machine
 	p.Stop()
 	if r := p.Wait(); r.Err != nil || r.End != EndExited || !r.DrainExpired {
 		t.Error(describe(r))
