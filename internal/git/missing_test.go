@@ -40,7 +40,15 @@ func TestCheckWhole(t *testing.T) {
 	if err := os.Truncate(object(blob), 0); err != nil {
 		t.Fatal(err)
 	}
+	// What another git is about to write is empty at first, and not Forge's to take.
+	begun := filepath.Join(filepath.Dir(object(blob)), "tmp_obj_aB3dE5")
+	if err := os.WriteFile(begun, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
 	missing("object "+blob, b.base, snap.Commit)
+	if _, err := os.Lstat(begun); err != nil {
+		t.Errorf("what another git writes at this moment: %v", err)
+	}
 	if _, err := os.Lstat(object(blob)); err == nil {
 		t.Error("the empty object is still there")
 	}
