@@ -72,8 +72,8 @@ func (s *Store) CheckWhole(ctx context.Context, base string, commits []string) e
 }
 
 // removeEmptyObjects removes loose objects without content, which a power cut
-// leaves. What git writes at this moment has another name until all of it is
-// there: that is another process's.
+// leaves. What git writes at this moment has a name that is no hash until all of
+// it is there: that is another process's.
 func (s *Store) removeEmptyObjects() error {
 	objects := filepath.Join(s.repo, "objects")
 	names, err := fs.Glob(os.DirFS(objects), "[0-9a-f][0-9a-f]")
@@ -88,7 +88,7 @@ func (s *Store) removeEmptyObjects() error {
 		}
 		for _, entry := range entries {
 			info, err := entry.Info()
-			if err != nil || !info.Mode().IsRegular() || info.Size() > 0 || strings.HasPrefix(entry.Name(), "tmp_") {
+			if err != nil || !info.Mode().IsRegular() || info.Size() > 0 || strings.Trim(entry.Name(), "0123456789abcdef") != "" {
 				continue
 			}
 			if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
