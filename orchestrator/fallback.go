@@ -119,9 +119,12 @@ func (s *State) soonest(p *Phase, until time.Time) time.Time {
 	return until
 }
 
-func applySwitched(s *State, p *Phase, _ work.Event, d AgentSwitchedData) {
+func applySwitched(s *State, p *Phase, e work.Event, d AgentSwitchedData) {
 	if !d.Until.IsZero() {
 		s.away(d.From, AwayAgent{Until: d.Until, Tries: d.Tries})
+		if p.Outage == nil {
+			p.Outage = &Outage{Since: e.Time, Until: d.Until}
+		}
 	}
 	next := p.Iteration + 1
 	p.Switches = append(p.Switches, Switch{Iteration: next, Attempt: p.Tries[next] + 1, From: d.From})

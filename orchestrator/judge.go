@@ -46,7 +46,10 @@ func (d *decision) outage(p *Phase) {
 		until = *at
 	}
 	out := OutageData{Detail: text.ClipJSON(p.Judged.Detail, 200), Tries: tries + 1}
-	if len(p.Set.Agents) > 0 {
+	most := time.Duration(d.s.Spec.Settings.OutageWaitSecs) * time.Second
+	// Agents that are out in turn, each for a moment, would pass a phase on for ever:
+	// without an answer of any that ends as the wait for one does.
+	if len(p.Set.Agents) > 0 && !d.now.After(since.Add(most)) {
 		away := d.awayUntil(p)
 		if d.passesOn(p, away) {
 			return
@@ -56,7 +59,6 @@ func (d *decision) outage(p *Phase) {
 	} else {
 		out.Agent, out.Away = p.Set.Agent, until.UTC()
 	}
-	most := time.Duration(d.s.Spec.Settings.OutageWaitSecs) * time.Second
 	if until.After(since.Add(most)) {
 		d.run(work.RunStopping, RunStoppingData{
 			Outcome: work.RunLimit,

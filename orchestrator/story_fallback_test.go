@@ -90,6 +90,20 @@ func TestAnotherAgentGoesOn(t *testing.T) {
 			st.work("01", ends(work.OutcomeInterrupted))
 		}
 	})
+	t.Run("out in turn, each for a moment", func(t *testing.T) {
+		st := tell(t, several, budget(9))
+		for range 2000 {
+			st.work("01", outUntil(st, time.Second))
+			if st.s.Stopping != nil {
+				break
+			}
+			st.later(2 * time.Second)
+			st.feed(Tick{})
+		}
+		if d := last[RunStoppingData](st, work.RunStopping); d.Outcome != work.RunLimit {
+			t.Errorf("stops: %+v", d)
+		}
+	})
 	t.Run("it is no iteration", func(t *testing.T) {
 		st := tell(t, several, budget(9))
 		st.work("01", out)

@@ -89,7 +89,7 @@ func (g listedAgent) out(now time.Time) string {
 	if g.OutUntil.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("at a limit until %s (%s)", g.OutUntil.Local().Format("15:04"), "in "+text.Took(g.OutUntil.Sub(now)))
+	return fmt.Sprintf("at a limit until %s (in %s)", g.OutUntil.Local().Format("15:04"), text.Took(g.OutUntil.Sub(now)))
 }
 
 func found(g listedAgent) string {
