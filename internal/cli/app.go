@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"forge/gates"
@@ -104,10 +105,23 @@ func (a *App) logTo(level log.Level) {
 // that is a terminal the library asks its colours, waits for the answer, and
 // reads it where a person types; so it does not get to see the file.
 func (a *App) logInto(l *log.Logger, w io.Writer) {
-	l.SetOutput(struct{ io.Writer }{w})
+	l.SetOutput(&oneAtATime{w: w})
 	if a.coloured(a.Stderr) {
 		l.SetColorProfile(sixteenColours)
 	}
+}
+
+// oneAtATime is w for loggers of several goroutines: what the library derives from
+// a logger has its output, and a lock of its own.
+type oneAtATime struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneAtATime) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
 }
 
 // sixteenColours is termenv.ANSI, which every coloured terminal can show.

@@ -2,9 +2,52 @@ package cli
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/charmbracelet/log"
 )
+
+// crowded notes that it is written to while it is written to.
+type crowded struct {
+	writers atomic.Int32
+	twice   atomic.Bool
+}
+
+func (c *crowded) Write(b []byte) (int, error) {
+	if c.writers.Add(1) > 1 {
+		c.twice.Store(true)
+	}
+	for range 100 {
+		runtime.Gosched()
+	}
+	c.writers.Add(-1)
+	return len(b), nil
+}
+
+// Runs that a factory drives beside each other say what happens in turn.
+func TestLogLinesAreWrittenOneAtATime(t *testing.T) {
+	t.Parallel()
+	var out crowded
+	a := App{Stderr: &out}
+	a.logTo(log.InfoLevel)
+	var all sync.WaitGroup
+	for range 8 {
+		l := a.log.With("issue", 1)
+		all.Go(func() {
+			for range 50 {
+				l.Info("it works")
+			}
+		})
+	}
+	all.Wait()
+	if out.twice.Load() {
+		t.Error("two loggers wrote at the same time")
+	}
+}
 
 func TestUnknownWordsExitTwo(t *testing.T) {
 	t.Parallel()
