@@ -8,7 +8,6 @@ import (
 
 	"forge/internal/text"
 	"forge/internal/work"
-	"forge/review"
 )
 
 // Hooks is what hooks were asked about a phase, or about the run, and said.
@@ -80,7 +79,7 @@ func (s *State) hooksAt(p *Phase, event work.HookEvent) []work.Hook {
 			out = append(out, h)
 			continue
 		}
-		if _, matches, err := review.Sensitive([]string{h.Match}, p.Plan.Name); matches || err != nil {
+		if _, matches, err := work.MatchName([]string{h.Match}, p.Plan.Name); matches || err != nil {
 			out = append(out, h)
 		}
 	}

@@ -243,7 +243,7 @@ func decideSensitive(in []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, ok, err := Sensitive(patterns, name)
+	_, ok, err := work.MatchName(patterns, name)
 	if err != nil {
 		return nil, valueError(CodeBadValue, "patterns: %v", err)
 	}

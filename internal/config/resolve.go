@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"forge/internal/work"
-	"forge/review"
 )
 
 // SpecFile is the spec of a project, relative to the checkout.
@@ -324,7 +323,7 @@ func (c *Config) matches(glob, name string) bool {
 func (c *Config) sensitive(name string) (pattern string, asks bool) {
 	// The patterns were checked when they were read; one that could not be used
 	// would make the phase sensitive.
-	pattern, _, err := review.Sensitive(c.File.Autonomy.SensitivePatterns.Patterns, name)
+	pattern, _, err := work.MatchName(c.File.Autonomy.SensitivePatterns.Patterns, name)
 	if err != nil {
 		pattern = err.Error()
 	}

@@ -1,4 +1,4 @@
-package review
+package work
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 // maxPatternBytes is how long a pattern may be; names of phases are shorter.
 const maxPatternBytes = 500
 
-// Sensitive returns the first of patterns that a phase's name matches. They
+// MatchName returns the first of patterns that a phase's name matches. They
 // are globs in which * and ? stand for any characters; case counts. ok is
 // false when none matches. One that cannot be read is an error, also behind one
 // that matches.
-func Sensitive(patterns []string, name string) (pattern string, ok bool, err error) {
+func MatchName(patterns []string, name string) (pattern string, ok bool, err error) {
 	for _, p := range patterns {
 		if p == "" || len(p) > maxPatternBytes {
 			return "", false, fmt.Errorf("read pattern %q: it is empty or longer than %d bytes", text.Clip(p, 60), maxPatternBytes)
