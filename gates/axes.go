@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // which they are shown. auto_advance is another way to write three gates: the
 // targets of a confirmation whose gate is auto, the others being human.
 func AxisNames() []string {
-	return slices.Concat([]string{"gates", "start_unasked", axisAutoAdvance}, limitNames(), responseNames())
+	return slices.Concat([]string{"gates", "start_unasked", axisAutoAdvance}, looksNames(), limitNames(), responseNames())
 }
 
 const axisAutoAdvance = "auto_advance"
@@ -93,6 +94,12 @@ func (w *axisWriter) axis(name string, v any) {
 	case axisAutoAdvance: // later
 	case "start_unasked":
 		w.p.StartUnasked = oneWord(w, name, v, []StartUnasked{StartNone, StartLowRisk}, w.p.StartUnasked)
+	case "every":
+		w.p.Every = w.whole(name, v, mostEvery, w.p.Every)
+	case "milestones":
+		w.p.Milestones = w.texts(name, v, "design-*", w.p.Milestones)
+	case "confidence_below":
+		w.p.ConfidenceBelow = w.number(name, v, 1, "a number from 0 to 1", w.p.ConfidenceBelow)
 	case "consent":
 		l.Consent = w.wordList(name, v, ConsentKinds(), l.Consent)
 	case "confidence_floor":
@@ -215,6 +222,36 @@ func (w *axisWriter) wordList(path string, v any, of, old []string) []string {
 		return old
 	}
 	return out
+}
+
+// texts takes any words.
+func (w *axisWriter) texts(path string, v any, example string, old []string) []string {
+	list, ok := v.([]any)
+	if !ok {
+		w.bad(path, "is "+shown(v), `write a list, such as ["`+example+`"]`)
+		return old
+	}
+	out := make([]string, 0, len(list))
+	for i, item := range list {
+		word, ok := item.(string)
+		if !ok {
+			w.bad(fmt.Sprintf("%s[%d]", path, i), "is "+shown(item), `write text, such as "`+example+`"`)
+			return old
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// whole is a whole number, which JSON may write as any number.
+func (w *axisWriter) whole(path string, v any, most int, old int) int {
+	want := fmt.Sprintf("a whole number from 0 to %d", most)
+	f := w.number(path, v, float64(most), want, float64(old))
+	if f != math.Trunc(f) {
+		w.bad(path, fmt.Sprintf("is %v", f), "use "+want)
+		return old
+	}
+	return int(f)
 }
 
 func (w *axisWriter) number(path string, v any, most float64, want string, old float64) float64 {

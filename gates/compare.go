@@ -20,7 +20,8 @@ type AxisValue struct {
 
 // Values lists every axis of a policy in normal form, in the order in which
 // they are shown: the gates, with all checkpoint types that it names; what
-// starts unasked, where that refines a gate; the limits; the responses.
+// starts unasked, where that refines a gate; the looks, where it has some; the
+// limits; the responses.
 func (p Policy) Values() []AxisValue {
 	n := Meet(p, p)
 	var out []AxisValue
@@ -33,7 +34,7 @@ func (p Policy) Values() []AxisValue {
 // axesOf are the axes of policies in normal form that one of them names.
 func axesOf(policies ...Policy) []Axis {
 	points := Points()
-	refined := false
+	refined, looks := false, false
 	for _, p := range policies {
 		for pt := range p.Gates {
 			if pt.known() && !slices.Contains(points, pt) {
@@ -41,6 +42,7 @@ func axesOf(policies ...Policy) []Axis {
 			}
 		}
 		refined = refined || p.StartUnasked != StartNone
+		looks = looks || !p.Looks.none()
 	}
 	sortPoints(points)
 	var out []Axis
@@ -50,7 +52,11 @@ func axesOf(policies ...Policy) []Axis {
 	if refined {
 		out = append(out, Axis{Name: "start_unasked"})
 	}
-	for _, name := range slices.Concat(limitNames(), responseNames()) {
+	names := slices.Concat(limitNames(), responseNames())
+	if looks {
+		names = slices.Concat(looksNames(), names)
+	}
+	for _, name := range names {
 		out = append(out, Axis{Name: name})
 	}
 	return out
@@ -63,6 +69,12 @@ func (p Policy) value(axis Axis) any {
 	switch axis.Name {
 	case "start_unasked":
 		return string(p.StartUnasked)
+	case "every":
+		return float64(p.Every)
+	case "milestones":
+		return append([]string{}, p.Milestones...) // none is an empty list
+	case "confidence_below":
+		return p.ConfidenceBelow
 	case "consent":
 		return p.Consent
 	case "confidence_floor":

@@ -52,7 +52,7 @@ The most specific word wins: a flag or a level at resume, then the job, its expe
 
 Then ` + "`autonomy.ceiling`" + ` of your own configuration and every parent of the work bound it, axis by axis: the more conservative value holds. For example, under the ceiling ` + "`review`" + ` a run at ` + "`autonomous`" + ` asks before its result lands. A child that asks for more than its parents is refused, with every axis named.
 
-From free to conservative: auto → human; more kinds of ` + "`consent`; a higher `confidence_floor`; a lower `irreversibility_max` or `regret_max`; `pause_on_risk_amplifier`; shorter `action_kinds` and `contexts`" + ` (empty allows nothing)` + "; a higher `tier_floor`, a lower `tier_ceiling`, a lower `budget_usd`; `ask` and `always_review`. `combined_inference`" + ` frees nothing.
+From free to conservative: auto → human; a lower ` + "`every`, more `milestones`, a higher `confidence_below`" + `; more kinds of ` + "`consent`; a higher `confidence_floor`; a lower `irreversibility_max` or `regret_max`; `pause_on_risk_amplifier`; shorter `action_kinds` and `contexts`" + ` (empty allows nothing)` + "; a higher `tier_floor`, a lower `tier_ceiling`, a lower `budget_usd`; `ask` and `always_review`. `combined_inference`" + ` frees nothing.
 
 A kind of doubt about the proof is a gate of its own, below ` + "`evidence`" + `: ` + "`\"evidence.unproven\" = \"auto\"`" + ` under ` + "`[gates]`" + ` lets a result land whose only doubt is of that kind, and says it. The kinds are ` + "`evidence_weakened`, `unproven`, `test_aware` and `flaky`" + `; one that is not named is decided as ` + "`evidence`" + ` is. ` + "`evidence_changed` and `proof_disturbed`" + ` are no gates: they fail the phase.
 
@@ -72,6 +72,17 @@ contexts = ["action_proposal"]
 ` + "```" + `
 
 The same axes may stand in ` + "`[autonomy.policy]`" + ` of a configuration, over the preset chosen there. A gate and the response of its name (` + "`stale` and `on_stale`, `findings` and `fail_verdict`, `promote`" + `) move together. Unknown words, wrong types and cycles are errors. A ceiling is always a built-in preset: what bounds a project is not the project's to say.
+
+A preset may also have you look before the work of *some* phases is merged, whatever its gates say:
+
+` + "```toml" + `
+extends = "full"
+every = 3                   # one of each three phases, the third at the latest
+milestones = ["design-*"]   # phases by name
+confidence_below = 0.6      # phases whose review is less sure than 60 %
+` + "```" + `
+
+How sure a review is, is the least that one of the reviewers, or the arbiter, says of its answer. Where nobody reviewed, or one of them does not say, it is unknown, and you are asked. The agent's own word can only lower it. A job asks at the end of a phase.
 
 ## One phase, one agent
 

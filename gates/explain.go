@@ -40,6 +40,9 @@ func Explain(p Policy) Explanation {
 		}
 		e.Stops = append(e.Stops, Halt{Point: pt, When: p.when(pt)})
 	}
+	if when := p.Looks.when(); when != "" && p.At(PointPhaseTransition) == Auto {
+		e.Stops = append(e.Stops, Halt{Point: PointPhaseTransition, When: when})
+	}
 	if p.At(PointStale) == Auto {
 		e.Alone = append(e.Alone, "A phase without progress is told once to change its course, and then fails.")
 	}

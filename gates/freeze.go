@@ -7,6 +7,7 @@ type Boundary struct {
 	Kind        work.PhaseKind // a kind that is none is judged as strategic and tactical at once
 	Number      int            // a strategic phase with number 1 or less is the initial one
 	JobComplete bool           // the agent has said <job-complete>
+	End         PhaseEnd       // of the phase
 }
 
 // FreezeContext says where a job is frozen.
@@ -46,12 +47,13 @@ type BoundaryDecision struct {
 	// Points are the gates that fall on the boundary; one checkpoint answers
 	// all of them.
 	Points []Point
+	Why    string // a look that is due, "" = none is
 }
 
 // AtBoundary decides whether a job freezes. The end of the job is
 // tested first, so that its last phase freezes once: there, a person who wants
 // to see the result or the phase is asked for both. phase_transition is no
-// part of it: a job's phases have gates of their own.
+// part of it: a job's phases have gates of their own. A look that is due is.
 func (p Policy) AtBoundary(b Boundary) BoundaryDecision {
 	var points []Point
 	frozen := NotFrozen
@@ -76,9 +78,10 @@ func (p Policy) AtBoundary(b Boundary) BoundaryDecision {
 			frozen = own.frozen
 		}
 	}
+	why := p.Looks.Due(b.End)
 	for _, pt := range points {
-		if p.At(pt) == Human {
-			return BoundaryDecision{Frozen: frozen, Status: JobPendingReview, Points: points}
+		if p.At(pt) == Human || why != "" {
+			return BoundaryDecision{Frozen: frozen, Status: JobPendingReview, Points: points, Why: why}
 		}
 	}
 	return BoundaryDecision{Status: either(b.JobComplete, JobCompleted, JobProcessing), Points: points}

@@ -17,6 +17,7 @@ func Meet(a, b Policy) Policy {
 	out := Policy{
 		Gates:        make(map[Point]Mode, len(a.Gates)+len(b.Gates)),
 		StartUnasked: meetStart(a, b),
+		Looks:        meetLooks(a.Looks, b.Looks),
 		Limits:       meetLimits(a.Limits, b.Limits),
 		OnStale:      meetResponse(PivotThenFail, AskOnStale, a.OnStale, b.OnStale),
 		FailVerdict:  meetResponse(FailPhase, AskOnFail, a.FailVerdict, b.FailVerdict),
@@ -36,7 +37,7 @@ func Meet(a, b Policy) Policy {
 }
 
 // Exceeds names every axis on which child is freer than parent: gates by their
-// point, sorted, then limits and responses, promote once for gate and response.
+// point, sorted, then looks, limits and responses, promote once for gate and response.
 // nil means that parent allows all that child does. combined_inference frees
 // nothing and is never named.
 func Exceeds(child, parent Policy) []string {
@@ -102,6 +103,11 @@ func differing(p, n Policy) []string {
 	}
 	add(p.starts() != n.starts(), string(PointPhaseStart))
 	slices.Sort(out)
+
+	own, looks := meetLooks(p.Looks, p.Looks), n.Looks
+	add(own.Every != looks.Every, "every")
+	add(!slices.Equal(own.Milestones, looks.Milestones), "milestones")
+	add(own.ConfidenceBelow != looks.ConfidenceBelow, "confidence_below")
 
 	l, m := meetLimits(p.Limits, p.Limits), n.Limits
 	add(!slices.Equal(l.Consent, m.Consent), "consent")

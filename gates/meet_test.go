@@ -23,6 +23,11 @@ func anyPolicy() *rapid.Generator[Policy] {
 			Preset:       rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "preset"),
 			Gates:        rapid.MapOf(rapid.SampledFrom(points), rapid.SampledFrom([]Mode{Auto, Auto, Auto, Human, "maybe"})).Draw(t, "gates"),
 			StartUnasked: rapid.SampledFrom([]StartUnasked{StartNone, StartLowRisk, "all"}).Draw(t, "start"),
+			Looks: Looks{
+				Every:           rapid.SampledFrom([]int{0, 1, 2, 3, -1, 100_000}).Draw(t, "every"),
+				Milestones:      list([]string{"design-*", "a?", "{"}).Draw(t, "milestones"),
+				ConfidenceBelow: number.Draw(t, "below"),
+			},
 			Limits: Limits{
 				Consent:              list(ConsentKinds()).Draw(t, "consent"),
 				ConfidenceFloor:      number.Draw(t, "floor"),
@@ -60,6 +65,21 @@ func freer(a, b Policy) []string {
 	lets("phase.start", unasked(a), unasked(b))
 	for _, w := range append(ConsentKinds(), "made up") {
 		lets("consent", !slices.Contains(a.Consent, w), !slices.Contains(b.Consent, w))
+	}
+	for unseen := range 4 {
+		passes := func(p Policy) bool {
+			return p.Every == 0 || unseen+1 < p.Every && p.Every < 100_000
+		}
+		lets("every", passes(a), passes(b))
+	}
+	for _, w := range []string{"design-*", "a?", "{", "made up"} {
+		lets("milestones", !slices.Contains(a.Milestones, w), !slices.Contains(b.Milestones, w))
+	}
+	for _, c := range []float64{-1, 0, 0.1, 0.2, 0.25, 0.3, 0.5, 0.6, 0.9, 1} {
+		unasked := func(p Policy) bool { // -1 = unknown
+			return p.ConfidenceBelow == 0 || p.ConfidenceBelow > 0 && p.ConfidenceBelow <= 1 && c >= p.ConfidenceBelow
+		}
+		lets("confidence_below", unasked(a), unasked(b))
 	}
 	for _, c := range []float64{0, 0.1, 0.2, 0.25, 0.3, 0.5, 0.6, 0.9, 1, 1.5} {
 		passes := func(p Policy) bool { return p.ConfidenceFloor >= 0 && p.ConfidenceFloor <= 1 && c >= p.ConfidenceFloor }

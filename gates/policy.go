@@ -164,8 +164,9 @@ type Policy struct {
 	// StartUnasked refines a human gate at phase.start; it means nothing
 	// where that gate is auto.
 	StartUnasked StartUnasked `json:"start_unasked,omitempty" toml:"start_unasked"`
-	// Limits bound what a machine may confirm. In JSON and TOML they stand
-	// beside the gates, by name.
+	// Looks and Limits stand beside the gates in JSON and TOML, by name. Limits
+	// bound what a machine may confirm.
+	Looks
 	Limits
 	// The points stale, findings and promote are human exactly where these
 	// responses ask.

@@ -155,6 +155,9 @@ func TestVersion(t *testing.T) {
 	changes := map[string]func(*Policy){
 		"gate":               func(p *Policy) { p.Gates[PointFinal] = Auto },
 		"start_unasked":      func(p *Policy) { p.StartUnasked = StartNone },
+		"every":              func(p *Policy) { p.Every = 2 },
+		"milestones":         func(p *Policy) { p.Milestones = []string{"a"} },
+		"confidence_below":   func(p *Policy) { p.ConfidenceBelow = 0.5 },
 		"consent":            func(p *Policy) { p.Consent = []string{} },
 		"confidence_floor":   func(p *Policy) { p.ConfidenceFloor = 0.3 },
 		"irreversibility":    func(p *Policy) { p.IrreversibilityMax = RiskLow },
@@ -178,8 +181,8 @@ func TestVersion(t *testing.T) {
 		}
 		seen[q.Version()] = name
 	}
-	// Preset and Gates aside, every field of Policy and of Limits is above.
-	if fields := reflect.TypeFor[Policy]().NumField() - 3 + reflect.TypeFor[Limits]().NumField(); fields != len(changes)-1 {
+	// Preset and Gates aside, every field of Policy, of Looks and of Limits is above.
+	if fields := reflect.TypeFor[Policy]().NumField() - 4 + reflect.TypeFor[Looks]().NumField() + reflect.TypeFor[Limits]().NumField(); fields != len(changes)-1 {
 		t.Errorf("%d axes beside the gates, %d of them tried", fields, len(changes)-1)
 	}
 }

@@ -69,7 +69,7 @@ func CheckSpawn(child Policy, parents ...Policy) Spawn {
 		}
 	}
 	sortPoints(gates)
-	for _, axis := range append(words(gates), responseNames()...) {
+	for _, axis := range slices.Concat(words(gates), looksNames(), responseNames()) {
 		if slices.Contains(exceeded, axis) && !slices.Contains(s.Others, axis) {
 			s.Others = append(s.Others, axis)
 		}

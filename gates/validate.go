@@ -34,6 +34,7 @@ func (p Policy) Validate() []work.Problem {
 	if p.StartUnasked != StartNone && p.StartUnasked != StartLowRisk {
 		add("start_unasked", fmt.Sprintf("unknown word %q", text.Clip(string(p.StartUnasked), mostQuoted)), "use low_risk, or leave it out")
 	}
+	out = append(out, p.Looks.problems()...)
 	out = append(out, limitProblems(p.Limits)...)
 
 	oneOf := func(path, got string, of ...string) {
