@@ -48,7 +48,7 @@ func (d *decision) boundary(p *Phase) {
 	if b.JobComplete {
 		question = "The agent says that the job is complete. Take its result?"
 	}
-	d.open(p, points[0], points, question, d.s.tellBoundary(p), points[1:]...)
+	d.open(p, points[0], points, question, tellLook(dec.Why)+d.s.tellBoundary(p), points[1:]...)
 }
 
 // tellBoundary is what a person needs to know at the end of a job's phase.

@@ -31,14 +31,15 @@ func (d *decision) mayMerge(p *Phase) {
 	}
 	// What falls on this boundary shares one record.
 	points := d.s.stopPoints(p)
-	if !d.s.passes(p, gates.PointPhaseTransition) || len(points) == 0 && p.told() != "" {
+	look := d.s.policyOf(p).Looks.Due(d.s.endOf(p))
+	if !d.s.passes(p, gates.PointPhaseTransition) || look != "" || len(points) == 0 && p.told() != "" {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {
 		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "nobody is asked here at this level")
 		return
 	}
-	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+tellLook(look)+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
 }
 
 // tellRounds says when people sent p back again and again, "" = they did not.
@@ -61,7 +62,10 @@ func (d *decision) answeredTransition(p *Phase, a answer) {
 	}
 }
 
-func foldTransition(_ *State, p *Phase, d folded) {
+func foldTransition(s *State, p *Phase, d folded) {
+	if d.Decision == decideGo || strings.HasPrefix(d.By, "person:") {
+		s.ended(p, d.By)
+	}
 	switch d.Decision {
 	case decideGo:
 		p.Stops = nil

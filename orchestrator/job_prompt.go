@@ -64,10 +64,13 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 // whoReads tells a phase that plans whether a person reads the plan before anything
 // is done by it, at the level that holds now.
 func (s *State) whoReads(p *Phase) string {
-	b := s.boundary(p)
+	b, sure := s.boundary(p), 1.0
 	b.JobComplete = false
 	if s.policyOf(p).AtBoundary(b).Frozen == gates.NotFrozen {
 		return "Nobody reads this plan before the work by it begins. Decide what is open, and write into workspace.md what you decided and what you assumed.\n"
+	}
+	if b.End.Confidence = &sure; s.policyOf(p).AtBoundary(b).Frozen == gates.NotFrozen {
+		return "A person reads this plan before the work by it begins, unless its reviewers are sure of it. Decide what is open. Say in plan.md what you decided and assumed, and what the alternatives were, so that it can be judged without your session.\n"
 	}
 	return "A person reads this plan before the work by it begins. Say in plan.md what is decided, what the alternatives were, and what you want to know, so that it can be judged without your session.\n"
 }

@@ -79,7 +79,7 @@ func (s *State) ofJob(p *Phase) bool { return s.Job != nil && p.Parent == "" }
 
 // boundary is the end of p, as the policy judges it.
 func (s *State) boundary(p *Phase) gates.Boundary {
-	return gates.Boundary{Kind: p.Plan.Kind, Number: s.ordinal(p), JobComplete: p.Complete != nil}
+	return gates.Boundary{Kind: p.Plan.Kind, Number: s.ordinal(p), JobComplete: p.Complete != nil, End: s.endOf(p)}
 }
 
 // ordinal is the place of p among the phases of the job that plan, or that do:
@@ -150,6 +150,9 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		return
 	}
 	p.Stops = nil
+	if d.Answer == work.CheckpointApproved || strings.HasPrefix(d.By, "person:") {
+		s.ended(p, d.By)
+	}
 	j.Rounds = d.Round
 	if d.Answer == work.CheckpointChangesRequested && d.Comment != "" {
 		said := work.JobFeedback{By: strings.TrimPrefix(d.By, "person:"), Phase: p.Number, Comment: d.Comment}

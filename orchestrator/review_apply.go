@@ -64,15 +64,24 @@ func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData)
 			return
 		}
 	}
-	findings, verdict := d.Findings, d.Verdict
+	findings, verdict, sure := d.Findings, d.Verdict, d.Confidence
 	if o.since() != "" && verdict != work.VerdictUnknown {
 		// Only what changed was looked at: what was said of the rest stands.
 		findings = slices.Concat(findings, o.Findings)
 		if verdict == work.VerdictPass {
 			verdict = o.Verdict
 		}
+		sure = leastOf(sure, o.Confidence)
 	}
-	*o = Opinion{Commit: d.Commit, Verdict: verdict, Why: d.Why, Findings: findings}
+	*o = Opinion{Commit: d.Commit, Verdict: verdict, Why: d.Why, Findings: findings, Confidence: sure}
+}
+
+// leastOf is the lesser of two, of which an unknown one is the least.
+func leastOf(a, b *float64) *float64 {
+	if a == nil || b != nil && *a <= *b {
+		return a
+	}
+	return b
 }
 
 func applyArbiterStarted(s *State, p *Phase, _ work.Event, d ArbiterStartedData) {

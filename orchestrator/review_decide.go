@@ -60,7 +60,7 @@ func (d *decision) reviewDone(f ReviewDone) {
 	data := ReviewFinishedData{
 		Command: f.Command.ID, Specialist: f.Command.Specialist, Gating: p.gates(f.Command.Specialist), Commit: f.Command.Commit, Ask: o.Asks + 1,
 		Verdict: r.Verdict, Why: text.ClipJSON(r.Why, 500), Hallucinated: max(r.Hallucinated, 0), Files: len(r.Files),
-		Unreviewed: clipList(r.Unreviewed, 10, 80), Model: text.ClipJSON(r.Model, 200), Usage: r.Usage.Clean(),
+		Unreviewed: clipList(r.Unreviewed, 10, 80), Confidence: share(r.Confidence), Model: text.ClipJSON(r.Model, 200), Usage: r.Usage.Clean(),
 		Request: text.ClipJSON(r.Request, 100), Answer: text.ClipJSON(r.Answer, 100),
 	}
 	found, notes := r.Findings, r.Notes
@@ -130,6 +130,14 @@ func clipFindings(who string, all []work.Finding, most, each int) (out []work.Fi
 	return out, left
 }
 
+// share is a number from 0 to 1, nil for what is none.
+func share(c *float64) *float64 {
+	if c == nil || !(*c >= 0 && *c <= 1) {
+		return nil
+	}
+	return c
+}
+
 func (d *decision) arbiterDone(f ArbiterDone) {
 	if !d.awaited(f.Command) || d.s.Phases[f.Command.Phase].Review.Asking == "" {
 		return
@@ -139,8 +147,6 @@ func (d *decision) arbiterDone(f ArbiterDone) {
 	a.Verdict, a.Reason, a.Why = text.ClipJSON(a.Verdict, 20), text.ClipJSON(a.Reason, 500), text.ClipJSON(a.Why, 500)
 	a.Instructions, a.Model = text.ClipJSON(a.Instructions, 2000), text.ClipJSON(a.Model, 200)
 	a.Request, a.Answer = text.ClipJSON(a.Request, 100), text.ClipJSON(a.Answer, 100)
-	if c := a.Confidence; c != nil && !(*c >= 0 && *c <= 1) {
-		a.Confidence = nil
-	}
+	a.Confidence = share(a.Confidence)
 	d.emit(work.ArbiterFinished, f.Command, ArbiterFinishedData{Command: f.Command.ID, Answer: a})
 }

@@ -32,7 +32,8 @@ type ReviewFinishedData struct {
 	Hallucinated int            `json:"hallucinated,omitempty"`
 	Files        int            `json:"files"`
 	Unreviewed   []string       `json:"unreviewed,omitempty"`
-	Final        bool           `json:"final,omitempty"` // unknown, and asking again would not change it
+	Final        bool           `json:"final,omitempty"`      // unknown, and asking again would not change it
+	Confidence   *float64       `json:"confidence,omitempty"` // of its least sure part, 0 to 1; nil = unknown
 	Model        string         `json:"model,omitempty"`
 	Usage        work.Usage     `json:"usage"`
 	Request      string         `json:"request,omitempty"` // blob

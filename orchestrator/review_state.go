@@ -37,7 +37,9 @@ type Opinion struct {
 	Verdict   work.Verdict
 	Why       string
 	Findings  []work.Finding
-	Criteria  []work.CriterionAnswer `json:",omitempty"` // of the issue, about Commit
+	// Confidence is how sure the specialist is, of its least sure part; nil = unknown.
+	Confidence *float64               `json:",omitempty"`
+	Criteria   []work.CriterionAnswer `json:",omitempty"` // of the issue, about Commit
 }
 
 // A gating reviewer without a usable answer is asked this often in all,

@@ -335,6 +335,22 @@ func TestSeededBugs(t *testing.T) {
 				p.Set.Levels = nil
 			}
 		})}, []string{"names a person at", "is human, and"}},
+		{"phases that nobody looked at forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
+			for _, p := range s.Phases {
+				p.Unseen = false
+			}
+		})}, []string{"is looked at"}},
+		{"milestones forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
+			s.Spec.Policy.Milestones = nil
+		})}, []string{"is a milestone"}},
+		{"a reviewer who is not sure taken for one who is", bug{apply: afterApply(func(s *State, _ work.Event) {
+			for _, p := range s.Phases {
+				for _, o := range p.Review.Of {
+					sure := 1.0
+					o.Confidence = &sure
+				}
+			}
+		})}, []string{"sure"}},
 		{"a stop of the agent waved through", bug{events: rewrite(work.GateDecided, func(_ *State, _ *work.Event, d *work.GateDecidedData) {
 			if d.Gate == "ckpt.notes" && d.Decision == decideAsk {
 				d.Decision, d.By = decideGo, "rule:ckpt.notes"

@@ -59,6 +59,7 @@ type invariants struct {
 	rests                    restBooks
 	split                    splitBooks
 	away                     awayBooks
+	look                     lookBooks
 	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
 }
@@ -78,7 +79,7 @@ func newInvariants(w *world) *invariants {
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}}
-	c.hooks, c.rests = newHookBooks(), newRestBooks()
+	c.hooks, c.rests, c.look = newHookBooks(), newRestBooks(), newLookBooks()
 	c.parts, c.split, c.backs = map[string]bool{}, newSplitBooks(), newRewindBooks()
 	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
@@ -166,6 +167,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.ofLevels(s, e); err != nil {
+		return err
+	}
+	if err := c.looks(s, p, e); err != nil {
 		return err
 	}
 	if err := c.asking(s, p, e); err != nil {

@@ -39,6 +39,7 @@ func randomReviews(d dice, sp *Spec) {
 type said struct {
 	unknown  bool
 	critical bool
+	sure     *float64
 }
 
 // review is what one specialist says: mostly the truth, sometimes nothing that
@@ -48,6 +49,7 @@ func (w *world) review(e effect) Fact {
 	t := w.trees[name]
 	rep := work.ReviewReport{Specialist: e.Specialist, Verdict: work.VerdictPass, Files: []string{"a.txt"}, Why: w.text(""), Model: "m"}
 	rep.Usage, _ = w.usage(e, "")
+	rep.Confidence = w.sure()
 	flaw := t.flaw
 	if w.chance(20) {
 		flaw = ""
@@ -87,6 +89,7 @@ func (w *world) review(e effect) Fact {
 	}
 	w.said[key] = said{
 		unknown:  !rep.Verdict.Known() || rep.Verdict == work.VerdictUnknown || len(rep.Unreviewed) > 0 || rep.Verdict == work.VerdictFail && len(rep.Findings) == 0,
+		sure:     rep.Confidence,
 		critical: slices.ContainsFunc(rep.Findings, func(f work.Finding) bool { return f.Severity != work.SeverityMajor && f.Severity != work.SeverityMinor }),
 	}
 	rep.Criteria = w.criteria(e, rep)

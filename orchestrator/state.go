@@ -233,6 +233,7 @@ type Phase struct {
 	Files     int              // changed when merged; -1 = not merged
 	Review    Review
 	Landed    bool // some work of it is on the run branch
+	Unseen    bool `json:",omitempty"` // it went on, and no person has looked at it or a later one
 	Reworking bool // asked for at the final gate
 	Allowed   int  // iteration that a person said yes to
 	Usage     Ledger
