@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/atomicfile"
 	"forge/internal/journal"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -83,7 +84,8 @@ func KeepRecord(state string, d Record) error {
 	return nil
 }
 
-// ReadRecord is a draft with what has become of it, or ErrNone.
+// ReadRecord is a draft with what has become of it, or ErrNone. One whose file cannot
+// be read has failed.
 func ReadRecord(state, id string, now time.Time) (d Record, err error) {
 	path, err := recordFile(state, id)
 	if err != nil {
@@ -97,7 +99,7 @@ func ReadRecord(state, id string, now time.Time) (d Record, err error) {
 		err = json.Unmarshal(body, &d)
 	}
 	if err != nil {
-		return d, fmt.Errorf("read the draft of a plan: %w", err)
+		return broken(path, id, err), nil
 	}
 	if d.ID = id; d.State == UnderWay && d.abandoned(now) {
 		// It may have ended since the record was read.
@@ -107,6 +109,15 @@ func ReadRecord(state, id string, now time.Time) (d Record, err error) {
 		d.State = Interrupted
 	}
 	return d, nil
+}
+
+// broken is a draft of which no more than its file is known.
+func broken(path, id string, err error) Record {
+	d := Record{ID: id, Text: "a draft", State: Failed, Problem: "its file cannot be read: " + text.OneLine(err.Error(), 200)}
+	if info, err := os.Lstat(path); err == nil {
+		d.Began, d.Ended = info.ModTime(), info.ModTime()
+	}
+	return d
 }
 
 // abandoned says that nobody drafts it any more. Records of before have no owner.
@@ -126,7 +137,7 @@ func Records(state string, now time.Time) ([]Record, error) {
 		if !isRecord || !strings.HasPrefix(id, RecordPrefix) {
 			continue
 		}
-		if d, err := ReadRecord(state, id, now); err == nil { // one that is gone or broken is no draft
+		if d, err := ReadRecord(state, id, now); err == nil { // one that is gone is no draft
 			out = append(out, d)
 		}
 	}

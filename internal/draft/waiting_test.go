@@ -81,6 +81,7 @@ d-ready; ready; Text of d-ready; forge do --draft d-ready begins its run
 d-failed; failed; Text of d-failed: no agent; forge do --plan drafts another; forge gc --draft d-failed forgets this one
 generated; ready; a plan that forge generate could ask nobody about; mv STATE/drafts/phases.json .forge/phases.json takes it
 interview-spec; asks; Which names?; forge interview --answer "…"
+d-broken; failed; a draft: its file cannot be read: unexpected end of JSON input; forge do --plan drafts another; forge gc --draft d-broken forgets this one
 `
 	if got := said(); got != want {
 		t.Errorf("what waits:\n%s\nwant\n%s", got, want)
