@@ -101,6 +101,7 @@ func TestMCPOverARealRun(t *testing.T) {
 	c.ask("files", map[string]any{"phase": "01", "iteration": 1}, "out-01.txt", "README.md")
 	c.ask("file", map[string]any{"phase": "01", "path": "out-01.txt"}, "made by 01")
 	c.ask("findings", nil, "0 findings.")
+	c.ask("rewind", map[string]any{"phase": "01", "iteration": 9}, "nothing was set back")
 	c.ask("issue_add", map[string]any{"title": "Count words", "criteria": []string{"wc agrees"}}, "Issue 1, version 1, is in backlog.")
 	c.ask("issue_move", map[string]any{"issue": 1, "column": "ready"}, "is in ready")
 	c.ask("issue", map[string]any{"issue": 1}, "Count words", "wc agrees", `"door": "mcp"`)

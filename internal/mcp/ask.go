@@ -29,6 +29,13 @@ type inTell struct {
 	Now  bool   `json:"now,omitempty" jsonschema:"end the iteration that is under way, keep its work, and begin the next with it"`
 }
 
+type inRewind struct {
+	inRun
+	Iteration int    `json:"iteration" jsonschema:"the one whose work the phase goes on from"`
+	Attempt   int    `json:"attempt,omitempty" jsonschema:"at that iteration; the newest where it is absent"`
+	Text      string `json:"text,omitempty" jsonschema:"what you say to the agent with that"`
+}
+
 type inAnswer struct {
 	ID       string `json:"id" jsonschema:"whole id, as the tool questions names it"`
 	Revision int    `json:"revision" jsonschema:"of what you looked at; refused when something else is asked by now"`
@@ -42,6 +49,7 @@ func askTools() []tool {
 		define(tool{name: "questions", tier: token.Read, about: "What waits for a person, and with all=true what did."}, listQuestions),
 		define(tool{name: "question", tier: token.Read, about: "What one question asks about: what is judged, the evidence, what is in doubt."}, showQuestion),
 		define(tool{name: "tell", tier: token.Comment, about: "Say something to the agent of a phase while it works."}, tellAgent),
+		define(tool{name: "rewind", tier: token.Act, about: "Let a phase go on from what one of its iterations left; later work of it is kept aside."}, rewindPhase),
 		define(tool{name: "answer", tier: token.Answer, about: "Answer a question for the person who gave you this token. The first answer counts."}, giveAnswer),
 	}
 }
@@ -133,6 +141,27 @@ func tellAgent(c *call, in inTell) (answer, error) {
 	head := fmt.Sprintf("Message %s for phase %s of run %s is %s; its agent reads it with the prompt of iteration %d.\n", told.ID, told.Phase, told.Run, told.State, told.Iteration)
 	if told.Waits != "" {
 		head += "The phase waits for an answer to " + told.Waits + ", and goes on with both.\n"
+	}
+	return answer{head: head}, nil
+}
+
+func rewindPhase(c *call, in inRewind) (answer, error) {
+	row, st, err := c.stand(in.Run)
+	if err != nil {
+		return answer{}, err
+	}
+	phase, err := c.onePhase(st, in.Phase)
+	if err != nil {
+		return answer{}, err
+	}
+	back := work.Rewind{Phase: phase.Number, Iteration: in.Iteration, Attempt: in.Attempt, Text: strings.ToValidUTF8(in.Text, "\uFFFD")}
+	rewound, err := c.project.Desk.Rewind(c, row.ID, back, c.Grant.Who(), c.Door)
+	if err != nil {
+		return answer{}, err
+	}
+	head := fmt.Sprintf("Phase %s of run %s goes on from iteration %d: %s.\n", rewound.Phase, rewound.Run, rewound.Iteration, rewound.State)
+	if len(rewound.Again) > 0 {
+		head += "Open again with it: " + strings.Join(rewound.Again, ", ") + ".\n"
 	}
 	return answer{head: head}, nil
 }

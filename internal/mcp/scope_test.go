@@ -38,7 +38,8 @@ var argsOf = map[string]func(target) []map[string]any{
 	"question": func(to target) []map[string]any {
 		return []map[string]any{{"id": to.run + ".q" + to.phase, "diff": true}}
 	},
-	"tell": inPhase(map[string]any{"text": "use tabs"}),
+	"tell":   inPhase(map[string]any{"text": "use tabs"}),
+	"rewind": inPhase(map[string]any{"iteration": 1}),
 	"answer": func(to target) []map[string]any {
 		return []map[string]any{{"id": to.run + ".q" + to.phase, "revision": 1, "answer": "approve"}}
 	},
@@ -192,8 +193,8 @@ func TestToolsByScopeAndTier(t *testing.T) {
 		{token.Grant{Tier: token.Read}, append([]string{"issue", "issues"}, look...)},
 		{token.Grant{Run: "a-r1", Tier: token.Read}, look},
 		{token.Grant{Run: "a-r1", Phase: "1", Tier: token.Read}, look},
-		{token.Grant{Run: "a-r1", Tier: token.Answer}, append([]string{"tell", "answer"}, look...)},
-		{token.Grant{Tier: token.Act}, append([]string{"issue", "issues", "issue_add", "issue_edit", "issue_move", "job_start", "tell"}, look...)},
+		{token.Grant{Run: "a-r1", Tier: token.Answer}, append([]string{"tell", "rewind", "answer"}, look...)},
+		{token.Grant{Tier: token.Act}, append([]string{"issue", "issues", "issue_add", "issue_edit", "issue_move", "job_start", "tell", "rewind"}, look...)},
 	} {
 		_, p := newFake(t, "a")
 		c := connect(t, p, one.grant)
