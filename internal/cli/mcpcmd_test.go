@@ -101,7 +101,7 @@ func TestMCPOverARealRun(t *testing.T) {
 	c.ask("files", map[string]any{"phase": "01", "iteration": 1}, "out-01.txt", "README.md")
 	c.ask("file", map[string]any{"phase": "01", "path": "out-01.txt"}, "made by 01")
 	c.ask("findings", nil, "0 findings.")
-	c.ask("rewind", map[string]any{"phase": "01", "iteration": 9}, "nothing was set back")
+	c.ask("rewind", map[string]any{"phase": "01", "iteration": 9}, "Nothing was set back")
 	c.ask("issue_add", map[string]any{"title": "Count words", "criteria": []string{"wc agrees"}}, "Issue 1, version 1, is in backlog.")
 	c.ask("issue_move", map[string]any{"issue": 1, "column": "ready"}, "is in ready")
 	c.ask("issue", map[string]any{"issue": 1}, "Count words", "wc agrees", `"door": "mcp"`)
@@ -110,7 +110,7 @@ func TestMCPOverARealRun(t *testing.T) {
 	w.forge("logs", "01", "--prompt").want(exitDone).says("use tabs")
 	w.forge("why").want(exitDone).says("editor for tester")
 	calls, err := os.ReadFile(filepath.Join(w.state, "server", "mcp-calls.jsonl"))
-	if err != nil || strings.Count(string(calls), "\n") != 17 || !strings.Contains(string(calls), `"who":"editor for tester","tier":"answer","door":"mcp"`) {
+	if err != nil || strings.Count(string(calls), "\n") != 18 || !strings.Contains(string(calls), `"who":"editor for tester","tier":"answer","door":"mcp"`) {
 		t.Errorf("%d calls are on record (%v):\n%s", strings.Count(string(calls), "\n"), err, calls)
 	}
 }
