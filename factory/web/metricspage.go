@@ -195,5 +195,10 @@ func (m metrics) Lead() string { return span(m.LeadMedian) }
 // Longest is the longest of them.
 func (m metrics) Longest() string { return span(m.LeadLongest) }
 
-// Known is what was spent as far as anybody knows.
-func (m metrics) Known() *float64 { return &m.Spent }
+// Known is what was spent as far as anybody knows; nil = nobody knows of any.
+func (m metrics) Known() *float64 {
+	if m.Spent == 0 && m.UnknownCost > 0 {
+		return nil
+	}
+	return &m.Spent
+}

@@ -110,13 +110,25 @@ func TookText(s *orchestrator.State, now time.Time) string {
 	return line
 }
 
-// MoneyText is what was spent so far, as far as it is known.
+// MoneyText is what was spent so far. What nobody knows is not shown as nothing:
+// where a part is unknown, the rest is said to be the least.
 func MoneyText(l orchestrator.Ledger) string {
-	said := text.USD(l.USD) + ", " + text.Count(l.Tokens) + " tokens"
-	if l.UnknownUSD > 0 {
-		said += " (the cost of " + text.Number(l.UnknownUSD, "call") + " is unknown)"
+	tokens := text.Count(l.Tokens) + " tokens"
+	switch {
+	case l.UnknownTokens > 0 && l.Tokens > 0:
+		tokens = "at least " + tokens
+	case l.UnknownTokens > 0:
+		tokens = "tokens unknown"
 	}
-	return said
+
+	if l.UnknownUSD == 0 {
+		return text.USD(l.USD) + ", " + tokens
+	}
+	usd := "unknown"
+	if l.USD >= 0.01 { // of less, USD says "less than"
+		usd = "at least " + text.USD(l.USD)
+	}
+	return usd + " (" + text.Number(l.UnknownUSD, "call") + " named no price), " + tokens
 }
 
 // ChoicesText names the choices of a question beside the three answers; "" when

@@ -34,6 +34,26 @@ func TestWorkThatIsKeptIsSaid(t *testing.T) {
 	}
 }
 
+func TestMoneyThatNobodyKnowsIsNotNothing(t *testing.T) {
+	for name, in := range map[string]struct {
+		spent orchestrator.Ledger
+		want  string
+	}{
+		"nothing":       {orchestrator.Ledger{}, "$0.00, 0 tokens"},
+		"all known":     {orchestrator.Ledger{USD: 0.06, Tokens: 30}, "$0.06, 30 tokens"},
+		"nothing known": {orchestrator.Ledger{UnknownUSD: 2, UnknownTokens: 2}, "unknown (2 calls named no price), tokens unknown"},
+		"tokens alone":  {orchestrator.Ledger{UnknownUSD: 1, Tokens: 30}, "unknown (1 call named no price), 30 tokens"},
+		"a part":        {orchestrator.Ledger{USD: 0.06, UnknownUSD: 1, Tokens: 30, UnknownTokens: 1}, "at least $0.06 (1 call named no price), at least 30 tokens"},
+		"a small part":  {orchestrator.Ledger{USD: 0.001, UnknownUSD: 1}, "unknown (1 call named no price), 0 tokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := MoneyText(in.spent); got != in.want {
+				t.Errorf("MoneyText = %q, want %q", got, in.want)
+			}
+		})
+	}
+}
+
 func TestWithKeptFitsACard(t *testing.T) {
 	s := &orchestrator.State{Run: "r1"}
 	p := &orchestrator.Phase{Number: "01", Base: "aaa", Last: "bbb"}
