@@ -15,9 +15,12 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures recording release fuzz soak clean
+.PHONY: all help build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures recording release fuzz soak clean
 
 all: build
+
+help:
+	@sed -n 's/^# //p;/^$$/q' Makefile
 
 build:
 	$(GO) build -trimpath -o bin/forge .

@@ -30,6 +30,8 @@ const (
 type Telling struct {
 	*Setup
 	Out io.Writer
+
+	noVerify bool // it was said that nothing proves a phase
 }
 
 // say prints one line of what was found: what it is about, a mark, the words.
@@ -79,10 +81,19 @@ func (i *Telling) SayAgent() {
 			text, mark = g.Name+" ("+g.Found.Path+")", markYes
 		}
 		i.say("Agent", mark, "%s", text)
-		if g.Found.Why != "" {
-			i.say("", " ", "%s", g.Found.Why)
+		if why := wayIn(g.Found); why != "" {
+			i.say("", " ", "%s", why)
 		}
 	}
+}
+
+// wayIn is what an agent that was found lacks. That it is not logged in is said
+// beside its name, and not again here.
+func wayIn(d agent.Detection) string {
+	if _, way, said := strings.Cut(d.Why, " is not logged in: "); said && d.LoggedIn == agent.LoginNo {
+		return way
+	}
+	return d.Why
 }
 
 // SaySandbox says what holds an agent.
@@ -113,6 +124,7 @@ func (i *Telling) SayNothing() {
 
 // SayNoVerify says that nothing proves a phase.
 func (i *Telling) SayNoVerify() {
+	i.noVerify = true
 	i.say("Verify", markNo, "there is no command: without one a phase is done by the agent's word alone")
 	i.say("", " ", "put yours into [verify] commands of %s", config.ProjectFile)
 }
@@ -257,10 +269,13 @@ func (i *Telling) SayNext(wrote []string) {
 	case !i.Agent.Found.Found:
 		add("install the agent", text.OneLine(i.Agent.Found.Why, 100))
 	case i.Agent.Found.LoggedIn == agent.LoginNo:
-		add("log in", i.Agent.Found.Why)
+		add("log in", wayIn(i.Agent.Found))
 	}
-	if i.Failed {
+	switch {
+	case i.Failed:
 		add("mend what failed", "in the project, or in "+config.ProjectFile+": forge run starts from a project that passes")
+	case i.noVerify:
+		add("edit "+config.ProjectFile, "[verify] commands: what proves your project")
 	}
 	if slices.Contains(wrote, config.SpecFile) {
 		add("edit "+config.SpecFile, "what is to be built")
