@@ -87,6 +87,42 @@ func (s *State) JobStanding() *JobStanding {
 	return &JobStanding{Description: j.Description, Expert: j.Expert, Phases: s.Job.Phases, Rounds: s.Job.Rounds, Sources: append([]string{}, j.Sources...), Status: s.Job.Status}
 }
 
+// Word is the phase's outcome, or in words where it stands. driven says that a
+// process drives the run: without one, what was under way has stopped.
+func (p *Phase) Word(driven bool) string {
+	if p.Outcome != "" {
+		return string(p.Outcome)
+	}
+	switch p.Stage {
+	case StageWaiting, StageReady, StageFinished:
+		return string(p.Stage)
+	case StageAsked:
+		return "waits for you"
+	}
+	if !driven {
+		return "stopped"
+	}
+	switch p.Stage {
+	case StageFolder, StageGate, StageIterate, StageJudge:
+		return "at work"
+	case StageOutage:
+		return "provider is out"
+	case StageSub:
+		return "sub-phase at work"
+	case StageEvidence, StageReverify:
+		return "verify again"
+	case StageControl:
+		return "asking the tests"
+	case StageReview, StageArbiter:
+		return "review"
+	case StageTurn, StageMerged, StageLand, StageLanded:
+		return "merging"
+	case StagePull:
+		return "pull request"
+	}
+	return string(p.Stage) // verify, proven
+}
+
 // Kept says that there is work of the phase in Forge's repository: its last
 // snapshot is not what it began with.
 func (p *Phase) Kept() bool { return p.Last != "" && p.Last != p.Base }

@@ -51,7 +51,7 @@ func (s *Server) issueLive(v *visit) error {
 	d.Run, d.Since = v.url("/runs/"+st.Run), s.Now().Sub(row.Created)
 	d.Cost = usd(st.Ledger.Cost())
 	if ph := activePhase(st); ph != nil {
-		d.Doing = fmt.Sprintf("%s · try %d of %d", wordOf(ph), max(ph.Iteration, 1), ph.Budget)
+		d.Doing = fmt.Sprintf("%s · try %d of %d", ph.Word(true), max(ph.Iteration, 1), ph.Budget)
 		if len(st.Order) > 1 {
 			d.Phase = ph.Plan.Name
 		}

@@ -109,9 +109,13 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseFailed}, picture.Failed, "failed"},
 		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseSkipped}, picture.Skipped, "skipped"},
 	} {
-		if got := lookOf(&tt.p); got != tt.want || wordOf(&tt.p) != tt.word {
-			t.Errorf("%s %s is drawn as %s, %q", tt.p.Stage, tt.p.Outcome, got, wordOf(&tt.p))
+		if got := lookOf(&tt.p, true); got != tt.want || tt.p.Word(true) != tt.word {
+			t.Errorf("%s %s is drawn as %s, %q", tt.p.Stage, tt.p.Outcome, got, tt.p.Word(true))
 		}
+	}
+	dead := orchestrator.Phase{Stage: orchestrator.StageGate}
+	if got := lookOf(&dead, false); got != picture.Waiting || dead.Word(false) != "stopped" {
+		t.Errorf("a phase that no process is in is drawn as %s, %q", got, dead.Word(false))
 	}
 	phase := func(n, parent string, needs ...string) *orchestrator.Phase {
 		return &orchestrator.Phase{Number: n, Parent: parent, Plan: work.Phase{Number: n, DependsOn: needs}}
@@ -119,7 +123,7 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 	s := &orchestrator.State{Order: []string{"01", "02", "02.1", "03"}, Phases: map[string]*orchestrator.Phase{
 		"01": phase("01", ""), "02": phase("02", "", "01"), "02.1": phase("02.1", "02"), "03": phase("03", "", "01", "02"),
 	}}
-	nodes := graphNodes(s)
+	nodes := graphNodes(s, true)
 	if n := nodes[2]; !n.Sub || len(n.Needs) != 1 || n.Needs[0] != "02" {
 		t.Errorf("a sub-phase: %+v", n)
 	}
@@ -127,7 +131,7 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 		t.Errorf("a phase: %+v", n)
 	}
 	s.Job = &orchestrator.JobState{}
-	if n := graphNodes(s)[3]; len(n.Needs) != 1 || n.Needs[0] != "02" {
+	if n := graphNodes(s, true)[3]; len(n.Needs) != 1 || n.Needs[0] != "02" {
 		t.Errorf("of a job: %+v", n)
 	}
 }

@@ -24,10 +24,10 @@ func TestPullRequestsAreLinkedToTheirHostAlone(t *testing.T) {
 		t.Error("linked without a host")
 	}
 	p := &orchestrator.Phase{Number: "01", Pull: &orchestrator.Pull{Number: 7, URL: "http://localhost:3000/o/r/pulls/7"}}
-	if v := viewPhase(p, "http://localhost:3000"); v.Pull == nil || v.Pull.URL == "" {
+	if v := viewPhase(p, "http://localhost:3000", true); v.Pull == nil || v.Pull.URL == "" {
 		t.Errorf("the phase shows %+v", v.Pull)
 	}
-	if p.Pull.Number = 0; viewPhase(p, "http://localhost:3000").Pull != nil {
+	if p.Pull.Number = 0; viewPhase(p, "http://localhost:3000", true).Pull != nil {
 		t.Error("one that there is not is shown")
 	}
 }

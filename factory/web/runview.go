@@ -100,6 +100,7 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	for _, a := range s.Assumed {
 		out.Assumed = append(out.Assumed, a.String())
 	}
+	driven := row.State == "running"
 	out.CostUSD = s.Ledger.Cost()
 	if s.Spec.Issue != nil {
 		out.Issue = s.Spec.Issue.ID
@@ -112,7 +113,7 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	}
 	for _, n := range s.Order {
 		ph := s.Phases[n]
-		view := viewPhase(ph, p.HostURL)
+		view := viewPhase(ph, p.HostURL, driven)
 		view.Took = ph.Time.At(now)
 		if s.Resting() == n {
 			view.State, view.Look = "asking the tests", picture.Running
@@ -120,18 +121,18 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 		out.Phases = append(out.Phases, view)
 		out.Findings = append(out.Findings, FindingsOf(ph)...)
 	}
-	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s))
+	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s, driven))
 	return out
 }
 
-func viewPhase(p *orchestrator.Phase, host string) phaseView {
+func viewPhase(p *orchestrator.Phase, host string, driven bool) phaseView {
 	said := ""
 	if n := len(p.History); n > 0 && p.Outcome == work.PhaseFailed {
 		said = texts.OneLine(p.History[n-1], 300)
 	}
 	return phaseView{
 		Said: said, Kept: p.Outcome == work.PhaseFailed && p.Kept(),
-		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: wordOf(p), Look: lookOf(p), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
+		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: p.Word(driven), Look: lookOf(p, driven), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
 		Agent: p.Set.Agent, Model: p.Model(), Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
 		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,
 	}
@@ -167,30 +168,9 @@ func FindingsOf(p *orchestrator.Phase) []work.Finding {
 	return out
 }
 
-// wordOf is a phase's outcome, or where it stands.
-func wordOf(p *orchestrator.Phase) string {
-	if p.Outcome != "" {
-		return string(p.Outcome)
-	}
-	switch p.Stage {
-	case orchestrator.StageAsked:
-		return "waits for you"
-	case orchestrator.StageIterate, orchestrator.StageGate, orchestrator.StageFolder, orchestrator.StageJudge:
-		return "at work"
-	case orchestrator.StageEvidence, orchestrator.StageReverify:
-		return "verify again"
-	case orchestrator.StageControl:
-		return "asking the tests"
-	case orchestrator.StageSub:
-		return "sub-phase at work"
-	case orchestrator.StageTurn, orchestrator.StageMerged, orchestrator.StageLand, orchestrator.StageLanded:
-		return "merging"
-	}
-	return string(p.Stage)
-}
-
-// lookOf is how a phase is drawn. What is not known looks like waiting.
-func lookOf(p *orchestrator.Phase) picture.State {
+// lookOf is how a phase is drawn, see Phase.Word. What is not known looks like
+// waiting.
+func lookOf(p *orchestrator.Phase, driven bool) picture.State {
 	switch p.Outcome {
 	case work.PhaseDone:
 		return picture.Done
@@ -204,6 +184,9 @@ func lookOf(p *orchestrator.Phase) picture.State {
 		return picture.Waiting
 	case orchestrator.StageAsked:
 		return picture.Asked
+	}
+	if !driven {
+		return picture.Waiting
 	}
 	return picture.Running
 }
@@ -224,13 +207,13 @@ func whyOf(p *orchestrator.Phase) string {
 
 // graphNodes are the phases with what each needs; the phases of a job follow
 // one another, and a sub-phase hangs on its parent.
-func graphNodes(s *orchestrator.State) []picture.Node {
+func graphNodes(s *orchestrator.State, driven bool) []picture.Node {
 	var out []picture.Node
 	last := ""
 	for _, n := range s.Order {
 		p := s.Phases[n]
 		node := picture.Node{
-			ID: n, Label: p.Plan.Name, State: lookOf(p), Word: wordOf(p), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
+			ID: n, Label: p.Plan.Name, State: lookOf(p, driven), Word: p.Word(driven), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
 			Note: fmt.Sprintf("%d of %d tries", p.Spent, p.Budget),
 		}
 		switch {

@@ -250,7 +250,7 @@ func TestFollowIsInterrupted(t *testing.T) {
 	w.plan(phase("01", "first", 1))
 	run := w.begin("run", "--autonomous")
 	follow := func() *started { return w.begin("logs", "--follow") }
-	w.eventually("the agent works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the agent works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	f := follow()
 	w.eventually("it shows the agent", func() bool { return strings.Contains(f.stdout.String(), "begins") })
 	f.stop()

@@ -85,7 +85,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	if output == "json" {
 		return printJSON(p.app.Stdout, report.StatusOf(row, s, asked))
 	}
-	body := report.Status(p.Checkout, row, s, asked, report.PhaseTable(s), report.Landed(ctx, p.Checkout, s))
+	body := report.Status(p.Checkout, row, s, asked, report.PhaseTable(s, project.Driven(row)), report.Landed(ctx, p.Checkout, s))
 	if run == "" {
 		more, err := report.OtherUnfinished(ctx, p.Checkout, row.ID)
 		if err != nil {

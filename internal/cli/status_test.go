@@ -76,7 +76,7 @@ func TestStatusOfARunningRun(t *testing.T) {
 	w := newWorld(t, "[[step]]\ndo = [{print = \"at it\"}, {run = \"while [ ! -e "+dir+"/go ]; do sleep 0.05; done\"}]\n")
 	w.plan(phase("01", "first", 1))
 	run := w.begin("run", "--autonomous")
-	w.eventually("the agent works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the agent works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	w.forge("status").want(exitDone).says("running", "process ", "forge logs --follow")
 	var all struct{ Runs []map[string]any }
 	w.forge("status", "--all", "--output", "json").want(exitDone).json(&all)

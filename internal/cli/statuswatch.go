@@ -100,10 +100,10 @@ func (p *checkout) redraw() func(sight) error {
 	at, drawn := &tui.TTY{Out: file}, 0
 	return func(v sight) error {
 		width, height := at.Size()
-		body := report.Status(p.Checkout, v.row, v.s, v.asked, report.PhaseTable(v.s), "")
+		body := report.Status(p.Checkout, v.row, v.s, v.asked, report.PhaseTable(v.s, project.Driven(v.row)), "")
 		lines := strings.Split(strings.TrimSuffix(text.Harmless(body), "\n"), "\n")
 		if len(lines) >= height && !v.over() {
-			lines = strings.Split(strings.TrimSuffix(text.Harmless(report.Status(p.Checkout, v.row, v.s, v.asked, report.BusyTable(v.s), "")), "\n"), "\n")
+			lines = strings.Split(strings.TrimSuffix(text.Harmless(report.Status(p.Checkout, v.row, v.s, v.asked, report.BusyTable(v.s, project.Driven(v.row)), "")), "\n"), "\n")
 		}
 		if most := height - 1; len(lines) > most && !v.over() {
 			lines = append(lines[:max(most-1, 0)], fmt.Sprintf("… %d more lines: this window is too low for them", len(lines)-most+1))
@@ -149,7 +149,7 @@ func (p *checkout) printChanges() func(sight) error {
 			if ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting {
 				continue
 			}
-			body := fmt.Sprintf("%s, %d/%d iterations", report.PhaseWord(ph), ph.Spent, ph.Budget)
+			body := fmt.Sprintf("%s, %d/%d iterations", ph.Word(project.Driven(v.row)), ph.Spent, ph.Budget)
 			if why := report.Reason(ph); why != "" {
 				body += ", " + why
 			}

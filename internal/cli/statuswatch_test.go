@@ -28,17 +28,17 @@ func TestStatusWatchPrintsWhatChanges(t *testing.T) {
 	w := newWorld(t, gated("01", dir+"/go-1")+gated("02", dir+"/go-2"), "true")
 	w.plan(phase("01", "first", 2), phase("02", "second", 2, "01"))
 	run := w.begin("run", "--autonomous")
-	w.eventually("the first phase works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the first phase works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	watch, docs := w.begin("status", "--watch"), w.begin("status", "--watch", "--output", "json")
 	w.eventually("it shows the phase", func() bool {
-		return strings.Contains(watch.stdout.String(), "phase 01 first: iterate") && docs.stdout.String() != ""
+		return strings.Contains(watch.stdout.String(), "phase 01 first: at work") && docs.stdout.String() != ""
 	})
 	w.write(dir+"/go-1", "")
-	w.eventually("it shows the next", func() bool { return strings.Contains(watch.stdout.String(), "phase 02 second: iterate") })
+	w.eventually("it shows the next", func() bool { return strings.Contains(watch.stdout.String(), "phase 02 second: at work") })
 	w.write(dir+"/go-2", "")
 	run.wait().want(exitDone)
 	got := watch.wait().want(exitDone)
-	order(t, got.stdout, ": running\n", "phase 01 first: iterate, 0/2 iterations\n", "phase 01 first: done, 1/2 iterations\n", "phase 02 second: iterate, 0/2 iterations\n", "phase 02 second: done, 1/2", ": completed\n")
+	order(t, got.stdout, ": running\n", "phase 01 first: at work, 0/2 iterations\n", "phase 01 first: done, 1/2 iterations\n", "phase 02 second: at work, 0/2 iterations\n", "phase 02 second: done, 1/2", ": completed\n")
 	line := regexp.MustCompile(`^\d\d:\d\d:\d\d  (run|phase|question) \S+.*: .+$`)
 	var lines []string
 	for l := range strings.Lines(got.stdout) {
@@ -73,7 +73,7 @@ func TestStatusWatchEndsWhereThePersonComesIn(t *testing.T) {
 	t.Parallel()
 	w := frozen(t, done("01"))
 	got := w.forge("status", "--watch").want(exitDone)
-	order(t, got.stdout, "phase 01 ", ": asked,", "question ", "frozen, it waits for a person")
+	order(t, got.stdout, "phase 01 ", ": waits for you,", "question ", "frozen, it waits for a person")
 	w.forge("status", "--watch", "--all").want(exitUsage).warns("do not go together")
 }
 
@@ -84,9 +84,9 @@ func TestStatusWatchIsInterrupted(t *testing.T) {
 	w := newWorld(t, gated("01", dir+"/go"), "true")
 	w.plan(phase("01", "first", 1))
 	run := w.begin("run", "--autonomous")
-	w.eventually("the phase works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the phase works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	watch := w.begin("status", "--watch")
-	w.eventually("it shows the phase", func() bool { return strings.Contains(watch.stdout.String(), "iterate") })
+	w.eventually("it shows the phase", func() bool { return strings.Contains(watch.stdout.String(), "at work") })
 	watch.stop()
 	watch.wait().want(exitInterrupted)
 	w.write(dir+"/go", "")
@@ -109,10 +109,10 @@ func TestStatusWatchOnATerminal(t *testing.T) {
 	w := newWorld(t, script, "true")
 	w.plan(append([]work.Phase{phase("01", "first", 2)}, plan...)...)
 	run := w.begin("run", "--autonomous", "--max-parallel", "2")
-	w.eventually("the first phase works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the first phase works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	term := w.terminal(70, 16, "status", "--watch")
 	// Twelve phases that wait do not fit.
-	term.shows(": running", "01     first  iterate", "and 0 done, 12 waiting")
+	term.shows(": running", "01     first  at work", "and 0 done, 12 waiting")
 	term.keys("Enter")
 	w.write(dir+"/go-1", "")
 	term.shows("and 1 done, 10 waiting")
@@ -140,9 +140,9 @@ func TestStatusWatchIsInterruptedOnATerminal(t *testing.T) {
 	w := newWorld(t, gated("01", dir+"/go"), "true")
 	w.plan(phase("01", "first", 1))
 	run := w.begin("run", "--autonomous")
-	w.eventually("the phase works", func() bool { return strings.Contains(w.forge("status").stdout, "iterate") })
+	w.eventually("the phase works", func() bool { return strings.Contains(w.forge("status").stdout, "at work") })
 	term := w.terminal(80, 24, "status", "--watch")
-	term.shows("01     first  iterate")
+	term.shows("01     first  at work")
 	term.keys("C-c")
 	term.shows("EXIT=130")
 	term.restored()

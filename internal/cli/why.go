@@ -114,7 +114,7 @@ func (p *checkout) whyText(r journal.RunRow, s *orchestrator.State, out whyOutpu
 	}
 	if phase := s.Phases[out.Phase]; phase != nil {
 		t.Wrap("", "")
-		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(report.PhaseWord(phase)+" "+report.Reason(phase)))
+		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(phase.Word(project.Driven(r))+" "+report.Reason(phase)))
 	}
 	if said := worker.LandingSaid(p.Layout().Log(s.Run, "landing-verify")); s.Spec.Issue != nil && said != "" {
 		t.Wrap("", "")

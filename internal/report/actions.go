@@ -80,7 +80,7 @@ func Summary(s *orchestrator.State, end work.RunFinishedData) text.Markdown {
 	all = append(all, text.Own("| phase | name | state | iterations | why |\n|---|---|---|---|---|\n"))
 	for _, n := range s.Order {
 		ph := s.Phases[n]
-		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, PhaseWord(ph), ph.Spent, ph.Budget, whyIn(ph)))
+		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, ph.Word(s.Live), ph.Spent, ph.Budget, whyIn(ph)))
 	}
 	all = append(all, text.Format("\nCost: %s\n", narrate.MoneyText(s.Ledger)))
 	if d := s.Delivery; d != nil {

@@ -23,7 +23,7 @@ func End(s *orchestrator.State, end work.RunFinishedData, now time.Time) string 
 		fmt.Fprintf(&b, " (%s)", end.Reason)
 	}
 	b.WriteString("\n\n")
-	b.WriteString(PhaseTable(s) + narrate.ProofsText(s))
+	b.WriteString(PhaseTable(s, s.Live) + narrate.ProofsText(s))
 	fmt.Fprintf(&b, "\nCost: %s\n", narrate.MoneyText(s.Ledger))
 	if end.Reason == orchestrator.ReasonRedBaseline {
 		fmt.Fprintf(&b, "\nThe project's setup or verify commands fail before any work:\n%s\n", text.Indent(strings.TrimSpace(s.Baseline.Output)))

@@ -102,7 +102,7 @@ func (j Job) Text(p *project.Checkout, row journal.RunRow, s *orchestrator.State
 	}
 	b.WriteString(text.Table(rows[0], rows[1:]))
 	if len(s.Order) > 0 {
-		b.WriteString("\n" + PhaseTable(s) + narrate.KeptText(s, ""))
+		b.WriteString("\n" + PhaseTable(s, project.Driven(row)) + narrate.KeptText(s, ""))
 	}
 	b.WriteString(folderText(j.Folder))
 	if j.Claim != nil {

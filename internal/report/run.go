@@ -111,7 +111,7 @@ func Landed(ctx context.Context, p *project.Checkout, s *orchestrator.State) str
 // Standing says in words where a run stands.
 func Standing(r journal.RunRow, s *orchestrator.State) string {
 	why := ""
-	if s.Reason != "" && r.Outcome != "" {
+	if s.Reason != "" && r.Outcome != "" && s.Reason != string(r.Outcome) {
 		why = " (" + s.Reason + ")"
 	}
 	switch state := project.RunState(r); state {
@@ -174,21 +174,22 @@ func OtherUnfinished(ctx context.Context, p *project.Checkout, id string) (strin
 	return text, err
 }
 
-// PhaseTable is the table of all phases of a run.
-func PhaseTable(s *orchestrator.State) string { return tableOf(s, s.Order) }
+// PhaseTable is the table of all phases of a run. driven says that a process
+// drives it.
+func PhaseTable(s *orchestrator.State, driven bool) string { return tableOf(s, s.Order, driven) }
 
-func tableOf(s *orchestrator.State, phases []string) string {
+func tableOf(s *orchestrator.State, phases []string, driven bool) string {
 	var rows [][]string
 	for _, n := range phases {
 		ph := s.Phases[n]
-		rows = append(rows, []string{n, ph.Plan.Name, PhaseWord(ph), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), Reason(ph)})
+		rows = append(rows, []string{n, ph.Plan.Name, ph.Word(driven), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), Reason(ph)})
 	}
 	return text.Table([]string{"PHASE", "NAME", "STATE", "ITERATIONS", "WHY"}, rows)
 }
 
 // BusyTable is the table of the phases on which something can be seen to
 // happen; the others are counted.
-func BusyTable(s *orchestrator.State) string {
+func BusyTable(s *orchestrator.State, driven bool) string {
 	var busy []string
 	done, waiting := 0, 0
 	for _, n := range s.Order {
@@ -201,15 +202,7 @@ func BusyTable(s *orchestrator.State) string {
 			busy = append(busy, n)
 		}
 	}
-	return tableOf(s, busy) + fmt.Sprintf("and %d done, %d waiting\n", done, waiting)
-}
-
-// PhaseWord is a phase's outcome, or where it is.
-func PhaseWord(p *orchestrator.Phase) string {
-	if p.Outcome != "" {
-		return string(p.Outcome)
-	}
-	return string(p.Stage)
+	return tableOf(s, busy, driven) + fmt.Sprintf("and %d done, %d waiting\n", done, waiting)
 }
 
 // Reason says why a phase stands as it does, "" where there is nothing to say.
