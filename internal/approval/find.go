@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"forge/internal/journal"
@@ -45,7 +44,7 @@ func Checkpoints(ctx context.Context, p *project.Checkout, filter journal.Checkp
 func Exact(ctx context.Context, p *project.Checkout, id string) (work.Checkpoint, error) {
 	cp, err := p.Journal.Checkpoint(ctx, id)
 	if err == nil && cp.ID != id {
-		err = fmt.Errorf("%w: %q", work.ErrUnknown, id)
+		err = work.NoCheckpoint("there is no checkpoint %q", id)
 	}
 	return cp, err
 }

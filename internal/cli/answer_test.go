@@ -63,27 +63,27 @@ type answerJSON struct {
 func TestRefusedAnswersAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := frozen(t, done("01"))
-	refused := func(code string, args ...string) answerJSON {
+	refused := func(code, says string, args ...string) answerJSON {
 		t.Helper()
-		w.forge(args...).want(exitUsage).warns(code)
+		w.forge(args...).want(exitUsage).warns(says)
 		var got answerJSON
-		w.forge(append(args, "--output", "json")...).want(exitUsage).warns(code).json(&got)
+		w.forge(append(args, "--output", "json")...).want(exitUsage).warns(says).json(&got)
 		if got.Error != code || got.Message == "" {
 			t.Errorf("forge %v: error %q, want %q", args, got.Error, code)
 		}
 		return got
 	}
-	if got := refused("unknown_checkpoint", "approve", "nonsense"); got.Checkpoint != nil {
+	if got := refused("unknown_checkpoint", `forge: there is no checkpoint "nonsense" (forge checkpoints lists`, "approve", "nonsense"); got.Checkpoint != nil {
 		t.Errorf("a checkpoint for an unknown id: %+v", got.Checkpoint)
 	}
-	refused("unknown_checkpoint", "approve", ".9")
-	refused("conflict", "approve", ".1", "--revision", "7")
-	refused("empty_feedback", "request-changes", ".1")
-	refused("empty_feedback", "request-changes", ".1", "-m", " \t\n")
-	refused("empty_feedback", "request-changes", ".1", "-m", "\u200b\u2060")
-	refused("bad_answer", "approve", ".1", "--choice", "pivot")
+	refused("unknown_checkpoint", "there is no checkpoint", "approve", ".9")
+	refused("conflict", "conflict", "approve", ".1", "--revision", "7")
+	refused("empty_feedback", "empty_feedback", "request-changes", ".1")
+	refused("empty_feedback", "empty_feedback", "request-changes", ".1", "-m", " \t\n")
+	refused("empty_feedback", "empty_feedback", "request-changes", ".1", "-m", "\u200b\u2060")
+	refused("bad_answer", "bad_answer", "approve", ".1", "--choice", "pivot")
 	w.forge("request-changes", ".1", "-m", strings.Repeat("x", approval.MaxComment+1)).want(exitUsage).warns("4001 bytes")
-	if got := refused("conflict", "approve", ".1", "--revision", "2"); got.Checkpoint == nil || got.Checkpoint.Status != work.CheckpointPending {
+	if got := refused("conflict", "conflict", "approve", ".1", "--revision", "2"); got.Checkpoint == nil || got.Checkpoint.Status != work.CheckpointPending {
 		t.Errorf("a refused answer changed the checkpoint: %+v", got.Checkpoint)
 	}
 
@@ -93,10 +93,10 @@ func TestRefusedAnswersAtTheCommandLine(t *testing.T) {
 		given.Checkpoint.Status != work.CheckpointApproved || given.Checkpoint.AnsweredBy != "tester" || given.Checkpoint.Door != "cli" {
 		t.Errorf("the answer: %+v, checkpoint %+v", given, given.Checkpoint)
 	}
-	if got := refused("already_resolved", "reject", ".1"); got.Checkpoint.Status != work.CheckpointApproved {
+	if got := refused("already_resolved", "already_resolved", "reject", ".1"); got.Checkpoint.Status != work.CheckpointApproved {
 		t.Errorf("the second answer counts: %+v", got.Checkpoint)
 	}
-	refused("already_resolved", "approve", ".1")
+	refused("already_resolved", "already_resolved", "approve", ".1")
 }
 
 // What a run that is over once asked is held for ever.
@@ -136,7 +136,7 @@ func TestUniquePrefix(t *testing.T) {
 	w.forge("show", id[:len(id)-1]).want(exitDone).says(id)
 	w.forge("approve", id[:len(id)-1]).want(exitDone)
 	w.forge("resume").want(exitFrozen)
-	w.forge("approve", id[:len(id)-1]).want(exitUsage).warns("unknown_checkpoint", "give more of it")
+	w.forge("approve", id[:len(id)-1]).want(exitUsage).warns("forge: checkpoint ", "give more of it")
 }
 
 // A process that drives a run takes up an answer that another process gives.
@@ -149,7 +149,7 @@ func TestAnswerToADrivenRun(t *testing.T) {
 	run := w.begin("run")
 	w.eventually("the question is asked while the second phase runs", func() bool {
 		status := w.forge("status").stdout
-		return strings.Contains(status, "Start phase 01") && strings.Contains(status, "iterate")
+		return strings.Contains(status, "Start phase 01") && strings.Contains(status, "at work")
 	})
 	w.forge("resume").want(exitUsage).warns("being driven by process")
 	var given answerJSON

@@ -71,7 +71,9 @@ func issueError(err error) error {
 	case errors.As(err, &stale):
 		return refusal.New("forge issue show "+strconv.FormatInt(stale.Issue, 10)+", then edit that version", "%s", stale)
 	case errors.Is(err, work.ErrNoIssue):
-		return refusal.New("forge issue list shows the issues", "%s", err)
+		// Where it was looked up is of no use to who mistyped a number.
+		_, which, _ := strings.Cut(err.Error(), work.ErrNoIssue.Error())
+		return refusal.New("forge issue list shows the issues", "there is no issue%s", which)
 	case errors.Is(err, work.ErrStale):
 		return refusal.New("try again", "%s", err)
 	}

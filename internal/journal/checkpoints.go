@@ -50,7 +50,7 @@ func (s *Store) checkpointQuery(ctx context.Context, filter CheckpointFilter, li
 		var opened int64
 		err := s.readers.QueryRowContext(ctx, `SELECT opened FROM checkpoints WHERE id = ?`, after).Scan(&opened)
 		if errors.Is(err, sql.ErrNoRows) {
-			return "", nil, fmt.Errorf("%w: %q", work.ErrUnknown, after)
+			return "", nil, work.NoCheckpoint("there is no checkpoint %q", after)
 		}
 		if err != nil {
 			return "", nil, err
@@ -64,7 +64,7 @@ func (s *Store) checkpointQuery(ctx context.Context, filter CheckpointFilter, li
 // begins with it. work.ErrUnknown when there is none or more than one.
 func (s *Store) Checkpoint(ctx context.Context, idOrPrefix string) (work.Checkpoint, error) {
 	if idOrPrefix == "" {
-		return work.Checkpoint{}, fmt.Errorf("find checkpoint: %w: no id given", work.ErrUnknown)
+		return work.Checkpoint{}, work.NoCheckpoint("no checkpoint is named")
 	}
 	// Every id that begins with it, the shortest (the exact one) first.
 	found, err := s.readCheckpoints(ctx, `SELECT record FROM checkpoints WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
@@ -73,9 +73,9 @@ func (s *Store) Checkpoint(ctx context.Context, idOrPrefix string) (work.Checkpo
 	case err != nil:
 		return work.Checkpoint{}, s.explain("find checkpoint", err)
 	case len(found) == 0:
-		return work.Checkpoint{}, fmt.Errorf("find checkpoint: %w: %q", work.ErrUnknown, idOrPrefix)
+		return work.Checkpoint{}, work.NoCheckpoint("there is no checkpoint %q", idOrPrefix)
 	case len(found) > 1 && found[0].ID != idOrPrefix:
-		return work.Checkpoint{}, fmt.Errorf("find checkpoint: %w: %q may be %s or %s; give more of it", work.ErrUnknown, idOrPrefix, found[0].ID, found[1].ID)
+		return work.Checkpoint{}, work.NoCheckpoint("checkpoint %q may be %s or %s; give more of it", idOrPrefix, found[0].ID, found[1].ID)
 	}
 	return found[0], nil
 }

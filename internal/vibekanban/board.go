@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"forge/internal/refusal"
@@ -117,6 +118,9 @@ func kindOf(path string) (Kind, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		return "", refusal.New(whatToName, "%s is not a file", path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", refusal.New(whatToName, "there is no file %s", path)
 	}
 	if err != nil {
 		return "", refusal.New(whatToName, "%v", err)

@@ -3,6 +3,7 @@ package work
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"forge/internal/text"
@@ -125,3 +126,16 @@ var (
 	ErrUnknown         = errors.New("unknown_checkpoint")
 	ErrExpired         = errors.New("expired")
 )
+
+// unknownError is ErrUnknown in words.
+type unknownError string
+
+func (e unknownError) Error() string { return string(e) }
+
+// Is makes every unknownError an ErrUnknown.
+func (e unknownError) Is(target error) bool { return target == ErrUnknown }
+
+// NoCheckpoint is an ErrUnknown that says only what the words say.
+func NoCheckpoint(format string, args ...any) error {
+	return unknownError(fmt.Sprintf(format, args...))
+}
