@@ -34,6 +34,9 @@ type log struct {
 	title string
 	path  string
 	over  bool // nothing is added to it any more
+	// before is the green verify that stands for this one, whose commands did not
+	// run; nil = they ran.
+	before *work.ProvenBefore
 
 	kind         string // of the agent
 	times        string // file that says when what came
@@ -87,7 +90,7 @@ func (l *list) see(e work.Event) {
 		id := commandOf(e)
 		for _, known := range l.logs {
 			if known.id == id {
-				known.over, known.ended = true, e
+				known.over, known.ended, known.before = true, e, provenBefore(e)
 			}
 		}
 	case e.Kind == work.RunFinished, e.Kind == work.RunResumed:
@@ -96,6 +99,16 @@ func (l *list) see(e work.Event) {
 			known.over = true
 		}
 	}
+}
+
+// provenBefore is the proof that stands for a verify that ended, nil where its
+// commands ran.
+func provenBefore(e work.Event) *work.ProvenBefore {
+	var d work.VerifyFinishedData
+	if e.Kind != work.VerifyFinished || work.Decode(e, &d) != nil {
+		return nil
+	}
+	return d.Before
 }
 
 // commandOf is the effect that an event begins or ends; events call it by two names.

@@ -2,9 +2,13 @@ package runlog
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	charm "github.com/charmbracelet/log"
+
 	"forge/internal/effect"
+	"forge/internal/project"
 	"forge/internal/work"
 )
 
@@ -27,6 +31,20 @@ func TestLogListAfterACrash(t *testing.T) {
 	l.see(began(1, 2))
 	if len(l.logs) != 2 || l.logs[1].over || l.logs[1].path != "/state/runs/r/logs/01-1-2.log" {
 		t.Errorf("logs: %+v", l.logs)
+	}
+}
+
+// A verify that an earlier proof stands for wrote no log: the proof is named.
+func TestLogOfWhatWasProvenBefore(t *testing.T) {
+	l := &list{layout: effect.Layout{State: t.TempDir()}, filter: Filter{Verify: true}}
+	l.see(work.Event{Kind: work.VerifyStarted, Run: "r", Phase: "01", Iteration: 1, Data: []byte(`{"command":"c","on":"trusted"}`)})
+	l.see(work.Event{Kind: work.VerifyFinished, Run: "r", Phase: "01", Iteration: 1, Data: []byte(`{"id":"c","on":"trusted","ok":true,"before":{"run":"older"}}`)})
+	var out, warned strings.Builder
+	if err := printLog(&project.Checkout{Env: project.Env{Log: charm.New(&warned)}}, &out, l.logs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "proven before: run older, ") || warned.Len() > 0 {
+		t.Errorf("it says %q, and warns %q", got, warned.String())
 	}
 }
 

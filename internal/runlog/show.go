@@ -58,6 +58,10 @@ func logTitle(out io.Writer, title string, first bool) error {
 // printLog copies one log. One that is gone is said on stderr: the others are
 // still worth showing.
 func printLog(p *project.Checkout, out io.Writer, log *log) error {
+	if log.before != nil {
+		_, err := fmt.Fprintln(out, log.before.Said())
+		return err
+	}
 	f, err := openLog(p, log)
 	if f == nil {
 		return err
