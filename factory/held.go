@@ -14,6 +14,32 @@ func HeldWords(reason string) string {
 	return strings.ReplaceAll(reason, "_", " ")
 }
 
+// HeldList are reasons in one text, as the field "hold" of an issue's history has
+// them, in words.
+func HeldList(reasons string) string {
+	if reasons == "" {
+		return ""
+	}
+	var said []string
+	for _, one := range strings.FieldsFunc(reasons, func(r rune) bool { return r == ',' || r == ' ' }) {
+		said = append(said, HeldWords(one))
+	}
+	return strings.Join(said, "; ")
+}
+
+// PlainFacts are the facts of a question with the reasons for which a result is
+// held in words.
+func PlainFacts(facts string) string {
+	const held = "held by: "
+	lines := strings.Split(facts, "\n")
+	for n, line := range lines {
+		if reasons, ok := strings.CutPrefix(line, held); ok {
+			lines[n] = "why you are asked: " + HeldList(reasons)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 func heldWords() map[string]string {
 	return map[string]string{
 		string(review.HoldAutonomy):    "your level asks you before a result is merged",

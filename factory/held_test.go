@@ -64,3 +64,17 @@ func goFiles(t *testing.T, dir string) []string {
 	}
 	return out
 }
+
+func TestFactsSayWhyInWords(t *testing.T) {
+	const facts = "a note\nheld by: autonomy_disabled unverified\n1 first: done"
+	const want = "a note\nwhy you are asked: your level asks you before a result is merged; a criterion has no evidence\n1 first: done"
+	if got := PlainFacts(facts); got != want {
+		t.Errorf("PlainFacts = %q, want %q", got, want)
+	}
+	if got := HeldList("autonomy_disabled, another_one"); got != "your level asks you before a result is merged; another one" {
+		t.Errorf("HeldList = %q", got)
+	}
+	if got := HeldList(""); got != "" {
+		t.Errorf("HeldList of none = %q", got)
+	}
+}

@@ -24,6 +24,8 @@ func (s *Server) funcs() template.FuncMap {
 		"usd":          usd,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"hold":         factory.HeldWords,
+		"holds":        factory.HeldList,
+		"asked":        factory.PlainFacts,
 		"lasting":      texts.Took,
 		"said":         withoutPromise,
 		"plain":        texts.Plain,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/factory"
 	"forge/gates"
 	"forge/internal/approval"
 	"forge/internal/narrate"
@@ -53,7 +54,7 @@ func Checkpoint(p *project.Checkout, s approval.Record) string {
 		b.WriteString("\nComment:\n" + text.Indent(strings.TrimSpace(s.Comment)) + "\n")
 	}
 	if s.Facts != "" {
-		b.WriteString("\nFacts:\n" + text.Indent(strings.TrimSpace(s.Facts)) + "\n")
+		b.WriteString("\nFacts:\n" + text.Indent(strings.TrimSpace(factory.PlainFacts(s.Facts))) + "\n")
 	}
 	if s.Papers != nil {
 		b.WriteString(folderText(*s.Papers))

@@ -267,6 +267,9 @@ func (s Issue) Text() string {
 	for _, e := range s.History {
 		fmt.Fprintf(&b, "  %s  %s %s%s\n", dateTime(e.At), e.By, e.Action, noteText(e.Note))
 		for _, f := range e.Fields {
+			if f.Field == "hold" {
+				f.From, f.To = factory.HeldList(f.From), factory.HeldList(f.To)
+			}
 			fmt.Fprintf(&b, "      %s: %s → %s\n", f.Field, quotedShort(f.From), quotedShort(f.To))
 		}
 	}
