@@ -20,11 +20,11 @@ func (a *App) auditCommand() *cli.Command {
 	return &cli.Command{
 		Name: "audit", Usage: "show, export or verify the journal of a run",
 		Subcommands: []*cli.Command{
-			{Name: "show", Usage: "every event in one line", Flags: []cli.Flag{run}, Action: a.auditing(auditShow)},
+			{Name: "show", Usage: "every event in one line", ArgsUsage: "[RUN]", Flags: []cli.Flag{run}, Action: a.auditing(auditShow)},
 			a.auditChangesCommand(run),
-			{Name: "export", Usage: "every event as JSON, one per line", Flags: []cli.Flag{run}, Action: a.auditing(auditExport)},
+			{Name: "export", Usage: "every event as JSON, one per line", ArgsUsage: "[RUN]", Flags: []cli.Flag{run}, Action: a.auditing(auditExport)},
 			{
-				Name: "verify", Usage: "hold the chain of hashes against itself, Forge's repository and the commits",
+				Name: "verify", Usage: "hold the chain of hashes against itself, Forge's repository and the commits", ArgsUsage: "[RUN]",
 				Flags: []cli.Flag{run, &cli.BoolFlag{Name: "all", Usage: "all runs"}}, Action: a.auditVerify,
 			},
 		},
@@ -56,12 +56,16 @@ func (a *App) openRuns(c *cli.Context) (*checkout, error) {
 
 func (a *App) auditing(show func(*checkout, work.Event) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
+		run, err := runOf(c)
+		if err != nil {
+			return err
+		}
 		p, err := a.openRuns(c)
 		if err != nil {
 			return err
 		}
 		defer p.Close()
-		row, err := p.PickRun(c.Context, c.String("run"))
+		row, err := p.PickRun(c.Context, run)
 		if err != nil {
 			return err
 		}
@@ -104,6 +108,10 @@ func auditShow(p *checkout, e work.Event) error {
 
 // auditVerify says of each run whether its journal holds.
 func (a *App) auditVerify(c *cli.Context) error {
+	run, err := runOf(c)
+	if err != nil {
+		return err
+	}
 	p, err := a.openRuns(c)
 	if err != nil {
 		return err
@@ -118,7 +126,7 @@ func (a *App) auditVerify(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("all") {
-		row, err := p.PickRun(c.Context, c.String("run"))
+		row, err := p.PickRun(c.Context, run)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (f StartFacts) Notes() []string {
 		add("git knows no user.name and user.email: commits are by Forge <forge@localhost> (git config --global user.name NAME, and user.email)")
 	}
 	if f.Dumb {
-		add("TERM=dumb: no live view here, and nobody is asked; a question waits, and forge approve answers it")
+		add("TERM=dumb: this terminal can show no live view and no questions; a question waits until forge approve answers it")
 	}
 	for _, s := range f.Servers {
 		add("another forge factory works on this board, process %d on %s since %s: each issue is still worked on by one of them", s.PID, text.Line(s.Host), s.Since.Local().Format(time.DateTime))
