@@ -370,9 +370,16 @@
     if (!small.matches) return;
     const all = [...columns().querySelectorAll(".column")];
     const first = all.findLast(needsSomebody) ?? all.find((column) => column.querySelector(".working"));
-    if (first) bring(first);
+    bring(first ?? nearest());
+  };
+  const nearest = () => {
+    const from = columns().getBoundingClientRect().left;
+    const far = (column) => Math.abs(column.getBoundingClientRect().left - from);
+    return [...columns().querySelectorAll(".column")].reduce((best, column) => (far(column) < far(best) ? column : best));
   };
   fit();
+  // A window that changes its width never stands between two columns.
+  addEventListener("resize", () => { if (small.matches) requestAnimationFrame(() => bring(nearest())); });
   small.addEventListener("change", () => requestAnimationFrame(() => requestAnimationFrame(fit))); // when it is laid out
   new MutationObserver(columnTabs).observe(document.getElementById("board"), { subtree: true, childList: true, characterData: true });
 })();
