@@ -58,7 +58,10 @@ func TestRealPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t, func(c *web.Config) { c.Adds = &shelf{roots: []string{"/code"}} })
 	w.Site.Change("demo", func(p *web.Project) {
-		p.Starts = &starts{sum: "one"}
+		p.Starts = &starts{sum: "one", drafts: []web.Draft{{
+			ID: "interview-spec", Kind: "spec", Text: "People want to export their notes", State: web.DraftAsks, Question: "Which format do they get?",
+			Choices: []string{"Markdown, one file for each note", "one archive"}, Fix: `forge interview --answer "…"`, Began: time.Now().Add(-time.Minute),
+		}}}
 		p.Search = found{[]search.Hit{
 			{Kind: search.KindFinding, Run: "260131-abcd", Phase: "01", Path: "12", Who: "security", Excerpt: "the request has no timeout:\nclient.Get(" + strings.Repeat("very_long_name_", 20) + ")"},
 			{Kind: search.KindFile, Path: "a/very/long/path/of/a/file/that/goes/on/and/on/client_timeout.go", Line: 12, Excerpt: "const timeout = 30 * time.Second"},
@@ -82,7 +85,7 @@ func TestRealPagesInABrowser(t *testing.T) {
 	for name, path := range map[string]string{
 		"projects": "/", "board": "/p/demo", "board-empty": "/p/ledger", "board-filtered": "/p/demo?label=parser&q=line", "board-none": "/p/demo?q=nothing", "board-many": "/p/many",
 		"inbox": "/inbox", "issue-new": "/p/demo/issues/new", "issue-edit": "/p/demo/issues/3/edit", "issue": "/p/demo/issues/7", "not-found": "/p/nothing",
-		"search": "/search?q=timeout", "search-wrong": "/search?q=kind:x&project=demo", "project-new": "/projects/new", "run-new": "/p/demo/runs/new",
+		"search": "/search?q=timeout", "search-wrong": "/search?q=kind:x&project=demo", "project-new": "/projects/new", "run-new": "/p/demo/runs/new", "interview": "/p/demo/drafts/interview-spec",
 	} {
 		b.GoTo(path)
 		b.Check(name)
@@ -95,6 +98,15 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.GoTo("/p/many")
 	b.Click(`[data-column="backlog"] .more button`)
 	b.Until(`document.querySelectorAll(".card").length === 60 && !document.querySelector(".more")`)
+	// An issue beside the board leaves the bar in one line, and goes again.
+	b.GoTo("/p/demo")
+	const oneLine = `document.querySelector("header.bar").getBoundingClientRect().height < 60`
+	b.Until(oneLine)
+	b.Click("#card-5 .card-title")
+	b.Until(`document.querySelector("#peek h2")`)
+	b.Until(oneLine)
+	b.Click("#peek .peek-bar button")
+	b.Until(`!document.querySelector("#peek h2") && getComputedStyle(document.querySelector(".bar .find")).display !== "none"`)
 	// On a small screen the column that needs somebody comes first; the others are a
 	// tap away.
 	looks := map[string]webtest.Look{}
@@ -117,6 +129,11 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.As(looks["phone"])
 	b.Until(shown("in_progress"))
 	b.Until(`document.documentElement.scrollWidth <= innerWidth`)
+	// One that becomes narrower yet stays at its column.
+	b.Click(`#column-tabs [data-shows="in_review"]`)
+	b.Until(shown("in_review"))
+	b.As(webtest.Look{Name: "narrow", Scheme: "light", Width: 340, Height: 700})
+	b.Until(shown("in_review"))
 
 	// Chromium says of each page that is not there that it is not there.
 	b.Quiet("404")

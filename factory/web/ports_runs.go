@@ -107,6 +107,10 @@ type Starts interface {
 	Drafts(ctx context.Context) ([]Draft, error)
 	// Drafted is one of them, or ErrNoDraft.
 	Drafted(ctx context.Context, id string) (Draft, error)
+	// AnswerDraft answers what an interview asks, "" lets the agent decide, and has the
+	// agent go on; it returns at once. It is work.ErrStale where the question is not
+	// asked any more.
+	AnswerDraft(ctx context.Context, id, question, words string) error
 	// DropDraft ends a draft, and forgets it.
 	DropDraft(ctx context.Context, id string) error
 	// Again is the order by which a run would do the same once more.

@@ -18,6 +18,7 @@ func (s *Server) runStartRoutes() {
 	s.mux.Handle("POST /p/{project}/runs/forecast", s.need(RoleOperator, s.forecastRun))
 	s.mux.Handle("POST /p/{project}/runs", s.need(RoleOperator, s.startRun))
 	s.mux.Handle("GET /p/{project}/drafts/{draft}", s.need(RoleOperator, s.draftPage))
+	s.mux.Handle("POST /p/{project}/drafts/{draft}/answer", s.need(RoleOperator, s.answerDraft))
 	s.mux.Handle("POST /p/{project}/drafts/{draft}/drop", s.need(RoleOperator, s.dropDraft))
 }
 
@@ -137,6 +138,33 @@ func (s *Server) draftPage(v *visit) error {
 		}
 	}
 	return s.runRefused(v, f, err)
+}
+
+// answerDraft takes the answer to what an interview asks.
+func (s *Server) answerDraft(v *visit) error {
+	if v.Project.Starts == nil {
+		return errNoStarts
+	}
+	words := v.form("answer")
+	switch {
+	case v.form("decide") != "":
+		words = ""
+	case strings.TrimSpace(words) == "":
+		if words = v.form("choice"); words == "" {
+			return &Complaint{http.StatusUnprocessableEntity, "Nothing is answered.", "Choose, or write an answer, or let the agent decide."}
+		}
+	}
+	id := v.PathValue("draft")
+	err := v.Project.Starts.AnswerDraft(v.Context(), id, v.form("question"), words)
+	switch {
+	case errors.Is(err, ErrNoDraft):
+		return &Complaint{http.StatusNotFound, "There is no such interview any more.", "Somebody dropped it, or wrote its result."}
+	case errors.Is(err, work.ErrStale):
+		return &Complaint{http.StatusConflict, "This question is not asked any more.", "Somebody answered it: look at the interview again."}
+	case err != nil:
+		return err
+	}
+	return v.seeOther(v.url("/drafts/" + id))
 }
 
 // dropDraft ends a draft, or forgets the plan that came of it.

@@ -23,6 +23,8 @@ type starts struct {
 	mu     sync.Mutex // feeds read drafts beside requests
 	drafts []web.Draft
 	forked []string
+
+	answered []string
 }
 
 func (s *starts) Forecast(_ context.Context, o web.RunOrder) (web.Forecast, error) {
@@ -72,6 +74,21 @@ func (s *starts) Drafted(ctx context.Context, id string) (web.Draft, error) {
 		}
 	}
 	return web.Draft{}, web.ErrNoDraft
+}
+
+func (s *starts) AnswerDraft(_ context.Context, id, question, words string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := slices.IndexFunc(s.drafts, func(d web.Draft) bool { return d.ID == id })
+	if n < 0 {
+		return web.ErrNoDraft
+	}
+	if s.drafts[n].Question != question {
+		return work.ErrStale
+	}
+	s.answered = append(s.answered, words)
+	s.drafts[n].State, s.drafts[n].Question = web.DraftUnderWay, ""
+	return nil
 }
 
 func (s *starts) DropDraft(context.Context, string) error {

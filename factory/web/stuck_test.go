@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,8 +90,8 @@ func TestInboxShowsDrafts(t *testing.T) {
 		t.Errorf("a viewer, who may see no draft:\n%s", body)
 	}
 	page := otto.Get("/p/demo/drafts/interview-spec").Body
-	for _, want := range []string{"The agent asks:", "Which &lt;names&gt;?", "&lt;short&gt;", "forge interview --answer", "Drop this draft"} {
-		if !strings.Contains(page, want) || strings.Contains(page, "Begin the run") {
+	for _, want := range []string{"The agent asks:", "Which &lt;names&gt;?", "&lt;short&gt;", "forge interview --answer", "Drop this draft", `action="/p/demo/drafts/interview-spec/answer"`} {
+		if !strings.Contains(page, want) || strings.Contains(page, "Begin the run") || strings.Contains(page, "Show what it will do") {
 			t.Errorf("the page of an interview lacks %q, or begins a run:\n%s", want, page)
 		}
 	}
@@ -98,6 +100,45 @@ func TestInboxShowsDrafts(t *testing.T) {
 	w.Issue("Something is written", work.ColumnReady)
 	for got := ""; got != `{"waiting":4}`; {
 		got = desk.next("desk")
+	}
+}
+
+// What an interview asks is answered on its page: in words, by a choice, or not at
+// all, and only while it is asked.
+func TestAnswerAnInterviewOnAPage(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	s := &starts{}
+	w.Site.Change("demo", func(p *web.Project) { p.Starts = s })
+	otto, vera := w.User("otto", web.RoleOperator, "demo"), w.User("vera", web.RoleReviewer, "demo")
+	const path = "/p/demo/drafts/interview-spec"
+	for name, c := range map[string]struct {
+		form   url.Values
+		status int
+		words  []string
+		want   string
+	}{
+		"words":          {url.Values{"question": {"Which?"}, "answer": {"long ones"}, "choice": {"short"}}, 303, []string{"long ones"}, ""},
+		"a choice":       {url.Values{"question": {"Which?"}, "answer": {" "}, "choice": {"short"}}, 303, []string{"short"}, ""},
+		"the agent":      {url.Values{"question": {"Which?"}, "choice": {"short"}, "decide": {"1"}}, 303, []string{""}, ""},
+		"nothing":        {url.Values{"question": {"Which?"}}, 422, nil, "Nothing is answered."},
+		"asked no more":  {url.Values{"question": {"How many?"}, "answer": {"two"}}, 409, nil, "not asked any more"},
+		"another person": {url.Values{"question": {"Which?"}, "answer": {"two"}}, 403, nil, ""},
+	} {
+		s.drafts, s.answered = []web.Draft{{ID: "interview-spec", Kind: "spec", Text: "A wish", State: web.DraftAsks, Question: "Which?", Choices: []string{"short"}}}, nil
+		who := otto
+		if c.status == 403 {
+			who = vera
+		}
+		a := who.Send(path+"/answer", c.form)
+		if a.Status != c.status || !slices.Equal(s.answered, c.words) || !strings.Contains(a.Body, c.want) {
+			t.Errorf("%s: %d, heard %q\n%s", name, a.Status, s.answered, a.Body)
+		}
+		if c.status == 303 {
+			if page := otto.Get(path).Body; !strings.Contains(page, "The agent reads your answer") || !strings.Contains(page, "every 2s") {
+				t.Errorf("%s: the page after it:\n%s", name, page)
+			}
+		}
 	}
 }
 

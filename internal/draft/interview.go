@@ -13,6 +13,8 @@ import (
 	"forge/internal/interview"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
+	"forge/internal/work"
 )
 
 // Interview is an interview of a project, in the state folder: what was asked and
@@ -77,12 +79,56 @@ func (i *Interview) Next(ctx context.Context) error {
 		}
 		i.by = by
 	}
+	i.Problem = ""
 	err := interview.Step(ctx, i.by, &i.Record, i.Keep)
 	var bad *interview.ReplyError
 	if errors.As(err, &bad) {
 		return refusal.New("go on with the same command, or ask another agent with --agent", "%v", bad)
 	}
 	return err
+}
+
+// Reply answers the question of the interview of an id, where it is still the one
+// that was seen: work.ErrStale where it is not, ErrNone where there is no interview.
+func Reply(p *project.Checkout, id, seen, words string) (*Interview, error) {
+	for _, kind := range []interview.Kind{interview.OfSpec, interview.OfDesign} {
+		if id != interviewID(kind) {
+			continue
+		}
+		i, there, err := OpenInterview(p, kind, "")
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			return nil, ErrNone
+		}
+		if turn := i.Open(); turn == nil || asked(turn) != seen {
+			return nil, work.ErrStale
+		}
+		if err := i.Answer(words); err != nil {
+			return nil, refusal.New("say it shorter", "%v", err)
+		}
+		return i, i.Keep()
+	}
+	return nil, ErrNone
+}
+
+// asked is a question on one line, as lists and pages show it.
+func asked(turn *interview.Turn) string { return text.OneLine(turn.Text, 300) }
+
+// GoOn has the agent go on after an answer while nobody waits for it. What keeps it
+// from that is kept, unless ctx is over.
+func (i *Interview) GoOn(ctx context.Context) error {
+	defer i.Close()
+	err := i.Next(ctx)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	if _, gone := os.Lstat(interviewFile(i.p, i.Kind)); gone != nil {
+		return nil // somebody dropped it
+	}
+	i.Problem = err.Error()
+	return i.Keep()
 }
 
 // Over removes what is no longer needed once the result is where it belongs.

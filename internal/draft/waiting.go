@@ -136,15 +136,32 @@ func Others(p *project.Checkout) ([]Waiting, error) {
 		case err != nil:
 			w.State, w.Problem, w.About, w.Way = Failed, "it cannot be read", "an interview", command+" --new begins another one"
 		case turn != nil:
-			w.State, w.Question, w.Choices, w.Way = Asks, text.OneLine(turn.Text, 300), turn.Choices, command+` --answer "…"`
+			w.State, w.Question, w.Choices, w.Way = Asks, asked(turn), turn.Choices, command+` --answer "…"`
 		case i.Done():
 			w.State, w.Way = Ready, command+" --yes writes its result"
+		case i.Problem != "":
+			w.State, w.Problem = Failed, text.OneLine(i.Problem, 300)
 		case p.Now().Sub(info.ModTime()) < thinking:
 			continue
 		}
 		out = append(out, w)
 	}
 	return out, nil
+}
+
+// Thinking are the interviews whose agents are at work by what has says of their ids.
+func Thinking(p *project.Checkout, has func(id string) bool) []Waiting {
+	var out []Waiting
+	for _, kind := range []interview.Kind{interview.OfSpec, interview.OfDesign} {
+		id := interviewID(kind)
+		if !has(id) {
+			continue
+		}
+		if i, there, err := OpenInterview(p, kind, ""); there && err == nil {
+			out = append(out, Waiting{ID: id, Kind: string(kind), State: UnderWay, About: text.OneLine(i.Wish, 80), Since: p.Now()})
+		}
+	}
+	return out
 }
 
 // command is the one that goes on with an interview.

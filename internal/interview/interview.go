@@ -46,6 +46,7 @@ type Record struct {
 	Spec    *Spec     `json:"spec,omitempty"`
 	Design  *Design   `json:"design,omitempty"`
 	Refused []string  `json:"refused,omitempty"` // what was wrong with the last result
+	Problem string    `json:"problem,omitempty"` // why the agent could not go on beside who answered
 }
 
 // Turn is one question and its answer.

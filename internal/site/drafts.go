@@ -11,6 +11,7 @@ import (
 	"forge/internal/planrun"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/work"
 )
 
 // readDraft is a draft by its record, with what has become of it.
@@ -114,7 +115,8 @@ func (s Starts) Drafts(context.Context) ([]pages.Draft, error) {
 		out = append(out, draftForPages(s.asHere(d)))
 	}
 	others, err := draft.Others(p)
-	for _, w := range others {
+	others = slices.DeleteFunc(others, func(w draft.Waiting) bool { return s.Jobs.has(w.ID) })
+	for _, w := range append(others, draft.Thinking(p, s.Jobs.has)...) {
 		out = append(out, pages.Draft{
 			ID: w.ID, Kind: w.Kind, Text: w.About, Began: w.Since, State: string(w.State), Question: w.Question, Choices: w.Choices, Problem: w.Problem, Fix: w.Way,
 		})
@@ -137,6 +139,39 @@ func (s Starts) Drafted(ctx context.Context, id string) (pages.Draft, error) {
 		return all[n], nil
 	}
 	return pages.Draft{}, pages.ErrNoDraft
+}
+
+// AnswerDraft answers what an interview asks, and has the agent go on beside the
+// request that answered.
+func (s Starts) AnswerDraft(ctx context.Context, id, question, words string) error {
+	return forPages(s.answerDraft(ctx, id, question, words))
+}
+
+func (s Starts) answerDraft(ctx context.Context, id, question, words string) error {
+	p, err := s.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+
+	// Of two who answer at once one is heard.
+	s.Jobs.answering.Lock()
+	defer s.Jobs.answering.Unlock()
+	if s.Jobs.has(id) {
+		return work.ErrStale
+	}
+	i, err := draft.Reply(p, id, question, words)
+	if errors.Is(err, draft.ErrNone) {
+		return pages.ErrNoDraft
+	}
+	if err != nil {
+		return err
+	}
+	s.Jobs.beside(ctx, id, func(ctx context.Context) {
+		if err := i.GoOn(ctx); err != nil {
+			p.Log.Error("what came of an interview is lost", "err", err)
+		}
+	})
+	return nil
 }
 
 // DropDraft ends a draft, and forgets it.

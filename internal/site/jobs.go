@@ -35,6 +35,8 @@ type Jobs struct {
 	ending  map[string]bool // a person ends them: nobody goes on with them
 	running sync.WaitGroup
 	poke    chan struct{}
+
+	answering sync.Mutex // one answer to an interview at a time
 }
 
 // driving is one time that this process drives a job. The next may begin before

@@ -23,6 +23,15 @@ type InDraft struct {
 	Draft string `path:"draft" maxLength:"100" doc:"The draft's id."`
 }
 
+// ReplyDraft is the answer to what an interview asks.
+type ReplyDraft struct {
+	InDraft
+	Body struct {
+		Question string `json:"question" minLength:"1" maxLength:"4096" doc:"The question that is answered, as show-draft tells it."`
+		Answer   string `json:"answer" maxLength:"4096" doc:"Words or a choice; empty = the agent decides."`
+	}
+}
+
 type draftList struct {
 	Drafts []web.Draft `json:"drafts"`
 }
@@ -57,6 +66,17 @@ func (a *API) draftRoutes() {
 		func(c call, in *InDraft) (*Answer[web.Draft], error) {
 			if err := startsHere(c); err != nil {
 				return nil, err
+			}
+			d, err := c.project.Starts.Drafted(c, in.Draft)
+			return answer(d, noDraft(err))
+		})
+	add(a, Route{ID: "answer-draft", Method: http.MethodPost, Path: path + "/{draft}/answer", Role: web.RoleOperator, Summary: "Answer what an interview asks; the agent goes on with it", Tag: "runs"},
+		func(c call, in *ReplyDraft) (*Answer[web.Draft], error) {
+			if err := startsHere(c); err != nil {
+				return nil, err
+			}
+			if err := c.project.Starts.AnswerDraft(c, in.Draft, in.Body.Question, in.Body.Answer); err != nil {
+				return nil, noDraft(err)
 			}
 			d, err := c.project.Starts.Drafted(c, in.Draft)
 			return answer(d, noDraft(err))

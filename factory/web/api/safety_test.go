@@ -65,7 +65,8 @@ func (noStarts) Drafted(context.Context, string) (web.Draft, error) {
 	return web.Draft{}, web.ErrNoDraft
 }
 
-func (noStarts) DropDraft(context.Context, string) error { return web.ErrNoDraft }
+func (noStarts) AnswerDraft(context.Context, string, string, string) error { return web.ErrNoDraft }
+func (noStarts) DropDraft(context.Context, string) error                   { return web.ErrNoDraft }
 
 func (noStarts) Again(*orchestrator.State) web.RunOrder { return web.RunOrder{} }
 
