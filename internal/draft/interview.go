@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type Interview struct {
 	p     *project.Checkout
 	model string
 	by    *author
+	kept  []byte // its file as it was read or written here last, nil = there was none
 	interview.Record
 }
 
@@ -38,6 +40,7 @@ func OpenInterview(p *project.Checkout, kind interview.Kind, model string) (i *I
 	if errors.Is(err, fs.ErrNotExist) {
 		return i, false, nil
 	}
+	i.kept = body
 	if err == nil {
 		err = json.Unmarshal(body, &i.Record)
 	}
@@ -54,19 +57,28 @@ func (i *Interview) Begin(wish, from string) error {
 	return i.Keep()
 }
 
-// Keep writes it down.
+// Keep writes it down, unless somebody answered it at another door meanwhile.
 func (i *Interview) Keep() error {
-	body, err := json.MarshalIndent(i.Record, "", "  ")
 	path := interviewFile(i.p, i.Kind)
+	now, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the interview: %w", err)
+	}
+	if !bytes.Equal(now, i.kept) {
+		return refusal.New(i.command()+" goes on with what is asked there", "this interview was answered or dropped at another door meanwhile; nothing was changed")
+	}
+	body, err := json.MarshalIndent(i.Record, "", "  ")
+	body = append(body, '\n')
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = atomicfile.Write(path, append(body, '\n'), 0o600)
+		err = atomicfile.Write(path, body, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the interview: %w", err)
 	}
+	i.kept = body
 	return nil
 }
 

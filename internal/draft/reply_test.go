@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,19 @@ func TestReply(t *testing.T) {
 	}
 	if got := Thinking(p, func(of string) bool { return of == id }); len(got) != 1 || got[0].State != UnderWay || got[0].About != "w" {
 		t.Errorf("while the agent thinks: %+v", got)
+	}
+
+	// Who sat at a terminal with the same question hears of it.
+	away, _, err := OpenInterview(p, interview.OfSpec, "")
+	if err == nil {
+		i.Enough = true
+		err = i.Keep()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := away.Keep(); err == nil || !strings.Contains(err.Error(), "at another door") {
+		t.Errorf("an older state is written: %v", err)
 	}
 
 	// No agent is there to go on.
