@@ -38,7 +38,7 @@ func (s *issueWorld) conflicts() {
 	s.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
 	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
 	s.forge("factory", "--once").want(exitFrozen)
-	s.card("in_review (pull request 1 waits for you", "landing_conflict” → nothing", "After      "+run)
+	s.card("in_review (pull request 1 waits for you", "it conflicts with its target branch” → nothing", "After      "+run)
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files", "out.txt")
 	next := s.pull()
 	if next.Head == first.Head || next.State != work.PullOpen || !s.grew(next.Branch, first.Head) {

@@ -267,10 +267,12 @@ func (s Issue) Text() string {
 	for _, e := range s.History {
 		fmt.Fprintf(&b, "  %s  %s %s%s\n", dateTime(e.At), e.By, e.Action, noteText(e.Note))
 		for _, f := range e.Fields {
+			most := 50
 			if f.Field == "hold" {
-				f.From, f.To = factory.HeldList(f.From), factory.HeldList(f.To)
+				// Of two lists that begin alike the rest is what says something.
+				f.From, f.To, most = factory.HeldList(f.From), factory.HeldList(f.To), 1000
 			}
-			fmt.Fprintf(&b, "      %s: %s → %s\n", f.Field, quotedShort(f.From), quotedShort(f.To))
+			fmt.Fprintf(&b, "      %s: %s → %s\n", f.Field, quoted(f.From, most), quoted(f.To, most))
 		}
 	}
 	if s.Before != 0 {
@@ -301,11 +303,11 @@ func noteText(note string) string {
 	return ": " + note
 }
 
-func quotedShort(body string) string {
+func quoted(body string, most int) string {
 	if body == "" {
 		return "nothing"
 	}
-	return "“" + text.OneLine(body, 50) + "”"
+	return "“" + text.OneLine(body, most) + "”"
 }
 
 func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }

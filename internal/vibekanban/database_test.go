@@ -239,7 +239,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	whole := string(contents(t, makeDatabase(t, form2026)))
 	for name, c := range map[string]struct{ path, want string }{
-		"none":            {filepath.Join(t.TempDir(), "none"), "no such file"},
+		"none":            {filepath.Join(t.TempDir(), "none"), "there is no file"},
 		"a folder":        {t.TempDir(), "is not a file"},
 		"empty":           {write(""), "neither an SQLite database nor a .zip"},
 		"short":           {write("PK"), "neither an SQLite database nor a .zip"},
