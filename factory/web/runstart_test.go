@@ -59,6 +59,20 @@ func (s *starts) Drafts(context.Context) ([]web.Draft, error) {
 	return slices.Clone(s.drafts), nil
 }
 
+// begins has one draft alone, of which nothing is answered yet.
+func (s *starts) begins(d web.Draft) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drafts, s.answered = []web.Draft{d}, nil
+}
+
+// heard are the answers so far.
+func (s *starts) heard() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.answered)
+}
+
 // become changes a draft.
 func (s *starts) become(n int, change func(*web.Draft)) {
 	s.mu.Lock()

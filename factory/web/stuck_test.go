@@ -125,14 +125,14 @@ func TestAnswerAnInterviewOnAPage(t *testing.T) {
 		"asked no more":  {url.Values{"question": {"How many?"}, "answer": {"two"}}, 409, nil, "not asked any more"},
 		"another person": {url.Values{"question": {"Which?"}, "answer": {"two"}}, 403, nil, ""},
 	} {
-		s.drafts, s.answered = []web.Draft{{ID: "interview-spec", Kind: "spec", Text: "A wish", State: web.DraftAsks, Question: "Which?", Choices: []string{"short"}}}, nil
+		s.begins(web.Draft{ID: "interview-spec", Kind: "spec", Text: "A wish", State: web.DraftAsks, Question: "Which?", Choices: []string{"short"}})
 		who := otto
 		if c.status == 403 {
 			who = vera
 		}
 		a := who.Send(path+"/answer", c.form)
-		if a.Status != c.status || !slices.Equal(s.answered, c.words) || !strings.Contains(a.Body, c.want) {
-			t.Errorf("%s: %d, heard %q\n%s", name, a.Status, s.answered, a.Body)
+		if a.Status != c.status || !slices.Equal(s.heard(), c.words) || !strings.Contains(a.Body, c.want) {
+			t.Errorf("%s: %d, heard %q\n%s", name, a.Status, s.heard(), a.Body)
 		}
 		if c.status == 303 {
 			if page := otto.Get(path).Body; !strings.Contains(page, "The agent reads your answer") || !strings.Contains(page, "every 2s") {
