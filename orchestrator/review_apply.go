@@ -73,6 +73,9 @@ func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData)
 		}
 		sure = leastOf(sure, o.Confidence)
 	}
+	if verdict == work.VerdictUnknown {
+		sure = nil // of an answer that cannot be used nobody is sure
+	}
 	*o = Opinion{Commit: d.Commit, Verdict: verdict, Why: d.Why, Findings: findings, Confidence: sure}
 }
 

@@ -97,7 +97,13 @@ func TestConfidenceBelow(t *testing.T) {
 		st.lookIs("01", tt.asked)
 	}
 
-	st := inReview(t, reviewedBy("security"), arbiterModel, below)
+	// An advisory reviewer whose answer cannot be used holds nothing up, and is sure
+	// of nothing.
+	st := inReview(t, reviewedBy("security?"), below)
+	st.reports("01", "security", work.ReviewReport{Verdict: work.VerdictUnknown, Why: "no answer", Confidence: sure(1)})
+	st.lookIs("01", "nobody said")
+
+	st = inReview(t, reviewedBy("security"), arbiterModel, below)
 	st.reports("01", "security", work.ReviewReport{Verdict: work.VerdictWarn, Findings: finds(minor), Files: []string{"a.txt"}, Confidence: sure(0.9)})
 	if st.phase("01").Stage == StageArbiter {
 		st.judges("01", work.ArbiterAnswer{Verdict: "Proceed", Confidence: sure(0.55)})
