@@ -42,7 +42,7 @@ func axesOf(policies ...Policy) []Axis {
 			}
 		}
 		refined = refined || p.StartUnasked != StartNone
-		looks = looks || !p.Looks.none()
+		looks = looks || !p.Looks.None()
 	}
 	sortPoints(points)
 	var out []Axis

@@ -22,8 +22,12 @@ type Looks struct {
 	ConfidenceBelow float64 `json:"confidence_below,omitempty" toml:"confidence_below"`
 }
 
-// mostEvery is more phases than a run has.
-const mostEvery = 10_000
+const (
+	mostEvery = 10_000 // more phases than a run has
+	// A policy stands in events, which are small.
+	mostMilestones     = 20
+	mostMilestoneBytes = 100
+)
 
 // PhaseEnd is what Looks go by.
 type PhaseEnd struct {
@@ -40,7 +44,7 @@ func (l Looks) Due(e PhaseEnd) string {
 	l = meetLooks(l, l)
 	var why []string
 	if l.Every > 0 && e.Unseen+1 >= l.Every {
-		why = append(why, fmt.Sprintf("one of every %s is looked at", text.Number(l.Every, "phase")))
+		why = append(why, eachOf(l.Every, "each phase is looked at", "one of every %d phases is looked at"))
 	}
 	if pattern, ok, err := work.MatchName(l.Milestones, e.Name); err != nil {
 		why = append(why, "a milestone cannot be read: "+err.Error())
@@ -55,6 +59,24 @@ func (l Looks) Due(e PhaseEnd) string {
 		why = append(why, fmt.Sprintf("its review is %.0f %% sure, and below %.0f %% you are asked", *c*100, l.ConfidenceBelow*100))
 	}
 	return strings.Join(why, "; ")
+}
+
+// ways are the changes without which a person looks at e.
+func (l Looks) ways(e *PhaseEnd) []Change {
+	var out []Change
+	for _, one := range []struct {
+		rule Looks
+		off  Change
+	}{
+		{Looks{Every: l.Every}, Change{Axis{Name: "every"}, 0.0, 1}},
+		{Looks{Milestones: l.Milestones}, Change{Axis{Name: "milestones"}, []string{}, 1}},
+		{Looks{ConfidenceBelow: l.ConfidenceBelow}, Change{Axis{Name: "confidence_below"}, 0.0, 1}},
+	} {
+		if e != nil && one.rule.Due(*e) != "" {
+			out = append(out, one.off)
+		}
+	}
+	return out
 }
 
 // meetLooks is, per rule, the one that asks more often.
@@ -84,11 +106,18 @@ func usableBelow(f float64) float64 {
 	return unreachableFloor
 }
 
+func eachOf(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(more, n)
+}
+
 // looksNames are the axes of Looks, in the order in which they are shown.
 func looksNames() []string { return []string{"every", "milestones", "confidence_below"} }
 
-// none says that no rule asks for anything.
-func (l Looks) none() bool { return l.Every == 0 && len(l.Milestones) == 0 && l.ConfidenceBelow == 0 }
+// None says that no rule asks for anything.
+func (l Looks) None() bool { return l.Every == 0 && len(l.Milestones) == 0 && l.ConfidenceBelow == 0 }
 
 func (l Looks) problems() []work.Problem {
 	var out []work.Problem
@@ -98,7 +127,14 @@ func (l Looks) problems() []work.Problem {
 	if usableEvery(l.Every) != l.Every {
 		add("every", fmt.Sprintf("every %d phases", l.Every), fmt.Sprintf("use a whole number from 1 to %d, or 0 for never", mostEvery))
 	}
+	if n := len(l.Milestones); n > mostMilestones {
+		add("milestones", fmt.Sprintf("%d patterns", n), fmt.Sprintf("write at most %d; {a,b} takes several names into one", mostMilestones))
+	}
 	for i, pattern := range l.Milestones {
+		if len(pattern) > mostMilestoneBytes || text.Hides(pattern) {
+			add(fmt.Sprintf("milestones[%d]", i), "a pattern of unusable form", fmt.Sprintf("use printable text of at most %d bytes", mostMilestoneBytes))
+			continue
+		}
 		if _, _, err := work.MatchName([]string{pattern}, ""); err != nil {
 			add(fmt.Sprintf("milestones[%d]", i), err.Error(), `write such as "design-*"; \ before [ { * ? takes them literally`)
 		}
@@ -113,7 +149,7 @@ func (l Looks) problems() []work.Problem {
 func (l Looks) when() string {
 	var of []string
 	if l.Every > 0 {
-		of = append(of, fmt.Sprintf("at the latest after every %s", text.Number(l.Every, "phase")))
+		of = append(of, eachOf(l.Every, "of each phase", "at the latest after every %d phases"))
 	}
 	if len(l.Milestones) > 0 {
 		of = append(of, "of each phase that is named "+text.Clip(strings.Join(l.Milestones, " or "), 300))

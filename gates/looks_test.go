@@ -15,11 +15,11 @@ func TestLooks(t *testing.T) {
 		why   string // part of it, "" = it passes
 	}{
 		{"no rule", Looks{}, PhaseEnd{Name: "a", Unseen: 99}, ""},
-		{"each one", Looks{Every: 1}, PhaseEnd{}, "every 1 phase"},
+		{"each one", Looks{Every: 1}, PhaseEnd{}, "each phase"},
 		{"the second of three", Looks{Every: 3}, PhaseEnd{Unseen: 1}, ""},
 		{"the third of three", Looks{Every: 3}, PhaseEnd{Unseen: 2}, "every 3 phases"},
 		{"more than that at once", Looks{Every: 3}, PhaseEnd{Unseen: 7}, "every 3 phases"},
-		{"no such number", Looks{Every: -3}, PhaseEnd{}, "every 1 phase"},
+		{"no such number", Looks{Every: -3}, PhaseEnd{}, "each phase"},
 		{"named", Looks{Milestones: []string{"x", "design-*"}}, PhaseEnd{Name: "design-api"}, "milestone (design-*)"},
 		{"not named", Looks{Milestones: []string{"design-*"}}, PhaseEnd{Name: "redesign-api"}, ""},
 		{"unreadable", Looks{Milestones: []string{"{"}}, PhaseEnd{Name: "a"}, "cannot be read"},
@@ -71,5 +71,13 @@ func TestLooksAreWritten(t *testing.T) {
 	}
 	if strings.Join(paths, " ") != "every milestones[1] confidence_below" {
 		t.Errorf("%q", paths)
+	}
+	for path, list := range map[string][]string{
+		"milestones": strings.Split(strings.Repeat("a ", 20)+"a", " "), "milestones[0]": {strings.Repeat("a", 101)}, "milestones[1]": {"a", "b\x1b[31m"},
+	} {
+		bad.Looks = Looks{Milestones: list}
+		if problems := bad.Validate(); len(problems) != 1 || problems[0].Path != path {
+			t.Errorf("%s: %v", path, problems)
+		}
 	}
 }

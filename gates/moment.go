@@ -15,6 +15,8 @@ type Moment struct {
 	Start    PhaseFacts
 	SubPhase bool
 	Marked   bool // the phase is to be asked about per iteration
+	// End is what looks go by, at the end of a phase; nil elsewhere.
+	End *PhaseEnd
 }
 
 // Stops says whether a person is asked at m. A moment without points stops.
@@ -24,7 +26,7 @@ func (p Policy) Stops(m Moment) bool {
 			return true
 		}
 	}
-	return len(m.Points) == 0
+	return len(m.Points) == 0 || m.End != nil && p.Looks.Due(*m.End) != ""
 }
 
 func (p Policy) stopsAt(pt Point, m Moment) bool {
@@ -110,6 +112,7 @@ func (p Policy) Least(m Moment) (changes []Change, ok bool) {
 			gate(pt)
 		}
 	}
+	ways = append(ways, p.Looks.ways(m.End)...)
 	return least(ways, func(some []Change) bool {
 		q, usable := p.changed(some)
 		return usable && !q.Stops(m)

@@ -60,8 +60,20 @@ const AskedFirst = "asked"
 // Replay asks of every boundary of a run what p would have decided.
 func Replay(s Story, p gates.Policy) Report {
 	r := Report{Run: s.Run, Level: s.Spec.Policy.Preset, Outcome: s.Outcome, Decisions: len(s.Boundaries), Opened: []Difference{}, Passed: []Difference{}}
+	unseen := map[string]bool{} // under p
 	for _, b := range s.Boundaries {
+		if b.End != nil {
+			end := *b.End
+			end.Unseen, b.End = others(unseen, b.Phase), &end
+		}
 		stops := b.Stops(p)
+		switch {
+		case b.End == nil:
+		case stops:
+			clear(unseen)
+		case !b.Failed:
+			unseen[b.Phase] = true
+		}
 		if b.Asked {
 			r.Asked++
 		}

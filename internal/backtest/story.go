@@ -81,6 +81,7 @@ type teller struct {
 	open   map[string]int // checkpoint → its boundary
 	last   int64          // seq of the last boundary that no one was asked at
 	facts  *review.RunResult
+	looked looked
 }
 
 // Read folds the events of one run, from the first, of which opened knows what
@@ -88,13 +89,17 @@ type teller struct {
 func Read(opened func(work.Event) (orchestrator.Spec, error), events iter.Seq2[work.Event, error]) (Story, error) {
 	t := &teller{
 		opened: opened, files: map[string]int{}, parent: map[string]string{}, ends: map[string]work.PhaseFinishedData{},
-		plan: map[string]work.Phase{}, open: map[string]int{},
+		plan: map[string]work.Phase{}, open: map[string]int{}, looked: newLooked(),
 	}
 	for e, err := range events {
 		if err != nil {
 			return t.story, err
 		}
-		if err := t.tell(e); err != nil {
+		err := t.tell(e)
+		if err == nil {
+			err = t.looked.tell(e) // after its boundary was read
+		}
+		if err != nil {
 			return t.story, fmt.Errorf("read event %d (%s) of run %s: %w", e.Seq, e.Kind, e.Run, err)
 		}
 	}
@@ -141,6 +146,10 @@ func (t *teller) tell(e work.Event) error {
 		return as(e, func(d orchestrator.PolicyChangedData) { t.policy = d.Policy })
 	case work.SubPhaseSpawned:
 		return as(e, func(d orchestrator.SubPhaseSpawnedData) { t.parent[d.Number] = e.Phase })
+	case work.PhaseAdded:
+		return as(e, func(d orchestrator.PhaseAddedData) {
+			t.plan[d.Number] = work.Phase{Number: d.Number, Name: d.Name}
+		})
 	case work.PhaseMerged:
 		return as(e, func(d struct{ Files int }) { t.files[e.Phase] = d.Files })
 	case work.PhaseFinished:
@@ -202,6 +211,7 @@ func (t *teller) decided(e work.Event) error {
 			// Points of one boundary are decided one after another, and would
 			// have shared one checkpoint.
 			all[n-1].Points, t.last = append(all[n-1].Points, pt), e.Seq
+			t.phaseEnd(&all[n-1])
 			t.judge(pt)
 			return
 		}
@@ -269,6 +279,7 @@ func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 		Phase: e.Phase, Name: t.plan[e.Phase].Name, Permission: set.Permission, Sensitive: set.Sensitive != "",
 		Threshold: t.story.Spec.Settings.AutoApproveThreshold,
 	}
+	t.phaseEnd(&b)
 	t.bounded(&b, set)
 	for _, n := range t.plan[e.Phase].DependsOn {
 		files, merged := t.files[n]
@@ -278,6 +289,13 @@ func (t *teller) at(e work.Event, points []gates.Point) Boundary {
 		b.Start.DependencyFiles = append(b.Start.DependencyFiles, files)
 	}
 	return b
+}
+
+// phaseEnd puts what looks go by beside b, where b is the end of a phase.
+func (t *teller) phaseEnd(b *Boundary) {
+	if b.Phase != "" && t.parent[b.Phase] == "" && endsPhase(b.Points) {
+		b.End = t.looked.at(b.Phase, t.plan[b.Phase].Name)
+	}
 }
 
 // bounded puts the levels beside b that bound the run's there.

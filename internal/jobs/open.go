@@ -212,6 +212,6 @@ func (b *Brief) warn(p *project.Checkout) {
 
 // asksPeople says that a person is asked at some end of the job's phases.
 func asksPeople(s orchestrator.Spec) bool {
-	return slices.ContainsFunc([]gates.Point{gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal},
+	return !s.Policy.Looks.None() || slices.ContainsFunc([]gates.Point{gates.PointPlanInitial, gates.PointPlanLater, gates.PointTactical, gates.PointFinal},
 		func(pt gates.Point) bool { return s.Policy.At(pt) == gates.Human })
 }

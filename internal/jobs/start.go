@@ -67,6 +67,9 @@ func levelInWords(p gates.Policy) string {
 			stops = append(stops, at.what)
 		}
 	}
+	if !p.Looks.None() {
+		stops = append(stops, "after some of its phases")
+	}
 	if len(stops) == 0 {
 		return "The job goes on to its end without a person."
 	}
