@@ -149,16 +149,16 @@ func Others(p *project.Checkout) ([]Waiting, error) {
 	return out, nil
 }
 
-// Thinking are the interviews whose agents are at work by what has says of their ids.
-func Thinking(p *project.Checkout, has func(id string) bool) []Waiting {
+// Thinking are the interviews whose agents are at work: those whose ids atWork knows.
+func Thinking(p *project.Checkout, atWork func(id string) bool) []Waiting {
 	var out []Waiting
 	for _, kind := range []interview.Kind{interview.OfSpec, interview.OfDesign} {
 		id := interviewID(kind)
-		if !has(id) {
+		if !atWork(id) {
 			continue
 		}
 		if i, there, err := OpenInterview(p, kind, ""); there && err == nil {
-			out = append(out, Waiting{ID: id, Kind: string(kind), State: UnderWay, About: text.OneLine(i.Wish, 80), Since: p.Now()})
+			out = append(out, Waiting{ID: id, Kind: string(kind), State: UnderWay, About: text.OneLine(i.Wish, 80), Since: i.Began})
 		}
 	}
 	return out
