@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"forge/gates"
@@ -13,8 +12,12 @@ import (
 	"forge/internal/work"
 )
 
-// mostInbox is how many lines the inbox shows.
-const mostInbox = 200
+// mostInbox is how many lines the inbox shows, and mostSized how many of them
+// say how much is judged.
+const (
+	mostInbox = 200
+	mostSized = 30
+)
 
 func (s *Server) inboxRoutes() {
 	s.mux.Handle("GET /inbox", s.need(RoleViewer, s.inboxPage))
@@ -30,15 +33,18 @@ type inboxLine struct {
 	Expires             *time.Time
 	Who                 string // may do something about it
 	Mine                bool   // who looks may
+
+	more func(context.Context) []string // about what is asked; nil = nothing
 }
 
 func checkpointLine(p Project, cp work.Checkpoint, who Person) inboxLine {
-	about := []string{strings.ReplaceAll(cp.Kind, "_", " ")}
+	var about []string
 	if cp.Phase != "" {
 		about = append(about, "phase "+cp.Phase)
 	}
-	about = append(about, "run "+text.Short(cp.Run))
+	about = append(about, "run "+cp.Run)
 	return inboxLine{
+		more:    func(ctx context.Context) []string { return sizeAndCost(ctx, p, cp) },
 		Project: p.ID, URL: "/p/" + p.ID + "/checkpoints/" + cp.ID, Title: cp.Question, About: about, Since: cp.OpenedAt, Expires: cp.ExpiresAt,
 		Who: gates.WhoAnswers(cp), Mine: gates.MayAnswer(cp, who.Role(p.ID).Gate()),
 	}
@@ -75,6 +81,22 @@ func draftLine(p Project, d Draft) inboxLine {
 		line.About = []string{"draft interrupted"}
 	}
 	return line
+}
+
+// sizeAndCost says how much is judged at a checkpoint and what its run cost. What
+// cannot be read is left out: the question waits all the same.
+func sizeAndCost(ctx context.Context, p Project, cp work.Checkpoint) []string {
+	var out []string
+	if j, err := p.Desk.Judged(ctx, cp.ID); err == nil && len(j.Files) > 0 {
+		out = append(out, plural(len(j.Files), "file", "files")+" changed")
+	}
+	if p.Runs == nil {
+		return out
+	}
+	if run, err := p.Runs.Run(ctx, cp.Run); err == nil && run.CostUSD != nil {
+		out = append(out, usd(run.CostUSD)+" so far")
+	}
+	return out
 }
 
 // drafted are the drafts of a project that wait for a person.
@@ -179,6 +201,11 @@ func (s *Server) inboxPage(v *visit) error {
 		if n := len(*list); n > mostInbox {
 			page.More += n - mostInbox
 			*list = (*list)[:mostInbox]
+		}
+		for i := range min(len(*list), mostSized) {
+			if line := &(*list)[i]; line.more != nil {
+				line.About = append(line.About, line.more(v.Context())...)
+			}
 		}
 	}
 	if v.htmx() {

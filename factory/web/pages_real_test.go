@@ -37,7 +37,7 @@ func fill(w *webtest.World) {
 		{"Parse the header twice", work.ColumnInProgress, work.IssueFailed, "phase 02 ran out of iterations", nil},
 		{"Sort by name", work.ColumnInProgress, work.IssueCancelled, "not wanted any more", nil},
 		{"Rename the flag", work.ColumnInReview, "", "", []string{"review_warnings", "fix_attempts"}},
-		{"Write the help page", work.ColumnDone, "", "", nil},
+		{"Write the help page", work.ColumnDone, "", "landed on main as 0123456789ab", nil},
 	} {
 		i := w.Issue(s.title, work.ColumnReady)
 		w.Put(i, func(i *work.Issue) {
