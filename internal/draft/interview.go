@@ -126,7 +126,7 @@ func Reply(p *project.Checkout, id, seen, words string) (*Interview, error) {
 }
 
 // asked is a question on one line, as lists and pages show it.
-func asked(turn *interview.Turn) string { return text.OneLine(turn.Text, 300) }
+func asked(turn *interview.Turn) string { return text.OneLine(turn.Text, work.MaxQuestionBytes) }
 
 // GoOn has the agent go on after an answer while nobody waits for it. What keeps it
 // from that is kept, unless ctx is over.

@@ -76,3 +76,12 @@ func TestReply(t *testing.T) {
 		t.Error("what was dropped is there again")
 	}
 }
+
+// The longest question that an agent may ask is shown whole.
+func TestALongQuestionIsShownWhole(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("w", work.MaxQuestionBytes-1) + "?"
+	if got := asked(&interview.Turn{Question: work.Question{Text: long}}); got != long {
+		t.Errorf("it is cut to %d bytes: %s", len(got), got)
+	}
+}
