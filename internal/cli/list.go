@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,8 +12,8 @@ import (
 	"forge/internal/draft"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
-	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -59,87 +58,25 @@ func (a *App) listCommand() *cli.Command {
 	}
 }
 
-// listedPhase is one phase of forge list --output json.
-type listedPhase struct {
-	Number     string           `json:"number"`
-	Name       string           `json:"name"`
-	Order      int              `json:"order"` // its turn where one runs at a time, from 1
-	DependsOn  []string         `json:"depends_on"`
-	Budget     int              `json:"budget"`
-	Permission string           `json:"permission_mode"`
-	Agent      string           `json:"agent"`
-	Model      string           `json:"model,omitempty"`
-	Verify     []string         `json:"verify"`
-	Levels     []string         `json:"levels,omitempty"` // of its own; they bound the run's
-	Reviews    bool             `json:"reviews"`
-	Sensitive  bool             `json:"sensitive"`
-	Why        string           `json:"sensitive_pattern,omitempty"`
-	Reviewers  []listedReviewer `json:"reviewers,omitempty"`
-	MaxFixes   int              `json:"max_fixes,omitempty"`
-	// Criteria are what it is held against, each with what shows it.
-	Criteria []work.Acceptance `json:"criteria,omitempty"`
-}
-
 func (p *checkout) list(spec orchestrator.Spec, output string) error {
 	g, err := dag.New(orchestrator.Nodes(spec.Plan, spec.Settings))
 	if err != nil {
 		return err
 	}
-	at := map[string]int{}
-	for i, ph := range spec.Plan.Phases {
-		at[ph.Number] = i
+	names := map[string]string{}
+	for _, ph := range spec.Plan.Phases {
+		names[ph.Number] = ph.Name
 	}
 	if output == "dot" {
-		_, err := fmt.Fprint(p.app.Stdout, g.Dot(func(n string) (string, string) {
-			return n + " " + spec.Plan.Phases[at[n]].Name, ""
-		}))
+		_, err := fmt.Fprint(p.app.Stdout, g.Dot(func(n string) (string, string) { return n + " " + names[n], "" }))
 		return err
 	}
-	turn := map[string]int{}
-	for i, n := range g.Order() {
-		turn[n] = i + 1
-	}
-	var phases []listedPhase
-	for _, ph := range spec.Plan.Phases {
-		n, set := ph.Number, spec.Settings.Phases[ph.Number]
-		phases = append(phases, listedPhase{
-			Number: n, Name: ph.Name, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
-			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...), Levels: set.Levels,
-			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
-			Reviewers: listedReviewers(set), MaxFixes: set.MaxFixes, Criteria: ph.Criteria,
-		})
-	}
+	plan := report.PlanOf(spec, g)
 	if output == "json" {
-		return printJSON(p.app.Stdout, map[string]any{"policy": spec.Policy.Preset, "phases": phases, "reviewed_by": spec.Settings.Reviews.By})
+		return printJSON(p.app.Stdout, plan)
 	}
-	var rows [][]string
-	for _, ph := range phases {
-		note := ph.Permission
-		if ph.Sensitive {
-			note += ", sensitive (" + ph.Why + ")"
-		}
-		if len(ph.Levels) > 0 {
-			note += ", level " + strings.Join(ph.Levels, " and ")
-		}
-		rows = append(rows, []string{ph.Number, ph.Name, strings.Join(ph.DependsOn, ","), fmt.Sprint(ph.Budget), ph.Agent, note, strings.Join(ph.Verify, "; ")})
-	}
-	fmt.Fprint(p.app.Stdout, text.Table([]string{"PHASE", "NAME", "AFTER", "BUDGET", "AGENT", "PERMISSION", "VERIFY"}, rows))
-	for _, ph := range phases {
-		for i, c := range ph.Criteria {
-			if i == 0 {
-				fmt.Fprintf(p.app.Stdout, "\n%s is held against:\n", ph.Number)
-			}
-			fmt.Fprintln(p.app.Stdout, "  "+text.Harmless(c.String()))
-		}
-	}
-	fmt.Fprint(p.app.Stdout, reviewText(phases, spec.Settings.Reviews))
-	levels := g.Levels()
-	wide := 0
-	for _, l := range levels {
-		wide = max(wide, len(l))
-	}
-	fmt.Fprintf(p.app.Stdout, "\n%s, longest chain %d, up to %d at once (max_parallel %d)\n", text.Number(len(phases), "phase"), len(levels), wide, spec.Settings.MaxParallel)
-	return nil
+	_, err = fmt.Fprint(p.app.Stdout, plan.Text(spec.Settings, g))
+	return err
 }
 
 func (p *checkout) sayForecast(ctx context.Context, spec orchestrator.Spec) error {

@@ -6,6 +6,7 @@ import (
 
 	"forge/internal/fakemodel"
 	"forge/internal/llm"
+	"forge/internal/report"
 	"forge/review"
 )
 
@@ -142,7 +143,7 @@ func TestListShowsWhoReviews(t *testing.T) {
 	var got struct {
 		Policy string        `json:"policy"`
 		By     string        `json:"reviewed_by"`
-		Phases []listedPhase `json:"phases"`
+		Phases []report.PlannedPhase `json:"phases"`
 	}
 	w.forge("list", "--output", "json").want(exitDone).json(&got)
 	if got.By != "agent:dry" || !got.Phases[0].Sensitive || got.Phases[0].Why != "db-*" || got.Phases[0].MaxFixes != 4 || len(got.Phases[0].Reviewers) != 4 {
