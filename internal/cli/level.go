@@ -12,6 +12,7 @@ import (
 	"forge/internal/approval"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
 )
 
@@ -95,7 +96,7 @@ func (c changedLevel) text() string {
 		b.WriteString("  It decides as before.\n")
 	} else {
 		for _, d := range c.Differs {
-			fmt.Fprintf(&b, "  changed: %s %s from %s to %s\n", axisKind(d.Axis), d.Name, orNone(valueText(d.A)), orNone(valueText(d.B)))
+			fmt.Fprintf(&b, "  changed: %s %s from %s to %s\n", report.AxisKind(d.Axis), d.Name, orNone(report.PolicyValue(d.A)), orNone(report.PolicyValue(d.B)))
 		}
 	}
 	if len(c.Bounded) > 0 {

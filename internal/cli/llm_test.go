@@ -141,8 +141,8 @@ func TestListShowsWhoReviews(t *testing.T) {
 		t.Errorf("it warns although there is a reviewer:\n%s", e.stderr)
 	}
 	var got struct {
-		Policy string        `json:"policy"`
-		By     string        `json:"reviewed_by"`
+		Policy string                `json:"policy"`
+		By     string                `json:"reviewed_by"`
 		Phases []report.PlannedPhase `json:"phases"`
 	}
 	w.forge("list", "--output", "json").want(exitDone).json(&got)
