@@ -10,7 +10,6 @@ import (
 // way, by command or flag.
 var formerly = map[string]string{
 	"learn":           `write what agents have to know into AGENTS.md or CLAUDE.md: they read it themselves`,
-	"patterns":        `forge status --all shows past runs and what they cost; forge list shows the plan`,
 	"skills":          `name them in a phase as "skills"; they stand where the agent looks for them`,
 	"compact":         `a session that is full goes on in a new one by itself: context_limit in .forge/forge.toml says when`,
 	"swarm":           `phases run beside each other by themselves, up to --max-parallel; forge status shows them, Ctrl-C ends them`,

@@ -2,13 +2,11 @@ package draft
 
 import (
 	"context"
-	"slices"
 
 	"forge/dag"
-	"forge/factory/triage"
-	"forge/internal/journal"
 	"forge/internal/planner"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -23,26 +21,16 @@ func Forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) 
 	for _, ph := range spec.Plan.Phases {
 		budgets = append(budgets, spec.Settings.Phases[ph.Number].Budget)
 	}
-	rows, err := p.Journal.Runs(ctx)
-	if err != nil {
-		return planner.Forecast{}, err
-	}
-	rows = slices.DeleteFunc(rows, func(r journal.RunRow) bool { return triage.IsThread(r.ID) })
 	var past []planner.Sample
-	for i, r := range rows {
-		if i == recentRuns {
-			break
-		}
-		s, evs, err := p.LoadRun(ctx, r.ID)
-		if err != nil {
-			p.Log.Warn("leave a run out of the forecast", "run", r.ID, "err", err)
-			continue
-		}
+	err := runs.Recent(ctx, p, recentRuns, func(run string, s *orchestrator.State, evs []work.Event) {
 		had := map[string]int{}
 		for n, ph := range s.Phases {
 			had[n] = ph.Budget
 		}
-		past = append(past, planner.Samples(r.ID, had, evs, work.Decode)...)
+		past = append(past, planner.Samples(run, had, evs, work.Decode)...)
+	})
+	if err != nil {
+		return planner.Forecast{}, err
 	}
 	f := planner.Predict(budgets, past)
 	if f.Time == nil {

@@ -1,0 +1,57 @@
+package runs
+
+import (
+	"context"
+
+	"forge/factory/triage"
+	"forge/internal/patterns"
+	"forge/internal/project"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// Recent tells of the runs of p, the newest first, at most of so many. One that
+// cannot be read is said and left out. The journal of p is open.
+func Recent(ctx context.Context, p *project.Checkout, most int, tell func(run string, s *orchestrator.State, evs []work.Event)) error {
+	rows, err := p.Journal.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if triage.IsThread(r.ID) {
+			continue
+		}
+		if most--; most < 0 {
+			break
+		}
+		s, evs, err := p.LoadRun(ctx, r.ID)
+		if err != nil {
+			p.Log.Warn("leave a past run out", "run", r.ID, "err", err)
+			continue
+		}
+		tell(r.ID, s, evs)
+	}
+	return ctx.Err()
+}
+
+// Past is what the phases of the last runs took, at most of so many runs. A phase
+// that is not over, was cancelled or skipped is none, and neither is a part of one.
+func Past(ctx context.Context, p *project.Checkout, most int) ([]patterns.Phase, error) {
+	var out []patterns.Phase
+	err := Recent(ctx, p, most, func(run string, s *orchestrator.State, _ []work.Event) {
+		for _, n := range s.Order {
+			if ph := s.Phases[n]; ph.Parent == "" && patterns.Ended(ph.Outcome) {
+				out = append(out, pastOf(run, ph))
+			}
+		}
+	})
+	return out, err
+}
+
+func pastOf(run string, ph *orchestrator.Phase) patterns.Phase {
+	return patterns.Phase{
+		Run: run, Number: ph.Number, Name: ph.Plan.Name, Type: ph.Plan.PhaseType, About: ph.Plan.Reasoning,
+		Agent: ph.Set.Agent, Done: ph.Outcome == work.PhaseDone, Iterations: ph.Spent, Budget: ph.Budget,
+		Time: ph.Time.Spent, USD: ph.Usage.Cost(),
+	}
+}
