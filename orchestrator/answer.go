@@ -121,6 +121,9 @@ func (d *decision) answered(a work.Answer) {
 		d.run(work.CheckpointAnswered, data)
 		return
 	}
+	if a.Status == work.CheckpointApproved {
+		data.FollowUps = clipList(a.FollowUps, maxFollowUps, maxFollowUp)
+	}
 	d.phase(cp.Phase, work.CheckpointAnswered, data)
 	by := decides(a)
 	if a.Choice == ChoiceAbort {

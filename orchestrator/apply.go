@@ -288,6 +288,7 @@ func applyAnswered(s *State, p *Phase, _ work.Event, d CheckpointAnsweredData) {
 		return
 	}
 	delete(s.Open, d.ID)
+	s.keepFollowUps(p, d)
 	if p == nil {
 		s.Final.Heard = append(slices.Clip(s.Final.Heard), d.Heard...)
 		if d.Status == work.CheckpointChangesRequested {

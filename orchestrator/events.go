@@ -164,6 +164,8 @@ type CheckpointAnsweredData struct {
 	// Heard and Threads are as in work.Answer.
 	Heard   []string `json:"heard,omitempty"`
 	Threads []string `json:"threads,omitempty"`
+	// FollowUps are what comments on lines of approved work leave for later.
+	FollowUps []string `json:"follow_ups,omitempty"`
 	// Refused says why an answer changed nothing.
 	Refused string `json:"refused,omitempty"`
 }

@@ -421,6 +421,16 @@ func TestSeededBugs(t *testing.T) {
 				p.Stage = StageGate
 			}
 		})}, []string{"while a person is asked"}},
+		{"what is left for later forgotten", bug{apply: afterApply(func(s *State, e work.Event) {
+			if e.Kind == work.CheckpointAnswered {
+				s.FollowUps = nil
+			}
+		})}, []string{"are left for later, and people left"}},
+		{"what is left for later by who said no", bug{events: rewrite(work.CheckpointAnswered, func(_ *State, _ *work.Event, d *CheckpointAnsweredData) {
+			if d.Status == work.CheckpointRejected {
+				d.FollowUps = []string{"a.go:1: shorter"}
+			}
+		})}, []string{"and leaves something for later"}},
 		{"a message that its agent is not given", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.PhaseTold && p != nil {
 				p.Messages = nil

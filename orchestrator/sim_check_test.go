@@ -62,6 +62,7 @@ type invariants struct {
 	look                     lookBooks
 	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
+	later                    map[string]int  // what was left for later so far, at ""
 }
 
 func newInvariants(w *world) *invariants {
@@ -81,7 +82,7 @@ func newInvariants(w *world) *invariants {
 	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}}
 	c.hooks, c.rests, c.look = newHookBooks(), newRestBooks(), newLookBooks()
 	c.parts, c.split, c.backs = map[string]bool{}, newSplitBooks(), newRewindBooks()
-	c.dubious, c.approved = map[string]bool{}, map[string]bool{}
+	c.dubious, c.approved, c.later = map[string]bool{}, map[string]bool{}, map[string]int{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
 }
@@ -170,6 +171,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.looks(s, p, e); err != nil {
+		return err
+	}
+	if err := c.leftForLater(s, e); err != nil {
 		return err
 	}
 	if err := c.asking(s, p, e); err != nil {

@@ -51,6 +51,9 @@ func (w *world) answer() error {
 	if w.host != nil {
 		w.host.looksAt(cp, &a)
 	}
+	if a.Status == work.CheckpointApproved {
+		a.FollowUps = []string{"a.go:1: shorter", "b.go:2: a better name", "c.go:3: why?"}[:(int(w.rows)+cp.Revision)%4]
+	}
 	if w.chance(8) {
 		a.Policy = w.level()
 	}

@@ -49,6 +49,7 @@ type State struct {
 	Rested          int                  `json:",omitempty"` // how many of them were tried
 	Verdicts        map[string]string    `json:",omitempty"`
 	Assumed         []Assumption         `json:",omitempty"` // what was decided without knowing
+	FollowUps       []FollowUp           `json:",omitempty"` // left for later by who approved
 	RefusedMessages []RefusedMessage     `json:",omitempty"` // the last messages that nobody reads
 	Away            map[string]AwayAgent `json:",omitempty"` // agents whose providers are out
 	Hooks           Hooks                `json:",omitzero"`  // of the run

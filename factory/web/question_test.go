@@ -25,6 +25,7 @@ func TestQuestionsInTheCockpit(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Assumed = []orchestrator.Assumption{{Phase: "01", Text: "the <b>port</b> is 80"}}
+	st.FollowUps = []orchestrator.FollowUp{{Phase: "01", By: "ann", Text: "a.go:7: a <b>better</b> name"}}
 	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Cockpit = oneRun{st}, oneChange{p.Cockpit} })
 	w.Desk().Put(work.Checkpoint{
 		ID: "r-1.1", Run: "r-1", Kind: string(gates.PointQuestion), Phase: "01", Question: "Which port?", Facts: "Which port?\nWhy it asks: <i>both</i> are free",
@@ -51,6 +52,9 @@ func TestQuestionsInTheCockpit(t *testing.T) {
 	}
 	if page = owner.Get("/p/demo/runs/r-1").Body; !strings.Contains(page, "phase 01 assumed: the &lt;b&gt;port&lt;/b&gt; is 80") {
 		t.Errorf("the run's page lacks what was assumed:\n%s", page)
+	}
+	if !strings.Contains(page, "phase 01, a.go:7: a &lt;b&gt;better&lt;/b&gt; name (ann)") {
+		t.Errorf("the run's page lacks what is left for later:\n%s", page)
 	}
 	if a := owner.Send("/p/demo/checkpoints/r-1.1/answer", url.Values{"answer": {"approved:1"}, "revision": {"1"}}); a.Status != 303 {
 		t.Errorf("the answer: %d\n%s", a.Status, a.Body)

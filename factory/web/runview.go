@@ -29,6 +29,7 @@ type runView struct {
 	Findings      []work.Finding
 	InDoubt       []work.Doubt // about the proof of what landed
 	Assumed       []string     // what agents decided without knowing
+	FollowUps     []string     // what people who approved left for later
 	Delivery      *work.Delivery
 	Job           *jobView
 	Issue         int64
@@ -96,6 +97,9 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	out := runView{
 		Run: row, Level: s.Spec.Policy.Preset, Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Reason: s.Reason,
 		Tokens: s.Ledger.Tokens, Unknown: s.Ledger.UnknownUSD, UnknownTokens: s.Ledger.UnknownTokens, Delivery: s.Delivery, Sandbox: s.Sandbox, InDoubt: s.Doubts,
+	}
+	for _, f := range s.FollowUps {
+		out.FollowUps = append(out.FollowUps, f.String())
 	}
 	for _, a := range s.Assumed {
 		out.Assumed = append(out.Assumed, a.String())

@@ -55,9 +55,7 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 			return err
 		}
 		was := current
-		if a.Status == work.CheckpointChangesRequested {
-			a.Comment = current.Feedback(a.Comment)
-		}
+		a = current.WithWords(a)
 		if refused = resolve(&current, a); refused != nil && current.Status == was.Status {
 			return nil
 		}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,18 @@ func TestCommentsArePartOfTheAnswer(t *testing.T) {
 	}
 	if _, err := s.CommentLine(t.Context(), "run-00000", 0, l, testTime); !errors.Is(err, work.ErrAlreadyResolved) {
 		t.Errorf("a comment after the answer: %v", err)
+	}
+	// Where the work is approved all the same, it is left for later.
+	l.Body = "[NIT] say why"
+	if _, err := s.CommentLine(t.Context(), "run-00001", 0, l, testTime); err != nil {
+		t.Fatal(err)
+	}
+	cp, err = s.Answer(t.Context(), work.Answer{Checkpoint: "run-00001", Status: work.CheckpointApproved, By: "me", At: testTime})
+	if err == nil {
+		inbox, err = s.Inbox(t.Context(), cp.Run)
+	}
+	if err != nil || len(inbox) != 2 || !slices.Equal(inbox[1].Answer.FollowUps, []string{"a.go:7: say why"}) {
+		t.Errorf("the run is told %v, %v", inbox, err)
 	}
 }
 

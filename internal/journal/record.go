@@ -360,9 +360,7 @@ func (r *Record) Answer(a work.Answer) (work.Checkpoint, error) {
 		return work.Checkpoint{}, fmt.Errorf("%s: %w", verb, work.ErrUnknown)
 	}
 	c := &r.Checkpoints[n]
-	if a.Status == work.CheckpointChangesRequested {
-		a.Comment = c.Feedback(a.Comment)
-	}
+	a = c.WithWords(a)
 	if err := resolve(c, a); err != nil {
 		return *c, fmt.Errorf("%s: %w", verb, err)
 	}

@@ -49,6 +49,18 @@ func AssumedText(s *orchestrator.State) string {
 	return "Assumed: look at this, nobody was asked\n" + b.String()
 }
 
+// FollowUpsText lists what people who approved left for later; "" = nothing.
+func FollowUpsText(s *orchestrator.State) string {
+	var b strings.Builder
+	for _, f := range s.FollowUps {
+		b.WriteString("  " + text.OneLine(f.String(), 400) + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Left for later by who approved it:\n" + b.String()
+}
+
 func diffLine(s *orchestrator.State) string {
 	if s.Delivery.Commit == "" || s.Spec.Base.Commit == "" {
 		return ""

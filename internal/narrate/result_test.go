@@ -69,3 +69,16 @@ func TestWithKeptFitsACard(t *testing.T) {
 		t.Errorf("WithKept of a phase that made nothing = %q", got)
 	}
 }
+
+// What people who approved left for later is said with who said it, in whose
+// words soever.
+func TestWhatIsLeftForLaterIsSaid(t *testing.T) {
+	s := &orchestrator.State{}
+	if got := FollowUpsText(s); got != "" {
+		t.Errorf("nothing is left, and it says %q", got)
+	}
+	s.FollowUps = []orchestrator.FollowUp{{Phase: "01", By: "ann", Text: "a.go:7: shorter\x1b[2J"}, {By: "bea", Text: "b.go:1: why?"}}
+	if got, want := FollowUpsText(s), "Left for later by who approved it:\n  phase 01, a.go:7: shorter (ann)\n  b.go:1: why? (bea)\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}

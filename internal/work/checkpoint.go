@@ -102,6 +102,8 @@ type Answer struct {
 	// Heard are the reviews and comments of a pull request that the answer rests
 	// on or passes on, where it is about a run's result: they are not taken again.
 	Heard []string `json:"heard,omitempty"`
+	// FollowUps are comments on lines of what is approved: left for later.
+	FollowUps []string `json:"follow_ups,omitempty"`
 	// Threads are those of Heard that the agent owes an answer to.
 	Threads []string `json:"threads,omitempty"`
 	// Checks is the head whose failed checks on the code host the answer sends

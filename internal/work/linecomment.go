@@ -101,12 +101,8 @@ func (c Checkpoint) DropComment(revision, id int, by string, now time.Time) (Che
 
 // lineFeedback is what the comments on lines tell the agent, by file and line.
 func (c Checkpoint) lineFeedback() []string {
-	sorted := slices.Clone(c.Comments)
-	slices.SortStableFunc(sorted, func(a, b LineComment) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID))
-	})
 	var out []string
-	for _, l := range sorted {
+	for _, l := range c.sortedComments() {
 		where := fmt.Sprintf("%s:%d", l.Path, l.Line)
 		if l.Side == SideOld {
 			where += " (as it was before)"
@@ -114,7 +110,16 @@ func (c Checkpoint) lineFeedback() []string {
 		if l.Hunk != "" {
 			where += "\n> " + strings.ReplaceAll(l.Hunk, "\n", "\n> ")
 		}
-		out = append(out, where+"\n"+l.Body)
+		out = append(out, where+"\n"+told(l.Body))
 	}
 	return out
+}
+
+// sortedComments are the comments on lines by file and line.
+func (c Checkpoint) sortedComments() []LineComment {
+	sorted := slices.Clone(c.Comments)
+	slices.SortStableFunc(sorted, func(a, b LineComment) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID))
+	})
+	return sorted
 }

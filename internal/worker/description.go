@@ -71,6 +71,9 @@ func TellHold(s *orchestrator.State, hold []review.HoldReason) text.Markdown {
 	for _, a := range s.Assumed {
 		all = append(all, text.Item(text.Format("%s", a.String())))
 	}
+	for _, f := range s.FollowUps {
+		all = append(all, text.Item(text.Format("left for later: %s", f.String())))
+	}
 	for _, n := range s.Order {
 		if let := s.Phases[n].Review.Let; let != "" {
 			all = append(all, text.Item(text.Format("in phase %s findings were let pass by %s", n, let)))
