@@ -98,6 +98,7 @@ func addSignals(to *work.Signals, more work.Signals) {
 	to.Waiting = capped(to.Waiting, more.Waiting)
 	to.Lacks = capped(to.Lacks, more.Lacks)
 	to.Replies = capped(to.Replies, more.Replies)
+	to.Lessons = capped(to.Lessons, more.Lessons)
 	to.Problems = capped(to.Problems, more.Problems)
 }
 
@@ -140,6 +141,9 @@ func redacted(s work.Signals, red *redact.Redactor) work.Signals {
 	}
 	for i := range s.Replies {
 		s.Replies[i].Text = red.String(s.Replies[i].Text)
+	}
+	for i := range s.Lessons {
+		s.Lessons[i].Text, s.Lessons[i].File = red.String(s.Lessons[i].Text), red.String(s.Lessons[i].File)
 	}
 	for i := range s.Lacks {
 		s.Lacks[i].Text = red.String(s.Lacks[i].Text)

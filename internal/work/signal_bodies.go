@@ -30,6 +30,7 @@ const (
 	signalWaiting
 	signalReply
 	signalSplit
+	signalLesson
 	signalKinds     // the kinds above have bodies
 	signalDecompose = signalKinds
 )
@@ -39,7 +40,7 @@ const (
 func (k signalKind) String() string {
 	return [...]string{
 		"promise", "progress", "blocker", "pivot", "spawn-subphase",
-		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "request-decomposition",
+		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson", "request-decomposition",
 	}[k]
 }
 
@@ -67,6 +68,7 @@ var signalTags = [...]signalTag{
 	{"<waiting>", signalWaiting, false}, {"</waiting>", signalWaiting, true},
 	{"<reply>", signalReply, false}, {"</reply>", signalReply, true},
 	{"<decomposition>", signalSplit, false}, {"</decomposition>", signalSplit, true},
+	{"<lesson>", signalLesson, false}, {"</lesson>", signalLesson, true},
 	{"<request-decomposition/>", signalDecompose, false},
 	{"<request-decomposition />", signalDecompose, false},
 }
@@ -75,7 +77,7 @@ var signalTags = [...]signalTag{
 // more says that p is too short to tell. Tags have only a first '<' in common
 // and none is the beginning of another.
 func matchSignalTag(p []byte) (tag *signalTag, more bool) {
-	if len(p) > 1 && strings.IndexByte("/pbscjrqawd", p[1]) < 0 {
+	if len(p) > 1 && strings.IndexByte("/pbscjrqawdl", p[1]) < 0 {
 		return nil, false // nearly every '<' of a program text ends here
 	}
 	for i := range signalTags {
@@ -148,6 +150,11 @@ func (s *SignalScanner) take(k signalKind, body string) {
 		var split Decomposition
 		if split, err = parseDecomposition(body); err == nil {
 			keep(s, k, &f.Decompositions, split)
+		}
+	case signalLesson:
+		var l Lesson
+		if l, err = parseLesson(body); err == nil {
+			keep(s, k, &f.Lessons, l)
 		}
 	case signalCheckpoint:
 		var object json.RawMessage

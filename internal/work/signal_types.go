@@ -22,6 +22,8 @@ type Signals struct {
 	Lacks []Lack `json:"lacks,omitempty"`
 	// Replies are answers to threads that it was told of.
 	Replies []ThreadReply `json:"replies,omitempty"`
+	// Lessons are what it proposes to tell whoever works here next.
+	Lessons []Lesson `json:"lessons,omitempty"`
 	// Problems are tags that could not be used, each in one line: they are
 	// fed back to the agent and never guessed at.
 	Problems []string `json:"problems,omitempty"`

@@ -148,6 +148,7 @@ func (s *SignalScanner) Signals() Signals {
 	out.Waiting = slices.Clone(out.Waiting)
 	out.Lacks = slices.Clone(out.Lacks)
 	out.Replies = slices.Clone(out.Replies)
+	out.Lessons = slices.Clone(out.Lessons)
 	out.Problems = slices.Clone(out.Problems)
 	return out
 }

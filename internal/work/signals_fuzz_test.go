@@ -21,7 +21,7 @@ func slowSignals(text string) Signals {
 		text string
 	}
 	var bodies []body
-	tags := []string{"promise", "progress", "blocker", "pivot", "spawn[-_]subphase", "checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition"}
+	tags := []string{"promise", "progress", "blocker", "pivot", "spawn[-_]subphase", "checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson"}
 	for kind, name := range tags {
 		from := -1
 		for _, at := range regexp.MustCompile("</?"+name+">").FindAllStringIndex(text, -1) {
@@ -86,7 +86,7 @@ func FuzzSignals(f *testing.F) {
 	seeds := []string{
 		"", "<", "</", "<promise", "<promise>A</promise>", "<promise><promise>A</promise></promise>",
 		"<<promise>A<</promise>>", "<blocker>a<promise>b</blocker>c</promise>", "<progress>42%</progress><progress>x</progress>",
-		"<progress>50\u2003of</progress>", `<decomposition>{"tasks":[{"id":"a","name":"n","budget":1,"files":[]}]}</decomposition>`, "<request-decomposition/><request-decomposition />", "<pivot>\xff\xc3</pivot>",
+		"<progress>50\u2003of</progress>", `<decomposition>{"tasks":[{"id":"a","name":"n","budget":1,"files":[]}]}</decomposition>`, "<request-decomposition/><request-decomposition />", "<lesson>run make gen</lesson>", "<pivot>\xff\xc3</pivot>",
 		`<spawn-subphase>{"name":"n","promise":"P","budget":1}</spawn_subphase>`, `<spawn-subphase>{"name":"n","budget":"<promise>A</promise>"}</spawn-subphase>`,
 		`<checkpoint>{"type":"deliverable"}</checkpoint>`, `<job-complete>{"summary":"<done>"} </job-complete>`,
 	}
@@ -124,6 +124,11 @@ func checkSignals(t *testing.T, s Signals) {
 	for _, sub := range s.SubPhases {
 		if sub.Budget < 1 || checkName(sub.Name) != nil || sub.Promise == "" {
 			t.Errorf("sub-phase %+v", sub)
+		}
+	}
+	for _, l := range s.Lessons {
+		if err := l.Check(); err != nil {
+			t.Errorf("kept lesson %+v: %v", l, err)
 		}
 	}
 	data, err := json.Marshal(s)

@@ -44,6 +44,11 @@ func TestSignalsByKind(t *testing.T) {
 		{"question", `<question>{"text":" Which port? ","choices":["80"," 8080 "],"why":"two are free"}</question>`, Signals{
 			Questions: []Question{{Text: "Which port?", Choices: []string{"80", "8080"}, Why: "two are free"}}}},
 		{"assumption", "<assumption> port 80 </assumption><assumption></assumption>", Signals{Assumptions: []string{"port 80"}}},
+		{"lessons", `<lesson> run make
+			gen first </lesson><lesson>{"text":"mocks are made","file":"Makefile"}</lesson><lesson></lesson><lesson>{"text":"a","file":"../b"}</lesson><lesson>` + strings.Repeat("x", 301) + `</lesson>`, Signals{
+			Lessons: []Lesson{{Text: "run make gen first"}, {Text: "mocks are made", File: "Makefile"}}, Problems: []string{
+				"lesson: it has no text", `lesson: "../b" is no file of the repository`, "lesson: it has 301 bytes, more than 300",
+			}}},
 		{"replies", "<reply>12: It is a copy now: see there.</reply><reply> 4 :\nNo.</reply><reply>0: a</reply><reply>12:</reply><reply>no</reply>", Signals{
 			Replies: []ThreadReply{{"12", "It is a copy now: see there."}, {"4", "No."}}, Problems: []string{
 				`reply: "0: a" is not the number of a thread, a colon, and an answer`, `reply: "12:" is not the number of a thread, a colon, and an answer`,
