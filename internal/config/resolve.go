@@ -87,6 +87,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 	r.reviews()
 	r.checkCost()
 	r.spec()
+	r.lessons()
 	r.hidden()
 	r.problems = append(r.problems, CheckTrust(cfg)...)
 	if err := r.err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"forge/internal/config"
 	"forge/internal/git"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -20,6 +21,8 @@ type StartFacts struct {
 	NoIdentity bool // git knows no name and address for commits
 	// Dumb says that somebody sits at a terminal that can show no questions.
 	Dumb bool
+	// Gone are files that lessons are about and that are not there any more.
+	Gone []string
 	// Servers are the other processes that work on the project's board.
 	Servers []work.Server
 }
@@ -43,6 +46,9 @@ func (f StartFacts) Notes() []string {
 	}
 	if f.Dumb {
 		add("TERM=dumb: this terminal can show no live view and no questions; a question waits until forge approve answers it")
+	}
+	if n := len(f.Gone); n > 0 {
+		add("%s not told, since what they are about is gone (forge lessons remove --gone): %s", count(n, "lesson is", "lessons are"), someOf(f.Gone))
 	}
 	for _, s := range f.Servers {
 		add("another forge factory works on this board, process %d on %s since %s: each issue is still worked on by one of them", s.PID, text.Line(s.Host), s.Since.Local().Format(time.DateTime))
@@ -85,6 +91,15 @@ func (p *Checkout) StartNotes(ctx context.Context, repo *git.Store, f StartFacts
 	var err error
 	if f.Changed, f.Untracked, err = repo.Uncommitted(ctx); err != nil {
 		p.Log.Debug("look for uncommitted changes", "err", err)
+	}
+	kept, _, err := config.ReadLessons(p.Base.RepoRoot)
+	if err != nil {
+		p.Log.Debug("look for lessons", "err", err)
+	}
+	for _, l := range kept {
+		if l.Gone {
+			f.Gone = append(f.Gone, l.File)
+		}
 	}
 	_, _, known := repo.Identity()
 	f.NoIdentity = !known

@@ -24,8 +24,9 @@ type Settings struct {
 	CheckpointTypes      []string                 `json:"checkpoint_types,omitempty"`       // that agents may open, beside deliverable
 	CheckpointExpirySecs int                      `json:"checkpoint_expiry_secs,omitempty"` // how long a checkpoint may be answered; 0 = for ever
 	Spec                 string                   `json:"spec,omitempty"`
-	Skills               map[string]string        `json:"skills,omitempty"` // name → text
-	Hooks                []Hook                   `json:"hooks,omitempty"`  // in the order in which they are asked
+	Skills               map[string]string        `json:"skills,omitempty"`  // name → text
+	Lessons              []Lesson                 `json:"lessons,omitempty"` // that people kept of earlier runs
+	Hooks                []Hook                   `json:"hooks,omitempty"`   // in the order in which they are asked
 }
 
 // StaleSettings are the words of [autonomy] that the stale check needs.
