@@ -151,6 +151,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	for _, a := range d.Signals.Assumptions {
 		s.assume(Assumption{Phase: p.Number, Text: a})
 	}
+	s.learn(p, d)
 	p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, Claims: d.Claims, Claim: ClaimDue, Markers: d.Conflicts}
 	s.Final.words(p, d)
 	if u := p.Pull; u != nil {

@@ -54,6 +54,7 @@ func clipSignals(sig work.Signals) work.Signals {
 	sig.Replies = clipReplies(sig.Replies)
 	sig.Checkpoints = clipStops(&sig)
 	sig.Decompositions = clipSplit(&sig)
+	sig.Lessons = clipLessons(&sig)
 	sig.JobComplete = clipCompletion(&sig)
 	if n := len(sig.Progress); n > 10 {
 		sig.Progress = sig.Progress[n-10:]

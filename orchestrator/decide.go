@@ -220,9 +220,10 @@ func (d *decision) began(c Command) {
 		if p.Begun {
 			return
 		}
+		session := d.s.sessionOf(p)
 		d.emit(work.IterationStarted, c, work.IterationStartedData{
-			Command: c.ID, Agent: p.Set.Agent, Session: d.s.sessionOf(p), Prompt: promptKind(d.s, p),
-			Told: p.unreadIDs(), Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
+			Command: c.ID, Agent: p.Set.Agent, Session: session, Prompt: promptKind(d.s, p),
+			Told: p.unreadIDs(), Lessons: d.s.lessonsTold(session), Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
 		})
 	case StepBase, StepVerify:
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})

@@ -33,6 +33,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	if len(j.Sources) > 0 {
 		section(b, "Data sources", strings.Join(j.Sources, "\n"))
 	}
+	s.writeLessons(b)
 	section(b, "What to do in this phase", todosOf(p.Todos))
 	if p.Plan.Kind == work.KindStrategic {
 		b.WriteString("\n" + s.whoReads(p))
@@ -52,7 +53,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 		section(b, "The commands that prove it", strings.Join(p.Set.Verify, "\n"))
 	}
 	b.WriteString("\nOther elements that you may use: progress (a percentage), blocker (what stops you), pivot (a new strategy), checkpoint (a JSON object with type, summary and paths: somebody should look before you go on).\n")
-	b.WriteString(aboutAsking)
+	b.WriteString(aboutAsking + aboutLessons)
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
 	writeAnswered(b, p)

@@ -87,6 +87,7 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	for _, name := range names {
 		section(b, "Skill: "+text.Label(name), set.Skills[name])
 	}
+	s.writeLessons(b)
 	b.WriteString("\n## When it is done\n\n")
 	b.WriteString("When everything of this phase is done and checked, and not before, end your last message with the promise. It is an XML element; its name is the word promise in lower case, its content the words of the next fence, to the letter, and nothing else.\n")
 	section(b, "The words of the promise", p.Plan.Promise)
@@ -103,7 +104,7 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	if s.Spec.Settings.Decomposition.Requests && s.cannotSplit(p) == "" && !p.Split.Over {
 		b.WriteString("Where the phase as a whole is too much for one piece of work, say so with an empty element whose name is request-decomposition: you are then asked for its parts.\n")
 	}
-	b.WriteString(aboutAsking)
+	b.WriteString(aboutAsking + aboutLessons)
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
 	writeAnswered(b, p)

@@ -16,7 +16,7 @@ func TestForeignTextStandsInFences(t *testing.T) {
 		s := &State{Spec: Spec{
 			Issue: &work.IssueBrief{Title: hostile, Criteria: []work.Criterion{{ID: "c1", Text: hostile}}},
 			Settings: work.Settings{
-				Spec: hostile, Project: hostile, Agents: map[string]work.AgentSettings{"a": {Continues: true}},
+				Spec: hostile, Project: hostile, Lessons: []work.Lesson{{Text: hostile, File: hostile}}, Agents: map[string]work.AgentSettings{"a": {Continues: true}},
 			},
 		}}
 		phase := func(change func(*Phase)) *Phase {

@@ -33,7 +33,8 @@ func drawPhase(t *rapid.T) (*State, *Phase) {
 	texts := rapid.SliceOfN(text, 0, 3)
 	s := &State{Spec: Spec{Settings: work.Settings{
 		Spec: text.Draw(t, "spec"), Skills: map[string]string{"a": text.Draw(t, "skill"), text.Draw(t, "skill's name"): "x"},
-		Agents: map[string]work.AgentSettings{"a": {Continues: true}},
+		Agents:  map[string]work.AgentSettings{"a": {Continues: true}},
+		Lessons: []work.Lesson{{Text: text.Draw(t, "lesson"), File: text.Draw(t, "lesson's file")}},
 	}}}
 	p := &Phase{
 		Number: "01", Plan: work.Phase{Number: "01", Name: text.Draw(t, "name"), Promise: text.Draw(t, "promise"), Reasoning: text.Draw(t, "reasoning")},

@@ -472,6 +472,8 @@ func TestSeededBugs(t *testing.T) {
 			}
 		})}, []string{"twice"}},
 		{"an assumption forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Assumed = nil })}, []string{"there is a doubt"}},
+		{"a lesson forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Proposed = nil })}, []string{"a lesson is lost"}},
+		{"a lesson told that nobody kept", bug{apply: afterApply(func(s *State, _ work.Event) { s.Spec.Settings.Lessons = append(s.Spec.Settings.Lessons, s.Proposed...) })}, []string{"is told a lesson"}},
 		{"an agent that is out is called", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.AgentSwitched {
 				s.Away = nil

@@ -63,6 +63,7 @@ type invariants struct {
 	parts                    map[string]bool // phases of whose work, in truth, a part was proven before it as a whole
 	approved                 map[string]bool // heads that a person approved as the result
 	later                    map[string]int  // what was left for later so far, at ""
+	taught                   map[string]bool // lessons that agents proposed
 }
 
 func newInvariants(w *world) *invariants {
@@ -83,6 +84,7 @@ func newInvariants(w *world) *invariants {
 	c.hooks, c.rests, c.look = newHookBooks(), newRestBooks(), newLookBooks()
 	c.parts, c.split, c.backs = map[string]bool{}, newSplitBooks(), newRewindBooks()
 	c.dubious, c.approved, c.later = map[string]bool{}, map[string]bool{}, map[string]int{}
+	c.taught = map[string]bool{}
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
 }
@@ -177,6 +179,9 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	if err := c.asking(s, p, e); err != nil {
+		return err
+	}
+	if err := c.lessons(s, p, e); err != nil {
 		return err
 	}
 	if err := c.telling(s, p, e); err != nil {

@@ -268,6 +268,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	w.proposes(p, &rep.Signals)
 	stuck := w.lacks(&rep.Signals)
 	w.wonders(&rep.Signals)
+	w.teaches(&rep.Signals)
 	job := w.s.ofJob(p)
 	if job && w.chance(12) {
 		rep.Signals.JobComplete = w.completion()

@@ -50,6 +50,7 @@ type State struct {
 	Verdicts        map[string]string    `json:",omitempty"`
 	Assumed         []Assumption         `json:",omitempty"` // what was decided without knowing
 	FollowUps       []FollowUp           `json:",omitempty"` // left for later by who approved
+	Proposed        []work.Lesson        `json:",omitempty"` // what its agents say that it taught
 	RefusedMessages []RefusedMessage     `json:",omitempty"` // the last messages that nobody reads
 	Away            map[string]AwayAgent `json:",omitempty"` // agents whose providers are out
 	Hooks           Hooks                `json:",omitzero"`  // of the run

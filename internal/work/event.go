@@ -172,6 +172,7 @@ type IterationStartedData struct {
 	Session  string    `json:"session,omitempty"` // continued
 	Prompt   string    `json:"prompt,omitempty"`  // why this prompt: full, feedback, pivot, fix, resolve, final
 	Told     []string  `json:"told,omitempty"`    // messages of people that the prompt holds
+	Lessons  []string  `json:"lessons,omitempty"` // that people kept and the prompt holds, by id
 	Fix      bool      `json:"fix,omitempty"`     // outside the budget
 	Reserved *float64  `json:"reserved_usd,omitempty"`
 }
