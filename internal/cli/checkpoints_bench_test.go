@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forge/internal/journal"
+	"forge/internal/report"
 	"forge/internal/work"
 )
 
@@ -55,7 +56,7 @@ func projectAsking(tb testing.TB, w *world, n int) *App {
 func BenchmarkCheckpoints(b *testing.B) {
 	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "BenchmarkCheckpoints", F: func(t *testing.T) {
 		few, many := projectAsking(t, newWorld(t, "", "true"), 100), projectAsking(t, newWorld(t, "", "true"), 10_000)
-		page := checkpointPage{limit: pageOfCheckpoints, output: "json"}
+		page := report.CheckpointPage{Limit: pageOfCheckpoints}
 		var small, large []time.Duration
 		for b.Loop() {
 			for _, at := range []struct {
@@ -63,7 +64,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 				took *[]time.Duration
 			}{{few, &small}, {many, &large}} {
 				start := time.Now()
-				if err := at.app.listCheckpoints(t.Context(), page); err != nil {
+				if err := at.app.listCheckpoints(t.Context(), page, "json"); err != nil {
 					t.Fatal(err)
 				}
 				*at.took = append(*at.took, time.Since(start))

@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/runs"
 	"forge/internal/text"
 )
@@ -67,27 +67,6 @@ func (p *checkout) take(ctx context.Context, run string, req runs.TakeRequest) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(takenText(took)))
+	_, err = fmt.Fprint(p.app.Stdout, text.Harmless(report.Taken(took)))
 	return err
-}
-
-// takenText says what was done, that nobody proved it, and how to undo it.
-func takenText(t runs.Taken) string {
-	var b strings.Builder
-	what := "The work of phase " + t.Phase + " (" + text.OneLine(t.Name, 100) + ")"
-	switch t.Onto {
-	case runs.TakeChanges:
-		fmt.Fprintf(&b, "%s is in your checkout, not committed.\n", what)
-	case runs.TakeCommit:
-		fmt.Fprintf(&b, "%s is commit %s on your branch %s.\n", what, text.Short(t.Commit), t.Branch)
-	default:
-		fmt.Fprintf(&b, "%s is on branch %s: commit %s, on top of %s. Your files are as they were.\n", what, t.Branch, text.Short(t.Commit), text.Short(t.Base))
-	}
-	fmt.Fprintf(&b, "It is NOT proven: %s\n\n", text.OneLine(t.Why, 300))
-	fmt.Fprintf(&b, "Look:  %s\n", t.Look())
-	if t.Onto == runs.TakeBranch {
-		fmt.Fprintf(&b, "Merge: git merge %s   (nothing has proven it)\n", t.Branch)
-	}
-	fmt.Fprintf(&b, "Undo:  %s\n", t.Undo())
-	return b.String()
 }
