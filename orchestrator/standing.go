@@ -16,12 +16,13 @@ type RunStanding struct {
 	Policy  string          `json:"policy"`
 	Branch  string          `json:"branch"`
 	Base    string          `json:"base"`
+	Lessons []work.Lesson   `json:"lessons,omitempty" doc:"What its agents say that it taught; nobody is told before a person keeps it."`
 }
 
 // Standing is that of a run which is in a state and has an outcome, both of which
 // its events alone do not say.
 func (s *State) Standing(state string, outcome work.RunOutcome) RunStanding {
-	return RunStanding{Run: s.Run, State: state, Outcome: outcome, Policy: s.Level(), Branch: s.Spec.Branch, Base: s.Spec.Base.Commit}
+	return RunStanding{Run: s.Run, State: state, Outcome: outcome, Policy: s.Level(), Branch: s.Spec.Branch, Base: s.Spec.Base.Commit, Lessons: s.Proposed}
 }
 
 // PhaseStanding is where one phase stands.

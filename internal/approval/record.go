@@ -58,6 +58,11 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 	if out.Pull, err = pullrequest.ShownAt(ctx, p, cp); err != nil {
 		return out, err
 	}
+	for _, l := range s.Proposed {
+		if cp.Phase == "" || l.Phase == cp.Phase {
+			out.Lessons = append(out.Lessons, l)
+		}
+	}
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
 	switch ph := s.Phases[cp.Phase]; {
 	case ph != nil:

@@ -19,6 +19,8 @@ type Words struct {
 	// Doubts are why a machine did not say yes: findings that stand against
 	// it, reviewers without an answer, words of the arbiter.
 	Doubts []string `json:"doubts,omitempty"`
+	// Lessons are what the agents of what is judged propose to tell others.
+	Lessons []work.Lesson `json:"lessons,omitempty"`
 }
 
 // hear takes an event of the phase that is judged.

@@ -61,6 +61,39 @@ func FollowUpsText(s *orchestrator.State) string {
 	return "Left for later by who approved it:\n" + b.String()
 }
 
+// LessonsText lists what the agents of a run propose to tell those that work here
+// next, and how it is kept; "" = nothing. Of one phase where it is named.
+func LessonsText(s *orchestrator.State, phase string) string {
+	var b strings.Builder
+	for i, l := range s.Proposed {
+		if phase == "" || phase == l.Phase {
+			fmt.Fprintf(&b, "  %d  %s\n", i+1, LessonText(l))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Lessons: its agents propose them, nobody is told before you keep them\n" + b.String() + "Keep:   forge learn " + s.Run + " --keep N\n"
+}
+
+// LessonText is a lesson in a line.
+func LessonText(l work.Lesson) string {
+	line := text.OneLine(l.Text, work.MaxLessonBytes)
+	if l.File != "" {
+		line += " (about " + text.OneLine(l.File, 100) + ")"
+	}
+	return line
+}
+
+// lessons are those that an iteration proposed.
+func lessons(sig work.Signals) string {
+	var all []string
+	for _, l := range sig.Lessons {
+		all = append(all, LessonText(l))
+	}
+	return strings.Join(all, " | ")
+}
+
 func diffLine(s *orchestrator.State) string {
 	if s.Delivery.Commit == "" || s.Spec.Base.Commit == "" {
 		return ""

@@ -318,7 +318,7 @@ func sayIteration(e work.Event, d work.IterationFinishedData) (string, facts) {
 		head += ", " + text.USD(*d.Usage.CostUSD)
 	}
 	f := facts{{"detail", d.Detail}, {"claimed", strings.Join(d.Claims, " | ")}, {"asks", questions(d.Signals)},
-		{"assumed", strings.Join(d.Signals.Assumptions, " | ")}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
+		{"assumed", strings.Join(d.Signals.Assumptions, " | ")}, {"lesson", lessons(d.Signals)}, {"blocker", strings.Join(d.Signals.Blockers, " | ")},
 		{"pivot", strings.Join(d.Signals.Pivots, " | ")}, {"waiting", strings.Join(d.Signals.Waiting, " | ")}, {"tests", failingTests(d.Trace)}, {"refused by sandbox.network", strings.Join(work.Refusals(d.Network), ", ")}, {"denied", strings.Join(d.Denied, " | ")}, {"dropped", strings.Join(d.Dropped, ", ")}}
 	if n := len(d.Signals.Progress); n > 0 {
 		f = append(f, [2]string{"progress", fmt.Sprintf("%v %% by its own word", d.Signals.Progress[n-1])})

@@ -20,7 +20,7 @@ func TestStartNotes(t *testing.T) {
 		{"left on its branch", StartFacts{Changed: []string{"a", "b", "c", "d", "e"}}, []string{"5 changes are not committed|last commit without it (commit|: a, b, c and 2 more"}},
 		{"untracked", StartFacts{Untracked: []string{"new\x1b[2J.go"}}, []string{"1 file is not tracked by git|no agent sees it"}},
 		{"nobody", StartFacts{NoIdentity: true}, []string{"git knows no user.name|Forge <forge@localhost>|git config"}},
-		{"a lesson about nothing", StartFacts{Gone: []string{"lint/old.sh"}}, []string{"1 lesson is not told|is gone (forge lessons remove --gone): lint/old.sh"}},
+		{"a lesson about nothing", StartFacts{Gone: []string{"lint/old.sh"}}, []string{"1 lesson is not told|is not there (forge lessons remove --gone): lint/old.sh"}},
 		{"a poor terminal", StartFacts{Dumb: true}, []string{"TERM=dumb|forge approve"}},
 		{
 			"another server", StartFacts{Servers: []work.Server{{PID: 12, Host: "here", Since: time.Unix(0, 0)}}, NoIdentity: true},

@@ -188,6 +188,12 @@ func wordsText(w approval.Words, named bool) string {
 	if len(w.Doubts) > 0 {
 		b.WriteString("\nDoubts:\n" + text.Indent(strings.Join(w.Doubts, "\n")) + "\n")
 	}
+	for i, l := range w.Lessons {
+		if i == 0 {
+			b.WriteString("\nLessons that it proposes (forge learn " + l.Run + " keeps them):\n")
+		}
+		b.WriteString(text.Indent(narrate.LessonText(l)) + "\n")
+	}
 	return b.String()
 }
 

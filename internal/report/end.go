@@ -32,7 +32,7 @@ func End(s *orchestrator.State, end work.RunFinishedData, now time.Time) string 
 	if took := narrate.TookText(s, now); took != "" {
 		fmt.Fprintf(&b, "Time:   %s\n", took)
 	}
-	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, "") + narrate.AssumedText(s) + narrate.FollowUpsText(s))
+	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, "") + narrate.AssumedText(s) + narrate.FollowUpsText(s) + narrate.LessonsText(s, ""))
 	switch end.Outcome {
 	case work.RunFrozen:
 		b.WriteString(Pulls(s) + "\nIt waits for you:\n")

@@ -80,7 +80,7 @@ func Status(p *project.Checkout, r journal.RunRow, s *orchestrator.State, asked 
 	}
 	b.WriteString(text.Table(rows[0], rows[1:]))
 	b.WriteString("\n" + phases + narrate.ProofsText(s) + Pulls(s))
-	if result := narrate.ResultText(s, landed) + narrate.AssumedText(s) + narrate.FollowUpsText(s); result != "" {
+	if result := narrate.ResultText(s, landed) + narrate.AssumedText(s) + narrate.FollowUpsText(s) + narrate.LessonsText(s, ""); result != "" {
 		b.WriteString("\n" + result)
 	}
 	if kept := narrate.KeptText(s, ""); kept != "" {
