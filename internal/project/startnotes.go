@@ -48,7 +48,7 @@ func (f StartFacts) Notes() []string {
 		add("TERM=dumb: this terminal can show no live view and no questions; a question waits until forge approve answers it")
 	}
 	if n := len(f.Gone); n > 0 {
-		add("%s not told, since what they are about is not there (forge lessons remove --gone): %s", count(n, "lesson is", "lessons are"), someOf(f.Gone))
+		add("%s not told: what each is about is not there (forge lessons remove --gone): %s", count(n, "lesson is", "lessons are"), someOf(f.Gone))
 	}
 	for _, s := range f.Servers {
 		add("another forge factory works on this board, process %d on %s since %s: each issue is still worked on by one of them", s.PID, text.Line(s.Host), s.Since.Local().Format(time.DateTime))
