@@ -58,6 +58,7 @@ func WeakerAll(was, now map[string][]byte) []Weakness {
 			if b != nil {
 				out = append(out, lostRows(p, a, b, after)...)
 				out = append(out, otherConstants(p, a, b)...)
+				out = append(out, ownMeanings(p, b, before, was)...)
 			}
 		}
 		if language(p) == "" || sortOf(p) == toolSort || strings.HasPrefix(path.Base(p), ".") {
@@ -89,6 +90,9 @@ type test struct {
 	narrow     map[string]int // what it goes over a part of, with the lines
 	standIns   map[string]int // what it asks about, and gives another meaning
 	loops      []input        // with numbers in their heads
+	assigned   map[string][]assigned
+	parts      map[string]bool // of what its assertions are about
+	calls      map[string]bool
 }
 
 // claim is one assertion: form without, and full with its literals.
@@ -202,6 +206,7 @@ func softerTest(a, b test, spare []claim) []Weakness {
 	out = append(out, guardedNow(a, b)...)
 	out = append(out, newStandIns(a, b)...)
 	out = append(out, shorterLoops(a, b)...)
+	out = append(out, otherNames(a, b)...)
 	return append(out, lostCases(a, b)...)
 }
 

@@ -43,6 +43,7 @@ func (s *source) readBody(t *test, from, end int, lang string) {
 	}
 	s.readCases(t, from, end)
 	t.inputs, t.exits, t.narrow = s.inputs(from+1, end, lang), s.exits(from, end, lang), s.narrowed(from, end, lang)
+	t.assigned, t.parts, t.calls = s.assigns(from+1, end), parts(t.claims), s.callsIn(from+1, end)
 	t.standIns, t.loops = s.standsIn(from, end, lang, t.claims), s.loops(from, end)
 }
 
