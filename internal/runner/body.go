@@ -85,6 +85,27 @@ func Emptied(file string, src []byte) []byte {
 	return []byte{}
 }
 
+// WithoutAny returns src with the bodies of all its functions out of reach; false
+// where it has none that a reader here finds.
+func WithoutAny(file string, src []byte, word string) ([]byte, bool) {
+	if Unreadable(file) {
+		return Emptied(file, src), true
+	}
+	all, _ := Functions(file, src)
+	outer := 0 // the end of the last one that stands in no other
+	var cut []Function
+	for _, f := range all {
+		if f.From >= outer {
+			cut, outer = append(cut, f), f.To
+		}
+	}
+	out := src
+	for _, f := range slices.Backward(cut) { // so that offsets stay true
+		out = f.Without(out, 0, word)
+	}
+	return out, len(cut) > 0
+}
+
 // throws is what ends a function at once, by language.
 var throws = map[string][]string{
 	"js":   {` throw new Error("%s"); `},
