@@ -163,6 +163,9 @@ func (s *State) doubtsOf(p *Phase, r work.ControlReport) []work.Doubt {
 	for _, one := range r.Loosened {
 		out = append(out, work.Doubt{Kind: work.DoubtWeakened, What: "with the settings as they are changed: " + one, Floor: work.OnTrusted})
 	}
+	for _, one := range r.Softened {
+		out = append(out, work.Doubt{Kind: work.DoubtWeakened, What: "with the tests as they are changed: " + one, Floor: work.OnTrusted})
+	}
 	if !s.holdsUnproven(p) {
 		return out
 	}

@@ -156,6 +156,7 @@ func clipControls(c Command, r work.ControlReport, key string) work.ControlFinis
 	data.Millis = max(r.Millis, 0)
 	data.Lost, data.Deaf, data.Replaced = clipList(r.Lost, 15, 120), clipList(r.Deaf, 8, 120), clipList(r.Replaced, 8, 120)
 	data.Loosened = clipList(r.Loosened, 8, 120)
+	data.Softened = clipList(r.Softened, 8, 120)
 	data.Unread, data.Skipped = clipList(r.Unread, 8, 120), clipList(r.Skipped, 6, 150)
 	data.Unsteady, data.Unproven, data.Undecided = clipList(r.Unsteady, 6, 120), clipPlaces(r.Unproven, 8), clipPlaces(r.Undecided, 4)
 	data.Red, data.Green = r.Red, r.Green
@@ -190,7 +191,7 @@ func clipLeft(l *work.ControlLeft) *work.ControlLeft {
 		}
 		return marks
 	}
-	return &work.ControlLeft{Runners: short(l.Runners), Functions: short(l.Functions), Hunks: short(l.Hunks), Own: l.Own, Commands: l.Commands}
+	return &work.ControlLeft{Runners: short(l.Runners), Functions: short(l.Functions), Hunks: short(l.Hunks), Own: l.Own, Commands: l.Commands, Changed: l.Changed}
 }
 
 func clipPlaces(all []work.Place, most int) []work.Place {

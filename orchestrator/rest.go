@@ -106,7 +106,7 @@ func applyRested(s *State, p *Phase, _ work.Event, d work.RestFinishedData) {
 	s.Rests, s.Rested = append([]Rest(nil), s.Rests[1:]...), s.Rested+1
 	if d.Failed != "" {
 		kind := work.DoubtUnproven
-		if r.Left.Own || r.Left.Commands || len(r.Left.Runners) > 0 {
+		if r.Left.Own || r.Left.Commands || r.Left.Changed || len(r.Left.Runners) > 0 {
 			kind = work.DoubtDisturbed // nobody knows whether the tests can fail
 		}
 		s.doubtRest(p, work.Doubt{Kind: kind, What: "the controls of phase " + p.Number + " that were left for the end could not be tried: " + d.Failed})

@@ -107,6 +107,7 @@ func (m *Machine) control(ctx context.Context, e orchestrator.ControlEffect, a A
 	seen, err := m.Evidence.Judge(ctx, of.Evidence)
 	if err == nil {
 		req.Product, req.Settings = seen.Product, seen.Settings
+		req.Changed, req.Added = seen.Changed, seen.New
 		req.Commit, err = m.Evidence.Mix(ctx, of.Evidence, work.OnTrusted)
 	}
 	if err == nil {

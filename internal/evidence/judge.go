@@ -41,6 +41,7 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 	rep.Trusted, rep.Touched = differing(of), differing(own)
 	rep.Settings = settings(of, own)
 	rep.New = leftOut(of, own)
+	rep.Changed = otherNow(of, own)
 	if rep.Floors, err = s.floors(ctx, req.Commit, floorOf{trusted, of}, floorOf{req.Base, own}); err != nil {
 		return rep, err
 	}
@@ -118,6 +119,18 @@ func differing(all []seen) []string {
 		}
 	}
 	return out
+}
+
+// otherNow is the evidence that is there and was another before.
+func otherNow(all ...[]seen) []string {
+	var out []string
+	for _, one := range slices.Concat(all...) {
+		if one.was != nil && one.now != nil && (one.back || one.content || one.excused) {
+			out = append(out, one.path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // leftOut are the new files that count as evidence, and that say nothing of how

@@ -28,6 +28,7 @@ const leastBudget = 2 * time.Second
 //   - expectations of the trusted tests made wrong have to be red by name, and
 //     so do those of tests that earlier work brought, on req.Snapshot;
 //   - both hold with the settings of req.Snapshot, where those are others;
+//   - tests that the snapshot has otherwise notice what they noticed before;
 //   - a changed function of req.Snapshot without its body has to be noticed;
 //   - each hunk taken back by itself, where req.Ablate asks for it.
 //
@@ -117,6 +118,9 @@ func (c *control) all(ctx context.Context) error {
 		return err
 	}
 	if err := c.askAsChanged(ctx, asks, known); err != nil {
+		return err
+	}
+	if err := c.askChanged(ctx, asks, known); err != nil {
 		return err
 	}
 	if err := c.takeOut(ctx); err != nil {
@@ -237,6 +241,7 @@ func (c *control) writeFound() error {
 	}
 	return errors.Join(
 		said("lost", c.rep.Lost), said("deaf", c.rep.Deaf), said("replaced", c.rep.Replaced), said("unsteady", c.rep.Unsteady), said("loosened", c.rep.Loosened),
+		said("softer", c.rep.Softened),
 		said("unproven", at(c.rep.Unproven)), said("undecided", at(c.rep.Undecided)), said("unread", c.rep.Unread),
 		said("not needed", at(idle)), said("only words", at(plain)), said("left out", c.rep.Skipped),
 	)
@@ -245,7 +250,7 @@ func (c *control) writeFound() error {
 // bounded caps the lists of a report, which goes into an event.
 func bounded(r work.ControlReport) work.ControlReport {
 	r.Lost, r.Deaf, r.Unsteady = names(r.Lost), names(r.Deaf), names(r.Unsteady)
-	r.Loosened, r.Replaced = names(r.Loosened), names(r.Replaced)
+	r.Loosened, r.Softened, r.Replaced = names(r.Loosened), names(r.Softened), names(r.Replaced)
 	r.Unread, r.Skipped = names(r.Unread), names(r.Skipped)
 	r.Unproven, r.Undecided = places(r.Unproven), places(r.Undecided)
 	if r.Ablation != nil {

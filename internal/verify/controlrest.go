@@ -13,14 +13,14 @@ import (
 // left is what there was no time for, by name.
 type left struct {
 	runners, functions, hunks []string
-	own, commands             bool
+	own, commands, changed    bool
 }
 
 // marked is the form of l that an event has room for; nil where nothing is left.
 func (l left) marked() *work.ControlLeft {
 	out := &work.ControlLeft{
 		Runners: work.LeftMarks(l.runners), Functions: work.LeftMarks(l.functions), Hunks: work.LeftMarks(l.hunks),
-		Own: l.own, Commands: l.commands,
+		Own: l.own, Commands: l.commands, Changed: l.changed,
 	}
 	if out.Empty() {
 		return nil
@@ -62,6 +62,11 @@ func (c *control) rest(ctx context.Context) error {
 	}
 	if n := len(c.unfound); n > 0 {
 		return fmt.Errorf("%d test runners that there was no time for at the claim are not found any more", n)
+	}
+	if before.Changed {
+		if err := c.askChanged(ctx, asks, all); err != nil {
+			return err
+		}
 	}
 	if len(before.Functions) > 0 {
 		if err := c.takeOut(ctx); err != nil {

@@ -24,6 +24,9 @@ type ControlRequest struct {
 	Product []string
 	// Settings are the changed paths of Snapshot that decide how tests are run.
 	Settings []string
+	// Changed are the paths of evidence that Snapshot has otherwise than Trusted
+	// or Base, Added those that neither has.
+	Changed, Added []string
 	// Tests are the evidence paths of Trusted that runners collect; nil = the
 	// runners' own patterns say.
 	Tests    []string
@@ -76,6 +79,9 @@ type ControlReport struct {
 	// Loosened are tests that the settings as they are changed take away, or
 	// let pass when they are wrong.
 	Loosened []string `json:"loosened,omitempty"`
+	// Softened are tests that are there still and, as they are changed, no longer
+	// notice what they noticed.
+	Softened []string `json:"softened,omitempty"`
 	// Unproven are changed functions whose loss no named test notices.
 	Unproven []Place `json:"unproven,omitempty"`
 	// Undecided are those of which no run could tell.
@@ -103,6 +109,7 @@ type ControlLeft struct {
 	Hunks     []string `json:"hunks,omitempty"`     // that were not taken back
 	Own       bool     `json:"own,omitempty"`       // the tests of earlier work were not made wrong
 	Commands  bool     `json:"commands,omitempty"`  // no expectation was found that the verify commands notice
+	Changed   bool     `json:"changed,omitempty"`   // the tests as they are changed were not asked what they notice
 }
 
 // AllLeft is the mark of everything, where there is too much to name.
@@ -113,7 +120,7 @@ const MostLeft = 25
 
 // Empty says that nothing was left out. A nil one is empty.
 func (l *ControlLeft) Empty() bool {
-	return l == nil || len(l.Runners)+len(l.Functions)+len(l.Hunks) == 0 && !l.Own && !l.Commands
+	return l == nil || len(l.Runners)+len(l.Functions)+len(l.Hunks) == 0 && !l.Own && !l.Commands && !l.Changed
 }
 
 // LeftMark is the mark of something by its name.
@@ -264,5 +271,5 @@ type Ablation struct {
 
 // Bad says whether the controls found something that holds a delivery.
 func (c ControlReport) Bad() bool {
-	return len(c.Lost)+len(c.Deaf)+len(c.Replaced)+len(c.Unsteady)+len(c.Loosened)+len(c.Unproven)+len(c.Unread) > 0
+	return len(c.Lost)+len(c.Deaf)+len(c.Replaced)+len(c.Unsteady)+len(c.Loosened)+len(c.Softened)+len(c.Unproven)+len(c.Unread) > 0
 }

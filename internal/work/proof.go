@@ -125,6 +125,9 @@ type EvidenceReport struct {
 	// Settings are the changed paths, of either, that decide how tests are run
 	// and are no tests, also where may_change allows them to differ.
 	Settings []string
+	// Changed is evidence of either that is there, as another than it was, also
+	// where may_change allows it.
+	Changed []string
 }
 
 // String is the doubt as a line for people.

@@ -153,7 +153,7 @@ func (c ControlReport) short() []string {
 		n    int
 		what string
 		how  string
-	}{{len(c.Lost), "test", "lost"}, {len(c.Replaced), "package", "installed otherwise"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {NumberOfPlaces(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
+	}{{len(c.Lost), "test", "lost"}, {len(c.Replaced), "package", "installed otherwise"}, {len(c.Unsteady), "test", "unsteady"}, {len(c.Loosened), "test", "loosened by settings"}, {len(c.Softened), "test", "softer"}, {NumberOfPlaces(c.Unproven), "function", "unproven"}, {len(c.Unread), "file", "unread"}} {
 		if one.n > 0 {
 			out = append(out, count(one.n, one.what)+" "+one.how)
 		}
@@ -256,6 +256,7 @@ func (c ControlReport) Tell() []ProofLine {
 	say("replaced", strings.Join(c.Replaced, ", "))
 	say("unsteady", strings.Join(c.Unsteady, ", "))
 	say("loosened", strings.Join(c.Loosened, ", "))
+	say("softer", strings.Join(c.Softened, ", "))
 	if n := c.Red.Of; n > 0 {
 		say("made wrong", fmt.Sprintf("%d of %s", c.Red.Done, count(n, "expectation")))
 	}

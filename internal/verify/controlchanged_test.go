@@ -1,0 +1,79 @@
+package verify
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"forge/internal/pace"
+	"forge/internal/work"
+)
+
+// A changed test that says what it said, and no longer notices what it noticed, is
+// named; one that only says more is not.
+func TestControlOfChangedTests(t *testing.T) {
+	pace.Slow(t, "test runners run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	const (
+		test  = "tests/test_calc.py"
+		wrong = "its expectation was made wrong, and it is not red"
+		empty = "it passes without the product"
+		was   = "import unittest\n\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+	)
+	for name, c := range map[string]struct {
+		old, new string
+		added    files
+		want     string // "" = nothing
+	}{
+		"says more":           {old: "5)\n", new: "5)\n        self.assertEqual(add(1, 1), 2)\n"},
+		"another way in":      {old: "from calc import add", new: "import calc\nfrom calc import add"},
+		"new test beside":     {old: "5)\n", new: "5)\n\n    def test_more(self):\n        self.assertEqual(add(4, 4), 8)\n"},
+		"renamed class":       {old: "TestCalc", new: "TestSums"},
+		"not waited for":      {old: "    def test_add", new: "    async def test_add", want: empty},
+		"from elsewhere":      {old: "from calc import add", new: "from tests.reckon import add", added: files{"tests/reckon.py": "def add(a, b):\n    return a + b\n"}, want: empty},
+		"assertion of a base": {old: "(unittest.TestCase)", new: "(Counting)", added: files{}, want: wrong},
+		"taken away":          {old: "5)\n", new: "5)\n\n    def test_other(self):\n        self.assertTrue(True)\n\n\ndel TestCalc.test_add\n", want: wrong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := strings.Replace(was, c.old, c.new, 1)
+			now = strings.Replace(now, "\n\nclass ", "\n\nclass Counting(unittest.TestCase):\n    def assertEqual(self, *both):\n        self.asked = both\n\n\nclass ", 1)
+			claim := claim{
+				need: "python3", commands: []string{"python3 -m unittest discover -s tests -t ."},
+				base:   files{"calc.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": "", test: was},
+				change: files{test: now},
+			}
+			maps.Copy(claim.change, c.added)
+			b, req := judged(t, claim)
+			req.Commit, req.Product, req.Changed = "base", nil, []string{test}
+			for p := range c.added {
+				req.Added = append(req.Added, p)
+			}
+			rep := b.control(req)
+			if got := strings.Join(rep.Softened, "\n"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if (c.want != "") != rep.Bad() {
+				t.Errorf("bad: %+v", rep)
+			}
+		})
+	}
+}
+
+// Beside tests that are only new, what there is no time for is tried at the end of
+// the run.
+func TestControlLeavesChangedTests(t *testing.T) {
+	pace.Slow(t, "test runners run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	b, req := judged(t, onlyMessages.claim)
+	req.Added, req.Commit, req.Product, req.BudgetSecs = []string{"tests/test_new.py"}, "base", nil, -1
+	rep := b.control(req)
+	if rep.Left == nil || !rep.Left.Changed {
+		t.Errorf("left %+v", rep.Left)
+	}
+	req.Rest = &work.ControlLeft{Changed: true}
+	if rep = b.control(req); rep.Bad() || !rep.Left.Empty() {
+		t.Errorf("the rest: %+v", rep)
+	}
+}
