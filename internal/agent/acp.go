@@ -92,7 +92,7 @@ func acpHello(ctx context.Context, e environ, a work.AgentSettings, path string,
 	if err != nil {
 		return acpServer{}, fmt.Errorf("write the request: %w", err)
 	}
-	input := newACPInput()
+	input := newAgentInput()
 	_, _ = input.Write(append(request, '\n')) // takes all
 	answer := &acpAnswer{come: make(chan struct{})}
 	p, err := proc.Start(ctx, proc.Spec{

@@ -218,8 +218,8 @@ func TestACPDenied(t *testing.T) {
 }
 
 func TestACPInput(t *testing.T) {
-	i := newACPInput()
-	big := strings.Repeat("y", maxACPInput+1)
+	i := newAgentInput()
+	big := strings.Repeat("y", maxInput+1)
 	for _, s := range []string{"x", big} {
 		if n, err := i.Write([]byte(s)); n != len(s) || err != nil {
 			t.Fatal(n, err)
@@ -235,7 +235,7 @@ func TestACPInput(t *testing.T) {
 	if b, err := io.ReadAll(i); err != nil || string(b) != "x"+big {
 		t.Errorf("read %d bytes, %v", len(b), err)
 	}
-	waiting := newACPInput()
+	waiting := newAgentInput()
 	read := make(chan error, 1)
 	go func() {
 		_, err := waiting.Read(make([]byte, 1))

@@ -63,7 +63,7 @@ func acpFields() map[string]field {
 // when the queue is full, and reads no line of more than 10 MB.
 type acpStream struct {
 	setting
-	input *acpInput
+	input *agentInput
 	lines *jsonLines
 	words words // its part is what the agent says at the moment
 
@@ -107,7 +107,7 @@ const (
 
 func newACPStream(s setting) *acpStream {
 	c := &acpStream{
-		setting: s, input: newACPInput(), begun: make(chan struct{}), talked: make(chan struct{}), running: map[string]bool{},
+		setting: s, input: newAgentInput(), begun: make(chan struct{}), talked: make(chan struct{}), running: map[string]bool{},
 	}
 	c.lines = newJSONLines(acpFields(), c)
 	return c

@@ -32,6 +32,7 @@ type Config struct {
 type Agents struct {
 	config Config
 	environ
+	running running
 }
 
 // New returns agents that run with c.
@@ -61,8 +62,9 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 		return work.IterationReport{}, fmt.Errorf("choose the sandbox of agent %q: %w", req.Agent.Name, err)
 	}
 	live := newLive(req, a.config.Redact, watch)
+	told := newHearing()
 	l, err := k.launch(setting{
-		req: req, live: live, environ: a.environ, red: a.config.Redact,
+		req: req, live: live, told: told, environ: a.environ, red: a.config.Redact,
 		sandboxed: level != proc.LevelNone, executable: a.config.Executable,
 	})
 	if err != nil {
@@ -73,7 +75,12 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 		return work.IterationReport{}, err
 	}
 	log.keepTimes(req.TimesPath)
+	told.hand = l.hand
+	of := try{req.Run, req.Phase, req.Iteration, req.Attempt}
+	a.running.begin(of, told)
 	report, err := a.run(ctx, req, level, l, live, log)
+	a.running.end(of, told)
+	report.Heard = told.end()
 	if cerr := log.close(); cerr != nil && err == nil && report.Detail == "" {
 		report.Detail = oneLine(cerr.Error(), a.config.Redact)
 	}

@@ -18,7 +18,7 @@ import (
 
 func claudeFacts() Facts {
 	return Facts{
-		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "2.1.329",
+		Continues: true, ReportsCost: true, Listens: true, ReadOnly: true, Tried: "2.1.329",
 		TurnLimit:  `args = ["--max-turns", "50"] in [agents.claude]`,
 		Endpoints:  []string{"api.anthropic.com:443", "platform.claude.com:443", "console.anthropic.com:443", "claude.ai:443"},
 		LoginFiles: []string{".claude/.credentials.json", ".claude.json"},
@@ -54,13 +54,16 @@ func launchClaude(s setting) (launch, error) {
 		return launch{}, err
 	}
 	stream := newClaudeStream(s)
+	if err := stream.say(newSessionID(), s.req.Prompt); err != nil {
+		return launch{}, fmt.Errorf("write the prompt: %w", err)
+	}
 	l := launch{
 		path: path, args: append(append([]string(nil), before...), args...),
 		names: claudeFacts().names(),
 		set:   set,
-		// By standard input: a single argument may not be longer than
-		// 128 KiB on Linux.
-		stdin:     s.req.Prompt,
+		// The prompt, too: a single argument may not be longer than 128 KiB on
+		// Linux.
+		input: stream.input, hand: stream.hand,
 		readFiles: shown(path),
 		stream:    stream,
 	}
@@ -74,7 +77,7 @@ func launchClaude(s setting) (launch, error) {
 // with it into the environment.
 func claudeArgs(s setting) (args, set []string, err error) {
 	req := s.req
-	args = []string{"-p", "--output-format", "stream-json", "--verbose"}
+	args = []string{"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--replay-user-messages", "--verbose"}
 	set = []string{
 		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1", "CLAUDE_CODE_DISABLE_CRON=1",

@@ -31,7 +31,7 @@ func claudeFor(req work.IterationRequest) *claudeStream {
 	red := redact.New([]string{"hunter2hunter2"})
 	l := newLive(req, red, nil)
 	l.started(nil, false)
-	return newClaudeStream(setting{req: req, live: l, red: red})
+	return newClaudeStream(setting{req: req, live: l, red: red, told: newHearing()})
 }
 
 func readClaude(req work.IterationRequest, e ending, lines ...string) work.IterationReport {

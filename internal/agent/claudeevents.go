@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"forge/internal/work"
@@ -14,6 +15,7 @@ import (
 // passed over.
 type claudeStream struct {
 	setting
+	input *agentInput
 	lines *jsonLines
 	words words // its part is the text block being read
 
@@ -32,6 +34,9 @@ type claudeStream struct {
 
 	session string
 	end     claudeEnd
+
+	mu    sync.Mutex
+	names map[string]string // ids of people's messages by the program's
 }
 
 // value is a scalar of an event: its JSON kind, 0 when the event has none, and
@@ -52,7 +57,7 @@ const (
 )
 
 func newClaudeStream(s setting) *claudeStream {
-	c := &claudeStream{setting: s, counted: map[string]bool{}, running: map[string]bool{}}
+	c := &claudeStream{setting: s, input: newAgentInput(), names: map[string]string{}, counted: map[string]bool{}, running: map[string]bool{}}
 	c.lines = newJSONLines(claudeFields(), c)
 	return c
 }
@@ -148,6 +153,9 @@ func (c *claudeStream) line(ok bool) {
 			for _, id := range c.closed {
 				c.ended(id)
 			}
+			c.replayed()
+		case "command_lifecycle":
+			c.lifecycle()
 		case "system":
 			c.system()
 		case "rate_limit_event":

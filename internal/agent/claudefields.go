@@ -49,6 +49,10 @@ const (
 	claudeBlockResultText
 	claudeBlockFailed
 	claudeTime
+	claudeCommand
+	claudeState
+	claudeReplay
+	claudeOwnID
 	claudeFieldCount
 )
 
@@ -83,7 +87,8 @@ func claudeFields() map[string]field {
 		"message.content[].content[].text":          claudeBlockResultText,
 		"message.content[].is_error":                claudeBlockFailed,
 		"timestamp":                                 claudeTime,
-		"retry_delay_ms":                            claudeDelay,
-		"rate_limit_info.status":                    claudeLimitStatus, "rate_limit_info.resetsAt": claudeLimitResets,
+		"command_uuid":                              claudeCommand, "state": claudeState, "isReplay": claudeReplay, "uuid": claudeOwnID,
+		"retry_delay_ms":         claudeDelay,
+		"rate_limit_info.status": claudeLimitStatus, "rate_limit_info.resetsAt": claudeLimitResets,
 	}
 }

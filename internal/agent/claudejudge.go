@@ -22,6 +22,7 @@ type claudeEnd struct {
 	success   bool // is_error is there, and false
 	status    int  // of the HTTP answer, 0 = none
 	usage     work.Usage
+	unknown   bool     // the tokens of a turn are not known
 	cost      *float64 // of the whole session
 	denied    []string
 	resetAt   *time.Time // of a limit that was hit
@@ -49,10 +50,17 @@ func (c *claudeStream) atResult() {
 			e.status = -1
 		}
 	}
-	e.usage, e.cost = work.Usage{}, nil
+	e.cost = nil
 	in, known := c.tokens(claudeResultIn, claudeResultCacheWritten, claudeResultCacheRead)
 	out, outKnown := c.tokens(claudeResultOut)
-	if known && outKnown {
+	switch {
+	case !known || !outKnown:
+		e.usage, e.unknown = work.Usage{}, true
+	case !e.unknown:
+		// Tokens are told of each turn, money of all.
+		if was := e.usage; was.InputTokens != nil {
+			in, out = in+*was.InputTokens, out+*was.OutputTokens
+		}
 		e.usage = work.Usage{InputTokens: &in, OutputTokens: &out}
 	}
 	if usd, err := strconv.ParseFloat(string(c.event[claudeCost].text), 64); err == nil && usd >= 0 {
@@ -61,11 +69,17 @@ func (c *claudeStream) atResult() {
 	for _, d := range c.denied {
 		e.denied = capped(e.denied, []string{oneLine(d.String(), c.red)})
 	}
-	c.live.gotResult()
+	// What people said and its model was not given yet follows as another turn.
+	waits := c.told.close()
+	c.input.Close()
+	if !waits {
+		c.live.gotResult()
+	}
 }
 
 func (c *claudeStream) finish(e ending) work.IterationReport {
 	c.lines.close()
+	c.input.Close()
 	r := work.IterationReport{Session: c.session, Denied: c.end.denied}
 	c.words.report(&r, c.red)
 	r.Outcome, r.Detail = c.judge(e)

@@ -48,6 +48,7 @@ func Kinds() []string {
 type Facts struct {
 	Continues   bool     // a session can be continued
 	ReportsCost bool     // usage comes with money
+	Listens     bool     // it takes what a person says while it works
 	ReadOnly    bool     // its write tools can be switched off; without, the tree check alone holds it
 	TurnLimit   string   // how the user bounds the turns of an iteration, "" = it has no such limit
 	Tried       string   // the version that Forge is tested with, "" = none, or of its own
@@ -75,6 +76,7 @@ func FactsOf(name string) (facts Facts, ok bool) {
 type setting struct {
 	req        work.IterationRequest
 	live       *live
+	told       *hearing
 	environ    environ
 	red        *redact.Redactor
 	sandboxed  bool
@@ -89,6 +91,9 @@ type launch struct {
 	set   []string // name=value, weaker than what the user's settings set
 	stdin string
 	input io.Reader // in the place of stdin; nil = stdin
+	// hand gives the program what a person says while it works, under the id of
+	// the message; nil = it takes nothing.
+	hand func(id, words string) error
 
 	// What the sandbox must show beside the phase folder.
 	read, write []string

@@ -120,6 +120,7 @@ type IterationReport struct {
 	LeftBehind  int        `json:"left_behind,omitempty"` // processes ended after the agent's exit
 	Network     []HostUse  `json:"network,omitempty"`     // what it asked of the network, where that is bounded to hosts
 	Sandbox     string     `json:"sandbox"`               // bubblewrap, landlock, none
+	Heard       []string   `json:"heard,omitempty"`       // messages that its model was given midway, by their ids
 	// Trace is what the agent did, by digests; nil where its kind does not tell.
 	Trace *stuck.Trace `json:"trace,omitempty"`
 	// Whole is the last assistant message, up to 256 KB from its end. It is

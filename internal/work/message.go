@@ -22,13 +22,33 @@ type Told struct {
 	Iteration int          `json:"iteration,omitempty"` // whose prompt holds it, or will
 	Waits     string       `json:"waits,omitempty"`     // the checkpoint that has to be answered first
 	Taken     bool         `json:"taken"`               // the run's record holds it
+	// Midway says that its agent gets it, or got it, while it works, and not with a
+	// prompt.
+	Midway bool `json:"midway"`
+}
+
+// TellRequest hands a message to an agent while it works on an iteration.
+type TellRequest struct {
+	Run       string `json:"run"`
+	Phase     string `json:"phase"`
+	Iteration int    `json:"iteration"`
+	Attempt   int    `json:"attempt"`
+	ID        string `json:"id"` // of the message
+	Text      string `json:"text"`
+}
+
+// TellReport says whether the agent's program took a message. That the model was
+// given it, too, is in the report of the iteration.
+type TellReport struct {
+	Taken bool   `json:"taken"`
+	Why   string `json:"why,omitempty"` // it did not, or nobody knows
 }
 
 // MessageState is how far a message has come.
 type MessageState string
 
-// A message is queued until an iteration begins with it. It is delivered with
-// that iteration's prompt, and read when the iteration came to a result.
+// A message is queued until an iteration begins with it, or its agent takes it
+// midway: then it is delivered. It is read when that iteration came to a result.
 const (
 	MessageQueued    MessageState = "queued"
 	MessageDelivered MessageState = "delivered"

@@ -5,34 +5,34 @@ import (
 	"sync"
 )
 
-// acpInput is what a server is still to read: whoever writes never waits for
-// the server. It is a reader for one goroutine and a writer for several.
-type acpInput struct {
+// agentInput is what an agent is still to read: whoever writes never waits for
+// the agent. It is a reader for one goroutine and a writer for several.
+type agentInput struct {
 	mu     sync.Mutex
 	more   sync.Cond
 	b      []byte
 	closed bool
 }
 
-// maxACPInput bounds what waits for a server that does not read, beyond one
+// maxInput bounds what waits for an agent that does not read, beyond one
 // message of any size.
-const maxACPInput = 16 << 20
+const maxInput = 16 << 20
 
-func newACPInput() *acpInput {
-	i := &acpInput{}
+func newAgentInput() *agentInput {
+	i := &agentInput{}
 	i.more.L = &i.mu
 	return i
 }
 
 // Write takes all of p, or nothing of it: io.ErrClosedPipe after Close, and
 // io.ErrShortWrite when too much waits already.
-func (i *acpInput) Write(p []byte) (int, error) {
+func (i *agentInput) Write(p []byte) (int, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
 	case i.closed:
 		return 0, io.ErrClosedPipe
-	case len(i.b) > maxACPInput:
+	case len(i.b) > maxInput:
 		return 0, io.ErrShortWrite
 	}
 	i.b = append(i.b, p...)
@@ -41,7 +41,7 @@ func (i *acpInput) Write(p []byte) (int, error) {
 }
 
 // Read waits for something to read. After Close it gives what is left.
-func (i *acpInput) Read(p []byte) (int, error) {
+func (i *agentInput) Read(p []byte) (int, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for len(i.b) == 0 && !i.closed {
@@ -58,7 +58,7 @@ func (i *acpInput) Read(p []byte) (int, error) {
 }
 
 // Close ends the input behind what has been written.
-func (i *acpInput) Close() {
+func (i *agentInput) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.closed = true
