@@ -120,6 +120,7 @@ var appliers = map[work.EventKind]applier{
 	work.GateDecided:        with(theGates.apply),
 	work.PolicyChanged:      with(applyPolicyChanged),
 	work.PhaseTold:          with(applyTold),
+	work.TellFinished:       with(ofPhase(applyTellFinished)),
 	work.RewindAsked:        with(applyRewindAsked),
 	work.PhaseRewound:       with(ofPhase(applyRewound)),
 	work.PhaseAdded:         with(applyPhaseAdded),

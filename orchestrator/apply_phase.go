@@ -204,7 +204,7 @@ func (s *State) remember(p *Phase, n int, d work.IterationFinishedData) {
 	p.Notes, p.Comments, p.Pivot, p.Verified, p.Hooks.Told = nil, nil, "", "", nil
 	p.Blockers, p.Strategy = plainBlockers(d.Signals), d.Signals.Pivots
 	p.Asking = p.Asking.next(d)
-	p.readMessages(n)
+	p.readMessages(n, d.Heard)
 	if len(d.Signals.Questions) > 0 && len(p.Asking.Due) == 0 {
 		p.note("Your question was not put to anybody, since the iteration came to nothing. Ask again if you still have to know.")
 	}

@@ -30,6 +30,8 @@ func Decide(s *State, in Input) []work.Event {
 		d.folderDone(f)
 	case IterationDone:
 		d.iterationDone(f)
+	case TellDone:
+		d.tellDone(f)
 	case VerifyDone:
 		d.verifyDone(f)
 	case ControlDone:
@@ -225,6 +227,8 @@ func (d *decision) began(c Command) {
 			Command: c.ID, Agent: p.Set.Agent, Session: session, Prompt: promptKind(d.s, p),
 			Told: p.unreadIDs(), Lessons: d.s.lessonsTold(session), Fix: c.Kind.Free(), Reserved: d.s.Spec.Settings.Cost.IterationUSD,
 		})
+	case StepTell:
+		d.emit(work.TellStarted, c, TellStartedData{Command: c.ID, ID: c.Message})
 	case StepBase, StepVerify:
 		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
 	case StepControl:
@@ -284,7 +288,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Snapshot: f.Snapshot.Commit, Tree: f.Snapshot.Tree, Fix: f.Command.Kind.Free(),
 		Session: text.ClipJSON(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
-		Message: text.ClipJSON(r.Message, 1000), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
+		Message: text.ClipJSON(r.Message, 1000), Heard: clipList(r.Heard, maxMessages, 60), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
 		Trace: trace(r, f.Snapshot), Network: clipHosts(r.Network),
 	}
 	if data.Outcome == "" {
@@ -357,6 +361,9 @@ func (d *decision) broke(f Broke) {
 	switch trouble := Unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
 	case StepRest:
 		d.restFinished(f.Command, work.RestFinishedData{ControlFinishedData: work.ControlFinishedData{ID: f.Command.ID}, Failed: text.ClipJSON(f.Problem, 300)})
+		return
+	case StepTell:
+		d.tellDone(TellDone{Command: f.Command, Report: work.TellReport{Why: f.Problem}})
 		return
 	case StepHook:
 		d.hookDone(HookDone{Command: f.Command, Report: work.HookReport{Ended: "it could not be asked: " + f.Problem}})

@@ -120,6 +120,8 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 		return FolderEffect{Command: c, Opening: s.opening(p)}, nil
 	case StepIterate:
 		return s.iterateEffect(c, p, k.Day), nil
+	case StepTell:
+		return s.tellEffect(c, p)
 	case StepBase, StepVerify:
 		return s.verifyEffect(c, p), nil
 	case StepControl:

@@ -47,6 +47,12 @@ type IterationDone struct {
 	Todos    *work.TodoCheck
 }
 
+// TellDone is the end of a tell command.
+type TellDone struct {
+	Command Command
+	Report  work.TellReport
+}
+
 // VerifyDone is the end of a verify command.
 type VerifyDone struct {
 	Command Command
@@ -159,6 +165,7 @@ func (Resumed) fact()       {}
 func (Began) fact()         {}
 func (FolderDone) fact()    {}
 func (IterationDone) fact() {}
+func (TellDone) fact()      {}
 func (VerifyDone) fact()    {}
 func (ControlDone) fact()   {}
 func (ReviewDone) fact()    {}
@@ -188,6 +195,7 @@ func ResultOf(f Fact) (of work.CommandID, is bool) {
 
 func (f FolderDone) of() Command    { return f.Command }
 func (f IterationDone) of() Command { return f.Command }
+func (f TellDone) of() Command      { return f.Command }
 func (f VerifyDone) of() Command    { return f.Command }
 func (f ControlDone) of() Command   { return f.Command }
 func (f ReviewDone) of() Command    { return f.Command }
@@ -207,6 +215,7 @@ const (
 	StepBase    Step = "verify-base"
 	StepFolder  Step = "folder"
 	StepIterate Step = "iterate"
+	StepTell    Step = "tell"
 	StepVerify  Step = "verify"
 	StepControl Step = "control"
 	StepReview  Step = "review"
@@ -236,5 +245,6 @@ type Command struct {
 	Commit     string        // verify, review, land, deliver: what it is about
 	Specialist string        // review
 	Checkpoint string        // publish
+	Message    string        // tell
 	Until      time.Time     // wait
 }

@@ -103,10 +103,14 @@ func (s *State) pendingOf(p *Phase) []Command {
 	if p.Stage == StageLand {
 		pending = s.pendingLand
 	}
-	if c, ok := pending(p); ok {
-		return []Command{c}
+	c, ok := pending(p)
+	if !ok {
+		return nil
 	}
-	return nil
+	if m, due := s.pendingTell(p); due {
+		return []Command{c, m}
+	}
+	return []Command{c}
 }
 
 func (s *State) pendingStep(p *Phase) (Command, bool) {

@@ -448,6 +448,22 @@ func TestSeededBugs(t *testing.T) {
 				d.Refused = ""
 			}
 		})}, []string{"twice"}},
+		{"a message given midway and once more", bug{apply: afterApply(func(s *State, e work.Event) {
+			var d work.IterationFinishedData
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && decode(e, &d) == nil {
+				for i, m := range p.Messages {
+					p.Messages[i].Read = m.Read && !slices.Contains(d.Heard, m.ID)
+				}
+			}
+		})}, []string{"again", "which it was given before"}},
+		{"a message that was taken and never given, and counts as read", bug{apply: afterApply(func(s *State, e work.Event) {
+			var d TellFinishedData
+			if p := s.Phases[e.Phase]; e.Kind == work.TellFinished && p != nil && decode(e, &d) == nil && d.Taken {
+				for i := range p.Messages {
+					p.Messages[i].Read = p.Messages[i].Read || p.Messages[i].ID == d.ID
+				}
+			}
+		})}, []string{"is not told", "never read"}},
 		{"a phase that lands with a message unread", bug{events: func(_ *State, _ Fact, evs []work.Event) []work.Event {
 			return slices.DeleteFunc(evs, func(e work.Event) bool {
 				var d work.GateDecidedData

@@ -20,7 +20,7 @@ func (c *coverage) check(t *testing.T) {
 		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished, work.PhaseStarted, work.PhaseReopened, work.PhaseFinished, work.PhaseMerged,
 		work.GateDecided, work.FolderStarted, work.FolderFinished, work.IterationStarted, work.IterationFinished, work.VerifyStarted, work.VerifyFinished,
 		work.ReviewStarted, work.ReviewFinished, work.ArbiterStarted, work.ArbiterFinished, work.ArbiterDecided, work.MergeStarted, work.MergeFinished, work.LandStarted, work.SubPhaseSpawned, work.SubPhaseFolded, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue,
-		work.OutageBegan, work.OutageEnded, work.RestStarted, work.RestFinished, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseTold, work.PhaseAdded, work.JobDecided, work.Warned,
+		work.OutageBegan, work.OutageEnded, work.RestStarted, work.RestFinished, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseTold, work.TellStarted, work.TellFinished, work.PhaseAdded, work.JobDecided, work.Warned,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
 	} {
 		if c.kinds[string(k)] == 0 {
@@ -44,7 +44,7 @@ func (c *coverage) check(t *testing.T) {
 	}
 	for _, f := range []string{
 		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
-		"duplicate", "stop", "deadline", "cancelled", "a blocker", "a question", "a lack", "an assumption", "a lesson", "a message", "a message to no phase", "a message without a word", "a huge message", "a message twice", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
+		"duplicate", "stop", "deadline", "cancelled", "a blocker", "a question", "a lack", "an assumption", "a lesson", "a message", "a message to no phase", "a message without a word", "a huge message", "a message twice", "a message taken as its iteration ended", "a message taken, and nobody knows", "a message that broke on its way", "a message taken and never given", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
 		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran", "disturbed",
 		"the evidence of a part is another", "a control without time", "a judge that is installed otherwise", "what was left tried", "a deaf test found at the end", "what was left broke",
 		"a proposal that cannot be used", "a part done", "a part failed", "a part skipped", "commands of a part that nobody saw",

@@ -186,6 +186,7 @@ func (c *invariants) setBack(s *State, p *Phase, e work.Event) error {
 	if asked.Text != "" {
 		book := c.words[e.Phase]
 		book.said, book.ids = append(slices.Clip(book.said), asked.Text), append(slices.Clip(book.ids), asked.ID)
+		book.due = append(slices.Clip(book.due), asked.ID)
 		note(c, c.words, e.Phase, book)
 	}
 	before := c.spent[e.Phase]

@@ -250,6 +250,10 @@ func (w *world) step() error {
 		w.fault("a review of a phase that is over")
 		return w.tell(w.outcome(e))
 	}
+	if e.Step == StepTell && !w.s.expects(e.Command) {
+		w.fault("a message taken as its iteration ended")
+		return w.tell(TellDone{Command: e.Command, Report: work.TellReport{Taken: true}})
+	}
 	if w.dropped[id] {
 		w.fault("a result of what was dropped")
 		return w.tell(w.outcome(e))

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,21 +38,68 @@ func (w *world) says() {
 	}
 }
 
+// listening makes the agents of every other run such that listen. It throws no
+// die: one throw more would make another schedule of every seed.
+func (w *world) listening() {
+	for name, a := range w.spec.Settings.Agents {
+		a.Listens = w.spec.Settings.OutageWaitSecs%2 == 0
+		w.spec.Settings.Agents[name] = a
+	}
+}
+
+func try(c Command) string { return fmt.Sprintf("%s/%d/%d", c.Phase, c.Iteration, c.Attempt) }
+
+// hands gives a message to an agent that works.
+func (w *world) hands(c Command) Fact {
+	rep := work.TellReport{Taken: w.rest.IntN(100) < 70, Why: w.text("its agent is not reached")}
+	switch {
+	case rep.Taken:
+		w.handed[try(c)] = append(w.handed[try(c)], c.Message)
+	case w.rest.IntN(100) < 30:
+		w.fault("a message taken, and nobody knows")
+		w.handed[try(c)] = append(w.handed[try(c)], c.Message)
+	case w.rest.IntN(100) < 20:
+		w.fault("a message that broke on its way")
+		return Broke{Command: c, Problem: "no such pipe"}
+	}
+	return TellDone{Command: c, Report: rep}
+}
+
+// hears is what the model of an iteration was given midway: what its program took,
+// but for what came too late.
+func (w *world) hears(c Command) []string {
+	for _, id := range slices.Sorted(maps.Keys(w.under)) {
+		e := w.under[id]
+		if e.Step == StepTell && try(e.Command) == try(c) && w.rest.IntN(100) < 50 {
+			w.handed[try(c)] = append(w.handed[try(c)], e.Message)
+		}
+	}
+	heard := w.handed[try(c)]
+	if len(heard) > 0 && w.rest.IntN(100) < 30 {
+		w.fault("a message taken and never given")
+		heard = heard[:len(heard)-1]
+	}
+	return slices.Clone(heard)
+}
+
 // urgent says that p's iteration is ended by what a person said meanwhile.
 func (w *world) urgent(p *Phase) bool {
-	late := slices.ContainsFunc(p.Messages, func(m Message) bool { return m.With == 0 })
+	late := slices.ContainsFunc(p.Messages, func(m Message) bool { return m.With == 0 && (m.Now || !w.s.Listens(p.Number)) })
 	return late && w.aside(60)
 }
 
 // heardBook is what people said to the agent of a phase, as the events tell it.
 type heardBook struct {
 	said  []string // which it was not given yet
-	given []string // with the iteration under way
-	ids   []string
+	due   []string // their ids
+	given int      // how many of them the prompt of the iteration under way holds
+	ids   []string // of all
+	heard []string // ids of those that an iteration on record was given
 }
 
-// telling: what a person says to an agent stands in its next prompt, and nothing
-// of its phase lands before.
+// telling: what a person says to an agent stands in its next prompt, unless it was
+// given it midway, and nothing of its phase lands before. No try that goes on
+// record is given again what an earlier one was.
 func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
 	if p == nil {
 		return c.toldAll(s, e)
@@ -73,14 +121,33 @@ func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
 			return nil
 		}
 		book.said, book.ids = append(slices.Clip(book.said), d.Text), append(slices.Clip(book.ids), d.ID)
+		book.due = append(slices.Clip(book.due), d.ID)
+	case work.TellStarted:
+		var d TellStartedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if at := slices.Index(book.due, d.ID); at < book.given {
+			return fmt.Errorf("the agent of phase %s is given %s midway, which it was given before", e.Phase, d.ID)
+		}
+		return nil
 	case work.IterationStarted:
+		var d work.IterationStartedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		for _, id := range d.Told {
+			if slices.Contains(book.heard, id) {
+				return fmt.Errorf("the agent of phase %s is given %s again", e.Phase, id)
+			}
+		}
 		prompt := Prompt(s, p, s.sessionOf(p))
 		for _, said := range book.said {
 			if !strings.Contains(prompt, strings.TrimSpace(inert(said))) {
 				return fmt.Errorf("phase %s goes on, and its agent is not told %q", e.Phase, text.ClipJSON(said, 60))
 			}
 		}
-		book.given = book.said
+		book.given = len(book.said)
 	case work.IterationFinished:
 		var d work.IterationFinishedData
 		if err := decode(e, &d); err != nil {
@@ -89,7 +156,15 @@ func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
 		if d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
 			return nil // the next attempt is told the same
 		}
-		book.said, book.given = slices.Clone(book.said[len(book.given):]), nil
+		given := append(slices.Clone(book.due[:book.given]), d.Heard...)
+		var said, due []string
+		for i, id := range book.due {
+			if !slices.Contains(given, id) {
+				said, due = append(said, book.said[i]), append(due, id)
+			}
+		}
+		book.said, book.due, book.given = said, due, 0
+		book.heard = append(slices.Clip(book.heard), given...)
 	case work.GateDecided:
 		var d work.GateDecidedData
 		if err := decode(e, &d); err == nil && d.Gate == gateMessage {
@@ -130,7 +205,7 @@ func (c *invariants) toldAll(s *State, e work.Event) error {
 	case work.PhaseAdded:
 		if last != nil {
 			book := c.words[last.Number]
-			note(c, c.words, e.Phase, heardBook{said: book.said, ids: book.ids})
+			note(c, c.words, e.Phase, heardBook{said: book.said, due: book.due, ids: book.ids, heard: book.heard})
 		}
 	case work.RunFinished:
 		var d work.RunFinishedData

@@ -52,7 +52,8 @@ type world struct {
 	records map[string]work.Checkpoint // as the doors see them
 	inbox   []inboxRow
 	rows    int64
-	told    int // messages so far
+	told    int                 // messages so far
+	handed  map[string][]string // messages that agents took, by try
 	trees   map[string]*tree
 	commits map[string]string // commit → tree
 	spent   map[string]Day    // by day (UTC)
@@ -97,7 +98,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 		dice: d, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), bug: b,
 		records: map[string]work.Checkpoint{}, trees: map[string]*tree{}, commits: map[string]string{}, spent: map[string]Day{},
 		consumed: map[int64]bool{}, under: map[work.CommandID]effect{}, dropped: map[work.CommandID]bool{},
-		faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
+		handed: map[string][]string{}, faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
 	w.spec, w.memory = l.randomSpec(d), newMemory()
 	if l.hooks {
@@ -109,6 +110,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	}
 	w.long = w.chance(6)
 	w.deaf = w.chance(6)
+	w.listening()
 	w.stuck = w.spec.Settings.OutageWaitSecs%16 == 0 // one throw more would make another schedule of every seed
 	w.huge = w.spec.Settings.Cost == work.Cost{} && w.chance(8)
 	if w.chance(8) {
@@ -196,6 +198,9 @@ const ranOutHere = "the snapshot found no room"
 // outcome carries an effect out: the truth of the world, as a fact.
 func (w *world) outcome(e effect) Fact {
 	c, p := e.Command, w.s.Phases[e.Phase]
+	if c.Step == StepTell {
+		return w.hands(c)
+	}
 	if w.host != nil && (c.Step == StepPublish || c.Step == StepPull || c.Step == StepClose || c.Step == StepLand && p.Pull.live()) {
 		return w.atHost(c, p)
 	}
@@ -264,6 +269,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	case x < 77:
 		rep.Claims = []string{"P1"} // of phase 01, and nobody else's
 	}
+	rep.Heard = w.hears(e.Command)
 	rep.Signals = w.signals()
 	w.proposes(p, &rep.Signals)
 	stuck := w.lacks(&rep.Signals)

@@ -13,7 +13,8 @@ import (
 // A person may say something to the agent of a phase while it works. It stands
 // in the next prompt of the phase, and nothing of the phase lands before its
 // agent was given it. A message that is urgent ends the iteration, whose work is
-// kept, so that the next one begins with it.
+// kept, so that the next one begins with it. An agent that listens is given any
+// other one midway, see midway.go.
 
 // maxMessages is how many messages one phase takes.
 const maxMessages = 20
@@ -40,9 +41,14 @@ type Message struct {
 	ID   string
 	By   string
 	Text string
-	// With is the iteration that began with it in its prompt; 0 = none yet.
+	// With is the iteration that began with it in its prompt, or whose agent took
+	// it midway; 0 = none yet.
 	With int  `json:",omitempty"`
 	Read bool `json:",omitempty"` // that iteration came to a result
+
+	Now    bool           `json:",omitempty"` // it ends the iteration
+	Midway bool           `json:",omitempty"` // it was taken midway
+	Missed work.CommandID `json:",omitempty"` // the last iteration whose agent did not take it
 }
 
 // ToldData is the payload of phase.told: a message for the agent of a phase.
@@ -52,6 +58,7 @@ type ToldData struct {
 	Door    string `json:"door"`
 	Text    string `json:"text,omitempty"`
 	Now     bool   `json:"now,omitempty"`     // it ends the iteration that is under way
+	Midway  bool   `json:"midway,omitempty"`  // its agent is given it while it works
 	Refused string `json:"refused,omitempty"` // why the agent never gets it
 }
 
@@ -116,6 +123,7 @@ func (d *decision) told(a work.Answer) {
 	if p == nil {
 		number = ""
 	}
+	data.Midway = data.Refused == "" && !data.Now && d.s.Listens(number)
 	d.phase(number, work.PhaseTold, data)
 }
 
@@ -146,7 +154,7 @@ func applyTold(s *State, p *Phase, _ work.Event, d ToldData) {
 		s.refuse(d.ID, d.Refused)
 		return
 	}
-	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text})
+	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text, Now: d.Now})
 	who := d.By
 	if who == "" {
 		who = "somebody"
@@ -175,16 +183,26 @@ func (p *Phase) giveMessages(ids []string, iteration int) {
 	p.Messages = slices.Clone(p.Messages)
 	for i, m := range p.Messages {
 		if slices.Contains(ids, m.ID) {
-			p.Messages[i].With = iteration
+			p.Messages[i].With, p.Messages[i].Midway = iteration, false
 		}
 	}
 }
 
-// readMessages notes that an iteration which was given messages is over.
-func (p *Phase) readMessages(iteration int) {
+// readMessages notes that an iteration which was given messages is over, and
+// which of them its model was given midway. What was taken and not given stands
+// in the next prompt.
+func (p *Phase) readMessages(iteration int, heard []string) {
 	p.Messages = slices.Clone(p.Messages)
-	for i, m := range p.Messages {
-		p.Messages[i].Read = m.Read || m.With == iteration
+	for i := range p.Messages {
+		switch m := &p.Messages[i]; {
+		case m.Read:
+		case slices.Contains(heard, m.ID) && (m.Midway || m.With != iteration):
+			m.With, m.Midway, m.Read = iteration, true, true
+		case m.Midway:
+			m.With, m.Midway = 0, false
+		default:
+			m.Read = m.With == iteration
+		}
 	}
 }
 
@@ -196,7 +214,7 @@ func (p *Phase) handOver() (unread, read []Message) {
 			read = append(read, m)
 			continue
 		}
-		m.With = 0
+		m.With, m.Midway, m.Missed = 0, false, ""
 		unread = append(unread, m)
 	}
 	return unread, read
@@ -272,9 +290,13 @@ func foldMessage(s *State, p *Phase, d folded) {
 func writeMessages(b *strings.Builder, p *Phase) {
 	for _, m := range p.Messages {
 		if !m.Read {
-			section(b, "A person says to you, while you work", m.Text)
+			m.write(b)
 		}
 	}
+}
+
+func (m Message) write(b *strings.Builder) {
+	section(b, "A person says to you, while you work", m.Text)
 }
 
 // writeRead tells a new session what people said before: their words are never

@@ -31,7 +31,7 @@ func TestRealClaudeHearsWhileItWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := c.request(t, turns...)
-			req.Agent.SkipPermission = true
+			req.Agent.SkipPermission, req.Phase = true, name // agents are told by the phase that they work on
 			works := make(chan struct{}, 100)
 			said := make(chan work.TellReport, 1)
 			var took time.Duration

@@ -24,7 +24,7 @@ func await(ctx context.Context, most time.Duration, look func() (done bool, err 
 }
 
 // AwaitTold waits a moment until the process that drives the run has taken the
-// message, and says what became of it.
+// message, and an agent that listens as well, and says what became of it.
 func AwaitTold(ctx context.Context, p *project.Checkout, told work.Told, most time.Duration) (work.Told, error) {
 	err := await(ctx, most, func() (bool, error) {
 		now, refused, err := Heard(ctx, p, told)
@@ -35,7 +35,7 @@ func AwaitTold(ctx context.Context, p *project.Checkout, told work.Told, most ti
 			return false, refusal.New("forge status shows the phases", "nobody will read it: %s", refused)
 		}
 		told = now
-		return now.Taken, nil
+		return now.Taken && !(now.Midway && now.State == work.MessageQueued), nil
 	})
 	return told, err
 }

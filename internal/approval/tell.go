@@ -43,9 +43,7 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 		return work.Told{}, row, err
 	}
 	row, err = p.PickRun(ctx, row.ID)
-	out := stands(s, m.Phase, m.ID)
-	out.Now = m.Now
-	return out, row, err
+	return stands(s, m.Phase, m.ID, m.Now), row, err
 }
 
 // addressee is the one phase that a message without a phase can mean.
@@ -67,14 +65,12 @@ func Heard(ctx context.Context, p *project.Checkout, t work.Told) (now work.Told
 	if err != nil {
 		return t, "", fmt.Errorf("look how far the message is: %w", err)
 	}
-	now = stands(s, t.Phase, t.ID)
-	now.Now = t.Now
-	return now, s.WhyRefused(t.ID), nil
+	return stands(s, t.Phase, t.ID, t.Now), s.WhyRefused(t.ID), nil
 }
 
 // stands is how far the message of a phase has come.
-func stands(s *orchestrator.State, phase, id string) work.Told {
-	t := work.Told{Run: s.Run, Phase: phase, ID: id, State: work.MessageQueued, Iteration: 1}
+func stands(s *orchestrator.State, phase, id string, now bool) work.Told {
+	t := work.Told{Run: s.Run, Phase: phase, ID: id, Now: now, State: work.MessageQueued, Iteration: 1}
 	for _, cp := range s.Open {
 		if cp.Phase == phase {
 			t.Waits = cp.ID
@@ -83,13 +79,21 @@ func stands(s *orchestrator.State, phase, id string) work.Told {
 	if ph := s.Phases[phase]; ph != nil {
 		t.Iteration = ph.Iteration + 1
 	}
+	if t.Midway = !now && s.Listens(phase); t.Midway {
+		t.Iteration--
+	}
 	for _, m := range s.Messages(phase) {
 		if m.ID != id {
 			continue
 		}
-		if t.Taken = true; m.With == 0 {
+		t.Taken = true
+		if m.Missed != "" && m.Missed == s.Phases[phase].Command && t.Midway {
+			t.Midway, t.Iteration = false, t.Iteration+1
+		}
+		if m.With == 0 {
 			continue
 		}
+		t.Midway = m.Midway
 		t.State, t.Iteration = work.MessageDelivered, m.With
 		if m.Read {
 			t.State = work.MessageRead

@@ -20,7 +20,8 @@ import (
 func (a *App) tellCommand() *cli.Command {
 	return &cli.Command{
 		Name: "tell", Usage: "say something to the agent of a phase while it works", ArgsUsage: "RUN [PHASE] [TEXT]",
-		Description: "The agent reads it with its next prompt; nothing of its phase lands before.\n" +
+		Description: "An agent that listens while it works gets it at once, any other with its next prompt.\n" +
+			"Which of the two is said and recorded. Nothing of its phase lands before.\n" +
 			"Without a phase it is for the one that is worked on. Without a text it is read from standard input.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what you say, as `TEXT`"},
@@ -125,12 +126,16 @@ func tellNext(t work.Told, row journal.RunRow) string {
 func (t toldMessage) text() string {
 	var how string
 	switch {
+	case t.State != work.MessageQueued && t.Midway:
+		how = fmt.Sprintf("delivered, while its agent works on iteration %d", t.Iteration)
+	case t.Midway && t.Driven:
+		how = fmt.Sprintf("queued: its agent gets it while it works on iteration %d", t.Iteration)
 	case t.State != work.MessageQueued:
 		how = fmt.Sprintf("delivered, with the prompt of iteration %d", t.Iteration)
 	case t.Now && t.Driven:
 		how = fmt.Sprintf("queued: the iteration is ended, and iteration %d begins with it", t.Iteration)
 	default:
-		how = fmt.Sprintf("queued: its agent reads it with the prompt of iteration %d", t.Iteration)
+		how = fmt.Sprintf("queued: its agent reads it with its next prompt, of iteration %d", t.Iteration)
 	}
 	return fmt.Sprintf("%s phase %s: %s\nNext: %s\n", t.Run, t.Phase, how, t.Next)
 }

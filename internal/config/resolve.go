@@ -24,6 +24,7 @@ type Facts struct {
 type KindFacts struct {
 	Name        string
 	Continues   bool // a session can be continued
+	Listens     bool // it takes what a person says while it works
 	ReportsCost bool // usage comes with money
 }
 

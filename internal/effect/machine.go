@@ -18,10 +18,11 @@ import (
 )
 
 // Machine carries effects out, with what the machine has that it stands for. All
-// fields but Proofs, Reviewers, Todos, Host and Hooks are required. It may be used for
+// fields but Listeners, Proofs, Reviewers, Todos, Host and Hooks are required. It may be used for
 // several effects at once.
 type Machine struct {
 	Agents    Agents
+	Listeners Listeners // nil where no agent takes what people say while it works
 	Repo      Repo
 	Checks    Checks
 	Evidence  Evidence
@@ -53,6 +54,8 @@ func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) or
 		return m.folder(ctx, e, a)
 	case orchestrator.IterateEffect:
 		return m.iterate(ctx, e, a)
+	case orchestrator.TellEffect:
+		return m.tell(ctx, e)
 	case orchestrator.VerifyEffect:
 		return m.verify(ctx, e, a)
 	case orchestrator.ControlEffect:
@@ -205,6 +208,18 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 		if err != nil {
 			return broke(c, "look for conflict markers", err)
 		}
+	}
+	return done
+}
+
+// tell hands a message to the agent of an iteration that is under way here.
+func (m *Machine) tell(ctx context.Context, e orchestrator.TellEffect) orchestrator.Fact {
+	done := orchestrator.TellDone{Command: e.Command, Report: work.TellReport{Why: "its agent is not reached"}}
+	if m.Listeners != nil {
+		done.Report = m.Listeners.Tell(ctx, e.Request)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	return done
 }

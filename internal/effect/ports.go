@@ -15,6 +15,13 @@ type Agents interface {
 	Iterate(ctx context.Context, req work.IterationRequest, watch func(work.Activity)) (work.IterationReport, error)
 }
 
+// Listeners hands agents that work on an iteration in this process what people say.
+// That one did not take it, or is not here, is in the report. It waits for the
+// agent, until ctx ends.
+type Listeners interface {
+	Tell(ctx context.Context, req work.TellRequest) work.TellReport
+}
+
 // Repo is Forge's own repository and the way into the user's. Every method
 // may be repeated after a crash. Folders are used by one caller at a time.
 type Repo interface {

@@ -12,7 +12,7 @@ func Decides(kind work.EventKind) bool {
 	case
 		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
 		work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
-		work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged, work.PhaseTold, work.RewindAsked, work.PhaseRewound,
+		work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged, work.PhaseTold, work.TellFinished, work.RewindAsked, work.PhaseRewound,
 		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.RestFinished, work.MergeFinished,
 		work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,

@@ -180,6 +180,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describePolicy(e)
 	case work.PhaseTold:
 		return describeTold(e)
+	case work.TellFinished:
+		return describeHeard(e)
 	case work.RewindAsked, work.PhaseRewound:
 		return describeRewind(e)
 	case work.PromotionDecided:

@@ -15,7 +15,32 @@ func sayTold(e work.Event) (string, facts, error) {
 		if d.Now {
 			said = "said to its agent at once: " + text.FirstLine(text.Plain(d.Text), 200)
 		}
-		return said, facts{{"by", d.By + " (" + d.Door + ")"}, {"nobody reads it", d.Refused}}
+		how := ""
+		if d.Midway {
+			how = "while it works"
+		} else if d.Refused == "" {
+			how = "with its next prompt"
+		}
+		return said, facts{{"by", d.By + " (" + d.Door + ")"}, {"delivered", how}, {"nobody reads it", d.Refused}}
+	})
+}
+
+// sayHeard says what became of a message that an agent was to get while it works.
+func sayHeard(e work.Event) (string, facts, error) {
+	return telling(e, func(d orchestrator.TellFinishedData) (string, facts) {
+		if d.Taken {
+			return "its agent has message " + d.ID + ", while it works", nil
+		}
+		return "its agent gets message " + d.ID + " with its next prompt", facts{{"why", d.Why}}
+	})
+}
+
+func describeHeard(e work.Event) (log.Level, string, []any) {
+	return describeAs(e, func(d orchestrator.TellFinishedData) (log.Level, string, []any) {
+		if d.Taken {
+			return log.InfoLevel, "delivered while it works", []any{"message", d.ID}
+		}
+		return log.InfoLevel, "delivered with the next prompt", []any{"message", d.ID, "why", d.Why}
 	})
 }
 
@@ -25,6 +50,6 @@ func describeTold(e work.Event) (log.Level, string, []any) {
 		if d.Refused != "" {
 			return log.WarnLevel, "a message that nobody reads", []any{"why", d.Refused, "by", d.By, "door", d.Door}
 		}
-		return log.InfoLevel, "told: " + text.FirstLine(text.Plain(d.Text), 200), []any{"by", d.By, "door", d.Door, "now", d.Now}
+		return log.InfoLevel, "told: " + text.FirstLine(text.Plain(d.Text), 200), []any{"by", d.By, "door", d.Door, "now", d.Now, "midway", d.Midway}
 	})
 }

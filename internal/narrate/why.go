@@ -237,6 +237,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return sayPolicy(e)
 	case work.PhaseTold:
 		return sayTold(e)
+	case work.TellFinished:
+		return sayHeard(e)
 	case work.RewindAsked, work.PhaseRewound:
 		return sayRewind(e)
 	case work.PhaseAdded, work.JobDecided:

@@ -140,7 +140,7 @@ func AgentKinds() []config.KindFacts {
 	var out []config.KindFacts
 	for _, name := range agent.Kinds() {
 		f, _ := agent.FactsOf(name)
-		out = append(out, config.KindFacts{Name: name, Continues: f.Continues, ReportsCost: f.ReportsCost})
+		out = append(out, config.KindFacts{Name: name, Continues: f.Continues, ReportsCost: f.ReportsCost, Listens: f.Listens})
 	}
 	return out
 }

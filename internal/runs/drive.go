@@ -61,7 +61,7 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 		Watch: o.Watch, Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
 		Room: func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
 		Effects: &effect.Machine{
-			Agents: e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo},
+			Agents: e.Agents, Listeners: e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo},
 			Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: p.Layout(), Now: p.Now,
 			Hooks: hooks,
 		},

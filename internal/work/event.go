@@ -73,6 +73,8 @@ const (
 	JobDecided         EventKind = "job.decided"
 	PolicyChanged      EventKind = "policy.changed"
 	PhaseTold          EventKind = "phase.told"
+	TellStarted        EventKind = "tell.started"
+	TellFinished       EventKind = "tell.finished"
 	RewindAsked        EventKind = "phase.rewind_asked"
 	PhaseRewound       EventKind = "phase.rewound"
 	CriteriaAnswered   EventKind = "criteria.answered"
@@ -200,6 +202,7 @@ type IterationFinishedData struct {
 	Sandbox   string     `json:"sandbox,omitempty"`
 	ResetAt   *time.Time `json:"reset_at,omitempty"`
 	Message   string     `json:"message,omitempty"`
+	Heard     []string   `json:"heard,omitempty"`     // messages of people that it was given midway, by their ids
 	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
 	// Todos is what a job's todos say in the snapshot; nil outside a job.
 	Todos *TodoCheck `json:"todos,omitempty"`

@@ -143,9 +143,11 @@ type AgentSettings struct {
 	Checkout string `json:"checkout,omitempty"`
 	// Continues says that a session can be continued, so that later
 	// iterations get the feedback only. ReportsCost says that usage comes
-	// with money. Both are facts of the kind, filled in at run start.
+	// with money, Listens that it takes what a person says while it works. All
+	// are facts of the kind, filled in at run start.
 	Continues   bool `json:"continues,omitempty"`
 	ReportsCost bool `json:"reports_cost,omitempty"`
+	Listens     bool `json:"listens,omitempty"`
 }
 
 // PhaseSettings is what one phase runs with.

@@ -283,7 +283,7 @@ func (r *session) think(ctx context.Context, fact orchestrator.Fact) error {
 	}
 	for _, e := range evs {
 		switch e.Kind {
-		case work.PhaseFinished, work.PhaseRewound:
+		case work.PhaseFinished, work.PhaseRewound, work.IterationFinished:
 			r.cancelDropped(e.Phase)
 		case work.RewindAsked:
 			if err := r.setBack(e); err != nil {
@@ -332,7 +332,8 @@ func (r *session) endIteration(phase string) {
 }
 
 // cancelDropped ends what is under way for a phase and nobody waits for any more:
-// the reviews of one that is over, whatever was about work that is dropped.
+// the reviews of one that is over, what an agent was to be told while it worked,
+// whatever was about work that is dropped.
 func (r *session) cancelDropped(phase string) {
 	waits := map[work.CommandID]bool{}
 	for _, c := range orchestrator.Pending(r.s) {
