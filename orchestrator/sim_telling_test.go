@@ -51,14 +51,14 @@ func try(c Command) string { return fmt.Sprintf("%s/%d/%d", c.Phase, c.Iteration
 
 // hands gives a message to an agent that works.
 func (w *world) hands(c Command) Fact {
-	rep := work.TellReport{Taken: w.rest.IntN(100) < 70, Why: w.text("its agent is not reached")}
+	rep := work.TellReport{Taken: w.rest.IntN(100) < 50, Why: w.text("its agent is not reached")}
 	switch {
 	case rep.Taken:
 		w.handed[try(c)] = append(w.handed[try(c)], c.Message)
-	case w.rest.IntN(100) < 30:
+	case w.rest.IntN(100) < 50:
 		w.fault("a message taken, and nobody knows")
 		w.handed[try(c)] = append(w.handed[try(c)], c.Message)
-	case w.rest.IntN(100) < 20:
+	case w.rest.IntN(100) < 50:
 		w.fault("a message that broke on its way")
 		return Broke{Command: c, Problem: "no such pipe"}
 	}

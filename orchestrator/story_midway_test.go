@@ -61,6 +61,8 @@ func TestAPersonTellsAnAgentThatWorks(t *testing.T) {
 			t.Errorf("it is told twice: %s", got)
 		}
 		st.verify("01", true)
+		st.merge("01")
+		st.land("01")
 		st.ended("01", work.PhaseDone, "") // the promise came behind it, and counts
 	})
 	for name, taken := range map[string]bool{"taken and never given": true, "never taken": false} {
