@@ -55,6 +55,8 @@ import (
 //	                  and the result lands
 //	v7-agents         of three agents each is out in turn, and the first that is free
 //	                  goes on; a resume asks the first again, and the result lands
+//	v8-midway         a message that an agent takes while it works, and the result, which
+//	                  lands
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {
