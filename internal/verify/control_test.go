@@ -150,6 +150,7 @@ func TestControlGoHonest(t *testing.T) {
 }
 
 func TestControlGoCheats(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
 	t.Parallel()
 	wrong := "func Add(a, b int) int { return a - b }\n\nfunc Double(a int) int { return Add(a, a) }\n"
 	for name, tt := range map[string]struct{ product, finds string }{
