@@ -255,9 +255,13 @@ func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, 
 	if err != nil {
 		return nil, err
 	}
+	if ch.lost(rep) {
+		ch.skip("%s: with wrong expectations in the tests as they are changed something does not load, so their names say nothing", ch.own.Key())
+		return nil, nil
+	}
 	var out []string
 	for name, id := range of {
-		if !ch.lost(rep) && !failedAs(rep, name, id) {
+		if !failedAs(rep, name, id) {
 			out = append(out, name)
 		}
 	}
