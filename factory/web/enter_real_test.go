@@ -4,7 +4,9 @@ package web_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -75,4 +77,28 @@ func TestRealPagesAreEntered(t *testing.T) {
 	}
 	b.Quiet()
 	two.Quiet("404")
+}
+
+// A page whose request came to nothing twice is asked for again: nobody is sent
+// to the sign-in for what the network did.
+func TestRealEnteringSurvivesTheNetwork(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	fill(w)
+	const cuts = 8 // a browser itself tries once more for each of the six connections that it keeps
+	var cut atomic.Int32
+	w.HTTP.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Forge-Token") != "" && r.URL.Path == "/p/demo/issues/new" && cut.Add(1) <= cuts {
+			panic(http.ErrAbortHandler)
+		}
+		w.Server.ServeHTTP(rw, r)
+	})
+	b := w.Browser()
+	b.SignIn()
+	b.GoTo("/p/demo/issues/new")
+	b.Until(`document.querySelector('[name="title"]')`)
+	if n := cut.Load(); n <= cuts {
+		t.Errorf("asked %d times", n)
+	}
+	b.Quiet("Failed to fetch", "net::ERR")
 }

@@ -37,8 +37,20 @@
     if (location.hash) location.replace(location.href);
     else if (came === "reload" || came === "back_forward") scrollTo(0, Number(sessionStorage.getItem(place) ?? 0));
   };
+  // A request that came to nothing says nothing about the session: a network that
+  // changes, or a server that begins anew, ends what is under way.
+  const asked = async () => {
+    for (let wait = 100; ; wait *= 2) {
+      try {
+        return await fetch(location.href, { headers: { "X-Forge-Token": token }, mode: "same-origin", cache: "no-store" });
+      } catch (failed) {
+        if (wait > 3000) throw failed;
+        await new Promise((over) => setTimeout(over, wait));
+      }
+    }
+  };
   const enter = async () => {
-    const answer = await fetch(location.href, { headers: { "X-Forge-Token": token }, mode: "same-origin", cache: "no-store" });
+    const answer = await asked();
     if (answer.status === 401) throw new Error("the session has ended");
     if (!answer.headers.get("Content-Type")?.startsWith("text/html")) throw new Error("that is no page");
     const text = await answer.text();

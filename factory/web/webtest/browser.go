@@ -244,12 +244,18 @@ func (b *Tab) Until(expression string) {
 		case ctx.Err() != nil:
 			var text string
 			b.JS("document.body.innerText", &text)
-			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\npage: %s", expression, b.complaints(), b.w.Log.Tail(), text)
+			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\n%s\npage: %s", expression, b.complaints(), b.w.Log.Tail(), b.loaded(), text)
 		case err != nil && !gaveWay(err):
 			b.w.TB.Fatalf("%s: %v\nconsole: %s\nserver: %s\n%s", expression, err, b.complaints(), b.w.Log.Tail(), b.html())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// loaded is where the page is, how many things it keeps, and what it asked for.
+func (b *Tab) loaded() (text string) {
+	b.JS(`location.href + (() => { try { return " keeps " + localStorage.length } catch { return "" } })() + performance.getEntriesByType("resource").map((e) => "\n  " + e.name + " " + e.responseStatus).join("")`, &text)
+	return text
 }
 
 // gaveWay says that a page was asked while it was replaced by another.
