@@ -124,18 +124,5 @@ func tellNext(t work.Told, row journal.RunRow) string {
 }
 
 func (t toldMessage) text() string {
-	var how string
-	switch {
-	case t.State != work.MessageQueued && t.Midway:
-		how = fmt.Sprintf("delivered, while its agent works on iteration %d", t.Iteration)
-	case t.Midway && t.Driven:
-		how = fmt.Sprintf("queued: its agent gets it while it works on iteration %d", t.Iteration)
-	case t.State != work.MessageQueued:
-		how = fmt.Sprintf("delivered, with the prompt of iteration %d", t.Iteration)
-	case t.Now && t.Driven:
-		how = fmt.Sprintf("queued: the iteration is ended, and iteration %d begins with it", t.Iteration)
-	default:
-		how = fmt.Sprintf("queued: its agent reads it with its next prompt, of iteration %d", t.Iteration)
-	}
-	return fmt.Sprintf("%s phase %s: %s\nNext: %s\n", t.Run, t.Phase, how, t.Next)
+	return fmt.Sprintf("%s phase %s: %s\nNext: %s\n", t.Run, t.Phase, t.How(t.Driven), t.Next)
 }

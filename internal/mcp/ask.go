@@ -138,7 +138,7 @@ func tellAgent(c *call, in inTell) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	head := fmt.Sprintf("Message %s for phase %s of run %s is %s; its agent reads it with the prompt of iteration %d.\n", told.ID, told.Phase, told.Run, told.State, told.Iteration)
+	head := fmt.Sprintf("Message %s for phase %s of run %s is %s.\n", told.ID, told.Phase, told.Run, told.How(row.State == "running"))
 	if told.Waits != "" {
 		head += "The phase waits for an answer to " + told.Waits + ", and goes on with both.\n"
 	}

@@ -215,7 +215,7 @@ func (f fakeDesk) Answer(_ context.Context, a work.Answer, _ string) (work.Check
 
 func (f fakeDesk) Tell(_ context.Context, run string, m work.Message, by, door string) (work.Told, error) {
 	f.change(mark(f.id, run, m.Phase) + "told " + m.Text + " by " + by + " through " + door)
-	return work.Told{Run: run, Phase: m.Phase, ID: "m1", State: work.MessageQueued, Iteration: 2}, nil
+	return work.Told{Run: run, Phase: m.Phase, ID: "m1", State: work.MessageQueued, Iteration: 2, Midway: m.Text == "while you work"}, nil
 }
 
 func (f fakeDesk) Rewind(_ context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error) {

@@ -128,6 +128,13 @@ func TestServedByHTTP(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("nobody heard of the message")
 	}
+	// Which of the two it is, is said at once.
+	if said, refused := c.ask("tell", map[string]any{"phase": "1", "text": "use tabs"}); !strings.Contains(said, "with its next prompt, of iteration 2") {
+		t.Errorf("a message: %q, refused %q", said, refused)
+	}
+	if said, refused := c.ask("tell", map[string]any{"phase": "1", "text": "while you work"}); !strings.Contains(said, "gets it while it works on iteration 2") {
+		t.Errorf("a message midway: %q, refused %q", said, refused)
+	}
 	if err := s.store.Revoke(made.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package work
 
+import "fmt"
+
 // MaxMessage is how long a message to a working agent may be, in bytes.
 const MaxMessage = 8 << 10
 
@@ -25,6 +27,22 @@ type Told struct {
 	// Midway says that its agent gets it, or got it, while it works, and not with a
 	// prompt.
 	Midway bool `json:"midway"`
+}
+
+// How says how far a message has come, and how its agent gets it; driven = a
+// process goes on with the run by itself.
+func (t Told) How(driven bool) string {
+	switch {
+	case t.State != MessageQueued && t.Midway:
+		return fmt.Sprintf("delivered, while its agent works on iteration %d", t.Iteration)
+	case t.Midway && driven:
+		return fmt.Sprintf("queued: its agent gets it while it works on iteration %d", t.Iteration)
+	case t.State != MessageQueued:
+		return fmt.Sprintf("delivered, with the prompt of iteration %d", t.Iteration)
+	case t.Now && driven:
+		return fmt.Sprintf("queued: the iteration is ended, and iteration %d begins with it", t.Iteration)
+	}
+	return fmt.Sprintf("queued: its agent reads it with its next prompt, of iteration %d", t.Iteration)
 }
 
 // TellRequest hands a message to an agent while it works on an iteration.
