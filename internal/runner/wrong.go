@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ type Wrong struct {
 	Path string    `json:"path"`
 	Test string    `json:"test"` // the line that begins the test around it
 	Nth  int       `json:"nth"`  // among the expectations of Test
+	Said string    `json:"said"` // the source line that it stands in, without the space around it
+	Same int       `json:"same"` // among those of Test whose line says the same
 	Line int       `json:"line"`
 	From int       `json:"from"`
 	To   int       `json:"to"`
@@ -38,6 +41,12 @@ const (
 // Key names the expectation also where the file around it differs.
 func (w Wrong) Key() string { return w.Test + "\x00" + strconv.Itoa(w.Nth) + "\x00" + w.Text }
 
+// LineKey names the expectation by what its line says, also where others came
+// before it.
+func (w Wrong) LineKey() string {
+	return w.Test + "\x00" + w.Said + "\x00" + strconv.Itoa(w.Same) + "\x00" + w.Text
+}
+
 // Expectations returns what can be made wrong in a test file, in its order.
 func Expectations(file string, src []byte) []Wrong {
 	l, ok := languageOf(file)
@@ -51,15 +60,26 @@ func Expectations(file string, src []byte) []Wrong {
 		found = l.expectations(src)
 	}
 	slices.SortStableFunc(found, func(a, b Wrong) int { return a.From - b.From })
-	nth := map[string]int{}
+	nth, same := map[string]int{}, map[[2]string]int{}
 	var all []Wrong
 	for _, w := range found {
-		w.Path, w.Line = file, lineOf(src, w.From)
-		w.Nth = nth[w.Test]
+		w.Path, w.Line, w.Said = file, lineOf(src, w.From), lineAt(src, w.From)
+		w.Nth, w.Same = nth[w.Test], same[[2]string{w.Test, w.Said}]
 		nth[w.Test]++
+		same[[2]string{w.Test, w.Said}]++
 		all = append(all, w)
 	}
 	return all
+}
+
+// lineAt is the line around a byte, without the space around it.
+func lineAt(src []byte, at int) string {
+	from := bytes.LastIndexByte(src[:at], '\n') + 1
+	to := len(src)
+	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
+		to = at + i
+	}
+	return string(bytes.TrimSpace(src[from:to]))
 }
 
 // MakeWrong returns src with the expectations of it made wrong.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +145,7 @@ type changed struct {
 	known    known
 	now      runner.Report // what the snapshot says of itself
 	prepare  bool
+	unloaded map[string]bool // tests that do not load with a wrong expectation
 }
 
 // wrong makes the expectations wrong that were so on the trusted state, where they
@@ -178,11 +180,16 @@ func (ch *changed) wrong(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if suspects, err = ch.deaf(ctx, located(expectationsOf(trusted, suspects), sources), suspects, sources); err != nil {
+		more := located(expectationsOf(trusted, suspects), sources)
+		if suspects, err = ch.deaf(ctx, more, suspects, sources); err != nil {
 			return err
 		}
 		for _, name := range suspects {
-			ch.rep.Softened = append(ch.rep.Softened, name+": its expectation was made wrong, and it is not red")
+			what := "it is not red"
+			if ch.unloaded[name] {
+				what = "it no longer loads, which it did on the trusted state"
+			}
+			ch.rep.Softened = append(ch.rep.Softened, name+": its expectation was made wrong, and "+what)
 		}
 	}
 	return nil
@@ -256,8 +263,7 @@ func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, 
 		return nil, err
 	}
 	if ch.lost(rep) {
-		ch.skip("%s: with wrong expectations in the tests as they are changed something does not load, so their names say nothing", ch.own.Key())
-		return nil, nil
+		return ch.apart(ctx, here, of, sources)
 	}
 	var out []string
 	for name, id := range of {
@@ -267,6 +273,38 @@ func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, 
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// apart asks file by file where all of them together do not load. The trusted
+// state loaded with the same made wrong: a file that does not is one that notices
+// that it is tried.
+func (ch *changed) apart(ctx context.Context, here []runner.Wrong, of map[string]runner.TestName, sources map[string][]byte) ([]string, error) {
+	in := map[string][]runner.Wrong{}
+	for _, w := range here {
+		in[w.Path] = append(in[w.Path], w)
+	}
+	var out []string
+	for _, f := range slices.Sorted(maps.Keys(in)) {
+		red := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(name string) bool {
+			return !slices.ContainsFunc(in[f], func(w runner.Wrong) bool { return runner.NameOf(w).In(name) })
+		})
+		if len(in) == 1 {
+			for _, name := range red {
+				if ch.unloaded == nil {
+					ch.unloaded = map[string]bool{}
+				}
+				ch.unloaded[name] = true
+			}
+			return red, nil
+		}
+		deaf, err := ch.deaf(ctx, in[f], red, sources)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deaf...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // lost says that something did not build or load, so that names say nothing.

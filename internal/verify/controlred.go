@@ -274,19 +274,22 @@ func wrongFiles(all []runner.Wrong) []string {
 	return files
 }
 
-// located finds the expectations in files as they are here: where product and
-// tests stand in one file, they moved.
+// located finds the expectations in files as they are here, by what their lines
+// say, else by their number in their test: other lines may stand before them, and
+// where product and tests stand in one file, they moved.
 func located(all []runner.Wrong, sources map[string][]byte) []runner.Wrong {
-	byFile := map[string]map[string]runner.Wrong{}
+	byFile, byLine := map[string]map[string]runner.Wrong{}, map[string]map[string]runner.Wrong{}
 	for f, src := range sources {
-		byFile[f] = map[string]runner.Wrong{}
+		byFile[f], byLine[f] = map[string]runner.Wrong{}, map[string]runner.Wrong{}
 		for _, w := range runner.Expectations(f, src) {
-			byFile[f][w.Key()] = w
+			byFile[f][w.Key()], byLine[f][w.LineKey()] = w, w
 		}
 	}
 	var here []runner.Wrong
 	for _, w := range all {
-		if found, ok := byFile[w.Path][w.Key()]; ok {
+		if found, ok := byLine[w.Path][w.LineKey()]; ok {
+			here = append(here, found)
+		} else if found, ok := byFile[w.Path][w.Key()]; ok {
 			here = append(here, found)
 		}
 	}
