@@ -54,7 +54,7 @@ func (c *control) askAllChanged(ctx context.Context, asks, own []runner.Ask, all
 		if err != nil {
 			return err
 		}
-		ch := &changed{control: c, ask: ask, own: own[at], known: all[i], now: now, prepare: prepare}
+		ch := &changed{control: c, ask: ask, own: own[at], known: all[i], now: now, prepare: prepare, unloaded: map[string]bool{}}
 		if err := ch.wrong(ctx); err != nil {
 			return err
 		}
@@ -167,8 +167,7 @@ func (ch *changed) wrong(ctx context.Context) error {
 		return err
 	}
 	for _, r := range ch.known.Rounds {
-		here := located(r.Wrong, sources)
-		suspects, err := ch.deaf(ctx, here, r.Red, sources)
+		suspects, err := ch.deaf(ctx, r.Wrong, r.Red, sources)
 		if err != nil {
 			return err
 		}
@@ -176,12 +175,11 @@ func (ch *changed) wrong(ctx context.Context) error {
 			continue
 		}
 		// One expectation may have become another: all that there were of these tests.
-		trusted, err := ch.readAt(ctx, ch.req.Trusted, wrongFiles(here))
+		trusted, err := ch.readAt(ctx, ch.req.Trusted, wrongFiles(r.Wrong))
 		if err != nil {
 			return err
 		}
-		more := located(expectationsOf(trusted, suspects), sources)
-		if suspects, err = ch.deaf(ctx, more, suspects, sources); err != nil {
+		if suspects, err = ch.deaf(ctx, expectationsOf(trusted, suspects), suspects, sources); err != nil {
 			return err
 		}
 		for _, name := range suspects {
@@ -240,14 +238,18 @@ func expectationsOf(sources map[string][]byte, tests []string) []runner.Wrong {
 	return out
 }
 
-// deaf returns those of the tests that are made wrong here and are not red with
-// it. One that is called otherwise now counts as the one that it was.
-func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, sources map[string][]byte) ([]string, error) {
+// deaf returns those of the tests that are not red with what made them wrong on
+// the trusted state. One that is called otherwise now counts as the one that it was.
+func (ch *changed) deaf(ctx context.Context, wrong []runner.Wrong, red []string, sources map[string][]byte) ([]string, error) {
+	var here []runner.Wrong
 	of := map[string]runner.TestName{}
-	for _, name := range red {
-		for _, w := range here {
-			if id := runner.NameOf(w); id.In(name) {
-				of[name] = id
+	standing := standing(wrong, sources)
+	for _, was := range slices.Sorted(maps.Keys(standing)) {
+		found := standing[was]
+		here = append(here, found...)
+		for _, name := range red {
+			if was.In(name) {
+				of[name] = runner.NameOf(found[0])
 			}
 		}
 	}
@@ -263,7 +265,7 @@ func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, 
 		return nil, err
 	}
 	if ch.lost(rep) {
-		return ch.apart(ctx, here, of, sources)
+		return ch.apart(ctx, wrong, slices.Sorted(maps.Keys(of)), sources)
 	}
 	var out []string
 	for name, id := range of {
@@ -278,26 +280,23 @@ func (ch *changed) deaf(ctx context.Context, here []runner.Wrong, red []string, 
 // apart asks file by file where all of them together do not load. The trusted
 // state loaded with the same made wrong: a file that does not is one that notices
 // that it is tried.
-func (ch *changed) apart(ctx context.Context, here []runner.Wrong, of map[string]runner.TestName, sources map[string][]byte) ([]string, error) {
+func (ch *changed) apart(ctx context.Context, wrong []runner.Wrong, red []string, sources map[string][]byte) ([]string, error) {
 	in := map[string][]runner.Wrong{}
-	for _, w := range here {
+	for _, w := range wrong {
 		in[w.Path] = append(in[w.Path], w)
+	}
+	if len(in) == 1 {
+		for _, name := range red {
+			ch.unloaded[name] = true
+		}
+		return red, nil
 	}
 	var out []string
 	for _, f := range slices.Sorted(maps.Keys(in)) {
-		red := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(name string) bool {
+		of := slices.DeleteFunc(slices.Clone(red), func(name string) bool {
 			return !slices.ContainsFunc(in[f], func(w runner.Wrong) bool { return runner.NameOf(w).In(name) })
 		})
-		if len(in) == 1 {
-			for _, name := range red {
-				if ch.unloaded == nil {
-					ch.unloaded = map[string]bool{}
-				}
-				ch.unloaded[name] = true
-			}
-			return red, nil
-		}
-		deaf, err := ch.deaf(ctx, in[f], red, sources)
+		deaf, err := ch.deaf(ctx, in[f], of, sources)
 		if err != nil {
 			return nil, err
 		}
@@ -305,6 +304,42 @@ func (ch *changed) apart(ctx context.Context, here []runner.Wrong, of map[string
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// standing finds the expectations in the tests as they are here, by the names that
+// these had. A test whose name nobody has any more is the one that says the same
+// under a name that nobody had.
+func standing(wrong []runner.Wrong, sources map[string][]byte) map[runner.TestName][]runner.Wrong {
+	out := map[runner.TestName][]runner.Wrong{}
+	now := map[string][]runner.Wrong{}
+	known, had := map[[2]string]bool{}, map[[2]string]bool{}
+	for f, src := range sources {
+		now[f] = runner.Expectations(f, src)
+		for _, w := range now[f] {
+			known[[2]string{f, w.Test}] = true
+		}
+	}
+	for _, w := range wrong {
+		had[[2]string{w.Path, w.Test}] = true
+	}
+	var kept []runner.Wrong
+	for _, w := range wrong {
+		if known[[2]string{w.Path, w.Test}] {
+			kept = append(kept, w)
+			continue
+		}
+		id := runner.NameOf(w)
+		at := slices.IndexFunc(now[w.Path], func(o runner.Wrong) bool {
+			return o.Said == w.Said && o.Text == w.Text && !had[[2]string{o.Path, o.Test}] && !slices.Contains(out[id], o)
+		})
+		if at >= 0 {
+			out[id] = append(out[id], now[w.Path][at])
+		}
+	}
+	for _, w := range located(kept, sources) {
+		out[runner.NameOf(w)] = append(out[runner.NameOf(w)], w)
+	}
+	return out
 }
 
 // lost says that something did not build or load, so that names say nothing.
