@@ -116,7 +116,12 @@ func (c *control) changedByCommands(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		wrong := runner.Expectations(f, trusted[f])
+		// Another number, such as the program's exit code, turns the commands red
+		// whatever the assertions do.
+		var wrong []runner.Wrong
+		for _, test := range byTest(runner.Expectations(f, trusted[f])) {
+			wrong = append(wrong, mostSaying(test)...)
+		}
 		here := located(wrong, now)
 		if len(here) == 0 {
 			continue
@@ -231,11 +236,16 @@ func expectationsOf(sources map[string][]byte, tests []string) []runner.Wrong {
 			if !slices.ContainsFunc(tests, runner.NameOf(all[0]).In) {
 				continue
 			}
-			most := slices.MinFunc(all, bySort).Sort
-			out = append(out, slices.DeleteFunc(all, func(w runner.Wrong) bool { return w.Sort != most })...)
+			out = append(out, mostSaying(all)...)
 		}
 	}
 	return out
+}
+
+// mostSaying are those of a test's expectations that are of the sort that says most.
+func mostSaying(all []runner.Wrong) []runner.Wrong {
+	most := slices.MinFunc(all, bySort).Sort
+	return slices.DeleteFunc(slices.Clone(all), func(w runner.Wrong) bool { return w.Sort != most })
 }
 
 // deaf returns those of the tests that are not red with what made them wrong on

@@ -63,3 +63,33 @@ func TestCommandsThatLookAtNothingAreSaid(t *testing.T) {
 		t.Errorf("%+v, deaf %q", rep.Runners, rep.Deaf)
 	}
 }
+
+// A changed test program whose failures lead nowhere is named, though its exit code
+// could still be another.
+func TestCommandsAskedAboutChangedTests(t *testing.T) {
+	t.Parallel()
+	const (
+		test = "tests/test_calc.c"
+		was  = "#include \"check.h\"\nint add(int, int);\n\nint main(void)\n{\n\tCHECK(add(2, 3) == 5);\n\treturn 0;\n}\n"
+	)
+	for name, c := range map[string]struct {
+		add  string // before main
+		soft bool
+	}{
+		"another function": {"static int twice(int a)\n{\n\treturn a + a;\n}\n#define TWO (twice(1))\n\n", false},
+		"exit goes":        {"static void leave(int code)\n{\n\t(void)code;\n}\n#define exit(x) leave(x)\n\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, req := judged(t, claim{
+				need: "gcc", commands: []string{"gcc -o t calc.c tests/test_calc.c && ./t"},
+				base:   files{"calc.c": "int add(int a, int b)\n{\n\treturn a + b;\n}\n", "tests/check.h": "#include <stdlib.h>\n#define CHECK(x) do { if (!(x)) exit(1); } while (0)\n", test: was},
+				change: files{test: strings.Replace(was, "int main", c.add+"int main", 1)},
+			})
+			req.Commit, req.Product, req.Changed, req.Tests = "base", nil, []string{test}, []string{test}
+			if rep := b.control(req); len(rep.Softened) > 0 != c.soft {
+				t.Errorf("softened: %q, want %v", rep.Softened, c.soft)
+			}
+		})
+	}
+}
