@@ -21,9 +21,28 @@ const (
 	Simplicity   = "simplicity"
 )
 
-// Builtin lists the built-in specialists; of a phase that is not sensitive the
-// first two are gating by default.
-func Builtin() []string { return []string{Security, Architecture, Performance, Simplicity} }
+// builtin is one specialist that the program has by itself.
+type builtin struct {
+	name  string
+	gates bool // holds the change where nobody says otherwise
+}
+
+// theBuiltin are the built-in specialists, in the order in which they are shown.
+func theBuiltin() []builtin {
+	return []builtin{{Security, true}, {Architecture, true}, {Performance, false}, {Simplicity, false}}
+}
+
+// Builtin lists the built-in specialists.
+func Builtin() (names []string) {
+	for _, s := range theBuiltin() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Gates says whether a specialist holds the change by default. Only a built-in
+// one may advise: one of a project's own gates unless the project says otherwise.
+func Gates(name string) bool { return !slices.Contains(theBuiltin(), builtin{name: name}) }
 
 // Prompt is the text that a specialist works by: what is the same for all, and
 // its own part. Specialist.Prompt takes the place of its own part alone, so

@@ -102,7 +102,7 @@ func (c *Config) specialistNames() []string {
 
 // specialist is one reviewer as the configuration has it.
 func (c *Config) specialist(name string) work.Specialist {
-	out := work.Specialist{Name: name, Gating: name != review.Performance && name != review.Simplicity}
+	out := work.Specialist{Name: name, Gating: review.Gates(name)}
 	for _, s := range c.File.Reviews.Specialists {
 		if said(s.Type) == name {
 			out.Gating = said(orElse(s.Gate, &out.Gating))

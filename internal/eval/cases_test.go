@@ -63,7 +63,7 @@ func TestBuiltinCases(t *testing.T) {
 			t.Errorf("%s has %d cases, %d of them clean", s, ofSpecialist[s], clean[s])
 		}
 	}
-	if len(ofSpecialist) != 4 || total < 24 {
+	if len(ofSpecialist) != len(review.Builtin()) || total < 24 {
 		t.Errorf("%d cases of %v", total, ofSpecialist)
 	}
 	if len(languages) < 4 {
