@@ -69,8 +69,7 @@ func TestRealStoryInABrowser(t *testing.T) {
 	b.Check("story-held")
 
 	// The card leads to its cockpit.
-	b.Click("#card-2 a.waits")
-	b.Until(`location.pathname.includes("/checkpoints/")`)
+	b.Follow("#card-2 a.waits", "/checkpoints/")
 	b.Until(`document.querySelector('article[data-file="count.go"] td[data-side="new"][data-line="3"]')`)
 	b.Click(`article[data-file="count.go"] td[data-side="new"][data-line="3"]`)
 	b.Until(`document.activeElement.name === "body"`)
@@ -83,8 +82,7 @@ func TestRealStoryInABrowser(t *testing.T) {
 	b.GoTo("/p/demo")
 	b.Until(`document.documentElement.dataset.live === "on"`)
 	b.Until(in("in_review", "2") + `.querySelector("a.waits") && !` + in("in_review", "2") + `.querySelector("a.waits").href.endsWith(".1")`)
-	b.Click("#card-2 a.waits")
-	b.Until(`location.pathname.includes("/checkpoints/")`)
+	b.Follow("#card-2 a.waits", "/checkpoints/")
 	b.Until(`document.querySelector('article[data-file="count.go"]').textContent.includes("var words = 2")`)
 	b.Check("story-rework")
 	b.Click(`[data-answer] button[value="approved"]`)

@@ -287,6 +287,23 @@ func (b *Tab) Click(selector string) {
 	b.Run(chromedp.MouseClickXY(x, y))
 }
 
+// Follow clicks on a link until it has led to an address that holds path: what a
+// page replaces under the mouse takes no click, and is clicked again.
+func (b *Tab) Follow(selector, path string) {
+	b.w.TB.Helper()
+	b.Click(selector)
+	b.Until(fmt.Sprintf(`location.pathname.includes(%s) || (() => {
+		const now = performance.now();
+		window.followed ??= now;
+		if (now - window.followed > 3000) {
+			window.followed = now;
+			document.querySelector(%s)?.click();
+		}
+		return false;
+	})()`, quoted(path), quoted(selector)))
+	b.Entered()
+}
+
 // Type types text into what a selector names.
 func (b *Tab) Type(selector, text string) {
 	b.w.TB.Helper()
