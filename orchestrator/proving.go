@@ -207,10 +207,12 @@ func (p *Phase) doubt(d work.Doubt) {
 
 // landDoubts takes over what is in doubt about a phase that lands. What is
 // weaker than the trusted state was held against it as a whole, so that the
-// last word about it counts.
+// last word about it counts; a phase that nothing proved, or whose tests nobody
+// asked, is none.
 func (s *State) landDoubts(p *Phase, commit string) {
+	asked := p.Proof == work.ProofVerified && (p.Proving.Control != nil || !s.controlled() || s.accepted(p))
 	kept := slices.DeleteFunc(slices.Clone(s.Doubts), func(d work.Doubt) bool {
-		return d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
+		return asked && d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
 	})
 	if p.Proving.Left != nil {
 		s.Rests = append(slices.Clip(s.Rests), *p.Proving.Left)

@@ -123,6 +123,9 @@ func TestSeededBugs(t *testing.T) {
 		{"lost tests ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
 			d.Lost = nil
 		})}, []string{"on which tests are lost", "proven was"}},
+		{"tests that were made softer ignored", bug{events: rewrite(work.ControlFinished, func(_ *State, _ *work.Event, d *work.ControlFinishedData) {
+			d.Softened = nil
+		})}, []string{"were made softer, and nobody was asked"}},
 		{"a doubt forgotten", bug{apply: afterApply(func(s *State, _ work.Event) { s.Doubts = nil })}, []string{"is in doubt, and nobody was asked", "cannot fail, and nobody was asked"}},
 		{"what a sub-phase was proven with forgotten", bug{apply: afterApply(func(s *State, _ work.Event) {
 			for _, p := range s.Phases {

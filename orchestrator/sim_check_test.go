@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -425,6 +426,13 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 	if verify && t.doubt {
 		note(c, c.dubious, e.Phase, true)
 	}
+	if verify && s.controlled() && t.heard {
+		// Tests are held against those that were last accepted: the last word counts.
+		for _, phase := range slices.Sorted(maps.Keys(c.rests.soft)) {
+			note(c, c.rests.soft, phase, false)
+		}
+		note(c, c.rests.soft, e.Phase, t.softens && !c.isLet(e.Phase, name))
+	}
 	if verify && s.controlled() && t.heard && t.owes && !c.isLet(e.Phase, name) {
 		note(c, c.rests.owed, e.Phase, name)
 	}
@@ -483,8 +491,11 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 	c.w.ends[d.Outcome]++
 	n := 0
 	for _, u := range c.w.under {
-		// Reviews of a phase that is over are being ended, and their results dropped.
-		if p := s.Phases[u.Phase]; p == nil || u.Step != StepReview || p.Stage != StageFinished {
+		// Reviews of a phase that is over are being ended, and their results dropped;
+		// so is what becomes of a message whose iteration is over.
+		p := s.Phases[u.Phase]
+		dropped := p != nil && p.Stage == StageFinished && (u.Step == StepReview || u.Step == StepTell)
+		if !dropped {
 			n++
 		}
 	}

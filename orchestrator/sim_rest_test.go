@@ -3,17 +3,19 @@ package orchestrator
 import (
 	"fmt"
 
+	"forge/gates"
 	"forge/internal/work"
 )
 
 // restBooks are about what controls had no time for.
 type restBooks struct {
 	owed map[string]string // phase → tree that landed with something left, "" = none
+	soft map[string]bool   // phases that landed with tests that were made softer
 	bad  map[string]bool   // phases of which the end of the run found, in truth, that a test cannot fail
 }
 
 func newRestBooks() restBooks {
-	return restBooks{owed: map[string]string{}, bad: map[string]bool{}}
+	return restBooks{owed: map[string]string{}, soft: map[string]bool{}, bad: map[string]bool{}}
 }
 
 // resting is what test runners say at the end of the run of what was left.
@@ -62,6 +64,13 @@ func (c *invariants) nothingLeft(s *State) error {
 	for phase, name := range c.rests.owed {
 		if name != "" {
 			return fmt.Errorf("the result is delivered, and what the controls of phase %s left was never tried", phase)
+		}
+	}
+	if c.policyAt(s, "").At(gates.DoubtPoint(work.DoubtWeakened)) != gates.Auto && !c.approved[s.Head] {
+		for phase, soft := range c.rests.soft {
+			if soft {
+				return fmt.Errorf("the result is delivered, tests of phase %s were made softer, and nobody was asked", phase)
+			}
 		}
 	}
 	for phase, bad := range c.rests.bad {

@@ -39,12 +39,12 @@ type dice struct {
 	// hook is thrown for hooks alone, rest for what controls have no time for,
 	// split for phases that are split into parts, others for several
 	// agents, level for levels of phases, looks for those that want people to look,
-	// learns for lessons.
-	hook, rest, split, others, level, looks, learns *rand.Rand
+	// learns for lessons, soft for tests that were made softer.
+	hook, rest, split, others, level, looks, learns, soft *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4)), rand.New(rand.NewPCG(seed, 0x50f7))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

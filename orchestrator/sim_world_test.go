@@ -27,9 +27,11 @@ type tree struct {
 	special bool            // it is right for the inputs of its tests alone
 	owes    bool            // its controls have no time for something …
 	lateBad bool            // … that would show a test which cannot fail
+	changed bool            // … which would be one that was changed
 	lateGap bool            // … or a change that no test needs
 	drops   bool            // evidence of parts of its work is another …
 	lapses  bool            // … and it passes because of that alone
+	softens bool            // as they are changed, its tests no longer miss its product
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
@@ -180,6 +182,10 @@ func (w *world) newTree() string {
 	t.lateBad, t.lateGap = t.owes && w.rest.IntN(100) < 40, t.owes && w.rest.IntN(100) < 20
 	t.drops = w.rest.IntN(100) < 25
 	t.lapses = t.drops && w.rest.IntN(100) < 50
+	if t.softens = t.doubt && w.soft.IntN(100) < 50; t.softens {
+		t.doubt = false // another one
+	}
+	t.changed = t.lateBad && w.soft.IntN(100) < 50
 	w.trees[name] = t
 	return name
 }
@@ -514,10 +520,17 @@ func (w *world) control(c Command) Fact {
 	if t.loses {
 		d.Report.Lost = w.texts(1+w.IntN(30), "TestAdd")
 	}
+	if t.softens {
+		w.fault("tests that were made softer")
+		d.Report.Softened = w.texts(1, "TestAdd")
+	}
 	if t.owes {
 		w.fault("a control without time")
 		d.Report.Left = &work.ControlLeft{Functions: work.LeftMarks([]string{"a.go:1"})}
-		if t.lateBad {
+		switch {
+		case t.changed:
+			d.Report.Left.Changed = true
+		case t.lateBad:
 			d.Report.Left.Runners = work.LeftMarks([]string{"go test"})
 		}
 	}

@@ -230,6 +230,45 @@ func TestMayChangeIsNoLeaveToWeaken(t *testing.T) {
 	st.asked("", gates.PointEvidence)
 }
 
+// That tests became weaker stands until a later proof was held against those that
+// were last accepted: a phase that nothing proves, or whose tests nobody asked, is
+// no word about it.
+func TestWhatNobodyAskedAgainStands(t *testing.T) {
+	for name, c := range map[string]struct {
+		unproven, asked bool
+		want            int
+	}{
+		"nothing proves it":          {unproven: true, want: 1},
+		"asked, and nothing is left": {asked: true, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := tell(t, phases("01", "02"), func(sp *Spec) {
+				sp.Settings.Proof.NoControls = false
+				if c.unproven {
+					ps := sp.Settings.Phases["02"]
+					ps.Verify = nil
+					sp.Settings.Phases["02"] = ps
+				}
+			})
+			st.work("01", says("P01"))
+			st.verify("01", true, func(d *VerifyDone) { d.Evidence = &work.EvidenceReport{} })
+			st.feed(ControlDone{Command: st.begun("01", StepControl), Report: work.ControlReport{Softened: []string{"TestAdd"}}})
+			st.merge("01")
+			st.land("01")
+			st.work("02", says("P02"))
+			if c.asked {
+				st.verify("02", true, func(d *VerifyDone) { d.Evidence = &work.EvidenceReport{} })
+				st.feed(ControlDone{Command: st.begun("02", StepControl), Report: work.ControlReport{}})
+			}
+			st.merge("02")
+			st.land("02")
+			if len(st.s.Doubts) != c.want {
+				t.Errorf("the doubts at the end are %v, want %d", st.s.Doubts, c.want)
+			}
+		})
+	}
+}
+
 // An owner may let one kind of doubt pass; it is said, and others wait.
 func TestAKindOfDoubtThatPasses(t *testing.T) {
 	for kind, waits := range map[work.DoubtKind]bool{work.DoubtUnproven: false, work.DoubtTestAware: true, "of a later release": true} {
