@@ -139,7 +139,8 @@ func (p *player) act(a scriptAction) (end bool, code int, err error) {
 		p.say(map[string]any{"type": "lost"})
 		return true, 1, nil
 	case "rate_limit":
-		p.say(map[string]any{"type": "outage", "reset_at": time.Now().Add(a.Time).Unix()})
+		// A second begun counts whole: a reset that has passed when it is read names none.
+		p.say(map[string]any{"type": "outage", "reset_at": time.Now().Add(a.Time + time.Second - 1).Unix()})
 		return true, 1, nil
 	case "fail":
 		p.say(map[string]any{"type": "failed", "text": a.Text})
