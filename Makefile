@@ -1,5 +1,5 @@
 # make demo    see Forge work, in a repository made for it
-# make test    the tests, offline, under five minutes on two cores
+# make test    the tests, offline, about ten minutes on two cores
 # make check   vet, format, linters, race detector, the macOS build
 # make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run

@@ -7,7 +7,7 @@ import (
 	"forge/internal/work"
 )
 
-// restBooks are about what controls had no time for.
+// restBooks are about what controls found, and what they had no time for.
 type restBooks struct {
 	owed map[string]string // phase → tree that landed with something left, "" = none
 	soft map[string]bool   // phases that landed with tests that were made softer

@@ -183,7 +183,7 @@ func (w *world) newTree() string {
 	t.drops = w.rest.IntN(100) < 25
 	t.lapses = t.drops && w.rest.IntN(100) < 50
 	if t.softens = t.doubt && w.soft.IntN(100) < 50; t.softens {
-		t.doubt = false // another one
+		t.doubt = false // the proof is in doubt for this alone
 	}
 	t.changed = t.lateBad && w.soft.IntN(100) < 50
 	w.trees[name] = t

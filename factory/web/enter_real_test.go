@@ -79,7 +79,7 @@ func TestRealPagesAreEntered(t *testing.T) {
 	two.Quiet("404")
 }
 
-// A page whose request came to nothing twice is asked for again: nobody is sent
+// A page whose request came to nothing is asked for again: nobody is sent
 // to the sign-in for what the network did.
 func TestRealEnteringSurvivesTheNetwork(t *testing.T) {
 	t.Parallel()

@@ -33,10 +33,11 @@ func TestControlOfChangedTests(t *testing.T) {
 		"not waited for":      {old: "    def test_add", new: "    async def test_add", want: empty},
 		"from elsewhere":      {old: "from calc import add", new: "from tests.reckon import add", added: files{"tests/reckon.py": "def add(a, b):\n    return a + b\n"}, want: empty},
 		"assertion of a base": {old: "(unittest.TestCase)", new: "(Counting)", added: files{}, want: wrong},
-		"its own text":        {old: "import unittest", new: "import unittest\n\nif 'add(2, 3), %d)' % 5 not in open(__file__).read():\n    raise ImportError('another text')", want: "it no longer loads"},
+		"its own text":        {old: "import unittest", new: "import unittest\n\nif 'add(2, 3), %d)' % 5 not in open(__file__).read():\n    raise ImportError('another text')", want: "it does not load then"},
 		"numbers before it":   {old: "        self.assertEqual", new: "        sizes = [3, 4]\n        try:\n            self.assertEqual(len(sizes), 2)\n        except ValueError:\n            pass\n        return\n        self.assertEqual", want: wrong},
 		"called otherwise":    {old: "def test_add", new: "def test_sum"},
 		"renamed and ended":   {old: "    def test_add(self):\n", new: "    def test_sum(self):\n        if add(2, 3) > 1:\n            return\n", want: wrong},
+		"renamed behind one":  {old: "    def test_add(self):\n", new: "    def test_all(self):\n        self.assertEqual(add(2, 3), 5)\n\n    def test_sum(self):\n        if add(2, 3) > 1:\n            return\n", want: wrong},
 		"taken away":          {old: "5)\n", new: "5)\n\n    def test_other(self):\n        self.assertTrue(True)\n\n\ndel TestCalc.test_add\n", want: wrong},
 	} {
 		t.Run(name, func(t *testing.T) {
