@@ -86,6 +86,7 @@ type control struct {
 	now       map[string]runner.Report // what was accounted for, by ask
 	prepared  map[string]bool          // those of now that needed the verify commands first
 	unplanted map[string]bool          // those of now beside which nothing was planted yet
+	baselines map[string]baseline      // of the snapshot, by ask and its command
 	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
 	left      left

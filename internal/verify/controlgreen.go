@@ -27,6 +27,12 @@ func (j *judge) prepares(ask runner.Ask) bool {
 	return at >= 0 && j.prepare[at]
 }
 
+// baseline is what one runner said of the snapshot.
+type baseline struct {
+	rep     runner.Report
+	prepare bool
+}
+
 // heard is what the runners said when something was taken out.
 type heard struct {
 	red    bool   // a named test failed that had passed
@@ -80,8 +86,24 @@ func (c *control) judgeOf(ctx context.Context) (*judge, error) {
 	return j, nil
 }
 
-// baseline returns what passes on the snapshot.
+// baseline returns what passes on the snapshot, and whether only the verify
+// commands before let it say so. Each runner is asked once.
 func (c *control) baseline(ctx context.Context, ask runner.Ask) (runner.Report, bool, error) {
+	if b, ok := c.baselines[ask.Key()+ask.Command]; ok {
+		return b.rep, b.prepare, nil
+	}
+	rep, prepare, err := c.askBaseline(ctx, ask)
+	if err != nil {
+		return rep, false, err
+	}
+	if c.baselines == nil {
+		c.baselines = map[string]baseline{}
+	}
+	c.baselines[ask.Key()+ask.Command] = baseline{rep, prepare}
+	return rep, prepare, nil
+}
+
+func (c *control) askBaseline(ctx context.Context, ask runner.Ask) (runner.Report, bool, error) {
 	if rep, ok := c.now[ask.Key()]; ok && c.req.Snapshot == c.req.Commit {
 		return rep, c.prepared[ask.Key()], nil
 	}

@@ -165,7 +165,7 @@ func TestAVerifySaysWhatPassesWithTheNewTests(t *testing.T) {
 	mixed := maps.Clone(b.commits.all["claim"])
 	delete(mixed, "more_test.go")
 	b.commits.all["mixed"] = mixed
-	req.Commit, req.Ablate = "mixed", "report"
+	req.Commit, req.Ablate, req.Added = "mixed", "report", []string{"more_test.go"}
 	asks := func() (n int) {
 		rep, asked := b.watched(req)
 		wantClean(t, rep, "go test")
