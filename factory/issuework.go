@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"forge/internal/work"
@@ -237,7 +236,7 @@ func (m *loopRun) end(ctx context.Context, claim work.IssueClaim, why string, la
 	}
 	if err == nil && changed {
 		said := standing(i)
-		if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(i.State)) {
+		if i.WaitsByReason() {
 			said = string(i.Column) // the reason says that it waits
 		}
 		m.Say(claim.Issue, said+noteWords(i.Reason))

@@ -176,12 +176,14 @@ func priorityMark(p work.Priority) string {
 // about is what a card says under its title.
 func (i ListedIssue) about() string {
 	var parts []string
-	if i.State != "" {
-		body := string(i.State)
-		if i.Reason != "" {
-			body += ": " + text.OneLine(i.Reason, 60)
-		}
-		parts = append(parts, body)
+	switch {
+	case i.State == "":
+	case i.WaitsByReason():
+		parts = append(parts, text.OneLine(i.Reason, 60))
+	case i.Reason != "":
+		parts = append(parts, string(i.State)+": "+text.OneLine(i.Reason, 60))
+	default:
+		parts = append(parts, string(i.State))
 	}
 	if len(i.Hold) > 0 {
 		var whys []string
@@ -284,7 +286,7 @@ func (s Issue) Text() string {
 // IssueStanding says in words where an issue stands.
 func IssueStanding(i work.Issue) string {
 	text := string(i.Column)
-	if i.State == work.IssueWaits && strings.HasPrefix(i.Reason, string(i.State)) {
+	if i.WaitsByReason() {
 		return text + ", " + i.Reason
 	}
 	if i.State != "" {

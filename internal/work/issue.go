@@ -98,6 +98,12 @@ type Issue struct {
 // board. No tracker is called so.
 const ImportedSource = "import:"
 
+// WaitsByReason says that the reason of i says in words that it waits: its state
+// beside that would say the same twice.
+func (i Issue) WaitsByReason() bool {
+	return i.State == IssueWaits && strings.HasPrefix(i.Reason, string(i.State))
+}
+
 // Imported says that an issue came from the file of another board: somebody wrote
 // it elsewhere, and there is nobody to ask whether it is still wanted.
 func (i Issue) Imported() bool { return strings.HasPrefix(i.Source, ImportedSource) }
