@@ -139,3 +139,15 @@ func (p *Phase) WhyNot() string {
 	}
 	return said
 }
+
+// NotRun says of a phase that its run takes as done without working on it what
+// is known of it, "" for every other.
+func (p *Phase) NotRun() string {
+	switch {
+	case p.Outcome != work.PhaseDone || p.Reason != work.ReasonUser:
+		return ""
+	case p.Proof == work.ProofWaived:
+		return "left out of this run: taken as done, unproven"
+	}
+	return "done before, in the run that this one goes on from"
+}

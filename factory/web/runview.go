@@ -196,6 +196,9 @@ func lookOf(p *orchestrator.Phase, driven bool) picture.State {
 }
 
 func whyOf(p *orchestrator.Phase) string {
+	if said := p.NotRun(); said != "" {
+		return said
+	}
 	text := strings.ReplaceAll(string(p.Reason), "_", " ")
 	if p.Cause != "" {
 		text += " of " + p.Cause

@@ -207,6 +207,9 @@ func BusyTable(s *orchestrator.State, driven bool) string {
 
 // Reason says why a phase stands as it does, "" where there is nothing to say.
 func Reason(p *orchestrator.Phase) string {
+	if said := p.NotRun(); said != "" {
+		return said
+	}
 	body := string(p.Reason)
 	if p.Cause != "" {
 		body += " of " + p.Cause
