@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/factory/web"
 	"forge/factory/web/webtest"
@@ -16,7 +17,8 @@ import (
 type oneRun struct{ st *orchestrator.State }
 
 func (r oneRun) Runs(context.Context, int, string) ([]web.Run, error) {
-	return []web.Run{{ID: r.st.Run, State: "frozen"}}, nil
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return []web.Run{{ID: r.st.Run, State: "frozen", Created: began, Updated: began.Add(42 * time.Second)}}, nil
 }
 
 func (r oneRun) Run(_ context.Context, id string) (web.Run, error) {

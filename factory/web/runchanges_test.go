@@ -56,6 +56,10 @@ func TestChangesOfARun(t *testing.T) {
 		t.Errorf("a file that is none of the change: %d", a.Status)
 	}
 
+	// How long it took stands on its own page, and on that of its issue.
+	says("/p/demo/runs/r-1", "<span>42 s</span>")
+	says("/p/demo/issues/1", "<span>42 s</span>")
+
 	// The card of its issue says what happens.
 	ph.Stage, ph.Iteration, ph.Budget, ph.History = orchestrator.StageIterate, 2, 8, []string{"iteration 1: ok, \x1b[31m2 files"}
 	says("/p/demo/issues/1/live", "at work · try 2 of 8")

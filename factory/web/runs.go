@@ -115,8 +115,7 @@ type runData struct {
 	// nobody may.
 	Retry string
 	// Again is the form that begins a run like this one; "" = as Retry.
-	Again   string
-	Lasting time.Duration // since it began; until its end where it is over
+	Again string
 }
 
 func (s *Server) runPage(v *visit) error {
@@ -182,13 +181,6 @@ func (s *Server) runData(v *visit) (runData, error) {
 	}
 	if d.Operator && d.Run.Issue == 0 && d.Run.Job == nil && d.Over && st.Outcome != work.RunCompleted && v.Project.Starts != nil {
 		d.Again = d.Base + "/runs/new?like=" + url.QueryEscape(st.Run)
-	}
-	end := s.Now()
-	if d.Run.State != "running" {
-		end = row.Updated
-	}
-	if !row.Created.IsZero() {
-		d.Lasting = end.Sub(row.Created)
 	}
 	if d.Pull, err = issuePull(v.Context(), v.Project, d.Run.Issue); err != nil {
 		return d, err

@@ -18,6 +18,7 @@ import (
 type runView struct {
 	Run
 	Level         string
+	Lasting       time.Duration // since it began; until its end where it is over
 	Branch        string
 	Base          string
 	Reason        string
@@ -105,6 +106,13 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 		out.Assumed = append(out.Assumed, a.String())
 	}
 	driven := row.State == "running"
+	end := now
+	if !driven {
+		end = row.Updated
+	}
+	if !row.Created.IsZero() {
+		out.Lasting = end.Sub(row.Created)
+	}
 	out.CostUSD = s.Ledger.Cost()
 	if s.Spec.Issue != nil {
 		out.Issue = s.Spec.Issue.ID
