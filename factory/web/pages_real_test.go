@@ -154,7 +154,7 @@ func TestRealCheckFindsFaultsInABrowser(t *testing.T) {
 		"order":       {`document.querySelector("a.brand").tabIndex = 3`, "out of the order"},
 		"turned":      {`document.querySelector("main").style.order = "-1"`, "another order"},
 		"ids":         {`document.querySelector("h1").id = "main"`, "stands 2 times"},
-		"wide":        {`document.querySelector("h1").style.width = "9000px"`, "the page is"},
+		"wide":        {`document.querySelector("h1").style.minWidth = "9000px"`, "the page is"},
 		"two firsts":  {`document.querySelector("main").append(Object.assign(document.createElement("h1"), {textContent: "x"}))`, "first headings"},
 		"no banner":   {`document.querySelector("body > header").remove()`, "not one <header>"},
 		"banners":     {`document.body.append(Object.assign(document.createElement("header"), {textContent: "x"}))`, "not one <header>"},
