@@ -148,6 +148,8 @@ func (p *Phase) NotRun() string {
 		return ""
 	case p.Proof == work.ProofWaived:
 		return "left out of this run: taken as done, unproven"
+	case p.Proof == work.ProofClaim:
+		return "done before by its word alone, in the run that this one goes on from"
 	}
 	return "done before, in the run that this one goes on from"
 }

@@ -15,6 +15,7 @@ func TestNotRun(t *testing.T) {
 	}{
 		{Phase{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofWaived}, "left out of this run: taken as done, unproven"},
 		{Phase{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofVerified}, "done before, in the run that this one goes on from"},
+		{Phase{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofClaim}, "done before by its word alone, in the run that this one goes on from"},
 		{Phase{Outcome: work.PhaseSkipped, Reason: work.ReasonUser}, ""},
 		{Phase{Outcome: work.PhaseDone, Proof: work.ProofVerified}, ""},
 	} {
