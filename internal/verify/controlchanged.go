@@ -19,7 +19,8 @@ import (
 // there, still have to. What a test says can stay word for word while nobody runs
 // it any more, it asks about something else, or its failure goes nowhere.
 //
-// Where the change only added evidence, this ends with the budget.
+// Where the change only added evidence, this ends with the budget; where it changed
+// some, only what asks file by file does. What is left is asked at the end of the run.
 func (c *control) askChanged(ctx context.Context, asks []runner.Ask, all []known) error {
 	if len(c.req.Changed)+len(c.req.Added)+len(c.req.Settings) == 0 {
 		return nil

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +81,33 @@ func TestControlLeavesChangedTests(t *testing.T) {
 	req.Rest = &work.ControlLeft{Changed: true}
 	if rep = b.control(req); rep.Bad() || !rep.Left.Empty() {
 		t.Errorf("the rest: %+v", rep)
+	}
+}
+
+// Changed tests that load together with no wrong expectation, and that there is no
+// time to ask one by one, are held at the end of the run.
+func TestControlLeavesTestsThatDoNotLoad(t *testing.T) {
+	pace.Slow(t, "test runners run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	const was = "import unittest\n\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+	now := strings.Replace(was, "import unittest", "import unittest\n\nif 'add(2, 3), %d)' % 5 not in open(__file__).read():\n    raise ImportError('another text')", 1)
+	c := claim{
+		need: "python3", commands: []string{"python3 -m unittest discover -s tests -t ."},
+		base:   files{"calc.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": ""},
+		change: files{},
+	}
+	// Wrong expectations go in two halves: two files in each.
+	for _, name := range []string{"one", "two", "three", "four"} {
+		c.base["tests/test_"+name+".py"], c.change["tests/test_"+name+".py"] = was, now
+	}
+	b, req := judged(t, c)
+	req.Commit, req.Product, req.Changed, req.BudgetSecs = "base", nil, slices.Sorted(maps.Keys(c.change)), -1
+	if rep := b.control(req); rep.Left == nil || !rep.Left.Changed || len(rep.Softened) > 0 {
+		t.Errorf("left %+v, softer %q", rep.Left, rep.Softened)
+	}
+	req.Rest = &work.ControlLeft{Changed: true}
+	if rep := b.control(req); len(rep.Softened) != 4 || !rep.Bad() {
+		t.Errorf("at the end of the run: left %+v, softer %q", rep.Left, rep.Softened)
 	}
 }
