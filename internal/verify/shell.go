@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/egress"
 	"forge/internal/proc"
+	"forge/internal/proof"
 	"forge/internal/redact"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -189,27 +190,27 @@ func (s *shell) judge(rep *work.CommandReport, res proc.Result) string {
 	}
 }
 
-// notInstalled is the program that a command begins with where no folder of PATH
-// holds it and the shell says that it found none, "" = there is one, or who
-// knows: the shell has words of its own, which run something else that it does
-// not find, and a path leads into the tree.
+// notInstalled is the program that a command starts itself where no folder of PATH
+// holds it and a shell says that it found none, "" = there is one, or who knows:
+// what a script of the tree starts, an agent can mend.
 func notInstalled(environ []string, command, output string) string {
-	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
-	if program == "" || strings.Trim(program, programBytes) != "" {
-		return ""
-	}
-	if !strings.Contains(output, ": "+program+": not found") && !strings.Contains(output, ": "+program+": command not found") {
-		return ""
-	}
-	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {
-		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && !info.IsDir() {
-			return ""
+	for _, program := range proof.Programs(command) {
+		if !strings.Contains(output, ": "+program+": not found") && !strings.Contains(output, ": "+program+": command not found") {
+			continue
+		}
+		if !inPath(environ, program) {
+			return program
 		}
 	}
-	return program
+	return ""
 }
 
-const programBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
+func inPath(environ []string, program string) bool {
+	return slices.ContainsFunc(filepath.SplitList(variable(environ, "PATH")), func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, program))
+		return err == nil && !info.IsDir()
+	})
+}
 
 func (s *shell) level() proc.Level {
 	if s.box == nil {

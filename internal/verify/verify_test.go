@@ -274,15 +274,18 @@ func TestVerifyOutputIsCapped(t *testing.T) {
 func TestVerifyMissingProgram(t *testing.T) {
 	b := newBench(t, files{"run.sh": "!#!/bin/sh\nno-such-program-here\n", "env.sh": "no-such-program-here\n"})
 	for command, want := range map[string]bool{
-		"no-such-program-here -q":      true,
-		"./no-such-script":             false,
-		"no-such-program-here; exit 1": true,
-		"./run.sh":                     false,
-		". ./env.sh":                   false, // a word of the shell
-		"eval no-such-program-here":    false,
-		"cd . && no-such-program-here": false,
-		"X=1 no-such-program-here":     false, // what the shell makes of it, nobody looks into
-		"true":                         false,
+		"no-such-program-here -q":                              true,
+		"./no-such-script":                                     false,
+		"no-such-program-here; exit 1":                         true,
+		"./run.sh":                                             false,
+		". ./env.sh":                                           false, // a word of the shell
+		"eval no-such-program-here":                            false,
+		"cd . && no-such-program-here":                         true,
+		"X=1 no-such-program-here -q":                          true,
+		"sh -c 'no-such-program-here'":                         true,
+		"PATH=.:$PATH no-such-program-here; exit 127":          false, // may lie in the tree
+		"printf ': no-such-program-here: not found'; exit 127": false, // the command starts no such program
+		"true": false,
 	} {
 		rep := b.verify(b.req(command))
 		last := rep.Ran[len(rep.Ran)-1]
