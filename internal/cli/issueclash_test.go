@@ -47,6 +47,7 @@ func (s *issueWorld) conflicts() {
 	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("of main\none\ntwo\n", 3)
+	s.forge("issue", "show", "1").want(exitDone).says("Cost       ", "Time       ", "Diff       git diff ")
 }
 
 // An agent that leaves the markers has resolved nothing: the issue fails, and
@@ -64,6 +65,7 @@ func TestIssueWhoseConflictStays(t *testing.T) {
 	s.forge("factory", "--once").want(exitFailed)
 	s.card("in_progress, failed (phase 1: stale: stuck again after the pivot; conflict markers are left in out.txt")
 	s.forge("why", "1", "--run", s.run()).want(exitDone).says("conflict markers are left in out.txt")
+	s.forge("issue", "show", "1").want(exitDone).says("Again:     forge issue retry 1\n", "Why:       forge why --run "+s.run()+"\n", "Time       ")
 	if at, err := s.host.Head(t.Context(), "main"); err != nil || at != main {
 		t.Errorf("main is at %s, %v", at, err)
 	}

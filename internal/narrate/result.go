@@ -95,10 +95,18 @@ func lessons(sig work.Signals) string {
 }
 
 func diffLine(s *orchestrator.State) string {
-	if s.Delivery.Commit == "" || s.Spec.Base.Commit == "" {
+	if diff := DiffCommand(s); diff != "" {
+		return "Diff:   " + diff + "\n"
+	}
+	return ""
+}
+
+// DiffCommand shows what a run changed; "" where it delivered nothing.
+func DiffCommand(s *orchestrator.State) string {
+	if s.Delivery == nil || s.Delivery.Commit == "" || s.Spec.Base.Commit == "" || s.Delivery.Commit == s.Spec.Base.Commit {
 		return ""
 	}
-	return fmt.Sprintf("Diff:   git diff %s %s\n", text.Short(s.Spec.Base.Commit), text.Short(s.Delivery.Commit))
+	return "git diff " + text.Short(s.Spec.Base.Commit) + " " + text.Short(s.Delivery.Commit)
 }
 
 // KeptText says of each phase that failed how its work can be had; "" where none

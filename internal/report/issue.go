@@ -13,9 +13,11 @@ import (
 	"forge/internal/board"
 	"forge/internal/journal"
 	"forge/internal/narrate"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // Query says which part of a board is wanted.
@@ -54,7 +56,10 @@ type Issue struct {
 	Before     int64             `json:"before,omitempty"`      // for --before; none = that was all
 	Waiting    []work.Checkpoint `json:"waiting"`               // questions about it that are open
 
-	now time.Time
+	run    *orchestrator.State // nil where it has none, or unread says why
+	unread error
+	took   string
+	now    time.Time
 }
 
 // waitingOn are the open questions about an issue: of its run, or, before it has
@@ -217,6 +222,18 @@ func (s Issue) asks() string {
 	return text
 }
 
+// wayOut are the commands that help where nothing works on the issue any more.
+func (s Issue) wayOut() string {
+	if s.State != work.IssueFailed && s.State != work.IssueCancelled {
+		return ""
+	}
+	text := fmt.Sprintf("\nAgain:     forge issue retry %d\n", s.ID)
+	if s.Run != "" {
+		text += fmt.Sprintf("Why:       forge why --run %s\nSaid:      forge logs --run %[1]s\nWork:      forge status %[1]s   (how far it came, and how to keep it)\n", s.Run)
+	}
+	return text
+}
+
 // Text is the issue for a person. Words of others in it may still act on a
 // terminal.
 func (s Issue) Text() string {
@@ -242,6 +259,14 @@ func (s Issue) Text() string {
 	line("Labels", strings.Join(s.Labels, ", "))
 	line("Level", s.Level)
 	line("Run", s.Run)
+	switch {
+	case s.unread != nil:
+		line("Cost", "unknown: "+s.unread.Error())
+	case s.run != nil:
+		line("Cost", narrate.MoneyText(s.run.Ledger))
+		line("Time", s.took)
+		line("Diff", narrate.DiffCommand(s.run))
+	}
 	if s.After != "" {
 		line("After", s.After+", whose result it goes on from")
 	}
@@ -256,6 +281,7 @@ func (s Issue) Text() string {
 	line("Added", fmt.Sprintf("%s by %s", dateTime(s.Created), s.Author))
 	line("Version", fmt.Sprintf("%d, of %s", s.Version, dateTime(s.Changed)))
 	b.WriteString(s.asks())
+	b.WriteString(s.wayOut())
 	if s.Description != "" {
 		b.WriteString("\n" + text.Indent(strings.TrimRight(s.Description, "\n")) + "\n")
 	}
@@ -341,8 +367,26 @@ func ReadIssue(ctx context.Context, b *board.Opened, id, before int64) (Issue, e
 	if s.BlockedBy, err = BlockersOf(ctx, b, id); err != nil {
 		return s, err
 	}
-	s.Waiting, err = waitingOn(ctx, b, i)
-	return s, err
+	if s.Waiting, err = waitingOn(ctx, b, i); err != nil || i.Run == "" {
+		return s, err
+	}
+	row, err := b.Journal.RunOf(ctx, i.Run)
+	if errors.Is(err, journal.ErrNoRun) || err == nil && row.Events == 0 { // it is named before it is opened
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	// The issue is shown also where its run cannot be read.
+	if row, s.run, s.unread = b.StandOf(ctx, i.Run); s.unread != nil {
+		return s, nil
+	}
+	end := s.now
+	if !project.Driven(row) {
+		end = row.Updated
+	}
+	s.took = narrate.TookText(s.run, end)
+	return s, nil
 }
 
 // ReadBoard reads the part of a board that q asks for.
