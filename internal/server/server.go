@@ -140,7 +140,7 @@ func (s *Server) Close() {
 func listen(log *charm.Logger, set config.WebServer) (net.Listener, error) {
 	in, err := net.Listen("tcp", set.Listen)
 	if err != nil && set.Default && errors.Is(err, syscall.EADDRINUSE) {
-		log.Info("another server has the usual address", "address", set.Listen)
+		log.Info("another server has the usual address", "address", set.Listen, "way out", "one serves several projects: forge factory --project DIR --project DIR, or server.roots")
 		host, _, _ := net.SplitHostPort(set.Listen) // it was checked
 		in, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
