@@ -75,8 +75,11 @@ func (a *App) Run(ctx context.Context, args []string) int {
 			a.sayError(p.String())
 		}
 	default:
-		a.sayError(err.Error())
-		if short := shortage.Of(err); short != "" {
+		short := shortage.Of(err)
+		if short == "" {
+			a.sayError(err.Error())
+		} else {
+			a.log.Debug("failed", "at", err)
 			a.sayError(short + "; nothing is lost: make room, or raise the limit, and try again (forge resume goes on with a run)")
 		}
 	}
