@@ -85,9 +85,9 @@ func Emptied(file string, src []byte) []byte {
 	return []byte{}
 }
 
-// WithoutAny returns src with the bodies of all its functions out of reach; false
-// where it has none that a reader here finds.
-func WithoutAny(file string, src []byte, word string) ([]byte, bool) {
+// WithoutAny returns src with the bodies of all its functions out of reach, each
+// with its word; false where it has none that a reader here finds.
+func WithoutAny(file string, src []byte, word func(Function) string) ([]byte, bool) {
 	if Unreadable(file) {
 		return Emptied(file, src), true
 	}
@@ -101,7 +101,7 @@ func WithoutAny(file string, src []byte, word string) ([]byte, bool) {
 	}
 	out := src
 	for _, f := range slices.Backward(cut) { // so that offsets stay true
-		out = f.Without(out, 0, word)
+		out = f.Without(out, 0, word(f))
 	}
 	return out, len(cut) > 0
 }

@@ -87,6 +87,8 @@ type control struct {
 	prepared  map[string]bool          // those of now that needed the verify commands first
 	unplanted map[string]bool          // those of now beside which nothing was planted yet
 	baselines map[string]baseline      // of the snapshot, by ask and its command
+	product   *product                 // of the snapshot; nil = nobody looked at it yet
+	met       string                   // what failed tests printed when the whole product was taken out
 	noticing  *judge                   // of the snapshot; nil = nobody asked for it yet
 	reading   reading
 	left      left

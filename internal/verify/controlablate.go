@@ -14,15 +14,15 @@ func (c *control) ablate(ctx context.Context) error {
 	if c.req.Ablate == "" || c.req.Ablate == "off" {
 		return nil
 	}
-	was, now, err := c.product(ctx)
+	change, err := c.changedProduct(ctx)
 	if err != nil {
 		return err
 	}
-	a := &ablation{control: c, sources: now}
+	a := &ablation{control: c, sources: change.now}
 	c.rep.Ablation = &a.result
 	var tried []runner.Hunk
 	for _, p := range c.req.Product {
-		for _, h := range runner.Hunks(p, was[p], now[p]) {
+		for _, h := range runner.Hunks(p, change.was[p], change.now[p]) {
 			if c.req.Rest != nil && !work.IsLeft(c.req.Rest.Hunks, placeName(p, h.Line)) {
 				continue
 			}

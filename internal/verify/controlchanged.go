@@ -170,7 +170,11 @@ func (ch *changed) emptied(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	overlay, err := emptiedAll(tree, paths)
+	words, err := ch.words(ctx)
+	if err != nil {
+		return err
+	}
+	overlay, err := emptiedAll(tree, paths, ch.own, words)
 	if err != nil {
 		return err
 	}
@@ -184,8 +188,32 @@ func (ch *changed) emptied(ctx context.Context) error {
 			ch.rep.Softened = append(ch.rep.Softened, name+": it passes without the product, and did not before")
 		}
 	}
+	for _, t := range rep.Tests {
+		if t.Outcome == runner.Failed && was[t.Name] == runner.Passed {
+			ch.met += t.Text + "\n"
+		}
+	}
 	return nil
 }
+
+// words are what changed functions of the snapshot say when they are out.
+func (ch *changed) words(ctx context.Context) (func(runner.Function) string, error) {
+	p, err := ch.changedProduct(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(f runner.Function) string {
+		for _, t := range p.functions {
+			if t.Path == f.Path && t.From == f.From && !t.whole {
+				return t.word
+			}
+		}
+		return without(f)
+	}, nil
+}
+
+// without is what a function says that is out and nobody asks about.
+func without(runner.Function) string { return "without" }
 
 // missed are the tests of the trusted state that fail without the product. It is
 // kept like all that is known of that state.
@@ -205,7 +233,7 @@ func (ch *changed) missed(ctx context.Context) ([]string, error) {
 	if data, err := os.ReadFile(entry); err == nil && json.Unmarshal(data, &missed) == nil {
 		return missed, nil
 	}
-	overlay, err := emptiedAll(tree, paths)
+	overlay, err := emptiedAll(tree, paths, ch.ask, without)
 	if err != nil || len(overlay) == 0 {
 		return nil, err
 	}
@@ -234,17 +262,21 @@ func (ch *changed) products(tree folderTree) []string {
 	})
 }
 
-// emptiedAll are the files with all of their functions taken out.
-func emptiedAll(tree folderTree, paths []string) (map[string][]byte, error) {
+// emptiedAll are the files with all of their functions taken out, and what lets
+// each test of ask say that it misses them; none where there is nothing to take out.
+func emptiedAll(tree folderTree, paths []string, ask runner.Ask, word func(runner.Function) string) (map[string][]byte, error) {
 	sources, err := tree.read(paths)
 	if err != nil {
 		return nil, err
 	}
 	overlay := map[string][]byte{}
 	for p, src := range sources {
-		if out, ok := runner.WithoutAny(p, src, "without"); ok {
+		if out, ok := runner.WithoutAny(p, src, word); ok {
 			overlay[p] = out
 		}
 	}
-	return overlay, nil
+	if len(overlay) == 0 {
+		return overlay, nil
+	}
+	return overlay, catching(tree, ask, overlay)
 }

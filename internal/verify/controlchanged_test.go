@@ -111,3 +111,55 @@ func TestControlLeavesTestsThatDoNotLoad(t *testing.T) {
 		t.Errorf("at the end of the run: left %+v, softer %q", rep.Left, rep.Softened)
 	}
 }
+
+// Each test of Go says for itself what it misses: none is behind one that panics.
+func TestControlOfChangedGoTests(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	const was = "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != 3 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n\nfunc TestDouble(t *testing.T) {\n\tif got := Double(4); got != 8 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n"
+	c := goClaim(files{"calc_test.go": strings.ReplaceAll(was, "Double(4)", "twice(4)") + "\nfunc twice(n int) int { return n + n }\n"})
+	c.base["calc_test.go"] = was
+	b, req := judged(t, c)
+	req.Commit, req.Product, req.Changed = "base", nil, []string{"calc_test.go"}
+	rep := b.control(req)
+	if got := strings.Join(rep.Softened, "\n"); !strings.Contains(got, "TestDouble: it passes without the product") || strings.Contains(got, "TestAdd") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A changed function that a test met when the whole product was out is not taken
+// out once more; one that no test meets is.
+func TestControlHearsFunctionsOfTheWholeProduct(t *testing.T) {
+	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
+	t.Parallel()
+	for name, c := range map[string]struct {
+		call     string
+		unproven int
+	}{
+		"met":     {"Half(8)", 0},
+		"not met": {"4", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claim := goClaim(files{
+				"half.go":      "package calc\n\n// Half is half of n.\nfunc Half(n int) int { return n / 2 }\n",
+				"half_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif got := " + c.call + "; got != 4 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n",
+			})
+			b, req := judged(t, claim)
+			mixed := maps.Clone(b.commits.all["claim"])
+			delete(mixed, "half_test.go")
+			b.commits.all["mixed"] = mixed
+			req.Commit, req.Product, req.Added = "mixed", []string{"half.go"}, []string{"half_test.go"}
+			rep, asked := b.watched(req)
+			if rep.Green != (work.Sampled{Done: 1, Of: 1}) || len(rep.Unproven) != c.unproven || len(rep.Softened) > 0 {
+				t.Errorf("%+v", rep)
+			}
+			again := slices.ContainsFunc(asked, func(a string) bool { return strings.HasSuffix(a, "changed functions taken out") })
+			if again != (c.unproven > 0) {
+				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}

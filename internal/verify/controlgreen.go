@@ -67,23 +67,29 @@ func (c *control) judgeOf(ctx context.Context) (*judge, error) {
 			continue
 		}
 		j.asks, j.prepare, j.passed = append(j.asks, ask), append(j.prepare, prepare), append(j.passed, passed)
-		if ask.Runner != "go test" {
-			continue
-		}
 		tree, err := c.files(ctx, c.req.Snapshot)
+		if err == nil {
+			err = catching(tree, ask, j.tests)
+		}
 		if err != nil {
 			return nil, err
-		}
-		sources, err := tree.read(ask.Tests)
-		if err != nil {
-			return nil, err
-		}
-		for f, src := range sources {
-			j.tests[f] = runner.Catching(src)
 		}
 	}
 	c.noticing = j
 	return j, nil
+}
+
+// catching puts the test files of Go into an overlay, so that a panic is the
+// failure of one test.
+func catching(tree folderTree, ask runner.Ask, overlay map[string][]byte) error {
+	if ask.Runner != "go test" {
+		return nil
+	}
+	sources, err := tree.read(ask.Tests)
+	for f, src := range sources {
+		overlay[f] = runner.Catching(src)
+	}
+	return err
 }
 
 // baseline returns what passes on the snapshot, and whether only the verify
@@ -179,28 +185,25 @@ func (t *taken) place(why string) work.Place {
 
 // takeOut takes the body of each changed function out and looks whether a named
 // test notices. Functions go together in one run: a failure tells by its word
-// which of them it met.
+// which of them it met. Those that a test met when the whole product was out are
+// noticed already.
 func (c *control) takeOut(ctx context.Context) error {
-	was, now, err := c.product(ctx)
+	p, err := c.changedProduct(ctx)
 	if err != nil {
 		return err
 	}
-	var all []*taken
-	for _, f := range runner.Changed(was, now) {
-		all = append(all, &taken{Function: f, word: word()})
-	}
-	for _, p := range sortedPaths(now) {
-		if runner.Unreadable(p) && !bytes.Equal(was[p], now[p]) {
-			f := runner.Function{Path: p, Line: 1, End: bytes.Count(now[p], []byte("\n"))}
-			all = append(all, &taken{Function: f, word: word(), whole: true})
-		}
-	}
+	all := slices.Clone(p.functions)
 	if before := c.req.Rest; before != nil {
 		all = slices.DeleteFunc(all, func(t *taken) bool { return !work.IsLeft(before.Functions, placeName(t.Path, t.Line)) })
 	} else {
 		c.rep.Green.Of = len(all)
 	}
 	if len(all) == 0 {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return !t.whole && strings.Contains(c.met, t.word) })
+	if len(rest) == 0 {
+		c.rep.Green.Done = len(all)
 		return nil
 	}
 	j, err := c.judgeOf(ctx)
@@ -211,11 +214,11 @@ func (c *control) takeOut(ctx context.Context) error {
 		c.skip("%d changed functions were not taken out: no runner reports a test that passes", len(all))
 		return nil
 	}
-	g := &green{control: c, judge: j, sources: now}
-	if err := g.prove(ctx, all); err != nil {
+	g := &green{control: c, judge: j, sources: p.now}
+	if err := g.prove(ctx, rest); err != nil {
 		return err
 	}
-	if err := g.programs(ctx, all, was); err != nil {
+	if err := g.programs(ctx, all, p.was); err != nil {
 		return err
 	}
 	c.rep.Green.Done = len(all) - len(g.left)
@@ -226,24 +229,38 @@ func (c *control) takeOut(ctx context.Context) error {
 	return nil
 }
 
-// product returns the changed product files as they were and as they are.
-func (c *control) product(ctx context.Context) (was, now map[string][]byte, err error) {
-	if len(c.req.Product) == 0 {
-		return nil, nil, nil
+// product is the changed files of the product as they were and as they are, and
+// the functions that differ, each with a word of its own.
+type product struct {
+	was, now  map[string][]byte
+	functions []*taken
+}
+
+func (c *control) changedProduct(ctx context.Context) (*product, error) {
+	if c.product != nil {
+		return c.product, nil
 	}
-	base, err := c.files(ctx, c.req.Base)
-	if err != nil {
-		return nil, nil, err
+	p := &product{}
+	if len(c.req.Product) > 0 {
+		var err error
+		if p.was, err = c.readAt(ctx, c.req.Base, c.req.Product); err != nil {
+			return nil, err
+		}
+		if p.now, err = c.readAt(ctx, c.req.Snapshot, c.req.Product); err != nil {
+			return nil, err
+		}
 	}
-	if was, err = base.read(c.req.Product); err != nil {
-		return nil, nil, err
+	for _, f := range runner.Changed(p.was, p.now) {
+		p.functions = append(p.functions, &taken{Function: f, word: word()})
 	}
-	snapshot, err := c.files(ctx, c.req.Snapshot)
-	if err != nil {
-		return nil, nil, err
+	for _, file := range sortedPaths(p.now) {
+		if runner.Unreadable(file) && !bytes.Equal(p.was[file], p.now[file]) {
+			f := runner.Function{Path: file, Line: 1, End: bytes.Count(p.now[file], []byte("\n"))}
+			p.functions = append(p.functions, &taken{Function: f, word: word(), whole: true})
+		}
 	}
-	now, err = snapshot.read(c.req.Product)
-	return was, now, err
+	c.product = p
+	return p, nil
 }
 
 func sortedPaths(all map[string][]byte) []string {

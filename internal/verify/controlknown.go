@@ -19,7 +19,7 @@ import (
 )
 
 // knownVersion is that of the form of known, part of its key.
-const knownVersion = 3
+const knownVersion = 4
 
 // known is what a runner said of a trusted state. It is kept by the content of
 // that state, and filled from runs of nothing else.
