@@ -40,7 +40,7 @@ func (oneRun) Events(context.Context, string, int64, int) ([]work.Event, error) 
 func (oneRun) Conversation(context.Context, string, string, int, int, int) ([]work.Turn, error) {
 	return []work.Turn{
 		{Kind: work.TurnSaid, Text: "I **look** at it. <promise>DONE</promise>"}, {Kind: work.TurnTool, Tool: "Bash", About: "go test", Text: "<b>red</b>", Lines: 2, Ended: true, Failed: true},
-		{Kind: work.TurnThought, Text: "hm", Lines: 1}, {Kind: work.TurnNotice, Text: "try again"}, {Kind: work.TurnOther, Lines: 3},
+		{Kind: work.TurnThought, Text: "hm", Lines: 1}, {Kind: work.TurnNotice, Text: "try again"}, {Kind: work.TurnOther, Lines: 3, About: "npm <warn>"}, {Kind: work.TurnOther, Lines: 7},
 	}, nil
 }
 

@@ -82,12 +82,12 @@ func TestConversationOfARun(t *testing.T) {
 	}
 	w.Site.Change("demo", func(p *web.Project) { p.Runs = oneRun{st} })
 	page := w.Owner().Get("/p/demo/runs/r-1/output?phase=01&iteration=1").Body
-	for _, want := range []string{"I <strong>look</strong> at it.", "<strong>Bash</strong>", "go test", "failed: &lt;b&gt;red&lt;/b&gt;, 2 lines", "thinks", "try again", "3 other lines", "raw=1"} {
+	for _, want := range []string{"I <strong>look</strong> at it.", "<strong>Bash</strong>", "go test", "failed: &lt;b&gt;red&lt;/b&gt;, 2 lines", "thinks", "try again", "3 other lines: <span class=\"mono\">npm &lt;warn&gt;</span>", "raw=1"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("without %q:\n%s", want, page)
 		}
 	}
-	for _, not := range []string{"<b>red</b>", "DONE"} {
+	for _, not := range []string{"<b>red</b>", "DONE", "7 other"} {
 		if strings.Contains(page, not) {
 			t.Errorf("with %q:\n%s", not, page)
 		}

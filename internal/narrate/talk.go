@@ -13,9 +13,9 @@ const (
 )
 
 // Turn is one turn of an agent's conversation as lines for a terminal, with a
-// line end: words as they were said, a tool in one line with its result folded.
-// With full, results and thoughts are told as far as they were kept. Nothing in
-// it acts on a terminal.
+// line end: words as they were said, a tool in one line with its result folded;
+// "" where it says nothing to a reader. With full, results and thoughts are told as
+// far as they were kept. Nothing in it acts on a terminal.
 func Turn(t work.Turn, full bool) string {
 	switch t.Kind {
 	case work.TurnSaid:
@@ -37,10 +37,11 @@ func Turn(t work.Turn, full bool) string {
 	if full {
 		return line + ")\n" + indented("    ", t.Text)
 	}
-	if last := text.OneLine(t.About, aboutRunes); last != "" {
-		line += ": " + last
+	last := text.OneLine(t.About, aboutRunes)
+	if last == "" {
+		return "" // events of the program's own
 	}
-	return line + ")\n"
+	return line + ": " + last + ")\n"
 }
 
 func turnTool(t work.Turn, full bool) string {
