@@ -52,7 +52,7 @@ func (p *checkout) after(ctx context.Context, e *project.Machine, s *orchestrato
 	if o.change && o.output != "json" && !p.app.quiet {
 		p.showChange(ctx, e.Repo, s)
 	}
-	p.report(s, end, o)
+	p.report(ctx, e.Repo, s, end, o)
 	if o.redHint != "" && end.Reason == orchestrator.ReasonRedBaseline {
 		p.Log.Warn(o.redHint)
 	}

@@ -152,7 +152,7 @@ func TestReportTellsTheProof(t *testing.T) {
 	t.Parallel()
 	_, s := inDoubt(t, 0)
 	const line = "Proof: verified; 2 tests passed by name in go test; 3 of 3 tests made wrong noticed; 1 function unproven; 2 doubts\n"
-	holds(t, "the report", report.End(s, work.RunFinishedData{Outcome: work.RunCompleted}, time.Time{}), line)
+	holds(t, "the report", report.End(s, work.RunFinishedData{Outcome: work.RunCompleted}, "2 files, +3 -1", time.Time{}), line, "Change: 2 files, +3 -1\n")
 	second := *s.Phases["01"]
 	s.Phases["02"], s.Order = &second, append(s.Order, "02")
 	holds(t, "two phases", narrate.ProofsText(s), "Proof:\n  01  verified; ", "\n  02  verified; ")

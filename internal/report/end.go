@@ -15,8 +15,9 @@ import (
 )
 
 // End says what was done in a run that has ended or rests, what it cost, where
-// the result is, how to undo it, and where to read on.
-func End(s *orchestrator.State, end work.RunFinishedData, now time.Time) string {
+// the result is, how to undo it, and where to read on. change is the size of what
+// was delivered, "" = nobody knows.
+func End(s *orchestrator.State, end work.RunFinishedData, change string, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s %s: %s", narrate.NounOf(s), s.Run, end.Outcome)
 	if end.Reason != "" && end.Reason != string(end.Outcome) {
@@ -31,6 +32,9 @@ func End(s *orchestrator.State, end work.RunFinishedData, now time.Time) string 
 	}
 	if took := narrate.TookText(s, now); took != "" {
 		fmt.Fprintf(&b, "Time:   %s\n", took)
+	}
+	if change != "" {
+		fmt.Fprintf(&b, "Change: %s\n", change)
 	}
 	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, "") + narrate.AssumedText(s) + narrate.FollowUpsText(s) + narrate.LessonsText(s, ""))
 	switch end.Outcome {

@@ -84,20 +84,51 @@ func ColourPatch(patch string) string {
 	return b.String()
 }
 
+// patchFile is what a patch does to one file.
+type patchFile struct {
+	name           string
+	added, removed int
+	binary         bool
+}
+
 // PatchStat lists the files of a patch with the lines added and removed.
 func PatchStat(patch string) string {
-	type file struct {
-		name           string
-		added, removed int
-		binary         bool
+	var rows [][]string
+	for _, f := range patchFiles(patch) {
+		change := fmt.Sprintf("+%d -%d", f.added, f.removed)
+		if f.binary {
+			change = "binary"
+		}
+		rows = append(rows, []string{"  " + f.name, change})
 	}
-	var files []*file
+	files, lines := patchSize(patch)
+	rows = append(rows, []string{files, lines})
+	return text.Table(rows[0], rows[1:])
+}
+
+// PatchSize is the size of a patch in words.
+func PatchSize(patch string) string {
+	files, lines := patchSize(patch)
+	return files + ", " + lines
+}
+
+func patchSize(patch string) (files, lines string) {
+	added, removed := 0, 0
+	all := patchFiles(patch)
+	for _, f := range all {
+		added, removed = added+f.added, removed+f.removed
+	}
+	return text.Number(len(all), "file"), fmt.Sprintf("+%d -%d", added, removed)
+}
+
+func patchFiles(patch string) []*patchFile {
+	var files []*patchFile
 	var r patchReader
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSuffix(line, "\n")
 		kind := r.read(line)
 		if kind == lineHeader && strings.HasPrefix(line, "diff --git ") {
-			files = append(files, &file{name: strings.TrimPrefix(line, "diff --git ")})
+			files = append(files, &patchFile{name: strings.TrimPrefix(line, "diff --git ")})
 			continue
 		}
 		if len(files) == 0 {
@@ -116,18 +147,7 @@ func PatchStat(patch string) string {
 			f.name = patchName(line, f.name)
 		}
 	}
-	var rows [][]string
-	added, removed := 0, 0
-	for _, f := range files {
-		change := fmt.Sprintf("+%d -%d", f.added, f.removed)
-		if f.binary {
-			change = "binary"
-		}
-		added, removed = added+f.added, removed+f.removed
-		rows = append(rows, []string{"  " + f.name, change})
-	}
-	rows = append(rows, []string{text.Number(len(files), "file"), fmt.Sprintf("+%d -%d", added, removed)})
-	return text.Table(rows[0], rows[1:])
+	return files
 }
 
 // patchName is a file's name as a header line gives it, else name.
