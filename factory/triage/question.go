@@ -35,9 +35,9 @@ func choices(names ...string) []work.Choice {
 		{Name: ChoiceConfirm, Answer: work.CheckpointApproved, Label: "it is right: go on"},
 		{Name: ChoiceAccept, Answer: work.CheckpointApproved, Label: "go on with what there is"},
 		{Name: ChoiceRetry, Answer: work.CheckpointApproved, Label: "try again"},
-		{Name: ChoiceEdit, Answer: work.CheckpointApproved, Label: "your comment holds instead: a text, or JSON fields"},
-		{Name: ChoiceAnswer, Answer: work.CheckpointChangesRequested, Label: "your comment answers the question"},
-		{Name: ChoiceRedirect, Answer: work.CheckpointChangesRequested, Label: "think again, with your comment"},
+		{Name: ChoiceEdit, Answer: work.CheckpointApproved, Label: "go on with your words instead"},
+		{Name: ChoiceAnswer, Answer: work.CheckpointChangesRequested, Label: "your words answer it"},
+		{Name: ChoiceRedirect, Answer: work.CheckpointChangesRequested, Label: "think again, with your words"},
 		{Name: ChoiceDismiss, Answer: work.CheckpointRejected, Label: "do not do it"},
 	}
 	return slices.DeleteFunc(all, func(c work.Choice) bool { return !slices.Contains(names, c.Name) })
@@ -84,7 +84,7 @@ func (d *decision) openStage(at int) {
 		if s.Spec.Who == ByModel {
 			ways = choices(ChoiceAccept, ChoiceRetry, ChoiceEdit, ChoiceRedirect, ChoiceDismiss)
 		}
-		d.open(string(target), points, st.Revision+1, fmt.Sprintf("Go on with %s as it is written? Nobody inferred its %s.", issue, strings.Join(points, ", ")), b.String(), ways)
+		d.open(string(target), points, st.Revision+1, fmt.Sprintf("Go on with %s as it is written? Nobody worked out what it %s.", issue, unknownOf(points)), b.String(), ways)
 		return
 	}
 	fmt.Fprintf(&b, "\nProposed %s:\n%s", target, st.Value.text(target))
@@ -102,6 +102,19 @@ func (d *decision) openStage(at int) {
 	}
 	d.open(string(target), []string{string(target)}, st.Revision+1, fmt.Sprintf("Is this the %s of %s?", target, issue), b.String(),
 		choices(ChoiceConfirm, ChoiceEdit, ChoiceRedirect, ChoiceDismiss))
+}
+
+// unknownOf says in plain words what stages would have found out.
+func unknownOf(points []string) string {
+	plain := map[string]string{string(gates.PointIntent): "means", string(gates.PointContext): "touches", string(gates.PointAction): "needs"}
+	var words []string
+	for _, p := range points {
+		words = append(words, plain[p])
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return words[0]
 }
 
 // openStuck asks what to do about parts that could not be created.
