@@ -10,12 +10,11 @@ import (
 
 	"forge/internal/refusal"
 	"forge/internal/runs"
-	"forge/internal/text"
 )
 
 func (a *App) resetCommand() *cli.Command {
 	return &cli.Command{
-		Name: "reset", Usage: "put away all runs of this project: journal, logs, folders; your branches stay",
+		Name: "reset", Usage: "put away all runs and the board of this project: journal, logs, folders; your branches stay",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "run", Usage: "remove the folders and logs of run `ID` alone; its journal stays"},
 			&cli.BoolFlag{Name: "purge", Usage: "remove for good instead of putting aside"},
@@ -53,9 +52,9 @@ func (a *App) resetAll(ctx context.Context, p *checkout, o resetOptions) error {
 		_, err := fmt.Fprintln(a.Stdout, "Nothing to reset: this project has no runs.")
 		return err
 	}
-	what := fmt.Sprintf("This puts away %s of %s: %s", text.Number(len(left.Runs), "run"), left.Name, p.State)
+	what := fmt.Sprintf("This puts away %s of %s: %s", left.Held(), left.Name, p.State)
 	if o.purge {
-		what = fmt.Sprintf("This removes %s of %s for good: %s", text.Number(len(left.Runs), "run"), left.Name, p.State)
+		what = fmt.Sprintf("This removes %s of %s for good: %s", left.Held(), left.Name, p.State)
 	}
 	if left.Server != "" {
 		what += "\nWith it goes what the factory's server keeps there: its key, users, tokens and sessions"
@@ -71,13 +70,13 @@ func (a *App) resetAll(ctx context.Context, p *checkout, o resetOptions) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Stdout, "Put away: %s (%s). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, text.Number(len(left.Runs), "run"), aside, p.State, aside)
+		_, err = fmt.Fprintf(a.Stdout, "Put away: %s (%s). Your branches and files are as they were.\nUndo:     mv '%s' '%s'\nFor good: rm -rf '%s'\n", aside, left.Held(), aside, p.State, aside)
 		return err
 	}
 	if err := left.Purge(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Removed: %s (%s). Your branches and files are as they were.\n", p.State, text.Number(len(left.Runs), "run"))
+	_, err = fmt.Fprintf(a.Stdout, "Removed: %s (%s). Your branches and files are as they were.\n", p.State, left.Held())
 	return err
 }
 

@@ -12,6 +12,7 @@ func TestResetPutsAside(t *testing.T) {
 	w := newWorld(t, done("01"))
 	w.plan(phase("01", "first", 1))
 	w.forge("run", "--autonomous").want(exitDone)
+	w.forge("issue", "add", "Kept aside with the runs").want(exitDone)
 	// What forge review and forge eval leave is Forge's, too.
 	for _, name := range []string{"reviews", "eval"} {
 		if err := os.MkdirAll(filepath.Join(w.state, name), 0o700); err != nil {
@@ -19,10 +20,10 @@ func TestResetPutsAside(t *testing.T) {
 		}
 	}
 	branches := w.git("branch", "--all", "--format=%(refname) %(objectname)")
-	w.forge("reset").want(exitUsage).warns("Type demo to go on", "--yes")
+	w.forge("reset").want(exitUsage).warns("This puts away 1 run and the board with 1 issue of demo", "Type demo to go on", "--yes")
 	w.fed("demos\n", "reset").want(exitUsage).warns("nothing was removed")
 	w.forge("status").want(exitDone)
-	got := w.fed("demo\n", "reset").want(exitDone).says("Put away:", "Undo:", "For good:")
+	got := w.fed("demo\n", "reset").want(exitDone).says("Put away:", "(1 run and the board with 1 issue)", "Undo:", "For good:")
 	if after := w.git("branch", "--all", "--format=%(refname) %(objectname)"); after != branches {
 		t.Errorf("branches were %s, are %s", branches, after)
 	}

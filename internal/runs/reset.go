@@ -15,12 +15,14 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/text"
 )
 
 // Leftovers are all that the runs of a project left outside its checkout.
 type Leftovers struct {
 	p      *project.Checkout
 	Runs   []journal.RunRow
+	Issues int    // of the board
 	Name   string // of the project; its folder's when the configuration cannot be read
 	Server string // folder with the key, users, tokens and sessions of the factory's server, where that goes too, else ""
 }
@@ -41,6 +43,9 @@ func FindLeftovers(ctx context.Context, p *project.Checkout, force bool) (*Lefto
 		return nil, err
 	}
 	if l.Runs, err = idle(ctx, p, force); err != nil {
+		return nil, err
+	}
+	if l.Issues, err = issues(ctx, p); err != nil && !force {
 		return nil, err
 	}
 	l.Name = filepath.Base(p.Base.RepoRoot)
@@ -110,6 +115,33 @@ func idle(ctx context.Context, p *project.Checkout, force bool) ([]journal.RunRo
 		}
 	}
 	return rows, nil
+}
+
+// issues counts those of the board.
+func issues(ctx context.Context, p *project.Checkout) (n int, err error) {
+	if p.Journal == nil { // it could not be read, which was said
+		return 0, nil
+	}
+	boards, err := p.Journal.Projects(ctx)
+	for _, b := range boards {
+		counts, err := p.Journal.IssueCounts(ctx, b.ID)
+		if err != nil {
+			return 0, err
+		}
+		for _, of := range counts {
+			n += of
+		}
+	}
+	return n, err
+}
+
+// Held says what goes: the runs, and the board.
+func (l *Leftovers) Held() string {
+	held := text.Number(len(l.Runs), "run")
+	if l.Issues > 0 {
+		held += " and the board with " + text.Number(l.Issues, "issue")
+	}
+	return held
 }
 
 func notDriven(row journal.RunRow) error {
