@@ -297,6 +297,9 @@ func answerWord(d orchestrator.CheckpointAnsweredData) string {
 	if d.Choice != "" && d.Refused == "" {
 		return d.Choice
 	}
+	if d.Status == work.CheckpointChangesRequested { // which may be a yes: start it, with this
+		return "with a comment for the agent"
+	}
 	return strings.ReplaceAll(string(d.Status), "_", " ")
 }
 
