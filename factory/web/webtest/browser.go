@@ -397,9 +397,12 @@ func (b *Tab) Check(name string) {
 	b.Until(`document.readyState === "complete"`)
 	for _, l := range Looks {
 		b.As(l)
-		// The check walks over everything that takes the focus.
 		b.Run(chromedp.Evaluate("document.activeElement?.blur(); scrollTo(0, 0)", nil))
-		b.shoot(name + "-" + l.Name)
+		b.shoot(name, l)
+	}
+	// The check walks over everything that takes the focus.
+	for _, l := range Looks {
+		b.As(l)
 		for _, w := range b.Wrong() {
 			b.w.TB.Errorf("%s (%s): %s", name, l.Name, w)
 		}
@@ -416,8 +419,9 @@ func (b *Tab) Wrong() []string {
 	return wrong
 }
 
-// shoot keeps a picture of the whole page, where FORGE_SHOTS names a folder.
-func (b *Tab) shoot(name string) {
+// shoot keeps a picture of the whole page in a look, where FORGE_SHOTS names a
+// folder.
+func (b *Tab) shoot(name string, l Look) {
 	b.w.TB.Helper()
 	dir := os.Getenv("FORGE_SHOTS")
 	if dir == "" {
@@ -426,9 +430,15 @@ func (b *Tab) shoot(name string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.w.TB.Fatal(err)
 	}
+	// A window of the page's height, since a picture beyond the window scrolls what is
+	// in it back. What a page does about its size takes it some frames.
+	frames := chromedp.Evaluate("new Promise((done) => { const next = (n) => n ? requestAnimationFrame(() => next(n - 1)) : done(); next(4); })", nil,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
+	var height int64
 	var picture []byte
-	b.Run(chromedp.FullScreenshot(&picture, 100))
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+	b.Run(frames, chromedp.Evaluate("document.documentElement.scrollHeight", &height))
+	b.Run(chromedp.EmulateViewport(l.Width, max(height, l.Height)), frames, chromedp.CaptureScreenshot(&picture), chromedp.EmulateViewport(l.Width, l.Height))
+	if err := os.WriteFile(filepath.Join(dir, name+"-"+l.Name+".png"), picture, 0o644); err != nil {
 		b.w.TB.Fatal(err)
 	}
 }
