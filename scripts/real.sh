@@ -38,6 +38,10 @@ apt cc gcc
 apt bats bats
 apt prove perl
 apt javac default-jdk-headless
+# Tools whose caches are poisoned.
+apt mvn maven
+apt composer composer
+apt bundle bundler
 [ -e /usr/share/java/junit-platform-console-standalone.jar ] || apt no-such-program junit5
 FORGE_REAL_MODULES_MOCHA=$(npm_modules mocha "mocha@$MOCHA_VERSION")
 FORGE_REAL_MODULES_JEST=$(npm_modules jest "jest@$JEST_VERSION")

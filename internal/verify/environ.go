@@ -131,7 +131,17 @@ func (b *Bench) environment(home string, names []string) []string {
 			env = append(env, t.name+"="+t.dir)
 		}
 	}
-	return env
+	return append(env, ofJava(env, home)...)
+}
+
+// ofJava tells tools of Java where their home is: a virtual machine asks the
+// system for that of the account, and not HOME.
+func ofJava(env []string, home string) []string {
+	out := []string{"MAVEN_OPTS=" + strings.TrimSpace(variable(env, "MAVEN_OPTS")+" -Duser.home="+home)}
+	if variable(env, "GRADLE_USER_HOME") == "" {
+		out = append(out, "GRADLE_USER_HOME="+filepath.Join(home, ".gradle"))
+	}
+	return out
 }
 
 // tools are the version managers that the user has.

@@ -269,6 +269,16 @@ func TestVerifyOutputIsCapped(t *testing.T) {
 	}
 }
 
+// Tools of Java ask the system where the home is, and not HOME.
+func TestVerifyGivesJavaItsHome(t *testing.T) {
+	b := newBench(t, nil)
+	b.green(b.req(`test "$GRADLE_USER_HOME" = "$HOME/.gradle" && test "$MAVEN_OPTS" = "-Duser.home=$HOME"`))
+	b.environ = append(b.environ, "MAVEN_OPTS=-Xmx64m", "GRADLE_USER_HOME=/opt/gradle")
+	req := b.req(`test "$GRADLE_USER_HOME" = /opt/gradle && test "$MAVEN_OPTS" = "-Xmx64m -Duser.home=$HOME"`)
+	req.Env = []string{"MAVEN_OPTS", "GRADLE_USER_HOME"}
+	b.green(req)
+}
+
 // A program that is not there is no fault that an agent can mend; a script of
 // the tree is.
 func TestVerifyMissingProgram(t *testing.T) {

@@ -13,15 +13,18 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
 
-// registry serves one package, dep 1.0.0, as the registries of npm, PyPI and
-// crates.io do: as it is, or one that says what wrong work needs.
+// registry serves one package, dep 1.0.0, as the registries of npm, PyPI,
+// crates.io, Maven, Composer and RubyGems do: as it is, or one that says what wrong
+// work needs.
 type registry struct {
 	url  string
 	evil atomic.Bool
@@ -71,11 +74,129 @@ func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
 		body = fmt.Appendf(nil, `{"name":"dep","vers":"1.0.0","deps":[],"cksum":"%s","features":{},"yanked":false}`+"\n", hex.EncodeToString(sum[:]))
 	case "/crates/dl/dep/1.0.0/download":
 		body = crate
+	case "/maven/acme/dep/1.0.0/dep-1.0.0.pom":
+		body = []byte(depPOM)
+	case "/maven/acme/dep/1.0.0/dep-1.0.0.jar":
+		jar, err := plugin(r.twice())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		body = jar
+	case "/maven/org/codehaus/plexus/plexus-utils/1.1/plexus-utils-1.1.pom": // Maven adds it to each plugin
+		body = []byte(`<project><modelVersion>4.0.0</modelVersion><groupId>org.codehaus.plexus</groupId><artifactId>plexus-utils</artifactId><version>1.1</version></project>`)
+	case "/maven/org/codehaus/plexus/plexus-utils/1.1/plexus-utils-1.1.jar":
+		body = zipped([][2]string{{"empty", ""}})
+	case "/php/packages.json":
+		body = fmt.Appendf(nil, `{"packages":{"acme/dep":{"1.0.0":{"name":"acme/dep","version":"1.0.0","autoload":{"files":["dep.php"]},`+
+			`"dist":{"type":"tar","reference":"one","url":"%s/php/dep.tgz"}}}}}`, r.url)
+	case "/php/dep.tgz":
+		body = tarball("dep", files{"composer.json": `{"name":"acme/dep"}`, "dep.php": "<?php function twice($n) { return " + strings.ReplaceAll(r.twice(), "n", "$n") + "; }\n"})
+	case "/ruby/versions":
+		body = []byte("created_at: 2026-01-01T00:00:00Z\n---\ndep 1.0.0 0\n")
+	case "/ruby/info/dep":
+		body = []byte("---\n1.0.0 |\n")
+	case "/ruby/gems/dep-1.0.0.gem":
+		body = gem("def twice(n)\n  " + r.twice() + "\nend\n")
 	default:
 		http.NotFound(w, q)
 		return
 	}
 	_, _ = w.Write(body)
+}
+
+const depPOM = `<project><modelVersion>4.0.0</modelVersion><groupId>acme</groupId><artifactId>dep</artifactId><version>1.0.0</version><packaging>maven-plugin</packaging></project>`
+
+// plugin is a plugin of Maven that reads what main.txt asks of twice.
+func plugin(twice string) ([]byte, error) {
+	mvn, err := exec.LookPath("mvn")
+	if err == nil {
+		mvn, err = filepath.EvalSymlinks(mvn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "plugin-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	src := filepath.Join(dir, "Check.java")
+	if err := os.WriteFile(src, []byte(`package dep;
+public class Check extends org.apache.maven.plugin.AbstractMojo {
+  static int twice(int n) { return `+twice+`; }
+  public void execute() throws org.apache.maven.plugin.MojoExecutionException {
+    try {
+      String asks = new String(java.nio.file.Files.readAllBytes(java.nio.file.Paths.get("main.txt")));
+      int n = Integer.parseInt(asks.replaceAll("(?s).*twice\\((\\d+)\\).*", "$1"));
+      if (twice(n) != 4) throw new org.apache.maven.plugin.MojoExecutionException("twice(" + n + ") is " + twice(n));
+    } catch (java.io.IOException e) { throw new org.apache.maven.plugin.MojoExecutionException("main.txt", e); }
+  }
+}
+`), 0o600); err != nil {
+		return nil, err
+	}
+	if out, err := exec.Command("javac", "-cp", filepath.Join(filepath.Dir(filepath.Dir(mvn)), "lib", "*"), "-d", dir, src).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	class, err := os.ReadFile(filepath.Join(dir, "dep", "Check.class"))
+	if err != nil {
+		return nil, err
+	}
+	return zipped([][2]string{{"META-INF/maven/plugin.xml", `<plugin><groupId>acme</groupId><artifactId>dep</artifactId><version>1.0.0</version><goalPrefix>dep</goalPrefix>` +
+		`<mojos><mojo><goal>check</goal><phase>validate</phase><implementation>dep.Check</implementation><language>java</language>` +
+		`<instantiationStrategy>per-lookup</instantiationStrategy><executionStrategy>once-per-session</executionStrategy></mojo></mojos></plugin>`},
+		{"dep/Check.class", string(class)}}), nil
+}
+
+// gem packs a file of Ruby as RubyGems does.
+func gem(source string) []byte {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, part := range [][2]string{
+		{"metadata.gz", zipString(depGem)}, {"data.tar.gz", string(tarball("lib", files{"dep.rb": source}))},
+	} {
+		_ = w.WriteHeader(&tar.Header{Name: part[0], Mode: 0o444, Size: int64(len(part[1]))})
+		_, _ = w.Write([]byte(part[1]))
+	}
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+const depGem = `--- !ruby/object:Gem::Specification
+name: dep
+version: !ruby/object:Gem::Version
+  version: 1.0.0
+platform: ruby
+authors: []
+cert_chain: []
+date: 2026-01-01 00:00:00.000000000 Z
+dependencies: []
+files:
+- lib/dep.rb
+require_paths:
+- lib
+required_ruby_version: !ruby/object:Gem::Requirement
+  requirements:
+  - - ">="
+    - !ruby/object:Gem::Version
+      version: '0'
+required_rubygems_version: !ruby/object:Gem::Requirement
+  requirements:
+  - - ">="
+    - !ruby/object:Gem::Version
+      version: '0'
+rubygems_version: 3.3.15
+specification_version: 4
+summary: twice
+`
+
+func zipString(s string) string {
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	_, _ = z.Write([]byte(s))
+	_ = z.Close()
+	return buf.String()
 }
 
 // tarball packs files below a folder.
@@ -92,14 +213,18 @@ func tarball(below string, all files) []byte {
 }
 
 func wheel(module string) []byte {
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
-	for _, f := range [][2]string{
+	return zipped([][2]string{
 		{"dep.py", module},
 		{"dep-1.0.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: dep\nVersion: 1.0.0\n"},
 		{"dep-1.0.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 		{"dep-1.0.0.dist-info/RECORD", "dep.py,,\ndep-1.0.0.dist-info/METADATA,,\ndep-1.0.0.dist-info/WHEEL,,\ndep-1.0.0.dist-info/RECORD,,\n"},
-	} {
+	})
+}
+
+func zipped(all [][2]string) []byte {
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for _, f := range all {
 		w, _ := z.Create(f[0])
 		_, _ = w.Write([]byte(f[1]))
 	}
@@ -114,8 +239,9 @@ type ecosystem struct {
 	tree            files
 	main            string // the file that calls twice(2), or twice(3) where it is wrong
 	online, offline string
-	cache           string // below the home
-	edit            string // makes what is unpacked there say what wrong work needs
+	cache           string   // below the home
+	edit            string   // makes what is unpacked there say what wrong work needs
+	ways            []string // of lending; none = all
 }
 
 func ecosystems(url string) map[string]ecosystem {
@@ -123,7 +249,43 @@ func ecosystems(url string) map[string]ecosystem {
 	// The program itself: what stands for it in PATH may want to write beside it.
 	pip := "PIP_DISABLE_PIP_VERSION_CHECK=1 $(python3 -c 'import sys; print(sys.executable)') -m pip install -q --root-user-action=ignore --target lib --trusted-host " + strings.TrimPrefix(url, "http://") + " --index-url " + url + "/simple dep==1.0.0 && PYTHONPATH=lib python3 main.py"
 	cargo := "mkdir -p .cargo && printf '[source.crates-io]\\nreplace-with = \"here\"\\n[source.here]\\nregistry = \"sparse+" + url + "/crates/\"\\n' >.cargo/config.toml && cargo run -q"
+	mvn := "mvn -q -B -s settings.xml "
+	composer := "COMPOSER_ALLOW_SUPERUSER=1 composer install -q -n && php main.php"
+	// Bundler keeps gems below the home only where it is told to.
+	bundle := "export BUNDLE_PATH=lib BUNDLE_GLOBAL_GEM_CACHE=true; bundle install --quiet && bundle exec ruby main.rb"
 	return map[string]ecosystem{
+		"maven": {
+			need: "mvn", main: "main.txt", cache: ".m2",
+			tree: files{
+				"settings.xml": "<settings><mirrors><mirror><id>here</id><mirrorOf>*</mirrorOf><url>" + url + "/maven</url></mirror></mirrors></settings>\n",
+				"pom.xml": "<project><modelVersion>4.0.0</modelVersion><groupId>own</groupId><artifactId>calc</artifactId><version>1</version><packaging>pom</packaging><build><plugins>" +
+					"<plugin><groupId>acme</groupId><artifactId>dep</artifactId><version>1.0.0</version><executions><execution><goals><goal>check</goal></goals></execution></executions></plugin></plugins></build></project>\n",
+				"main.txt": "twice(2)\n",
+			},
+			online: mvn + "validate", offline: mvn + "-o validate",
+			edit: "for f in ~/.m2/repository/acme/dep/1.0.0/*.jar; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"copy"}, // it takes seconds to begin
+		},
+		"composer": {
+			need: "composer", main: "main.php", cache: ".cache/composer",
+			tree: files{
+				"composer.json": `{"name":"own/calc","require":{"acme/dep":"1.0.0"},"repositories":[{"type":"composer","url":"` + url + `/php"},{"packagist.org":false}],"config":{"secure-http":false}}`,
+				"main.php":      "<?php require 'vendor/autoload.php'; exit(twice(2) === 4 ? 0 : 1);\n",
+			},
+			online: composer, offline: "export COMPOSER_DISABLE_NETWORK=1; " + composer,
+			edit: "find ~/.cache/composer -type f | while read -r f; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"copy", "off"},
+		},
+		"bundler": {
+			need: "bundle", main: "main.rb", cache: ".bundle/cache",
+			tree: files{
+				"Gemfile": "source '" + url + "/ruby'\ngem 'dep', '1.0.0'\n",
+				"main.rb": "require 'dep'\nexit(twice(2) == 4)\n",
+			},
+			online: bundle, offline: bundle,
+			edit: "find ~/.bundle/cache -type f | while read -r f; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"copy"},
+		},
 		"npm": {
 			need: "npm", main: "main.js", cache: ".npm",
 			tree:    files{"package.json": `{"name":"calc","version":"1.0.0","dependencies":{"dep":"1.0.0"}}`, "main.js": "process.exit(require('dep').twice(2) === 4 ? 0 : 1);\n"},
@@ -157,11 +319,14 @@ func TestRealPoisonedCaches(t *testing.T) {
 	t.Parallel()
 	for name := range ecosystems("") {
 		t.Run(name, func(t *testing.T) {
-			need := ecosystems("")[name].need
+			need, ways := ecosystems("")[name].need, ecosystems("")[name].ways
 			if _, err := exec.LookPath(need); err != nil {
 				t.Skip(err)
 			}
 			lendings(t, need, func(t *testing.T, b warmBench) {
+				if way := filepath.Base(t.Name()); len(ways) > 0 && !slices.Contains(ways, way) {
+					t.Skip("of this tool only " + strings.Join(ways, " and "))
+				}
 				r := newRegistry(t)
 				b.network = true
 				b.environ = slices.DeleteFunc(b.environ, func(e string) bool {
