@@ -13,5 +13,7 @@ FORGE_SHOTS=${1:-$PWD/bin/pictures}
 case $FORGE_SHOTS in /*) ;; *) FORGE_SHOTS=$PWD/$FORGE_SHOTS ;; esac
 export FORGE_SHOTS
 rm -f "$FORGE_SHOTS"/*.png
-${GO:-go} test -tags real -count=1 -timeout 30m -run '^TestReal.*InABrowser$' ./factory/web ./internal/cli ./internal/e2e
+# One after the other: a tab that is taken a picture of comes before the others, which
+# then have no focus.
+${GO:-go} test -p 1 -parallel 1 -tags real -count=1 -timeout 30m -run '^TestReal.*InABrowser$' ./factory/web ./internal/cli ./internal/e2e
 say "pictures of $(find "$FORGE_SHOTS" -name '*-light.png' | wc -l) pages are in $FORGE_SHOTS"

@@ -10,6 +10,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	texts "forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -25,7 +26,7 @@ const (
 type cardFacts struct {
 	work.Issue
 	URL      string // of the project
-	Cost     string // "" = nothing is known of any
+	Cost     string // how long and how much; "" = nothing is known of it
 	Blockers []int64
 	// Waits is the checkpoint that waits, and Who may answer it.
 	Waits, Who, Question string
@@ -65,10 +66,10 @@ func (s *Server) cardsOf(ctx context.Context, p Project, issues []work.Issue) ([
 	if err != nil {
 		return nil, err
 	}
-	costs := map[string]*float64{}
+	spent := map[string]work.RunSpent{}
 	waits := map[string]work.Checkpoint{}
 	if len(runs) > 0 {
-		if costs, err = p.Cards.RunCosts(ctx, runs); err != nil {
+		if spent, err = p.Cards.RunsSpent(ctx, runs); err != nil {
 			return nil, err
 		}
 	}
@@ -88,8 +89,11 @@ func (s *Server) cardsOf(ctx context.Context, p Project, issues []work.Issue) ([
 	out := make([]shownCard, len(issues))
 	for n, i := range issues {
 		f := cardFacts{Issue: i, URL: "/p/" + p.ID, Blockers: blockers[i.ID]}
-		if cost, known := costs[i.Run]; known {
-			f.Cost = usd(cost)
+		if run, known := spent[i.Run]; known {
+			f.Cost = usd(run.USD)
+			if run.Lasting > 0 {
+				f.Cost = texts.Took(run.Lasting) + " · " + f.Cost
+			}
 		}
 		if cp, ok := waitsFor(waits, i); ok {
 			f.Waits, f.Who, f.Question = cp.ID, gates.WhoAnswers(cp), cp.Question

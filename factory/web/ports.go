@@ -94,9 +94,8 @@ type Cards interface {
 	// Blockers are the needs that are not done, Dependents who needs an issue.
 	Blockers(ctx context.Context, project string, ids []int64) (map[int64][]int64, error)
 	Dependents(ctx context.Context, project string, id int64) ([]int64, error)
-	// RunCosts are what runs cost so far: no key = nothing is known of it, nil
-	// = some of it is unknown.
-	RunCosts(ctx context.Context, runs []string) (map[string]*float64, error)
+	// RunsSpent are what runs took so far: no key = nothing is known of it.
+	RunsSpent(ctx context.Context, runs []string) (map[string]work.RunSpent, error)
 }
 
 // Run is a line in a list of runs and jobs.

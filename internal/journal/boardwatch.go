@@ -66,26 +66,28 @@ func (s *Store) Dependents(ctx context.Context, project string, id int64) ([]int
 	return list, s.explain("read needs", err)
 }
 
-// RunCosts says what runs cost so far; one that nothing is known of is not a
-// key. The cost is nil where some of it is not known.
-func (s *Store) RunCosts(ctx context.Context, runs []string) (map[string]*float64, error) {
+// RunsSpent says what runs took so far; one that nothing is known of is not a key.
+func (s *Store) RunsSpent(ctx context.Context, runs []string) (map[string]work.RunSpent, error) {
 	list, err := json.Marshal(runs)
 	if err != nil {
-		return nil, fmt.Errorf("read what runs cost: %w", err)
+		return nil, fmt.Errorf("read what runs took: %w", err)
 	}
-	costs := map[string]*float64{}
-	err = s.each(ctx, `SELECT r.id, total(u.usd), count(*) FILTER (WHERE u.usd IS NULL) FROM json_each(?) asked
-		CROSS JOIN runs r ON r.id = asked.value CROSS JOIN usage u ON u.run = r.n GROUP BY r.id`, []any{string(list)}, func(rows *sql.Rows) error {
+	spent := map[string]work.RunSpent{}
+	err = s.each(ctx, `SELECT r.id, total(u.usd), count(*) FILTER (WHERE u.usd IS NULL),
+		coalesce((SELECT time FROM events WHERE id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)), r.created) - r.created
+		FROM json_each(?) asked CROSS JOIN runs r ON r.id = asked.value CROSS JOIN usage u ON u.run = r.n GROUP BY r.id`, []any{string(list)}, func(rows *sql.Rows) error {
 		var run string
 		var usd float64
 		var unknown int
-		err := rows.Scan(&run, &usd, &unknown)
-		if costs[run] = &usd; unknown > 0 {
-			costs[run] = nil
+		var took work.RunSpent
+		err := rows.Scan(&run, &usd, &unknown, &took.Lasting)
+		if took.USD = &usd; unknown > 0 {
+			took.USD = nil
 		}
+		spent[run] = took
 		return err
 	})
-	return costs, s.explain("read what runs cost", err)
+	return spent, s.explain("read what runs took", err)
 }
 
 // Version is another number after everything that anybody committed to the

@@ -139,6 +139,32 @@ func TestAttempts(t *testing.T) {
 	wantError(t, err, ErrNoRun)
 }
 
+func TestRunsSpent(t *testing.T) {
+	s, l := openWithRun(t, "run")
+	other := create(t, s, "other")
+	create(t, s, "nothing")
+	dollars := 0.5
+	appendTo(t, s, l, Append{Events: eventsOf("run", 1, 1)})
+	row, err := s.RunOf(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := event("run", 2)
+	last.Time = row.Created.Add(42 * time.Second)
+	appendTo(t, s, l, Append{Events: []work.Event{last}, Usage: []UsageRow{{"run", "a", testTime, &dollars, nil}, {"run", "b", testTime, nil, nil}}})
+	appendTo(t, s, other, Append{Usage: []UsageRow{{"other", "a", testTime, &dollars, nil}, {"other", "b", testTime, &dollars, nil}}})
+	spent, err := s.RunsSpent(t.Context(), []string{"run", "other", "nothing", "no run"})
+	if err != nil || len(spent) != 2 {
+		t.Fatalf("%v, %v", spent, err)
+	}
+	if got := spent["run"]; got.USD != nil || got.Lasting != 42*time.Second {
+		t.Errorf("run: %+v", got)
+	}
+	if got := spent["other"]; got.USD == nil || *got.USD != 1 || got.Lasting != 0 {
+		t.Errorf("other: %+v", got)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	s, l := openWithRun(t, "run")
 	other := create(t, s, "other")

@@ -147,6 +147,12 @@ const (
 	RunInterrupted RunOutcome = "interrupted"
 )
 
+// RunSpent is what a run took so far.
+type RunSpent struct {
+	USD     *float64      // nil = some of it is unknown
+	Lasting time.Duration // from its beginning to its last event
+}
+
 // Final says that nothing of the run is left to do.
 func (o RunOutcome) Final() bool {
 	return o == RunCompleted || o == RunFailed || o == RunCancelled

@@ -15,7 +15,7 @@ import (
 type cards struct{ *journaltest.MemoryBoard }
 
 func (cards) Dependents(context.Context, string, int64) ([]int64, error) { return nil, nil }
-func (cards) RunCosts(context.Context, []string) (map[string]*float64, error) {
+func (cards) RunsSpent(context.Context, []string) (map[string]work.RunSpent, error) {
 	return nil, nil
 }
 
