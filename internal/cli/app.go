@@ -79,7 +79,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		if short == "" {
 			a.sayError(err.Error())
 		} else {
-			a.log.Debug("failed", "at", err)
+			a.log.Debug("failed", "err", err)
 			a.sayError(short + "; nothing is lost: make room, or raise the limit, and try again (forge resume goes on with a run)")
 		}
 	}

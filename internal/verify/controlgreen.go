@@ -211,7 +211,7 @@ func (c *control) takeOut(ctx context.Context) error {
 		return err
 	}
 	if len(j.asks) == 0 {
-		c.skip("%d changed functions were not taken out: no runner reports a test that passes", len(all))
+		c.skip("%d changed functions were not taken out: no runner reports a test that passes", len(rest))
 		return nil
 	}
 	g := &green{control: c, judge: j, sources: p.now}

@@ -135,9 +135,12 @@ func (b *Bench) environment(home string, names []string) []string {
 }
 
 // ofJava tells tools of Java where their home is: a virtual machine asks the
-// system for that of the account, and not HOME.
-func ofJava(env []string, home string) []string {
-	out := []string{"MAVEN_OPTS=" + strings.TrimSpace(variable(env, "MAVEN_OPTS")+" -Duser.home="+home)}
+// system for that of the account, and not HOME. The shell splits MAVEN_OPTS into
+// words: a home that is more than one stays unsaid there.
+func ofJava(env []string, home string) (out []string) {
+	if !strings.ContainsAny(home, " \t\n\"'\\*?[") {
+		out = append(out, "MAVEN_OPTS="+strings.TrimSpace(variable(env, "MAVEN_OPTS")+" -Duser.home="+home))
+	}
 	if variable(env, "GRADLE_USER_HOME") == "" {
 		out = append(out, "GRADLE_USER_HOME="+filepath.Join(home, ".gradle"))
 	}

@@ -277,6 +277,9 @@ func TestVerifyGivesJavaItsHome(t *testing.T) {
 	req := b.req(`test "$GRADLE_USER_HOME" = /opt/gradle && test "$MAVEN_OPTS" = "-Xmx64m -Duser.home=$HOME"`)
 	req.Env = []string{"MAVEN_OPTS", "GRADLE_USER_HOME"}
 	b.green(req)
+	if got := ofJava(nil, "/home/ada l/x"); len(got) != 1 || got[0] != "GRADLE_USER_HOME=/home/ada l/x/.gradle" {
+		t.Errorf("a home of two words: %q", got)
+	}
 }
 
 // A program that is not there is no fault that an agent can mend; a script of
