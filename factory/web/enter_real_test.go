@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -101,4 +102,24 @@ func TestRealEnteringSurvivesTheNetwork(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	b.Quiet("Failed to fetch", "net::ERR")
+}
+
+// Each of a page's scripts may come late, and alone: the page is entered all the
+// same, and asks for nothing without its token, which would end at the sign-in.
+func TestRealPagesWaitForTheirScripts(t *testing.T) {
+	t.Parallel()
+	for _, late := range []string{"/htmx-", "/hx-sse-", "/forge.js", "/board.js"} {
+		t.Run(strings.Trim(late, "/-"), func(t *testing.T) {
+			t.Parallel()
+			w := webtest.New(t)
+			fill(w)
+			b := w.Browser()
+			b.Late(late, time.Second)
+			b.SignIn()
+			b.GoTo("/p/demo")
+			b.Live()
+			b.Until(`location.pathname === "/p/demo" && document.body.innerText.includes("Cache the index")`)
+			b.Quiet()
+		})
+	}
 }

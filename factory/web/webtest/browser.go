@@ -19,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -221,6 +222,22 @@ func (b *Tab) Reload() {
 	b.w.TB.Helper()
 	b.Run(chromedp.Reload())
 	b.Entered()
+}
+
+// Late lets what a page loads, when its address holds a text, come only after a
+// while: as a busy machine or a slow network does.
+func (b *Tab) Late(text string, by time.Duration) {
+	b.w.TB.Helper()
+	chromedp.ListenTarget(b.ctx, func(ev any) {
+		if paused, ok := ev.(*fetch.EventRequestPaused); ok {
+			go func() {
+				time.Sleep(by)
+				// The page may be gone by now.
+				_ = fetch.ContinueRequest(paused.RequestID).Do(cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Target))
+			}()
+		}
+	})
+	b.Run(fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*" + text + "*"}}))
 }
 
 // JS is what a JavaScript expression comes to.
