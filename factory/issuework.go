@@ -43,7 +43,7 @@ func (m *loopRun) work(ctx context.Context, claim work.IssueClaim, i work.Issue,
 		return err
 	}
 	var later time.Time
-	return m.end(write, claim, ended.Reason, later, func(was work.Issue) (work.Issue, time.Time, bool) {
+	return m.end(write, claim, ended.Spent, later, func(was work.Issue) (work.Issue, time.Time, bool) {
 		return Settled(was, ended, landed)
 	})
 }
@@ -115,7 +115,7 @@ func (m *loopRun) bring(ctx context.Context, claim work.IssueClaim, i work.Issue
 func (m *loopRun) triaged(ctx context.Context, claim work.IssueClaim, t Triaged, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	stand := func(state work.IssueState, other string, later time.Time) error {
-		return m.end(ctx, claim, orElse(t.Reason, other), later, func(was work.Issue) (work.Issue, time.Time, bool) {
+		return m.end(ctx, claim, "", later, func(was work.Issue) (work.Issue, time.Time, bool) {
 			now := was
 			now.State, now.Reason = state, Line(orElse(t.Reason, other))
 			return now, later, !takenAway(was)
@@ -136,7 +136,7 @@ func (m *loopRun) triaged(ctx context.Context, claim work.IssueClaim, t Triaged,
 	case t.Verdict == TriageStopped:
 		return stand(work.IssueCancelled, "it was dismissed at triage", time.Time{})
 	case t.Verdict == TriageDone:
-		return m.end(ctx, claim, t.Reason, time.Time{}, func(was work.Issue) (work.Issue, time.Time, bool) {
+		return m.end(ctx, claim, "", time.Time{}, func(was work.Issue) (work.Issue, time.Time, bool) {
 			if stopped(was) || was.Column != work.ColumnInProgress {
 				return was, time.Time{}, false
 			}
@@ -200,8 +200,9 @@ func (m *loopRun) change(ctx context.Context, claim work.IssueClaim, decide func
 }
 
 // end gives a claim back with what the issue becomes; a nil decide leaves it as
-// it is. One that was taken over is given back already.
-func (m *loopRun) end(ctx context.Context, claim work.IssueClaim, why string, later time.Time, decide func(work.Issue) (work.Issue, time.Time, bool)) error {
+// it is. One that was taken over is given back already. spent is what its run
+// took, in words; "" = there was none.
+func (m *loopRun) end(ctx context.Context, claim work.IssueClaim, spent string, later time.Time, decide func(work.Issue) (work.Issue, time.Time, bool)) error {
 	changed := false
 	i, err := again(func() (work.Issue, error) {
 		if decide == nil {
@@ -239,7 +240,11 @@ func (m *loopRun) end(ctx context.Context, claim work.IssueClaim, why string, la
 		if i.WaitsByReason() {
 			said = string(i.Column) // the reason says that it waits
 		}
-		m.Say(claim.Issue, said+noteWords(i.Reason))
+		said += noteWords(i.Reason)
+		if spent != "" {
+			said += " (" + spent + ")"
+		}
+		m.Say(claim.Issue, said)
 	}
 	return err
 }

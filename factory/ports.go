@@ -158,6 +158,7 @@ type Order struct {
 type Ended struct {
 	Outcome work.RunOutcome
 	Reason  string // one line, for the card
+	Spent   string // time and money, in words; "" = nobody knows
 	// Promoted says that the result was decided to be done.
 	Promoted bool
 	// Promote says that the run is frozen where finished work waits for a

@@ -163,6 +163,22 @@ func TookText(s *orchestrator.State, now time.Time) string {
 	return line
 }
 
+// SpentText is what the run took so far, in few words; "" when nobody knows.
+func SpentText(s *orchestrator.State, now time.Time) string {
+	whole := s.Time.At(now)
+	if whole == 0 {
+		return ""
+	}
+	cost := text.USD(s.Ledger.USD)
+	switch {
+	case s.Ledger.UnknownUSD > 0 && s.Ledger.USD >= 0.01: // of less, USD says "less than"
+		cost = "at least " + cost
+	case s.Ledger.UnknownUSD > 0:
+		cost = "cost unknown"
+	}
+	return text.Took(whole) + ", " + cost
+}
+
 // MoneyText is what was spent so far. What nobody knows is not shown as nothing:
 // where a part is unknown, the rest is said to be the least.
 func MoneyText(l orchestrator.Ledger) string {

@@ -208,7 +208,7 @@ func (s *Worker) tidyUp(ctx context.Context, p *project.Checkout) {
 
 // endedOf is how a run was left, as the board needs to know it.
 func (s *Worker) endedOf(state *orchestrator.State) factory.Ended {
-	end := factory.Ended{Outcome: state.Outcome, Reason: reasonOfRun(state)}
+	end := factory.Ended{Outcome: state.Outcome, Reason: reasonOfRun(state), Spent: narrate.SpentText(state, s.Now())}
 	if redBase(state) {
 		end.Outcome = work.RunFailed // nobody took it away
 	}
