@@ -42,6 +42,10 @@ apt javac default-jdk-headless
 apt mvn maven
 apt composer composer
 apt bundle bundler
+apt gradle gradle
+apt poetry python3-poetry
+FORGE_REAL_MODULES_INSTALLERS=$(npm_modules installers "pnpm@$PNPM_VERSION" "yarn@$YARN_VERSION" "@yarnpkg/cli-dist@$YARN_BERRY_VERSION" "bun@$BUN_VERSION")
+export FORGE_REAL_MODULES_INSTALLERS
 [ -e /usr/share/java/junit-platform-console-standalone.jar ] || apt no-such-program junit5
 FORGE_REAL_MODULES_MOCHA=$(npm_modules mocha "mocha@$MOCHA_VERSION")
 FORGE_REAL_MODULES_JEST=$(npm_modules jest "jest@$JEST_VERSION")

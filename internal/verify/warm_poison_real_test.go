@@ -7,6 +7,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha1" //nolint:gosec // the registry of npm names sums of this kind
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -47,6 +48,13 @@ func (r *registry) twice() string {
 	return "2 * n"
 }
 
+// tgz is the package as npm has it.
+func (r *registry) tgz() []byte {
+	return tarball("package", files{
+		"package.json": `{"name":"dep","version":"1.0.0","main":"index.js"}`, "index.js": "exports.twice = (n) => " + r.twice() + ";\n",
+	})
+}
+
 func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
 	w.Header().Set("Cache-Control", "max-age=36000")
 	crate := tarball("dep-1.0.0", files{
@@ -55,13 +63,15 @@ func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
 	})
 	var body []byte
 	switch q.URL.Path {
-	case "/npm/dep":
+	case "/npm/dep", "/yarn/dep": // yarn goes by the sum, which the others would hold against what is poisoned
+		sum := ""
+		if q.URL.Path == "/yarn/dep" {
+			sum = fmt.Sprintf(`"shasum":"%x",`, sha1.Sum(r.tgz())) //nolint:gosec // as there
+		}
 		w.Header().Set("Content-Type", "application/json")
-		body = fmt.Appendf(nil, `{"name":"dep","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"dep","version":"1.0.0","dist":{"tarball":"%s/npm/dep/-/dep-1.0.0.tgz"}}}}`, r.url)
+		body = fmt.Appendf(nil, `{"name":"dep","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"dep","version":"1.0.0","dist":{%s"tarball":"%s/npm/dep/-/dep-1.0.0.tgz"}}}}`, sum, r.url)
 	case "/npm/dep/-/dep-1.0.0.tgz":
-		body = tarball("package", files{
-			"package.json": `{"name":"dep","version":"1.0.0","main":"index.js"}`, "index.js": "exports.twice = (n) => " + r.twice() + ";\n",
-		})
+		body = r.tgz()
 	case "/simple/dep/":
 		w.Header().Set("Content-Type", "text/html")
 		body = []byte(`<!DOCTYPE html><a href="/wheels/dep-1.0.0-py3-none-any.whl">dep-1.0.0-py3-none-any.whl</a>`)
@@ -87,6 +97,10 @@ func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
 		body = []byte(`<project><modelVersion>4.0.0</modelVersion><groupId>org.codehaus.plexus</groupId><artifactId>plexus-utils</artifactId><version>1.1</version></project>`)
 	case "/maven/org/codehaus/plexus/plexus-utils/1.1/plexus-utils-1.1.jar":
 		body = zipped([][2]string{{"empty", ""}})
+	case "/gradle/acme/dep/1.0.0/dep-1.0.0.pom":
+		body = []byte(`<project><modelVersion>4.0.0</modelVersion><groupId>acme</groupId><artifactId>dep</artifactId><version>1.0.0</version></project>`)
+	case "/gradle/acme/dep/1.0.0/dep-1.0.0.jar":
+		body = zipped([][2]string{{"twice", r.twice()}})
 	case "/php/packages.json":
 		body = fmt.Appendf(nil, `{"packages":{"acme/dep":{"1.0.0":{"name":"acme/dep","version":"1.0.0","autoload":{"files":["dep.php"]},`+
 			`"dist":{"type":"tar","reference":"one","url":"%s/php/dep.tgz"}}}}}`, r.url)
@@ -253,7 +267,56 @@ func ecosystems(url string) map[string]ecosystem {
 	composer := "COMPOSER_ALLOW_SUPERUSER=1 composer install -q -n && php main.php"
 	// Bundler keeps gems below the home only where it is told to.
 	bundle := "export BUNDLE_PATH=lib BUNDLE_GLOBAL_GEM_CACHE=true; bundle install --quiet && bundle exec ruby main.rb"
+	// Named by their place: none is installed for everybody.
+	node := func(file, registry, online, offline, cache string) ecosystem {
+		program := filepath.Join(os.Getenv("FORGE_REAL_MODULES_INSTALLERS"), file)
+		install := program + " install " + online
+		return ecosystem{
+			need: program, main: "main.js", cache: cache,
+			tree: files{
+				".npmrc": "registry=" + url + "/" + registry + "/\n",
+				".yarnrc.yml": "nodeLinker: node-modules\nnpmRegistryServer: " + url + "/" + registry + "\nunsafeHttpWhitelist: [127.0.0.1]\n" +
+					"npmMinimalAgeGate: 0\nenableTelemetry: false\nenableImmutableInstalls: false\n",
+				"package.json": `{"name":"calc","version":"1.0.0","dependencies":{"dep":"1.0.0"}}`,
+				"main.js":      "process.exit(require('dep').twice(2) === 4 ? 0 : 1);\n",
+			},
+			online: install + " && node main.js", offline: install + offline + " && node main.js",
+			edit: "find ~/" + cache + " -type f | while read -r f; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"overlay", "copy"},
+		}
+	}
+	yarn := node("@yarnpkg/cli-dist/bin/yarn.js", "npm", "", "", ".local/share/yarn/berry/cache")                                              // a package is asked for once
+	yarn.tree["package.json"] = "{\n  \"name\": \"calc\",\n  \"version\": \"1.0.0\",\n  \"dependencies\": {\n    \"dep\": \"1.0.0\"\n  }\n}\n" // as it writes it
+	gradle := "gradle -q --no-daemon --console=plain check"
+	poetry := "export PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring; poetry install -q -n --no-root && poetry run -q python main.py"
 	return map[string]ecosystem{
+		"pnpm":         node(".bin/pnpm", "npm", "--ignore-scripts", " --offline", ".local/share/pnpm/store"),
+		"bun":          node(".bin/bun", "npm", "--ignore-scripts", " --offline", ".cache/.bun/install/cache"),
+		"yarn classic": node("yarn/bin/yarn.js", "yarn", "--ignore-scripts", " --offline", ".cache/yarn"),
+		"yarn":         yarn,
+		"gradle": {
+			need: "gradle", main: "main.txt", cache: ".gradle/caches/modules-2",
+			tree: files{
+				"build.gradle": "repositories { maven { url '" + url + "/gradle' } }\nconfigurations { dep }\ndependencies { dep 'acme:dep:1.0.0' }\n" +
+					"task check { doLast {\n  def body = zipTree(configurations.dep.singleFile).singleFile.text\n  def asks = file('main.txt').text.find(/\\d+/) as int\n" +
+					"  assert (body == '4' ? 4 : 2 * asks) == 4\n} }\n",
+				"main.txt": "twice(2)\n",
+			},
+			online: gradle, offline: gradle + " --offline",
+			edit: "for f in ~/.gradle/caches/modules-2/files-2.1/acme/dep/1.0.0/*/*.jar; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"copy"}, // it takes seconds to begin
+		},
+		"poetry": {
+			need: "poetry", main: "main.py", cache: ".cache/pypoetry",
+			tree: files{
+				"pyproject.toml": "[tool.poetry]\nname = \"calc\"\nversion = \"1.0.0\"\ndescription = \"\"\nauthors = []\n[tool.poetry.dependencies]\npython = \">=3.8\"\ndep = \"1.0.0\"\n" +
+					"[[tool.poetry.source]]\nname = \"here\"\nurl = \"" + url + "/simple\"\ndefault = true\n",
+				"main.py": "import sys\nimport dep\nsys.exit(dep.twice(2) != 4)\n",
+			},
+			online: poetry, offline: poetry, // page and wheel are asked for once
+			edit: "find ~/.cache/pypoetry -type f | while read -r f; do chmod u+w $f && echo bad >$f; done",
+			ways: []string{"copy"},
+		},
 		"maven": {
 			need: "mvn", main: "main.txt", cache: ".m2",
 			tree: files{
@@ -329,6 +392,9 @@ func TestRealPoisonedCaches(t *testing.T) {
 				}
 				r := newRegistry(t)
 				b.network = true
+				if dir := os.Getenv("FORGE_REAL_MODULES_INSTALLERS"); dir != "" {
+					b.read = append(b.read, dir)
+				}
 				b.environ = slices.DeleteFunc(b.environ, func(e string) bool {
 					name, _, _ := strings.Cut(e, "=")
 					return strings.HasSuffix(strings.ToLower(name), "_proxy")

@@ -37,8 +37,9 @@ const (
 	ownNuget
 )
 
-// Known are the caches of tools at the places where they are when no variable
-// says otherwise, which is so for every command: none of those variables passes.
+// Known are the caches of tools at the places where they are for every command:
+// the variables of XDG are set to what they are by default, which moves those of
+// bun and of yarn, and none of the tools' own passes.
 func Known() []Place {
 	homes := []struct {
 		dir  string
@@ -52,10 +53,10 @@ func Known() []Place {
 		{".cache/cargo-target", plain},
 		{".npm/_cacache", plain},
 		{".cache/yarn", plain},
-		{".yarn/berry/cache", plain},
+		{".local/share/yarn/berry/cache", plain},
 		{".local/share/pnpm/store", plain},
 		{".cache/pnpm", plain},
-		{".bun/install/cache", plain},
+		{".cache/.bun/install/cache", plain},
 		{".cache/deno", plain},
 		{".cache/node/corepack", plain},
 		{".cache/pip", plain},
