@@ -28,24 +28,26 @@ func CheckText(words string) error {
 	return nil
 }
 
-// Found is what was found of a project that has no file of its own.
+// Found is what was found of a project that does not say it in a file of its own.
 type Found struct {
 	discovery.Found
 	Settings []config.Setting // what of it is used
 }
 
-// Discover finds the agent and the commands of a project that has no forge.toml,
-// and lays them and given over the configuration. With proven the commands that
-// prove its work are given, and none are looked for.
+// Discover finds the agent of a project that has no forge.toml, and the commands of
+// one that names none, and lays them and given over the configuration. With proven
+// the commands that prove its work are given, and none are looked for.
 func Discover(ctx context.Context, p *project.Checkout, proven bool, given ...config.Setting) (out Found, err error) {
-	if _, err := os.Lstat(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.ProjectFile))); err == nil {
+	_, err = os.Lstat(filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.ProjectFile)))
+	own, verify := err == nil, p.Config.File.Verify
+	if own && (len(verify.Commands) > 0 || verify.None != nil && *verify.None) {
 		return out, p.Configure(given...)
 	}
 	out.Commands = discovery.Commands(p.Base.RepoRoot, discovery.Inside(p.Dir, p.Base.RepoRoot))
 	if proven {
 		out.Commands.Verify = nil
 	}
-	if p.Config.Origin("agent.use") == "default" {
+	if !own && p.Config.Origin("agent.use") == "default" {
 		if out.Agent, err = discovery.FindAgent(ctx, "", p.Environ); err != nil {
 			return out, err
 		}
