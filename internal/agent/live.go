@@ -79,7 +79,7 @@ func (l *live) show(kind, text string) {
 	if l.watch == nil {
 		return
 	}
-	if text = oneLine(text, l.red); text != "" {
+	if text = oneLine(work.WithoutSignals(text), l.red); text != "" {
 		l.tell(work.Activity{Kind: kind, Text: text})
 	}
 }

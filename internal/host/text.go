@@ -144,9 +144,3 @@ func Answers(body string) string {
 func Clip(s string) (string, bool) {
 	return text.Cut(s, work.MaxCommentBytes), len(s) > work.MaxCommentBytes
 }
-
-var signal = text.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>|<reply>.*?</reply>`)
-
-// Words takes from an agent's message the signals that say something to Forge
-// and nothing to people.
-func Words(s string) string { return strings.TrimSpace(signal().ReplaceAllString(s, "")) }

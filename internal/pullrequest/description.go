@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"forge/internal/host"
 	"forge/internal/narrate"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -92,7 +91,7 @@ func TellProof(commands []string) text.Markdown {
 
 // TellFacts are the facts of a question, without the signals in what was said.
 func TellFacts(facts string) string {
-	lines := strings.Split(host.Words(facts), "\n")
+	lines := strings.Split(work.WithoutSignals(facts), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(strings.TrimRight(line, " "), " It said:")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"forge/internal/host"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -59,12 +58,12 @@ func (h *Port) place(ctx context.Context, n *work.PullNotes, found []orchestrato
 
 // TellNote is one finding, for people.
 func TellNote(f work.Finding) text.Markdown {
-	all := []text.Markdown{text.Format("**%s** (%s):", string(f.Severity), f.By()), text.Quote(host.Words(f.Issue))}
+	all := []text.Markdown{text.Format("**%s** (%s):", string(f.Severity), f.By()), text.Quote(work.WithoutSignals(f.Issue))}
 	if f.Failure != "" {
-		all = append(all, text.Own("It leads to:"), text.Quote(host.Words(f.Failure)))
+		all = append(all, text.Own("It leads to:"), text.Quote(work.WithoutSignals(f.Failure)))
 	}
 	if f.Suggestion != "" {
-		all = append(all, text.Own("Suggestion:"), text.Quote(host.Words(f.Suggestion)))
+		all = append(all, text.Own("Suggestion:"), text.Quote(work.WithoutSignals(f.Suggestion)))
 	}
 	return text.Join("\n\n", all...)
 }
@@ -83,7 +82,7 @@ func (h *Port) TellAnswer(ctx context.Context, number int64, id string) {
 	if err == nil {
 		said := text.Join("\n\n",
 			text.Format("Approved by %s (%s), as checkpoint %s.", OrUnknown(cp.AnsweredBy), cp.Door, text.Code(cp.ID)),
-			text.Quote(host.Words(cp.Comment)))
+			text.Quote(work.WithoutSignals(cp.Comment)))
 		err = h.Again(ctx, func() error { return h.Host.Comment(ctx, number, "answer "+cp.ID, said) })
 	}
 	if err != nil {

@@ -28,7 +28,7 @@ func (h *Port) Reply(ctx context.Context, look work.PullLook, replies []orchestr
 		if at < 0 && r.Thread != "" {
 			continue // it was deleted
 		}
-		body := text.Quote(host.Words(r.Body))
+		body := text.Quote(work.WithoutSignals(r.Body))
 		if body.Empty() && at >= 0 && h.touched(ctx, look.Threads[at], r) {
 			body = text.Format("Changed in %s.", text.Code(text.Short(r.To)))
 		}

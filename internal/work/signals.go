@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 const (
@@ -199,3 +201,9 @@ func (s *SignalScanner) tag(t *signalTag) {
 	}
 	s.take(t.kind, strings.TrimSpace(strings.ToValidUTF8(string(b.text), "\uFFFD")))
 }
+
+var toForge = text.Lazy(`(?s)<promise>.*?</promise>|<progress>.*?</progress>|<reply>.*?</reply>`)
+
+// WithoutSignals takes from an agent's message the signals that say something to
+// Forge and nothing to people.
+func WithoutSignals(s string) string { return strings.TrimSpace(toForge().ReplaceAllString(s, "")) }

@@ -306,3 +306,17 @@ func BenchmarkSignalScanner(b *testing.B) {
 		})
 	}
 }
+
+func TestWithoutSignals(t *testing.T) {
+	for said, want := range map[string]string{
+		"I look. <progress>20</progress>":            "I look.",
+		"Done.\n<promise>IT IS DONE</promise>":       "Done.",
+		"<promise>IT\nIS DONE</promise>":             "",
+		"<reply>2: as you say</reply> Now the rest.": "Now the rest.",
+		"a <b> of <progress> without an end":         "a <b> of <progress> without an end",
+	} {
+		if got := WithoutSignals(said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
