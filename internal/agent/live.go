@@ -79,8 +79,12 @@ func (l *live) show(kind, text string) {
 	if l.watch == nil {
 		return
 	}
-	if text = oneLine(work.WithoutSignals(text), l.red); text != "" {
-		l.tell(work.Activity{Kind: kind, Text: text})
+	line := oneLine(work.WithoutSignals(text), l.red)
+	if line == "" { // it says something to Forge alone, and is a sign of life all the same
+		line = oneLine(text, l.red)
+	}
+	if line != "" {
+		l.tell(work.Activity{Kind: kind, Text: line})
 	}
 }
 
