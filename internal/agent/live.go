@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -79,12 +80,13 @@ func (l *live) show(kind, text string) {
 	if l.watch == nil {
 		return
 	}
-	line := oneLine(work.WithoutSignals(text), l.red)
-	if line == "" { // it says something to Forge alone, and is a sign of life all the same
-		line = oneLine(text, l.red)
+	// A message that says something to Forge alone is a sign of life all the same;
+	// what a tool is called with is shown to the letter.
+	if kind == "text" {
+		text = cmp.Or(work.WithoutSignals(text), text)
 	}
-	if line != "" {
-		l.tell(work.Activity{Kind: kind, Text: line})
+	if text = oneLine(text, l.red); text != "" {
+		l.tell(work.Activity{Kind: kind, Text: text})
 	}
 }
 

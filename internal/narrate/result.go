@@ -169,14 +169,18 @@ func SpentText(s *orchestrator.State, now time.Time) string {
 	if whole == 0 {
 		return ""
 	}
-	cost := text.USD(s.Ledger.USD)
+	return text.Took(whole) + ", cost " + costText(s.Ledger)
+}
+
+// costText is what was spent as far as it is known.
+func costText(l orchestrator.Ledger) string {
 	switch {
-	case s.Ledger.UnknownUSD > 0 && s.Ledger.USD >= 0.01: // of less, USD says "less than"
-		cost = "at least " + cost
-	case s.Ledger.UnknownUSD > 0:
-		cost = "cost unknown"
+	case l.UnknownUSD == 0:
+		return text.USD(l.USD)
+	case l.USD >= 0.01: // of less, USD says "less than"
+		return "at least " + text.USD(l.USD)
 	}
-	return text.Took(whole) + ", " + cost
+	return "unknown"
 }
 
 // MoneyText is what was spent so far. What nobody knows is not shown as nothing:
@@ -190,14 +194,11 @@ func MoneyText(l orchestrator.Ledger) string {
 		tokens = "tokens unknown"
 	}
 
-	if l.UnknownUSD == 0 {
-		return text.USD(l.USD) + ", " + tokens
+	cost := costText(l)
+	if l.UnknownUSD > 0 {
+		cost += " (" + text.Number(l.UnknownUSD, "call") + " named no price)"
 	}
-	usd := "unknown"
-	if l.USD >= 0.01 { // of less, USD says "less than"
-		usd = "at least " + text.USD(l.USD)
-	}
-	return usd + " (" + text.Number(l.UnknownUSD, "call") + " named no price), " + tokens
+	return cost + ", " + tokens
 }
 
 // ChoicesText names the choices of a question beside the three answers; "" when

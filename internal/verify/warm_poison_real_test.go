@@ -63,7 +63,7 @@ func (r *registry) serve(w http.ResponseWriter, q *http.Request) {
 	})
 	var body []byte
 	switch q.URL.Path {
-	case "/npm/dep", "/yarn/dep": // yarn goes by the sum, which the others would hold against what is poisoned
+	case "/npm/dep", "/yarn/dep": // yarn 1 goes by the sum, which the others would hold against what is poisoned
 		sum := ""
 		if q.URL.Path == "/yarn/dep" {
 			sum = fmt.Sprintf(`"shasum":"%x",`, sha1.Sum(r.tgz())) //nolint:gosec // as there
@@ -285,8 +285,9 @@ func ecosystems(url string) map[string]ecosystem {
 			ways: []string{"overlay", "copy"},
 		}
 	}
-	yarn := node("@yarnpkg/cli-dist/bin/yarn.js", "npm", "", "", ".local/share/yarn/berry/cache")                                              // a package is asked for once
-	yarn.tree["package.json"] = "{\n  \"name\": \"calc\",\n  \"version\": \"1.0.0\",\n  \"dependencies\": {\n    \"dep\": \"1.0.0\"\n  }\n}\n" // as it writes it
+	// A package is asked for once; package.json is as yarn writes it.
+	yarn := node("@yarnpkg/cli-dist/bin/yarn.js", "npm", "", "", ".local/share/yarn/berry/cache")
+	yarn.tree["package.json"] = "{\n  \"name\": \"calc\",\n  \"version\": \"1.0.0\",\n  \"dependencies\": {\n    \"dep\": \"1.0.0\"\n  }\n}\n"
 	gradle := "gradle -q --no-daemon --console=plain check"
 	poetry := "export PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring; poetry install -q -n --no-root && poetry run -q python main.py"
 	return map[string]ecosystem{
