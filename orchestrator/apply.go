@@ -33,7 +33,7 @@ func NewState(run string, spec Spec) (*State, error) {
 	if s.Job = newJob(spec); s.Job != nil {
 		s.Head = spec.Job.Start
 	}
-	if len(spec.Settings.Verify.Commands) > 0 && !spec.Settings.Verify.None {
+	if v := spec.Settings.Verify; len(v.Commands) > 0 && !v.None || s.warmsUp() {
 		s.Baseline.Stage = BaselineDue
 	}
 	graph, err := dag.New(Nodes(spec.Plan, spec.Settings))

@@ -52,9 +52,12 @@ func (s *State) proof(c Command, p *Phase) Proof {
 	}
 	if p == nil {
 		of.Verify.Phase = work.BasePhase
+		if s.warmsUp() {
+			of.Verify.Commands = set.Verify.Warm
+		}
 		of.Evidence = work.EvidenceRequest{
 			Trusted: s.trusted(), Moves: s.Moves, Base: c.Commit, Commit: c.Commit, Protected: set.Verify.Protected, Proof: set.Proof,
-			Commands: slices.Concat(set.Verify.Commands, set.Proof.Also, set.Worktree.Setup),
+			Commands: slices.Concat(of.Verify.Commands, set.Proof.Also, set.Worktree.Setup),
 		}
 	} else {
 		of.Verify.Commands, of.Verify.Env = p.Set.Verify, set.Agents[p.Set.Agent].Env
@@ -101,7 +104,7 @@ func (s *State) verifyEffect(c Command, p *Phase) VerifyEffect {
 		Command: c, Proof: s.proof(c, p), Mix: slices.Contains(floors(), c.On), Judge: c.On == work.OnSnapshot || c.On == work.OnMerged,
 		Beliefs: s.beliefs(c), Trusted: s.trusted(), Base: s.Spec.Base.Commit,
 	}
-	e.Proof.Verify.Asked = c.On != work.OnBase && s.controlled()
+	e.Proof.Verify.Asked = !c.On.OfBase() && s.controlled()
 	return e
 }
 

@@ -34,6 +34,12 @@ func (d *decision) baseline() {
 	}
 }
 
+// warmsUp says that what runs on the base are the commands of phases, which may be
+// about what is not made yet.
+func (s *State) warmsUp() bool {
+	return len(s.Spec.Settings.Verify.Commands) == 0 && len(s.Spec.Settings.Verify.Warm) > 0
+}
+
 func (d *decision) answeredBaseline(_ *Phase, a answer) {
 	if a.yes || a.comment != "" {
 		d.sayRun(a, decideGo, a.Comment)

@@ -59,7 +59,11 @@ func Pending(s *State) []Command {
 // The run's own commands are counted, so that a late result of an earlier one
 // is not taken for that of a later.
 func (s *State) baseCommand() Command {
-	return Command{ID: s.id("", s.Baseline.Tries+1, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}
+	c := Command{ID: s.id("", s.Baseline.Tries+1, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}
+	if s.warmsUp() {
+		c.On = work.OnWarm
+	}
+	return c
 }
 
 func (s *State) deliverCommand() Command {

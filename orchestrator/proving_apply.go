@@ -12,10 +12,10 @@ import (
 // goes on to the next that is due.
 
 func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) {
-	if d.On == work.OnBase {
+	if d.On.OfBase() {
 		if s.Baseline.Stage == BaselineDue {
 			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1}
-			if d.OK {
+			if d.OK || d.On == work.OnWarm {
 				s.Baseline.Stage = BaselinePassed
 			}
 		}

@@ -128,6 +128,8 @@ func (l *lab) randomSpec(d dice) Spec {
 		set.Verify.AllowRedBaseline = d.chance(15)
 	case x < 80:
 		set.Verify.None = true
+	case x > 89 && x < 93:
+		set.Verify.Warm = []string{"make phase"}
 	}
 	set.Cost = randomCost(d)
 	for i := range 1 + d.IntN(5) {

@@ -153,6 +153,18 @@ func TestBaseline(t *testing.T) {
 		st := open(t, unproven(), ofPhase01(func(ps *work.PhaseSettings) { ps.Verify, ps.VerifyOwn = []string{"make phase"}, true }))
 		st.isPending("01 folder")
 	})
+	t.Run("a phase's own list fills the caches", func(t *testing.T) {
+		for _, green := range []bool{true, false} {
+			st := open(t, unproven(), human("phase.start"), ofPhase01(func(ps *work.PhaseSettings) { ps.Verify, ps.VerifyOwn = []string{"make phase"}, true }),
+				setting(func(s *work.Settings) { s.Verify.Warm = []string{"make phase"} }))
+			c := st.begun("", StepBase)
+			if runs := st.s.verifyEffect(c, nil).Proof.Verify.Commands; !slices.Equal(runs, []string{"make phase"}) {
+				t.Errorf("on the base runs %v, want the phase's own", runs)
+			}
+			st.feed(VerifyDone{Command: c, Report: report(green)})
+			st.asked("01", "phase.start")
+		}
+	})
 	t.Run("could not be judged", func(t *testing.T) {
 		st := open(t)
 		st.feed(Broke{Command: st.begun("", StepBase), Problem: "no shell"})

@@ -22,3 +22,27 @@ func TestCachesOfVerifyAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Where a project has no commands of its own, those of its phases fill the caches.
+func TestCommandsOfPhasesFillCaches(t *testing.T) {
+	for _, c := range []struct {
+		settings string
+		want     []string
+	}{
+		{"", []string{"make core", "true"}},
+		{"[verify]\ncommands = [\"make test\"]\n", nil},
+		{"[verify]\ncold = true\n", nil},
+	} {
+		files := resolveFiles(map[string]string{ProjectFile: c.settings + "[phases.overrides.\"*-core\"]\nverify = [\"make core\"]\n"})
+		set, _, err := resolveIn(t, files, `{"phases": [
+{"number": "01", "name": "db-core", "promise": "A"},
+{"number": "02", "name": "plain", "promise": "B"},
+{"number": "03", "name": "own", "promise": "C", "verify": ["true", "make core"]}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(set.Verify.Warm, c.want) {
+			t.Errorf("with %q the base runs %q for caches, want %q", c.settings, set.Verify.Warm, c.want)
+		}
+	}
+}

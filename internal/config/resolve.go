@@ -178,6 +178,7 @@ func (r *resolver) phases() {
 		default:
 			ps.Verify = f.Verify.Commands
 		}
+		r.warm(ps)
 		r.contract(ph, &ps)
 		for _, s := range slices.Concat(f.Skills.Global, over.Skills, ph.Skills) {
 			if !slices.Contains(ps.Skills, s) {
@@ -198,6 +199,20 @@ func (r *resolver) phases() {
 		ps.Levels = r.levels(ph, agents, where)
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
 		r.out.Phases[ph.Number] = ps
+	}
+}
+
+// warm lets the commands of phases fill the caches that proofs are lent, where the
+// project has no commands of its own that run on the base.
+func (r *resolver) warm(ps work.PhaseSettings) {
+	v := &r.out.Verify
+	if len(v.Commands) > 0 || v.Caches.Off {
+		return
+	}
+	for _, c := range ps.Verify {
+		if !slices.Contains(v.Warm, c) {
+			v.Warm = append(v.Warm, c)
+		}
 	}
 }
 

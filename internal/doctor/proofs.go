@@ -26,7 +26,7 @@ func (t *proofTimes) note(evs []work.Event) {
 		if evs[i].Kind != work.VerifyFinished || work.Decode(evs[i], &d) != nil {
 			continue
 		}
-		if d.On != work.OnBase || !d.OK || d.Before != nil || d.Time == nil || d.Millis == 0 {
+		if !d.On.OfBase() || !d.OK || d.Before != nil || d.Time == nil || d.Millis == 0 {
 			continue
 		}
 		if d.Time.Cold {

@@ -27,8 +27,10 @@ func (m *Machine) verify(ctx context.Context, e orchestrator.VerifyEffect, a Att
 			return failed(ctx, c, "put the evidence back", err)
 		}
 	}
-	of.Verify.Accepted = c.On == work.OnBase && m.accepted(ctx, e)
-	of.Verify.Base = e.Base
+	of.Verify.Accepted = c.On.OfBase() && m.accepted(ctx, e)
+	if c.On != work.OnWarm {
+		of.Verify.Base = e.Base
+	}
 	if of.Verify.Evidence, of.Verify.Earlier, err = m.Evidence.Fixed(ctx, of.Evidence, of.Verify.Commit); err != nil {
 		return failed(ctx, c, "see what is evidence", err)
 	}
@@ -161,7 +163,7 @@ func (m *Machine) proofKey(ctx context.Context, of orchestrator.Proof) work.Proo
 // fills says that a run of the base is due for what it leaves in caches of tools:
 // nothing that ran on accepted work since brought the dependencies that are new.
 func (m *Machine) fills(ctx context.Context, c orchestrator.Command, of orchestrator.Proof, b work.ProvenBefore) bool {
-	if c.On != work.OnBase || !of.Verify.Accepted || of.Verify.Caches.Off || b.Filled {
+	if !c.On.OfBase() || !of.Verify.Accepted || of.Verify.Caches.Off || b.Filled {
 		return false
 	}
 	if b.Base == "" {

@@ -19,6 +19,7 @@ type LogWatcher struct {
 	// unproven notes that the word alone counts was said.
 	unproven bool
 	cold     bool // the next proof begins with empty caches
+	warms    bool // what runs on the base is to fill them, and says nothing else
 }
 
 // Activity is a line for those who want to be told everything. That the base is
@@ -35,15 +36,25 @@ func (w *LogWatcher) Activity(a work.Activity) {
 			pairs = append(pairs, "caches", "empty: later proofs are lent what this one leaves")
 		}
 		w.cold = false
-		w.Log.Info("proving the base", pairs...)
+		w.Log.Info(w.onBase(), pairs...)
 	default:
 		w.Log.Debug(a.Text, "phase", a.Phase, "is", a.Kind)
 	}
 }
 
+// onBase says what the commands on the base are run for.
+func (w *LogWatcher) onBase() string {
+	if w.warms {
+		return "filling the caches of the project's tools"
+	}
+	return "proving the base"
+}
+
 // Events writes a line for each event that says something to a person.
 func (w *LogWatcher) Events(evs []work.Event, s *orchestrator.State) {
 	for _, e := range evs {
+		var verify work.VerifyStartedData
+		w.warms = w.warms || e.Kind == work.VerifyStarted && work.Decode(e, &verify) == nil && verify.On == work.OnWarm
 		level, text, pairs := Describe(e, s)
 		if text == "" {
 			continue

@@ -1,6 +1,7 @@
 package narrate
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -29,6 +30,12 @@ func TestActivityOfTheBase(t *testing.T) {
 	if got, want := said(base), `INFO proving the base command="go test ./..."`+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	raw, _ := json.Marshal(work.VerifyStartedData{On: work.OnWarm})
+	w.Events([]work.Event{{Kind: work.VerifyStarted, Data: raw}}, nil)
+	if got, want := said(base), `INFO filling the caches of the project's tools command="go test ./..."`+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	w.warms = false
 	if got, want := said(work.Activity{Phase: work.BasePhase, Kind: "setup", Text: "npm ci"}), `INFO setting the base up command="npm ci"`+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

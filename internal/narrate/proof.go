@@ -50,7 +50,10 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	if d.Millis > 0 {
 		took = ", " + text.Took(time.Duration(d.Millis)*time.Millisecond)
 	}
-	if d.OK {
+	switch {
+	case d.On == work.OnWarm && !d.OK:
+		return fmt.Sprintf("verify on %s: failed%s, which says nothing of work that is yet to be done", d.On.Tree(), took), append(f, [2]string{"problem", d.Problem})
+	case d.OK:
 		return fmt.Sprintf("verify on %s: passed%s", d.On.Tree(), took), f
 	}
 	return fmt.Sprintf("verify on %s: FAILED%s", d.On.Tree(), took), append(f, [2]string{"problem", d.Problem}, [2]string{"output", tailOf(d.Output)})
@@ -118,6 +121,8 @@ func explained(word string) facts {
 func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 	pairs := []any{}
 	switch {
+	case d.On == work.OnWarm:
+		return log.DebugLevel, "verify ran on the base", append(pairs, "ok", d.OK)
 	case d.Disturbed != "":
 		return log.WarnLevel, "a command changed the files that it had to prove, on " + d.On.Short(), append(pairs, "why", d.Disturbed)
 	case !d.OK:

@@ -305,13 +305,13 @@ func readJournal(out string) journal {
 		case "checkpoint.opened":
 			j.asked = true
 		case "verify.started":
-			if d.On == "base" && e.Phase == "" {
+			if e.Phase == "" {
 				based = e.Time
 			} else {
 				j.proofs++
 			}
 		case "verify.finished":
-			if d.On == "base" && e.Phase == "" && !based.IsZero() {
+			if e.Phase == "" && !based.IsZero() {
 				j.verify = e.Time.Sub(based)
 			}
 		case "iteration.finished":

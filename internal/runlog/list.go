@@ -151,7 +151,7 @@ func (l *list) of(e work.Event) *log {
 	if work.Decode(e, &d) != nil {
 		return nil
 	}
-	if d.On == work.OnBase {
+	if d.On.OfBase() {
 		return &log{title: "verify on the base", path: l.layout.Log(e.Run, "base-verify")}
 	}
 	step, what := orchestrator.StepVerify, "verify"

@@ -245,10 +245,14 @@ func Refusals(uses []HostUse) []string {
 // VerifyOn says on what tree verify ran.
 type VerifyOn string
 
+// OfBase says that it ran on the base of the run, before any work.
+func (on VerifyOn) OfBase() bool { return on == OnBase || on == OnWarm }
+
 const (
 	OnSnapshot  VerifyOn = "snapshot"
 	OnMerged    VerifyOn = "merged"
 	OnBase      VerifyOn = "base"
+	OnWarm      VerifyOn = "warm"      // the base, for what the commands leave in caches: it says nothing of the work
 	OnProtected VerifyOn = "protected" // the evidence of the phase's base, the commit's product
 	OnTrusted   VerifyOn = "trusted"   // the evidence that a person last accepted, the commit's product
 	// OnTrustedNew is OnTrusted with those files as the commit has them of which

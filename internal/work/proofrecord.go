@@ -71,6 +71,8 @@ func (on VerifyOn) Tree() string {
 		return "the merged tree"
 	case OnBase:
 		return "the base"
+	case OnWarm:
+		return "the base, for the caches of its tools"
 	case OnTrusted:
 		return "its product with the evidence that a person last accepted"
 	case OnTrustedNew:
@@ -94,7 +96,7 @@ func (on VerifyOn) Short() string {
 		return "the work"
 	case OnMerged:
 		return "the merged work"
-	case OnBase:
+	case OnBase, OnWarm:
 		return "the base"
 	case OnTrusted, OnTrustedNew, OnTrustedChanged:
 		return "the work with the tests last accepted"

@@ -97,6 +97,9 @@ type VerifySettings struct {
 	OneHome  bool     `json:"one_home,omitempty"`
 	MayWrite []string `json:"may_write,omitempty"`
 	Caches   Caches   `json:"caches,omitzero"`
+	// Warm are commands of phases, where the project has none of its own: they run
+	// once on the base for what they leave in caches, whatever they say.
+	Warm []string `json:"warm,omitempty"`
 	// ReuseSecs is how old a green verify may be that stands for another one of
 	// the same; 0 = none does.
 	ReuseSecs int64 `json:"reuse_secs,omitempty"`
