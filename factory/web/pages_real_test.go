@@ -123,6 +123,10 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.Click(`#column-tabs [data-shows="ready"]`)
 	b.Until(shown("ready"))
 	b.Until(`document.querySelector("header.bar").getBoundingClientRect().height < 60`)
+	// What a filter leaves is on show, wherever it stands.
+	b.GoTo("/p/demo?label=parser&q=line")
+	b.Until(shown("ready"))
+	b.GoTo("/p/demo")
 	// So it is where a wide window becomes a narrow one, and nothing stands beside it.
 	b.As(looks["light"])
 	b.Until(`document.getElementById("columns").scrollLeft === 0`)

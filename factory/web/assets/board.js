@@ -334,6 +334,7 @@
       history.replaceState(null, "", `${location.pathname}${query.size ? "?" + query : ""}`);
       await htmx.ajax("GET", `/p/${project()}/columns?${query}`, { source: columns(), target: "#columns", swap: "outerHTML" });
       dress();
+      if (small.matches) bring(withCards());
     }, 250);
   });
 
@@ -341,6 +342,7 @@
 
   // --- Small screens show one column at a time: its neighbours are a tap away, and
   // the first that is shown is the one that needs somebody.
+  // Where a filter leaves nothing in the one on show, it is the first with a card.
   const small = matchMedia("(max-width: 600px)");
   const needsSomebody = (column) => [...column.querySelectorAll(".waits .mine")].some((mine) => getComputedStyle(mine).display !== "none") || column.querySelector(".state-waits, .state-failed") !== null;
   const bring = (column) => {
@@ -370,7 +372,11 @@
     if (!small.matches) return;
     const all = [...columns().querySelectorAll(".column")];
     const first = all.findLast(needsSomebody) ?? all.find((column) => column.querySelector(".working"));
-    bring(first ?? nearest());
+    bring(first ?? withCards());
+  };
+  const withCards = () => {
+    const here = nearest();
+    return here.querySelector(".card") ? here : [...columns().querySelectorAll(".column")].find((column) => column.querySelector(".card")) ?? here;
   };
   const nearest = () => {
     const from = columns().getBoundingClientRect().left;
