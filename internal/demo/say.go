@@ -39,6 +39,7 @@ func head(out io.Writer, caps proc.Capabilities, w *world) {
 func tail(out io.Writer, env project.Env, w *world, run string) {
 	forge := typed(env, w.program)
 	next := [][]string{
+		{"  " + forge + ` do "…"`, "one line from an idea to proven work on your branch"},
 		{"  " + forge + " init", "finds your agent and your tests, tries them, writes .forge/"},
 		{"  " + forge + " run", "asks you before each phase; --autonomous does not"},
 	}

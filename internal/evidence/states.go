@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"forge/internal/git"
 )
 
 // state is a trusted state: a commit whose first parent is the head of the
@@ -71,10 +73,38 @@ func (s *Store) beginning(ctx context.Context, old, base string) (state, error) 
 			best, fewest = one, len(since)
 		}
 	}
-	if best.id == "" && !older {
-		return last, nil // its history was written anew
+	if best.id != "" || older || last.id == "" {
+		return best, nil
 	}
-	return best, nil
+	// Its history was written anew.
+	there, err := s.repo.Exists(ctx, last.head)
+	if err != nil || there {
+		return last, err
+	}
+	return s.unforged(ctx, base)
+}
+
+// unforged is the state of base where no commit of those on record is left, since
+// the repository was made anew or its history was cut: what base grew out of before
+// Forge's first commit was people's own. None is that of a base which is all theirs.
+func (s *Store) unforged(ctx context.Context, base string) (state, error) {
+	commits, err := s.repo.History(ctx, "", base)
+	if err != nil {
+		return state{}, err
+	}
+	at := slices.IndexFunc(commits, func(c git.Commit) bool { return forges(c.Message) })
+	if at < 0 {
+		return state{}, nil
+	}
+	first := commits[at].ID
+	parents, err := s.repo.Parents(ctx, first)
+	if err != nil {
+		return state{}, err
+	}
+	if len(parents) > 0 {
+		first = parents[0]
+	}
+	return state{id: first, head: first}, nil
 }
 
 // within is the newest of last and the states before it whose head base holds.

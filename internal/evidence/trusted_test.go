@@ -135,6 +135,39 @@ func TestTrustedRewritten(t *testing.T) {
 	b.want(b.trustedOf("main", weak), files{"tests/run.sh": goodTest})
 }
 
+// TestTrustedCutOff: where nothing is left of what was trusted on, since the
+// repository was made anew and its old commits are gone, people's own commits are
+// trusted, and those of Forge no more than before.
+func TestTrustedCutOff(t *testing.T) {
+	anew := func(t *testing.T) *bed {
+		b := newBed(t, project())
+		b.trustedOf("main", b.base)
+		b.trustedOf("main", b.commit("mine", files{"tests/old.sh": "mine\n"}))
+		b.git("checkout", "-q", "--orphan", "anew")
+		content := project()
+		content["tests/old.sh"] = "-"
+		b.commit("start again", content)
+		b.git("branch", "-q", "-D", "main")
+		b.git("branch", "-q", "-m", "main")
+		b.git("reflog", "expire", "--expire=now", "--all")
+		b.git("gc", "-q", "--prune=now")
+		return b
+	}
+	t.Run("people's own", func(t *testing.T) {
+		b := anew(t)
+		head := b.commit("mine anew", files{"tests/kept.sh": "mine\n"})
+		b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/kept.sh": "mine\n", "tests/old.sh": "none"})
+		weak := b.forge(files{"tests/run.sh": "weak\n"})
+		b.want(b.trustedOf("main", weak), files{"tests/run.sh": goodTest, "tests/kept.sh": "mine\n"})
+	})
+	t.Run("Forge's", func(t *testing.T) {
+		b := anew(t)
+		b.forge(files{"tests/run.sh": "weak\n", "calc.sh": "product\n"})
+		head := b.commit("mine anew", files{"tests/kept.sh": "mine\n"})
+		b.want(b.trustedOf("main", head), files{"tests/run.sh": goodTest, "tests/kept.sh": "mine\n", "tests/old.sh": "none", "calc.sh": "product\n"})
+	})
+}
+
 // TestTrustedAtOnce: runs that begin at one moment get one content, and no move
 // is lost.
 func TestTrustedAtOnce(t *testing.T) {

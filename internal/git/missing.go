@@ -99,6 +99,17 @@ func (s *Store) removeEmptyObjects() error {
 	return nil
 }
 
+// dropped are those of the commits that are there no more, in words.
+func (s *Store) dropped(ctx context.Context, ids ...string) []string {
+	var gone []string
+	for _, id := range ids {
+		if there, err := s.Exists(ctx, id); err == nil && !there {
+			gone = append(gone, "commit "+id)
+		}
+	}
+	return gone
+}
+
 func missingError(gone []string) error {
 	what := strings.Join(gone[:min(len(gone), maxMissing)], ", ")
 	if more := len(gone) - maxMissing; more > 0 {

@@ -8,6 +8,18 @@ import (
 	"testing"
 )
 
+// A change from or to a commit that was pruned says so, as a run does that needs it.
+func TestDiffOfWhatWasPruned(t *testing.T) {
+	b := newBed(t, nil)
+	gone := strings.Repeat("1", len(b.base))
+	for _, c := range [][2]string{{gone, b.base}, {b.base, gone}} {
+		var state *StateError
+		if _, err := b.Diff(b.ctx, c[0], c[1]); !errors.As(err, &state) || !strings.Contains(state.What, "missing: commit "+gone) {
+			t.Errorf("got %v, want one about the commit", err)
+		}
+	}
+}
+
 func TestCheckWhole(t *testing.T) {
 	b := newBed(t, nil)
 	dir := b.folder("p")

@@ -235,7 +235,8 @@ func readBatch(r *bufio.Reader, commit string, paths []string, fn func(string, i
 
 // Diff returns the change from one commit or tree to another as a patch,
 // renames followed, binary files named only. With paths it is limited to
-// those. It is cut after MaxDiffBytes, with a last line that says so.
+// those. It is cut after MaxDiffBytes, with a last line that says so. Errors:
+// *StateError for a commit that is there no more.
 func (s *Store) Diff(ctx context.Context, from, to string) (string, error) {
 	return s.DiffPaths(ctx, from, to, nil)
 }
@@ -251,6 +252,9 @@ func (s *Store) DiffPaths(ctx context.Context, from, to string, paths []string) 
 	out := &cutWriter{max: MaxDiffBytes, over: func() { cancel(errDiffCut) }}
 	_, err := s.git(ctx, call{args: append(args, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"}, stdout: out})
 	if err != nil && !errors.Is(err, errDiffCut) {
+		if gone := s.dropped(ctx, from, to); len(gone) > 0 {
+			return "", missingError(gone)
+		}
 		return "", fmt.Errorf("diff %s %s: %w", from, to, err)
 	}
 	if out.cut {
