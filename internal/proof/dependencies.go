@@ -2,6 +2,7 @@ package proof
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"strings"
 
@@ -18,7 +19,7 @@ func (sv *survey) dependencies() {
 		content := sv.content(p)
 		switch path.Base(p) {
 		case "package.json":
-			for name := range jsonNames(content, "dependencies", "devDependencies", "peerDependencies", "optionalDependencies") {
+			for name := range jsonNames(content, scriptSections...) {
 				note(sv.Outside, "script", name)
 			}
 		case "requirements.txt":
@@ -36,6 +37,19 @@ func (sv *survey) dependencies() {
 			}
 		}
 	}
+}
+
+var scriptSections = []string{"dependencies", "devDependencies", "peerDependencies", "optionalDependencies"}
+
+// declaredScripts are the dependencies of the scripts.
+func (sv *survey) declaredScripts() map[string]bool {
+	out := map[string]bool{}
+	for _, p := range sv.paths {
+		if path.Base(p) == "package.json" && !foreign(p) {
+			maps.Copy(out, jsonNames(sv.content(p), scriptSections...))
+		}
+	}
+	return out
 }
 
 // jsonNames are the members of some sections.

@@ -107,14 +107,15 @@ func (sv *survey) scriptImport(f *file, name string) {
 			}
 		}
 	}
-	name = strings.TrimPrefix(name, "node:")
-	parts := strings.SplitN(name, "/", 3)
-	if strings.HasPrefix(name, "@") && len(parts) > 1 {
+	whole := strings.TrimPrefix(name, "node:")
+	parts := strings.SplitN(whole, "/", 3)
+	if strings.HasPrefix(whole, "@") && len(parts) > 1 {
 		name = parts[0] + "/" + parts[1]
 	} else {
 		name = parts[0]
 	}
 	f.outside = append(f.outside, name)
+	f.loose = append(f.loose, loose{whole, name})
 }
 
 // scriptFile resolves a module as Node and TypeScript do.
@@ -153,8 +154,12 @@ func (sv *survey) rubyImport(f *file, name string, relative bool) {
 			return
 		}
 	}
-	first, _, _ := strings.Cut(strings.TrimSuffix(name, ".rb"), "/")
+	name = strings.TrimSuffix(name, ".rb")
+	first, _, _ := strings.Cut(name, "/")
 	f.outside = append(f.outside, first)
+	if !relative {
+		f.loose = append(f.loose, loose{name, first})
+	}
 }
 
 func (sv *survey) cImport(f *file, name string) {
@@ -176,6 +181,7 @@ func (sv *survey) cImport(f *file, name string) {
 		return
 	}
 	f.outside = append(f.outside, name)
+	f.loose = append(f.loose, loose{name, name})
 }
 
 // readPython reads import statements; from a import b may mean a/b.py.
@@ -237,6 +243,7 @@ func (sv *survey) pythonImport(f *file, name string) {
 	first, _, _ := strings.Cut(name, ".")
 	if !sv.pythonModule(f, first) {
 		f.outside = append(f.outside, first)
+		f.loose = append(f.loose, loose{strings.ReplaceAll(name, ".", "/"), first})
 	}
 }
 

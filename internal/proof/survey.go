@@ -38,6 +38,7 @@ func Survey(t Tree, s Settings) (*Map, error) {
 		return nil, err
 	}
 	sv.markTests()
+	sv.namedLoosely()
 	sv.markProduct()
 	sv.sourceFolders()
 	sv.classify(s.Opened)
@@ -80,6 +81,7 @@ type file struct {
 	imports []string // files of the tree
 	strings []string // that may be paths
 	outside []string // imported names that the tree does not have
+	loose   []loose  // those of them that settings may lead into the tree
 	library string   // the test library that it uses
 	asserts bool     // holds assertions
 	raises  bool     // fails a test by itself

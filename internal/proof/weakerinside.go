@@ -10,21 +10,34 @@ import (
 	"strings"
 )
 
-// asInside writes tests of Go that stand beside their package in one of two states
-// and within it in the other as if they stood within it in both: calc.Add is Add.
-// The other files are as they were.
+// asInside writes what tests take from a module alike in both states, where one
+// names the module before it and the other does not: calc.add is add. Of Go that is
+// the package beside which tests stand in one state and within it in the other. All
+// else is as it was.
 func asInside(was, now map[string][]byte) (before, after map[string][]byte) {
 	before, after = was, now
 	for p, a := range was {
 		b := now[p]
-		if language(p) != "go" || a == nil || b == nil {
+		if a == nil || b == nil {
 			continue
 		}
-		switch from, to := goPackage(a), goPackage(b); {
-		case to == from+"_test":
-			after = with(after, p, unqualified(b, from))
-		case from == to+"_test":
-			before = with(before, p, unqualified(a, to))
+		var shortA, shortB []byte
+		switch lang := language(p); lang {
+		case "go":
+			from, to := goPackage(a), goPackage(b)
+			if to == from+"_test" {
+				shortB = unqualified(b, from)
+			} else if from == to+"_test" {
+				shortA = unqualified(a, to)
+			}
+		case "python", "script":
+			shortA, shortB = shortened(lang, a, b), shortened(lang, b, a)
+		}
+		if shortA != nil {
+			before = with(before, p, shortA)
+		}
+		if shortB != nil {
+			after = with(after, p, shortB)
 		}
 	}
 	return before, after
@@ -54,7 +67,7 @@ func unqualified(content []byte, pkg string) []byte {
 	fset := gotoken.NewFileSet()
 	f, err := parser.ParseFile(fset, "", content, 0)
 	if err != nil || !imports(f, pkg) {
-		return content
+		return nil
 	}
 	out := bytes.Clone(content)
 	ast.Inspect(f, func(n ast.Node) bool {

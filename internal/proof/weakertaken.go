@@ -1,0 +1,182 @@
+package proof
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// taken is what a file takes from modules.
+type taken struct {
+	names  map[string]map[string]bool // by module, each by its own name
+	whole  map[string]string          // modules, by the name that each is given
+	within map[int]bool               // tokens of the statements that take
+}
+
+// shortened is a file without the names of modules before what another state of it
+// takes from them by itself, each line where it was; nil where there is none, or a
+// name of a module stands for anything else as well.
+func shortened(lang string, content, other []byte) []byte {
+	s, o := lex(lang, content).code(), lex(lang, other).code()
+	here, there := s.takes(), o.takes()
+	var out []byte
+	for module, name := range here.whole {
+		if names := there.names[module]; len(names) > 0 && there.whole[module] == "" {
+			if at := s.members(name, names, here.within); len(at) > 0 {
+				if out == nil {
+					out = bytes.Clone(content)
+				}
+				for _, i := range at {
+					from, to := s.tokens[i].from, s.tokens[i+2].from
+					copy(out[from:to], strings.Repeat(" ", int(to-from)))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// members are the tokens at which a module's name stands before one of names; none
+// where it stands anywhere else, or what it holds is given another meaning.
+func (s *source) members(module string, names map[string]bool, within map[int]bool) []int {
+	var out []int
+	for i := range s.tokens {
+		if s.word(i) != module || within[i] {
+			continue
+		}
+		if s.word(i-1) == "." || s.word(i+1) != "." || s.word(i+3) == "=" && s.word(i+4) != "=" {
+			return nil
+		}
+		passedOn := s.word(i-1) == "=" && s.word(i-2) == s.word(i+2)
+		if names[s.word(i+2)] && !passedOn && s.tokens[i].line == s.tokens[i+2].line {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// takes reads what a file takes from modules. What it gives another name there is
+// left out.
+func (s *source) takes() taken {
+	t := taken{map[string]map[string]bool{}, map[string]string{}, map[int]bool{}}
+	for i := 0; i < len(s.tokens); i++ {
+		end := i
+		switch {
+		case s.lang == "python" && s.startsLine(i):
+			end = s.takesPython(i, &t)
+		case s.lang == "script" && (s.word(i) == "import" || s.word(i) == "const" || s.word(i) == "let" || s.word(i) == "var"):
+			end = s.takesScript(i, &t)
+		}
+		for ; i < end; i++ {
+			t.within[i] = true
+		}
+	}
+	return t
+}
+
+func (s *source) startsLine(i int) bool {
+	return i == 0 || s.tokens[i-1].line < s.tokens[i].line
+}
+
+// takesPython reads "import a, b as c" and "from a.b import c, d", and returns the
+// token behind it.
+func (s *source) takesPython(i int, t *taken) int {
+	switch s.word(i) {
+	case "import":
+		for i++; ; i++ {
+			module, next := s.dotted(i)
+			name := module
+			if s.word(next) == "as" {
+				name, next = s.word(next+1), next+2
+			}
+			if module != "" && !strings.Contains(name, ".") {
+				t.whole[module] = name
+			}
+			if i = next; s.word(i) != "," {
+				return i
+			}
+		}
+	case "from":
+		module, next := s.dotted(i + 1)
+		if module == "" || s.word(next) != "import" {
+			return i
+		}
+		end := s.list(next+1, func(name string) {
+			t.take(module, name)
+			t.whole[module+"."+name] = name
+		})
+		return end
+	}
+	return i
+}
+
+// takesScript reads "import * as a from 'm'", "import a from 'm'", "import { a } from
+// 'm'", and the same of const and require, and returns the token behind it.
+func (s *source) takesScript(i int, t *taken) int {
+	var names []string
+	whole, at := "", i+1
+	switch {
+	case s.word(at) == "*" && s.word(at+1) == "as":
+		whole, at = s.word(at+2), at+3
+	case s.word(at) == "{":
+		at = s.list(at, func(name string) { names = append(names, name) })
+	case isWordByte0(s.word(at)):
+		whole, at = s.word(at), at+1
+	}
+	switch {
+	case s.word(i) == "import" && s.word(at) == "from" && s.isText(at+1):
+		at++
+	case s.word(i) != "import" && s.word(at) == "=" && s.word(at+1) == "require" && s.word(at+2) == "(" && s.isText(at+3):
+		at += 3
+	default:
+		return i
+	}
+	module := s.inner(s.tokens[at])
+	switch ext := path.Ext(module); ext {
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
+		module = strings.TrimSuffix(module, ext)
+	}
+	if whole != "" {
+		t.whole[module] = whole
+	}
+	for _, name := range names {
+		t.take(module, name)
+	}
+	return at + 1
+}
+
+func (t *taken) take(module, name string) {
+	if t.names[module] == nil {
+		t.names[module] = map[string]bool{}
+	}
+	t.names[module][name] = true
+}
+
+// list reads names with commas between them, in brackets or on one line, and
+// returns the token behind them. One that is given another name is left out.
+func (s *source) list(i int, name func(string)) int {
+	last := i
+	open := s.word(i) == "(" || s.word(i) == "{"
+	if open {
+		last = s.closes(i)
+		i++
+	} else {
+		for last < len(s.tokens) && s.tokens[last].line == s.tokens[i].line && s.word(last) != ";" {
+			last++
+		}
+	}
+	for from := i; from < last; from++ {
+		to := from
+		for to < last && s.word(to) != "," {
+			to++
+		}
+		if to == from+1 && isWordByte0(s.word(from)) {
+			name(s.word(from))
+		}
+		from = to
+	}
+	if open && last > 0 {
+		last++
+	}
+	return max(last, i)
+}
