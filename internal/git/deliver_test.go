@@ -133,9 +133,9 @@ func TestDeliverIntoShallowClone(t *testing.T) {
 }
 
 func TestFastForward(t *testing.T) {
-	content := files{".forge/forge.toml": "x\n", "a": "a\n", "d/x": "x\n", "f": "f\n", ".gitignore": "*.log\nign/\n"}
-	change := files{"a": "new\n", "added/file": "n", "d": "now a file", "f/g": "now a folder"}
-	gone := []string{"d", "f"}
+	content := files{".forge/forge.toml": "x\n", "a": "a\n", "d/x": "x\n", "f": "f\n", "m/n/one.go": "1\n", ".gitignore": "*.log\nign/\n"}
+	change := files{"a": "new\n", "added/file": "n", "d": "now a file", "f/g": "now a folder", "m/n/one/one.go": "1\n"}
+	gone := []string{"d", "f", "m/n/one.go"} // the last of its folder, in which a new folder comes
 	clean := func(*bed) {}
 	for _, c := range []struct {
 		name, why string

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,6 +129,7 @@ func (m *move) beside(target string) string {
 // place puts every new file in its place. What goes is removed first, since it
 // may make room for a folder or for the same name in other letters.
 func (m *move) place() error {
+	wanted := m.wanted()
 	for _, p := range m.Paths {
 		if p.New == "" {
 			if err := m.untouched(p); err != nil {
@@ -137,7 +139,7 @@ func (m *move) place() error {
 			if err := os.Remove(full); err != nil {
 				return err
 			}
-			m.removeEmpty(filepath.Dir(full))
+			m.removeEmpty(filepath.Dir(full), wanted)
 		}
 	}
 	for _, dir := range m.Made {
@@ -183,10 +185,30 @@ func (m *move) untouched(p movedPath) error {
 	return &notMoved{why: "file " + p.Path + " was changed at this moment"}
 }
 
-// removeEmpty removes dir and the folders above it that are empty, as git does.
-func (m *move) removeEmpty(dir string) {
+// wanted are the folders, and those above them, that something new comes into.
+func (m *move) wanted() map[string]bool {
+	out := map[string]bool{}
+	add := func(dir string) {
+		for ; dir != "." && !out[dir]; dir = path.Dir(dir) {
+			out[dir] = true
+		}
+	}
+	for _, p := range m.Paths {
+		if p.New != "" {
+			add(path.Dir(p.Path))
+		}
+	}
+	for _, dir := range m.Made {
+		add(dir)
+	}
+	return out
+}
+
+// removeEmpty removes dir and the folders above it that are empty, as git does, up
+// to one that is wanted.
+func (m *move) removeEmpty(dir string, wanted map[string]bool) {
 	for ; dir != m.Root && strings.HasPrefix(dir, m.Root); dir = filepath.Dir(dir) {
-		if removeFolder(dir) != nil {
+		if rel, err := filepath.Rel(m.Root, dir); err != nil || wanted[filepath.ToSlash(rel)] || removeFolder(dir) != nil {
 			return
 		}
 	}
