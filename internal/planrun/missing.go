@@ -1,11 +1,11 @@
 package planrun
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"forge/internal/proc"
+	"forge/internal/proof"
 	"forge/internal/refusal"
 	"forge/orchestrator"
 )
@@ -36,29 +36,15 @@ func CheckPrograms(spec orchestrator.Spec, environ []string) error {
 	return refusal.New("mend the command, install the program, or name what installs it in [worktree] setup", "%s", strings.Join(whys, "; "))
 }
 
-// plainBytes are those of a name that is a program's, whatever else a shell knows.
-const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
-
 // shellWords are what a shell knows without a program.
 const shellWords = " . alias bg break case cd command continue echo eval exec exit export false fg for function getopts hash if jobs kill local printf pwd read readonly return select set shift source test time times trap true type ulimit umask unalias unset until wait while "
 
 // missing is the program that a command begins with where no folder of PATH holds
 // it; "" = there is one, or nobody knows.
 func missing(command string, environ []string) string {
-	words := strings.Fields(command)
-	if len(words) == 0 || strings.Trim(words[0], plainBytes) != "" || strings.Contains(shellWords, " "+words[0]+" ") {
+	words, programs := strings.Fields(command), proof.Programs(command)
+	if len(words) == 0 || len(programs) == 0 || words[0] != programs[0] || strings.Contains(shellWords, " "+words[0]+" ") || proc.InPath(environ, words[0]) {
 		return ""
-	}
-	path := ""
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			path = value
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if info, err := os.Stat(filepath.Join(dir, words[0])); err == nil && !info.IsDir() {
-			return ""
-		}
 	}
 	return words[0]
 }

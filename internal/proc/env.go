@@ -122,3 +122,18 @@ func lookPath(path, dir string, env []string) (string, error) {
 	}
 	return "", fmt.Errorf("%q is not in PATH: %w", path, exec.ErrNotFound)
 }
+
+// InPath says that a folder of PATH holds a file of a program's name; the last PATH
+// of environ counts.
+func InPath(environ []string, program string) bool {
+	all := ""
+	for _, e := range environ {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			all = value
+		}
+	}
+	return slices.ContainsFunc(filepath.SplitList(all), func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, program))
+		return err == nil && !info.IsDir()
+	})
+}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -198,18 +196,11 @@ func notInstalled(environ []string, command, output string) string {
 		if !strings.Contains(output, ": "+program+": not found") && !strings.Contains(output, ": "+program+": command not found") {
 			continue
 		}
-		if !inPath(environ, program) {
+		if !proc.InPath(environ, program) {
 			return program
 		}
 	}
 	return ""
-}
-
-func inPath(environ []string, program string) bool {
-	return slices.ContainsFunc(filepath.SplitList(variable(environ, "PATH")), func(dir string) bool {
-		info, err := os.Stat(filepath.Join(dir, program))
-		return err == nil && !info.IsDir()
-	})
 }
 
 func (s *shell) level() proc.Level {
