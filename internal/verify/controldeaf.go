@@ -210,8 +210,10 @@ func standing(wrong []runner.Wrong, sources map[string][]byte) map[runner.TestNa
 			continue
 		}
 		id := runner.NameOf(w)
-		for _, o := range now[w.Path] {
-			if o.Said == w.Said && o.Text == w.Text && !had[[2]string{o.Path, o.Test}] && !slices.Contains(out[id], o) {
+		// Another place of the same words may take back what this one makes wrong:
+		// of negate(4) == -4 both fours.
+		for _, o := range sayingSame(w, now[w.Path]) {
+			if !had[[2]string{o.Path, o.Test}] && !slices.Contains(out[id], o) {
 				out[id] = append(out[id], o)
 			}
 		}
@@ -220,6 +222,16 @@ func standing(wrong []runner.Wrong, sources map[string][]byte) map[runner.TestNa
 		out[runner.NameOf(w)] = append(out[runner.NameOf(w)], w)
 	}
 	return out
+}
+
+// sayingSame are those of all that make the same words wrong in the same place, or
+// where there is none in any.
+func sayingSame(w runner.Wrong, all []runner.Wrong) []runner.Wrong {
+	words := slices.DeleteFunc(slices.Clone(all), func(o runner.Wrong) bool { return o.Said != w.Said || o.Text != w.Text })
+	if place := slices.DeleteFunc(slices.Clone(words), func(o runner.Wrong) bool { return o.Same != w.Same }); len(place) > 0 {
+		return place
+	}
+	return words
 }
 
 // lost says that something did not build or load that does as the snapshot is, so
