@@ -21,7 +21,7 @@ func (a *App) groups() []commandGroup {
 		{"Answer", []*cli.Command{a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand()}},
 		{"Factory", []*cli.Command{a.issueCommand(), a.importCommand(), a.scheduleCommand(), a.factoryCommand(), a.hostCommand()}},
 		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.mcpCommand(), a.tokenCommand(), a.completionCommand()}},
-		{"Understand", []*cli.Command{a.whyCommand(), a.searchCommand(), a.evidenceCommand(), a.learnCommand(), a.lessonsCommand(), a.policyCommand(), a.auditCommand(), a.patternsCommand(), a.evalCommand()}},
+		{"Understand", []*cli.Command{a.whyCommand(), a.searchCommand(), a.evidenceCommand(), a.learnCommand(), a.lessonsCommand(), a.skillsCommand(), a.policyCommand(), a.auditCommand(), a.patternsCommand(), a.evalCommand()}},
 		{"Set up and tidy", []*cli.Command{
 			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.resetCommand(), a.updateCommand(), a.versionCommand(), a.manCommand(),
 		}},

@@ -21,7 +21,7 @@ func (a *App) lessonsCommand() *cli.Command {
 		Name: "lessons", Usage: "show what runs taught here and agents are told, and which runs were told it",
 		Description: "They stand in " + lessons.File + ", which you may edit. forge learn keeps what a run proposes.",
 		Flags:       []cli.Flag{outputFlag("text", "json")},
-		Action: a.onLessons(func(c *cli.Context, p *checkout) (string, error) {
+		Action: printing(a.findProject, func(c *cli.Context, p *checkout) (string, error) {
 			out, err := outputOf(c, "text", "json")
 			if err == nil && c.Args().Present() {
 				err = refusal.New("forge lessons add, forge lessons remove", "forge lessons takes no argument, got %q", text.OneLine(c.Args().First(), 60))
@@ -38,13 +38,13 @@ func (a *App) lessonsCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "add", Usage: "keep a lesson of your own", ArgsUsage: "TEXT",
 			Flags: []cli.Flag{&cli.StringFlag{Name: "file", Usage: "the `PATH` that it is about; while that is not there, nobody is told"}},
-			Action: a.onLessons(func(c *cli.Context, p *checkout) (string, error) {
+			Action: printing(a.findProject, func(c *cli.Context, p *checkout) (string, error) {
 				return taught.Keep(p.Checkout, work.Lesson{Text: text.PlainLine(strings.Join(c.Args().Slice(), " ")), File: c.String("file")})
 			}),
 		}, {
 			Name: "remove", Usage: "unlearn lessons", ArgsUsage: "ID...",
 			Flags: []cli.Flag{&cli.BoolFlag{Name: "gone", Usage: "those whose files are gone"}},
-			Action: a.onLessons(func(c *cli.Context, p *checkout) (string, error) {
+			Action: printing(a.findProject, func(c *cli.Context, p *checkout) (string, error) {
 				if c.Bool("gone") == c.Args().Present() {
 					return "", refusal.New("forge lessons shows the ids", "forge lessons remove takes either ids or --gone")
 				}
@@ -54,17 +54,17 @@ func (a *App) lessonsCommand() *cli.Command {
 	}
 }
 
-// onLessons does something with the lessons of the project, and says what it says.
-func (a *App) onLessons(do func(*cli.Context, *checkout) (string, error)) cli.ActionFunc {
+// printing does something with a project that open finds, and prints what it says.
+func printing(open func(context.Context) (*checkout, error), do func(*cli.Context, *checkout) (string, error)) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		p, err := a.findProject(c.Context)
+		p, err := open(c.Context)
 		if err != nil {
 			return err
 		}
 		defer p.Close()
 		said, err := do(c, p)
 		if err == nil {
-			_, err = fmt.Fprint(a.Stdout, said)
+			_, err = fmt.Fprint(p.app.Stdout, said)
 		}
 		return err
 	}

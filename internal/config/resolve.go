@@ -180,11 +180,9 @@ func (r *resolver) phases() {
 		}
 		r.warm(ps)
 		r.contract(ph, &ps)
-		for _, s := range slices.Concat(f.Skills.Global, over.Skills, ph.Skills) {
-			if !slices.Contains(ps.Skills, s) {
-				ps.Skills = append(ps.Skills, s)
-				r.skill(s, ph, where)
-			}
+		ps.Skills = r.cfg.SkillsOf(ph)
+		for _, s := range ps.Skills {
+			r.skill(s, ph, where)
 		}
 		ps.Sensitive, ps.AskIteration = r.cfg.sensitive(ph.Name)
 		if r.plan.asks[i] {
