@@ -14,17 +14,12 @@ import (
 // tests alone: what stands in them judges, whatever it is called.
 func (sv *survey) testPackages() {
 	for _, p := range sv.paths {
-		if sv.files[p].sort != manifestSort || foreign(p) {
+		if foreign(p) {
 			continue
 		}
-		var tests, product []string
-		switch path.Base(p) {
-		case "Cargo.toml":
-			tests, product = cargoPaths(sv.content(p))
-		case "package.json":
-			tests, product = packagePaths(sv.content(p))
-		default:
-			continue
+		tests, product := sv.pathsOf(p)
+		if base := path.Base(p); base != "Cargo.toml" && base != "package.json" {
+			tests = sv.helpers(path.Dir(p), tests)
 		}
 		for _, rel := range tests {
 			dir := clean(path.Join(path.Dir(p), rel))
@@ -40,6 +35,33 @@ func (sv *survey) testPackages() {
 			}
 		}
 	}
+}
+
+// helpers are those of the packages that are no product which is only developed here:
+// one that has tests of its own is, and so are all where nothing else is source.
+func (sv *survey) helpers(dir string, rels []string) []string {
+	in := map[string]string{}
+	for _, rel := range rels {
+		if at := clean(path.Join(dir, rel)); at != "" && at != "." {
+			in[at] = rel
+		}
+	}
+	tested, rest := map[string]bool{}, false
+	for _, p := range sv.paths {
+		if sv.files[p].sort != sourceSort || foreign(p) {
+			continue
+		}
+		at := path.Dir(p)
+		for ; at != "." && in[at] == ""; at = path.Dir(at) {
+		}
+		test := IsTestFile(p) || isTestName(path.Base(p))
+		if in[at] == "" {
+			rest = rest || !test
+		} else if test {
+			tested[in[at]] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { return !rest || tested[rel] })
 }
 
 // cargoPaths are the paths of dependencies, those for tests alone apart.
