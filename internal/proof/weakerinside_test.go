@@ -72,6 +72,12 @@ func TestWeakerByAnotherImport(t *testing.T) {
 		"member written":     {"test_a.py", python, "():\n", "():\n    calc.add = lambda a, b: 5\n", "said"},
 		"member of script":   {"a.test.js", script, "{\n", "{\n  calc.add = () => 5;\n", "said"},
 		"spied on":           {"a.test.js", script, "{\n", "{\n  jest.spyOn(calc, 'add').mockReturnValue(5);\n", "said"},
+		"members together":   {"test_a.py", python, "():\n", "():\n    (calc.add, other) = (fake, 1)\n", "said"},
+		"by its dictionary":  {"test_a.py", python, "():\n", "():\n    calc.__dict__['add'] = fake\n", "said"},
+		"by a method":        {"test_a.py", python, "():\n", "():\n    calc.__setattr__('add', fake)\n", "said"},
+		"deeper":             {"test_a.py", python, "():\n", "():\n    calc.inner.add = fake\n", "said"},
+		"in a loop":          {"test_a.py", python, "():\n", "():\n    for calc.add in [fake]:\n        pass\n", "said"},
+		"taken away":         {"test_a.py", python, "():\n", "():\n    del calc.add\n", "said"},
 		"member of another":  {"test_a.py", python, "assert calc.add", "assert fake.calc.add", "said"},
 		"loses an assertion": {"test_a.py", python, "    assert calc.sub(5, 3) == 2\n", "", "no longer says"},
 	} {

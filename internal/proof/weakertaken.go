@@ -37,18 +37,22 @@ func shortened(lang string, content, other []byte) []byte {
 }
 
 // members are the tokens at which a module's name stands before one of names; none
-// where it stands anywhere else, or what it holds is given another meaning.
+// where it is used for anything but calls of what it holds, which may then be given
+// another meaning.
 func (s *source) members(module string, names map[string]bool, within map[int]bool) []int {
 	var out []int
 	for i := range s.tokens {
 		if s.word(i) != module || within[i] {
 			continue
 		}
-		if s.word(i-1) == "." || s.word(i+1) != "." || s.word(i+3) == "=" && s.word(i+4) != "=" {
+		member := s.word(i + 2)
+		if s.word(i-1) == "=" && s.word(i-2) == member && s.word(i+1) == "." {
+			continue // passed on by its own name
+		}
+		if s.word(i-1) == "." || s.word(i+1) != "." || s.word(i+3) != "(" || strings.HasPrefix(member, "_") {
 			return nil
 		}
-		passedOn := s.word(i-1) == "=" && s.word(i-2) == s.word(i+2)
-		if names[s.word(i+2)] && !passedOn && s.tokens[i].line == s.tokens[i+2].line {
+		if names[member] && s.tokens[i].line == s.tokens[i+2].line {
 			out = append(out, i)
 		}
 	}
