@@ -32,7 +32,7 @@ func (sv *survey) namedLoosely() {
 			l.from.edge(l.to)
 		}
 	}
-	sv.testPackagesOfTheTree()
+	sv.workspaceHelpers()
 }
 
 func (sv *survey) links() []link {
@@ -114,10 +114,10 @@ func (sv *survey) ofTests(f *file) bool {
 
 func within(p, root string) bool { return strings.HasPrefix(p, root+"/") }
 
-// testPackagesOfTheTree finds packages of a workspace that the others name among
+// workspaceHelpers finds packages of a workspace that the others name among
 // what they are developed with and nowhere else, and that tests alone import: they
 // are helpers of tests, though a manifest names their entry.
-func (sv *survey) testPackagesOfTheTree() {
+func (sv *survey) workspaceHelpers() {
 	dirs, shipped := map[string]string{}, map[string]bool{}
 	developed := map[string]bool{}
 	for _, p := range sv.paths {

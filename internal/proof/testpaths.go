@@ -119,7 +119,7 @@ func requirementPaths(base string, content []byte) (tests, product []string) {
 var (
 	gemPath  = expr(`^gem\b.*\bpath(?::|\s*=>)\s*["']([^"']+)["']`)
 	gemGroup = expr(`\bgroups?(?::|\s*=>|\s*\(|\s+)\s*(.*)`)
-	symbol   = expr(`:(\w+)|\b(\w+):`)
+	symbol   = expr(`:(\w+)`)
 )
 
 // gemPaths reads gems with a path, in a group or with one.
@@ -152,16 +152,13 @@ func gemPaths(content []byte) (tests, product []string) {
 
 // onlyDeveloped says that a line names groups, and none that is shipped.
 func onlyDeveloped(line string) bool {
-	any := false
-	for _, found := range symbol().FindAllStringSubmatch(line, -1) {
-		if name := found[1]; name != "" {
-			if !developed[name] {
-				return false
-			}
-			any = true
+	all := symbol().FindAllStringSubmatch(line, -1)
+	for _, found := range all {
+		if !developed[found[1]] {
+			return false
 		}
 	}
-	return any
+	return len(all) > 0
 }
 
 // composerPaths reads repositories that are folders, by the names of what stands in

@@ -46,7 +46,7 @@ func Weaker(file string, was, now []byte) []Weakness {
 // file, or was renamed with the same assertions, is not lost.
 func WeakerAll(was, now map[string][]byte) []Weakness {
 	var out []Weakness
-	was, now = asInside(was, now)
+	was, now = alike(was, now)
 	before, after := readEvidence(was), readEvidence(now)
 	out = append(out, lostTests(before, after, statements(now))...)
 	for _, p := range slices.Sorted(maps.Keys(was)) {

@@ -2,15 +2,39 @@ package proof
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"strings"
 )
+
+// alike writes calls of what tests of Python and scripts take from a module alike in
+// both states, where one names the module before it and the other does not: calc.add
+// is add. All else is as it was. (A test of Go that moves out of its package is none:
+// which package its import leads to only the module's file says.)
+func alike(was, now map[string][]byte) (before, after map[string][]byte) {
+	before, after = maps.Clone(was), maps.Clone(now)
+	for p, a := range was {
+		b, lang := now[p], language(p)
+		if a == nil || b == nil || lang != "python" && lang != "script" {
+			continue
+		}
+		if short := shortened(lang, a, b); short != nil {
+			before[p] = short
+		}
+		if short := shortened(lang, b, a); short != nil {
+			after[p] = short
+		}
+	}
+	return before, after
+}
 
 // taken is what a file takes from modules.
 type taken struct {
 	names  map[string]map[string]bool // by module, each by its own name
 	whole  map[string]string          // modules, by the name that each is given
+	bound  map[string]int             // how often a name is given something of a module
 	within map[int]bool               // tokens of the statements that take
+	all    bool                       // all that a module holds, whatever that is called
 }
 
 // shortened is a file without the names of modules before what another state of it
@@ -19,9 +43,12 @@ type taken struct {
 func shortened(lang string, content, other []byte) []byte {
 	s, o := lex(lang, content).code(), lex(lang, other).code()
 	here, there := s.takes(), o.takes()
+	if here.all || there.all {
+		return nil
+	}
 	var out []byte
 	for module, name := range here.whole {
-		if names := there.names[module]; len(names) > 0 && there.whole[module] == "" {
+		if names := there.names[module]; len(names) > 0 && there.whole[module] == "" && here.bound[name] == 1 {
 			if at := s.members(name, names, here.within); len(at) > 0 {
 				if out == nil {
 					out = bytes.Clone(content)
@@ -62,7 +89,7 @@ func (s *source) members(module string, names map[string]bool, within map[int]bo
 // takes reads what a file takes from modules. What it gives another name there is
 // left out.
 func (s *source) takes() taken {
-	t := taken{map[string]map[string]bool{}, map[string]string{}, map[int]bool{}}
+	t := taken{names: map[string]map[string]bool{}, whole: map[string]string{}, bound: map[string]int{}, within: map[int]bool{}}
 	for i := 0; i < len(s.tokens); i++ {
 		end := i
 		switch {
@@ -71,9 +98,10 @@ func (s *source) takes() taken {
 		case s.lang == "script" && (s.word(i) == "import" || s.word(i) == "const" || s.word(i) == "let" || s.word(i) == "var"):
 			end = s.takesScript(i, &t)
 		}
-		for ; i < end; i++ {
-			t.within[i] = true
+		for at := i; at < end; at++ {
+			t.within[at] = true
 		}
+		i = max(i, end-1)
 	}
 	return t
 }
@@ -96,6 +124,8 @@ func (s *source) takesPython(i int, t *taken) int {
 			if module != "" && !strings.Contains(name, ".") {
 				t.whole[module] = name
 			}
+			bound, _, _ := strings.Cut(name, ".")
+			t.bound[bound]++
 			if i = next; s.word(i) != "," {
 				return i
 			}
@@ -105,11 +135,10 @@ func (s *source) takesPython(i int, t *taken) int {
 		if module == "" || s.word(next) != "import" {
 			return i
 		}
-		end := s.list(next+1, func(name string) {
+		return s.list(next+1, t, func(name string) {
 			t.take(module, name)
 			t.whole[module+"."+name] = name
 		})
-		return end
 	}
 	return i
 }
@@ -123,7 +152,7 @@ func (s *source) takesScript(i int, t *taken) int {
 	case s.word(at) == "*" && s.word(at+1) == "as":
 		whole, at = s.word(at+2), at+3
 	case s.word(at) == "{":
-		at = s.list(at, func(name string) { names = append(names, name) })
+		at = s.list(at, t, func(name string) { names = append(names, name) })
 	case isWordByte0(s.word(at)):
 		whole, at = s.word(at), at+1
 	}
@@ -135,6 +164,9 @@ func (s *source) takesScript(i int, t *taken) int {
 	default:
 		return i
 	}
+	if end := at + 1; s.word(i) != "import" && (s.word(end) != ")" || !s.endsAt(end+1)) {
+		return i // a part of it, or one of several
+	}
 	module := s.inner(s.tokens[at])
 	switch ext := path.Ext(module); ext {
 	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
@@ -142,6 +174,7 @@ func (s *source) takesScript(i int, t *taken) int {
 	}
 	if whole != "" {
 		t.whole[module] = whole
+		t.bound[whole]++
 	}
 	for _, name := range names {
 		t.take(module, name)
@@ -156,9 +189,15 @@ func (t *taken) take(module, name string) {
 	t.names[module][name] = true
 }
 
+// endsAt says that a statement of a script is over before token i.
+func (s *source) endsAt(i int) bool {
+	return i >= len(s.tokens) || s.word(i) == ";" || s.startsLine(i) && isWordByte0(s.word(i))
+}
+
 // list reads names with commas between them, in brackets or on one line, and
-// returns the token behind them. One that is given another name is left out.
-func (s *source) list(i int, name func(string)) int {
+// returns the token behind them. One that is given another name is bound, and left
+// out.
+func (s *source) list(i int, t *taken, name func(string)) int {
 	last := i
 	open := s.word(i) == "(" || s.word(i) == "{"
 	if open {
@@ -174,6 +213,8 @@ func (s *source) list(i int, name func(string)) int {
 		for to < last && s.word(to) != "," {
 			to++
 		}
+		t.bound[s.word(to-1)]++
+		t.all = t.all || s.word(from) == "*"
 		if to == from+1 && isWordByte0(s.word(from)) {
 			name(s.word(from))
 		}

@@ -293,7 +293,7 @@ func readJournal(out string) journal {
 			continue
 		}
 		var d struct {
-			On, Outcome, Proof string
+			Outcome, Proof string
 		}
 		_ = json.Unmarshal(e.Data, &d) // other events have other fields
 		j.run = e.Run

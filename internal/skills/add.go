@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"forge/internal/config"
 	"forge/internal/project"
@@ -59,13 +60,19 @@ func Add(p *project.Checkout, from string) (said string, err error) {
 	return fmt.Sprintf("Added %s. Read it, name it in a phase (\"skills\": [%q]) or in [skills] global, and commit it.\n", file, name), nil
 }
 
-// put writes files below a folder of a checkout, and nowhere that links lead to.
-func put(checkout, at string, files map[string][]byte) error {
+// put writes files of a new folder of a checkout, all or none, and nowhere that links
+// lead to.
+func put(checkout, at string, files map[string][]byte) (err error) {
 	root, err := os.OpenRoot(checkout)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	defer func() {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = errors.Join(err, root.RemoveAll(filepath.FromSlash(at)))
+		}
+	}()
 	for rel, content := range files {
 		full := filepath.Join(filepath.FromSlash(at), rel)
 		if err := root.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -96,6 +103,9 @@ func gather(from string, folder bool) (map[string][]byte, error) {
 			return err
 		}
 		rel, err := filepath.Rel(from, at)
+		if err == nil && e.IsDir() && e.Name() == ".git" {
+			return filepath.SkipDir // its history, not what agents read
+		}
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -116,6 +126,9 @@ func gather(from string, folder bool) (map[string][]byte, error) {
 func usable(s config.Skill) error {
 	if len(s.Text) > config.MaxSkillBytes {
 		return refusal.New("make it smaller", "%s has %d bytes, Forge reads at most %d", s.File, len(s.Text), config.MaxSkillBytes)
+	}
+	if !utf8.ValidString(s.Text) {
+		return refusal.New("save it as UTF-8", "%s is no text", s.File)
 	}
 	if !config.IsSkillName(s.Name) {
 		return refusal.New("use letters, digits, dots, - and _", "%q is no name of a skill", text.OneLine(s.Name, 60))

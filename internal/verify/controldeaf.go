@@ -225,7 +225,7 @@ func standing(wrong []runner.Wrong, sources map[string][]byte) map[runner.TestNa
 }
 
 // sayingSame are those of all that make the same words wrong in the same place, or
-// where there is none in any.
+// in any place where there is none in the same.
 func sayingSame(w runner.Wrong, all []runner.Wrong) []runner.Wrong {
 	words := slices.DeleteFunc(slices.Clone(all), func(o runner.Wrong) bool { return o.Said != w.Said || o.Text != w.Text })
 	if place := slices.DeleteFunc(slices.Clone(words), func(o runner.Wrong) bool { return o.Same != w.Same }); len(place) > 0 {
