@@ -2,8 +2,10 @@ package orchestrator
 
 import (
 	"fmt"
+	"testing"
 
 	"forge/gates"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -22,6 +24,9 @@ func newRestBooks() restBooks {
 func (w *world) resting(c Command) Fact {
 	t := w.treeOf(c.Commit)
 	w.fault("what was left tried")
+	if w.owing && w.rest.IntN(100) < 40 {
+		return Broke{Command: c, Problem: "no such program"}
+	}
 	d := ControlDone{Command: c}
 	if t.lateBad {
 		w.fault("a deaf test found at the end")
@@ -100,4 +105,31 @@ func (c *invariants) partProven(s *State, p *Phase, e work.Event) error {
 		note(c, c.parts, e.Phase, true)
 	}
 	return nil
+}
+
+// TestSeededBugsOfRests: where what was left could not be tried, nobody knows
+// whether tests can fail, and no policy lets that pass.
+func TestSeededBugsOfRests(t *testing.T) {
+	pace.Slow(t, "schedules until each bug is found")
+	pace.Sequential(t, "schedules of a pure core, in one goroutine")
+	l := newLab(t)
+	l.owing = true
+	for seed := range uint64(200) {
+		if _, err := play(l, seed+1, nil, bug{}); err != nil {
+			t.Fatalf("seed %d: %v", seed+1, err)
+		}
+	}
+	h := newHunter(t, l, 3000)
+	for name, forget := range map[string]func(left *work.ControlLeft){
+		"changed tests that were left taken for something small": func(left *work.ControlLeft) { left.Changed = false },
+		"runners that were left taken for something small":       func(left *work.ControlLeft) { left.Runners = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.hunt(t, name, bug{apply: afterApply(func(s *State, _ work.Event) {
+				for i := range s.Rests {
+					forget(&s.Rests[i].Left)
+				}
+			})}, []string{"cannot fail, and nobody was asked"})
+		})
+	}
 }

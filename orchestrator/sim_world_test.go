@@ -82,6 +82,7 @@ type world struct {
 	reasons map[work.Reason]int
 	gates   map[string]int
 	ends    map[work.RunOutcome]int
+	owing   bool // controls never have time for all of it, and often break at the end
 	bug     bug
 	check   *invariants
 	memory  memory
@@ -102,7 +103,7 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 		consumed: map[int64]bool{}, under: map[work.CommandID]effect{}, dropped: map[work.CommandID]bool{},
 		handed: map[string][]string{}, faults: map[string]int{}, edges: edges{}, reasons: map[work.Reason]int{}, gates: map[string]int{}, ends: map[work.RunOutcome]int{},
 	}
-	w.spec, w.memory = l.randomSpec(d), newMemory()
+	w.spec, w.memory, w.owing = l.randomSpec(d), newMemory(), l.owing
 	if l.hooks {
 		w.spec.Settings.Hooks = randomHooks(d)
 	}
@@ -178,7 +179,7 @@ func (w *world) newTree() string {
 	if x := w.IntN(100); x < 25 {
 		t.flaw = work.Severities()[x/10]
 	}
-	t.owes = w.rest.IntN(100) < 25
+	t.owes = w.owing || w.rest.IntN(100) < 25
 	t.lateBad, t.lateGap = t.owes && w.rest.IntN(100) < 40, t.owes && w.rest.IntN(100) < 20
 	t.drops = w.rest.IntN(100) < 25
 	t.lapses = t.drops && w.rest.IntN(100) < 50
