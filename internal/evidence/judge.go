@@ -59,7 +59,7 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 			rep.Product = append(rep.Product, one.path)
 		}
 	}
-	rep.Doubts = doubts(of, own)
+	rep.Doubts = doubts(m, of, own)
 	if err := s.judgeParts(ctx, m, req, &rep); err != nil {
 		return rep, err
 	}
@@ -89,7 +89,7 @@ func (s *Store) weakerThan(ctx context.Context, m *proof.Map, part work.ProvenPa
 		return nil, err
 	}
 	var out []work.Doubt
-	for _, w := range weaker(since) {
+	for _, w := range weaker(m, since) {
 		if mine[w.Path] {
 			out = append(out, work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnProtected})
 		}
@@ -199,7 +199,7 @@ func (s *Store) floors(ctx context.Context, commit string, trusted, base floorOf
 }
 
 // doubts are what makes the proof worth less than it looks.
-func doubts(of, own []seen) []work.Doubt {
+func doubts(m *proof.Map, of, own []seen) []work.Doubt {
 	var out []work.Doubt
 	add := func(d work.Doubt) {
 		at := func(x work.Doubt) bool {
@@ -209,10 +209,10 @@ func doubts(of, own []seen) []work.Doubt {
 			out = append(out, d)
 		}
 	}
-	for _, w := range weaker(of) {
+	for _, w := range weaker(m, of) {
 		add(work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnTrusted})
 	}
-	for _, w := range weaker(own) {
+	for _, w := range weaker(m, own) {
 		add(work.Doubt{Kind: work.DoubtWeakened, Path: w.Path, Line: w.Line, What: w.What, Floor: work.OnProtected})
 	}
 	for _, one := range own {
@@ -231,7 +231,7 @@ func doubts(of, own []seen) []work.Doubt {
 
 // weaker is what the evidence that differs from a floor lost. What may_change
 // names may differ, so that other expectations alone are no loss there.
-func weaker(all []seen) []proof.Weakness {
+func weaker(m *proof.Map, all []seen) []proof.Weakness {
 	was, now := map[string][]byte{}, map[string][]byte{}
 	excused := map[string]bool{}
 	var unread []proof.Weakness
@@ -245,7 +245,7 @@ func weaker(all []seen) []proof.Weakness {
 		}
 		was[one.path], now[one.path], excused[one.path] = one.was, one.now, one.excused
 	}
-	found := append(unread, proof.WeakerAll(was, now)...)
+	found := append(unread, m.Weaker(was, now)...)
 	found = append(found, goneWhole(all)...)
 	return slices.DeleteFunc(found, func(w proof.Weakness) bool {
 		return excused[w.Path] && strings.HasPrefix(w.Kind, "expectation")

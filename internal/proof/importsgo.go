@@ -19,6 +19,7 @@ func (sv *survey) goModules() []goModule {
 		}
 		for line := range strings.Lines(string(sv.content(p))) {
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+				rest, _, _ = strings.Cut(rest, "//")
 				out = append(out, goModule{path.Dir(p), strings.Trim(strings.TrimSpace(rest), `"`)})
 				break
 			}

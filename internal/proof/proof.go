@@ -101,6 +101,8 @@ type facts struct {
 	// Modules are the evidence files that can be imported, by path without
 	// ending.
 	Modules map[string]string `json:"modules,omitempty"`
+	// GoModules are the paths of Go's modules, by the folder of their go.mod.
+	GoModules map[string]string `json:"go_modules,omitempty"`
 	// DocTests says, by language, that examples in comments are run.
 	DocTests map[string]bool `json:"doc_tests,omitempty"`
 }

@@ -17,7 +17,7 @@ func Survey(t Tree, s Settings) (*Map, error) {
 	m := &Map{facts: facts{
 		Version: factsVersion, Product: s.Product, Evidence: s.Evidence, Files: map[string]Seen{}, Places: map[string]Seen{},
 		SourceFolders: map[string]bool{}, ProductNames: map[string]string{}, Outside: map[string]map[string]bool{},
-		Reached: map[string]map[string]bool{}, LoadRoots: map[string]map[string]bool{}, Modules: map[string]string{}, DocTests: map[string]bool{},
+		Reached: map[string]map[string]bool{}, LoadRoots: map[string]map[string]bool{}, Modules: map[string]string{}, GoModules: map[string]string{}, DocTests: map[string]bool{},
 	}}
 	if err := m.compile(); err != nil {
 		return nil, err
@@ -157,6 +157,9 @@ func (sv *survey) readSources() error {
 		}
 	}
 	mods := sv.goModules()
+	for _, m := range mods {
+		sv.GoModules[m.dir] = m.name
+	}
 	for _, p := range sv.paths {
 		f := sv.files[p]
 		if f.sort != sourceSort && !(f.sort == toolSort && f.lang != "") && f.lang != "shell" || foreign(p) {

@@ -41,12 +41,17 @@ func Weaker(file string, was, now []byte) []Weakness {
 	return WeakerAll(map[string][]byte{file: was}, map[string][]byte{file: now})
 }
 
-// WeakerAll names what evidence lost between two states of the changed files.
+// WeakerAll is Map.Weaker of a tree of which nothing else is known.
+func WeakerAll(was, now map[string][]byte) []Weakness {
+	return (&Map{}).Weaker(was, now)
+}
+
+// Weaker names what evidence lost between two states of the changed files.
 // A path that one of them lacks was made or removed. What only moved to another
 // file, or was renamed with the same assertions, is not lost.
-func WeakerAll(was, now map[string][]byte) []Weakness {
+func (m *Map) Weaker(was, now map[string][]byte) []Weakness {
 	var out []Weakness
-	was, now = alike(was, now)
+	was, now = m.alike(was, now)
 	before, after := readEvidence(was), readEvidence(now)
 	out = append(out, lostTests(before, after, statements(now))...)
 	for _, p := range slices.Sorted(maps.Keys(was)) {

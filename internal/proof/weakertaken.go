@@ -7,22 +7,29 @@ import (
 	"strings"
 )
 
-// alike writes calls of what tests of Python and scripts take from a module alike in
-// both states, where one names the module before it and the other does not: calc.add
-// is add. All else is as it was. (A test of Go that moves out of its package is none:
-// which package its import leads to only the module's file says.)
-func alike(was, now map[string][]byte) (before, after map[string][]byte) {
+// alike writes calls of what tests take from a module alike in both states, where one
+// names the module before it and the other does not: calc.add is add. Of Go that is
+// the package beside which tests stand in one state and within it in the other. All
+// else is as it was.
+func (m *Map) alike(was, now map[string][]byte) (before, after map[string][]byte) {
 	before, after = maps.Clone(was), maps.Clone(now)
 	for p, a := range was {
-		b, lang := now[p], language(p)
-		if a == nil || b == nil || lang != "python" && lang != "script" {
+		b := now[p]
+		if a == nil || b == nil {
 			continue
 		}
-		if short := shortened(lang, a, b); short != nil {
-			before[p] = short
+		var shortA, shortB []byte
+		switch lang := language(p); lang {
+		case "go":
+			shortA, shortB = m.fromInside(p, a, b), m.fromInside(p, b, a)
+		case "python", "script":
+			shortA, shortB = shortened(lang, a, b), shortened(lang, b, a)
 		}
-		if short := shortened(lang, b, a); short != nil {
-			after[p] = short
+		if shortA != nil {
+			before[p] = shortA
+		}
+		if shortB != nil {
+			after[p] = shortB
 		}
 	}
 	return before, after
