@@ -140,9 +140,14 @@ func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 
 // describeControl says what test runners said in one line.
 func describeControl(d work.ControlFinishedData) (log.Level, string, []any) {
+	return describeAsked(d, "nothing: no test runner was recognised")
+}
+
+// describeAsked is describeControl; nothing is said where there is nothing to tell.
+func describeAsked(d work.ControlFinishedData, nothing string) (log.Level, string, []any) {
 	said := work.ProofRecord{Ran: []work.ProofRun{{OK: true}}, Control: &d.ControlReport}.Line()
 	_, said, _ = strings.Cut(said, "; ")
-	pairs := []any{"said", cmp.Or(said, "nothing: no test runner was recognised")}
+	pairs := []any{"said", cmp.Or(said, nothing)}
 	switch {
 	case len(d.Deaf) > 0:
 		return log.WarnLevel, "the tests cannot fail any more", append(pairs, "problem", d.Problem)
@@ -158,7 +163,7 @@ func describeRest(d work.RestFinishedData) (log.Level, string, []any) {
 	if d.Failed != "" {
 		return log.WarnLevel, "what there was no time for could not be asked", []any{"problem", d.Failed}
 	}
-	return describeControl(d.ControlFinishedData)
+	return describeAsked(d.ControlFinishedData, "nothing was found")
 }
 
 // MostProofs is how many phases a report tells the proof of.

@@ -19,7 +19,7 @@ import (
 )
 
 // knownVersion is that of the form of known, part of its key.
-const knownVersion = 4
+const knownVersion = 5
 
 // known is what a runner said of a trusted state. It is kept by the content of
 // that state, and filled from runs of nothing else.
@@ -215,7 +215,8 @@ func isPlanted(name string, planted map[string]string) bool {
 // learnWrong makes one expectation of each test wrong, in two runs: in each
 // about half of the tests stay as they are, so that what looks at a test file
 // and behaves where it was changed is seen by those. Where no test of a half
-// turns red, the one drawn was no expectation, such as a message: others are.
+// turns red, the one drawn was no expectation, such as a message: others are. So it
+// is with single tests that stayed green, such as one whose input was drawn.
 func (c *control) learnWrong(ctx context.Context, ask runner.Ask, k *known, base runner.Report, sources map[string][]byte) error {
 	halves := [2][][]runner.Wrong{}
 	turn := rand.IntN(2)
@@ -225,19 +226,48 @@ func (c *control) learnWrong(ctx context.Context, ask runner.Ask, k *known, base
 			turn++
 		}
 	}
+	var quiet [][]runner.Wrong
 	for _, tests := range halves {
-		for _, draw := range []func([]runner.Wrong) int{thatSaysMost, thatSaysMost, thatIsSurest} {
+		for _, draw := range []func([]runner.Wrong) int{thatSaysMost, thatEndsItsLine, thatEndsItsLine, thatSaysMost, thatIsSurest} {
 			r, err := c.learnRound(ctx, ask, k, base, sources, takeOneOfEach(tests, draw))
 			if err != nil {
 				return err
 			}
 			if len(r.Red) > 0 {
 				k.Rounds = append(k.Rounds, r)
+				quiet = append(quiet, stayedGreen(tests, r)...)
 				break
 			}
 		}
 	}
+	for _, draw := range []func([]runner.Wrong) int{thatEndsItsLine, thatSaysMost} {
+		r, err := c.learnRound(ctx, ask, k, base, sources, takeOneOfEach(quiet, draw))
+		if err != nil {
+			return err
+		}
+		if len(r.Red) > 0 {
+			k.Rounds = append(k.Rounds, r)
+		}
+		quiet = stayedGreen(quiet, r)
+	}
 	return nil
+}
+
+// stayedGreen are the tests of which an expectation was made wrong in a round, that
+// ran in it and passed, by name, and that have more to be made wrong.
+func stayedGreen(tests [][]runner.Wrong, r round) [][]runner.Wrong {
+	var out [][]runner.Wrong
+	for _, left := range tests {
+		if len(left) == 0 {
+			continue
+		}
+		name, in := runner.NameOf(left[0]), func(names []string) bool { return slices.ContainsFunc(names, runner.NameOf(left[0]).In) }
+		drawn := slices.ContainsFunc(r.Wrong, func(w runner.Wrong) bool { return w.Path == left[0].Path && w.Test == left[0].Test })
+		if name != "" && drawn && in(r.Green) && !in(r.Red) {
+			out = append(out, left)
+		}
+	}
+	return out
 }
 
 // byTest groups expectations by the test that they stand in.
@@ -272,6 +302,20 @@ func takeOneOfEach(tests [][]runner.Wrong, draw func([]runner.Wrong) int) []runn
 
 // thatSaysMost draws one of those whose sort says most.
 func thatSaysMost(all []runner.Wrong) int { return drawn(all, slices.MinFunc(all, bySort).Sort) }
+
+// thatEndsItsLine draws one of those that thatSaysMost draws of, where there is one
+// behind which its line has no other: most lines end with what is expected.
+func thatEndsItsLine(all []runner.Wrong) int {
+	most := slices.MinFunc(all, bySort).Sort
+	var of []int
+	for i, w := range all {
+		last := !slices.ContainsFunc(all, func(o runner.Wrong) bool { return o.Line == w.Line && o.From > w.From && o.Sort == most })
+		if w.Sort == most && last {
+			of = append(of, i)
+		}
+	}
+	return of[rand.IntN(len(of))]
+}
 
 // thatIsSurest draws one of those that turn a test red whatever else is there.
 func thatIsSurest(all []runner.Wrong) int { return drawn(all, slices.MaxFunc(all, bySort).Sort) }

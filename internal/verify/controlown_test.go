@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forge/internal/pace"
+	"forge/internal/runner"
 	"forge/internal/work"
 )
 
@@ -17,8 +18,8 @@ func TestControlOwnTests(t *testing.T) {
 	t.Parallel()
 	brought := files{
 		"compare.py":          "def same(a, b):\n    return a == b\n",
-		"limits.py":           "from compare import same\n\n\ndef half(n):\n    return 0 if same(n, 0) else n // 2\n",
-		"test/test_limits.py": "import unittest\n\nfrom compare import same\nfrom limits import half\n\n\nclass LimitsTest(unittest.TestCase):\n    def test_half(self):\n        self.assertTrue(same(half(9), 4))\n",
+		"limits.py":           "from compare import same\n\n\ndef half(n, *unused):\n    return 0 if same(n, 0) else n // 2\n",
+		"test/test_limits.py": "import unittest\n\nfrom compare import same\nfrom limits import half\n\n\nclass LimitsTest(unittest.TestCase):\n    def test_half(self):\n        self.assertTrue(same(half(9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 4))\n", // most numbers are no expectation
 	}
 	for name, tt := range map[string]struct {
 		compare string
@@ -73,5 +74,29 @@ func ownBudget(t *testing.T, b *bench, req work.ControlRequest, before work.Cont
 	}
 	if before.Red.Of < 2 {
 		t.Errorf("red %+v: the tests of the trusted state and the base's", before.Red)
+	}
+}
+
+// A test that stayed green though a number of it was made another is asked again, by
+// what its line ends with: what is drawn may be no expectation.
+func TestTestsThatStayedGreen(t *testing.T) {
+	t.Parallel()
+	src := "def test_one():\n    assert same(clamp(7, 0, 5), 6)\n\n\ndef test_two():\n    assert two(1) == 2\n\n\ndef test_three():\n    assert three(1) == 3\n"
+	tests := byTest(runner.Expectations("test_a.py", []byte(src)))
+	if len(tests) != 3 {
+		t.Fatalf("%d tests", len(tests))
+	}
+	for range 30 {
+		if got := tests[0][thatEndsItsLine(tests[0])]; got.Text != "7" {
+			t.Fatalf("%+v is drawn, want the 6", got)
+		}
+	}
+	r := round{Wrong: takeOneOfEach(tests, thatSaysMost), Red: []string{"test_a.py::test_two"}, Green: []string{"test_a.py::test_one", "test_a.py::test_oneself"}}
+	if got := stayedGreen(tests, r); len(got) != 1 || runner.NameOf(got[0][0]) != "test_one" {
+		t.Errorf("%+v stayed green", got)
+	}
+	r.Wrong = nil
+	if got := stayedGreen(tests, r); len(got) > 0 {
+		t.Errorf("%+v stayed green, and nothing of them was made wrong", got)
 	}
 }
