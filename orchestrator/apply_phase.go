@@ -109,6 +109,8 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 		return
 	}
 	p.Begun = false
+	anew := p.Past.Anew
+	p.Past.Anew = false
 	s.Ledger.settle(d.Command, d.Usage)
 	s.top(p).Usage.settle(d.Command, d.Usage)
 	s.weaken(d.Sandbox)
@@ -116,10 +118,16 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	case work.OutcomeInterrupted:
 		p.Iteration--
 		p.Reset, p.Stage = true, StageGate
+		if anew {
+			p.Session = ""
+		}
 		return
 	case work.OutcomeRateLimited:
 		p.Iteration--
 		p.Reset = true
+		if anew {
+			p.Session = ""
+		}
 		p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, ResetAt: d.ResetAt}
 		p.Stage = StageJudge
 		return
@@ -127,10 +135,8 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	p.Outage = nil
 	s.answered(p.Set.Agent)
 	p.Session, p.Total = d.Session, d.Total
-	if d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
-		p.Session = ""
-	}
-	if limit := p.Set.ContextTokens; limit > 0 && d.Usage.InputTokens != nil && *d.Usage.InputTokens > limit {
+	full := p.Past.fills(d.Usage.InputTokens, p.Set.ContextTokens)
+	if anew || full || d.Lost || d.Outcome.Hung() || d.Outcome == work.OutcomeAgentFailed {
 		p.Session = ""
 	}
 	switch {
@@ -213,6 +219,7 @@ func (s *State) remember(p *Phase, n int, d work.IterationFinishedData) {
 		line += " It said: " + said
 	}
 	p.happened("%s", line)
+	p.Past.sees(n, d)
 	if d.Outcome != work.OutcomeOK {
 		p.note("The last iteration ended %s: %s", d.Outcome, d.Detail)
 	}

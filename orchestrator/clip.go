@@ -47,6 +47,7 @@ func clipSignals(sig work.Signals) work.Signals {
 	sig.Promises = clipList(sig.Promises, 3, 300)
 	sig.Blockers = clipList(sig.Blockers, 5, maxBlocker)
 	sig.Pivots = clipList(sig.Pivots, 3, 300)
+	sig.Summaries = clipList(sig.Summaries[max(len(sig.Summaries)-1, 0):], 1, maxPastSummary)
 	sig.Problems = clipList(sig.Problems, 5, 200)
 	sig.Assumptions = clipList(sig.Assumptions, 5, maxAssumption)
 	sig.Waiting = clipList(sig.Waiting, 3, 200)
@@ -250,10 +251,14 @@ const maxStops = 3
 // its event.
 const maxRequests = 3 << 10
 
+// maxHistory is how many lines of what happened a phase keeps.
+const maxHistory = 20
+
 // happened adds a line to what the agent and people read of the phase so far.
 func (p *Phase) happened(format string, args ...any) {
 	p.History = append(p.History, fmt.Sprintf(format, args...))
-	if most := 20; len(p.History) > most {
-		p.History = p.History[len(p.History)-most:]
+	if over := len(p.History) - maxHistory; over > 0 {
+		p.History = p.History[over:]
+		p.Past.Left += over
 	}
 }

@@ -309,11 +309,15 @@ func (d *decision) iterationDone(f IterationDone) {
 		// Such an iteration runs again from where it began.
 		data.Snapshot, data.Tree = "", ""
 	}
-	if size, err := encode(data); err != nil || len(size) > work.MaxEventBytes {
-		data.Trace = nil // what has no room is judged by the count of what changed
-		if size, err = encode(data); err != nil || len(size) > work.MaxEventBytes {
-			data.Signals.Replies = nil
+	for _, leave := range []func(){
+		func() { data.Trace = nil }, // what has no room is judged by the count of what changed
+		func() { data.Signals.Summaries = nil },
+		func() { data.Signals.Replies = nil },
+	} {
+		if size, err := encode(data); err == nil && len(size) <= work.MaxEventBytes {
+			break
 		}
+		leave()
 	}
 	d.emit(work.IterationFinished, f.Command, data)
 }

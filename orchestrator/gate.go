@@ -249,7 +249,7 @@ func (t *gateTable) apply(s *State, p *Phase, e work.Event, d work.GateDecidedDa
 		return
 	}
 	if p != nil && d.Comment != "" && !g.ownWords {
-		p.Comments = append(p.Comments, d.Comment)
+		p.comment(d.Comment)
 	}
 	if g.fold != nil {
 		g.fold(s, p, folded{GateDecidedData: d, at: e.Time, to: to})

@@ -57,9 +57,7 @@ func (s *State) writeJobTask(b *strings.Builder, p *Phase) {
 	b.WriteString("Do not commit, push, or change anything under .forge/; files under it are put back.\n")
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
 	writeAnswered(b, p)
-	if len(p.History) > 0 {
-		section(b, "What happened so far", strings.Join(p.History, "\n"))
-	}
+	p.writePast(b)
 }
 
 // whoReads tells a phase that plans whether a person reads the plan before anything

@@ -124,7 +124,7 @@ func applyPhaseAdded(s *State, _ *Phase, _ work.Event, d PhaseAddedData) {
 	}, set, "")
 	p.Stage, p.Todos = StageReady, d.Todos
 	if d.Comment != "" {
-		p.Comments = append(p.Comments, d.Comment)
+		p.comment(d.Comment)
 	}
 	if last := s.lastOfJob(); d.Kind == work.KindTactical && last != nil && last.Check != nil {
 		p.Staged = last.Check.Open
@@ -176,7 +176,7 @@ func applyJobDecided(s *State, p *Phase, _ work.Event, d JobDecidedData) {
 		p.Todos, p.Kind, p.Stage = d.Todos, IterationWork, StageGate
 		p.Spent, p.Session, p.Stale.Pivoted = 0, "", false
 		p.steered()
-		p.Comments = append(p.Comments, d.Comment)
+		p.comment(d.Comment)
 		p.happened("%s asked for changes: %s", asks(d.By), text.FirstLine(text.Plain(d.Comment), 200))
 	case d.Next == gates.FeedbackStrategic:
 		j.Next = &NextPhase{Kind: d.Kind, Todos: d.Todos, Carry: p.Number, Comment: d.Comment}

@@ -50,7 +50,7 @@ func (s *State) pendingTell(p *Phase) (Command, bool) {
 		return Command{}, false
 	}
 	for _, m := range p.Messages {
-		if m.Read || m.Now || m.With == p.Iteration || m.Missed == p.Command {
+		if m.Read || m.Now || m.Anew || m.With == p.Iteration || m.Missed == p.Command {
 			continue
 		}
 		c := Command{Step: StepTell, Phase: p.Number, Iteration: p.Iteration, Attempt: p.Tries[p.Iteration], Message: m.ID}

@@ -57,6 +57,9 @@ func Prompt(s *State, p *Phase, session string) string {
 	writeFeedback(&b, p)
 	s.writeSplit(&b, p)
 	writeThreads(&b, s.threadsTold(p))
+	if session != "" && p.Past.Nearly {
+		b.WriteString(aboutSummary)
+	}
 	if session != "" {
 		fmt.Fprintf(&b, "\nGo on with phase %s. Iteration %d; %d of %d are used.\n", p.Number, p.Iteration+1, p.Spent, p.Budget)
 	}
@@ -109,9 +112,7 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	fmt.Fprintf(b, "\nThis is iteration %d; the budget of the phase is %d.\n", p.Iteration+1, p.Budget)
 	writeAnswered(b, p)
 	writeRead(b, p)
-	if len(p.History) > 0 {
-		section(b, "What happened so far", strings.Join(p.History, "\n"))
-	}
+	p.writePast(b)
 }
 
 func writeFeedback(b *strings.Builder, p *Phase) {

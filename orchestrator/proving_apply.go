@@ -265,6 +265,7 @@ func (s *State) afterProof(p *Phase) Stage {
 func (p *Phase) red(d work.VerifyFinishedData) {
 	p.Judged.Obstacle, p.Judged.Missing = obstacleOf("verify is red: "+d.Problem, d.Problem, d.Output), d.Missing
 	p.Verified = fmt.Sprintf("%s\n%s", d.Problem, d.Output)
+	p.Past.refuted(p.Iteration, d.Problem, d.Output)
 	p.note("Verify failed on the %s tree: %s", d.On, d.Problem)
 }
 

@@ -439,6 +439,12 @@ func TestSeededBugs(t *testing.T) {
 				p.Messages = nil
 			}
 		})}, []string{"is not told", "never read"}},
+		{"a new session that nobody begins", bug{apply: afterApply(func(s *State, e work.Event) {
+			var d work.IterationFinishedData
+			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && decode(e, &d) == nil && d.Session != "" && !d.Lost && p.Set.ContextTokens == 0 {
+				p.Session = d.Session
+			}
+		})}, []string{"a person asked for a new one"}},
 		{"a message that came late and counts as read", bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil {
 				for i := range p.Messages {

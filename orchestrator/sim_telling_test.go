@@ -14,7 +14,7 @@ import (
 func (w *world) says() {
 	w.fault("a message")
 	w.told++
-	m := work.Message{ID: fmt.Sprintf("m%d", w.told), Text: fmt.Sprintf("mind this, number %d", w.told), Now: w.aside(40)}
+	m := work.Message{ID: fmt.Sprintf("m%d", w.told), Text: fmt.Sprintf("mind this, number %d", w.told), Now: w.aside(40), Anew: w.told%2 == 0}
 	m.Phase = w.s.Order[w.side.IntN(len(w.s.Order))]
 	switch {
 	case w.aside(5):
@@ -95,6 +95,7 @@ type heardBook struct {
 	given int      // how many of them the prompt of the iteration under way holds
 	ids   []string // of all
 	heard []string // ids of those that an iteration on record was given
+	anew  bool     // the next iteration begins with a new session
 }
 
 // telling: what a person says to an agent stands in its next prompt, unless it was
@@ -120,7 +121,14 @@ func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
 		case d.Refused != "":
 			return nil
 		}
-		book.said, book.ids = append(slices.Clip(book.said), d.Text), append(slices.Clip(book.ids), d.ID)
+		book.ids, book.anew = append(slices.Clip(book.ids), d.ID), book.anew || d.Anew
+		if d.Anew {
+			c.w.fault("a new session asked for")
+		}
+		if text.Blank(d.Text) {
+			break
+		}
+		book.said = append(slices.Clip(book.said), d.Text)
 		book.due = append(slices.Clip(book.due), d.ID)
 	case work.TellStarted:
 		var d TellStartedData
@@ -136,6 +144,10 @@ func (c *invariants) telling(s *State, p *Phase, e work.Event) error {
 		if err := decode(e, &d); err != nil {
 			return err
 		}
+		if book.anew && d.Session != "" {
+			return fmt.Errorf("phase %s goes on in its session, and a person asked for a new one", e.Phase)
+		}
+		book.anew = false
 		for _, id := range d.Told {
 			if slices.Contains(book.heard, id) {
 				return fmt.Errorf("the agent of phase %s is given %s again", e.Phase, id)

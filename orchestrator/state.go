@@ -195,7 +195,8 @@ type Phase struct {
 	Notes     []string // feedback for the next prompt
 	Verified  string   // failing verify output for the next prompt
 	Pivot     string   // due in the next prompt only
-	History   []string // one line per iteration, for compacted prompts
+	History   []string // one line per iteration, the last ones
+	Past      Past     `json:",omitzero"` // what a new session is told beside it
 	Blockers  []string
 	Strategy  []string // the agent's own pivots, fed back as directives
 	FailedRow int

@@ -12,7 +12,7 @@ import (
 const maxSummary = 800
 
 // element is a signal in an agent's words, or what is left of one.
-var element = text.Lazy(`(?s)<(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|checkpoint|job-complete|question|assumption|lesson|reply)\b[^>]*>.*?(</(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|checkpoint|job-complete|question|assumption|lesson|reply)>|$)|<request-decomposition ?/>`)
+var element = text.Lazy(`(?s)<(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|checkpoint|job-complete|question|assumption|lesson|reply|session-summary)\b[^>]*>.*?(</(promise|progress|blocker|pivot|spawn-subphase|spawn_subphase|checkpoint|job-complete|question|assumption|lesson|reply|session-summary)>|$)|<request-decomposition ?/>`)
 
 // likeTrailer is what could be taken for a line of Forge's own below a commit.
 var likeTrailer = text.Lazy(`(?i)\b(forge-[a-z-]+):`)

@@ -47,6 +47,7 @@ type Message struct {
 	Read bool `json:",omitempty"` // that iteration came to a result
 
 	Now    bool           `json:",omitempty"` // it ends the iteration
+	Anew   bool           `json:",omitempty"` // it is read by a new session; Text may be empty
 	Midway bool           `json:",omitempty"` // it was taken midway
 	Missed work.CommandID `json:",omitempty"` // the last iteration whose agent did not take it
 }
@@ -58,6 +59,7 @@ type ToldData struct {
 	Door    string `json:"door"`
 	Text    string `json:"text,omitempty"`
 	Now     bool   `json:"now,omitempty"`     // it ends the iteration that is under way
+	Anew    bool   `json:"anew,omitempty"`    // a new session goes on, whether or not there is a text
 	Midway  bool   `json:"midway,omitempty"`  // its agent is given it while it works
 	Refused string `json:"refused,omitempty"` // why the agent never gets it
 }
@@ -108,12 +110,12 @@ func (d *decision) told(a work.Answer) {
 	m := a.Message
 	data := ToldData{
 		ID: text.ClipJSON(m.ID, 60), By: text.ClipJSON(a.By, 200), Door: text.ClipJSON(a.Door, 40),
-		Text: text.ClipJSON(strings.TrimSpace(m.Text), work.MaxMessage), Now: m.Now,
+		Text: text.ClipJSON(strings.TrimSpace(m.Text), work.MaxMessage), Now: m.Now, Anew: m.Anew,
 	}
 	number := text.ClipJSON(m.Phase, 40)
 	p := d.s.Phases[number]
 	switch {
-	case text.Blank(data.Text):
+	case text.Blank(data.Text) && !data.Anew:
 		data.Refused = "it says nothing"
 	case p != nil && slices.ContainsFunc(p.Messages, func(b Message) bool { return b.ID == data.ID }):
 		data.Refused = "it was said before"
@@ -123,7 +125,7 @@ func (d *decision) told(a work.Answer) {
 	if p == nil {
 		number = ""
 	}
-	data.Midway = data.Refused == "" && !data.Now && d.s.Listens(number)
+	data.Midway = data.Refused == "" && !data.Now && !data.Anew && d.s.Listens(number)
 	d.phase(number, work.PhaseTold, data)
 }
 
@@ -154,17 +156,26 @@ func applyTold(s *State, p *Phase, _ work.Event, d ToldData) {
 		s.refuse(d.ID, d.Refused)
 		return
 	}
-	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text, Now: d.Now})
+	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text, Now: d.Now, Anew: d.Anew})
 	who := d.By
 	if who == "" {
 		who = "somebody"
+	}
+	if d.Anew && p.Begun {
+		p.Past.Anew = true
+	} else if d.Anew {
+		p.Session = ""
+	}
+	if text.Blank(d.Text) {
+		p.happened("%s asked for a new session.", who)
+		return
 	}
 	p.happened("%s said: %s", who, text.FirstLine(text.Plain(d.Text), 200))
 }
 
 // unread says that a person said something that the agent was not given yet.
 func (p *Phase) unread() bool {
-	return slices.ContainsFunc(p.Messages, func(m Message) bool { return !m.Read })
+	return slices.ContainsFunc(p.Messages, func(m Message) bool { return !m.Read && !text.Blank(m.Text) })
 }
 
 // unreadIDs are the messages that the next prompt holds.
@@ -296,14 +307,16 @@ func writeMessages(b *strings.Builder, p *Phase) {
 }
 
 func (m Message) write(b *strings.Builder) {
-	section(b, "A person says to you, while you work", m.Text)
+	if !text.Blank(m.Text) {
+		section(b, "A person says to you, while you work", m.Text)
+	}
 }
 
 // writeRead tells a new session what people said before: their words are never
 // lost with the session that read them.
 func writeRead(b *strings.Builder, p *Phase) {
 	for _, m := range p.Messages {
-		if m.Read {
+		if m.Read && !text.Blank(m.Text) {
 			section(b, "A person said to you before", m.Text)
 		}
 	}

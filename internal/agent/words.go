@@ -98,6 +98,7 @@ func addSignals(to *work.Signals, more work.Signals) {
 	to.Waiting = capped(to.Waiting, more.Waiting)
 	to.Lacks = capped(to.Lacks, more.Lacks)
 	to.Replies = capped(to.Replies, more.Replies)
+	to.Summaries = capped(to.Summaries, more.Summaries)
 	to.Lessons = capped(to.Lessons, more.Lessons)
 	to.Problems = capped(to.Problems, more.Problems)
 }
@@ -118,7 +119,7 @@ func (w *words) report(r *work.IterationReport, red *redact.Redactor) {
 // redacted takes secrets out of everything but the promises, which are the
 // plan's own words and are compared with it.
 func redacted(s work.Signals, red *redact.Redactor) work.Signals {
-	for _, list := range [][]string{s.Blockers, s.Pivots, s.Problems, s.Assumptions, s.Waiting} {
+	for _, list := range [][]string{s.Blockers, s.Pivots, s.Problems, s.Assumptions, s.Waiting, s.Summaries} {
 		for i := range list {
 			list[i] = red.String(list[i])
 		}

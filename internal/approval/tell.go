@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -21,7 +22,7 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 	none := journal.RunRow{}
 	m.Text = strings.TrimSpace(m.Text)
 	switch {
-	case text.Blank(m.Text):
+	case text.Blank(m.Text) && !m.Anew:
 		return work.Told{}, none, refusal.New("say it: forge tell RUN PHASE -m TEXT", "the message is empty")
 	case len(m.Text) > work.MaxMessage:
 		return work.Told{}, none, refusal.New("shorten it, or put it into a file of the repository and name that", "the message has %d bytes, at most %d are taken", len(m.Text), work.MaxMessage)
@@ -43,7 +44,7 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 		return work.Told{}, row, err
 	}
 	row, err = p.PickRun(ctx, row.ID)
-	return stands(s, m.Phase, m.ID, m.Now), row, err
+	return stands(s, m), row, err
 }
 
 // addressee is the one phase that a message without a phase can mean.
@@ -65,12 +66,13 @@ func Heard(ctx context.Context, p *project.Checkout, t work.Told) (now work.Told
 	if err != nil {
 		return t, "", fmt.Errorf("look how far the message is: %w", err)
 	}
-	return stands(s, t.Phase, t.ID, t.Now), s.WhyRefused(t.ID), nil
+	return stands(s, work.Message{ID: t.ID, Phase: t.Phase, Now: t.Now, Anew: t.Anew}), s.WhyRefused(t.ID), nil
 }
 
 // stands is how far the message of a phase has come.
-func stands(s *orchestrator.State, phase, id string, now bool) work.Told {
-	t := work.Told{Run: s.Run, Phase: phase, ID: id, Now: now, State: work.MessageQueued, Iteration: 1}
+func stands(s *orchestrator.State, m work.Message) work.Told {
+	phase := m.Phase
+	t := work.Told{Run: s.Run, Phase: phase, ID: m.ID, Now: m.Now, Anew: m.Anew, State: work.MessageQueued, Iteration: 1}
 	for _, cp := range s.Open {
 		if cp.Phase == phase {
 			t.Waits = cp.ID
@@ -79,25 +81,91 @@ func stands(s *orchestrator.State, phase, id string, now bool) work.Told {
 	if ph := s.Phases[phase]; ph != nil {
 		t.Iteration = ph.Iteration + 1
 	}
-	if t.Midway = !now && s.Listens(phase); t.Midway {
+	if t.Midway = !m.Now && !m.Anew && s.Listens(phase); t.Midway {
 		t.Iteration--
 	}
-	for _, m := range s.Messages(phase) {
-		if m.ID != id {
+	for _, is := range s.Messages(phase) {
+		if is.ID != m.ID {
 			continue
 		}
 		t.Taken = true
-		if m.Missed != "" && m.Missed == s.Phases[phase].Command && t.Midway {
+		if is.Missed != "" && is.Missed == s.Phases[phase].Command && t.Midway {
 			t.Midway, t.Iteration = false, t.Iteration+1
 		}
-		if m.With == 0 {
+		if is.With == 0 {
 			continue
 		}
-		t.Midway = m.Midway
-		t.State, t.Iteration = work.MessageDelivered, m.With
-		if m.Read {
+		t.Midway = is.Midway
+		t.State, t.Iteration = work.MessageDelivered, is.With
+		if is.Read {
 			t.State = work.MessageRead
 		}
 	}
 	return t
 }
+
+// Sent is a message, how far it has come, and what to do next, as forge tell says it.
+type Sent struct {
+	work.Told
+	Driven bool   `json:"driven"` // a process goes on with the run by itself
+	Next   string `json:"next"`
+}
+
+// Send is Tell, with a look within wait whether the process that drives the run has
+// taken the message.
+func Send(ctx context.Context, p *project.Checkout, run string, m work.Message, by, door string, wait time.Duration) (Sent, error) {
+	told, row, err := Tell(ctx, p, run, m, by, door)
+	if err != nil {
+		return Sent{}, err
+	}
+	sent := Sent{Driven: project.Driven(row)}
+	if sent.Driven {
+		if told, err = AwaitTold(ctx, p, told, wait); err != nil {
+			return Sent{}, err
+		}
+	}
+	switch sent.Told = told; {
+	case told.Waits != "":
+		sent.Next = "forge show " + told.Waits + ": the phase waits for your answer, and goes on with both"
+	case !sent.Driven:
+		sent.Next = "forge resume " + row.ID
+	default:
+		sent.Next = "forge logs -f --run " + row.ID + " " + told.Phase
+	}
+	return sent, nil
+}
+
+func (s Sent) String() string {
+	return text.Harmless(fmt.Sprintf("%s phase %s: %s\nNext: %s\n", s.Run, s.Phase, s.How(s.Driven), s.Next))
+}
+
+// SummaryOf is what a new session of a phase would be told of it by now.
+type SummaryOf struct {
+	Run   string `json:"run"`
+	Phase string `json:"phase"`
+	Bytes int    `json:"bytes"`
+	Text  string `json:"text"`
+}
+
+// Summary is that of a phase, or of the one that is worked on.
+func Summary(ctx context.Context, p *project.Checkout, run, phase string) (SummaryOf, error) {
+	row, s, err := p.StandOf(ctx, run)
+	if err != nil {
+		return SummaryOf{}, err
+	}
+	if phase == "" {
+		if phase, err = addressee(s); err != nil {
+			return SummaryOf{}, err
+		}
+	}
+	told, err := s.Summary(phase)
+	if err != nil {
+		return SummaryOf{}, refusal.New("forge status shows the phases", "%v", err)
+	}
+	if told == "" {
+		told = "Nothing happened in phase " + phase + " so far."
+	}
+	return SummaryOf{Run: row.ID, Phase: phase, Bytes: len(told), Text: told}, nil
+}
+
+func (s SummaryOf) String() string { return text.Harmless(s.Text) + "\n" }

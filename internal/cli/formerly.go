@@ -9,7 +9,6 @@ import (
 // formerly are words of the Rust Forge's command line that this one has in another
 // way, by command or flag.
 var formerly = map[string]string{
-	"compact":         `a session that is full goes on in a new one by itself: context_limit in .forge/forge.toml says when`,
 	"swarm":           `phases run beside each other by themselves, up to --max-parallel; forge status shows them, Ctrl-C ends them`,
 	"autoresearch":    `forge eval holds reviewers against cases whose answer is known`,
 	"config init":     `forge init writes .forge/forge.toml`,

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -10,10 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/internal/approval"
-	"forge/internal/journal"
-	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -28,17 +25,59 @@ func (a *App) tellCommand() *cli.Command {
 			&cli.BoolFlag{Name: "now", Usage: "end the iteration that is under way, keep its work, and begin the next with it"},
 			outputFlag("text", "json"),
 		},
-		Action: func(c *cli.Context) error {
-			out, err := outputOf(c, "text", "json")
-			if err != nil {
-				return err
-			}
-			run, m, err := a.tellArgs(c)
-			if err != nil {
-				return err
-			}
-			return a.tell(c.Context, run, m, out)
+		Action: a.tellAction(a.tellArgs),
+	}
+}
+
+func (a *App) compactCommand() *cli.Command {
+	return &cli.Command{
+		Name: "compact", Usage: "go on with a phase in a new session of its agent", ArgsUsage: "RUN [PHASE]",
+		Description: "The new session gets the task and a summary of what happened, and people's words whole.\n" +
+			"It begins with the next iteration. Sessions beyond context_limit end by themselves.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "say something to the new session, as `TEXT`"},
+			&cli.BoolFlag{Name: "now", Usage: "end the iteration that is under way, keep its work, and begin the next one"},
+			&cli.StringFlag{Name: "phase", Usage: "the `PHASE`, in the place of the second argument"},
+			&cli.BoolFlag{Name: "show", Usage: "only show what a new session would be told now"},
+			outputFlag("text", "json"),
 		},
+		Action: a.tellAction(func(c *cli.Context) (string, work.Message, error) {
+			args := c.Args().Slice()
+			if len(args) == 0 || len(args) > 2 {
+				return "", work.Message{}, refusal.New("forge compact RUN [PHASE]; forge status names the run and its phases", "forge compact takes a run and a phase of it")
+			}
+			return args[0], work.Message{Phase: cmp.Or(c.String("phase"), append(args, "")[1]), Text: c.String("message"), Now: c.Bool("now"), Anew: true}, nil
+		}),
+	}
+}
+
+// toldWait is how long forge tell looks whether the process that drives the run
+// has taken the message.
+const toldWait = 3 * time.Second
+
+// tellAction gives a message to a run, or shows what a new session would be told.
+func (a *App) tellAction(read func(*cli.Context) (string, work.Message, error)) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := outputOf(c, "text", "json")
+		if err != nil {
+			return err
+		}
+		run, m, err := read(c)
+		if err != nil {
+			return err
+		}
+		return printing(a.openJournal, func(c *cli.Context, p *checkout) (string, error) {
+			var said fmt.Stringer
+			if c.Bool("show") {
+				said, err = approval.Summary(c.Context, p.Checkout, run, m.Phase)
+			} else if err = p.CheckKey(); err == nil {
+				said, err = approval.Send(c.Context, p.Checkout, run, m, p.User(), "cli", toldWait)
+			}
+			if err == nil && out == "json" {
+				return "", printJSON(a.Stdout, said)
+			}
+			return fmt.Sprint(said), err
+		})(c)
 	}
 }
 
@@ -74,55 +113,4 @@ func (a *App) tellArgs(c *cli.Context) (run string, m work.Message, err error) {
 		m.Text = string(said)
 	}
 	return args[0], m, nil
-}
-
-// toldWait is how long forge tell looks whether the process that drives the run
-// has taken the message.
-const toldWait = 3 * time.Second
-
-// toldMessage is forge tell --output json.
-type toldMessage struct {
-	work.Told
-	Driven bool   `json:"driven"` // a process goes on with the run by itself
-	Next   string `json:"next"`
-}
-
-func (a *App) tell(ctx context.Context, run string, m work.Message, output string) error {
-	p, err := a.openJournal(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	if err := p.CheckKey(); err != nil {
-		return err
-	}
-	told, row, err := approval.Tell(ctx, p.Checkout, run, m, p.User(), "cli")
-	if err != nil {
-		return err
-	}
-	if project.Driven(row) {
-		if told, err = approval.AwaitTold(ctx, p.Checkout, told, toldWait); err != nil {
-			return err
-		}
-	}
-	out := toldMessage{Told: told, Driven: project.Driven(row), Next: tellNext(told, row)}
-	if output == "json" {
-		return printJSON(a.Stdout, out)
-	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(out.text()))
-	return err
-}
-
-func tellNext(t work.Told, row journal.RunRow) string {
-	switch {
-	case t.Waits != "":
-		return "forge show " + t.Waits + ": the phase waits for your answer, and goes on with both"
-	case !project.Driven(row):
-		return "forge resume " + row.ID
-	}
-	return "forge logs -f --run " + row.ID + " " + t.Phase
-}
-
-func (t toldMessage) text() string {
-	return fmt.Sprintf("%s phase %s: %s\nNext: %s\n", t.Run, t.Phase, t.How(t.Driven), t.Next)
 }

@@ -166,7 +166,7 @@ func (r *reader) said(e work.Event) error {
 		}
 	case work.PhaseTold:
 		var d orchestrator.ToldData
-		if work.Decode(e, &d) != nil {
+		if work.Decode(e, &d) != nil || text.Blank(d.Text) {
 			return nil
 		}
 		p.Kind, p.Who, p.Body = search.KindComment, d.By, d.Text

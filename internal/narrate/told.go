@@ -12,13 +12,20 @@ import (
 func sayTold(e work.Event) (string, facts, error) {
 	return telling(e, func(d orchestrator.ToldData) (string, facts) {
 		said := "said to its agent: " + text.FirstLine(text.Plain(d.Text), 200)
-		if d.Now {
+		switch {
+		case text.Blank(d.Text) && d.Anew:
+			said = "asked for a new session"
+		case d.Now:
 			said = "said to its agent at once: " + text.FirstLine(text.Plain(d.Text), 200)
 		}
 		how := ""
-		if d.Midway {
+		switch {
+		case d.Refused != "":
+		case d.Midway:
 			how = "while it works"
-		} else if d.Refused == "" {
+		case d.Anew:
+			how = "in a new session"
+		default:
 			how = "with its next prompt"
 		}
 		return said, facts{{"by", d.By + " (" + d.Door + ")"}, {"delivered", how}, {"nobody reads it", d.Refused}}
@@ -49,6 +56,9 @@ func describeTold(e work.Event) (log.Level, string, []any) {
 	return describeAs(e, func(d orchestrator.ToldData) (log.Level, string, []any) {
 		if d.Refused != "" {
 			return log.WarnLevel, "a message that nobody reads", []any{"why", d.Refused, "by", d.By, "door", d.Door}
+		}
+		if text.Blank(d.Text) {
+			return log.InfoLevel, "a new session is asked for", []any{"by", d.By, "door", d.Door, "now", d.Now}
 		}
 		return log.InfoLevel, "told: " + text.FirstLine(text.Plain(d.Text), 200), []any{"by", d.By, "door", d.Door, "now", d.Now, "midway", d.Midway}
 	})

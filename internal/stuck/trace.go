@@ -84,6 +84,9 @@ func (t *Trace) Clipped() *Trace {
 	return &out
 }
 
+// Others begins what stands for names that were left out.
+const Others = "others: "
+
 // clipNames keeps the first names in their order. Where some are left out, a
 // digest of them stands for them, so that two lists stay different.
 func clipNames(names []string) []string {
@@ -91,7 +94,7 @@ func clipNames(names []string) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) > MaxNames+1 {
-		others := "others: " + Digest(strings.Join(names[MaxNames:], "\n"))
+		others := Others + Digest(strings.Join(names[MaxNames:], "\n"))
 		names = append(names[:MaxNames], others)
 	}
 	for i, n := range names {

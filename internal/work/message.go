@@ -12,6 +12,8 @@ type Message struct {
 	Text  string `json:"text"`
 	// Now ends the iteration that is under way; its work is kept.
 	Now bool `json:"now,omitempty"`
+	// Anew is a wish for a new session, with or without a text.
+	Anew bool `json:"anew,omitempty"`
 }
 
 // Told is a message to a working agent, and how far it has come.
@@ -19,7 +21,8 @@ type Told struct {
 	Run       string       `json:"run"`
 	Phase     string       `json:"phase"`
 	ID        string       `json:"id"`
-	Now       bool         `json:"now"` // it ends the iteration that is under way
+	Now       bool         `json:"now"`            // it ends the iteration that is under way
+	Anew      bool         `json:"anew,omitempty"` // a new session goes on
 	State     MessageState `json:"state"`
 	Iteration int          `json:"iteration,omitempty"` // whose prompt holds it, or will
 	Waits     string       `json:"waits,omitempty"`     // the checkpoint that has to be answered first
@@ -33,6 +36,12 @@ type Told struct {
 // process goes on with the run by itself.
 func (t Told) How(driven bool) string {
 	switch {
+	case t.Anew && t.State != MessageQueued:
+		return fmt.Sprintf("iteration %d began in a new session", t.Iteration)
+	case t.Anew && t.Now && driven:
+		return fmt.Sprintf("queued: the iteration is ended, and iteration %d begins in a new session", t.Iteration)
+	case t.Anew:
+		return fmt.Sprintf("queued: iteration %d begins in a new session", t.Iteration)
 	case t.State != MessageQueued && t.Midway:
 		return fmt.Sprintf("delivered, while its agent works on iteration %d", t.Iteration)
 	case t.Midway && driven:

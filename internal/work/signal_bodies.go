@@ -31,6 +31,7 @@ const (
 	signalReply
 	signalSplit
 	signalLesson
+	signalSummary
 	signalKinds     // the kinds above have bodies
 	signalDecompose = signalKinds
 )
@@ -40,7 +41,7 @@ const (
 func (k signalKind) String() string {
 	return [...]string{
 		"promise", "progress", "blocker", "pivot", "spawn-subphase",
-		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson", "request-decomposition",
+		"checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson", "session-summary", "request-decomposition",
 	}[k]
 }
 
@@ -69,6 +70,7 @@ var signalTags = [...]signalTag{
 	{"<reply>", signalReply, false}, {"</reply>", signalReply, true},
 	{"<decomposition>", signalSplit, false}, {"</decomposition>", signalSplit, true},
 	{"<lesson>", signalLesson, false}, {"</lesson>", signalLesson, true},
+	{"<session-summary>", signalSummary, false}, {"</session-summary>", signalSummary, true},
 	{"<request-decomposition/>", signalDecompose, false},
 	{"<request-decomposition />", signalDecompose, false},
 }
@@ -131,6 +133,10 @@ func (s *SignalScanner) take(k signalKind, body string) {
 		var q Question
 		if q, err = ParseQuestion(body); err == nil {
 			keep(s, k, &f.Questions, q)
+		}
+	case signalSummary:
+		if body != "" {
+			keep(s, k, &f.Summaries, body)
 		}
 	case signalPivot:
 		if body != "" {

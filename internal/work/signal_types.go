@@ -24,6 +24,8 @@ type Signals struct {
 	Replies []ThreadReply `json:"replies,omitempty"`
 	// Lessons are what it proposes to tell whoever works here next.
 	Lessons []Lesson `json:"lessons,omitempty"`
+	// Summaries are what a new session has to know, in its own words.
+	Summaries []string `json:"summaries,omitempty"`
 	// Problems are tags that could not be used, each in one line: they are
 	// fed back to the agent and never guessed at.
 	Problems []string `json:"problems,omitempty"`

@@ -151,6 +151,7 @@ func (s *SignalScanner) Signals() Signals {
 	out.Lacks = slices.Clone(out.Lacks)
 	out.Replies = slices.Clone(out.Replies)
 	out.Lessons = slices.Clone(out.Lessons)
+	out.Summaries = slices.Clone(out.Summaries)
 	out.Problems = slices.Clone(out.Problems)
 	return out
 }

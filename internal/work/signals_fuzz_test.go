@@ -21,7 +21,7 @@ func slowSignals(text string) Signals {
 		text string
 	}
 	var bodies []body
-	tags := []string{"promise", "progress", "blocker", "pivot", "spawn[-_]subphase", "checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson"}
+	tags := []string{"promise", "progress", "blocker", "pivot", "spawn[-_]subphase", "checkpoint", "job-complete", "question", "assumption", "waiting", "reply", "decomposition", "lesson", "session-summary"}
 	for kind, name := range tags {
 		from := -1
 		for _, at := range regexp.MustCompile("</?"+name+">").FindAllStringIndex(text, -1) {
