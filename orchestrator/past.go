@@ -29,7 +29,7 @@ const (
 type Past struct {
 	Left       int       `json:",omitempty"` // lines of History that are gone
 	Summary    string    `json:",omitempty"` // the agent's own words
-	SummarisAt int       `json:",omitempty"` // the iteration that wrote it
+	SummaryOf  int       `json:",omitempty"` // the iteration that wrote it
 	Files      []string  `json:",omitempty"` // that iterations changed, the last ones last
 	MoreFiles  bool      `json:",omitempty"`
 	Refuted    []Refuted `json:",omitempty"` // promises that were proven wrong, oldest first
@@ -64,7 +64,7 @@ func (t *Past) sees(n int, d work.IterationFinishedData) {
 		}
 	}
 	if said := d.Signals.Summaries; len(said) > 0 {
-		t.Summary, t.SummarisAt, t.Nearly = said[len(said)-1], n, false
+		t.Summary, t.SummaryOf, t.Nearly = said[len(said)-1], n, false
 	}
 	t.Blockers = lastOf(t.Blockers, d.Signals.Blockers)
 	t.Strategies = lastOf(t.Strategies, d.Signals.Pivots)
@@ -112,6 +112,15 @@ func (t *Past) commented(said string) {
 	}
 }
 
+// backTo forgets what is about work that is gone; what was tried and refuted, and
+// what people said, stays.
+func (t *Past) backTo(iteration int) {
+	if t.SummaryOf > iteration {
+		t.Summary, t.SummaryOf = "", 0
+	}
+	t.Files, t.MoreFiles, t.Verified, t.Nearly = nil, false, "", false
+}
+
 // comment gives a person's words to the next iteration, and keeps them for later
 // sessions.
 func (p *Phase) comment(said string) {
@@ -133,7 +142,7 @@ func (t *Past) fills(tokens *int64, limit int64) (full bool) {
 func (p *Phase) writePast(b *strings.Builder) {
 	t := &p.Past
 	if t.Summary != "" {
-		section(b, fmt.Sprintf("Your own summary, of iteration %d", t.SummarisAt), t.Summary)
+		section(b, fmt.Sprintf("Your own summary, of iteration %d", t.SummaryOf), t.Summary)
 	}
 	if len(t.Files) > 0 {
 		head := "Files that your iterations changed"

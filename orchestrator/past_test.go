@@ -92,6 +92,33 @@ func TestASessionLeavesASummary(t *testing.T) {
 	st.prompts("01", "", "Your own summary, of iteration 3")
 }
 
+// What is about work that a person took back is forgotten; what failed is not.
+func TestARewoundPhaseForgetsWhatIsGone(t *testing.T) {
+	st := tell(t, budget(9))
+	summary := func(words string) func(*IterationDone) {
+		return func(d *IterationDone) {
+			d.Report.Signals.Summaries, d.Report.Signals.Blockers = []string{words}, []string{words + " blocker"}
+			d.Report.Trace = &stuck.Trace{}
+			d.Snapshot.Files = []work.FileChange{{Path: words + ".go"}}
+		}
+	}
+	st.work("01", summary("early"))
+	st.work("01", summary("late"))
+	st.back("01", 2, 0, "b1", "")
+	st.prompts("01", "", "Your own summary, of iteration 2", "late blocker")
+	st.backAt("01", "c2", 3, 1)
+	st.back("01", 1, 0, "b2", "")
+	got := st.fresh()
+	for _, gone := range []string{"Your own summary", "late.go"} {
+		if strings.Contains(got, gone) {
+			t.Errorf("%q is told: %s", gone, got)
+		}
+	}
+	if !strings.Contains(got, "late blocker") {
+		t.Errorf("what stopped it is lost: %s", got)
+	}
+}
+
 // What people ask for is told to every later session, the newest whole.
 func TestCommentsAreNotLostWithASession(t *testing.T) {
 	st := tell(t, budget(9))

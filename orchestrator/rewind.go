@@ -290,6 +290,7 @@ func applyRewound(s *State, p *Phase, _ work.Event, d PhaseRewoundData) {
 	}
 	p.Proving, p.Prior, p.Record, p.Evidence, p.Gone = Proving{}, nil, work.ProofRecord{}, nil, nil
 	p.Notes, p.Verified, p.Progress = nil, "", gates.ProgressTracker{}
+	p.Past.backTo(at.Iteration)
 	if s.Job != nil && p.Parent == "" {
 		s.Job.Then, s.Job.Claim = nil, nil
 	}

@@ -27,12 +27,13 @@ func Forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) 
 		for n, ph := range s.Phases {
 			had[n] = ph.Budget
 		}
-		past = append(past, planner.Samples(run, had, evs, work.Decode)...)
+		past = append(planner.Samples(run, had, evs, work.Decode), past...) // the oldest run first
 	})
 	if err != nil {
 		return planner.Forecast{}, err
 	}
 	f := planner.Predict(budgets, past)
+	f.Checked = planner.Backtest(past)
 	if f.Time == nil {
 		return f, nil
 	}

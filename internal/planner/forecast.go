@@ -35,6 +35,9 @@ type Forecast struct {
 	// Clock is how the plan runs with so many phases at once, in seconds; nil =
 	// the past does not say how long an iteration takes.
 	Clock *Timing
+	// Checked is what forecasts made in the same way would have been worth; nil = too
+	// few runs to tell.
+	Checked *Checked
 
 	share, second float64 // of a budget that is used, and of an iteration: the median
 }
@@ -78,6 +81,10 @@ func Predict(budgets []int, past []Sample) Forecast {
 		return f
 	}
 	share := quartiles(shares)
+	if len(budgets) > 1 {
+		// Medians of what lies askew add up to too little.
+		share.Likely = min(max(mean(shares), share.Low), share.High)
+	}
 	f.Iterations = &Range{}
 	for _, b := range budgets {
 		f.Iterations.Low += clampIterations(share.Low, b)
@@ -103,6 +110,14 @@ func times(n *Range, each []float64) *Range {
 	}
 	q := quartiles(each)
 	return &Range{Low: n.Low * q.Low, Likely: n.Likely * q.Likely, High: n.High * q.High}
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
 }
 
 func quartiles(v []float64) Range {
@@ -136,7 +151,54 @@ func (f Forecast) String() string {
 		fmt.Fprintf(&b, ".\nOn the clock: %s with up to %d at once; no less than %s, for %s", span(c.Takes), c.Places, span(c.Least), strings.Join(shortened(c.Chain), " → "))
 	}
 	fmt.Fprintf(&b, ".\nIt rests on %d finished phases of %d runs: %s.\n", f.Samples, f.Runs, sure)
+	if f.Checked != nil {
+		b.WriteString(f.Checked.String())
+	}
 	return b.String()
+}
+
+// Checked is how forecasts of past runs, each made from the runs before it alone,
+// compare with what those took.
+type Checked struct {
+	Runs   int
+	Within int     // runs whose iterations lay in the range
+	Off    float64 // half of them were off by this factor of their iterations, or less
+}
+
+// Backtest forecasts each run of past, which holds the oldest run first, from those
+// before it. Nothing is concluded from fewer than five samples, or of fewer than
+// five runs.
+func Backtest(past []Sample) *Checked {
+	var factors []float64
+	var c Checked
+	for from := 0; from < len(past); {
+		to := from
+		var budgets []int
+		took := 0
+		for to < len(past) && past[to].Run == past[from].Run {
+			budgets, took = append(budgets, past[to].Budget), took+past[to].Iterations
+			to++
+		}
+		f := Predict(budgets, past[:from])
+		if f.Samples >= fewSamples && took > 0 {
+			c.Runs++
+			if f.Iterations.Low <= float64(took) && float64(took) <= f.Iterations.High {
+				c.Within++
+			}
+			off := f.Iterations.Likely / float64(took)
+			factors = append(factors, max(off, 1/off))
+		}
+		from = to
+	}
+	if c.Runs < fewSamples {
+		return nil
+	}
+	c.Off = quartiles(factors).Likely
+	return &c
+}
+
+func (c Checked) String() string {
+	return fmt.Sprintf("Such forecasts of the last %d runs, each from those before it: half were off by a factor of %.2f or less, and %d lay in their range.\n", c.Runs, c.Off, c.Within)
 }
 
 // shortened leaves the middle of a long chain out.
