@@ -346,7 +346,7 @@ func (s *Server) runCancel(v *visit) error {
 
 func (s *Server) runTell(v *visit) error {
 	run := v.PathValue("run")
-	m := work.Message{Phase: v.form("phase"), Text: v.form("text"), Now: v.form("now") != ""}
+	m := work.Message{Phase: v.form("phase"), Text: v.form("text"), Now: v.form("now") != "", Anew: v.form("anew") != ""}
 	if _, err := v.Project.Desk.Tell(v.Context(), run, m, v.Who.Name, "web"); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type telling struct {
 }
 
 func (d *telling) Tell(_ context.Context, run string, m work.Message, by, door string) (work.Told, error) {
-	if strings.TrimSpace(m.Text) == "" {
+	if strings.TrimSpace(m.Text) == "" && !m.Anew {
 		return work.Told{}, &web.Complaint{Status: 422, What: "The message is empty.", Fix: "Say it."}
 	}
 	d.said, d.by, d.door = append(d.said, m), by, door
@@ -49,5 +49,8 @@ func TestTellAnAgentOnPages(t *testing.T) {
 	}
 	if a := rita.Send("/p/demo/runs/r1/tell", url.Values{"phase": {"01"}, "text": {" "}}); a.Status != 422 || !strings.Contains(a.Body, "The message is empty.") {
 		t.Errorf("an empty one: %d %s", a.Status, a.Body)
+	}
+	if a := rita.Send("/p/demo/runs/r1/tell", url.Values{"phase": {"01"}, "text": {""}, "anew": {"1"}}); a.Status >= 400 || len(d.said) != 2 || !d.said[1].Anew {
+		t.Errorf("a new session: %d %s, %+v", a.Status, a.Body, d.said)
 	}
 }

@@ -27,6 +27,7 @@ type inTell struct {
 	inRun
 	Text string `json:"text" jsonschema:"what you say; it is in the phase's next prompt"`
 	Now  bool   `json:"now,omitempty" jsonschema:"end the iteration that is under way, keep its work, and begin the next with it"`
+	Anew bool   `json:"anew,omitempty" jsonschema:"go on in a new session, which gets a summary of what happened; the text may be empty"`
 }
 
 type inRewind struct {
@@ -134,7 +135,7 @@ func tellAgent(c *call, in inTell) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	told, err := c.project.Desk.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now}, c.Grant.Who(), c.Door)
+	told, err := c.project.Desk.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now, Anew: in.Anew}, c.Grant.Who(), c.Door)
 	if err != nil {
 		return answer{}, err
 	}

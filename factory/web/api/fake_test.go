@@ -161,10 +161,13 @@ func (f *fakePorts) SetLevel(_ context.Context, _, level, _, door string) error 
 }
 
 func (f *fakePorts) Tell(_ context.Context, run string, m work.Message, by, door string) (work.Told, error) {
+	if m.Text == "" && !m.Anew {
+		return work.Told{}, &web.Complaint{Status: 422, What: "The message is empty.", Fix: "Say it."}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.levels = append(f.levels, "tell "+m.Phase+"="+m.Text+" by "+by+" through "+door)
-	return work.Told{Run: run, Phase: m.Phase, ID: "m1", Now: m.Now, State: work.MessageQueued, Iteration: 2}, nil
+	return work.Told{Run: run, Phase: m.Phase, ID: "m1", Now: m.Now, Anew: m.Anew, State: work.MessageQueued, Iteration: 2}, nil
 }
 
 func (f *fakePorts) Rewind(_ context.Context, run string, r work.Rewind, by, door string) (work.Rewound, error) {

@@ -87,8 +87,9 @@ type TellAgent struct {
 	InRun
 	Body struct {
 		Phase string `json:"phase,omitempty" maxLength:"64" doc:"Number of the phase; absent = the one that is worked on."`
-		Text  string `json:"text" minLength:"1" maxLength:"8192" doc:"What you say. It is in the phase's next prompt, and nothing of the phase is merged before."`
+		Text  string `json:"text,omitempty" maxLength:"8192" doc:"What you say. It is in the phase's next prompt, and nothing of the phase is merged before."`
 		Now   bool   `json:"now,omitempty" doc:"End the iteration that is under way, keep its work, and begin the next with it."`
+		Anew  bool   `json:"anew,omitempty" doc:"Go on in a new session, which gets a summary of what happened; the text may be empty."`
 	}
 }
 
@@ -151,7 +152,7 @@ func (a *API) runRoutes() {
 				return nil, err
 			}
 			b := in.Body
-			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now}, c.who.Name, "api"))
+			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now, Anew: b.Anew}, c.who.Name, "api"))
 		})
 	add(a, Route{ID: "rewind-phase", Method: http.MethodPost, Path: path + "/{run}/rewind", Role: web.RoleReviewer, Summary: "Let a phase go on from what one of its iterations left", Tag: "runs"},
 		func(c call, in *GoBack) (*Answer[work.Rewound], error) {

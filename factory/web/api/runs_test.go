@@ -35,6 +35,7 @@ func TestRunsAndJobs(t *testing.T) {
 	}
 	w.ask("viewer", "POST", api.Prefix+"/projects/p/runs/r1/messages", `{"text":"use tabs"}`).is(403, "forbidden")
 	w.v1("POST", "/projects/p/runs/r1/messages", `{"text":""}`).is(422, "invalid")
+	w.v1("POST", "/projects/p/runs/r1/messages", `{"anew":true}`).is(200, "").has(`"anew":true`)
 	w.ask("reviewer", "POST", api.Prefix+"/projects/p/runs/r1/messages", `{"phase":"1","text":"use tabs","now":true}`).is(200, "").has(`"state":"queued"`, `"iteration":2`)
 	w.v1("GET", "/projects/p/jobs/r1", "").is(404, "unknown_job")
 	w.v1("POST", "/projects/p/jobs/r1/cancel", "").is(404, "unknown_job")
