@@ -49,6 +49,9 @@ type Refuted struct {
 	Times int
 }
 
+// severalReasons stands for the oldest ones.
+const severalReasons = "for several reasons"
+
 // sees keeps what an iteration that came to something shows.
 func (t *Past) sees(n int, d work.IterationFinishedData) {
 	if d.Trace != nil {
@@ -94,8 +97,8 @@ func (t *Past) refuted(n int, why, output string) {
 		return
 	}
 	one, two := t.Refuted[0], t.Refuted[1]
-	both := Refuted{Why: "several reasons, " + strings.TrimPrefix(text.Clip(one.Why, 60), "several reasons, ") + " among them", First: one.First, Last: max(two.First, two.Last), Times: one.Times + two.Times}
-	t.Refuted = append([]Refuted{both}, t.Refuted[2:]...)
+	one.Why, one.Last, one.Times = severalReasons, max(one.First, one.Last, two.First, two.Last), one.Times+two.Times
+	t.Refuted = append([]Refuted{one}, t.Refuted[2:]...)
 }
 
 // commented keeps a person's words for later sessions, the newest whole.
@@ -118,7 +121,7 @@ func (t *Past) backTo(iteration int) {
 	if t.SummaryOf > iteration {
 		t.Summary, t.SummaryOf = "", 0
 	}
-	t.Files, t.MoreFiles, t.Verified, t.Nearly = nil, false, "", false
+	t.Files, t.MoreFiles, t.Verified, t.Nearly, t.Anew = nil, false, "", false, false
 }
 
 // comment gives a person's words to the next iteration, and keeps them for later

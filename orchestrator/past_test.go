@@ -48,7 +48,7 @@ func TestPastIsBounded(t *testing.T) {
 	if n := len(got); n > 24<<10 {
 		t.Errorf("after 80 iterations the prompt has %d bytes", n)
 	}
-	for _, want := range []string{"use tabs, always", "TestThing39 is red", "blocker 80", "strategy 80", "pkg/file80.go", "Iteration 80: ok", "lines before are left out", "several reasons", "The last 60 files"} {
+	for _, want := range []string{"use tabs, always", "TestThing39 is red", "blocker 80", "strategy 80", "pkg/file80.go", "Iteration 80: ok", "lines before are left out", "Iterations 1 to ", "for several reasons", "The last 60 files"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("a new session is not told %q:\n%s", want, got)
 		}
