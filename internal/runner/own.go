@@ -28,9 +28,10 @@ type Own struct {
 // OwnCall recognises a command that plainly is a runner's own call: one program
 // and words that select nothing. text reads a file of the tree that the command
 // runs in, "" where there is none: the script that a package manager's call
-// stands for is read, since the manager adds words to it and nothing else. Other
-// wrappers, and whatever sh would have to read, are not one: what a Makefile, a
-// Rakefile or a script does with a word more is its own affair.
+// stands for is read, since the manager adds words to it and nothing else, and so is a
+// Makefile that holds plain rules alone. Other wrappers, and whatever sh would have to
+// read, are not one: what a Rakefile or a script does with a word more is its own
+// affair.
 func OwnCall(command string, text func(file string) string) (Own, bool) {
 	if own, ok := ownCTest(command); ok {
 		return own, true
@@ -39,6 +40,15 @@ func OwnCall(command string, text func(file string) string) (Own, bool) {
 		return Own{}, false
 	}
 	words := strings.Fields(command)
+	if made, ok := madeCall(words, text); ok {
+		own, ok := ownWords(made, text)
+		own.Command = madeEnv + own.Command
+		return own, ok
+	}
+	return ownWords(words, text)
+}
+
+func ownWords(words []string, text func(file string) string) (Own, bool) {
 	if len(words) == 0 {
 		return Own{}, false
 	}

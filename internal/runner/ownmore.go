@@ -12,8 +12,8 @@ import (
 //     the command's output is a matter of the project's settings;
 //   - Maven and Gradle: what they run, and whether they run it at all when nothing
 //     changed, is decided by plugins;
-//   - rake, make and scripts are programs: nobody can say what they do with a word
-//     more.
+//   - rake, scripts, and Makefiles with more than plain rules are programs: nobody can
+//     say what they do with a word more.
 
 // flagsOf takes apart the words behind a program: flags alone, and those of
 // valued with the word behind them. ok is false for any other flag.
