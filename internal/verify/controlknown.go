@@ -240,7 +240,11 @@ func (c *control) learnWrong(ctx context.Context, ask runner.Ask, k *known, base
 			}
 		}
 	}
-	for _, draw := range []func([]runner.Wrong) int{thatEndsItsLine, thatSaysMost} {
+	again := []func([]runner.Wrong) int{thatEndsItsLine, thatSaysMost}
+	if c.req.VerifyMillis > longVerify {
+		again = again[:1]
+	}
+	for _, draw := range again {
 		r, err := c.learnRound(ctx, ask, k, base, sources, takeOneOfEach(quiet, draw))
 		if err != nil {
 			return err
@@ -252,6 +256,10 @@ func (c *control) learnWrong(ctx context.Context, ask runner.Ask, k *known, base
 	}
 	return nil
 }
+
+// longVerify is beyond which tests that stay green are asked once more, and not twice:
+// each time is a run of all tests, at each new state of the base.
+const longVerify = 20_000
 
 // stayedGreen are the tests of which an expectation was made wrong in a round, that
 // ran in it and passed, by name, and that have more to be made wrong.
