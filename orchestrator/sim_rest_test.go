@@ -114,11 +114,6 @@ func TestSeededBugsOfRests(t *testing.T) {
 	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.owing = true
-	for seed := range uint64(200) {
-		if _, err := play(l, seed+1, nil, bug{}); err != nil {
-			t.Fatalf("seed %d: %v", seed+1, err)
-		}
-	}
 	h := newHunter(t, l, 3000)
 	for name, forget := range map[string]func(left *work.ControlLeft){
 		"changed tests that were left taken for something small": func(left *work.ControlLeft) { left.Changed = false },

@@ -122,6 +122,9 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	c.check(t)
+	owing := newLab(t)
+	owing.owing = true
+	c.edges.merge(simulate(t, owing, n/20).edges)
 	checkStates(t, c.edges, n >= manySchedules)
 }
 
