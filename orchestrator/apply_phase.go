@@ -110,7 +110,9 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	}
 	p.Begun = false
 	anew := p.Past.Anew
-	p.Past.Anew = false
+	if anew {
+		p.Past.Anew, p.Session = false, ""
+	}
 	s.Ledger.settle(d.Command, d.Usage)
 	s.top(p).Usage.settle(d.Command, d.Usage)
 	s.weaken(d.Sandbox)
@@ -118,16 +120,10 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	case work.OutcomeInterrupted:
 		p.Iteration--
 		p.Reset, p.Stage = true, StageGate
-		if anew {
-			p.Session = ""
-		}
 		return
 	case work.OutcomeRateLimited:
 		p.Iteration--
 		p.Reset = true
-		if anew {
-			p.Session = ""
-		}
 		p.Judged = Judged{Outcome: d.Outcome, Detail: d.Detail, ResetAt: d.ResetAt}
 		p.Stage = StageJudge
 		return

@@ -11,9 +11,9 @@ import (
 )
 
 // What a new session is told of its phase is a summary of bounded size. The lines of
-// the last iterations stand in Phase.History; Past holds what outlives them. People's
-// words stand there whole, as the state holds them: they are bounded where they are
-// said.
+// the last iterations stand in Phase.History; Past holds what outlives them. What
+// people say to a phase's agent is told beside it, whole; of their comments those that
+// maxPastComments has no room for are cut.
 
 // The most that Past holds of each kind.
 const (
@@ -35,7 +35,7 @@ type Past struct {
 	Refuted    []Refuted `json:",omitempty"` // promises that were proven wrong, oldest first
 	Verified   string    `json:",omitempty"` // what the last red verify said
 	Blockers   []string  `json:",omitempty"`
-	Strategies []string  `json:",omitempty"` // that the agent announced, or was told to try
+	Strategies []string  `json:",omitempty"` // that the agent announced
 	Comments   []string  `json:",omitempty"` // of people, who asked for changes
 	Nearly     bool      `json:",omitempty"` // the session is nearly as full as it may become
 	Anew       bool      `json:",omitempty"` // a person wants a new session after this iteration

@@ -10,6 +10,8 @@ import (
 // does: its exit code is the command's.
 type Own struct {
 	Runner string
+	// Program is what the call begins with, behind whatever stands for it.
+	Program string
 	// Asked is the command of the ask that the run answers.
 	Asked string
 	// Command is for sh, run at the top of the tree; {out} and Files as in an Ask.
@@ -42,10 +44,14 @@ func OwnCall(command string, text func(file string) string) (Own, bool) {
 	words := strings.Fields(command)
 	if made, ok := madeCall(words, text); ok {
 		own, ok := ownWords(made, text)
-		own.Command = madeEnv + own.Command
+		own.Program, own.Command = made[0], madeEnv+own.Command
 		return own, ok
 	}
-	return ownWords(words, text)
+	own, ok := ownWords(words, text)
+	if ok {
+		own.Program = words[0]
+	}
+	return own, ok
 }
 
 func ownWords(words []string, text func(file string) string) (Own, bool) {

@@ -72,6 +72,12 @@ func TestOwnCallReadsMakefiles(t *testing.T) {
 	}
 	own, _ := OwnCall("make test", tree{"Makefile": plain}.text)
 	asks := Find(tree{"Makefile": plain, "test_a.py": "def test_a():\n    pass\n"}, []string{"make test"})
+	if own.Program != "pytest" {
+		t.Errorf("the program of the call is %q", own.Program)
+	}
+	if direct, _ := OwnCall("pytest -q", nil); direct.Program != "pytest" {
+		t.Errorf("the program of a call by itself is %q", direct.Program)
+	}
 	if len(asks) != 1 || asks[0].Command != own.Asked || !strings.HasPrefix(own.Command, madeEnv) {
 		t.Errorf("%q answers %q, asked is %+v", own.Command, own.Asked, asks)
 	}

@@ -114,7 +114,7 @@ func (s *shell) runCommand(ctx context.Context, command string, hears bool) (wor
 	}
 	own, ok := runner.OwnCall(command, folderTree{root: s.dir}.text)
 	kind, known := runner.Lookup(own.Runner)
-	if !ok || !known || !s.listens.answered(own.Asked) || own.Plugin && isolated(s.env, command) {
+	if !ok || !known || !s.listens.answered(own.Asked) || own.Plugin && isolated(s.env, own.Program) {
 		return s.runOne(ctx, command)
 	}
 	out, err := makeOut(s.dir, own.Files)
@@ -140,10 +140,9 @@ func (s *shell) runCommand(ctx context.Context, command string, hears bool) (wor
 	return rep, problem, err
 }
 
-// isolated says that the program of a command is a script whose interpreter takes
-// no modules from elsewhere.
-func isolated(environ []string, command string) bool {
-	program, _, _ := strings.Cut(command, " ")
+// isolated says that a program is a script whose interpreter takes no modules from
+// elsewhere.
+func isolated(environ []string, program string) bool {
 	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {
 		f, err := os.Open(filepath.Join(dir, program))
 		if err != nil {

@@ -244,7 +244,7 @@ func TestIsolated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range programs {
-		if got, want := isolated([]string{"PATH=" + dir}, name+" -q"), name == "isolated" || name == "both"; got != want {
+		if got, want := isolated([]string{"PATH=" + dir}, name), name == "isolated" || name == "both"; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
