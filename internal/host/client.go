@@ -146,8 +146,10 @@ func (a Answer) Message() string {
 		case string:
 			said.Message += "; " + e
 		case map[string]any:
-			if m, ok := e["message"].(string); ok {
-				said.Message += "; " + m
+			for i, name := range []string{"message", "field", "code"} {
+				if m, ok := e[name].(string); ok && m != "" {
+					said.Message += []string{"; ", " ", " "}[i] + m
+				}
 			}
 		}
 	}
@@ -157,6 +159,17 @@ func (a Answer) Message() string {
 // Ask sends one request with a JSON body (nil = none) and reads the answer,
 // whatever its status.
 func (c *Client) Ask(ctx context.Context, method, address string, header http.Header, body any) (Answer, error) {
+	return ask(ctx, c.HTTP(), method, address, header, body)
+}
+
+// AskWhere is a GET as of Ask that goes nowhere else: an address that the host
+// sends to is the answer's Location, and gets no token.
+func (c *Client) AskWhere(ctx context.Context, address string, header http.Header) (Answer, error) {
+	stays := &http.Client{Transport: c, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return ask(ctx, stays, http.MethodGet, address, header, nil)
+}
+
+func ask(ctx context.Context, client *http.Client, method, address string, header http.Header, body any) (Answer, error) {
 	var in io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -175,7 +188,7 @@ func (c *Client) Ask(ctx context.Context, method, address string, header http.He
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := c.HTTP().Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
 	"forge/internal/text"
@@ -24,14 +23,16 @@ func (h *Host) Comment(ctx context.Context, number int64, key string, body text.
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(c *sdk.IssueComment) bool {
-		return own[strings.ToLower(c.GetUser().GetLogin())] && host.SaidAlready(c.GetBody(), key)
+	if slices.ContainsFunc(all, func(c remark) bool {
+		return own[strings.ToLower(c.User.Login)] && host.SaidAlready(c.Body, key)
 	}) {
 		return nil
 	}
-	said := host.Said(key, "", body)
-	if _, res, err := h.api.Issues.CreateComment(ctx, h.cfg.Owner, h.cfg.Repo, int(number), &sdk.IssueComment{Body: &said}); err != nil {
-		return h.trouble(fmt.Sprintf("comment on pull request %d", number), res, err)
+	if _, t := h.ask(ctx, request{
+		do: fmt.Sprintf("comment on pull request %d", number), method: http.MethodPost, path: issuePath(number) + "/comments",
+		body: map[string]any{"body": host.Said(key, "", body)},
+	}, nil); t != nil {
+		return t
 	}
 	return nil
 }
@@ -48,18 +49,21 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 	}
 	var root int64
 	for _, c := range all {
-		if own[strings.ToLower(c.GetUser().GetLogin())] && host.SaidAlready(c.GetBody(), key) {
+		if own[strings.ToLower(c.User.Login)] && host.SaidAlready(c.Body, key) {
 			return nil
 		}
-		if fmt.Sprint(c.GetID()) == t.ID {
-			root = c.GetID()
+		if fmt.Sprint(c.ID) == t.ID {
+			root = c.ID
 		}
 	}
 	if root == 0 { // it was deleted
 		return h.Comment(ctx, number, key, host.OnPath(t.Path, body))
 	}
-	if _, res, err := h.api.PullRequests.CreateCommentInReplyTo(ctx, h.cfg.Owner, h.cfg.Repo, int(number), host.Said(key, t.ID, body), root); err != nil {
-		return h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err)
+	if _, t := h.ask(ctx, request{
+		do: fmt.Sprintf("answer a comment on pull request %d", number), method: http.MethodPost, path: pullPath(number) + "/comments",
+		body: map[string]any{"body": host.Said(key, t.ID, body), "in_reply_to": root},
+	}, nil); t != nil {
+		return t
 	}
 	return nil
 }
@@ -72,22 +76,21 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	if err != nil || host.Noted(look, n.Key) {
 		return err
 	}
-	said := func(body text.Markdown) *string { return new(host.Said(n.Key, "", body)) }
-	opt := &sdk.PullRequestReviewRequest{CommitID: &n.Commit, Event: new("COMMENT"), Body: said(n.Body)}
+	said := func(body text.Markdown) string { return host.Said(n.Key, "", body) }
+	var lines []map[string]any
 	for _, l := range n.Lines {
-		opt.Comments = append(opt.Comments, &sdk.DraftReviewComment{Path: &l.Path, Line: &l.Line, Side: new("RIGHT"), Body: new(l.Body.String())})
+		lines = append(lines, map[string]any{"path": l.Path, "line": l.Line, "side": "RIGHT", "body": l.Body.String()})
 	}
-	post := func() (*sdk.Response, error) {
-		_, res, err := h.reviewing.PullRequests.CreateReview(ctx, h.cfg.Owner, h.cfg.Repo, int(n.Number), opt)
-		return res, err
+	body := map[string]any{"commit_id": n.Commit, "event": "COMMENT", "body": said(n.Body), "comments": lines}
+	r := request{do: fmt.Sprintf("review pull request %d", n.Number), method: http.MethodPost, path: pullPath(n.Number) + "/reviews", body: body, as: h.reviews}
+	_, t := h.ask(ctx, r, nil)
+	if t != nil && len(lines) > 0 && t.Status == http.StatusUnprocessableEntity {
+		delete(body, "comments")
+		body["body"] = said(host.NotesAsText(n))
+		_, t = h.ask(ctx, r, nil)
 	}
-	res, err := post()
-	if err != nil && len(n.Lines) > 0 && res != nil && res.StatusCode == http.StatusUnprocessableEntity {
-		opt.Body, opt.Comments = said(host.NotesAsText(n)), nil
-		res, err = post()
-	}
-	if err != nil {
-		return h.trouble(fmt.Sprintf("review pull request %d", n.Number), res, err)
+	if t != nil {
+		return t
 	}
 	return nil
 }
@@ -108,13 +111,16 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if p.State == work.PullMerged {
 		return h.squashed(ctx, p.MergeCommit)
 	}
-	done, res, err := h.merging.PullRequests.Merge(ctx, h.cfg.Owner, h.cfg.Repo, int(m.Number), m.Message, &sdk.PullRequestOptions{
-		CommitTitle: m.Title.String(), SHA: m.Head, MergeMethod: "squash", DontDefaultIfBlank: true,
-	})
-	if err == nil && done.GetMerged() {
-		return h.squashed(ctx, done.GetSHA())
+	var done merged
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPut, path: pullPath(m.Number) + "/merge", as: h.merges, body: map[string]any{
+		"commit_title": m.Title.String(), "commit_message": m.Message, "merge_method": "squash", "sha": m.Head,
+	}}, &done)
+	if t == nil && done.Merged {
+		return h.squashed(ctx, done.SHA)
 	}
-	t := h.trouble(do, res, err)
+	if t == nil {
+		t = &work.HostTrouble{Kind: work.HostRefused, Do: do, What: "the host does not say that it merged"}
+	}
 	if t.Status == 0 || t.Status >= 500 {
 		// The answer may have been lost, and not the merge.
 		if again, rerr := h.Pull(ctx, m.Number); rerr == nil && again.State == work.PullMerged && again.Head == m.Head && again.Base == m.Base {
@@ -133,20 +139,16 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 // RetargetedBy is who changed the target of a pull request last, "" = the host
 // does not say. It is for people to read, so what fails here is no error.
 func (h *Host) RetargetedBy(ctx context.Context, number int64) (who string) {
-	options := &sdk.ListOptions{PerPage: pageSize}
-	for range maxPages {
-		all, res, err := h.api.Issues.ListIssueEvents(ctx, h.cfg.Owner, h.cfg.Repo, int(number), options)
-		if err != nil {
-			return ""
-		}
-		for _, e := range all {
-			if e.GetEvent() == "base_ref_changed" {
-				who = e.GetActor().GetLogin()
+	t := eachPage(ctx, h, request{do: "read who changed the target", path: issuePath(number) + "/events"}, func(page []issueEvent) bool {
+		for _, e := range page {
+			if e.Event == "base_ref_changed" {
+				who = e.Actor.Login
 			}
 		}
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+		return false
+	})
+	if t != nil {
+		return ""
 	}
 	return who
 }
@@ -173,12 +175,12 @@ func (h *Host) refusal(ctx context.Context, t *work.HostTrouble, p work.PullRequ
 
 func (h *Host) squashed(ctx context.Context, commit string) (work.PullSquashed, error) {
 	out := work.PullSquashed{Commit: commit}
-	c, res, err := h.api.Git.GetCommit(ctx, h.cfg.Owner, h.cfg.Repo, commit)
-	if err != nil {
-		return out, h.trouble("read the merged commit", res, err)
+	var c mergedCommit
+	if _, t := h.ask(ctx, request{do: "read the merged commit", path: "/git/commits/" + url.PathEscape(commit)}, &c); t != nil {
+		return out, t
 	}
 	if len(c.Parents) > 0 {
-		out.Parent = c.Parents[0].GetSHA()
+		out.Parent = c.Parents[0].SHA
 	}
 	return out, nil
 }
@@ -187,27 +189,37 @@ func (h *Host) squashed(ctx context.Context, commit string) (work.PullSquashed, 
 // no error. Kinds of trouble, beside the common ones: head_moved.
 func (h *Host) DeleteBranch(ctx context.Context, branch, head string) error {
 	do := "delete branch " + branch
-	b, res, err := h.api.Git.GetRef(ctx, h.cfg.Owner, h.cfg.Repo, "heads/"+branch)
-	if err != nil {
-		t := h.trouble(do, res, err)
-		if t.Status == http.StatusNotFound {
-			if _, rres, rerr := h.api.Repositories.Get(ctx, h.cfg.Owner, h.cfg.Repo); rerr != nil {
-				return h.trouble(do, rres, rerr)
-			}
-			return nil
-		}
+	at, t := h.head(ctx, do, branch)
+	if t != nil {
 		return t
 	}
-	if b.GetObject().GetSHA() != head {
+	if at == "" { // gone, or kept from the token with all else
+		return h.exists(ctx, do)
+	}
+	if at != head {
 		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: do, What: "somebody has pushed to it since", Fix: "it is left as it is"}
 	}
-	res, err = h.merging.Git.DeleteRef(ctx, h.cfg.Owner, h.cfg.Repo, "heads/"+branch)
-	if err == nil {
-		return nil
-	}
-	t := h.trouble(do, res, err)
-	if t.Status == http.StatusUnprocessableEntity && strings.Contains(strings.ToLower(t.What), "does not exist") {
+	_, t = h.ask(ctx, request{do: do, method: http.MethodDelete, path: "/git/refs/heads/" + escaped(branch), as: h.merges}, nil)
+	if t == nil || t.Status == http.StatusUnprocessableEntity && strings.Contains(strings.ToLower(t.What), "does not exist") {
 		return nil
 	}
 	return t
+}
+
+// head is where a branch is, "" = the host tells of none.
+func (h *Host) head(ctx context.Context, do, branch string) (string, *work.HostTrouble) {
+	var r reference
+	_, t := h.ask(ctx, request{do: do, path: "/git/ref/heads/" + escaped(branch)}, &r)
+	if t != nil && t.Status == http.StatusNotFound {
+		return "", nil
+	}
+	return r.Object.SHA, t
+}
+
+// exists tells a thing that is gone from a repository that the token does not see.
+func (h *Host) exists(ctx context.Context, do string) error {
+	if _, t := h.ask(ctx, request{do: do}, nil); t != nil {
+		return t
+	}
+	return nil
 }

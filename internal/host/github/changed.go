@@ -7,10 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/work"
 )
@@ -35,11 +32,11 @@ func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error)
 	next := since
 	for page := 1; page <= maxPages; page++ {
 		query := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"50"}, "page": {fmt.Sprint(page)}}
-		header := http.Header{"Authorization": {"Bearer " + h.cfg.Token}, "Accept": {"application/vnd.github+json"}}
+		header := h.asks.headers()
 		if page == 1 && since.Etag != "" {
 			header.Set("If-None-Match", since.Etag)
 		}
-		a, err := h.client.Ask(ctx, http.MethodGet, fmt.Sprintf("%s/repos/%s/%s/pulls?%s", h.root, url.PathEscape(h.cfg.Owner), url.PathEscape(h.cfg.Repo), query.Encode()), header, nil)
+		a, err := h.client.Ask(ctx, http.MethodGet, h.root+h.repository()+"/pulls?"+query.Encode(), header, nil)
 		if err != nil || a.Status != http.StatusOK && a.Status != http.StatusNotModified {
 			return work.PullHints{}, h.client.Trouble("list pull requests", a.Status, a.Header, a.Message(), err)
 		}
@@ -56,22 +53,22 @@ func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error)
 		if page == 1 {
 			next.Etag = a.Header.Get("Etag")
 		}
-		var all []*sdk.PullRequest
+		var all []pullRequest
 		if json.Unmarshal(a.Body, &all) != nil {
-			return work.PullHints{}, &work.HostTrouble{Kind: work.HostWrong, Do: "list pull requests", What: "what answers there is no GitHub", Fix: "check host.url"}
+			return work.PullHints{}, notGitHub("list pull requests", a.Status)
 		}
 		// Within the same second more may happen, and the list look the same.
-		if page == 1 && len(all) > 0 && !all[0].GetUpdatedAt().Before(next.At.Add(-time.Second)) {
+		if page == 1 && len(all) > 0 && !all[0].Updated.Before(next.At.Add(-time.Second)) {
 			next.Etag = ""
 		}
-		done := len(all) == 0 || !strings.Contains(a.Header.Get("Link"), `rel="next"`)
+		done := len(all) == 0 || !more(a.Header)
 		for _, p := range all {
 			// Times on the host are whole seconds.
-			if last == "" || p.GetUpdatedAt().Before(since.At.Add(-time.Second)) {
+			if last == "" || p.Updated.Before(since.At.Add(-time.Second)) {
 				done = true
 				break
 			}
-			out.Numbers = append(out.Numbers, int64(p.GetNumber()))
+			out.Numbers = append(out.Numbers, p.Number)
 		}
 		if done {
 			break

@@ -2,13 +2,13 @@ package github
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
 	"forge/internal/text"
@@ -21,39 +21,31 @@ func (h *Host) Checks(ctx context.Context, commit string) (work.PullChecks, erro
 	unknown := work.PullChecks{State: work.ChecksUnknown}
 	do := "read the checks of " + text.Short(commit)
 	var out []host.CheckRun
-	statuses := &sdk.ListOptions{PerPage: pageSize}
-	for range maxPages {
-		all, res, err := h.api.Repositories.ListStatuses(ctx, h.cfg.Owner, h.cfg.Repo, commit, statuses)
-		if err != nil {
-			return unknown, h.trouble(do, res, err)
-		}
-		for _, s := range all {
+	t := eachPage(ctx, h, request{do: do, path: "/commits/" + url.PathEscape(commit) + "/statuses"}, func(page []status) bool {
+		for _, s := range page {
 			out = append(out, host.CheckRun{
-				PullCheck: work.PullCheck{Name: s.GetContext(), Words: s.GetDescription(), URL: s.GetTargetURL(), At: commit},
-				Ended:     statusState(s.GetState()), At: s.GetCreatedAt().UTC(), Order: s.GetID(),
+				PullCheck: work.PullCheck{Name: s.Context, Words: s.Description, URL: s.URL, At: commit},
+				Ended:     statusState(s.State), At: s.Created.UTC(), Order: s.ID,
 			})
 		}
-		if statuses.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+		return false
+	})
+	if t != nil {
+		return unknown, t
 	}
-	runs := &sdk.ListCheckRunsOptions{Filter: sdk.Ptr("all"), ListOptions: sdk.ListOptions{PerPage: pageSize}}
-	for range maxPages {
-		all, res, err := h.api.Checks.ListCheckRunsForRef(ctx, h.cfg.Owner, h.cfg.Repo, commit, runs)
-		if err != nil {
-			return unknown, h.trouble(do, res, err)
-		}
-		for _, r := range all.CheckRuns {
-			c := work.PullCheck{Name: r.GetName(), URL: r.GetHTMLURL(), At: commit}
-			c.Words = strings.TrimSpace(r.GetOutput().GetTitle() + "\n" + r.GetOutput().GetSummary() + "\n" + r.GetOutput().GetText())
-			if r.GetApp().GetSlug() == "github-actions" {
-				c.Job = r.GetID() // which is that of its job
+	t = eachPage(ctx, h, request{do: do, path: "/commits/" + url.PathEscape(commit) + "/check-runs", query: url.Values{"filter": {"all"}}}, func(page checkRuns) bool {
+		for _, r := range page.Runs {
+			c := work.PullCheck{Name: r.Name, URL: r.URL, At: commit}
+			c.Words = strings.TrimSpace(r.Output.Title + "\n" + r.Output.Summary + "\n" + r.Output.Text)
+			if r.App.Slug == "github-actions" {
+				c.Job = r.ID // which is that of its job
 			}
-			out = append(out, host.CheckRun{PullCheck: c, Ended: runState(r), At: r.GetStartedAt().UTC(), Order: r.GetID(), Of: r.GetCheckSuite().GetID()})
+			out = append(out, host.CheckRun{PullCheck: c, Ended: runState(r), At: r.Started.UTC(), Order: r.ID, Of: r.Suite.ID})
 		}
-		if runs.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+		return false
+	})
+	if t != nil {
+		return unknown, t
 	}
 	return host.Sum(out), nil
 }
@@ -72,11 +64,11 @@ func statusState(s string) work.CheckState {
 
 // runState is what a check run says of its commit: one that was cancelled, or
 // never began, says nothing.
-func runState(r *sdk.CheckRun) work.CheckState {
-	if r.GetStatus() != "completed" {
+func runState(r checkRun) work.CheckState {
+	if r.Status != "completed" {
 		return work.ChecksPending
 	}
-	switch c := r.GetConclusion(); {
+	switch c := r.Conclusion; {
 	case slices.Contains([]string{"success", "neutral", "skipped"}, c):
 		return work.ChecksPassed
 	case c == "failure", c == "timed_out":
@@ -92,28 +84,35 @@ func (h *Host) CheckLog(ctx context.Context, c work.PullCheck) (work.PullCheck, 
 		return c, nil
 	}
 	do := "read the log of check " + text.OneLine(c.Name, 100)
-	job, res, err := h.api.Actions.GetWorkflowJobByID(ctx, h.cfg.Owner, h.cfg.Repo, c.Job)
-	if err != nil || job.GetHeadSHA() != c.At {
-		return c, h.noLog(do, res, err)
+	path := fmt.Sprintf("/actions/jobs/%d", c.Job)
+	var j job
+	if _, t := h.ask(ctx, request{do: do, path: path}, &j); t != nil || j.Head != c.At {
+		return c, noLog(t)
 	}
-	for _, s := range job.Steps {
-		if s.GetConclusion() == "failure" {
-			c.Step = text.OneLine(s.GetName(), 200)
+	for _, s := range j.Steps {
+		if s.Conclusion == "failure" {
+			c.Step = text.OneLine(s.Name, 200)
 		}
 	}
-	at, res, err := h.api.Actions.GetWorkflowJobLogs(ctx, h.cfg.Owner, h.cfg.Repo, c.Job, 0)
-	if err != nil {
-		return c, h.noLog(do, res, err)
+	a, err := h.client.AskWhere(ctx, h.root+h.repository()+path+"/logs", h.asks.headers())
+	switch at := a.Header.Get("Location"); {
+	case err == nil && a.Status == http.StatusOK:
+		c.Log = host.LogEnd(a.Body)
+	case err == nil && a.Status == http.StatusFound && at != "":
+		c.Log = stored(ctx, at)
+	default:
+		return c, noLog(h.trouble(do, a, err))
 	}
-	c.Log = stored(ctx, at.String())
 	return c, nil
 }
 
-func (h *Host) noLog(do string, res *sdk.Response, err error) error {
-	if err == nil || res != nil && (res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusForbidden || res.StatusCode == http.StatusGone) {
+// noLog is what is wrong where a log cannot be read: that it is gone, or kept from
+// the token, is nothing.
+func noLog(t *work.HostTrouble) error {
+	if t == nil || slices.Contains([]int{http.StatusNotFound, http.StatusForbidden, http.StatusGone}, t.Status) {
 		return nil
 	}
-	return h.trouble(do, res, err)
+	return t
 }
 
 // Bounds of a log that is read from where GitHub keeps it.

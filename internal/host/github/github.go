@@ -4,16 +4,12 @@ package github
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/git"
 	"forge/internal/host"
@@ -40,14 +36,14 @@ var _ host.Host = (*Host)(nil)
 // Host is one repository. It may be used by several goroutines.
 type Host struct {
 	*host.Branches
-	cfg     Config
-	client  *host.Client
-	api     *sdk.Client
-	merging *sdk.Client
-	// reviewing says what Forge's reviewers found.
-	reviewing *sdk.Client
-	root      string
-	graph     string
+	cfg    Config
+	client *host.Client
+	asks   account
+	merges account
+	// reviews says what Forge's reviewers found.
+	reviews account
+	root    string
+	graph   string
 
 	mu  sync.Mutex
 	own map[string]bool // lower case; nil = not asked yet
@@ -82,71 +78,30 @@ func New(cfg Config) (*Host, error) {
 		cfg.CloneURL = web + "/" + url.PathEscape(cfg.Owner) + "/" + url.PathEscape(cfg.Repo) + ".git"
 	}
 	h.Branches = host.NewBranches(h.client, cfg.Store, cfg.CloneURL, "x-access-token", cfg.Token)
-	if h.api, err = h.as(cfg.Token); err == nil {
-		h.merging, err = h.as(cfg.MergeToken)
-	}
-	if err == nil {
-		h.reviewing, err = h.as(cfg.ReviewToken)
-	}
-	return h, err
-}
-
-// as is the library's client for one token.
-func (h *Host) as(token string) (*sdk.Client, error) {
-	base := h.root + "/"
-	options := []sdk.ClientOptionsFunc{sdk.WithHTTPClient(h.client.HTTP()), sdk.WithURLs(&base, nil), sdk.WithDisableRateLimitCheck()}
-	if token != "" {
-		options = append(options, sdk.WithAuthToken(token))
-	}
-	c, err := sdk.NewClient(options...)
-	if err != nil {
-		return nil, fmt.Errorf("open the host: %w", err)
-	}
-	return c, nil
-}
-
-// trouble says what an answer means.
-func (h *Host) trouble(do string, res *sdk.Response, err error) *work.HostTrouble {
-	status, header, message := 0, http.Header{}, ""
-	if res != nil && res.Response != nil {
-		status, header = res.StatusCode, res.Header
-	}
-	var said *sdk.ErrorResponse
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &said):
-		message = said.Message
-		for _, e := range said.Errors {
-			message += "; " + strings.TrimSpace(e.Message+" "+e.Field+" "+e.Code)
-		}
-		err = nil
-	case status >= 300 && err != nil:
-		message, err = err.Error(), nil
-	case errors.As(err, &syntax) && status > 0:
-		return &work.HostTrouble{Kind: work.HostWrong, Do: do, Status: status, What: "what answers there is no GitHub", Fix: "check host.url"}
-	}
-	t := h.client.Trouble(do, status, header, message, err)
-	if needs := header.Get("X-Accepted-GitHub-Permissions"); t.Kind == work.HostForbidden && needs != "" && strings.Contains(message, "not accessible by") {
-		t.Kind, t.Scopes = work.HostMissingScope, strings.FieldsFunc(needs, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
-		t.What, t.Fix = "the token lacks the permission "+needs, "give it to the token"
-	}
-	return t
+	h.asks, h.merges, h.reviews = account(cfg.Token), account(cfg.MergeToken), account(cfg.ReviewToken)
+	return h, nil
 }
 
 // WhoAmI is the account of the token and, of a classic one, its scopes.
 func (h *Host) WhoAmI(ctx context.Context) (work.HostAccount, error) {
-	u, res, err := h.api.Users.Get(ctx, "")
-	if err != nil {
-		return work.HostAccount{}, h.trouble("ask whose the token is", res, err)
+	u, a, t := h.whose(ctx, h.asks)
+	if t != nil {
+		return work.HostAccount{}, t
 	}
-	out := work.HostAccount{Name: u.GetLogin()}
-	if _, classic := res.Header["X-Oauth-Scopes"]; classic {
-		out.Scopes = strings.FieldsFunc(res.Header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+	out := work.HostAccount{Name: u.Login}
+	if _, classic := a.Header["X-Oauth-Scopes"]; classic {
+		out.Scopes = strings.FieldsFunc(a.Header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 		if out.Scopes == nil {
 			out.Scopes = []string{}
 		}
 	}
 	return out, nil
+}
+
+// whose is the account of a token.
+func (h *Host) whose(ctx context.Context, token account) (u user, a host.Answer, t *work.HostTrouble) {
+	a, t = h.call(ctx, request{do: "ask whose the token is", path: "/user", as: token}, &u)
+	return u, a, t
 }
 
 func (h *Host) ours(ctx context.Context) (map[string]bool, error) {
@@ -159,19 +114,18 @@ func (h *Host) ours(ctx context.Context) (map[string]bool, error) {
 	for _, name := range h.cfg.Own {
 		own[strings.ToLower(name)] = true
 	}
-	clients := []*sdk.Client{h.api}
-	if h.cfg.MergeToken != h.cfg.Token {
-		clients = append(clients, h.merging)
-	}
-	if h.cfg.ReviewToken != h.cfg.Token {
-		clients = append(clients, h.reviewing)
-	}
-	for _, c := range clients {
-		u, res, err := c.Users.Get(ctx, "")
-		if err != nil {
-			return nil, h.trouble("ask whose the token is", res, err)
+	tokens := []account{h.asks}
+	for _, more := range []account{h.merges, h.reviews} {
+		if !slices.Contains(tokens, more) {
+			tokens = append(tokens, more)
 		}
-		own[strings.ToLower(u.GetLogin())] = true
+	}
+	for _, token := range tokens {
+		u, _, t := h.whose(ctx, token)
+		if t != nil {
+			return nil, t
+		}
+		own[strings.ToLower(u.Login)] = true
 	}
 	h.own = own
 	return own, nil
@@ -194,38 +148,34 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 	if who.Scopes != nil && !slices.Contains(who.Scopes, "repo") && !slices.Contains(who.Scopes, "public_repo") {
 		out.Missing = []string{"repo"}
 	}
-	r, res, err := h.api.Repositories.Get(ctx, h.cfg.Owner, h.cfg.Repo)
-	if err != nil {
-		t := h.trouble("read "+h.cfg.Owner+"/"+h.cfg.Repo, res, err)
+	var r repository
+	if _, t := h.ask(ctx, request{do: "read " + h.cfg.Owner + "/" + h.cfg.Repo}, &r); t != nil {
 		if t.Kind == work.HostMissingScope {
 			out.Missing = t.Scopes
 			return out, nil
 		}
 		return out, t
 	}
-	out.Repo, out.Default, out.Archived = r.GetFullName(), r.GetDefaultBranch(), r.GetArchived()
-	// Said only to those who may change it.
-	out.Squash = r.AllowSquashMerge == nil || r.GetAllowSquashMerge()
-	if p := r.GetPermissions(); p != nil {
-		out.Push, out.Admin = p.GetPush(), p.GetAdmin()
-	}
+	out.Repo, out.Default, out.Archived = r.FullName, r.Default, r.Archived
+	out.Squash = r.Squash == nil || *r.Squash
+	out.Push, out.Admin = r.Permissions.Push, r.Permissions.Admin
 	if base == "" {
 		base = out.Default
 	}
-	b, res, err := h.api.Repositories.GetBranch(ctx, h.cfg.Owner, h.cfg.Repo, base, 0)
-	if err != nil {
-		t := h.trouble("read branch "+base, res, err)
+	var b struct {
+		Protected bool `json:"protected"`
+	}
+	if _, t := h.ask(ctx, request{do: "read branch " + base, path: "/branches/" + url.PathEscape(base)}, &b); t != nil {
 		if t.Status != http.StatusNotFound {
 			return out, t
 		}
-		if out.Empty = r.GetSize() == 0 && base == out.Default; out.Empty {
+		if out.Empty = r.Size == 0 && base == out.Default; out.Empty {
 			return out, nil
 		}
 		t.Kind, t.What, t.Fix = work.HostBranchGone, "the host has no branch "+base, "push it there first"
 		return out, t
 	}
-	out.Protected = b.GetProtected()
-	if out.Protected {
+	if out.Protected = b.Protected; out.Protected {
 		h.protection(ctx, base, &out)
 	}
 	return out, nil
@@ -234,14 +184,9 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 // protection is told to administrators alone; to others the branch is just
 // protected.
 func (h *Host) protection(ctx context.Context, base string, out *work.HostAccess) {
-	p, _, err := h.api.Repositories.GetBranchProtection(ctx, h.cfg.Owner, h.cfg.Repo, base)
-	if err != nil {
+	var p protection
+	if _, t := h.ask(ctx, request{do: "read how " + base + " is protected", path: "/branches/" + url.PathEscape(base) + "/protection"}, &p); t != nil {
 		return
 	}
-	if r := p.GetRequiredPullRequestReviews(); r != nil {
-		out.Approvals = r.RequiredApprovingReviewCount
-	}
-	if c := p.GetRequiredStatusChecks(); c != nil && c.Contexts != nil {
-		out.Checks = *c.Contexts
-	}
+	out.Approvals, out.Checks = p.Reviews.Approvals, p.Checks.Contexts
 }

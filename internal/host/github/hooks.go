@@ -3,8 +3,8 @@ package github
 import (
 	"context"
 	"fmt"
-
-	sdk "github.com/google/go-github/v88/github"
+	"net/http"
+	"slices"
 )
 
 // EnsureHook makes sure that the repository sends its events to address, signed
@@ -14,42 +14,35 @@ func (h *Host) EnsureHook(ctx context.Context, address, secret string) (int64, e
 	if secret == "" {
 		return 0, fmt.Errorf("%s: without a secret nobody could tell whose it is", do)
 	}
-	form, active := "json", true
-	hook := &sdk.Hook{
-		Active: &active, Config: &sdk.HookConfig{URL: &address, ContentType: &form, Secret: &secret},
-		Events: []string{"pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread", "issue_comment", "push", "delete"},
+	wanted := map[string]any{
+		"name": "web", "active": true, "config": map[string]any{"url": address, "content_type": "json", "secret": secret},
+		"events": []string{"pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread", "issue_comment", "push", "delete"},
 	}
-	options := &sdk.ListOptions{PerPage: pageSize}
-	for range maxPages {
-		all, res, err := h.api.Repositories.ListHooks(ctx, h.cfg.Owner, h.cfg.Repo, options)
-		if err != nil {
-			return 0, h.trouble(do, res, err)
+	var is hook
+	t := eachPage(ctx, h, request{do: do, path: "/hooks"}, func(page []hook) bool {
+		i := slices.IndexFunc(page, func(k hook) bool { return k.Config.URL == address })
+		if i >= 0 {
+			is = page[i]
 		}
-		for _, k := range all {
-			if k.GetConfig().GetURL() != address {
-				continue
-			}
-			// What its secret is nobody tells: it is set again.
-			if _, res, err := h.api.Repositories.EditHook(ctx, h.cfg.Owner, h.cfg.Repo, k.GetID(), hook); err != nil {
-				return 0, h.trouble(do, res, err)
-			}
-			return k.GetID(), nil
-		}
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+		return i >= 0
+	})
+	if t != nil {
+		return 0, t
 	}
-	k, res, err := h.api.Repositories.CreateHook(ctx, h.cfg.Owner, h.cfg.Repo, hook)
-	if err != nil {
-		return 0, h.trouble(do, res, err)
+	r := request{do: do, method: http.MethodPost, path: "/hooks", body: wanted}
+	if is.ID != 0 { // what its secret is nobody tells: it is set again
+		r.method, r.path = http.MethodPatch, fmt.Sprintf("/hooks/%d", is.ID)
 	}
-	return k.GetID(), nil
+	if _, t := h.ask(ctx, r, &is); t != nil {
+		return 0, t
+	}
+	return is.ID, nil
 }
 
 // TestHook asks the host to send a webhook now.
 func (h *Host) TestHook(ctx context.Context, id int64) error {
-	if res, err := h.api.Repositories.PingHook(ctx, h.cfg.Owner, h.cfg.Repo, id); err != nil {
-		return h.trouble("test the webhook", res, err)
+	if _, t := h.ask(ctx, request{do: "test the webhook", method: http.MethodPost, path: fmt.Sprintf("/hooks/%d/pings", id)}, nil); t != nil {
+		return t
 	}
 	return nil
 }

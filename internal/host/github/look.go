@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
 	"forge/internal/work"
@@ -32,7 +31,7 @@ func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
 		return out, err
 	}
 	for _, c := range all {
-		out.Comments = append(out.Comments, comment(c.GetID(), c.GetUser(), c.GetBody(), c.GetCreatedAt(), own))
+		out.Comments = append(out.Comments, comment(c, own))
 	}
 	for _, who := range host.Speakers(out) {
 		may, err := h.mayWrite(ctx, who, rights)
@@ -74,19 +73,19 @@ func (h *Host) reviewed(ctx context.Context, number int64, rights map[string]boo
 	}
 	out.Checks = work.ChecksUnknown
 	out.Mergeable, out.Why = mergeability(p)
-	return out, own, h.reviews(ctx, &out, own, rights)
+	return out, own, h.readReviews(ctx, &out, own, rights)
 }
 
 // mergeability is null while GitHub computes.
-func mergeability(p *sdk.PullRequest) (work.Mergeability, string) {
-	switch state := p.GetMergeableState(); {
-	case p.GetState() != "open":
-		return work.MergeUnknown, "it is " + p.GetState()
-	case p.GetDraft():
+func mergeability(p *pullRequest) (work.Mergeability, string) {
+	switch state := p.MergeableState; {
+	case p.State != "open":
+		return work.MergeUnknown, "it is " + p.State
+	case p.Draft:
 		return work.MergeBlocked, "it is a draft"
 	case p.Mergeable == nil || state == "unknown":
 		return work.MergeComputing, ""
-	case !p.GetMergeable() || state == "dirty":
+	case !*p.Mergeable || state == "dirty":
 		return work.MergeConflict, ""
 	case state == "blocked":
 		return work.MergeBlocked, "required approvals or checks are missing"
@@ -99,47 +98,46 @@ func mergeability(p *sdk.PullRequest) (work.Mergeability, string) {
 	}
 }
 
-func comment(id int64, by *sdk.User, body string, at sdk.Timestamp, own map[string]bool) work.PullComment {
-	c := work.PullComment{ID: strconv.FormatInt(id, 10), By: by.GetLogin(), At: at.UTC(), Own: own[strings.ToLower(by.GetLogin())]}
-	c.Body, c.Clipped = host.Clip(body)
+func comment(r remark, own map[string]bool) work.PullComment {
+	c := work.PullComment{ID: strconv.FormatInt(r.ID, 10), By: r.User.Login, At: r.Created.UTC(), Own: own[strings.ToLower(r.User.Login)]}
+	c.Body, c.Clipped = host.Clip(r.Body)
 	return c
 }
 
-func (h *Host) reviews(ctx context.Context, out *work.PullLook, own, rights map[string]bool) error {
-	options := &sdk.ListOptions{PerPage: pageSize}
-	for range maxPages {
-		all, res, err := h.api.PullRequests.ListReviews(ctx, h.cfg.Owner, h.cfg.Repo, int(out.Number), options)
-		if err != nil {
-			return h.trouble(fmt.Sprintf("read the reviews of pull request %d", out.Number), res, err)
+func (h *Host) readReviews(ctx context.Context, out *work.PullLook, own, rights map[string]bool) error {
+	var all []review
+	do := fmt.Sprintf("read the reviews of pull request %d", out.Number)
+	if t := eachPage(ctx, h, request{do: do, path: pullPath(out.Number) + "/reviews"}, func(page []review) bool {
+		all = append(all, page...)
+		return false
+	}); t != nil {
+		return t
+	}
+	for _, r := range all {
+		x := work.PullReview{
+			ID: strconv.FormatInt(r.ID, 10), By: r.User.Login, Commit: r.Commit, At: r.Submitted.UTC(),
+			Stale: r.Commit != out.Head, Own: own[strings.ToLower(r.User.Login)], Verdict: work.PullVerdictUnknown,
 		}
-		for _, r := range all {
-			x := work.PullReview{
-				ID: strconv.FormatInt(r.GetID(), 10), By: r.GetUser().GetLogin(), Commit: r.GetCommitID(), At: r.GetSubmittedAt().UTC(),
-				Stale: r.GetCommitID() != out.Head, Own: own[strings.ToLower(r.GetUser().GetLogin())], Verdict: work.PullVerdictUnknown,
-			}
-			x.Body, _ = host.Clip(r.GetBody())
-			switch r.GetState() {
-			case "PENDING":
-				continue
-			case "APPROVED":
-				x.Verdict = work.PullApproved
-			case "CHANGES_REQUESTED":
-				x.Verdict = work.PullChangesRequested
-			case "COMMENTED":
-				x.Verdict = work.PullCommented
-			case "DISMISSED": // what it said is not told any more
-				x.Dismissed = true
-			}
-			if x.Verdict != work.PullCommented && !x.Own && x.By != "" {
-				if x.MayDecide, err = h.mayWrite(ctx, x.By, rights); err != nil {
-					return err
-				}
-			}
-			out.Reviews = append(out.Reviews, x)
+		x.Body, _ = host.Clip(r.Body)
+		switch r.State {
+		case "PENDING":
+			continue
+		case "APPROVED":
+			x.Verdict = work.PullApproved
+		case "CHANGES_REQUESTED":
+			x.Verdict = work.PullChangesRequested
+		case "COMMENTED":
+			x.Verdict = work.PullCommented
+		case "DISMISSED": // what it said is not told any more
+			x.Dismissed = true
 		}
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
+		if x.Verdict != work.PullCommented && !x.Own && x.By != "" {
+			var err error
+			if x.MayDecide, err = h.mayWrite(ctx, x.By, rights); err != nil {
+				return err
+			}
 		}
+		out.Reviews = append(out.Reviews, x)
 	}
 	return nil
 }
@@ -149,46 +147,38 @@ func (h *Host) mayWrite(ctx context.Context, who string, asked map[string]bool) 
 	if may, ok := asked[who]; ok {
 		return may, nil
 	}
-	p, res, err := h.api.Repositories.GetPermissionLevel(ctx, h.cfg.Owner, h.cfg.Repo, who)
-	if err != nil {
-		t := h.trouble("ask what "+who+" may do", res, err)
-		if t.Status != http.StatusNotFound {
-			return false, t
-		}
+	var p struct {
+		Permission string `json:"permission"`
 	}
-	asked[who] = p.GetPermission() == "admin" || p.GetPermission() == "write"
+	_, t := h.ask(ctx, request{do: "ask what " + who + " may do", path: "/collaborators/" + url.PathEscape(who) + "/permission"}, &p)
+	if t != nil && t.Status != http.StatusNotFound {
+		return false, t
+	}
+	asked[who] = t == nil && (p.Permission == "admin" || p.Permission == "write")
 	return asked[who], nil
 }
 
-func (h *Host) lineComments(ctx context.Context, number int64) ([]*sdk.PullRequestComment, error) {
-	var out []*sdk.PullRequestComment
-	options := &sdk.PullRequestListCommentsOptions{ListOptions: sdk.ListOptions{PerPage: pageSize}}
-	for range maxPages {
-		all, res, err := h.api.PullRequests.ListComments(ctx, h.cfg.Owner, h.cfg.Repo, int(number), options)
-		if err != nil {
-			return nil, h.trouble(fmt.Sprintf("read the line comments of pull request %d", number), res, err)
-		}
-		out = append(out, all...)
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+func (h *Host) lineComments(ctx context.Context, number int64) ([]lineRemark, error) {
+	var out []lineRemark
+	do := fmt.Sprintf("read the line comments of pull request %d", number)
+	if t := eachPage(ctx, h, request{do: do, path: pullPath(number) + "/comments"}, func(page []lineRemark) bool {
+		out = append(out, page...)
+		return false
+	}); t != nil {
+		return nil, t
 	}
-	slices.SortFunc(out, func(a, b *sdk.PullRequestComment) int { return cmp.Compare(a.GetID(), b.GetID()) })
+	slices.SortFunc(out, func(a, b lineRemark) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
-func (h *Host) issueComments(ctx context.Context, number int64) ([]*sdk.IssueComment, error) {
-	var out []*sdk.IssueComment
-	options := &sdk.IssueListCommentsOptions{ListOptions: sdk.ListOptions{PerPage: pageSize}}
-	for range maxPages {
-		all, res, err := h.api.Issues.ListComments(ctx, h.cfg.Owner, h.cfg.Repo, int(number), options)
-		if err != nil {
-			return nil, h.trouble(fmt.Sprintf("read the comments of pull request %d", number), res, err)
-		}
-		out = append(out, all...)
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+func (h *Host) issueComments(ctx context.Context, number int64) ([]remark, error) {
+	var out []remark
+	do := fmt.Sprintf("read the comments of pull request %d", number)
+	if t := eachPage(ctx, h, request{do: do, path: issuePath(number) + "/comments"}, func(page []remark) bool {
+		out = append(out, page...)
+		return false
+	}); t != nil {
+		return nil, t
 	}
 	return out, nil
 }
@@ -204,24 +194,24 @@ func (h *Host) threads(ctx context.Context, out *work.PullLook, own map[string]b
 	}
 	at := map[int64]int{}
 	for _, c := range all {
-		root := cmp.Or(c.GetInReplyTo(), c.GetID())
+		root := cmp.Or(c.ReplyTo, c.ID)
 		i, ok := at[root]
 		if !ok {
 			i = len(out.Threads)
-			hunk, _ := host.Clip(c.GetDiffHunk())
+			hunk, _ := host.Clip(c.Hunk)
 			t := work.PullThread{
-				ID: strconv.FormatInt(root, 10), Review: strconv.FormatInt(c.GetPullRequestReviewID(), 10), Path: c.GetPath(),
-				Commit: c.GetOriginalCommitID(), Hunk: hunk, Resolved: resolved[root],
+				ID: strconv.FormatInt(root, 10), Review: strconv.FormatInt(c.Review, 10), Path: c.Path,
+				Commit: c.OriginalCommit, Hunk: hunk, Resolved: resolved[root],
 			}
-			if line := cmp.Or(c.GetLine(), c.GetOriginalLine()); c.GetSide() == "LEFT" {
+			if line := cmp.Or(c.Line, c.OriginalLine); c.Side == "LEFT" {
 				t.OldLine = line
 			} else {
 				t.Line = line
 			}
 			out.Threads = append(out.Threads, t)
 		}
-		at[root], at[c.GetID()] = i, i
-		out.Threads[i].Comments = append(out.Threads[i].Comments, comment(c.GetID(), c.GetUser(), c.GetBody(), c.GetCreatedAt(), own))
+		at[root], at[c.ID] = i, i
+		out.Threads[i].Comments = append(out.Threads[i].Comments, comment(c.remark, own))
 	}
 	return nil
 }
@@ -236,7 +226,7 @@ func (h *Host) resolved(ctx context.Context, number int64) (map[int64]bool, erro
 	out := map[int64]bool{}
 	var after *string
 	for range maxPages {
-		a, err := h.client.Ask(ctx, http.MethodPost, h.graph, http.Header{"Authorization": {"Bearer " + h.cfg.Token}}, map[string]any{
+		a, err := h.client.Ask(ctx, http.MethodPost, h.graph, h.asks.headers(), map[string]any{
 			"query": threadsQuery, "variables": map[string]any{"owner": h.cfg.Owner, "repo": h.cfg.Repo, "number": number, "after": after},
 		})
 		if err != nil || a.Status != http.StatusOK {
@@ -286,12 +276,13 @@ func (h *Host) resolved(ctx context.Context, number int64) (map[int64]bool, erro
 
 // checks are statuses and check runs together.
 func (h *Host) checks(ctx context.Context, commit string) (work.CheckState, error) {
-	st, res, err := h.api.Repositories.GetCombinedStatus(ctx, h.cfg.Owner, h.cfg.Repo, commit, nil)
-	if err != nil {
-		return work.ChecksUnknown, h.trouble("read the checks", res, err)
+	const do = "read the checks"
+	var st statuses
+	if _, t := h.ask(ctx, request{do: do, path: "/commits/" + url.PathEscape(commit) + "/status"}, &st); t != nil {
+		return work.ChecksUnknown, t
 	}
-	worst, total := work.ChecksPassed, st.GetTotalCount()
-	switch st.GetState() {
+	worst, total := work.ChecksPassed, st.Total
+	switch st.State {
 	case "success":
 	case "pending":
 		if total > 0 {
@@ -300,28 +291,24 @@ func (h *Host) checks(ctx context.Context, commit string) (work.CheckState, erro
 	default:
 		worst = work.ChecksFailed
 	}
-	options := &sdk.ListCheckRunsOptions{ListOptions: sdk.ListOptions{PerPage: pageSize}}
-	for range maxPages {
-		runs, res, err := h.api.Checks.ListCheckRunsForRef(ctx, h.cfg.Owner, h.cfg.Repo, commit, options)
-		if err != nil {
-			return work.ChecksUnknown, h.trouble("read the checks", res, err)
-		}
-		total += len(runs.CheckRuns)
-		for _, r := range runs.CheckRuns {
+	t := eachPage(ctx, h, request{do: do, path: "/commits/" + url.PathEscape(commit) + "/check-runs"}, func(page checkRuns) bool {
+		total += len(page.Runs)
+		for _, r := range page.Runs {
 			switch {
-			case r.GetStatus() != "completed":
+			case r.Status != "completed":
 				if worst == work.ChecksPassed {
 					worst = work.ChecksPending
 				}
-			case !slices.Contains([]string{"success", "neutral", "skipped"}, r.GetConclusion()):
+			case !slices.Contains([]string{"success", "neutral", "skipped"}, r.Conclusion):
 				worst = work.ChecksFailed
 			}
 		}
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
-	}
-	if total == 0 {
+		return false
+	})
+	switch {
+	case t != nil:
+		return work.ChecksUnknown, t
+	case total == 0:
 		return work.ChecksNone, nil
 	}
 	return worst, nil

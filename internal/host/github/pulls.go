@@ -4,29 +4,31 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
-
-	sdk "github.com/google/go-github/v88/github"
 
 	"forge/internal/host"
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
-const (
-	pageSize = 100
-	maxPages = 200
-)
+func pullPath(number int64) string  { return fmt.Sprintf("/pulls/%d", number) }
+func issuePath(number int64) string { return fmt.Sprintf("/issues/%d", number) }
 
-func (h *Host) pull(p *sdk.PullRequest) work.PullRequest {
+// escaped is the name of a branch in an address, whose slashes part folders there.
+func escaped(branch string) string {
+	return strings.ReplaceAll(url.PathEscape(branch), "%2F", "/")
+}
+
+func (p *pullRequest) read() work.PullRequest {
 	out := work.PullRequest{
-		Number: int64(p.GetNumber()), URL: p.GetHTMLURL(), State: work.PullClosed, Marker: host.MarkerIn(p.GetBody()), Branch: p.GetHead().GetRef(), Base: p.GetBase().GetRef(),
-		Head: p.GetHead().GetSHA(), BaseHead: p.GetBase().GetSHA(), Title: p.GetTitle(), Body: p.GetBody(), Author: p.GetUser().GetLogin(), Updated: p.GetUpdatedAt().UTC(),
+		Number: p.Number, URL: p.URL, State: work.PullClosed, Marker: host.MarkerIn(p.Body), Branch: p.Head.Ref, Base: p.Base.Ref,
+		Head: p.Head.SHA, BaseHead: p.Base.SHA, Title: p.Title, Body: p.Body, Author: p.User.Login, Updated: p.Updated.UTC(),
 	}
 	switch {
-	case p.GetMerged() || p.MergedAt != nil:
-		out.State, out.MergeCommit, out.MergedBy = work.PullMerged, p.GetMergeCommitSHA(), p.GetMergedBy().GetLogin()
-	case p.GetState() == "open":
+	case p.Merged || p.MergedAt != nil:
+		out.State, out.MergeCommit, out.MergedBy = work.PullMerged, p.MergeCommit, p.MergedBy.Login
+	case p.State == "open":
 		out.State = work.PullOpen
 	}
 	return out
@@ -46,12 +48,13 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 		return work.PullRequest{}, err
 	}
 	if found == nil {
-		body := host.Body(p)
-		made, res, err := h.api.PullRequests.Create(ctx, h.cfg.Owner, h.cfg.Repo, &sdk.NewPullRequest{Title: new(p.Title.String()), Head: &p.Branch, Base: &p.Base, Body: &body})
-		if err == nil {
-			return h.pull(made), nil
+		made := new(pullRequest)
+		_, t := h.ask(ctx, request{do: "open a pull request for " + p.Branch, method: http.MethodPost, path: "/pulls", body: map[string]any{
+			"title": p.Title.String(), "head": p.Branch, "base": p.Base, "body": host.Body(p),
+		}}, made)
+		if t == nil {
+			return made.read(), nil
 		}
-		t := h.trouble("open a pull request for "+p.Branch, res, err)
 		if t.Status != http.StatusUnprocessableEntity {
 			return work.PullRequest{}, t
 		}
@@ -63,7 +66,7 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 			return work.PullRequest{}, invalid(t, p)
 		}
 	}
-	is := h.pull(found)
+	is := found.read()
 	if is.State == work.PullOpen && host.Retargeted(is, p.Branch, p.Base) {
 		return is, host.RetargetedTrouble(fmt.Sprintf("update pull request %d", is.Number), is, p.Branch, p.Base, h.RetargetedBy(ctx, is.Number))
 	}
@@ -71,16 +74,21 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	if is.State != work.PullOpen || is.Title == title && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
 		return is, nil
 	}
-	edited, res, err := h.api.PullRequests.Edit(ctx, h.cfg.Owner, h.cfg.Repo, int(is.Number), &sdk.PullRequest{Title: &title, Body: &body})
-	if err != nil {
-		return is, h.trouble(fmt.Sprintf("update pull request %d", is.Number), res, err)
+	edited := new(pullRequest)
+	if t := h.edit(ctx, fmt.Sprintf("update pull request %d", is.Number), is.Number, map[string]any{"title": title, "body": body}, edited); t != nil {
+		return is, t
 	}
-	return h.pull(edited), nil
+	return edited.read(), nil
+}
+
+func (h *Host) edit(ctx context.Context, do string, number int64, change map[string]any, into any) *work.HostTrouble {
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPatch, path: pullPath(number), body: change}, into)
+	return t
 }
 
 // known is the pull request that the proposal names, nil = none, or one that
 // somebody closed.
-func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
+func (h *Host) known(ctx context.Context, p work.PullProposal) (*pullRequest, error) {
 	if p.Number == 0 {
 		return nil, nil
 	}
@@ -88,7 +96,7 @@ func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest
 	if work.HostKindOf(err) == work.HostNoPull {
 		return nil, nil
 	}
-	if err != nil || x.GetHead().GetRef() != p.Branch || h.pull(x).State == work.PullClosed {
+	if err != nil || x.Head.Ref != p.Branch || x.read().State == work.PullClosed {
 		return nil, err
 	}
 	return x, nil
@@ -114,34 +122,31 @@ func invalid(t *work.HostTrouble, p work.PullProposal) *work.HostTrouble {
 
 // find is the open pull request of the branch that Forge made, whatever a
 // person wrote into its body or pointed it at, else the last with the marker.
-func (h *Host) find(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
+func (h *Host) find(ctx context.Context, p work.PullProposal) (*pullRequest, error) {
 	own, err := h.ours(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var marked, open *sdk.PullRequest
-	options := &sdk.PullRequestListOptions{State: "all", Head: h.cfg.Owner + ":" + p.Branch, ListOptions: sdk.ListOptions{PerPage: pageSize}}
-	for range maxPages {
-		all, res, err := h.api.PullRequests.List(ctx, h.cfg.Owner, h.cfg.Repo, options)
-		if err != nil {
-			return nil, h.trouble("list pull requests", res, err)
-		}
-		for _, x := range all {
+	var marked, open *pullRequest
+	query := url.Values{"state": {"all"}, "head": {h.cfg.Owner + ":" + p.Branch}}
+	t := eachPage(ctx, h, request{do: "list pull requests", path: "/pulls", query: query}, func(page []*pullRequest) bool {
+		for _, x := range page {
 			// A filter that a server does not know is no filter.
-			if x.GetHead().GetRef() != p.Branch || x.GetHead().GetRepo().GetID() != x.GetBase().GetRepo().GetID() ||
-				!own[strings.ToLower(x.GetUser().GetLogin())] {
+			if x.Head.Ref != p.Branch || x.Head.Repo.ID != x.Base.Repo.ID ||
+				!own[strings.ToLower(x.User.Login)] {
 				continue
 			}
-			if x.GetState() == "open" && (open == nil || open.GetBase().GetRef() != p.Base) {
+			if x.State == "open" && (open == nil || open.Base.Ref != p.Base) {
 				open = x
 			}
-			if x.GetBase().GetRef() == p.Base && marked == nil && host.Marked(x.GetBody(), p.Marker) {
+			if x.Base.Ref == p.Base && marked == nil && host.Marked(x.Body, p.Marker) {
 				marked = x
 			}
 		}
-		if options.Page = res.NextPage; res.NextPage == 0 {
-			break
-		}
+		return false
+	})
+	if t != nil {
+		return nil, t
 	}
 	if open != nil {
 		return open, nil
@@ -157,17 +162,16 @@ func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal,
 		if err != nil || found == nil {
 			return err
 		}
-		number = int64(found.GetNumber())
+		number = found.Number
 	}
-	if now, err := h.get(ctx, number); err != nil || h.pull(now).State != work.PullOpen {
+	if now, err := h.get(ctx, number); err != nil || now.read().State != work.PullOpen {
 		return err
 	}
 	if err := h.Comment(ctx, number, key, why); err != nil {
 		return err
 	}
-	closed := "closed"
-	if _, res, err := h.api.PullRequests.Edit(ctx, h.cfg.Owner, h.cfg.Repo, int(number), &sdk.PullRequest{State: &closed}); err != nil {
-		return h.trouble(fmt.Sprintf("close pull request %d", number), res, err)
+	if t := h.edit(ctx, fmt.Sprintf("close pull request %d", number), number, map[string]any{"state": "closed"}, nil); t != nil {
+		return t
 	}
 	return nil
 }
@@ -183,35 +187,30 @@ func (h *Host) Pull(ctx context.Context, number int64) (work.PullRequest, error)
 }
 
 // based is a pull request with the commit that its base is at now.
-func (h *Host) based(ctx context.Context, p *sdk.PullRequest) (work.PullRequest, error) {
-	out := h.pull(p)
+func (h *Host) based(ctx context.Context, p *pullRequest) (work.PullRequest, error) {
+	out := p.read()
 	if out.State == work.PullOpen {
 		// The pull request keeps the commit of its base from when it was opened.
-		b, res, err := h.api.Git.GetRef(ctx, h.cfg.Owner, h.cfg.Repo, "heads/"+out.Base)
-		if err != nil {
-			t := h.trouble("read branch "+out.Base, res, err)
-			if t.Status != http.StatusNotFound {
-				return out, t
-			}
-			out.BaseHead = ""
-		} else {
-			out.BaseHead = b.GetObject().GetSHA()
+		at, t := h.head(ctx, "read branch "+out.Base, out.Base)
+		if t != nil {
+			return out, t
 		}
+		out.BaseHead = at
 	}
 	return out, nil
 }
 
-func (h *Host) get(ctx context.Context, number int64) (*sdk.PullRequest, error) {
-	p, res, err := h.api.PullRequests.Get(ctx, h.cfg.Owner, h.cfg.Repo, int(number))
-	if err != nil {
-		t := h.trouble(fmt.Sprintf("read pull request %d", number), res, err)
-		if t.Status == http.StatusNotFound {
-			if _, rres, rerr := h.api.Repositories.Get(ctx, h.cfg.Owner, h.cfg.Repo); rerr != nil {
-				return nil, h.trouble(t.Do, rres, rerr)
-			}
-			t.Kind, t.What, t.Fix = work.HostNoPull, "the host has no such pull request", "answer at the terminal (forge approve), or reject"
-		}
-		return nil, t
+func (h *Host) get(ctx context.Context, number int64) (*pullRequest, error) {
+	p := new(pullRequest)
+	_, t := h.ask(ctx, request{do: fmt.Sprintf("read pull request %d", number), path: pullPath(number)}, p)
+	if t == nil {
+		return p, nil
 	}
-	return p, nil
+	if t.Status == http.StatusNotFound {
+		if err := h.exists(ctx, t.Do); err != nil {
+			return nil, err
+		}
+		t.Kind, t.What, t.Fix = work.HostNoPull, "the host has no such pull request", "answer at the terminal (forge approve), or reject"
+	}
+	return nil, t
 }
