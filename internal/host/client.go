@@ -28,10 +28,11 @@ const (
 	tokenFix       = "make a new token on the host and put it into the variable that host.token_env names"
 )
 
-// Client speaks HTTP with one host for one token. It is an http.RoundTripper
-// beneath a host's own library: what may be asked twice is asked again after a
-// failure that passes, and what a failed answer said is kept for Trouble. It
-// may be used by several goroutines.
+// Client speaks HTTP with one host for one token: what may be asked twice is asked
+// again after a failure that passes. It may be used by several goroutines.
+//
+// There is no library of a host's own above it: a template that looks methods up
+// by name keeps all methods of all their types, which were 5 MB of the program.
 type Client struct {
 	next  http.RoundTripper
 	words *redact.Redactor

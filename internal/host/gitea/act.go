@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
-
-	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
 	"forge/internal/text"
@@ -30,16 +29,24 @@ func (h *Host) comment(ctx context.Context, number int64, key, thread string, bo
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(c *sdk.Comment) bool {
-		return own[strings.ToLower(name(c.Poster))] && host.SaidAlready(c.Body, key)
+	if slices.ContainsFunc(all, func(c remark) bool {
+		return own[strings.ToLower(c.Poster.Login)] && host.SaidAlready(c.Body, key)
 	}) {
 		return nil
 	}
-	_, res, err := h.api(ctx).CreateIssueComment(h.cfg.Owner, h.cfg.Repo, number, sdk.CreateIssueCommentOption{Body: host.Said(key, thread, body)})
-	if err != nil {
-		return h.trouble(fmt.Sprintf("comment on pull request %d", number), res, err)
+	if _, t := h.ask(ctx, request{
+		do: fmt.Sprintf("comment on pull request %d", number), method: http.MethodPost, path: issuePath(number) + "/comments",
+		body: map[string]string{"body": host.Said(key, thread, body)},
+	}, nil); t != nil {
+		return t
 	}
 	return nil
+}
+
+// post submits a review.
+func (h *Host) post(ctx context.Context, do string, number int64, r newReview, as account) *work.HostTrouble {
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPost, path: pullPath(number) + "/reviews", body: r, as: as}, nil)
+	return t
 }
 
 // Reply answers a thread, once for each key: at the thread's own line while the
@@ -50,14 +57,14 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 		return err
 	}
 	if t.Line > 0 || t.OldLine > 0 {
-		_, res, err := h.api(ctx).CreatePullReview(h.cfg.Owner, h.cfg.Repo, number, sdk.CreatePullReviewOptions{
-			State: sdk.ReviewStateComment, CommitID: head,
-			Comments: []sdk.CreatePullReviewComment{{Path: t.Path, Body: host.Said(key, t.ID, body), NewLineNum: int64(t.Line), OldLineNum: int64(t.OldLine)}},
-		})
-		if err == nil {
+		trouble := h.post(ctx, fmt.Sprintf("answer a comment on pull request %d", number), number, newReview{
+			Event: reviewComment, Commit: head,
+			Comments: []newLineRemark{{Path: t.Path, Body: host.Said(key, t.ID, body), Line: t.Line, OldLine: t.OldLine}},
+		}, "")
+		if trouble == nil {
 			return nil
 		}
-		if trouble := h.trouble(fmt.Sprintf("answer a comment on pull request %d", number), res, err); trouble.Kind != work.HostRefused && trouble.Status != http.StatusNotFound && trouble.Status < 500 {
+		if trouble.Kind != work.HostRefused && trouble.Status != http.StatusNotFound && trouble.Status < 500 {
 			return trouble
 		}
 		// A host may fail after it has done what it was asked to.
@@ -71,7 +78,7 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 // replied says whether an answer with a key stands in a thread, and what the head
 // of the pull request is.
 func (h *Host) replied(ctx context.Context, number int64, key string) (head string, said bool, err error) {
-	all, look, err := h.read(ctx, number, true)
+	all, look, err := h.told(ctx, number, true)
 	if err != nil {
 		return "", false, err
 	}
@@ -96,16 +103,12 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	if err != nil || host.Noted(look, n.Key) {
 		return err
 	}
-	opt := sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, CommitID: n.Commit, Body: host.Said(n.Key, "", n.Body)}
+	r := newReview{Event: reviewComment, Commit: n.Commit, Body: host.Said(n.Key, "", n.Body)}
 	for _, l := range n.Lines {
-		opt.Comments = append(opt.Comments, sdk.CreatePullReviewComment{Path: l.Path, Body: l.Body.String(), NewLineNum: int64(l.Line)})
+		r.Comments = append(r.Comments, newLineRemark{Path: l.Path, Body: l.Body.String(), Line: l.Line})
 	}
 	post := func() *work.HostTrouble {
-		_, res, err := h.as(ctx, h.cfg.ReviewToken).CreatePullReview(h.cfg.Owner, h.cfg.Repo, n.Number, opt)
-		if err == nil {
-			return nil
-		}
-		return h.trouble(fmt.Sprintf("review pull request %d", n.Number), res, err)
+		return h.post(ctx, fmt.Sprintf("review pull request %d", n.Number), n.Number, r, account(h.cfg.ReviewToken))
 	}
 	t := post()
 	if t != nil && len(n.Lines) > 0 && (t.Kind == work.HostRefused || t.Status == http.StatusNotFound || t.Status >= 500) {
@@ -113,7 +116,7 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 		if look, err = h.Look(ctx, n.Number); err != nil || host.Noted(look, n.Key) {
 			return err
 		}
-		opt.Body, opt.Comments = host.Said(n.Key, "", host.NotesAsText(n)), nil
+		r.Body, r.Comments = host.Said(n.Key, "", host.NotesAsText(n)), nil
 		t = post()
 	}
 	if t == nil {
@@ -138,9 +141,9 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if p.State == work.PullMerged {
 		return h.squashed(ctx, p)
 	}
-	a, err := h.ask(ctx, h.cfg.MergeToken, http.MethodPost, fmt.Sprintf("/pulls/%d/merge", m.Number), sdk.MergePullRequestOption{
-		Style: sdk.MergeStyleSquash, Title: m.Title.String(), Message: m.Message, HeadCommitId: m.Head,
-	})
+	a, err := h.send(ctx, request{method: http.MethodPost, path: pullPath(m.Number) + "/merge", as: account(h.cfg.MergeToken), body: map[string]any{
+		"Do": "squash", "MergeTitleField": m.Title.String(), "MergeMessageField": m.Message, "head_commit_id": m.Head,
+	}}, h.repository())
 	if err == nil && a.Status < 300 {
 		return h.merged(ctx, do, m)
 	}
@@ -150,7 +153,7 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 			return h.squashed(ctx, again)
 		}
 	}
-	t := h.answered(do, a, err)
+	t := h.trouble(do, a, err)
 	h.refusal(ctx, t, a, p)
 	return work.PullSquashed{}, t
 }
@@ -171,9 +174,9 @@ func (h *Host) merged(ctx context.Context, do string, m work.PullMerge) (work.Pu
 
 func (h *Host) squashed(ctx context.Context, p work.PullRequest) (work.PullSquashed, error) {
 	out := work.PullSquashed{Commit: p.MergeCommit}
-	c, res, err := h.api(ctx).GetSingleCommit(h.cfg.Owner, h.cfg.Repo, p.MergeCommit)
-	if err != nil {
-		return out, h.trouble("read the merged commit", res, err)
+	var c mergedCommit
+	if _, t := h.ask(ctx, request{do: "read the merged commit", path: "/git/commits/" + url.PathEscape(p.MergeCommit)}, &c); t != nil {
+		return out, t
 	}
 	if len(c.Parents) > 0 {
 		out.Parent = c.Parents[0].SHA
@@ -184,20 +187,14 @@ func (h *Host) squashed(ctx context.Context, p work.PullRequest) (work.PullSquas
 // RetargetedBy is who changed the target of a pull request last, "" = the host
 // does not say. It is for people to read, so what fails here is no error.
 func (h *Host) RetargetedBy(ctx context.Context, number int64) (who string) {
-	seen := 0
-	for page := 1; page <= maxPages; page++ {
-		all, res, err := h.api(ctx).ListIssueTimeline(h.cfg.Owner, h.cfg.Repo, number, sdk.ListIssueCommentOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
-		if err != nil {
-			return ""
+	_, t := eachPage(ctx, h, request{do: "read who changed the target", path: issuePath(number) + "/timeline"}, func(e *occasion) bool {
+		if e != nil && e.Type == "change_target_branch" {
+			who = e.Poster.Login
 		}
-		for _, e := range all {
-			if e != nil && e.Type == "change_target_branch" {
-				who = name(e.Poster)
-			}
-		}
-		if seen += len(all); !more(res.Header, seen, len(all)) {
-			break
-		}
+		return false
+	})
+	if t != nil {
+		return ""
 	}
 	return who
 }
@@ -247,25 +244,24 @@ func (h *Host) refusal(ctx context.Context, t *work.HostTrouble, a host.Answer, 
 // no error. Kinds of trouble, beside the common ones: head_moved, protected.
 func (h *Host) DeleteBranch(ctx context.Context, branch, head string) error {
 	do := "delete branch " + branch
-	b, res, err := h.api(ctx).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, branch)
-	if err != nil {
-		t := h.trouble(do, res, err)
+	b, t := h.branch(ctx, do, branch, "")
+	if t != nil {
 		if t.Status != http.StatusNotFound {
 			return t
 		}
-		if _, rres, rerr := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo); rerr != nil {
-			return h.trouble(do, rres, rerr)
+		if _, t := h.repo(ctx, do); t != nil {
+			return t
 		}
 		return nil
 	}
-	if b.Commit == nil || b.Commit.ID != head {
+	if b.Commit.ID != head {
 		return &work.HostTrouble{Kind: work.HostHeadMoved, Do: do, What: "somebody has pushed to it since", Fix: "it is left as it is"}
 	}
-	_, res, err = h.as(ctx, h.cfg.MergeToken).DeleteRepoBranch(h.cfg.Owner, h.cfg.Repo, branch)
-	if err == nil || res != nil && res.StatusCode == http.StatusNotFound {
+	_, t = h.ask(ctx, request{do: do, method: http.MethodDelete, path: branchPath(branch), as: account(h.cfg.MergeToken)}, nil)
+	if t == nil || t.Status == http.StatusNotFound {
 		return nil
 	}
-	return h.trouble(do, res, err)
+	return t
 }
 
 // hookEvents are what a pull request is touched by.
@@ -280,42 +276,35 @@ func (h *Host) EnsureHook(ctx context.Context, address, secret string) (int64, e
 	if secret == "" {
 		return 0, errors.New(do + ": without a secret nobody could tell whose it is")
 	}
-	seen := 0
 	var old []int64
-	config := map[string]string{"url": address, "content_type": "json", "secret": secret}
-	for page := 1; page <= maxPages; page++ {
-		all, res, err := h.api(ctx).ListRepoHooks(h.cfg.Owner, h.cfg.Repo, sdk.ListHooksOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
-		if err != nil {
-			return 0, h.trouble(do, res, err)
-		}
-		for _, k := range all {
-			if k.Config["url"] != address {
-				continue
-			}
+	if _, t := eachPage(ctx, h, request{do: do, path: "/hooks"}, func(k hook) bool {
+		if k.Config["url"] == address {
 			old = append(old, k.ID)
 		}
-		if seen += len(all); !more(res.Header, seen, len(all)) {
-			break
-		}
+		return false
+	}); t != nil {
+		return 0, t
 	}
 	// Editing one leaves its secret as it was, and nobody tells what that is.
 	for _, id := range old {
-		if res, err := h.api(ctx).DeleteRepoHook(h.cfg.Owner, h.cfg.Repo, id); err != nil && (res == nil || res.StatusCode != http.StatusNotFound) {
-			return 0, h.trouble(do, res, err)
+		if _, t := h.ask(ctx, request{do: do, method: http.MethodDelete, path: fmt.Sprintf("/hooks/%d", id)}, nil); t != nil && t.Status != http.StatusNotFound {
+			return 0, t
 		}
 	}
-	k, res, err := h.api(ctx).CreateRepoHook(h.cfg.Owner, h.cfg.Repo, sdk.CreateHookOption{Type: sdk.HookTypeGitea, Config: config, Events: hookEvents(), Active: true})
-	if err != nil {
-		return 0, h.trouble(do, res, err)
+	var k hook
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPost, path: "/hooks", body: map[string]any{
+		"type": "gitea", "active": true, "events": hookEvents(), "config": map[string]string{"url": address, "content_type": "json", "secret": secret},
+	}}, &k)
+	if t != nil {
+		return 0, t
 	}
 	return k.ID, nil
 }
 
 // TestHook asks the host to send a webhook now.
 func (h *Host) TestHook(ctx context.Context, id int64) error {
-	a, err := h.ask(ctx, h.cfg.Token, http.MethodPost, fmt.Sprintf("/hooks/%d/tests", id), nil)
-	if err == nil && a.Status < 300 {
-		return nil
+	if _, t := h.ask(ctx, request{do: "test the webhook", method: http.MethodPost, path: fmt.Sprintf("/hooks/%d/tests", id)}, nil); t != nil {
+		return t
 	}
-	return h.answered("test the webhook", a, err)
+	return nil
 }

@@ -2,12 +2,11 @@ package gitea
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-
-	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
 	"forge/internal/text"
@@ -18,33 +17,27 @@ import (
 // before.
 func (h *Host) Checks(ctx context.Context, commit string) (work.PullChecks, error) {
 	var runs []host.CheckRun
-	seen := 0
-	for page := 1; page <= maxPages; page++ {
-		all, res, err := h.api(ctx).ListStatuses(h.cfg.Owner, h.cfg.Repo, commit, sdk.ListStatusesOption{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
-		if err != nil {
-			return work.PullChecks{State: work.ChecksUnknown}, h.trouble("read the checks of "+text.Short(commit), res, err)
-		}
-		for _, s := range all {
-			runs = append(runs, host.CheckRun{
-				PullCheck: work.PullCheck{Name: s.Context, Words: s.Description, URL: s.TargetURL, Job: h.job(s.TargetURL), At: commit},
-				Ended:     statusState(s.State), At: s.Created.UTC(), Order: s.ID,
-			})
-		}
-		if seen += len(all); !more(res.Header, seen, len(all)) {
-			break
-		}
+	r := request{do: "read the checks of " + text.Short(commit), path: "/commits/" + url.PathEscape(commit) + "/statuses"}
+	if _, t := eachPage(ctx, h, r, func(s status) bool {
+		runs = append(runs, host.CheckRun{
+			PullCheck: work.PullCheck{Name: s.Context, Words: s.Description, URL: s.URL, Job: h.job(s.URL), At: commit},
+			Ended:     statusState(s.State), At: s.Created.UTC(), Order: s.ID,
+		})
+		return false
+	}); t != nil {
+		return work.PullChecks{State: work.ChecksUnknown}, t
 	}
 	return host.Sum(runs), nil
 }
 
 // statusState is what one status says of its commit.
-func statusState(s sdk.StatusState) work.CheckState {
+func statusState(s string) work.CheckState {
 	switch s {
-	case sdk.StatusSuccess, sdk.StatusWarning, "skipped":
+	case "success", "warning", "skipped":
 		return work.ChecksPassed
-	case sdk.StatusPending:
+	case "pending":
 		return work.ChecksPending
-	case sdk.StatusFailure:
+	case "failure":
 		return work.ChecksFailed
 	}
 	return work.ChecksUnknown
@@ -73,28 +66,29 @@ func (h *Host) CheckLog(ctx context.Context, c work.PullCheck) (work.PullCheck, 
 		return c, nil
 	}
 	do := "read the log of check " + text.OneLine(c.Name, 100)
-	job, res, err := h.api(ctx).GetRepoActionJob(h.cfg.Owner, h.cfg.Repo, c.Job)
-	if err != nil || job.HeadSha != c.At {
-		return c, h.noLog(do, res, err)
+	path := fmt.Sprintf("/actions/jobs/%d", c.Job)
+	var j job
+	if _, t := h.ask(ctx, request{do: do, path: path}, &j); t != nil || j.Head != c.At {
+		return c, noLog(t)
 	}
-	for _, s := range job.Steps {
+	for _, s := range j.Steps {
 		if s.Conclusion == "failure" {
 			c.Step = text.OneLine(s.Name, 200)
 		}
 	}
-	log, res, err := h.api(ctx).GetRepoActionJobLogs(h.cfg.Owner, h.cfg.Repo, c.Job)
-	if err != nil {
-		return c, h.noLog(do, res, err)
+	log, t := h.ask(ctx, request{do: do, path: path + "/logs"}, nil)
+	if t != nil {
+		return c, noLog(t)
 	}
-	c.Log = host.LogEnd(log)
+	c.Log = host.LogEnd(log.Body)
 	return c, nil
 }
 
 // noLog is nil where the host has no such log for this token, or does not know
 // of logs at all.
-func (h *Host) noLog(do string, res *sdk.Response, err error) error {
-	if err == nil || res == nil || res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusForbidden {
+func noLog(t *work.HostTrouble) error {
+	if t == nil || t.Status == 0 || t.Status == http.StatusNotFound || t.Status == http.StatusForbidden {
 		return nil
 	}
-	return h.trouble(do, res, err)
+	return t
 }

@@ -4,18 +4,13 @@ package gitea
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 
-	sdk "code.gitea.io/sdk/gitea"
-
 	"forge/internal/git"
 	"forge/internal/host"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -72,69 +67,13 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// as is the library's client for one call; it keeps the context, so it is not
-// kept itself.
-func (h *Host) as(ctx context.Context, token string) *sdk.Client {
-	// Without a version to hold it against, nothing is asked here, and so
-	// nothing fails.
-	c, _ := sdk.NewClient(h.root, sdk.SetToken(token), sdk.SetHTTPClient(h.client.HTTP()), sdk.SetContext(ctx), sdk.SetGiteaVersion(""))
-	return c
-}
-
-func (h *Host) api(ctx context.Context) *sdk.Client { return h.as(ctx, h.cfg.Token) }
-
-// ask is a request that the library does not have, or whose answer it drops.
-func (h *Host) ask(ctx context.Context, token, method, path string, body any) (host.Answer, error) {
-	path = fmt.Sprintf("%s/api/v1/repos/%s/%s%s", h.root, url.PathEscape(h.cfg.Owner), url.PathEscape(h.cfg.Repo), path)
-	return h.client.Ask(ctx, method, path, http.Header{"Authorization": {"token " + token}}, body)
-}
-
-var scopesIn = text.Lazy(`required=\[([^\]]*)\](?:, token scope=(\S*))?`)
-
-// trouble says what an answer of the library means.
-func (h *Host) trouble(do string, res *sdk.Response, err error) *work.HostTrouble {
-	status, header := 0, http.Header{}
-	if res != nil && res.Response != nil {
-		status, header = res.StatusCode, res.Header
-	}
-	return h.said(do, status, header, err)
-}
-
-func (h *Host) answered(do string, a host.Answer, err error) *work.HostTrouble {
-	if err == nil {
-		return h.said(do, a.Status, a.Header, errors.New(a.Message()))
-	}
-	return h.client.Trouble(do, a.Status, a.Header, "", err)
-}
-
-func (h *Host) said(do string, status int, header http.Header, err error) *work.HostTrouble {
-	message := ""
-	if err != nil && status >= 300 {
-		message, err = err.Error(), nil
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && status < 300 && status > 0 {
-		return &work.HostTrouble{Kind: work.HostWrong, Do: do, Status: status, What: "what answers there is no Gitea", Fix: "check host.url"}
-	}
-	t := h.client.Trouble(do, status, header, message, err)
-	if m := scopesIn().FindStringSubmatch(message); m != nil && status == http.StatusForbidden {
-		t.Kind, t.Scopes = work.HostMissingScope, strings.Fields(m[1])
-		t.What = "the token lacks the scope " + strings.Join(t.Scopes, ", ")
-		t.Fix = "make a token with it"
-	}
-	if strings.Contains(message, "branch protected") {
-		t.Kind = work.HostProtected
-	}
-	return t
-}
-
 // WhoAmI is the account of the token; Gitea does not tell the scopes.
 func (h *Host) WhoAmI(ctx context.Context) (work.HostAccount, error) {
-	u, res, err := h.api(ctx).GetMyUserInfo()
-	if err != nil {
-		return work.HostAccount{}, h.trouble("ask whose the token is", res, err)
+	u, t := h.whose(ctx, "")
+	if t != nil {
+		return work.HostAccount{}, t
 	}
-	return work.HostAccount{Name: u.UserName}, nil
+	return work.HostAccount{Name: u.Login}, nil
 }
 
 // ours are the accounts whose reviews never count.
@@ -154,11 +93,11 @@ func (h *Host) ours(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		asked[token] = true
-		u, res, err := h.as(ctx, token).GetMyUserInfo()
-		if err != nil {
-			return nil, h.trouble("ask whose the token is", res, err)
+		u, t := h.whose(ctx, account(token))
+		if t != nil {
+			return nil, t
 		}
-		own[strings.ToLower(u.UserName)] = true
+		own[strings.ToLower(u.Login)] = true
 	}
 	h.own = own
 	return own, nil
@@ -172,7 +111,7 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 	var version struct{ Version string }
 	a, err := h.client.Ask(ctx, http.MethodGet, h.root+"/api/v1/version", nil, nil)
 	if err != nil || a.Status >= 500 || a.Status == http.StatusTooManyRequests {
-		return out, h.answered("reach "+h.root, a, err)
+		return out, h.trouble("reach "+h.root, a, err)
 	}
 	// A server that asks for a login even here answers in words of its own.
 	if a.Status == http.StatusNotFound || a.Status < 300 && (json.Unmarshal(a.Body, &version) != nil || version.Version == "") {
@@ -185,54 +124,48 @@ func (h *Host) Access(ctx context.Context, base string) (work.HostAccess, error)
 		}
 		return false
 	}
-	if u, res, err := h.api(ctx).GetMyUserInfo(); err == nil {
-		out.Account.Name = u.UserName
-	} else if t := h.trouble("ask whose the token is", res, err); !scoped(t) {
+	if u, t := h.whose(ctx, ""); t == nil {
+		out.Account.Name = u.Login
+	} else if !scoped(t) {
 		return out, t
 	}
-	r, res, err := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo)
-	if err != nil {
-		if t := h.trouble("read "+h.cfg.Owner+"/"+h.cfg.Repo, res, err); !scoped(t) {
-			return out, t
-		}
+	r, t := h.repo(ctx, "read "+h.cfg.Owner+"/"+h.cfg.Repo)
+	if t != nil && !scoped(t) {
+		return out, t
 	}
 	for _, probe := range []struct{ method, path string }{
 		{http.MethodPatch, "/pulls/0"},
 		{http.MethodPatch, "/issues/comments/0"},
 	} {
-		a, err := h.ask(ctx, h.cfg.Token, probe.method, probe.path, map[string]string{"body": "-"})
+		a, err := h.send(ctx, request{method: probe.method, path: probe.path, body: map[string]string{"body": "-"}}, h.repository())
 		if err != nil {
-			return out, h.answered("try the token", a, err)
+			return out, h.trouble("try the token", a, err)
 		}
-		if t := h.answered("try the token", a, nil); a.Status == http.StatusForbidden {
-			scoped(t)
+		if a.Status == http.StatusForbidden {
+			scoped(h.trouble("try the token", a, nil))
 		}
 	}
-	if r == nil || r.FullName == "" {
+	if r.FullName == "" {
 		return out, nil
 	}
-	out.Repo, out.Default, out.Empty, out.Archived, out.Squash = r.FullName, r.DefaultBranch, r.Empty, r.Archived, r.AllowSquash
-	out.NoPulls = !r.HasPullRequests
-	if r.Permissions != nil {
-		out.Push, out.Admin = r.Permissions.Push, r.Permissions.Admin
-	}
+	out.Repo, out.Default, out.Empty, out.Archived, out.Squash = r.FullName, r.Default, r.Empty, r.Archived, r.Squash
+	out.NoPulls = !r.Pulls
+	out.Push, out.Admin = r.Permissions.Push, r.Permissions.Admin
 	if base == "" {
-		base = r.DefaultBranch
+		base = r.Default
 	}
 	if out.Empty || base == "" {
 		return out, nil
 	}
-	b, res, err := h.api(ctx).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, base)
-	if err != nil {
-		t := h.trouble("read branch "+base, res, err)
+	b, t := h.branch(ctx, "read branch "+base, base, "")
+	if t != nil {
 		if t.Status == http.StatusNotFound {
 			t.Kind, t.What, t.Fix = work.HostBranchGone, "the host has no branch "+base, "push it there first"
 		}
 		return out, t
 	}
-	out.Protected, out.Approvals = b.Protected, int(b.RequiredApprovals)
-	if b.EnableStatusCheck {
-		out.Checks = b.StatusCheckContexts
+	if out.Protected, out.Approvals = b.Protected, b.Approvals; b.Checked {
+		out.Checks = b.Contexts
 	}
 	return out, nil
 }

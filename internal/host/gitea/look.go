@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
 	"forge/internal/work"
@@ -18,11 +17,11 @@ import (
 // Look reads all that a pull request says: state, reviews, threads, comments,
 // checks, mergeability.
 func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
-	all, out, err := h.read(ctx, number, true)
+	all, out, err := h.told(ctx, number, true)
 	if err != nil {
 		return out, err
 	}
-	var lines []*sdk.PullReviewComment
+	var lines []lineRemark
 	err = host.Together(
 		func() (err error) { lines, err = h.lineComments(ctx, number, all.reviews); return err },
 		func() error { return h.mergeable(ctx, all.pull, &out) },
@@ -39,7 +38,7 @@ func (h *Host) Look(ctx context.Context, number int64) (work.PullLook, error) {
 // them may write. Where the reviews come to no approval, mergeability and checks
 // are not asked for either.
 func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error) {
-	all, out, err := h.read(ctx, number, false)
+	all, out, err := h.told(ctx, number, false)
 	if err != nil || host.Stand(out.Reviews, out.Head).Verdict != work.PullApproved {
 		return out, err
 	}
@@ -49,15 +48,15 @@ func (h *Host) Verdicts(ctx context.Context, number int64) (work.PullLook, error
 // reading is what the answers to the first requests for a pull request hold.
 type reading struct {
 	own      map[string]bool
-	pull     *sdk.PullRequest
-	reviews  []*sdk.PullReview
-	comments []*sdk.Comment // on the whole; not always asked for
+	pull     *pullRequest
+	reviews  []pullReview
+	comments []remark // on the whole; not always asked for
 	rights   *rights
 }
 
-// read asks for a pull request with its reviews, and as they are told the
+// told asks for a pull request with its reviews, and as they are told the
 // comments on the whole.
-func (h *Host) read(ctx context.Context, number int64, comments bool) (all reading, out work.PullLook, err error) {
+func (h *Host) told(ctx context.Context, number int64, comments bool) (all reading, out work.PullLook, err error) {
 	err = host.Together(
 		func() (err error) { all.own, err = h.ours(ctx); return err },
 		func() (err error) { all.pull, err = h.get(ctx, number); return err },
@@ -72,7 +71,7 @@ func (h *Host) read(ctx context.Context, number int64, comments bool) (all readi
 	if err != nil {
 		return all, out, err
 	}
-	out.PullRequest, out.Mergeable, out.Checks = h.pull(all.pull), work.MergeUnknown, work.ChecksUnknown
+	out.PullRequest, out.Mergeable, out.Checks = all.pull.read(), work.MergeUnknown, work.ChecksUnknown
 	for _, r := range all.reviews {
 		out.Reviews = append(out.Reviews, review(r, out.Head, all.own))
 	}
@@ -81,54 +80,40 @@ func (h *Host) read(ctx context.Context, number int64, comments bool) (all readi
 }
 
 // sort puts comments to the threads that they are of.
-func (all reading) sort(out *work.PullLook, lines []*sdk.PullReviewComment) {
+func (all reading) sort(out *work.PullLook, lines []lineRemark) {
 	thread(out, lines, all.own)
 	onTheWhole(out, all.comments, all.own)
 }
 
-func name(u *sdk.User) string {
-	if u == nil {
-		return ""
-	}
-	return u.UserName
-}
-
 // reviews are those that were submitted, oldest first.
-func (h *Host) reviews(ctx context.Context, number int64) ([]*sdk.PullReview, error) {
-	var out []*sdk.PullReview
-	seen := 0
-	for page := 1; page <= maxPages; page++ {
-		all, res, err := h.api(ctx).ListPullReviews(h.cfg.Owner, h.cfg.Repo, number, sdk.ListPullReviewsOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
-		if err != nil {
-			return nil, h.trouble(fmt.Sprintf("read the reviews of pull request %d", number), res, err)
+func (h *Host) reviews(ctx context.Context, number int64) ([]pullReview, error) {
+	var out []pullReview
+	r := request{do: fmt.Sprintf("read the reviews of pull request %d", number), path: pullPath(number) + "/reviews"}
+	if _, t := eachPage(ctx, h, r, func(r pullReview) bool {
+		if r.State != reviewPending && r.State != reviewAsked {
+			out = append(out, r)
 		}
-		for _, r := range all {
-			if r.State != sdk.ReviewStatePending && r.State != sdk.ReviewStateRequestReview {
-				out = append(out, r)
-			}
-		}
-		if seen += len(all); !more(res.Header, seen, len(all)) {
-			break
-		}
+		return false
+	}); t != nil {
+		return nil, t
 	}
 	return out, nil
 }
 
 // lineComments are those of reviews, oldest first; Gitea tells those of one
 // review at a time.
-func (h *Host) lineComments(ctx context.Context, number int64, reviews []*sdk.PullReview) ([]*sdk.PullReviewComment, error) {
-	said := make([][]*sdk.PullReviewComment, len(reviews))
+func (h *Host) lineComments(ctx context.Context, number int64, reviews []pullReview) ([]lineRemark, error) {
+	said := make([][]lineRemark, len(reviews))
 	var ask []func() error
 	for i, r := range reviews {
-		if r.CodeCommentsCount == 0 {
+		if r.Lines == 0 {
 			continue
 		}
 		ask = append(ask, func() error {
-			all, res, err := h.api(ctx).ListPullReviewComments(h.cfg.Owner, h.cfg.Repo, number, r.ID)
-			if err != nil {
-				return h.trouble(fmt.Sprintf("read the reviews of pull request %d", number), res, err)
+			do, path := fmt.Sprintf("read the reviews of pull request %d", number), fmt.Sprintf("%s/reviews/%d/comments", pullPath(number), r.ID)
+			if _, t := h.ask(ctx, request{do: do, path: path}, &said[i]); t != nil {
+				return t
 			}
-			said[i] = all
 			return nil
 		})
 	}
@@ -136,17 +121,16 @@ func (h *Host) lineComments(ctx context.Context, number int64, reviews []*sdk.Pu
 		return nil, err
 	}
 	lines := slices.Concat(said...)
-	slices.SortFunc(lines, func(a, b *sdk.PullReviewComment) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(lines, func(a, b lineRemark) int { return cmp.Compare(a.ID, b.ID) })
 	return lines, nil
 }
 
 // thread sorts comments on lines into the threads that they are of.
-func thread(out *work.PullLook, lines []*sdk.PullReviewComment, own map[string]bool) {
+func thread(out *work.PullLook, lines []lineRemark, own map[string]bool) {
 	byPlace := map[string]int{} // → thread
 	byID := map[string]int{}
 	for _, c := range lines {
-		said := comment(c.ID, c.Reviewer, c.Body, own)
-		said.At = c.Created.UTC()
+		said := comment(c.remark, own)
 		// A reply through the API is a review of its own at the same line.
 		if said.Own {
 			if i, ok := byID[host.Answers(c.Body)]; ok {
@@ -154,15 +138,15 @@ func thread(out *work.PullLook, lines []*sdk.PullReviewComment, own map[string]b
 				continue
 			}
 		}
-		place := fmt.Sprintf("%d %d %d %s", c.ReviewID, c.LineNum, c.OldLineNum, c.Path)
+		place := fmt.Sprintf("%d %d %d %s", c.Review, c.Line, c.OldLine, c.Path)
 		i, ok := byPlace[place]
 		if !ok {
 			i = len(out.Threads)
 			byPlace[place] = i
-			hunk, _ := host.Clip(c.DiffHunk)
+			hunk, _ := host.Clip(c.Hunk)
 			out.Threads = append(out.Threads, work.PullThread{
-				ID: said.ID, Review: strconv.FormatInt(c.ReviewID, 10), Path: c.Path, Line: int(c.LineNum), OldLine: int(c.OldLineNum),
-				Commit: cmp.Or(c.OrigCommitID, c.CommitID), Hunk: hunk,
+				ID: said.ID, Review: strconv.FormatInt(c.Review, 10), Path: c.Path, Line: c.Line, OldLine: c.OldLine,
+				Commit: cmp.Or(c.OriginalCommit, c.Commit), Hunk: hunk,
 			})
 		}
 		t := &out.Threads[i]
@@ -185,25 +169,28 @@ func (r *rights) mayWrite(ctx context.Context, who string) (bool, error) {
 	if may, ok := r.asked[who]; ok || r.all != nil {
 		return may || r.all[who], nil
 	}
-	p, res, err := r.api(ctx).CollaboratorPermission(r.cfg.Owner, r.cfg.Repo, who)
+	var p struct {
+		Permission string `json:"permission"`
+	}
+	_, t := r.ask(ctx, request{do: "ask what " + who + " may do", path: "/collaborators/" + url.PathEscape(who) + "/permission"}, &p)
 	switch {
-	case err == nil && p != nil:
-		r.asked[who] = p.Permission == sdk.AccessModeWrite || p.Permission == sdk.AccessModeAdmin || p.Permission == sdk.AccessModeOwner
-	case res != nil && res.StatusCode == http.StatusForbidden:
+	case t == nil:
+		r.asked[who] = slices.Contains([]string{"write", "admin", "owner"}, p.Permission)
+	case t.Status == http.StatusForbidden:
 		// That is for administrators; whom work may be given to is for all.
-		all, res, err := r.api(ctx).GetAssignees(r.cfg.Owner, r.cfg.Repo)
-		if err != nil {
-			return false, r.trouble("ask who may write", res, err)
+		var all []user
+		if _, t := r.ask(ctx, request{do: "ask who may write", path: "/assignees"}, &all); t != nil {
+			return false, t
 		}
 		r.all = map[string]bool{}
 		for _, u := range all {
-			r.all[u.UserName] = true
+			r.all[u.Login] = true
 		}
 		return r.all[who], nil
-	case res != nil && res.StatusCode == http.StatusNotFound: // an account that is gone may not
+	case t.Status == http.StatusNotFound: // an account that is gone may not
 		r.asked[who] = false
 	default:
-		return false, r.trouble("ask what "+who+" may do", res, err)
+		return false, t
 	}
 	return r.asked[who], nil
 }
@@ -239,40 +226,39 @@ func (r *rights) writers(ctx context.Context, look work.PullLook) (out []string,
 	return out, nil
 }
 
-func review(r *sdk.PullReview, head string, own map[string]bool) work.PullReview {
+func review(r pullReview, head string, own map[string]bool) work.PullReview {
 	out := work.PullReview{
-		ID: strconv.FormatInt(r.ID, 10), By: name(r.Reviewer), Commit: r.CommitID, At: r.Submitted.UTC(),
-		Dismissed: r.Dismissed, Stale: r.Stale || r.CommitID != head,
+		ID: strconv.FormatInt(r.ID, 10), By: r.Reviewer.Login, Commit: r.Commit, At: r.Submitted.UTC(),
+		Dismissed: r.Dismissed, Stale: r.Stale || r.Commit != head,
 		// What Gitea calls official is: by one who might write then, or whom the
 		// rule of the branch names. It takes the word away from all but the last
 		// of a reviewer, which is the only one that counts.
-		MayDecide: r.Official, Own: own[strings.ToLower(name(r.Reviewer))],
+		MayDecide: r.Official, Own: own[strings.ToLower(r.Reviewer.Login)],
 		Verdict: work.PullVerdictUnknown,
 	}
 	out.Body, _ = host.Clip(r.Body)
 	switch r.State {
-	case sdk.ReviewStateApproved:
+	case reviewApproved:
 		out.Verdict = work.PullApproved
-	case sdk.ReviewStateRequestChanges:
+	case reviewChanges:
 		out.Verdict = work.PullChangesRequested
-	case sdk.ReviewStateComment:
+	case reviewComment:
 		out.Verdict = work.PullCommented
 	}
 	return out
 }
 
-func comment(id int64, by *sdk.User, body string, own map[string]bool) work.PullComment {
-	c := work.PullComment{ID: strconv.FormatInt(id, 10), By: name(by), Own: own[strings.ToLower(name(by))]}
-	c.Body, c.Clipped = host.Clip(body)
+func comment(r remark, own map[string]bool) work.PullComment {
+	c := work.PullComment{ID: strconv.FormatInt(r.ID, 10), By: r.Poster.Login, At: r.Created.UTC(), Own: own[strings.ToLower(r.Poster.Login)]}
+	c.Body, c.Clipped = host.Clip(r.Body)
 	return c
 }
 
 // onTheWhole sorts comments on no line: answers of Forge's own go to their
 // threads.
-func onTheWhole(out *work.PullLook, all []*sdk.Comment, own map[string]bool) {
+func onTheWhole(out *work.PullLook, all []remark, own map[string]bool) {
 	for _, c := range all {
-		said := comment(c.ID, c.Poster, c.Body, own)
-		said.At = c.Created.UTC()
+		said := comment(c, own)
 		if said.Own {
 			if i := slices.IndexFunc(out.Threads, func(t work.PullThread) bool { return t.ID == host.Answers(c.Body) }); i >= 0 {
 				out.Threads[i].Comments = append(out.Threads[i].Comments, said)
@@ -285,27 +271,29 @@ func onTheWhole(out *work.PullLook, all []*sdk.Comment, own map[string]bool) {
 
 // issueComments are all on the whole pull request; Gitea gives them in one
 // answer, whatever page is asked for.
-func (h *Host) issueComments(ctx context.Context, number int64) ([]*sdk.Comment, error) {
-	all, res, err := h.api(ctx).ListIssueComments(h.cfg.Owner, h.cfg.Repo, number, sdk.ListIssueCommentOptions{})
-	if err != nil {
-		return nil, h.trouble(fmt.Sprintf("read the comments of pull request %d", number), res, err)
+func (h *Host) issueComments(ctx context.Context, number int64) ([]remark, error) {
+	var all []remark
+	r := request{do: fmt.Sprintf("read the comments of pull request %d", number), path: issuePath(number) + "/comments"}
+	if _, t := h.ask(ctx, r, &all); t != nil {
+		return nil, t
 	}
 	return all, nil
 }
 
 // mergeable fills what Gitea says in several places: it has one word for
 // computing, conflicting and failed, which git tells apart.
-func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.PullLook) error {
+func (h *Host) mergeable(ctx context.Context, p *pullRequest, out *work.PullLook) error {
 	if out.State != work.PullOpen {
 		out.Why = "it is " + string(out.State)
 		return nil
 	}
-	var b *sdk.Branch
+	var base *branch
 	err := host.Together(
 		func() error {
-			st, res, err := h.api(ctx).GetCombinedStatus(h.cfg.Owner, h.cfg.Repo, out.Head)
-			if err != nil {
-				return h.trouble(fmt.Sprintf("read the checks of pull request %d", out.Number), res, err)
+			var st statuses
+			r := request{do: fmt.Sprintf("read the checks of pull request %d", out.Number), path: "/commits/" + url.PathEscape(out.Head) + "/status"}
+			if _, t := h.ask(ctx, r, &st); t != nil {
+				return t
 			}
 			out.Checks = checks(st)
 			return nil
@@ -314,12 +302,11 @@ func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.Pull
 			if out.BranchGone {
 				return nil
 			}
-			is, res, err := h.as(ctx, h.cfg.MergeToken).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, out.Base)
-			if err == nil {
-				b = is
-				return nil
-			}
-			if t := h.trouble("read branch "+out.Base, res, err); t.Status != http.StatusNotFound {
+			b, t := h.branch(ctx, "read branch "+out.Base, out.Base, account(h.cfg.MergeToken))
+			switch {
+			case t == nil:
+				base = &b
+			case t.Status != http.StatusNotFound:
 				return t
 			}
 			return nil
@@ -331,7 +318,7 @@ func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.Pull
 	case out.BranchGone:
 		out.Mergeable, out.Why = work.MergeBlocked, "its branch is gone"
 		return nil
-	case b == nil:
+	case base == nil:
 		out.Mergeable, out.Why = work.MergeBlocked, "its base "+out.Base+" is gone"
 		return nil
 	}
@@ -344,12 +331,12 @@ func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.Pull
 	switch {
 	case p.Draft:
 		out.Mergeable, out.Why = work.MergeBlocked, "it is marked as work in progress"
-	case !b.UserCanMerge:
+	case !base.CanMerge:
 		out.Mergeable, out.Why = work.MergeBlocked, "the account of the token may not merge into "+out.Base
-	case b.EnableStatusCheck && out.Checks != work.ChecksPassed:
+	case base.Checked && out.Checks != work.ChecksPassed:
 		out.Mergeable, out.Why = work.MergeBlocked, "required checks have not passed"
-	case int(b.RequiredApprovals) > approvals:
-		out.Mergeable, out.Why = work.MergeBlocked, fmt.Sprintf("%d of %d required approvals are there", approvals, b.RequiredApprovals)
+	case base.Approvals > approvals:
+		out.Mergeable, out.Why = work.MergeBlocked, fmt.Sprintf("%d of %d required approvals are there", approvals, base.Approvals)
 	case p.Mergeable:
 		out.Mergeable = work.Mergeable
 	case h.Store == nil:
@@ -367,17 +354,12 @@ func (h *Host) mergeable(ctx context.Context, p *sdk.PullRequest, out *work.Pull
 	return nil
 }
 
-func checks(st *sdk.CombinedStatus) work.CheckState {
-	if st.TotalCount == 0 && len(st.Statuses) == 0 {
+func checks(st statuses) work.CheckState {
+	if st.Total == 0 && len(st.All) == 0 {
 		return work.ChecksNone
 	}
-	switch st.State {
-	case sdk.StatusSuccess, sdk.StatusWarning, "skipped":
-		return work.ChecksPassed
-	case sdk.StatusPending:
-		return work.ChecksPending
-	case sdk.StatusError, sdk.StatusFailure:
+	if st.State == "error" {
 		return work.ChecksFailed
 	}
-	return work.ChecksUnknown
+	return statusState(st.State)
 }

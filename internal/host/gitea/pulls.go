@@ -8,100 +8,58 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	sdk "code.gitea.io/sdk/gitea"
 
 	"forge/internal/host"
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
-const (
-	pageSize = 50 // servers give no more
-	maxPages = 200
-)
-
-func (h *Host) pull(p *sdk.PullRequest) work.PullRequest {
-	out := work.PullRequest{Number: p.Index, URL: p.HTMLURL, Title: p.Title, Body: p.Body, Marker: host.MarkerIn(p.Body), State: work.PullClosed}
+func (p *pullRequest) read() work.PullRequest {
+	out := work.PullRequest{
+		Number: p.Number, URL: p.URL, Title: p.Title, Body: p.Body, Marker: host.MarkerIn(p.Body), State: work.PullClosed,
+		Author: p.Poster.Login, MergedBy: p.MergedBy.Login,
+	}
 	switch {
-	case p.HasMerged:
-		out.State = work.PullMerged
-	case p.State == sdk.StateOpen:
+	case p.Merged:
+		out.State, out.MergeCommit = work.PullMerged, p.MergeCommit
+	case p.State == open:
 		out.State = work.PullOpen
 	}
-	if p.Poster != nil {
-		out.Author = p.Poster.UserName
-	}
 	if p.Base != nil {
-		out.Base, out.BaseHead = p.Base.Name, p.Base.Sha
+		out.Base, out.BaseHead = p.Base.Name, p.Base.SHA
 	}
 	if p.Head != nil {
-		// Name stays when the branch is deleted, and Ref does not.
-		out.Branch, out.Head, out.BranchGone = p.Head.Name, p.Head.Sha, p.Head.Ref != p.Head.Name
+		out.Branch, out.Head, out.BranchGone = p.Head.Name, p.Head.SHA, p.Head.Ref != p.Head.Name
 	}
 	if p.Updated != nil {
 		out.Updated = p.Updated.UTC()
-	}
-	if p.HasMerged && p.MergedCommitID != nil {
-		out.MergeCommit = *p.MergedCommitID
-	}
-	if p.MergedBy != nil {
-		out.MergedBy = p.MergedBy.UserName
 	}
 	return out
 }
 
 // ofFork says that the branch is not in the repository itself.
-func ofFork(p *sdk.PullRequest) bool {
+func ofFork(p *pullRequest) bool {
 	return p.Head == nil || p.Base == nil || p.Head.RepoID != p.Base.RepoID
 }
 
 // list asks for pull requests, the last touched first, page by page, until each
 // says that it has seen enough. It returns the server's time of the first page.
-func (h *Host) list(ctx context.Context, query url.Values, each func(*sdk.PullRequest) bool) (time.Time, error) {
-	var now time.Time
+func (h *Host) list(ctx context.Context, query url.Values, each func(*pullRequest) bool) (time.Time, error) {
+	const do = "list pull requests"
 	query.Set("sort", "recentupdate")
-	query.Set("limit", fmt.Sprint(pageSize))
-	seen := 0
-	for page := 1; page <= maxPages; page++ {
-		query.Set("page", fmt.Sprint(page))
-		a, err := h.ask(ctx, h.cfg.Token, http.MethodGet, "/pulls?"+query.Encode(), nil)
-		if err != nil || a.Status != http.StatusOK {
-			t := h.answered("list pull requests", a, err)
-			if r, _, rerr := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo); t.Status == http.StatusNotFound && rerr == nil && r.Empty {
-				t = emptyTrouble("list pull requests")
-			}
-			return now, t
-		}
-		if page == 1 {
-			now, _ = http.ParseTime(a.Header.Get("Date"))
-		}
-		var pulls []*sdk.PullRequest
-		if json.Unmarshal(a.Body, &pulls) != nil {
-			return now, &work.HostTrouble{Kind: work.HostWrong, Do: "list pull requests", What: "what answers there is no Gitea", Fix: "check host.url"}
-		}
-		for _, p := range pulls {
-			if each(p) {
-				return now, nil
-			}
-		}
-		if seen += len(pulls); !more(a.Header, seen, len(pulls)) {
-			return now, nil
+	first, t := eachPage(ctx, h, request{do: do, path: "/pulls", query: query}, each)
+	if t != nil && t.Status == http.StatusNotFound {
+		if r, rt := h.repo(ctx, do); rt == nil && r.Empty {
+			t = emptyTrouble(do)
 		}
 	}
+	if t != nil {
+		return time.Time{}, t
+	}
+	now, _ := http.ParseTime(first.Get("Date"))
 	return now, nil
-}
-
-// more says whether a list has another page. A server may give fewer at once
-// than it is asked for, and not every list of it links to the next page.
-func more(header http.Header, seen, here int) bool {
-	if total, err := strconv.Atoi(header.Get("X-Total-Count")); err == nil {
-		return here > 0 && seen < total
-	}
-	return here > 0
 }
 
 func emptyTrouble(do string) *work.HostTrouble {
@@ -123,18 +81,18 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	defer h.opening.Unlock()
 	found, err := h.known(ctx, p)
 	if err == nil && found == nil {
-		found, err = h.find(ctx, p, "open", "all")
+		found, err = h.find(ctx, p, open, "all")
 	}
 	if err != nil {
 		return work.PullRequest{}, err
 	}
 	if found == nil {
-		_, t := h.create(ctx, p)
+		t := h.create(ctx, p)
 		if t != nil && t.Status != http.StatusConflict {
 			return work.PullRequest{}, t
 		}
 		// Another Forge may have been at it; of several the first stays.
-		if found, err = h.find(ctx, p, "open"); err != nil {
+		if found, err = h.find(ctx, p, open); err != nil {
 			return work.PullRequest{}, err
 		}
 		switch {
@@ -146,7 +104,7 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 			return work.PullRequest{}, t
 		}
 	}
-	is := h.pull(found)
+	is := found.read()
 	if is.State == work.PullOpen && host.Retargeted(is, p.Branch, p.Base) {
 		return is, host.RetargetedTrouble(fmt.Sprintf("update pull request %d", is.Number), is, p.Branch, p.Base, h.RetargetedBy(ctx, is.Number))
 	}
@@ -154,27 +112,32 @@ func (h *Host) OpenPull(ctx context.Context, p work.PullProposal) (work.PullRequ
 	if is.State != work.PullOpen || is.Title == title && strings.TrimSpace(is.Body) == strings.TrimSpace(body) {
 		return is, nil
 	}
-	edited, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, is.Number, sdk.EditPullRequestOption{Title: title, Body: &body})
-	if err != nil {
-		return is, h.trouble(fmt.Sprintf("update pull request %d", is.Number), res, err)
+	edited := new(pullRequest)
+	if t := h.edit(ctx, fmt.Sprintf("update pull request %d", is.Number), is.Number, map[string]any{"title": title, "body": body}, edited); t != nil {
+		return is, t
 	}
-	return h.pull(edited), nil
+	return edited.read(), nil
+}
+
+func (h *Host) edit(ctx context.Context, do string, number int64, change map[string]any, into any) *work.HostTrouble {
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPatch, path: pullPath(number), body: change}, into)
+	return t
 }
 
 // known is the pull request that the proposal names, nil = none, or one that
 // somebody closed.
-func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, error) {
+func (h *Host) known(ctx context.Context, p work.PullProposal) (*pullRequest, error) {
 	if p.Number == 0 {
 		return nil, nil
 	}
-	x, res, err := h.api(ctx).GetPullRequest(h.cfg.Owner, h.cfg.Repo, p.Number)
-	if err != nil {
-		if t := h.trouble(fmt.Sprintf("read pull request %d", p.Number), res, err); t.Status != http.StatusNotFound {
-			return nil, t
-		}
+	x, t := h.one(ctx, p.Number)
+	if t != nil && t.Status != http.StatusNotFound {
+		return nil, t
+	}
+	if t != nil {
 		return nil, nil // looked for below, where it is found out what is not there
 	}
-	if ofFork(x) || x.Head.Name != p.Branch || h.pull(x).State == work.PullClosed {
+	if ofFork(x) || x.Head.Name != p.Branch || x.read().State == work.PullClosed {
 		return nil, nil
 	}
 	return x, nil
@@ -183,24 +146,24 @@ func (h *Host) known(ctx context.Context, p work.PullProposal) (*sdk.PullRequest
 // find is the pull request of the proposal: the first open one of the branch
 // that Forge made, whatever a person wrote into its body or pointed it at, else
 // the last with the marker. Further open ones, which two Forges made at once, are closed.
-func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) (*sdk.PullRequest, error) {
+func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) (*pullRequest, error) {
 	own, err := h.ours(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, state := range states {
-		var marked *sdk.PullRequest
-		var open []*sdk.PullRequest
+		var marked *pullRequest
+		var opened []*pullRequest
 		query := url.Values{"state": {state}}
-		if state != "open" {
+		if state != open {
 			query.Set("base_branch", p.Base)
 		}
-		_, err = h.list(ctx, query, func(x *sdk.PullRequest) bool {
-			if ofFork(x) || x.Head.Name != p.Branch || x.Poster == nil || !own[strings.ToLower(x.Poster.UserName)] {
+		_, err = h.list(ctx, query, func(x *pullRequest) bool {
+			if ofFork(x) || x.Head.Name != p.Branch || !own[strings.ToLower(x.Poster.Login)] {
 				return false
 			}
-			if x.State == sdk.StateOpen {
-				open = append(open, x)
+			if x.State == open {
+				opened = append(opened, x)
 			}
 			if marked == nil && x.Base.Name == p.Base && host.Marked(x.Body, p.Marker) {
 				marked = x
@@ -212,12 +175,12 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 		}
 		// One that somebody pointed elsewhere is Forge's still; one that is for the
 		// base as well is the one.
-		elsewhere := func(x *sdk.PullRequest) bool { return x.Base.Name != p.Base }
-		slices.SortFunc(open, func(a, b *sdk.PullRequest) int { return cmp.Compare(a.Index, b.Index) })
-		if slices.ContainsFunc(open, func(x *sdk.PullRequest) bool { return !elsewhere(x) }) {
-			open = slices.DeleteFunc(open, elsewhere)
+		elsewhere := func(x *pullRequest) bool { return x.Base.Name != p.Base }
+		slices.SortFunc(opened, func(a, b *pullRequest) int { return cmp.Compare(a.Number, b.Number) })
+		if slices.ContainsFunc(opened, func(x *pullRequest) bool { return !elsewhere(x) }) {
+			opened = slices.DeleteFunc(opened, elsewhere)
 		}
-		for i, x := range open {
+		for i, x := range opened {
 			if i == 0 {
 				marked = x
 				continue
@@ -225,7 +188,7 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 			if elsewhere(x) {
 				continue
 			}
-			if t := h.closeExtra(ctx, x.Index); t != nil {
+			if t := h.closeExtra(ctx, x.Number); t != nil {
 				return nil, t
 			}
 		}
@@ -240,11 +203,11 @@ func (h *Host) find(ctx context.Context, p work.PullProposal, states ...string) 
 // each key; number 0 is the one of the proposal, if there is one.
 func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error {
 	if number == 0 {
-		found, err := h.find(ctx, p, "open")
+		found, err := h.find(ctx, p, open)
 		if err != nil || found == nil {
 			return err
 		}
-		number = found.Index
+		number = found.Number
 	} else if now, err := h.Pull(ctx, number); err != nil || now.State != work.PullOpen {
 		return err
 	}
@@ -260,44 +223,41 @@ func (h *Host) ClosePull(ctx context.Context, number int64, p work.PullProposal,
 // closeExtra closes a pull request that nobody needs any more. Gitea answers 500 when
 // another process closed it at the same moment: closed is closed.
 func (h *Host) closeExtra(ctx context.Context, number int64) *work.HostTrouble {
-	closed := sdk.StateClosed
-	_, res, err := h.api(ctx).EditPullRequest(h.cfg.Owner, h.cfg.Repo, number, sdk.EditPullRequestOption{State: &closed})
-	if err == nil {
+	t := h.edit(ctx, fmt.Sprintf("close pull request %d", number), number, map[string]any{"state": closed}, nil)
+	if t == nil {
 		return nil
 	}
-	if now, _, again := h.api(ctx).GetPullRequest(h.cfg.Owner, h.cfg.Repo, number); again == nil && now.State == sdk.StateClosed {
+	if now, again := h.one(ctx, number); again == nil && now.State == closed {
 		return nil
 	}
-	return h.trouble(fmt.Sprintf("close pull request %d", number), res, err)
+	return t
 }
 
-func (h *Host) create(ctx context.Context, p work.PullProposal) (*sdk.PullRequest, *work.HostTrouble) {
+func (h *Host) create(ctx context.Context, p work.PullProposal) *work.HostTrouble {
 	do := "open a pull request for " + p.Branch
 	// Gitea opens one for nothing at all, and answers 500 without a common commit.
 	if t := h.compare(ctx, do, p); t != nil {
-		return nil, t
+		return t
 	}
-	made, res, err := h.api(ctx).CreatePullRequest(h.cfg.Owner, h.cfg.Repo, sdk.CreatePullRequestOption{Head: p.Branch, Base: p.Base, Title: p.Title.String(), Body: host.Body(p)})
-	if err == nil {
-		return made, nil
+	_, t := h.ask(ctx, request{do: do, method: http.MethodPost, path: "/pulls", body: map[string]string{
+		"head": p.Branch, "base": p.Base, "title": p.Title.String(), "body": host.Body(p),
+	}}, nil)
+	if t != nil && t.Status == http.StatusNotFound {
+		return h.why404(ctx, do, p)
 	}
-	t := h.trouble(do, res, err)
-	if t.Status == http.StatusNotFound {
-		t = h.why404(ctx, do, p)
-	}
-	return nil, t
+	return t
 }
 
 // compare finds out beforehand what would make a pull request that is none.
 func (h *Host) compare(ctx context.Context, do string, p work.PullProposal) *work.HostTrouble {
-	a, err := h.ask(ctx, h.cfg.Token, http.MethodGet, "/compare/"+url.PathEscape(p.Base)+"..."+url.PathEscape(p.Branch), nil)
+	a, err := h.send(ctx, request{path: "/compare/" + url.PathEscape(p.Base) + "..." + url.PathEscape(p.Branch)}, h.repository())
 	switch {
 	case err != nil:
-		return h.answered(do, a, err)
+		return h.trouble(do, a, err)
 	case a.Status == http.StatusNotFound:
 		return h.why404(ctx, do, p)
 	case a.Status != http.StatusOK:
-		t := h.answered(do, a, nil)
+		t := h.trouble(do, a, nil)
 		if a.Status == http.StatusInternalServerError && h.Store != nil {
 			// Which is what it says without a common commit, and without a word.
 			if unrelated, err := h.Unrelated(ctx, p.Base, p.Branch, "refs/forge/host/open"); err == nil && unrelated {
@@ -318,19 +278,18 @@ func (h *Host) compare(ctx context.Context, do string, p work.PullProposal) *wor
 // why404 tells a branch that is not there from a server that has not yet seen
 // what was pushed a moment ago.
 func (h *Host) why404(ctx context.Context, do string, p work.PullProposal) *work.HostTrouble {
-	r, res, err := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo)
-	if err != nil {
-		return h.trouble(do, res, err)
+	r, t := h.repo(ctx, do)
+	if t != nil {
+		return t
 	}
 	if r.Empty {
 		return emptyTrouble(do)
 	}
 	for _, branch := range []string{p.Base, p.Branch} {
-		_, res, err := h.api(ctx).GetRepoBranch(h.cfg.Owner, h.cfg.Repo, branch)
-		if err == nil {
+		_, t := h.branch(ctx, do, branch, "")
+		if t == nil {
 			continue
 		}
-		t := h.trouble(do, res, err)
 		if t.Status != http.StatusNotFound {
 			return t
 		}
@@ -352,22 +311,27 @@ func (h *Host) Pull(ctx context.Context, number int64) (work.PullRequest, error)
 	if err != nil {
 		return work.PullRequest{}, err
 	}
-	return h.pull(p), nil
+	return p.read(), nil
 }
 
-func (h *Host) get(ctx context.Context, number int64) (*sdk.PullRequest, error) {
-	p, res, err := h.api(ctx).GetPullRequest(h.cfg.Owner, h.cfg.Repo, number)
-	if err != nil {
-		t := h.trouble(fmt.Sprintf("read pull request %d", number), res, err)
-		if t.Status == http.StatusNotFound {
-			if _, rres, rerr := h.api(ctx).GetRepo(h.cfg.Owner, h.cfg.Repo); rerr != nil {
-				return nil, h.trouble(t.Do, rres, rerr)
-			}
-			t.Kind, t.What, t.Fix = work.HostNoPull, "the host has no such pull request", "it was deleted there: answer at the terminal (forge approve), or reject"
-		}
-		return nil, t
+func (h *Host) get(ctx context.Context, number int64) (*pullRequest, error) {
+	p, t := h.one(ctx, number)
+	if t == nil {
+		return p, nil
 	}
-	return p, nil
+	if t.Status == http.StatusNotFound {
+		if _, rt := h.repo(ctx, t.Do); rt != nil {
+			return nil, rt
+		}
+		t.Kind, t.What, t.Fix = work.HostNoPull, "the host has no such pull request", "it was deleted there: answer at the terminal (forge approve), or reject"
+	}
+	return nil, t
+}
+
+func (h *Host) one(ctx context.Context, number int64) (*pullRequest, *work.HostTrouble) {
+	p := new(pullRequest)
+	_, t := h.ask(ctx, request{do: fmt.Sprintf("read pull request %d", number), path: pullPath(number)}, p)
+	return p, t
 }
 
 // Changed are the pull requests that were touched since the cursor ("" begins
@@ -380,11 +344,11 @@ func (h *Host) Changed(ctx context.Context, cursor string) (work.PullHints, erro
 		return work.PullHints{}, fmt.Errorf("list pull requests: the cursor %q is not one", cursor)
 	}
 	var out work.PullHints
-	now, err := h.list(ctx, url.Values{"state": {"all"}}, func(p *sdk.PullRequest) bool {
+	now, err := h.list(ctx, url.Values{"state": {"all"}}, func(p *pullRequest) bool {
 		if cursor == "" || p.Updated != nil && p.Updated.Before(since.Add(-time.Second)) {
 			return true
 		}
-		out.Numbers = append(out.Numbers, p.Index)
+		out.Numbers = append(out.Numbers, p.Number)
 		return false
 	})
 	if err != nil {
