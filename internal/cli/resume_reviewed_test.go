@@ -48,7 +48,7 @@ func TestValidateWithoutAPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, done("01"))
 	w.forge("config", "validate").want(exitDone).says("ok").warns("there is no plan: forge run needs one, a job does not")
-	var got validation
+	var got planrun.Validation
 	w.forge("config", "validate", "--output", "json").want(exitDone).json(&got)
 	if !got.OK || len(got.Warnings) != 1 {
 		t.Errorf("got %+v", got)
