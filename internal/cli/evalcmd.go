@@ -37,6 +37,7 @@ func (a *App) evalCommand() *cli.Command {
 			{Name: "list", Usage: "list the trials", Flags: output, Action: a.onTrials(0, 0, "forge eval list", a.evalList, "text", "json")},
 			{Name: "show", Usage: "show a trial case by case", ArgsUsage: "[ID]", Flags: []cli.Flag{outputFlag(trialFormats()...)}, Action: a.onTrials(0, 1, "forge eval show [ID]", a.evalShow, trialFormats()...)},
 			{Name: "compare", Usage: "say whether trial B differs from trial A by more than chance", ArgsUsage: "A B", Flags: output, Action: a.onTrials(2, 2, "forge eval compare A B", a.evalCompare, "text", "json")},
+			a.evalAgentsCommand(),
 			a.evalStuckCommand(),
 		},
 		Action: func(c *cli.Context) error {
@@ -75,7 +76,7 @@ func (a *App) evalOptions(c *cli.Context) (o trial.Options, out string, err erro
 		return o, out, err
 	}
 	if c.Args().Present() {
-		return o, out, refusal.New("forge eval list, show, compare or stuck", "unknown command \"eval %s\"", text.FirstLine(c.Args().First(), 60))
+		return o, out, refusal.New("forge eval list, show, compare, agents or stuck", "unknown command \"eval %s\"", text.FirstLine(c.Args().First(), 60))
 	}
 	o = trial.Options{
 		Setup:    eval.Setup{Builtin: c.Bool("builtin"), Specialists: c.StringSlice("specialists")},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"forge/internal/fakemodel"
+	"forge/internal/planrun"
 )
 
 // A run that is reviewed by a model of the project's [llm], whose forge.toml
