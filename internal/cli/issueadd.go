@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -113,54 +111,14 @@ func (a *App) issueEdit(c *cli.Context) (func(*work.Issue) error, error) {
 			i.Level = c.String("level")
 		}
 		var err error
-		if i.Labels, err = with(i.Labels, wordsOf(c, "label"), wordsOf(c, "no-label"), "label %q"); err != nil {
+		if i.Labels, err = issueform.With(i.Labels, wordsOf(c, "label"), wordsOf(c, "no-label"), "label %q"); err != nil {
 			return err
 		}
-		if i.Needs, err = with(i.Needs, needs, dropped, "need %d"); err != nil {
+		if i.Needs, err = issueform.With(i.Needs, needs, dropped, "need %d"); err != nil {
 			return err
 		}
-		return editCriteria(i, wordsOf(c, "criterion"), wordsOf(c, "no-criterion"))
+		return issueform.EditCriteria(i, wordsOf(c, "criterion"), wordsOf(c, "no-criterion"))
 	}, nil
-}
-
-// with is list with some added and some taken away. What is there already is
-// not added again; what is to go must be there.
-func with[T comparable](list, add, drop []T, what string) ([]T, error) {
-	list = slices.Clone(list)
-	for _, d := range drop {
-		at := slices.Index(list, d)
-		if at < 0 {
-			return nil, refusal.New("forge issue show shows what it has", "the issue has no "+what, d)
-		}
-		list = slices.Delete(list, at, at+1)
-	}
-	for _, v := range add {
-		if !slices.Contains(list, v) {
-			list = append(list, v)
-		}
-	}
-	return list, nil
-}
-
-func editCriteria(i *work.Issue, add, drop []string) error {
-	next := i.CriteriaGiven + 1
-	var list []work.Criterion
-	for _, c := range i.Criteria {
-		if at := slices.Index(drop, c.ID); at >= 0 {
-			drop = slices.Delete(slices.Clone(drop), at, at+1)
-			continue
-		}
-		list = append(list, c)
-	}
-	if len(drop) > 0 {
-		return refusal.New("forge issue show shows them", "the issue has no criterion %q", drop[0])
-	}
-	for _, text := range add {
-		list = append(list, work.Criterion{ID: fmt.Sprintf("c%d", next), Text: strings.TrimSpace(text)})
-		next++
-	}
-	i.Criteria = list
-	return nil
 }
 
 // issueDescription is the text of --description or --file, and whether there is
