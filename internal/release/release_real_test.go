@@ -93,6 +93,7 @@ func TestRealRelease(t *testing.T) {
 	}
 
 	installs(t, one)
+	actsInJobs(t, one)
 	arch := runtime.GOARCH
 	installsDeb(t, filepath.Join(one, "forge_9.8.7_"+arch+".deb"))
 	unpacksRPM(t, filepath.Join(one, "forge-9.8.7."+rpmArch[arch]+".rpm"))
