@@ -155,6 +155,11 @@ var appliers = map[work.EventKind]applier{
 	work.SubPhaseFolded:     with(ofPhase(applyFolded)),
 	work.MergeStarted:       with(ofPhase(func(s *State, p *Phase, _ work.Event, _ EffectData) { s.takeTurn(p) })),
 	work.MergeFinished:      with(ofPhase(applyMergeFinished)),
+	work.TrainStarted:       with(applyTrainStarted),
+	work.TrainFinished:      with(applyTrainFinished),
+	work.TrainDecided:       with(applyTrainDecided),
+	work.VerifyStarted:      with(trainBegan),
+	work.ControlStarted:     with(trainBegan),
 	work.PhaseMerged:        with(ofPhase(applyMerged)),
 	work.PublishBegan:       with(ofPhase(applyPublishStarted)),
 	work.PublishFinished:    with(ofPhase(applyPublishFinished)),
@@ -241,6 +246,9 @@ func (p *Phase) takeBack() {
 	if p.Begun {
 		p.Begun = false
 		p.Iteration--
+		if p.Past.Anew {
+			p.Past.Anew, p.Session = false, "" // what was asked for during it holds for the next try
+		}
 	}
 	if p.Stage == StageIterate {
 		p.Stage = StageGate
@@ -341,6 +349,7 @@ func (s *State) dropTurn(p *Phase) {
 }
 
 func (s *State) releaseTurn(p *Phase) {
+	s.alights(p)
 	s.dropTurn(p)
 	if s.Merger == p.Number {
 		s.Merger = ""

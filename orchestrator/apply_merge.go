@@ -15,6 +15,10 @@ func applyDelivered(s *State, _ *Phase, _ work.Event, d DeliverFinishedData) {
 }
 
 func applyMergeFinished(s *State, p *Phase, _ work.Event, d MergeFinishedData) {
+	if d.Train > 0 {
+		s.boarded(p, d)
+		return
+	}
 	if p.Stage != StageTurn {
 		return
 	}
@@ -36,6 +40,8 @@ func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
 	s.Heads = append(slices.Clip(s.Heads), HeadAt{p.Number, d.Commit})
 	p.Files, p.Landed = d.Files, true
 	p.snapsMerged()
+	p.goneAlone()
+	s.arrives(p)
 	s.releaseTurn(p)
 	if d.Pull == 0 {
 		s.leavePull(p, "Forge went on without this.")

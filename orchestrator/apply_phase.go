@@ -70,6 +70,7 @@ func (p *Phase) anew() {
 	p.Blocked = gates.BlockerTracker{}
 	p.Asking = p.Asking.again()
 	p.Review = Review{}
+	p.goneAlone()
 	p.hooksAnew()
 	p.Reopened++
 	p.Reset = true
@@ -97,6 +98,7 @@ func applyIterationStarted(s *State, p *Phase, e work.Event, d work.IterationSta
 		return
 	}
 	p.Begun, p.Command = true, d.Command
+	p.goneAlone()
 	p.Iteration = e.Iteration
 	p.Tries[e.Iteration] = e.Attempt
 	p.giveMessages(d.Told, e.Iteration)

@@ -42,13 +42,10 @@ func Decide(s *State, in Input) []work.Event {
 		d.arbiterDone(f)
 	case MergeDone:
 		if d.awaited(f.Command) {
-			f.Result.Conflicts = clipList(f.Result.Conflicts, 30, 200)
-			f.Result.Differs = clipList(f.Result.Differs, 30, 200)
-			if len(f.Result.Paths) > mostPaths {
-				f.Result.Paths = nil
-			}
-			d.emit(work.MergeFinished, f.Command, f.Result)
+			d.emit(work.MergeFinished, f.Command, clipMerge(f.Result))
 		}
+	case TrainDone:
+		d.trainDone(f)
 	case LandDone:
 		if d.awaited(f.Command) {
 			d.landDone(f)
@@ -241,6 +238,12 @@ func (d *decision) began(c Command) {
 		d.arbiterBegan(c)
 	case StepMerge:
 		d.emit(work.MergeStarted, c, EffectData{Command: c.ID})
+	case StepTrain:
+		members := d.s.nextTrain()
+		if d.s.Train != nil {
+			members = d.s.Train.Members
+		}
+		d.emit(work.TrainStarted, c, TrainStartedData{Command: c.ID, Members: members})
 	case StepLand:
 		d.emit(work.LandStarted, c, EffectData{Command: c.ID})
 	case StepPublish:
@@ -365,6 +368,9 @@ func (d *decision) broke(f Broke) {
 	switch trouble := Unreached("carry it out", errors.New(text.ClipJSON(f.Problem, 300))); f.Command.Step {
 	case StepRest:
 		d.restFinished(f.Command, work.RestFinishedData{ControlFinishedData: work.ControlFinishedData{ID: f.Command.ID}, Failed: text.ClipJSON(f.Problem, 300)})
+		return
+	case StepTrain:
+		d.trainBroke(f)
 		return
 	case StepTell:
 		d.tellDone(TellDone{Command: f.Command, Report: work.TellReport{Why: f.Problem}})

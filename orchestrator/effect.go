@@ -73,6 +73,8 @@ type LandEffect struct {
 	Ref     string
 	Message string
 	Journal Head
+	// Before are those that land before it, in the same move of the branch.
+	Before []LandFirst
 }
 
 // Head is the length of a run's journal and the hash of its last event.
@@ -112,7 +114,7 @@ func (c Command) Needs() (day, head bool) {
 // EffectOf is what carrying out c takes, in s as it is now.
 func EffectOf(s *State, c Command, k Known) (Effect, error) {
 	p := s.Phases[c.Phase]
-	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose && (c.Step != StepHook || c.Phase != "") {
+	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose && c.Step != StepTrain && (c.Step != StepHook || c.Phase != "") {
 		return nil, fmt.Errorf("carry out %s: there is no phase %q", c.ID, c.Phase)
 	}
 	switch c.Step {
@@ -134,6 +136,8 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 		return s.arbiterEffect(c, p), nil
 	case StepMerge:
 		return s.mergeEffect(c, p), nil
+	case StepTrain:
+		return s.trainEffect(c), nil
 	case StepLand:
 		if p.Pull.live() {
 			return s.landPullEffect(c, p, k.Head), nil
@@ -216,7 +220,7 @@ func (s *State) mergeEffect(c Command, p *Phase) MergeEffect {
 func (s *State) landEffect(c Command, p *Phase, head Head) LandEffect {
 	return LandEffect{
 		Command: c, Run: s.Run, Tree: p.Merge.Tree, Head: s.Head, Ref: Ref(s.Run, "head"), Journal: head,
-		Message: s.landMessage(p, head),
+		Message: s.landMessage(p, head), Before: s.landFirst(p, head),
 	}
 }
 

@@ -29,6 +29,9 @@ type VerifyEffect struct {
 	// Trusted and Base are compared where the base is proven: what runs on
 	// accepted work alone may fill caches.
 	Trusted, Base string
+	// Rides is the verify that stands for the commands, of a member of a train: only
+	// what its change does to evidence is asked.
+	Rides work.CommandID
 }
 
 // ControlEffect asks test runners about a tree whose proofs are green. Its fact
@@ -102,7 +105,7 @@ func LogName(phase string, iteration int, step Step, on work.VerifyOn) string {
 func (s *State) verifyEffect(c Command, p *Phase) VerifyEffect {
 	e := VerifyEffect{
 		Command: c, Proof: s.proof(c, p), Mix: slices.Contains(floors(), c.On), Judge: c.On == work.OnSnapshot || c.On == work.OnMerged,
-		Beliefs: s.beliefs(c), Trusted: s.trusted(), Base: s.Spec.Base.Commit,
+		Beliefs: s.beliefs(c), Trusted: s.trusted(), Base: s.Spec.Base.Commit, Rides: s.rides(p),
 	}
 	e.Proof.Verify.Asked = !c.On.OfBase() && s.controlled()
 	return e

@@ -122,6 +122,8 @@ type MergeFinishedData struct {
 	Paths []string `json:"paths,omitempty"`
 	// Resolved says that an agent resolved conflicts in it.
 	Resolved bool `json:"resolved,omitempty"`
+	// Train is the batch that it was merged in, behind those before it; 0 = alone.
+	Train int `json:"train,omitempty"`
 }
 
 // PhaseMergedData is the payload of phase.merged.
@@ -131,6 +133,9 @@ type PhaseMergedData struct {
 	Empty   bool           `json:"empty,omitempty"`
 	Files   int            `json:"files"`
 	Pull    int64          `json:"pull,omitempty"` // the pull request that it was merged by
+	// Train is the batch that it landed in, before the last one of it: the branch
+	// moved past this commit at once.
+	Train int `json:"train,omitempty"`
 }
 
 // SubPhaseSpawnedData is the payload of subphase.spawned; the event's phase is

@@ -266,6 +266,10 @@ func (s *State) move(p *Phase, to Stage) {
 		s.openReview(p)
 	case to == StageTurn:
 		s.Turns = append(s.Turns, p.Number)
+		if t := s.Train; t != nil && !t.has(p.Number) {
+			// It left, and is not where it was when it boarded.
+			t.Order = slices.DeleteFunc(slices.Clone(t.Order), func(n string) bool { return n == p.Number })
+		}
 	case to == StageProven && p.Merge != nil:
 		s.showAgain(p)
 	}
@@ -291,6 +295,7 @@ const (
 	decideReverify  = "verify"
 	decideResolve   = "resolve"
 	decideRework    = "rework"
+	decideRed       = "red"
 	decideReview    = "review"
 	decideArbiter   = "arbiter"
 	decideFix       = "fix"

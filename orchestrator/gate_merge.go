@@ -13,7 +13,7 @@ func mergeGate() gate {
 		names: []string{gateMerge}, stages: []Stage{StageMerged, StageJudge}, decide: (*decision).merges, fold: foldMerge,
 		moves: map[string][]Stage{
 			decideLand: {StageLand, StageProven}, decideReverify: {StageReverify}, decideReview: {StageReview, StageLand, StageProven},
-			decideResolve: {StageGate}, decideRework: {StageGate},
+			decideResolve: {StageGate}, decideRework: {StageGate}, decideRed: {StageJudge},
 		},
 		leads: leadMerge,
 	}
@@ -41,6 +41,8 @@ func (d *decision) merged(p *Phase) {
 	switch {
 	case len(m.Conflicts) > 0:
 		d.rule(p.Number, gateMerge, decideResolve, "conflicts in "+strings.Join(m.Conflicts, ", "))
+	case p.Red != nil && p.Red.Tree == m.Tree:
+		d.rule(p.Number, gateMerge, decideRed, "verify was red on this very tree, in a batch")
 	case m.Tree == p.Tree || !m.Moved:
 		d.rule(p.Number, gateMerge, decideLand, "the merged tree is the proven one")
 	case len(p.Set.Verify) > 0:
@@ -82,6 +84,8 @@ func leadMerge(s *State, p *Phase, d work.GateDecidedData) Stage {
 		return ""
 	case d.Decision == decideLand:
 		return s.toLand(p)
+	case d.Decision == decideRed:
+		return StageJudge
 	case d.Decision == decideReverify:
 		return StageReverify
 	case d.Decision == decideReview:
@@ -93,6 +97,10 @@ func leadMerge(s *State, p *Phase, d work.GateDecidedData) Stage {
 func foldMerge(s *State, p *Phase, d folded) {
 	switch {
 	case p.Merge == nil:
+	case d.Decision == decideRed && p.Red != nil:
+		p.Judged.Claim = ClaimNone
+		p.Record = work.ProofRecord{Commands: s.proofCommands(p.Number), Ran: []work.ProofRun{{On: work.OnMerged}}}
+		s.applyRed(p, work.VerifyFinishedData{On: work.OnMerged, Problem: p.Red.Problem, Output: p.Red.Output, Missing: p.Red.Missing})
 	case d.Decision == decideResolve:
 		p.Kind, p.Reset = IterationResolve, true
 	case d.Decision == decideRework:

@@ -57,6 +57,8 @@ import (
 //	                  goes on; a resume asks the first again, and the result lands
 //	v8-midway         a message that an agent takes while it works, and the result, which
 //	                  lands
+//	v9-train          eight phases side by side: two batches are merged together, one phase
+//	                  is named and mends its work, one conflicts and resolves it
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {

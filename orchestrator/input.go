@@ -68,6 +68,8 @@ type VerifyDone struct {
 	Key    work.ProofKey
 	Before *work.ProvenBefore
 	Filled bool
+	// Rides is the verify that stands for the commands, of a member of a train.
+	Rides work.CommandID
 }
 
 // ControlDone is the end of a control command.
@@ -102,6 +104,8 @@ type LandDone struct {
 	// On a code host: the tree of Commit, and why nothing was merged.
 	Tree    string
 	Refused *work.PullTrouble
+	// Before are those that landed before it, in the same move.
+	Before []Landed
 }
 
 // PublishDone is the end of a publish command.
@@ -222,6 +226,7 @@ const (
 	StepArbiter Step = "arbiter"
 	StepMerge   Step = "merge"
 	StepLand    Step = "land"
+	StepTrain   Step = "train"
 	StepRest    Step = "rest"
 	StepDeliver Step = "deliver"
 	StepPublish Step = "publish"

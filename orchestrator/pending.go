@@ -47,6 +47,9 @@ func Pending(s *State) []Command {
 			out = append(out, c)
 		}
 	}
+	if c, due := s.pendingTrain(); due {
+		out = append(out, c)
+	}
 	if c, due := s.pendingRest(); due {
 		out = append(out, c)
 	}
@@ -77,6 +80,13 @@ func (s *State) granted() map[string]bool {
 	granted, places := map[string]bool{}, max(s.Spec.Settings.MaxParallel, 1)
 	if p := s.Phases[s.Merger]; p != nil && s.holds(p) && slices.Contains(s.working, s.Merger) {
 		granted[s.Merger] = true
+	}
+	if s.Train != nil {
+		for _, n := range s.Train.Members {
+			if p := s.Phases[n]; s.holds(p) && slices.Contains(s.working, n) {
+				granted[n] = true
+			}
+		}
 	}
 	for _, n := range s.working {
 		if p := s.Phases[n]; s.holds(p) && len(granted) < places {
@@ -123,6 +133,10 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 		try = p.Reopened + 1 // what it brought along is proven anew
 	}
 	c := Command{Phase: p.Number, Iteration: p.Iteration, Attempt: max(try, 1)}
+	rides := s.Train.has(p.Number)
+	if rides && !s.aboard(p) {
+		return c, false
+	}
 	switch p.Stage {
 	case StageFolder:
 		c.Step, c.Commit = StepFolder, p.Last
@@ -144,7 +158,7 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 		if p.Merge != nil {
 			c.On = work.OnMerged
 		}
-	case StageReverify:
+	case StageReverify, StageTrain:
 		c.Step, c.On, c.Commit = StepVerify, work.OnMerged, p.Merge.Commit
 	case StageTurn:
 		if !s.hasTurn(p) {
@@ -167,6 +181,10 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 		// A reviewed phase may merge more than once in one iteration.
 		step += "-" + text.Short(c.Commit)
 	}
+	if rides {
+		// It may be asked the same again when it goes alone, or with others.
+		step += fmt.Sprintf("-b%d", s.Train.Number)
+	}
 	if p.Pull != nil && c.Step != StepIterate {
 		// So may one with a pull request, also the very same commit.
 		step += fmt.Sprintf("-p%d-%s", p.Pull.Rounds, text.Short(c.Commit))
@@ -181,6 +199,9 @@ func (s *State) pendingStep(p *Phase) (Command, bool) {
 func (s *State) hasTurn(p *Phase) bool {
 	if s.Merger != "" {
 		return s.Merger == p.Number
+	}
+	if s.Train != nil || len(s.nextTrain()) > 0 {
+		return false
 	}
 	granted := s.granted()
 	for _, n := range s.Turns {
@@ -207,6 +228,10 @@ func (s *State) expects(c Command) bool {
 	if c.Step == StepRest {
 		rest, due := s.pendingRest()
 		return due && c.ID == rest.ID
+	}
+	if c.Step == StepTrain {
+		train, due := s.pendingTrain()
+		return due && c.ID == train.ID
 	}
 	if p := s.Phases[c.Phase]; p != nil {
 		return slices.ContainsFunc(s.pendingOf(p), func(w Command) bool { return w.ID == c.ID })

@@ -27,7 +27,10 @@ func (i *IssueState) verified(p *Phase, d work.VerifyFinishedData) {
 	if d.On == work.OnMerged && p.Merge != nil {
 		tree = p.Merge.Tree
 	}
-	i.Green[p.Number], i.Lax[p.Number] = tree, len(d.Excused) > 0 || i.Stranger && len(d.Touched) > 0
+	if d.Rides == "" {
+		i.Green[p.Number] = tree
+	}
+	i.Lax[p.Number] = len(d.Excused) > 0 || i.Stranger && len(d.Touched) > 0
 }
 
 func (i *IssueState) fixed() {

@@ -24,6 +24,14 @@ func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) 
 	if p == nil {
 		return
 	}
+	switch {
+	case s.Train.has(p.Number) && p.Stage == StageTrain && d.On == work.OnMerged:
+		s.applyTrainProof(p, d)
+		return
+	case s.Train.has(p.Number) && p.Stage == StageEvidence && d.On == p.floor():
+		s.applyTrainFloor(p, d)
+		return
+	}
 	p.sawRed(d)
 	p.hookVerified(d)
 	own := d.On == work.OnSnapshot || d.On == work.OnMerged
@@ -126,6 +134,14 @@ func (s *State) applyDeaf(p *Phase, what string) {
 func applyControlled(s *State, p *Phase, _ work.Event, d work.ControlFinishedData) {
 	if p.Stage != StageControl {
 		return
+	}
+	if s.Train.has(p.Number) {
+		s.Train.ended(p.Number)
+		if d.Problem != "" {
+			s.leaveTrain(p, d.Problem)
+			return
+		}
+		defer s.rideOn(p)
 	}
 	p.Proving.Ask, p.Proving.Control = false, &d
 	p.Record.Control = &d.ControlReport

@@ -21,9 +21,12 @@ func (d *decision) verifyDone(f VerifyDone) {
 		// Nothing follows: it is due still, and begun again.
 		return
 	}
+	if f.Rides != "" && f.Rides != d.s.rides(d.s.Phases[f.Command.Phase]) {
+		return // likewise
+	}
 	data := work.VerifyFinishedData{
 		ID: f.Command.ID, On: f.Command.On, OK: f.Report.OK, Problem: text.ClipJSON(f.Report.Problem, 500), Sandbox: f.Report.Sandbox,
-		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled, Time: f.Report.Time,
+		Millis: max(f.Millis, 0), Key: text.ClipJSON(f.Key.Key, 100), Tree: text.ClipJSON(f.Key.Tree, 100), Before: f.Before, Filled: f.Filled, Rides: f.Rides, Time: f.Report.Time,
 	}
 	if r := f.Report.ReadOnly; r != nil {
 		data.ReadOnly = &work.ReadOnly{Files: max(r.Files, 0), Of: max(r.Of, 0), Why: text.ClipJSON(r.Why, 200)}
@@ -31,7 +34,9 @@ func (d *decision) verifyDone(f VerifyDone) {
 	for _, one := range f.Report.Ran[:min(len(f.Report.Ran), maxTimedCommands)] {
 		data.Ran = append(data.Ran, work.CommandTime{Command: text.ClipJSON(one.Command, 200), OK: one.OK, Millis: max(one.Millis, 0)})
 	}
-	if f.Before != nil {
+	if f.Rides != "" {
+		data.OK = true
+	} else if f.Before != nil {
 		data.OK = true
 		if all := d.s.proofCommands(f.Command.Phase); len(all) > 0 {
 			data.Command = text.ClipJSON(all[len(all)-1], 500)
@@ -74,6 +79,9 @@ func (d *decision) verifyDone(f VerifyDone) {
 // hiddenDone holds a green proof against the checks that the owner keeps from
 // agents. Of one that is red, the owner's own words are all that is told.
 func (d *decision) hiddenDone(h *work.HiddenReport, data *work.VerifyFinishedData) {
+	if data.Rides != "" {
+		return // they were asked about the tree that the branch will hold
+	}
 	if h == nil {
 		if len(d.s.Spec.Settings.Proof.Hidden) > 0 {
 			data.OK, data.Problem = false, "nobody ran the hidden checks of the project's owner"

@@ -233,5 +233,12 @@ func (d *decision) landDone(f LandDone) {
 		}
 		data.Pull = p.Pull.Number
 	}
+	if t := d.s.Train; t.has(p.Number) {
+		if !t.landsAll(f.Before) {
+			d.broke(Broke{Command: f.Command, Problem: "the batch landed otherwise than it was asked"})
+			return
+		}
+		d.landBefore(f)
+	}
 	d.emit(work.PhaseMerged, f.Command, data)
 }

@@ -139,7 +139,7 @@ func (s *State) CannotRewind(number string, iteration, attempt int) string {
 		return fmt.Sprintf("phase %s is over, and a pull request showed it; forge resume begins it again", number)
 	case p.Pull.shown():
 		return fmt.Sprintf("people look at phase %s in a pull request; ask for changes there", number)
-	case p.Stage == StageLand, p.Stage == StageLanded, p.Stage == StagePull, s.Merger == number && p.Merge == nil:
+	case p.Stage == StageLand, p.Stage == StageLanded, p.Stage == StagePull, s.merging(number) && p.Merge == nil:
 		return fmt.Sprintf("phase %s is being merged", number)
 	case at.Merged:
 		return fmt.Sprintf("iteration %d of phase %s is merged", iteration, number)

@@ -31,6 +31,9 @@ func (d *decision) settle() {
 	if d.rewinds() {
 		return
 	}
+	if d.train() {
+		return
+	}
 	d.granted = s.granted()
 	for _, n := range s.working {
 		if d.settlePhase(s.Phases[n]); len(d.out) > 0 {

@@ -203,7 +203,7 @@ func TestSeededBugs(t *testing.T) {
 			if e.Kind == work.MergeStarted {
 				s.Merger = ""
 			}
-		})}, []string{"lands in the turn of", "merge at once", "nobody waits for"}},
+		})}, []string{"lands in the turn of", "merge at once", "nobody waits for", "nobody merges it"}},
 		{"an interrupted iteration not taken back", bug{apply: func(s *State, e work.Event, apply func() error) error {
 			begun := map[*Phase]bool{}
 			for _, p := range s.Phases {

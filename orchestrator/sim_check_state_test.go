@@ -307,7 +307,10 @@ func (c *invariants) after(s *State) error {
 			return fmt.Errorf("sub-phase %s has sub-phases of its own", p.Number)
 		}
 	}
-	if merging > 1 {
+	if err := c.together(s, merging); err != nil {
+		return err
+	}
+	if merging > 1 && s.Train == nil {
 		return fmt.Errorf("%d phases merge at once", merging)
 	}
 	return nil

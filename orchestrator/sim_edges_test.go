@@ -66,7 +66,7 @@ func runStage(s *State) string {
 func (es edges) watch(s *State, e work.Event) func(*State) {
 	run, open := runStage(s), len(s.Open)
 	stages := map[string]Stage{}
-	if e.Kind == work.RunResumed {
+	if e.Kind == work.RunResumed || e.Kind == work.TrainFinished || e.Kind == work.TrainDecided {
 		for n, p := range s.Phases {
 			stages[n] = p.Stage
 		}

@@ -91,7 +91,7 @@ func (c *invariants) nothingLeft(s *State) error {
 func (c *invariants) partProven(s *State, p *Phase, e work.Event) error {
 	if e.Kind == work.MergeFinished {
 		var d MergeFinishedData
-		if err := decode(e, &d); err != nil || p.Stage != StageTurn || len(d.Conflicts) == 0 || p.Base == p.Last {
+		if err := decode(e, &d); err != nil || p.Stage != StageTurn || d.Train > 0 || len(d.Conflicts) == 0 || p.Base == p.Last {
 			return err
 		}
 		note(c, c.parts, e.Phase, true)

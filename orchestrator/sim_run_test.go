@@ -114,6 +114,9 @@ func (w *world) write() error {
 			}
 		}
 	}
+	if err := w.check.holds(w.s); err != nil {
+		return err
+	}
 	for _, u := range w.check.used {
 		w.spend(u)
 	}
@@ -244,6 +247,9 @@ func (w *world) step() error {
 		return w.idle()
 	}
 	id := pick(w, w.under)
+	if w.trains && len(w.under) > 1 && w.rails.IntN(100) < 70 && w.s.merging(w.under[id].Phase) {
+		id = pick(w, w.under) // to merge takes long
+	}
 	e := w.under[id]
 	delete(w.under, id)
 	if p := w.s.Phases[e.Phase]; e.Step == StepReview && p.Stage == StageFinished {

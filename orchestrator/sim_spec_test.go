@@ -16,6 +16,7 @@ type lab struct {
 	pulls                   bool // there is a code host
 	hooks                   bool // there are hooks
 	owing                   bool // controls leave something, and nobody is asked about doubts
+	trains                  bool // phases run side by side and are merged together
 }
 
 func newLab(t testing.TB) *lab {
@@ -40,12 +41,13 @@ type dice struct {
 	// hook is thrown for hooks alone, rest for what controls have no time for,
 	// split for phases that are split into parts, others for several
 	// agents, level for levels of phases, looks for those that want people to look,
-	// learns for lessons, soft for tests that were made softer.
-	hook, rest, split, others, level, looks, learns, soft *rand.Rand
+	// learns for lessons, soft for tests that were made softer,
+	// rails for phases that are merged together.
+	hook, rest, split, others, level, looks, learns, soft, rails *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4)), rand.New(rand.NewPCG(seed, 0x50f7))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4)), rand.New(rand.NewPCG(seed, 0x50f7)), rand.New(rand.NewPCG(seed, 0x7ea1))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

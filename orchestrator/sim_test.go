@@ -125,6 +125,9 @@ func TestSimulation(t *testing.T) {
 	owing := newLab(t)
 	owing.owing = true
 	c.edges.merge(simulate(t, owing, n/20).edges)
+	trains := newLab(t)
+	trains.trains = true
+	c.edges.merge(simulate(t, trains, n/10).edges)
 	checkStates(t, c.edges, n >= manySchedules)
 }
 

@@ -82,7 +82,9 @@ type world struct {
 	reasons map[work.Reason]int
 	gates   map[string]int
 	ends    map[work.RunOutcome]int
-	owing   bool // controls never have time for all of it, and often break at the end
+	merged  map[string]MergeFinishedData // by tree and commit, where trains
+	trains  bool                         // most phases come to their turn, and merging takes long
+	owing   bool                         // controls never have time for all of it, and often break at the end
 	bug     bug
 	check   *invariants
 	memory  memory
@@ -106,6 +108,10 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	w.spec, w.memory, w.owing = l.randomSpec(d), newMemory(), l.owing
 	if l.hooks {
 		w.spec.Settings.Hooks = randomHooks(d)
+	}
+	if l.trains {
+		l.atOnce(d, &w.spec)
+		w.trains, w.merged = true, map[string]MergeFinishedData{}
 	}
 	if w.aside(25) {
 		w.spec.Settings.Verify.ReuseSecs = 1 + w.side.Int64N(20*24*3600)
@@ -240,7 +246,12 @@ func (w *world) outcome(e effect) Fact {
 		return w.arbitrate(e)
 	case StepMerge:
 		return w.merge(c, p)
+	case StepTrain:
+		return w.train(c)
 	case StepLand:
+		if w.s.Train != nil {
+			return w.arrive(c, p)
+		}
 		if w.commits[w.s.Head] == p.Merge.Tree {
 			return LandDone{Command: c, Commit: w.s.Head, Empty: true}
 		}
@@ -286,6 +297,10 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if job && w.chance(12) {
 		rep.Signals.JobComplete = w.completion()
 	}
+	plain := w.trains && w.rails.IntN(100) < 70
+	if plain && rep.Outcome == work.OutcomeOK {
+		rep.Claims, rep.Signals, stuck = []string{p.Plan.Promise}, work.Signals{}, false
+	}
 	done := IterationDone{Command: e.Command, Report: rep}
 	parent := e.Commit
 	if p.Kind == IterationResolve {
@@ -298,7 +313,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	}
 	name := w.commits[parent]
 	done.Snapshot = work.Snapshot{Commit: parent, Tree: name, Dropped: w.texts(w.IntN(20)/19, ".forge/x")}
-	if w.chance(60) && !stuck && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
+	if (w.chance(60) || plain) && !stuck && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
 		name = w.newTree()
 		w.trees[name].marked = (p.Kind == IterationResolve || clash != nil || w.treeOf(parent).marked) && w.chance(20)
 		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
@@ -415,6 +430,9 @@ func (w *world) request() work.SubPhaseRequest {
 
 func (w *world) verify(c Command) Fact {
 	t := w.treeOf(c.Commit)
+	if id := w.s.rides(w.s.Phases[c.Phase]); id != "" {
+		return w.ride(c, t, id)
+	}
 	if w.aside(4) {
 		w.fault("another toolchain")
 		w.memory.machine++
@@ -542,21 +560,36 @@ func (w *world) control(c Command) Fact {
 }
 
 func (w *world) merge(c Command, p *Phase) Fact {
-	res := MergeFinishedData{Command: c.ID, Head: w.s.Head, Moved: w.s.Head != p.Base, Commit: p.Last, Tree: w.commits[p.Last], Files: w.IntN(9)}
+	return MergeDone{Command: c, Result: w.onto(c, p, w.s.Head)}
+}
+
+// onto merges p with a head.
+func (w *world) onto(c Command, p *Phase, head string) (res MergeFinishedData) {
+	res = MergeFinishedData{Command: c.ID, Head: head, Moved: head != p.Base, Commit: p.Last, Tree: w.commits[p.Last], Files: w.IntN(9)}
 	if w.spec.Issue != nil {
 		res.Paths = w.paths()
 		res.Files = len(res.Paths) + w.IntN(2)
 	}
 	if !res.Moved {
-		return MergeDone{Command: c, Result: res}
+		return res
 	}
 	if w.host != nil {
 		// With a pull request the very same is merged more than once.
 		if was, ok := w.host.merges[res.Head+" "+p.Last]; ok {
 			res.Tree, res.Conflicts, res.Differs, res.Commit = was.Tree, was.Conflicts, was.Differs, was.Commit
-			return MergeDone{Command: c, Result: res}
+			return res
 		}
 		defer func() { w.host.merges[res.Head+" "+p.Last] = res }()
+	}
+	if w.trains {
+		// Git comes to the same tree each time; see RedMerge.
+		key := w.commits[head] + " " + p.Last
+		if was, ok := w.merged[key]; ok {
+			res.Tree, res.Conflicts, res.Differs = was.Tree, was.Conflicts, was.Differs
+			res.Commit = w.commit(res.Tree)
+			return res
+		}
+		defer func() { w.merged[key] = res }()
 	}
 	if w.chance(80) {
 		res.Tree = w.newTree()
@@ -571,7 +604,7 @@ func (w *world) merge(c Command, p *Phase) Fact {
 	}
 	res.Commit = w.commit(res.Tree)
 	if w.host != nil {
-		w.host.grew(res.Commit, w.s.Head, p.Last)
+		w.host.grew(res.Commit, head, p.Last)
 	}
-	return MergeDone{Command: c, Result: res}
+	return res
 }

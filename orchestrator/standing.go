@@ -110,7 +110,7 @@ func (p *Phase) Word(driven bool) string {
 		return "provider is out"
 	case StageSub:
 		return "sub-phase at work"
-	case StageEvidence, StageReverify:
+	case StageEvidence, StageReverify, StageTrain:
 		return "verify again"
 	case StageControl:
 		return "asking the tests"

@@ -25,6 +25,8 @@ type State struct {
 	Heads      []HeadAt `json:",omitempty"` // what the run branch held, oldest first
 	Merger     string   // the phase whose turn it is to merge, "" = free
 	Turns      []string // proven phases, in the order in which they were proven
+	Train      *Train   `json:",omitempty"` // phases that are merged together, nil = none are
+	Trains     int      `json:",omitempty"` // so far
 
 	Phases map[string]*Phase
 	Order  []string // plan order, sub-phases after their parents' spawn
@@ -131,6 +133,7 @@ const (
 	StageArbiter  Stage = "arbiter"  // what follows from the reviews is being decided
 	StageProven   Stage = "proven"   // gates before the merge are due
 	StageTurn     Stage = "turn"     // waits for its turn to merge, then merges
+	StageTrain    Stage = "train"    // merged with others in a batch, whose tree is being verified
 	StageMerged   Stage = "merged"   // the merged tree is known: verify it, resolve it, or land it
 	StageReverify Stage = "reverify" // verify on the merged tree
 	StageLand     Stage = "land"
@@ -142,7 +145,7 @@ const (
 // Stages lists every stage in the order of a phase's way.
 func Stages() []Stage {
 	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
-		StageSub, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageProven, StageTurn, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
+		StageSub, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageProven, StageTurn, StageTrain, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
 }
 
 // IterationKind says what an iteration is for.
@@ -224,8 +227,16 @@ type Phase struct {
 	Outage    *Outage
 	Switches  []Switch `json:",omitempty"` // from agent to agent, oldest first
 	Merge     *MergeFinishedData
-	Evidence  []string // protected files it touched
-	Gone      []string // test files of the base that it removed
+	// Boarded is the last train that it was in, and Alone why it goes alone since
+	// then. Red is what is known of its merged tree, Rode says that the train has
+	// asked what it is asked about its own change, and Ashore is its proof before.
+	Boarded  int       `json:",omitempty"`
+	Alone    string    `json:",omitempty"`
+	Red      *RedMerge `json:",omitempty"`
+	Rode     bool      `json:",omitempty"`
+	Ashore   *Ashore   `json:",omitempty"`
+	Evidence []string  // protected files it touched
+	Gone     []string  // test files of the base that it removed
 	// Parts are what of its work was proven before it was as a whole.
 	Parts   []work.ProvenPart `json:",omitempty"`
 	Proving Proving           `json:",omitzero"`

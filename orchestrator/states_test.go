@@ -46,15 +46,16 @@ func onlyFrom() map[Stage][]Stage {
 	return map[Stage][]Stage{
 		StageIterate:  {StageGate, StageJudge},
 		StageVerify:   {StageJudge, StageFolder},
-		StageEvidence: {StageVerify, StageReverify},
-		StageControl:  {StageVerify, StageReverify, StageEvidence},
+		StageEvidence: {StageVerify, StageReverify, StageTrain},
+		StageControl:  {StageVerify, StageReverify, StageEvidence, StageTrain},
 		StageReview:   {StageJudge, StageVerify, StageEvidence, StageControl, StageMerged, StageReverify, StageFolder},
 		StageArbiter:  {StageReview, StageJudge},
 		StageProven:   {StageJudge, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageAsked, StageFolder},
-		StageTurn:     {StageProven, StageAsked},
+		StageTurn:     {StageProven, StageAsked, StageTrain, StageEvidence, StageControl, StageLand},
+		StageTrain:    {StageTurn},
 		StageMerged:   {StageTurn},
 		StageReverify: {StageMerged, StageJudge},
-		StageLand:     {StageMerged, StageReverify, StageEvidence, StageControl, StageJudge, StageReview},
+		StageLand:     {StageMerged, StageReverify, StageEvidence, StageControl, StageJudge, StageReview, StageTrain},
 		StageLanded:   {StageLand},
 	}
 }

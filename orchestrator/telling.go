@@ -77,7 +77,7 @@ func (s *State) CannotTell(number string) string {
 		return fmt.Sprintf("phase %s failed; forge resume opens it again, and then hears you", number)
 	case p.Stage == StageFinished:
 		return fmt.Sprintf("phase %s is %s", number, p.Outcome)
-	case p.Stage == StageLand, p.Stage == StageLanded, p.Merge != nil, s.Merger == number:
+	case p.Stage == StageLand, p.Stage == StageLanded, p.Merge != nil, s.merging(number):
 		return fmt.Sprintf("phase %s is being merged", number)
 	case len(p.Messages) >= maxMessages:
 		return fmt.Sprintf("phase %s was told %d times, which is the most", number, maxMessages)
@@ -239,7 +239,7 @@ func (d *decision) hears(p *Phase) bool {
 	}
 	switch p.Stage {
 	case StageProven, StageTurn:
-		if d.s.Merger == p.Number {
+		if d.s.merging(p.Number) {
 			return false
 		}
 		if j := d.s.Job; j != nil && p.Parent == "" && j.Then != nil && j.Then.Next != gates.JobEnd {

@@ -64,6 +64,7 @@ type Defaults struct {
 	ContextLimit         *string `toml:"context_limit" default:"\"\"" doc:"Start a new session beyond this many tokens (\"120000\") or this share of a window of 200000 (\"80%\"); empty leaves it to the agent." rule:"context"`
 	SkipPermissions      *bool   `toml:"skip_permissions" default:"false" doc:"Without a sandbox, let the agent run any command instead of edits and the verify commands only." env:"FORGE_SKIP_PERMISSIONS"`
 	MaxParallel          *int    `toml:"max_parallel" default:"4" doc:"Phases that run at the same time." rule:"min=1 max=1024" env:"FORGE_MAX_PARALLEL"`
+	MergeBatch           *int    `toml:"merge_batch" default:"50" doc:"Phases that wait to be merged and are merged and verified together, at most; 1 merges one at a time." rule:"min=1 max=200"`
 	FailFast             *bool   `toml:"fail_fast" default:"false" doc:"Start nothing new once a phase has failed."`
 }
 

@@ -47,6 +47,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 	r.out = work.Settings{
 		Project:              cfg.ProjectName(),
 		MaxParallel:          said(f.Defaults.MaxParallel),
+		MergeBatch:           said(f.Defaults.MergeBatch),
 		FailFast:             said(f.Defaults.FailFast),
 		AutoApproveThreshold: said(f.Defaults.AutoApproveThreshold),
 		OutageWaitSecs:       durationSecs(said(f.Agent.OutageWait)),

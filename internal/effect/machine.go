@@ -66,6 +66,8 @@ func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) or
 		return m.arbitrate(ctx, e)
 	case orchestrator.MergeEffect:
 		return m.merge(ctx, e)
+	case orchestrator.TrainEffect:
+		return m.train(ctx, e)
 	case orchestrator.LandEffect:
 		return m.land(ctx, e)
 	case orchestrator.LandPullEffect:

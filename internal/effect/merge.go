@@ -10,11 +10,20 @@ import (
 )
 
 func (m *Machine) merge(ctx context.Context, e orchestrator.MergeEffect) orchestrator.Fact {
-	ctx, c := context.WithoutCancel(ctx), e.Command
-	res := orchestrator.MergeFinishedData{Command: c.ID, Head: e.Head, Moved: e.Head != e.Base, Commit: e.Last}
+	res, doing, err := m.mergeOnto(context.WithoutCancel(ctx), e)
+	if err != nil {
+		return broke(e.Command, doing, err)
+	}
+	return orchestrator.MergeDone{Command: e.Command, Result: res}
+}
+
+// mergeOnto merges a phase with a head; where that fails, it says at what.
+func (m *Machine) mergeOnto(ctx context.Context, e orchestrator.MergeEffect) (res orchestrator.MergeFinishedData, doing string, err error) {
+	c := e.Command
+	res = orchestrator.MergeFinishedData{Command: c.ID, Head: e.Head, Moved: e.Head != e.Base, Commit: e.Last}
 	changes, err := m.Repo.Changes(ctx, e.Base, e.Last)
 	if err != nil {
-		return broke(c, "list the phase's changes", err)
+		return res, "list the phase's changes", err
 	}
 	res.Files = len(changes)
 	if e.Paths {
@@ -22,20 +31,20 @@ func (m *Machine) merge(ctx context.Context, e orchestrator.MergeEffect) orchest
 	}
 	merged, err := m.Repo.Merge(ctx, e.Head, e.Last)
 	if err != nil {
-		return broke(c, "merge with the run head", err)
+		return res, "merge with the run head", err
 	}
 	res.Tree, res.Conflicts = merged.Tree, merged.Conflicts
 	if res.Moved {
 		if res.Commit, err = m.Repo.CommitTree(ctx, merged.Tree, []string{e.Head, e.Last}, e.Message, e.Ref); err != nil {
-			return broke(c, "keep the merged tree", err)
+			return res, "keep the merged tree", err
 		}
 	}
 	if res.Moved && e.Reviewed && len(res.Conflicts) == 0 {
 		if res.Differs, err = m.differs(ctx, e.Head, e.Last, res.Commit); err != nil {
-			return broke(c, "compare the merged tree with the reviewed one", err)
+			return res, "compare the merged tree with the reviewed one", err
 		}
 	}
-	return orchestrator.MergeDone{Command: c, Result: res}
+	return res, "", nil
 }
 
 // differs are the files of a phase's change whose content in the merged commit
@@ -64,14 +73,25 @@ func (m *Machine) differs(ctx context.Context, head, last, merged string) ([]str
 
 func (m *Machine) land(ctx context.Context, e orchestrator.LandEffect) orchestrator.Fact {
 	ctx = context.WithoutCancel(ctx)
-	commit, err := m.Repo.Squash(ctx, e.Tree, e.Head, e.Message, e.Ref)
+	done, head := orchestrator.LandDone{Command: e.Command}, e.Head
+	for _, one := range e.Before {
+		// No reference: the branch moves once, to the last of them.
+		commit, err := m.Repo.Squash(ctx, one.Tree, head, one.Message, "")
+		if err != nil {
+			return broke(e.Command, "commit phase "+one.Phase, err)
+		}
+		done.Before = append(done.Before, orchestrator.Landed{Phase: one.Phase, Commit: commit, Empty: commit == head})
+		head = commit
+	}
+	commit, err := m.Repo.Squash(ctx, e.Tree, head, e.Message, e.Ref)
 	if err != nil {
 		return broke(e.Command, "commit the phase", err)
 	}
 	if err := m.Repo.Anchor(ctx, e.Run, e.Journal.Count, e.Journal.Hash); err != nil {
 		return broke(e.Command, "anchor the journal", err)
 	}
-	return orchestrator.LandDone{Command: e.Command, Commit: commit, Empty: commit == e.Head}
+	done.Commit, done.Empty = commit, commit == head
+	return done
 }
 
 func (m *Machine) deliver(ctx context.Context, e orchestrator.DeliverEffect) orchestrator.Fact {

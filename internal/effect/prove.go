@@ -20,7 +20,16 @@ func (m *Machine) proof(p orchestrator.Proof, mark string) orchestrator.Proof {
 
 func (m *Machine) verify(ctx context.Context, e orchestrator.VerifyEffect, a Attending) orchestrator.Fact {
 	c, of := e.Command, m.proof(e.Proof, a.Mark)
-	done := orchestrator.VerifyDone{Command: c}
+	done := orchestrator.VerifyDone{Command: c, Rides: e.Rides}
+	if e.Rides != "" {
+		// Another verify stands for the commands, and for the hidden checks.
+		seen, err := m.Evidence.Judge(ctx, of.Evidence)
+		if err != nil {
+			return failed(ctx, c, "hold the change against the evidence", err)
+		}
+		done.Evidence = &seen
+		return done
+	}
 	var err error
 	if e.Mix {
 		if of.Verify.Commit, err = m.Evidence.Mix(ctx, of.Evidence, c.On); err != nil {

@@ -13,7 +13,7 @@ func Decides(kind work.EventKind) bool {
 		work.RunStarted, work.RunResumed, work.RunStopping, work.RunFinished,
 		work.PhaseStarted, work.PhaseReopened, work.PhaseMerged, work.PhaseFinished,
 		work.GateDecided, work.CheckpointOpened, work.CheckpointAnswered, work.CheckpointOverdue, work.PullDecided, work.PolicyChanged, work.PhaseTold, work.TellFinished, work.RewindAsked, work.PhaseRewound,
-		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.RestFinished, work.MergeFinished,
+		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.RestFinished, work.MergeFinished, work.TrainStarted, work.TrainFinished, work.TrainDecided,
 		work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
 		work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.AgentSwitched, work.DeliverFinished,

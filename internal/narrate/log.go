@@ -223,6 +223,8 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 			}
 			return level, string(d.Outcome), pairs
 		})
+	case work.TrainDecided:
+		return describeTrain(e)
 	case work.Warned:
 		return describeAs(e, func(d orchestrator.WarnedData) (log.Level, string, []any) {
 			return log.WarnLevel, d.What, []any{"detail", d.Detail}

@@ -211,6 +211,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 			}
 			return "conflicts with the run's head", facts{{"files", strings.Join(d.Conflicts, ", ")}}
 		})
+	case work.TrainStarted, work.TrainFinished, work.TrainDecided:
+		return sayTrain(e)
 	case work.SubPhaseSpawned:
 		return telling(e, func(d orchestrator.SubPhaseSpawnedData) (string, facts) {
 			return fmt.Sprintf("spawned sub-phase %s %q, budget %d", d.Number, d.Request.Name, d.Request.Budget), nil

@@ -209,6 +209,8 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 			return "proven; merges after " + s.Merger
 		}
 		return "merging"
+	case orchestrator.StageTrain:
+		return "verify of a batch of merged phases"
 	case orchestrator.StageReverify:
 		return "verify of the merged tree"
 	case orchestrator.StageMerged, orchestrator.StageLand, orchestrator.StageLanded:

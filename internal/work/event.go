@@ -57,6 +57,9 @@ const (
 	MergeStarted       EventKind = "merge.started"
 	MergeFinished      EventKind = "merge.finished"
 	LandStarted        EventKind = "land.started"
+	TrainStarted       EventKind = "train.started" // phases that wait for their turn are merged as one batch
+	TrainFinished      EventKind = "train.finished"
+	TrainDecided       EventKind = "train.decided"
 	SubPhaseSpawned    EventKind = "subphase.spawned"
 	SubPhaseFolded     EventKind = "subphase.folded"
 	CheckpointOpened   EventKind = "checkpoint.opened"
@@ -318,7 +321,11 @@ type VerifyFinishedData struct {
 	Tree   string        `json:"tree,omitempty"`
 	Before *ProvenBefore `json:"before,omitempty"`
 	Filled bool          `json:"filled,omitempty"`
-	Time   *ProofTime    `json:"time,omitempty"`
+	// Rides, of a phase that lands in a batch, is the verify of the tree that the
+	// branch will hold: it stands for a run of the commands on the phase's own merged
+	// tree, which the branch never holds alone.
+	Rides CommandID  `json:"rides,omitempty"`
+	Time  *ProofTime `json:"time,omitempty"`
 	// Ran are the commands that ran, in order, with their times; of many the
 	// first ones.
 	Ran []CommandTime `json:"ran,omitempty"`

@@ -6,6 +6,7 @@ package work
 type Settings struct {
 	Project              string                   `json:"project"`
 	MaxParallel          int                      `json:"max_parallel"`
+	MergeBatch           int                      `json:"merge_batch,omitempty"` // phases that are merged together at most; below 2 = one at a time
 	FailFast             bool                     `json:"fail_fast,omitempty"`
 	AutoApproveThreshold int                      `json:"auto_approve_threshold"` // files; see gates
 	OutageWaitSecs       int                      `json:"outage_wait_secs"`
