@@ -156,6 +156,12 @@ type event struct {
 // number at; 0 = never. died says that it was killed, by us or another.
 func (c *checkout) stream(at int64, args ...string) (evs []event, died bool, code int) {
 	c.t.Helper()
+	return c.streamTo(func(e event) bool { return at != 0 && e.Seq >= at }, args...)
+}
+
+// streamTo is stream, and kills forge at each event that dies says so of.
+func (c *checkout) streamTo(dies func(event) bool, args ...string) (evs []event, died bool, code int) {
+	c.t.Helper()
 	var stderr bytes.Buffer
 	cmd := c.command(os.Args[0], append(args, "--output", "json")...)
 	cmd.Stderr = &stderr
@@ -174,7 +180,7 @@ func (c *checkout) stream(at int64, args ...string) (evs []event, died bool, cod
 			c.t.Fatalf("forge printed %q: %v", lines.Text(), err)
 		}
 		evs = append(evs, e)
-		if at != 0 && e.Seq >= at {
+		if dies(e) {
 			_ = cmd.Process.Kill()
 		}
 	}
