@@ -161,6 +161,16 @@ func TestAPersonAsksForANewSession(t *testing.T) {
 			t.Errorf("the session after it is %q: it is asked for once", got)
 		}
 	})
+	t.Run("in one that a death took back", func(t *testing.T) {
+		st := tell(t)
+		st.work("01")
+		st.begun("01", StepIterate)
+		st.compact("")
+		st.feed(Resumed{})
+		if got := st.s.sessionOf(st.phase("01")); got != "" {
+			t.Errorf("session %q goes on", got)
+		}
+	})
 	for name, end := range map[string]func(*IterationDone){
 		"in an iteration": func(*IterationDone) {}, "in one that is interrupted": ends(work.OutcomeInterrupted), "in one that meets a limit": ends(work.OutcomeRateLimited),
 	} {

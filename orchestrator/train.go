@@ -6,7 +6,7 @@ import (
 	"forge/internal/work"
 )
 
-// A train is a batch of phases that wait for their turn to merge while it is
+// A Train is a batch of phases that wait for their turn to merge while it is
 // taken, and are merged together once it is free:
 //
 //  1. One effect merges each member onto the one before it, the first onto the
@@ -288,7 +288,7 @@ func (s *State) trainEffect(c Command) TrainEffect {
 	e := TrainEffect{Command: c, Head: s.Head, Keep: Ref(s.Run, "train")}
 	for _, n := range members {
 		p := s.Phases[n]
-		one := s.mergeEffect(Command{ID: c.ID, Phase: n, Iteration: p.Iteration, Step: StepMerge, Commit: p.Last}, p)
+		one := s.mergeEffect(Command{ID: ofMember(c, n), Phase: n, Iteration: p.Iteration, Step: StepMerge, Commit: p.Last}, p)
 		one.Head = ""
 		e.Members = append(e.Members, one)
 	}

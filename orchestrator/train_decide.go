@@ -18,6 +18,10 @@ func clipMerge(m MergeFinishedData) MergeFinishedData {
 	return m
 }
 
+// ofMember is the id of what a command for a whole train did for one of it: no two
+// results have the same.
+func ofMember(c Command, phase string) work.CommandID { return c.ID + work.CommandID("/"+phase) }
+
 // trainDone takes over what became of each member of a train.
 func (d *decision) trainDone(f TrainDone) {
 	if !d.awaited(f.Command) {
@@ -34,7 +38,7 @@ func (d *decision) trainDone(f TrainDone) {
 			continue
 		}
 		m := clipMerge(one.Result)
-		m.Train = t.Number
+		m.Command, m.Train = ofMember(f.Command, one.Phase), t.Number
 		d.phase(one.Phase, work.MergeFinished, m)
 		if len(m.Conflicts) == 0 && !(d.s.reviews(p) && len(m.Differs) > 0) {
 			data.Members = append(data.Members, one.Phase)
@@ -95,7 +99,7 @@ func (d *decision) foundGreen(t *Train) {
 func (d *decision) landBefore(f LandDone) {
 	for _, one := range f.Before {
 		d.phase(one.Phase, work.PhaseMerged, PhaseMergedData{
-			Command: f.Command.ID, Commit: one.Commit, Empty: one.Empty, Files: max(d.s.Phases[one.Phase].Files, 0), Train: d.s.Train.Number,
+			Command: ofMember(f.Command, one.Phase), Commit: one.Commit, Empty: one.Empty, Files: max(d.s.Phases[one.Phase].Files, 0), Train: d.s.Train.Number,
 		})
 	}
 }

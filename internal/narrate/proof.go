@@ -22,7 +22,7 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	for _, one := range d.Ran {
 		f = append(f, [2]string{"ran", ranWords(one)})
 	}
-	if len(d.Ran) == 0 { // as earlier releases wrote it
+	if len(d.Ran) == 0 && d.Rides == "" { // as earlier releases wrote it
 		f = append(f, [2]string{"command", d.Command})
 	}
 	f = append(f, facts{{"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Excused, ", ")}}...)
@@ -45,6 +45,9 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	}
 	if d.Before != nil {
 		return fmt.Sprintf("verify on %s: %s", d.On.Tree(), d.Before.Said()), f
+	}
+	if d.Rides != "" && d.OK {
+		return fmt.Sprintf("verify on %s: passed %s", d.On.Tree(), work.RidesSaid), append(f, [2]string{"verify", string(d.Rides)})
 	}
 	took := ""
 	if d.Millis > 0 {
@@ -132,6 +135,8 @@ func describeVerify(d work.VerifyFinishedData) (log.Level, string, []any) {
 			pairs = append(pairs, "how", d.Before.Said())
 		}
 		return log.WarnLevel, "verify passed on " + d.On.Short() + ", and its proof is in doubt", append(pairs, "doubts", len(d.Doubts), "first", text.OneLine(d.Doubts[0].String(), 160))
+	case d.Rides != "":
+		return log.InfoLevel, "verify passed on " + d.On.Short() + ", " + work.RidesSaid, pairs
 	case d.Before != nil:
 		return log.InfoLevel, d.On.Short() + " was " + d.Before.Said(), pairs
 	}

@@ -31,10 +31,16 @@ type ProofRun struct {
 	Millis int64    `json:"millis,omitempty"`
 	// Before is set where the commands did not run again.
 	Before *ProvenBefore `json:"before,omitempty"`
+	// Rides is set where they did not run on this tree: the verify of the batch
+	// that the phase landed in stands for them.
+	Rides CommandID `json:"rides,omitempty"`
 	// ReadOnly is how much of the evidence its commands could only read; null =
 	// nobody said.
 	ReadOnly *ReadOnly `json:"read_only,omitempty"`
 }
+
+// RidesSaid is how it is told that the verify of a batch stands for one of a phase.
+const RidesSaid = "by the verify of its batch, with what lands after it"
 
 // ProofLine is one part of a proof in words.
 type ProofLine struct {
@@ -57,7 +63,7 @@ func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 
 // With is the record with one more proof that ran.
 func (r ProofRecord) With(d VerifyFinishedData) ProofRecord {
-	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis, Before: d.Before, ReadOnly: d.ReadOnly})
+	r.Ran = append(slices.Clip(r.Ran), ProofRun{On: d.On, OK: d.OK, Millis: d.Millis, Before: d.Before, Rides: d.Rides, ReadOnly: d.ReadOnly})
 	r.Disturbed = d.Disturbed
 	return r
 }
@@ -208,6 +214,9 @@ func (r ProofRecord) Tell() []ProofLine {
 		}
 		if one.Before != nil {
 			how += " (" + one.Before.Said() + ")"
+		}
+		if one.Rides != "" {
+			how += " (" + RidesSaid + ")"
 		}
 		say("verify", how+" on "+one.On.Tree())
 		if one.ReadOnly != nil {

@@ -50,6 +50,7 @@ func Laws() []Law {
 	return []Law{
 		{"an effect follows its start, and a run its record", order},
 		{"effects of several phases go on at once", together},
+		{"phases that wait for their turn are merged together", batch},
 		{"a result that comes twice counts once", twice},
 		{"a result of something else counts for nothing", strays},
 		{"a result that is lost is had again", lost},

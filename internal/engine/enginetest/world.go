@@ -300,23 +300,42 @@ func (w *World) usual(e orchestrator.Effect) orchestrator.Fact {
 			Snapshot: work.Snapshot{Commit: "commit-" + at, Tree: "tree-" + at, Changed: true, Files: []work.FileChange{{Path: c.Phase + ".txt", Status: "A"}}},
 		}
 	case orchestrator.VerifyEffect:
-		done := orchestrator.VerifyDone{Command: c, Report: work.CommandsReport{OK: true, Ran: []work.CommandReport{{Command: "make test", OK: true}}}}
+		done := orchestrator.VerifyDone{Command: c, Rides: e.Rides, Report: work.CommandsReport{OK: true}}
+		if e.Rides == "" {
+			done.Report.Ran = []work.CommandReport{{Command: "make test", OK: true}}
+		}
 		if e.Judge {
 			done.Evidence = &work.EvidenceReport{Product: []string{c.Phase + ".txt"}}
 		}
 		return done
 	case orchestrator.MergeEffect:
-		res := orchestrator.MergeFinishedData{Command: c.ID, Head: e.Head, Moved: e.Head != e.Base, Commit: e.Last, Tree: "tree of " + e.Last, Files: 1}
-		if res.Moved {
-			res.Commit, res.Tree = "merge of "+e.Last, "tree of the merge of "+e.Last
+		return orchestrator.MergeDone{Command: c, Result: merged(e, e.Head)}
+	case orchestrator.TrainEffect:
+		done, head := orchestrator.TrainDone{Command: c}, e.Head
+		for _, one := range e.Members {
+			done.Links = append(done.Links, orchestrator.TrainLink{Phase: one.Command.Phase, Result: merged(one, head)})
+			head = "with " + one.Last
 		}
-		return orchestrator.MergeDone{Command: c, Result: res}
+		return done
 	case orchestrator.LandEffect:
-		return orchestrator.LandDone{Command: c, Commit: "landed-" + c.Phase}
+		done := orchestrator.LandDone{Command: c, Commit: "landed-" + c.Phase}
+		for _, one := range e.Before {
+			done.Before = append(done.Before, orchestrator.Landed{Phase: one.Phase, Commit: "landed-" + one.Phase})
+		}
+		return done
 	case orchestrator.DeliverEffect:
 		return orchestrator.DeliverDone{Command: c, Delivery: work.Delivery{Branch: e.Branch, Commit: c.Commit, FastForwarded: true}}
 	}
 	return orchestrator.Broke{Command: c, Problem: fmt.Sprintf("there is no script for %T", e)}
+}
+
+// merged is a phase that goes together with a head.
+func merged(e orchestrator.MergeEffect, head string) orchestrator.MergeFinishedData {
+	res := orchestrator.MergeFinishedData{Command: e.Command.ID, Head: head, Moved: head != e.Base, Commit: e.Last, Tree: "tree of " + e.Last, Files: 1}
+	if res.Moved {
+		res.Commit, res.Tree = "merge of "+e.Last, "tree of the merge of "+e.Last
+	}
+	return res
 }
 
 // Refute and Keep do nothing: nothing is remembered of proofs.
