@@ -197,6 +197,8 @@ func (s *State) boards(p *Phase) bool {
 		return false
 	case len(p.Set.Verify) == 0:
 		return false // no tree is verified: there is nothing to save
+	case len(s.Spec.Settings.Proof.Hidden) > 0:
+		return false // the owner's checks may be about this phase alone, and are asked of the tree that it lands with
 	case len(p.Set.MayChange) > 0, len(p.Review.LetFiles) > 0:
 		return false // what it brings is what those behind it would be held against
 	}

@@ -295,6 +295,21 @@ func TestNoTrainWithoutTheSetting(t *testing.T) {
 	}
 }
 
+// Where the owner keeps checks from agents, each phase is asked those that are about
+// it, of the very tree that lands: it goes alone.
+func TestHiddenChecksAreAskedOfEachAlone(t *testing.T) {
+	y := newYard(t, 2)
+	p := y.s.Phases["001"]
+	p.Stage = StageTurn
+	if !y.s.boards(p) {
+		t.Fatal("it does not board without hidden checks")
+	}
+	y.s.Spec.Settings.Proof.Hidden = []string{"/checks"}
+	if y.s.boards(p) {
+		t.Error("it boards, and nobody asks the checks that are about it alone")
+	}
+}
+
 // A batch is no larger than the setting says.
 func TestTrainHasALimit(t *testing.T) {
 	y := newYard(t, 12, setting(func(s *work.Settings) { s.MergeBatch = 4 }))
