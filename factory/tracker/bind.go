@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"forge/internal/work"
 )
 
 // Reading is one issue as its tracker tells it, read at once.
@@ -24,6 +26,11 @@ type Reading struct {
 	// of it then.
 	Gone   bool
 	Labels []string
+	// State is the one that it has there by name; "" = the tracker knows open and
+	// closed alone.
+	State string
+	// Priority is what the tracker says of it; "" = nothing.
+	Priority work.Priority
 	// Assignees are the accounts that it is assigned to, but for the one that
 	// Forge itself uses.
 	Assignees []string
@@ -88,10 +95,13 @@ type Edit struct {
 
 // Comment is what somebody said below an issue.
 type Comment struct {
-	ID   int64 // later ones have higher ones; 0 = not known
+	ID   int64  // later ones have higher ones; 0 = not known
+	Key  string // the tracker's own word for it, where that is no number
 	By   string
 	At   time.Time
 	Body string
+	// Own says that it is a report of Forge's, where its text does not say it.
+	Own bool
 }
 
 // Bound is what an issue on the board is bound to. Hold is "" where the text is

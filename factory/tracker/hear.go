@@ -64,7 +64,7 @@ func (s *Sync) hear(ctx context.Context, r Reading, bound Bound) error {
 	}
 	for _, c := range r.Comments {
 		calls := Calls(c.Body, s.Rules.Called)
-		if c.ID == 0 || len(calls) == 0 || Ours(c.Body) {
+		if c.ID == 0 || len(calls) == 0 || c.Own || Ours(c.Body) {
 			continue
 		}
 		row, known, err := s.Store.TrackerIssue(ctx, s.Host.Name(), r.Number)
@@ -158,7 +158,7 @@ func (s *Sync) called(ctx context.Context, r Reading, row work.TrackerIssue, c C
 			s.say(was.ID, "what still ran is not all ended: "+err.Error())
 		}
 	}
-	if err := s.Host.Acknowledge(ctx, c.ID); err != nil {
+	if err := s.Host.Acknowledge(ctx, r.Number, c); err != nil {
 		s.say(was.ID, "the call was heard, and no sign of it could be left: "+err.Error())
 	}
 	return nil

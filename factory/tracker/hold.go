@@ -35,6 +35,7 @@ const (
 	HoldGone       Hold = "gone_from_tracker"
 	HoldPull       Hold = "became_pull_request"
 	HoldAssigned   Hold = "assigned_to_somebody"
+	HoldState      Hold = "state_on_tracker"
 )
 
 // wayOut is the way out of one hold.
@@ -59,6 +60,7 @@ func waysOut() []wayOut {
 		{HoldLocked, true, "unlock it there"},
 		{HoldGone, true, "add what is still wanted as a new issue"},
 		{HoldPull, true, "add what is still wanted as a new issue"},
+		{HoldState, true, "put it back there into one of the states of its tracker's configuration"},
 		{HoldAssigned, true, "take that back there, or give it the label again"},
 	}
 }
@@ -89,6 +91,17 @@ func notForForge(r Reading, label string, at int) (b Bound, not bool) {
 		return away(HoldAssigned, "it was assigned to "+work.OneLine(strings.Join(who, ", "))+" after it was labelled")
 	}
 	return b, false
+}
+
+// bind is Bind for issues of one tracker: those in other states than the ones that
+// its rules name are not for Forge.
+func (s Rules) bind(r Reading, before Seen) (b Bound, ok bool) {
+	b, ok = Bind(r, s.Label, before)
+	named := func(state string) bool { return strings.EqualFold(state, r.State) }
+	if !ok || len(s.States) == 0 || slices.ContainsFunc(s.States, named) {
+		return b, ok
+	}
+	return Bound{Hold: HoldState, Why: "it is in the state " + work.OneLine(r.State) + " on the tracker"}, false
 }
 
 // assignedAfter are who an issue is assigned to that whoever labelled it cannot

@@ -10,9 +10,45 @@ import (
 // Report is what a tracker is told about an issue. It is one comment, which is
 // changed as the issue goes its way.
 type Report struct {
-	Key  string // the same for the same issue: by it the comment is found again
-	Body text.Markdown
-	Done bool // the issue has landed: it is closed
+	Key   string // the same for the same issue: by it the comment is found again
+	Body  text.Markdown
+	Stage Stage
+	Done  bool // the issue has landed: it is closed
+}
+
+// Stage is how far the work is, as trackers with states of their own show it.
+type Stage string
+
+// The stages that have a state on a tracker; "" leaves it in the one that it has.
+const (
+	StageWorking   Stage = "working"
+	StageReviewing Stage = "reviewing"
+	StageDone      Stage = "done"
+)
+
+// States are the names that stages have on one tracker; "" = such an issue is left
+// as it is.
+type States struct{ Working, Reviewing, Done string }
+
+// Of is the state that an issue of a stage is to have.
+func (s States) Of(stage Stage) string {
+	return map[Stage]string{StageWorking: s.Working, StageReviewing: s.Reviewing, StageDone: s.Done}[stage]
+}
+
+// stageOf is how far the work on an issue is. What nobody works on any more has none:
+// where it goes then is a person's to say.
+func stageOf(i work.Issue) Stage {
+	switch {
+	case i.State == work.IssueCancelled, i.State == work.IssueFailed:
+		return ""
+	case i.Column == work.ColumnDone:
+		return StageDone
+	case i.Column == work.ColumnInReview:
+		return StageReviewing
+	case i.Column == work.ColumnInProgress:
+		return StageWorking
+	}
+	return ""
 }
 
 // Post is what is posted: the body with the key's mark.
@@ -51,7 +87,7 @@ func Tell(key string, i work.Issue) (r Report, standing string) {
 		code("Branch", i.Branch)
 	}
 	standing = strings.Join([]string{string(i.Column), string(i.State), i.Reason, strings.Join(i.Hold, ","), i.Run}, "\n")
-	return Report{Key: key, Body: text.Join("\n\n", all...), Done: i.Column == work.ColumnDone}, standing
+	return Report{Key: key, Body: text.Join("\n\n", all...), Stage: stageOf(i), Done: i.Column == work.ColumnDone}, standing
 }
 
 // notWantedHere says that a card went back since its tracker does not want it.

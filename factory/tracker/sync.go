@@ -26,11 +26,12 @@ type Host interface {
 	// Read reads one issue and everything that its text rests on.
 	Read(ctx context.Context, number int64) (Reading, error)
 	// Post makes the one comment that has the report's key say what the report
-	// says, and closes the issue where it is done. It may be called again.
+	// says, brings the issue into the state that it is to have there, where the
+	// tracker has states, and closes it where it is done. It may be called again.
 	Post(ctx context.Context, number int64, r Report) error
-	// Acknowledge lets whoever wrote a comment see that it was heard, by a sign
-	// at the comment. It may be called again.
-	Acknowledge(ctx context.Context, comment int64) error
+	// Acknowledge lets whoever wrote a comment of a reading see that it was heard,
+	// by a sign at the comment, where the tracker has signs. It may be called again.
+	Acknowledge(ctx context.Context, number int64, c Comment) error
 }
 
 // Store remembers what was imported, together with the board.
@@ -63,6 +64,9 @@ type Rules struct {
 	Name   string      // as the configuration calls it
 	Label  string      // that chooses an issue
 	Column work.Column // backlog or ready
+	// States are those in which issues are taken and worked on, by their names on
+	// the tracker; none = whichever.
+	States []string
 	// Called is the name by which people who may write call Forge in comments,
 	// "" = nobody does.
 	Called string
@@ -196,7 +200,7 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 		if !known {
 			row = work.TrackerIssue{Tracker: name, Remote: number}
 		}
-		bound, ours = Bind(r, s.Rules.Label, Seen{Revision: row.Revision, OK: row.SeenBare})
+		bound, ours = s.Rules.bind(r, Seen{Revision: row.Revision, OK: row.SeenBare})
 		if bound, ours, err = s.judge(ctx, r, row, bound, ours); err == nil {
 			err = s.hear(ctx, r, bound)
 		}

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,7 +47,7 @@ func Issue(r Reading, b Bound, source string) work.Issue {
 	}
 	all.WriteString("._\n")
 	return work.Issue{
-		Title: title, Description: all.String(), Priority: work.PriorityNormal, Labels: []string{}, Needs: []int64{},
+		Title: title, Description: all.String(), Priority: cmp.Or(r.Priority, work.PriorityNormal), Labels: []string{}, Needs: []int64{},
 		Criteria: []work.Criterion{}, Hold: []string{}, Column: work.ColumnBacklog, Source: source,
 	}
 }
@@ -56,7 +57,7 @@ func Issue(r Reading, b Bound, source string) work.Issue {
 func writersOf(r Reading) []Comment {
 	var out []Comment
 	for _, c := range r.Comments {
-		if c.By != "" && r.Writers[c.By] && !Ours(c.Body) {
+		if c.By != "" && r.Writers[c.By] && !c.Own && !Ours(c.Body) {
 			out = append(out, c)
 		}
 	}

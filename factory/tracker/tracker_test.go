@@ -98,6 +98,46 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// Where a tracker has states, those that its rules name are worked on alone.
+func TestOtherStatesAreNotWorkedOn(t *testing.T) {
+	for state, want := range map[string]Hold{"Todo": "", "todo": "", "In Progress": "", "Backlog": HoldState, "": HoldState} {
+		r := labelled()
+		r.State = state
+		b, ok := Rules{Label: "forge", States: []string{"Todo", "In Progress"}}.bind(r, Seen{})
+		if ok != (want == "") || b.Hold != want {
+			t.Errorf("in %q: %+v, %v, want %q", state, b, ok, want)
+		}
+		if _, ok := (Rules{Label: "forge"}).bind(r, Seen{}); !ok {
+			t.Errorf("in %q, where no state is named, it is not worked on", state)
+		}
+	}
+	r := labelled()
+	r.Open, r.State = false, "Done"
+	if b, ok := (Rules{Label: "forge", States: []string{"Todo"}}).bind(r, Seen{}); ok || b.Hold != HoldClosed {
+		t.Errorf("closed: %+v, %v", b, ok)
+	}
+}
+
+// An issue is shown as far on as the work is; what nobody works on is left alone.
+func TestStages(t *testing.T) {
+	names := States{Working: "Doing", Done: "Shipped"}
+	for want, is := range map[string]work.Issue{
+		"working Doing": {Column: work.ColumnInProgress}, "reviewing ": {Column: work.ColumnInReview}, "done Shipped": {Column: work.ColumnDone},
+		" ": {Column: work.ColumnReady},
+	} {
+		r, _ := Tell("", is)
+		if got := string(r.Stage) + " " + names.Of(r.Stage); got != want {
+			t.Errorf("%+v is %q, want %q", is, got, want)
+		}
+		for _, over := range []work.IssueState{work.IssueFailed, work.IssueCancelled} {
+			is.State = over
+			if r, _ := Tell("", is); r.Stage != "" {
+				t.Errorf("%s is told as %q", over, r.Stage)
+			}
+		}
+	}
+}
+
 func renamed(by string) func(*Reading) {
 	return func(r *Reading) { r.Events = append(r.Events, Event{Kind: Renamed, By: by, At: at(1)}) }
 }
@@ -117,7 +157,7 @@ func reopened(by string) func(*Reading) {
 // Each hold stands in the table with its way out, and its line is found again.
 func TestHoldsSayTheWayOut(t *testing.T) {
 	for _, h := range []Hold{
-		HoldChanged, HoldUnknown, HoldReader, HoldReopened, HoldLong, HoldClosed, HoldUnlabelled, HoldLocked, HoldGone, HoldPull, HoldAssigned,
+		HoldChanged, HoldUnknown, HoldReader, HoldReopened, HoldLong, HoldClosed, HoldUnlabelled, HoldLocked, HoldGone, HoldPull, HoldAssigned, HoldState,
 	} {
 		i := Bound{Hold: h, Why: "because"}.Held(work.Issue{Run: "i3-x"})
 		if got, _ := saidOf(i); got != h || !strings.Contains(i.Reason, "because; ") || len(i.Reason) < len(h)+20 {

@@ -83,10 +83,10 @@ func (f *fakeTracker) Post(_ context.Context, number int64, r tracker.Report) er
 	return nil
 }
 
-func (f *fakeTracker) Acknowledge(_ context.Context, comment int64) error {
+func (f *fakeTracker) Acknowledge(_ context.Context, _ int64, c tracker.Comment) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.signs = append(f.signs, comment)
+	f.signs = append(f.signs, c.ID)
 	return f.broken
 }
 

@@ -345,8 +345,8 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 }
 
 // Acknowledge is as of tracker.Host.
-func (t *Tracker) Acknowledge(ctx context.Context, comment int64) error {
-	_, err := t.ask(ctx, "leave a sign at a comment", http.MethodPost, fmt.Sprintf("/issues/comments/%d/reactions", comment), nil, map[string]string{"content": "eyes"}, nil)
+func (t *Tracker) Acknowledge(ctx context.Context, _ int64, c tracker.Comment) error {
+	_, err := t.ask(ctx, "leave a sign at a comment", http.MethodPost, fmt.Sprintf("/issues/comments/%d/reactions", c.ID), nil, map[string]string{"content": "eyes"}, nil)
 	return err
 }
 

@@ -16,11 +16,12 @@ func calls(f *fixture) {
 		f.Fatalf("comments %+v, writers %v", r.Comments, r.Writers)
 	}
 	for range 2 {
-		if err := f.Tracker.Acknowledge(f.Context(), r.Comments[0].ID); err != nil {
+		if err := f.Tracker.Acknowledge(f.Context(), n, r.Comments[0]); err != nil {
 			f.Errorf("acknowledge: %v", err)
 		}
 	}
-	if err := f.Tracker.Acknowledge(f.Context(), r.Comments[1].ID+1000); work.HostKindOf(err) == "" {
+	none := tracker.Comment{ID: r.Comments[1].ID + 1000, Key: "00000000-0000-4000-8000-000000000000"}
+	if err := f.Tracker.Acknowledge(f.Context(), n, none); !f.NoSigns && work.HostKindOf(err) == "" {
 		f.Errorf("acknowledged what is not there: %v", err)
 	}
 }
