@@ -117,7 +117,7 @@ func (f *fixture) unwell(s Server) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for status, body := range map[int]string{http.StatusBadGateway: "<html>bad gateway</html>", http.StatusOK: "<html>sign in</html>", http.StatusInternalServerError: ""} {
+	for status, body := range map[int]string{http.StatusBadGateway: "<html>bad gateway</html>", http.StatusOK: "<html>sign in</html>"} {
 		s.Fail(100, status, nil, body)
 		if r, err := f.Tracker.Read(f.Context(), n); err == nil {
 			f.Errorf("%d: read %+v", status, r)
