@@ -46,6 +46,8 @@ type variable string
 type graphServer struct {
 	schema schema
 	roots  map[string]object // by "query" and "mutation"
+	// invalid is the status of HTTP for a query that is none.
+	invalid int
 }
 
 // answer is what a query is answered with, and whether it is one at all.
@@ -168,7 +170,7 @@ func (g graphServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		answer(w, http.StatusBadRequest, map[string]any{"errors": []any{graphError(err, "GRAPHQL_VALIDATION_FAILED")}})
+		answer(w, g.invalid, map[string]any{"errors": []any{graphError(err, "GRAPHQL_VALIDATION_FAILED")}})
 		return
 	}
 	answer(w, http.StatusOK, map[string]any{"data": data})

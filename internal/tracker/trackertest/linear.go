@@ -84,7 +84,7 @@ func (l *Linear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusMethodNotAllowed, nil)
 		return
 	}
-	graphServer{schema: linearSchema(), roots: map[string]object{"query": l.queries(), "mutation": l.mutations()}}.serve(w, r)
+	graphServer{schema: linearSchema(), roots: map[string]object{"query": l.queries(), "mutation": l.mutations()}, invalid: http.StatusBadRequest}.serve(w, r)
 }
 
 // connection is a page of a list.
