@@ -16,6 +16,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/runs"
 	"forge/internal/text"
+	"forge/internal/trackers"
 	"forge/internal/work"
 )
 
@@ -97,6 +98,22 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 	}
 	for _, why := range project.Unreviewed(spec) {
 		d.note("", "forge run will refuse: %s", why)
+	}
+	d.trackers(ctx)
+}
+
+// trackers looks whether the trackers answer that the user named.
+func (d *Doctor) trackers(ctx context.Context) {
+	all, err := trackers.Check(ctx, d.Env)
+	if err != nil {
+		d.failed("trackers", err)
+	}
+	for _, t := range all {
+		if t.Err != nil {
+			d.poor(t.Fix, "tracker %s (%s): %s", t.Name, t.Where, text.Harmless(t.Err.Error()))
+			continue
+		}
+		d.good("tracker %s answers (%s)", t.Name, t.Where)
 	}
 }
 

@@ -43,7 +43,7 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 		return Hint{}, ErrHookUnsigned
 	}
 	h := Hint{
-		Event: first(header, "X-Gitea-Event", "X-Github-Event"),
+		Event: first(header, "X-Gitea-Event", "X-Github-Event", "X-Gitlab-Event", "Linear-Event"),
 	}
 	if len(body) > MaxHookBytes {
 		return Hint{}, ErrHookUnread
@@ -69,7 +69,7 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 	}
 	sum := sha256.Sum256(body)
 	h.Known = []string{"body " + hex.EncodeToString(sum[:])}
-	if id := first(header, "X-Gitea-Delivery", "X-Github-Delivery"); id != "" && len(id) <= maxHookID {
+	if id := first(header, "X-Gitea-Delivery", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "Linear-Delivery", "X-Atlassian-Webhook-Identifier"); id != "" && len(id) <= maxHookID {
 		h.Known = append(h.Known, "id "+id)
 	}
 	h.Repo = said.Repository.FullName
@@ -100,18 +100,24 @@ func first(h http.Header, names ...string) string {
 	return ""
 }
 
-// signed compares in constant time. Both hosts send the header of GitHub;
-// older ones of Gitea only their own.
+// signed compares in constant time. Gitea and GitHub send the header of GitHub, older
+// ones of Gitea only their own; Jira signs under another name, and Linear without the
+// name of the way. GitLab sends the secret as it is: who knows it can sign as well.
 func signed(secret string, header http.Header, body []byte) bool {
 	if secret == "" {
 		return false
 	}
+	if token := header.Get("X-Gitlab-Token"); token != "" {
+		is, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(secret)) // of one length, whatever was sent
+		return hmac.Equal(is[:], want[:])
+	}
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
 	want := mac.Sum(nil)
-	got, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+	got := first(header, "X-Hub-Signature-256", "X-Hub-Signature")
+	got, ok := strings.CutPrefix(got, "sha256=")
 	if !ok {
-		got = header.Get("X-Gitea-Signature")
+		got = first(header, "X-Gitea-Signature", "Linear-Signature")
 	}
 	is, err := hex.DecodeString(got)
 	return err == nil && hmac.Equal(is, want)

@@ -145,6 +145,22 @@ func TestReadHook(t *testing.T) {
 	if _, err := ReadHook("another", older, []byte("{}")); !errors.Is(err, ErrHookUnsigned) {
 		t.Errorf("the header of an older Gitea, another secret: %v", err)
 	}
+	sum := strings.TrimPrefix(sign("{}", secret).Get("X-Hub-Signature-256"), "sha256=")
+	for name, h := range map[string]http.Header{
+		"Jira": {"X-Hub-Signature": {"sha256=" + sum}}, "Linear": {"Linear-Signature": {sum}, "Linear-Delivery": {"d"}}, "GitLab": {"X-Gitlab-Token": {secret}},
+	} {
+		if _, err := ReadHook(secret, h, []byte("{}")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, other := range []string{"another", ""} {
+			if _, err := ReadHook(other, h, []byte("{}")); !errors.Is(err, ErrHookUnsigned) {
+				t.Errorf("%s, with the secret %q: %v", name, other, err)
+			}
+		}
+	}
+	if hint, err := ReadHook(secret, http.Header{"X-Gitlab-Token": {"of  both"}, "X-Hub-Signature-256": {"sha256=" + sum}}, []byte("{}")); err == nil {
+		t.Errorf("a wrong token beside a signature: %+v", hint)
+	}
 	if _, err := ReadHook("", sign("{}", ""), []byte("{}")); !errors.Is(err, ErrHookUnsigned) {
 		t.Errorf("without a secret: %v", err)
 	}

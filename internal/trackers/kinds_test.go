@@ -15,7 +15,7 @@ func TestEachKindOfTrackerIsAsked(t *testing.T) {
 		t.Fatalf("trackers.<name>.kind: %+v", key)
 	}
 	for _, kind := range strings.Split(key.Rule, "|") {
-		set := config.TrackerSettings{Kind: kind, URL: "https://git.example.com", Owner: "o", Repo: "r", Token: config.Secret{Value: "t"}}
+		set := config.TrackerSettings{Kind: kind, URL: "https://git.example.com", Path: "o/r", Owner: "o", Repo: "r", Token: config.Secret{Value: "t"}}
 		if on, err := client(set); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		} else if name := on.Name(); !strings.HasPrefix(name, kind+":") {

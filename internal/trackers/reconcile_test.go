@@ -51,6 +51,9 @@ func happenings() map[string][]func(*tracker.Reading) {
 	}
 	gone := func(r *tracker.Reading) { *r = tracker.Reading{Number: r.Number, Gone: true} }
 	byAuthor := func(r *tracker.Reading) { openIt(r); r.Events[len(r.Events)-1].By = "reader" }
+	into := func(state string) func(*tracker.Reading) {
+		return func(r *tracker.Reading) { r.State = state }
+	}
 	one := func(do func(*tracker.Reading)) []func(*tracker.Reading) { return []func(*tracker.Reading){do} }
 	return map[string][]func(*tracker.Reading){
 		"closed":                                  one(closeIt),
@@ -79,6 +82,8 @@ func happenings() map[string][]func(*tracker.Reading) {
 		"blocked, and that is taken back":              {blockedBy(open(99)), blockedBy()},
 		"blocked by one that is not":                   one(blockedBy(open(500))),
 		"blocked by one that is not, and it is closed": {blockedBy(open(500)), blockedBy(tracker.Blocker{Number: 500})},
+		"brought into another state":                   one(into("Later")),
+		"brought into another state, and back":         {into("Later"), into("Todo")},
 		"a comment of somebody":                        one(func(r *tracker.Reading) { r.Comments = []tracker.Comment{{By: "reader", Body: "me too"}} }),
 	}
 }
@@ -133,6 +138,7 @@ func TestReconcileTable(t *testing.T) {
 			continue
 		}
 		w := newTrackerWorld(t)
+		w.sync.Rules.States = []string{"Todo"}
 		w.on.put(99, nil)
 		w.once() // number 1 of the board, which others may be blocked by
 		before := map[int64]work.Issue{}

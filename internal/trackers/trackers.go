@@ -23,6 +23,9 @@ import (
 	"forge/internal/text"
 	"forge/internal/tracker/gitea"
 	"forge/internal/tracker/github"
+	"forge/internal/tracker/gitlab"
+	"forge/internal/tracker/jira"
+	"forge/internal/tracker/linear"
 	"forge/internal/work"
 )
 
@@ -183,17 +186,28 @@ func client(set config.TrackerSettings) (tracker.Host, error) {
 		on, err = gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value})
 	case "github":
 		on, err = github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value})
+	case "gitlab":
+		on, err = gitlab.New(gitlab.Config{URL: set.URL, Project: set.Path, Token: set.Token.Value})
+	case "jira":
+		on, err = jira.New(jira.Config{URL: set.URL, Project: set.Path, User: set.User, Token: set.Token.Value, States: statesOf(set)})
+	case "linear":
+		on, err = linear.New(linear.Config{URL: set.URL, Workspace: set.Owner, Team: set.Repo, Token: set.Token.Value, States: statesOf(set)})
 	default:
 		err = fmt.Errorf("tracker %s: %q is no kind of tracker", set.Name, set.Kind)
 	}
 	return on, err
 }
 
+// statesOf are the names that the stages of the work have on a tracker.
+func statesOf(set config.TrackerSettings) tracker.States {
+	return tracker.States{Working: set.Working, Reviewing: set.Reviewing, Done: set.Done}
+}
+
 // follow is a tracker on a host.
 func follow(env project.Env, set config.TrackerSettings, g Goal, on tracker.Host) *followed {
 	return &followed{set: set, goal: g, poke: make(chan struct{}, 1), sync: &tracker.Sync{
 		Host: on, Store: g.Journal, Board: g.Board, Rules: tracker.Rules{
-			Name: set.Name, Label: set.Label, Column: work.Column(set.Column), Called: set.Call,
+			Name: set.Name, Label: set.Label, Column: work.Column(set.Column), Called: set.Call, States: set.States,
 			Level: func(name string) error { return levelOf(g, name) },
 		},
 		History: func(ctx context.Context, i work.Issue, most int) ([]string, error) { return historyOf(ctx, g, i, most) }, Ends: g.Ends,
@@ -226,7 +240,7 @@ func (t *All) watch(ctx context.Context, one *followed) {
 			one.asked(t.env.Now(), 0, nil)
 		} else if body := err.Error(); body != said {
 			said = body
-			t.env.Log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body))
+			t.env.Log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body), "fix", wayOut(one.set, err))
 		}
 		if one.goal.Poke != nil {
 			select {

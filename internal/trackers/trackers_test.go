@@ -97,7 +97,7 @@ func (f *fakeTracker) put(number int64, change func(*tracker.Reading)) {
 	f.change++
 	if f.issues[number] == nil {
 		f.issues[number] = &tracker.Reading{
-			Number: number, Title: fmt.Sprintf("Wish %d", number), Body: "Please.", Author: "reader", Open: true, Labels: []string{"forge"},
+			Number: number, Title: fmt.Sprintf("Wish %d", number), Body: "Please.", Author: "reader", Open: true, Labels: []string{"forge"}, State: "Todo",
 			Events: []tracker.Event{{Kind: tracker.Labelled, By: "writer", At: time.Unix(1000, 0), Label: "forge"}}, Edits: tracker.Edits{Known: true},
 			Writers: map[string]bool{"writer": true, "reader": false},
 		}
