@@ -127,13 +127,14 @@ func (a *App) hostSetup(c *cli.Context) error {
 		fmt.Fprint(a.Stdout, `Put this into .forge/forge.toml:
 
     [host]
-    kind = "gitea"                      # or github, which needs no url
+    kind = "gitea"                      # or github, gitlab, which need no url
     url = "https://git.example.com"
     repo = "owner/name"
 
-Make a token on the host and put it into GITEA_TOKEN (or GITHUB_TOKEN):
+Make a token on the host and put it into GITEA_TOKEN (or GITHUB_TOKEN, GITLAB_TOKEN):
   Gitea   write:repository, write:issue, read:user
   GitHub  classic: repo; fine-grained: contents, pull requests, issues, webhooks: write; commit statuses, checks: read
+  GitLab  api
 Then: forge host doctor
 `)
 		return nil

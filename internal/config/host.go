@@ -13,10 +13,10 @@ import (
 
 // Host is [host].
 type Host struct {
-	Kind             *string `toml:"kind" default:"\"local\"" doc:"gitea, github, or local: without a host, phases that wait are answered at the terminal and in the browser." rule:"local|gitea|github"`
-	URL              *string `toml:"url" doc:"Address of the host, without a user or password in it; of GitHub only where it is your own." sample:"\"https://git.example.com\"" rule:"url"`
-	Repo             *string `toml:"repo" doc:"The repository on the host." sample:"\"owner/name\"" rule:"ownerrepo"`
-	TokenEnv         *string `toml:"token_env" doc:"Name of the variable that holds the token; GITEA_TOKEN or GITHUB_TOKEN when not set." sample:"\"GITEA_TOKEN\"" rule:"variable"`
+	Kind             *string `toml:"kind" default:"\"local\"" doc:"gitea, github, gitlab, or local: without a host, phases that wait are answered at the terminal and in the browser." rule:"local|gitea|github|gitlab"`
+	URL              *string `toml:"url" doc:"Address of the host, without a user or password in it; of GitHub and GitLab only where it is your own." sample:"\"https://git.example.com\"" rule:"url"`
+	Repo             *string `toml:"repo" doc:"The repository on the host; on GitLab with all of its groups." sample:"\"owner/name\"" rule:"ownerrepo"`
+	TokenEnv         *string `toml:"token_env" doc:"Name of the variable that holds the token; such as GITEA_TOKEN, by the kind, when not set." sample:"\"GITEA_TOKEN\"" rule:"variable"`
 	MergerTokenEnv   *string `toml:"merger_token_env" doc:"Variable with the token of the account that merges and deletes branches, when it is another." sample:"\"GITEA_MERGE_TOKEN\"" rule:"variable"`
 	ReviewerTokenEnv *string `toml:"reviewer_token_env" doc:"Variable with the token of an account that posts what Forge's reviewers found; it never approves." sample:"\"GITEA_REVIEW_TOKEN\"" rule:"variable"`
 	Always           *bool   `toml:"always" default:"false" doc:"Open a pull request for phases too that nobody has to look at; it is merged at once."`
@@ -28,14 +28,17 @@ type Host struct {
 
 var ownerRepo = text.Lazy(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
 
-const githubURL = "https://api.github.com"
+const (
+	githubURL = "https://api.github.com"
+	gitlabURL = "https://gitlab.com"
+)
 
 // CodeHost is [host], resolved.
 type CodeHost struct {
-	Kind          string // local, gitea, github
+	Kind          string // local, gitea, github, gitlab
 	Named         bool   // somebody wrote which
 	URL           string // "" = local
-	Owner, Repo   string
+	Owner, Repo   string // Repo with slashes is in groups of the group Owner
 	Token         Secret
 	MergerToken   Secret // Name "" = the same as Token
 	ReviewerToken Secret // Name "" = none
@@ -66,7 +69,7 @@ type Secret struct {
 // hostSecrets are the variables whose values go to the host, and their keys.
 func (c *Config) hostSecrets() [][2]string {
 	h := c.File.Host
-	out := [][2]string{{"token_env", cmp.Or(said(h.TokenEnv), map[string]string{"gitea": "GITEA_TOKEN", "github": "GITHUB_TOKEN"}[said(h.Kind)])}}
+	out := [][2]string{{"token_env", cmp.Or(said(h.TokenEnv), map[string]string{"gitea": "GITEA_TOKEN", "github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN"}[said(h.Kind)])}}
 	for _, kv := range [][2]string{{"merger_token_env", said(h.MergerTokenEnv)}, {"reviewer_token_env", said(h.ReviewerTokenEnv)}} {
 		if kv[1] != "" {
 			out = append(out, kv)
@@ -80,10 +83,8 @@ func (c *Config) hostSecrets() [][2]string {
 }
 
 func (c *Config) hostURL() string {
-	if said(c.File.Host.Kind) == "github" {
-		return cmp.Or(said(c.File.Host.URL), githubURL)
-	}
-	return said(c.File.Host.URL)
+	own := map[string]string{"github": githubURL, "gitlab": gitlabURL}
+	return cmp.Or(said(c.File.Host.URL), own[said(c.File.Host.Kind)])
 }
 
 // CodeHost is what [host] names, with tokens from the environment. The error is
@@ -107,6 +108,9 @@ func (c *Config) CodeHost() (CodeHost, error) {
 	}
 	if said(f.Repo) == "" {
 		missing("repo", `write repo = "owner/name"`)
+	} else if out.Kind != "gitlab" && !ownerRepo().MatchString(said(f.Repo)) {
+		file, at := c.where("host", "repo")
+		col.add(file, at, fmt.Sprintf("host.repo is %q, not a repository of %s", text.Clip(said(f.Repo), 60), out.Kind), "write owner/name")
 	}
 	for _, l := range c.layers {
 		if l.kind == layerProject {

@@ -14,11 +14,14 @@ func TestCodeHost(t *testing.T) {
 		{"no url", "[host]\nkind = \"gitea\"\nrepo = \"o/r\"\n", "host.url is not set"},
 		{"no repository", "[host]\nkind = \"github\"\n", "host.repo is not set"},
 		{"a foreign host", "[host]\nkind = \"gitea\"\nurl = \"https://evil.example\"\nrepo = \"o/r\"\n", "host sends GITEA_TOKEN to evil.example"},
+		{"groups in Gitea", "[host]\nkind = \"gitea\"\nurl = \"http://localhost:3000\"\nrepo = \"g/s/r\"\n", "not a repository of gitea"},
+		{"groups in GitLab", "[host]\nkind = \"gitlab\"\nrepo = \"g/s/r\"\n", ""},
+		{"GitLab elsewhere", "[host]\nkind = \"gitlab\"\nurl = \"https://evil.example\"\nrepo = \"g/r\"\n", "host sends GITLAB_TOKEN to evil.example"},
 		{"all", "[host]\nkind = \"gitea\"\nurl = \"http://localhost:3000/git/\"\nrepo = \"o/r.x\"\nalways = true\npoll_secs = 7\nmerger_token_env = \"MERGE_TOKEN\"\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := project(t, map[string]string{ProjectFile: tt.text})
-			cfg, _, err := Load(Sources{ProjectDir: dir, Environ: []string{"GITEA_TOKEN= secret-1 ", "MERGE_TOKEN=secret-2"}})
+			cfg, _, err := Load(Sources{ProjectDir: dir, Environ: []string{"GITEA_TOKEN= secret-1 ", "MERGE_TOKEN=secret-2", "GITLAB_TOKEN=secret-3"}})
 			must(t, err)
 			h, err := cfg.CodeHost()
 			if tt.want != "" {
@@ -29,6 +32,10 @@ func TestCodeHost(t *testing.T) {
 			}
 			must(t, err)
 			want := CodeHost{Kind: "local", Named: strings.Contains(tt.text, "kind"), CIFixes: 2, Poll: 30 * time.Second}
+			if tt.name == "groups in GitLab" {
+				want.Kind, want.URL, want.Owner, want.Repo = "gitlab", "https://gitlab.com", "g", "s/r"
+				want.Token, want.WebhookSecret = Secret{"GITLAB_TOKEN", "secret-3"}, Secret{"WEBHOOK_SECRET", ""}
+			}
 			if tt.name == "all" {
 				want = CodeHost{
 					Kind: "gitea", Named: true, URL: "http://localhost:3000/git", Owner: "o", Repo: "r.x", Always: true, CIFixes: 2, Poll: 7 * time.Second,
@@ -44,7 +51,7 @@ func TestCodeHost(t *testing.T) {
 
 func TestHostWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"[host]\nkind = \"gitlab\"\n":                                         "host.kind",
+		"[host]\nkind = \"gitbucket\"\n":                                      "host.kind",
 		"[host]\nrepo = \"just-a-name\"\n":                                    "not a repository",
 		"[host]\nrepo = \"o/..\"\n":                                           "not a repository",
 		"[host]\nurl = \"https://u:p@git.example\"\n":                         "user or password",

@@ -191,7 +191,7 @@ func (b *binder) checkText(rule, x string, path []string) {
 			bad("is "+quoted+", which is no name of a branch", `write such as "forge/landed"`)
 		}
 	case "ownerrepo":
-		if !ownerRepo().MatchString(x) || strings.Contains(x, "..") {
+		if !groupRepo().MatchString(x) || strings.Contains(x, "..") {
 			bad("is "+quoted+", not a repository", `write owner/name`)
 		}
 	case "webhook":

@@ -51,7 +51,7 @@ func vendorHosts(secret string) []string {
 		}
 	}
 	for prefix, host := range map[string]string{
-		"GITHUB_": "github.com", "GH_": "github.com", "DEEPSEEK_": "deepseek.com", "GROQ_": "groq.com", "MISTRAL_": "mistral.ai", "OPENROUTER_": "openrouter.ai", "TOGETHER_": "together.xyz", "XAI_": "x.ai",
+		"GITHUB_": "github.com", "GH_": "github.com", "GITLAB_": "gitlab.com", "DEEPSEEK_": "deepseek.com", "GROQ_": "groq.com", "MISTRAL_": "mistral.ai", "OPENROUTER_": "openrouter.ai", "TOGETHER_": "together.xyz", "XAI_": "x.ai",
 	} {
 		if strings.HasPrefix(strings.ToUpper(secret), prefix) {
 			out = append(out, host)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,6 +64,17 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 		Repository struct {
 			FullName string `json:"full_name"`
 		} `json:"repository"`
+		// Of GitLab: what it is about, and a merge request that it is beside.
+		Kind    string `json:"object_kind"`
+		Project struct {
+			Path string `json:"path_with_namespace"`
+		} `json:"project"`
+		Object struct {
+			Number int64 `json:"iid"`
+		} `json:"object_attributes"`
+		Merge *struct {
+			Number int64 `json:"iid"`
+		} `json:"merge_request"`
 	}
 	if json.Unmarshal(body, &said) != nil {
 		return Hint{}, ErrHookUnread
@@ -72,8 +84,12 @@ func ReadHook(secret string, header http.Header, body []byte) (Hint, error) {
 	if id := first(header, "X-Gitea-Delivery", "X-Github-Delivery", "X-Gitlab-Event-Uuid", "Linear-Delivery", "X-Atlassian-Webhook-Identifier"); id != "" && len(id) <= maxHookID {
 		h.Known = append(h.Known, "id "+id)
 	}
-	h.Repo = said.Repository.FullName
+	h.Repo = cmp.Or(said.Repository.FullName, said.Project.Path)
 	switch {
+	case said.Kind == "merge_request" && said.Object.Number > 0:
+		h.Number = said.Object.Number
+	case said.Kind != "" && said.Merge != nil && said.Merge.Number > 0:
+		h.Number = said.Merge.Number
 	case said.Pull != nil && said.Pull.Number > 0:
 		h.Number = said.Pull.Number
 	case said.Pull != nil && said.Number > 0:

@@ -121,6 +121,11 @@ func TestReadHook(t *testing.T) {
 		{`{"ref":"forge/x","ref_type":"branch"}`, Hint{Branch: "forge/x"}},
 		{`{"ref":"refs/tags/v1"}`, Hint{}},
 		{`{"zen":"Design for failure."}`, Hint{Ping: true}},
+		{`{"object_kind":"merge_request","project":{"path_with_namespace":"g/s/r"},"object_attributes":{"iid":5}}`, Hint{Repo: "g/s/r", Number: 5}},
+		{`{"object_kind":"note","project":{"path_with_namespace":"g/r"},"object_attributes":{"id":9},"merge_request":{"iid":6}}`, Hint{Repo: "g/r", Number: 6}},
+		{`{"object_kind":"note","object_attributes":{"id":9},"issue":{"iid":6}}`, Hint{}},
+		{`{"object_kind":"pipeline","merge_request":null}`, Hint{}},
+		{`{"object_kind":"push","ref":"refs/heads/forge/y","project":{"path_with_namespace":"g/r"}}`, Hint{Repo: "g/r", Branch: "forge/y"}},
 	} {
 		h := sign(tt.body, secret)
 		h.Set("X-Gitea-Event", "e")

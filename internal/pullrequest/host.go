@@ -12,6 +12,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/gitea"
 	"forge/internal/host/github"
+	"forge/internal/host/gitlab"
 	"forge/internal/host/local"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -28,6 +29,8 @@ func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (host.
 		return gitea.New(gitea.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	case "github":
 		return github.New(github.Config{URL: set.URL, Owner: set.Owner, Repo: set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
+	case "gitlab":
+		return gitlab.New(gitlab.Config{URL: set.URL, Project: set.Owner + "/" + set.Repo, Token: set.Token.Value, MergeToken: merger, ReviewToken: set.ReviewerToken.Value, Store: store})
 	case "local":
 		return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
 	}
@@ -50,7 +53,10 @@ func HostSettings(p *project.Checkout) (config.CodeHost, error) {
 
 // tokenNeeds are the scopes of a token that are enough.
 func tokenNeeds(kind string) string {
-	if kind == "github" {
+	switch kind {
+	case "gitlab":
+		return "the scope api, of a member with the role Developer (Maintainer for setup --webhook)"
+	case "github":
 		return "repo (classic) or contents, pull requests, issues, webhooks: write; commit statuses, checks, actions: read (fine-grained)"
 	}
 	return "write:repository, write:issue, read:user"

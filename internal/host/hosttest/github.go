@@ -4,22 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"forge/internal/git"
 )
 
 // Tokens: two of Forge's account, of which the second lacks a scope.
@@ -37,7 +30,7 @@ type GitHub struct {
 	// PageSize bounds what one page of a list holds, whatever is asked for.
 	PageSize int
 
-	dir   string
+	repo
 	clock atomic.Pointer[time.Time] // nil = everybody's
 	mu    sync.Mutex
 	ghState
@@ -83,7 +76,7 @@ type ghPull struct {
 // StartGitHub starts one with the accounts of the suite.
 func StartGitHub(t testing.TB) *GitHub {
 	t.Helper()
-	g := &GitHub{dir: t.TempDir(), PageSize: 20, ghState: ghState{
+	g := &GitHub{repo: newRepo(t), PageSize: 20, ghState: ghState{
 		tokens:    map[string]string{GitHubToken: "forge", GitHubNarrow: "forge", GitHubOther: "ann"},
 		rights:    map[string]string{"forge": "admin", "ann": "write", "ben": "write", "eve": "read"},
 		statuses:  map[string]map[string]string{},
@@ -92,12 +85,6 @@ func StartGitHub(t testing.TB) *GitHub {
 		jobs:      map[int64]Job{},
 		protected: map[string]ghRule{}, mergeable: map[string]bool{},
 	}}
-	g.git(t, "init", "-q", "--bare", "--template=", "-b", "main", ".")
-	check(t, os.MkdirAll(filepath.Join(g.dir, "objects", "info"), 0o755))
-	config, err := os.OpenFile(filepath.Join(g.dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
-	check(t, err)
-	_, err = config.WriteString("[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n[gc]\n\tauto = 0\n")
-	check(t, errors.Join(err, config.Close()))
 	server := httptest.NewServer(http.HandlerFunc(g.serve))
 	t.Cleanup(func() {
 		server.Close()
@@ -107,44 +94,12 @@ func StartGitHub(t testing.TB) *GitHub {
 	return g
 }
 
-// Seed puts a commit of the user's repository on a branch, as if it had been
-// pushed long ago.
-func (g *GitHub) Seed(t testing.TB, store *git.Store, branch, commit string) {
-	t.Helper()
-	check(t, os.WriteFile(filepath.Join(g.dir, "objects", "info", "alternates"), []byte(strings.Join(store.ObjectPaths(), "\n")+"\n"), 0o644))
-	ref := filepath.Join(g.dir, "refs", "heads", filepath.FromSlash(branch))
-	check(t, os.MkdirAll(filepath.Dir(ref), 0o755))
-	check(t, os.WriteFile(ref, []byte(commit+"\n"), 0o644))
-}
-
 // Point puts a branch at a commit that was pushed here.
 func (g *GitHub) Point(t testing.TB, branch, commit string) {
 	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.git(t, "update-ref", "refs/heads/"+branch, commit)
-}
-
-func (g *GitHub) try(args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = g.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.dir, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=octo", "GIT_AUTHOR_EMAIL=o@example.com", "GIT_COMMITTER_NAME=octo", "GIT_COMMITTER_EMAIL=o@example.com"}
-	out, err := cmd.Output()
-	return strings.TrimSpace(string(out)), err
-}
-
-func (g *GitHub) git(t testing.TB, args ...string) string {
-	t.Helper()
-	out, err := g.try(args...)
-	check(t, err)
-	return out
-}
-
-func (g *GitHub) head(branch string) string {
-	// As git would find it: nothing packs the references of this repository.
-	id, _ := os.ReadFile(filepath.Join(g.dir, "refs", "heads", filepath.FromSlash(branch)))
-	return strings.TrimSpace(string(id))
 }
 
 // refresh looks at the branches, as GitHub does after each push. Lists show
@@ -286,26 +241,8 @@ func (g *GitHub) serveGit(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "This repository was archived so it is read-only.", http.StatusForbidden)
 		return
 	}
-	path, err := httpBackend()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	(&cgi.Handler{
-		Path: path, Root: "/octo/repo.git", Dir: g.dir,
-		Env: []string{"GIT_PROJECT_ROOT=" + g.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + g.dir, "REMOTE_USER=x"},
-	}).ServeHTTP(w, req)
+	g.backend(w, req, "/octo/repo.git")
 }
-
-// httpBackend is the program that answers git over HTTP. It is started itself: git
-// would start it in a process more, for each of some fifty requests of a test.
-var httpBackend = sync.OnceValues(func() (string, error) {
-	dir, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		return "", err
-	}
-	return exec.LookPath(filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend"))
-})
 
 // fits says whether a pull request merges without a conflict.
 func (g *GitHub) fits(p *ghPull) bool {

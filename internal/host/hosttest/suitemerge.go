@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -212,7 +213,7 @@ func protected(f *fixture) {
 	f.People.Protect(f, f.Base, 1, "ci")
 	a, err := f.Host.Access(f.Context(), f.Base)
 	f.ok(err)
-	if !a.Protected || a.Approvals != 1 || !slices.Equal(a.Checks, []string{"ci"}) {
+	if !a.Protected || a.Approvals != 1 || !slices.Equal(a.Checks, []string{cmp.Or(f.Rule, "ci")}) {
 		f.Errorf("access: %+v", a)
 	}
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})

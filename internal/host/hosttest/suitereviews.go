@@ -157,7 +157,11 @@ func pages(f *fixture) {
 	}
 	f.People.Review(f, "ben", pull.Number, head, work.PullChangesRequested, "the last")
 	l := f.look(pull.Number)
-	if s := host.Stand(l.Reviews, l.Head); len(l.Reviews) != 54 || s.Verdict != work.PullChangesRequested {
+	all := len(l.Reviews)
+	if f.Decisions {
+		all += len(l.Comments)
+	}
+	if s := host.Stand(l.Reviews, l.Head); all != 54 || s.Verdict != work.PullChangesRequested {
 		f.Errorf("%d reviews, %s", len(l.Reviews), s.Verdict)
 	}
 }
@@ -185,7 +189,7 @@ func notes(f *fixture) {
 	f.ok(f.Host.Note(f.Context(), n))
 	f.ok(f.Host.Note(f.Context(), n))
 	look := f.look(pull.Number)
-	if len(look.Threads) != 2 || len(look.Reviews) != 1 || !look.Reviews[0].Own || look.Reviews[0].Verdict != work.PullCommented {
+	if len(look.Threads) != 2 || len(f.onTheWhole(look)) != 1 {
 		f.Fatalf("after two notes: %+v, %+v", look.Threads, look.Reviews)
 	}
 	for i, t := range look.Threads {
@@ -199,7 +203,22 @@ func notes(f *fixture) {
 	// A line that the diff has not.
 	n.Key, n.Lines = "run-1/5.1 other notes", []work.PullNote{{Path: "gone.txt", Line: 7, Body: text.Own("what is this")}}
 	f.ok(f.Host.Note(f.Context(), n))
-	if look = f.look(pull.Number); !slices.ContainsFunc(look.Reviews, func(r work.PullReview) bool { return r.Own && strings.Contains(r.Body, "Two things") }) {
+	if look = f.look(pull.Number); len(f.onTheWhole(look)) != 2 || !strings.Contains(f.onTheWhole(look)[1], "what is this") {
 		f.Errorf("after a note on no line: %+v", look.Reviews)
 	}
+}
+
+// onTheWhole is what Forge's own accounts said on the whole, deciding nothing.
+func (f *fixture) onTheWhole(look work.PullLook) (said []string) {
+	for _, r := range look.Reviews {
+		if r.Own && r.Verdict == work.PullCommented {
+			said = append(said, r.Body)
+		}
+	}
+	for _, c := range look.Comments {
+		if f.Decisions && c.Own {
+			said = append(said, c.Body)
+		}
+	}
+	return said
 }

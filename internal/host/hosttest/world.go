@@ -57,6 +57,11 @@ type World struct {
 	// Narrow is a token of Forge's account that lacks the right to comment; "" =
 	// the host does not know such.
 	Narrow string
+	// Decisions says that the host has no reviews but decisions: what decides nothing
+	// is a comment there.
+	Decisions bool
+	// Rule is what a check that a branch asks for is called; "" = as the check.
+	Rule string
 	// Wait lets a second pass by the host's own clock; nil = its clock is
 	// everybody's.
 	Wait func()

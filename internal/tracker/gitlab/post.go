@@ -8,23 +8,17 @@ import (
 	"strings"
 
 	"forge/factory/tracker"
+	"forge/internal/gitlabapi"
 )
-
-// self is the account of the token.
-func (t *Tracker) self(ctx context.Context) (user, error) {
-	var own user
-	_, err := t.call(ctx, "ask whose the token is", http.MethodGet, "/api/v4/user", nil, &own)
-	return own, err
-}
 
 // Post is as of tracker.Host.
 func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) error {
-	own, err := t.self(ctx)
+	own, err := t.Self(ctx)
 	if err != nil {
 		return err
 	}
 	path := fmt.Sprintf("/issues/%d", number)
-	notes, err := list[note](ctx, t, "read an issue's comments", path+"/notes", url.Values{"sort": {"asc"}, "order_by": {"created_at"}})
+	notes, err := gitlabapi.List[note](ctx, t.Project, "read an issue's comments", path+"/notes", url.Values{"sort": {"asc"}, "order_by": {"created_at"}})
 	if err != nil {
 		return err
 	}
@@ -32,16 +26,16 @@ func (t *Tracker) Post(ctx context.Context, number int64, r tracker.Report) erro
 		return err
 	}
 	var i issue
-	if _, err := t.ask(ctx, "read an issue", http.MethodGet, path, nil, &i); err != nil || i.State == "closed" {
+	if _, err := t.Ask(ctx, "read an issue", http.MethodGet, path, nil, &i); err != nil || i.State == "closed" {
 		return err
 	}
-	_, err = t.ask(ctx, "close an issue", http.MethodPut, path, map[string]string{"state_event": "close"}, nil)
+	_, err = t.Ask(ctx, "close an issue", http.MethodPut, path, map[string]string{"state_event": "close"}, nil)
 	return err
 }
 
 // say makes the comment, or changes it: only the own account's, since anybody may
 // copy the mark.
-func (t *Tracker) say(ctx context.Context, path string, own user, notes []note, r tracker.Report) error {
+func (t *Tracker) say(ctx context.Context, path string, own gitlabapi.User, notes []note, r tracker.Report) error {
 	body := map[string]string{"body": r.Post()}
 	for _, n := range notes {
 		if n.System || n.Author == nil || n.Author.ID != own.ID || !strings.Contains(n.Body, tracker.Mark(r.Key)) {
@@ -51,10 +45,10 @@ func (t *Tracker) say(ctx context.Context, path string, own user, notes []note, 
 		if strings.TrimSpace(n.Body) == strings.TrimSpace(r.Post()) {
 			return nil
 		}
-		_, err := t.ask(ctx, "change a comment", http.MethodPut, fmt.Sprintf("%s/notes/%d", path, n.ID), body, nil)
+		_, err := t.Ask(ctx, "change a comment", http.MethodPut, fmt.Sprintf("%s/notes/%d", path, n.ID), body, nil)
 		return err
 	}
-	_, err := t.ask(ctx, "comment on an issue", http.MethodPost, path+"/notes", body, nil)
+	_, err := t.Ask(ctx, "comment on an issue", http.MethodPost, path+"/notes", body, nil)
 	return err
 }
 
@@ -63,19 +57,19 @@ func (t *Tracker) say(ctx context.Context, path string, own user, notes []note, 
 func (t *Tracker) Acknowledge(ctx context.Context, number int64, c tracker.Comment) error {
 	const do, sign = "leave a sign at a comment", "eyes"
 	path := fmt.Sprintf("/issues/%d/notes/%d/award_emoji", number, c.ID)
-	a, err := t.ask(ctx, do, http.MethodPost, path, map[string]string{"name": sign}, nil)
+	a, err := t.Ask(ctx, do, http.MethodPost, path, map[string]string{"name": sign}, nil)
 	if a.Status != http.StatusNotFound {
 		return err
 	}
-	own, known := t.self(ctx)
+	own, known := t.Self(ctx)
 	if known != nil {
 		return err
 	}
 	type award struct {
-		Name string `json:"name"`
-		User user   `json:"user"`
+		Name string         `json:"name"`
+		User gitlabapi.User `json:"user"`
 	}
-	all, known := list[award](ctx, t, do, path, nil)
+	all, known := gitlabapi.List[award](ctx, t.Project, do, path, nil)
 	if known != nil {
 		return err
 	}

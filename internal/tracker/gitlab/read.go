@@ -1,7 +1,6 @@
 package gitlab
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,44 +10,33 @@ import (
 	"time"
 
 	"forge/factory/tracker"
+	"forge/internal/gitlabapi"
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
-type user struct {
-	ID   int64  `json:"id"`
-	Name string `json:"username"`
-}
-
-func (u *user) name() string {
-	if u == nil {
-		return ""
-	}
-	return u.Name
-}
-
 type issue struct {
-	ID          int64      `json:"id"`
-	Number      int64      `json:"iid"`
-	Title       string     `json:"title"`
-	Description string     `json:"description"`
-	State       string     `json:"state"`
-	URL         string     `json:"web_url"`
-	Updated     time.Time  `json:"updated_at"`
-	Closed      *time.Time `json:"closed_at"`
-	Labels      []string   `json:"labels"`
-	Author      *user      `json:"author"`
-	Assignees   []user     `json:"assignees"`
-	Locked      bool       `json:"discussion_locked"`
-	MovedTo     *int64     `json:"moved_to_id"`
+	ID          int64            `json:"id"`
+	Number      int64            `json:"iid"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	State       string           `json:"state"`
+	URL         string           `json:"web_url"`
+	Updated     time.Time        `json:"updated_at"`
+	Closed      *time.Time       `json:"closed_at"`
+	Labels      []string         `json:"labels"`
+	Author      *gitlabapi.User  `json:"author"`
+	Assignees   []gitlabapi.User `json:"assignees"`
+	Locked      bool             `json:"discussion_locked"`
+	MovedTo     *int64           `json:"moved_to_id"`
 }
 
 // event is one of a label or of a state.
 type event struct {
-	User  *user     `json:"user"`
-	At    time.Time `json:"created_at"`
-	Do    string    `json:"action"`
-	State string    `json:"state"`
+	User  *gitlabapi.User `json:"user"`
+	At    time.Time       `json:"created_at"`
+	Do    string          `json:"action"`
+	State string          `json:"state"`
 	Label *struct {
 		Name string `json:"name"`
 	} `json:"label"`
@@ -56,13 +44,13 @@ type event struct {
 
 // note is what somebody said, or what GitLab says that somebody did.
 type note struct {
-	ID       int64     `json:"id"`
-	Body     string    `json:"body"`
-	Author   *user     `json:"author"`
-	At       time.Time `json:"created_at"`
-	System   bool      `json:"system"`
-	Internal bool      `json:"internal"`
-	Hidden   bool      `json:"confidential"` // as Internal, of older servers
+	ID       int64           `json:"id"`
+	Body     string          `json:"body"`
+	Author   *gitlabapi.User `json:"author"`
+	At       time.Time       `json:"created_at"`
+	System   bool            `json:"system"`
+	Internal bool            `json:"internal"`
+	Hidden   bool            `json:"confidential"` // as Internal, of older servers
 }
 
 // Read is as of tracker.Host.
@@ -71,7 +59,7 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 	var none tracker.Reading
 	path := fmt.Sprintf("/issues/%d", number)
 	var i issue
-	a, err := t.ask(ctx, do, http.MethodGet, path, nil, &i)
+	a, err := t.Ask(ctx, do, http.MethodGet, path, nil, &i)
 	if a.Status == http.StatusNotFound {
 		gone, err := t.gone(ctx)
 		return tracker.Reading{Number: number, Gone: gone}, err
@@ -86,7 +74,7 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 		return tracker.Reading{Number: number, Gone: true}, nil
 	}
 	r := tracker.Reading{
-		Number: number, URL: i.URL, Title: i.Title, Body: i.Description, Author: i.Author.name(), Open: i.State == "opened", Locked: i.Locked, Labels: i.Labels,
+		Number: number, URL: i.URL, Title: i.Title, Body: i.Description, Author: i.Author.Login(), Open: i.State == "opened", Locked: i.Locked, Labels: i.Labels,
 		Writers: map[string]bool{},
 	}
 	if i.Closed != nil && !r.Open {
@@ -101,7 +89,7 @@ func (t *Tracker) Read(ctx context.Context, number int64) (tracker.Reading, erro
 	}
 	// The text has to be that of one moment.
 	var again issue
-	if _, err := t.ask(ctx, do, http.MethodGet, path, nil, &again); err != nil {
+	if _, err := t.Ask(ctx, do, http.MethodGet, path, nil, &again); err != nil {
 		return none, err
 	}
 	if again.Title != i.Title || again.Description != i.Description || !again.Updated.Equal(i.Updated) {
@@ -118,21 +106,21 @@ func (t *Tracker) gone(ctx context.Context) (bool, error) {
 		Path   string `json:"path_with_namespace"`
 		Issues string `json:"issues_access_level"`
 	}
-	if _, err := t.ask(ctx, do, http.MethodGet, "", nil, &project); err != nil {
+	if _, err := t.Ask(ctx, do, http.MethodGet, "", nil, &project); err != nil {
 		return false, err
 	}
-	if !strings.EqualFold(project.Path, t.cfg.Project) {
+	if !strings.EqualFold(project.Path, t.Path) {
 		return false, &work.HostTrouble{Kind: work.HostWrong, Do: do, What: "the project is " + text.OneLine(project.Path, 200) + " now", Fix: "write that into the tracker's repo"}
 	}
 	if project.Issues == "disabled" || project.Issues == "" {
-		return false, t.client.Trouble(do, http.StatusNotFound, nil, "its issues are switched off, or hidden from the token", nil)
+		return false, t.Client.Trouble(do, http.StatusNotFound, nil, "its issues are switched off, or hidden from the token", nil)
 	}
 	return true, nil
 }
 
 // rest reads what an issue's text rests on.
 func (t *Tracker) rest(ctx context.Context, r *tracker.Reading, i issue, path string) error {
-	own, err := t.self(ctx)
+	own, err := t.Self(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,15 +130,15 @@ func (t *Tracker) rest(ctx context.Context, r *tracker.Reading, i issue, path st
 		}
 	}
 	people := map[string]int64{}
-	labels, err := list[event](ctx, t, "read who labelled an issue", path+"/resource_label_events", nil)
+	labels, err := gitlabapi.List[event](ctx, t.Project, "read who labelled an issue", path+"/resource_label_events", nil)
 	if err != nil {
 		return err
 	}
-	states, err := list[event](ctx, t, "read who closed an issue", path+"/resource_state_events", nil)
+	states, err := gitlabapi.List[event](ctx, t.Project, "read who closed an issue", path+"/resource_state_events", nil)
 	if err != nil {
 		return err
 	}
-	notes, err := list[note](ctx, t, "read an issue's comments", path+"/notes", url.Values{"sort": {"asc"}, "order_by": {"created_at"}})
+	notes, err := gitlabapi.List[note](ctx, t.Project, "read an issue's comments", path+"/notes", url.Values{"sort": {"asc"}, "order_by": {"created_at"}})
 	if err != nil {
 		return err
 	}
@@ -172,7 +160,7 @@ func (t *Tracker) rest(ctx context.Context, r *tracker.Reading, i issue, path st
 	return t.blockers(ctx, r, path)
 }
 
-func known(people map[string]int64, u *user) {
+func known(people map[string]int64, u *gitlabapi.User) {
 	if u != nil && u.Name != "" {
 		people[u.Name] = u.ID
 	}
@@ -180,7 +168,7 @@ func known(people map[string]int64, u *user) {
 
 // add sorts an event into what counts of it.
 func add(r *tracker.Reading, e event) {
-	one := tracker.Event{By: e.User.name(), At: e.At}
+	one := tracker.Event{By: e.User.Login(), At: e.At}
 	switch {
 	case e.Do == "add" || e.Do == "remove":
 		if one.Kind = tracker.Labelled; e.Do == "remove" {
@@ -206,12 +194,12 @@ func hear(r *tracker.Reading, n note) {
 	case !n.System && (n.Internal || n.Hidden):
 		// Not for everybody's eyes, which the text of a pull request is.
 	case !n.System:
-		r.Comments = append(r.Comments, tracker.Comment{ID: n.ID, By: n.Author.name(), At: n.At, Body: n.Body})
+		r.Comments = append(r.Comments, tracker.Comment{ID: n.ID, By: n.Author.Login(), At: n.At, Body: n.Body})
 	case strings.HasPrefix(n.Body, "changed title"):
-		r.Events = append(r.Events, tracker.Event{Kind: tracker.Renamed, By: n.Author.name(), At: n.At})
+		r.Events = append(r.Events, tracker.Event{Kind: tracker.Renamed, By: n.Author.Login(), At: n.At})
 	case strings.HasPrefix(n.Body, "assigned to"):
 		to, _, _ := strings.Cut(n.Body, "unassigned")
-		e := tracker.Event{Kind: tracker.Assigned, By: n.Author.name(), At: n.At}
+		e := tracker.Event{Kind: tracker.Assigned, By: n.Author.Login(), At: n.At}
 		who := mentioned().FindAllStringSubmatch(to, -1)
 		for _, m := range who {
 			e.Whom = m[1]
@@ -250,7 +238,7 @@ func (t *Tracker) edits(ctx context.Context, id int64, notes []note) (e tracker.
 			newest = n.At
 		}
 		if body {
-			e.List = append(e.List, tracker.Edit{By: n.Author.name(), At: n.At})
+			e.List = append(e.List, tracker.Edit{By: n.Author.Login(), At: n.At})
 		}
 	}
 	off := newest.Sub(*last)
@@ -274,7 +262,7 @@ func (t *Tracker) lastEdit(ctx context.Context, id int64) (last *time.Time, know
 		} `json:"errors"`
 	}
 	body := map[string]any{"query": lastEdited, "variables": map[string]any{"id": fmt.Sprintf("gid://gitlab/WorkItem/%d", id)}}
-	a, err := t.call(ctx, "read when an issue was edited", http.MethodPost, "/api/graphql", body, &said)
+	a, err := t.Call(ctx, "read when an issue was edited", http.MethodPost, "/api/graphql", body, &said)
 	if a.Status == http.StatusNotFound {
 		return nil, false, nil
 	}
@@ -288,9 +276,6 @@ func (t *Tracker) lastEdit(ctx context.Context, id int64) (last *time.Time, know
 	}
 	return nil, false, nil
 }
-
-// developer is the least right to write to a repository.
-const developer = 30
 
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading, people map[string]int64) error {
@@ -307,19 +292,11 @@ func (t *Tracker) writers(ctx context.Context, r *tracker.Reading, people map[st
 		if _, asked := r.Writers[who]; asked || who == "" {
 			continue
 		}
-		var member struct {
-			Level int    `json:"access_level"`
-			State string `json:"state"`
-		}
-		a, err := t.ask(ctx, "ask what "+who+" may", http.MethodGet, fmt.Sprintf("/members/all/%d", people[who]), nil, &member)
-		if a.Status == http.StatusNotFound {
-			r.Writers[who] = false
-			continue
-		}
+		may, err := t.MayWrite(ctx, gitlabapi.User{ID: people[who], Name: who})
 		if err != nil {
 			return err
 		}
-		r.Writers[who] = member.Level >= developer && cmp.Or(member.State, "active") == "active"
+		r.Writers[who] = may
 	}
 	return nil
 }
@@ -333,13 +310,13 @@ func (t *Tracker) blockers(ctx context.Context, r *tracker.Reading, path string)
 			Full string `json:"full"`
 		} `json:"references"`
 	}
-	links, err := list[link](ctx, t, "read what an issue is blocked by", path+"/links", nil)
+	links, err := gitlabapi.List[link](ctx, t.Project, "read what an issue is blocked by", path+"/links", nil)
 	for _, l := range links {
 		if l.Type != "is_blocked_by" {
 			continue
 		}
 		on := tracker.Blocker{Number: l.Number, Open: l.State != "closed"}
-		if of, _, found := strings.Cut(l.References.Full, "#"); found && !strings.EqualFold(of, t.cfg.Project) {
+		if of, _, found := strings.Cut(l.References.Full, "#"); found && !strings.EqualFold(of, t.Path) {
 			on.Repo = of
 		}
 		r.Blockers = append(r.Blockers, on)
