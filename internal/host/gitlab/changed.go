@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"forge/internal/gitlabapi"
@@ -18,6 +20,36 @@ import (
 type cursor struct {
 	At   time.Time `json:"at"`
 	Seen []int64   `json:"seen,omitempty"`
+	// Votes are who approved and who asked for changes, by the number of an open
+	// merge request of Forge's: nobody says whether a vote changes its time.
+	Votes map[int64]string `json:"votes,omitempty"`
+}
+
+// mostVotes is of how many open merge requests votes are asked for, the newest.
+const mostVotes = 20
+
+// votes are those of the open merge requests of Forge's.
+func (h *Host) votes(ctx context.Context) (map[int64]string, error) {
+	own, err := h.ours(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := gitlabapi.List[mergeRequest](ctx, h.api, "list merge requests", "/merge_requests", url.Values{"state": {"opened"}, "scope": {"all"}, "order_by": {"created_at"}, "sort": {"desc"}})
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]string{}
+	for _, m := range all {
+		if m.State != "opened" || !own[strings.ToLower(m.Author.Login())] || len(out) == mostVotes {
+			continue
+		}
+		approved, requested, err := h.standing(ctx, m.Number, &said{people: map[string]gitlabapi.User{}})
+		if err != nil {
+			return nil, err
+		}
+		out[m.Number] = fmt.Sprint(slices.Sorted(maps.Keys(approved)), slices.Sorted(maps.Keys(requested)))
+	}
+	return out, nil
 }
 
 // Changed are the merge requests that were touched since the cursor ("" begins now, and
@@ -31,6 +63,10 @@ func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error)
 		}
 	}
 	query := url.Values{"state": {"all"}, "scope": {"all"}, "order_by": {"updated_at"}, "sort": {"desc"}}
+	votes, err := h.votes(ctx)
+	if err != nil {
+		return work.PullHints{}, err
+	}
 	if last == "" {
 		query.Set("per_page", "1")
 		var newest []mergeRequest
@@ -50,6 +86,7 @@ func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error)
 				since.Seen = append(since.Seen, m.Number)
 			}
 		}
+		since.Votes = votes
 		return hints(nil, since)
 	}
 	query.Set("updated_after", since.At.Format(time.RFC3339Nano))
@@ -69,6 +106,12 @@ func (h *Host) Changed(ctx context.Context, last string) (work.PullHints, error)
 			next.Seen = append(slices.Clone(next.Seen), m.Number)
 		}
 		numbers = append(numbers, m.Number)
+	}
+	next.Votes = votes
+	for n, now := range votes {
+		if was, known := since.Votes[n]; known && was != now {
+			numbers = append(numbers, n)
+		}
 	}
 	return hints(numbers, next)
 }

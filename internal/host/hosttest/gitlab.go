@@ -273,6 +273,9 @@ func (g *GitLab) list(w http.ResponseWriter, req *http.Request) {
 	slices.SortFunc(all, func(a, b *glMerge) int { return b.updated.Compare(a.updated) })
 	var shown []map[string]any
 	for _, m := range all {
+		if q.Get("state") == "opened" && m.state != "opened" {
+			continue
+		}
 		if !m.updated.Before(since) && (q.Get("source_branch") == "" || q.Get("source_branch") == m.source) {
 			shown = append(shown, g.show(m))
 		}

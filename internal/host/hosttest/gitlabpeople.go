@@ -3,6 +3,7 @@ package hosttest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"forge/internal/work"
 )
@@ -26,6 +27,12 @@ func (p gitlabPeople) with(number int64, do func(*glMerge)) {
 // Review writes what a review is made of on GitLab: notes at lines, a note with its
 // words, and one that says what was decided. One that decides nothing has none.
 func (p gitlabPeople) Review(_ testing.TB, who string, number int64, head string, verdict work.PullVerdict, body string, lines ...Line) {
+	was := p.updated(number)
+	defer func() {
+		if body == "" && len(lines) == 0 {
+			p.set(number, was) // a vote alone may be no change of its time
+		}
+	}()
 	p.with(number, func(m *glMerge) {
 		for _, l := range lines {
 			n := p.g.alone(m, who, l.Body, false)
@@ -47,6 +54,19 @@ func (p gitlabPeople) Review(_ testing.TB, who string, number int64, head string
 			p.g.alone(m, who, "requested changes", true)
 		}
 	})
+}
+
+func (p gitlabPeople) updated(number int64) time.Time {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.refresh()
+	return p.g.merges[number-1].updated
+}
+
+func (p gitlabPeople) set(number int64, updated time.Time) {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.merges[number-1].updated = updated
 }
 
 func (p gitlabPeople) Say(_ testing.TB, who string, number int64, body string) {

@@ -168,6 +168,9 @@ func (j *Jira) permitted(w http.ResponseWriter, query url.Values) {
 			some = append(some, j.account(who))
 		}
 	}
+	if name := query.Get("username"); name != "" {
+		some = append(some, j.account(name+"-as-well")) // names are found by how they begin
+	}
 	answer(w, http.StatusOK, some)
 }
 
