@@ -30,6 +30,7 @@ func (c *Config) crossCheck(col *collector) {
 	c.checkLLM(col)
 	c.checkHost(col)
 	c.checkTrackers(col)
+	c.checkSlack(col)
 	c.checkSchedules(col)
 	c.checkReviews(col)
 	c.checkPolicyWords(col)

@@ -39,6 +39,7 @@ type File struct {
 	Server        Server                `toml:"server" doc:"The factory's pages: where they are served and to whom. Only in the user's configuration."`
 	Host          Host                  `toml:"host" doc:"The code host that pull requests go to."`
 	Trackers      map[string]Tracker    `toml:"trackers" doc:"Where issues are taken from, by name, and told how they stand. Only in the user's configuration." sample:"work" only:"user"`
+	Slack         Slack                 `toml:"slack" doc:"A channel in Slack where people are asked, and answer. Only in the user's configuration. See slack.md."`
 	Engine        map[string]any        `toml:"engine" used:"no" doc:"The distributed engine."`
 	Claude        map[string]any        `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
 	Council       map[string]any        `toml:"council" used:"no" doc:"Of the Rust Forge."`
