@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 
 // Tell leaves a message for the agent of a phase and says where the run stands.
 // Without a phase it is for the one that is worked on. The process that drives
-// the run, or will, takes it. One that nobody would read is refused.
+// the run, or will, takes it. One that nobody would read is refused. A door that may
+// hear the same words twice gives them an id of their own: they are told once.
 func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, by, door string) (work.Told, journal.RunRow, error) {
 	none := journal.RunRow{}
 	m.Text = strings.TrimSpace(m.Text)
@@ -31,6 +33,13 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 	if err != nil {
 		return work.Told{}, row, err
 	}
+	if m.ID != "" {
+		phase, before, err := toldBefore(ctx, p, s, m.ID)
+		if err != nil || before {
+			m.Phase = phase
+			return stands(s, m), row, err
+		}
+	}
 	if m.Phase == "" {
 		if m.Phase, err = addressee(s); err != nil {
 			return work.Told{}, row, err
@@ -39,12 +48,33 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 	if why := s.CannotTell(m.Phase); why != "" {
 		return work.Told{}, row, refusal.New("forge status shows the phases, forge tell RUN PHASE names one", "nobody would read it: %s", why)
 	}
-	m.ID = strings.ToLower(rand.Text()[:10])
+	if m.ID == "" {
+		m.ID = strings.ToLower(rand.Text()[:10])
+	}
 	if err := p.Journal.Tell(ctx, row.ID, work.Answer{By: by, Door: door, At: p.Now(), Message: &m}); err != nil {
 		return work.Told{}, row, err
 	}
 	row, err = p.PickRun(ctx, row.ID)
 	return stands(s, m), row, err
+}
+
+// toldBefore says whether a run holds a message, or is about to, and for which phase.
+func toldBefore(ctx context.Context, p *project.Checkout, s *orchestrator.State, id string) (phase string, before bool, err error) {
+	for _, n := range s.Order {
+		if slices.ContainsFunc(s.Messages(n), func(m orchestrator.Message) bool { return m.ID == id }) {
+			return n, true, nil
+		}
+	}
+	if s.WhyRefused(id) != "" {
+		return "", true, nil
+	}
+	rows, err := p.Journal.Inbox(ctx, s.Run)
+	for _, row := range rows {
+		if m := row.Answer.Message; m != nil && m.ID == id {
+			return m.Phase, true, nil
+		}
+	}
+	return "", false, err
 }
 
 // addressee is the one phase that a message without a phase can mean.
