@@ -183,3 +183,21 @@ func (k *Keys) byToken(token string) (User, bool, error) {
 	}
 	return User{}, false, nil
 }
+
+// Person is the user of that name as one who acts by another door, which knows for
+// certain who somebody is. The owner of the server is an admin without being a user;
+// ok is false for anybody else.
+func (k *Keys) Person(name string) (p Person, ok bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.refresh(); err != nil {
+		return Person{}, false, err
+	}
+	if i := k.users.find(name); i >= 0 {
+		return k.users.Users[i].person(), true, nil
+	}
+	if name != "" && name == k.Owner {
+		return Person{Name: k.Owner, Roles: map[string]Role{AnyProject: RoleAdmin}}, true, nil
+	}
+	return Person{}, false, nil
+}

@@ -48,7 +48,7 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if err != nil {
 		return err
 	}
-	outside, err := workers.Outside(ctx, a.env())
+	outside, err := workers.Outside(ctx, a.env(), keys)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}
+	d.slack(ctx, p)
 	if try {
 		d.proof(ctx, p, caps)
 	} else {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"forge/factory"
+	"forge/factory/web"
 	"forge/internal/hostwatch"
 	"forge/internal/project"
 	"forge/internal/schedules"
@@ -52,24 +53,30 @@ func (all All) Close() {
 }
 
 // Outside is what is watched of the world for the projects of a server: trackers,
-// whose issues come onto their boards, and code hosts, where their results are
-// decided. Projects that join later are watched from then on.
+// whose issues come onto their boards, code hosts, where their results are
+// decided, and places where people are asked. Projects that join later are watched from then on.
 type Outside struct {
 	Trackers *trackers.All
 	Hosts    *hostwatch.Watches
+	Doors    *Doors
 }
 
 // Outside opens what is watched for these projects. A code host that cannot be
-// watched is said.
-func (all All) Outside(ctx context.Context, env project.Env) (*Outside, error) {
+// watched is said. keys know what people may who are named elsewhere.
+func (all All) Outside(ctx context.Context, env project.Env, keys *web.Keys) (*Outside, error) {
 	list, err := all.Trackers(env)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}}
+	doors, err := openDoors(env, keys)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}, doors}
 	for _, w := range all {
 		w.beside = append(o.Trackers.Looks(w.Opened), w.schedules)
 		w.watchHost(ctx, o.Hosts)
+		w.openDoors(ctx, doors)
 	}
 	return o, nil
 }
@@ -99,6 +106,7 @@ func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
 	w.beside = append(w.beside, w.schedules)
 	w.Origins = o.Trackers.Origins(w.Opened)
 	w.watchHost(ctx, o.Hosts)
+	w.openDoors(ctx, o.Doors)
 	return nil
 }
 
