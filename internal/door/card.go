@@ -112,10 +112,13 @@ func (d *Door) page(path string) string {
 var doors = [][2]string{{"web", "on the page"}, {"cli", "at the command line"}, {tui.DoorTerminal, "at the terminal"}, {"api", "by the API"}, {"pull request", "on the pull request"}}
 
 // where says at which door an answer was given.
-func where(door string) string {
-	for _, d := range doors {
-		if d[0] == door {
-			return d[1]
+func (d *Door) where(door string) string {
+	if door == d.Name {
+		return "here"
+	}
+	for _, known := range doors {
+		if known[0] == door {
+			return known[1]
 		}
 	}
 	return "by " + text.OneLine(door, 40)
@@ -135,7 +138,7 @@ func (d *Door) answered(cp work.Checkpoint) string {
 			word = d.line(cp.Choices[i].Label, mostLabel)
 		}
 	}
-	return fmt.Sprintf("%s, answered by %s %s", word, cmp.Or(d.line(cp.AnsweredBy, 60), "somebody"), where(cp.Door))
+	return fmt.Sprintf("%s, answered by %s %s", word, cmp.Or(d.line(cp.AnsweredBy, 60), "somebody"), d.where(cp.Door))
 }
 
 // buttons are the ways to answer a question. Stopping a run is not among them: that

@@ -49,8 +49,9 @@ type Door struct {
 	p     *project.Checkout
 	clean func(string) string
 
-	hearing sync.Mutex // one thing that was said at a time
-	shut    bool       // nothing is heard any more
+	hearing sync.Mutex      // one thing that was said at a time
+	shut    bool            // nothing is heard any more
+	told    map[string]bool // messages whose senders know what became of them
 
 	// What follows belongs to the goroutine of Loop.
 	made    map[string]madeOf // what the card of a subject was made of last
@@ -67,7 +68,7 @@ type madeOf struct {
 
 // New is a door to a project whose journal is open.
 func New(p *project.Checkout, c Config) *Door {
-	d := &Door{Config: c, p: p, made: map[string]madeOf{}, untaken: map[string]string{}, sure: map[string]bool{}}
+	d := &Door{Config: c, p: p, made: map[string]madeOf{}, untaken: map[string]string{}, sure: map[string]bool{}, told: map[string]bool{}}
 	d.clean = redact.New(redact.FromEnv(p.Environ, proc.SecretName)).String
 	return d
 }
@@ -229,7 +230,11 @@ func (d *Door) settle(ctx context.Context, wanted map[string]bool) error {
 // process that died is looked for before it is posted.
 func (d *Door) show(ctx context.Context, c Card, over bool) error {
 	hash := c.hash()
-	post, first, err := d.p.Journal.BeginPost(ctx, d.Place.Key(), c.Subject)
+	first := false
+	post, known, err := d.p.Journal.PostOf(ctx, d.Place.Key(), c.Subject)
+	if err == nil && !known {
+		post, first, err = d.p.Journal.BeginPost(ctx, d.Place.Key(), c.Subject)
+	}
 	if err != nil || post.Over {
 		return err
 	}

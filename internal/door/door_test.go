@@ -388,7 +388,7 @@ func TestPressedTwiceAndLate(t *testing.T) {
 	if r := d.Hear(ctx, yes); !r.Done || r.Text != "" {
 		t.Errorf("the same once more: %+v", r)
 	}
-	if r := d.Hear(ctx, no); r.Done || r.Ask != "" || !strings.Contains(r.Text, "answered before: approved, answered by ann by slack") {
+	if r := d.Hear(ctx, no); r.Done || r.Ask != "" || !strings.Contains(r.Text, "answered before: approved, answered by ann here") {
 		t.Errorf("another answer: %+v", r)
 	}
 	no.Asked, no.Words = true, "why not"
@@ -480,12 +480,21 @@ func TestQuestionOfAnAgent(t *testing.T) {
 	if cp := w.status("run.1"); cp.Status != work.CheckpointApproved || cp.Comment != "spaces, four of them" || cp.Choice != "" {
 		t.Errorf("%+v", cp)
 	}
+	if r := d.Hear(ctx, Said{ID: "6.2", By: "U2", Ref: ref, Words: "spaces"}); r.Done || !strings.Contains(r.Text, "answered before") {
+		t.Errorf("while it still looks open: %+v", r)
+	}
 	if r := d.Hear(ctx, w.press("U1", "question run.2", "Tabs")); !r.Done {
 		t.Errorf("%+v", r)
 	}
 	w.pass()
-	if _, c := w.wall.one(t, "question run.2"); !strings.Contains(fmt.Sprint(c.Facts), "Tabs, answered by ann by slack") {
+	if _, c := w.wall.one(t, "question run.2"); !strings.Contains(fmt.Sprint(c.Facts), "Tabs, answered by ann here") {
 		t.Errorf("%+v", c)
+	}
+	// Who wrote while somebody else was quicker is told so; no agent is told what
+	// was meant as an answer.
+	ref, _ = w.wall.one(t, "question run.2")
+	if r := d.Hear(ctx, Said{ID: "6.1", By: "U2", Ref: ref, At: noon.Add(-time.Second), Words: "spaces"}); r.Done || !strings.Contains(r.Text, "answered before") {
+		t.Errorf("written before the answer: %+v", r)
 	}
 	if inbox, err := w.p.Journal.Inbox(ctx, "run"); err != nil || len(inbox) != 2 {
 		t.Errorf("%d answers in the inbox, %v", len(inbox), err)
@@ -568,6 +577,34 @@ func TestDoorsOpenAndShut(t *testing.T) {
 		t.Errorf("at a door that is shut: %+v", r)
 	}
 	if cp := w.status("run.1"); cp.Status != work.CheckpointPending {
+		t.Errorf("%+v", cp)
+	}
+}
+
+// Who answers a message before it is written down is heard: people are quick, and
+// the process that posted it may have died.
+func TestHeardBeforeItIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, asked("run.1", func(cp *work.Checkpoint) { cp.Kind, cp.AnswerDue = "ckpt.question", true }))
+	w.pass()
+	ref, _ := w.wall.one(t, "question run.1")
+	post, _, err := w.p.Journal.PostOf(t.Context(), "wall 1", "question run.1")
+	if err == nil {
+		post.Ref, post.Shown = "", ""
+		err = w.p.Journal.KeepPost(t.Context(), post)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all Doors
+	all.Add(w.door(), nil)
+	if r := all.Hear(t.Context(), Said{ID: "5.5", By: "U1", Ref: "elsewhere", Words: "lunch?"}); r != (Reply{}) {
+		t.Errorf("people talk of something else: %+v", r)
+	}
+	if r := all.Hear(t.Context(), Said{ID: "5.6", By: "U1", Ref: ref, Words: "spaces"}); !r.Done {
+		t.Errorf("%+v", r)
+	}
+	if cp := w.status("run.1"); cp.Comment != "spaces" {
 		t.Errorf("%+v", cp)
 	}
 }

@@ -79,7 +79,7 @@ func (all *Doors) Hear(ctx context.Context, s Said) Reply {
 			return d.Hear(ctx, s)
 		}
 		if s.Press == nil {
-			if _, ok, err := d.p.Journal.PostAt(ctx, d.Place.Key(), s.Ref); ok && err == nil {
+			if _, ok, err := d.postAt(ctx, s.Ref); ok || err != nil {
 				return d.Hear(ctx, s)
 			}
 		}

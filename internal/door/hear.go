@@ -24,6 +24,10 @@ import (
 // knows them.
 const strangerSubject = "stranger "
 
+// mostTold bounds the messages of which is remembered that their senders know what
+// became of them. Who is forgotten is told twice at worst.
+const mostTold = 1000
+
 // Hear takes what somebody said at the place: as an answer, or as words to an
 // agent. What cannot be taken changes nothing, and the reply says why.
 func (d *Door) Hear(ctx context.Context, s Said) Reply {
@@ -52,7 +56,7 @@ func (d *Door) hear(ctx context.Context, s Said) (Reply, error) {
 	if s.Press != nil {
 		return d.pressed(ctx, who, s)
 	}
-	post, ok, err := d.p.Journal.PostAt(ctx, d.Place.Key(), s.Ref)
+	post, ok, err := d.postAt(ctx, s.Ref)
 	if err != nil || !ok {
 		return Reply{}, err
 	}
@@ -73,10 +77,40 @@ func (d *Door) hear(ctx context.Context, s Said) (Reply, error) {
 	if cp.AnswerDue && d.sameAnswer(cp, who, work.CheckpointApproved, "", s.Words) {
 		return Reply{}, nil // told a second time
 	}
+	if early := !s.At.IsZero() && cp.AnsweredAt != nil && s.At.Before(*cp.AnsweredAt); cp.AnswerDue && (early || !post.Over) {
+		// They saw a question that waits, and meant to answer it.
+		return said("This was answered before: %s. Write again if its agent is to be told all the same.", d.answered(cp)), nil
+	}
 	if triage.IsThread(cp.Run) {
 		return said("Nobody works on this issue yet: answer by the buttons, or on the page."), nil
 	}
 	return d.tell(ctx, who, s, cp.Run, cp.Phase)
+}
+
+// postAt is the message that somebody spoke below. People are quick: one that was
+// just posted, or by a process that died, may be there and not be written down.
+func (d *Door) postAt(ctx context.Context, ref string) (post work.Post, ok bool, err error) {
+	if post, ok, err = d.p.Journal.PostAt(ctx, d.Place.Key(), ref); err != nil || ok {
+		return post, ok, err
+	}
+	open, err := d.p.Journal.OpenPosts(ctx, d.Place.Key())
+	if err != nil {
+		return post, false, err
+	}
+	for _, p := range open {
+		if p.Ref != "" {
+			continue
+		}
+		at, err := d.Place.Find(ctx, p.Subject, p.At.Add(-clocksApart))
+		if err != nil {
+			return post, false, err
+		}
+		if at == ref {
+			return p, true, nil
+		}
+	}
+	// It may have been written down meanwhile.
+	return d.p.Journal.PostAt(ctx, d.Place.Key(), ref)
 }
 
 // stranger tells somebody whom nobody named, once, that their word does not count.
@@ -221,9 +255,13 @@ func (d *Door) tell(ctx context.Context, who web.Person, s Said, run, phase stri
 	if err != nil {
 		return d.refused(err)
 	}
-	if told.Taken {
-		return Reply{Done: true}, nil
+	if told.Taken || d.told[told.ID] {
+		return Reply{Done: true}, nil // the same was told twice
 	}
+	if len(d.told) >= mostTold {
+		clear(d.told)
+	}
+	d.told[told.ID] = true
 	r := said("Told to the agent of phase %s. %s.", told.Phase, text.UpperFirst(told.How(project.Driven(row))))
 	r.Done = true
 	return r, nil

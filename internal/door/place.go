@@ -86,10 +86,11 @@ const (
 
 // Said is what somebody said at a place, by a button or in words.
 type Said struct {
-	ID    string // the same each time that the same is told
-	By    string // who, as the place knows people for certain; never a name that they choose
-	Ref   string // the message that it was said at, or below
-	Press *Press // nil = words below the message
+	ID    string    // the same each time that the same is told
+	By    string    // who, as the place knows people for certain; never a name that they choose
+	Ref   string    // the message that it was said at, or below
+	At    time.Time // when, by the place's clock; zero = it does not say
+	Press *Press    // nil = words below the message
 	Words string
 	// Asked says that the words were asked for: they go with Press, and may be
 	// empty where they are not due.

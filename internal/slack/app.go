@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,8 +128,10 @@ func (a *App) connect(ctx context.Context) (heard bool, err error) {
 			}
 		case e.Type == "disconnect" && e.Reason == "link_disabled":
 			return heard, errors.New("socket mode is switched off in the settings of the app")
-		case e.Type == "disconnect":
+		case e.Type == "disconnect" && heard:
 			return heard, nil
+		case e.Type == "disconnect":
+			return heard, errors.New("it ended a connection before it began")
 		case e.ID == "":
 		default:
 			select {
@@ -283,7 +286,7 @@ func understand(channel string, e envelope) *spoken {
 		if !mine || v.Bot != "" || v.User == "" || v.Subtype != "" && v.Subtype != "thread_broadcast" || text.Blank(v.Text) {
 			return nil
 		}
-		return &spoken{thread: v.Thread, said: door.Said{ID: v.TS, By: v.User, Ref: v.Thread, Words: unescape(v.Text)}}
+		return &spoken{thread: v.Thread, said: door.Said{ID: v.TS, By: v.User, Ref: v.Thread, At: timeOf(v.TS), Words: unescape(v.Text)}}
 	}
 	return nil
 }
@@ -310,6 +313,16 @@ func strictly(words string, v any) error {
 		return errors.New("more than one value")
 	}
 	return nil
+}
+
+// timeOf is when a message was written; zero = its ts does not say.
+func timeOf(ts string) time.Time {
+	seconds, _, _ := strings.Cut(ts, ".")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || n <= 0 || n > 1<<40 {
+		return time.Time{}
+	}
+	return time.Unix(n, 0)
 }
 
 // unescape is a message as it was written. Slack escapes three characters in it.

@@ -48,6 +48,7 @@ func TestPostEditFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Imitate(s.Messages()[0])
 	for range 250 { // more than a page
 		s.Write("U9", "", "chatter", 1)
 	}

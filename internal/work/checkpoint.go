@@ -56,7 +56,7 @@ type Checkpoint struct {
 	Comment    string           `json:"comment,omitempty"`
 	Choice     string           `json:"choice,omitempty"`
 	AnsweredBy string           `json:"answered_by,omitempty"`
-	Door       string           `json:"door,omitempty"` // terminal, cli, web, pull request
+	Door       string           `json:"door,omitempty"` // terminal, cli, web, api, pull request, slack
 	OpenedAt   time.Time        `json:"opened_at"`
 	ExpiresAt  *time.Time       `json:"expires_at,omitempty"`
 	AnsweredAt *time.Time       `json:"answered_at,omitempty"`

@@ -62,9 +62,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 
 	s.mu.Lock()
 	s.calls[method]++
-	fault, wrong := s.fault(method)
+	fault, wrong := s.fault(method, p["text"])
 	out := no("invalid_form_data")
-	if err == nil && (!wrong || fault.Lost) {
+	if err == nil && (!wrong || fault.Lost || fault.Held) {
 		out = s.method(method, token, p)
 	}
 	scopes := strings.Join(s.scopes, ",")
@@ -72,6 +72,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 
 	switch {
+	case wrong && fault.Held:
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
 	case wrong && fault.Lost:
 		panic(http.ErrAbortHandler)
 	case wrong && fault.Status == http.StatusTooManyRequests:

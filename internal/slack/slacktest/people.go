@@ -120,3 +120,11 @@ func (s *Server) Submit(v View, user, words string) string {
 		"view": map[string]any{"id": v.ID, "type": "modal", "callback_id": form.Callback, "private_metadata": form.Private, "state": map[string]any{"values": values}},
 	})
 }
+
+// Imitate lets another app post what a message says, with all its ids.
+func (s *Server) Imitate(m Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.messages = append(s.messages, &Message{TS: s.stamp(), User: "U0IMPOSTOR", Text: m.Text, Blocks: m.Blocks})
+	s.happened()
+}

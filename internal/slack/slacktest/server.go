@@ -79,6 +79,10 @@ type Fault struct {
 	Error  string // answer {"ok":false,"error":Error}
 	// Lost carries the call out and cuts the connection instead of answering.
 	Lost bool
+	// Held carries the call out and answers nothing until whoever asked is gone.
+	Held bool
+	// When is of which calls it is, nil = of all: what a message would say.
+	When func(text string) bool
 }
 
 // Start begins a new workspace. Close it when done.
@@ -197,9 +201,9 @@ func (s *Server) stamp() string {
 }
 
 // fault is what is to go wrong with a call. Call it with the lock held.
-func (s *Server) fault(method string) (Fault, bool) {
+func (s *Server) fault(method, says string) (Fault, bool) {
 	for i, f := range s.faults {
-		if f.Method != "" && f.Method != method {
+		if f.Method != "" && f.Method != method || f.When != nil && !f.When(says) {
 			continue
 		}
 		if s.faults[i].Times--; s.faults[i].Times <= 0 {
