@@ -57,9 +57,9 @@ type Project struct {
 
 // Search finds where something was said, decided or written.
 type Search interface {
-	// Find answers a question as people type it; partly says that the project is
-	// still being read. A question that cannot be understood is an error.
-	Find(ctx context.Context, s Sought) (hits []search.Hit, partly bool, err error)
+	// Find answers a question as people type it. One that cannot be understood is an
+	// error.
+	Find(ctx context.Context, s Sought) (search.Found, error)
 }
 
 // Sought is what is looked for, and in what alone.

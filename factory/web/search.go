@@ -37,6 +37,7 @@ type projectHits struct {
 	Project, Problem string
 	Hits             []foundPlace
 	Partly           bool
+	Note             string
 }
 
 type foundPlace struct {
@@ -61,7 +62,7 @@ func (s *Server) searchPage(v *visit) error {
 	if !text.Blank(page.Said) && len(page.Wrong) == 0 {
 		for _, p := range projects {
 			found := projectHits{Project: p.ID}
-			hits, partly, err := p.Search.Find(v.Context(), Sought{Said: page.Said, Limit: mostFound})
+			answer, err := p.Search.Find(v.Context(), Sought{Said: page.Said, Limit: mostFound})
 			if complaint := (*Complaint)(nil); errors.As(err, &complaint) {
 				continue // it has no run of that name: another project may
 			}
@@ -69,11 +70,11 @@ func (s *Server) searchPage(v *visit) error {
 				s.Log.Warn("a search failed", "project", p.ID, "err", err)
 				found.Problem = "This project could not be searched. The server's log says why."
 			}
-			found.Partly = partly
-			for _, h := range hits {
+			found.Partly, found.Note = answer.Partly, answer.Note
+			for _, h := range answer.Hits {
 				found.Hits = append(found.Hits, foundPlace{h, placeURL(p.ID, h)})
 			}
-			if err != nil || len(hits) > 0 || partly {
+			if err != nil || len(answer.Hits) > 0 || answer.Partly {
 				page.Found = append(page.Found, found)
 			}
 		}

@@ -17,15 +17,15 @@ type found struct {
 	asked *[]string
 }
 
-func (f found) Find(_ context.Context, s web.Sought) ([]search.Hit, bool, error) {
+func (f found) Find(_ context.Context, s web.Sought) (search.Found, error) {
 	*f.asked = append(*f.asked, s.Said)
-	return f.hits, false, nil
+	return search.Found{Hits: f.hits, Note: "Found by <i>words</i> alone."}, nil
 }
 
 type unknownRun struct{}
 
-func (unknownRun) Find(context.Context, web.Sought) ([]search.Hit, bool, error) {
-	return nil, false, &web.Complaint{Status: 422, What: "There is no run r-9."}
+func (unknownRun) Find(context.Context, web.Sought) (search.Found, error) {
+	return search.Found{}, &web.Complaint{Status: 422, What: "There is no run r-9."}
 }
 
 func TestSearchPage(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSearchPage(t *testing.T) {
 	owner := w.Owner()
 	a := owner.Get("/search?q=" + url.QueryEscape("verify kind:event"))
 	for _, want := range []string{
-		`href="/p/demo/runs/r-1#event-12"`, "verify &lt;b&gt;failed&lt;/b&gt;", `href="/p/demo/runs/r-1/file?path=a&#43;b.go"`, `href="/p/demo/issues/7"`, "plain.go:1",
+		`href="/p/demo/runs/r-1#event-12"`, "verify &lt;b&gt;failed&lt;/b&gt;", "Found by &lt;i&gt;words&lt;/i&gt; alone.", `href="/p/demo/runs/r-1/file?path=a&#43;b.go"`, `href="/p/demo/issues/7"`, "plain.go:1",
 	} {
 		if a.Status != 200 || !strings.Contains(a.Body, want) {
 			t.Errorf("%d, without %q:\n%s", a.Status, want, a.Body)

@@ -37,46 +37,31 @@ func (a *App) searchCommand() *cli.Command {
 			if text.Blank(said) && !c.Bool("rebuild") {
 				return refusal.New(`forge search "timeout kind:finding"`, "nothing says what to look for")
 			}
-			return a.search(c.Context, said, limit, c.Bool("rebuild"), out)
+			return a.search(c.Context, lookup.Asked{Said: said, Limit: limit, Rebuild: c.Bool("rebuild")}, out)
 		},
 	}
 }
 
-func (a *App) search(ctx context.Context, said string, limit int, rebuild bool, output string) error {
-	p, err := a.openJournal(ctx)
+func (a *App) search(ctx context.Context, asked lookup.Asked, output string) error {
+	found, err := lookup.Search(ctx, a.env(), asked)
 	if err != nil {
 		return err
 	}
-	defer p.Close()
-	if rebuild {
-		if err := lookup.Forget(p.Checkout); err != nil {
-			return err
-		}
+	if found.Note != "" {
+		a.log.Warn(text.Harmless(found.Note))
 	}
-	f, err := lookup.Open(ctx, p.Checkout)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Gather(ctx); err != nil {
-		return err
-	}
-	if text.Blank(said) {
+	if text.Blank(asked.Said) {
 		_, err := fmt.Fprintln(a.Stdout, "The index is made anew.")
 		return err
 	}
-	hits, err := f.Find(ctx, said, lookup.Within{}, limit)
-	if err != nil {
-		return err
-	}
 	if output == "json" {
-		return printJSON(a.Stdout, map[string]any{"hits": hits})
+		return printJSON(a.Stdout, map[string]any{"hits": found.Hits})
 	}
-	if len(hits) == 0 {
+	if len(found.Hits) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "Nothing was found.")
 		return err
 	}
-	for _, h := range hits {
+	for _, h := range found.Hits {
 		if _, err := fmt.Fprintf(a.Stdout, "%s\n%s\n\n", text.Harmless(h.Where()), text.Indent(text.Harmless(h.Excerpt))); err != nil {
 			return err
 		}

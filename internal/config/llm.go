@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,6 +63,24 @@ func (c *Config) model() Model {
 		Timeout: time.Duration(said(f.TimeoutSecs)) * time.Second, ContextTokens: said(f.ContextTokens), MaxOutputTokens: said(f.MaxOutputTokens),
 		USDPerMTokIn: f.USDPerMTokIn, USDPerMTokOut: f.USDPerMTokOut,
 	}
+}
+
+// Embedding is the model that makes vectors for the search, and the most tokens that
+// it may take on a day (0 = no limit); "" = none is made. Where the project alone
+// names the service, that has to be on this machine or at a host that the user
+// trusts: whoever looks for a word in a stranger's checkout sends nothing out.
+func (c *Config) Embedding() (model string, dayTokens int64, err error) {
+	model = c.File.LLM.Roles["embedding"]
+	address := said(c.File.LLM.BaseURL)
+	switch host := c.foreignHost(address, nil); {
+	case model == "":
+		return "", 0, nil
+	case address == "":
+		return "", 0, errors.New("llm.roles.embedding names a model, and llm.base_url no service")
+	case host != "" && !c.userAsks(address):
+		return "", 0, fmt.Errorf("this project alone names the service at %s; %s", host, hostFix(host))
+	}
+	return model, int64(said(c.File.LLM.EmbeddingDayTokens)), nil
 }
 
 // checkLLM looks at the words of [llm] file by file.

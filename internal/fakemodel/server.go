@@ -192,6 +192,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.messages(w, r, name)
 	case path == "v1/chat/completions":
 		s.chat(w, r, name)
+	case path == "v1/embeddings":
+		s.embeddings(w, r, name)
 	case strings.HasPrefix(path, "v1beta/models/"):
 		s.gemini(w, r, name, strings.TrimPrefix(path, "v1beta/models/"))
 	case path == "v1/messages/count_tokens":

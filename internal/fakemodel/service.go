@@ -15,6 +15,7 @@ type Service struct {
 	Key     string   // the key that it wants, "" = none
 	Models  []string // that it has, none = any
 	Formats []string // types of response_format that it takes, none = any
+	Dims    int      // how many numbers a vector has, 0 = DefaultDims
 	Turns   []Turn   // answers in this order; a Turn with When waits for its request
 }
 

@@ -3,8 +3,23 @@ package git
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 )
+
+// Committed is when a commit was made.
+func (s *Store) Committed(ctx context.Context, commit string) (time.Time, error) {
+	res, err := s.git(ctx, call{args: []string{"log", "-1", "--format=%ct", commit, "--"}})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look when %s was made: %w", commit, err)
+	}
+	secs, err := strconv.ParseInt(res.line(), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look when %s was made: %w", commit, err)
+	}
+	return time.Unix(secs, 0), nil
+}
 
 // Blobs maps the paths of the regular files of a commit to the ids of their
 // contents.

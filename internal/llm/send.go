@@ -31,19 +31,30 @@ type conversation struct {
 	last   *exchange
 }
 
-// send asks until there is an answer, a trouble that stays, or no try left:
+// send asks a chat service until there is an answer.
+func (v *conversation) send(ctx context.Context, req openai.ChatCompletionRequest) (openai.ChatCompletionResponse, *Trouble) {
+	return again(ctx, v.client, func() (res openai.ChatCompletionResponse, _ *Trouble) {
+		trouble := v.exchange(ctx, req.Model, func(api *openai.Client) (given bool, err error) {
+			res, err = api.CreateChatCompletion(ctx, req)
+			return len(res.Choices) > 0, err
+		})
+		return res, trouble
+	})
+}
+
+// again asks until there is an answer, a trouble that stays, or no try left:
 // after connection errors, broken answers, 429 and 5xx it waits, longer each
 // time, or as long as the service says.
-func (v *conversation) send(ctx context.Context, req openai.ChatCompletionRequest) (openai.ChatCompletionResponse, *Trouble) {
+func again[T any](ctx context.Context, c *Client, once func() (T, *Trouble)) (T, *Trouble) {
 	for try := 1; ; try++ {
-		res, trouble := v.once(ctx, req)
+		res, trouble := once()
 		if trouble == nil {
 			return res, nil
 		}
 		if !trouble.Passes() || try == maxTries || trouble.After > mostWait {
 			return res, trouble
 		}
-		if v.client.wait(ctx, v.client.pause(try, trouble.After)) != nil {
+		if c.wait(ctx, c.pause(try, trouble.After)) != nil {
 			end := ended(ctx)
 			end.What += " while waiting to ask again: " + trouble.What
 			return res, end
@@ -61,28 +72,29 @@ func (c *Client) pause(try int, asked time.Duration) time.Duration {
 	return step/2 + time.Duration(c.random()*float64(step))
 }
 
-// once sends one request and reads its answer.
-func (v *conversation) once(ctx context.Context, req openai.ChatCompletionRequest) (res openai.ChatCompletionResponse, _ *Trouble) {
+// exchange has do send one request and read its answer; given says that there was
+// one beside what a gateway says of an error.
+func (v *conversation) exchange(ctx context.Context, model string, do func(*openai.Client) (given bool, err error)) *Trouble {
 	if ctx.Err() != nil {
-		return res, ended(ctx)
+		return ended(ctx)
 	}
 	c := v.client
 	x := &exchange{http: c.http, silence: c.cfg.Timeout}
 	conf := openai.DefaultConfig(c.cfg.Key)
 	conf.BaseURL, conf.HTTPClient = c.cfg.BaseURL, x
-	res, err := openai.NewClientWithConfig(conf).CreateChatCompletion(ctx, req)
+	given, err := do(openai.NewClientWithConfig(conf))
 	if x.sent != nil { // else the library itself refused the request
 		v.tries++
 		v.last = x
 		v.spent = v.spent.plus(x.usage)
 	}
-	if err == nil && x.fault != nil && len(res.Choices) == 0 {
-		return res, c.fault(x)
+	if err == nil && x.fault != nil && !given {
+		return c.fault(x)
 	}
 	if err == nil && x.status < 300 {
-		return res, nil
+		return nil
 	}
-	return res, c.trouble(ctx, x, req.Model, err)
+	return c.trouble(ctx, x, model, err)
 }
 
 // trouble says what an exchange without an answer means.

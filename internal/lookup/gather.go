@@ -36,6 +36,9 @@ func (f *Finder) Gather(ctx context.Context) (news int, err error) {
 	if err := f.checkedOut(ctx); err != nil {
 		return 0, err
 	}
+	if f.p.Journal == nil {
+		return 0, nil
+	}
 	rows, err := f.p.Journal.Runs(ctx)
 	if err != nil {
 		return 0, err
@@ -293,7 +296,7 @@ func (f *Finder) files(ctx context.Context, b *search.Batch, blobs map[string]st
 	var failed error
 	err := f.repo.Contents(ctx, at.Held, paths, maxFile, func(path string, data []byte) {
 		if failed == nil && !binary(data) {
-			failed = b.AddFile("blob/"+blobs[path], strings.ToValidUTF8(string(data), "�"))
+			failed = b.AddFile("blob/"+blobs[path], path, strings.ToValidUTF8(string(data), "�"))
 		}
 	})
 	return errors.Join(err, failed)
@@ -307,7 +310,7 @@ func binary(data []byte) bool {
 // checkedOut reads the files of the commit that is checked out.
 func (f *Finder) checkedOut(ctx context.Context) error {
 	head, err := f.repo.FindCommit(ctx, "HEAD")
-	if err != nil {
+	if err != nil || head == "" {
 		return nil //nolint:nilerr // a repository without a commit has no files yet
 	}
 	source := "head/" + head
@@ -318,6 +321,10 @@ func (f *Finder) checkedOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	at, err := f.repo.Committed(ctx, head)
+	if err != nil {
+		return err
+	}
 	return f.index.Write(ctx, func(b *search.Batch) error {
 		if err := b.Clear("", ""); err != nil {
 			return err
@@ -325,7 +332,7 @@ func (f *Finder) checkedOut(ctx context.Context) error {
 		if err := b.Forget("head/"); err != nil {
 			return err
 		}
-		if err := f.files(ctx, b, blobs, search.Place{Held: head, At: f.p.Now()}); err != nil {
+		if err := f.files(ctx, b, blobs, search.Place{Held: head, At: at}); err != nil {
 			return err
 		}
 		if err := b.Prune("blob/"); err != nil {

@@ -417,7 +417,7 @@ func (c *client) follow(address string) bool {
 // fakeSearch finds every run and phase within what it is bound to.
 type fakeSearch struct{ *fake }
 
-func (f fakeSearch) Find(_ context.Context, s web.Sought) ([]search.Hit, bool, error) {
+func (f fakeSearch) Find(_ context.Context, s web.Sought) (search.Found, error) {
 	var hits []search.Hit
 	for _, run := range f.runs {
 		for _, phase := range phases {
@@ -426,5 +426,5 @@ func (f fakeSearch) Find(_ context.Context, s web.Sought) ([]search.Hit, bool, e
 			}
 		}
 	}
-	return hits, false, nil
+	return search.Found{Hits: hits}, nil
 }

@@ -331,12 +331,12 @@ func findPlaces(c *call, in inSearch) (answer, error) {
 	if _, wrong := search.Parse(in.Words, c.Now()); len(wrong) > 0 {
 		return answer{}, refusal.New("words, and kind:, run:, phase:, path:, who:, since:, until:", "%s", text.OneLine(strings.Join(wrong, "; "), mostLabel*4))
 	}
-	hits, partly, err := c.project.Search.Find(c, web.Sought{Said: in.Words, Limit: in.Limit, Run: c.Grant.Run, Phase: c.Grant.Phase})
+	found, err := c.project.Search.Find(c, web.Sought{Said: in.Words, Limit: in.Limit, Run: c.Grant.Run, Phase: c.Grant.Phase})
 	if err != nil {
 		return answer{}, err
 	}
 	var l list
-	for _, h := range hits {
+	for _, h := range found.Hits {
 		line := h.Where()
 		if h.Excerpt != "" {
 			line += "\n    " + strings.ReplaceAll(h.Excerpt, "\n", "\n    ")
@@ -346,8 +346,11 @@ func findPlaces(c *call, in inSearch) (answer, error) {
 		}
 	}
 	head := text.Number(l.count, "place") + ".\n"
-	if partly {
+	if found.Partly {
 		head = text.Number(l.count, "place") + " so far: the project is still being read.\n"
+	}
+	if found.Note != "" {
+		head += found.Note + "\n"
 	}
 	return answer{head: head, title: "Places", data: l.b.String()}, nil
 }

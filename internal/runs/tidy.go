@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/git"
 	"forge/internal/journal"
+	"forge/internal/lookup"
 	"forge/internal/opened"
 	"forge/internal/project"
 	"forge/internal/proven"
@@ -157,7 +158,7 @@ func changedAt(path string) (newest time.Time) {
 }
 
 // TidyAfter gives back what a run held that ended so: what kept its base, and the
-// folders that it worked in. What fails is logged.
+// folders that it worked in. What it left is read for the search. What fails is logged.
 func TidyAfter(ctx context.Context, p *project.Checkout, repo *git.Store, run string, end work.RunFinishedData) {
 	if end.Outcome.Final() {
 		if err := repo.DropBase(ctx, run); err != nil {
@@ -167,6 +168,7 @@ func TidyAfter(ctx context.Context, p *project.Checkout, repo *git.Store, run st
 	if end.Outcome == work.RunCompleted {
 		Sweep(p, run)
 	}
+	lookup.AtEnd(ctx, p)
 }
 
 // TidyOld removes what is left of old runs. What fails is logged. One call at a

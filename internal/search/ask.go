@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +26,14 @@ type Hit struct {
 	id     int64
 	source string
 	lines  int
+	hash   int64 // of the piece
+}
+
+// Found is an answer: what was found, the best first.
+type Found struct {
+	Hits   []Hit
+	Partly bool   // not everything was read yet
+	Note   string // what people are told beside it, such as that a model could not be asked; "" = nothing
 }
 
 // Files reads a file of a commit.
@@ -32,18 +42,89 @@ type Files func(ctx context.Context, commit, path string) (string, error)
 // Ask answers a question, the best first: where all of it stands, then where some
 // of it does.
 func (i *Index) Ask(ctx context.Context, q Query, files Files) ([]Hit, error) {
+	return i.AskNear(ctx, q, nil, files)
+}
+
+// deep is how far down one ranking counts beside the others.
+const deep = 60
+
+// AskNear is Ask that also finds what means the same in other words, where near is
+// not nil. What several rankings have high up comes first.
+func (i *Index) AskNear(ctx context.Context, q Query, near *Near, files Files) ([]Hit, error) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = fewHits
 	}
 	limit = min(limit, MaxHits)
-	hits := []Hit{}
+	depth := max(limit, deep)
+	words, err := i.byWords(ctx, q, depth)
+	if err != nil {
+		return nil, err
+	}
+	rankings := [][]Hit{words}
+	if near != nil {
+		ranking, err := i.byMeaning(ctx, q, near, depth)
+		if err != nil {
+			return nil, err
+		}
+		rankings = append(rankings, ranking)
+	}
+	hits := spread(fuse(rankings))
+	hits = hits[:min(len(hits), limit)]
+	for n := range hits {
+		if err := hits[n].read(ctx, q, files); err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
+}
+
+// fuse puts rankings together by the places in them alone, since what they rank by
+// cannot be compared: one over its place, damped so that the first places of one
+// ranking do not decide alone (reciprocal rank fusion).
+func fuse(rankings [][]Hit) []Hit {
+	const damping = 60
+	score := map[int64]float64{}
+	var hits []Hit
+	for _, ranking := range rankings {
+		for place, h := range ranking {
+			if score[h.id] == 0 {
+				hits = append(hits, h)
+			}
+			score[h.id] += 1 / float64(damping+place)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(score[b.id], score[a.id]) })
+	return hits
+}
+
+// spread lets no text fill a page alone: what comes third of one is put after what
+// comes first and second of all others.
+func spread(hits []Hit) []Hit {
+	const most = 2
+	seen := map[string]int{}
+	var first, later []Hit
+	for _, h := range hits {
+		// Events and findings of one run are texts of their own.
+		key := h.source + h.Path
+		if seen[key]++; seen[key] > most {
+			later = append(later, h)
+		} else {
+			first = append(first, h)
+		}
+	}
+	return slices.Concat([]Hit{}, first, later)
+}
+
+// byWords are the pieces that fit a question's words, the best first.
+func (i *Index) byWords(ctx context.Context, q Query, limit int) ([]Hit, error) {
+	var hits []Hit
 	seen := map[int64]bool{}
-	for _, all := range []bool{true, false} {
-		if len(hits) >= limit || !all && len(q.Terms) < 2 {
+	for _, match := range q.matches() {
+		if len(hits) >= limit {
 			break
 		}
-		more, err := i.ask(ctx, q, all, limit+len(hits))
+		more, err := i.matching(ctx, q, match, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -54,27 +135,50 @@ func (i *Index) Ask(ctx context.Context, q Query, files Files) ([]Hit, error) {
 			}
 		}
 	}
-	for n := range hits {
-		if err := hits[n].read(ctx, q, files); err != nil {
-			return nil, err
-		}
-	}
 	return hits, nil
 }
 
-// ask is one question with all of its terms, or any.
-func (i *Index) ask(ctx context.Context, q Query, all bool, limit int) ([]Hit, error) {
+// columns of a hit, as scan reads them. Of a file that stands in several places the
+// one that was seen last counts: with one max() SQLite takes the other columns from
+// its row.
+const columns = `p.id, p.source, p.kind, coalesce(f.run, p.run), coalesce(f.phase, p.phase), coalesce(f.path, p.path), p.who, max(coalesce(f.at, p.at)),
+  p.line, p.lines, p.body, coalesce(f.held, ''), p.hash`
+
+// placed joins pieces with the places of files; a file that stands nowhere any more
+// is not found.
+const placed = `LEFT JOIN place AS f ON p.kind = 'file' AND f.source = p.source WHERE (p.kind <> 'file' OR f.source IS NOT NULL)`
+
+// matching are the best pieces for a question as FTS5 reads it. Few of them are
+// looked at first: to join every piece with a frequent word costs a hundred times
+// what ranking them does.
+func (i *Index) matching(ctx context.Context, q Query, match string, limit int) ([]Hit, error) {
 	where, args := q.where()
-	args = append([]any{q.match(all)}, args...)
-	// Of a file that stands in several places the one that was seen last counts:
-	// with one max() SQLite takes the other columns from its row.
-	rows, err := i.db.QueryContext(ctx, `
-WITH w AS MATERIALIZED (SELECT rowid AS id, bm25(word, 1.0, 0.4) AS score FROM word WHERE word MATCH ?)
-SELECT p.id, p.source, p.kind, coalesce(f.run, p.run), coalesce(f.phase, p.phase), coalesce(f.path, p.path), p.who, max(coalesce(f.at, p.at)),
-  p.line, p.lines, p.body, coalesce(f.held, ''), w.score
-FROM w JOIN piece AS p ON p.id = w.id LEFT JOIN place AS f ON p.kind = 'file' AND f.source = p.source
-WHERE (p.kind <> 'file' OR f.source IS NOT NULL)`+where+`
-GROUP BY p.id ORDER BY w.score, p.id LIMIT ?`, append(args, limit)...)
+	for _, few := range []int{4 * limit, -1} {
+		hits, err := i.hits(ctx, `
+WITH w AS MATERIALIZED (SELECT rowid AS id, rank AS score FROM word WHERE word MATCH ? AND rank MATCH 'bm25(1.0, 0.4, 2.0)' ORDER BY rank LIMIT ?)
+SELECT `+columns+`
+FROM w JOIN piece AS p ON p.id = w.id `+placed+where+` GROUP BY p.id ORDER BY w.score, p.id LIMIT ?`,
+			slices.Concat([]any{match, few}, args, []any{limit})...)
+		if err != nil || len(hits) >= limit {
+			return hits, err
+		}
+		if few < 0 {
+			return hits, nil
+		}
+		var all int
+		if err := i.db.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? LIMIT ?)", match, few+1).Scan(&all); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		if all <= few {
+			return hits, nil
+		}
+	}
+	return nil, nil
+}
+
+// hits are the rows of a question that asks for columns.
+func (i *Index) hits(ctx context.Context, query string, args ...any) ([]Hit, error) {
+	rows, err := i.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
@@ -83,8 +187,7 @@ GROUP BY p.id ORDER BY w.score, p.id LIMIT ?`, append(args, limit)...)
 	for rows.Next() {
 		var h Hit
 		var at int64
-		var score float64
-		if err := rows.Scan(&h.id, &h.source, &h.Kind, &h.Run, &h.Phase, &h.Path, &h.Who, &at, &h.Line, &h.lines, &h.Excerpt, &h.Commit, &score); err != nil {
+		if err := rows.Scan(&h.id, &h.source, &h.Kind, &h.Run, &h.Phase, &h.Path, &h.Who, &at, &h.Line, &h.lines, &h.Excerpt, &h.Commit, &h.hash); err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
 		if at != 0 {
@@ -137,19 +240,13 @@ func (q Query) where() (where string, args []any) {
 // read makes the excerpt of a hit. A file that cannot be read any more is named
 // without one.
 func (h *Hit) read(ctx context.Context, q Query, files Files) error {
-	body := h.Excerpt
-	if h.Kind == KindFile {
-		whole, err := files(ctx, h.Commit, h.Path)
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			h.Excerpt = ""
-			return nil
-		}
-		lines := strings.SplitAfter(whole, "\n")
-		from := min(h.Line-1, len(lines))
-		body = strings.Join(lines[from:min(from+h.lines, len(lines))], "")
+	body, ok, err := h.body(ctx, files)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		h.Excerpt = ""
+		return nil
 	}
 	said, before := q.excerpt(body)
 	h.Excerpt = said
@@ -158,6 +255,20 @@ func (h *Hit) read(ctx context.Context, q Query, files Files) error {
 		h.Line = 0
 	}
 	return nil
+}
+
+// body is the text of a piece; ok is false where it cannot be read any more.
+func (h *Hit) body(ctx context.Context, files Files) (body string, ok bool, err error) {
+	if h.Kind != KindFile {
+		return h.Excerpt, true, nil
+	}
+	whole, err := files(ctx, h.Commit, h.Path)
+	if err != nil {
+		return "", false, ctx.Err()
+	}
+	lines := strings.SplitAfter(whole, "\n")
+	from := min(h.Line-1, len(lines))
+	return strings.Join(lines[from:min(from+h.lines, len(lines))], ""), true, nil
 }
 
 // Where says in one line what was found and where it stands.

@@ -46,7 +46,7 @@ func BenchmarkIndex(b *testing.B) {
 		err = i.Write(b.Context(), func(w *Batch) error {
 			for n, body := range bodies {
 				source := fmt.Sprintf("blob/%d", n)
-				if err := w.AddFile(source, body); err != nil {
+				if err := w.AddFile(source, fmt.Sprintf("f%d.txt", n), body); err != nil {
 					return err
 				}
 				if err := w.Put(Place{Source: source, Path: fmt.Sprintf("f%d.txt", n), Held: "c"}); err != nil {

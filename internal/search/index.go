@@ -2,9 +2,12 @@ package search
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"time"
@@ -17,35 +20,34 @@ import (
 const schema = `
 CREATE TABLE piece(
   id INTEGER PRIMARY KEY, source TEXT NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, path TEXT NOT NULL,
-  who TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER NOT NULL, lines INTEGER NOT NULL, body TEXT NOT NULL);
+  who TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER NOT NULL, lines INTEGER NOT NULL, hash INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX piece_source ON piece(source);
+CREATE INDEX piece_hash ON piece(hash);
 CREATE TABLE place(source TEXT NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, held TEXT NOT NULL, at INTEGER NOT NULL,
   PRIMARY KEY(source, path, run, phase)) WITHOUT ROWID;
 CREATE INDEX place_run ON place(run, phase);
 CREATE TABLE mark(source TEXT PRIMARY KEY, mark INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word USING fts5(body, parts, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
-PRAGMA user_version=1;`
+CREATE VIRTUAL TABLE word USING fts5(body, parts, path, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');`
+
+const schemaVersion = 2
 
 // Index is an index in a file.
-type Index struct {
-	db   *sql.DB
-	path string
-}
+type Index struct{ db *sql.DB }
 
 // Open opens the index in a file, or makes it. One of another version, or one that
 // cannot be read, is made anew: all that is in it can be read again elsewhere.
 func Open(ctx context.Context, path string) (*Index, error) {
-	i, err := dial(ctx, path)
-	if err == nil {
-		return i, nil
+	db, err := dial(ctx, path, schema, schemaVersion)
+	if err != nil && ctx.Err() == nil {
+		if err := Remove(path); err != nil {
+			return nil, err
+		}
+		db, err = dial(ctx, path, schema, schemaVersion)
 	}
-	if ctx.Err() != nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("open the search index %s: %w", path, err)
 	}
-	if err := Remove(path); err != nil {
-		return nil, err
-	}
-	return dial(ctx, path)
+	return &Index{db: db}, nil
 }
 
 // Remove takes an index away.
@@ -59,7 +61,8 @@ func Remove(path string) error {
 	return errors.Join(errs...)
 }
 
-func dial(ctx context.Context, path string) (*Index, error) {
+// dial opens a database in a file and makes its tables, once, whoever comes first.
+func dial(ctx context.Context, path, schema string, version int) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": {
 		"busy_timeout(20000)", "journal_mode(wal)", "synchronous(normal)", "trusted_schema(0)", "secure_delete(0)",
 	}, "_txlock": {"immediate"}}.Encode()}
@@ -67,32 +70,31 @@ func dial(ctx context.Context, path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Index{db: sql.OpenDB(connector), path: path}
-	if err := i.prepare(ctx); err != nil {
-		i.db.Close()
-		return nil, fmt.Errorf("open the search index %s: %w", path, err)
+	db := sql.OpenDB(connector)
+	if err := prepare(ctx, db, schema, version); err != nil {
+		db.Close()
+		return nil, err
 	}
-	return i, nil
+	return db, nil
 }
 
-// prepare makes the tables, once, whoever comes first.
-func (i *Index) prepare(ctx context.Context) error {
+func prepare(ctx context.Context, db *sql.DB, schema string, want int) error {
 	var version int
-	if err := i.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil || version == 1 {
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil || version == want {
 		return err
 	}
-	tx, err := i.db.BeginTx(ctx, nil)
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing after a commit
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil || version == 1 {
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil || version == want {
 		return err
 	}
 	if version != 0 {
 		return fmt.Errorf("it is of version %d", version)
 	}
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("%s\nPRAGMA user_version=%d;", schema, want)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -108,6 +110,48 @@ func (i *Index) Mark(ctx context.Context, source string) (mark int64, err error)
 		err = nil
 	}
 	return mark, err
+}
+
+// markWritten is another number whenever texts were added.
+const markWritten = "written"
+
+// hashes are the texts of the index by their hash, with one piece of each.
+func (i *Index) hashes(ctx context.Context) (map[int64]int64, error) {
+	rows, err := i.db.QueryContext(ctx, "SELECT hash, min(id) FROM piece GROUP BY hash")
+	if err != nil {
+		return nil, fmt.Errorf("read the search index: %w", err)
+	}
+	defer rows.Close()
+	out := map[int64]int64{}
+	for rows.Next() {
+		var hash, id int64
+		if err := rows.Scan(&hash, &id); err != nil {
+			return nil, fmt.Errorf("read the search index: %w", err)
+		}
+		out[hash] = id
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the search index: %w", err)
+	}
+	return out, nil
+}
+
+// ints are the numbers that a question gives.
+func ints(ctx context.Context, db *sql.DB, query string, args ...any) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := []int64{}
+	for rows.Next() {
+		var one int64
+		if err := rows.Scan(&one); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, rows.Err()
 }
 
 // Piece is a text to be found.
@@ -133,6 +177,9 @@ type Place struct {
 type Batch struct {
 	tx  *sql.Tx
 	ctx context.Context
+
+	ready map[string]*sql.Stmt // what is done again and again is read by SQLite once
+	added bool
 }
 
 // Write writes what do gives, or nothing of it.
@@ -142,8 +189,14 @@ func (i *Index) Write(ctx context.Context, do func(*Batch) error) error {
 		return fmt.Errorf("write the search index: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing after a commit
-	if err := do(&Batch{tx: tx, ctx: ctx}); err != nil {
+	b := &Batch{tx: tx, ctx: ctx, ready: map[string]*sql.Stmt{}}
+	if err := do(b); err != nil {
 		return err
+	}
+	if b.added {
+		if err := b.SetMark(markWritten, rand.Int64()); err != nil { //nolint:gosec // it only has to be another one
+			return err
+		}
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("write the search index: %w", err)
@@ -168,27 +221,29 @@ func (b *Batch) SetMark(source string, mark int64) error {
 // Add adds a text.
 func (b *Batch) Add(p Piece) error { return b.add(p, true) }
 
-// AddFile adds the text of a file, which is not kept here.
-func (b *Batch) AddFile(source, body string) error {
-	return b.add(Piece{Source: source, Kind: KindFile, Body: body}, false)
+// AddFile adds the text of a file, which is not kept here. It is also found by
+// the words of the path that it was first seen under.
+func (b *Batch) AddFile(source, path, body string) error {
+	return b.add(Piece{Source: source, Kind: KindFile, Path: path, Body: body}, false)
 }
 
 func (b *Batch) add(p Piece, keep bool) error {
 	for _, c := range chunks(p.Body) {
+		b.added = true
 		kept := ""
 		if keep {
 			kept = c.body
 		}
-		res, err := b.tx.ExecContext(b.ctx, "INSERT INTO piece(source, kind, run, phase, path, who, at, line, lines, body) VALUES(?,?,?,?,?,?,?,?,?,?)",
-			p.Source, p.Kind, p.Run, p.Phase, p.Path, p.Who, stamp(p.At), c.line, c.lines, kept)
+		res, err := b.do("INSERT INTO piece(source, kind, run, phase, path, who, at, line, lines, hash, body) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+			p.Source, p.Kind, p.Run, p.Phase, p.Path, p.Who, stamp(p.At), c.line, c.lines, hashOf(c.body), kept)
 		if err != nil {
-			return fmt.Errorf("write the search index: %w", err)
+			return err
 		}
 		id, err := res.LastInsertId()
 		if err != nil {
 			return fmt.Errorf("write the search index: %w", err)
 		}
-		if err := b.exec("INSERT INTO word(rowid, body, parts) VALUES(?,?,?)", id, c.body, partsOf(c.body)); err != nil {
+		if err := b.exec("INSERT INTO word(rowid, body, parts, path) VALUES(?,?,?,?)", id, c.body, partsOf(c.body), p.Path+" "+partsOf(p.Path)); err != nil {
 			return err
 		}
 	}
@@ -239,10 +294,31 @@ func (b *Batch) Has(source string) (bool, error) {
 }
 
 func (b *Batch) exec(query string, args ...any) error {
-	if _, err := b.tx.ExecContext(b.ctx, query, args...); err != nil {
-		return fmt.Errorf("write the search index: %w", err)
+	_, err := b.do(query, args...)
+	return err
+}
+
+func (b *Batch) do(query string, args ...any) (sql.Result, error) {
+	stmt := b.ready[query]
+	if stmt == nil {
+		var err error
+		if stmt, err = b.tx.PrepareContext(b.ctx, query); err != nil {
+			return nil, fmt.Errorf("write the search index: %w", err)
+		}
+		b.ready[query] = stmt // closed with the transaction
 	}
-	return nil
+	res, err := stmt.ExecContext(b.ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("write the search index: %w", err)
+	}
+	return res, nil
+}
+
+// hashOf tells texts apart. 64 bits do: two texts of one project that share them
+// would be taken for neighbours of each other, and no more.
+func hashOf(body string) int64 {
+	sum := sha256.Sum256([]byte(body))
+	return int64(binary.LittleEndian.Uint64(sum[:])) //nolint:gosec // all of its bits, in the type that SQLite has
 }
 
 func stamp(t time.Time) int64 {

@@ -48,6 +48,8 @@ type Query struct {
 type Term struct {
 	Words  string
 	Prefix bool // also words that begin like the last one
+	Exact  bool // it stands in quotes: as it is, in no other form
+	Name   bool // it looks like a name in a program: who types it wants that
 }
 
 // The bounds of a question.
@@ -77,7 +79,8 @@ func Parse(said string, now time.Time) (Query, []string) {
 			continue
 		}
 		into := &q.Terms
-		if without, is := strings.CutPrefix(part, "-"); is && without != "" {
+		// --flag is a flag that is looked for.
+		if without, is := strings.CutPrefix(part, "-"); is && without != "" && without[0] != '-' {
 			into, part = &q.Not, without
 		}
 		if t := termOf(part); t.Words != "" {
@@ -185,25 +188,57 @@ func termOf(part string) Term {
 	if !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return Term{}
 	}
-	return Term{Words: words, Prefix: prefix}
+	return Term{Words: words, Prefix: prefix, Exact: strings.Contains(part, `"`), Name: nameOf(part)}
 }
 
-// match is a question as FTS5 reads it. Terms hold letters, digits and blanks
-// alone, so that nothing in them is read as an operator.
-func (q Query) match(all bool) string {
-	terms := make([]string, 0, len(q.Terms))
-	for _, t := range q.Terms {
+// matches are a question as FTS5 reads it, what fits best first: all of its words in
+// a row, all of them, its names and any other, any of them; and the same again with
+// other forms of its words. Terms hold letters, digits and blanks alone, so that
+// nothing in them is read as an operator.
+func (q Query) matches() []string {
+	terms := q.telling()
+	var out []string
+	add := func(match string) {
+		if len(q.Not) > 0 {
+			match = "(" + match + ") NOT " + q.without()
+		}
+		if !slices.Contains(out, match) {
+			out = append(out, match)
+		}
+	}
+	if len(q.Terms) > 1 && q.Meaning() != "" {
+		add(Term{Words: q.Meaning()}.match())
+	}
+	for _, form := range []func(Term) string{Term.match, Term.loosely} {
+		var all, names []string
+		for _, t := range terms {
+			all = append(all, form(t))
+			if t.Name {
+				names = append(names, t.match())
+			}
+		}
+		add(strings.Join(all, " AND "))
+		if len(names) > 0 {
+			add(strings.Join(names, " AND ") + " AND (" + strings.Join(all, " OR ") + ")")
+		}
+		add(strings.Join(all, " OR "))
+	}
+	return out
+}
+
+// nameOf says that a word looks like a name in a program: OneLine, one_line, a.b.
+func nameOf(part string) bool {
+	between := func(r rune) bool { return r == '_' || r == '.' || r == '/' }
+	return !strings.Contains(part, `"`) && (len(humps(part)) > 1 || strings.ContainsFunc(strings.TrimFunc(part, func(r rune) bool { return !unicode.IsLetter(r) }), between))
+}
+
+// without is what must not stand in a text, as FTS5 reads it.
+func (q Query) without() string {
+	var terms []string
+	for _, t := range q.Not {
 		terms = append(terms, t.match())
 	}
-	or := " OR "
-	if all {
-		or = " AND "
-	}
-	m := "(" + strings.Join(terms, or) + ")"
-	for _, t := range q.Not {
-		m += " NOT " + t.match()
-	}
-	return m
+	return "(" + strings.Join(terms, " OR ") + ")"
 }
 
 func (t Term) match() string {
@@ -212,4 +247,30 @@ func (t Term) match() string {
 		m += "*"
 	}
 	return m
+}
+
+// loosely also takes other forms of a word: "reviews" and "reviewed" where
+// "reviewer" is asked for.
+func (t Term) loosely() string {
+	if stem := stemOf(t.Words); stem != "" && !t.Prefix && !t.Exact {
+		return `"` + stem + `"*`
+	}
+	return t.match()
+}
+
+// telling are the terms without words that stand everywhere, unless there are no
+// others.
+func (q Query) telling() []Term {
+	out := slices.DeleteFunc(slices.Clone(q.Terms), func(t Term) bool {
+		return !t.Prefix && !t.Exact && slices.Contains(everywhere(), strings.ToLower(t.Words))
+	})
+	if len(out) == 0 {
+		return q.Terms
+	}
+	return out
+}
+
+// everywhere are words that nearly every text has and that ask for nothing.
+func everywhere() []string {
+	return strings.Fields("a an the of in to is are was were and or be been for on at by as it its that this these those with from will would")
 }

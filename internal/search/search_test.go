@@ -16,17 +16,19 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func TestParse(t *testing.T) {
 	for said, want := range map[string]Query{
-		`parse config`:                {Terms: []Term{{"parse", false}, {"config", false}}},
-		`"time out" -slow`:            {Terms: []Term{{"time out", false}}, Not: []Term{{"slow", false}}},
-		`run_usd retr*`:               {Terms: []Term{{"run usd", false}, {"retr", true}}},
-		`"never closed`:               {Terms: []Term{{"never closed", false}}},
-		`x == y`:                      {Terms: []Term{{"x", false}, {"y", false}}},
-		`x kind:file,plan path:*.go`:  {Terms: []Term{{"x", false}}, Kinds: []Kind{KindFile, KindPlan}, Path: "*.go"},
-		`x who:"Ann B" run:1 phase:2`: {Terms: []Term{{"x", false}}, Who: "Ann B", Run: "1", Phase: "2"},
+		`parse config`:                {Terms: []Term{{"parse", false, false, false}, {"config", false, false, false}}},
+		`"time out" -slow`:            {Terms: []Term{{"time out", false, true, false}}, Not: []Term{{"slow", false, false, false}}},
+		`run_usd retr*`:               {Terms: []Term{{"run usd", false, false, true}, {"retr", true, false, false}}},
+		`"never closed`:               {Terms: []Term{{"never closed", false, true, false}}},
+		`--rebuild -old`:              {Terms: []Term{{"rebuild", false, false, false}}, Not: []Term{{"old", false, false, false}}},
+		`OneLine a.b "aB" v1.2`:       {Terms: []Term{{"OneLine", false, false, true}, {"a b", false, false, true}, {"aB", false, true, false}, {"v1 2", false, false, false}}},
+		`x == y`:                      {Terms: []Term{{"x", false, false, false}, {"y", false, false, false}}},
+		`x kind:file,plan path:*.go`:  {Terms: []Term{{"x", false, false, false}}, Kinds: []Kind{KindFile, KindPlan}, Path: "*.go"},
+		`x who:"Ann B" run:1 phase:2`: {Terms: []Term{{"x", false, false, false}}, Who: "Ann B", Run: "1", Phase: "2"},
 		`x since:2026-03-01 until:2026-03-02`: {
-			Terms: []Term{{"x", false}}, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC),
+			Terms: []Term{{"x", false, false, false}}, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC),
 		},
-		`http://x`: {Terms: []Term{{"http x", false}}}, // no filter is called http
+		`http://x`: {Terms: []Term{{"http x", false, false, true}}}, // no filter is called http
 	} {
 		got, wrong := Parse(said, noon)
 		if len(wrong) > 0 || !reflect.DeepEqual(got, want) {
@@ -97,10 +99,10 @@ func made(t *testing.T) *Index {
 			b.Add(Piece{Source: "s1", Kind: KindPlan, Run: "r1", Phase: "01", Path: "plan", At: noon, Body: "write the header parser"}),
 			b.Add(Piece{Source: "s2", Kind: KindFinding, Run: "r1", Phase: "02", Path: "7", Who: "Security", At: noon.AddDate(0, 0, 1), Body: "the parser trusts its input"}),
 			b.Add(Piece{Source: "s3", Kind: KindComment, Run: "r2", Path: "9", Who: "ann", At: noon.AddDate(0, 0, 2), Body: "please keep the header"}),
-			b.AddFile("blob/1", "package p\n\nfunc parseHTTPHeader() {}\n"),
+			b.AddFile("blob/1", "p/header.go", "package p\n\nfunc parseHTTPHeader() {}\n"),
 			b.Put(Place{Source: "blob/1", Path: "p/header.go", Held: "c1", At: noon}),
 			b.Put(Place{Source: "blob/1", Path: "p/header.go", Run: "r2", Phase: "01", Held: "c2", At: noon.AddDate(0, 0, 1)}),
-			b.AddFile("blob/2", "header of a file that stands nowhere"),
+			b.AddFile("blob/2", "gone", "header of a file that stands nowhere"),
 		)
 	})
 	if err != nil {
@@ -114,21 +116,22 @@ func noFile(context.Context, string, string) (string, error) { return "", os.Err
 func TestAsk(t *testing.T) {
 	i := made(t)
 	for said, want := range map[string][]string{
-		"parser":                  {"plan", "7"},
-		"header parser":           {"plan", "7", "9", "p/header.go"}, // all of it first, then some
-		`"header parser"`:         {"plan"},
-		"header -please":          {"p/header.go", "plan"},
-		"http header kind:file":   {"p/header.go"},
-		"pars* kind:finding":      {"7"},
-		"header run:r2":           {"9", "p/header.go"},
-		"header phase:01 run:r1":  {"plan"},
-		"header path:p/*":         {"p/header.go"},
-		"parser who:secu":         {"7"},
-		"header since:2026-03-06": {"9"},
-		"parser until:2026-03-04": {"plan"},
-		"nowhere":                 nil,
-		"absent":                  nil,
-		"NEAR OR AND":             nil, // words, not operators
+		"parser":                    {"plan", "7", "p/header.go"}, // which parses
+		`"parser"`:                  {"plan", "7"},
+		"header parser":             {"plan", "7", "9", "p/header.go"}, // all of it first, then some
+		`"header parser"`:           {"plan"},
+		"header -please":            {"p/header.go", "plan"},
+		"http header kind:file":     {"p/header.go"},
+		"pars* kind:finding":        {"7"},
+		"header run:r2":             {"9", "p/header.go"},
+		"header phase:01 run:r1":    {"plan"},
+		"header path:p/*":           {"p/header.go"},
+		"parser who:secu":           {"7"},
+		"header since:2026-03-06":   {"9"},
+		`"parser" until:2026-03-04`: {"plan"},
+		"nowhere":                   nil,
+		"absent":                    nil,
+		"NEAR OR AND":               nil, // words, not operators
 	} {
 		q, wrong := Parse(said, noon)
 		if len(wrong) > 0 {

@@ -19,20 +19,21 @@ const (
 
 // seeker reads what is new in a project when somebody asks, one at a time.
 type seeker struct {
-	mu   sync.Mutex
-	over chan struct{} // closed when the reading that is under way has ended
-	err  error         // of the last one
+	mu      sync.Mutex
+	over    chan struct{} // closed when the reading that is under way has ended
+	err     error         // of the last one
+	filling bool          // vectors are being made of what was read
 }
 
 // finds looks for words in a project.
 type finds struct{ *view }
 
-func (s finds) Find(ctx context.Context, q pages.Sought) (hits []search.Hit, partly bool, err error) {
-	over := s.gather(context.WithoutCancel(ctx))
+func (s finds) Find(ctx context.Context, q pages.Sought) (found search.Found, err error) {
+	over, partly := s.gather(context.WithoutCancel(ctx)), false
 	select {
 	case <-over:
 	case <-ctx.Done():
-		return nil, false, ctx.Err()
+		return found, ctx.Err()
 	case <-time.After(freshWait):
 		partly = true
 	}
@@ -41,14 +42,15 @@ func (s finds) Find(ctx context.Context, q pages.Sought) (hits []search.Hit, par
 	s.find.mu.Unlock()
 	f, err := lookup.Open(ctx, s.p)
 	if err != nil {
-		return nil, partly, err
+		return found, err
 	}
 	defer f.Close()
-	hits, err = f.Find(ctx, q.Said, lookup.Within{Run: q.Run, Phase: q.Phase}, q.Limit)
+	found, err = f.Find(ctx, q.Said, lookup.Within{Run: q.Run, Phase: q.Phase}, q.Limit)
 	if err == nil && !partly {
 		err = failed
 	}
-	return hits, partly, forPages(err)
+	found.Partly = partly
+	return found, forPages(err)
 }
 
 // gather begins a reading, unless one is under way, and says when it ends.
@@ -64,10 +66,31 @@ func (s finds) gather(ctx context.Context) (over chan struct{}) {
 		err := s.readNew(ctx)
 		s.find.mu.Lock()
 		s.find.err, s.find.over = err, nil
+		fills := err == nil && !s.find.filling
+		s.find.filling = s.find.filling || fills
 		s.find.mu.Unlock()
 		close(over)
+		if fills {
+			s.fill(ctx)
+		}
 	}()
 	return over
+}
+
+// fill has vectors made of what was read; no question waits for it.
+func (s finds) fill(ctx context.Context) {
+	defer func() {
+		s.find.mu.Lock()
+		defer s.find.mu.Unlock()
+		s.find.filling = false
+	}()
+	f, err := lookup.Open(ctx, s.p)
+	if err != nil {
+		s.p.Log.Warn("open the search index", "err", err)
+		return
+	}
+	defer f.Close()
+	f.Fill(ctx)
 }
 
 func (s finds) readNew(ctx context.Context) error {

@@ -19,6 +19,7 @@ type SearchQuery struct {
 type places struct {
 	Hits   []search.Hit `json:"hits" doc:"The best first."`
 	Partly bool         `json:"partly" doc:"The project is still being read: ask again for the rest."`
+	Note   string       `json:"note,omitempty" doc:"What a person is told beside it, such as that no model could be asked what the words mean."`
 }
 
 func (a *API) searchRoutes() {
@@ -31,8 +32,8 @@ func (a *API) searchRoutes() {
 			if c.project.Search == nil {
 				return answer(out, nil)
 			}
-			hits, partly, err := c.project.Search.Find(c, web.Sought{Said: in.Words, Limit: in.Limit})
-			out.Hits, out.Partly = append(out.Hits, hits...), partly
+			found, err := c.project.Search.Find(c, web.Sought{Said: in.Words, Limit: in.Limit})
+			out.Hits, out.Partly, out.Note = append(out.Hits, found.Hits...), found.Partly, found.Note
 			return answer(out, err)
 		})
 }

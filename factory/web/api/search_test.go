@@ -11,9 +11,9 @@ import (
 
 type oneHit struct{ asked *web.Sought }
 
-func (o oneHit) Find(_ context.Context, s web.Sought) ([]search.Hit, bool, error) {
+func (o oneHit) Find(_ context.Context, s web.Sought) (search.Found, error) {
 	*o.asked = s
-	return []search.Hit{{Kind: search.KindFinding, Run: "r-1", Path: "7", Excerpt: "it leaks"}}, true, nil
+	return search.Found{Hits: []search.Hit{{Kind: search.KindFinding, Run: "r-1", Path: "7", Excerpt: "it leaks"}}, Partly: true, Note: "by words"}, nil
 }
 
 func TestSearch(t *testing.T) {
@@ -24,7 +24,7 @@ func TestSearch(t *testing.T) {
 	}
 	at := "/api/v1/projects/" + w.site.list[0].ID + "/search"
 	got := w.ask("viewer", "GET", at+"?q=leak+kind:finding&limit=5", "").is(200, "")
-	for _, want := range []string{`"excerpt":"it leaks"`, `"partly":true`, `"kind":"finding"`} {
+	for _, want := range []string{`"excerpt":"it leaks"`, `"partly":true`, `"note":"by words"`, `"kind":"finding"`} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("without %s: %s", want, got.body)
 		}

@@ -1,0 +1,241 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// asked is one question of testdata/questions.txt.
+type asked struct {
+	repo, said string
+	right      []string // any of these files and folders
+}
+
+// questions reads the case set; a place that is not there would make its question
+// unanswerable without anybody noticing.
+func questions(tb testing.TB, roots map[string]string) []asked {
+	tb.Helper()
+	data, err := os.ReadFile("testdata/questions.txt")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []asked
+	repo := ""
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		said, places, is := strings.Cut(line, " = ")
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			repo = strings.Trim(line, "[]")
+		case !is:
+			tb.Fatalf("%q is no question", line)
+		default:
+			one := asked{repo: repo, said: said, right: strings.Fields(places)}
+			for _, place := range one.right {
+				if _, err := os.Stat(filepath.Join(roots[repo], place)); err != nil {
+					tb.Errorf("the answer to %q: %v", said, err)
+				}
+			}
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func (a asked) found(paths []string) bool {
+	return slices.ContainsFunc(paths[:min(len(paths), 10)], func(path string) bool {
+		return slices.ContainsFunc(a.right, func(place string) bool { return path == place || strings.HasPrefix(path, place+"/") })
+	})
+}
+
+// repositories are Forge's own and two that it is built of, which are there
+// wherever it is built.
+func repositories(tb testing.TB) map[string]string {
+	tb.Helper()
+	roots := map[string]string{"forge": "../.."}
+	for name, module := range map[string]string{"goldmark": "github.com/yuin/goldmark", "cli": "github.com/urfave/cli/v2"} {
+		dir, err := exec.CommandContext(tb.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		roots[name] = strings.TrimSpace(string(dir))
+	}
+	return roots
+}
+
+// textsBelow are the texts of a folder by their paths, without the questions.
+func textsBelow(tb testing.TB, root string) map[string]string {
+	tb.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if d.Name() == ".git" || d.Name() == "dist" || rel == "internal/search/testdata" {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && len(data) <= 1<<20 && !slices.Contains(data[:min(len(data), 8000)], 0) {
+			out[rel] = strings.ToValidUTF8(string(data), "�")
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// indexOf is an index of texts by their paths.
+func indexOf(tb testing.TB, texts map[string]string) *Index {
+	tb.Helper()
+	i, err := Open(tb.Context(), filepath.Join(tb.TempDir(), "search.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { i.Close() })
+	err = i.Write(tb.Context(), func(b *Batch) error {
+		for path, body := range texts {
+			source := "blob/" + path
+			if err := errors.Join(b.AddFile(source, path, body), b.Put(Place{Source: source, Path: path, Held: "c"})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return i
+}
+
+// filesOf gives texts back as a snapshot would.
+func filesOf(texts map[string]string) Files {
+	return func(_ context.Context, _, path string) (string, error) {
+		if body, is := texts[path]; is {
+			return body, nil
+		}
+		return "", os.ErrNotExist
+	}
+}
+
+// bySearch are the files that the index names, the best first, each once.
+func bySearch(tb testing.TB, i *Index, said string, near *Near, texts map[string]string) []string {
+	tb.Helper()
+	q, wrong := Parse(said, noon)
+	if len(wrong) > 0 {
+		tb.Fatal(wrong)
+	}
+	q.Limit = MaxHits
+	hits, err := i.AskNear(tb.Context(), q, near, filesOf(texts))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []string
+	for _, h := range hits {
+		if !slices.Contains(out, h.Path) {
+			out = append(out, h.Path)
+		}
+	}
+	return out
+}
+
+// byGrep are the files that git grep names, those with the most of the question's
+// words first, then those with the most lines.
+func byGrep(tb testing.TB, root, said string) []string {
+	tb.Helper()
+	words, lines := map[string]int{}, map[string]int{}
+	if os.Getenv("GREP") == "" {
+		return nil
+	}
+	for _, word := range strings.Fields(said) {
+		cmd := exec.CommandContext(tb.Context(), "git", "grep", "--no-index", "-I", "-i", "-c", "-F", "-e", word, "--", ".", ":!internal/search/testdata")
+		cmd.Dir = root
+		out, _ := cmd.Output() // it ends with 1 where nothing is found
+		for line := range strings.Lines(string(out)) {
+			path, count, _ := strings.Cut(strings.TrimSpace(line), ":")
+			n, _ := strconv.Atoi(count)
+			words[path]++
+			lines[path] += n
+		}
+	}
+	var out []string
+	for path := range words {
+		out = append(out, path)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		if words[a] != words[b] {
+			return words[b] - words[a]
+		}
+		if lines[a] != lines[b] {
+			return lines[b] - lines[a]
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+// BenchmarkRecall prints for how many of the questions the right place is among
+// the first ten files.
+func BenchmarkRecall(b *testing.B) {
+	roots := repositories(b)
+	all := questions(b, roots)
+	for _, repo := range []string{"forge", "goldmark", "cli"} {
+		b.Run(repo, func(b *testing.B) {
+			texts := textsBelow(b, roots[repo])
+			i := indexOf(b, texts)
+			for b.Loop() {
+				n, grep, words := 0, 0, 0
+				for _, one := range all {
+					if one.repo != repo {
+						continue
+					}
+					n++
+					if one.found(byGrep(b, roots[repo], one.said)) {
+						grep++
+					}
+					if paths := bySearch(b, i, one.said, nil, texts); one.found(paths) {
+						words++
+					} else if os.Getenv("SHOW") != "" {
+						fmt.Printf("%s: %s\n\t%s\n", repo, one.said, strings.Join(paths[:min(10, len(paths))], " "))
+					}
+				}
+				b.ReportMetric(float64(n), "questions")
+				b.ReportMetric(float64(grep)/float64(n), "recall@10/git-grep")
+				b.ReportMetric(float64(words)/float64(n), "recall@10/words")
+			}
+		})
+	}
+}
+
+func writeFile(tb testing.TB, path string, data []byte) {
+	tb.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
