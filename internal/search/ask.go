@@ -24,7 +24,7 @@ type Hit struct {
 	Excerpt string     `json:"excerpt"`
 
 	id     int64
-	source string
+	source int64
 	lines  int
 	hash   int64 // of the piece
 }
@@ -45,7 +45,7 @@ func (i *Index) Ask(ctx context.Context, q Query, files Files) ([]Hit, error) {
 	return i.AskNear(ctx, q, nil, files)
 }
 
-// deep is how far down one ranking counts beside the others.
+// deep is how far down the ranking by meaning counts beside that by words.
 const deep = 60
 
 // AskNear is Ask that also finds what means the same in other words, where near is
@@ -56,14 +56,13 @@ func (i *Index) AskNear(ctx context.Context, q Query, near *Near, files Files) (
 		limit = fewHits
 	}
 	limit = min(limit, MaxHits)
-	depth := max(limit, deep)
-	words, err := i.byWords(ctx, q, depth)
+	words, err := i.byWords(ctx, q, limit)
 	if err != nil {
 		return nil, err
 	}
 	rankings := [][]Hit{words}
 	if near != nil {
-		ranking, err := i.byMeaning(ctx, q, near, depth)
+		ranking, err := i.byMeaning(ctx, q, near, max(limit, deep))
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +105,7 @@ func spread(hits []Hit) []Hit {
 	var first, later []Hit
 	for _, h := range hits {
 		// Events and findings of one run are texts of their own.
-		key := h.source + h.Path
+		key := fmt.Sprint(h.source, h.Path)
 		if seen[key]++; seen[key] > most {
 			later = append(later, h)
 		} else {

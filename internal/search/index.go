@@ -18,12 +18,13 @@ import (
 // schema is what the index is made of. word holds no text: bodies that cannot be
 // read again elsewhere stand in piece, those of files with whoever keeps them.
 const schema = `
+CREATE TABLE source(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE piece(
-  id INTEGER PRIMARY KEY, source TEXT NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, path TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, path TEXT NOT NULL,
   who TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER NOT NULL, lines INTEGER NOT NULL, hash INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX piece_source ON piece(source);
 CREATE INDEX piece_hash ON piece(hash);
-CREATE TABLE place(source TEXT NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, held TEXT NOT NULL, at INTEGER NOT NULL,
+CREATE TABLE place(source INTEGER NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, held TEXT NOT NULL, at INTEGER NOT NULL,
   PRIMARY KEY(source, path, run, phase)) WITHOUT ROWID;
 CREATE INDEX place_run ON place(run, phase);
 CREATE TABLE mark(source TEXT PRIMARY KEY, mark INTEGER NOT NULL) WITHOUT ROWID;
@@ -178,8 +179,10 @@ type Batch struct {
 	tx  *sql.Tx
 	ctx context.Context
 
-	ready map[string]*sql.Stmt // what is done again and again is read by SQLite once
-	added bool
+	ready  map[string]*sql.Stmt // what is done again and again is read by SQLite once
+	last   string               // the source that was named last, whose id is lastID
+	lastID int64
+	added  bool
 }
 
 // Write writes what do gives, or nothing of it.
@@ -228,6 +231,10 @@ func (b *Batch) AddFile(source, path, body string) error {
 }
 
 func (b *Batch) add(p Piece, keep bool) error {
+	source, err := b.source(p.Source)
+	if err != nil {
+		return err
+	}
 	for _, c := range chunks(p.Body) {
 		b.added = true
 		kept := ""
@@ -235,7 +242,7 @@ func (b *Batch) add(p Piece, keep bool) error {
 			kept = c.body
 		}
 		res, err := b.do("INSERT INTO piece(source, kind, run, phase, path, who, at, line, lines, hash, body) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-			p.Source, p.Kind, p.Run, p.Phase, p.Path, p.Who, stamp(p.At), c.line, c.lines, hashOf(c.body), kept)
+			source, p.Kind, p.Run, p.Phase, p.Path, p.Who, stamp(p.At), c.line, c.lines, hashOf(c.body), kept)
 		if err != nil {
 			return err
 		}
@@ -250,17 +257,41 @@ func (b *Batch) add(p Piece, keep bool) error {
 	return nil
 }
 
+// source is the number of a source, which stands with each of its pieces in place of
+// its name.
+func (b *Batch) source(name string) (int64, error) {
+	if name == b.last && name != "" {
+		return b.lastID, nil
+	}
+	if err := b.exec("INSERT INTO source(name) VALUES(?) ON CONFLICT(name) DO NOTHING", name); err != nil {
+		return 0, err
+	}
+	if err := b.tx.QueryRowContext(b.ctx, "SELECT id FROM source WHERE name=?", name).Scan(&b.lastID); err != nil {
+		return 0, fmt.Errorf("write the search index: %w", err)
+	}
+	b.last = name
+	return b.lastID, nil
+}
+
 // Drop takes the texts of a source away.
 func (b *Batch) Drop(source string) error {
-	if err := b.exec("DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE source=?)", source); err != nil {
+	id, err := b.source(source)
+	if err != nil {
 		return err
 	}
-	return b.exec("DELETE FROM piece WHERE source=?", source)
+	if err := b.exec("DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE source=?)", id); err != nil {
+		return err
+	}
+	return b.exec("DELETE FROM piece WHERE source=?", id)
 }
 
 // Put notes where a file stands.
 func (b *Batch) Put(p Place) error {
-	return b.exec("INSERT OR REPLACE INTO place(source, path, run, phase, held, at) VALUES(?,?,?,?,?,?)", p.Source, p.Path, p.Run, p.Phase, p.Held, stamp(p.At))
+	id, err := b.source(p.Source)
+	if err != nil {
+		return err
+	}
+	return b.exec("INSERT OR REPLACE INTO place(source, path, run, phase, held, at) VALUES(?,?,?,?,?,?)", id, p.Path, p.Run, p.Phase, p.Held, stamp(p.At))
 }
 
 // Clear forgets where the files of a run's phase stood; what stands nowhere any
@@ -277,14 +308,19 @@ func (b *Batch) Forget(prefix string) error {
 // Prune takes the files away that stand nowhere any more, of those whose sources
 // begin so.
 func (b *Batch) Prune(prefix string) error {
-	const lost = "substr(source, 1, length(?1)) = ?1 AND source NOT IN (SELECT source FROM place)"
-	if err := b.exec("DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE "+lost+")", prefix); err != nil {
-		return err
+	const lost = "FROM source WHERE substr(name, 1, length(?1)) = ?1 AND id NOT IN (SELECT source FROM place)"
+	for _, query := range []string{
+		"DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE source IN (SELECT id " + lost + "))",
+		"DELETE FROM piece WHERE source IN (SELECT id " + lost + ")",
+		"DELETE FROM mark WHERE source IN (SELECT name " + lost + ")",
+		"DELETE " + lost,
+	} {
+		if err := b.exec(query, prefix); err != nil {
+			return err
+		}
 	}
-	if err := b.exec("DELETE FROM piece WHERE "+lost, prefix); err != nil {
-		return err
-	}
-	return b.exec("DELETE FROM mark WHERE "+lost, prefix)
+	b.last = ""
+	return nil
 }
 
 // Has says whether a source was read.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -20,7 +22,7 @@ type Near struct {
 // a question is asked of the index, which alone knows whose a text is and where it
 // stands; a vector by itself is never found.
 func (i *Index) byMeaning(ctx context.Context, q Query, near *Near, depth int) ([]Hit, error) {
-	hits, more, err := i.nearest(ctx, q, near, 2*depth, nil)
+	hits, more, err := i.nearest(ctx, q, near, depth+depth/2, nil)
 	if err != nil || len(hits) >= depth || !more {
 		return hits[:min(len(hits), depth)], err
 	}
@@ -30,7 +32,7 @@ func (i *Index) byMeaning(ctx context.Context, q Query, near *Near, depth int) (
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	hits, _, err = i.nearest(ctx, q, near, 2*depth, allowed)
+	hits, _, err = i.nearest(ctx, q, near, depth+depth/2, allowed)
 	return hits[:min(len(hits), depth)], err
 }
 
@@ -125,57 +127,112 @@ func cosine(q []float32, code []byte) float64 {
 	return float64(dot) / math.Sqrt(float64(length))
 }
 
-// bySigns are the ids of the n vectors whose signs fit q best: the numbers of q are
-// added where a vector is above zero and taken off where it is not. What eight of
-// them come to is looked up.
+// signed is a vector's id and signs.
+type signed struct {
+	id    int64
+	signs []byte
+}
+
+// bySigns are the ids of the n vectors whose signs fit q best. How many signs differ
+// says it roughly, which is counted for all; of what is left, the numbers of q are
+// added where a vector is above zero and taken off where it is not.
 func (v *Vectors) bySigns(ctx context.Context, q []float32, n int, allowed map[int64]bool) ([]int64, error) {
-	width := (len(q) + 7) / 8
-	sums := make([][256]float32, width)
-	for at := range sums {
-		for bits := range 256 {
-			for k := range min(8, len(q)-8*at) {
-				if bits>>k&1 == 1 {
-					sums[at][bits] += q[8*at+k]
-				} else {
-					sums[at][bits] -= q[8*at+k]
-				}
-			}
-		}
-	}
-	rows, err := v.db.QueryContext(ctx, "SELECT id, signs FROM block ORDER BY id")
+	rough, err := v.byDistance(ctx, signsOf(q, len(q)), 8*n, allowed)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	sums := signSums(q)
 	best := make(worstFirst, 0, n)
-	for rows.Next() {
-		var block int64
-		var signs []byte
-		if err := rows.Scan(&block, &signs); err != nil {
-			return nil, err
+	for _, one := range rough {
+		score := float32(0)
+		for k, eight := range one.signs {
+			score += sums[k][eight]
 		}
-		for at := 0; (at+1)*width <= len(signs); at++ {
-			id := block*blockLen + int64(at)
-			if allowed != nil && !allowed[id] {
-				continue
-			}
-			score := float32(0)
-			for k, bits := range signs[at*width : (at+1)*width] {
-				score += sums[k][bits]
-			}
-			if len(best) < n {
-				heap.Push(&best, scored{id, score})
-			} else if score > best[0].score {
-				best[0] = scored{id, score}
-				heap.Fix(&best, 0)
-			}
+		if len(best) < n {
+			heap.Push(&best, scored{one.id, score})
+		} else if score > best[0].score {
+			best[0] = scored{one.id, score}
+			heap.Fix(&best, 0)
 		}
 	}
 	ids := make([]int64, 0, len(best))
 	for _, one := range best {
 		ids = append(ids, one.id)
 	}
-	return ids, rows.Err()
+	return ids, nil
+}
+
+// signSums has for each eight numbers of q what they come to by the signs that a byte
+// has of them.
+func signSums(q []float32) [][256]float32 {
+	sums := make([][256]float32, (len(q)+7)/8)
+	for at := range sums {
+		for eight := range 256 {
+			for k := range min(8, len(q)-8*at) {
+				if eight>>k&1 == 1 {
+					sums[at][eight] += q[8*at+k]
+				} else {
+					sums[at][eight] -= q[8*at+k]
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// byDistance are the vectors of which the fewest signs are others than those of q, n
+// and as many more as differ in as many as the last one.
+func (v *Vectors) byDistance(ctx context.Context, q []byte, n int, allowed map[int64]bool) ([]signed, error) {
+	rows, err := v.db.QueryContext(ctx, "SELECT id, signs FROM block ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []signed
+	var distances []int
+	count := make([]int, 8*len(q)+1) // of vectors, by distance
+	for rows.Next() {
+		var block int64
+		var signs []byte
+		if err := rows.Scan(&block, &signs); err != nil {
+			return nil, err
+		}
+		for at := 0; (at+1)*len(q) <= len(signs); at++ {
+			one := signed{block*blockLen + int64(at), signs[at*len(q) : (at+1)*len(q)]}
+			if allowed != nil && !allowed[one.id] {
+				continue
+			}
+			d := differing(q, one.signs)
+			all, distances = append(all, one), append(distances, d)
+			count[d]++
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	most, taken := 0, 0
+	for taken += count[0]; taken < n && most < len(count)-1; taken += count[most] {
+		most++
+	}
+	out := make([]signed, 0, taken)
+	for at, one := range all {
+		if distances[at] <= most {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// differing is how many bits of two lists differ, which are of one length.
+func differing(a, b []byte) int {
+	n := 0
+	for ; len(a) >= 8; a, b = a[8:], b[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(a) ^ binary.LittleEndian.Uint64(b))
+	}
+	for at := range a {
+		n += bits.OnesCount8(a[at] ^ b[at])
+	}
+	return n
 }
 
 type scored struct {

@@ -196,7 +196,6 @@ func termOf(part string) Term {
 // other forms of its words. Terms hold letters, digits and blanks alone, so that
 // nothing in them is read as an operator.
 func (q Query) matches() []string {
-	terms := q.telling()
 	var out []string
 	add := func(match string) {
 		if len(q.Not) > 0 {
@@ -209,19 +208,25 @@ func (q Query) matches() []string {
 	if len(q.Terms) > 1 && q.Meaning() != "" {
 		add(Term{Words: q.Meaning()}.match())
 	}
+	terms := beside(q.Terms, everywhere())
+	// To rank all texts with "return" in them takes longer than all the rest.
+	telling := beside(terms, frequent())
 	for _, form := range []func(Term) string{Term.match, Term.loosely} {
-		var all, names []string
+		var all, some, names []string
 		for _, t := range terms {
 			all = append(all, form(t))
 			if t.Name {
 				names = append(names, t.match())
 			}
 		}
+		for _, t := range telling {
+			some = append(some, form(t))
+		}
 		add(strings.Join(all, " AND "))
 		if len(names) > 0 {
 			add(strings.Join(names, " AND ") + " AND (" + strings.Join(all, " OR ") + ")")
 		}
-		add(strings.Join(all, " OR "))
+		add(strings.Join(some, " OR "))
 	}
 	return out
 }
@@ -258,14 +263,13 @@ func (t Term) loosely() string {
 	return t.match()
 }
 
-// telling are the terms without words that stand everywhere, unless there are no
-// others.
-func (q Query) telling() []Term {
-	out := slices.DeleteFunc(slices.Clone(q.Terms), func(t Term) bool {
-		return !t.Prefix && !t.Exact && slices.Contains(everywhere(), strings.ToLower(t.Words))
+// beside are the terms without some words, unless there are no others.
+func beside(terms []Term, words []string) []Term {
+	out := slices.DeleteFunc(slices.Clone(terms), func(t Term) bool {
+		return !t.Prefix && !t.Exact && slices.Contains(words, strings.ToLower(t.Words))
 	})
 	if len(out) == 0 {
-		return q.Terms
+		return terms
 	}
 	return out
 }
@@ -273,4 +277,9 @@ func (q Query) telling() []Term {
 // everywhere are words that nearly every text has and that ask for nothing.
 func everywhere() []string {
 	return strings.Fields("a an the of in to is are was were and or be been for on at by as it its that this these those with from will would")
+}
+
+// frequent are words that so many texts have that one of them alone says little.
+func frequent() []string {
+	return strings.Fields("so not no all any there i do does has have if else func function return go var let const type new true false nil null none import package struct string int error err x t s b n")
 }

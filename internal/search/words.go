@@ -9,9 +9,11 @@ import (
 )
 
 // partsOf are the words within names such as parseHTTPHeader, which the index
-// would otherwise take for one.
+// would otherwise take for one; of each name once, since the text itself says how
+// often it has it.
 func partsOf(body string) string {
 	b := make([]byte, 0, len(body)/4)
+	seen := map[string]bool{}
 	for at := 0; at < len(body); {
 		c := body[at]
 		if c < utf8.RuneSelf && !asciiWord(c) {
@@ -23,10 +25,11 @@ func partsOf(body string) string {
 			ascii = ascii && body[end] < utf8.RuneSelf
 			end++
 		}
-		if ascii {
-			b = asciiHumps(b, body[at:end])
-		} else {
-			b = otherHumps(b, body[at:end])
+		if name := body[at:end]; !ascii {
+			b = otherHumps(b, name)
+		} else if humped(name) && !seen[name] {
+			seen[name] = true
+			b = asciiHumps(b, name)
 		}
 		at = end
 	}
@@ -38,6 +41,16 @@ func asciiWord(c byte) bool { return asciiLower(c) || asciiUpper(c) || '0' <= c 
 func asciiUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
 func asciiLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// humped says that a name may have more than one word, which most have not.
+func humped(name string) bool {
+	for i := 1; i < len(name); i++ {
+		if asciiUpper(name[i]) {
+			return true
+		}
+	}
+	return false
+}
 
 // asciiHumps is what humps does with most names, a hundred times as often as it
 // is asked: a project is read at the speed of this function.
