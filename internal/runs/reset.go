@@ -76,7 +76,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
 			ours = true
-		case strings.HasPrefix(name, "search.db"):
+		case strings.HasPrefix(name, "search.db"), strings.HasPrefix(name, "vectors.db"):
 		case l.Server != "" && name == filepath.Base(l.Server):
 		case slices.Contains(stateNames(), name), strings.HasPrefix(name, "draft-") && strings.HasSuffix(name, ".json"), strings.HasPrefix(name, ".tmp-"):
 		default:
