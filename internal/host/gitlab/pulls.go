@@ -3,6 +3,7 @@ package gitlab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -183,8 +184,8 @@ func (h *Host) create(ctx context.Context, p work.PullProposal) (*mergeRequest, 
 	if found, ferr := h.find(ctx, p); ferr != nil || found != nil {
 		return found, ferr
 	}
-	t, _ := err.(*work.HostTrouble)
-	if t != nil && t.Status == http.StatusConflict {
+	var t *work.HostTrouble
+	if errors.As(err, &t) && t.Status == http.StatusConflict {
 		t.Kind, t.What, t.Fix = work.HostBranchExists, "somebody else has proposed "+p.Branch+" for "+p.Base+" already", "close that merge request"
 	}
 	return nil, err
@@ -280,11 +281,11 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if err == nil && done.State == "merged" {
 		return h.squashed(ctx, done.pull().MergeCommit)
 	}
-	t, _ := err.(*work.HostTrouble)
+	var t *work.HostTrouble
 	switch {
 	case err == nil:
 		return work.PullSquashed{}, &work.HostTrouble{Kind: work.HostNotYet, Do: do, What: "the host is merging it"}
-	case t == nil:
+	case !errors.As(err, &t):
 		return work.PullSquashed{}, err
 	case t.Status == 0 || t.Status >= http.StatusInternalServerError:
 		// The answer may have been lost, and not the merge.

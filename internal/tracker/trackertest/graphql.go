@@ -2,6 +2,7 @@ package trackertest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -165,8 +166,9 @@ func (g graphServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	data, err := g.answer(in.Query, in.Variables)
-	if coded, ok := err.(graphRefusal); ok {
-		answer(w, http.StatusOK, map[string]any{"data": nil, "errors": []any{graphError(err, string(coded.code))}})
+	var coded graphRefusal
+	if errors.As(err, &coded) {
+		answer(w, http.StatusOK, map[string]any{"data": nil, "errors": []any{graphError(err, coded.code)}})
 		return
 	}
 	if err != nil {

@@ -146,7 +146,7 @@ func (l *Linear) queries() object {
 			for _, e := range slices.Backward(l.changedSince(moment(asked(f, "updatedAt", "gte")))) { // the newest first
 				number, given := asked(f, "number", "eq").(float64)
 				over, _ := asked(f, "state", "type", "nin").([]any)
-				if asked(f, "team", "key", "eq") != Team || given && int64(number) != e.number || slices.Contains(over, any(linearState(e.state)["type"])) {
+				if asked(f, "team", "key", "eq") != Team || given && int64(number) != e.number || slices.Contains(over, linearState(e.state)["type"]) {
 					continue
 				}
 				all = append(all, e)
