@@ -144,8 +144,21 @@ func (c *Client) keep(v *conversation, rep *Reply) {
 
 // words are what the first choice says, when it is an answer at all.
 func (c *Client) words(res openai.ChatCompletionResponse) (string, *Trouble) {
+	content, calls, trouble := c.choice(res)
+	switch {
+	case trouble != nil:
+		return "", trouble
+	case len(calls) > 0:
+		return "", &Trouble{Kind: ToolCall, What: "the model calls a tool instead of answering"}
+	}
+	return content, nil
+}
+
+// choice is what the first choice says and which tools it calls, when it is an
+// answer at all.
+func (c *Client) choice(res openai.ChatCompletionResponse) (string, []openai.ToolCall, *Trouble) {
 	if len(res.Choices) == 0 {
-		return "", &Trouble{Kind: Empty, What: "the answer has no choices"}
+		return "", nil, &Trouble{Kind: Empty, What: "the answer has no choices"}
 	}
 	choice := res.Choices[0]
 	message := choice.Message
@@ -156,19 +169,25 @@ func (c *Client) words(res openai.ChatCompletionResponse) (string, *Trouble) {
 		}
 	}
 	content = c.red.String(content)
-	switch reason := string(choice.FinishReason); {
-	case len(message.ToolCalls) > 0 || message.FunctionCall != nil || reason == "tool_calls" || reason == "function_call":
-		return "", &Trouble{Kind: ToolCall, What: "the model calls a tool instead of answering"}
-	case strings.TrimSpace(message.Refusal) != "":
-		return "", &Trouble{Kind: Refused, What: "the model refuses: " + c.clean(message.Refusal)}
-	case reason == "content_filter":
-		return "", &Trouble{Kind: Refused, What: "a content filter stopped the answer"}
-	case reason == "length" || reason == "max_tokens" || reason == "model_length":
-		return "", &Trouble{Kind: Truncated, What: "the answer was cut at its longest", Fix: "raise llm.max_output_tokens"}
-	case reason == "error":
-		return "", &Trouble{Kind: Server, What: "the service broke the answer off"}
-	case strings.TrimSpace(content) == "":
-		return "", &Trouble{Kind: Empty, What: "the answer has no content"}
+	calls := message.ToolCalls
+	if f := message.FunctionCall; f != nil {
+		calls = append(calls, openai.ToolCall{Type: openai.ToolTypeFunction, Function: *f})
 	}
-	return content, nil
+	switch reason := string(choice.FinishReason); {
+	case reason == "length" || reason == "max_tokens" || reason == "model_length":
+		return "", nil, &Trouble{Kind: Truncated, What: "the answer was cut at its longest", Fix: "raise llm.max_output_tokens"}
+	case len(calls) > 0:
+		return content, calls, nil
+	case reason == "tool_calls" || reason == "function_call":
+		return "", nil, &Trouble{Kind: ToolCall, What: "the model calls a tool, and says not which"}
+	case strings.TrimSpace(message.Refusal) != "":
+		return "", nil, &Trouble{Kind: Refused, What: "the model refuses: " + c.clean(message.Refusal)}
+	case reason == "content_filter":
+		return "", nil, &Trouble{Kind: Refused, What: "a content filter stopped the answer"}
+	case reason == "error":
+		return "", nil, &Trouble{Kind: Server, What: "the service broke the answer off"}
+	case strings.TrimSpace(content) == "":
+		return "", nil, &Trouble{Kind: Empty, What: "the answer has no content"}
+	}
+	return content, nil, nil
 }

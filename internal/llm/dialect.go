@@ -12,6 +12,7 @@ import (
 type dialect struct {
 	format format
 	limit  limitWord
+	parts  parts
 }
 
 // format is how an answer is bound to its schema, the tightest first.
@@ -32,6 +33,15 @@ const (
 	limitNone
 )
 
+// parts is how an answer is asked for in parts.
+type parts int
+
+const (
+	partsCounted parts = iota // stream, with what it consumed at its end
+	partsPlain                // stream, and nothing is said of what it consumed
+	partsNone                 // the answer comes in one
+)
+
 // lower is the dialect to try after the service refused one, going by its
 // words; ok is false when they say nothing of it.
 func (d dialect) lower(words string) (_ dialect, ok bool) {
@@ -47,6 +57,10 @@ func (d dialect) lower(words string) (_ dialect, ok bool) {
 	switch {
 	case d.limit < limitNone && mentions("max_tokens", "max_completion_tokens", "maxcompletiontokens"):
 		d.limit++
+	case d.parts == partsCounted && mentions("stream_options", "include_usage"):
+		d.parts++
+	case d.parts < partsNone && mentions("stream"):
+		d.parts = partsNone
 	case d.format < formatText && mentions("response_format", "response format", "json_schema", "json_object", "structured output", "schema", "grammar"):
 		d.format++
 	default:
@@ -67,7 +81,7 @@ func (c *Client) remember(model string, d dialect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	had := c.dialect[model]
-	c.dialect[model] = dialect{format: max(had.format, d.format), limit: max(had.limit, d.limit)}
+	c.dialect[model] = dialect{format: max(had.format, d.format), limit: max(had.limit, d.limit), parts: max(had.parts, d.parts)}
 }
 
 // request writes a question down in a dialect.

@@ -28,6 +28,7 @@ var (
 type exchange struct {
 	http    *http.Client
 	silence time.Duration
+	stream  *stream // asks for the answer in parts as it is made; nil = in one
 
 	sent   []byte      // the body of the request
 	got    []byte      // the body of the answer, as far as it came
@@ -54,6 +55,12 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		if x.sent, err = io.ReadAll(body); err != nil {
 			return nil, fmt.Errorf("read the question: %w", err)
 		}
+		if x.stream != nil {
+			if x.sent, err = x.stream.wanted(x.sent); err != nil {
+				return nil, err
+			}
+			req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(x.sent)), int64(len(x.sent))
+		}
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
@@ -70,7 +77,12 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	defer res.Body.Close()
 	x.status, x.header = res.StatusCode, res.Header
-	x.got, err = io.ReadAll(&lively{in: io.LimitReader(res.Body, MaxAnswerBytes+1), quiet: quiet, silence: x.silence})
+	var in io.Reader = &lively{in: io.LimitReader(res.Body, MaxAnswerBytes+1), quiet: quiet, silence: x.silence}
+	parted := x.stream != nil && res.StatusCode < 300 && isEventStream(res.Header)
+	if parted {
+		in = io.TeeReader(in, x.stream)
+	}
+	x.got, err = io.ReadAll(in)
 	switch {
 	case err != nil:
 		return nil, why(ctx, fmt.Errorf("read the answer: %w", err))
@@ -79,6 +91,11 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, errTooLarge
 	}
 	body := x.got
+	if parted {
+		if body, err = x.stream.whole(); err != nil {
+			return nil, err
+		}
+	}
 	if res.StatusCode >= 300 {
 		x.usage = tokens{} // an answer that was not given is not paid
 	} else if body, err = x.open(body); err != nil {

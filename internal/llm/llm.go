@@ -23,6 +23,7 @@ const (
 	RoleArbiter   = "arbiter"
 	RoleTriage    = "triage"
 	RoleEmbedding = "embedding"
+	RoleCompanion = "companion"
 )
 
 // Defaults of a Config.

@@ -29,6 +29,7 @@ type conversation struct {
 	spent  tokens
 	tries  int
 	last   *exchange
+	stream func() *stream // how each try asks for an answer in parts; nil = in one
 }
 
 // send asks a chat service until there is an answer.
@@ -80,6 +81,9 @@ func (v *conversation) exchange(ctx context.Context, model string, do func(*open
 	}
 	c := v.client
 	x := &exchange{http: c.http, silence: c.cfg.Timeout}
+	if v.stream != nil {
+		x.stream = v.stream()
+	}
 	conf := openai.DefaultConfig(c.cfg.Key)
 	conf.BaseURL, conf.HTTPClient = c.cfg.BaseURL, x
 	given, err := do(openai.NewClientWithConfig(conf))
