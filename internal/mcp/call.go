@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"forge/factory"
@@ -53,6 +55,10 @@ type tool struct {
 	// starts says that it takes a process that works on the project.
 	starts bool
 	add    func(*Server, tool)
+	// call and in are the tool for who is in this process: what it does with an
+	// input as JSON, and what that may hold.
+	call func(context.Context, *Server, tool, json.RawMessage) (answer, error)
+	in   func() (*jsonschema.Schema, error)
 }
 
 // allows says whether a client is told of the tool.
@@ -73,6 +79,16 @@ func define[In any](t tool, do func(*call, In) (answer, error)) tool {
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said.String()}}}, nil, nil
 			})
 	}
+	t.call = func(ctx context.Context, s *Server, t tool, input json.RawMessage) (answer, error) {
+		return s.do(ctx, t, func(c *call) (answer, error) {
+			in, err := read[In](input)
+			if err != nil {
+				return answer{}, err
+			}
+			return do(c, in)
+		})
+	}
+	t.in = func() (*jsonschema.Schema, error) { return jsonschema.For[In](nil) }
 	return t
 }
 
