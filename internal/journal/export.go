@@ -47,6 +47,9 @@ func (s *Store) export(ctx context.Context, run string) (*Record, error) {
 	if r.Usage, err = s.usageOf(ctx, run); err != nil {
 		return nil, err
 	}
+	if r.Talk, err = s.Talk(ctx, run); err != nil {
+		return nil, err
+	}
 	return r, s.namedBlobs(ctx, r)
 }
 

@@ -29,6 +29,7 @@ type Record struct {
 	Checkpoints []work.Checkpoint // in the order of their opening
 	Inbox       []work.Answer     // answers that are not yet events, the oldest first
 	Usage       []UsageRow
+	Talk        []work.TalkLine   // what was said to the companion about the run
 	Blobs       map[string][]byte // those that events and checkpoints name, by their sha256
 	// Refs are the commits that the run is made of, by the references of Forge's
 	// own repository that keep them. The journal does not look at them.
@@ -103,6 +104,7 @@ const (
 	fileCheckpoints = "checkpoints.json"
 	fileInbox       = "inbox.json"
 	fileUsage       = "usage.json"
+	fileTalk        = "talk.json" // only where something was said
 	folderBlobs     = "blobs/"
 )
 
@@ -142,7 +144,11 @@ func (r *Record) Files() (map[string][]byte, error) {
 		text = append(append(append(append(text, line...), '\n'), e.Data...), '\n')
 	}
 	files[fileEvents] = text
-	for name, v := range map[string]any{fileManifest: m, fileCheckpoints: orEmpty(r.Checkpoints), fileInbox: orEmpty(r.Inbox), fileUsage: usageLines(r.Usage)} {
+	parts := map[string]any{fileManifest: m, fileCheckpoints: orEmpty(r.Checkpoints), fileInbox: orEmpty(r.Inbox), fileUsage: usageLines(r.Usage)}
+	if len(r.Talk) > 0 {
+		parts[fileTalk] = r.Talk
+	}
+	for name, v := range parts {
 		data, err := json.MarshalIndent(v, "", " ")
 		if err != nil {
 			return nil, fmt.Errorf("write %s of run %s: %w", name, r.Run, err)
@@ -194,7 +200,7 @@ func ParseRecord(run string, files map[string][]byte) (*Record, error) {
 	if int64(len(r.Events)) != m.Count || r.Head().String() != m.Head {
 		return nil, p.damaged("it has %d events, and %d were written: its end was cut off or changed", len(r.Events), m.Count)
 	}
-	known := map[string]bool{fileManifest: true, fileEvents: true, fileCheckpoints: true, fileInbox: true, fileUsage: true}
+	known := map[string]bool{fileManifest: true, fileEvents: true, fileCheckpoints: true, fileInbox: true, fileUsage: true, fileTalk: true}
 	for _, sha := range m.Blobs {
 		data, ok := files[folderBlobs+sha]
 		if sum := sha256.Sum256(data); !ok || hex.EncodeToString(sum[:]) != sha {
@@ -208,7 +214,11 @@ func ParseRecord(run string, files map[string][]byte) (*Record, error) {
 		}
 	}
 	var usage []usageLine
-	for name, into := range map[string]any{fileCheckpoints: &r.Checkpoints, fileInbox: &r.Inbox, fileUsage: &usage} {
+	parts := map[string]any{fileCheckpoints: &r.Checkpoints, fileInbox: &r.Inbox, fileUsage: &usage}
+	if _, said := files[fileTalk]; said {
+		parts[fileTalk] = &r.Talk
+	}
+	for name, into := range parts {
 		if err := p.json(name, into); err != nil {
 			return nil, err
 		}
@@ -348,7 +358,7 @@ func (r *Record) check() error {
 			return err
 		}
 	}
-	return nil
+	return checkTalk(r.Talk)
 }
 
 // Answer answers a checkpoint of a record, as Store.Answer does in a journal:

@@ -38,6 +38,11 @@ func travelling(t testing.TB, run string) (*Store, *Record) {
 	if _, err := s.Answer(t.Context(), work.Answer{Checkpoint: run + ".1", Status: work.CheckpointApproved, By: "me", At: testTime}); err != nil {
 		t.Fatal(err)
 	}
+	for n, line := range []string{`{"kind":"asked","by":"me","text":"why?"}`, `{"kind":"answered","of":1,"text":"because <b>"}`} {
+		if err := s.AddTalk(t.Context(), run, int64(n), testTime, json.RawMessage(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +109,9 @@ func TestRecordThereAndBack(t *testing.T) {
 	again.Refs, again.Holder = r.Refs, r.Holder
 	if !reflect.DeepEqual(filesOf(t, again), files) {
 		t.Error("the run that was taken over is not the one that was sent")
+	}
+	if talk, err := to.Talk(t.Context(), r.Run); err != nil || len(talk) != 2 || string(talk[1].Data) != `{"kind":"answered","of":1,"text":"because \u003cb\u003e"}` {
+		t.Errorf("what was said there: %v, %v", talk, err)
 	}
 	count, head, err := from.Head(t.Context(), r.Run)
 	if err != nil {

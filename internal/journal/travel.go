@@ -226,5 +226,5 @@ func importRows(ctx context.Context, w *writer, r *Record, number int64) error {
 			return err
 		}
 	}
-	return nil
+	return importTalk(ctx, w, r)
 }
