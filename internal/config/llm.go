@@ -12,7 +12,7 @@ import (
 )
 
 // Roles that a model may be named for in [llm.roles].
-func llmRoles() []string { return []string{"reviewer", "arbiter", "triage", "embedding"} }
+func llmRoles() []string { return []string{"reviewer", "arbiter", "triage", "embedding", "companion"} }
 
 // Model is [llm], resolved.
 type Model struct {

@@ -32,7 +32,8 @@ type File struct {
 	Trust         Trust                 `toml:"trust" doc:"Where secrets may go that a project's configuration names. Only in the user's configuration."`
 	DataSources   map[string]DataSource `toml:"datasources" doc:"What jobs may look into, by name; a job gets those that it is started with (--data)." sample:"handbook"`
 	Job           Job                   `toml:"job" doc:"Jobs: work without a fixed plan."`
-	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers and the arbiter."`
+	LLM           LLM                   `toml:"llm" doc:"The model that Forge itself asks: reviewers, the arbiter and the companion."`
+	Companion     Companion             `toml:"companion" doc:"What a question to the companion may take. Its model is that of [llm]. See companion.md."`
 	Decomposition Decomposition         `toml:"decomposition" more:"unused" doc:"When a phase is split into parts, and into how many. Other keys are let pass."`
 	Hooks         Hooks                 `toml:"hooks" more:"unused" doc:"Commands and questions at points of a run, as [[hooks.definitions]], or in .forge/hooks.toml as [[hooks]]. See hooks.md."`
 	Factory       Factory               `toml:"factory" more:"unused" doc:"The loop that turns issues into runs, and lands them. Other keys, of the Rust Forge, are let pass."`

@@ -96,11 +96,18 @@ type LLM struct {
 	MaxOutputTokens *int              `toml:"max_output_tokens" default:"8000" doc:"The most that one answer may hold, the model's thoughts included." rule:"min=256 max=1000000"`
 	USDPerMTokIn    *float64          `toml:"usd_per_mtok_in" doc:"Price of a million input tokens; without both prices the cost is unknown." sample:"3.0" rule:"min=0"`
 	USDPerMTokOut   *float64          `toml:"usd_per_mtok_out" doc:"Price of a million output tokens." sample:"15.0" rule:"min=0"`
-	Roles           map[string]string `toml:"roles" doc:"Model by role: reviewer, arbiter, triage, embedding. The last makes vectors for forge search; without it none are made." sample:"{ arbiter = \"model-name\" }"`
+	Roles           map[string]string `toml:"roles" doc:"Model by role: reviewer, arbiter, triage, companion, embedding. The last makes vectors for forge search; without it none are made." sample:"{ arbiter = \"model-name\" }"`
 
 	EmbeddingDayTokens *int `toml:"embedding_day_tokens" default:"10000000" doc:"The most tokens that vectors for forge search may take on one day (UTC); what is left waits for the next. 0 = no limit." rule:"min=0 max=2000000000"`
 
 	Tiers map[string]string `toml:"tiers" doc:"Tier by model, rising: local_tool_calling, local_fast, frontier_fast (where nothing is said), frontier_balanced, frontier_best, agent_headless, user." sample:"{ model-name = \"frontier_fast\" }"`
+}
+
+// Companion is [companion].
+type Companion struct {
+	MaxUSD    *float64 `toml:"max_usd" default:"1.0" doc:"The most that one conversation may cost, in dollars; held against the prices of [llm], where both are set." rule:"positive"`
+	MaxTokens *int64   `toml:"max_tokens" default:"2000000" doc:"The most tokens that one conversation may take, whatever they cost." rule:"min=1"`
+	MaxCalls  *int     `toml:"max_calls" default:"24" doc:"How many tools may be called for one question." rule:"min=1 max=200"`
 }
 
 // Factory is [factory].
