@@ -53,6 +53,8 @@ type Project struct {
 	Search Search
 	// Schedules is nil where nothing is put on the board by the clock.
 	Schedules Schedules
+	// Companion is nil where nobody is talked to.
+	Companion Companion
 }
 
 // Search finds where something was said, decided or written.

@@ -17,7 +17,7 @@ type commandGroup struct {
 func (a *App) groups() []commandGroup {
 	return []commandGroup{
 		{"Start", []*cli.Command{a.doCommand(), a.runCommand(), a.initCommand(), a.interviewCommand(), a.generateCommand(), a.implementCommand(), a.listCommand(), a.phaseCommand(), a.jobCommand(), a.demoCommand()}},
-		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.tellCommand(), a.compactCommand(), a.rewindCommand(), a.forkCommand(), a.takeCommand(), a.levelCommand(), a.pushCommand()}},
+		{"While it works", []*cli.Command{a.statusCommand(), a.logsCommand(), a.diffCommand(), a.resumeCommand(), a.tellCommand(), a.askCommand(), a.compactCommand(), a.rewindCommand(), a.forkCommand(), a.takeCommand(), a.levelCommand(), a.pushCommand()}},
 		{"Answer", []*cli.Command{a.checkpointsCommand(), a.showCommand(), a.approveCommand(), a.requestChangesCommand(), a.rejectCommand()}},
 		{"Factory", []*cli.Command{a.issueCommand(), a.importCommand(), a.scheduleCommand(), a.factoryCommand(), a.hostCommand()}},
 		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.mcpCommand(), a.tokenCommand(), a.completionCommand()}},

@@ -56,7 +56,7 @@ func chatStream(e *events, t Turn, model string) {
 		chunk(object{"tool_calls": []object{call}}, nil)
 	}
 	chunk(object{}, chatReason(t))
-	e.send(chatEnvelope(t, model, "chat.completion.chunk", []object{}, true))
+	e.send(chatEnvelope(t, model, "chat.completion.chunk", []object{}, !t.NoUsage))
 	e.raw("data: [DONE]\n\n")
 }
 

@@ -17,6 +17,9 @@ type Service struct {
 	Formats []string // types of response_format that it takes, none = any
 	Dims    int      // how many numbers a vector has, 0 = DefaultDims
 	Turns   []Turn   // answers in this order; a Turn with When waits for its request
+	// Answer makes the answer to a request's body in the place of Turns; nil = they
+	// are used. It is called for one request at a time.
+	Answer func(body []byte) Turn
 }
 
 // Service sets what is answered under URL(name)+"/v1", as Script does, and
@@ -33,6 +36,11 @@ func (s *Server) Service(name string, svc Service) string {
 func (sc *script) answer(r Request, serial int) Turn {
 	if f, away := sc.service.turnsAway(r); away {
 		return Turn{Fault: f, serial: serial}
+	}
+	if sc.service.Answer != nil {
+		t := sc.service.Answer(r.Body)
+		t.serial = serial
+		return t
 	}
 	for i := range sc.turns {
 		t := sc.turns[i]
