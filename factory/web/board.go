@@ -53,6 +53,8 @@ type boardPage struct {
 	Columns template.HTML
 	Floor   *Standing // nil = unknown
 	Levels  Choices
+	// Companion is where the project is talked about; "" = nobody is talked to.
+	Companion string
 }
 
 func (s *Server) boardPage(v *visit) error {
@@ -69,6 +71,7 @@ func (s *Server) boardPage(v *visit) error {
 		page.Floor = &standing
 	}
 	v.Live = []string{BoardTopic(v.Project.ID), FloorTopic(v.Project.ID)}
+	page.Companion = v.companionPanel("")
 	return v.page("board", "Board", page)
 }
 

@@ -63,6 +63,7 @@ type cockpitData struct {
 	Follows    gates.Follows
 	Cost       string // of the phase, or of the run where it is asked about as a whole
 	Tries      string
+	Companion  string // where it is talked about; "" = nobody is talked to
 }
 
 // cockpitFile is a line of the list of files.
@@ -91,6 +92,11 @@ func (s *Server) cockpitPage(v *visit) error {
 		}
 	}
 	v.Live = append(v.Live, RunTopic(v.Project.ID, d.Checkpoint.Run))
+	run, err := s.runToTalkAbout(v.Context(), v.Project, d.Checkpoint)
+	if err != nil {
+		return err
+	}
+	d.Companion = v.companionPanel(run)
 	return v.page("cockpit", d.Checkpoint.Question, d)
 }
 

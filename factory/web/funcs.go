@@ -22,6 +22,7 @@ func (s *Server) funcs() template.FuncMap {
 		"when":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
 		"stamp":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"usd":          usd,
+		"usd2":         texts.USD,
 		"words":        func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"hold":         factory.HeldWords,
 		"holds":        factory.HeldList,

@@ -21,7 +21,10 @@ func FloorTopic(project string) string { return project + "/floor" }
 // RunTopic is one run or job of a project.
 func RunTopic(project, run string) string { return project + "/run/" + run }
 
-// topicEvent is the name under which a page hears of a topic: board, desk, floor, run.
+// TalkTopic is the conversation about a run, or with "" about the project.
+func TalkTopic(project, run string) string { return project + "/talk/" + run }
+
+// topicEvent is the name under which a page hears of a topic: board, desk, floor, run, talk.
 func topicEvent(topic string) string {
 	parts := strings.SplitN(topic, "/", 3)
 	if len(parts) < 2 {

@@ -116,6 +116,8 @@ type runData struct {
 	Retry string
 	// Again is the form that begins a run like this one; "" = as Retry.
 	Again string
+	// Companion is where it is talked about; "" = nobody is talked to.
+	Companion string
 }
 
 func (s *Server) runPage(v *visit) error {
@@ -139,6 +141,7 @@ func (s *Server) runPage(v *visit) error {
 		d.Papers = &p
 	}
 	v.Live = append(v.Live, RunTopic(v.Project.ID, d.Run.ID))
+	d.Companion = v.companionPanel(d.Run.ID)
 	title := "Run " + d.Run.ID
 	if d.Run.Job != nil {
 		title = "Job " + d.Run.ID

@@ -72,6 +72,7 @@ type Server struct {
 	floors  floorCache
 	stuck   stuckCache
 	turns   turns
+	talks   talks
 
 	stop    chan struct{}
 	stopped sync.Once
@@ -96,7 +97,7 @@ func New(c Config) (*Server, error) {
 	for _, area := range []func(){
 		s.assetRoutes, s.signInRoutes, s.liveRoutes, s.projectRoutes, s.addProjectRoutes, s.boardRoutes,
 		s.runRoutes, s.runStartRoutes, s.cockpitRoutes, s.cockpitEditRoutes, s.issueRoutes, s.jobRoutes, s.metricsRoutes,
-		s.editRoutes, s.inboxRoutes, s.searchRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes, s.scheduleRoutes,
+		s.editRoutes, s.inboxRoutes, s.searchRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes, s.scheduleRoutes, s.companionRoutes,
 	} {
 		area()
 	}
@@ -110,6 +111,7 @@ func (s *Server) Hub() *Hub { return s.hub }
 func (s *Server) Close() {
 	s.stopped.Do(func() { close(s.stop) })
 	s.feeds.wait()
+	s.talks.wait()
 }
 
 // ServeHTTP answers one request, after the checks that hold for all of them.

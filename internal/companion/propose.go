@@ -127,7 +127,7 @@ func (t *turn) propose(ctx context.Context, kind string, input json.RawMessage) 
 	if err != nil {
 		return p, err
 	}
-	p.Kind, p.Run, p.Why = w.kind, t.run, text.Clip(p.Why, 2000)
+	p.Kind, p.Run, p.Takes, p.Why = w.kind, t.run, w.least.String(), text.Clip(p.Why, 2000)
 	t.proposals++
 	return p, nil
 }

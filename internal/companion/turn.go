@@ -115,13 +115,13 @@ func (r *Room) failed(err error) string {
 	switch {
 	case errors.As(err, &own):
 		return own.Error()
+	case errors.Is(err, context.Canceled):
+		return "it was stopped before there was an answer"
 	case errors.As(err, &trouble):
 		if trouble.Fix != "" {
 			return trouble.What + " (" + trouble.Fix + ")"
 		}
 		return trouble.What
-	case errors.Is(err, context.Canceled):
-		return "it was stopped before there was an answer"
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("there was no answer within %s", turnTime)
 	}

@@ -10,6 +10,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/mcp"
 	"forge/internal/project"
+	"forge/internal/work"
 )
 
 // Talked is Alone with the configuration, and with the companion.
@@ -49,4 +50,27 @@ func setupOf(c *project.Checkout) (out companion.Setup, err error) {
 	out.USDIn, out.USDOut, out.MaxOut, out.ContextTokens = m.USDPerMTokIn, m.USDPerMTokOut, m.MaxOutputTokens, m.ContextTokens
 	out.Levels = now.Config.Presets()
 	return out, nil
+}
+
+// talkedOnPages is the companion with what is refused in the words of pages.
+type talkedOnPages struct{ pages.Companion }
+
+func (t talkedOnPages) Lacks(ctx context.Context) (string, error) {
+	how, err := t.Companion.Lacks(ctx)
+	return how, forPages(err)
+}
+
+func (t talkedOnPages) Ask(ctx context.Context, run, question string, by pages.Asker, hear func(pages.CompanionNow)) (work.TalkTurn, error) {
+	turn, err := t.Companion.Ask(ctx, run, question, by, hear)
+	return turn, forPages(err)
+}
+
+func (t talkedOnPages) Confirm(ctx context.Context, run string, proposal int64, by pages.Asker) (work.TalkProposal, error) {
+	p, err := t.Companion.Confirm(ctx, run, proposal, by)
+	return p, forPages(err)
+}
+
+func (t talkedOnPages) Dismiss(ctx context.Context, run string, proposal int64, by pages.Asker) (work.TalkProposal, error) {
+	p, err := t.Companion.Dismiss(ctx, run, proposal, by)
+	return p, forPages(err)
 }

@@ -55,7 +55,7 @@ func (s *Site) add(ctx context.Context, w *worker.Worker) (id string, jobs *Jobs
 	p.Starts = Starts{Fresh: w.Fresh, Machine: w.Machine, Drive: jobs.begin, Jobs: jobs}
 	p.Floor = worker.Control{Board: w.Opened, Poke: w.Poke}
 	p.Settings = &Settings{Env: w.Env, Root: w.Base.RepoRoot}
-	p.Companion = talkedAbout(p, w.Checkout)
+	p.Companion = talkedOnPages{talkedAbout(p, w.Checkout)}
 	s.list = append(s.list, p)
 	slices.SortFunc(s.list, func(a, b pages.Project) int { return strings.Compare(a.ID, b.ID) })
 	return id, jobs

@@ -78,6 +78,7 @@ type Proposal struct {
 	Why     string       `json:"why,omitempty"` // the model's words
 	Diff    []DiffLine   `json:"diff,omitempty"`
 	Command string       `json:"command,omitempty"` // that does the same; "" = none does
+	Takes   string       `json:"takes"`             // role of who may confirm it
 
 	Run        string   `json:"run,omitempty"`
 	Phase      string   `json:"phase,omitempty"`

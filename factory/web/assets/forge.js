@@ -138,7 +138,47 @@
     const answer = e.detail.ctx?.response;
     if (form?.matches?.("form[data-reset]") && answer && answer.status < 300) {
       form.reset();
-      form.querySelector("input:not([type=hidden])")?.focus();
+      form.querySelector("input:not([type=hidden]), textarea")?.focus();
+    }
+  });
+
+  // --- The companion: what was opened of a conversation stays open while it goes on,
+  // and its end stays in sight.
+  const opened = new Set();
+  let atEnd = true;
+  document.addEventListener("toggle", (e) => {
+    const t = e.target;
+    if (t.matches?.("[data-companion]")) {
+      if (t.open) t.querySelector("[hx-get]").dispatchEvent(new Event("opened"));
+      else t.querySelector("summary").focus();
+    }
+    if (!t.id || !t.closest?.(".companion-talk")) return;
+    if (t.open) opened.add(t.id); else opened.delete(t.id);
+  }, true);
+  document.addEventListener("scroll", (e) => {
+    const t = e.target;
+    if (t.id === "companion-talk") atEnd = t.scrollHeight - t.scrollTop - t.clientHeight < 60;
+  }, true);
+  document.addEventListener("htmx:after:swap", () => {
+    const talk = document.getElementById("companion-talk");
+    if (!talk) return;
+    for (const id of opened) {
+      const one = document.getElementById(id);
+      if (one) one.open = true;
+    }
+    if (atEnd) talk.scrollTop = talk.scrollHeight;
+  });
+  document.addEventListener("click", (e) => {
+    if (e.target.closest("[data-companion-close]")) e.target.closest("[data-companion]").open = false;
+  });
+  document.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && e.target.matches?.("[data-sends]")) {
+      e.preventDefault();
+      e.target.form.requestSubmit();
+    }
+    if (e.key === "Escape") {
+      const open = e.target.closest?.("[data-companion][open]");
+      if (open) open.open = false;
     }
   });
 
