@@ -81,8 +81,8 @@ func define[In any](t tool, do func(*call, In) (answer, error)) tool {
 	}
 	t.call = func(ctx context.Context, s *Server, t tool, input json.RawMessage) (answer, error) {
 		return s.do(ctx, t, func(c *call) (answer, error) {
-			in, err := read[In](input)
-			if err != nil {
+			var in In
+			if err := read(input, &in); err != nil {
 				return answer{}, err
 			}
 			return do(c, in)

@@ -55,18 +55,17 @@ func (s *Server) Call(ctx context.Context, name string, input json.RawMessage) (
 
 // read reads the input of a tool. A word that the tool does not know is told: who
 // wrote it means something by it.
-func read[In any](input json.RawMessage) (in In, err error) {
+func read(input json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
-		return in, nil
+		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()
-	err = d.Decode(&in)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			return in, refusal.New("send one JSON object", "there is more than one value")
-		}
-		return in, nil
+	if err := d.Decode(into); err != nil {
+		return refusal.New("read what the tool takes", "the input cannot be read: %s", text.OneLine(err.Error(), 200))
 	}
-	return in, refusal.New("read what the tool takes", "the input cannot be read: %s", text.OneLine(err.Error(), 200))
+	if _, more := d.Token(); more != io.EOF {
+		return refusal.New("send one JSON object", "there is more than one value")
+	}
+	return nil
 }

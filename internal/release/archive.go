@@ -32,6 +32,7 @@ func notInlined() []string {
 	return []string{
 		"github.com", "charm.land", "google.golang.org", "go.yaml.in", "golang.org",
 		"forge/internal/cli", "forge/internal/config", "forge/internal/narrate", "forge/internal/report", "forge/internal/site", "forge/factory/web",
+		"forge/internal/companion", "forge/internal/llm", "forge/internal/mcp",
 	}
 }
 
