@@ -20,12 +20,13 @@ import (
 
 // The kind "acp" is any program that speaks the Agent Client Protocol: it is
 // asked by JSON-RPC over its standard input and output. acptalk.go leads the
-// conversation, acpstream.go reads what comes, acppermit.go answers requests
+// conversation, acphears.go gives it what people say meanwhile, acpstream.go reads what comes, acppermit.go answers requests
 // for permission, acpjudge.go says what it all means.
 
 // acpFacts names no variables and no files: whose program it is, and how that
-// logs in, only the user's settings can say.
-func acpFacts() Facts { return Facts{Continues: true, ReadOnly: true} }
+// logs in, only the user's settings can say. Whether a server takes what a person
+// says while it works, it tells when it runs.
+func acpFacts() Facts { return Facts{Continues: true, ReadOnly: true, Listens: true} }
 
 // acpPostResult is how long a server may stay after its standard input has
 // ended. Many never exit by themselves; they have nothing more to do.
@@ -43,7 +44,7 @@ func launchACP(s setting) (launch, error) {
 	}
 	stream := newACPStream(s)
 	return launch{
-		path: path, args: args, input: stream.input,
+		path: path, args: args, input: stream.input, hand: stream.hand,
 		readFiles: shown(path), read: modulesOf(path),
 		readOnly: s.sandboxed && s.req.Permission == work.PermissionReadonly,
 		stream:   stream, begin: stream.begin, ending: stream.cancel,
@@ -179,7 +180,8 @@ func acpInitialize() acp.InitializeRequest {
 type acpServer struct {
 	Version      int `json:"protocolVersion"`
 	Capabilities struct {
-		Load     bool `json:"loadSession"`
+		Meta     json.RawMessage `json:"_meta"` // of any form
+		Load     bool            `json:"loadSession"`
 		Sessions struct {
 			Resume *struct{} `json:"resume"`
 		} `json:"sessionCapabilities"`

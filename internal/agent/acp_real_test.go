@@ -32,6 +32,7 @@ type realServer struct {
 	tokens   bool // reports the tokens of a whole turn
 	lost     bool // cannot always continue its own sessions, though it says so
 	blind    bool // does not say what command it asks to run, but in a title
+	queues   bool // takes a prompt during a turn
 	loops    bool // takes a flood of like words for a loop
 }
 
@@ -42,7 +43,7 @@ func realServers() map[string]realServer {
 	}
 	return map[string]realServer{
 		"claude-agent-acp": {
-			variable: "FORGE_REAL_CLAUDE_ACP", soon: 5, cost: true, tokens: true,
+			variable: "FORGE_REAL_CLAUDE_ACP", soon: 5, cost: true, tokens: true, queues: true,
 			tools: realTools{
 				shell: bash, outage: limit, refused: writeTool("/etc/forge-refused", "x"),
 				write: func(dir, name, content string) fakemodel.Tool { return writeTool(filepath.Join(dir, name), content) },
@@ -55,7 +56,7 @@ func realServers() map[string]realServer {
 			},
 		},
 		"opencode": {
-			variable: "FORGE_REAL_OPENCODE", command: []string{"acp"}, soon: 8, cost: true,
+			variable: "FORGE_REAL_OPENCODE", command: []string{"acp"}, soon: 8, cost: true, queues: true,
 			tools: realTools{
 				shell: opencodeShell, outage: limit, refused: opencodeWrite("/etc/forge-refused", "x"),
 				write: func(dir, name, content string) fakemodel.Tool {

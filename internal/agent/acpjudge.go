@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,7 @@ func (c *acpStream) keeps() bool { return !c.sandboxed || len(c.req.Sandbox.Writ
 // judge says how the turn ended. The protocol knows one good end; how the
 // server exits afterwards is not part of it.
 func (e acpEnd) judge(how ending) (work.Outcome, string) {
-	gone := e.err != nil && strings.Contains(e.err.Error(), "peer disconnected")
+	gone := e.err != nil && acpGone(e.err)
 	switch {
 	case e.err != nil && !gone && acpOutage(e.err) != "":
 		return work.OutcomeRateLimited, acpOutage(e.err)
@@ -173,10 +174,29 @@ func (c *acpStream) spent() (u work.Usage) {
 	return u
 }
 
-// usage reads the tokens of the turn, for which there are two places.
+// usage sums the tokens of all turns. They are known when those of each are.
 func (c *acpStream) usage(end acpEnd) (own, total work.Usage) {
 	own = c.spent()
 	total.CostUSD = c.cost
+	if end.server.Agent.Name == acpOpencode || end.result == nil {
+		return own, total
+	}
+	var in, out int64
+	for _, result := range append(slices.Clip(end.earlier), end.result) {
+		i, o := acpTokens(result)
+		if i == nil || o == nil {
+			return own, total
+		}
+		in, out = in+*i, out+*o
+	}
+	own.InputTokens, own.OutputTokens = &in, &out
+	total.InputTokens, total.OutputTokens = own.InputTokens, own.OutputTokens
+	return own, total
+}
+
+// acpTokens reads the tokens of a turn, for which there are two places; nil = they
+// are not known.
+func acpTokens(answer json.RawMessage) (in, out *int64) {
 	type count struct {
 		In     *int64 `json:"inputTokens"`
 		Out    *int64 `json:"outputTokens"`
@@ -196,16 +216,12 @@ func (c *acpStream) usage(end acpEnd) (own, total work.Usage) {
 			} `json:"quota"`
 		} `json:"_meta"`
 	}
-	if end.server.Agent.Name == acpOpencode || end.result == nil {
-		return own, total
-	}
 	switch u := &result.Usage; {
-	case json.Unmarshal(end.result, &result) == nil && u.In != nil && u.Out != nil && *u.In >= 0 && *u.Out >= 0 && u.Read >= 0 && u.Writes >= 0:
-		in := *u.In + u.Read + u.Writes
-		own.InputTokens, own.OutputTokens = &in, u.Out
-	case json.Unmarshal(end.result, &meta) == nil && meta.Meta.Quota.Count.In != nil && meta.Meta.Quota.Count.Out != nil:
-		own.InputTokens, own.OutputTokens = meta.Meta.Quota.Count.In, meta.Meta.Quota.Count.Out
+	case json.Unmarshal(answer, &result) == nil && u.In != nil && u.Out != nil && *u.In >= 0 && *u.Out >= 0 && u.Read >= 0 && u.Writes >= 0:
+		all := *u.In + u.Read + u.Writes
+		return &all, u.Out
+	case json.Unmarshal(answer, &meta) == nil && meta.Meta.Quota.Count.In != nil && meta.Meta.Quota.Count.Out != nil:
+		return meta.Meta.Quota.Count.In, meta.Meta.Quota.Count.Out
 	}
-	total.InputTokens, total.OutputTokens = own.InputTokens, own.OutputTokens
-	return own, total
+	return nil, nil
 }

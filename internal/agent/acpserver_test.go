@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"forge/internal/agent/agenttest"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -30,10 +31,12 @@ type acpScript struct {
 	NoNew    bool   // sessions cannot be opened for want of a login
 	State    string // file that keeps the sessions, and what the server was told
 	Do       []acpAct
-	Stop     string // reason of the turn's end, "" = end_turn
-	Stays    bool   // does not exit when its input ends
-	Quits    bool   // exits as soon as it has answered
-	Deaf     bool   // ignores SIGTERM
+	Then     []acpAct // in the place of Do, in every turn but the first
+	Queues   bool     // says that it takes a prompt during a turn
+	Stop     string   // reason of the turn's end, "" = end_turn
+	Stays    bool     // does not exit when its input ends
+	Quits    bool     // exits as soon as it has answered
+	Deaf     bool     // ignores SIGTERM
 }
 
 // acpAct is one thing that it does in a turn; one field is set.
@@ -50,6 +53,9 @@ type acpAct struct {
 	Ask      string // a method that the client is asked for
 	Cost     float64
 	Hang     bool
+	Hear     bool   // waits for a prompt, and goes on with it as another turn
+	Until    string // waits for a file, without a word
+	Queue    bool   // waits for a prompt, and leaves it for later
 	Fail     string
 	Code     int
 	Data     any
@@ -81,6 +87,8 @@ type acpFake struct {
 	in      *bufio.Reader
 	asked   int
 	session string
+	prompt  json.RawMessage // id of the one that is worked on
+	later   []acpMessage
 }
 
 type acpMessage struct {
@@ -146,14 +154,22 @@ func (s *acpFake) serve() {
 		fmt.Println(s.Greeting)
 	}
 	for {
-		m := s.next()
-		if m.Method == "" {
+		var m acpMessage
+		if len(s.later) > 0 {
+			m, s.later = s.later[0], s.later[1:]
+		} else if m = s.next(); m.Method == "" {
 			continue
 		}
 		if m.Method != "session/prompt" {
 			s.note(m.Method + " " + string(m.Params))
 		}
+		if m.Method == "session/prompt" {
+			s.prompt = m.ID
+		}
 		result, failed := s.handle(m)
+		if m.Method == "session/prompt" {
+			m.ID = s.prompt
+		}
 		if len(m.ID) == 0 {
 			continue
 		}
@@ -195,6 +211,9 @@ func (s *acpFake) handle(m acpMessage) (result, failed map[string]any) {
 	switch m.Method {
 	case "initialize":
 		capabilities := map[string]any{"loadSession": s.Loads}
+		if s.Queues {
+			capabilities["_meta"] = map[string]any{"x": 1, "vendor": map[string]any{"promptQueueing": true}}
+		}
 		if s.Resumes {
 			capabilities["sessionCapabilities"] = map[string]any{"resume": map[string]any{}}
 		}
@@ -227,7 +246,12 @@ func (s *acpFake) handle(m acpMessage) (result, failed map[string]any) {
 }
 
 func (s *acpFake) turn(prompt string) (result, failed map[string]any) {
-	for i, a := range s.Do {
+	do := s.Do
+	if s.Do = s.Then; s.Then == nil {
+		s.Do = do
+	}
+	s.note("asked " + strings.TrimSpace(text.FirstLine(prompt, 100)))
+	for i, a := range do {
 		call := fmt.Sprintf("call-%d", i)
 		switch {
 		case a.Say != "":
@@ -270,6 +294,18 @@ func (s *acpFake) turn(prompt string) (result, failed map[string]any) {
 					return map[string]any{"stopReason": "cancelled"}, nil
 				}
 			}
+		case a.Hear, a.Queue:
+			m := s.prompted()
+			if a.Queue {
+				s.later = append(s.later, m)
+				break
+			}
+			s.say(map[string]any{"id": s.prompt, "result": acpTurnOver("end_turn")})
+			s.prompt = m.ID
+		case a.Until != "":
+			for _, err := os.Stat(a.Until); err != nil; _, err = os.Stat(a.Until) {
+				time.Sleep(5 * time.Millisecond)
+			}
 		case a.Exit != 0:
 			os.Exit(a.Exit)
 		case a.Fail != "":
@@ -284,7 +320,26 @@ func (s *acpFake) turn(prompt string) (result, failed map[string]any) {
 	if stop == "" {
 		stop = "end_turn"
 	}
-	return map[string]any{"stopReason": stop, "usage": map[string]int{"inputTokens": 100, "outputTokens": 10, "cachedReadTokens": 5, "totalTokens": 115}}, nil
+	return acpTurnOver(stop), nil
+}
+
+func acpTurnOver(stop string) map[string]any {
+	return map[string]any{"stopReason": stop, "usage": map[string]int{"inputTokens": 100, "outputTokens": 10, "cachedReadTokens": 5, "totalTokens": 115}}
+}
+
+// prompted waits for another prompt, and for what stands behind it.
+func (s *acpFake) prompted() (prompt acpMessage) {
+	for {
+		switch m := s.next(); {
+		case m.Method == "session/prompt":
+			prompt = m
+		case m.Method != "" && len(m.ID) > 0:
+			s.say(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "Method not found"}})
+			if len(prompt.ID) > 0 {
+				return prompt
+			}
+		}
+	}
 }
 
 // ask asks the client and waits for its answer.

@@ -35,6 +35,7 @@ const (
 	acpCallResult
 	acpCallOutput
 	acpErrorMessage
+	acpStopReason
 	acpFieldCount
 )
 
@@ -48,7 +49,7 @@ func acpFields() map[string]field {
 		update + "cost.amount": acpCostAmount, update + "cost.currency": acpCostCurrency,
 		update + "rawInput.command": acpCallCommand, update + "locations[].path": acpCallFile,
 		update + "content[].content.text": acpCallResult, update + "rawOutput": acpCallOutput,
-		"error.message": acpErrorMessage,
+		"error.message": acpErrorMessage, "result.stopReason": acpStopReason,
 		// A subagent's words name the call that it works for.
 		update + "_meta.claudeCode.parentToolUseId": acpParent,
 	}
@@ -73,8 +74,10 @@ type acpStream struct {
 	rpc    *io.PipeWriter
 	conn   *acp.Connection
 	talked chan struct{}
-	end    acpEnd       // ordered by talked
-	unread atomic.Int64 // answers that have come and are not known to be read
+	end    acpEnd // ordered by talked
+	output acpOutput
+	said   chan struct{} // holds one when words wait
+	unread atomic.Int64  // answers that have come and are not known to be read
 
 	// Of the line being read.
 	raw      []byte
@@ -96,6 +99,13 @@ type acpStream struct {
 	session string // "" until the prompt is sent
 	server  acpServer
 	denied  []string
+	// What people say and is to be sent; the messages that were sent, by their
+	// order, "" = of Forge; how many turns are over; the message that the model is
+	// given since then, "" = none.
+	waiting   []acpWord
+	asked     []string
+	overs     int
+	following string
 }
 
 const (
@@ -107,8 +117,9 @@ const (
 
 func newACPStream(s setting) *acpStream {
 	c := &acpStream{
-		setting: s, input: newAgentInput(), begun: make(chan struct{}), talked: make(chan struct{}), running: map[string]bool{},
+		setting: s, input: newAgentInput(), begun: make(chan struct{}), talked: make(chan struct{}), said: make(chan struct{}, 1), running: map[string]bool{},
 	}
+	c.output = acpOutput{to: c.input, prompts: make(chan struct{}, 1)}
 	c.lines = newJSONLines(acpFields(), c)
 	return c
 }
@@ -166,7 +177,9 @@ func (c *acpStream) line(ok bool) {
 		c.live.firstSign()
 		switch method, id := c.event[acpMethod].kind != 0, c.event[acpID].kind; {
 		case id == '"' || id == '0':
-			c.pass(!method)
+			if c.pass(!method); !method && c.event[acpStopReason].kind == '"' {
+				c.turnOver()
+			}
 		case c.is(acpMethod, acp.ClientMethodSessionUpdate):
 			c.update()
 		}
@@ -199,11 +212,16 @@ func (c *acpStream) update() {
 	}
 	switch string(c.event[acpUpdateKind].text) {
 	case "agent_message_chunk":
-		c.said()
+		c.works()
+		c.chunk()
 	case "agent_thought_chunk":
+		c.works()
 		c.endCalls()
 		c.parted = true
-	case "tool_call", "tool_call_update":
+	case "tool_call":
+		c.works()
+		c.call()
+	case "tool_call_update":
 		c.call()
 	case "usage_update":
 		amount, err := strconv.ParseFloat(string(c.event[acpCostAmount].text), 64)
@@ -214,9 +232,9 @@ func (c *acpStream) update() {
 	}
 }
 
-// said takes a part of a message. Where messages have ids, a text without one
+// chunk takes a part of a message. Where messages have ids, a text without one
 // is the server's own, such as that it has changed its mode.
-func (c *acpStream) said() {
+func (c *acpStream) chunk() {
 	id := string(c.event[acpMessageID].text)
 	switch {
 	case c.event[acpParent].kind == '"' || !c.is(acpContentType, "text") || c.event[acpText].kind != '"':

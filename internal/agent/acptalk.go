@@ -20,10 +20,11 @@ import (
 type acpEnd struct {
 	server  acpServer
 	session string
-	lost    bool            // the session to continue could not be opened
-	step    string          // what failed, "" = nothing
-	err     error           // why
-	result  json.RawMessage // of the prompt; nil when it was not answered
+	lost    bool              // the session to continue could not be opened
+	step    string            // what failed, "" = nothing
+	err     error             // why
+	result  json.RawMessage   // of the last prompt; nil when it was not answered
+	earlier []json.RawMessage // of those before
 }
 
 // begin leads the conversation in a goroutine that finish waits for. It is
@@ -33,7 +34,7 @@ func (c *acpStream) begin(ctx context.Context) {
 	ctx, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
 	from, to := io.Pipe()
 	c.rpc = to
-	c.conn = acp.NewConnection(c.answer, c.input, from)
+	c.conn = acp.NewConnection(c.answer, c.output, from)
 	c.conn.SetLogger(slog.New(slog.DiscardHandler))
 	go func() {
 		<-c.conn.Done()
@@ -59,7 +60,7 @@ func (c *acpStream) request(ctx context.Context, method string, params, result a
 	return err
 }
 
-// talk leads the conversation up to the answer to the prompt.
+// talk leads the conversation up to the answers to all prompts.
 func (c *acpStream) talk(ctx context.Context) (end acpEnd) {
 	fail := func(step string, err error) acpEnd {
 		end.step, end.err = step, err
@@ -86,13 +87,7 @@ func (c *acpStream) talk(ctx context.Context) (end acpEnd) {
 	c.mu.Lock()
 	c.session, c.server = opened.ID, end.server
 	c.mu.Unlock()
-	err = c.request(ctx, acp.AgentMethodSessionPrompt, acp.PromptRequest{
-		SessionId: acp.SessionId(opened.ID), Prompt: []acp.ContentBlock{acp.TextBlock(c.req.Prompt)},
-	}, &end.result)
-	if err != nil {
-		return fail("ask the agent", err)
-	}
-	return end
+	return c.turns(ctx, end)
 }
 
 // acpSession is a session as it was opened, with what can be chosen in it.

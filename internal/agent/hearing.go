@@ -15,16 +15,18 @@ import (
 type hearing struct {
 	hand func(id, words string) error // set before anybody says anything; nil = it takes nothing
 
-	mu     sync.Mutex
-	closed bool
-	words  map[string]*toldWord // by the ids of messages
-	given  []string             // ids of those that the model was given
-	over   chan struct{}        // closed when the agent has ended
+	mu      sync.Mutex
+	closed  bool
+	words   map[string]*toldWord // by the ids of messages
+	given   []string             // ids of those that the model was given
+	refused int                  // how many never reach it
+	over    chan struct{}        // closed when the agent has ended
 }
 
 type toldWord struct {
-	taken chan struct{} // closed when the program said that it has it
+	taken chan struct{} // closed when the program said that it has it, or that it takes nothing
 	known bool          // taken is closed
+	why   string        // it takes nothing; "" = it has it
 }
 
 func newHearing() *hearing { return &hearing{words: map[string]*toldWord{}, over: make(chan struct{})} }
@@ -68,13 +70,24 @@ func (t *hearing) gave(id string) {
 	}
 }
 
+// refuse notes that a message does not reach the program.
+func (t *hearing) refuse(id, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w := t.words[id]; w != nil && !w.known {
+		w.known, w.why = true, why
+		t.refused++
+		close(w.taken)
+	}
+}
+
 // close takes nothing any more, and says whether the model is still to be given
 // something.
 func (t *hearing) close() (waits bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	return len(t.given) < len(t.words)
+	return len(t.given)+t.refused < len(t.words)
 }
 
 // end says that the agent has ended, and returns what its model was given.
@@ -160,7 +173,7 @@ func (a *Agents) Tell(ctx context.Context, req work.TellRequest) work.TellReport
 	}
 	select {
 	case <-w.taken:
-		return work.TellReport{Taken: true}
+		return work.TellReport{Taken: w.why == "", Why: w.why}
 	case <-t.over:
 		return work.TellReport{Why: "its agent had ended"}
 	case <-ctx.Done():

@@ -48,7 +48,7 @@ func Kinds() []string {
 type Facts struct {
 	Continues   bool     // a session can be continued
 	ReportsCost bool     // usage comes with money
-	Listens     bool     // it takes what a person says while it works
+	Listens     bool     // it may take what a person says while it works; whether it does, it says then
 	ReadOnly    bool     // its write tools can be switched off; without, the tree check alone holds it
 	TurnLimit   string   // how the user bounds the turns of an iteration, "" = it has no such limit
 	Tried       string   // the version that Forge is tested with, "" = none, or of its own
