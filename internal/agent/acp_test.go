@@ -64,8 +64,8 @@ func TestACPTurns(t *testing.T) {
 		"another protocol":         {acpScript{Version: 2, Do: []acpAct{done}}, work.OutcomeAgentFailed, "version 2", 0},
 		"quits at once":            {acpScript{Do: []acpAct{done}, Quits: true}, work.OutcomeOK, "", 1},
 		"asks for what is not let": {acpScript{Do: []acpAct{{Ask: "fs/read_text_file"}, {Ask: "terminal/create"}, {Ask: "_own"}, done}}, work.OutcomeOK, "", 1},
-		"a message without end":    {acpScript{Do: []acpAct{done, {Raw: `{"id":5,"method":"session/request_permission","params":{"x":"` + strings.Repeat("y", maxACPLine) + `"}}`}}}, work.OutcomeAgentFailed, "longer, messages", 0},
-		"asks and does not listen": {acpScript{Do: []acpAct{done, {Requests: maxACPRequests}}}, work.OutcomeAgentFailed, "more, or longer, messages", 0},
+		"a message without end":    {acpScript{Do: []acpAct{done, {Raw: `{"id":5,"method":"session/request_permission","params":{"x":"` + strings.Repeat("y", maxRPCLine) + `"}}`}}}, work.OutcomeAgentFailed, "longer, messages", 0},
+		"asks and does not listen": {acpScript{Do: []acpAct{done, {Requests: maxRPCRequests}}}, work.OutcomeAgentFailed, "more, or longer, messages", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

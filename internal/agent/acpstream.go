@@ -1,12 +1,8 @@
 package agent
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -59,33 +55,21 @@ func acpFields() map[string]field {
 // the session, after the prompt, is its words: not what it thinks or calls,
 // not the conversation so far, which some tell again when it is continued.
 // Updates that are not known are passed over.
-//
-// The library gets requests and answers only: it queues updates and hangs up
-// when the queue is full, and reads no line of more than 10 MB.
 type acpStream struct {
 	setting
 	input *agentInput
 	lines *jsonLines
 	words words // its part is what the agent says at the moment
 
-	// Set by begin.
-	begun  chan struct{}
-	hangUp context.CancelFunc
-	rpc    *io.PipeWriter
-	conn   *acp.Connection
-	talked chan struct{}
+	rpcTalk
 	end    acpEnd // ordered by talked
 	output acpOutput
 	said   chan struct{} // holds one when words wait
-	unread atomic.Int64  // answers that have come and are not known to be read
 
 	// Of the line being read.
-	raw      []byte
-	rawCut   bool
-	event    [acpFieldCount]value
-	text     []byte
-	textCut  bool
-	requests int
+	event   [acpFieldCount]value
+	text    []byte
+	textCut bool
 
 	named   bool   // messages have ids
 	message string // the one being said
@@ -108,16 +92,9 @@ type acpStream struct {
 	following string
 }
 
-const (
-	// maxACPLine bounds what is kept of one message for the library.
-	maxACPLine = 8 << 20
-	// maxACPRequests bounds the questions of one iteration.
-	maxACPRequests = 20_000
-)
-
 func newACPStream(s setting) *acpStream {
 	c := &acpStream{
-		setting: s, input: newAgentInput(), begun: make(chan struct{}), talked: make(chan struct{}), said: make(chan struct{}, 1), running: map[string]bool{},
+		setting: s, input: newAgentInput(), rpcTalk: newRPCTalk(), said: make(chan struct{}, 1), running: map[string]bool{},
 	}
 	c.output = acpOutput{to: c.input, prompts: make(chan struct{}, 1)}
 	c.lines = newJSONLines(acpFields(), c)
@@ -128,24 +105,8 @@ func newACPStream(s setting) *acpStream {
 func (c *acpStream) Write(p []byte) (int, error) {
 	<-c.begun
 	c.live.touch()
-	n := len(p)
-	for len(p) > 0 {
-		line := p
-		if i := bytes.IndexByte(p, '\n'); i >= 0 {
-			line = p[:i+1]
-		}
-		if room := maxACPLine - len(c.raw); len(line) <= room {
-			c.raw = append(c.raw, line...)
-		} else {
-			c.rawCut = true
-		}
-		_, _ = c.lines.Write(line)
-		p = p[len(line):]
-		if line[len(line)-1] == '\n' {
-			c.raw, c.rawCut = c.raw[:0], false
-		}
-	}
-	return n, nil
+	c.read(p, c.lines)
+	return len(p), nil
 }
 
 func (c *acpStream) object(field) {}
@@ -159,7 +120,7 @@ func (c *acpStream) value(f field, kind byte, part []byte, last bool) {
 	}
 	v.kind, v.whole = kind, last
 	if f == acpText {
-		if len(c.text)+len(part) > maxACPLine {
+		if len(c.text)+len(part) > maxRPCLine {
 			c.textCut = true
 			return
 		}
@@ -177,7 +138,9 @@ func (c *acpStream) line(ok bool) {
 		c.live.firstSign()
 		switch method, id := c.event[acpMethod].kind != 0, c.event[acpID].kind; {
 		case id == '"' || id == '0':
-			if c.pass(!method); !method && c.event[acpStopReason].kind == '"' {
+			if !c.pass(!method) {
+				c.live.stop(stop{outcome: work.OutcomeAgentFailed, detail: "the agent sends more, or longer, messages than the protocol needs"})
+			} else if !method && c.event[acpStopReason].kind == '"' {
 				c.turnOver()
 			}
 		case c.is(acpMethod, acp.ClientMethodSessionUpdate):
@@ -188,18 +151,6 @@ func (c *acpStream) line(ok bool) {
 		c.event[f] = value{text: c.event[f].text[:0]}
 	}
 	c.text, c.textCut = c.text[:0], false
-}
-
-// pass hands a request or an answer to the library.
-func (c *acpStream) pass(answer bool) {
-	if c.requests++; c.requests > maxACPRequests || c.rawCut {
-		c.live.stop(stop{outcome: work.OutcomeAgentFailed, detail: "the agent sends more, or longer, messages than the protocol needs"})
-		return
-	}
-	if answer {
-		c.unread.Add(1)
-	}
-	_, _ = c.rpc.Write(c.raw) // fails when the conversation is over
 }
 
 // update acts on what the server reports of its turn.

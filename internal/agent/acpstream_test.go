@@ -17,7 +17,7 @@ func acpFor(req work.IterationRequest) *acpStream {
 	c := newACPStream(setting{req: req, live: l, red: l.red})
 	from, to := io.Pipe()
 	_ = from.Close() // of a pipe: never fails; nobody reads what is passed on
-	c.rpc, c.session = to, "S"
+	c.pipe, c.session = to, "S"
 	close(c.begun)
 	return c
 }
@@ -165,9 +165,9 @@ func TestACPUsage(t *testing.T) {
 // The result of a tool may be of any length; a message may not.
 func TestACPLongLines(t *testing.T) {
 	c := acpFor(work.IterationRequest{})
-	long := strings.Repeat("x", maxACPLine+1)
+	long := strings.Repeat("x", maxRPCLine+1)
 	_, _ = c.Write([]byte(strings.Replace(acpEnded, "<promise>", long, 1) + "\n" + acpWhole + "\n"))
-	if c.live.stopped != nil || cap(c.raw) > 2*maxACPLine {
+	if c.live.stopped != nil || cap(c.raw) > 2*maxRPCLine {
 		t.Errorf("stopped with %+v, %d bytes kept", c.live.stopped, cap(c.raw))
 	}
 	_, _ = c.Write([]byte(acpChunk(long, "") + "\n"))

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"strings"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -30,34 +27,11 @@ type acpEnd struct {
 // begin leads the conversation in a goroutine that finish waits for. It is
 // called once, when the server runs.
 func (c *acpStream) begin(ctx context.Context) {
-	// A run that is interrupted ends the server, and with it the conversation.
-	ctx, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	from, to := io.Pipe()
-	c.rpc = to
-	c.conn = acp.NewConnection(c.answer, c.output, from)
-	c.conn.SetLogger(slog.New(slog.DiscardHandler))
-	go func() {
-		<-c.conn.Done()
-		from.CloseWithError(io.ErrClosedPipe) // nobody reads any more, and nobody is to wait for it
-	}()
-	go func() {
-		defer close(c.talked)
+	c.start(ctx, c.output, c.answer, func(ctx context.Context) {
 		c.end = c.talk(ctx)
 		c.live.gotResult()
 		c.input.Close()
-	}()
-	close(c.begun)
-}
-
-// request asks the server and waits for its answer. What the answer holds is
-// read leniently: servers are older and newer than the protocol's types.
-func (c *acpStream) request(ctx context.Context, method string, params, result any) error {
-	raw, err := acp.SendRequest[json.RawMessage](c.conn, ctx, method, params)
-	c.unread.Add(-1)
-	if err == nil && result != nil {
-		err = json.Unmarshal(raw, result)
-	}
-	return err
+	})
 }
 
 // talk leads the conversation up to the answers to all prompts.
@@ -234,26 +208,10 @@ func (c *acpStream) cancel(ctx context.Context) {
 	}
 }
 
-// unreadPatience is how long an answer that has come may take to be noticed.
-const unreadPatience = time.Second
-
 // over ends the conversation when the server has ended, and returns what came
 // of it.
 func (c *acpStream) over() acpEnd {
-	<-c.begun
-	// The library could take the end of the stream for that of a request
-	// which has been answered just before.
-	for wait := time.Millisecond; c.unread.Load() > 0 && wait < unreadPatience; wait *= 2 {
-		select {
-		case <-c.talked:
-		case <-time.After(wait):
-		}
-	}
-	c.input.Close()
-	_ = c.rpc.Close() // of a pipe: never fails
-	<-c.conn.Done()
-	c.hangUp()
-	<-c.talked
+	c.hungUp(c.input)
 	return c.end
 }
 

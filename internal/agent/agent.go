@@ -61,12 +61,12 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	if err != nil {
 		return work.IterationReport{}, fmt.Errorf("choose the sandbox of agent %q: %w", req.Agent.Name, err)
 	}
-	live := newLive(req, a.config.Redact, watch)
 	told := newHearing()
-	l, err := k.launch(setting{
-		req: req, live: live, told: told, environ: a.environ, red: a.config.Redact,
+	s := setting{
+		req: req, live: newLive(req, a.config.Redact, watch), told: told, environ: a.environ, red: a.config.Redact,
 		sandboxed: level != proc.LevelNone, executable: a.config.Executable,
-	})
+	}
+	l, err := k.launch(s)
 	if err != nil {
 		return work.IterationReport{}, fmt.Errorf("prepare agent %q: %w", req.Agent.Name, err)
 	}
@@ -78,7 +78,15 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	told.hand = l.hand
 	of := try{req.Run, req.Phase, req.Iteration, req.Attempt}
 	a.running.begin(of, told)
-	report, err := a.run(ctx, req, level, l, live, log)
+	report, err := a.run(ctx, req, level, l, s.live, log)
+	if l.instead != nil && err == nil && report.Outcome == work.OutcomeAgentFailed {
+		s.live = newLive(req, a.config.Redact, watch)
+		if next, ok, lerr := l.instead(s); lerr != nil {
+			err = fmt.Errorf("prepare agent %q: %w", req.Agent.Name, lerr)
+		} else if ok {
+			report, err = a.run(ctx, req, level, next, s.live, log)
+		}
+	}
 	a.running.end(of, told)
 	report.Heard = told.end()
 	if cerr := log.close(); cerr != nil && err == nil && report.Detail == "" {

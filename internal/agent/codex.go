@@ -14,12 +14,12 @@ import (
 )
 
 // The kind "codex" is OpenAI's Codex CLI, run without a terminal and without
-// anybody to ask. codexevents.go reads what it prints, codexjudge.go says what
-// that means.
+// anybody to ask. codexapp.go talks to it, codexevents.go reads what it prints,
+// codexjudge.go says what that means.
 
 func codexFacts() Facts {
 	return Facts{
-		Continues: true, ReadOnly: true, Tried: "0.169.0",
+		Continues: true, Listens: true, ReadOnly: true, Tried: "0.169.0",
 		Endpoints:  []string{"api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443"},
 		LoginFiles: []string{".codex/auth.json"},
 		SecretEnv:  []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY"},
@@ -44,9 +44,32 @@ func launchCodex(s setting) (launch, error) {
 	if err != nil {
 		return launch{}, err
 	}
+	exec := func(s setting) (launch, error) { return codexExec(s, path, slices.Concat(before, args)) }
+	if !codexServes(s.req.Agent.Args) {
+		return exec(s)
+	}
+	l, err := exec(s)
+	if err != nil {
+		return launch{}, err
+	}
+	app := newCodexApp(s)
+	l.args, l.stdin, l.input, l.hand = slices.Concat(before, codexAppArgs(s)), "", app.input, app.hand
+	l.stream, l.begin, l.stderr = app, app.begin, &logLines{to: app.logged}
+	l.instead = func(s setting) (launch, bool, error) {
+		if !app.unserved() {
+			return launch{}, false, nil
+		}
+		l, err := exec(s)
+		return l, err == nil, err
+	}
+	return l, nil
+}
+
+// codexExec drives an iteration with `codex exec`.
+func codexExec(s setting, path string, args []string) (launch, error) {
 	stream := newCodexStream(s)
 	l := launch{
-		path: path, args: slices.Concat(before, args),
+		path: path, args: args,
 		names: codexFacts().names(),
 		// By standard input, which the last argument asks for: a single
 		// argument may not be longer than 128 KiB on Linux.
@@ -56,9 +79,11 @@ func launchCodex(s setting) (launch, error) {
 	}
 	if s.sandboxed {
 		l.readOnly = s.req.Permission == work.PermissionReadonly
-		err = codexStore(s, &l)
+		if err := codexStore(s, &l); err != nil {
+			return launch{}, err
+		}
 	}
-	return l, err
+	return l, nil
 }
 
 // codexArgs is the command line after the program's own words.
@@ -77,12 +102,8 @@ func codexArgs(s setting) ([]string, error) {
 	case req.Agent.SkipPermission:
 		args = append(args, "--dangerously-bypass-approvals-and-sandbox")
 	default:
-		args = append(args, "-s", "workspace-write", "-c", `approval_policy="never"`,
-			"-c", fmt.Sprintf("sandbox_workspace_write.network_access=%t", req.Sandbox.Network || req.Sandbox.OnlyHosts))
-		if cmp.Or(req.Agent.SetEnv["TMPDIR"], s.environ.get("TMPDIR")) != "" {
-			// That folder can be written; the one shared by all need not.
-			args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
-		}
+		args = append(args, "-s", "workspace-write", "-c", `approval_policy="never"`)
+		args = append(args, codexWorkspace(s)...)
 	}
 	if model := modelOf(req); model != "" {
 		args = append(args, "-m", model)
@@ -93,6 +114,16 @@ func codexArgs(s setting) ([]string, error) {
 		args = append(args, "resume", req.Session)
 	}
 	return append(args, "-"), nil
+}
+
+// codexWorkspace are settings of the program's own sandbox where the agent writes.
+func codexWorkspace(s setting) []string {
+	args := []string{"-c", fmt.Sprintf("sandbox_workspace_write.network_access=%t", s.req.Sandbox.Network || s.req.Sandbox.OnlyHosts)}
+	if cmp.Or(s.req.Agent.SetEnv["TMPDIR"], s.environ.get("TMPDIR")) != "" {
+		// That folder can be written; the one shared by all need not.
+		args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
+	}
+	return args
 }
 
 // codexHome is the folder of settings, login and sessions; named says that the

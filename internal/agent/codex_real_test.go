@@ -219,7 +219,7 @@ func TestRealCodexErrorItemIsNoFailure(t *testing.T) {
 	req := c.request(t, fakemodel.Turn{Text: "<promise>DONE</promise>"})
 	req.Model = "no-such-model"
 	r := c.run(t, req)
-	if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), `"type":"error"`) {
+	if log, err := os.ReadFile(req.LogPath); err != nil || !strings.Contains(string(log), "Model metadata") {
 		t.Errorf("the trap is not there: %v", err)
 	}
 	if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 {

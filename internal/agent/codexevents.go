@@ -3,6 +3,7 @@ package agent
 import (
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"forge/internal/work"
@@ -24,12 +25,17 @@ const (
 	codexItemQuery
 	codexItemMessage
 	codexItemStatus
+	codexItemClient
 	codexItemOutput
 	codexItemResult
 	codexItemError
 	codexFailure
 	codexInTokens
 	codexOutTokens
+	codexRPCID
+	codexOfThread
+	codexTurnStatus
+	codexDetails
 	codexFieldCount
 )
 
@@ -41,6 +47,17 @@ func codexFields() map[string]field {
 		"item.tool": codexItemTool, "item.query": codexItemQuery, "item.message": codexItemMessage, "item.status": codexItemStatus,
 		"item.aggregated_output": codexItemOutput, "item.result.content[].text": codexItemResult, "item.error.message": codexItemError,
 		"error.message": codexFailure, "usage.input_tokens": codexInTokens, "usage.output_tokens": codexOutTokens,
+
+		// The same of its server.
+		"id": codexRPCID, "method": codexType, "params.threadId": codexOfThread,
+		"params.item": codexItem, "params.item.id": codexItemID, "params.item.type": codexItemType, "params.item.text": codexItemText,
+		"params.item.command": codexItemCommand, "params.item.changes[].path": codexItemPath, "params.item.server": codexItemServer,
+		"params.item.tool": codexItemTool, "params.item.query": codexItemQuery, "params.item.status": codexItemStatus,
+		"params.item.aggregatedOutput": codexItemOutput, "params.item.result.content[].text": codexItemResult,
+		"params.item.error.message": codexItemError, "params.item.clientId": codexItemClient,
+		"params.error.message": codexMessage, "params.error.additionalDetails": codexDetails,
+		"params.turn.error.message": codexFailure, "params.turn.status": codexTurnStatus,
+		"params.tokenUsage.total.inputTokens": codexInTokens, "params.tokenUsage.total.outputTokens": codexOutTokens,
 	}
 }
 
@@ -63,6 +80,11 @@ type codexStream struct {
 	session string
 	denied  []string
 	end     codexEnd
+
+	// Of its server: the conversation that counts, among those of subagents, and what
+	// that has used.
+	thread  atomic.Pointer[string]
+	counted work.Usage
 
 	refused []string // said on standard error; read when that has ended
 }
@@ -119,8 +141,18 @@ func (c *codexStream) line(ok bool) {
 
 func (c *codexStream) act() {
 	c.answered()
-	switch string(c.event[codexType].text) {
+	if of := c.event[codexOfThread]; of.kind != 0 {
+		if main := c.thread.Load(); main == nil || string(of.text) != *main {
+			return
+		}
+	}
+	switch strings.ReplaceAll(c.text(codexType), "/", ".") {
+	case "thread.tokenUsage.updated":
+		c.counted = c.tokens()
 	case "thread.started":
+		if c.event[codexThread].kind == 0 {
+			return // the server's, whose answer says which it is
+		}
 		c.session = c.text(codexThread)
 	case "turn.started":
 		c.end = codexEnd{}
@@ -133,7 +165,9 @@ func (c *codexStream) act() {
 	case "item.completed":
 		c.offline = time.Time{}
 		c.ended(c.text(codexItemID))
-		switch kind := string(c.event[codexItemType].text); {
+		switch kind := codexItemKind(c.text(codexItemType)); {
+		case kind == "user_message" && c.event[codexItemClient].kind == '"':
+			c.told.gave(c.text(codexItemClient))
 		case kind == "agent_message" && c.event[codexItemText].kind == '"':
 			c.messages++
 			c.words.keep()
@@ -144,9 +178,14 @@ func (c *codexStream) act() {
 			c.denied = capped(c.denied, []string{oneLine(about, c.red)})
 		}
 	case "error":
-		c.trouble(c.text(codexMessage))
+		message := c.text(codexMessage)
+		if why := c.text(codexDetails); why != "" && strings.HasPrefix(message, codexRetry) {
+			message += " (" + why + ")"
+		}
+		c.trouble(message)
 	case "turn.completed":
-		c.atEnd(codexEnd{seen: true, success: true})
+		status := c.event[codexTurnStatus]
+		c.atEnd(codexEnd{seen: true, success: status.kind == 0 || string(status.text) == "completed", why: c.text(codexFailure)})
 	case "turn.failed":
 		c.atEnd(codexEnd{seen: true, why: c.text(codexFailure)})
 	}
@@ -164,7 +203,7 @@ func (c *codexStream) tool() (about string, ok bool) {
 // codexTool says what tool an item is, and what it is about. A list of things to
 // do begins as well, and never ends.
 func codexTool(text func(...field) string) (tool, about string, ok bool) {
-	kind := text(codexItemType)
+	kind := codexItemKind(text(codexItemType))
 	switch kind {
 	case "command_execution":
 		about = text(codexItemCommand)
@@ -180,6 +219,23 @@ func codexTool(text func(...field) string) (tool, about string, ok bool) {
 		return "", "", false
 	}
 	return strings.ReplaceAll(kind, "_", " "), about, true
+}
+
+// codexItemKind is a kind of item as the events name it: the server's names of it
+// are written in another way.
+func codexItemKind(name string) string {
+	if name == "collabAgentToolCall" {
+		return "collab_tool_call"
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func (c *codexStream) begun(id string) {

@@ -26,16 +26,24 @@ func (c *codexStream) atEnd(end codexEnd) {
 		c.ended(id)
 	}
 	end.lastError = c.end.lastError
-	in, inErr := strconv.ParseInt(c.text(codexInTokens), 10, 48)
-	out, outErr := strconv.ParseInt(c.text(codexOutTokens), 10, 48)
-	if inErr == nil && outErr == nil && in >= 0 && out >= 0 {
-		end.total = work.Usage{InputTokens: &in, OutputTokens: &out}
+	if end.total = c.tokens(); end.total.InputTokens == nil {
+		end.total = c.counted
 	}
 	c.end = end
 	if end.total.InputTokens != nil {
 		c.live.spent(c.own())
 	}
 	c.live.gotResult()
+}
+
+// tokens is the usage that the event names.
+func (c *codexStream) tokens() (u work.Usage) {
+	in, inErr := strconv.ParseInt(c.text(codexInTokens), 10, 48)
+	out, outErr := strconv.ParseInt(c.text(codexOutTokens), 10, 48)
+	if inErr == nil && outErr == nil && in >= 0 && out >= 0 {
+		u = work.Usage{InputTokens: &in, OutputTokens: &out}
+	}
+	return u
 }
 
 // own is the usage of this run: the program counts the whole session's.
@@ -127,11 +135,14 @@ func (c *codexStream) sessionRefused(e ending) bool {
 // logged takes a line of standard error, which alone says what was refused to
 // the agent.
 func (c *codexStream) logged(line []byte) {
+	line = codexColours().ReplaceAll(line, nil) // its server's lines have them
 	_, what, ok := bytes.Cut(line, []byte(" ERROR codex_core::tools::router: error="))
 	if ok && (bytes.Contains(what, []byte("rejected")) || bytes.Contains(what, []byte("reject command"))) {
 		c.refused = capped(c.refused, []string{oneLine(string(what), c.red)})
 	}
 }
+
+var codexColours = text.Lazy(`\x1b\[[0-9;]*m`)
 
 var (
 	codexResetIn = text.Lazy(`try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)

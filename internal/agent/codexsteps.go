@@ -1,14 +1,16 @@
 package agent
 
 import (
+	"strings"
+
 	"forge/internal/work"
 )
 
 // codexSteps is what an event of Codex tells of the conversation.
 func codexSteps(e event) []work.Step {
-	id, kind := e.text(codexItemID), e.text(codexItemType)
+	id, kind := e.text(codexItemID), codexItemKind(e.text(codexItemType))
 	tool, about, isTool := codexTool(e.text)
-	switch e.text(codexType) {
+	switch strings.ReplaceAll(e.text(codexType), "/", ".") {
 	case "item.started":
 		if isTool {
 			return []work.Step{{Kind: work.StepCall, ID: id, Tool: tool, About: about}}
@@ -26,7 +28,10 @@ func codexSteps(e event) []work.Step {
 		}
 	case "error":
 		return notice(e.text(codexMessage))
-	case "turn.completed":
+	case "turn.completed", "thread.tokenUsage.updated":
+		if why := e.text(codexFailure); why != "" {
+			return notice(why)
+		}
 		return spent(work.Usage{InputTokens: e.number(codexInTokens), OutputTokens: e.number(codexOutTokens)})
 	case "turn.failed":
 		return notice(e.text(codexFailure))

@@ -152,3 +152,38 @@ func TestRealACPHearsBehindItsLastWord(t *testing.T) {
 		}
 	})
 }
+
+func TestRealCodexHearsManyWords(t *testing.T) {
+	t.Parallel()
+	c := newRealCodex(t)
+	hearsMany(t, c.agents, c.server, scriptName(t), c.request(t, hearingTurns(codexShell)...))
+}
+
+// The server reads a project's instructions as exec does, writes nothing into the
+// user's settings, and each goes on with the other's sessions.
+func TestRealCodexServerAndExec(t *testing.T) {
+	t.Parallel()
+	c := newRealCodex(t)
+	session, before := "", work.Usage{}
+	for i, args := range [][]string{{"--color", "never"}, nil, {"--color", "never"}} {
+		req := c.request(t, fakemodel.Turn{Text: "So it is. <promise>DONE</promise>"})
+		write(t, filepath.Join(req.Dir, "AGENTS.md"), "ALWAYS USE TABS", 0o600)
+		req.Agent.Args = append(req.Agent.Args, args...)
+		req.Session, req.Before, req.Mark = session, before, req.Mark+strconv.Itoa(i)
+		r := c.run(t, req)
+		if r.Outcome != work.OutcomeOK || len(r.Claims) != 1 || session != "" && r.Session != session {
+			t.Fatalf("%q: session %q went on as %q: %q (%s)", args, session, r.Session, r.Outcome, r.Detail)
+		}
+		if n, ok := r.Usage.Tokens(); !ok || n != 110 {
+			t.Errorf("%q: %d tokens", args, n)
+		}
+		session, before = r.Session, r.Total
+		requests := c.server.Requests(scriptName(t))
+		if body := string(requests[len(requests)-1].Body); !strings.Contains(body, "ALWAYS USE TABS") {
+			t.Errorf("%q: the instructions did not reach the model", args)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(c.agents.environ.home, ".codex", "config.toml")); err == nil {
+		t.Errorf("it wrote settings: %s", text)
+	}
+}

@@ -108,6 +108,10 @@ type launch struct {
 	ending     func(ctx context.Context)
 	postResult time.Duration
 
+	// instead is asked once the program has ended: what is to be started in its
+	// place, when it was of no use and has done nothing; nil = nothing.
+	instead func(setting) (l launch, ok bool, err error)
+
 	startsAtOnce bool // no event is needed to know that it has started
 	stream       stream
 	// stderr reads standard error as well, in a goroutine that is not the
