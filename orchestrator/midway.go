@@ -103,6 +103,41 @@ func applyTellFinished(_ *State, p *Phase, e work.Event, d TellFinishedData) {
 	}
 }
 
+// ToldOf is how far a message has come.
+func (s *State) ToldOf(m work.Message) work.Told {
+	phase := m.Phase
+	t := work.Told{Run: s.Run, Phase: phase, ID: m.ID, Now: m.Now, Anew: m.Anew, State: work.MessageQueued, Iteration: 1}
+	for _, cp := range s.Open {
+		if cp.Phase == phase {
+			t.Waits = cp.ID
+		}
+	}
+	if ph := s.Phases[phase]; ph != nil {
+		t.Iteration = ph.Iteration + 1
+	}
+	if t.Midway = !m.Now && !m.Anew && s.Listens(phase); t.Midway {
+		t.Iteration--
+	}
+	for _, is := range s.Messages(phase) {
+		if is.ID != m.ID {
+			continue
+		}
+		t.Taken = true
+		if is.Missed != "" && is.Missed == s.Phases[phase].Command && t.Midway {
+			t.Midway, t.Iteration = false, t.Iteration+1
+		}
+		if is.With == 0 {
+			continue
+		}
+		t.Midway = is.Midway
+		t.State, t.Iteration = work.MessageDelivered, is.With
+		if is.Read {
+			t.State = work.MessageRead
+		}
+	}
+	return t
+}
+
 func (e TellEffect) Of() Command { return e.Command }
 
 func (TellEffect) effect() {}

@@ -17,6 +17,7 @@ type cardLive struct {
 	Phase string // its name; "" = there is one phase only
 	Since time.Duration
 	Cost  string
+	Told  string // how far the last message to its agent has come; "" = there is none
 	Words string // what became of the last try, in one line
 	ID    int64
 }
@@ -54,6 +55,9 @@ func (s *Server) issueLive(v *visit) error {
 		d.Doing = fmt.Sprintf("%s · try %d of %d", ph.Word(true), max(ph.Iteration, 1), ph.Budget)
 		if len(st.Order) > 1 {
 			d.Phase = ph.Plan.Name
+		}
+		if told := toldOf(st, ph.Number, row.State == "running"); len(told) > 0 {
+			d.Told = told[len(told)-1].How
 		}
 		if n := len(ph.History); n > 0 {
 			d.Words = texts.OneLine(ph.History[n-1], mostWordsOnCard)

@@ -77,6 +77,7 @@ type phaseView struct {
 	Record             work.ProofRecord // its last proof
 	Said               string           // one line of its last iteration, where it failed
 	Kept               bool             // its work was not merged, and can be taken
+	Told               []toldView       // to its agent, oldest first
 	Took               time.Duration    // while it was under way; until now where it is
 }
 
@@ -126,7 +127,7 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	for _, n := range s.Order {
 		ph := s.Phases[n]
 		view := viewPhase(ph, p.HostURL, driven)
-		view.Took = ph.Time.At(now)
+		view.Took, view.Told = ph.Time.At(now), toldOf(s, n, driven)
 		if s.Resting() == n {
 			view.State, view.Look = "asking the tests", picture.Running
 		}

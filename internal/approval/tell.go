@@ -55,7 +55,7 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 		return work.Told{}, row, err
 	}
 	row, err = p.PickRun(ctx, row.ID)
-	return stands(s, m), row, err
+	return s.ToldOf(m), row, err
 }
 
 // toldBefore says whether a run holds a message, or is about to, and for which phase.
@@ -96,42 +96,7 @@ func Heard(ctx context.Context, p *project.Checkout, t work.Told) (now work.Told
 	if err != nil {
 		return t, "", fmt.Errorf("look how far the message is: %w", err)
 	}
-	return stands(s, work.Message{ID: t.ID, Phase: t.Phase, Now: t.Now, Anew: t.Anew}), s.WhyRefused(t.ID), nil
-}
-
-// stands is how far the message of a phase has come.
-func stands(s *orchestrator.State, m work.Message) work.Told {
-	phase := m.Phase
-	t := work.Told{Run: s.Run, Phase: phase, ID: m.ID, Now: m.Now, Anew: m.Anew, State: work.MessageQueued, Iteration: 1}
-	for _, cp := range s.Open {
-		if cp.Phase == phase {
-			t.Waits = cp.ID
-		}
-	}
-	if ph := s.Phases[phase]; ph != nil {
-		t.Iteration = ph.Iteration + 1
-	}
-	if t.Midway = !m.Now && !m.Anew && s.Listens(phase); t.Midway {
-		t.Iteration--
-	}
-	for _, is := range s.Messages(phase) {
-		if is.ID != m.ID {
-			continue
-		}
-		t.Taken = true
-		if is.Missed != "" && is.Missed == s.Phases[phase].Command && t.Midway {
-			t.Midway, t.Iteration = false, t.Iteration+1
-		}
-		if is.With == 0 {
-			continue
-		}
-		t.Midway = is.Midway
-		t.State, t.Iteration = work.MessageDelivered, is.With
-		if is.Read {
-			t.State = work.MessageRead
-		}
-	}
-	return t
+	return s.ToldOf(work.Message{ID: t.ID, Phase: t.Phase, Now: t.Now, Anew: t.Anew}), s.WhyRefused(t.ID), nil
 }
 
 // Sent is a message, how far it has come, and what to do next, as forge tell says it.
