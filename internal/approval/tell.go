@@ -37,7 +37,7 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 		phase, before, err := toldBefore(ctx, p, s, m.ID)
 		if err != nil || before {
 			m.Phase = phase
-			return stands(s, m), row, err
+			return s.ToldOf(m), row, err
 		}
 	}
 	if m.Phase == "" {
