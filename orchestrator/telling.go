@@ -170,7 +170,7 @@ func applyTold(s *State, p *Phase, _ work.Event, d ToldData) {
 		p.happened("%s asked for a new session.", who)
 		return
 	}
-	p.happened("%s said: %s", who, text.FirstLine(text.Plain(d.Text), 200))
+	p.happened("%s said something to you.", who) // whoever is told of this is given the words, whole
 }
 
 // unread says that a person said something that the agent was not given yet.

@@ -19,8 +19,8 @@ func (s *Server) companionRoutes() {
 	s.mux.Handle("GET "+at, s.need(RoleViewer, s.companionPage))
 	s.mux.Handle("GET "+at+"/talk", s.need(RoleViewer, s.companionTalk))
 	s.mux.Handle("POST "+at+"/ask", s.need(RoleReviewer, s.companionAsk))
-	s.mux.Handle("POST "+at+"/confirm", s.need(RoleViewer, s.companionConfirm))
-	s.mux.Handle("POST "+at+"/dismiss", s.need(RoleViewer, s.companionDismiss))
+	s.mux.Handle("POST "+at+"/confirm", s.need(RoleReviewer, s.companionConfirm))
+	s.mux.Handle("POST "+at+"/dismiss", s.need(RoleReviewer, s.companionDismiss))
 }
 
 const (

@@ -145,6 +145,7 @@ var detected = func() func(context.Context) proc.Capabilities {
 // event is one line of --output json.
 type event struct {
 	Seq       int64           `json:"seq"`
+	Run       string          `json:"run"`
 	Kind      string          `json:"kind"`
 	Phase     string          `json:"phase"`
 	Iteration int             `json:"iteration"`

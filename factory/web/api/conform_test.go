@@ -45,6 +45,10 @@ var onPages = map[string][]string{
 	"POST /p/{project}/checkpoints/{checkpoint}/edit":      {"edit-file"},
 	"POST /p/{project}/checkpoints/{checkpoint}/edit/drop": {"drop-edit"},
 
+	"POST /p/{project}/companion/ask":     {"ask-companion"},
+	"POST /p/{project}/companion/confirm": {"confirm-proposal"},
+	"POST /p/{project}/companion/dismiss": {"dismiss-proposal"},
+
 	"POST /p/{project}/settings":        {"change-settings"},
 	"POST /p/{project}/settings/fields": {"change-settings"},
 
@@ -93,6 +97,8 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/runs/{run}/changes":  {"run-changes"},
 	"GET /p/{project}/runs/{run}/file":     {"run-changes"},
 	"GET /p/{project}/issues/{id}/live":    {"show-issue", "show-run"},
+	"GET /p/{project}/companion":           {"show-conversation"},
+	"GET /p/{project}/companion/talk":      {"show-conversation"},
 	"GET /p/{project}/jobs":                {"list-jobs"},
 	"GET /p/{project}/jobs/new":            {"job-choices"},
 	"GET /p/{project}/jobs/{run}":          {"show-job"},

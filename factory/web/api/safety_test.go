@@ -78,7 +78,7 @@ func TestRoles(t *testing.T) {
 	w.v1("POST", "/projects/p/issues", `{"title":"a"}`).is(200, "")
 	names := []string{"", "viewer", "reviewer", "operator", "admin"}
 	for _, r := range w.api.Routes() {
-		path := strings.NewReplacer("{project}", "p", "{issue}", "1", "{run}", "r1", "{checkpoint}", "c1", "{comment}", "1", "{phase}", "1", "{iteration}", "1", "{policy}", "full").Replace(r.Path)
+		path := strings.NewReplacer("{project}", "p", "{issue}", "1", "{run}", "r1", "{checkpoint}", "c1", "{comment}", "1", "{phase}", "1", "{iteration}", "1", "{policy}", "full", "{proposal}", "1").Replace(r.Path)
 		for n, who := range names {
 			if r.ID == "follow-events" {
 				continue // it would not end
