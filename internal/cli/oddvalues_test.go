@@ -80,7 +80,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	}
 	o := &oddWorld{t: t, good: map[string]string{
 		"project": p.ID, "run": runs[0].ID, "checkpoint": points[0].ID, "issue": "1", "id": "1", "path": "main.go", "policy": "review", "parent": "review", "phase": "01", "iteration": "1",
-		"comment": "1", "draft": "d-1", "schedule": "updates", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
+		"comment": "1", "draft": "d-1", "proposal": "1", "schedule": "updates", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
 		"file": "main.go", "title": "Title", "description": "Do it.", "level": "guided", "version": "1", "what": "edit", "answer": "approved", "verdict": "ok", "topic": p.ID + "/board",
 	}}
 	o.serve = func(method, address, kind, body string) *httptest.ResponseRecorder {
