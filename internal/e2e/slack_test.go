@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,6 +203,17 @@ func TestSlackAsksAndHears(t *testing.T) {
 	if strings.Count(whispers, "Told to the agent") != 1 || strings.Count(whispers, "bob may look at") != 1 || strings.Count(whispers, "does not know who you are") != 1 {
 		t.Errorf("told: %s", whispers)
 	}
+	// What was said is in the run before its agent ends: nobody would read it after.
+	of := regexp.MustCompile(`"forge run ([^"]+)"`).FindStringSubmatch(string(run.Blocks))[1]
+	c.eventually("the run has taken it", func() bool {
+		store, err := journal.Open(t.Context(), c.at("state"))
+		if err != nil {
+			return false
+		}
+		defer store.Close()
+		events, err := store.Events(t.Context(), of, 0)
+		return err == nil && slices.ContainsFunc(events, func(e work.Event) bool { return e.Kind == work.PhaseTold })
+	})
 	c.write("go", "")
 
 	m := c.message("Approve")
@@ -307,15 +320,24 @@ func (c *channel) allAtOnce(m slacktest.Message, id string) map[string]string {
 	})
 }
 
-// address is where the factory serves.
-func (c *channel) address() string {
+// address is where the factory serves: the one that works now, whatever one before
+// it left written.
+func (c *channel) address() (server string) {
 	c.t.Helper()
-	link, _, _ := c.quick("factory", "url")
-	at, err := url.Parse(strings.TrimSpace(link))
-	if err != nil || at.Host == "" {
-		c.t.Fatalf("the factory serves at %q: %v", link, err)
-	}
-	return at.Scheme + "://" + at.Host
+	c.eventually("the factory serves", func() bool {
+		link, _, _ := c.quick("factory", "url")
+		at, err := url.Parse(strings.TrimSpace(link))
+		if err != nil || at.Host == "" {
+			return false
+		}
+		conn, err := net.DialTimeout("tcp", at.Host, time.Second)
+		if err != nil {
+			return false
+		}
+		server = at.Scheme + "://" + at.Host
+		return conn.Close() == nil
+	})
+	return server
 }
 
 // posts approves on a question's page, as ann, and returns the status.
