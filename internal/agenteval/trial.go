@@ -20,8 +20,8 @@ type Task struct {
 	Files int `json:"files"`
 }
 
-// Passed is a change of the past that is no task, and why.
-type Passed struct {
+// LeftOut is a change of the past that is no task, and why.
+type LeftOut struct {
 	Commit string `json:"commit"`
 	Title  string `json:"title"`
 	Why    string `json:"why"`
@@ -63,7 +63,7 @@ type Trial struct {
 	Limit   float64   `json:"limit_seconds"`
 	Network string    `json:"network"` // what agents reached
 	Tasks   []Task    `json:"tasks"`
-	Passed  []Passed  `json:"passed"`
+	LeftOut []LeftOut `json:"left_out"`
 	Done    []Try     `json:"done"`
 }
 

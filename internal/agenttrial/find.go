@@ -50,9 +50,12 @@ func (r *trial) find(ctx context.Context, wanted int) error {
 			if why, err = r.qualify(ctx, task); err != nil {
 				return err
 			}
+			if why != "" {
+				r.p.Log.Info("left a change out: "+why, "change", text.Short(c.ID), "title", task.Title)
+			}
 		}
 		if why != "" {
-			r.t.Passed = append(r.t.Passed, agenteval.Passed{Commit: c.ID, Title: title(c.Message), Why: why})
+			r.t.LeftOut = append(r.t.LeftOut, agenteval.LeftOut{Commit: c.ID, Title: title(c.Message), Why: why})
 			continue
 		}
 		r.t.Tasks = append(r.t.Tasks, task)

@@ -116,6 +116,9 @@ func (r *trial) open(ctx context.Context) (drop func() error, err error) {
 	if len(r.set.Verify.Commands) == 0 {
 		return nil, refusal.New("name it in [verify] of .forge/forge.toml", "no test command is known, so nothing says whether a task was solved")
 	}
+	if len(r.t.Tasks) > 0 && !slices.Equal(r.t.Verify, r.set.Verify.Commands) {
+		return nil, refusal.New("begin a new one: forge eval agents", "the tasks of trial %s were found with other verify commands than hold now", r.t.ID)
+	}
 	r.t.Verify = r.set.Verify.Commands
 	if len(r.t.Agents) == 0 {
 		r.t.Agents = []string{spec.Settings.Phases["1"].Agent}
@@ -158,7 +161,7 @@ func (r *trial) play(ctx context.Context, end *Ended) error {
 			return err
 		}
 		if len(r.t.Tasks) == 0 {
-			return refusal.New("they need a change of the product and of its tests in one commit, and a message; --from-history N looks further back", "none of the %d changes that were looked at can be done again: %s", len(r.t.Passed), reasons(r.t))
+			return refusal.New("they need a change of the product and of its tests in one commit, and a message; --from-history N looks further back", "none of the %d changes that were looked at can be done again: %s", len(r.t.LeftOut), reasons(r.t))
 		}
 		if err := save(r.p, r.t); err != nil {
 			return err
@@ -172,8 +175,7 @@ func (r *trial) play(ctx context.Context, end *Ended) error {
 		return err
 	}
 	for i, next := range left {
-		if r.o.MaxUSD > 0 && r.t.USD() >= r.o.MaxUSD {
-			end.Reached = fmt.Sprintf("the trial has cost $%.2f, and --max-usd is %.2f", r.t.USD(), r.o.MaxUSD)
+		if end.Reached = r.spent(); end.Reached != "" {
 			return nil
 		}
 		done, err := r.try(ctx, next)
@@ -189,11 +191,28 @@ func (r *trial) play(ctx context.Context, end *Ended) error {
 	return nil
 }
 
+// spent says why the cap of the trial lets no further try begin, "" = it does. What
+// a try without a price cost nobody knows, and so not what is left.
+func (r *trial) spent() string {
+	if r.o.MaxUSD <= 0 {
+		return ""
+	}
+	for _, d := range r.t.Done {
+		if d.USD == nil && d.Iterations > 0 {
+			return fmt.Sprintf("agent %q named no price, so nobody can hold --max-usd: leave it out, or bound tries by --budget and --time", d.Agent)
+		}
+	}
+	if cost := r.t.USD(); cost >= r.o.MaxUSD {
+		return fmt.Sprintf("the trial has cost $%.2f, and --max-usd is %.2f", cost, r.o.MaxUSD)
+	}
+	return ""
+}
+
 // reasons are the three most common ones for which changes are no tasks.
 func reasons(t *agenteval.Trial) string {
 	count := map[string]int{}
 	var order []string
-	for _, p := range t.Passed {
+	for _, p := range t.LeftOut {
 		if count[p.Why]++; count[p.Why] == 1 {
 			order = append(order, p.Why)
 		}

@@ -71,6 +71,9 @@ func (a *App) evalAgents(c *cli.Context) error {
 	}
 	goOn := "forge eval agents --resume " + end.Trial.ID
 	switch {
+	case end.Stopped && len(end.Trial.Tasks) == 0:
+		a.log.Warn("stopped before a change was found that can be done again")
+		return codeError(exitInterrupted)
 	case end.Stopped:
 		a.log.Warn("stopped; what was tried is kept", "go on", goOn)
 		return codeError(exitInterrupted)

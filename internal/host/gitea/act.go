@@ -187,8 +187,8 @@ func (h *Host) squashed(ctx context.Context, p work.PullRequest) (work.PullSquas
 // RetargetedBy is who changed the target of a pull request last, "" = the host
 // does not say. It is for people to read, so what fails here is no error.
 func (h *Host) RetargetedBy(ctx context.Context, number int64) (who string) {
-	_, t := eachPage(ctx, h, request{do: "read who changed the target", path: issuePath(number) + "/timeline"}, func(e *occasion) bool {
-		if e != nil && e.Type == "change_target_branch" {
+	_, t := eachPage(ctx, h, request{do: "read who changed the target", path: issuePath(number) + "/timeline"}, func(e occasion) bool {
+		if e.Type == "change_target_branch" {
 			who = e.Poster.Login
 		}
 		return false

@@ -49,7 +49,7 @@ func ofFork(p *pullRequest) bool {
 func (h *Host) list(ctx context.Context, query url.Values, each func(*pullRequest) bool) (time.Time, error) {
 	const do = "list pull requests"
 	query.Set("sort", "recentupdate")
-	first, t := eachPage(ctx, h, request{do: do, path: "/pulls", query: query}, each)
+	first, t := eachPage(ctx, h, request{do: do, path: "/pulls", query: query}, func(p pullRequest) bool { return each(&p) })
 	if t != nil && t.Status == http.StatusNotFound {
 		if r, rt := h.repo(ctx, do); rt == nil && r.Empty {
 			t = emptyTrouble(do)

@@ -129,8 +129,9 @@ func (h *Host) find(ctx context.Context, p work.PullProposal) (*pullRequest, err
 	}
 	var marked, open *pullRequest
 	query := url.Values{"state": {"all"}, "head": {h.cfg.Owner + ":" + p.Branch}}
-	t := eachPage(ctx, h, request{do: "list pull requests", path: "/pulls", query: query}, func(page []*pullRequest) bool {
-		for _, x := range page {
+	t := eachPage(ctx, h, request{do: "list pull requests", path: "/pulls", query: query}, func(page []pullRequest) bool {
+		for i := range page {
+			x := &page[i]
 			// A filter that a server does not know is no filter.
 			if x.Head.Ref != p.Branch || x.Head.Repo.ID != x.Base.Repo.ID ||
 				!own[strings.ToLower(x.User.Login)] {
