@@ -53,12 +53,8 @@ func asIs(source string) template.HTML {
 	return template.HTML("<pre>" + texts.Harmless(template.HTMLEscapeString(source)) + "</pre>")
 }
 
-// tame makes each picture a link to it, as loading one tells its server who
-// looks, and each link that leads nowhere outside the text that it stands on.
-type tame struct{}
-
-func (tame) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
-	var found []ast.Node
+// linksIn are the links and pictures of a text, found before any of them is changed.
+func linksIn(doc ast.Node) (found []ast.Node) {
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n.(type) {
 		case *ast.Image, *ast.Link, *ast.AutoLink:
@@ -68,7 +64,15 @@ func (tame) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 		}
 		return ast.WalkContinue, nil
 	})
-	for _, n := range found {
+	return found
+}
+
+// tame makes each picture a link to it, as loading one tells its server who
+// looks, and each link that leads nowhere outside the text that it stands on.
+type tame struct{}
+
+func (tame) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
+	for _, n := range linksIn(doc) {
 		switch n := n.(type) {
 		case *ast.Image:
 			link := ast.NewLink()

@@ -62,17 +62,7 @@ func talkMarkdown(source string, links lineLinks) template.HTML {
 type inert struct{}
 
 func (inert) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
-	var found []ast.Node
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		switch n.(type) {
-		case *ast.Image, *ast.Link, *ast.AutoLink:
-			if entering {
-				found = append(found, n)
-			}
-		}
-		return ast.WalkContinue, nil
-	})
-	for _, n := range found {
+	for _, n := range linksIn(doc) {
 		parent := n.Parent()
 		plain := func(words []byte) { parent.InsertBefore(parent, n, ast.NewString(words)) }
 		switch n := n.(type) {
