@@ -90,3 +90,10 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
+
+require (
+	charm.land/log/v2 v2.0.1
+	github.com/VictoriaMetrics/metrics v1.45.0
+	github.com/valyala/fastrand v1.1.0 // indirect
+	github.com/valyala/histogram v1.2.0 // indirect
+)
