@@ -87,7 +87,7 @@ func askChat(t *testing.T, url, body string) (a chatAnswer, err error) {
 func TestChat(t *testing.T) {
 	s := start(t)
 	url := s.Script("a",
-		Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{"write", map[string]string{"filePath": "/x"}}, {"bash", map[string]string{}}}, Input: 7, Output: 3},
+		Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{Name: "write", Input: map[string]string{"filePath": "/x"}}, {Name: "bash", Input: map[string]string{}}}, Input: 7, Output: 3},
 		Turn{Text: "whole"})
 	got, err := askChat(t, url, chatRequest)
 	if want := (chatAnswer{"ä wörd", "hm", `write{"filePath":"/x"}bash{}`, "tool_calls", 7, 3, true}); err != nil || got != want {
@@ -156,7 +156,7 @@ func askGemini(t *testing.T, url, verb, body string) (text, thinking, calls stri
 func TestGemini(t *testing.T) {
 	s := start(t)
 	for _, verb := range []string{"streamGenerateContent?alt=sse", "generateContent"} {
-		url := s.Script("a", Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{"write_file", map[string]string{"file_path": "/x"}}}, Output: 3})
+		url := s.Script("a", Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{Name: "write_file", Input: map[string]string{"file_path": "/x"}}}, Output: 3})
 		text, thinking, calls, output, ended, err := askGemini(t, url, verb, geminiRequest)
 		if err != nil || text != "ä wörd" || thinking != "hm" || calls != `write_file{"file_path":"/x"}` || output != 3 || !ended {
 			t.Errorf("%s: %q, %q, %q, %d, %v, %v", verb, text, thinking, calls, output, ended, err)

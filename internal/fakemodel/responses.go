@@ -81,7 +81,11 @@ func items(t Turn) []object {
 			out = append(out, object{"type": "custom_tool_call", "id": "ctc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "input": input})
 			continue
 		}
-		out = append(out, object{"type": "function_call", "id": "fc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "arguments": string(marshal(tool.Input))})
+		called := object{"type": "function_call", "id": "fc_" + id, "call_id": id, "status": "completed", "name": tool.Name, "arguments": string(marshal(tool.Input))}
+		if tool.Of != "" {
+			called["namespace"] = tool.Of
+		}
+		out = append(out, called)
 	}
 	return out
 }

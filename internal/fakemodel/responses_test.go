@@ -90,7 +90,7 @@ func askResponses(t *testing.T, url, body string) (r responded, err error) {
 func TestResponses(t *testing.T) {
 	s := start(t)
 	url := s.Script("a", Turn{Text: "ä wörd", Thinking: "hm", Input: 7, Output: 3, Tools: []Tool{
-		{"exec_command", map[string]string{"cmd": "ls"}}, {"apply_patch", "*** Begin Patch\n"},
+		{Name: "exec_command", Input: map[string]string{"cmd": "ls"}}, {Name: "apply_patch", Input: "*** Begin Patch\n"},
 	}})
 	r, err := askResponses(t, url, responsesRequest)
 	if err != nil || r.text != "ä wörd" || r.said != r.text || r.thinking != "hm" || r.input != 7 || r.output != 3 {

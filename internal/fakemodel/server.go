@@ -37,6 +37,7 @@ type Turn struct {
 type Tool struct {
 	Name  string
 	Input any
+	Of    string // the namespace that it is of, for agents that have such; "" = none
 }
 
 // Fault is what goes wrong with an answer; the zero value is none.
@@ -76,7 +77,8 @@ type Server struct {
 type script struct {
 	turns    []Turn
 	requests []Request
-	service  *Service // nil = a script for an agent
+	service  *Service           // nil = a script for an agent
+	answered func(Request) Turn // in the place of turns; nil = they are used
 }
 
 // Start opens a server on a free loopback port. Close ends it.
@@ -127,8 +129,18 @@ func (s *Server) Script(name string, turns ...Turn) string {
 		sc = &script{}
 		s.scripts[name] = sc
 	}
-	sc.turns = append([]Turn(nil), turns...)
+	sc.turns, sc.answered = append([]Turn(nil), turns...), nil
 	return s.URL(name)
+}
+
+// Answered lets a function answer an agent's main conversation, by what a request
+// holds: where several may ask, none takes the turn that was meant for another. It
+// is called for one request at a time.
+func (s *Server) Answered(name string, answer func(Request) Turn) {
+	s.Script(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts[name].answered = answer
 }
 
 // URL is the base URL for an agent that is to follow the script.
@@ -162,6 +174,10 @@ func (s *Server) next(name string, r Request) Turn {
 	switch {
 	case r.Side:
 		return Turn{Text: "ok", serial: s.answers}
+	case sc.answered != nil:
+		t := sc.answered(r)
+		t.serial = s.answers
+		return t
 	case len(sc.turns) == 0:
 		return Turn{Text: "The script is over.", serial: s.answers}
 	}

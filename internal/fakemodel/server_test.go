@@ -111,7 +111,7 @@ func ask(t *testing.T, url, body string) (a answer, err error) {
 func TestTurns(t *testing.T) {
 	s := start(t)
 	url := s.Script("a",
-		Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{"Write", map[string]string{"file_path": "/x"}}, {"Bash", map[string]string{"command": "ls"}}}, Input: 7, Output: 3},
+		Turn{Text: "ä wörd", Thinking: "hm", Tools: []Tool{{Name: "Write", Input: map[string]string{"file_path": "/x"}}, {Name: "Bash", Input: map[string]string{"command": "ls"}}}, Input: 7, Output: 3},
 		Turn{Text: "twice", Repeat: 1})
 	first, err := ask(t, url, mainRequest)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestSideRequests(t *testing.T) {
 
 func TestWithoutStreaming(t *testing.T) {
 	s := start(t)
-	url := s.Script("a", Turn{Text: "hello", Tools: []Tool{{"Bash", map[string]string{}}}, Fault: Fault{Flood: 100}})
+	url := s.Script("a", Turn{Text: "hello", Tools: []Tool{{Name: "Bash", Input: map[string]string{}}}, Fault: Fault{Flood: 100}})
 	a, err := ask(t, url, strings.Replace(mainRequest, "true", "false", 1))
 	if err != nil || !strings.Contains(a.text, `"text":"helloAll work`) || !strings.Contains(a.text, `"stop_reason":"tool_use"`) {
 		t.Errorf("%+v, %v", a, err)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -76,27 +77,88 @@ func Code(words string) Markdown {
 	return Markdown{"`" + strings.NewReplacer("`", "'", "|", "¦", "<!--", "<"+gap+"!--").Replace(words) + "`"}
 }
 
+// Link is an address of a page, as one that can be followed; code where it is no plain
+// address of the web.
+func Link(address string) Markdown {
+	at, err := url.Parse(address)
+	plain := !strings.ContainsFunc(address, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~:/?#=&%", r))
+	})
+	if err != nil || !plain || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" {
+		return Code(address)
+	}
+	return Markdown{"<" + address + ">"}
+}
+
 // CodeBlock is words of others as code, line by line, behind a fence that is
 // longer than any in it.
 func CodeBlock(words string) Markdown {
 	lines := splitLines(words)
-	run, longest := 0, 2
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(strings.TrimRight(Plain(line), " "), "<!--", "<"+gap+"!--")
-		run = 0
-		for _, r := range lines[i] {
-			if run++; r != '`' {
-				run = 0
-			}
-			longest = max(longest, run)
-		}
 	}
 	words = strings.Trim(strings.Join(lines, "\n"), "\n")
 	if words == "" {
 		return Markdown{}
 	}
-	fence := strings.Repeat("`", longest+1)
+	fence := fenceFor(words)
 	return Markdown{fence + "\n" + words + "\n" + fence}
+}
+
+// Suggestion is a block that a host offers to commit: lines of others, exactly as they
+// are to stand in a file. kind is what the host wants
+// behind the word, of the program's own. It is empty
+// where they cannot stand in one as they are.
+func Suggestion(kind, lines string) Markdown {
+	lines = strings.TrimSuffix(lines, "\n")
+	if strings.Contains(lines, "<!--") || strings.ContainsFunc(lines, func(r rune) bool { return r != '\n' && r != '\t' && Invisible(r) }) {
+		return Markdown{}
+	}
+	fence := fenceFor(lines)
+	if lines != "" {
+		lines += "\n"
+	}
+	return Markdown{fence + "suggestion" + kind + "\n" + lines + fence}
+}
+
+// DiffBlock shows lines beside those that are to take their place.
+func DiffBlock(was []string, now string) Markdown {
+	var b strings.Builder
+	for _, l := range was {
+		b.WriteString("-" + l + "\n")
+	}
+	if now != "" {
+		for l := range strings.SplitSeq(now, "\n") {
+			b.WriteString("+" + l + "\n")
+		}
+	}
+	block := CodeBlock(b.String()).s
+	fence := block[:len(block)-len(strings.TrimLeft(block, "`"))]
+	if fence == "" {
+		return Markdown{}
+	}
+	return Markdown{fence + "diff" + block[len(fence):]}
+}
+
+// fenceFor is a fence that is longer than any in lines.
+func fenceFor(lines string) string {
+	run, longest := 0, 2
+	for _, r := range lines {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// Hidden is a line of the program's own that hosts do not show. It holds one word of
+// letters, digits, colons, dots and dashes; anything else makes it empty.
+func Hidden(word string) Markdown {
+	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789:.-") != "" || strings.Contains(word, "--") {
+		return Markdown{}
+	}
+	return Markdown{"<!-- " + word + " -->"}
 }
 
 // Quote is words of others in their own lines, apart from the program's: a
