@@ -77,35 +77,50 @@ const sharedMemory = "/dev/shm"
 func (v *view) mounts() ([]string, error) {
 	shared := func(p string) bool { return inside(p, sharedMemory) }
 	private := func(p string) bool { return !shared(p) }
-	args := v.folders(private)
-	files, err := v.singleFiles(private)
+	all, err := v.placed(private)
 	if err != nil {
 		return nil, err
 	}
-	args = append(append(args, files...), "--dev", "/dev", "--proc", "/proc")
+	args := append(bubblewrapArgs(all), "--dev", "/dev", "--proc", "/proc")
 	for _, p := range procCovers {
 		args = append(args, "--ro-bind-try", p, p)
 	}
-	args = append(args, v.folders(shared)...)
-	if files, err = v.singleFiles(shared); err != nil {
+	if all, err = v.placed(shared); err != nil {
 		return nil, err
 	}
-	return append(args, files...), nil
+	return append(args, bubblewrapArgs(all)...), nil
 }
 
-// folders are the arguments for the paths of the view that are wanted.
-func (v *view) folders(wanted func(path string) bool) []string {
+func bubblewrapArgs(all []mount) []string {
 	var args []string
+	for _, m := range all {
+		if args = append(args, m.how); m.from != "" {
+			args = append(args, m.from)
+		}
+		args = append(args, m.at)
+	}
+	return args
+}
+
+// placed are the folders and then the single files of the view that are wanted.
+func (v *view) placed(wanted func(path string) bool) ([]mount, error) {
+	files, err := v.singleFiles(wanted)
+	return append(v.folders(wanted), files...), err
+}
+
+// folders are the mounts of the paths of the view that are wanted, outer ones first.
+func (v *view) folders(wanted func(path string) bool) []mount {
+	var all []mount
 	for _, p := range v.paths() {
 		if !wanted(p) {
 			continue
 		}
 		if target, ok := v.links[p]; ok && v.at[p] == system {
-			args = append(args, "--symlink", target, p)
+			all = append(all, mount{mountLink, target, p})
 			continue
 		}
 		if out, ok := v.places[p]; ok {
-			args = append(args, "--bind", out, p)
+			all = append(all, mount{mountWrite, out, p})
 			continue
 		}
 		around := v.kind(filepath.Dir(p))
@@ -117,31 +132,31 @@ func (v *view) folders(wanted func(path string) bool) []string {
 		switch v.at[p] {
 		case system, read:
 			if exists && !(v.at[p] == system && around.visible()) {
-				args = append(args, "--ro-bind", real, p)
+				all = append(all, mount{mountRead, real, p})
 			}
 		case write:
-			args = append(args, "--bind", real, p)
+			all = append(all, mount{mountWrite, real, p})
 		case private:
 			if exists || !around.visible() {
-				args = append(args, "--tmpfs", p)
+				all = append(all, mount{mountEmpty, "", p})
 			}
 		case hidden:
 			if !exists || !around.visible() {
 				continue
 			}
 			if fi, err := os.Stat(real); err == nil && !fi.IsDir() {
-				args = append(args, "--ro-bind", os.DevNull, p)
+				all = append(all, mount{mountRead, os.DevNull, p})
 			} else {
-				args = append(args, "--tmpfs", p)
+				all = append(all, mount{mountEmpty, "", p})
 			}
 		}
 	}
-	return args
+	return all
 }
 
-// singleFiles are the arguments for those of Sandbox.ReadFiles that are wanted.
-func (v *view) singleFiles(wanted func(path string) bool) ([]string, error) {
-	var args []string
+// singleFiles are the mounts of those of Sandbox.ReadFiles that are wanted.
+func (v *view) singleFiles(wanted func(path string) bool) ([]mount, error) {
+	var all []mount
 	for _, in := range slices.Sorted(maps.Keys(v.files)) {
 		if !wanted(filepath.Clean(in)) {
 			continue
@@ -150,9 +165,9 @@ func (v *view) singleFiles(wanted func(path string) bool) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open file for the sandbox: %w", err)
 		}
-		args = append(args, "--ro-bind", real, filepath.Clean(in))
+		all = append(all, mount{mountRead, real, filepath.Clean(in)})
 	}
-	return args, nil
+	return all, nil
 }
 
 // judgeBubblewrap tells a command that failed from one that never began:

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	done := setUpContainers()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(max(code, done())) }))
 }
 
 func childs() map[string]func(args []string) {
@@ -178,7 +179,7 @@ func childs() map[string]func(args []string) {
 			p, err := Start(context.Background(), Spec{
 				Path: self(), Args: []string{"child:keep", "plain", a[1], "hold-deaf"}, Dir: filepath.Dir(a[1]), Mark: a[2],
 				Env:     []string{"PATH=/usr/bin:/bin"},
-				Sandbox: &Sandbox{Level: Level(a[0]), Write: []string{filepath.Dir(a[1])}}, Stdout: os.Stdout, Stderr: os.Stderr,
+				Sandbox: &Sandbox{Level: Level(a[0]), Container: tested(), Write: []string{filepath.Dir(a[1])}}, Stdout: os.Stdout, Stderr: os.Stderr,
 			})
 			if err != nil {
 				fmt.Println(err)

@@ -48,14 +48,19 @@ func Detect(ctx context.Context) Capabilities {
 	return c
 }
 
-// try runs true(1) in the sandbox.
+// try runs true(1) in the sandbox; in a container, nothing but its first process.
 func try(ctx context.Context, sb Sandbox) error {
 	out := NewTail(1000, 1000)
 	env := BaseEnv(os.Environ(), nil)
-	r, err := Run(ctx, Spec{
+	s := Spec{
 		Path: "true", Dir: "/usr", Env: setenv(env, "PATH", lookup(env, "PATH")+":/usr/bin:/bin"), Stdout: out, Stderr: out, Mark: probeMark(),
 		Sandbox: &sb, Limits: Limits{Total: detectLimit},
-	})
+	}
+	if sb.Level == LevelContainer {
+		// Whether the image has any other program is its own affair.
+		s.Path, s.Dir, s.Limits.Total = containerIn, "/tmp", containerTryLimit
+	}
+	r, err := Run(ctx, s)
 	said := strings.Join(strings.Fields(out.String()), " ")
 	switch {
 	case err != nil && said != "":

@@ -29,6 +29,7 @@ type landlockOrder struct {
 	Argv    []string `json:"argv"`
 	Read    []string `json:"read"`
 	Write   []string `json:"write"`
+	Sockets []string `json:"sockets,omitempty"`
 	Network bool     `json:"network"`
 }
 
@@ -42,7 +43,7 @@ func prepareLandlock(s Spec, exe string) (_ launching, err error) {
 	if err != nil {
 		return launching{}, err
 	}
-	order := landlockOrder{Path: exe, Argv: append([]string{s.Path}, s.Args...), Network: s.Sandbox.Network}
+	order := landlockOrder{Path: exe, Argv: append([]string{s.Path}, s.Args...), Network: s.Sandbox.Network, Sockets: s.Sandbox.Sockets}
 	if err := v.rules(&order); err != nil {
 		return launching{}, err
 	}
@@ -194,7 +195,7 @@ func judgeLandlock(said []byte) error {
 }
 
 // scratchName begins the names of the folders that children of the mark use as
-// HOME and TMPDIR.
+// HOME and TMPDIR, and of those in which a container meets Forge.
 func scratchName(mark string) string {
 	sum := sha256.Sum256([]byte(mark))
 	return "forge-" + hex.EncodeToString(sum[:8]) + "-"
@@ -204,6 +205,7 @@ func scratchName(mark string) string {
 func removeScratch(mark string) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName(mark)+"*"))
 	for _, dir := range left {
+		removeContainer(dir)
 		removeAll(dir)
 	}
 }

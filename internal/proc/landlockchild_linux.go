@@ -27,6 +27,8 @@ func SandboxChild() {
 		mountChild()
 	case os.Args[0] == wayIn:
 		wayChild()
+	case os.Args[0] == containerIn:
+		containerChild()
 	}
 }
 
@@ -103,6 +105,7 @@ func restrict(order landlockOrder) error {
 		{order.Read, fsRead},
 		{[]string{"/proc"}, fsRead},
 		{order.Write, fsWrite},
+		{order.Sockets, fsRead | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX},
 		{landlockDevices[:], fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
 	} {
 		for _, path := range rule.paths {

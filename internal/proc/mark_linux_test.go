@@ -57,7 +57,7 @@ func TestKillMarked(t *testing.T) {
 // have died with it.
 func TestAfterTheDeathOfForge(t *testing.T) {
 	t.Parallel()
-	for _, level := range []Level{LevelNone, LevelLandlock, LevelBubblewrap} {
+	for _, level := range append([]Level{LevelNone, LevelLandlock, LevelBubblewrap}, containers()...) {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			need(t, level)
@@ -78,7 +78,7 @@ func TestAfterTheDeathOfForge(t *testing.T) {
 				t.Fatalf("it did not start: %s", out.said.String())
 			}
 			forge.Process.Kill()
-			if level == LevelBubblewrap {
+			if level == LevelBubblewrap || level == LevelContainer {
 				// Also without a search: the kernel does it.
 				for range 2000 {
 					if free(lock) {

@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -184,7 +185,11 @@ func start(ctx context.Context, s Spec) (*Process, error) {
 		variable = QuietMarkVariable
 	}
 	s.Env = marked(s.Env, variable, s.Mark)
-	path, err := lookPath(s.Path, s.Dir, s.Env)
+	path, err := s.Path, error(nil)
+	// A container finds a program by its name in its own folders.
+	if s.Sandbox == nil || s.Sandbox.Level != LevelContainer || path == "" || strings.Contains(path, "/") {
+		path, err = lookPath(s.Path, s.Dir, s.Env)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +216,24 @@ type launching struct {
 	status  func(said []byte) error // judges what the sandbox wrote to descriptor 3; nil = no such descriptor
 	cleanup func()                  // after the end
 	sys     *syscall.SysProcAttr    // nil = a session of its own and no more
+	box     box                     // nil = the child is started by Forge
+}
+
+// box is a sandbox in which somebody else starts the child: a container. What Forge
+// starts is the client of its runtime, and the child's files are handed in.
+type box interface {
+	// files are those of the client.
+	files() []*os.File
+	// hand gives the child its files as soon as it is there, and calls release once
+	// nothing of them is held here any more.
+	hand(files []*os.File, release func())
+	// first is the process that the child's pid namespace lives with, 0 = not known.
+	first() int
+	// over is told that the client has exited.
+	over()
+	// finish corrects how the child ended by what the box said of it. The error says
+	// that it never began, or that something of it may be left.
+	finish(r *Result) error
 }
 
 func launch(s Spec, l launching) (*Process, error) {
@@ -223,14 +246,20 @@ func launch(s Spec, l launching) (*Process, error) {
 	if sys == nil {
 		sys = &syscall.SysProcAttr{Setsid: true}
 	}
-	child, err := startProcess(l.path, l.argv, &os.ProcAttr{
-		Dir: s.Dir, Env: l.env, Files: pipes.child, Sys: sys,
-	})
+	attr := &os.ProcAttr{Dir: s.Dir, Env: l.env, Files: pipes.child, Sys: sys}
+	if l.box != nil {
+		attr.Dir, attr.Files = "/", l.box.files()
+	}
+	child, err := startProcess(l.path, l.argv, attr)
 	if err != nil {
 		pipes.closeAll()
 		return nil, err
 	}
-	pipes.closeChildEnds()
+	if l.box != nil {
+		l.box.hand(pipes.child, pipes.closeChildEnds)
+	} else {
+		pipes.closeChildEnds()
+	}
 	p := &Process{
 		child: child, launched: l, limits: s.Limits, pipes: pipes,
 		tree: newTree(child.Pid, s.Mark, l.level, pipes.out),

@@ -113,6 +113,9 @@ func (p *Process) supervise(ctx context.Context) {
 	go func() {
 		defer close(exited)
 		how = awaitExit(p.child)
+		if p.launched.box != nil {
+			p.launched.box.over()
+		}
 	}()
 
 	r := Result{Sandbox: p.launched.level}
@@ -120,7 +123,7 @@ func (p *Process) supervise(ctx context.Context) {
 	if r.End != EndExited && p.ending != nil {
 		p.ask(exited)
 	}
-	p.tree.adopt(p.pipes.poll())
+	p.tree.adopt(p.pipes.poll(), p.launched.box)
 	var alive int
 	if r.End == EndExited {
 		r.DrainExpired = !p.drain(ctx)
@@ -146,6 +149,9 @@ func (p *Process) supervise(ctx context.Context) {
 	}
 	if alive > 0 {
 		r.Err = errors.Join(r.Err, fmt.Errorf("end process tree: %d %w", alive, ErrAlive))
+	}
+	if p.launched.box != nil {
+		r.Err = errors.Join(r.Err, p.launched.box.finish(&r))
 	}
 	if p.launched.status != nil && r.End == EndExited {
 		r.Err = errors.Join(r.Err, p.launched.status(p.pipes.said))

@@ -24,6 +24,9 @@ const (
 	// point to a folder that is gone after the end; /tmp is out of reach.
 	// Processes share the host's pid namespace.
 	LevelLandlock Level = "landlock"
+	// LevelContainer: a container of podman or docker. Programs are those of its image;
+	// beside them it shows what LevelBubblewrap shows of what was asked for.
+	LevelContainer Level = "container"
 	// LevelNone: nothing.
 	LevelNone Level = "none"
 )
@@ -43,14 +46,18 @@ type Sandbox struct {
 	// Absolute paths. Write must exist; Read and Hide need not.
 	Write, Read, Hide []string
 
+	// Sockets are those of Read whose sockets the child may speak to. Landlock asks,
+	// where the kernel can refuse it; elsewhere a socket that is seen is spoken to.
+	Sockets []string
+
 	// ReadFiles are single files, read-only: path inside → path outside.
 	// Under landlock, which cannot move files, a path inside must lie in
 	// HOME or be the path outside.
 	ReadFiles map[string]string
 
 	// Places are further folders to write to: path inside → path outside. The
-	// environment names paths inside, Spec.Dir the one outside. Only bubblewrap
-	// can move folders.
+	// environment names paths inside, Spec.Dir the one outside. Landlock cannot
+	// move folders.
 	Places map[string]string
 
 	// Overlays are folders of Write and Places, by their paths outside, with
@@ -66,8 +73,11 @@ type Sandbox struct {
 	// Serve is called with a listener inside of a network that is cut, which is
 	// the only way out; the environment names it as the proxy to use. It has to
 	// return when its context is done, which is when the child has ended, and to
-	// close the listener. Only bubblewrap has it.
+	// close the listener. Landlock has no such thing.
 	Serve func(ctx context.Context, l net.Listener)
+
+	// Container is for LevelContainer alone.
+	Container Container
 }
 
 // Overlay lays a folder over others: the child sees what Lower hold, the first
@@ -100,7 +110,8 @@ type Capabilities struct {
 }
 
 // Choose picks the level for [sandbox] mode: auto is the strongest that works,
-// or none; required is an error when none works; off is none. Any other word
+// or none; required is an error when none works; off is none; container is one, and
+// never anything else: whether it works is tried (TryContainer). Any other word
 // is an error. Where the network is bounded to single hosts, whatever cannot
 // hold to that is an error as well.
 func Choose(mode string, onlyHosts bool, c Capabilities) (Level, error) {
@@ -109,6 +120,8 @@ func Choose(mode string, onlyHosts bool, c Capabilities) (Level, error) {
 		return "", errors.New("sandbox.network names hosts, and sandbox.mode is off: nothing would hold to them")
 	case onlyHosts && (mode == "auto" || mode == "required") && !c.Bubblewrap:
 		return "", fmt.Errorf("sandbox.network names hosts, which only bubblewrap can hold to, and it does not work here: %s", c.Why)
+	case mode == "container":
+		return LevelContainer, nil
 	case mode == "off":
 		return LevelNone, nil
 	case mode != "auto" && mode != "required":
@@ -125,14 +138,15 @@ func Choose(mode string, onlyHosts bool, c Capabilities) (Level, error) {
 
 // check refuses what could not be held to.
 func (s *Sandbox) check() error {
-	for _, list := range [][]string{s.Write, s.Read, s.Hide} {
+	for _, list := range [][]string{s.Write, s.Read, s.Hide, s.Sockets} {
 		for _, p := range list {
 			if !filepath.IsAbs(p) {
 				return fmt.Errorf("sandbox path %q is not absolute", p)
 			}
 		}
 	}
-	if len(s.Places) > 0 && s.Level != LevelBubblewrap {
+	moves := s.Level == LevelBubblewrap || s.Level == LevelContainer
+	if len(s.Places) > 0 && !moves {
 		return fmt.Errorf("sandbox %s cannot move folders", s.Level)
 	}
 	if len(s.Overlays) > 0 && s.Level != LevelBubblewrap {
@@ -151,7 +165,7 @@ func (s *Sandbox) check() error {
 			return fmt.Errorf("sandbox files to read only in %q need an absolute folder and paths inside of it", f.Dir)
 		}
 	}
-	if s.Serve != nil && (s.Network || s.Level != LevelBubblewrap) {
+	if s.Serve != nil && (s.Network || !moves) {
 		return fmt.Errorf("sandbox %s cannot let single hosts through", s.Level)
 	}
 	for in, out := range s.Places {
@@ -196,6 +210,8 @@ func prepare(s Spec, path string) (launching, error) {
 		return prepareBubblewrap(s, path)
 	case LevelLandlock:
 		return prepareLandlock(s, path)
+	case LevelContainer:
+		return prepareContainer(s, path)
 	}
 	return launching{}, fmt.Errorf("unknown sandbox level %q", s.Sandbox.Level)
 }

@@ -22,7 +22,7 @@ func need(t *testing.T, level Level) {
 	if level == LevelNone {
 		return
 	}
-	if err := try(t.Context(), Sandbox{Level: level, Network: true}); err != nil {
+	if err := try(t.Context(), Sandbox{Level: level, Container: tested(), Network: true}); err != nil {
 		if os.Getenv("FORGE_TEST_REQUIRE_SANDBOX") == "1" {
 			t.Fatalf("%v, but %s does not work: %v", errNeeded, level, err)
 		}
@@ -30,10 +30,11 @@ func need(t *testing.T, level Level) {
 	}
 }
 
-// each runs the test in both kinds of sandbox.
+// each runs the test in every kind of sandbox: in containers where the tag real is
+// set.
 func each(t *testing.T, test func(t *testing.T, level Level)) {
 	t.Parallel()
-	for _, level := range []Level{LevelBubblewrap, LevelLandlock} {
+	for _, level := range append([]Level{LevelBubblewrap, LevelLandlock}, containers()...) {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			need(t, level)
@@ -115,7 +116,7 @@ func TestSandboxView(t *testing.T) {
 		s := child(t, "")
 		s.Dir = at("state/runs/1/phase")
 		s.Sandbox = &Sandbox{
-			Level: level,
+			Level: level, Container: tested(),
 			Write: []string{s.Dir}, Read: []string{at("project"), at("state/repo/objects"), at("not-there")},
 			Hide: []string{at("state"), at("project/private"), at("project/also-secret"), at("never-was")},
 		}
@@ -172,7 +173,7 @@ func TestSandboxInSharedMemory(t *testing.T) {
 		}
 		s := child(t, "")
 		s.Dir = at("phase")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Read: []string{at("objects")}, Hide: []string{at("state")}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Read: []string{at("objects")}, Hide: []string{at("state")}}
 		expect(t, s,
 			"cwd", "ok "+s.Dir,
 			"read:file", "ok content",
@@ -194,7 +195,7 @@ func TestSandboxHome(t *testing.T) {
 		s.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + filepath.Join(d, "tmp")}
 		s.Dir = t.TempDir()
 		s.Sandbox = &Sandbox{
-			Level: level, Write: []string{s.Dir, filepath.Join(home, ".cache/build")},
+			Level: level, Container: tested(), Write: []string{s.Dir, filepath.Join(home, ".cache/build")},
 			Read:      []string{filepath.Join(home, ".login"), filepath.Join(home, ".config/app")},
 			ReadFiles: map[string]string{filepath.Join(home, ".creds.json"): filepath.Join(d, "elsewhere/creds")},
 		}
@@ -212,7 +213,7 @@ func TestSandboxHome(t *testing.T) {
 			"write-home:.cache/build/object", "ok",
 			"temp:scratch", "ok",
 			"read:"+filepath.Join(d, "elsewhere/creds"), map[Level]string{
-				LevelBubblewrap: "refused", LevelLandlock: "ok content of creds", // it cannot move files
+				LevelBubblewrap: "refused", LevelContainer: "refused", LevelLandlock: "ok content of creds", // it cannot move files
 			}[level],
 		)
 		wantContent(t, filepath.Join(home, "note"), "")
@@ -232,7 +233,7 @@ func TestSandboxLinks(t *testing.T) {
 		s := child(t, "")
 		s.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + at("home")}
 		s.Dir = at("state/phase")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Read: []string{at("home/.login"), d}, Hide: []string{at("state")}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Read: []string{at("home/.login"), d}, Hide: []string{at("state")}}
 		expect(t, s,
 			"read:a.txt", "ok content of a.txt",
 			"write:b.txt", "ok",
@@ -275,7 +276,14 @@ func TestSandboxTools(t *testing.T) {
 		}
 		s := child(t, "")
 		s.Env = []string{"PATH=" + path, "HOME=" + home}
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
+		if level == LevelContainer {
+			// Its programs are the image's.
+			expect(t, s, "run:tool", "refused", "run:linked", "refused", "run:echo $OF_THE_IMAGE $PATH", "ok 1 /usr/bin",
+				"read:"+filepath.Join(home, "careless/.ssh/id"), "refused", "read:"+filepath.Join(home, ".ssh/id_rsa"), "refused",
+				"run:[ -e /usr/bin/grep ] && ! [ -e /usr/bin/git ] && echo yes", "ok yes")
+			return
+		}
 		expect(t, s,
 			"run:tool", "ok content of data",
 			"run:linked", "ok content of data",
@@ -298,7 +306,7 @@ func TestSandboxNetwork(t *testing.T) {
 		}
 		defer l.Close()
 		s := child(t, "")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 		expect(t, s, "dial:"+l.Addr().String(), "refused")
 		s.Sandbox.Network = true
 		expect(t, s, "dial:"+l.Addr().String(), "ok")
@@ -315,7 +323,7 @@ func TestSandboxAsRoot(t *testing.T) {
 	}
 	each(t, func(t *testing.T, level Level) {
 		s := child(t, "")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Network: true}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Network: true}
 		sysctl := "/proc/sys/kernel/core_pattern"
 		before, err := os.ReadFile(sysctl)
 		if err != nil {
@@ -337,7 +345,7 @@ func TestSandboxIsWrittenDownOrRefused(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
 		d := files(t, "phase/.forge/forge.toml", "phase/a", "state/key", "creds")
 		at := func(name string) string { return filepath.Join(d, name) }
-		plain := Sandbox{Level: level, Write: []string{at("phase")}}
+		plain := Sandbox{Level: level, Container: tested(), Write: []string{at("phase")}}
 		for _, c := range []struct {
 			name   string
 			change func(*Spec)
@@ -372,14 +380,14 @@ func TestSandboxIsWrittenDownOrRefused(t *testing.T) {
 		// A hidden path inside a writable one.
 		s := child(t, "")
 		s.Dir = at("phase")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Hide: []string{at("phase/.forge")}}
-		if level == LevelBubblewrap {
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Hide: []string{at("phase/.forge")}}
+		if level != LevelLandlock {
 			expect(t, s, "read:a", "ok content of a", "read:.forge/forge.toml", "refused")
 		} else if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "landlock cannot hide") {
 			t.Errorf("hidden inside writable: error %v", err)
 		}
 		// Written over hidden, hidden over read.
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}, Hide: []string{s.Dir, at("state")}, Read: []string{at("state")}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Hide: []string{s.Dir, at("state")}, Read: []string{at("state")}}
 		expect(t, s, "read:a", "ok content of a", "write:b", "ok", "read:"+at("state/key"), "refused")
 	})
 }
@@ -392,12 +400,12 @@ func TestSandboxCannotStartTheCommand(t *testing.T) {
 		if err := os.WriteFile(s.Path, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 		if r, err := Run(t.Context(), s); err == nil || !strings.Contains(err.Error(), "could not start the command") {
 			t.Errorf("error %v, %s", err, r.how())
 		}
 		s = child(t, "exit", "3")
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 		r, _ := run(t, s)
 		wantExit(t, r, 3)
 	})
@@ -405,8 +413,14 @@ func TestSandboxCannotStartTheCommand(t *testing.T) {
 
 // A child whose network is cut reaches what serves it, and nothing else.
 func TestSandboxServed(t *testing.T) {
-	t.Parallel()
-	need(t, LevelBubblewrap)
+	each(t, func(t *testing.T, level Level) {
+		if level != LevelLandlock {
+			testServed(t, level)
+		}
+	})
+}
+
+func testServed(t *testing.T, level Level) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -414,7 +428,7 @@ func TestSandboxServed(t *testing.T) {
 	defer l.Close()
 	var served atomic.Int64
 	s := child(t, "")
-	s.Sandbox = &Sandbox{Level: LevelBubblewrap, Write: []string{s.Dir}, Serve: func(ctx context.Context, l net.Listener) {
+	s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}, Serve: func(ctx context.Context, l net.Listener) {
 		stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 		defer stop()
 		for {
@@ -437,7 +451,7 @@ func TestSandboxServed(t *testing.T) {
 	if served.Load() != 1 {
 		t.Errorf("served %d connections, want 1", served.Load())
 	}
-	for _, other := range []Sandbox{{Level: LevelLandlock}, {Level: LevelBubblewrap, Network: true}} {
+	for _, other := range []Sandbox{{Level: LevelLandlock}, {Level: level, Container: tested(), Network: true}} {
 		other.Serve, other.Write = s.Sandbox.Serve, s.Sandbox.Write
 		s.Sandbox = &other
 		if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "single hosts") {

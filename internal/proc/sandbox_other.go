@@ -31,6 +31,16 @@ func prepareBubblewrap(Spec, string) (launching, error) {
 	return launching{}, fmt.Errorf("bubblewrap on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
+// TryContainer says that there are no containers outside Linux: what runs them there
+// does so in a virtual machine, whose processes nobody here sees.
+func TryContainer(context.Context, Container) error {
+	return fmt.Errorf("containers on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func prepareContainer(Spec, string) (launching, error) {
+	return launching{}, fmt.Errorf("containers on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
 func prepareLandlock(Spec, string) (launching, error) {
 	return launching{}, fmt.Errorf("landlock on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -8,16 +8,22 @@ import (
 )
 
 // What escapes without a sandbox dies with its pid namespace.
-func TestBubblewrapHoldsGhosts(t *testing.T) {
-	t.Parallel()
-	need(t, LevelBubblewrap)
+func TestSandboxHoldsGhosts(t *testing.T) {
+	each(t, func(t *testing.T, level Level) {
+		if level != LevelLandlock {
+			testGhosts(t, level)
+		}
+	})
+}
+
+func testGhosts(t *testing.T, level Level) {
 	for _, c := range []struct{ name, way string }{{"leave", "ghost"}, {"twice", "ghost"}, {"twice-deaf", "ghost"}, {"leave", "pipe"}, {"leave", "session"}} {
 		t.Run(c.name+" "+c.way, func(t *testing.T) {
 			t.Parallel()
 			s := child(t, "")
 			lock := filepath.Join(s.Dir, "lock")
 			s.Args = []string{"child:" + c.name, c.way, lock}
-			s.Sandbox = &Sandbox{Level: LevelBubblewrap, Write: []string{s.Dir}}
+			s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 			out := untilSays("ready")
 			s.Stdout = out
 			p, err := Start(t.Context(), s)
@@ -43,7 +49,7 @@ func TestSandboxStopIsPolite(t *testing.T) {
 	each(t, func(t *testing.T, level Level) {
 		s := child(t, "polite")
 		s.Limits.Grace = time.Minute
-		s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+		s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 		out := untilSays("ready")
 		s.Stdout, s.Stderr = out, out
 		p, err := Start(t.Context(), s)
@@ -65,7 +71,7 @@ func TestSandboxedTreeEndsOnLimit(t *testing.T) {
 			s := child(t, "")
 			lock := filepath.Join(s.Dir, "lock")
 			s.Args = []string{"child:keep", "session", lock, holder}
-			s.Sandbox = &Sandbox{Level: level, Write: []string{s.Dir}}
+			s.Sandbox = &Sandbox{Level: level, Container: tested(), Write: []string{s.Dir}}
 			out := untilSays("ready")
 			s.Stdout = out
 			p, err := Start(t.Context(), s)

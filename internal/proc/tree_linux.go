@@ -20,8 +20,9 @@ type tree struct {
 	forks int    // of the whole machine until about the root's start, -1 = unknown
 	tasks int    // processes and threads of the whole machine then
 	marks marks
-	// spare says that the root is bubblewrap's monitor: it must outlive
-	// SIGTERM, or the kernel kills the command before it could tidy up.
+	// spare says that the root is bubblewrap's monitor, or the client of a
+	// container's runtime: it must outlive SIGTERM, or the command is killed
+	// before it could tidy up.
 	spare bool
 	pipes []string          // the root's output as /proc/<pid>/fd shows it
 	known map[int]uint64    // every member seen so far, by its start
@@ -36,7 +37,7 @@ type identity struct {
 
 func newTree(root int, mark string, level Level, out []*output) *tree {
 	t := &tree{
-		root: root, marks: marksOf(mark), spare: level == LevelBubblewrap,
+		root: root, marks: marksOf(mark), spare: level == LevelBubblewrap || level == LevelContainer,
 		known: map[int]uint64{}, told: map[identity]bool{}, forks: -1,
 	}
 	if root > 0 {
@@ -63,11 +64,15 @@ func newTree(root int, mark string, level Level, out []*output) *tree {
 // adopt learns from what the sandbox said which process its pid namespace dies
 // with. That one is not gone before every other of the namespace is; while it
 // ends it has no environment to be known by.
-func (t *tree) adopt(said []byte) {
-	if !t.spare {
-		return
+func (t *tree) adopt(said []byte, in box) {
+	pid := 0
+	switch {
+	case in != nil:
+		pid = in.first()
+	case t.spare:
+		pid = namespaceInit(said)
 	}
-	if pid := namespaceInit(said); pid > 0 {
+	if pid > 0 {
 		if s, err := readStat(pid, make([]byte, statBytes)); err == nil && s.start >= t.start {
 			t.known[pid] = s.start
 		}

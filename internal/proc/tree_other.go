@@ -16,7 +16,7 @@ type tree struct{ root int }
 
 func newTree(root int, _ string, _ Level, _ []*output) *tree { return &tree{root: root} }
 
-func (t *tree) adopt([]byte) {}
+func (t *tree) adopt([]byte, box) {}
 
 // count is 1 while anything of the group is there.
 func (t *tree) count(bool) int {

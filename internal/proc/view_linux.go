@@ -70,9 +70,16 @@ func newView(s Spec, exe string) (*view, error) {
 	if v.at["/"] != unseen {
 		return nil, errors.New(`the sandbox path "/" would undo the sandbox`)
 	}
-	v.addSystem()
+	own := s.Sandbox.Level != LevelContainer // else programs are those of the image
+	if own {
+		v.addSystem()
+	}
 	v.addPrivate(append(slices.Clone(v.homes), "/tmp", "/var/tmp", "/run", lookup(s.Env, "TMPDIR")))
-	v.addPath(lookup(s.Env, "PATH"))
+	if own {
+		v.addPath(lookup(s.Env, "PATH"))
+	} else {
+		exe = v.addCarried(exe)
+	}
 	v.addNamed(s, exe)
 	for in, out := range v.files {
 		if _, err := os.Stat(out); err != nil {
@@ -206,6 +213,19 @@ func (v *view) addNamed(s Spec, exe string) {
 			}
 		}
 	}
+}
+
+// addCarried shows Forge's own program in a container, and returns the child's where
+// that is to be carried in too. One in a folder of the system is the image's, unless
+// it is Forge itself.
+func (v *view) addCarried(exe string) string {
+	if self, err := os.Executable(); err == nil && !v.sees(self) {
+		v.set(self, system)
+	}
+	if slices.ContainsFunc(systemFolders[:], func(dir string) bool { return inside(exe, dir) }) {
+		return ""
+	}
+	return exe
 }
 
 // paths returns all entries, outer ones first.

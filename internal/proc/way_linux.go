@@ -24,7 +24,6 @@ const (
 	wayIn = "/.way-in"
 	// wayFolder holds the socket over which the listener is handed out.
 	wayFolder = "/.way"
-	waySocket = "socket"
 	// wayAddress is where programs inside find the proxy.
 	wayAddress = "127.0.0.1:3128"
 	// wayTime is how long the start inside may take.
@@ -44,18 +43,9 @@ type way struct {
 
 // openWay begins to wait for the listener, which serve is called with.
 func openWay(serve func(context.Context, net.Listener)) (*way, error) {
-	dir, err := os.MkdirTemp("", "way-")
-	if err == nil && len(filepath.Join(dir, waySocket)) > 100 { // a socket's name is short
-		_ = os.Remove(dir)
-		dir, err = os.MkdirTemp("/tmp", "way-")
-	}
+	socket, dir, err := ListenAlone("way-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for the way out: %w", err)
-	}
-	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, waySocket), Net: "unix"})
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, fmt.Errorf("listen for the way out: %w", err)
+		return nil, fmt.Errorf("open the way out: %w", err)
 	}
 	ctx, end := context.WithCancel(context.Background())
 	w := &way{dir: dir, socket: socket, end: end, done: make(chan struct{}), opened: make(chan struct{})}
@@ -81,7 +71,22 @@ func (w *way) take() (net.Listener, error) {
 	defer func() { _ = conn.Close() }()
 	_ = w.socket.Close()
 	_ = conn.SetDeadline(time.Now().Add(wayTime))
-	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	files, err := receive(conn, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFiles(files) // the listener has its own
+	l, err := net.FileListener(files[0])
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.Write([]byte{1})
+	return l, err
+}
+
+// receive waits for one byte and as many open files. The caller closes them.
+func receive(conn *net.UnixConn, want int) ([]*os.File, error) {
+	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*want))
 	_, n, _, _, err := conn.ReadMsgUnix(data, rights)
 	if err != nil {
 		return nil, err
@@ -91,17 +96,35 @@ func (w *way) take() (net.Listener, error) {
 		return nil, errors.Join(err, errNoWay)
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
-		return nil, errors.Join(err, errNoWay)
-	}
-	file := os.NewFile(uintptr(fds[0]), "listener")
-	defer func() { _ = file.Close() }() // the listener has its own
-	l, err := net.FileListener(file)
 	if err != nil {
 		return nil, err
 	}
-	_, err = conn.Write([]byte{1})
-	return l, err
+	var files []*os.File
+	for _, fd := range fds {
+		files = append(files, os.NewFile(uintptr(fd), "received"))
+	}
+	if len(files) != want {
+		closeFiles(files)
+		return nil, errNoWay
+	}
+	return files, nil
+}
+
+// hand sends one byte and open files with it.
+func hand(conn *net.UnixConn, files ...*os.File) error {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, _, err := conn.WriteMsgUnix([]byte{1}, unix.UnixRights(fds...), nil)
+	runtime.KeepAlive(files)
+	return err
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 // close ends what is served; the child has ended.
@@ -121,11 +144,7 @@ func throughWay(l launching, w *way, exe string) (_ launching, mounts, command [
 	}
 	mounts = []string{"--ro-bind", w.dir, wayFolder, "--ro-bind", self, wayIn}
 	command = []string{wayIn, "-test.run=^$", exe}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		l.env = setenv(setenv(l.env, name, "http://"+wayAddress), strings.ToLower(name), "http://"+wayAddress)
-	}
-	l.env = setenv(setenv(l.env, "NO_PROXY", ""), "no_proxy", "")
-	l.env = setenv(l.env, "NODE_USE_ENV_PROXY", "1")
+	l.env = throughProxy(l.env)
 	judge := l.status
 	l.status = func(said []byte) error {
 		select {
@@ -141,6 +160,15 @@ func throughWay(l launching, w *way, exe string) (_ launching, mounts, command [
 		before()
 	}
 	return l, mounts, command, nil
+}
+
+// throughProxy are the variables by which programs find the way.
+func throughProxy(env []string) []string {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		env = setenv(setenv(env, name, "http://"+wayAddress), strings.ToLower(name), "http://"+wayAddress)
+	}
+	env = setenv(setenv(env, "NO_PROXY", ""), "no_proxy", "")
+	return setenv(env, "NODE_USE_ENV_PROXY", "1")
 }
 
 // wayChild opens the way and becomes the command. It returns only when it fails.
@@ -171,12 +199,12 @@ func handOut() error {
 	if err != nil {
 		return err
 	}
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join(wayFolder, waySocket), Net: "unix"})
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: filepath.Join(wayFolder, socketName), Net: "unix"})
 	if err != nil {
 		return err
 	}
 	_ = conn.SetDeadline(time.Now().Add(wayTime))
-	if _, _, err := conn.WriteMsgUnix([]byte{1}, unix.UnixRights(int(file.Fd())), nil); err != nil {
+	if err := hand(conn, file); err != nil {
 		return err
 	}
 	// Before Forge has it, nobody would answer.
