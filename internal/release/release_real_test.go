@@ -42,7 +42,7 @@ func TestRealRelease(t *testing.T) {
 
 	// The same commit gives the same bytes, whoever builds it where.
 	entries, err := os.ReadDir(other)
-	if err != nil || len(entries) != 8 {
+	if err != nil || len(entries) != 9 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {
@@ -92,11 +92,54 @@ func TestRealRelease(t *testing.T) {
 		t.Errorf("the formula:\n%s", rb)
 	}
 
+	runsAsImage(t, read(t, one, name+".oci.tar"))
 	installs(t, one)
 	actsInJobs(t, one)
 	arch := runtime.GOARCH
 	installsDeb(t, filepath.Join(one, "forge_9.8.7_"+arch+".deb"))
 	unpacksRPM(t, filepath.Join(one, "forge-9.8.7."+rpmArch[arch]+".rpm"))
+}
+
+// runsAsImage runs what is in the image as its user, with nothing else in sight.
+func runsAsImage(t *testing.T, image []byte) {
+	t.Helper()
+	root := t.TempDir()
+	for name, f := range layerOf(t, image, "9.8.7", runtime.GOARCH) {
+		at := filepath.Join(root, filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, f.body, f.FileInfo().Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Whoever runs an image makes these.
+	for _, name := range []string{"proc", "dev", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(command ...string) (string, error) {
+		args := []string{"--unshare-all", "--uid", "65532", "--gid", "65532", "--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/home/forge", "--chdir", "/home/forge"}
+		out, err := exec.CommandContext(t.Context(), "bwrap", append(args, command...)...).CombinedOutput()
+		return string(out), err
+	}
+	if said, err := in("/usr/bin/forge", "version"); err != nil || !strings.Contains(said, "9.8.7") {
+		t.Errorf("forge version in the image: %v: %s", err, said)
+	}
+	// It says what it lacks, and does nothing half.
+	if said, err := in("/usr/bin/forge", "doctor"); err == nil || !strings.Contains(said, "git") {
+		t.Errorf("forge doctor in the image: %v: %s", err, said)
+	}
+	if said, err := in("/bin/sh", "-c", "true"); err == nil {
+		t.Errorf("there is a shell: %s", said)
+	}
 }
 
 // installsDeb installs the package by dpkg below a folder, and takes it away again.
