@@ -1,5 +1,7 @@
 package dag
 
+import "slices"
+
 // Len is the number of nodes.
 func (g *Graph[K]) Len() int { return len(g.keys) }
 
@@ -24,6 +26,35 @@ func (g *Graph[K]) Critical(k K) int64 {
 		return 0
 	}
 	return g.critical[v]
+}
+
+// Heaviest returns the heaviest path through the graph, and its weight, where each
+// node weighs what weight says. Of equal ones it follows the order; no nodes at all
+// give no path.
+func (g *Graph[K]) Heaviest(weight func(K) float64) (path []K, total float64) {
+	ahead, next := make([]float64, len(g.keys)), make([]int, len(g.keys))
+	first := -1
+	for _, v := range slices.Backward(g.order) {
+		next[v] = -1
+		for _, d := range g.dependents[v] {
+			if next[v] < 0 || ahead[d] > ahead[next[v]] {
+				next[v] = d
+			}
+		}
+		if ahead[v] = weight(g.keys[v]); next[v] >= 0 {
+			ahead[v] += ahead[next[v]]
+		}
+		if first < 0 || ahead[v] >= ahead[first] {
+			first = v
+		}
+	}
+	if first < 0 {
+		return nil, 0
+	}
+	for v := first; v >= 0; v = next[v] {
+		path = append(path, g.keys[v])
+	}
+	return path, ahead[first]
 }
 
 // Needs returns what k depends on directly, each once, as k lists it; nil for

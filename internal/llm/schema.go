@@ -226,9 +226,23 @@ func (c *checker) count(at, what string, n int, least, most *int) {
 	}
 }
 
+// nullable says that null is an answer.
+func (n *node) nullable() bool {
+	if n != nil {
+		for _, t := range n.Type {
+			if t == "null" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (c *checker) object(n *node, x map[string]any, at string) {
 	for _, name := range n.Required {
-		if _, ok := x[name]; !ok {
+		// What may be null and is missing says the same: to ask for it once more would
+		// cost a question and give nothing.
+		if _, ok := x[name]; !ok && !n.properties[name].nullable() {
 			c.bad(at, "lacks %q", name)
 		}
 	}

@@ -25,7 +25,8 @@ func TestCheckNamesThePlace(t *testing.T) {
 		{`{"a":"x"}`, "a has 1 characters, want at least 2"},
 		{`{"a":"xxxx"}`, "a has 4 characters, want at most 3"},
 		{`{"a":1}`, "a is integer, want string or null"},
-		{`{}`, `the answer lacks "a"`},
+		{`{}`, ""},
+		{`{"a":null,"c":{}}`, ""},
 		{`{"A":"xx","a":"xx"}`, `the answer has "A", which the schema does not know`},
 		{`{"a":null,"b":[]}`, "b has 0 items, want at least 1"},
 		{`{"a":null,"b":[1,2,3]}`, "b has 3 items, want at most 2"},
@@ -154,13 +155,17 @@ func (m *maker) object(depth int) (schema, value map[string]any) {
 	for range rapid.IntRange(0, 3).Draw(m.t, "properties") {
 		m.n++
 		name := fmt.Sprintf("p%d", m.n)
-		if rapid.Bool().Draw(m.t, "required") {
+		must := rapid.Bool().Draw(m.t, "required")
+		if must {
 			required = append(required, name)
-			m.canBreak(func() { delete(value, name) })
 		}
 		m.path = append(m.path, "."+name)
 		properties[name], value[name] = m.any(depth, func(v any) { value[name] = v })
 		m.path = m.path[:len(m.path)-1]
+		of, _ := properties[name].(map[string]any)
+		if _, mayBeNull := of["type"].([]string); must && !mayBeNull {
+			m.canBreak(func() { delete(value, name) })
+		}
 	}
 	m.canBreak(func() { value["stranger"] = 1 })
 	schema = map[string]any{"type": "object", "additionalProperties": false, "properties": properties, "required": append([]string{}, required...)}

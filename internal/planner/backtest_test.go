@@ -66,6 +66,20 @@ func TestBacktestsStayInBounds(t *testing.T) {
 	})
 }
 
+// Runs whose budgets are unknown are no forecast that was off without bounds.
+func TestBacktestOfUnknownBudgets(t *testing.T) {
+	var past []Sample
+	for range 5 {
+		past = append(past, Sample{Run: "a", Budget: 1, Iterations: 1})
+	}
+	for _, run := range []string{"b", "c", "b", "c", "b", "c"} {
+		past = append(past, Sample{Run: run, Iterations: 1})
+	}
+	if c := Backtest(past); c != nil {
+		t.Errorf("they are concluded from: %+v", c)
+	}
+}
+
 // BenchmarkForecastError: how far forecasts of made histories of 30 runs are off,
 // each from the runs before it, beside always saying half of the budget.
 func BenchmarkForecastError(b *testing.B) {

@@ -180,7 +180,8 @@ func Backtest(past []Sample) *Checked {
 			to++
 		}
 		f := Predict(budgets, past[:from])
-		if f.Samples >= fewSamples && took > 0 {
+		// Of phases whose budgets nobody knows nothing is forecast that could be off.
+		if f.Samples >= fewSamples && took > 0 && f.Iterations.Likely > 0 {
 			c.Runs++
 			if f.Iterations.Low <= float64(took) && float64(took) <= f.Iterations.High {
 				c.Within++

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"slices"
 
 	"forge/dag"
@@ -21,7 +20,7 @@ type Timing struct {
 // could begin the one with the heaviest path ahead of it does.
 func Schedule(g *dag.Graph[string], takes map[string]float64, places int) Timing {
 	t := Timing{Places: max(places, 1)}
-	t.Chain, t.Least = chain(g, takes)
+	t.Chain, t.Least = g.Heaviest(func(n string) float64 { return takes[n] })
 	f := g.Frontier()
 	type running struct {
 		phase string
@@ -53,29 +52,4 @@ func Schedule(g *dag.Graph[string], takes map[string]float64, places int) Timing
 		now = slices.Delete(now, at, at+1)
 	}
 	return t
-}
-
-// chain is the heaviest path through the plan.
-func chain(g *dag.Graph[string], takes map[string]float64) (path []string, weight float64) {
-	after, next := map[string]float64{}, map[string]string{}
-	order := g.Order()
-	for _, n := range slices.Backward(order) {
-		for _, d := range g.Dependents(n) {
-			if _, seen := next[n]; !seen || after[d] > after[next[n]] {
-				next[n] = d
-			}
-		}
-		after[n] = takes[n]
-		if d, ok := next[n]; ok {
-			after[n] += after[d]
-		}
-	}
-	if len(order) == 0 {
-		return nil, 0
-	}
-	first := slices.MaxFunc(order, func(a, b string) int { return cmp.Compare(after[a], after[b]) })
-	for n, ok := first, true; ok; n, ok = next[n] {
-		path = append(path, n)
-	}
-	return path, after[first]
 }

@@ -18,6 +18,7 @@ type Node struct {
 	Href  string // "" = the box is no link; the caller says where it leads
 	Needs []string
 	Sub   bool // a part of what it needs, drawn with a broken line
+	Long  bool // on the longest chain that is left
 }
 
 // State is how a box looks. A word beside it says the same.
@@ -79,6 +80,9 @@ func Graph(name, about string, nodes []Node) template.HTML {
 			class = "edge edge-sub"
 		}
 		from, to := nodes[a.from], nodes[a.to]
+		if from.Long && to.Long {
+			class += " edge-long"
+		}
 		c.add(`<path class="%s" data-from="%s" data-to="%s" d="%s"/>`, class, from.ID, to.ID, d.path(a))
 	}
 	c.WriteString(`</g>`)
@@ -97,12 +101,19 @@ func sentence(nodes []Node) string {
 		if len(n.Needs) > 0 {
 			fmt.Fprintf(&b, " After %s.", strings.Join(n.Needs, ", "))
 		}
+		if n.Long {
+			b.WriteString(" On the longest chain that is left.")
+		}
 	}
 	return b.String()
 }
 
 func (c *canvas) box(n Node, p *place) {
-	c.add(`<g class="node node-%s" data-node="%s">`, n.State.class(), n.ID)
+	class := n.State.class()
+	if n.Long {
+		class += " node-long"
+	}
+	c.add(`<g class="node node-%s" data-node="%s">`, class, n.ID)
 	if n.Href != "" {
 		c.add(`<a href="%s" aria-label="%s">`, n.Href, n.ID+" "+n.Label+": "+n.Word)
 	}

@@ -20,10 +20,10 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestGraphIsAsItWas(t *testing.T) {
 	got := string(Graph("Plan", "Five phases.", []Node{
 		{ID: "01", Label: "scaffold", State: Done, Word: "done", Href: "#p-01"},
-		{ID: "02", Label: "parser", State: Running, Word: "iterate", Note: "2 of 8", Needs: []string{"01"}},
+		{ID: "02", Label: "parser", State: Running, Word: "iterate", Note: "2 of 8", Needs: []string{"01"}, Long: true},
 		{ID: "03", Label: "printer with a very long name indeed", State: Failed, Word: "failed", Needs: []string{"01"}},
 		{ID: "03.1", Label: "part", State: Asked, Word: "asked", Needs: []string{"03"}, Sub: true},
-		{ID: "04", Label: "<end>", State: Skipped, Word: "skipped", Needs: []string{"02", "03", "01"}},
+		{ID: "04", Label: "<end>", State: Skipped, Word: "skipped", Needs: []string{"02", "03", "01"}, Long: true},
 	}))
 	const golden = "testdata/graph.svg.golden"
 	if *update {
