@@ -26,7 +26,7 @@ type Hit struct {
 	id     int64
 	source int64
 	lines  int
-	hash   int64 // of the piece
+	hash   int64 // of the chunk that was found by what it means; 0 = the whole piece was found
 }
 
 // Found is an answer: what was found, the best first.
@@ -56,17 +56,9 @@ func (i *Index) AskNear(ctx context.Context, q Query, near *Near, files Files) (
 		limit = fewHits
 	}
 	limit = min(limit, MaxHits)
-	words, err := i.byWords(ctx, q, limit)
+	rankings, err := i.rank(ctx, q, near, limit)
 	if err != nil {
 		return nil, err
-	}
-	rankings := [][]Hit{words}
-	if near != nil {
-		ranking, err := i.byMeaning(ctx, q, near, max(limit, deep))
-		if err != nil {
-			return nil, err
-		}
-		rankings = append(rankings, ranking)
 	}
 	hits := spread(fuse(rankings))
 	hits = hits[:min(len(hits), limit)]
@@ -78,6 +70,25 @@ func (i *Index) AskNear(ctx context.Context, q Query, near *Near, files Files) (
 	return hits, nil
 }
 
+// rank is what a question finds by its words, and by what it means where near is not
+// nil. The two know nothing of each other, and go beside each other.
+func (i *Index) rank(ctx context.Context, q Query, near *Near, limit int) ([][]Hit, error) {
+	if near == nil {
+		words, err := i.byWords(ctx, q, limit)
+		return [][]Hit{words}, err
+	}
+	var meant []Hit
+	var unheard error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		meant, unheard = i.byMeaning(ctx, q, near, max(limit, deep))
+	}()
+	words, err := i.byWords(ctx, q, limit)
+	<-over
+	return [][]Hit{words, meant}, cmp.Or(err, unheard)
+}
+
 // fuse puts rankings together by the places in them alone, since what they rank by
 // cannot be compared: one over its place, damped so that the first places of one
 // ranking do not decide alone (reciprocal rank fusion).
@@ -86,11 +97,16 @@ func fuse(rankings [][]Hit) []Hit {
 	score := map[int64]float64{}
 	var hits []Hit
 	for _, ranking := range rankings {
-		for place, h := range ranking {
+		here := map[int64]bool{} // of a piece the chunk counts that fits best
+		for _, h := range ranking {
+			if here[h.id] {
+				continue
+			}
 			if score[h.id] == 0 {
 				hits = append(hits, h)
 			}
-			score[h.id] += 1 / float64(damping+place)
+			score[h.id] += 1 / float64(damping+len(here))
+			here[h.id] = true
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(score[b.id], score[a.id]) })
@@ -141,7 +157,7 @@ func (i *Index) byWords(ctx context.Context, q Query, limit int) ([]Hit, error) 
 // one that was seen last counts: with one max() SQLite takes the other columns from
 // its row.
 const columns = `p.id, p.source, p.kind, coalesce(f.run, p.run), coalesce(f.phase, p.phase), coalesce(f.path, p.path), p.who, max(coalesce(f.at, p.at)),
-  p.line, p.lines, p.body, coalesce(f.held, ''), p.hash`
+  p.line, p.lines, p.body, coalesce(f.held, '')`
 
 // placed joins pieces with the places of files; a file that stands nowhere any more
 // is not found.
@@ -155,7 +171,7 @@ func (i *Index) matching(ctx context.Context, q Query, match string, limit int) 
 	for _, few := range []int{4 * limit, -1} {
 		hits, err := i.hits(ctx, `
 WITH w AS MATERIALIZED (SELECT rowid AS id, rank AS score FROM word WHERE word MATCH ? AND rank MATCH 'bm25(1.0, 0.4, 2.0)' ORDER BY rank LIMIT ?)
-SELECT `+columns+`
+SELECT `+columns+`, 0
 FROM w JOIN piece AS p ON p.id = w.id `+placed+where+` GROUP BY p.id ORDER BY w.score, p.id LIMIT ?`,
 			slices.Concat([]any{match, few}, args, []any{limit})...)
 		if err != nil || len(hits) >= limit {
@@ -175,7 +191,7 @@ FROM w JOIN piece AS p ON p.id = w.id `+placed+where+` GROUP BY p.id ORDER BY w.
 	return nil, nil
 }
 
-// hits are the rows of a question that asks for columns.
+// hits are the rows of a question that asks for columns and the hash of a chunk.
 func (i *Index) hits(ctx context.Context, query string, args ...any) ([]Hit, error) {
 	rows, err := i.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -247,6 +263,9 @@ func (h *Hit) read(ctx context.Context, q Query, files Files) error {
 		h.Excerpt = ""
 		return nil
 	}
+	if c, is := chunkOf(body, h.hash); is {
+		body, h.Line = c.body, h.Line+c.line-1
+	}
 	said, before := q.excerpt(body)
 	h.Excerpt = said
 	h.Line += before
@@ -268,6 +287,19 @@ func (h *Hit) body(ctx context.Context, files Files) (body string, ok bool, err 
 	lines := strings.SplitAfter(whole, "\n")
 	from := min(h.Line-1, len(lines))
 	return strings.Join(lines[from:min(from+h.lines, len(lines))], ""), true, nil
+}
+
+// chunkOf is the chunk of a piece that has a hash.
+func chunkOf(body string, hash int64) (c chunk, is bool) {
+	if hash == 0 {
+		return c, false
+	}
+	all := chunks(body)
+	at := slices.IndexFunc(all, func(c chunk) bool { return hashOf(c.body) == hash })
+	if at < 0 {
+		return c, false
+	}
+	return all[at], true
 }
 
 // Where says in one line what was found and where it stands.

@@ -19,6 +19,8 @@ const (
 	benchFiles  = 10_000
 	benchPieces = 100_000
 	benchDims   = 768
+	benchRatio  = 0.6 // of the texts is what index and vectors may take together
+	cutDims     = 256 // what a model that is made for it leaves, with embedding_numbers = 256
 )
 
 // madeText is made by a seed, its words as frequent as those of a program.
@@ -80,7 +82,8 @@ func benchQuestions(b *testing.B, paths []string, texts map[string]string) []Que
 // BenchmarkIndex prints how fast 10,000 files are taken in and how large the index is
 // beside them; then, over 100,000 pieces, how long questions take in 99 of 100 cases:
 // by words, and by words and vectors. The vectors are not a model's: they are made of
-// words and letters, which takes a question as long to compare. The floor is one word
+// words and letters, which takes a question as long to compare. It fails where index and
+// vectors are larger than benchRatio of the texts. The floor is one word
 // looked for in every text in memory.
 func BenchmarkIndex(b *testing.B) {
 	paths, texts, pieces := realTexts(b)
@@ -118,8 +121,8 @@ func BenchmarkIndex(b *testing.B) {
 		b.ReportMetric(float64(pieces), "pieces")
 
 		byWords := p99(b, asked, func(q Query) error { _, err := i.Ask(b.Context(), q, filesOf(texts)); return err })
-		v := benchVectors(b, i, texts)
-		both := p99(b, asked, func(q Query) error {
+		v := benchVectors(b, i, texts, "vectors.db", benchDims)
+		beside := p99(b, asked, func(q Query) error {
 			near := &Near{Vectors: v, Vector: fakemodel.Embed(q.Meaning(), benchDims)}
 			_, err := i.AskNear(b.Context(), q, near, filesOf(texts))
 			return err
@@ -131,9 +134,12 @@ func BenchmarkIndex(b *testing.B) {
 			return nil
 		})
 		b.ReportMetric(ms(byWords), "words-p99-ms")
-		b.ReportMetric(ms(both), "both-p99-ms")
+		b.ReportMetric(ms(beside), "both-p99-ms")
 		b.ReportMetric(ms(floor), "scan-p99-ms")
 		vectors := filepath.Join(filepath.Dir(path), "vectors.db")
+		if err := benchVectors(b, i, texts, "cut.db", cutDims).Close(); err != nil {
+			b.Fatal(err)
+		}
 		if err := i.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -142,22 +148,28 @@ func BenchmarkIndex(b *testing.B) {
 		}
 		b.ReportMetric(float64(sizeOf(b, path))/float64(size), "index/text")
 		b.ReportMetric(float64(sizeOf(b, vectors))/float64(size), "vectors/text")
+		both := float64(sizeOf(b, path)+sizeOf(b, vectors)) / float64(size)
+		if b.ReportMetric(both, "both/text"); both > benchRatio {
+			b.Errorf("index and vectors are %.3f of the texts, at most %.2f are wanted", both, benchRatio)
+		}
+		b.ReportMetric(float64(sizeOf(b, filepath.Join(filepath.Dir(path), "cut.db")))/float64(size), "cut-vectors/text")
 	}
 }
 
-// benchVectors are the vectors of all pieces of an index.
-func benchVectors(b *testing.B, i *Index, texts map[string]string) *Vectors {
+// benchVectors are the vectors of all pieces of an index, of so many numbers, in a file
+// beside it.
+func benchVectors(b *testing.B, i *Index, texts map[string]string, file string, dims int) *Vectors {
 	b.Helper()
 	var dir string
 	if err := i.db.QueryRowContext(b.Context(), "SELECT file FROM pragma_database_list").Scan(&dir); err != nil {
 		b.Fatal(err)
 	}
-	v, err := OpenVectors(b.Context(), filepath.Join(filepath.Dir(dir), "vectors.db"))
+	v, err := OpenVectors(b.Context(), filepath.Join(filepath.Dir(dir), file))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { v.Close() })
-	if err := v.Fill(b.Context(), i, &embedder{model: "m", dims: benchDims}, Meter{Now: clock}, filesOf(texts)); err != nil {
+	if err := v.Fill(b.Context(), i, &embedder{model: "m", dims: dims}, Meter{Now: clock}, filesOf(texts)); err != nil {
 		b.Fatal(err)
 	}
 	return v

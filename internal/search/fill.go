@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,13 +119,13 @@ func (v *Vectors) Renew(ctx context.Context, e Embedder, m Meter) error {
 // Left is how many texts of an index have no vector of a model; 0 also where nothing
 // was written since all had.
 func (v *Vectors) Left(ctx context.Context, i *Index, model string) (int, error) {
-	ids, _, err := v.missing(ctx, i, model)
-	return len(ids), err
+	left, _, err := v.missing(ctx, i, model)
+	return len(left), err
 }
 
-// missing are the pieces whose texts have no vector of a model, and up to which state
+// missing are the chunks whose texts have no vector of a model, and up to which state
 // of the index that holds.
-func (v *Vectors) missing(ctx context.Context, i *Index, model string) (ids []int64, state int64, err error) {
+func (v *Vectors) missing(ctx context.Context, i *Index, model string) (left []chunked, state int64, err error) {
 	state, err = i.Mark(ctx, markWritten)
 	if err != nil {
 		return nil, 0, err
@@ -144,13 +145,13 @@ func (v *Vectors) missing(ctx context.Context, i *Index, model string) (ids []in
 	if err != nil {
 		return nil, 0, err
 	}
-	for hash, id := range wanted {
+	for hash, piece := range wanted {
 		if !known[hash] {
-			ids = append(ids, id)
+			left = append(left, chunked{hash, piece})
 		}
 	}
-	slices.Sort(ids)
-	return ids, state, nil
+	slices.SortFunc(left, func(a, b chunked) int { return cmp.Or(cmp.Compare(a.piece, b.piece), cmp.Compare(a.hash, b.hash)) })
+	return left, state, nil
 }
 
 // Fill has vectors made of the texts that have none, batch by batch: what was made is
@@ -163,9 +164,9 @@ func (v *Vectors) Fill(ctx context.Context, i *Index, e Embedder, m Meter, files
 			_ = v.setState(context.WithoutCancel(ctx), "claim", 0) // else it lapses
 		}
 	}()
-	var ids []int64
+	var left []chunked
 	var state int64
-	for first := true; first || len(ids) > 0; first = false {
+	for first := true; first || len(left) > 0; first = false {
 		if !m.Until.IsZero() && m.Now().After(m.Until) {
 			return nil
 		}
@@ -176,38 +177,38 @@ func (v *Vectors) Fill(ctx context.Context, i *Index, e Embedder, m Meter, files
 		}
 		mine, held = until, true
 		if first {
-			if ids, state, err = v.missing(ctx, i, e.Model()); err != nil {
+			if left, state, err = v.missing(ctx, i, e.Model()); err != nil {
 				return err
 			}
 			continue
 		}
-		n, err := v.fillSome(ctx, i, e, m, files, ids)
+		n, err := v.fillSome(ctx, i, e, m, files, left)
 		if err != nil {
 			return err
 		}
-		ids = ids[n:]
+		left = left[n:]
 	}
 	return v.setState(ctx, "filled", state)
 }
 
-// fillSome makes the vectors of the first pieces, as many as go together, and says
+// fillSome makes the vectors of the first chunks, as many as go together, and says
 // how many those were.
-func (v *Vectors) fillSome(ctx context.Context, i *Index, e Embedder, m Meter, files Files, ids []int64) (int, error) {
-	some := ids[:min(len(ids), batchTexts)]
+func (v *Vectors) fillSome(ctx context.Context, i *Index, e Embedder, m Meter, files Files, left []chunked) (int, error) {
+	some := left[:min(len(left), batchTexts)]
 	texts, err := i.texts(ctx, some, files)
 	if err != nil {
 		return 0, err
 	}
-	var batch []piecedText
+	var batch []hashedText
 	size, taken := 0, 0
-	for _, id := range some {
-		one, is := texts[id]
-		if is && len(batch) > 0 && size+len(one.text) > batchBytes {
+	for _, c := range some {
+		one, is := texts[c.hash]
+		if is && len(batch) > 0 && size+len(one) > batchBytes {
 			break
 		}
 		taken++
 		if is {
-			batch, size = append(batch, one), size+len(one.text)
+			batch, size = append(batch, hashedText{c.hash, one}), size+len(one)
 		}
 	}
 	if len(batch) == 0 {
@@ -222,7 +223,7 @@ func (v *Vectors) fillSome(ctx context.Context, i *Index, e Embedder, m Meter, f
 
 // makeAll makes vectors of a batch. Where the model does not take it, it is halved;
 // a single text that it does not take has none, unless it takes no other either.
-func (v *Vectors) makeAll(ctx context.Context, e Embedder, m Meter, batch []piecedText) (list []madeVector, dims int, err error) {
+func (v *Vectors) makeAll(ctx context.Context, e Embedder, m Meter, batch []hashedText) (list []madeVector, dims int, err error) {
 	var said []string
 	for _, one := range batch {
 		said = append(said, one.text)
@@ -239,7 +240,7 @@ func (v *Vectors) makeAll(ctx context.Context, e Embedder, m Meter, batch []piec
 	case !errors.Is(err, ErrNotTaken) || len(batch) == 1:
 		return nil, 0, err
 	}
-	for _, half := range [][]piecedText{batch[:len(batch)/2], batch[len(batch)/2:]} {
+	for _, half := range [][]hashedText{batch[:len(batch)/2], batch[len(batch)/2:]} {
 		some, long, failed := v.makeAll(ctx, e, m, half)
 		switch {
 		case failed == nil && dims != 0 && long != dims:
@@ -260,28 +261,40 @@ func (v *Vectors) makeAll(ctx context.Context, e Embedder, m Meter, batch []piec
 	return list, dims, nil
 }
 
-// piecedText is the text of a piece as a model is given it.
-type piecedText struct {
+// hashedText is the text of a chunk as a model is given it.
+type hashedText struct {
 	hash int64
 	text string
 }
 
-// texts reads pieces again, by their ids; what cannot be read any more is left out.
-func (i *Index) texts(ctx context.Context, ids []int64, files Files) (map[int64]piecedText, error) {
-	list := jsonOf(ids)
-	hits, err := i.hits(ctx, "SELECT "+columns+" FROM piece AS p "+placed+" AND p.id IN (SELECT value FROM json_each(?)) GROUP BY p.id", list)
+// texts reads chunks again, and gives them by their hashes; what cannot be read any more
+// is left out.
+func (i *Index) texts(ctx context.Context, some []chunked, files Files) (map[int64]string, error) {
+	var ids []int64
+	wanted := map[int64]bool{}
+	for _, c := range some {
+		ids = append(ids, c.piece)
+		wanted[c.hash] = true
+	}
+	list := jsonOf(slices.Compact(ids))
+	hits, err := i.hits(ctx, "SELECT "+columns+", 0 FROM piece AS p "+placed+" AND p.id IN (SELECT value FROM json_each(?)) GROUP BY p.id", list)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[int64]piecedText, len(hits))
+	out := make(map[int64]string, len(some))
 	last := remembered(files)
 	for _, h := range hits {
 		body, ok, err := h.body(ctx, last)
 		if err != nil {
 			return nil, err
 		}
-		if ok && !text.Blank(body) {
-			out[h.id] = piecedText{h.hash, text.Cut(body, mostText)}
+		if !ok {
+			continue
+		}
+		for _, c := range chunks(body) {
+			if hash := hashOf(c.body); wanted[hash] {
+				out[hash] = text.Cut(c.body, mostText)
+			}
 		}
 	}
 	return out, nil

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"time"
@@ -16,21 +15,28 @@ import (
 )
 
 // schema is what the index is made of. word holds no text: bodies that cannot be
-// read again elsewhere stand in piece, those of files with whoever keeps them.
+// read again elsewhere stand in piece, those of files with whoever keeps them. A piece
+// has several chunks in a row, since every word costs its bytes once for each piece
+// that has it; chunk has their hashes, by which there are vectors.
+//
+// What is written at once goes into one segment of word up to hashsize bytes, since
+// segments that are merged later leave pages behind that nobody uses. A leaf of word is
+// four pages of the file long (pgsz): each begins with a whole word and a whole number.
 const schema = `
-CREATE TABLE source(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE source(name TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE piece(
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, path TEXT NOT NULL,
-  who TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER NOT NULL, lines INTEGER NOT NULL, hash INTEGER NOT NULL, body TEXT NOT NULL);
+  who TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER NOT NULL, lines INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX piece_source ON piece(source);
-CREATE INDEX piece_hash ON piece(hash);
-CREATE TABLE place(source INTEGER NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, held TEXT NOT NULL, at INTEGER NOT NULL,
-  PRIMARY KEY(source, path, run, phase)) WITHOUT ROWID;
+CREATE TABLE chunk(hash INTEGER NOT NULL, piece INTEGER NOT NULL, PRIMARY KEY(hash, piece)) WITHOUT ROWID;
+CREATE TABLE place(source INTEGER NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL, phase TEXT NOT NULL, held TEXT NOT NULL, at INTEGER NOT NULL);
+CREATE INDEX place_source ON place(source);
 CREATE INDEX place_run ON place(run, phase);
 CREATE TABLE mark(source TEXT PRIMARY KEY, mark INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word USING fts5(body, parts, path, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');`
+CREATE VIRTUAL TABLE word USING fts5(body, parts, path, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
+INSERT INTO word(word, rank) VALUES('hashsize', 67108864), ('pgsz', 16300);`
 
-const schemaVersion = 2
+const schemaVersion = 3
 
 // Index is an index in a file.
 type Index struct{ db *sql.DB }
@@ -38,12 +44,12 @@ type Index struct{ db *sql.DB }
 // Open opens the index in a file, or makes it. One of another version, or one that
 // cannot be read, is made anew: all that is in it can be read again elsewhere.
 func Open(ctx context.Context, path string) (*Index, error) {
-	db, err := dial(ctx, path, schema, schemaVersion)
+	db, err := dial(ctx, path, schema, schemaVersion, nil)
 	if err != nil && ctx.Err() == nil {
 		if err := Remove(path); err != nil {
 			return nil, err
 		}
-		db, err = dial(ctx, path, schema, schemaVersion)
+		db, err = dial(ctx, path, schema, schemaVersion, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the search index %s: %w", path, err)
@@ -62,8 +68,13 @@ func Remove(path string) error {
 	return errors.Join(errs...)
 }
 
+// upgrade makes what stands in a file of an older version what this one writes. It is
+// false where it does not know that version.
+type upgrade func(ctx context.Context, tx *sql.Tx, from int) (bool, error)
+
 // dial opens a database in a file and makes its tables, once, whoever comes first.
-func dial(ctx context.Context, path, schema string, version int) (*sql.DB, error) {
+// older is asked about one that is there already; nil = none can be gone on with.
+func dial(ctx context.Context, path, schema string, version int, older upgrade) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": {
 		"busy_timeout(20000)", "journal_mode(wal)", "synchronous(normal)", "trusted_schema(0)", "secure_delete(0)",
 	}, "_txlock": {"immediate"}}.Encode()}
@@ -72,14 +83,14 @@ func dial(ctx context.Context, path, schema string, version int) (*sql.DB, error
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	if err := prepare(ctx, db, schema, version); err != nil {
+	if err := prepare(ctx, db, schema, version, older); err != nil {
 		db.Close()
 		return nil, err
 	}
 	return db, nil
 }
 
-func prepare(ctx context.Context, db *sql.DB, schema string, want int) error {
+func prepare(ctx context.Context, db *sql.DB, schema string, want int, older upgrade) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil || version == want {
 		return err
@@ -93,9 +104,27 @@ func prepare(ctx context.Context, db *sql.DB, schema string, want int) error {
 		return err
 	}
 	if version != 0 {
-		return fmt.Errorf("it is of version %d", version)
+		return renew(ctx, tx, version, want, older)
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("%s\nPRAGMA user_version=%d;", schema, want)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// renew writes a file of an older version as one of this version.
+func renew(ctx context.Context, tx *sql.Tx, version, want int, older upgrade) error {
+	known := false
+	if older != nil && version < want {
+		var err error
+		if known, err = older(ctx, tx, version); err != nil {
+			return fmt.Errorf("renew it from version %d: %w", version, err)
+		}
+	}
+	if !known {
+		return fmt.Errorf("it is of version %d", version)
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", want)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -116,9 +145,9 @@ func (i *Index) Mark(ctx context.Context, source string) (mark int64, err error)
 // markWritten is another number whenever texts were added.
 const markWritten = "written"
 
-// hashes are the texts of the index by their hash, with one piece of each.
+// hashes are the chunks of the index by their hash, with one piece that has each.
 func (i *Index) hashes(ctx context.Context) (map[int64]int64, error) {
-	rows, err := i.db.QueryContext(ctx, "SELECT hash, min(id) FROM piece GROUP BY hash")
+	rows, err := i.db.QueryContext(ctx, "SELECT hash, min(piece) FROM chunk GROUP BY hash")
 	if err != nil {
 		return nil, fmt.Errorf("read the search index: %w", err)
 	}
@@ -137,8 +166,13 @@ func (i *Index) hashes(ctx context.Context) (map[int64]int64, error) {
 	return out, nil
 }
 
+// querier is a database, or a transaction on one.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // ints are the numbers that a question gives.
-func ints(ctx context.Context, db *sql.DB, query string, args ...any) ([]int64, error) {
+func ints(ctx context.Context, db querier, query string, args ...any) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -153,201 +187,6 @@ func ints(ctx context.Context, db *sql.DB, query string, args ...any) ([]int64, 
 		out = append(out, one)
 	}
 	return out, rows.Err()
-}
-
-// Piece is a text to be found.
-type Piece struct {
-	Source string // by which it is taken away and read again
-	Kind   Kind
-	Run    string
-	Phase  string
-	Path   string // where it stands: a file, a document, the number of an event or issue
-	Who    string
-	At     time.Time
-	Body   string
-}
-
-// Place is where a file stands whose text is in the index under its source.
-type Place struct {
-	Source, Path, Run, Phase string
-	Held                     string // the commit that holds it
-	At                       time.Time
-}
-
-// Batch is what is written together.
-type Batch struct {
-	tx  *sql.Tx
-	ctx context.Context
-
-	ready  map[string]*sql.Stmt // what is done again and again is read by SQLite once
-	last   string               // the source that was named last, whose id is lastID
-	lastID int64
-	added  bool
-}
-
-// Write writes what do gives, or nothing of it.
-func (i *Index) Write(ctx context.Context, do func(*Batch) error) error {
-	tx, err := i.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("write the search index: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // nothing after a commit
-	b := &Batch{tx: tx, ctx: ctx, ready: map[string]*sql.Stmt{}}
-	if err := do(b); err != nil {
-		return err
-	}
-	if b.added {
-		if err := b.SetMark(markWritten, rand.Int64()); err != nil { //nolint:gosec // it only has to be another one
-			return err
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("write the search index: %w", err)
-	}
-	return nil
-}
-
-// Mark is how far a source was read, as nobody else changes it meanwhile.
-func (b *Batch) Mark(source string) (mark int64, err error) {
-	err = b.tx.QueryRowContext(b.ctx, "SELECT mark FROM mark WHERE source=?", source).Scan(&mark)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return mark, err
-}
-
-// SetMark notes how far a source was read.
-func (b *Batch) SetMark(source string, mark int64) error {
-	return b.exec("INSERT INTO mark(source, mark) VALUES(?, ?) ON CONFLICT(source) DO UPDATE SET mark=excluded.mark", source, mark)
-}
-
-// Add adds a text.
-func (b *Batch) Add(p Piece) error { return b.add(p, true) }
-
-// AddFile adds the text of a file, which is not kept here. It is also found by
-// the words of the path that it was first seen under.
-func (b *Batch) AddFile(source, path, body string) error {
-	return b.add(Piece{Source: source, Kind: KindFile, Path: path, Body: body}, false)
-}
-
-func (b *Batch) add(p Piece, keep bool) error {
-	source, err := b.source(p.Source)
-	if err != nil {
-		return err
-	}
-	for _, c := range chunks(p.Body) {
-		b.added = true
-		kept := ""
-		if keep {
-			kept = c.body
-		}
-		res, err := b.do("INSERT INTO piece(source, kind, run, phase, path, who, at, line, lines, hash, body) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-			source, p.Kind, p.Run, p.Phase, p.Path, p.Who, stamp(p.At), c.line, c.lines, hashOf(c.body), kept)
-		if err != nil {
-			return err
-		}
-		id, err := res.LastInsertId()
-		if err != nil {
-			return fmt.Errorf("write the search index: %w", err)
-		}
-		if err := b.exec("INSERT INTO word(rowid, body, parts, path) VALUES(?,?,?,?)", id, c.body, partsOf(c.body), p.Path+" "+partsOf(p.Path)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// source is the number of a source, which stands with each of its pieces in place of
-// its name.
-func (b *Batch) source(name string) (int64, error) {
-	if name == b.last && name != "" {
-		return b.lastID, nil
-	}
-	if err := b.exec("INSERT INTO source(name) VALUES(?) ON CONFLICT(name) DO NOTHING", name); err != nil {
-		return 0, err
-	}
-	if err := b.tx.QueryRowContext(b.ctx, "SELECT id FROM source WHERE name=?", name).Scan(&b.lastID); err != nil {
-		return 0, fmt.Errorf("write the search index: %w", err)
-	}
-	b.last = name
-	return b.lastID, nil
-}
-
-// Drop takes the texts of a source away.
-func (b *Batch) Drop(source string) error {
-	id, err := b.source(source)
-	if err != nil {
-		return err
-	}
-	if err := b.exec("DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE source=?)", id); err != nil {
-		return err
-	}
-	return b.exec("DELETE FROM piece WHERE source=?", id)
-}
-
-// Put notes where a file stands.
-func (b *Batch) Put(p Place) error {
-	id, err := b.source(p.Source)
-	if err != nil {
-		return err
-	}
-	return b.exec("INSERT OR REPLACE INTO place(source, path, run, phase, held, at) VALUES(?,?,?,?,?,?)", id, p.Path, p.Run, p.Phase, p.Held, stamp(p.At))
-}
-
-// Clear forgets where the files of a run's phase stood; what stands nowhere any
-// more is found no more.
-func (b *Batch) Clear(run, phase string) error {
-	return b.exec("DELETE FROM place WHERE run=? AND phase=?", run, phase)
-}
-
-// Forget takes away how far the sources were read whose names begin so.
-func (b *Batch) Forget(prefix string) error {
-	return b.exec("DELETE FROM mark WHERE substr(source, 1, length(?1)) = ?1", prefix)
-}
-
-// Prune takes the files away that stand nowhere any more, of those whose sources
-// begin so.
-func (b *Batch) Prune(prefix string) error {
-	const lost = "FROM source WHERE substr(name, 1, length(?1)) = ?1 AND id NOT IN (SELECT source FROM place)"
-	for _, query := range []string{
-		"DELETE FROM word WHERE rowid IN (SELECT id FROM piece WHERE source IN (SELECT id " + lost + "))",
-		"DELETE FROM piece WHERE source IN (SELECT id " + lost + ")",
-		"DELETE FROM mark WHERE source IN (SELECT name " + lost + ")",
-		"DELETE " + lost,
-	} {
-		if err := b.exec(query, prefix); err != nil {
-			return err
-		}
-	}
-	b.last = ""
-	return nil
-}
-
-// Has says whether a source was read.
-func (b *Batch) Has(source string) (bool, error) {
-	mark, err := b.Mark(source)
-	return mark > 0, err
-}
-
-func (b *Batch) exec(query string, args ...any) error {
-	_, err := b.do(query, args...)
-	return err
-}
-
-func (b *Batch) do(query string, args ...any) (sql.Result, error) {
-	stmt := b.ready[query]
-	if stmt == nil {
-		var err error
-		if stmt, err = b.tx.PrepareContext(b.ctx, query); err != nil {
-			return nil, fmt.Errorf("write the search index: %w", err)
-		}
-		b.ready[query] = stmt // closed with the transaction
-	}
-	res, err := stmt.ExecContext(b.ctx, args...)
-	if err != nil {
-		return nil, fmt.Errorf("write the search index: %w", err)
-	}
-	return res, nil
 }
 
 // hashOf tells texts apart. 64 bits do: two texts of one project that share them

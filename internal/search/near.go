@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -18,7 +17,7 @@ type Near struct {
 	Vector  []float32
 }
 
-// byMeaning are the pieces whose vectors are nearest to the question's. What narrows
+// byMeaning are the chunks whose vectors are nearest to the question's. What narrows
 // a question is asked of the index, which alone knows whose a text is and where it
 // stands; a vector by itself is never found.
 func (i *Index) byMeaning(ctx context.Context, q Query, near *Near, depth int) ([]Hit, error) {
@@ -28,7 +27,7 @@ func (i *Index) byMeaning(ctx context.Context, q Query, near *Near, depth int) (
 	}
 	// Too few of the nearest may be found: then only those are compared which may.
 	where, args := q.whereBeside()
-	allowed, err := ints(ctx, i.db, "SELECT DISTINCT p.hash FROM piece AS p "+placed+where, args...)
+	allowed, err := ints(ctx, i.db, "SELECT DISTINCT c.hash FROM chunk AS c JOIN piece AS p ON p.id = c.piece "+placed+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
@@ -36,7 +35,7 @@ func (i *Index) byMeaning(ctx context.Context, q Query, near *Near, depth int) (
 	return hits[:min(len(hits), depth)], err
 }
 
-// nearest are the pieces of the n nearest vectors that the question allows; more
+// nearest are the chunks of the n nearest vectors that the question allows; more
 // says that there are further ones.
 func (i *Index) nearest(ctx context.Context, q Query, near *Near, n int, only []int64) (hits []Hit, more bool, err error) {
 	hashes, err := near.Vectors.nearest(ctx, near.Vector, n, only)
@@ -45,7 +44,7 @@ func (i *Index) nearest(ctx context.Context, q Query, near *Near, n int, only []
 	}
 	where, args := q.whereBeside()
 	args = append([]any{jsonOf(hashes)}, args...)
-	hits, err = i.hits(ctx, "SELECT "+columns+" FROM piece AS p "+placed+" AND p.hash IN (SELECT value FROM json_each(?))"+where+" GROUP BY p.id", args...)
+	hits, err = i.hits(ctx, "SELECT "+columns+", c.hash FROM chunk AS c JOIN piece AS p ON p.id = c.piece "+placed+" AND c.hash IN (SELECT value FROM json_each(?))"+where+" GROUP BY p.id, c.hash", args...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -69,42 +68,33 @@ func (q Query) whereBeside() (where string, args []any) {
 }
 
 // nearest are the hashes of the n texts whose vectors point most nearly where q does,
-// of those in only (nil = all). The signs of all are looked at first, and the
-// vectors themselves of five times as many as are wanted.
+// of those in only (nil = all). The signs of all are looked at first, and how large
+// the numbers are of five times as many as are wanted.
 func (v *Vectors) nearest(ctx context.Context, q []float32, n int, only []int64) ([]int64, error) {
 	var allowed map[int64]bool
 	if only != nil {
-		ids, err := ints(ctx, v.db, "SELECT id FROM vector WHERE hash IN (SELECT value FROM json_each(?))", jsonOf(only))
-		if err != nil {
-			return nil, v.trouble(err)
-		}
-		allowed = make(map[int64]bool, len(ids))
-		for _, id := range ids {
-			allowed[id] = true
+		allowed = make(map[int64]bool, len(only))
+		for _, hash := range only {
+			allowed[hash] = true
 		}
 	}
+	q = turned(q)
 	candidates, err := v.bySigns(ctx, q, 5*n, allowed)
 	if err != nil {
 		return nil, v.trouble(err)
 	}
-	rows, err := v.db.QueryContext(ctx, "SELECT hash, code FROM vector WHERE id IN (SELECT value FROM json_each(?)) AND code IS NOT NULL", jsonOf(candidates))
+	rows, err := v.sizesOf(ctx, candidates, len(q))
 	if err != nil {
 		return nil, v.trouble(err)
 	}
-	defer rows.Close()
 	score := make(map[int64]float64, len(candidates))
-	for rows.Next() {
-		var hash int64
-		var code []byte
-		if err := rows.Scan(&hash, &code); err != nil {
-			return nil, v.trouble(err)
+	per, long := sizesPer(len(q)), sizesLen(len(q))
+	for _, one := range candidates {
+		row, from := rows[one.at/per], one.at%per*long
+		if from+long > len(row) {
+			return nil, v.trouble(fmt.Errorf("there are no sizes of number %d", one.at))
 		}
-		if len(code) == len(q) {
-			score[hash] = cosine(q, code)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, v.trouble(err)
+		score[one.hash] = likeness(q, one.signs, row[from:from+long])
 	}
 	out := slices.SortedFunc(maps.Keys(score), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(a, b))
@@ -112,32 +102,45 @@ func (v *Vectors) nearest(ctx context.Context, q []float32, n int, only []int64)
 	return out[:min(len(out), n)], nil
 }
 
-// cosine of the angle between a vector and one as bytesOf writes it, up to the length
-// of q, which is the same for all.
-func cosine(q []float32, code []byte) float64 {
-	dot, length := float32(0), float32(0)
-	for n, b := range code {
-		x := float32(int8(b)) //nolint:gosec // it was written as one
-		dot += q[n] * x
-		length += x * x
+// sizesOf are the rows that have the sizes of some vectors, by their ids.
+func (v *Vectors) sizesOf(ctx context.Context, some []signed, dims int) (map[int][]byte, error) {
+	out := map[int][]byte{}
+	var ids []int64
+	for _, one := range some {
+		id := one.at / sizesPer(dims)
+		if _, is := out[id]; !is {
+			out[id] = nil
+			ids = append(ids, int64(id))
+		}
 	}
-	if length == 0 {
-		return 0
+	rows, err := v.db.QueryContext(ctx, "SELECT id, sizes FROM size WHERE id IN (SELECT value FROM json_each(?))", jsonOf(ids))
+	if err != nil {
+		return nil, err
 	}
-	return float64(dot) / math.Sqrt(float64(length))
+	defer rows.Close()
+	for rows.Next() {
+		var id int
+		var row []byte
+		if err := rows.Scan(&id, &row); err != nil {
+			return nil, err
+		}
+		out[id] = row
+	}
+	return out, rows.Err()
 }
 
-// signed is a vector's id and signs.
+// signed is a vector's place among all, the hash of its text, and its signs.
 type signed struct {
-	id    int64
+	at    int
+	hash  int64
 	signs []byte
 }
 
-// bySigns are the ids of the n vectors whose signs fit q best. How many signs differ
+// bySigns are the n vectors whose signs fit q best. How many signs differ
 // says it roughly, which is counted for all; of what is left, the numbers of q are
 // added where a vector is above zero and taken off where it is not.
-func (v *Vectors) bySigns(ctx context.Context, q []float32, n int, allowed map[int64]bool) ([]int64, error) {
-	rough, err := v.byDistance(ctx, signsOf(q, len(q)), 8*n, allowed)
+func (v *Vectors) bySigns(ctx context.Context, q []float32, n int, allowed map[int64]bool) ([]signed, error) {
+	rough, err := v.byDistance(ctx, signsOf(q), 8*n, allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -149,17 +152,17 @@ func (v *Vectors) bySigns(ctx context.Context, q []float32, n int, allowed map[i
 			score += sums[k][eight]
 		}
 		if len(best) < n {
-			heap.Push(&best, scored{one.id, score})
+			heap.Push(&best, scored{one, score})
 		} else if score > best[0].score {
-			best[0] = scored{one.id, score}
+			best[0] = scored{one, score}
 			heap.Fix(&best, 0)
 		}
 	}
-	ids := make([]int64, 0, len(best))
+	out := make([]signed, 0, len(best))
 	for _, one := range best {
-		ids = append(ids, one.id)
+		out = append(out, one.signed)
 	}
-	return ids, nil
+	return out, nil
 }
 
 // signSums has for each eight numbers of q what they come to by the signs that a byte
@@ -183,7 +186,7 @@ func signSums(q []float32) [][256]float32 {
 // byDistance are the vectors of which the fewest signs are others than those of q, n
 // and as many more as differ in as many as the last one.
 func (v *Vectors) byDistance(ctx context.Context, q []byte, n int, allowed map[int64]bool) ([]signed, error) {
-	rows, err := v.db.QueryContext(ctx, "SELECT id, signs FROM block ORDER BY id")
+	rows, err := v.db.QueryContext(ctx, "SELECT id, hashes, signs FROM block ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -192,14 +195,14 @@ func (v *Vectors) byDistance(ctx context.Context, q []byte, n int, allowed map[i
 	var distances []int
 	count := make([]int, 8*len(q)+1) // of vectors, by distance
 	for rows.Next() {
-		var block int64
-		var signs []byte
-		if err := rows.Scan(&block, &signs); err != nil {
+		var block int
+		var hashes, signs []byte
+		if err := rows.Scan(&block, &hashes, &signs); err != nil {
 			return nil, err
 		}
-		for at := 0; (at+1)*len(q) <= len(signs); at++ {
-			one := signed{block*blockLen + int64(at), signs[at*len(q) : (at+1)*len(q)]}
-			if allowed != nil && !allowed[one.id] {
+		for at := 0; (at+1)*len(q) <= len(signs) && (at+1)*hashLen <= len(hashes); at++ {
+			one := signed{block*blockLen + at, hashAt(hashes, at), signs[at*len(q) : (at+1)*len(q)]}
+			if allowed != nil && !allowed[one.hash] {
 				continue
 			}
 			d := differing(q, one.signs)
@@ -236,7 +239,7 @@ func differing(a, b []byte) int {
 }
 
 type scored struct {
-	id    int64
+	signed
 	score float32
 }
 

@@ -279,7 +279,8 @@ func everywhere() []string {
 	return strings.Fields("a an the of in to is are was were and or be been for on at by as it its that this these those with from will would")
 }
 
-// frequent are words that so many texts have that one of them alone says little.
+// frequent are words that so many texts have that one of them alone says little;
+// so does a letter that stands alone.
 func frequent() []string {
-	return strings.Fields("so not no all any there i do does has have if else func function return go var let const type new true false nil null none import package struct string int error err x t s b n")
+	return strings.Fields("c d e f g h j k l m o p q r u v w y z so not no all any there i do does has have if else func function return go var let const type new true false nil null none import package struct string int error err x t s b n")
 }

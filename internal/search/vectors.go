@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"time"
 )
@@ -14,21 +12,32 @@ import (
 // vectorSchema is what vectors are kept in. They have a file of their own: the
 // index can be made anew for nothing, and vectors were paid for.
 //
-// A vector stands twice: as whole numbers of one byte, and as the signs of its
-// numbers, those of 1024 vectors in a row, since reading 100,000 rows takes SQLite
-// a quarter of a second and reading 100 takes nothing. Ids are dense from 0, so
-// that they say where in its block a vector is.
+// A vector is turned (turn.go), and two or three bits of each of its numbers are kept:
+// the signs, those of 1024 vectors in a row with the hashes of their texts, since reading
+// 100,000 rows takes SQLite a quarter of a second and reading 100 takes nothing; and how
+// large the numbers are, of as many vectors in a row as a page holds, since that is read
+// of few. Where a vector stands follows from its place among all.
 const vectorSchema = `
 CREATE TABLE model(id INTEGER PRIMARY KEY CHECK(id = 1), name TEXT NOT NULL, dims INTEGER NOT NULL);
-CREATE TABLE vector(id INTEGER PRIMARY KEY, hash INTEGER NOT NULL UNIQUE, code BLOB);
-CREATE TABLE block(id INTEGER PRIMARY KEY, signs BLOB NOT NULL);
+` + vectorTables + `
 CREATE TABLE spent(day TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE state(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
 
+// vectorTables have the vectors; untaken the texts that the model did not take.
+const vectorTables = `
+CREATE TABLE block(id INTEGER PRIMARY KEY, hashes BLOB NOT NULL, signs BLOB NOT NULL);
+CREATE TABLE size(id INTEGER PRIMARY KEY, sizes BLOB NOT NULL);
+CREATE TABLE untaken(hash INTEGER PRIMARY KEY);`
+
 const (
-	vectorVersion = 1
+	vectorVersion = 3
 	blockLen      = 1024
+	hashLen       = 8
+	pageRoom      = 4050 // bytes that a row of one page can have
 )
+
+// sizesPer is of how many vectors a row has the sizes.
+func sizesPer(dims int) int { return max(1, pageRoom/max(1, sizesLen(dims))) }
 
 // Vectors are what a model made of texts, by their hash, in a file. One that cannot
 // be read is an error: it is never made anew by itself.
@@ -36,11 +45,23 @@ type Vectors struct{ db *sql.DB }
 
 // OpenVectors opens the vectors in a file, or makes it.
 func OpenVectors(ctx context.Context, path string) (*Vectors, error) {
-	db, err := dial(ctx, path, vectorSchema, vectorVersion)
+	db, err := dial(ctx, path, vectorSchema, vectorVersion, oldVectors)
 	if err != nil {
 		return nil, fmt.Errorf("open the vectors of the search %s: %w", path, err)
 	}
-	return &Vectors{db: db}, nil
+	v := &Vectors{db: db}
+	v.shrink(ctx)
+	return v, nil
+}
+
+// shrink gives the room back that a file has no use for, where that is a good part of it. It
+// can be left for another time: somebody else may write just now.
+func (v *Vectors) shrink(ctx context.Context) {
+	var free, all int
+	err := v.db.QueryRowContext(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)").Scan(&free, &all)
+	if err == nil && free > all/5 {
+		_, _ = v.db.ExecContext(ctx, "VACUUM")
+	}
 }
 
 // Close closes them.
@@ -80,19 +101,22 @@ func (v *Vectors) write(ctx context.Context, do func(*sql.Tx) error) error {
 // model made what is there.
 func (v *Vectors) known(ctx context.Context, model string) (map[int64]bool, error) {
 	out := map[int64]bool{}
-	rows, err := v.db.QueryContext(ctx, "SELECT hash FROM vector WHERE (SELECT name FROM model) = ?", model)
+	of, _, err := v.Of(ctx)
+	if err != nil || of != model {
+		return out, err
+	}
+	hashes, err := allHashes(ctx, v.db)
 	if err != nil {
 		return nil, v.trouble(err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var hash int64
-		if err := rows.Scan(&hash); err != nil {
-			return nil, v.trouble(err)
-		}
+	untaken, err := ints(ctx, v.db, "SELECT hash FROM untaken")
+	if err != nil {
+		return nil, v.trouble(err)
+	}
+	for _, hash := range slices.Concat(hashes, untaken) {
 		out[hash] = true
 	}
-	return out, v.trouble(rows.Err())
+	return out, nil
 }
 
 // madeVector is a vector and the hash of its text; nil = the model does not take the text.
@@ -105,43 +129,40 @@ type madeVector struct {
 // be compared across the two.
 func (v *Vectors) put(ctx context.Context, model string, dims int, list []madeVector) error {
 	return v.write(ctx, func(tx *sql.Tx) error {
-		var had string
+		var of string
 		var long int
-		err := tx.QueryRowContext(ctx, "SELECT name, dims FROM model").Scan(&had, &long)
+		err := tx.QueryRowContext(ctx, "SELECT name, dims FROM model").Scan(&of, &long)
 		switch {
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return err
-		case err != nil || had != model || long != dims:
-			if _, err := tx.ExecContext(ctx, "DELETE FROM vector; DELETE FROM block; DELETE FROM state WHERE name = 'filled'; INSERT OR REPLACE INTO model(id, name, dims) VALUES(1, ?, ?)", model, dims); err != nil {
+		case err != nil || of != model || long != dims:
+			if _, err := tx.ExecContext(ctx, emptied+"DELETE FROM state WHERE name = 'filled'; INSERT OR REPLACE INTO model(id, name, dims) VALUES(1, ?, ?)", model, dims); err != nil {
 				return err
 			}
 		}
-		var next int64
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(id) + 1, 0) FROM vector").Scan(&next); err != nil {
+		hashes, err := allHashes(ctx, tx)
+		if err != nil {
 			return err
 		}
-		signs := map[int64][]byte{}
+		had := make(map[int64]bool, len(hashes))
+		for _, hash := range hashes {
+			had[hash] = true
+		}
+		var more []codedVector
 		for _, one := range list {
-			var code []byte
-			if one.vector != nil {
-				code = bytesOf(one.vector)
-			}
-			res, err := tx.ExecContext(ctx, "INSERT INTO vector(id, hash, code) VALUES(?, ?, ?) ON CONFLICT(hash) DO NOTHING", next, one.hash, code)
-			if err != nil {
-				return err
-			}
-			if n, err := res.RowsAffected(); err != nil || n == 0 {
-				continue // somebody else was faster
-			}
-			signs[next/blockLen] = append(signs[next/blockLen], signsOf(one.vector, dims)...)
-			next++
-		}
-		for block, more := range signs {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO block(id, signs) VALUES(?1, ?2) ON CONFLICT(id) DO UPDATE SET signs = CAST(signs || ?2 AS BLOB)", block, more); err != nil {
-				return err
+			switch {
+			case had[one.hash]: // somebody else was faster
+			case one.vector == nil:
+				if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO untaken(hash) VALUES(?)", one.hash); err != nil {
+					return err
+				}
+			default:
+				had[one.hash] = true
+				signs, sizes := coded(one.vector)
+				more = append(more, codedVector{one.hash, signs, sizes})
 			}
 		}
-		return nil
+		return extend(ctx, tx, len(hashes), dims, more)
 	})
 }
 
@@ -153,48 +174,30 @@ func (v *Vectors) Keep(ctx context.Context, i *Index) error {
 	}
 	return v.write(ctx, func(tx *sql.Tx) error {
 		var dims int
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce((SELECT dims FROM model), 0)").Scan(&dims); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT coalesce((SELECT dims FROM model), 0)").Scan(&dims); err != nil || dims == 0 {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE kept(hash INTEGER, code BLOB)"); err != nil {
+		all, err := allVectors(ctx, tx, dims)
+		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO kept SELECT hash, code FROM vector WHERE hash IN (SELECT value FROM json_each(?));
-DELETE FROM vector; DELETE FROM block;`, jsonOf(slices.Sorted(maps.Keys(wanted)))); err != nil {
+		untaken, err := ints(ctx, tx, "SELECT hash FROM untaken")
+		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO vector(id, hash, code) SELECT rowid - 1, hash, code FROM kept; DROP TABLE kept;"); err != nil {
+		if _, err := tx.ExecContext(ctx, emptied); err != nil {
 			return err
 		}
-		return reblock(ctx, tx, dims)
+		for _, hash := range untaken {
+			if _, is := wanted[hash]; !is {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT INTO untaken(hash) VALUES(?)", hash); err != nil {
+				return err
+			}
+		}
+		return extend(ctx, tx, 0, dims, slices.DeleteFunc(all, func(one codedVector) bool { _, is := wanted[one.hash]; return !is }))
 	})
-}
-
-// reblock makes the blocks of signs anew.
-func reblock(ctx context.Context, tx *sql.Tx, dims int) error {
-	rows, err := tx.QueryContext(ctx, "SELECT id, code FROM vector ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	blocks := map[int64][]byte{}
-	for rows.Next() {
-		var id int64
-		var code []byte
-		if err := rows.Scan(&id, &code); err != nil {
-			return err
-		}
-		blocks[id/blockLen] = append(blocks[id/blockLen], signsOfBytes(code, dims)...)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	for id, signs := range blocks {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO block(id, signs) VALUES(?, ?)", id, signs); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // reserve counts tokens for a day, unless more than limit were spent on it then; 0 =
@@ -249,40 +252,4 @@ func (v *Vectors) setState(ctx context.Context, name string, value int64) error 
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state(name, value) VALUES(?, ?)", name, value)
 		return err
 	})
-}
-
-// bytesOf are the numbers of a vector as whole ones from -127 to 127, of which only
-// the direction counts.
-func bytesOf(vector []float32) []byte {
-	most := float32(0)
-	for _, x := range vector {
-		most = max(most, float32(math.Abs(float64(x))))
-	}
-	out := make([]byte, len(vector))
-	for n, x := range vector {
-		out[n] = byte(int8(math.RoundToEven(float64(x / most * 127))))
-	}
-	return out
-}
-
-// signsOf has a bit for each number of a vector that is above zero; nil is none.
-func signsOf(vector []float32, dims int) []byte {
-	out := make([]byte, (dims+7)/8)
-	for n, x := range vector {
-		if x > 0 {
-			out[n/8] |= 1 << (n % 8)
-		}
-	}
-	return out
-}
-
-// signsOfBytes is signsOf what bytesOf gave.
-func signsOfBytes(code []byte, dims int) []byte {
-	out := make([]byte, (dims+7)/8)
-	for n, x := range code {
-		if int8(x) > 0 { //nolint:gosec // it was written as one
-			out[n/8] |= 1 << (n % 8)
-		}
-	}
-	return out
 }

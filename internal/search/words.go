@@ -96,17 +96,37 @@ func humps(name string) []string {
 const (
 	chunkLines   = 40
 	chunkBytes   = 4000
+	pieceChunks  = 8
 	excerptLines = 3
 	excerptRunes = 240
 )
 
-// chunk is a piece of a text that is found as a whole.
+// chunk is a part of a text: what a vector is made of, or several such in a row.
 type chunk struct {
 	line, lines int // the first one, from 1, and how many
 	body        string
 }
 
-// chunks cuts a text into pieces of whole lines. A line alone may be longer.
+// pieces cuts a text into what is found as a whole: a few chunks that follow each
+// other. To cut the text of one gives these chunks again.
+func pieces(body string) []chunk {
+	var out []chunk
+	n := 0
+	for _, c := range chunks(body) {
+		if last := len(out) - 1; n%pieceChunks != 0 && out[last].line+out[last].lines == c.line {
+			out[last].body += c.body
+			out[last].lines += c.lines
+			n++
+		} else {
+			out = append(out, c)
+			n = 1
+		}
+	}
+	return out
+}
+
+// chunks cuts a text into chunks of whole lines, and leaves blank ones out. A line
+// alone may be longer.
 func chunks(body string) []chunk {
 	var out []chunk
 	var b strings.Builder
