@@ -137,6 +137,11 @@ func Choices(pt Point) []work.Choice {
 			{Name: "stop", Answer: work.CheckpointRejected, Label: "stop this phase"},
 			{Name: "abort", Answer: work.CheckpointRejected, Label: "abort the run"},
 		}
+	case PointTries: // behind the tries themselves
+		return []work.Choice{
+			{Name: "changes", Answer: work.CheckpointChangesRequested, Label: "take the proposed try, with changes"},
+			{Name: "none", Answer: work.CheckpointRejected, Label: "take none: the phase fails"},
+		}
 	case PointSubPhase:
 		return []work.Choice{
 			{Name: "approve", Answer: work.CheckpointApproved, Label: "spawn it"},

@@ -149,7 +149,7 @@ func TestDecideChains(t *testing.T) {
 	}
 	const guided = `{"policy":{"gates":{"action":"human","blocker":"human","ckpt.*":"auto","ckpt.deliverable":"human","ckpt.final_output":"human","ckpt.phase_transition":"human","ckpt.question":"human",` +
 		`"context":"auto","decompose":"human","evidence":"human","final":"human","findings":"auto","intent":"auto","iteration":"auto","phase.start":"auto","plan.initial":"human","plan.later":"human",` +
-		`"promote":"human","stale":"auto","subphase":"auto","tactical":"auto"},"consent":["action_approved"],"confidence_floor":0.6,"irreversibility_max":"medium",` +
+		`"promote":"human","stale":"auto","subphase":"auto","tactical":"auto","tries":"human"},"consent":["action_approved"],"confidence_floor":0.6,"irreversibility_max":"medium",` +
 		`"regret_max":"medium","pause_on_risk_amplifier":true,"action_kinds":["standard","improvised","suggestion"],"contexts":["action_proposal","agent_autonomous"],` +
 		`"tier_floor":"frontier_fast","tier_ceiling":"agent_headless","budget_usd":0.5,"combined_inference":false,"on_stale":"pivot_then_fail","fail_verdict":"fail_phase","promote":"always_review"}}`
 	bounded := strings.NewReplacer(`"budget_usd":0.5`, `"budget_usd":0.1`, `"action_kinds":["standard","improvised","suggestion"]`, `"action_kinds":[]`, `"stale":"auto"`, `"stale":"human"`,

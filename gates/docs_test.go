@@ -44,9 +44,9 @@ func TestExplain(t *testing.T) {
 		"full":            "evidence",
 		"review":          "final blocker ckpt.final_output ckpt.question action evidence promote",
 		"partial":         "plan.initial final blocker ckpt.final_output ckpt.question action evidence promote",
-		"guided":          "plan.initial plan.later final decompose blocker ckpt.phase_transition ckpt.deliverable ckpt.final_output ckpt.question action evidence promote",
-		"dependent":       "plan.initial plan.later tactical final stale decompose blocker ckpt.* intent context action findings evidence promote",
-		"interactive":     "final phase.start stale subphase decompose blocker ckpt.question action findings evidence promote",
+		"guided":          "plan.initial plan.later final decompose tries blocker ckpt.phase_transition ckpt.deliverable ckpt.final_output ckpt.question action evidence promote",
+		"dependent":       "plan.initial plan.later tactical final stale decompose tries blocker ckpt.* intent context action findings evidence promote",
+		"interactive":     "final phase.start stale subphase decompose tries blocker ckpt.question action findings evidence promote",
 		"semi_supervised": "final blocker ckpt.phase_transition ckpt.deliverable ckpt.final_output ckpt.question action evidence promote",
 	} {
 		if got := stops(name); got != want {

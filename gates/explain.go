@@ -97,6 +97,8 @@ func (p Policy) when(pt Point) string {
 		return "when the agent wants a sub-phase"
 	case PointDecompose:
 		return "when a phase is to be split into parts"
+	case PointTries:
+		return "when several tries of a phase are proven and one is to be taken"
 	case PointBlocker:
 		return "when the agent says that it needs a person, a credential, access or a decision"
 	case AnyCheckpoint:

@@ -43,7 +43,7 @@ func FollowsOf(pt Point, ofIssue bool) Follows {
 		return Follows{"Approve the parts", "The parts are done one after the other, each proven, then the phase as a whole.", "The agent proposes other parts, with your comments, and you are asked again.", "The phase is not split; the agent goes on with it as one."}
 	case PointBlocker:
 		return Follows{"Answer", "The agent goes on with what you say.", "The agent goes on with your comment.", "The phase fails as blocked; nothing of it is merged."}
-	case PointIntent, PointContext, PointAction, PointStale, PointSubPhase, AnyCheckpoint:
+	case PointIntent, PointContext, PointAction, PointStale, PointSubPhase, PointTries, AnyCheckpoint:
 		return Follows{}
 	}
 	if pt.isCheckpoint() {

@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -92,14 +91,11 @@ func differing(p, n Policy) []string {
 			out = append(out, axis)
 		}
 	}
-	points := maps.Clone(n.Gates)
-	if points == nil {
-		points = map[Point]Mode{}
-	}
-	maps.Copy(points, p.Gates)
-	delete(points, PointPhaseStart) // it has three degrees, below
-	for pt := range points {
-		add(p.At(pt) != n.At(pt), string(pt))
+	for _, gates := range []map[Point]Mode{p.Gates, n.Gates} {
+		for pt := range gates {
+			// phase.start has three degrees, below.
+			add(pt != PointPhaseStart && p.At(pt) != n.At(pt) && !slices.Contains(out, string(pt)), string(pt))
+		}
 	}
 	add(p.starts() != n.starts(), string(PointPhaseStart))
 	slices.Sort(out)

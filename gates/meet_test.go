@@ -199,7 +199,7 @@ func TestMeetOfPresets(t *testing.T) {
 	if got := Meet(autonomous, autonomous); !reflect.DeepEqual(got, autonomous) {
 		t.Errorf("autonomous under itself: %+v", got)
 	}
-	want := []string{"action", "blocker", "ckpt.question", "decompose", "final", "findings", "phase.start", "promote", "stale", "subphase", "consent", "on_stale", "fail_verdict"}
+	want := []string{"action", "blocker", "ckpt.question", "decompose", "final", "findings", "phase.start", "promote", "stale", "subphase", "tries", "consent", "on_stale", "fail_verdict"}
 	if got := Exceeds(autonomous, interactive); !slices.Equal(got, want) {
 		t.Errorf("autonomous exceeds interactive on %v, want %v", got, want)
 	}

@@ -27,6 +27,7 @@ const (
 	PointStale       Point = "stale"
 	PointSubPhase    Point = "subphase"
 	PointDecompose   Point = "decompose"
+	PointTries       Point = "tries"
 	PointBlocker     Point = "blocker"
 	PointIntent      Point = "intent"
 	PointContext     Point = "context"
@@ -74,7 +75,7 @@ func DoubtPoints() []Point {
 func Points() []Point {
 	return []Point{
 		PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, PointDecompose, PointBlocker, AnyCheckpoint, PointIntent,
+		PointIteration, PointStale, PointSubPhase, PointDecompose, PointTries, PointBlocker, AnyCheckpoint, PointIntent,
 		PointContext, PointAction, PointFindings, PointEvidence, PointPromote,
 	}
 }
@@ -95,7 +96,7 @@ func (pt Point) isDoubt() bool {
 func (pt Point) known() bool {
 	switch pt {
 	case PointPlanInitial, PointPlanLater, PointTactical, PointFinal, PointPhaseStart,
-		PointIteration, PointStale, PointSubPhase, PointDecompose, PointBlocker, PointIntent, PointContext,
+		PointIteration, PointStale, PointSubPhase, PointDecompose, PointTries, PointBlocker, PointIntent, PointContext,
 		PointAction, PointFindings, PointEvidence, PointPromote:
 		return true
 	}
@@ -227,8 +228,8 @@ func (p Policy) StaleResponse() OnStale {
 // Version names the content of a policy, whatever its preset is called: 12
 // hexadecimal digits, equal for equal axes.
 func (p Policy) Version() string {
+	p.Preset = "" // before Meet, which compares to tell whether it still holds
 	n := Meet(p, p)
-	n.Preset = ""
 	// Meet leaves only finite numbers, so that this cannot fail; were it to,
 	// the text of the error would still not be the version of any policy.
 	text, err := json.Marshal(n)

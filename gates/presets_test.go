@@ -95,6 +95,7 @@ func TestPresetsAreThoseOfTheTable(t *testing.T) {
 		nobody := slices.Contains([]string{"full", "autonomous", "end_to_end"}, cells[0])
 		want[PointQuestion], want[PointBlocker] = asks[!nobody], asks[!nobody]
 		// A phase that is split is another plan, and is done in sub-phases.
+		want[PointTries] = asks[want[PointPlanLater] == Human || want[PointSubPhase] == Human]
 		want[PointDecompose] = asks[want[PointPlanLater] == Human || want[PointSubPhase] == Human]
 		if !maps.Equal(p.Gates, want) {
 			t.Errorf("%s: gates %v, want %v", cells[0], p.Gates, want)

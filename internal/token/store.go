@@ -8,12 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"forge/internal/atomicfile"
@@ -32,11 +28,27 @@ const (
 // ErrNone says that there is no token of that id.
 var ErrNone = errors.New("unknown token")
 
-// Store keeps tokens in a folder, in a file that its owner alone may read. Only
-// hashes are kept. Several processes may use one folder, and many at once.
+// Files keep the file of tokens, for all processes that share it.
+type Files interface {
+	// Read is a file with its version; nil where there is none.
+	Read(name string) (data []byte, version string, err error)
+	// Change replaces a file while nobody else does so. do may be called again.
+	Change(name string, do func(was []byte) ([]byte, error)) error
+}
+
+// Store keeps tokens. Only hashes are kept. Several processes may use the same
+// files, and many at once.
 type Store struct {
-	Dir string
-	Now func() time.Time
+	Dir   string // a folder that its owner alone may read
+	Files Files  // in place of the folder; nil = there it is
+	Now   func() time.Time
+}
+
+func (s Store) files() Files {
+	if s.Files != nil {
+		return s.Files
+	}
+	return atomicfile.Folder{Dir: s.Dir, Lock: lockFile}
 }
 
 type kept struct {
@@ -57,8 +69,7 @@ func (s Store) New(g Grant, lives time.Duration) (token string, made Grant, err 
 	if lives <= 0 || lives > Longest {
 		return "", g, fmt.Errorf("a token lives for at most %s, and for more than nothing; %s is neither", Longest, lives)
 	}
-	now := s.Now().UTC()
-	g.ID, g.Created, g.Expires = strings.ToLower(rand.Text()[:10]), now, now.Add(lives)
+	g = g.From(s.Now(), lives)
 	token = Prefix + rand.Text() + rand.Text()
 	err = s.change(func(f *keptFile) error {
 		if len(f.Tokens) >= mostTokens {
@@ -117,60 +128,41 @@ func (s Store) Of(token string) (g Grant, ok bool, err error) {
 }
 
 func (s Store) read() (keptFile, error) {
-	path := filepath.Join(s.Dir, storeFile)
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return keptFile{}, nil
+	data, _, err := s.files().Read(storeFile)
+	if err != nil {
+		return keptFile{}, err
+	}
+	return readKept(data)
+}
+
+func readKept(data []byte) (f keptFile, err error) {
+	if data != nil {
+		err = json.Unmarshal(data, &f)
 	}
 	if err != nil {
-		return keptFile{}, fmt.Errorf("look at the tokens: %w", err)
+		err = fmt.Errorf("read %s: %w", storeFile, err)
 	}
-	// What others could have read or written proves nothing.
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return keptFile{}, fmt.Errorf("%s can be used by others (mode %s); chmod 600 %s", path, info.Mode(), path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return keptFile{}, fmt.Errorf("read the tokens: %w", err)
-	}
-	var f keptFile
-	if err := json.Unmarshal(data, &f); err != nil {
-		return keptFile{}, fmt.Errorf("read %s: %w", path, err)
-	}
-	return f, nil
+	return f, err
 }
 
 // change changes the file while no other process does. What has expired is
 // dropped on the way.
 func (s Store) change(do func(*keptFile) error) error {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of tokens: %w", err)
-	}
-	lock, err := os.OpenFile(filepath.Join(s.Dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("lock the tokens: %w", err)
-	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the tokens: %w", err)
-	}
-
-	f, err := s.read()
-	if err != nil {
-		return err
-	}
-	f.Tokens = slices.DeleteFunc(f.Tokens, func(k kept) bool { return !s.Now().Before(k.Expires) })
-	if err := do(&f); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the tokens: %w", err)
-	}
-	if err := atomicfile.Write(filepath.Join(s.Dir, storeFile), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the tokens: %w", err)
-	}
-	return nil
+	return s.files().Change(storeFile, func(was []byte) ([]byte, error) {
+		f, err := readKept(was)
+		if err != nil {
+			return nil, err
+		}
+		f.Tokens = slices.DeleteFunc(f.Tokens, func(k kept) bool { return !s.Now().Before(k.Expires) })
+		if err := do(&f); err != nil {
+			return nil, err
+		}
+		data, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("write the tokens: %w", err)
+		}
+		return append(data, '\n'), nil
+	})
 }
 
 // hashed is what is stored of a token. It is random, so it needs no salt and no
