@@ -59,3 +59,15 @@ type Server struct {
 	Dead      bool      `json:"dead,omitempty"`
 	Note      string    `json:"note,omitempty"` // why it claims nothing, in words
 }
+
+// Leader is the process that does what one of all is to do, such as polling a
+// tracker.
+type Leader struct {
+	Name      string    `json:"name"`
+	Owner     string    `json:"owner"` // "" = it was given back, or nobody ever did it
+	PID       int       `json:"pid"`
+	Host      string    `json:"host"`
+	Epoch     int64     `json:"epoch"` // counts the leaders; each has a higher one than those before
+	Heartbeat time.Time `json:"heartbeat"`
+	Dead      bool      `json:"dead,omitempty"` // known not to run any more, or silent for too long
+}

@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,7 +62,8 @@ func (c Checkpoint) WithWords(a Answer) Answer {
 	case CheckpointChangesRequested:
 		a.Comment = c.Feedback(a.Comment)
 	case CheckpointApproved:
-		a.FollowUps = c.FollowUps()
+		left := c.FollowUps() // beside what was said of lines elsewhere
+		a.FollowUps = append(slices.DeleteFunc(slices.Clone(a.FollowUps), func(words string) bool { return slices.Contains(left, words) }), left...)
 	}
 	return a
 }

@@ -62,6 +62,13 @@ const (
 	TrainDecided       EventKind = "train.decided"
 	SubPhaseSpawned    EventKind = "subphase.spawned"
 	SubPhaseFolded     EventKind = "subphase.folded"
+	TriesBegan         EventKind = "tries.began" // a phase is tried several times side by side
+	TryStopped         EventKind = "try.stopped"
+	TryChosen          EventKind = "try.chosen"
+	CouncilBegan       EventKind = "council.began" // workers judge each other's tries
+	VoteStarted        EventKind = "vote.started"
+	VoteFinished       EventKind = "vote.finished"
+	SynthesisBegan     EventKind = "synthesis.began" // a try that is made out of the others
 	CheckpointOpened   EventKind = "checkpoint.opened"
 	CheckpointAnswered EventKind = "checkpoint.answered"
 	CheckpointOverdue  EventKind = "checkpoint.expired"
@@ -72,6 +79,9 @@ const (
 	RestFinished       EventKind = "rest.finished"
 	DeliverStarted     EventKind = "deliver.started"
 	DeliverFinished    EventKind = "deliver.finished"
+	TogetherStarted    EventKind = "together.started" // one step of handing several repositories over
+	TogetherFinished   EventKind = "together.finished"
+	TogetherDecided    EventKind = "together.decided"
 	PhaseAdded         EventKind = "phase.added"
 	JobDecided         EventKind = "job.decided"
 	PolicyChanged      EventKind = "policy.changed"
@@ -130,7 +140,8 @@ const (
 	ReasonMergeConflict     Reason = "merge_conflict"
 	ReasonCostLimit         Reason = "cost_limit"
 	ReasonSetupFailed       Reason = "setup_failed"
-	ReasonHook              Reason = "hook" // a hook did not say that it goes on
+	ReasonTriesFailed       Reason = "tries_failed" // no try of it is proven
+	ReasonHook              Reason = "hook"         // a hook did not say that it goes on
 	ReasonRejected          Reason = "rejected"
 	ReasonInternal          Reason = "internal"
 	ReasonDependencyFailed  Reason = "dependency_failed"
@@ -215,6 +226,8 @@ type IterationFinishedData struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // files that still hold conflict markers
 	// Todos is what a job's todos say in the snapshot; nil outside a job.
 	Todos *TodoCheck `json:"todos,omitempty"`
+	// Size is how much the work of a try changes so far; nil = unknown, or no try.
+	Size *ChangeSize `json:"size,omitempty"`
 	// Network is what it asked of the network, where that is bounded to hosts.
 	Network []HostUse `json:"network,omitempty"`
 	// Trace is what was seen of it beside; nil = nothing, as of an older Forge.
@@ -275,6 +288,8 @@ type VerifyStartedData struct {
 	Command CommandID `json:"command"`
 	On      VerifyOn  `json:"on"`
 	Commit  string    `json:"commit"`
+	// Repository is the one that Commit is of; "" = the home.
+	Repository string `json:"repository,omitempty"`
 }
 
 // VerifyFinishedData is the payload of verify.finished.
@@ -309,6 +324,8 @@ type VerifyFinishedData struct {
 	// tells states of these apart.
 	Hidden    int    `json:"hidden,omitempty"`
 	HiddenSum string `json:"hidden_sum,omitempty"`
+	// Pages are those that the owner has shown for a proof, with their pictures.
+	Pages []PageShown `json:"pages,omitempty"`
 	// Missing says that the command names a program that is not installed.
 	Missing bool `json:"missing,omitempty"`
 	// Disturbed says what the commands did to the tree that they judge.

@@ -18,6 +18,8 @@ type IssueBrief struct {
 	// LookAfter says that triage wants a person to look at what was done, after
 	// it was (requires_post_review). It holds nothing.
 	LookAfter bool `json:"look_after,omitempty"`
+	// ByLabel is what its labels said of how it is worked on, a line for each.
+	ByLabel []string `json:"by_label,omitempty"`
 	// Heard is what people said on the pull request of an earlier result that
 	// this run goes on from.
 	Heard []string `json:"heard,omitempty"`
@@ -28,6 +30,8 @@ type IssueBrief struct {
 	// Clash is the earlier result where it does not go together with what the run
 	// begins at: the first phase mends that.
 	Clash *Clash `json:"clash,omitempty"`
+	// Workspace is the folder in which the agent works, where a WORKFLOW.md says so.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // Clash is an earlier result of an issue that does not go together with what came

@@ -38,7 +38,7 @@ func (i Issue) Check() []Problem {
 		add("title", "say in a few words what is wanted", "it is empty")
 	}
 	if i.Budget < 0 || i.Budget > MaxIssueBudget {
-		add("budget", fmt.Sprintf("use 1 to %d, or 0 for the default", MaxIssueBudget), "%d tries are none", i.Budget)
+		add("budget", fmt.Sprintf("use 1 to %d, or 0 for the default", MaxIssueBudget), "%d iterations are none", i.Budget)
 	}
 	if why := badLine(i.Title, MaxIssueTitle); why != "" {
 		add("title", "put the rest into the description", "%s", why)

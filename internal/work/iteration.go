@@ -96,6 +96,8 @@ type IterationRequest struct {
 	ReadPaths []string
 	// HidePaths must not be visible inside the sandbox (state folder).
 	HidePaths []string
+	// MCP gives the agent Forge's own tools, within its phase.
+	MCP bool `json:",omitempty"`
 	// CostUSD and Tokens end the iteration when its usage passes them.
 	CostUSD *float64
 	Tokens  *int64

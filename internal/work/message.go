@@ -14,6 +14,8 @@ type Message struct {
 	Now bool `json:"now,omitempty"`
 	// Anew is a wish for a new session, with or without a text.
 	Anew bool `json:"anew,omitempty"`
+	// Attached are files and lines that go with the text.
+	Attached []Attached `json:"attached,omitempty"`
 }
 
 // Told is a message to a working agent, and how far it has come.

@@ -28,6 +28,7 @@ type Phase struct {
 	PermissionMode       PermissionMode `json:"permission_mode,omitempty"`
 	PhaseType            string         `json:"phase_type,omitempty"`
 	Kind                 PhaseKind      `json:"kind,omitempty"`
+	Repository           string         `json:"repository,omitempty"` // that it works in; "" = the one of the plan
 	Agent                string         `json:"agent,omitempty"`
 	Fallback             []string       `json:"fallback,omitempty"` // agents that go on while Agent's provider is out
 	Model                string         `json:"model,omitempty"`
@@ -35,6 +36,10 @@ type Phase struct {
 	Reviews              []string       `json:"reviews,omitempty"`
 	Criteria             []Acceptance   `json:"criteria,omitempty"` // what it is held against
 	Verify               []string       `json:"verify,omitempty"`
+	Tries                int            `json:"tries,omitempty"`       // side by side, of which one is taken
+	TryAgents            []string       `json:"try_agents,omitempty"`  // who makes them, in turn: AGENT or AGENT:MODEL
+	TriesUntil           string         `json:"tries_until,omitempty"` // best or first
+	Council              *bool          `json:"council,omitempty"`     // whether it has one; nil = as configured
 	MayChange            []string       `json:"may_change,omitempty"`
 	ContextLimit         string         `json:"context_limit,omitempty"`
 	IterationTimeoutSecs int            `json:"iteration_timeout_secs,omitempty"`

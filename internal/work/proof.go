@@ -26,6 +26,8 @@ type ProofSettings struct {
 	Also     []string `json:"also,omitempty"` // commands of a second profile, run after the verify commands
 	// Hidden are folders out of the checkout with checks that no agent sees.
 	Hidden []string `json:"hidden,omitempty"`
+	// Pages are shown in a browser for every proof of work.
+	Pages []PageSettings `json:"pages,omitempty"`
 }
 
 // Words of proof.unproven and proof.ablate.
@@ -76,6 +78,8 @@ type TrustMove struct {
 	From  string   `json:"from"`
 	To    string   `json:"to"`
 	Paths []string `json:"paths"` // globs; "**" is every path
+	// Repository is the one that the commits are of; "" = the home.
+	Repository string `json:"repository,omitempty"`
 }
 
 // EvidenceRequest asks what a change does to the evidence that its proof

@@ -22,6 +22,7 @@ type ProofRecord struct {
 	Hidden    int            `json:"hidden,omitempty"`  // checks that ran and that no agent sees
 	Control   *ControlReport `json:"control,omitempty"` // what test runners said; null = they were not asked
 	Doubts    []Doubt        `json:"doubts,omitempty"`
+	Pages     []PageShown    `json:"pages,omitempty"` // with their pictures, before and after
 }
 
 // ProofRun is one run of the verify commands for a proof.
@@ -57,7 +58,7 @@ func (d VerifyFinishedData) Of(commands []string) ProofRecord {
 	r.PutBack = slices.Concat(d.Touched, d.Gone, d.Differs, d.Parts)
 	slices.Sort(r.PutBack)
 	r.PutBack = slices.Compact(r.PutBack)
-	r.Hidden = d.Hidden
+	r.Hidden, r.Pages = d.Hidden, d.Pages
 	return r.With(d)
 }
 
@@ -131,6 +132,9 @@ func (r ProofRecord) Line() string {
 	}
 	if r.Hidden > 0 {
 		parts = append(parts, count(r.Hidden, "hidden check"))
+	}
+	if n := len(r.Pages); n > 0 {
+		parts = append(parts, shownShort(r.Pages))
 	}
 	if r.Control != nil {
 		parts = append(parts, r.Control.short()...)
@@ -232,6 +236,9 @@ func (r ProofRecord) Tell() []ProofLine {
 	say("allowed", strings.Join(r.Allowed, ", "))
 	for _, note := range r.Notes {
 		say("note", note)
+	}
+	for _, page := range r.Pages {
+		say("page", page.Line())
 	}
 	if r.Control != nil {
 		out = append(out, r.Control.Tell()...)

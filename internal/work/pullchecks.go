@@ -121,3 +121,22 @@ func (c ChecksSeen) After(head string, heard []string, most int) ChecksSeen {
 	c.Told, c.Tried, c.Most = slices.Contains(heard, ChecksMark(head)), ChecksTold(heard), most
 	return c
 }
+
+// CIFiles are globs of the files that say what the CI of a code host runs. Each is a
+// path, or a folder with all that is below it.
+func CIFiles() []string {
+	return []string{
+		".github/**", ".gitlab-ci.yml", ".gitlab/ci/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**",
+		"azure-pipelines.yml", ".azure-pipelines/**", "Jenkinsfile", ".travis.yml", ".drone.yml", ".woodpecker.yml",
+		".woodpecker/**", "bitbucket-pipelines.yml", "appveyor.yml",
+	}
+}
+
+// RunsInCI says that a file says what the CI of a code host runs, by its path: one of
+// CIFiles, or a script where such are kept.
+func RunsInCI(path string) bool {
+	return strings.HasPrefix(path, ".ci/") || slices.ContainsFunc(CIFiles(), func(glob string) bool {
+		dir, folder := strings.CutSuffix(glob, "**")
+		return folder && strings.HasPrefix(path, dir) || path == glob
+	})
+}

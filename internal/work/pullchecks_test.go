@@ -36,3 +36,14 @@ func TestNextOfChecks(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsInCI(t *testing.T) {
+	for path, want := range map[string]bool{
+		".github/workflows/ci.yml": true, ".gitea/workflows/a/b.yaml": true, ".gitlab-ci.yml": true, "Jenkinsfile": true, ".ci/run": true,
+		"ci.yml": false, "docs/.github/workflows/ci.yml": false, "src/Jenkinsfile.go": false, ".githubber": false,
+	} {
+		if got := RunsInCI(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

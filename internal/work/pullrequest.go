@@ -51,6 +51,12 @@ type PullProposal struct {
 	Number int64
 }
 
+// PullPicture is a picture that a pull request shows: a PNG, and its sha256.
+type PullPicture struct {
+	Sum  string
+	Data []byte
+}
+
 // PullNotes are comments on lines of a pull request that decide nothing. Key is
 // the same each time.
 type PullNotes struct {
@@ -66,6 +72,32 @@ type PullNote struct {
 	Path string
 	Line int // of the new side
 	Body text.Markdown
+	// Trace is by which it is found again, one word of letters, digits, dots and
+	// dashes; "" = it is not looked for.
+	Trace string
+	// Fix is what mends it, as hosts offer it to be committed; nil = nothing does.
+	Fix *PullFix
+}
+
+// Last is the last line that a note is about.
+func (n PullNote) Last() int {
+	if n.Fix == nil {
+		return n.Line
+	}
+	return n.Line + max(len(n.Fix.Was), 1) - 1
+}
+
+// PullFix takes the place of the lines from that of a note on.
+type PullFix struct {
+	Was []string // those lines, as they are
+	Now string   // "" takes them out
+}
+
+// HostIssue is an issue as somebody wrote it.
+type HostIssue struct {
+	Number int64
+	Title  string
+	Body   string // clipped to MaxCommentBytes
 }
 
 // PullRequest is one as the host has it.

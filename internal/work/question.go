@@ -15,6 +15,9 @@ const (
 	MaxQuestionBytes = 400 // of the text, and of why it is asked
 	MaxChoices       = 6
 	MaxChoiceBytes   = 60
+	// MaxAskedAtOnce is how many questions, and how many things that it lacks, an
+	// agent may name in one iteration.
+	MaxAskedAtOnce = 2
 )
 
 // Question is the body of <question>: what the agent has to know before it can
@@ -32,6 +35,22 @@ func ParseQuestion(body string) (Question, error) {
 	if err := readFields(body, map[string]any{"text": &q.Text, "choices": &q.Choices, "why": &q.Why}); err != nil {
 		return Question{}, err
 	}
+	return q.fitting()
+}
+
+// OwnQuestion is a question that an agent asked by a tool of its own program, which
+// knows no bounds of ours. Choices that cannot be shown are left out, so that any
+// answer will do; a text that is too long is an error all the same.
+func OwnQuestion(question, why string, choices []string) (Question, error) {
+	q, err := Question{Text: question, Choices: slices.Clone(choices), Why: why}.fitting()
+	if err == nil {
+		return q, nil
+	}
+	return Question{Text: question}.fitting()
+}
+
+// fitting is q as it is asked, or what of it is out of bounds.
+func (q Question) fitting() (Question, error) {
 	q.Text, q.Why = strings.TrimSpace(q.Text), strings.TrimSpace(q.Why)
 	switch {
 	case text.Blank(q.Text):

@@ -53,6 +53,9 @@ type Finding struct {
 	Failure    string   `json:"failure,omitempty"` // what it leads to
 	Suggestion string   `json:"suggestion,omitempty"`
 	Repro      string   `json:"repro,omitempty"` // a command or test that shows it
+	// Replacement is what mends it in place of the lines from Line to EndLine,
+	// exactly; nil = nothing does. Empty takes them out.
+	Replacement *string `json:"replacement,omitempty"`
 }
 
 // StandsFor says that f is more than one finding, "" where it is not.
@@ -176,6 +179,9 @@ type ReviewReport struct {
 	// once; Unread what of that could not be used, one line each.
 	Criteria []CriterionAnswer `json:"criteria,omitempty"`
 	Unread   []string          `json:"unread,omitempty"`
+	// Sentences say what the change does, at most three; only where they were asked
+	// for.
+	Sentences []string `json:"sentences,omitempty"`
 }
 
 // MaxBlocking is how many blocking findings of one specialist reach a fix.

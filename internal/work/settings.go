@@ -127,6 +127,25 @@ type SandboxSettings struct {
 	Read      []string `json:"read,omitempty"`  // further paths, read-only
 	Write     []string `json:"write,omitempty"` // further paths, writable (caches)
 	Hide      []string `json:"hide,omitempty"`  // paths that nothing in a sandbox sees
+	// Container, where it names an image, takes the place of Mode: everything that
+	// has a sandbox runs in it, or not at all.
+	Container ContainerSettings `json:"container,omitzero"`
+}
+
+// ContainerSettings are those of [sandbox] that kind = "container" needs.
+type ContainerSettings struct {
+	Runtime  string `json:"runtime,omitempty"` // podman, docker; "" is what is found
+	Image    string `json:"image,omitempty"`
+	MemoryMB int    `json:"memory_mb,omitempty"` // 0 = as the runtime has it
+	PIDs     int    `json:"pids,omitempty"`      // likewise
+}
+
+// How is Mode, or "container".
+func (s SandboxSettings) How() string {
+	if s.Container.Image != "" {
+		return "container"
+	}
+	return s.Mode
 }
 
 // AgentSettings is one [agents.<name>] with its defaults filled in.
@@ -142,6 +161,8 @@ type AgentSettings struct {
 	USDPerMTokIn   *float64          `json:"usd_per_mtok_in,omitempty"`
 	USDPerMTokOut  *float64          `json:"usd_per_mtok_out,omitempty"`
 	SkipPermission bool              `json:"skip_permissions,omitempty"`
+	// MCP gives it Forge's own tools while it works on a phase.
+	MCP bool `json:"mcp,omitempty"`
 	// Checkout is the root of the user's checkout, against which a relative
 	// Command[0] was resolved.
 	Checkout string `json:"checkout,omitempty"`
@@ -174,4 +195,14 @@ type PhaseSettings struct {
 	// Reviewers look at what the phase did; at least one where Reviewed is set.
 	Reviewers []Specialist `json:"reviewers,omitempty"`
 	MaxFixes  int          `json:"max_fixes,omitempty"` // fixes that the arbiter may ask for
+	// ExpectSecs is how long phases like it took, when the run was opened; 0 = the past
+	// does not say. It says what begins first, and bounds nothing.
+	ExpectSecs int64 `json:"expect_secs,omitempty"`
+	// Tries is how often it is tried side by side, 0 and 1 = once; by whom, in turn,
+	// none = by its agent; and when they are over.
+	Tries      int        `json:"tries,omitempty"`
+	TryAgents  []TryAgent `json:"try_agents,omitempty"`
+	TriesUntil string     `json:"tries_until,omitempty"`
+	// Council judges the tries, and makes one more out of them; nil = none does.
+	Council *Council `json:"council,omitempty"`
 }

@@ -44,6 +44,9 @@ type Delivery struct {
 	Reason        string `json:"reason,omitempty"` // why it was not
 	Undo          string `json:"undo,omitempty"`   // command that takes it back
 	Next          string `json:"next,omitempty"`   // command that finishes the job
+	// Repositories are those of a run of several, in the order in which they are
+	// moved: all of them, or none.
+	Repositories []RepositoryDelivery `json:"repositories,omitempty"`
 }
 
 // NothingChanged is why a result that is its base was not delivered to a branch.
