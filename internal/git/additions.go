@@ -39,6 +39,20 @@ func (s *Store) WithFiles(ctx context.Context, commit string, files map[string][
 	return made, nil
 }
 
+// Alone returns a commit without parents, by Forge, that holds files by their paths
+// and nothing else.
+func (s *Store) Alone(ctx context.Context, files map[string][]byte, message string) (string, error) {
+	empty, err := s.git(ctx, call{args: []string{"mktree", "-z"}, stdin: strings.NewReader("")})
+	if err != nil {
+		return "", fmt.Errorf("commit files alone: %w", err)
+	}
+	root, err := s.CommitTree(ctx, empty.line(), nil, message, "")
+	if err != nil {
+		return "", err
+	}
+	return s.WithFiles(ctx, root, files, message, "")
+}
+
 // ErrNotText is what stands at a path that holds no ordinary file.
 var ErrNotText = errors.New("not an ordinary file")
 

@@ -44,6 +44,27 @@ func calls(t testing.TB, bin string) []string {
 	return splitLines(data)
 }
 
+// Each command of Forge begins with it.
+func TestOpeningAsksTwice(t *testing.T) {
+	_, bin := counted(t, `exec '%s' "$@"`)
+	if got := calls(t, bin); len(got) != 2 {
+		t.Errorf("to open takes %d gits, want 2: where the repository is, and its settings: %q", len(got), got)
+	}
+}
+
+// A path with a line break in it is not taken for two.
+func TestOpenWithABreakInThePath(t *testing.T) {
+	b := newBed(t, nil)
+	odd := filepath.Join(t.TempDir(), "two\nlines")
+	if err := os.Rename(b.user, odd); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(b.ctx, Config{StateDir: b.state, Root: odd})
+	if err == nil && (s.commonDir != filepath.Join(odd, ".git") || s.objects[0] != filepath.Join(odd, ".git", "objects")) {
+		t.Errorf("taken for %q with objects %q", s.commonDir, s.objects)
+	}
+}
+
 func TestSnapshotProcesses(t *testing.T) {
 	b, bin := counted(t, `exec '%s' "$@"`)
 	dir := b.folder("01")
@@ -175,10 +196,10 @@ func TestSnapshotSyncs(t *testing.T) {
 	if err != nil {
 		t.Skip("strace is not installed: syncs cannot be counted")
 	}
-	if out, err := exec.Command(strace, "-f", "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command(strace, "-f", "--seccomp-bpf", "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace does not work here: %s", out)
 	}
-	b, bin := counted(t, `exec strace -f -qq -e trace=fsync,fdatasync -o "$0.sync.$$" '%s' "$@"`)
+	b, bin := counted(t, `exec strace -f --seccomp-bpf -qq -e trace=fsync,fdatasync -o "$0.sync.$$" '%s' "$@"`)
 	dir := b.folder("01")
 	count := func() int {
 		t.Helper()

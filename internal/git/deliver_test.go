@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -205,7 +206,7 @@ func TestFastForward(t *testing.T) {
 				t.Errorf("status = %q", got)
 			}
 			again, err := b.FastForward(b.ctx, base, commit)
-			if err != nil || again != d {
+			if err != nil || !reflect.DeepEqual(again, d) {
 				t.Errorf("again: %+v, %v, want %+v", again, err, d)
 			}
 			b.run(strings.Fields(d.Undo)[1:]...)

@@ -147,6 +147,12 @@ func (s *Store) whyNot(ctx context.Context, base work.Base, commit, head, here s
 		}
 		return "", err
 	}
+	return s.standsInTheWay(ctx, base, commit, head)
+}
+
+// standsInTheWay is what in the checkout, which is at base, keeps it from being
+// moved to commit; "" = nothing.
+func (s *Store) standsInTheWay(ctx context.Context, base work.Base, commit, head string) (string, error) {
 	for _, u := range unfinished {
 		if _, err := os.Lstat(filepath.Join(s.gitDir, u.file)); err == nil {
 			return u.name + " is in progress", nil

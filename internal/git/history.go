@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +44,26 @@ func (s *Store) History(ctx context.Context, from, to string) ([]Commit, error) 
 		all = append(all, Commit{ID: fields[i], Message: fields[i+1]})
 	}
 	return all, nil
+}
+
+// Authors are the names of those who made the commits that to grew by since from,
+// each once, oldest first, as the commits say; Forge itself is none of them.
+func (s *Store) Authors(ctx context.Context, from, to string) ([]string, error) {
+	if err := checkIDs(from, to); err != nil {
+		return nil, fmt.Errorf("read authors: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"log", "--reverse", "--topo-order", "-z", "--format=%an%x00%ae", to, "^" + from, "--"}})
+	if err != nil {
+		return nil, fmt.Errorf("read the authors of %s since %s: %w", to, from, err)
+	}
+	var names []string
+	fields := splitZ(res.out)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if name := strings.TrimSpace(fields[i]); name != "" && fields[i+1] != forgeEmail && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // Touched are the paths that a commit changed; of a merge those that it took

@@ -43,6 +43,19 @@ func TestHistory(t *testing.T) {
 			t.Errorf("touched: got %q, %v, want %q", got, err, want)
 		}
 	}
+	if names, err := b.Authors(b.ctx, b.base, merge); err != nil || len(names) != 1 || names[0] == "" {
+		t.Errorf("authors: got %q, %v, want the one who committed, once", names, err)
+	}
+	if names, err := b.Authors(b.ctx, merge, merge); err != nil || len(names) != 0 {
+		t.Errorf("authors of nothing: got %q, %v", names, err)
+	}
+	own, err := b.Store.WithFiles(b.ctx, merge, map[string][]byte{"own.txt": []byte("x\n")}, "own", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := b.Authors(b.ctx, merge, own); err != nil || len(names) != 0 {
+		t.Errorf("authors of what Forge made: got %q, %v", names, err)
+	}
 	for commit, want := range map[string][]string{b.base: nil, first: {b.base}, merge: {first, side}} {
 		if got, err := b.Parents(b.ctx, commit); err != nil || !slices.Equal(got, want) {
 			t.Errorf("parents: got %v, %v, want %v", got, err, want)

@@ -1,9 +1,11 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"forge/internal/work"
@@ -138,6 +140,50 @@ func (s *Store) Changes(ctx context.Context, from, to string) ([]work.FileChange
 		return nil, fmt.Errorf("compare %s with %s: %w", from, to, err)
 	}
 	return slices.Clone(diff.files), nil
+}
+
+// Size is how much differs between two commits: of files that are not text nobody
+// can tell the lines.
+func (s *Store) Size(ctx context.Context, from, to string) (work.ChangeSize, error) {
+	if err := checkIDs(from, to); err != nil {
+		return work.ChangeSize{}, fmt.Errorf("measure a change: %w", err)
+	}
+	out, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", from, to}})
+	if err != nil {
+		return work.ChangeSize{}, fmt.Errorf("measure the change from %s to %s: %w", from, to, err)
+	}
+	return parseNumstat(out.out)
+}
+
+// parseNumstat reads "diff-tree -z --numstat --no-renames".
+func parseNumstat(out []byte) (work.ChangeSize, error) {
+	var size work.ChangeSize
+	lines, text := 0, true
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if len(line) == 0 && size.Files == 0 {
+			break
+		}
+		fields := bytes.SplitN(line, []byte{'\t'}, 3)
+		if len(fields) != 3 {
+			return work.ChangeSize{}, fmt.Errorf("measure a change: git said %q", line)
+		}
+		size.Files++
+		if string(fields[0]) == "-" && string(fields[1]) == "-" {
+			text = false
+			continue
+		}
+		for _, field := range fields[:2] {
+			n, err := strconv.Atoi(string(field))
+			if err != nil || n < 0 {
+				return work.ChangeSize{}, fmt.Errorf("measure a change: git said %q", line)
+			}
+			lines += n
+		}
+	}
+	if text {
+		size.Lines = &lines
+	}
+	return size, nil
 }
 
 // comparison is how two trees differ.

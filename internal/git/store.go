@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,9 @@ type Config struct {
 	// Environ is Forge's environment; nil is os.Environ(). Only a fixed list
 	// of its variables reaches git.
 	Environ []string
+	// Also are further folders with objects that can be read, of other repositories
+	// of a run. Nobody who makes commits sees them: what lies there alone may go.
+	Also []string
 }
 
 // Store is Forge's own repository of one project. Its methods may be called
@@ -55,6 +59,9 @@ type Store struct {
 	bases   map[string]bool    // commits that the user's repository holds
 }
 
+// forgeEmail is whose the commits are that Forge makes in its own name.
+const forgeEmail = "forge@localhost"
+
 // Open makes STATE/repo.git when it is missing, brings its configuration and
 // its link to the user's objects up to date, and returns it. Errors:
 // *StateError when the user's configuration cannot be used safely.
@@ -79,7 +86,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open git store: %w", err)
 	}
 	s.own = r.with("GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_DIR="+s.repo,
-		"GIT_AUTHOR_NAME=Forge", "GIT_AUTHOR_EMAIL=forge@localhost", "GIT_COMMITTER_NAME=Forge", "GIT_COMMITTER_EMAIL=forge@localhost")
+		"GIT_AUTHOR_NAME=Forge", "GIT_AUTHOR_EMAIL="+forgeEmail, "GIT_COMMITTER_NAME=Forge", "GIT_COMMITTER_EMAIL="+forgeEmail)
+	if len(cfg.Also) > 0 {
+		s.own = s.own.with("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strings.Join(cfg.Also, string(os.PathListSeparator)))
+	}
 	s.user = r.with("GIT_COMMITTER_NAME="+s.name, "GIT_COMMITTER_EMAIL="+s.email, "GIT_AUTHOR_NAME="+s.name, "GIT_AUTHOR_EMAIL="+s.email)
 	if err := s.makeRepo(); err != nil {
 		return nil, fmt.Errorf("make %s: %w", s.repo, err)
@@ -96,26 +106,22 @@ func (s *Store) Identity() (name, email string, ok bool) { return s.name, s.emai
 func (s *Store) ObjectPaths() []string { return append([]string(nil), s.objects...) }
 
 func (s *Store) readUser(ctx context.Context) error {
-	ask := func(args ...string) (string, error) {
-		res, err := s.user.run(ctx, call{dir: s.root, args: args})
-		return res.line(), err
-	}
-	dirs, err := ask("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
+	// In one process, since each command of Forge begins with it. HEAD and the kept
+	// bases bound what is walked when objects are handed on.
+	res, err := s.user.run(ctx, call{dir: s.root, args: []string{
+		"rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--git-path", "objects",
+		"--revs-only", "HEAD", "--glob=refs/forge/keep/*",
+	}})
 	if err != nil {
 		return err
 	}
-	s.commonDir, s.gitDir, _ = strings.Cut(dirs, "\n")
-	objects, err := ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
-	if err != nil {
-		return err
+	said := splitLines(res.out)
+	// A path with a line break in it would be taken for two.
+	if len(said) < 3 || slices.ContainsFunc(said[:3], func(dir string) bool { return !filepath.IsAbs(dir) }) {
+		return fmt.Errorf("ask git for the folders of %s: it says %q", s.root, said)
 	}
-	s.objects = objectDirs(objects)
-	// HEAD and the kept bases bound what is walked when objects are handed on.
-	res, err := s.user.run(ctx, call{dir: s.root, args: []string{"rev-parse", "--revs-only", "HEAD", "--glob=refs/forge/keep/*"}})
-	if err != nil {
-		return err
-	}
-	for _, id := range splitLines(res.out) {
+	s.commonDir, s.gitDir, s.objects = said[0], said[1], objectDirs(said[2])
+	for _, id := range said[3:] {
 		if isID(id) {
 			s.bases[id] = true
 		}
@@ -223,6 +229,10 @@ func (s *Store) git(ctx context.Context, c call) (result, error) {
 	c.dir = s.repo
 	return s.own.run(ctx, c)
 }
+
+// Objects is the folder with the objects of Forge's own repository, and the way to
+// those of the user's.
+func (s *Store) Objects() string { return filepath.Join(s.repo, "objects") }
 
 // Root is the user's checkout.
 func (s *Store) Root() string { return s.root }

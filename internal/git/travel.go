@@ -171,6 +171,26 @@ func (s *Store) FetchRefs(ctx context.Context, remote string, refs ...string) er
 	return nil
 }
 
+// FetchNew brings the commits of one reference of a remote, by its name or address,
+// into Forge's own repository. have is a commit of it that is here with all that it is
+// made of, "" = none: what that holds is not sent again. No reference is made.
+// Errors: *UnreachableError.
+func (s *Store) FetchNew(ctx context.Context, remote, ref, have string) error {
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"}
+	err := errors.Join(checkRef(ref), s.oneRemote(ctx, remote))
+	if have != "" {
+		err = errors.Join(err, checkIDs(have))
+		args = append(args, "--negotiation-tip="+have)
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", ref, err)
+	}
+	if _, err := s.withRemote(ctx, append(args, "--", remote, ref)...); err != nil {
+		return &UnreachableError{Remote: remote, Err: err}
+	}
+	return nil
+}
+
 // CommitRecord makes a commit of files, by their paths of one or two parts, on
 // parents; of those that are named twice one counts.
 func (s *Store) CommitRecord(ctx context.Context, files map[string][]byte, parents []string, message string) (string, error) {

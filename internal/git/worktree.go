@@ -32,13 +32,25 @@ func (s *Store) Upstream(ctx context.Context) (string, error) {
 	return res.line(), nil
 }
 
-// MergeBase is the commit that two commits of the user's repository grew out
-// of, "" when they share none or the clone is too shallow to show it.
+// MergeBase is the commit that two commits grew out of, "" when they share none or
+// the user's clone is too shallow to show it. Where one of them is in Forge's own
+// repository alone, that is looked at, which knows nothing of a shallow clone.
 func (s *Store) MergeBase(ctx context.Context, one, other string) (string, error) {
 	if err := checkIDs(one, other); err != nil {
 		return "", fmt.Errorf("find the merge base: %w", err)
 	}
-	res, err := s.user.run(ctx, call{dir: s.root, args: []string{"merge-base", one, other}, ok: []int{1}})
+	look := func(c call) (result, error) {
+		c.dir = s.root
+		return s.user.run(ctx, c)
+	}
+	for _, id := range []string{one, other} {
+		if there, err := s.FindCommit(ctx, id); err != nil {
+			return "", err
+		} else if there == "" {
+			look = func(c call) (result, error) { return s.git(ctx, c) }
+		}
+	}
+	res, err := look(call{args: []string{"merge-base", one, other}, ok: []int{1}})
 	if err != nil {
 		return "", fmt.Errorf("find the merge base of %s and %s: %w", one, other, err)
 	}
