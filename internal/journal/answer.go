@@ -55,7 +55,7 @@ func (s *Store) Answer(ctx context.Context, a work.Answer) (work.Checkpoint, err
 			return err
 		}
 		was := current
-		a = current.WithWords(a)
+		a := current.WithWords(a) // not the caller's: what follows may run twice
 		if refused = resolve(&current, a); refused != nil && current.Status == was.Status {
 			return nil
 		}

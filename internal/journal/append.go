@@ -112,7 +112,7 @@ func (s *Store) Append(ctx context.Context, l *Lease, a Append) error {
 	if l.store != s {
 		return fmt.Errorf("append to run %s: the lease is of another journal", l.run)
 	}
-	return s.write(ctx, s.durable, "append to run "+l.run, func(ctx context.Context, w *writer) error {
+	return s.writeTo(ctx, s.durable, "append to run "+l.run, l.number, func(ctx context.Context, w *writer) error {
 		tail, prev, err := l.fence(ctx, w)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (r AttemptRow) check(run string) error {
 
 func (r AttemptRow) put(ctx context.Context, w *writer, run int64) error {
 	_, err := w.exec(ctx, `INSERT INTO attempts (run, command, mark, started) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET mark = excluded.mark, started = excluded.started`,
+		ON CONFLICT (run, command) DO UPDATE SET mark = excluded.mark, started = excluded.started`,
 		run, string(r.Command), r.Mark, r.Started.UnixNano())
 	return err
 }
@@ -46,7 +46,7 @@ func (s *Store) PutAttempt(ctx context.Context, l *Lease, row AttemptRow) error 
 	if err := row.check(l.run); err != nil {
 		return fmt.Errorf("note attempt: %w", err)
 	}
-	return s.quickly(ctx, "note attempt", func(ctx context.Context, w *writer) error {
+	return s.quickly(ctx, "note attempt", l.number, func(ctx context.Context, w *writer) error {
 		if _, _, err := l.fence(ctx, w); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Store) PutAttempt(ctx context.Context, l *Lease, row AttemptRow) error 
 // DropAttempt takes the note back when all processes of the attempt are gone.
 // One that is not there is no error.
 func (s *Store) DropAttempt(ctx context.Context, l *Lease, command work.CommandID) error {
-	return s.quickly(ctx, "drop attempt", func(ctx context.Context, w *writer) error {
+	return s.quickly(ctx, "drop attempt", l.number, func(ctx context.Context, w *writer) error {
 		if _, _, err := l.fence(ctx, w); err != nil {
 			return err
 		}

@@ -32,10 +32,13 @@ func (s *Store) blobPath(sha string) string {
 func (s *Store) PutBlob(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	sha := hex.EncodeToString(sum[:])
-	path := s.blobPath(sha)
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("write blob: %w", err)
 	}
+	if s.server != nil {
+		return sha, s.putBlobThere(ctx, sha, data)
+	}
+	path := s.blobPath(sha)
 	if _, err := s.Blob(ctx, sha); err == nil {
 		// Whoever wrote it may not have come to make its name durable.
 		if err := syncDir(filepath.Dir(path)); err != nil {
@@ -92,6 +95,9 @@ func (s *Store) Blob(ctx context.Context, sha string) ([]byte, error) {
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read blob: %w", err)
+	}
+	if s.server != nil {
+		return s.blobThere(ctx, sha)
 	}
 	path := s.blobPath(sha)
 	data, err := os.ReadFile(path)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"forge/internal/work"
 )
@@ -258,17 +259,24 @@ func (t *boardWrite) link(ctx context.Context, i work.Issue, fresh, needs bool) 
 
 // sameNeeds refuses needs that changed without having been judged.
 func (t *boardWrite) sameNeeds(ctx context.Context, i work.Issue) error {
-	needs, err := json.Marshal(i.Needs)
+	stmt, err := t.w.stmt(ctx, `SELECT need FROM issue_needs WHERE project = ? AND issue = ? ORDER BY need`)
 	if err != nil {
 		return err
 	}
-	if i.Needs == nil {
-		needs = []byte("[]")
+	rows, err := stmt.QueryContext(ctx, t.number, i.ID)
+	if err != nil {
+		return err
 	}
-	var stored string
-	err = t.w.row(ctx, `SELECT json_group_array(need) FROM (SELECT need FROM issue_needs WHERE project = ? AND issue = ? ORDER BY need)`,
-		[]any{t.number, i.ID}, &stored)
-	if err == nil && stored != string(needs) {
+	defer rows.Close()
+	var stored []int64
+	for rows.Next() {
+		var need int64
+		if err := rows.Scan(&need); err != nil {
+			return err
+		}
+		stored = append(stored, need)
+	}
+	if err = rows.Err(); err == nil && !slices.Equal(stored, i.Needs) {
 		err = fmt.Errorf("the needs of issue %d changed and were judged on no revision", i.ID)
 	}
 	return err

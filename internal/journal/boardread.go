@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"forge/internal/work"
@@ -55,8 +56,9 @@ func (s *Store) Issues(ctx context.Context, f work.IssueFilter, limit int, after
 		query += ` AND col = ? AND rank > ? ORDER BY rank LIMIT ?`
 		args = append(args, string(f.Column), after, limit)
 	} else {
-		query += ` AND id > CAST(? AS INTEGER) ORDER BY id LIMIT ?`
-		args = append(args, after, limit)
+		number, _ := strconv.ParseInt(after, 10, 64) // what is no number is before the first
+		query += ` AND id > ? ORDER BY id LIMIT ?`
+		args = append(args, number, limit)
 	}
 	var list []work.Issue
 	err := s.each(ctx, query, args, func(rows *sql.Rows) error {
@@ -101,7 +103,7 @@ func (s *Store) Blockers(ctx context.Context, project string, ids []int64) (map[
 	blockers := map[int64][]int64{}
 	// CROSS JOIN: in this order, not in the one that SQLite guesses to be better.
 	err = s.each(ctx, `SELECT n.issue, n.need FROM json_each(?) asked
-		CROSS JOIN issue_needs n ON n.project = ? AND n.issue = asked.value
+		CROSS JOIN issue_needs n ON n.project = ? AND n.issue = CAST(asked.value AS BIGINT)
 		CROSS JOIN issues i ON i.project = n.project AND i.id = n.need
 		WHERE i.col <> 'done' ORDER BY n.issue, n.need`, []any{string(list), number}, func(rows *sql.Rows) error {
 		var issue, need int64

@@ -73,9 +73,9 @@ func (s *Store) RunsSpent(ctx context.Context, runs []string) (map[string]work.R
 		return nil, fmt.Errorf("read what runs took: %w", err)
 	}
 	spent := map[string]work.RunSpent{}
-	err = s.each(ctx, `SELECT r.id, total(u.usd), count(*) FILTER (WHERE u.usd IS NULL),
+	err = s.each(ctx, `SELECT r.id, coalesce(sum(u.usd), 0.0), count(*) FILTER (WHERE u.usd IS NULL),
 		coalesce((SELECT time FROM events WHERE id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)), r.created) - r.created
-		FROM json_each(?) asked CROSS JOIN runs r ON r.id = asked.value CROSS JOIN usage u ON u.run = r.n GROUP BY r.id`, []any{string(list)}, func(rows *sql.Rows) error {
+		FROM json_each(?) asked CROSS JOIN runs r ON r.id = asked.value CROSS JOIN usage u ON u.run = r.n GROUP BY r.n`, []any{string(list)}, func(rows *sql.Rows) error {
 		var run string
 		var usd float64
 		var unknown int
@@ -97,6 +97,9 @@ func (s *Store) Version(ctx context.Context) (int64, error) {
 	defer s.lazy.Unlock()
 	if s.closed {
 		return 0, fmt.Errorf("read the journal's version: %w", errClosed)
+	}
+	if s.server != nil {
+		return s.listen(), nil
 	}
 	if s.watcher == nil {
 		db, err := s.dial(1, "query_only(1)") // as of Changed

@@ -128,6 +128,7 @@ func openCheckpoint(ctx context.Context, w *writer, run int64, c *work.Checkpoin
 // answer it.
 func (s *Store) Expire(ctx context.Context, run string, ids []string, now time.Time) (closed []string, err error) {
 	err = s.write(ctx, s.durable, "expire checkpoints of run "+run, func(ctx context.Context, w *writer) error {
+		closed = nil
 		for _, id := range ids {
 			var record []byte
 			err := w.row(ctx, `SELECT record FROM checkpoints WHERE id = ? AND run = (SELECT n FROM runs WHERE id = ?)`, []any{id, run}, &record)
@@ -164,8 +165,20 @@ func (s *Store) Expire(ctx context.Context, run string, ids []string, now time.T
 
 // supersede closes a checkpoint that is still pending.
 func supersede(ctx context.Context, w *writer, run int64, id string) error {
-	_, err := w.exec(ctx, `UPDATE checkpoints SET status = 'expired', record = json_set(record, '$.status', 'expired')
-		WHERE id = ? AND run = ? AND status = 'pending'`, id, run)
+	var record []byte
+	err := w.row(ctx, `SELECT record FROM checkpoints WHERE id = ? AND run = ? AND status = 'pending'`, []any{id, run}, &record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	var was work.Checkpoint
+	if err == nil {
+		err = json.Unmarshal(record, &was)
+	}
+	if err == nil {
+		gone := was
+		gone.Status = work.CheckpointExpired
+		err = exchange(ctx, w, was, gone)
+	}
 	if err != nil {
 		return fmt.Errorf("supersede checkpoint %s: %w", id, err)
 	}

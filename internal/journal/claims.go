@@ -49,6 +49,7 @@ func (s *Store) ClaimIssue(ctx context.Context, owner Owner, seen work.IssueClai
 	if err != nil {
 		return work.IssueClaim{}, work.Issue{}, err
 	}
+	claim.Heartbeat = s.local(claim.Heartbeat)
 	return claim, issue, nil
 }
 
@@ -110,7 +111,7 @@ const heldClaim = ` WHERE project = (SELECT n FROM projects WHERE id = ?) AND is
 // KeepClaims says that the owner of claims lives, and returns those that are
 // not its own any more: whoever works on them has to stop.
 func (s *Store) KeepClaims(ctx context.Context, claims []work.IssueClaim) (lost []work.IssueClaim, err error) {
-	err = s.quickly(ctx, "keep claims", func(ctx context.Context, w *writer) error {
+	err = s.quickly(ctx, "keep claims", everything, func(ctx context.Context, w *writer) error {
 		lost = nil
 		now := s.now().UnixNano()
 		for _, c := range claims {
@@ -137,21 +138,21 @@ func (s *Store) Claims(ctx context.Context, project string) (map[int64]work.Issu
 	list := map[int64]work.IssueClaim{}
 	err = s.each(ctx, `SELECT issue, epoch, later, owner, pid, host, boot, started, heartbeat FROM claims
 		WHERE project = ? AND (owner IS NOT NULL OR later <> 0)`, []any{number}, func(rows *sql.Rows) error {
-		c, err := scanClaim(rows, project)
+		c, err := s.scanClaim(rows, project)
 		list[c.Issue] = c
 		return err
 	})
 	return list, s.explain("list claims", err)
 }
 
-func scanClaim(rows *sql.Rows, project string) (work.IssueClaim, error) {
+func (s *Store) scanClaim(rows *sql.Rows, project string) (work.IssueClaim, error) {
 	c := work.IssueClaim{Project: project}
 	var h holder
 	var later int64
 	if err := rows.Scan(append([]any{&c.Issue, &c.Epoch, &later}, h.fields()...)...); err != nil {
 		return c, err
 	}
-	c.Heartbeat = fromNano(h.heartbeat)
+	c.Heartbeat = s.local(s.beat(&h))
 	if later != 0 {
 		c.Later = fromNano(later)
 	}

@@ -68,7 +68,9 @@ func (w *writer) close() error {
 	for _, stmt := range w.prepared {
 		stmt.Close()
 	}
-	w.conn.Close()
+	if w.conn != nil {
+		w.conn.Close()
+	}
 	return w.db.Close()
 }
 
@@ -114,6 +116,16 @@ func (w *writer) row(ctx context.Context, query string, args []any, dest ...any)
 // must not leave it open whether it happened. From there the busy timeout is
 // the limit.
 func (s *Store) write(ctx context.Context, w *writer, verb string, do func(context.Context, *writer) error) error {
+	return s.writeTo(ctx, w, verb, everything, do)
+}
+
+// everything is what a transaction is about that may look at, and change, any
+// row; else it is about the rows of one run, by its number, or of one blob.
+const everything int64 = 0
+
+// writeTo is write for what is about one run alone. In a file that makes no
+// difference; on a server such transactions do not wait for each other.
+func (s *Store) writeTo(ctx context.Context, w *writer, verb string, about int64, do func(context.Context, *writer) error) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -122,6 +134,9 @@ func (s *Store) write(ctx context.Context, w *writer, verb string, do func(conte
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
+	}
+	if s.server != nil {
+		return s.writeThere(ctx, w, verb, about, do)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if _, err := w.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
@@ -142,12 +157,12 @@ func (s *Store) write(ctx context.Context, w *writer, verb string, do func(conte
 
 // quickly is write without an fsync of its own: the rows survive the death of
 // the process, but perhaps not a power cut.
-func (s *Store) quickly(ctx context.Context, verb string, do func(context.Context, *writer) error) error {
+func (s *Store) quickly(ctx context.Context, verb string, about int64, do func(context.Context, *writer) error) error {
 	w, err := s.quickWriter(ctx)
 	if err != nil {
 		return s.explain(verb, err)
 	}
-	return s.write(ctx, w, verb, do)
+	return s.writeTo(ctx, w, verb, about, do)
 }
 
 func (s *Store) quickWriter(ctx context.Context) (*writer, error) {
@@ -155,6 +170,11 @@ func (s *Store) quickWriter(ctx context.Context) (*writer, error) {
 	defer s.lazy.Unlock()
 	if s.closed {
 		return nil, errClosed
+	}
+	if s.server != nil {
+		// A power cut of the server leaves the processes of other machines alive,
+		// of which these rows tell: all of it is durable there.
+		return s.durable, nil
 	}
 	if s.quick == nil {
 		w, err := s.newWriter(ctx, "NORMAL")

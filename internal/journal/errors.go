@@ -36,6 +36,9 @@ var (
 	ErrUnfinished = errors.New("another run is unfinished")
 	// ErrSequence: events do not follow the stored tail without a gap.
 	ErrSequence = errors.New("events out of sequence")
+	// ErrServer: the server with the database could not be reached. What was to
+	// be written was not, unless the error says that nobody knows.
+	ErrServer = errors.New("the journal's server is not within reach")
 	// ErrConsumed: an inbox row was turned into an event before.
 	ErrConsumed = errors.New("inbox row is gone")
 )
@@ -111,6 +114,9 @@ func (e *UnfinishedError) Is(target error) bool { return target == ErrUnfinished
 func (s *Store) explain(verb string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if s.server != nil {
+		return s.explainThere(verb, err)
 	}
 	var lite *sqlite.Error
 	if !errors.As(err, &lite) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"forge/internal/work"
@@ -66,7 +67,7 @@ func (s *Store) storedEvents(ctx context.Context, run string) ([]work.Event, err
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.readers.QueryContext(ctx, selectEvents, eventID(number, 0), eventID(number+1, 0), -1)
+	rows, err := s.readers.QueryContext(ctx, selectEvents, eventID(number, 0), eventID(number+1, 0), math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (s *Store) SetFloor(ctx context.Context, project string, f work.Floor) erro
 // Serve says that owner works on a project's board, and why it claims nothing;
 // it is repeated as a heartbeat. Servers that are gone are forgotten.
 func (s *Store) Serve(ctx context.Context, project string, owner Owner, note string) error {
-	return s.quickly(ctx, "serve board", func(ctx context.Context, w *writer) error {
+	return s.quickly(ctx, "serve board", everything, func(ctx context.Context, w *writer) error {
 		now := s.now().UnixNano()
 		n, err := w.exec(ctx, `INSERT INTO servers (project, owner, pid, host, boot, started, since, heartbeat, note)
 			SELECT n, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8 FROM projects WHERE id = ?1
@@ -81,7 +81,7 @@ func (s *Store) Serve(ctx context.Context, project string, owner Owner, note str
 
 // Leave says that owner works on a project's board no more.
 func (s *Store) Leave(ctx context.Context, project string, owner Owner) error {
-	return s.quickly(ctx, "leave board", func(ctx context.Context, w *writer) error {
+	return s.quickly(ctx, "leave board", everything, func(ctx context.Context, w *writer) error {
 		_, err := w.exec(ctx, `DELETE FROM servers WHERE project = (SELECT n FROM projects WHERE id = ?) AND owner = ?`, project, owner.ID)
 		return err
 	})
@@ -104,7 +104,7 @@ func (s *Store) Servers(ctx context.Context, project string) ([]work.Server, err
 		if err := rows.Scan(append([]any{&since, &v.Note}, h.fields()...)...); err != nil {
 			return err
 		}
-		v.Owner, v.PID, v.Host, v.Since, v.Heartbeat, v.Dead = h.id.String, h.owner.PID, h.owner.Host, fromNano(since), fromNano(h.heartbeat), !h.holds(now)
+		v.Owner, v.PID, v.Host, v.Since, v.Heartbeat, v.Dead = h.id.String, h.owner.PID, h.owner.Host, s.local(fromNano(since)), s.local(s.beat(&h)), !s.holds(&h, now)
 		list = append(list, v)
 		return nil
 	})

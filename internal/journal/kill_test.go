@@ -86,7 +86,7 @@ func TestOneSyncForEachAppend(t *testing.T) {
 	if err != nil {
 		t.Skip("strace is not installed")
 	}
-	probe := exec.Command(strace, "-f", "-o", os.DevNull, "true")
+	probe := exec.Command(strace, "-f", "--seccomp-bpf", "-o", os.DevNull, "-e", "trace=fsync", "true")
 	if out, err := probe.CombinedOutput(); err != nil {
 		t.Skipf("strace may not trace here: %v: %s", err, out)
 	}
@@ -94,7 +94,7 @@ func TestOneSyncForEachAppend(t *testing.T) {
 		t.Helper()
 		trace := filepath.Join(t.TempDir(), "trace")
 		cmd := child(t, "append", t.TempDir(), strconv.Itoa(appends))
-		cmd.Args = append([]string{strace, "-f", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o", trace}, cmd.Path)
+		cmd.Args = append([]string{strace, "-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o", trace}, cmd.Path)
 		cmd.Path = strace
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)

@@ -107,8 +107,8 @@ func (s *Store) AcquireRun(ctx context.Context, run string, owner Owner) (*Lease
 		if err != nil {
 			return err
 		}
-		if h.holds(s.now()) {
-			return h.refusal(run)
+		if s.holds(&h, s.now()) {
+			return s.refusal(&h, run)
 		}
 		if err := present(ctx, w, l.number); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (s *Store) AcquireRun(ctx context.Context, run string, owner Owner) (*Lease
 // Heartbeat says that the owner lives; call it every HeartbeatEvery. A
 // *LeaseError means that the run was taken over: stop its agents.
 func (l *Lease) Heartbeat(ctx context.Context) error {
-	return l.store.quickly(ctx, "keep run "+l.run, func(ctx context.Context, w *writer) error {
+	return l.store.quickly(ctx, "keep run "+l.run, l.number, func(ctx context.Context, w *writer) error {
 		return l.update(ctx, w, `UPDATE runs SET heartbeat = ? WHERE n = ? AND epoch = ? AND owner IS NOT NULL`, l.store.now().UnixNano())
 	})
 }
@@ -135,7 +135,7 @@ func (l *Lease) Heartbeat(ctx context.Context) error {
 // Release gives the run back, so that the next process need not wait. A
 // *LeaseError means that there was nothing to give back any more.
 func (l *Lease) Release(ctx context.Context) error {
-	return l.store.quickly(ctx, "release run "+l.run, func(ctx context.Context, w *writer) error {
+	return l.store.quickly(ctx, "release run "+l.run, l.number, func(ctx context.Context, w *writer) error {
 		return l.update(ctx, w, `UPDATE runs SET owner = NULL, heartbeat = ? WHERE n = ? AND epoch = ? AND owner IS NOT NULL`, l.store.now().UnixNano())
 	})
 }
@@ -182,7 +182,7 @@ func (l *Lease) lost(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	return h.refusal(l.run)
+	return l.store.refusal(&h, l.run)
 }
 
 // holder is the lease part of a run's row.
@@ -199,13 +199,13 @@ func (h *holder) fields() []any {
 
 // holds says that nobody else may have the run now. A heartbeat in the future
 // (the clock was set back) holds too: when in doubt, a run is not taken.
-func (h *holder) holds(now time.Time) bool {
-	return h.id.Valid && now.Sub(fromNano(h.heartbeat)) <= LeaseTimeout && !h.owner.Dead()
+func (s *Store) holds(h *holder, now time.Time) bool {
+	return h.id.Valid && now.Sub(s.beat(h)) <= LeaseTimeout && !h.owner.Dead()
 }
 
-func (h *holder) refusal(run string) error {
+func (s *Store) refusal(h *holder, run string) error {
 	if !h.id.Valid {
 		return &LeaseError{Run: run}
 	}
-	return &LeaseError{Run: run, Owner: h.id.String, PID: h.owner.PID, Host: h.owner.Host, Heartbeat: fromNano(h.heartbeat)}
+	return &LeaseError{Run: run, Owner: h.id.String, PID: h.owner.PID, Host: h.owner.Host, Heartbeat: s.local(s.beat(h))}
 }

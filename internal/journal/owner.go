@@ -27,6 +27,10 @@ type Owner struct {
 	StartTime int64
 }
 
+// Together says that it is no single process: several that drive a run together join its
+// lease.
+func (o Owner) Together() bool { return o.PID == 0 }
+
 // Self is the calling process.
 func Self() Owner {
 	pid := os.Getpid()

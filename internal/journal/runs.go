@@ -24,6 +24,9 @@ type RunRow struct {
 	// person's own.
 	Project string
 	Issue   int64
+	// Stalled is why nobody takes what the run needs done, "" = somebody does, or nobody
+	// knows. The journal does not know it: doors ask who drives the run.
+	Stalled string
 }
 
 // Unfinished says that something of the run is left to do.
@@ -36,7 +39,7 @@ type queryer interface {
 
 // A run without events and without a living owner never began: its process
 // died before it could say what the run is. It is not listed.
-const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesce(e.id, 0) & 0xffffffff, coalesce(e.time, r.created), r.project, r.issue,
+const selectRuns = `SELECT r.id, r.created, r.outcome, r.branch, r.cost, coalesce(e.id, 0) & 4294967295, coalesce(e.time, r.created), r.project, r.issue,
 	r.owner, r.pid, r.host, r.boot, r.started, r.heartbeat
 	FROM runs r LEFT JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)
 	WHERE (e.id IS NOT NULL OR r.owner IS NOT NULL)`
@@ -102,7 +105,7 @@ func (s *Store) listRuns(ctx context.Context, q queryer, query string, args ...a
 		r.Created, r.Updated, r.Outcome = fromNano(created), fromNano(updated), work.RunOutcome(outcome)
 		if h.id.Valid {
 			h.owner.ID = h.id.String
-			r.Owner, r.Alive = &h.owner, h.holds(now)
+			r.Owner, r.Alive = &h.owner, s.holds(&h, now)
 		}
 		if r.Events == 0 && !r.Alive {
 			continue

@@ -107,7 +107,7 @@ CREATE TABLE states (
 	hash  BLOB NOT NULL, -- of event seq; a state of another history is not used
 	state BLOB NOT NULL
 ) STRICT;
-`, boardTables, claimTables, trackerTables, travelTables, listenTables, postTables, talkTables}
+`, boardTables, claimTables, trackerTables, travelTables, listenTables, postTables, talkTables, leaderTables}
 
 // version reads which version the database has, without changing it. 0 is a
 // database that is still empty.

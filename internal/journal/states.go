@@ -11,7 +11,7 @@ import (
 // need not begin at the first event. It is disposable: not durable, and
 // replaced by the next.
 func (s *Store) SaveState(ctx context.Context, run string, seq int64, state []byte) error {
-	return s.quickly(ctx, "save state", func(ctx context.Context, w *writer) error {
+	return s.quickly(ctx, "save state", everything, func(ctx context.Context, w *writer) error {
 		n, err := w.exec(ctx, `INSERT INTO states (run, seq, hash, state)
 			SELECT r.n, ?2, e.hash, ?3 FROM runs r JOIN events e ON e.id = r.n << 32 | ?2 WHERE r.id = ?1
 			ON CONFLICT (run) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, state = excluded.state`, run, seq, state)

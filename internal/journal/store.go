@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -25,6 +26,10 @@ type Store struct {
 	busy      time.Duration
 	sync      string
 	upcasters Upcasters
+	server    Server // nil: the file of path
+	clock     atomic.Pointer[reading]
+	patience  time.Duration
+	longest   atomic.Int64 // that a transaction on the server may take, in nanoseconds
 
 	turn     chan struct{} // held by whoever writes in this process
 	encoding []byte        // of the last event, kept for its room
@@ -35,6 +40,7 @@ type Store struct {
 	quick   *writer
 	watcher *sql.DB
 	whole   Watch // of Changed
+	heard   *listener
 	closed  bool
 }
 
@@ -177,6 +183,9 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	if s.heard != nil {
+		s.heard.stop()
+	}
 	var errs []error
 	for _, db := range []*sql.DB{s.watcher, s.readers} {
 		if db != nil {
@@ -186,7 +195,9 @@ func (s *Store) Close() error {
 	if s.quick != nil {
 		errs = append(errs, s.quick.close())
 	}
-	if s.durable != nil {
+	if s.durable != nil && s.server != nil {
+		errs = append(errs, s.durable.close())
+	} else if s.durable != nil {
 		// SQLite does this for the last one that closes; here also while
 		// another process still looks on.
 		_, _ = s.durable.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(PASSIVE)`)
@@ -225,6 +236,9 @@ func (w *Watch) Changed(ctx context.Context) (bool, error) {
 	if s.closed {
 		return false, fmt.Errorf("watch journal: %w", errClosed)
 	}
+	if s.server != nil {
+		return w.moved(s.listen()), nil
+	}
 	if s.watcher == nil {
 		// One connection of its own: data_version counts what others did.
 		db, err := s.dial(1, "query_only(1)")
@@ -237,7 +251,11 @@ func (w *Watch) Changed(ctx context.Context) (bool, error) {
 	if err := s.watcher.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
 		return false, s.explain("watch journal", err)
 	}
+	return w.moved(version), nil
+}
+
+func (w *Watch) moved(version int64) bool {
 	changed := !w.asked || version != w.seen
 	w.asked, w.seen = true, version
-	return changed, nil
+	return changed
 }

@@ -75,7 +75,7 @@ func (s *Store) ImportIssue(ctx context.Context, t work.TrackerIssue, c work.Boa
 		issue = stored[0]
 		n, err := w.exec(ctx, `INSERT INTO tracker_issues (tracker, remote, project, issue, hash, judged, revision, bare, posted, heard)
 			SELECT ?1, ?2, n, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM projects WHERE id = ?3
-			ON CONFLICT (tracker, remote) DO UPDATE SET project = excluded.project, issue = excluded.issue, hash = excluded.hash, judged = excluded.judged, heard = max(tracker_issues.heard, excluded.heard)
+			ON CONFLICT (tracker, remote) DO UPDATE SET project = excluded.project, issue = excluded.issue, hash = excluded.hash, judged = excluded.judged, heard = CASE WHEN tracker_issues.heard > excluded.heard THEN tracker_issues.heard ELSE excluded.heard END
 			WHERE tracker_issues.issue IS NULL`,
 			t.Tracker, t.Remote, c.Project, issue.ID, t.Hash, t.Judged, t.Revision, t.SeenBare, t.Posted, t.Heard)
 		if err == nil && n == 0 {

@@ -76,7 +76,7 @@ func (s *Store) SetTravel(ctx context.Context, run string, t Travel) error {
 
 func putTravel(ctx context.Context, w *writer, number int64, t Travel) error {
 	_, err := w.exec(ctx, `INSERT INTO travels (run, remote, tip, sent, claim, here) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET remote = excluded.remote, tip = excluded.tip, sent = excluded.sent, claim = excluded.claim, here = excluded.here`,
+		ON CONFLICT (run) DO UPDATE SET remote = excluded.remote, tip = excluded.tip, sent = excluded.sent, claim = excluded.claim, here = excluded.here`,
 		number, t.Remote, t.Tip, t.Sent, t.Claim, t.Here)
 	return err
 }
@@ -160,8 +160,8 @@ func (s *Store) importRun(ctx context.Context, w *writer, r *Record) (number int
 		fresh = true
 		err = w.row(ctx, `INSERT INTO runs (id, created, epoch, project, issue) VALUES (?, ?, 1, ?, ?) RETURNING n`,
 			[]any{r.Run, r.Created.UnixNano(), r.Project, r.Issue}, &number)
-	case err == nil && h.holds(s.now()):
-		err = h.refusal(r.Run)
+	case err == nil && s.holds(&h, s.now()):
+		err = s.refusal(&h, r.Run)
 	}
 	if err != nil {
 		return 0, false, err

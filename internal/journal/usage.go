@@ -34,7 +34,7 @@ func (r UsageRow) check(run string) error {
 
 func (r UsageRow) put(ctx context.Context, w *writer, run int64) error {
 	_, err := w.exec(ctx, `INSERT INTO usage (run, command, day, usd, tokens) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET usd = coalesce(excluded.usd, usd), tokens = coalesce(excluded.tokens, tokens)`,
+		ON CONFLICT (run, command) DO UPDATE SET usd = coalesce(excluded.usd, usage.usd), tokens = coalesce(excluded.tokens, usage.tokens)`,
 		run, string(r.Command), dayOf(r.Time), r.USD, r.Tokens)
 	return err
 }
@@ -45,7 +45,7 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // counts the commands whose money or tokens are not known: with any, the sums
 // are too low and a cap on them does not hold. See DayUnknown.
 func (s *Store) DayUsage(ctx context.Context, day string) (usd float64, tokens int64, unknown int, err error) {
-	err = s.readers.QueryRowContext(ctx, `SELECT total(usd), coalesce(sum(tokens), 0), count(*) FILTER (WHERE usd IS NULL OR tokens IS NULL) FROM usage WHERE day = ?`, day).
+	err = s.readers.QueryRowContext(ctx, `SELECT coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0), count(*) FILTER (WHERE usd IS NULL OR tokens IS NULL) FROM usage WHERE day = ?`, day).
 		Scan(&usd, &tokens, &unknown)
 	return usd, tokens, unknown, s.explain("read usage", err)
 }

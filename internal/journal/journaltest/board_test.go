@@ -44,3 +44,20 @@ func TestStoreBoard(t *testing.T) {
 		return s
 	})
 }
+
+func TestMemoryLeaders(t *testing.T) {
+	journaltest.RunLeaders(t, func(*testing.T) journaltest.Leaders { return &journaltest.MemoryLeaders{} })
+}
+
+func TestStoreLeadersAndShared(t *testing.T) {
+	open := func(t *testing.T) *journal.Store {
+		s, err := journal.Open(t.Context(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	journaltest.RunLeaders(t, func(t *testing.T) journaltest.Leaders { return open(t) })
+	journaltest.RunShared(t, open(t))
+}
