@@ -22,7 +22,7 @@ const (
 		`"verdict":{"type":"string","enum":["pass","warn","fail"]},` +
 		`"confidence":{"type":["number","null"],"description":"how sure you are of this verdict, from 0 to 1; null when you cannot say"},` +
 		`"findings":{"type":"array","items":{"type":"object","additionalProperties":false,` +
-		`"required":["file","line","end_line","severity","issue","failure","suggestion","repro"],"properties":{` +
+		`"required":["file","line","end_line","severity","issue","failure","suggestion","repro"%s],"properties":{` +
 		`"file":{"type":"string","description":"as it stands behind ==="},` +
 		`"line":{"type":"integer","description":"a number from the left column of the change"},` +
 		`"end_line":{"type":["integer","null"]},` +
@@ -30,26 +30,35 @@ const (
 		`"issue":{"type":"string","description":"what is wrong, in one or two sentences"},` +
 		`"failure":{"type":"string","description":"the concrete failure that it leads to: input or state, and the wrong result"},` +
 		`"suggestion":{"type":"string","description":"what to change"},` +
-		`"repro":{"type":["string","null"],"description":"a command or test that shows it, where one is possible"}}}}%s}}`
-	needSchema = `,"need":{"type":"array","description":"surroundings of changed files that you must see before you can judge; usually empty","items":{` +
+		`"repro":{"type":["string","null"],"description":"a command or test that shows it, where one is possible"}%s}}}%s}}`
+	replacementSchema = `,"replacement":{"type":["string","null"],"description":"the lines that are to stand in place of those from line to end_line, exactly as the file is to have them, with their indentation and without numbers or marks, where they alone mend it; null otherwise"}`
+	summarySchema     = `,"summary":{"type":["array","null"],"description":"what the change does, in at most three plain sentences; null when you cannot tell","items":{"type":"string"}}`
+	needSchema        = `,"need":{"type":"array","description":"surroundings of changed files that you must see before you can judge; usually empty","items":{` +
 		`"type":"object","additionalProperties":false,"required":["file","from","to"],"properties":{` +
 		`"file":{"type":"string"},"from":{"type":"integer"},"to":{"type":"integer"}}}}`
 )
 
 // Schema is the JSON schema of a reviewer's answer. The first question about a
 // part lets it ask for surroundings, the second does not.
-func Schema(mayNeed bool) json.RawMessage { return schema(mayNeed, false) }
+func Schema(mayNeed bool) json.RawMessage { return schema(mayNeed, Input{}) }
 
-// schema is that of a question which may be about an issue's criteria, too.
-func schema(mayNeed, criteria bool) json.RawMessage {
-	required, fields := "", ""
+// schema is that of a question which may be about an issue's criteria, too, and ask
+// for what is posted.
+func schema(mayNeed bool, in Input) json.RawMessage {
+	required, fields, finding, ofFinding := "", "", "", ""
 	if mayNeed {
 		required, fields = `,"need"`, needSchema
 	}
-	if criteria {
+	if len(in.Criteria) > 0 {
 		required, fields = required+`,"criteria"`, fields+criteriaSchema
 	}
-	return json.RawMessage(fmt.Sprintf(answerSchemaHead, required, fields))
+	if in.Replacements {
+		finding, ofFinding = `,"replacement"`, replacementSchema
+	}
+	if in.Summarise {
+		required, fields = required+`,"summary"`, fields+summarySchema
+	}
+	return json.RawMessage(fmt.Sprintf(answerSchemaHead, required, finding, ofFinding, fields))
 }
 
 // answer is a reviewer's answer as it was given: nothing of it is placed yet.
@@ -59,6 +68,7 @@ type answer struct {
 	findings   []work.Finding
 	need       []span
 	criteria   json.RawMessage // as it came, see readCriteria
+	summary    json.RawMessage // likewise, see readSummary
 }
 
 // span is a part of a file that a reviewer asks for, in lines from 1.
@@ -118,10 +128,33 @@ func readAnswer(data []byte) (answer, error) {
 	if o.said("criteria") {
 		a.criteria = o.fields["criteria"]
 	}
+	if o.said("summary") {
+		a.summary = o.fields["summary"]
+	}
 	if o.said("need") {
 		a.need, err = readNeed(o)
 	}
 	return a, err
+}
+
+const (
+	maxSentences = 3
+	maxSentence  = 300 // bytes
+)
+
+// readSummary are the sentences that an answer has of the change. One that cannot be
+// used says nothing, and makes no answer unusable.
+func readSummary(raw json.RawMessage) (out []string) {
+	var list []string
+	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	for _, s := range list {
+		if s = text.Clip(text.Visible(strings.Join(strings.Fields(s), " ")), maxSentence); s != "" && len(out) < maxSentences {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func readFinding(raw []byte, path string) (f work.Finding, err error) {
@@ -163,6 +196,13 @@ func readFinding(raw []byte, path string) (f work.Finding, err error) {
 		if *t.to, err = o.maybeText(t.name); err != nil {
 			return f, err
 		}
+	}
+	if o.said("replacement") {
+		lines, err := o.text("replacement")
+		if err != nil {
+			return f, err
+		}
+		f.Replacement = &lines
 	}
 	for _, t := range []*string{&f.Issue, &f.Failure, &f.Suggestion, &f.Repro} {
 		*t = text.Clip(text.Visible(strings.TrimSpace(*t)), maxFindingText)

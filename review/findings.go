@@ -27,6 +27,7 @@ func place(c Change, found []work.Finding, specialist string) (placed []work.Fin
 			dropped++
 			continue
 		}
+		f.Replacement = exact(c, f, end)
 		f.File, f.Specialist = Name(file.Path), specialist
 		if f.EndLine = min(f.EndLine, end); f.EndLine <= f.Line {
 			f.EndLine = 0

@@ -14,7 +14,7 @@ func TestForeignTextStandsInFences(t *testing.T) {
 	for _, hostile := range texttest.Prompts() {
 		change := Change{Files: []File{{Path: hostile, Status: Added}}}
 		in := Input{
-			Specialist: work.Specialist{Name: Security}, PhaseName: hostile, Summary: hostile, Change: change,
+			Specialist: work.Specialist{Name: Security}, PhaseName: hostile, Summary: hostile, Change: change, Intent: hostile,
 			Criteria: []work.Criterion{{ID: "c1", Text: hostile}},
 		}
 		r := reviewer{in: in}
