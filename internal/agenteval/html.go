@@ -22,7 +22,8 @@ type row struct {
 // line is a score as the page shows it; places are of a hundred.
 type line struct {
 	Agent, Solved, Interval, USD, PerSolved, Time string
-	Unknown                                       int
+	Unknown, Late                                 int
+	Worst, Best                                   string // intervals, with the unknown ones as failed and as solved
 	Known                                         bool
 	Low, Wide, At                                 string
 }
@@ -35,7 +36,7 @@ func WriteHTML(to io.Writer, t *Trial) error {
 	}
 	var scores []line
 	for _, s := range Scores(t) {
-		l := line{Agent: s.Agent, Solved: solved(s), Interval: interval(s.Solved), USD: dollars(s.USD), PerSolved: dollars(s.PerSolved), Time: seconds(s.Seconds), Unknown: s.Unknown}
+		l := line{Agent: s.Agent, Solved: solved(s), Interval: interval(s.Solved), USD: dollars(s.USD), PerSolved: dollars(s.PerSolved), Time: seconds(s.Seconds), Unknown: s.Unknown, Late: s.Late, Worst: interval(s.Worst), Best: interval(s.Best)}
 		if s.Solved.Rate != nil {
 			l.Known = true
 			l.Low, l.Wide, l.At = percent(*s.Solved.Low), percent(*s.Solved.High-*s.Solved.Low), percent(*s.Solved.Rate)

@@ -11,10 +11,12 @@ import (
 type Score struct {
 	Agent string `json:"agent"`
 	// Solved is of the tries whose end is known; Worst counts the others as
-	// unsolved.
+	// unsolved, Best as solved. Late are those of the unknown ones whose time was up.
 	Solved  eval.Rate `json:"solved"`
 	Worst   eval.Rate `json:"worst"`
+	Best    eval.Rate `json:"best"`
 	Unknown int       `json:"unknown"`
+	Late    int       `json:"late"`
 	// USD is the mean of a try, and PerSolved what one solved task took; nil where
 	// a price is not known.
 	USD       *float64 `json:"usd"`
@@ -67,6 +69,9 @@ func score(agent string, done []Try) Score {
 		all++
 		if d.Status == Unknown {
 			s.Unknown++
+			if d.Late {
+				s.Late++
+			}
 			continue
 		}
 		known++
@@ -80,7 +85,7 @@ func score(agent string, done []Try) Score {
 		}
 		usd += *d.USD
 	}
-	s.Solved, s.Worst = eval.NewRate(hits, known), eval.NewRate(hits, all)
+	s.Solved, s.Worst, s.Best = eval.NewRate(hits, known), eval.NewRate(hits, all), eval.NewRate(hits+s.Unknown, all)
 	if priced && known > 0 {
 		s.USD = new(usd / float64(known))
 		if hits > 0 {

@@ -22,9 +22,9 @@ func Text(t *Trial, whole bool) string {
 	b.WriteString("\n\n")
 	rows := [][]string{}
 	for _, s := range Scores(t) {
-		rows = append(rows, []string{text.OneLine(s.Agent, 40), solved(s), interval(s.Solved), fmt.Sprint(s.Unknown), interval(s.Worst), dollars(s.USD), dollars(s.PerSolved), seconds(s.Seconds)})
+		rows = append(rows, []string{text.OneLine(s.Agent, 40), solved(s), interval(s.Solved), fmt.Sprint(s.Unknown), fmt.Sprint(s.Late), interval(s.Worst), interval(s.Best), dollars(s.USD), dollars(s.PerSolved), seconds(s.Seconds)})
 	}
-	b.WriteString(text.Table([]string{"AGENT", "SOLVED", "95 %", "UNKNOWN", "95 % IF UNKNOWN FAILED", "$ A TRY", "$ A SOLVED TASK", "MEDIAN TIME"}, rows))
+	b.WriteString(text.Table([]string{"AGENT", "SOLVED", "95 %", "UNKNOWN", "TIME UP", "95 % IF UNKNOWN FAILED", "IF SOLVED", "$ A TRY", "$ A SOLVED TASK", "MEDIAN TIME"}, rows))
 	if pairs := Pairs(t); len(pairs) > 0 {
 		b.WriteString("\n")
 		for _, p := range pairs {

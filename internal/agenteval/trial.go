@@ -33,8 +33,8 @@ type Status string
 // The words of a status.
 const (
 	Solved   Status = "solved"   // the hidden tests pass
-	Unsolved Status = "unsolved" // they do not, or the agent gave up, or had no time left
-	Unknown  Status = "unknown"  // nobody could say: a limit, an outage, a setup that failed
+	Unsolved Status = "unsolved" // they do not, or the agent gave up
+	Unknown  Status = "unknown"  // nobody could say: a limit, no time left, an outage, a setup that failed
 )
 
 // Try is one agent at one task.
@@ -44,7 +44,8 @@ type Try struct {
 	Nth        int      `json:"nth"` // from 1
 	Status     Status   `json:"status"`
 	Why        string   `json:"why"`
-	USD        *float64 `json:"usd"` // nil = its agent named no price
+	Late       bool     `json:"late,omitempty"` // unknown since its time, or that of its proof, was up
+	USD        *float64 `json:"usd"`            // nil = its agent named no price
 	Tokens     *int64   `json:"tokens"`
 	Iterations int      `json:"iterations"`
 	Seconds    float64  `json:"seconds"`
@@ -82,8 +83,16 @@ func Read(text []byte) (*Trial, error) {
 	if t.V != version || t.ID == "" {
 		return nil, fmt.Errorf("read a trial: it is of version %d, and this forge knows %d", t.V, version)
 	}
+	for i := range t.Done {
+		if d := &t.Done[i]; d.Status == Unsolved && d.Why == TimeUp {
+			d.Status, d.Late = Unknown, true // as trials of earlier versions say it
+		}
+	}
 	return t, nil
 }
+
+// TimeUp is why nobody knows what an agent would have come to.
+const TimeUp = "its time was up"
 
 // Left are the tries that are still to be made, in order: the agents take turns,
 // so that a trial that ends early has asked each the same.

@@ -200,9 +200,11 @@ func (r *trial) try(ctx context.Context, t agenteval.Try) (done agenteval.Try, e
 		return done, refusal.New("mend that, then go on with forge eval agents --resume "+r.t.ID, "forge does not begin a try of agent %q: %s", t.Agent, text.OneLine(lastLine(said.stderr), 400))
 	}
 	if done.Status, done.Why = said.without(took >= r.limit); done.Status != "" {
+		done.Late = done.Why == agenteval.TimeUp
 		return done, nil
 	}
 	done.Status, done.Why, err = r.prove(ctx, w, task, said.commit)
+	done.Late = done.Why == proofTimeUp
 	return done, err
 }
 
@@ -223,7 +225,7 @@ func (t told) without(late bool) (agenteval.Status, string) {
 	case t.commit != "":
 		return "", ""
 	case late:
-		return agenteval.Unsolved, "its time was up"
+		return agenteval.Unknown, agenteval.TimeUp // with more of it, it may have solved it
 	case t.code != exitFailed || len(t.reasons) == 0:
 		return agenteval.Unknown, strings.TrimPrefix(fmt.Sprintf("%s, exit code %d: %s", why, t.code, text.OneLine(lastLine(t.stderr), 200)), ", ")
 	case slices.ContainsFunc(t.reasons, func(r work.Reason) bool { return !slices.Contains(ofTheAgent(), r) }):
@@ -240,6 +242,9 @@ func ofTheAgent() []work.Reason {
 		work.ReasonEvidenceChanged, work.ReasonProofDisturbed, work.ReasonReadonlyViolation, work.ReasonCostLimit,
 	}
 }
+
+// proofTimeUp is why nobody knows what a result is worth.
+const proofTimeUp = "the tests of the change did not end in time"
 
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
@@ -290,6 +295,8 @@ func (r *trial) prove(ctx context.Context, w *place, task agenteval.Task, commit
 		return "", "", err
 	case rep.OK:
 		return agenteval.Solved, "the tests of the change pass", nil
+	case slices.ContainsFunc(rep.Ran, func(c work.CommandReport) bool { return c.TimedOut }):
+		return agenteval.Unknown, proofTimeUp, nil
 	}
 	return agenteval.Unsolved, "the tests of the change do not pass: " + text.OneLine(rep.Problem, 200), nil
 }

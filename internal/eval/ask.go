@@ -33,6 +33,9 @@ type Outcome struct {
 	Same         []Same         `json:"same,omitempty"`
 	Ruling       *RulingOutcome `json:"ruling,omitempty"` // of the arbiter
 	Usage        work.Usage     `json:"usage"`            // of the answers, without the judge of descriptions
+	// Millis is how long the answers took, all questions of the case together; nil =
+	// nobody was asked, or it was not measured.
+	Millis *int64 `json:"millis,omitempty"`
 }
 
 // Checked is what came of one expectation.

@@ -47,9 +47,12 @@ type Expectation struct {
 	ID          string
 	Severity    work.Severity
 	Description string
-	Place
-	Also []Place // other places at which the same fault may be named
+	Place               // zero, of what must not be flagged alone: wherever somebody does
+	Also        []Place // other places at which the same fault may be named
 }
+
+// anywhere says that no place is named.
+func (e Expectation) anywhere() bool { return e.Place == Place{} }
 
 // Place is a run of lines of a change.
 type Place struct {

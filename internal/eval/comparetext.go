@@ -41,6 +41,24 @@ func CompareText(a, b *Trial, c Comparison) string {
 	return out.String()
 }
 
+// CompareAllText is trials held against the first of them, and all side by side.
+// Words of others in it may still act on a terminal.
+func CompareAllText(all []*Trial, b Beside) string {
+	var out strings.Builder
+	for i, c := range b.Against {
+		out.WriteString(CompareText(all[0], all[i+1], c) + "\n")
+	}
+	return out.String() + BesideText(b)
+}
+
+// Listed is a list that is never null in JSON.
+func Listed[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
 func andMore(n int) string {
 	if n <= 0 {
 		return ""

@@ -8,16 +8,18 @@ import (
 	"forge/internal/work"
 )
 
-// WriteCSV writes a trial as a table, a line for each case and a head before
+// WriteCSV writes trials as a table, a line for each case and a head before
 // them. An unknown number is an empty cell, never 0.
-func WriteCSV(to io.Writer, t *Trial) error {
+func WriteCSV(to io.Writer, all ...*Trial) error {
 	w := csv.NewWriter(to)
 	rows := [][]string{{
 		"trial", "case", "specialist", "model", "verdict", "found", "missed", "not_decided", "false_alarms",
-		"findings", "hallucinated", "right", "rules", "ruling", "input_tokens", "output_tokens", "cost_usd",
+		"findings", "hallucinated", "right", "rules", "ruling", "input_tokens", "output_tokens", "cost_usd", "millis",
 	}}
-	for _, o := range t.Outcomes {
-		rows = append(rows, t.row(o))
+	for _, t := range all {
+		for _, o := range t.Outcomes {
+			rows = append(rows, t.row(o))
+		}
 	}
 	return w.WriteAll(rows)
 }
@@ -47,7 +49,7 @@ func (t *Trial) row(o Outcome) []string {
 	if o.Usage.CostUSD != nil {
 		usd = strconv.FormatFloat(*o.Usage.CostUSD, 'f', -1, 64)
 	}
-	return append(row, tokens(o.Usage.InputTokens), tokens(o.Usage.OutputTokens), usd)
+	return append(row, tokens(o.Usage.InputTokens), tokens(o.Usage.OutputTokens), usd, tokens(o.Millis))
 }
 
 func tokens(n *int64) string {

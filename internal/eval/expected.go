@@ -121,15 +121,18 @@ func (r *reader) expectation(n node, must Must) (placedExpectation, bool) {
 	if out.ID = r.text(n, "id", true); out.ID != "" && !idText().MatchString(out.ID) {
 		r.badField(n, "id", "is no id", "use letters, digits, dot, dash and underscore")
 	}
-	out.Severity = r.severity(n)
+	if _, given := n.field("severity"); given || must == Find { // of a false alarm it does not matter
+		out.Severity = r.severity(n)
+	}
 	out.Description = r.text(n, "description", true)
+	_, also := n.field("also")
 	if at, ok := n.field("location"); ok {
 		out.Place = r.place(at)
 		out.lines = append(out.lines, r.lines.line(at.at))
-	} else {
+	} else if must == Find || also {
 		r.bad(n, "location is missing", `write "location": {"file": …, "line": …}`)
 	}
-	if _, ok := n.field("also"); ok {
+	if also {
 		for _, at := range r.list(n, "also") {
 			out.Also = append(out.Also, r.place(at))
 			out.lines = append(out.lines, r.lines.line(at.at))

@@ -39,29 +39,62 @@ func Builtin() fs.FS {
 
 var caseName = text.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
+// mostNested is how deep folders of folders of cases are looked into.
+const mostNested = 8
+
 // Load reads every folder of cases, sorted by name. The error is *Problems,
 // with all of them, or that the folder itself cannot be read. Files beside the
-// folders, and folders that begin with a dot, are not looked at.
+// folders, and folders that begin with a dot, are not looked at. A folder that has
+// none of a case's files, and folders in it, holds cases itself: the name of each is
+// its path.
 func Load(from fs.FS) ([]Case, error) {
-	entries, err := fs.ReadDir(from, ".")
-	if err != nil {
-		return nil, fmt.Errorf("read the folder of cases: %w", err)
-	}
-	var cases []Case
 	var problems Problems
-	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		l := loader{from: from, name: e.Name(), problems: &problems}
-		if c, ok := l.load(); ok {
-			cases = append(cases, c)
-		}
+	cases, err := loadBelow(from, ".", &problems, 0)
+	if err != nil {
+		return nil, err
 	}
 	if len(problems.List) > 0 {
 		return nil, &problems
 	}
 	return cases, nil
+}
+
+func loadBelow(from fs.FS, dir string, problems *Problems, depth int) ([]Case, error) {
+	entries, err := fs.ReadDir(from, dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of cases: %w", err)
+	}
+	var cases []Case
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		l := loader{from: from, name: path.Join(dir, e.Name()), problems: problems}
+		if depth < mostNested && l.holdsCases() {
+			more, err := loadBelow(from, l.name, problems, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, more...)
+		} else if c, ok := l.load(); ok {
+			cases = append(cases, c)
+		}
+	}
+	return cases, nil
+}
+
+// holdsCases says that a folder is no case, and has folders.
+func (l *loader) holdsCases() bool {
+	entries, err := fs.ReadDir(l.from, l.name)
+	folders := false
+	for _, e := range entries {
+		name := e.Name()
+		if slices.Contains([]string{expectedFile, contextFile, diffFile, recordedFile}, name) || strings.HasPrefix(name, "code.") {
+			return false
+		}
+		folders = folders || e.IsDir() && !strings.HasPrefix(name, ".")
+	}
+	return err == nil && folders
 }
 
 // loader reads one folder.
@@ -124,7 +157,7 @@ func cause(err error) string {
 func (l *loader) load() (Case, bool) {
 	before := len(l.problems.List)
 	c := Case{Name: l.name}
-	if !caseName().MatchString(l.name) {
+	if !caseName().MatchString(path.Base(l.name)) {
 		l.bad("", 0, "is no name for a case", "use letters, digits, dot, dash and underscore")
 		return c, false
 	}
@@ -143,7 +176,11 @@ func (l *loader) load() (Case, bool) {
 		return c, false // it has been said; places cannot be checked in a change that is not known
 	}
 	for _, e := range said.all {
-		for i, at := range append([]Place{e.Place}, e.Also...) {
+		places := append([]Place{e.Place}, e.Also...)
+		if e.anywhere() {
+			places = nil
+		}
+		for i, at := range places {
 			if what := placed(c.Change, at); what != "" {
 				l.bad(expectedFile, e.lines[i], fmt.Sprintf("%q %s", e.ID, what), "name lines that the change shows, as it numbers them")
 			}

@@ -62,6 +62,9 @@ func Near(e Expectation, f work.Finding) bool {
 // apart is how many lines lie from the finding to the nearest place of the
 // expectation, 0 where they overlap.
 func apart(e Expectation, f work.Finding) int {
+	if e.anywhere() {
+		return LineTolerance // no closer than what has a place
+	}
 	least := math.MaxInt
 	for _, at := range append([]Place{e.Place}, e.Also...) {
 		if f.File == review.Name(at.File) {
@@ -82,7 +85,7 @@ func steps(a, b work.Severity) int {
 
 // MatchAll holds findings against expectations. same says whether two that are
 // Near mean the same, nil = nobody knows; a nil function takes all that are
-// Near for the same. A finding counts for one expectation at most, and the
+// Near for the same, where a place says so. A finding counts for one expectation at most, and the
 // other way round; of all ways to pair them it is one with the most faults
 // found, then the most false alarms, then the closest places and severities.
 func MatchAll(expected []Expectation, findings []work.Finding, same func(e Expectation, f work.Finding) *bool) Match {
@@ -96,7 +99,10 @@ func MatchAll(expected []Expectation, findings []work.Finding, same func(e Expec
 				continue
 			}
 			yes := true
-			if same != nil {
+			switch {
+			case same == nil && e.anywhere():
+				open[i][j], yes = true, false // a place is all that would tell
+			case same != nil:
 				said := same(e, f)
 				open[i][j], yes = said == nil, said != nil && *said
 			}
@@ -135,7 +141,9 @@ func MatchAll(expected []Expectation, findings []work.Finding, same func(e Expec
 			if !open[i][j] {
 				continue
 			}
-			if m.Findings[i] == Other {
+			// What has no place must not be flagged: the finding is none that had to be
+			// found, whether or not it means that.
+			if m.Findings[i] == Other && !expected[j].anywhere() {
 				m.Findings[i] = Unclear
 			}
 			if m.Expected[j] == Missed || m.Expected[j] == Quiet {

@@ -86,12 +86,16 @@ func sameQuestion(c Case, pair Same, findings []work.Finding) (review.Question, 
 			if e.ID != pair.Expectation || f.File != pair.File || f.Line != pair.Line || f.Issue != pair.Issue {
 				continue
 			}
+			known := map[string]any{"description": e.Description}
+			if !e.anywhere() {
+				known["file"], known["line"], known["end_line"] = e.File, e.Line, e.EndLine
+			}
 			var b bytes.Buffer
 			for _, d := range []struct {
 				title string
 				data  any
 			}{
-				{"Known", map[string]any{"file": e.File, "line": e.Line, "end_line": e.EndLine, "description": e.Description}},
+				{"Known", known},
 				{"Finding", map[string]any{"file": f.File, "line": f.Line, "issue": f.Issue, "failure": f.Failure, "suggestion": f.Suggestion}},
 			} {
 				// As JSON a description is one line that it cannot leave.

@@ -33,7 +33,10 @@ type Summary struct {
 	Duplicates   int      `json:"duplicates"`
 	Unclear      int      `json:"unclear"`
 
-	Usage work.Usage `json:"usage"`
+	Latency *Latency   `json:"latency"` // nil = of no answer it is known
+	Usage   work.Usage `json:"usage"`
+	// PerTrue is what was spent by each fault found; nil = unknown, or none was.
+	PerTrue *float64 `json:"cost_per_true_usd"`
 }
 
 // Summarize sums outcomes of reviewers up: each specialist, sorted, and then
@@ -58,11 +61,13 @@ func Summarize(all []Outcome) []Summary {
 
 func summarize(name string, all []Outcome) Summary {
 	s := Summary{Specialist: name, Usage: nothing()}
+	var mine []Outcome
 	var found, must, allMust, hits, counted, comments, judged, dropped, flagged, mustNot, cleanCases, cleanFlagged int
 	for _, o := range all {
 		if o.Ruling != nil || name != "" && o.Specialist != name {
 			continue
 		}
+		mine = append(mine, o)
 		s.Cases++
 		s.Usage = Spent(s.Usage, o.Usage)
 		if s.Model == "" {
@@ -126,11 +131,10 @@ func summarize(name string, all []Outcome) Summary {
 	s.Recall, s.WorstRecall, s.Precision = NewRate(found, must), NewRate(found, allMust), NewRate(hits, counted)
 	s.Violations, s.Clean = NewRate(flagged, mustNot), NewRate(cleanFlagged, cleanCases)
 	placed := 0
-	for _, o := range all {
-		if o.Ruling == nil && (name == "" || o.Specialist == name) {
-			placed += len(o.Findings)
-		}
+	for _, o := range mine {
+		placed += len(o.Findings)
 	}
+	s.Latency, s.PerTrue = latencyOf(mine), perTrue(s.Usage, found)
 	s.Hallucinated = NewRate(dropped, dropped+placed)
 	if judged > 0 {
 		per := float64(comments) / float64(judged)
@@ -240,4 +244,17 @@ func Judged(all []Outcome) bool {
 		}
 	}
 	return asked == 0 && len(all) > 0
+}
+
+// WhyUnknown is the reason of the first case without an answer.
+func WhyUnknown(t *Trial) string {
+	for _, o := range t.Outcomes {
+		if o.Ruling != nil && o.Ruling.Why != "" {
+			return o.Ruling.Why
+		}
+		if o.Why != "" {
+			return o.Why
+		}
+	}
+	return "nobody was asked"
 }

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,18 +68,16 @@ func askedText(t *Trial) string {
 	if t.Asked == AskedRecord {
 		return "recorded answers"
 	}
+	if t.Asked == AskedAgent {
+		return t.Model + ", the arbiter by its rules alone"
+	}
 	if t.Arbiter != t.Model {
 		return t.Model + " and " + t.Arbiter
 	}
 	return t.Model
 }
 
-func usdText(u work.Usage) string {
-	if u.CostUSD == nil {
-		return "?"
-	}
-	return fmt.Sprintf("%.4f", *u.CostUSD)
-}
+func usdText(u work.Usage) string { return dollars(u.CostUSD) }
 
 // rateText is "5/6 83%".
 func rateText(r Rate) string {
@@ -116,6 +115,13 @@ func summaryText(all []Summary) string {
 	said += fmt.Sprintf("Recall:    %s\nPrecision: %s\n", rateWhole(last.Recall), rateWhole(last.Precision))
 	if last.WorstRecall.Of > last.Recall.Of {
 		said += fmt.Sprintf("At worst:  recall is %s: what is unknown or not decided is taken for missed.\n", rateWhole(last.WorstRecall))
+	}
+	if last.PerTrue != nil || last.Latency != nil {
+		said += fmt.Sprintf("Each:      %s USD for a fault found", dollars(last.PerTrue))
+		if l := last.Latency; l != nil {
+			said += fmt.Sprintf("; an answer in %.1f s (median), %.1f s (nine of ten)", l.Median, l.P90)
+		}
+		said += ".\n"
 	}
 	if last.Unknown > 0 {
 		said += fmt.Sprintf("%s had no usable answer: unknown, which is not the same as nothing found.\n", text.Number(last.Unknown, "case"))
@@ -199,7 +205,7 @@ func listed(t *Trial, status Status) string {
 	for _, o := range t.Outcomes {
 		for _, k := range o.Expected {
 			if k.Status == status && o.Verdict != work.VerdictUnknown {
-				fmt.Fprintf(&b, "  %s: %s (%s)\n", o.Case, k.ID, k.Severity)
+				fmt.Fprintf(&b, "  %s: %s (%s)\n", o.Case, k.ID, cmp.Or(string(k.Severity), "any severity"))
 			}
 		}
 	}

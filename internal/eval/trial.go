@@ -18,6 +18,7 @@ const TrialVersion = 1
 const (
 	AskedRecord = "recorded" // nobody: answers that are on record
 	AskedLLM    = "llm"      // the service of [llm]
+	AskedAgent  = "agent"    // an agent, as a reviewer of a run; the arbiter is the rules
 )
 
 // Who says whether a finding and an expectation mean the same.
@@ -34,7 +35,7 @@ type Trial struct {
 	ID      string     `json:"id"`
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended"`           // nil = not every case was asked
-	Asked   string     `json:"asked"`           // AskedRecord or AskedLLM
+	Asked   string     `json:"asked"`           // AskedRecord, AskedLLM or AskedAgent
 	Model   string     `json:"model,omitempty"` // of the reviewers, as it was asked for
 	Arbiter string     `json:"arbiter,omitempty"`
 	Judge   string     `json:"judge"`
@@ -83,6 +84,10 @@ type Setup struct {
 	Answers     string   `json:"answers,omitempty"` // folder of recorded answers
 	Record      string   `json:"record,omitempty"`
 	Prompts     string   `json:"prompts,omitempty"`
+	// Reviewer is the agent that is asked, agent:NAME, and Model what it asks; "" = the
+	// service of [llm], and the agent's own.
+	Reviewer string `json:"reviewer,omitempty"`
+	Model    string `json:"model,omitempty"`
 }
 
 // ReadTrial reads a stored trial. One of another version, or of which a word is
@@ -95,7 +100,7 @@ func ReadTrial(text []byte) (*Trial, error) {
 	switch {
 	case t.V != TrialVersion:
 		return nil, fmt.Errorf("read the trial: it has version %d, this program knows %d", t.V, TrialVersion)
-	case t.ID == "" || !slices.Contains([]string{AskedRecord, AskedLLM}, t.Asked) ||
+	case t.ID == "" || !slices.Contains([]string{AskedRecord, AskedLLM, AskedAgent}, t.Asked) ||
 		!slices.Contains([]string{JudgePlace, JudgeRecord, JudgeHand, JudgeModel}, t.Judge):
 		return nil, fmt.Errorf("read the trial: %q, asked %q, judged %q is not understood", texts.Clip(t.ID, 60), texts.Clip(t.Asked, 60), texts.Clip(t.Judge, 60))
 	}

@@ -60,6 +60,9 @@ func Advise(p Planned, past []Phase) Advice {
 	return out
 }
 
+// fromAll says that phases of all kinds are what is rested on.
+const fromAll = "all phases"
+
 // choose picks the phases that say most about p.
 func choose(p Planned, past []Phase) ([]Phase, string) {
 	words := wordsOf(p.Name + " " + p.About)
@@ -71,7 +74,7 @@ func choose(p Planned, past []Phase) ([]Phase, string) {
 	if p.Type != "" && len(same) >= Few {
 		return same, "phases of type " + p.Type
 	}
-	return past, "all phases"
+	return past, fromAll
 }
 
 // betterAgent is the agent that did phases better than the planned one, where

@@ -60,10 +60,18 @@ func ReadKept(ctx context.Context, p *project.Checkout) (Kept, error) {
 	return out, nil
 }
 
+// opened opens the journal of p, unless whoever asks has it open, as a server has.
+func opened(ctx context.Context, p *project.Checkout) (there bool, err error) {
+	if p.Journal != nil {
+		return true, nil
+	}
+	return p.OpenStore(ctx, false)
+}
+
 // told says by id which of the last runs were told a lesson.
 func told(ctx context.Context, p *project.Checkout) (map[string][]Told, error) {
 	out := map[string][]Told{}
-	if there, err := p.OpenStore(ctx, false); err != nil || !there {
+	if there, err := opened(ctx, p); err != nil || !there {
 		return out, err
 	}
 	rows, err := p.Journal.Runs(ctx)
@@ -139,6 +147,11 @@ func (l Lesson) standing() string {
 // Keep writes lessons into the project's file, in the name of who says so: all of
 // them, or none. It returns what was done, for a person.
 func Keep(p *project.Checkout, all ...work.Lesson) (string, error) {
+	return KeepBy(p, p.User(), all...)
+}
+
+// KeepBy keeps lessons as Keep does, in the name of by.
+func KeepBy(p *project.Checkout, by string, all ...work.Lesson) (string, error) {
 	kept, body, err := config.ReadLessons(p.Base.RepoRoot)
 	if err != nil {
 		return "", err
@@ -151,7 +164,7 @@ func Keep(p *project.Checkout, all ...work.Lesson) (string, error) {
 		if isKept(kept, l) {
 			return "", refusal.New("forge lessons shows it", "lesson %s is kept already", l.ID())
 		}
-		l.Kept, l.Commit = p.User(), text.Short(l.Commit)
+		l.Kept, l.Commit = by, text.Short(l.Commit)
 		more, problems := lessons.Add(body, l)
 		if len(problems) > 0 {
 			return "", refusal.New(problems[0].Fix, "the lesson cannot be kept: %s", problems[0].What)

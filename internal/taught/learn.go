@@ -42,7 +42,7 @@ type Proposal struct {
 // of it, which is asked once.
 func Learn(ctx context.Context, p *project.Checkout, o Asking) (Learned, error) {
 	none := Learned{}
-	if there, err := p.OpenStore(ctx, false); err != nil {
+	if there, err := opened(ctx, p); err != nil {
 		return none, err
 	} else if !there {
 		return none, refusal.New("forge run starts one", "this project has no runs")
