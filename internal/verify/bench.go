@@ -245,7 +245,7 @@ type folder struct {
 // report is OK when everything worked.
 func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport, error) {
 	var rep work.CommandsReport
-	level, err := proc.Choose(f.sandbox.Mode, f.sandbox.OnlyHosts, b.caps)
+	level, err := proc.Choose(f.sandbox.How(), f.sandbox.OnlyHosts, b.caps)
 	if err != nil {
 		return nil, rep, err
 	}
@@ -269,7 +269,7 @@ func (b *Bench) open(ctx context.Context, f folder) (*shell, work.CommandsReport
 	}
 	sh := &shell{
 		dir: f.dir, home: home, lent: borrowed, fills: f.fills, mark: f.mark,
-		env:   append(b.environment(at.home, f.env), cacheVariables(at.home, f.caches)...),
+		env:   append(inImage(level, b.environment(at.home, f.env)), cacheVariables(at.home, f.caches)...),
 		box:   b.sandbox(level, at, f.sandbox, slices.Concat(f.hide, f.sandbox.Hide), in.targets),
 		phase: f.phase, kind: "setup", timeout: timeout(f.worktree.TimeoutSecs),
 		out: f.out, watch: f.watch, red: b.red,
@@ -285,7 +285,7 @@ func (b *Bench) setUp(ctx context.Context, sh *shell, f folder, home, brought st
 	if len(f.worktree.Setup) == 0 {
 		return hit, nil
 	}
-	key, err := cacheKey(f.dir, f.worktree, brought)
+	key, err := cacheKey(f.dir, f.worktree, brought+madeIn(proc.Level(""), f.sandbox))
 	if err != nil {
 		return work.CommandsReport{}, err
 	}

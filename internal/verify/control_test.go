@@ -151,7 +151,9 @@ func TestControlGoHonest(t *testing.T) {
 
 func TestControlGoCheats(t *testing.T) {
 	pace.Slow(t, "test runners build and run a project for each control")
+	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
+	b, req := judged(t, goClaim(files{"calc.go": ""}))
 	wrong := "func Add(a, b int) int { return a - b }\n\nfunc Double(a int) int { return Add(a, a) }\n"
 	for name, tt := range map[string]struct{ product, finds string }{
 		"exits in init":   {"package calc\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n\n" + wrong, "lost"},
@@ -160,8 +162,8 @@ func TestControlGoCheats(t *testing.T) {
 			"\t\tfmt.Printf(\"\\x16=== RUN   %s\\n\\x16--- PASS: %s (0.00s)\\n\", n, n)\n\t}\n\tfmt.Println(\"\\x16PASS\")\n\tos.Exit(0)\n}\n\n" + wrong, "deaf"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b, req := judged(t, goClaim(files{"calc.go": tt.product}))
+			b.t = t
+			b.commits.all["claim"] = goClaim(files{"calc.go": tt.product}).after()
 			rep := b.control(req)
 			if tt.finds == "lost" && len(rep.Lost) == 0 || tt.finds == "deaf" && len(rep.Deaf) == 0 {
 				t.Errorf("not seen: %+v", rep)

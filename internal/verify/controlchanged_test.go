@@ -22,6 +22,10 @@ func TestControlOfChangedTests(t *testing.T) {
 		empty = "it passes without the product"
 		was   = "import unittest\n\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
 	)
+	// As one project does: what the trusted state is known for is learned once.
+	base := files{"calc.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": "", test: was}
+	b, req := judged(t, claim{need: "python3", commands: []string{"python3 -m unittest discover -s tests -t ."}, base: base})
+	req.Commit, req.Product, req.Changed = "base", nil, []string{test}
 	for name, c := range map[string]struct {
 		old, new string
 		added    files
@@ -44,14 +48,9 @@ func TestControlOfChangedTests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := strings.Replace(was, c.old, c.new, 1)
 			now = strings.Replace(now, "\n\nclass ", "\n\nclass Counting(unittest.TestCase):\n    def assertEqual(self, *both):\n        self.asked = both\n\n\nclass ", 1)
-			claim := claim{
-				need: "python3", commands: []string{"python3 -m unittest discover -s tests -t ."},
-				base:   files{"calc.py": "def add(a, b):\n    return a + b\n", "tests/__init__.py": "", test: was},
-				change: files{test: now},
-			}
-			maps.Copy(claim.change, c.added)
-			b, req := judged(t, claim)
-			req.Commit, req.Product, req.Changed = "base", nil, []string{test}
+			b.t = t
+			b.commits.all["claim"] = base.with(files{test: now}).with(c.added)
+			req := req
 			for p := range c.added {
 				req.Added = append(req.Added, p)
 			}
@@ -134,6 +133,10 @@ func TestControlHearsFunctionsOfTheWholeProduct(t *testing.T) {
 	pace.Slow(t, "test runners build and run a project for each control")
 	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
+	claim := goClaim(files{"half.go": "package calc\n\n// Half is half of n.\nfunc Half(n int) int { return n / 2 }\n"})
+	b, req := judged(t, claim)
+	b.commits.all["mixed"] = claim.after()
+	req.Commit, req.Product, req.Added = "mixed", []string{"half.go"}, []string{"half_test.go"}
 	for name, c := range map[string]struct {
 		call     string
 		unproven int
@@ -142,16 +145,10 @@ func TestControlHearsFunctionsOfTheWholeProduct(t *testing.T) {
 		"not met": {"4", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			claim := goClaim(files{
-				"half.go":      "package calc\n\n// Half is half of n.\nfunc Half(n int) int { return n / 2 }\n",
+			b.t = t
+			b.commits.all["claim"] = claim.after().with(files{
 				"half_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif got := " + c.call + "; got != 4 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n",
 			})
-			b, req := judged(t, claim)
-			mixed := maps.Clone(b.commits.all["claim"])
-			delete(mixed, "half_test.go")
-			b.commits.all["mixed"] = mixed
-			req.Commit, req.Product, req.Added = "mixed", []string{"half.go"}, []string{"half_test.go"}
 			rep, asked := b.watched(req)
 			if rep.Green != (work.Sampled{Done: 1, Of: 1}) || len(rep.Unproven) != c.unproven || len(rep.Softened) > 0 {
 				t.Errorf("%+v", rep)

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +15,11 @@ func TestControlOfChangedSettings(t *testing.T) {
 	pace.Sequential(t, "test runners, one after the other")
 	t.Parallel()
 	const all = "python3 -m unittest discover -s tests -t ."
+	base := maps.Clone(onlyMessages.base)
+	base["run.sh"], base["tests/test_other.py"] = all+"\n", "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_other(self):\n        self.assertEqual(1, 1)\n"
+	// As one project does: what the trusted state is known for is learned once.
+	b, req := judged(t, claim{need: "python3", commands: []string{"sh run.sh"}, base: base})
+	req.Commit, req.Product = "base", nil
 	for name, c := range map[string]struct {
 		run  string
 		want string // "" = nothing
@@ -28,13 +32,10 @@ func TestControlOfChangedSettings(t *testing.T) {
 		"runs it aside":  {run: all + " || true\n", want: "unittest in .: the verify commands stay green though tests were made wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim := onlyMessages.claim
-			claim.commands = []string{"sh run.sh"}
-			claim.base = maps.Clone(claim.base)
-			claim.base["run.sh"], claim.base["tests/test_other.py"] = all+"\n", "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_other(self):\n        self.assertEqual(1, 1)\n"
-			claim.change = files{"run.sh": c.run}
-			b, req := judged(t, claim)
-			req.Commit, req.Product, req.Settings = "base", nil, []string{"run.sh"}
+			b.t = t
+			req := req
+			req.Settings = []string{"run.sh"}
+			b.commits.all["claim"] = base.with(files{"run.sh": c.run})
 			rep := b.control(req)
 			got := strings.Join(rep.Loosened, "\n")
 			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
@@ -46,11 +47,10 @@ func TestControlOfChangedSettings(t *testing.T) {
 			if (c.want != "") != rep.Bad() {
 				t.Errorf("bad %v", rep.Bad())
 			}
-
-			req.Settings = nil
-			if rep := b.control(req); slices.Contains(rep.Loosened, c.want) {
-				t.Errorf("nobody asked about settings: %q", rep.Loosened)
-			}
 		})
+	}
+	b.t, b.commits.all["claim"] = t, base.with(files{"run.sh": "true\n"})
+	if rep := b.control(req); len(rep.Loosened) > 0 {
+		t.Errorf("nobody asked about settings: %q", rep.Loosened)
 	}
 }

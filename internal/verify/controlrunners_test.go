@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"forge/internal/pace"
@@ -16,6 +18,11 @@ type runnerClaim struct {
 	cheats map[string]files
 	// undecided says that nothing runs without the honest change's file.
 	undecided bool
+}
+
+// only leaves the cheats of these names.
+func (c *runnerClaim) only(names ...string) {
+	maps.DeleteFunc(c.cheats, func(name string, _ files) bool { return !slices.Contains(names, name) })
 }
 
 const pythonBase = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return add(a, a)\n"

@@ -36,7 +36,7 @@ const (
 )
 
 func seatsOf(level proc.Level, dir, home string) seats {
-	if level != proc.LevelBubblewrap {
+	if level != proc.LevelBubblewrap && level != proc.LevelContainer {
 		return seats{dir, home, dir, home}
 	}
 	return seats{insideDir, insideHome, dir, home}
@@ -134,6 +134,18 @@ func (b *Bench) environment(home string, names []string) []string {
 	return append(env, ofJava(env, home)...)
 }
 
+// inImage is the environment of a command at a level: in a container, version managers
+// are the image's, and found by its own variables.
+func inImage(level proc.Level, env []string) []string {
+	if level != proc.LevelContainer {
+		return env
+	}
+	return slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.ContainsFunc(toolHomes, func(t struct{ name, dir string }) bool { return t.name == name })
+	})
+}
+
 // ofJava tells tools of Java where their home is: a virtual machine asks the
 // system for that of the account, and not HOME. The shell splits MAVEN_OPTS into
 // words: a home that is more than one stays unsaid there.
@@ -188,6 +200,11 @@ func (b *Bench) sandbox(level proc.Level, at seats, s work.SandboxSettings, hide
 		Hide:    hide,
 		Network: s.Network,
 		Places:  moved,
+
+		Container: proc.Container(s.Container),
+	}
+	if level == proc.LevelContainer {
+		return box // its tools are the image's
 	}
 	for _, t := range b.tools() {
 		box.Read = append(box.Read, t.dir)

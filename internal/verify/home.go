@@ -51,7 +51,7 @@ func (b *Bench) lend(ctx context.Context, level proc.Level, f folder, home strin
 	if f.caches.Off {
 		return nil, nil
 	}
-	l := &lent{key: warm.Key(b.environ, string(level)), places: placesOf(f.caches)}
+	l := &lent{key: warm.Key(b.environ, madeIn(level, f.sandbox)), places: placesOf(f.caches)}
 	// What setup makes is kept by itself, and has to be whole then.
 	if f.accepted && len(f.worktree.CacheKey) > 0 {
 		return l, nil
@@ -68,6 +68,15 @@ func (b *Bench) lend(ctx context.Context, level proc.Level, f folder, home strin
 		return l, errors.Join(ctx.Err(), b.makeHome(home, f.sandbox))
 	}
 	return l, nil
+}
+
+// madeIn tells apart what was made at different levels, and in different images: what
+// is built for the libraries of one does not run with those of another.
+func madeIn(level proc.Level, s work.SandboxSettings) string {
+	if s.Container.Image == "" {
+		return string(level)
+	}
+	return string(level) + " " + s.Container.Runtime + " " + s.Container.Image
 }
 
 // empty says that nothing was there to be lent. A nil lent is what its owner

@@ -36,7 +36,7 @@ func (b *Bench) Hook(ctx context.Context, req work.HookRequest) (work.HookReport
 
 func (b *Bench) hook(ctx context.Context, req work.HookRequest) (work.HookReport, error) {
 	var none work.HookReport
-	level, err := proc.Choose(req.Sandbox.Mode, req.Sandbox.OnlyHosts, b.caps)
+	level, err := proc.Choose(req.Sandbox.How(), req.Sandbox.OnlyHosts, b.caps)
 	if req.Hook.Outside {
 		level, err = proc.LevelNone, nil
 	}
@@ -69,7 +69,7 @@ func (b *Bench) hook(ctx context.Context, req work.HookRequest) (work.HookReport
 
 func (b *Bench) askCommand(ctx context.Context, req work.HookRequest, level proc.Level, in, home string, input []byte) (work.HookReport, error) {
 	at := seatsOf(level, req.Dir, home)
-	env := b.environment(at.home, nil)
+	env := inImage(level, b.environment(at.home, nil))
 	if req.Hook.Outside {
 		env = slices.Clone(b.environ) // the owner's own hook, in the owner's own world
 	}

@@ -35,61 +35,63 @@ func levels(t *testing.T) []proc.Level {
 
 func TestVerifyInASandbox(t *testing.T) {
 	for _, level := range levels(t) {
-		t.Run(string(level), func(t *testing.T) {
-			user := checkout(t, files{".gitignore": "deps/\n"}, files{"deps/x": "dep", "secret": "secret"})
-			b := newBench(t, files{"src": "src"})
-			b.caps = proc.Capabilities{Bubblewrap: level == proc.LevelBubblewrap, Landlock: level == proc.LevelLandlock}
-			home := variable(b.environ, "HOME")
-			if err := (files{".ssh/id": "key", ".cache/tool/x": "1", ".cargo/x": "x"}).write(home); err != nil {
-				t.Fatal(err)
-			}
-			if err := (files{"journal.db": "journal", "cache/setup/x": "x"}).write(b.state); err != nil {
-				t.Fatal(err)
-			}
-			req := b.req()
-			req.Sandbox = work.SandboxSettings{
-				Mode: "required", Read: []string{filepath.Join(home, ".cargo"), filepath.Join(home, ".gone")},
-				Write: []string{filepath.Join(home, ".cache/tool"), filepath.Join(home, ".cache/none")},
-			}
-			req.Checkout, req.Worktree = user, work.Worktree{
-				Link: []string{"deps"}, Setup: []string{"test $(cat deps/x) = dep && echo y >made && echo h >$HOME/h"},
-			}
-			req.Commands = []string{
-				"test $(cat src) = src && echo changed >out",
-				"test $(cat made) = y && test $(cat $HOME/h) = h && echo x >$HOME/x && echo x >${TMPDIR:-/tmp}/x",
-				"test $(cat deps/x) = dep",
-				"! echo x 2>/dev/null >deps/x",
-				"test $(cat $HOME/.cargo/x) = x && ! touch $HOME/.cargo/y 2>/dev/null",
-				"test $(cat $HOME/.cache/tool/x) = 1 && echo 2 >$HOME/.cache/tool/x",
-				"! cat " + filepath.Join(user, "secret") + " 2>/dev/null",
-				"! cat " + filepath.Join(home, ".ssh/id") + " 2>/dev/null",
-				"! cat " + filepath.Join(b.state, "journal.db") + " 2>/dev/null",
-				"! ls " + filepath.Join(b.state, "cache/setup") + " 2>/dev/null",
-				"! touch " + filepath.Join(b.state, "cache/setup/y") + " 2>/dev/null",
-				"! touch " + req.Dir + ".other 2>/dev/null || test ! -e " + filepath.Join(b.state, "journal.db"),
-				"exit 7",
-			}
-			rep := b.verify(req)
-			if len(rep.Ran) != len(req.Commands) || *rep.Ran[len(rep.Ran)-1].ExitCode != 7 || rep.Sandbox != string(level) {
-				t.Fatalf("level %s, %s; %+v", rep.Sandbox, rep.Problem, rep.Ran[len(rep.Ran)-1])
-			}
-			if got := read(t, user, "deps/x"); got != "dep" {
-				t.Errorf("the linked file became %q", got)
-			}
-			if got := read(t, home, ".cache/tool/x"); got != "2\n" {
-				t.Errorf("the shared cache holds %q", got)
-			}
-			if exists(req.Dir + ".other") {
-				t.Error("a command wrote beside its folder")
-			}
-			for command, code := range map[string]int{"./src": 126, "no-such-program-here": 127} {
-				req := b.req(command)
-				req.Sandbox.Mode = "required"
-				if rep := b.verify(req); rep.OK || rep.Ran[0].ExitCode == nil || *rep.Ran[0].ExitCode != code {
-					t.Errorf("%s: %+v, want exit code %d", command, rep, code)
-				}
-			}
-		})
+		t.Run(string(level), func(t *testing.T) { verifyInASandbox(t, level, work.ContainerSettings{}) })
+	}
+}
+
+func verifyInASandbox(t *testing.T, level proc.Level, in work.ContainerSettings) {
+	user := checkout(t, files{".gitignore": "deps/\n"}, files{"deps/x": "dep", "secret": "secret"})
+	b := newBench(t, files{"src": "src"})
+	b.caps = proc.Capabilities{Bubblewrap: level == proc.LevelBubblewrap, Landlock: level == proc.LevelLandlock}
+	home := variable(b.environ, "HOME")
+	if err := (files{".ssh/id": "key", ".cache/tool/x": "1", ".cargo/x": "x"}).write(home); err != nil {
+		t.Fatal(err)
+	}
+	if err := (files{"journal.db": "journal", "cache/setup/x": "x"}).write(b.state); err != nil {
+		t.Fatal(err)
+	}
+	req := b.req()
+	req.Sandbox = work.SandboxSettings{
+		Mode: "required", Container: in, Read: []string{filepath.Join(home, ".cargo"), filepath.Join(home, ".gone")},
+		Write: []string{filepath.Join(home, ".cache/tool"), filepath.Join(home, ".cache/none")},
+	}
+	req.Checkout, req.Worktree = user, work.Worktree{
+		Link: []string{"deps"}, Setup: []string{"test $(cat deps/x) = dep && echo y >made && echo h >$HOME/h"},
+	}
+	req.Commands = []string{
+		"test $(cat src) = src && echo changed >out",
+		"test $(cat made) = y && test $(cat $HOME/h) = h && echo x >$HOME/x && echo x >${TMPDIR:-/tmp}/x",
+		"test $(cat deps/x) = dep",
+		"! echo x 2>/dev/null >deps/x",
+		"test $(cat $HOME/.cargo/x) = x && ! touch $HOME/.cargo/y 2>/dev/null",
+		"test $(cat $HOME/.cache/tool/x) = 1 && echo 2 >$HOME/.cache/tool/x",
+		"! cat " + filepath.Join(user, "secret") + " 2>/dev/null",
+		"! cat " + filepath.Join(home, ".ssh/id") + " 2>/dev/null",
+		"! cat " + filepath.Join(b.state, "journal.db") + " 2>/dev/null",
+		"! ls " + filepath.Join(b.state, "cache/setup") + " 2>/dev/null",
+		"! touch " + filepath.Join(b.state, "cache/setup/y") + " 2>/dev/null",
+		"! touch " + req.Dir + ".other 2>/dev/null || test ! -e " + filepath.Join(b.state, "journal.db"),
+		"exit 7",
+	}
+	rep := b.verify(req)
+	if len(rep.Ran) != len(req.Commands) || *rep.Ran[len(rep.Ran)-1].ExitCode != 7 || rep.Sandbox != string(level) {
+		t.Fatalf("level %s, %s; %+v", rep.Sandbox, rep.Problem, rep.Ran[len(rep.Ran)-1])
+	}
+	if got := read(t, user, "deps/x"); got != "dep" {
+		t.Errorf("the linked file became %q", got)
+	}
+	if got := read(t, home, ".cache/tool/x"); got != "2\n" {
+		t.Errorf("the shared cache holds %q", got)
+	}
+	if exists(req.Dir + ".other") {
+		t.Error("a command wrote beside its folder")
+	}
+	for command, code := range map[string]int{"./src": 126, "no-such-program-here": 127} {
+		req := b.req(command)
+		req.Sandbox = work.SandboxSettings{Mode: "required", Container: in}
+		if rep := b.verify(req); rep.OK || rep.Ran[0].ExitCode == nil || *rep.Ran[0].ExitCode != code {
+			t.Errorf("%s: %+v, want exit code %d", command, rep, code)
+		}
 	}
 }
 
