@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forge/factory"
 	"forge/internal/work"
 )
 
@@ -50,13 +51,17 @@ func (s *State) began(d BeganData) {
 		s.Row = 0
 	}
 	if d.Retry {
-		s.Handed = nil
+		s.Handed, s.Probes = nil, nil
 	}
 	s.Of, s.Stage = d, StageLook
 	s.Look, s.Proof, s.Made, s.Check = nil, nil, nil, nil
 }
 
 func (s *State) finished(d FinishedData) {
+	if p := d.Probe; p != nil && d.Step == StepProbe && s.awaits(Command{ID: d.Command, Step: StepProbe, Commit: p.Commit}) {
+		s.probed(*p)
+		return
+	}
 	c, due := Pending(s)
 	if !due || c.ID != d.Command {
 		return
@@ -71,6 +76,9 @@ func (s *State) finished(d FinishedData) {
 		}
 	case d.Proof != nil && c.Step == StepProve:
 		s.Proof = d.Proof
+		if p := d.Proof; p.Verdict == Green && len(p.With) == 0 {
+			s.probed(Probe{Onto: p.Onto, Commit: p.Commit, Tree: p.Tree, Verdict: Green})
+		}
 	case d.Made != nil && c.Step == StepLand:
 		s.Made = d.Made
 	case d.Check != nil && c.Step == StepCheck:
@@ -87,6 +95,9 @@ func (s *State) decided(d DecidedData) {
 		return
 	}
 	s.Last = &d
+	if d.Hold == factory.HoldLandingRed {
+		s.Probes = green(s.Probes)
+	}
 	switch {
 	case d.Decision == DecideLanded:
 		s.Landed, s.Handed = &d, nil

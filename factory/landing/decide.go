@@ -15,6 +15,7 @@ import (
 const (
 	mostMoves  = 20 // tries in a row in which something moved
 	mostHanded = 2  // runs that are wanted for one and the same
+	mostNamed  = 50 // issues that land together and are named
 )
 
 // Pauses before something is asked again that passes by itself.
@@ -39,7 +40,12 @@ func Decide(s *State, in Input) []work.Event {
 	case Proved:
 		p := f.Proof
 		p.Conflicts, p.Problem, p.InTheWay = clipList(p.Conflicts), clip(p.Problem), clip(p.InTheWay)
+		p.With = p.With[:min(len(p.With), mostNamed)]
 		d.finished(f.Command, FinishedData{Proof: &p})
+	case Probed:
+		p := f.Probe
+		p.Problem, p.Before = clip(p.Problem), p.Before[:min(len(p.Before), mostNamed)]
+		d.finished(f.Command, FinishedData{Probe: &p})
 	case Landed:
 		m := f.Made
 		m.Moved, m.InTheWay, m.Undo = clip(m.Moved), clip(m.InTheWay), clip(m.Undo)
@@ -94,8 +100,7 @@ func (d *decision) add(kind work.EventKind, data any) {
 
 // due says that a command is awaited: the result of an earlier try is not.
 func (d *decision) due(c Command) bool {
-	due, ok := Pending(d.s)
-	return ok && due.ID == c.ID
+	return d.s.awaits(c)
 }
 
 func (d *decision) begin(f Begin) {

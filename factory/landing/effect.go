@@ -20,6 +20,10 @@ type ProveEffect struct {
 	At      string
 	Here    bool
 	Host    bool
+	Known   []Probe // trees whose verdict is known already
+	// Told is the pull request in which people are told that it is red, since At is
+	// what they pushed; 0 = they are not.
+	Told int64
 }
 
 // LandEffect moves the target from Head to Commit, or has the host merge At on
@@ -33,6 +37,9 @@ type LandEffect struct {
 	Commit  string
 	At      string
 	Number  int64 // of the pull request, 0 = there is no host
+	// Together says that Commit holds other pull requests as well: the target is moved
+	// to it by a push, and each is marked as merged.
+	Together bool
 }
 
 // CheckEffect sees whether the target holds what the host merged to, and, where
@@ -72,10 +79,15 @@ func EffectOf(s *State, c Command) Effect {
 	case StepLook:
 		return LookEffect{Command: c, BeganData: s.Of}
 	case StepProve:
-		return ProveEffect{Command: c, Target: s.Look.Target, Onto: s.Look.Onto, At: s.at(), Here: s.Look.Here, Host: s.Look.Host}
+		e := ProveEffect{Command: c, Target: s.Look.Target, Onto: s.Look.Onto, At: s.at(), Here: s.Look.Here, Host: s.Look.Host, Known: s.Probes}
+		if ofPeople(s.Look.Pull) {
+			e.Told = number
+		}
+		return e
 	case StepLand:
 		return LandEffect{
 			Command: c, Target: s.Look.Target, Here: s.Look.Here, Head: s.Look.Head, Onto: s.Proof.Onto, Commit: s.Proof.Commit, At: s.Proof.At, Number: number,
+			Together: s.Look.Host && len(s.Proof.With) > 0,
 		}
 	case StepCheck:
 		return CheckEffect{Command: c, Target: s.Look.Target, Commit: s.merged(), Tree: s.proven()}

@@ -48,6 +48,7 @@ type FinishedData struct {
 	Proof     *Proof            `json:"proof,omitempty"`
 	Made      *Made             `json:"made,omitempty"`
 	Check     *Check            `json:"check,omitempty"`
+	Probe     *Probe            `json:"probe,omitempty"`
 	Trouble   *work.PullTrouble `json:"trouble,omitempty"`
 	AfterSecs int               `json:"after_secs,omitempty"` // the host asks for silence
 	Problem   string            `json:"problem,omitempty"`    // of Forge itself
@@ -100,6 +101,10 @@ type Proof struct {
 	Verdict   Verdict  `json:"verdict,omitempty"`
 	Problem   string   `json:"problem,omitempty"`
 	InTheWay  string   `json:"in_the_way,omitempty"` // of what people have checked out
+	With      []int64  `json:"with,omitempty"`       // issues that land in the same move
+	// Pages are those that the owner has shown for a proof, where they were shown for
+	// this one.
+	Pages []work.PageShown `json:"pages,omitempty"`
 }
 
 // Made is what came of letting it land.
@@ -112,11 +117,12 @@ type Made struct {
 
 // Check is what a merge that the host made came to.
 type Check struct {
-	Commit  string  `json:"commit,omitempty"`
-	There   bool    `json:"there,omitempty"` // the target holds it
-	Tree    string  `json:"tree,omitempty"`
-	Verdict Verdict `json:"verdict,omitempty"` // of the target, where the tree is not the proven one
-	Problem string  `json:"problem,omitempty"`
+	Commit  string           `json:"commit,omitempty"`
+	There   bool             `json:"there,omitempty"` // the target holds it
+	Tree    string           `json:"tree,omitempty"`
+	Verdict Verdict          `json:"verdict,omitempty"` // of the target, where the tree is not the proven one
+	Problem string           `json:"problem,omitempty"`
+	Pages   []work.PageShown `json:"pages,omitempty"`
 }
 
 // DecidedData is the payload of landing.decided: what follows from what is known.

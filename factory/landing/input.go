@@ -42,6 +42,12 @@ type Proved struct {
 	Proof   Proof
 }
 
+// Probed is the end of proving the tree of a batch.
+type Probed struct {
+	Command Command
+	Probe   Probe
+}
+
 // Landed is the end of moving the target.
 type Landed struct {
 	Command Command
@@ -73,6 +79,7 @@ func (Begin) fact()   {}
 func (Started) fact() {}
 func (Looked) fact()  {}
 func (Proved) fact()  {}
+func (Probed) fact()  {}
 func (Landed) fact()  {}
 func (Checked) fact() {}
 func (Tidied) fact()  {}

@@ -69,11 +69,19 @@ func (d *decision) proposed(p PullLook) {
 	case factory.PullMerge:
 		d.goes(DecideProve, StageProve)
 	case factory.PullAgain:
+		if ofPeople(&p) && hold == factory.HoldPullPushed && d.s.Of.For == ForLand {
+			// What people pushed is proven before anybody works on it: red, it is theirs.
+			d.goes(DecideProve, StageProve)
+			return
+		}
 		d.again(hold, reason, "")
 	default:
 		d.wait(hold, "%s", reason)
 	}
 }
+
+// ofPeople says that the branch holds what people pushed, on top of the result.
+func ofPeople(p *PullLook) bool { return p != nil && p.Head == factory.HeadPeople }
 
 // shown says what the card of a result says that people are asked about.
 func (d *decision) shown(l Look) {
@@ -139,17 +147,32 @@ func (d *decision) proved(l Look, p Proof) {
 		d.fails("", "nobody knows what %s would be", l.Target)
 	case p.Verdict == Red:
 		d.red(l, p, at, name, more)
-	case p.Verdict == Green, p.Verdict == NoCommands:
-		d.goes(DecideLand, StageLand)
-	default:
+	case p.Verdict != Green && p.Verdict != NoCommands:
 		d.fails("", "nobody knows whether %s would be good: %q", l.Target, p.Verdict)
+	case ofPeople(l.Pull):
+		d.provenPush(*l.Pull)
+	default:
+		d.goes(DecideLand, StageLand)
 	}
+}
+
+// provenPush goes on with what people pushed and is proven: it lands, unless
+// specialists are to look at it first.
+func (d *decision) provenPush(p PullLook) {
+	step, hold, reason := factory.NextOfPull(p.PullSeen)
+	if step == factory.PullAgain {
+		d.again(hold, reason, "")
+		return
+	}
+	d.goes(DecideLand, StageLand)
 }
 
 // red is for what does not pass: on its own it is for people, and beside what
 // landed meanwhile it is for the agent.
 func (d *decision) red(l Look, p Proof, at, name, more string) {
 	switch {
+	case ofPeople(l.Pull):
+		d.wait(factory.HoldLandingRed, "%s holds what people pushed, and with %s as it is now: %s (%s): push to its branch what mends it and approve that, or ask for changes there (/forge fix) and the agent mends it", name, l.Target, p.Problem, Log)
 	case l.Pull != nil && p.Commit == at:
 		d.wait(factory.HoldLandingRed, "%s merged with %s as it is now: %s (%s): push to its branch what mends it", name, l.Target, p.Problem, Log)
 	case l.Pull != nil:
@@ -185,8 +208,13 @@ func (d *decision) made(l Look, m Made) {
 		d.fails("", "%s was to become %s, and is said to be %q", l.Target, text.Short(proven.Commit), text.Short(m.Commit))
 	default:
 		out := DecidedData{Decision: DecideLanded, Commit: m.Commit}
+		with := ""
+		if n := len(proven.With); n > 0 {
+			with = " together with " + text.Number(n, "other issue") + ", proven as one"
+			out.Reason = "landed on " + l.Target + with
+		}
 		if l.Here {
-			out.Reason = fmt.Sprintf("landed on %s, your checked-out branch, as %s (undo: %s)", l.Target, text.Short(m.Commit), m.Undo)
+			out.Reason = fmt.Sprintf("landed on %s, your checked-out branch, as %s%s (undo: %s)", l.Target, text.Short(m.Commit), with, m.Undo)
 		}
 		d.ends(out)
 	}

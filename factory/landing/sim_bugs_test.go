@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"forge/factory"
 	"forge/internal/pace"
 	"forge/internal/work"
 )
@@ -64,6 +65,16 @@ func TestSeededBugs(t *testing.T) {
 				d.Hold = ""
 			}
 		})}, "a conflict is lost"},
+		{"an agent set on what people pushed before it is proven", simBug{events: rewrite(work.LandingDecided, func(s *State, d *DecidedData) {
+			if d.Decision == DecideProve && ofPeople(s.Look.Pull) && s.Look.Pull.Reviewed {
+				d.Decision, d.To, d.Hold, d.Reason = DecideAgain, StageOver, factory.HoldPullPushed, "as it was before"
+			}
+		})}, "which is not proven"},
+		{"an agent set on what people pushed and is red", simBug{events: rewrite(work.LandingDecided, func(s *State, d *DecidedData) {
+			if d.Hold == factory.HoldLandingRed && d.Decision == DecideWait && ofPeople(s.Look.Pull) {
+				d.Decision = DecideAgain
+			}
+		})}, "which is not proven"},
 		{"nobody is told why", simBug{events: rewrite(work.LandingDecided, func(_ *State, d *DecidedData) { d.Reason = "" })}, "without a word on why"},
 		{"one id for all tries", simBug{events: rewrite(work.LandingStarted, func(_ *State, d *StartedData) {
 			d.Command = work.CommandID("run/landing/1/1/" + string(d.Step))

@@ -101,6 +101,12 @@ func (r *simRun) decided(d DecidedData) {
 			w.complain("%s: an agent is to mend what checks found, and %d heads were mended: %+v", r.name, r.fixed, p.Checks)
 		}
 	}
+	if l := r.s.Look; d.Decision == DecideAgain && r.s.Of.For == ForLand && l != nil && ofPeople(l.Pull) && l.Pull.Against == "" {
+		// Whoever goes on from what people pushed, unasked, looks at what is proven.
+		if known := r.s.Proof; known == nil || len(known.Conflicts) == 0 && known.Verdict != Green && known.Verdict != NoCommands {
+			w.complain("%s: an agent is set on what people pushed, which is not proven: %s", r.name, d.Hold)
+		}
+	}
 	if d.Decision == DecideAgain && r.s.Of.For == ForLand {
 		key := d.Hold + r.s.Look.Onto + r.s.at()
 		if r.handed[key]++; r.handed[key] > mostHanded {
@@ -191,7 +197,7 @@ func play(seed uint64, bug *simBug) []string {
 	w := &simWorld{rand: rnd, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), host: seed%2 == 0, commands: seed%7 != 0, past: map[content]bool{}}
 	w.becomes(of("base"))
 	for n := range 2 {
-		r := &simRun{w: w, name: fmt.Sprint("run", n), result: of("base", fmt.Sprint("r", n)), ids: map[work.CommandID]int{}, handed: map[string]int{}, fixed: rnd.IntN(mostFixes + 1), bug: bug}
+		r := &simRun{w: w, name: fmt.Sprint("run", n), result: of("base", fmt.Sprint("r", n)), ids: map[work.CommandID]int{}, handed: map[string]int{}, fixed: rnd.IntN(mostFixes + 1), reviewed: rnd.IntN(3) == 0, bug: bug}
 		w.runs = append(w.runs, r)
 	}
 	steps, pause := 60+rnd.IntN(100), 4 // between what people do
@@ -212,7 +218,7 @@ func play(seed uint64, bug *simBug) []string {
 		w.runs[rnd.IntN(2)].step()
 	}
 	for _, r := range w.runs {
-		if !r.landed && !r.opened {
+		if !r.landed && !r.opened && !r.redPush() {
 			w.complain("%s: nothing stands in the way, and it does not land: %+v", r.name, r.s.Last)
 		}
 		if r.landed && !w.target.holds(r.result) {

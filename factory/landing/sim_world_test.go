@@ -78,6 +78,7 @@ type simRun struct {
 	opened   bool // another run goes on from it
 	begun    int  // tries in the journal
 	landed   bool // it says so
+	reviewed bool // specialists look at what its run makes
 	named    bool // the pass began when the result was unwanted already
 
 	s          *State // of the process that lives; nil = none does
@@ -187,6 +188,12 @@ func (r *simRun) do(e Effect) Fact {
 	return nil
 }
 
+// redPush says that the run waits for whoever pushed what is red.
+func (r *simRun) redPush() bool {
+	p := r.pull
+	return p != nil && p.head != r.result && r.w.judge(r.w.target.with(p.head)) == Red
+}
+
 func (w *simWorld) judge(c content) Verdict {
 	switch {
 	case !w.commands:
@@ -218,6 +225,7 @@ func (r *simRun) look(e LookEffect) Look {
 	if p.head != r.result {
 		look.Head = factory.HeadPeople
 	}
+	look.Reviewed = r.reviewed
 	if p.against {
 		look.Against = "ann"
 	}

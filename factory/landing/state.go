@@ -40,6 +40,7 @@ type State struct {
 	Away   int          // waits in a row for what passes by itself
 	Landed *DecidedData // it is there
 	Mark   *Mark
+	Probes []Probe `json:",omitempty"` // what trees of batches came to, oldest first
 }
 
 // Handed is what another run was wanted for.
@@ -63,6 +64,7 @@ type Step string
 const (
 	StepLook  Step = "look"
 	StepProve Step = "prove"
+	StepProbe Step = "probe" // in a batch
 	StepLand  Step = "land"
 	StepCheck Step = "check"
 	StepTidy  Step = "tidy"
