@@ -35,10 +35,11 @@ func Commands() []Command {
 		{Name: "retry", Does: "take up what failed or was stopped", act: (calling).retry},
 		{Name: "stop", Does: "nobody works on it any more", act: (calling).stop},
 		{Name: "level", Takes: "NAME", Does: "where people are asked, for runs that have not begun", act: (calling).setLevel},
-		{Name: "budget", Takes: "N", Does: "tries for each phase, for runs that have not begun", act: (calling).setBudget},
+		{Name: "budget", Takes: "N", Does: "iterations of each phase, for runs that have not begun", act: (calling).setBudget},
 		{Name: "explain", Does: "say how it stands, and why", act: (calling).explain},
 		{Name: "review", Does: "of a pull request", Pull: true, act: (calling).onPull},
 		{Name: "fix", Does: "of a pull request", Pull: true, act: (calling).onPull},
+		{Name: "ignore", Does: "of a finding of a pull request", Pull: true, act: (calling).onPull},
 	}
 }
 

@@ -112,6 +112,12 @@ type Bound struct {
 	At   time.Time
 	Hold Hold
 	Why  string
+	// Last is when it was last reopened by somebody who may not write; zero = never
+	// since the label.
+	Last time.Time
+	// Labels are those that the board's owner mapped and somebody gave who may
+	// write; Mapped are all that the owner mapped.
+	Labels, Mapped []string
 }
 
 // Seen is what was known of an issue before: Revision of its body while it did
@@ -151,12 +157,16 @@ func Bind(r Reading, label string, before Seen) (b Bound, ok bool) {
 	}
 	for _, e := range r.Events[at+1:] {
 		switch {
-		case e.Kind == Renamed && (e.By == "" || e.By != given.By):
-			return hold(HoldChanged, "its title was changed after the label%s", byWhom(e.By))
 		case e.Kind == Reopened && !r.Writers[e.By]:
 			// Hosts let authors reopen what others closed.
-			return hold(HoldReopened, "it was closed and reopened after the label%s, who may not write to the repository", byWhom(e.By))
+			b.Last, b.Hold = e.At, HoldReopened
+			b.Why = "it was closed and reopened after the label" + byWhom(e.By) + ", who may not write to the repository"
+		case b.Hold == "" && e.Kind == Renamed && (e.By == "" || e.By != given.By):
+			b.Hold, b.Why = HoldChanged, "its title was changed after the label"+byWhom(e.By)
 		}
+	}
+	if b.Hold != "" {
+		return b, true
 	}
 	return edited(r.Edits, b, before)
 }

@@ -99,10 +99,11 @@ func judgedOf(stored string) (judged string, needs []int64) {
 }
 
 // unblocks says that a waiting issue is worth a look though nothing was told of
-// it: it is held by a blocker, or needs an issue which nobody works on since it
-// was closed on the tracker.
+// it: it is held by a blocker, was locked, which hosts take back without a word, or
+// needs an issue which nobody works on, since it was closed on the tracker or waits
+// there itself.
 func (s *Sync) unblocks(ctx context.Context, i work.Issue) (bool, error) {
-	if hold, _ := saidOf(i); hold == HoldBlocked {
+	if hold, _ := saidOf(i); hold == HoldBlocked || hold == HoldLocked {
 		return true, nil
 	}
 	for _, id := range i.Needs {
@@ -110,7 +111,9 @@ func (s *Sync) unblocks(ctx context.Context, i work.Issue) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if _, unwanted := saidOf(of); unwanted && of.Column != work.ColumnDone {
+		said, _ := saidOf(of)
+		stopped := of.State == work.IssueCancelled || of.State == work.IssueFailed
+		if of.Column != work.ColumnDone && (stopped || said != "" && said != HoldUntold) {
 			return true, nil
 		}
 	}

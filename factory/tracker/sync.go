@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"forge/factory"
-	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -72,6 +71,10 @@ type Rules struct {
 	Called string
 	// Level says whether a level may be chosen by its name.
 	Level func(name string) error
+	// Labels are those that the board's owner mapped, as they are now; nil = none.
+	Labels func() ([]string, error)
+	// Spell is how people call an issue of the tracker; nil = by its number.
+	Spell func(number int64) string
 }
 
 // Sync brings the issues of one tracker onto one board and tells the tracker
@@ -191,6 +194,10 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 	if err != nil {
 		return bound, false, err
 	}
+	mapped, err := s.mapped()
+	if err != nil {
+		return bound, false, err
+	}
 	name := s.Host.Name()
 	for n := 1; ; n++ {
 		row, known, err := s.Store.TrackerIssue(ctx, name, number)
@@ -201,6 +208,7 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 			row = work.TrackerIssue{Tracker: name, Remote: number}
 		}
 		bound, ours = s.Rules.bind(r, Seen{Revision: row.Revision, OK: row.SeenBare})
+		bound.Mapped, bound.Labels = mapped, given(r, mapped)
 		if bound, ours, err = s.judge(ctx, r, row, bound, ours); err == nil {
 			err = s.hear(ctx, r, bound)
 		}
@@ -212,14 +220,23 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 
 // judge decides what becomes of a reading, stores it, and says what of it counts
 // for the board's issue.
-func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) (Bound, bool, error) {
+func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, ours bool) (_ Bound, _ bool, err error) {
+	var was work.Issue
 	var needs []int64
-	if ours && bound.Hold == "" {
+	if row.Issue != 0 && row.Project == s.Board.Project {
+		if was, err = s.Store.Issue(ctx, row.Project, row.Issue); err != nil {
+			return bound, ours, err
+		}
+	}
+	if ours {
 		on, hold, err := s.blocked(ctx, r)
 		if err != nil {
 			return bound, ours, err
 		}
-		if needs = on; hold.Hold != "" {
+		// Where a person let a text pass that nobody answers for, blockers count all
+		// the same.
+		passed := bound.Hold == "" || was.Column == work.ColumnReady && was.State == ""
+		if needs = on; hold.Hold != "" && passed {
 			bound.Hold, bound.Why = hold.Hold, hold.Why
 		}
 	}
@@ -233,15 +250,11 @@ func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	case row.Issue != 0 && row.Project != s.Board.Project:
 		return bound, ours, nil // another board has it
 	case row.Issue != 0:
-		was, err := s.Store.Issue(ctx, row.Project, row.Issue)
-		if err != nil {
-			return bound, ours, err
+		judged := judgement(r, bound, ours, needs)
+		if judged, ours = s.takenBack(row, was, bound, ours, judged); !ours {
+			needs = nil
 		}
-		// What a writer took back, nobody else brings back.
-		if bound.Hold == HoldReopened || bound.Hold == HoldReader {
-			ours = ours && was.Column != work.ColumnInProgress && was.Column != work.ColumnInReview
-		}
-		return bound, ours, s.again(ctx, r, row, was, bound, ours, needs)
+		return bound, ours, s.again(ctx, r, row, was, bound, ours, needs, judged)
 	case ours:
 		return bound, ours, s.bring(ctx, r, row, bound, needs)
 	case bare:
@@ -250,136 +263,20 @@ func (s *Sync) judge(ctx context.Context, r Reading, row work.TrackerIssue, boun
 	return bound, ours, nil
 }
 
-// bring puts an issue on the board that was not there.
-func (s *Sync) bring(ctx context.Context, r Reading, row work.TrackerIssue, bound Bound, needs []int64) error {
-	judged := judgement(r, bound, true, needs)
-	i, bound := s.issue(r, bound)
-	i, given := withNeeds(i, nil, needs)
-	// What was called before it was labelled is part of what was labelled.
-	row.Hash, row.Judged = Hash(r), judgedWith(judged, given)
-	row.Heard = saidBefore(r, bound)
-	if bound.Hold == "" {
-		i.Column = s.Rules.Column
-	} else {
-		i = bound.Held(i)
+// takenBack is whether an issue on which work began is still for Forge: what a
+// writer took back, nobody else brings back. One that a person brought to ready
+// since the card said so goes on, and that is remembered in what was judged.
+func (s *Sync) takenBack(row work.TrackerIssue, was work.Issue, bound Bound, ours bool, judged string) (string, bool) {
+	begun := was.Column == work.ColumnInProgress || was.Column == work.ColumnInReview
+	if !begun || bound.Hold != HoldReopened && bound.Hold != HoldReader {
+		return judged, ours
 	}
-	change, err := s.Board.PlanAdd(ctx, i, factory.Place{At: factory.Bottom}, s.by(bound))
-	if err != nil {
-		return err
+	before, _ := judgedOf(row.Judged)
+	through := digest(judged + " a person let it through")
+	if before == through || before == judged && was.Column == work.ColumnInProgress {
+		return through, ours
 	}
-	i, err = s.Store.ImportIssue(ctx, row, change)
-	if err == nil {
-		s.say(i.ID, fmt.Sprintf("imported %s into %s", i.Source, standing(i)))
-	}
-	return err
-}
-
-// again looks at an issue that is on the board, and may not be wanted any more
-// or have another text by now. A run goes on with the text that it began with.
-func (s *Sync) again(ctx context.Context, r Reading, row work.TrackerIssue, was work.Issue, bound Bound, ours bool, needs []int64) error {
-	before, own := judgedOf(row.Judged)
-	judged := judgement(r, bound, ours, needs)
-	news := judged != before
-	if _, unwanted := saidOf(was); !news && ours && !unwanted {
-		return nil // whatever a person did since is their decision
-	}
-	now, hash := s.standing(was, r, row.Hash, &bound, ours)
-	given := own
-	if ours && waiting(was) && was.State != work.IssueCancelled {
-		now, given = withNeeds(now, own, needs)
-	}
-	changed := len(factory.Changes(was, now)) != 0
-	if !news && !changed {
-		return nil
-	}
-	// Its parts come first: what was judged is remembered with the last of it.
-	if err := s.parts(ctx, was, bound, ours); err != nil {
-		return err
-	}
-	row.Judged, row.Hash = judgedWith(judged, given), hash
-	if !changed {
-		return s.Store.KeepTracker(ctx, row, nil)
-	}
-	change, err := s.plan(ctx, was, now, bound)
-	if err != nil {
-		return err
-	}
-	if err := s.Store.KeepTracker(ctx, row, &change); err != nil {
-		return err
-	}
-	s.say(was.ID, fmt.Sprintf("%s changed on the tracker: %s", was.Source, standing(now)))
-	return nil
-}
-
-// standing is the board's issue after a reading, and the hash of its text.
-func (s *Sync) standing(was work.Issue, r Reading, old string, bound *Bound, ours bool) (work.Issue, string) {
-	hash, now := Hash(r), was
-	said, unwanted := saidOf(was)
-	switch {
-	case !ours:
-		return notWanted(was, *bound), old
-	case was.State == work.IssueCancelled:
-		return was, old
-	case was.Column == work.ColumnInReview && said != "" && said != HoldUntold && bound.Hold == "":
-		return wantedAgain(was, s.Rules.Column), old
-	case !waiting(was), bound.Hold == HoldBlocked && was.Column == work.ColumnBacklog && was.State == "":
-		return was, old
-	case bound.Hold == "":
-		fresh, b := s.issue(r, *bound)
-		if *bound = b; b.Hold != "" {
-			break
-		}
-		if hash != old {
-			now.Title, now.Description = fresh.Title, fresh.Description
-		}
-		if said != "" {
-			now = wantedAgain(now, s.Rules.Column)
-		}
-		return now, hash
-	case hash == old && !unwanted && (bound.Hold == HoldChanged || bound.Hold == HoldUnknown):
-		return was, old // what was labelled is what stands there
-	}
-	// The board keeps the text that was labelled.
-	return bound.Held(was), old
-}
-
-// waiting says that nobody has begun an issue.
-func waiting(i work.Issue) bool {
-	return i.Column == work.ColumnBacklog || i.Column == work.ColumnReady
-}
-
-// judgement is the same while a reading says the same.
-func judgement(r Reading, b Bound, ours bool, needs []int64) string {
-	said := fmt.Sprintf("%s %v %s %d", Hash(r), ours, b.Hold, b.At.Unix())
-	if len(needs) > 0 || b.Hold == HoldBlocked {
-		said += fmt.Sprintf(" %v %s", needs, b.Why)
-	}
-	return digest(said)
-}
-
-// issue is what a reading becomes; what is too long for a board waits.
-func (s *Sync) issue(r Reading, bound Bound) (work.Issue, Bound) {
-	r.Comments = slices.DeleteFunc(slices.Clone(r.Comments), func(c Comment) bool { return onlyCalls(c.Body, s.Rules.Called) })
-	i := Issue(r, bound, s.source(r.Number))
-	if len(i.Description) > work.MaxIssueDescription {
-		i.Description = text.Clip(i.Description, work.MaxIssueDescription)
-		if bound.Hold == "" {
-			bound.Hold, bound.Why = HoldLong, fmt.Sprintf("it has more than %d bytes", work.MaxIssueDescription)
-		}
-	}
-	return i, bound
-}
-
-// source names an issue of the tracker for people.
-func (s *Sync) source(number int64) string { return fmt.Sprintf("%s#%d", s.Rules.Name, number) }
-
-// by is who changes the board: the tracker, for who labelled the issue.
-func (s *Sync) by(b Bound) factory.By {
-	name := "tracker " + s.Rules.Name
-	if b.By != "" && b.Hold == "" {
-		name = text.Clip(work.OneLine(b.By), 60) + " (" + name + ")"
-	}
-	return factory.By{Name: name, Door: "tracker"}
+	return judged, false
 }
 
 // posted remembers what was said. The row may have been changed meanwhile by
@@ -401,13 +298,6 @@ func (s *Sync) key(row work.TrackerIssue) string {
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
-}
-
-func standing(i work.Issue) string {
-	if i.Reason != "" {
-		return fmt.Sprintf("%s, %s: %s", i.Column, i.State, i.Reason)
-	}
-	return string(i.Column)
 }
 
 func (s *Sync) say(issue int64, what string) {

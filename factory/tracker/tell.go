@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -122,13 +123,32 @@ func (s *Sync) tellOne(ctx context.Context, row work.TrackerIssue, i work.Issue)
 	if hold, _ := saidOf(i); sum == row.Posted || hold == HoldGone { // or there is nowhere to say it
 		return nil
 	}
-	err := s.Host.Post(ctx, row.Remote, report)
+	var err error
+	if row.Posted != "" {
+		// From now on nobody knows what stands there: whoever dies after the post, or
+		// does not hear that it went well, must not take the last one for it.
+		row.Posted = ""
+		err = s.posted(ctx, row)
+	}
+	if err == nil {
+		err = s.Host.Post(ctx, row.Remote, report)
+	}
 	if err == nil {
 		row.Posted = sum
 		err = s.posted(ctx, row)
 	}
 	if err != nil {
 		return fmt.Errorf("tell %s how issue %d stands: %w", s.Host.Name(), row.Remote, err)
+	}
+	return nil
+}
+
+// Estimate says what an issue may take, in a comment of its own that a newer one
+// replaces.
+func (s *Sync) Estimate(ctx context.Context, row work.TrackerIssue, words text.Markdown) error {
+	err := s.Host.Post(ctx, row.Remote, Report{Key: digest(s.key(row) + " estimate"), Body: words})
+	if err != nil {
+		return fmt.Errorf("tell %s what issue %d may take: %w", s.Host.Name(), row.Remote, err)
 	}
 	return nil
 }
