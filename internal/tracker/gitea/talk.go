@@ -102,34 +102,17 @@ func (t *Tracker) blockers(ctx context.Context, path string, r *tracker.Reading)
 
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
-	var people []string
-	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
-			people = append(people, e.By)
-		}
-	}
-	for _, c := range r.Comments {
-		people = append(people, c.By)
-	}
-	for _, who := range people {
-		if _, asked := r.Writers[who]; asked || who == "" {
-			continue
-		}
+	return r.AskWriters(func(who string) (bool, error) {
 		var said struct {
 			Permission string `json:"permission"`
 		}
 		_, err := t.ask(ctx, "ask what "+who+" may", http.MethodGet, "/collaborators/"+url.PathEscape(who)+"/permission", nil, nil, &said)
 		var trouble *work.HostTrouble
 		if errors.As(err, &trouble) && trouble.Status == http.StatusNotFound {
-			r.Writers[who] = false // no account of that name any more
-			continue
+			return false, nil // no account of that name any more
 		}
-		if err != nil {
-			return err
-		}
-		r.Writers[who] = said.Permission == "write" || said.Permission == "admin" || said.Permission == "owner"
-	}
-	return nil
+		return said.Permission == "write" || said.Permission == "admin" || said.Permission == "owner", err
+	})
 }
 
 type comment struct {

@@ -286,33 +286,16 @@ func add(r *tracker.Reading, n node) {
 
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading) error {
-	var people []string
-	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
-			people = append(people, e.By)
-		}
-	}
-	for _, c := range r.Comments {
-		people = append(people, c.By)
-	}
-	for _, who := range people {
-		if _, asked := r.Writers[who]; asked || who == "" {
-			continue
-		}
+	return r.AskWriters(func(who string) (bool, error) {
 		var said struct {
 			Permission string `json:"permission"`
 		}
 		a, err := t.ask(ctx, "ask what "+who+" may", http.MethodGet, "/collaborators/"+url.PathEscape(who)+"/permission", nil, nil, &said)
 		if a.Status == http.StatusNotFound {
-			r.Writers[who] = false // an app, or no account of that name any more
-			continue
+			return false, nil // an app, or no account of that name any more
 		}
-		if err != nil {
-			return err
-		}
-		r.Writers[who] = said.Permission == "write" || said.Permission == "admin"
-	}
-	return nil
+		return said.Permission == "write" || said.Permission == "admin", err
+	})
 }
 
 type comment struct {

@@ -279,26 +279,9 @@ func (t *Tracker) lastEdit(ctx context.Context, id int64) (last *time.Time, know
 
 // writers asks of everybody whose word may count whether they may write.
 func (t *Tracker) writers(ctx context.Context, r *tracker.Reading, people map[string]int64) error {
-	var all []string
-	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
-			all = append(all, e.By)
-		}
-	}
-	for _, c := range r.Comments {
-		all = append(all, c.By)
-	}
-	for _, who := range all {
-		if _, asked := r.Writers[who]; asked || who == "" {
-			continue
-		}
-		may, err := t.MayWrite(ctx, gitlabapi.User{ID: people[who], Name: who})
-		if err != nil {
-			return err
-		}
-		r.Writers[who] = may
-	}
-	return nil
+	return r.AskWriters(func(who string) (bool, error) {
+		return t.MayWrite(ctx, gitlabapi.User{ID: people[who], Name: who})
+	})
 }
 
 // blockers reads what an issue is blocked by.

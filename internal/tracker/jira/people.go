@@ -49,19 +49,7 @@ func (p *people) byID(id, displayed string) string {
 // writers asks of everybody whose word may count whether they may edit the project's
 // issues and resolve them. Many projects give the first to whoever reported one.
 func (p *people) writers(ctx context.Context, r *tracker.Reading) error {
-	var all []string
-	for _, e := range r.Events {
-		if e.Kind == tracker.Labelled || e.Kind == tracker.Reopened {
-			all = append(all, e.By)
-		}
-	}
-	for _, c := range r.Comments {
-		all = append(all, c.By)
-	}
-	for _, who := range all {
-		if _, asked := r.Writers[who]; asked || who == "" {
-			continue
-		}
+	return r.AskWriters(func(who string) (bool, error) {
 		id := p.ids[who]
 		query := url.Values{"permissions": {"EDIT_ISSUE,RESOLVE_ISSUE"}, "projectKey": {p.of.cfg.Project}, "username": {cmp.Or(p.logins[id], id)}}
 		if p.of.cloud {
@@ -69,9 +57,8 @@ func (p *people) writers(ctx context.Context, r *tracker.Reading) error {
 		}
 		var may []account
 		if _, err := p.of.ask(ctx, "ask what "+who+" may", http.MethodGet, "/user/permission/search?"+query.Encode(), nil, &may); err != nil {
-			return err
+			return false, err
 		}
-		r.Writers[who] = slices.ContainsFunc(may, func(a account) bool { return a.id() == id })
-	}
-	return nil
+		return slices.ContainsFunc(may, func(a account) bool { return a.id() == id }), nil
+	})
 }

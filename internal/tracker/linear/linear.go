@@ -183,7 +183,7 @@ type place struct {
 
 // there says that an answer is of the team that is configured.
 func (t *Tracker) there(do string, p place) error {
-	if !strings.EqualFold(p.Organization.Key, t.cfg.Workspace) {
+	if t.cfg.Workspace != anyWorkspace && !strings.EqualFold(p.Organization.Key, t.cfg.Workspace) {
 		return &work.HostTrouble{Kind: work.HostWrong, Do: do, What: fmt.Sprintf("the token is of the workspace %q, not of %q", p.Organization.Key, t.cfg.Workspace), Fix: "write the token's workspace into the tracker's repo, or take a token of that one"}
 	}
 	if len(p.Teams.Nodes) == 0 {

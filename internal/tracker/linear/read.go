@@ -17,12 +17,12 @@ import (
 const readIssue = `query($key:String!,$number:Float!,$after:String,$said:String){viewer{id displayName} organization{urlKey}
 teams(filter:{key:{eq:$key}},first:1){nodes{key}}
 issues(filter:{team:{key:{eq:$key}},number:{eq:$number}},first:1,includeArchived:true){nodes{
-number title description url priority createdAt updatedAt completedAt canceledAt archivedAt trashed
-creator{displayName} assignee{id displayName} state{name type} team{key} labels(first:100){pageInfo{hasNextPage endCursor} nodes{name}}
-inverseRelations(first:50){pageInfo{hasNextPage endCursor} nodes{type issue{number team{key} state{type}}}}
+id identifier branchName number title description url priority createdAt updatedAt completedAt canceledAt archivedAt trashed
+creator{displayName} assignee{id displayName} state{name type} team{key} project{slugId} labels(first:100){pageInfo{hasNextPage endCursor} nodes{name}}
+inverseRelations(first:50){pageInfo{hasNextPage endCursor} nodes{type issue{id identifier number team{key} state{name type}}}}
 comments(first:50,after:$said,includeArchived:false){pageInfo{hasNextPage endCursor} nodes{id createdAt body user{id displayName}}}
 history(first:50,after:$after){pageInfo{hasNextPage endCursor} nodes{id createdAt updatedAt actor{displayName} addedLabels{name} removedLabels{name}
-fromTitle toTitle toAssigneeId toAssignee{displayName} fromState{type} toState{type} updatedDescription descriptionUpdatedBy{displayName}}}}}}`
+fromTitle toTitle toAssigneeId toAssignee{displayName} fromState{name type} toState{name type} updatedDescription descriptionUpdatedBy{displayName}}}}}}`
 
 // readMembers asks who belongs to the team.
 const readMembers = `query($key:String!,$after:String){organization{urlKey} teams(filter:{key:{eq:$key}},first:1){nodes{key
@@ -68,6 +68,8 @@ type label struct {
 
 type issue struct {
 	ID          string     `json:"id"`
+	Identifier  string     `json:"identifier"`
+	Branch      string     `json:"branchName"`
 	Number      float64    `json:"number"`
 	Title       string     `json:"title"`
 	Description string     `json:"description"`
@@ -83,7 +85,10 @@ type issue struct {
 	Assignee    *user      `json:"assignee"`
 	State       state      `json:"state"`
 	Team        team       `json:"team"`
-	Labels      struct {
+	Project     *struct {
+		Slug string `json:"slugId"`
+	} `json:"project"`
+	Labels struct {
 		Page  page    `json:"pageInfo"`
 		Nodes []label `json:"nodes"`
 	} `json:"labels"`

@@ -25,6 +25,8 @@ type Linear struct {
 const (
 	Workspace = "acme"
 	Team      = "WORK"
+	// ProjectSlug is the project that all of them are in.
+	ProjectSlug = "forge-1a2b3c"
 )
 
 // StartLinear ends the server with the test.
@@ -47,7 +49,8 @@ func linearSchema() schema {
 		"Organization":            "id urlKey",
 		"Team":                    "id key states(" + paged + "):WorkflowStateConnection members(" + paged + "):UserConnection",
 		"WorkflowState":           "id name type",
-		"Issue":                   "id number identifier title description url priority createdAt updatedAt completedAt canceledAt archivedAt trashed creator:User assignee:User state:WorkflowState team:Team labels(" + paged + "):IssueLabelConnection inverseRelations(" + paged + "):IssueRelationConnection comments(" + paged + "):CommentConnection history(" + paged + "):IssueHistoryConnection",
+		"Issue":                   "id number identifier title description url priority createdAt updatedAt completedAt canceledAt archivedAt trashed creator:User assignee:User state:WorkflowState team:Team branchName project:Project labels(" + paged + "):IssueLabelConnection inverseRelations(" + paged + "):IssueRelationConnection comments(" + paged + "):CommentConnection history(" + paged + "):IssueHistoryConnection",
+		"Project":                 "id slugId name",
 		"IssueLabel":              "id name",
 		"IssueRelation":           "id type issue:Issue relatedIssue:Issue",
 		"Comment":                 "id body createdAt updatedAt user:User issue:Issue reactions:Reaction",
@@ -146,7 +149,11 @@ func (l *Linear) queries() object {
 			for _, e := range slices.Backward(l.changedSince(moment(asked(f, "updatedAt", "gte")))) { // the newest first
 				number, given := asked(f, "number", "eq").(float64)
 				over, _ := asked(f, "state", "type", "nin").([]any)
-				if asked(f, "team", "key", "eq") != Team || given && int64(number) != e.number || slices.Contains(over, linearState(e.state)["type"]) {
+				ids, chosen := asked(f, "id", "in").([]any)
+				named, byName := asked(f, "state", "name", "in").([]any)
+				inTeam := asked(f, "team", "key", "eq") == Team || asked(f, "project", "slugId", "eq") == ProjectSlug || chosen
+				if !inTeam || given && int64(number) != e.number || slices.Contains(over, linearState(e.state)["type"]) ||
+					chosen && !slices.Contains(ids, any(linearID(e))) || byName && !slices.Contains(named, any(e.state)) {
 					continue
 				}
 				all = append(all, e)
@@ -156,7 +163,8 @@ func (l *Linear) queries() object {
 		"comments": lazy(func(args object) (any, error) {
 			f := args["filter"]
 			ids, chosen := asked(f, "id", "in").([]any)
-			if key := asked(f, "issue", "team", "key", "eq"); key != nil && key != Team {
+			key, slug := asked(f, "issue", "team", "key", "eq"), asked(f, "issue", "project", "slugId", "eq")
+			if key != nil && key != Team || slug != nil && slug != ProjectSlug {
 				return connection(l, []*remark(nil), nil)(args)
 			}
 			since := moment(asked(f, "updatedAt", "gte"))
@@ -289,6 +297,7 @@ func (l *Linear) issue(e *entry) object {
 		"id": linearID(e), "number": e.number, "identifier": fmt.Sprintf("%s-%d", Team, e.number), "title": e.title, "description": e.body,
 		"url": fmt.Sprintf("%s/%s/issue/%s-%d", l.URL, Workspace, Team, e.number), "priority": 2, "createdAt": stamp(e.opened), "updatedAt": stamp(e.updated),
 		"trashed": nil, "creator": linearUser(e.author), "assignee": linearUser(e.assignee), "state": linearState(e.state), "team": l.team(Team),
+		"branchName": fmt.Sprintf("work/%d", e.number), "project": object{"id": "p", "slugId": ProjectSlug, "name": "Forge"},
 		"labels": connection(l, labels, name),
 		"inverseRelations": connection(l, e.blockers, func(b *entry) object {
 			return object{"id": linearID(b), "type": "blocks", "issue": l.issue(b), "relatedIssue": nil}
