@@ -51,6 +51,7 @@ const (
 	// Said by the loop, which knows more than the board.
 	NoClaimLater   NoClaim = "later"   // it met a limit, and its time has not come
 	NoClaimBreaker NoClaim = "breaker" // an agent that it needs failed too often
+	NoClaimSlot    NoClaim = "slot"    // as many of its kind are worked on as may be
 
 	// Said of an issue that comes from elsewhere.
 	NoClaimAsking   NoClaim = "asking"              // whether it is wanted there

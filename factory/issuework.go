@@ -29,7 +29,7 @@ func (m *loopRun) work(ctx context.Context, claim work.IssueClaim, i work.Issue,
 		m.Say(i.ID, "stopped: "+context.Cause(ctx).Error())
 		return m.end(write, claim, "", time.Time{}, nil)
 	case errors.Is(err, work.ErrNotClaimed):
-		m.Say(i.ID, "stopped: "+errLost.Error())
+		m.Say(i.ID, "stopped: "+ErrLost.Error())
 		return nil
 	case errors.Is(err, ErrHeld):
 		return m.end(write, claim, "", m.Now().Add(laterHeld), nil)
@@ -232,7 +232,7 @@ func (m *loopRun) end(ctx context.Context, claim work.IssueClaim, spent string, 
 		return m.Claims.End(ctx, claim, &c, at)
 	})
 	if errors.Is(err, work.ErrNotClaimed) {
-		m.Say(claim.Issue, "stopped: "+errLost.Error())
+		m.Say(claim.Issue, "stopped: "+ErrLost.Error())
 		return nil
 	}
 	if err == nil && changed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -157,6 +158,9 @@ func (m *loopRun) claimAll(ctx context.Context, s view) (why string, err error) 
 // column tries the issues of a column in its order, until one reason holds all
 // that would follow.
 func (m *loopRun) column(ctx context.Context, s *view, column work.Column) (NoClaim, error) {
+	if column == work.ColumnReady && m.Order != nil {
+		return m.ordered(ctx, s)
+	}
 	for after := ""; ; {
 		page, err := m.Cards.Issues(ctx, work.IssueFilter{Project: m.Board.Project, Column: column}, pageOfReady, after)
 		if err != nil {
@@ -168,6 +172,23 @@ func (m *loopRun) column(ctx context.Context, s *view, column work.Column) (NoCl
 		}
 		after = page[len(page)-1].Rank
 	}
+}
+
+// ordered tries all ready issues in an order of their own.
+func (m *loopRun) ordered(ctx context.Context, s *view) (NoClaim, error) {
+	var all []work.Issue
+	for after := ""; ; {
+		page, err := m.Cards.Issues(ctx, work.IssueFilter{Project: m.Board.Project, Column: work.ColumnReady}, pageOfReady, after)
+		if err != nil {
+			return "", err
+		}
+		if all = append(all, page...); len(page) < pageOfReady {
+			break
+		}
+		after = page[len(page)-1].Rank
+	}
+	m.Order(all)
+	return m.tryPage(ctx, s, all)
 }
 
 // tryPage claims what it may of a page. The reason it returns holds every ready
@@ -245,6 +266,11 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 	}
 	if len(m.jobs) >= s.admission.MaxRunning {
 		return NoClaimRunning, nil
+	}
+	if m.Room != nil && m.Only == 0 && i.Column != work.ColumnInReview {
+		if room, err := m.Room(ctx, slices.Collect(maps.Keys(m.jobs)), i); err != nil || !room {
+			return NoClaimSlot, err
+		}
 	}
 	return m.origin(ctx, s, i, news)
 }

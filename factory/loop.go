@@ -27,7 +27,7 @@ func (p *Concurrency) take() bool {
 func (p *Concurrency) give() { <-p.taken }
 
 // Loop claims the issues of one project and works them to done or in review.
-// All fields but Poke, Only and Once are required. It holds nothing that is not in
+// All fields but Poke, Only, Once, Order and Room are required. It holds nothing that is not in
 // rows: another loop goes on where it was killed.
 type Loop struct {
 	Board       Board
@@ -48,7 +48,16 @@ type Loop struct {
 	Once bool
 	// Only is the one issue that is worked on; 0 = all.
 	Only int64
+	// Order puts ready issues into the order in which they are claimed; nil = as they
+	// stand on the board.
+	Order func(ready []work.Issue)
+	// Room says whether one more issue may be worked on beside those that this loop
+	// works on; nil = the limits of Admission are all.
+	Room func(ctx context.Context, running []int64, i work.Issue) (bool, error)
 }
+
+// NoteBeside begins the note of a loop that goes on, and whose WORKFLOW.md is wrong.
+const NoteBeside = "the last good workflow holds: "
 
 const (
 	lookEvery = 500 * time.Millisecond // asks whether anything was stored
@@ -67,11 +76,12 @@ type start struct {
 	finish bool // see Order.Finish
 }
 
-// Why the work on an issue is stopped before its run has ended.
+// Why the work on an issue is stopped before its run has ended. A run that others
+// drive may go on without this process where the process alone is the reason.
 var (
-	errStop = errors.New("the factory stops")
+	ErrStop = errors.New("the factory stops")
 	errGone = errors.New("the issue was taken away")
-	errLost = errors.New("another process has taken the issue over")
+	ErrLost = errors.New("another process has taken the issue over")
 )
 
 // loopRun is one call of Run.
@@ -112,7 +122,7 @@ func (l *Loop) Run(ctx context.Context) (note string, err error) {
 		<-m.heard
 	}
 	for _, j := range m.jobs {
-		j.cancel(errStop)
+		j.cancel(ErrStop)
 	}
 	for len(m.jobs) > 0 {
 		e := <-m.over
@@ -196,7 +206,7 @@ func (m *loopRun) keep(ctx context.Context) error {
 	}
 	lost, err := m.Claims.Keep(ctx, claims)
 	for _, c := range lost {
-		m.jobs[c.Issue].cancel(errLost)
+		m.jobs[c.Issue].cancel(ErrLost)
 	}
 	return err
 }

@@ -173,6 +173,11 @@ type Ended struct {
 	// Broken are the agents because of which it failed, Worked those that did
 	// what they were asked.
 	Broken, Worked []string
+	// Exhausted says that it failed since its tries are used up, and nothing else.
+	Exhausted bool
+	// Retry is the line for the card of what failed and is tried again by itself at
+	// Until; "" = it is not.
+	Retry string
 }
 
 // Landed is what became of a finished result.

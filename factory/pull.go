@@ -104,6 +104,9 @@ func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 	// that will not be.
 	if p.Mergeable != work.MergeConflict && !(p.Approved && p.Mergeable == work.Mergeable) {
 		mend, why := p.Checks.Next()
+		if mend && p.Head == HeadPeople {
+			return wait(HoldPullChecks, "is not as it should be: %s, on what people pushed: push what mends it, or ask for changes (/forge fix)", why)
+		}
 		if mend {
 			_, hold, reason = wait(HoldPullChecks, "is not as it should be: %s: a run mends that", why)
 			return PullAgain, hold, reason

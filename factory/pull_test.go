@@ -50,10 +50,13 @@ func TestNextOfPull(t *testing.T) {
 		"checks fail too often":                     {with(func(p *PullSeen) { p.Checks = red.After("c", []string{"ka", "kb"}, 2) }), "wait pull_checks ci_fixes"},
 		"checks fail as before":                     {with(func(p *PullSeen) { p.Checks = red.After("c", []string{"kc"}, 2) }), "wait pull_checks changed nothing"},
 		"checks fail, and nobody is to mend that":   {with(func(p *PullSeen) { p.Checks = red.After("c", nil, 0) }), "merge"},
-		"checks fail on what people pushed":         {with(func(p *PullSeen) { p.Checks, p.Head = red, HeadPeople }), "wait pull_pushed approve it there"},
-		"checks never end":                          {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most, p.Mergeable = []string{"lint"}, 2, work.MergeBlocked }), "wait pull_checks lint"},
-		"checks never end, and the host takes it":   {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most = []string{"lint"}, 2 }), "merge"},
-		"the host says nothing":                     {with(func(p *PullSeen) { p.Mergeable = "" }), "wait pull_blocked does not say why"},
+		"checks fail on what people pushed, approved": {with(func(p *PullSeen) {
+			p.Checks, p.Head, p.Approved, p.Mergeable = red, HeadPeople, true, work.MergeBlocked
+		}), "wait pull_checks on what people pushed"},
+		"checks fail on what people pushed":       {with(func(p *PullSeen) { p.Checks, p.Head = red, HeadPeople }), "wait pull_pushed approve it there"},
+		"checks never end":                        {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most, p.Mergeable = []string{"lint"}, 2, work.MergeBlocked }), "wait pull_checks lint"},
+		"checks never end, and the host takes it": {with(func(p *PullSeen) { p.Checks.Late, p.Checks.Most = []string{"lint"}, 2 }), "merge"},
+		"the host says nothing":                   {with(func(p *PullSeen) { p.Mergeable = "" }), "wait pull_blocked does not say why"},
 	} {
 		step, hold, reason := NextOfPull(c.seen)
 		head, words := c.want, ""

@@ -47,6 +47,10 @@ func Settled(i work.Issue, ended Ended, landed *Landed) (now work.Issue, later t
 		i = moved(i, work.ColumnInReview)
 		i.Hold = append([]string{}, hold...)
 	}
+	if ended.Retry != "" && !ended.Until.IsZero() {
+		later = ended.Until
+		return stand("", ended.Retry)
+	}
 	switch ended.Outcome {
 	case work.RunInterrupted:
 		return stand(work.IssueFailed, orElse(ended.Reason, "its run was interrupted"))
