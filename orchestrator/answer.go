@@ -47,7 +47,7 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 	if isAsk(kind) {
 		cp.AnswerDue, cp.Choices = true, append(p.Asking.Due[0].choices(), cp.Choices...)
 	}
-	judged, number := s.Head, ""
+	judged, number := s.heads(), ""
 	if p != nil {
 		number = p.Number
 		cp.Phase, cp.Revision, judged = p.Number, max(p.Iteration, 1), p.Last
@@ -57,6 +57,10 @@ func (d *decision) open(p *Phase, kind string, failed []string, question, facts 
 		if s.Spec.Pulls.Remote() && p.Stage == StageProven {
 			cp.Who = gates.RoleReviewer
 		}
+	}
+	if asksWhichTry(kind) {
+		over, _ := s.contestants(p)
+		cp.Choices = append(choicesOfTries(over), cp.Choices...)
 	}
 	if kind == string(gates.PointFindings) {
 		cp.ReasonDue, judged = p.critical(), p.Review.Commit
@@ -110,7 +114,7 @@ func (d *decision) answered(a work.Answer) {
 		data.Refused = work.ErrConflict.Error()
 	case a.Status != work.CheckpointApproved && a.Status != work.CheckpointChangesRequested && a.Status != work.CheckpointRejected:
 		data.Refused = "not an answer: " + texts.ClipJSON(string(a.Status), 40)
-	case cp.AnswerDue && a.Choice != "" && !offers(cp, a):
+	case (cp.AnswerDue || asksWhichTry(cp.Kind)) && a.Choice != "" && !offers(cp, a):
 		data.Refused = "not an answer: " + texts.ClipJSON(a.Choice, 40)
 	case !d.s.mayMend(cp, a):
 		data.Refused = work.ErrConflict.Error()

@@ -33,9 +33,10 @@ func NewState(run string, spec Spec) (*State, error) {
 	if s.Job = newJob(spec); s.Job != nil {
 		s.Head = spec.Job.Start
 	}
-	if v := spec.Settings.Verify; len(v.Commands) > 0 && !v.None || s.warmsUp() {
-		s.Baseline.Stage = BaselineDue
+	if err := s.repositories(); err != nil {
+		return nil, err
 	}
+	s.firstBaseline()
 	graph, err := dag.New(Nodes(spec.Plan, spec.Settings))
 	if err != nil {
 		return nil, fmt.Errorf("build the graph of run %s: %w", run, err)
@@ -73,19 +74,15 @@ func NewState(run string, spec Spec) (*State, error) {
 	return s, nil
 }
 
-// Nodes are the plan's phases as nodes of a graph, weighted by their budgets.
-func Nodes(plan work.Plan, set work.Settings) []dag.Node[string] {
-	nodes := make([]dag.Node[string], 0, len(plan.Phases))
-	for _, ph := range plan.Phases {
-		nodes = append(nodes, dag.Node[string]{Key: ph.Number, Needs: ph.DependsOn, Weight: int64(max(set.Phases[ph.Number].Budget, 1))})
-	}
-	return nodes
-}
-
 func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *Phase {
 	p := &Phase{
-		Number: ph.Number, Parent: parent, Plan: ph, Set: set, Stage: StageWaiting, Budget: set.Budget,
-		Tries: map[int]int{}, Kind: IterationWork, Files: -1,
+		Number:   ph.Number,
+		Parent:   parent,
+		Plan:     ph,
+		Set:      set,
+		Stage:    StageWaiting,
+		Counting: Counting{Budget: set.Budget, Tries: map[int]int{}, Kind: IterationWork},
+		Merging:  Merging{Files: -1},
 	}
 	p.Stale = gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.policyOf(p).StaleResponse()}
 	return p
@@ -137,6 +134,9 @@ var appliers = map[work.EventKind]applier{
 	work.ControlFinished:    with(ofPhase(applyControlled)),
 	work.RestFinished:       with(ofPhase(applyRested)),
 	work.DeliverFinished:    with(applyDelivered),
+	work.TogetherStarted:    with(applyTogetherStarted),
+	work.TogetherFinished:   with(applyTogetherFinished),
+	work.TogetherDecided:    with(applyTogetherDecided),
 	work.PhaseStarted:       with(ofPhase(applyPhaseStarted)),
 	work.PhaseReopened:      with(ofPhase(applyReopened)),
 	work.PhaseFinished:      with(ofPhase(applyPhaseFinished)),
@@ -153,6 +153,13 @@ var appliers = map[work.EventKind]applier{
 	work.OutageEnded:        with(ofPhase(func(s *State, p *Phase, _ work.Event, _ OutageData) { p.Stage = StageGate })),
 	work.SubPhaseSpawned:    with(ofPhase(applySpawned)),
 	work.SubPhaseFolded:     with(ofPhase(applyFolded)),
+	work.TriesBegan:         with(ofPhase(applyTriesBegan)),
+	work.TryStopped:         with(ofPhase(applyTryStopped)),
+	work.TryChosen:          with(ofPhase(applyTryChosen)),
+	work.CouncilBegan:       with(ofPhase(applyCouncilBegan)),
+	work.VoteStarted:        with(ofPhase(applyVoteStarted)),
+	work.VoteFinished:       with(ofPhase(applyVoteFinished)),
+	work.SynthesisBegan:     with(ofPhase(applySynthesisBegan)),
 	work.MergeStarted:       with(ofPhase(func(s *State, p *Phase, _ work.Event, _ EffectData) { s.takeTurn(p) })),
 	work.MergeFinished:      with(ofPhase(applyMergeFinished)),
 	work.TrainStarted:       with(applyTrainStarted),
@@ -199,6 +206,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 		s.Stopping = nil
 	}
 	s.closesAgain()
+	s.togetherAgain()
 	s.Ledger.forfeit()
 	if d.AcceptUnknown {
 		s.Ledger.accept()
@@ -229,6 +237,7 @@ func applyResumed(s *State, _ *Phase, _ work.Event, d RunResumedData) {
 		p.Reset = true
 		p.takeBack()
 		p.Review.takeBack()
+		p.Contest.takeBack()
 		if p.Stage == StageOutage || p.Stage == StageJudge && p.Judged.Outcome == work.OutcomeRateLimited {
 			// Resuming asks the provider again, whatever it said last.
 			p.Stage = StageGate

@@ -36,7 +36,8 @@ func applyMerged(s *State, p *Phase, _ work.Event, d PhaseMergedData) {
 	}
 	s.Issue.landed(p, s.reviews(p), d.Empty)
 	s.landDoubts(p, d.Commit)
-	s.Head, s.LastMerged = d.Commit, p.Number
+	s.setHead(p.Plan.Repository, d.Commit)
+	s.LastMerged = p.Number
 	s.Heads = append(slices.Clip(s.Heads), HeadAt{p.Number, d.Commit})
 	p.Files, p.Landed = d.Files, true
 	p.snapsMerged()

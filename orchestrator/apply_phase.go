@@ -27,7 +27,9 @@ func applyPhaseStarted(s *State, p *Phase, _ work.Event, d PhaseStartedData) {
 	if len(p.Snaps) == 0 {
 		p.snap(0, 0)
 	}
-	p.Stage = StageFolder
+	if p.Stage = StageFolder; s.contests(p) {
+		p.Stage = StageTries
+	}
 }
 
 func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
@@ -40,7 +42,8 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 	s.Issue.undecide()
 	if d.Why == reopenFinal {
 		// The result was judged as a whole, so the rework starts from it.
-		p.Base, p.Last, p.Tree, p.Parts = s.Head, s.Head, "", nil
+		head := s.HeadOf(p.Plan.Repository)
+		p.Base, p.Last, p.Tree, p.Parts = head, head, "", nil
 		p.Kind, p.Stage, p.Reworking = IterationRework, StageFolder, true
 		p.snap(p.Iteration, p.Tries[p.Iteration])
 		s.Final.Stage = FinalNone
@@ -63,7 +66,7 @@ func applyReopened(s *State, p *Phase, _ work.Event, d PhaseReopenedData) {
 // last one is of that one.
 func (p *Phase) anew() {
 	p.FailedRow, p.HungRow = 0, 0
-	p.Split = Split{}
+	p.Split, p.Contest = Split{}, nil
 	p.Requests, p.Stops, p.Child, p.Outage, p.Session = nil, nil, "", nil, ""
 	p.Stale.Pivoted, p.Pivot, p.Allowed = false, "", 0
 	p.steered()
@@ -87,6 +90,7 @@ func applyFolder(s *State, p *Phase, _ work.Event, d FolderFinishedData) {
 	}
 	p.Stage = StageGate
 	s.prove(p)
+	s.proveChosen(p)
 }
 
 // outcomeSetup marks a judgement that is not about an iteration: the folder
@@ -102,8 +106,7 @@ func applyIterationStarted(s *State, p *Phase, e work.Event, d work.IterationSta
 	p.Iteration = e.Iteration
 	p.Tries[e.Iteration] = e.Attempt
 	p.giveMessages(d.Told, e.Iteration)
-	s.Ledger.reserve(d.Command, d.Reserved)
-	s.top(p).Usage.reserve(d.Command, d.Reserved)
+	s.reserve(p, d.Command, d.Reserved)
 }
 
 func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFinishedData) {
@@ -115,8 +118,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	if anew {
 		p.Past.Anew, p.Session = false, ""
 	}
-	s.Ledger.settle(d.Command, d.Usage)
-	s.top(p).Usage.settle(d.Command, d.Usage)
+	s.settle(p, d.Command, d.Usage)
 	s.weaken(d.Sandbox)
 	switch d.Outcome {
 	case work.OutcomeInterrupted:
@@ -167,6 +169,7 @@ func applyIterationFinished(s *State, p *Phase, e work.Event, d work.IterationFi
 	if d.Snapshot != "" && (p.Kind != IterationResolve || p.Merge == nil) {
 		p.snap(e.Iteration, e.Attempt)
 	}
+	p.measured(d)
 	p.Judged.Stalling = d.Outcome.KeepsClaim() && p.Kind == IterationWork && !planned
 	p.Stage = StageJudge
 }
@@ -284,14 +287,14 @@ func applySpawned(s *State, p *Phase, _ work.Event, d SubPhaseSpawnedData) {
 	// The parent's own list may be about what the parent as a whole has to
 	// reach; the project's list must hold at any time.
 	if p.Set.VerifyOwn {
-		set.Verify, set.VerifyOwn = s.Spec.Settings.Verify.Commands, false
+		set.Verify, set.VerifyOwn = s.settingsOf(p.Plan.Repository).Verify.Commands, false
 	}
 	if len(d.Verify) > 0 {
 		set.Verify, set.VerifyOwn = d.Verify, true
 	}
 	child := s.newPhase(work.Phase{
 		Number: d.Number, Name: d.Request.Name, Promise: d.Request.Promise, Budget: d.Request.Budget,
-		Reasoning: d.Request.Reasoning, Kind: p.Plan.Kind, PhaseType: p.Plan.PhaseType,
+		Reasoning: d.Request.Reasoning, Kind: p.Plan.Kind, PhaseType: p.Plan.PhaseType, Repository: p.Plan.Repository,
 	}, set, p.Number)
 	child.Base, child.Last, child.Tree = p.Last, p.Last, p.Tree
 	child.Stage = StageReady
@@ -350,14 +353,13 @@ func applyPhaseFinished(s *State, p *Phase, _ work.Event, d work.PhaseFinishedDa
 	if p.Begun {
 		// What it consumed will never be known.
 		p.Begun = false
-		s.Ledger.settle(p.Command, work.Usage{})
-		s.top(p).Usage.settle(p.Command, work.Usage{})
+		s.settle(p, p.Command, work.Usage{})
 	}
-	for _, id := range p.Review.begun() {
-		s.Ledger.settle(id, work.Usage{})
-		p.Usage.settle(id, work.Usage{})
+	for _, id := range append(p.Review.begun(), p.Contest.begun()...) {
+		s.settle(p, id, work.Usage{})
 	}
 	p.Review.takeBack()
+	p.Contest.takeBack()
 	s.releaseTurn(p)
 	s.leave(p)
 	for id, cp := range s.Open {

@@ -128,17 +128,13 @@ func clipReplies(all []work.ThreadReply) []work.ThreadReply {
 	return out
 }
 
-// maxAskedAtOnce is how many questions, and how many things that it lacks, an
-// agent may name in one iteration.
-const maxAskedAtOnce = 2
-
 // clipAsks keeps the first questions and needs of an agent. What is left out is
 // a problem; what was too long before secrets were taken out is refused already.
 func clipAsks(sig *work.Signals) ([]work.Question, []work.Lack) {
 	var questions []work.Question
 	for i, q := range sig.Questions {
-		if i == maxAskedAtOnce {
-			sig.Problems = append(sig.Problems, fmt.Sprintf("%s left out: at most %d at once", text.Number(len(sig.Questions)-i, "question"), maxAskedAtOnce))
+		if i == work.MaxAskedAtOnce {
+			sig.Problems = append(sig.Problems, fmt.Sprintf("%s left out: at most %d at once", text.Number(len(sig.Questions)-i, "question"), work.MaxAskedAtOnce))
 			break
 		}
 		questions = append(questions, work.Question{
@@ -147,7 +143,7 @@ func clipAsks(sig *work.Signals) ([]work.Question, []work.Lack) {
 		})
 	}
 	var lacks []work.Lack
-	for _, l := range sig.Lacks[:min(len(sig.Lacks), maxAskedAtOnce)] {
+	for _, l := range sig.Lacks[:min(len(sig.Lacks), work.MaxAskedAtOnce)] {
 		lacks = append(lacks, work.Lack{Text: text.ClipJSON(l.Text, maxBlocker), Needs: l.Needs})
 	}
 	return questions, lacks

@@ -40,6 +40,8 @@ func Decide(s *State, in Input) []work.Event {
 		d.reviewDone(f)
 	case ArbiterDone:
 		d.arbiterDone(f)
+	case VoteDone:
+		d.voteDone(f)
 	case MergeDone:
 		if d.awaited(f.Command) {
 			d.emit(work.MergeFinished, f.Command, clipMerge(f.Result))
@@ -62,6 +64,8 @@ func Decide(s *State, in Input) []work.Event {
 			del.Reason, del.Undo, del.Next = text.ClipJSON(del.Reason, 1000), text.ClipJSON(del.Undo, 1000), text.ClipJSON(del.Next, 1000)
 			d.emit(work.DeliverFinished, f.Command, DeliverFinishedData{Command: f.Command.ID, Delivery: del})
 		}
+	case TogetherDone:
+		d.togetherDone(f)
 	case HookDone:
 		d.hookDone(f)
 	case Broke:
@@ -72,7 +76,7 @@ func Decide(s *State, in Input) []work.Event {
 		d.overdue(f)
 	case Stop:
 		if s.Live && s.Stopping == nil {
-			d.run(work.RunStopping, RunStoppingData(f))
+			d.run(work.RunStopping, s.notHalf(f))
 		}
 	case Drained:
 		d.drained()
@@ -227,15 +231,17 @@ func (d *decision) began(c Command) {
 	case StepTell:
 		d.emit(work.TellStarted, c, TellStartedData{Command: c.ID, ID: c.Message})
 	case StepBase, StepVerify:
-		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+		d.emit(work.VerifyStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit, Repository: d.s.repositoryOf(c)})
 	case StepControl:
-		d.emit(work.ControlStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+		d.emit(work.ControlStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit, Repository: d.s.repositoryOf(c)})
 	case StepRest:
-		d.emit(work.RestStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit})
+		d.emit(work.RestStarted, c, work.VerifyStartedData{Command: c.ID, On: c.On, Commit: c.Commit, Repository: d.s.repositoryOf(c)})
 	case StepReview:
 		d.reviewBegan(c)
 	case StepArbiter:
 		d.arbiterBegan(c)
+	case StepVote:
+		d.voteBegan(c)
 	case StepMerge:
 		d.emit(work.MergeStarted, c, EffectData{Command: c.ID})
 	case StepTrain:
@@ -259,6 +265,8 @@ func (d *decision) began(c Command) {
 		d.hookBegan(c)
 	case StepDeliver:
 		d.emit(work.DeliverStarted, c, EffectData{Command: c.ID})
+	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+		d.emit(work.TogetherStarted, c, TogetherStartedData{Command: c.ID, Step: c.Step, Repository: Called(c.Repository), Commit: c.Commit})
 	}
 }
 
@@ -292,7 +300,7 @@ func (d *decision) iterationDone(f IterationDone) {
 		Session: text.ClipJSON(r.Session, 200), Lost: r.SessionLost, Denied: clipList(r.Denied, 10, 100), Dropped: clipList(f.Snapshot.Dropped, 10, 100),
 		ExitCode: r.ExitCode, Left: r.LeftBehind, Sandbox: r.Sandbox, ResetAt: r.ResetAt,
 		Message: text.ClipJSON(r.Message, 1000), Heard: clipList(r.Heard, maxMessages, 60), Conflicts: clipList(f.Markers, 10, 100), Todos: p.checked(f.Todos),
-		Trace: trace(r, f.Snapshot), Network: clipHosts(r.Network),
+		Trace: trace(r, f.Snapshot), Network: clipHosts(r.Network), Size: f.Size,
 	}
 	if data.Outcome == "" {
 		data.Outcome, data.Detail = work.OutcomeAgentFailed, "the agent's outcome is unknown"
@@ -375,6 +383,9 @@ func (d *decision) broke(f Broke) {
 	case StepTell:
 		d.tellDone(TellDone{Command: f.Command, Report: work.TellReport{Why: f.Problem}})
 		return
+	case StepVote:
+		d.voteDone(VoteDone{Command: f.Command, Report: work.VoteReport{Why: "it could not be asked: " + f.Problem}})
+		return
 	case StepHook:
 		d.hookDone(HookDone{Command: f.Command, Report: work.HookReport{Ended: "it could not be asked: " + f.Problem}})
 		return
@@ -390,7 +401,7 @@ func (d *decision) broke(f Broke) {
 	}
 	p := d.s.Phases[f.Command.Phase]
 	if p == nil {
-		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: StopInternal + text.ClipJSON(f.Problem, 500)})
+		d.run(work.RunStopping, RunStoppingData{Outcome: work.RunInterrupted, Reason: StopInternal + text.ClipJSON(f.Problem+d.s.tellHalf(), 500)})
 		return
 	}
 	d.finish(p, work.PhaseFailed, work.ReasonInternal, f.Problem)

@@ -74,7 +74,7 @@ func (s *State) judgedAt(cp *work.Checkpoint) (*Phase, string) {
 			return p, p.Review.Commit
 		}
 	case gates.PointFinal, gates.PointPromote, gates.PointEvidence:
-		return s.Phases[s.LastMerged], s.Head
+		return s.Phases[s.LastMerged], s.HeadOf(s.RepositoryOf(s.LastMerged))
 	}
 	return nil, ""
 }

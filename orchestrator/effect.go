@@ -45,11 +45,15 @@ type IterateEffect struct {
 	Theirs  string   // resolve: the phase's last snapshot
 	Marked  []string // files in which a conflict's markers stood before
 	Todos   bool     // of a job: read them in the snapshot
+	Measure string   `json:",omitempty"` // of a try: how much its work changes since this commit
 	Done    []string // of them that were done before
 	// Feedback is what people said of the job so far.
 	Feedback []work.JobFeedback `json:",omitempty"`
-	Ref      string             // that keeps the snapshot
-	Message  string             // of the snapshot
+	// Council are the changes that this one is to be made out of, since
+	// Opening.Base; they are shown in a prompt that begins a session.
+	Council []ShownChange `json:",omitempty"`
+	Ref     string        // that keeps the snapshot
+	Message string        // of the snapshot
 }
 
 // MergeEffect merges a phase with the run's head. Its fact is MergeDone.
@@ -108,16 +112,19 @@ type Known struct {
 
 // Needs says what of Known the effect of c is made with.
 func (c Command) Needs() (day, head bool) {
-	return c.Step == StepIterate || c.Step == StepReview, c.Step == StepLand
+	return c.Step == StepIterate || c.Step == StepReview || c.Step == StepVote, c.Step == StepLand
 }
 
 // EffectOf is what carrying out c takes, in s as it is now.
 func EffectOf(s *State, c Command, k Known) (Effect, error) {
 	p := s.Phases[c.Phase]
-	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose && c.Step != StepTrain && (c.Step != StepHook || c.Phase != "") {
+	if p == nil && c.Step != StepBase && c.Step != StepDeliver && c.Step != StepClose && c.Step != StepTrain && !c.Step.together() && (c.Step != StepHook || c.Phase != "") {
 		return nil, fmt.Errorf("carry out %s: there is no phase %q", c.ID, c.Phase)
 	}
+	c.Repository = s.repositoryOf(c)
 	switch c.Step {
+	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+		return s.togetherEffect(c)
 	case StepFolder:
 		return FolderEffect{Command: c, Opening: s.opening(p)}, nil
 	case StepIterate:
@@ -134,6 +141,8 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 		return s.reviewEffect(c, p, k.Day), nil
 	case StepArbiter:
 		return s.arbiterEffect(c, p), nil
+	case StepVote:
+		return s.voteEffect(c, p, k.Day)
 	case StepMerge:
 		return s.mergeEffect(c, p), nil
 	case StepTrain:
@@ -162,7 +171,7 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 }
 
 func (s *State) opening(p *Phase) Opening {
-	set := s.Spec.Settings
+	set := s.settingsOf(p.Plan.Repository)
 	return Opening{Run: s.Run, Base: s.top(p).Base, Last: p.Last, Setup: work.SetupRequest{
 		Phase: p.Number, Settings: set.Worktree, Sandbox: set.Sandbox, Caches: set.Verify.Caches,
 	}}
@@ -184,13 +193,17 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 		Request: work.IterationRequest{
 			Run: s.Run, Phase: c.Phase, PhaseName: p.Plan.Name, Iteration: c.Iteration, Attempt: c.Attempt, Level: s.policyOf(p).Preset,
 			Agent: agent, Model: model, Permission: p.Set.Permission, Verify: p.Set.Verify, Limits: limits,
-			Prompt: Prompt(s, p, session), Session: session, Sandbox: set.Sandbox, CostUSD: usd, Tokens: tokens,
+			Prompt: Prompt(s, p, session), Session: session, Sandbox: set.Sandbox, MCP: agent.MCP, CostUSD: usd, Tokens: tokens,
 		},
 		Fresh: Prompt(s, p, ""), Opening: s.opening(p), Parent: p.Last, Reset: p.Reset, Marked: p.marked(), Todos: s.ofJob(p),
 		Ref: Ref(s.Run, fmt.Sprintf("%s/%d-%d", c.Phase, c.Iteration, c.Attempt)),
 		Message: fmt.Sprintf("phase %s iteration %d attempt %d\n\nForge-Run: %s\nForge-Phase: %s\n",
 			c.Phase, c.Iteration, c.Attempt, s.Run, c.Phase),
 	}
+	if p.Try > 0 {
+		e.Measure = p.Base
+	}
+	e.Council = s.synthesised(p)
 	if session != "" {
 		e.Request.Before = p.Total
 	}
@@ -211,7 +224,7 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 
 func (s *State) mergeEffect(c Command, p *Phase) MergeEffect {
 	return MergeEffect{
-		Command: c, Head: s.Head, Base: p.Base, Last: p.Last, Reviewed: s.reviews(p), Paths: s.Issue != nil,
+		Command: c, Head: s.HeadOf(c.Repository), Base: p.Base, Last: p.Last, Reviewed: s.reviews(p), Paths: s.Issue != nil,
 		Ref:     Ref(s.Run, fmt.Sprintf("%s/merge-%d", c.Phase, c.Iteration)),
 		Message: fmt.Sprintf("merge of phase %s\n\nForge-Run: %s\nForge-Phase: %s\n", c.Phase, s.Run, c.Phase),
 	}
@@ -219,21 +232,13 @@ func (s *State) mergeEffect(c Command, p *Phase) MergeEffect {
 
 func (s *State) landEffect(c Command, p *Phase, head Head) LandEffect {
 	return LandEffect{
-		Command: c, Run: s.Run, Tree: p.Merge.Tree, Head: s.Head, Ref: Ref(s.Run, "head"), Journal: head,
+		Command: c, Run: s.Run, Tree: p.Merge.Tree, Head: s.HeadOf(c.Repository), Ref: Ref(s.Run, "head"), Journal: head,
 		Message: s.landMessage(p, head), Before: s.landFirst(p, head),
 	}
 }
 
 func (s *State) deliverEffect(c Command) DeliverEffect {
-	done := true
-	for _, p := range s.Phases {
-		if p.Parent == "" && p.Outcome != work.PhaseDone {
-			done = false
-		}
-	}
-	if j := s.Job; j != nil {
-		done = j.Status == gates.JobCompleted
-	}
+	done := s.whole()
 	message := "result of the job\n"
 	if s.Job != nil && s.Job.Claim != nil {
 		message = text.ClipJSON(s.Job.Claim.Summary, 2000) + "\n"
@@ -246,6 +251,16 @@ func (s *State) deliverEffect(c Command) DeliverEffect {
 		e.Accepts = slices.Clone(s.accepts())
 	}
 	return e
+}
+
+// whole says that everything that was to be done is.
+func (s *State) whole() bool {
+	if j := s.Job; j != nil {
+		return j.Status == gates.JobCompleted
+	}
+	return !slices.ContainsFunc(s.Order, func(n string) bool {
+		return s.Phases[n].Parent == "" && s.Phases[n].Outcome != work.PhaseDone
+	})
 }
 
 // stays is why the user's branch stays where it is; "" = it is moved.

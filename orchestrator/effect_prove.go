@@ -44,7 +44,7 @@ type ControlEffect struct {
 
 // proof is what c's proofs have in common; p is nil for the base.
 func (s *State) proof(c Command, p *Phase) Proof {
-	set := s.Spec.Settings
+	set := s.settingsOf(c.Repository)
 	of := Proof{
 		Run: s.Run, Log: "base-verify", Protected: set.Verify.Protected, Settings: set.Proof,
 		Verify: work.VerifyRequest{
@@ -55,11 +55,11 @@ func (s *State) proof(c Command, p *Phase) Proof {
 	}
 	if p == nil {
 		of.Verify.Phase = work.BasePhase
-		if s.warmsUp() {
+		if s.warmsUp(c.Repository) {
 			of.Verify.Commands = set.Verify.Warm
 		}
 		of.Evidence = work.EvidenceRequest{
-			Trusted: s.trusted(), Moves: s.Moves, Base: c.Commit, Commit: c.Commit, Protected: set.Verify.Protected, Proof: set.Proof,
+			Trusted: s.trustedIn(c.Repository), Moves: s.movesIn(c.Repository, len(s.Moves)), Base: c.Commit, Commit: c.Commit, Protected: set.Verify.Protected, Proof: set.Proof,
 			Commands: slices.Concat(of.Verify.Commands, set.Proof.Also, set.Worktree.Setup),
 		}
 	} else {
@@ -75,7 +75,11 @@ func (s *State) proof(c Command, p *Phase) Proof {
 // ProofSettings say what is product and what evidence in the run. The documents of a
 // job are its work, whatever they are called.
 func (s *State) ProofSettings() work.ProofSettings {
-	proof := s.Spec.Settings.Proof
+	return s.proofIn("")
+}
+
+func (s *State) proofIn(repository string) work.ProofSettings {
+	proof := s.settingsOf(repository).Proof
 	if s.Job != nil {
 		proof.Product = append(slices.Clip(proof.Product), work.JobDir+"/**")
 	}
@@ -84,14 +88,15 @@ func (s *State) ProofSettings() work.ProofSettings {
 
 // evidenceOf is what is asked about the evidence of p's change.
 func (s *State) evidenceOf(c Command, p *Phase) work.EvidenceRequest {
-	set := s.Spec.Settings
+	repo := p.Plan.Repository
+	set := s.settingsOf(repo)
 	base := p.Base
 	if p.Merge != nil {
 		base = p.Merge.Head
 	}
-	proof := s.ProofSettings()
+	proof := s.proofIn(repo)
 	return work.EvidenceRequest{
-		Trusted: s.trusted(), Moves: s.Moves, Base: base, Commit: c.Commit, Parts: p.Parts,
+		Trusted: s.trustedIn(repo), Moves: s.movesIn(repo, len(s.Moves)), Base: base, Commit: c.Commit, Parts: p.Parts,
 		Protected: set.Verify.Protected, MayChange: p.Set.MayChange, Proof: proof,
 		Commands: slices.Concat(set.Verify.Commands, p.Set.Verify, set.Proof.Also, set.Worktree.Setup),
 	}
@@ -105,9 +110,9 @@ func LogName(phase string, iteration int, step Step, on work.VerifyOn) string {
 func (s *State) verifyEffect(c Command, p *Phase) VerifyEffect {
 	e := VerifyEffect{
 		Command: c, Proof: s.proof(c, p), Mix: slices.Contains(floors(), c.On), Judge: c.On == work.OnSnapshot || c.On == work.OnMerged,
-		Beliefs: s.beliefs(c), Trusted: s.trusted(), Base: s.Spec.Base.Commit, Rides: s.rides(p),
+		Beliefs: s.beliefs(c), Trusted: s.trustedIn(c.Repository), Base: s.BaseOf(c.Repository).Commit, Rides: s.rides(p),
 	}
-	e.Proof.Verify.Asked = !c.On.OfBase() && s.controlled()
+	e.Proof.Verify.Asked = !c.On.OfBase() && s.controlled(c.Repository)
 	return e
 }
 
@@ -117,11 +122,11 @@ func (s *State) controlEffect(c Command, p *Phase) ControlEffect {
 
 // controlOf asks about a proof whose verify took as long as millis say.
 func (s *State) controlOf(c Command, of Proof, millis int64) ControlEffect {
-	set := s.Spec.Settings.Proof
+	set := s.settingsOf(c.Repository).Proof
 	return ControlEffect{Command: c, Proof: of, Request: work.ControlRequest{
 		Phase: c.Phase, Trusted: of.Evidence.Trusted, Snapshot: c.Commit, Base: of.Evidence.Base, Commands: of.Verify.Commands, Env: of.Verify.Env,
 		TimeoutSecs: of.Verify.TimeoutSecs, BudgetSecs: set.ControlSecs, VerifyMillis: millis, Ablate: set.Ablate, AblateSecs: set.AblateSecs,
-		Worktree: of.Verify.Worktree, Sandbox: of.Verify.Sandbox, Caches: of.Verify.Caches, Began: s.Spec.Base.Commit, MayWrite: of.Verify.MayWrite,
+		Worktree: of.Verify.Worktree, Sandbox: of.Verify.Sandbox, Caches: of.Verify.Caches, Began: s.BaseOf(c.Repository).Commit, MayWrite: of.Verify.MayWrite,
 		// Evidence that may differ is in part the agent's own.
 		Accepted: len(of.Evidence.Moves)+len(of.Evidence.MayChange) == 0,
 	}}

@@ -61,6 +61,7 @@ func (s *State) publishEffect(c Command, p *Phase) PublishEffect {
 	if p.Proof == work.ProofVerified {
 		req.Paper.Proof = slices.Clone(p.Set.Verify)
 	}
+	req.Red = p.redPush()
 	req.Replies = replies(string(c.ID), Round{Threads: u.Owed, Said: u.Said, Answers: u.Answers, From: u.Commit, To: c.Commit})
 	return PublishEffect{Command: c, Request: req}
 }
@@ -133,8 +134,12 @@ func (s *State) landPullEffect(c Command, p *Phase, head Head) LandPullEffect {
 }
 
 func (s *State) closeEffect(c Command, l Leaving) CloseEffect {
+	base := s.Spec.Branch
+	if l.Repository != "" {
+		base = s.BaseOf(c.Repository).Branch
+	}
 	return CloseEffect{Command: c, Ending: s.Stopping != nil, Request: PullClose{
-		Marker: s.Run + " " + l.Branch, Branch: l.Branch, Base: s.Spec.Branch, Number: l.Number,
+		Marker: s.Run + " " + l.Branch, Branch: l.Branch, Base: base, Number: l.Number,
 		Key: s.Run + " close " + l.Branch, Why: l.Why,
 	}}
 }

@@ -22,6 +22,9 @@ type Spec struct {
 	Issue *work.IssueBrief `json:"issue,omitempty"`
 	// Pulls says that boundaries are looked at on a code host; nil = there is none.
 	Pulls *work.PullSettings `json:"pulls,omitempty"`
+	// Host is where the home's part of a result of several repositories is proposed;
+	// nil = the targets are moved here.
+	Host *work.PullSettings `json:"host,omitempty"`
 	// Bound is what no later choice of a level may pass: the meet of the
 	// ceiling and all parents. nil = nothing bounds it.
 	Bound *gates.Policy `json:"bound,omitempty"`
@@ -30,6 +33,8 @@ type Spec struct {
 	// base, as in runs of earlier releases.
 	Trusted string `json:"trusted,omitempty"`
 	Branch  string `json:"branch"` // of the result, in the user's repository
+	// Repositories are those that phases work in beside the home.
+	Repositories []work.Repository `json:"repositories,omitempty"`
 	// Only are the phases to run; the others count as done. Empty = all.
 	Only []string `json:"only,omitempty"`
 	// AnswerYes is --yes: phase start, iteration and sub-phase questions are
@@ -84,6 +89,8 @@ type PhaseStartedData struct {
 	Agent  string `json:"agent"`
 	Budget int    `json:"budget"`
 	Parent string `json:"parent,omitempty"`
+	// Repository is the one that it works in; "" = the home.
+	Repository string `json:"repository,omitempty"`
 }
 
 // PhaseReopenedData is the payload of phase.reopened.

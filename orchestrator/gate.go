@@ -49,6 +49,8 @@ type gate struct {
 var theGates = newGateTable(
 	baselineGate(),
 	startGate(),
+	triesGate(),
+	councilGate(),
 	outcomeStep(),
 	evidenceGate(),
 	checkpointGate(),
@@ -124,6 +126,10 @@ func (t *gateTable) named(name string, ofRun bool) *gate {
 // settlePhase emits the next decision about p that follows from the state alone,
 // if any.
 func (d *decision) settlePhase(p *Phase) {
+	if p.Stopped != "" {
+		d.endStopped(p)
+		return
+	}
 	if d.hooks(p) {
 		return // whatever its gates say
 	}
@@ -159,6 +165,9 @@ func (d *decision) follow(cp *work.Checkpoint, given work.Answer) {
 		}
 	}
 	p := d.s.Phases[cp.Phase]
+	if p != nil && p.AskedAt == StageProven && d.proveAgain(p, given) {
+		return
+	}
 	if g := d.gates.named(cp.Kind, p == nil); g != nil && g.answered != nil {
 		g.answered(d, p, a)
 	}

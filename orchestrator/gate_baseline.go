@@ -24,7 +24,7 @@ func baselineGate() gate {
 func (d *decision) baseline() {
 	s := d.s
 	switch {
-	case s.Spec.Settings.Verify.AllowRedBaseline:
+	case s.settingsOf(s.Baseline.Repository).Verify.AllowRedBaseline:
 		d.rule("", PointBaseline, decideGo, "verify.allow_red_baseline is set")
 	case s.policyOf(nil).At(gates.PointPhaseStart) == gates.Human:
 		d.open(nil, PointBaseline, nil, "The project's own setup or verify commands fail before any work. Go on all the same?", texts.ClipJSON(s.Baseline.Output, 4000))
@@ -36,8 +36,9 @@ func (d *decision) baseline() {
 
 // warmsUp says that what runs on the base are the commands of phases, which may be
 // about what is not made yet.
-func (s *State) warmsUp() bool {
-	return len(s.Spec.Settings.Verify.Commands) == 0 && len(s.Spec.Settings.Verify.Warm) > 0
+func (s *State) warmsUp(repository string) bool {
+	v := s.settingsOf(repository).Verify
+	return len(v.Commands) == 0 && len(v.Warm) > 0
 }
 
 func (d *decision) answeredBaseline(_ *Phase, a answer) {
@@ -51,6 +52,8 @@ func (d *decision) answeredBaseline(_ *Phase, a answer) {
 
 func foldBaseline(s *State, _ *Phase, d folded) {
 	if d.to != "" {
-		s.Baseline.Stage = BaselineStage(d.to)
+		if s.Baseline.Stage = BaselineStage(d.to); s.Baseline.Stage == BaselinePassed {
+			s.nextBaseline()
+		}
 	}
 }

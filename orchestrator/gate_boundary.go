@@ -48,6 +48,9 @@ func (d *decision) boundary(p *Phase) {
 	if b.JobComplete {
 		question = "The agent says that the job is complete. Take its result?"
 	}
+	if p.redPush() != nil {
+		question = fmt.Sprintf("What was pushed to %s is red. What now?", p.Plan.Name)
+	}
 	d.open(p, points[0], points, question, tellLook(dec.Why)+d.s.tellBoundary(p), points[1:]...)
 }
 

@@ -131,7 +131,7 @@ func foldClaim(s *State, p *Phase, d folded) {
 	}
 	p.Judged.Claim, p.Asking.Due = ClaimMade, nil
 	if len(p.Set.Verify) == 0 {
-		p.Proof = s.byWord()
+		p.Proof = s.byWord(p)
 	}
 }
 
@@ -153,8 +153,8 @@ func (s *State) foldNoClaim(p *Phase, d folded) {
 }
 
 // byWord is the proof of what no command proves.
-func (s *State) byWord() work.Proof {
-	if s.Spec.Settings.Verify.None {
+func (s *State) byWord(p *Phase) work.Proof {
+	if s.settingsOf(p.Plan.Repository).Verify.None {
 		return work.ProofWaived
 	}
 	return work.ProofClaim

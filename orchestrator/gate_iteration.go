@@ -18,7 +18,7 @@ func iterationGate() gate {
 }
 
 func (d *decision) mayIterate(p *Phase) {
-	if !d.granted[d.s.top(p).Number] {
+	if !d.granted[d.s.place(p).Number] {
 		// Money is set aside here, so not for a phase that has no place yet.
 		return
 	}

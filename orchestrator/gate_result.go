@@ -57,7 +57,9 @@ func (d *decision) end() {
 		}
 	}
 	switch {
-	case (s.Final.Stage == FinalOver || s.Final.Stage == FinalNone && !done && s.Head == s.Spec.Base.Commit) && d.endHooks():
+	case s.Final.Stage == FinalDeliver && s.Together != nil:
+		d.together()
+	case (s.Final.Stage == FinalOver || s.Final.Stage == FinalNone && !done && s.untouched()) && d.endHooks():
 	case s.Final.Stage == FinalOver:
 		d.finished(done)
 	case s.Final.Stage != FinalNone:
@@ -65,7 +67,7 @@ func (d *decision) end() {
 		d.open(nil, string(gates.PointEvidence), s.doubtKinds(), "The proof of the job's result is in doubt. Land it all the same?", s.tellDoubts()+s.summary())
 	case s.Job != nil && done:
 		d.rule("", gateJob, decideGo, "it was decided at the end of the job")
-	case !done && s.Head == s.Spec.Base.Commit:
+	case !done && s.untouched():
 		d.rule("", string(gates.PointFinal), decideNothing, "phase "+left+" is not done, and nothing was merged")
 		d.finished(false)
 	case !done:
@@ -81,7 +83,7 @@ func (d *decision) end() {
 func (d *decision) landing() {
 	s := d.s
 	alone := s.passes(nil, gates.PointFinal) && s.passes(nil, gates.PointFinalOutput)
-	facts := s.tellDoubts() + s.tellAssumed() + s.summary()
+	facts := s.tellResults() + s.tellDoubts() + s.tellAssumed() + s.summary()
 	if s.Final.Note != "" {
 		facts = s.Final.Note + "\n" + facts
 	}
@@ -160,12 +162,14 @@ func foldResult(s *State, _ *Phase, d folded) {
 	switch d.Decision {
 	case decideGo:
 		s.Final.Stage = FinalStage(d.to)
+		s.handOver()
 		s.Final.Approved, _ = strings.CutPrefix(d.By, "person:")
 		if !strings.HasPrefix(d.By, "person:") {
 			s.Final.Approved = ""
 		}
 	case decideReject:
 		s.Final.Stage, s.Final.Rejected = FinalStage(d.to), d.Reason
+		s.handOver()
 		if s.Final.Rejected == "" {
 			s.Final.Rejected = "rejected by " + d.By
 		}

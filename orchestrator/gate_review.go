@@ -41,6 +41,11 @@ func (d *decision) reviews(p *Phase) {
 	if !d.granted[p.Number] {
 		return
 	}
+	if p.Try > 0 && p.Review.Evidence != "" {
+		// Nothing is spent on what cannot win.
+		d.finish(p, work.PhaseFailed, work.ReasonEvidenceChanged, p.Review.Evidence)
+		return
+	}
 	if rested := p.rested(d.now); len(rested) > 0 {
 		d.rule(p.Number, gateReview, decideAskAgain, fmt.Sprintf("%s gave no usable answer and may be asked again", text.Number(len(rested), "reviewer")))
 		return
@@ -56,6 +61,8 @@ func (d *decision) reviews(p *Phase) {
 	}
 	unknown, objections := p.unanswered(), p.objections()
 	switch {
+	case p.Try > 0:
+		d.tried(p, unknown)
 	case len(unknown) > 0:
 		d.rule(p.Number, gateReview, decideArbiter, "no usable answer of "+strings.Join(unknown, ", "))
 	case len(objections) > 0:

@@ -91,6 +91,7 @@ func foldStale(s *State, p *Phase, d folded) {
 	if d.Decision == decidePivot {
 		p.Stale.Pivoted = true
 		p.Pivot = s.pivotText(evidence)
+		p.Past.pivoted(p.Iteration, evidence)
 		p.Session = ""
 	}
 }

@@ -31,6 +31,14 @@ func (d *decision) mayStart(p *Phase) {
 		d.start(p)
 		return
 	}
+	if p.Try > 0 {
+		if d.granted[p.Number] { // one that has no place yet may come to be needless
+			parent := d.s.Phases[p.Parent]
+			d.rule(p.Number, string(gates.PointPhaseStart), decideGo, tellTry(parent, p))
+			d.start(p)
+		}
+		return
+	}
 	if w := d.s.pushed(p); w != nil && w.Approved != "" {
 		d.gate(p.Number, string(gates.PointPhaseStart), decideGo, "person:"+w.Approved, tellApproved)
 		d.start(p)
@@ -77,7 +85,7 @@ func (p *Phase) describe() string {
 
 func (d *decision) start(p *Phase) {
 	d.phase(p.Number, work.PhaseStarted, PhaseStartedData{
-		Name: p.Plan.Name, Base: d.s.baseOf(p), Agent: p.Set.Agent, Budget: p.Budget, Parent: p.Parent,
+		Name: p.Plan.Name, Base: d.s.baseOf(p), Agent: p.Set.Agent, Budget: p.Budget, Parent: p.Parent, Repository: p.Plan.Repository,
 	})
 }
 
@@ -87,7 +95,7 @@ func (s *State) baseOf(p *Phase) string {
 	if p.Last != "" {
 		return p.Base
 	}
-	return s.Head
+	return s.HeadOf(p.Plan.Repository)
 }
 
 func (d *decision) answeredStart(p *Phase, a answer) {

@@ -56,6 +56,8 @@ func (d *decision) subPhase(p *Phase) {
 // forbidden says why a sub-phase cannot be spawned whatever the policy says.
 func (s *State) forbidden(p *Phase, r work.SubPhaseRequest) string {
 	switch {
+	case p.Try > 0:
+		return "a try has no sub-phases"
 	case p.Parent != "":
 		return "sub-phases do not nest"
 	case strings.Contains(p.Number, "."):

@@ -32,14 +32,18 @@ func (d *decision) mayMerge(p *Phase) {
 	// What falls on this boundary shares one record.
 	points := d.s.stopPoints(p)
 	look := d.s.policyOf(p).Looks.Due(d.s.endOf(p))
-	if !d.s.passes(p, gates.PointPhaseTransition) || look != "" || len(points) == 0 && p.told() != "" {
+	if !d.s.passes(p, gates.PointPhaseTransition) || look != "" || len(points) == 0 && p.told() != "" || p.redPush() != nil {
 		points = append([]string{string(gates.PointPhaseTransition)}, points...)
 	}
 	if len(points) == 0 {
 		d.rule(p.Number, string(gates.PointPhaseTransition), decideGo, "nobody is asked here at this level")
 		return
 	}
-	d.open(p, points[0], points, fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name), p.told()+tellLook(look)+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
+	question := fmt.Sprintf("Merge phase %s %q?", p.Number, p.Plan.Name)
+	if p.redPush() != nil {
+		question = fmt.Sprintf("What was pushed to phase %s %q is red. What now?", p.Number, p.Plan.Name)
+	}
+	d.open(p, points[0], points, question, p.told()+tellLook(look)+p.tellRounds()+p.tellStops()+strings.Join(p.History, "\n"), points[1:]...)
 }
 
 // tellRounds says when people sent p back again and again, "" = they did not.

@@ -59,6 +59,13 @@ import (
 //	                  lands
 //	v9-train          eight phases side by side: two batches are merged together, one phase
 //	                  is named and mends its work, one conflicts and resolves it
+//	v10-tries         phases that are tried several times: two tries are stopped, one is
+//	                  taken as the smaller, and of one phase no try is proven
+//	v11-repositories  two phases in two repositories, which are moved together
+//	v11-council       two workers judge each other's tries, one in a way that is no vote,
+//	                  and what a chairman makes out of both is taken
+//	v12-pages         pages that are shown: one with errors, which are mended, and one that
+//	                  cannot be shown once its phase is merged with the other's
 func TestGoldenJournals(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "journals", "*.jsonl"))
 	if err != nil || len(files) < 2 {
@@ -155,6 +162,9 @@ func stands(b *strings.Builder, s *State) {
 		p := s.Phases[n]
 		fmt.Fprintf(b, "  %s %s: %s %s %s %q cause %q proof %q, %d/%d spent, iteration %d, files %d, last %.12s\n",
 			n, p.Plan.Name, p.Stage, p.Outcome, p.Reason, p.Detail, p.Cause, p.Proof, p.Spent, p.Budget, p.Iteration, p.Files, p.Last)
+		for _, page := range p.Record.Pages {
+			fmt.Fprintf(b, "    page %s %q\n", page.Line(), page.Red())
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Open)) {
 		cp := s.Open[id]

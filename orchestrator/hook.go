@@ -153,7 +153,7 @@ func (s *State) hookPoints(p *Phase) []hookAt {
 		return points
 	case StageEvidence, StageControl, StageReview, StageArbiter, StageTurn, StageMerged, StagePull:
 		return []hookAt{created, verified}
-	case StageWaiting, StageReady, StageAsked, StageOutage, StageSub:
+	case StageWaiting, StageReady, StageAsked, StageOutage, StageSub, StageTries, StageCouncil:
 	}
 	return nil
 }

@@ -131,7 +131,12 @@ func parseHook(out string) (said hookSaid, object bool, err error) {
 		return said, true, fmt.Errorf("it says %q twice", text.Clip(twice, 60))
 	}
 	// Facts of its own that a hook adds are its own.
-	for name, to := range map[string]any{"action": &said.Action, "message": &said.Message, "inject": &said.Inject} {
+	// In this order each time: what is said of the first that is wrong is an event.
+	for _, field := range []struct {
+		name string
+		to   any
+	}{{"action", &said.Action}, {"message", &said.Message}, {"inject", &said.Inject}} {
+		name, to := field.name, field.to
 		raw, there := fields[name]
 		if !there || bytes.Equal(raw, []byte("null")) && name != "action" {
 			continue

@@ -45,6 +45,7 @@ type IterationDone struct {
 	Snapshot work.Snapshot
 	Markers  []string // files that still hold conflict markers
 	Todos    *work.TodoCheck
+	Size     *work.ChangeSize `json:",omitempty"` // of the work of a try so far; nil = unknown
 }
 
 // TellDone is the end of a tell command.
@@ -62,6 +63,8 @@ type VerifyDone struct {
 	Evidence *work.EvidenceReport
 	// Hidden is what the owner's hidden checks said; nil = they were not asked.
 	Hidden *work.HiddenReport
+	// Pages is how the pages of the project look; nil = nobody looked.
+	Pages  *work.PagesReport
 	Millis int64
 	// Key names what was asked. Before is the record that stands for a run of the
 	// commands; nil = they ran, on accepted work where Filled says so.
@@ -88,6 +91,12 @@ type ReviewDone struct {
 type ArbiterDone struct {
 	Command Command
 	Answer  work.ArbiterAnswer
+}
+
+// VoteDone is the end of a vote command.
+type VoteDone struct {
+	Command Command
+	Report  work.VoteReport
 }
 
 // MergeDone is the end of a merge command.
@@ -132,6 +141,14 @@ type DeliverDone struct {
 	Delivery work.Delivery
 }
 
+// TogetherDone is the end of a command that handed over one of several repositories.
+type TogetherDone struct {
+	Command Command
+	Why     string // it did not come to it; "" = it did
+	Undo    string // command that takes a move back, for a person
+	ResultPulled
+}
+
 // Broke says that a command could not be carried out: neither yes nor no.
 type Broke struct {
 	Command Command
@@ -174,12 +191,14 @@ func (VerifyDone) fact()    {}
 func (ControlDone) fact()   {}
 func (ReviewDone) fact()    {}
 func (ArbiterDone) fact()   {}
+func (VoteDone) fact()      {}
 func (MergeDone) fact()     {}
 func (LandDone) fact()      {}
 func (PublishDone) fact()   {}
 func (ReadDone) fact()      {}
 func (CloseDone) fact()     {}
 func (DeliverDone) fact()   {}
+func (TogetherDone) fact()  {}
 func (Broke) fact()         {}
 func (Answered) fact()      {}
 func (Overdue) fact()       {}
@@ -204,12 +223,14 @@ func (f VerifyDone) of() Command    { return f.Command }
 func (f ControlDone) of() Command   { return f.Command }
 func (f ReviewDone) of() Command    { return f.Command }
 func (f ArbiterDone) of() Command   { return f.Command }
+func (f VoteDone) of() Command      { return f.Command }
 func (f MergeDone) of() Command     { return f.Command }
 func (f LandDone) of() Command      { return f.Command }
 func (f PublishDone) of() Command   { return f.Command }
 func (f ReadDone) of() Command      { return f.Command }
 func (f CloseDone) of() Command     { return f.Command }
 func (f DeliverDone) of() Command   { return f.Command }
+func (f TogetherDone) of() Command  { return f.Command }
 func (f Broke) of() Command         { return f.Command }
 
 // Step names what a command does.
@@ -224,6 +245,7 @@ const (
 	StepControl Step = "control"
 	StepReview  Step = "review"
 	StepArbiter Step = "arbiter"
+	StepVote    Step = "vote"
 	StepMerge   Step = "merge"
 	StepLand    Step = "land"
 	StepTrain   Step = "train"
@@ -234,6 +256,16 @@ const (
 	StepClose   Step = "close"
 	StepHook    Step = "hook"
 	StepWait    Step = "wait"
+	// Of a run of several repositories, in place of deliver: the result of one is
+	// put beside its target, its target is moved, or moved back.
+	StepPrepare  Step = "prepare"
+	StepMove     Step = "move"
+	StepTakeBack Step = "take-back"
+	// And where it is proposed on a code host: its pull request is opened, names the
+	// others, and is looked at.
+	StepPropose Step = "propose"
+	StepLink    Step = "link"
+	StepLook    Step = "look"
 )
 
 // Command is something to be done now. Its id is deterministic, so that the
@@ -248,8 +280,9 @@ type Command struct {
 	Kind       IterationKind // iterate
 	On         work.VerifyOn // verify
 	Commit     string        // verify, review, land, deliver: what it is about
-	Specialist string        // review
+	Specialist string        // review, vote
 	Checkpoint string        // publish
 	Message    string        // tell
 	Until      time.Time     // wait
+	Repository string        `json:",omitempty"` // that it is carried out in; "" = the home
 }

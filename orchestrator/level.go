@@ -15,9 +15,9 @@ import (
 
 // Bounded is p met with levels of phases and agents, by their names. A name that
 // the run was not opened with asks everywhere.
-func (sp Spec) Bounded(p gates.Policy, levels []string) gates.Policy {
+func (spec Spec) Bounded(p gates.Policy, levels []string) gates.Policy {
 	for _, name := range levels {
-		own, known := sp.Levels[name]
+		own, known := spec.Levels[name]
 		if !known {
 			own = gates.Bottom()
 		}

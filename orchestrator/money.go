@@ -176,6 +176,8 @@ func (s *State) underWay(p *Phase) (going, begun int) {
 		if p.Begun {
 			begun = 1
 		}
+	case StageCouncil:
+		return p.Contest.underWay()
 	case StageReview, StageArbiter:
 		begun = len(p.Review.begun())
 		_, _, going = p.Review.due()

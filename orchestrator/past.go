@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ type Past struct {
 	Verified   string    `json:",omitempty"` // what the last red verify said
 	Blockers   []string  `json:",omitempty"`
 	Strategies []string  `json:",omitempty"` // that the agent announced
+	Pivots     []string  `json:",omitempty"` // where it was stuck, and was told to change course
 	Comments   []string  `json:",omitempty"` // of people, who asked for changes
 	Nearly     bool      `json:",omitempty"` // the session is nearly as full as it may become
 	Anew       bool      `json:",omitempty"` // a person wants a new session after this iteration
@@ -99,6 +101,12 @@ func (t *Past) refuted(n int, why, output string) {
 	one, two := t.Refuted[0], t.Refuted[1]
 	one.Why, one.Last, one.Times = severalReasons, max(one.First, one.Last, two.First, two.Last), one.Times+two.Times
 	t.Refuted = append([]Refuted{one}, t.Refuted[2:]...)
+}
+
+// pivoted keeps that an agent was stuck after an iteration and was told to change
+// its course: the session that saw it is over then.
+func (t *Past) pivoted(n int, evidence string) {
+	t.Pivots = lastOf(t.Pivots, []string{fmt.Sprintf("After iteration %d: %s", n, cmp.Or(text.FirstLine(text.Plain(evidence), 200), "it made no progress"))})
 }
 
 // commented keeps a person's words for later sessions, the newest whole.
@@ -169,6 +177,9 @@ func (p *Phase) writePast(b *strings.Builder) {
 	}
 	if earlier := lessOf(t.Strategies, p.Strategy); len(earlier) > 0 {
 		section(b, "Strategies that were tried", strings.Join(earlier, "\n"))
+	}
+	if len(t.Pivots) > 0 {
+		section(b, "Where you were stuck, and were told to change your strategy", strings.Join(t.Pivots, "\n"))
 	}
 	for _, said := range lessOf(t.Comments, p.Comments) {
 		section(b, "A person asked for this before", said)

@@ -230,7 +230,7 @@ func TestPastHoldsItsBounds(t *testing.T) {
 			t.Fatalf("%d files, %d refuted, %d blockers, %d strategies", len(past.Files), len(past.Refuted), len(past.Blockers), len(past.Strategies))
 		}
 		var b strings.Builder
-		(&Phase{Past: past}).writePast(&b)
+		(&Phase{Briefing: Briefing{Past: past}}).writePast(&b)
 		if sig := scan(b.String()); len(sig.Promises)+len(sig.Summaries) > 0 {
 			t.Fatalf("it acts as a signal: %+v", sig)
 		}
@@ -254,5 +254,37 @@ func BenchmarkCompaction(b *testing.B) {
 		b.ReportMetric(float64(whole)/4, "tokens-said")
 		b.ReportMetric(float64(now)/4, "tokens-told")
 		b.ReportMetric(float64(now)/float64(whole), "ratio")
+	}
+}
+
+// A session that was stuck ends with the order to change its course: later ones are
+// told of it, with what was seen, also once the agent works again.
+func TestPivotsAreToldToLaterSessions(t *testing.T) {
+	st := tell(t, budget(20), setting(func(set *work.Settings) { set.Stale.Threshold = 2 }))
+	for range 9 {
+		if st.phase("01").Stale.Pivoted {
+			break
+		}
+		st.work("01", changesNothing)
+	}
+	p := st.phase("01")
+	if !p.Stale.Pivoted || len(p.Past.Pivots) != 1 {
+		t.Fatalf("it was told %v, and pivoted is %v", p.Past.Pivots, p.Stale.Pivoted)
+	}
+	at := p.Iteration
+	st.work("01")
+	p.Session = ""
+	want := fmt.Sprintf("After iteration %d: ", at)
+	if got := st.fresh(); strings.Contains(got, "Change your strategy\n") || !strings.Contains(got, "Where you were stuck") || !strings.Contains(got, want) {
+		t.Errorf("a new session is not told %q:\n%s", want, got)
+	}
+	if told, err := st.s.Summary("01"); err != nil || !strings.Contains(told, want) {
+		t.Errorf("forge compact --show: %v\n%s", err, told)
+	}
+	for i := range 3 * maxPastTold {
+		p.Past.pivoted(i, strings.Repeat("it turns in circles ", 50))
+	}
+	if n := len(p.Past.Pivots); n != maxPastTold || len(p.Past.Pivots[0]) > 300 {
+		t.Errorf("%d pivots are kept, the first of %d bytes", n, len(p.Past.Pivots[0]))
 	}
 }

@@ -31,7 +31,7 @@ func Pending(s *State) []Command {
 	}
 	granted := s.granted()
 	for _, n := range s.working {
-		if s.Phases[n].Stage == StageAsked || !granted[s.top(s.Phases[n]).Number] {
+		if s.Phases[n].Stage == StageAsked || !granted[s.place(s.Phases[n]).Number] {
 			continue
 		}
 		out = append(out, s.pendingOf(s.Phases[n])...)
@@ -53,7 +53,9 @@ func Pending(s *State) []Command {
 	if c, due := s.pendingRest(); due {
 		out = append(out, c)
 	}
-	if s.Final.Stage == FinalDeliver {
+	if c, due := s.pendingTogether(); due {
+		out = append(out, c)
+	} else if s.Final.Stage == FinalDeliver && s.Together == nil {
 		out = append(out, s.deliverCommand())
 	}
 	return append(out, s.pendingCloses()...)
@@ -62,8 +64,8 @@ func Pending(s *State) []Command {
 // The run's own commands are counted, so that a late result of an earlier one
 // is not taken for that of a later.
 func (s *State) baseCommand() Command {
-	c := Command{ID: s.id("", s.Baseline.Tries+1, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.Spec.Base.Commit}
-	if s.warmsUp() {
+	c := Command{ID: s.id("", s.Baseline.Tries+1, 0, string(StepBase)), Step: StepBase, On: work.OnBase, Commit: s.BaseOf(s.Baseline.Repository).Commit, Repository: s.Baseline.Repository}
+	if s.warmsUp(s.Baseline.Repository) {
 		c.On = work.OnWarm
 	}
 	return c
@@ -105,6 +107,8 @@ func (s *State) pendingOf(p *Phase) []Command {
 	switch p.Stage {
 	case StageReview:
 		return s.pendingReviews(p)
+	case StageCouncil:
+		return s.pendingVotes(p)
 	case StageArbiter:
 		return s.pendingArbiter(p)
 	case StageAsked, StagePull:
@@ -243,7 +247,10 @@ func (s *State) expects(c Command) bool {
 	case StepBase:
 		return s.Baseline.Stage == BaselineDue && c.ID == s.baseCommand().ID
 	case StepDeliver:
-		return s.Final.Stage == FinalDeliver && c.ID == s.deliverCommand().ID
+		return s.Final.Stage == FinalDeliver && s.Together == nil && c.ID == s.deliverCommand().ID
+	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+		together, due := s.pendingTogether()
+		return due && c.ID == together.ID
 	}
 	return false
 }

@@ -157,7 +157,7 @@ func (s *State) begin(p *Phase) {
 // prove sends what people pushed and approved to its proof.
 func (s *State) prove(p *Phase) {
 	if s.asPushed(p) != "" {
-		p.Judged, p.Proof = Judged{Claim: ClaimNone}, s.byWord()
+		p.Judged, p.Proof = Judged{Claim: ClaimNone}, s.byWord(p)
 		s.move(p, s.toProve(p))
 	}
 }

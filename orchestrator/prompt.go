@@ -52,6 +52,7 @@ func Prompt(s *State, p *Phase, session string) string {
 	var b strings.Builder
 	if session == "" {
 		s.writeTask(&b, p)
+		s.writeCouncil(&b, p)
 	}
 	writeHooks(&b, s.Hooks.Told)
 	writeFeedback(&b, p)
@@ -73,6 +74,9 @@ func (s *State) writeTask(b *strings.Builder, p *Phase) {
 	}
 	set := s.Spec.Settings
 	fmt.Fprintf(b, "You work on phase %s of a larger piece of work. Work only on this phase, in the current folder.\n", p.Number)
+	if len(s.Spec.Repositories) > 0 {
+		fmt.Fprintf(b, "The work is in several repositories; this phase is in the one called %s, which is all that the folder holds.\n", Called(p.Plan.Repository))
+	}
 	b.WriteString(aboutData)
 	section(b, "What this phase is called", p.Plan.Name)
 	if set.Spec != "" {

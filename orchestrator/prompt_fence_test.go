@@ -21,10 +21,16 @@ func TestForeignTextStandsInFences(t *testing.T) {
 		}}
 		phase := func(change func(*Phase)) *Phase {
 			p := &Phase{
-				Number: "1", Plan: work.Phase{Number: "1", Name: hostile, Promise: hostile, Reasoning: hostile},
-				Set: work.PhaseSettings{Agent: "a", Verify: foreign}, Kind: IterationWork,
-				Notes: foreign, Comments: foreign, Blockers: foreign, Strategy: foreign, History: foreign, Verified: hostile,
-				Merge: &MergeFinishedData{Conflicts: foreign},
+				Number:   "1",
+				Plan:     work.Phase{Number: "1", Name: hostile, Promise: hostile, Reasoning: hostile},
+				Set:      work.PhaseSettings{Agent: "a", Verify: foreign},
+				Counting: Counting{Kind: IterationWork},
+				Briefing: Briefing{Notes: foreign, Comments: foreign, Strategy: foreign, History: foreign, Verified: hostile, Messages: []Message{
+					{ID: "m1", Text: hostile, Attached: []work.Attached{{Path: hostile, Text: hostile}}},
+					{ID: "m2", Text: hostile, Read: true, Attached: []work.Attached{{Path: hostile, From: 1, Text: hostile}, {Path: hostile, Commit: "c", Text: hostile}}},
+				}},
+				Watching: Watching{Blockers: foreign},
+				Merging:  Merging{Merge: &MergeFinishedData{Conflicts: foreign}},
 			}
 			if change != nil {
 				change(p)

@@ -37,12 +37,13 @@ func drawPhase(t *rapid.T) (*State, *Phase) {
 		Lessons: []work.Lesson{{Text: text.Draw(t, "lesson"), File: text.Draw(t, "lesson's file")}},
 	}}}
 	p := &Phase{
-		Number: "01", Plan: work.Phase{Number: "01", Name: text.Draw(t, "name"), Promise: text.Draw(t, "promise"), Reasoning: text.Draw(t, "reasoning")},
-		Set:   work.PhaseSettings{Agent: "a", Verify: texts.Draw(t, "verify"), Permission: work.PermissionReadonly},
-		Notes: texts.Draw(t, "notes"), Comments: texts.Draw(t, "comments"), Blockers: texts.Draw(t, "blockers"), Strategy: texts.Draw(t, "strategy"),
-		History: texts.Draw(t, "history"), Verified: text.Draw(t, "verified"), Pivot: text.Draw(t, "pivot"),
-		Kind:  rapid.SampledFrom([]IterationKind{IterationWork, IterationResolve, IterationRework}).Draw(t, "kind"),
-		Merge: &MergeFinishedData{Conflicts: texts.Draw(t, "conflicts")},
+		Number:   "01",
+		Plan:     work.Phase{Number: "01", Name: text.Draw(t, "name"), Promise: text.Draw(t, "promise"), Reasoning: text.Draw(t, "reasoning")},
+		Set:      work.PhaseSettings{Agent: "a", Verify: texts.Draw(t, "verify"), Permission: work.PermissionReadonly},
+		Counting: Counting{Kind: rapid.SampledFrom([]IterationKind{IterationWork, IterationResolve, IterationRework}).Draw(t, "kind")},
+		Briefing: Briefing{Notes: texts.Draw(t, "notes"), Comments: texts.Draw(t, "comments"), Strategy: texts.Draw(t, "strategy"), History: texts.Draw(t, "history"), Verified: text.Draw(t, "verified"), Pivot: text.Draw(t, "pivot")},
+		Watching: Watching{Blockers: texts.Draw(t, "blockers")},
+		Merging:  Merging{Merge: &MergeFinishedData{Conflicts: texts.Draw(t, "conflicts")}},
 	}
 	for name := range s.Spec.Settings.Skills {
 		p.Set.Skills = append(p.Set.Skills, name)

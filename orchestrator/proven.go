@@ -14,9 +14,13 @@ import (
 // disturbed or unsteady verify stands for nothing, and takes that from a green one
 // of the same; where anything is not known, the commands run.
 
-// reuses says that a green verify may stand for another one of the same.
-func (s *State) reuses() bool {
-	return !s.Fresh && !s.Spec.Fresh && s.Spec.Settings.Verify.ReuseSecs > 0
+// reuse is how old a green verify may be that stands for another one of the same in
+// a repository; 0 = none stands.
+func (s *State) reuse(repository string) int64 {
+	if s.Fresh || s.Spec.Fresh {
+		return 0
+	}
+	return max(s.settingsOf(repository).Verify.ReuseSecs, 0)
 }
 
 // Beliefs is what may be believed of a run where one of its verifies is carried
@@ -49,10 +53,7 @@ func (w Beliefs) Stand(key work.ProofKey, b work.ProvenBefore, now time.Time) bo
 
 // beliefs are those of the run about c.
 func (s *State) beliefs(c Command) Beliefs {
-	w := Beliefs{Own: c.On == work.OnSnapshot || c.On == work.OnMerged}
-	if s.reuses() {
-		w.ReuseSecs = s.Spec.Settings.Verify.ReuseSecs
-	}
+	w := Beliefs{Own: c.On == work.OnSnapshot || c.On == work.OnMerged, ReuseSecs: s.reuse(s.repositoryOf(c))}
 	for key, verdict := range s.Verdicts {
 		if tree, _, named := strings.Cut(key, " "); named && verdict != verdictGreen {
 			w.Red = append(w.Red, tree)

@@ -32,16 +32,16 @@ func TestRedInThisRunIsAskedAgain(t *testing.T) {
 // TestResumedFresh: from a resume with --fresh on nothing stands for a run.
 func TestResumedFresh(t *testing.T) {
 	r := open(t, func(s *Spec) { s.Settings.Verify.ReuseSecs = 60 })
-	if !r.s.reuses() {
+	if r.s.reuse("") == 0 {
 		t.Fatal("nothing is reused")
 	}
 	applyResumed(r.s, nil, work.Event{}, RunResumedData{})
-	if !r.s.reuses() {
+	if r.s.reuse("") == 0 {
 		t.Error("a resume without --fresh runs all of it")
 	}
 	applyResumed(r.s, nil, work.Event{}, RunResumedData{Fresh: true})
 	applyResumed(r.s, nil, work.Event{}, RunResumedData{})
-	if r.s.reuses() {
+	if r.s.reuse("") > 0 {
 		t.Error("--fresh is forgotten")
 	}
 }

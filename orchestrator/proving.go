@@ -150,8 +150,10 @@ func (p *Phase) evidenceOf() []string {
 // trusted is the commit that the run's proofs are held against.
 func (s *State) trusted() string { return cmp.Or(s.Spec.Trusted, s.Spec.Base.Commit) }
 
-// controlled says that test runners are asked about the proofs of this run.
-func (s *State) controlled() bool { return !s.Spec.Settings.Proof.NoControls }
+// controlled says that test runners are asked about the proofs of a repository.
+func (s *State) controlled(repository string) bool {
+	return !s.settingsOf(repository).Proof.NoControls
+}
 
 // judged notes what verify said of a tree. The same tree, red once and green
 // once under the same commands, is a doubt whenever it is green.
@@ -210,7 +212,7 @@ func (p *Phase) doubt(d work.Doubt) {
 // last word about it counts; a phase that nothing proved, or whose tests nobody
 // asked, is none.
 func (s *State) landDoubts(p *Phase, commit string) {
-	asked := p.Proof == work.ProofVerified && (p.Proving.Control != nil || !s.controlled() || s.accepted(p))
+	asked := p.Proof == work.ProofVerified && (p.Proving.Control != nil || !s.controlled(p.Plan.Repository) || s.accepted(p))
 	kept := slices.DeleteFunc(slices.Clone(s.Doubts), func(d work.Doubt) bool {
 		return asked && d.Kind == work.DoubtWeakened && d.Floor == work.OnTrusted
 	})
@@ -229,12 +231,13 @@ func (s *State) landDoubts(p *Phase, commit string) {
 		}
 	}
 	s.Doubts = kept
+	repo := p.Plan.Repository
 	switch {
 	case len(p.Review.LetFiles) > 0:
 		// A person saw the change of evidence and let it pass.
-		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.Head, To: commit, Paths: []string{"**"}})
+		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.HeadOf(repo), To: commit, Paths: []string{"**"}, Repository: repo})
 	case len(p.Set.MayChange) > 0:
-		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.Head, To: commit, Paths: p.Set.MayChange})
+		s.Moves = append(slices.Clip(s.Moves), work.TrustMove{From: s.HeadOf(repo), To: commit, Paths: p.Set.MayChange, Repository: repo})
 	}
 	p.Proving = Proving{}
 }
@@ -256,7 +259,11 @@ func (s *State) lets(kind work.DoubtKind) bool {
 func (s *State) accepts() []work.TrustMove {
 	switch {
 	case s.Final.Approved != "":
-		return []work.TrustMove{{From: s.Spec.Base.Commit, To: s.Head, Paths: []string{"**"}}}
+		all := []work.TrustMove{{From: s.Spec.Base.Commit, To: s.Head, Paths: []string{"**"}}}
+		for _, r := range s.Spec.Repositories {
+			all = append(all, work.TrustMove{From: r.Base.Commit, To: s.Beside[r.Name], Paths: []string{"**"}, Repository: r.Name})
+		}
+		return all
 	case s.Issue != nil || s.Job != nil:
 		return nil
 	}

@@ -14,9 +14,10 @@ import (
 func applyVerified(s *State, p *Phase, _ work.Event, d work.VerifyFinishedData) {
 	if d.On.OfBase() {
 		if s.Baseline.Stage == BaselineDue {
-			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1}
+			s.Baseline = Baseline{Stage: BaselineRed, Output: d.Problem + "\n" + d.Output, Tries: s.Baseline.Tries + 1, Repository: s.Baseline.Repository}
 			if d.OK || d.On == work.OnWarm {
 				s.Baseline.Stage = BaselinePassed
+				s.nextBaseline()
 			}
 		}
 		return
@@ -66,13 +67,13 @@ func (s *State) applyOwnProof(p *Phase, d work.VerifyFinishedData) {
 		s.applyRed(p, d)
 		return
 	}
-	p.Proof = work.ProofVerified
+	p.Proof, p.PushedRed = work.ProofVerified, nil
 	if s.accepted(p) {
 		p.Proving.Floors = nil
 		s.move(p, s.afterProof(p))
 		return
 	}
-	p.Proving.Ask = d.Held && s.controlled()
+	p.Proving.Ask = d.Held && s.controlled(p.Plan.Repository)
 	s.move(p, s.nextProof(p))
 }
 
@@ -83,8 +84,11 @@ func (s *State) applyRed(p *Phase, d work.VerifyFinishedData) {
 		p.Proving.Red, p.Proving.RedOutput = p.Tree, p.Verified
 	}
 	p.Stage = StageJudge
+	if s.asksPusher(p, d) {
+		return
+	}
 	if u := p.Pull; u != nil && u.Taken == p.Last && p.Merge == nil {
-		// It is people's own work, which no iteration claimed: one may mend it.
+		// People merged it, and no iteration claimed it: one may mend it.
 		u.Due, u.Approved, u.Taken, p.Kind, p.Stage = nil, "", "", IterationRework, StageGate
 	}
 }
@@ -104,6 +108,7 @@ func (s *State) applyFloor(p *Phase, d work.VerifyFinishedData) {
 	case s.reviews(p):
 		p.Review.Evidence = tellFloor(d.On) + ": " + d.Problem
 		s.move(p, s.afterProof(p))
+	case s.asksPusher(p, work.VerifyFinishedData{Command: d.Command, Problem: tellFloor(d.On) + ": " + d.Problem, Output: d.Output}):
 	default:
 		p.Judged = Judged{Outcome: outcomeEvidence, Detail: d.Problem, Claim: ClaimNone}
 		p.Stage = StageJudge
@@ -199,7 +204,7 @@ func (s *State) doubtsOf(p *Phase, r work.ControlReport) []work.Doubt {
 	for _, f := range r.Unread {
 		out = append(out, work.Doubt{Kind: work.DoubtUnproven, Path: f, What: "no proof reads this file"})
 	}
-	if a := r.Ablation; a != nil && s.Spec.Settings.Proof.Ablate == work.AblateRequire {
+	if a := r.Ablation; a != nil && s.settingsOf(p.Plan.Repository).Proof.Ablate == work.AblateRequire {
 		for _, f := range a.Idle {
 			if f.More > 0 {
 				out = append(out, moreUnproven(f, "such parts"))
@@ -224,7 +229,7 @@ func moreUnproven(p work.Place, what string) work.Doubt {
 // an agent's: what it calls a refactoring is none by that.
 func (s *State) holdsUnproven(p *Phase) bool {
 	refactors := p.Plan.PhaseType == work.TypeRefactor && s.Issue == nil
-	return s.Spec.Settings.Proof.Unproven != work.UnprovenSay && !refactors
+	return s.settingsOf(p.Plan.Repository).Proof.Unproven != work.UnprovenSay && !refactors
 }
 
 func notLookedAt(skipped string) string {

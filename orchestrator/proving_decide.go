@@ -70,20 +70,21 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
 		data.New, data.Parts = clipList(e.New, 10, 100), clipList(e.Parts, 10, 100)
-		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(e.Doubts, mostDoubts)
-		d.hiddenDone(f.Hidden, &data)
+		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(slices.Concat(e.Doubts, d.s.ciEdited(f.Command.Phase, slices.Concat(e.Trusted, e.New))), mostDoubts)
+		d.hiddenDone(d.s.repositoryOf(f.Command), f.Hidden, &data)
+		d.pagesDone(d.s.repositoryOf(f.Command), f.Pages, &data)
 	}
-	d.emit(work.VerifyFinished, f.Command, data)
+	d.emit(work.VerifyFinished, f.Command, roomFor(data))
 }
 
 // hiddenDone holds a green proof against the checks that the owner keeps from
 // agents. Of one that is red, the owner's own words are all that is told.
-func (d *decision) hiddenDone(h *work.HiddenReport, data *work.VerifyFinishedData) {
+func (d *decision) hiddenDone(repository string, h *work.HiddenReport, data *work.VerifyFinishedData) {
 	if data.Rides != "" {
 		return // they were asked about the tree that the branch will hold
 	}
 	if h == nil {
-		if len(d.s.Spec.Settings.Proof.Hidden) > 0 {
+		if len(d.s.settingsOf(repository).Proof.Hidden) > 0 {
 			data.OK, data.Problem = false, "nobody ran the hidden checks of the project's owner"
 		}
 		return
@@ -243,7 +244,8 @@ func (s *State) tellDoubts() string {
 // is "".
 func (s *State) proofCommands(phase string) []string {
 	if p := s.Phases[phase]; p != nil {
-		return slices.Concat(p.Set.Verify, s.Spec.Settings.Proof.Also)
+		return slices.Concat(p.Set.Verify, s.settingsOf(p.Plan.Repository).Proof.Also)
 	}
-	return slices.Concat(s.Spec.Settings.Verify.Commands, s.Spec.Settings.Proof.Also)
+	set := s.settingsOf(s.Baseline.Repository)
+	return slices.Concat(set.Verify.Commands, set.Proof.Also)
 }

@@ -29,7 +29,8 @@ type PullPublish struct {
 	Title      string
 	Paper      PullPaper
 	Replies    []PullReply
-	Found      []Found // what reviewers found in it and was let stand
+	Found      []Found  // what reviewers found in it and was let stand
+	Red        *RedPush // what people pushed is red: they are told
 }
 
 // Found is a finding in one commit.
@@ -145,6 +146,7 @@ type Pull struct {
 	Approved   string            // commit that a person approved
 	Answered   string            // checkpoint that was approved
 	Taken      string            // commit that holds people's own
+	By         []string          `json:",omitempty"` // who they are
 	Told       string            // why it is asked again
 	Lost       string            // why it is no place to answer any more
 	Merged     string            // people merged it to this commit
@@ -209,7 +211,11 @@ func (s *State) propose(p *Phase) {
 	if u == nil || u.Lost != "" && u.Commit != p.Last || u.Merged != "" && u.Merged != p.Last {
 		s.leavePull(p, "Forge goes on with this elsewhere.")
 		p.PullRev++
+		was := u
 		p.Pull = &Pull{Branch: s.pullBranch(p, p.PullRev), Heard: u.mended()}
+		if was != nil && was.Taken == p.Last && was.Merged == "" {
+			p.Pull.Taken, p.Pull.By = was.Taken, was.By // it is people's wherever it is shown
+		}
 	}
 }
 

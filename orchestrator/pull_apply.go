@@ -52,6 +52,10 @@ func applyPullFinished(_ *State, p *Phase, _ work.Event, d PullFinishedData) {
 
 func applyPullDecided(s *State, p *Phase, _ work.Event, d PullDecidedData) {
 	u := p.Pull
+	if d.Decision == decideProve {
+		s.reprove(p, d)
+		return
+	}
 	if u == nil {
 		return
 	}
@@ -138,7 +142,7 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 	if r.Todos != nil {
 		p.took(r.Todos)
 	}
-	u.Approved, u.Taken = "", commit
+	u.Approved, u.Taken, u.By = "", commit, r.By
 	if d.Approved {
 		u.Approved = commit
 		u.hears(r, work.CheckpointApproved)

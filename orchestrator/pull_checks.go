@@ -50,7 +50,7 @@ func (s *State) mayMend(cp *work.Checkpoint, a work.Answer) bool {
 		return false
 	}
 	if p := s.Phases[cp.Phase]; p != nil {
-		return p.AskedAt == StageProven && p.Pull != nil && p.Pull.Number != 0
+		return p.AskedAt == StageProven && p.Pull != nil && p.Pull.Number != 0 && !p.peoples()
 	}
 	return aboutResult(cp.Kind) && work.ChecksTold(s.Final.Heard) < s.Spec.Pulls.Fixes
 }
@@ -71,7 +71,7 @@ func (d *decision) mends(p *Phase, r *PullReading, again func(why string)) {
 	case r.Checks == nil:
 		again("the host's checks failed, and nobody knows how they stand")
 	case p.Iteration >= p.Budget:
-		again("the host's checks fail, and the phase has used up its tries: give it more, push what mends it, or answer")
+		again("the host's checks fail, and the phase has used up its iterations: give it more, push what mends it, or answer")
 	default:
 		mend, why := r.Checks.After(r.Head, u.Heard, d.s.Spec.Pulls.Fixes).Next()
 		if !mend {
@@ -80,4 +80,20 @@ func (d *decision) mends(p *Phase, r *PullReading, again func(why string)) {
 		}
 		d.acts(p, r)
 	}
+}
+
+// ciEdited is in doubt where checks of the host were told to the agent, and what
+// they run is not as a person last accepted it: the local proof does not run it, so
+// that green there says nothing any more. It stays so for the rest of the run.
+func (s *State) ciEdited(phase string, differs []string) (doubts []work.Doubt) {
+	p := s.Phases[phase]
+	if (p == nil || len(p.Pull.mended()) == 0) && work.ChecksTold(s.Final.Heard) == 0 {
+		return nil
+	}
+	for _, path := range differs {
+		if work.RunsInCI(path) {
+			doubts = append(doubts, work.Doubt{Kind: work.DoubtWeakened, Path: path, What: "what CI runs was changed after the host's checks failed"})
+		}
+	}
+	return doubts
 }

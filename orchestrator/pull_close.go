@@ -25,9 +25,11 @@ type PullClose struct {
 // Leaving is a pull request that nobody can merge any more.
 type Leaving struct {
 	Phase, Branch string
-	Number        int64 `json:",omitempty"`
-	Why           string
-	Tries         int
+	// Repository is set where it is of a part of a result, as people call it.
+	Repository string `json:",omitempty"`
+	Number     int64  `json:",omitempty"`
+	Why        string
+	Tries      int
 	// Left is why it may be open still, where nobody tries to close it any more.
 	Left *work.PullTrouble `json:",omitempty"`
 }
@@ -82,6 +84,7 @@ func applyStopping(s *State, _ *Phase, _ work.Event, d RunStoppingData) {
 			s.leavePull(p, "Forge does not go on with this: "+cmp.Or(d.Reason, string(d.Outcome))+".")
 		}
 	}
+	s.leaveResults("Forge does not go on with this: " + cmp.Or(d.Reason, string(d.Outcome)) + ".")
 }
 
 // pendingCloses are the pull requests that are to be closed.
@@ -99,7 +102,15 @@ func (s *State) pendingCloses() []Command {
 }
 
 func (s *State) closeCommand(l Leaving) Command {
-	return Command{ID: s.id(l.Phase, l.Tries+1, 0, string(StepClose)+"-"+path.Base(l.Branch)), Phase: l.Phase, Attempt: l.Tries + 1, Step: StepClose}
+	c := Command{ID: s.id(l.Phase, l.Tries+1, 0, string(StepClose)+"-"+path.Base(l.Branch)), Phase: l.Phase, Attempt: l.Tries + 1, Step: StepClose}
+	if l.Repository == "" {
+		return c
+	}
+	c.ID += work.CommandID("-" + l.Repository)
+	if l.Repository != work.HomeRepository {
+		c.Repository = l.Repository
+	}
+	return c
 }
 
 // leavingBy is the pull request that a command closes.

@@ -188,6 +188,9 @@ func (d *decision) looked(p *Phase, r *PullReading) {
 func (d *decision) acts(p *Phase, r *PullReading) {
 	due := *p.Pull.Due
 	a := due.Answer
+	if d.proveAgain(p, a) {
+		return
+	}
 	if a.Status == work.CheckpointChangesRequested && r != nil && r.Said != "" {
 		a.Comment = strings.TrimSpace(text.ClipJSON(a.Comment, maxWords-maxSaid-(1<<9)) + "\n\n" + r.Said)
 	}
@@ -213,10 +216,14 @@ func (d *decision) beforeAsking(p *Phase) bool {
 
 // told is what a person has to know of p's pull request, "" = nothing.
 func (p *Phase) told() string {
-	if p.Pull == nil || p.Pull.Told == "" {
-		return ""
+	said := ""
+	if r := p.redPush(); r != nil {
+		said = r.tell()
 	}
-	return p.Pull.Told + "\n\n"
+	if p.Pull != nil && p.Pull.Told != "" {
+		said += p.Pull.Told + "\n\n"
+	}
+	return said
 }
 
 // landDone takes over what was merged, or why it was not.

@@ -31,7 +31,7 @@ type PullFinishedData struct {
 
 // PullDecidedData is the payload of pull.decided: what follows from reading.
 type PullDecidedData struct {
-	Decision string                `json:"decision"` // look, go, take, ask, ask_again
+	Decision string                `json:"decision"` // look, go, take, ask, ask_again, prove
 	By       string                `json:"by"`
 	Reason   string                `json:"reason,omitempty"`
 	Status   work.CheckpointStatus `json:"status,omitempty"`   // go: of the answer

@@ -78,9 +78,9 @@ func (s *State) restEffect(c Command, p *Phase) (Effect, error) {
 	}
 	r := s.Rests[0]
 	of := s.proof(c, p)
-	of.Evidence.Base, of.Evidence.Parts, of.Evidence.Moves = r.Base, r.Parts, s.Moves[:min(r.Moves, len(s.Moves))]
+	of.Evidence.Base, of.Evidence.Parts, of.Evidence.Moves = r.Base, r.Parts, s.movesIn(p.Plan.Repository, r.Moves)
 	e := s.controlOf(c, of, r.Millis)
-	e.Request.Rest, e.Request.RestSecs = &r.Left, s.Spec.Settings.Proof.RestSecs
+	e.Request.Rest, e.Request.RestSecs = &r.Left, s.settingsOf(p.Plan.Repository).Proof.RestSecs
 	return e, nil
 }
 

@@ -45,8 +45,7 @@ func applyReviewStarted(s *State, p *Phase, _ work.Event, d ReviewStartedData) {
 		return
 	}
 	o.Begun = d.Command
-	s.Ledger.reserve(d.Command, d.Reserved)
-	p.Usage.reserve(d.Command, d.Reserved)
+	s.reserve(p, d.Command, d.Reserved)
 }
 
 func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData) {
@@ -55,8 +54,7 @@ func applyReviewFinished(s *State, p *Phase, e work.Event, d ReviewFinishedData)
 		return
 	}
 	o.Begun, o.Cleared = "", false
-	s.Ledger.settle(d.Command, d.Usage)
-	p.Usage.settle(d.Command, d.Usage)
+	s.settle(p, d.Command, d.Usage)
 	if d.Verdict == work.VerdictUnknown {
 		if o.Asks++; d.Gating && !d.Final && o.Asks < mostAsks {
 			// It passes the gate of the money once more.
@@ -92,16 +90,14 @@ func applyArbiterStarted(s *State, p *Phase, _ work.Event, d ArbiterStartedData)
 		return
 	}
 	p.Review.Asking = d.Command
-	s.Ledger.reserve(d.Command, d.Reserved)
-	p.Usage.reserve(d.Command, d.Reserved)
+	s.reserve(p, d.Command, d.Reserved)
 }
 
 func applyArbiterFinished(s *State, p *Phase, _ work.Event, d ArbiterFinishedData) {
 	if p.Stage != StageArbiter || p.Review.Asking != d.Command {
 		return
 	}
-	s.Ledger.settle(d.Command, d.Answer.Usage)
-	p.Usage.settle(d.Command, d.Answer.Usage)
+	s.settle(p, d.Command, d.Answer.Usage)
 	p.Review.Asking, p.Review.Cleared, p.Review.Answer = "", false, &d.Answer
 }
 

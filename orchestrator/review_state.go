@@ -47,8 +47,8 @@ type Opinion struct {
 const mostAsks = 3
 
 // reviews says that p's work is reviewed. That of a sub-phase is, as part of
-// its parent's.
-func (s *State) reviews(p *Phase) bool { return p.Set.Reviewed && p.Parent == "" }
+// its parent's; that of a try is, so that it can be held against the others.
+func (s *State) reviews(p *Phase) bool { return p.Set.Reviewed && (p.Parent == "" || p.Try > 0) }
 
 // toReview says that p holds content that its reviewers have not seen.
 func (s *State) toReview(p *Phase) bool {
@@ -216,7 +216,7 @@ func (s *State) pendingReviews(p *Phase) []Command {
 	var out []Command
 	for _, sp := range p.Set.Reviewers {
 		o := p.Review.Of[sp.Name]
-		if o == nil || !o.Due || p.Rewind != nil && o.Begun == "" {
+		if o == nil || !o.Due || (p.Rewind != nil || p.Stopped != "") && o.Begun == "" {
 			continue
 		}
 		c := Command{

@@ -133,6 +133,10 @@ func (s *State) CannotRewind(number string, iteration, attempt int) string {
 		return fmt.Sprintf("phase %s is %s", number, p.Outcome)
 	case s.Job != nil && p.Parent == "" && last != nil && last != p:
 		return fmt.Sprintf("phase %s is over, and phase %s follows it", number, last.Number)
+	case p.Stage == StageTries, p.Stage == StageCouncil:
+		return fmt.Sprintf("phase %s is being tried several times; set a try back, or wait until they are over", number)
+	case p.Stopped != "":
+		return fmt.Sprintf("try %s is being ended: %s", number, p.Stopped)
 	case p.Stage == StageSub:
 		return fmt.Sprintf("sub-phase %s of it is under way; set that back, or wait until it is over", p.Child)
 	case p.Stage == StageFinished && p.PullRev > 0:
@@ -189,7 +193,7 @@ func applyRewindAsked(s *State, p *Phase, _ work.Event, d RewindAskedData) {
 // busy says that something of p is under way that has to end before p is set back:
 // it costs money, or it is in the folder.
 func (p *Phase) busy() bool {
-	return p.Begun || p.Stage == StageFolder || p.Hooks.Due != nil || len(p.Review.begun()) > 0
+	return p.Begun || p.Stage == StageFolder || p.Hooks.Due != nil || len(p.Review.begun()) > 0 || len(p.Contest.begun()) > 0
 }
 
 // rewinds sets phases back that a person asked to. One that failed is opened again
@@ -249,12 +253,7 @@ func (d *decision) rewind(p *Phase) {
 		ID: r.ID, By: r.By, Iteration: at.Iteration, Attempt: at.Attempt, From: p.Iteration,
 		Base: at.Base, Commit: at.Commit, Budget: max(p.Budget, at.Spent+1),
 	}
-	for id, cp := range d.s.Open {
-		if cp.Phase == p.Number {
-			data.Closed = append(data.Closed, id)
-		}
-	}
-	slices.Sort(data.Closed)
+	data.Closed = d.s.asked(p)
 	d.phase(p.Number, work.PhaseRewound, data)
 }
 

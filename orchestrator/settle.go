@@ -68,9 +68,10 @@ const StopShort = "ran out: "
 func RanOut(what string) string { return StopShort + texts.ClipJSON(what, 500) }
 
 // holds says that p takes one of the max_parallel places: a wait for a person
-// takes none, and a sub-phase runs in its parent's.
+// takes none, a sub-phase runs in its parent's, and of a phase with tries each of
+// these takes one.
 func (s *State) holds(p *Phase) bool {
-	if p.Parent != "" || p.Stage == StageAsked {
+	if p.Parent != "" && p.Try == 0 || p.Stage == StageAsked || p.Stage == StageTries {
 		return false
 	}
 	child := s.Phases[p.Child]

@@ -65,7 +65,7 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 		book.again = book.waits
 	case work.CheckpointOpened:
 		var cp work.Checkpoint
-		if err := decode(e, &cp); err != nil || !isAsk(cp.Kind) {
+		if err := read(c, e, &cp); err != nil || !isAsk(cp.Kind) {
 			return err
 		}
 		if book.again {
@@ -86,13 +86,13 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 		book.waits, book.asked = true, append(slices.Clip(book.asked), key)
 	case work.CheckpointAnswered:
 		var d CheckpointAnsweredData
-		if err := decode(e, &d); err != nil || d.Refused != "" {
+		if err := read(c, e, &d); err != nil || d.Refused != "" {
 			return err
 		}
 		book.waits = false
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil || !isAsk(d.Gate) {
+		if err := read(c, e, &d); err != nil || !isAsk(d.Gate) {
 			return err
 		}
 		return c.decidedAsk(s, p, e, d, book)
@@ -100,7 +100,7 @@ func (c *invariants) asking(s *State, p *Phase, e work.Event) error {
 		book = askBook{}
 	case work.PhaseFinished:
 		var d work.PhaseFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Reason == work.ReasonBlocked && strings.HasPrefix(d.Detail, "it needs ") && !slices.ContainsFunc(book.lacked, func(l string) bool { return strings.Contains(letters(d.Detail), letters(l)) }) {
@@ -120,7 +120,7 @@ func (c *invariants) key(cp work.Checkpoint) string {
 
 func (c *invariants) wondered(e work.Event, book askBook) error {
 	var d work.IterationFinishedData
-	if err := decode(e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+	if err := read(c, e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
 		return err
 	}
 	book.told, book.now, book.lacked = "", nil, nil

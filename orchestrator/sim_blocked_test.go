@@ -44,7 +44,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		return nil
 	case work.PhaseFinished:
 		var d work.PhaseFinishedData
-		if err := decode(e, &d); err != nil || d.Reason != work.ReasonBlocked || strings.HasPrefix(d.Detail, "it needs ") {
+		if err := read(c, e, &d); err != nil || d.Reason != work.ReasonBlocked || strings.HasPrefix(d.Detail, "it needs ") {
 			return err
 		}
 		if book.due == "" || !strings.Contains(letters(d.Detail), clipRunes(letters(book.due), 40)) || c.policyAt(c.w.s, e.Phase).StaleResponse() != gates.PivotThenFail {
@@ -53,7 +53,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		return nil
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		switch {
@@ -66,7 +66,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 		}
 	case work.SubPhaseFolded:
 		var d SubPhaseFoldedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Outcome == work.PhaseDone && d.Commit != p.Last {
@@ -80,7 +80,7 @@ func (c *invariants) blocked(p *Phase, e work.Event) error {
 
 func (c *invariants) blockersOf(p *Phase, e work.Event, book blockedBook) error {
 	var d work.IterationFinishedData
-	if err := decode(e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+	if err := read(c, e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
 		return err
 	}
 	progress := d.Changed

@@ -33,7 +33,7 @@ func (b *books) before(c *invariants, s *State, e work.Event) error {
 	case work.PhaseFinished:
 		// What it may have begun has come to nothing that anybody knows of.
 		p := s.Phases[e.Phase]
-		for _, id := range p.Review.begun() {
+		for _, id := range append(p.Review.begun(), p.Contest.begun()...) {
 			if err := b.ends(c, id, work.Usage{}); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (b *books) before(c *invariants, s *State, e work.Event) error {
 		}
 	case work.RunResumed:
 		var d RunResumedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		for id, top := range b.running {

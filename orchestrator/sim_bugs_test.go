@@ -439,6 +439,14 @@ func TestSeededBugs(t *testing.T) {
 				p.Messages = nil
 			}
 		})}, []string{"is not told", "never read"}},
+		{"what goes with a message forgotten", bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.PhaseTold && p != nil {
+				p.Messages = slices.Clone(p.Messages)
+				for i := range p.Messages {
+					p.Messages[i].Attached = nil
+				}
+			}
+		})}, []string{"is not told"}},
 		{"a new session that nobody begins", bug{apply: afterApply(func(s *State, e work.Event) {
 			var d work.IterationFinishedData
 			if p := s.Phases[e.Phase]; e.Kind == work.IterationFinished && p != nil && decode(e, &d) == nil && d.Session != "" && !d.Lost && p.Set.ContextTokens == 0 {

@@ -17,7 +17,7 @@ func (c *invariants) person(s *State, e work.Event) error {
 	switch e.Kind {
 	case work.CheckpointOpened:
 		var cp work.Checkpoint
-		if err := decode(e, &cp); err != nil {
+		if err := read(c, e, &cp); err != nil {
 			return err
 		}
 		if _, twice := c.asked[cp.ID]; twice {
@@ -26,7 +26,7 @@ func (c *invariants) person(s *State, e work.Event) error {
 		note(c, c.asked, cp.ID, cp)
 	case work.CheckpointOverdue:
 		var d CheckpointOverdueData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if len(c.answers[d.ID]) > 0 {
@@ -39,7 +39,7 @@ func (c *invariants) person(s *State, e work.Event) error {
 		c.again = &cp
 	case work.CheckpointAnswered:
 		var d CheckpointAnsweredData
-		if err := decode(e, &d); err != nil || d.Refused != "" {
+		if err := read(c, e, &d); err != nil || d.Refused != "" {
 			return err
 		}
 		if c.resolved[d.ID] {
@@ -57,7 +57,7 @@ func (c *invariants) person(s *State, e work.Event) error {
 		}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if err := leadsAsRuled(s, e, d); err != nil {
@@ -96,7 +96,7 @@ func (c *invariants) heldOn(s *State, e work.Event) error {
 	want := *c.again
 	c.again = nil
 	var got work.Checkpoint
-	if e.Kind != work.CheckpointOpened || decode(e, &got) != nil || got.ID != want.ID {
+	if e.Kind != work.CheckpointOpened || read(c, e, &got) != nil || got.ID != want.ID {
 		return fmt.Errorf("after an expiry comes %s, and %s was to be asked", e.Kind, want.ID)
 	}
 	p, end := s.Phases[e.Phase], got.ExpiresAt
@@ -125,6 +125,8 @@ var means = map[string]map[work.CheckpointStatus][]string{
 		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideReject}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointDecompose): {
 		work.CheckpointApproved: {decideApprove}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
+	string(gates.PointTries): {
+		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointPhaseTransition): {
 		work.CheckpointApproved: {decideGo}, work.CheckpointChangesRequested: {decideRework}, work.CheckpointRejected: {decideReject}},
 	string(gates.PointFinal): {
@@ -159,6 +161,9 @@ func (c *invariants) decided(s *State, e work.Event, d work.GateDecidedData) err
 	point := gates.Point(d.Gate)
 	if p := s.Phases[e.Phase]; point == gates.PointPhaseStart && p != nil && p.Parent != "" {
 		point = gates.PointSubPhase // may this sub-phase run?
+		if p.Try > 0 {
+			point = "" // its phase may
+		}
 	}
 	policy := c.policyAt(s, e.Phase)
 	human := policy.At(point) == gates.Human
@@ -285,8 +290,8 @@ func (c *invariants) after(s *State) error {
 		// Reviews of a phase that is over are being ended, and to show people
 		// something takes no place; nor does to ask a hook about what is not under
 		// way.
-		if p := s.Phases[u.Phase]; p != nil && u.Step != StepPublish && u.Step != StepClose && !(u.Step == StepReview && p.Stage == StageFinished) && !(u.Step == StepHook && !slices.Contains(s.working, p.Number)) {
-			busy[s.top(p).Number] = true
+		if p := s.Phases[u.Phase]; p != nil && u.Step != StepPublish && u.Step != StepClose && !(u.Step == StepReview && p.Stage == StageFinished) && !(p.Stopped != "" && p.Stage == StageFinished) && !(u.Step == StepHook && !slices.Contains(s.working, p.Number)) {
+			busy[s.place(p).Number] = true
 		}
 	}
 	if n, most := len(busy), c.w.spec.Settings.MaxParallel; n > most {

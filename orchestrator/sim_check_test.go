@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 // their own books, beside those of the state. What they note about events that
 // are not written yet is taken back when the process dies.
 type invariants struct {
-	w    *world
-	undo []func()
-	used []work.Usage // of iterations whose end is not written yet
+	w       *world
+	undo    []func()
+	used    []work.Usage // of iterations whose end is not written yet
+	reading reading
 
 	started   map[string]bool // attempts at iterations
 	finished  map[string]bool
@@ -66,11 +68,13 @@ type invariants struct {
 	later                    map[string]int  // what was left for later so far, at ""
 	taught                   map[string]bool // lessons that agents proposed
 	trains                   trainBooks
+	contests                 tryBooks
+	council                  councilBooks
 }
 
 func newInvariants(w *world) *invariants {
 	c := &invariants{
-		w: w, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
+		w: w, reading: reading{data: map[reflect.Type]any{}}, started: map[string]bool{}, finished: map[string]bool{}, performed: map[work.CommandID]bool{}, counted: map[string]int{}, spent: map[string]int{}, allowed: map[string]string{},
 		ended: map[string]bool{}, landed: map[string]string{}, proven: map[string]string{}, earlier: map[string]string{}, claims: map[string]bool{}, asked: map[string]work.Checkpoint{},
 		answers: map[string][]work.Answer{}, resolved: map[string]bool{}, said: map[string]work.CheckpointStatus{}, needs: map[string][]string{}, let: map[string]string{},
 		heard: map[string]work.ArbiterAnswer{}, blockers: map[string]blockedBook{}, waiting: map[string]waitBook{}, asks: map[string]askBook{}, words: map[string]heardBook{},
@@ -82,11 +86,12 @@ func newInvariants(w *world) *invariants {
 	c.policy, c.stops = w.spec.Policy, map[string][]string{}
 	c.completes = map[string]bool{}
 	c.doubts, c.doubtful, c.proved = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}}
+	c.pulls = pullBooks{yes: map[string]bool{}, judged: map[string]string{}, told: map[string]bool{}, mended: map[string]bool{}, pushed: map[string]bool{}, red: map[string]string{}}
 	c.hooks, c.rests, c.look = newHookBooks(), newRestBooks(), newLookBooks()
 	c.parts, c.split, c.backs = map[string]bool{}, newSplitBooks(), newRewindBooks()
 	c.dubious, c.approved, c.later = map[string]bool{}, map[string]bool{}, map[string]int{}
 	c.taught, c.trains = map[string]bool{}, newTrainBooks()
+	c.contests, c.council = newTryBooks(), newCouncilBooks()
 	c.brought, c.promotions = map[int]brought{}, map[string]PromotionDecidedData{}
 	return c
 }
@@ -201,6 +206,15 @@ func (c *invariants) before(s *State, e work.Event) error {
 	if err := c.ofTrains(s, p, e); err != nil {
 		return err
 	}
+	if err := c.ofTries(s, p, e); err != nil {
+		return err
+	}
+	if err := c.ofCouncils(s, p, e); err != nil {
+		return err
+	}
+	if err := c.ofPages(s, p, e); err != nil {
+		return err
+	}
 	switch e.Kind {
 	case work.RunResumed:
 		if c.outcome == work.RunCompleted || c.outcome == work.RunCancelled {
@@ -301,12 +315,12 @@ func (c *invariants) iterationStarted(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("iteration %s starts twice", attempt)
 	case e.Iteration != c.counted[e.Phase]+1:
 		return fmt.Errorf("iteration %s starts after number %d: one is lost or done again", attempt, c.counted[e.Phase])
-	case p.Kind == IterationWork && (c.spent[e.Phase] >= p.Budget || c.spent[s.top(p).Number] >= s.top(p).Budget):
+	case p.Kind == IterationWork && (c.spent[e.Phase] >= p.Budget || p.Try == 0 && c.spent[s.top(p).Number] >= s.top(p).Budget):
 		return fmt.Errorf("iteration %s starts beyond the budget of %d", attempt, p.Budget)
 	}
 	note(c, c.started, attempt, true)
 	var d work.IterationStartedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	return c.books.begins(c, d.Command, s.top(p).Number)
@@ -319,7 +333,7 @@ func (c *invariants) iterationFinished(e work.Event) error {
 	}
 	note(c, c.finished, attempt, true)
 	var d work.IterationFinishedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if d.Command == "" {
@@ -341,7 +355,7 @@ func (c *invariants) iterationFinished(e work.Event) error {
 		return nil
 	}
 	note(c, c.spent, e.Phase, c.spent[e.Phase]+1)
-	if p := c.w.s.Phases[e.Phase]; p.Parent != "" {
+	if p := c.w.s.Phases[e.Phase]; p.Parent != "" && p.Try == 0 {
 		note(c, c.spent, p.Parent, c.spent[p.Parent]+1)
 	}
 	return nil
@@ -350,7 +364,7 @@ func (c *invariants) iterationFinished(e work.Event) error {
 // verified: a yes counts only when the world said yes to that very commit.
 func (c *invariants) verified(p *Phase, e work.Event) error {
 	var d work.VerifyFinishedData
-	if err := decode(e, &d); err != nil || !d.OK {
+	if err := read(c, e, &d); err != nil || !d.OK {
 		return err
 	}
 	if err := c.provenOnce(p, e, d); err != nil || p == nil {
@@ -376,7 +390,7 @@ func (c *invariants) verified(p *Phase, e work.Event) error {
 // controlled: a proof that counts for nothing leaves the one before it standing.
 func (c *invariants) controlled(e work.Event) error {
 	var d work.ControlFinishedData
-	if err := decode(e, &d); err != nil || d.Problem == "" || len(d.Deaf)+len(d.Replaced) > 0 {
+	if err := read(c, e, &d); err != nil || d.Problem == "" || len(d.Deaf)+len(d.Replaced) > 0 {
 		return err
 	}
 	note(c, c.proven, e.Phase+" "+c.proven[e.Phase], "")
@@ -387,7 +401,7 @@ func (c *invariants) controlled(e work.Event) error {
 // merged: nothing lands but the very tree that was proven, and in its turn.
 func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 	var d PhaseMergedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	name := c.w.commits[d.Commit]
@@ -423,24 +437,24 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 		return fmt.Errorf("phase %s lands tree %s, whose trusted evidence is red", e.Phase, name)
 	case verify && t.hides:
 		return fmt.Errorf("phase %s lands tree %s, which is red with what may be product left in it", e.Phase, name)
-	case verify && s.controlled() && !t.heard:
+	case verify && s.controlled("") && !t.heard:
 		return fmt.Errorf("phase %s lands tree %s, and no test runner was asked about it", e.Phase, name)
-	case verify && s.controlled() && t.deaf:
+	case verify && s.controlled("") && t.deaf:
 		return fmt.Errorf("phase %s lands tree %s, on which no test can fail", e.Phase, name)
-	case verify && s.controlled() && t.loses:
+	case verify && s.controlled("") && t.loses:
 		return fmt.Errorf("phase %s lands tree %s, on which tests are lost", e.Phase, name)
 	}
 	if verify && t.doubt {
 		note(c, c.dubious, e.Phase, true)
 	}
-	if verify && s.controlled() && t.heard {
+	if verify && s.controlled("") && t.heard {
 		// Tests are held against those that were last accepted: the last word counts.
 		for _, phase := range slices.Sorted(maps.Keys(c.rests.soft)) {
 			note(c, c.rests.soft, phase, false)
 		}
 		note(c, c.rests.soft, e.Phase, t.softens && !c.isLet(e.Phase, name))
 	}
-	if verify && s.controlled() && t.heard && t.owes && !c.isLet(e.Phase, name) {
+	if verify && s.controlled("") && t.heard && t.owes && !c.isLet(e.Phase, name) {
 		note(c, c.rests.owed, e.Phase, name)
 	}
 	note(c, c.landed, e.Phase, name)
@@ -449,7 +463,7 @@ func (c *invariants) merged(s *State, p *Phase, e work.Event) error {
 
 func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
 	var d work.PhaseFinishedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if c.ended[e.Phase] {
@@ -491,7 +505,7 @@ func (c *invariants) phaseFinished(s *State, p *Phase, e work.Event) error {
 
 func (c *invariants) runFinished(s *State, e work.Event) error {
 	var d work.RunFinishedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	c.setOutcome(d.Outcome)
@@ -501,7 +515,7 @@ func (c *invariants) runFinished(s *State, e work.Event) error {
 		// Reviews of a phase that is over are being ended, and their results dropped;
 		// so is what becomes of a message whose iteration is over.
 		p := s.Phases[u.Phase]
-		dropped := p != nil && p.Stage == StageFinished && (u.Step == StepReview || u.Step == StepTell)
+		dropped := p != nil && p.Stage == StageFinished && (u.Step == StepReview || u.Step == StepTell || p.Stopped != "")
 		if !dropped {
 			n++
 		}

@@ -1,19 +1,18 @@
 package orchestrator
 
 import (
+	"fmt"
 	"slices"
-	"testing"
 
 	"forge/gates"
 	"forge/internal/work"
 )
 
-// check fails where the schedules did not reach what they are there for.
-func (c *coverage) check(t *testing.T) {
-	t.Helper()
+// missing is what the schedules are there for and did not reach.
+func (c *coverage) missing() (missing []string) {
 	for _, s := range Stages() {
-		if !c.stages[s] && s != StagePull && s != StageTrain {
-			t.Errorf("no phase reached stage %s", s)
+		if !c.stages[s] && s != StagePull && s != StageTrain && s != StageTries && s != StageCouncil {
+			missing = append(missing, fmt.Sprintf("no phase reached stage %s", s))
 		}
 	}
 	for _, k := range []work.EventKind{
@@ -23,26 +22,18 @@ func (c *coverage) check(t *testing.T) {
 		work.OutageBegan, work.OutageEnded, work.RestStarted, work.RestFinished, work.DeliverStarted, work.DeliverFinished, work.PolicyChanged, work.PhaseTold, work.TellStarted, work.TellFinished, work.PhaseAdded, work.JobDecided, work.Warned,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
 	} {
-		if c.kinds[string(k)] == 0 {
-			t.Errorf("no schedule reached %s", k)
-		}
+		missing = append(missing, unmet(c.kinds, "no schedule reached %s", string(k))...)
 	}
 	for _, o := range []work.RunOutcome{work.RunCompleted, work.RunFailed, work.RunCancelled, work.RunFrozen, work.RunLimit, work.RunInterrupted} {
-		if c.outcomes[string(o)] == 0 {
-			t.Errorf("no process ended %s", o)
-		}
+		missing = append(missing, unmet(c.outcomes, "no process ended %s", string(o))...)
 	}
 	// cost_limit ends the run instead.
-	for _, r := range []work.Reason{
+	missing = append(missing, unmet(c.reasons, "no phase ended for the reason %s",
 		work.ReasonBudgetExhausted, work.ReasonStale, work.ReasonBlocked, work.ReasonAgentFailed, work.ReasonAgentHung, work.ReasonVerifyFailed, work.ReasonEvidenceChanged, work.ReasonReviewFailed, work.ReasonReviewUnknown,
 		work.ReasonReadonlyViolation, work.ReasonMergeConflict, work.ReasonSetupFailed, work.ReasonRejected, work.ReasonInternal,
 		work.ReasonDependencyFailed, work.ReasonUser,
-	} {
-		if c.reasons[r] == 0 {
-			t.Errorf("no phase ended for the reason %s", r)
-		}
-	}
-	for _, f := range []string{
+	)...)
+	missing = append(missing, unmet(c.faults, "no schedule met %q",
 		"crash", "crash before the write", "crash between event and effect", "crash between effect and event", "crash with an answer unwritten",
 		"duplicate", "stop", "deadline", "cancelled", "a blocker", "a question", "a lack", "an assumption", "a lesson", "a message", "a message to no phase", "a message without a word", "a huge message", "a message twice", "a message taken as its iteration ended", "a message taken, and nobody knows", "a message that broke on its way", "a message taken and never given", "result after a stop", "broke", "a resource ran out", "days pass", "the clock is set back",
 		"silence", "negative usage", "usage that is no number", "absurd usage", "huge text", "unknown outcome", "many sub-phases", "nothing ran", "disturbed",
@@ -53,18 +44,14 @@ func (c *coverage) check(t *testing.T) {
 		"todos that cannot be used", "too many or too few todos", "a completion that cannot be read", "two completions", "a checkpoint that cannot be read", "a level that cannot be read", "no usable review", "a review of a phase that is over", "a fail without a finding", "a pass with findings", "files left out", "an unknown severity", "a critical finding accepted without a word",
 		"a criterion without evidence", "an unknown criterion", "evidence by verify", "evidence by reviewer", "evidence by person", "promoted Done", "promoted InReview",
 		"refused at the door", "asked again", "an answer before the expiry", "an answer heard after the expiry", "expiry of what has none", "crash with an expiry unwritten", "reopened", "resumed when it was over", "resumed after a limit", "resumed after frozen", "resumed after interrupted",
-	} {
-		if c.faults[f] == 0 {
-			t.Errorf("no schedule met %q", f)
-		}
-	}
+	)...)
 	for _, g := range theGates.rows {
 		for decision := range g.moves {
 			if decision == decideRed {
 				continue // see TestSimulationOfTrains
 			}
 			if !slices.ContainsFunc(g.names, func(name string) bool { return c.gates[name+" "+decision] > 0 }) && g.is == nil {
-				t.Errorf("gate %q never decided %s", g.names, decision)
+				missing = append(missing, fmt.Sprintf("gate %q never decided %s", g.names, decision))
 			}
 		}
 	}
@@ -96,9 +83,8 @@ func (c *coverage) check(t *testing.T) {
 		gateMerge:                          {decideLand, decideReverify, decideResolve, decideRework, decideReview},
 	} {
 		for _, d := range decisions {
-			if c.gates[gate+" "+d] == 0 {
-				t.Errorf("gate %s never decided %s", gate, d)
-			}
+			missing = append(missing, unmet(c.gates, "no gate decided %s", gate+" "+d)...)
 		}
 	}
+	return missing
 }

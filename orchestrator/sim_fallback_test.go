@@ -75,7 +75,7 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 	}
 	var out OutageData
 	if e.Kind == work.OutageBegan {
-		if err := decode(e, &out); err != nil {
+		if err := read(c, e, &out); err != nil {
 			return err
 		}
 		note(c, c.away.until, out.Agent, out.Away)
@@ -97,7 +97,7 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 		}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if name := c.away.free(p.Set.Agents, e.Time); d.Gate == string(gates.PointIteration) && d.Decision == decideGo && name != "" && name != p.Set.Agent {
@@ -105,7 +105,7 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 		}
 	case work.IterationStarted:
 		var d work.IterationStartedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Agent != p.Set.Agent || d.Session != "" && d.Session != sessionOfAgent(d.Agent) {
@@ -117,7 +117,7 @@ func (c *invariants) several(p *Phase, e work.Event) error {
 
 func (c *invariants) switched(p *Phase, e work.Event) error {
 	var d AgentSwitchedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if !d.Until.IsZero() {
@@ -133,7 +133,7 @@ func (c *invariants) switched(p *Phase, e work.Event) error {
 // called notes that an agent which was out answered, whatever phase it worked on.
 func (c *invariants) called(p *Phase, e work.Event) error {
 	var d work.IterationFinishedData
-	if err := decode(e, &d); err != nil || d.Outcome == work.OutcomeRateLimited || d.Outcome == work.OutcomeInterrupted {
+	if err := read(c, e, &d); err != nil || d.Outcome == work.OutcomeRateLimited || d.Outcome == work.OutcomeInterrupted {
 		return err
 	}
 	note(c, c.away.until, p.Set.Agent, time.Time{})

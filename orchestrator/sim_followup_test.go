@@ -14,7 +14,7 @@ func (c *invariants) leftForLater(s *State, e work.Event) error {
 		return fmt.Errorf("%d things are left for later, and people left %d", len(s.FollowUps), c.later[""])
 	}
 	var d CheckpointAnsweredData
-	if e.Kind != work.CheckpointAnswered || decode(e, &d) != nil || d.Refused != "" {
+	if e.Kind != work.CheckpointAnswered || read(c, e, &d) != nil || d.Refused != "" {
 		return nil
 	}
 	given := slices.ContainsFunc(c.answers[d.ID], func(a work.Answer) bool { return a.Status == d.Status && slices.Equal(a.FollowUps, d.FollowUps) })

@@ -173,7 +173,7 @@ func (c *invariants) ofHooks(p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.HookFinished:
 		var d work.HookFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Action.Passes() && !c.hooks.truth[d.Command] {
@@ -189,7 +189,7 @@ func (c *invariants) ofHooks(p *Phase, e work.Event) error {
 		note(c, c.hooks.gone, hookKey(e.Phase, d.Event), n)
 	case work.CheckpointOverdue:
 		var d struct{ Again string }
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		// What expired is asked again as it was.
@@ -219,7 +219,7 @@ func (c *invariants) pastHooks(p *Phase, e work.Event) error {
 		Outcome string
 		Reason  work.Reason
 	}
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	id := work.CommandID(fmt.Sprint(d.Command, d.ID))
@@ -257,7 +257,7 @@ func (c *invariants) pastHooks(p *Phase, e work.Event) error {
 		return c.past(p, work.HookBeforeMerge, id)
 	case work.CheckpointOpened:
 		var cp work.Checkpoint
-		if err := decode(e, &cp); err != nil {
+		if err := read(c, e, &cp); err != nil {
 			return err
 		}
 		return c.past(p, work.HookOnApproval, work.CommandID(cp.ID))
@@ -285,7 +285,7 @@ func (c *invariants) owesHooks(p *Phase, e work.Event) error {
 		Outcome work.Outcome
 		On      work.VerifyOn
 	}
-	if err := decode(e, &d); err != nil || p == nil {
+	if err := read(c, e, &d); err != nil || p == nil {
 		return err
 	}
 	switch {
@@ -316,7 +316,7 @@ func (c *invariants) paidHooks(p *Phase) error {
 // hooks.
 func (c *invariants) decidedPastHooks(p *Phase, e work.Event) error {
 	var d work.GateDecidedData
-	if err := decode(e, &d); err != nil || p == nil || strings.HasPrefix(d.By, "person:") {
+	if err := read(c, e, &d); err != nil || p == nil || strings.HasPrefix(d.By, "person:") {
 		return err
 	}
 	id := work.CommandID(fmt.Sprint(p.Number, " ", p.Reopened, " ", p.Iteration, " ", len(p.Asking.Said)))
@@ -361,22 +361,15 @@ func TestSimulationOfHooks(t *testing.T) {
 	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.hooks = true
-	c := simulate(t, l, schedules(hookSchedules))
+	c := reach(t, l, hookSchedules, func(c *coverage) []string {
+		missing := unmet(c.reasons, "no phase ended for the reason %s", work.ReasonHook)
+		for _, e := range hookEnds() {
+			missing = append(missing, unmet(c.faults, "no schedule met %q", "a hook: "+e.name)...)
+		}
+		return append(missing, unmet(c.kinds, "no schedule reached %s", string(work.HookDue), string(work.HookStarted), string(work.HookFinished))...)
+	})
 	t.Logf("%d events\nfaults %v\nreasons %v\nended %v", c.events, c.faults, c.reasons, c.outcomes)
 
-	for _, e := range hookEnds() {
-		if c.faults["a hook: "+e.name] == 0 {
-			t.Errorf("no hook ended so: %s", e.name)
-		}
-	}
-	for _, k := range []work.EventKind{work.HookDue, work.HookStarted, work.HookFinished} {
-		if c.kinds[string(k)] == 0 {
-			t.Errorf("no schedule reached %s", k)
-		}
-	}
-	if c.reasons[work.ReasonHook] == 0 {
-		t.Error("no hook ended a phase")
-	}
 	for to, from := range onlyFrom() {
 		for e := range c.edges {
 			if e.machine == ofPhases && e.to == string(to) && !slices.Contains(from, Stage(e.from)) {

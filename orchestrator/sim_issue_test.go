@@ -135,7 +135,7 @@ func (c *invariants) ofIssue(s *State, p *Phase, e work.Event) error {
 		return c.brings(p, e)
 	case work.ArbiterDecided:
 		var d ArbiterDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Verdict == review.Proceed || d.Verdict == review.Fix {
@@ -143,7 +143,7 @@ func (c *invariants) ofIssue(s *State, p *Phase, e work.Event) error {
 		}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Gate == string(gates.PointFindings) && (d.Decision == decideFix || d.Decision == decideGo) {
@@ -151,13 +151,13 @@ func (c *invariants) ofIssue(s *State, p *Phase, e work.Event) error {
 		}
 	case work.ReviewFinished:
 		var d ReviewFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		note(c, c.doubtful, e.Phase+" "+d.Specialist, d.Verdict != work.VerdictPass)
 	case work.CriterionEvidenced:
 		var d work.Evidence
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		c.w.fault("evidence by " + string(d.By))
@@ -188,7 +188,7 @@ func (c *invariants) undecided() {
 
 func (c *invariants) brings(p *Phase, e work.Event) error {
 	var d PhaseMergedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	note(c, c.brought, len(c.brought), brought{
@@ -268,7 +268,7 @@ func (c *invariants) approvedAsPushed(s *State) bool {
 // promoted: the machine promotes nothing that there is a doubt about.
 func (c *invariants) promoted(s *State, e work.Event) error {
 	var d PromotionDecidedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	note(c, c.promotions, "", d)

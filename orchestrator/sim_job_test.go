@@ -70,7 +70,7 @@ func (c *invariants) ofJob(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.PhaseAdded:
 		var d PhaseAddedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		want, at := "strategic initial", c.nextOfJob
@@ -113,7 +113,7 @@ func (c *invariants) setNext(next string) {
 
 func (c *invariants) jobDecided(s *State, p *Phase, e work.Event) error {
 	var d JobDecidedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	end := c.completes[p.Number]

@@ -56,7 +56,7 @@ func (c *invariants) lessons(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.IterationStarted:
 		var d work.IterationStartedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		prompt := Prompt(s, p, d.Session)
@@ -71,7 +71,7 @@ func (c *invariants) lessons(s *State, p *Phase, e work.Event) error {
 		}
 	case work.IterationFinished:
 		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
+		if err := read(c, e, &d); err != nil || d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
 			return err
 		}
 		for _, l := range d.Signals.Lessons {

@@ -78,7 +78,7 @@ func (c *invariants) policyAt(s *State, phase string) gates.Policy {
 // alone lets nothing pass.
 func (c *invariants) ofLevels(s *State, e work.Event) error {
 	var d work.GateDecidedData
-	if e.Kind != work.GateDecided || decode(e, &d) != nil || d.Decision == decideAsk {
+	if e.Kind != work.GateDecided || read(c, e, &d) != nil || d.Decision == decideAsk {
 		return nil
 	}
 	point, p := gates.Point(d.Gate), s.Phases[e.Phase]

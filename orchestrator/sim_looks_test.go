@@ -66,7 +66,7 @@ func (c *invariants) looks(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.ReviewFinished:
 		var d ReviewFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		of := map[string]*float64{}
@@ -78,7 +78,7 @@ func (c *invariants) looks(s *State, p *Phase, e work.Event) error {
 		return nil
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Gate != string(gates.PointPhaseTransition) || d.Decision == decideAsk {
@@ -87,7 +87,7 @@ func (c *invariants) looks(s *State, p *Phase, e work.Event) error {
 		by, goes = d.By, d.Decision == decideGo
 	case work.JobDecided:
 		var d JobDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		by, goes = d.By, d.Answer == work.CheckpointApproved

@@ -33,11 +33,11 @@ func (w *world) keyOf(commit string, on work.VerifyOn) work.ProofKey {
 // spared is the record that an effect finds in place of a run: a good one, or
 // one that the core must not believe.
 func (w *world) spared(key work.ProofKey) (b work.ProvenBefore, found, good bool) {
-	if !w.s.reuses() && !w.aside(10) {
+	if w.s.reuse("") == 0 && !w.aside(10) {
 		return b, false, false
 	}
 	b, found = w.memory.kept[key.Key]
-	good = found && !w.memory.red[key.Key] && w.now.Sub(b.At) >= 0 && w.now.Sub(b.At) <= w.reuse() && w.s.reuses()
+	good = found && !w.memory.red[key.Key] && w.now.Sub(b.At) >= 0 && w.now.Sub(b.At) <= w.reuse() && w.s.reuse("") > 0
 	if found && w.memory.red[key.Key] {
 		return b, false, false
 	}
@@ -77,12 +77,19 @@ func (w *world) recalled(c Command, t *tree, key work.ProofKey, b work.ProvenBef
 		}
 	}
 	if !good {
+		if own {
+			was, seen := t.proven, t.seen
+			w.browse(c, t, &d, was)
+			t.proven, t.seen = was, seen // of what is not believed nothing is on record
+		}
 		return d
 	}
 	w.fault("proven before")
 	switch {
 	case own:
+		before := t.proven
 		t.proven, t.unshown = !w.secret() || !t.special, t.unshown || w.secret() && !t.special
+		w.browse(c, t, &d, before)
 	case c.On == work.OnProtected:
 		t.protected = true
 	case c.On == work.OnTrusted:

@@ -57,6 +57,21 @@ func TestSeededPullBugs(t *testing.T) {
 		"a conflict with people taken for none": {bug{events: rewrite(work.PullFinished, func(_ *State, _ *work.Event, d *PullFinishedData) {
 			d.Conflicts = nil
 		})}, "with conflict markers"},
+		"an agent set on what people pushed and is red": {bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil && p.redPush() != nil && p.Stage == StageProven {
+				p.PushedRed, p.Kind, p.Stage = nil, IterationRework, StageGate
+			}
+		})}, "nobody asked for that"},
+		"an approval lands what people pushed and is red": {bug{apply: afterApply(func(s *State, e work.Event) {
+			if p := s.Phases[e.Phase]; e.Kind == work.VerifyFinished && p != nil {
+				p.PushedRed = nil
+			}
+		})}, "in truth it is not|green false"},
+		"checks of what people pushed told to the agent": {bug{apply: afterApply(func(s *State, e work.Event) {
+			if u := pullOf(s, e); e.Kind == work.PullDecided && u != nil {
+				u.Taken = ""
+			}
+		})}, "which people pushed"},
 		"two pull requests for a phase": {bug{apply: afterApply(func(s *State, e work.Event) {
 			if p := s.Phases[e.Phase]; e.Kind == work.PublishFinished && p.Pull != nil {
 				p.PullRev++

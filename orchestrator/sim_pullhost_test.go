@@ -339,7 +339,7 @@ func (h *simHost) looksAt(cp work.Checkpoint, a *work.Answer) {
 			a.Head, a.Door = u.head, "pull request"
 			// The watch answers nothing but what the pull request shows.
 			p := h.w.s.Phases[cp.Phase]
-			shown := p != nil && p.Pull != nil && p.Pull.Checkpoint == cp.ID && p.Pull.Number == u.number && p.AskedAt == StageProven
+			shown := p != nil && p.Pull != nil && p.Pull.Checkpoint == cp.ID && p.Pull.Number == u.number && p.AskedAt == StageProven && !p.peoples()
 			if shown && (u.red == u.head || h.w.chance(5)) && h.w.chance(60) {
 				h.w.fault("checks send it back")
 				a.Status, a.Choice, a.Comment, a.Checks, a.By = work.CheckpointChangesRequested, "", "the checks fail", u.head, "the host's checks"

@@ -42,7 +42,7 @@ func (w *world) resting(c Command) Fact {
 // left, of the very tree that landed.
 func (c *invariants) rested(s *State, e work.Event) error {
 	var d work.RestFinishedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if len(s.Rests) == 0 {
@@ -91,14 +91,14 @@ func (c *invariants) nothingLeft(s *State) error {
 func (c *invariants) partProven(s *State, p *Phase, e work.Event) error {
 	if e.Kind == work.MergeFinished {
 		var d MergeFinishedData
-		if err := decode(e, &d); err != nil || p.Stage != StageTurn || d.Train > 0 || len(d.Conflicts) == 0 || p.Base == p.Last {
+		if err := read(c, e, &d); err != nil || p.Stage != StageTurn || d.Train > 0 || len(d.Conflicts) == 0 || p.Base == p.Last {
 			return err
 		}
 		note(c, c.parts, e.Phase, true)
 		return nil
 	}
 	var d SubPhaseFoldedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if child := s.Phases[d.Number]; d.Outcome == work.PhaseDone && p.Child == d.Number && d.Commit != p.Last && child != nil && child.Base != d.Commit {

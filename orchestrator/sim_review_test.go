@@ -116,20 +116,20 @@ func (c *invariants) ofReviews(s *State, p *Phase, e work.Event) error {
 		var d struct {
 			Command work.CommandID `json:"command"`
 		}
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
-		return c.books.begins(c, d.Command, e.Phase)
+		return c.books.begins(c, d.Command, s.top(p).Number)
 	case work.ReviewFinished:
 		var d ReviewFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		c.used = append(c.used, d.Usage)
 		return c.books.ends(c, d.Command, d.Usage)
 	case work.ArbiterFinished:
 		var d ArbiterFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		c.used = append(c.used, d.Answer.Usage)
@@ -145,7 +145,7 @@ func (c *invariants) ofReviews(s *State, p *Phase, e work.Event) error {
 // fixes stay within their number.
 func (c *invariants) ruled(p *Phase, e work.Event) error {
 	var d ArbiterDecidedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	unknown, critical := c.truth(p, c.w.commits[p.Review.Commit])

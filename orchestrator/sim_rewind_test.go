@@ -45,7 +45,8 @@ func (w *world) setsBack() {
 
 // drops notes what was under way of a phase that was set back.
 func (w *world) drops(e work.Event) {
-	if e.Kind != work.PhaseRewound {
+	p := w.s.Phases[e.Phase]
+	if e.Kind != work.PhaseRewound && !(e.Kind == work.PhaseFinished && p != nil && p.Stopped != "") {
 		return
 	}
 	for id, u := range w.under {
@@ -95,7 +96,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.RewindAsked:
 		var d RewindAskedData
-		if err := decode(e, &d); err != nil || d.Refused != "" {
+		if err := read(c, e, &d); err != nil || d.Refused != "" {
 			return err
 		}
 		if b.met[d.ID] {
@@ -116,7 +117,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 		}
 	case work.IterationFinished:
 		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Outcome == work.OutcomeInterrupted || d.Outcome == work.OutcomeRateLimited {
@@ -129,7 +130,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 		note(c, b.left, attemptAt(e.Phase, e.Iteration, e.Attempt), leftBook{commit: d.Snapshot, spent: spent, parts: c.parts[e.Phase]})
 	case work.PhaseFinished:
 		var d work.PhaseFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if asked := b.asked[e.Phase]; asked.ID != "" && d.Outcome == work.PhaseDone && !p.Reworking {
@@ -141,7 +142,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 		note(c, b.due, e.Phase, "")
 	case work.RunFinished:
 		var d work.RunFinishedData
-		if err := decode(e, &d); err != nil || d.Outcome != work.RunCompleted && d.Outcome != work.RunFailed {
+		if err := read(c, e, &d); err != nil || d.Outcome != work.RunCompleted && d.Outcome != work.RunFailed {
 			return err
 		}
 		for phase, asked := range b.asked {
@@ -151,7 +152,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 		}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err == nil && d.Commit != "" && b.due[e.Phase] != "" {
+		if err := read(c, e, &d); err == nil && d.Commit != "" && b.due[e.Phase] != "" {
 			note(c, b.due, e.Phase, d.Commit) // people's own edits, on top
 		}
 	}
@@ -162,7 +163,7 @@ func (c *invariants) rewound(s *State, p *Phase, e work.Event) error {
 func (c *invariants) setBack(s *State, p *Phase, e work.Event) error {
 	b := &c.backs
 	var d PhaseRewoundData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	asked := b.asked[e.Phase]
@@ -185,14 +186,14 @@ func (c *invariants) setBack(s *State, p *Phase, e work.Event) error {
 
 	if asked.Text != "" {
 		book := c.words[e.Phase]
-		book.said, book.ids = append(slices.Clip(book.said), asked.Text), append(slices.Clip(book.ids), asked.ID)
+		book.said, book.ids = append(slices.Clip(book.said), []string{asked.Text}), append(slices.Clip(book.ids), asked.ID)
 		book.due = append(slices.Clip(book.due), asked.ID)
 		note(c, c.words, e.Phase, book)
 	}
 	before := c.spent[e.Phase]
 	note(c, c.counted, e.Phase, d.Iteration)
 	note(c, c.spent, e.Phase, left.spent)
-	if p.Parent != "" {
+	if p.Parent != "" && p.Try == 0 {
 		note(c, c.spent, p.Parent, c.spent[p.Parent]-before+left.spent)
 	}
 	note(c, c.spent, "fixes of "+e.Phase, 0)

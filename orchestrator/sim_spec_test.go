@@ -17,6 +17,9 @@ type lab struct {
 	hooks                   bool // there are hooks
 	owing                   bool // controls leave something, and nobody is asked about doubts
 	trains                  bool // phases run side by side and are merged together
+	tries                   bool // phases are tried several times side by side
+	council                 bool // likewise, and their workers judge each other's tries
+	pages                   bool // the owner names pages that are shown for each proof
 }
 
 func newLab(t testing.TB) *lab {
@@ -42,12 +45,13 @@ type dice struct {
 	// split for phases that are split into parts, others for several
 	// agents, level for levels of phases, looks for those that want people to look,
 	// learns for lessons, soft for tests that were made softer,
-	// rails for phases that are merged together.
-	hook, rest, split, others, level, looks, learns, soft, rails *rand.Rand
+	// rails for phases that are merged together, several for those that are tried
+	// several times, shows for pages.
+	hook, rest, split, others, level, looks, learns, soft, rails, several, shows *rand.Rand
 }
 
 func newDice(seed uint64, data []byte) dice {
-	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4)), rand.New(rand.NewPCG(seed, 0x50f7)), rand.New(rand.NewPCG(seed, 0x7ea1))}
+	return dice{rand.New(&bytesThenSeed{data: data, rest: rand.NewPCG(seed, 0x5eed)}), rand.New(rand.NewPCG(seed, 0x51de)), rand.New(rand.NewPCG(seed, 0x400c)), rand.New(rand.NewPCG(seed, 0x4e57)), rand.New(rand.NewPCG(seed, 0x5b117)), rand.New(rand.NewPCG(seed, 0xa6e7)), rand.New(rand.NewPCG(seed, 0x1e7e1)), rand.New(rand.NewPCG(seed, 0x100c5)), rand.New(rand.NewPCG(seed, 0x1ea4)), rand.New(rand.NewPCG(seed, 0x50f7)), rand.New(rand.NewPCG(seed, 0x7ea1)), rand.New(rand.NewPCG(seed, 0x7219)), rand.New(rand.NewPCG(seed, 0x9a6e))}
 }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

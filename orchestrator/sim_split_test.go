@@ -98,7 +98,7 @@ func (c *invariants) ofSplits(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.IterationFinished:
 		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if n := len(d.Signals.Decompositions); n > 0 {
@@ -106,7 +106,7 @@ func (c *invariants) ofSplits(s *State, p *Phase, e work.Event) error {
 		}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil || d.Gate != string(gates.PointDecompose) || d.Decision != decideApprove {
+		if err := read(c, e, &d); err != nil || d.Gate != string(gates.PointDecompose) || d.Decision != decideApprove {
 			return err
 		}
 		offer, left := b.offers[e.Phase], p.Budget-c.spent[e.Phase]
@@ -127,7 +127,7 @@ func (c *invariants) ofSplits(s *State, p *Phase, e work.Event) error {
 		return c.partBegins(p, e)
 	case work.SubPhaseFolded:
 		var d SubPhaseFoldedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		note(c, b.done, d.Number, d.Outcome == work.PhaseDone)
@@ -149,7 +149,7 @@ func (c *invariants) ofSplits(s *State, p *Phase, e work.Event) error {
 func (c *invariants) partBegins(p *Phase, e work.Event) error {
 	b := &c.split
 	var d SubPhaseSpawnedData
-	if err := decode(e, &d); err != nil || d.Task == "" {
+	if err := read(c, e, &d); err != nil || d.Task == "" {
 		return err
 	}
 	tasks := b.parts[e.Phase].Tasks

@@ -61,7 +61,7 @@ func (c *invariants) humanStops(p *Phase, d work.IterationFinishedData) []string
 // what bounds it, and is one that somebody chose.
 func (c *invariants) policyChanged(e work.Event) error {
 	var d PolicyChangedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if b := c.w.spec.Bound; b != nil {

@@ -54,7 +54,7 @@ func (c *invariants) waits(p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.IterationFinished:
 		var d work.IterationFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if p.Kind == IterationWork && d.Outcome != work.OutcomeInterrupted && d.Outcome != work.OutcomeRateLimited {
@@ -64,7 +64,7 @@ func (c *invariants) waits(p *Phase, e work.Event) error {
 		book = waitBook{}
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil || d.Gate != string(gates.PointStale) {
+		if err := read(c, e, &d); err != nil || d.Gate != string(gates.PointStale) {
 			return err
 		}
 		// What a blocker leads to is held by c.blocked.

@@ -80,8 +80,8 @@ const fewSchedules = 6600
 // manySchedules go every way that docs/states.md draws.
 const manySchedules = 10 * fewSchedules
 
-// schedules is how many a test plays: FORGE_SCHEDULES, else few enough for
-// every test run.
+// schedules is how many a test plays: FORGE_SCHEDULES where that is a number,
+// else few.
 func schedules(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("FORGE_SCHEDULES")); err == nil && n > 0 {
 		return n
@@ -96,15 +96,7 @@ func simulate(t testing.TB, l *lab, n int) *coverage {
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	c := newCoverage()
 	for seed := range uint64(n) {
-		w, err := play(l, seed+1, nil, bug{})
-		if err != nil {
-			events := ""
-			if w != nil {
-				events = tail(append(w.journal, w.batch...), 25)
-			}
-			t.Fatalf("seed %d: %v\n%s", seed+1, err, events)
-		}
-		c.add(w)
+		c.plays(t, l, seed+1)
 	}
 	return c
 }
@@ -112,22 +104,24 @@ func simulate(t testing.TB, l *lab, n int) *coverage {
 func TestSimulation(t *testing.T) {
 	pace.Slow(t, "thousands of schedules")
 	pace.Sequential(t, "schedules of a pure core, in one goroutine")
-	n := schedules(fewSchedules)
 	begin := time.Now()
-	c := simulate(t, newLab(t), n)
-	t.Logf("%d schedules, %.0f a second, %d events\nkinds %v\nfaults %v\nended %v\nreasons %v\ngates %v",
-		n, float64(n)/time.Since(begin).Seconds(), c.events, c.kinds, c.faults, c.outcomes, c.reasons, c.gates)
-	if n < fewSchedules {
+	c := reach(t, newLab(t), fewSchedules, (*coverage).missing)
+	t.Logf("%.0f events a second, %d events\nkinds %v\nfaults %v\nended %v\nreasons %v\ngates %v",
+		float64(c.events)/time.Since(begin).Seconds(), c.events, c.kinds, c.faults, c.outcomes, c.reasons, c.gates)
+	n := schedules(0)
+	if n > 0 && n < fewSchedules {
 		checkStates(t, c.edges, false)
 		return
 	}
-	c.check(t)
-	owing := newLab(t)
-	owing.owing = true
-	c.edges.merge(simulate(t, owing, n/20).edges)
-	trains := newLab(t)
-	trains.trains = true
-	c.edges.merge(simulate(t, trains, n/10).edges)
+	owing, trains, tries := newLab(t), newLab(t), newLab(t)
+	owing.owing, trains.trains, tries.tries = true, true, true
+	for _, l := range []*lab{owing, trains, tries, councilLab(t)} {
+		also := func() *coverage { return reach(t, l, fewSchedules/10, nil) }
+		if n > 0 {
+			also = func() *coverage { return simulate(t, l, n/10) }
+		}
+		c.edges.merge(also().edges)
+	}
 	checkStates(t, c.edges, n >= manySchedules)
 }
 

@@ -111,7 +111,7 @@ func (c *invariants) ofTrains(s *State, p *Phase, e work.Event) error {
 	switch e.Kind {
 	case work.GateDecided:
 		var d work.GateDecidedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.To == string(StageTurn) {
@@ -121,7 +121,7 @@ func (c *invariants) ofTrains(s *State, p *Phase, e work.Event) error {
 		note(c, c.trains.was, e.Phase, "")
 	case work.MergeFinished:
 		var d MergeFinishedData
-		if err := decode(e, &d); err != nil {
+		if err := read(c, e, &d); err != nil {
 			return err
 		}
 		if d.Train > 0 {
@@ -129,7 +129,7 @@ func (c *invariants) ofTrains(s *State, p *Phase, e work.Event) error {
 		}
 	case work.VerifyFinished:
 		var d work.VerifyFinishedData
-		if err := decode(e, &d); err != nil || p == nil || p.Merge == nil || d.On != work.OnMerged || !d.OK || !d.Held {
+		if err := read(c, e, &d); err != nil || p == nil || p.Merge == nil || d.On != work.OnMerged || !d.OK || !d.Held {
 			return err
 		}
 		if d.Rides != "" && (!s.Train.has(e.Phase) || d.Rides != s.Train.Stands) {
@@ -144,7 +144,7 @@ func (c *invariants) ofTrains(s *State, p *Phase, e work.Event) error {
 
 func (c *invariants) landsTogether(s *State, p *Phase, e work.Event) error {
 	var d PhaseMergedData
-	if err := decode(e, &d); err != nil {
+	if err := read(c, e, &d); err != nil {
 		return err
 	}
 	if !s.Train.has(e.Phase) {
@@ -157,7 +157,7 @@ func (c *invariants) landsTogether(s *State, p *Phase, e work.Event) error {
 	switch {
 	case before != "" && c.trains.lined[before] > c.trains.lined[e.Phase]:
 		return fmt.Errorf("phase %s lands before phase %s, which came to its turn earlier", before, e.Phase)
-	case s.controlled() && c.trains.held[e.Phase] != p.Merge.Tree:
+	case s.controlled("") && c.trains.held[e.Phase] != p.Merge.Tree:
 		return fmt.Errorf("phase %s lands in a batch, and nobody held its change against the evidence", e.Phase)
 	case p.Merge.Tree != c.w.commits[d.Commit]:
 		return fmt.Errorf("phase %s lands tree %s, merged was %s", e.Phase, c.w.commits[d.Commit], p.Merge.Tree)
@@ -223,21 +223,14 @@ func TestSimulationOfTrains(t *testing.T) {
 	pace.Sequential(t, "schedules of a pure core, in one goroutine")
 	l := newLab(t)
 	l.trains = true
-	c := simulate(t, l, schedules(trainSchedules))
+	c := reach(t, l, trainSchedules, func(c *coverage) []string {
+		return slices.Concat(
+			unmet(c.kinds, "no schedule reached %s", string(work.TrainStarted), string(work.TrainFinished), string(work.TrainDecided)),
+			unmet(c.faults, "no schedule met %q", "a batch has landed", "a batch that landed otherwise", "nobody held a member against the evidence", "another verify stands for a member", "proven before"),
+			unmet(c.gates, "no tree that a batch found red was known to be: %s", gateMerge+" "+decideRed),
+		)
+	})
 	t.Logf("%d events\nfaults %v\nkinds %v\nended %v", c.events, c.faults, c.kinds, c.outcomes)
-	for _, k := range []work.EventKind{work.TrainStarted, work.TrainFinished, work.TrainDecided} {
-		if c.kinds[string(k)] == 0 {
-			t.Errorf("no schedule reached %s", k)
-		}
-	}
-	for _, f := range []string{"a batch has landed", "a batch that landed otherwise", "nobody held a member against the evidence", "another verify stands for a member", "proven before"} {
-		if c.faults[f] == 0 {
-			t.Errorf("no schedule met %q", f)
-		}
-	}
-	if c.gates[gateMerge+" "+decideRed] == 0 {
-		t.Error("no tree that a batch found red was known to be")
-	}
 	checkStates(t, c.edges, false)
 }
 

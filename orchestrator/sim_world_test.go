@@ -32,6 +32,8 @@ type tree struct {
 	drops   bool            // evidence of parts of its work is another …
 	lapses  bool            // … and it passes because of that alone
 	softens bool            // as they are changed, its tests no longer miss its product
+	blank   bool            // its pages cannot be shown …
+	throws  bool            // … or have errors that they did not have
 
 	proven    bool // a verify said yes to it
 	protected bool // likewise, with the protected files as at the base
@@ -39,6 +41,7 @@ type tree struct {
 	parted    bool // likewise, with the evidence of parts of its work
 	heard     bool // test runners were asked about it
 	unshown   bool // the owner's hidden checks said yes to it
+	seen      bool // its pages were shown, and are good
 }
 
 // world is everything outside the core, made of values: the disk, the git
@@ -112,6 +115,15 @@ func newWorld(l *lab, d dice, b bug) (*world, error) {
 	if l.trains {
 		l.atOnce(d, &w.spec)
 		w.trains, w.merged = true, map[string]MergeFinishedData{}
+	}
+	if l.tries {
+		severalTimes(d, &w.spec)
+	}
+	if l.council {
+		withCouncils(d, &w.spec)
+	}
+	if l.pages {
+		withPages(d, &w.spec)
 	}
 	if w.aside(25) {
 		w.spec.Settings.Verify.ReuseSecs = 1 + w.side.Int64N(20*24*3600)
@@ -193,6 +205,7 @@ func (w *world) newTree() string {
 		t.doubt = false // the proof is in doubt for this alone
 	}
 	t.changed = t.lateBad && w.soft.IntN(100) < 50
+	t.blank, t.throws = w.shows.IntN(100) < 12, w.shows.IntN(100) < 12
 	w.trees[name] = t
 	return name
 }
@@ -244,6 +257,8 @@ func (w *world) outcome(e effect) Fact {
 		return w.review(e)
 	case StepArbiter:
 		return w.arbitrate(e)
+	case StepVote:
+		return w.votes(e)
 	case StepMerge:
 		return w.merge(c, p)
 	case StepTrain:
@@ -267,7 +282,7 @@ func (w *world) outcome(e effect) Fact {
 func (w *world) iterate(e effect, p *Phase) Fact {
 	rep := work.IterationReport{Session: "s1", Sandbox: "none", Message: w.text("done"), Detail: w.text(""), SessionLost: w.chance(3)}
 	rep.Outcome = w.agentOutcome()
-	if rep.Outcome == work.OutcomeOK && w.urgent(p) {
+	if rep.Outcome == work.OutcomeOK && (w.urgent(p) || p.Stopped != "" && w.several.IntN(100) < 70) {
 		rep.Outcome = work.OutcomeTold
 	}
 	w.limits(p, &rep)
@@ -332,6 +347,7 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 		done.Markers = []string{"a.txt"}
 	}
 	w.traced(&done)
+	w.measures(p, &done)
 	return done
 }
 
@@ -475,6 +491,7 @@ func (w *world) verify(c Command) Fact {
 		if w.secret() {
 			w.hidden(t, &d, before)
 		}
+		w.browse(c, t, &d, before)
 	}
 	if ok && d.Report.Disturbed == "" && len(d.Report.Ran) > 0 {
 		w.memory.green[key.Key] = w.now

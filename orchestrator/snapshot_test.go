@@ -144,7 +144,9 @@ func TestASnapshotCarriesEveryField(t *testing.T) {
 	s.Spec.Plan.Phases[0].Number = "full"
 	s.Spec.Settings.Phases["full"] = s.Spec.Settings.Phases["x"]
 	plan := s.Spec
-	plan.Issue, plan.Fork = nil, nil // no run has both a job and an issue, and a fork is one of a phase that there is
+	plan.Issue, plan.Fork = nil, nil                                          // no run has both a job and an issue, and a fork is one of a phase that there is
+	plan.Repositories, plan.Plan.Phases = nil, slices.Clone(plan.Plan.Phases) // nor a job and several repositories
+	plan.Plan.Phases[0].Repository = ""
 	first, err := NewState("full", plan)
 	if err != nil {
 		t.Fatal(err)

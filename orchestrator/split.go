@@ -143,6 +143,8 @@ func (s *State) cannotSplit(p *Phase) string {
 		return "splitting is switched off"
 	case s.Job != nil:
 		return "a job plans in phases of its own"
+	case p.Try > 0, p.Set.Tries > 1:
+		return "what is tried several times is not split"
 	case p.Parent != "":
 		return "parts are not split again"
 	case strings.Contains(p.Number, "."):
@@ -267,7 +269,7 @@ func (s *State) tasksOf(p *Phase, offer work.Decomposition, person string) []Tas
 		t.Promise = p.promiseOf(t)
 		if person == "" {
 			t.Verify = slices.DeleteFunc(slices.Clone(t.Verify), func(c string) bool {
-				return !slices.Contains(p.Set.Verify, c) && !slices.Contains(s.Spec.Settings.Verify.Commands, c)
+				return !slices.Contains(p.Set.Verify, c) && !slices.Contains(s.settingsOf(p.Plan.Repository).Verify.Commands, c)
 			})
 		}
 		if len(t.Verify) == 0 {

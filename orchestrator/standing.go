@@ -16,6 +16,7 @@ type RunStanding struct {
 	Policy  string          `json:"policy"`
 	Branch  string          `json:"branch"`
 	Base    string          `json:"base"`
+	Stalled string          `json:"stalled,omitempty" doc:"Why nobody takes what it needs done, of a run that several machines drive; absent = somebody does."`
 	Lessons []work.Lesson   `json:"lessons,omitempty" doc:"What its agents say that it taught; nobody is told before a person keeps it."`
 }
 
@@ -29,6 +30,7 @@ func (s *State) Standing(state string, outcome work.RunOutcome) RunStanding {
 type PhaseStanding struct {
 	Number     string            `json:"number"`
 	Name       string            `json:"name"`
+	Repository string            `json:"repository,omitempty" doc:"That it works in; absent = the one of the plan."`
 	State      Stage             `json:"state"`
 	Outcome    work.PhaseOutcome `json:"outcome,omitempty"`
 	Reason     work.Reason       `json:"reason,omitempty"`
@@ -45,7 +47,7 @@ type PhaseStanding struct {
 // Standing is where the phase stands.
 func (p *Phase) Standing() PhaseStanding {
 	out := PhaseStanding{
-		Number: p.Number, Name: p.Plan.Name, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
+		Number: p.Number, Name: p.Plan.Name, Repository: p.Plan.Repository, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
 		Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
 	}
 	if p.Record.Known() {
@@ -110,6 +112,10 @@ func (p *Phase) Word(driven bool) string {
 		return "provider is out"
 	case StageSub:
 		return "sub-phase at work"
+	case StageTries:
+		return "tries at work"
+	case StageCouncil:
+		return "tries judged"
 	case StageEvidence, StageReverify, StageTrain:
 		return "verify again"
 	case StageControl:

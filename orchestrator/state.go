@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"forge/dag"
-	"forge/gates"
 	"forge/internal/work"
 )
 
@@ -27,6 +26,9 @@ type State struct {
 	Turns      []string // proven phases, in the order in which they were proven
 	Train      *Train   `json:",omitempty"` // phases that are merged together, nil = none are
 	Trains     int      `json:",omitempty"` // so far
+	// Beside are the heads of the run's branches in its other repositories.
+	Beside   map[string]string `json:",omitempty"`
+	Together *Together         `json:",omitempty"` // how several repositories are handed over; nil = they are not
 
 	Phases map[string]*Phase
 	Order  []string // plan order, sub-phases after their parents' spawn
@@ -69,6 +71,8 @@ type Baseline struct {
 	Stage  BaselineStage
 	Output string
 	Tries  int // results so far
+	// Repository is the one whose base is verified: each has its turn.
+	Repository string `json:",omitempty"`
 }
 
 // BaselineStage is where the baseline stands.
@@ -126,6 +130,8 @@ const (
 	StageOutage   Stage = "outage"   // the provider is out; a timer runs
 	StageJudge    Stage = "judge"    // what came of the iteration is being judged
 	StageSub      Stage = "subphase" // a sub-phase is under way
+	StageTries    Stage = "tries"    // it is being tried several times side by side
+	StageCouncil  Stage = "council"  // its proven tries are judged by each other's workers
 	StageVerify   Stage = "verify"
 	StageEvidence Stage = "evidence" // verify again with the evidence of the trusted state and of the base
 	StageControl  Stage = "control"  // test runners are asked what the proof is worth
@@ -145,7 +151,7 @@ const (
 // Stages lists every stage in the order of a phase's way.
 func Stages() []Stage {
 	return []Stage{StageWaiting, StageReady, StageAsked, StageFolder, StageGate, StageIterate, StageOutage, StageJudge,
-		StageSub, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageProven, StageTurn, StageTrain, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
+		StageSub, StageTries, StageCouncil, StageVerify, StageEvidence, StageControl, StageReview, StageArbiter, StageProven, StageTurn, StageTrain, StageMerged, StageReverify, StageLand, StagePull, StageLanded, StageFinished}
 }
 
 // IterationKind says what an iteration is for.
@@ -169,97 +175,21 @@ type Phase struct {
 	Plan   work.Phase
 	Set    work.PhaseSettings
 	Stage  Stage
+	Hooks  Hooks `json:",omitzero"`
 
-	Outcome work.PhaseOutcome
-	Reason  work.Reason
-	Cause   string
-	Detail  string
-	Proof   work.Proof
-
-	Base string // commit it began at
-	Last string // last snapshot
-	Tree string // of Last
-
-	Iteration int // number of the last iteration, from 1
-	Begun     bool
-	Command   work.CommandID // of the iteration that has begun
-	Spent     int            // iterations of the budget that are used up
-	Budget    int
-	Tries     map[int]int // attempts so far, by iteration
-	Reopened  int
-	SentBack  int           `json:",omitempty"` // how often people asked for changes of what was proven
-	Kind      IterationKind // of the next or current iteration
-	Reset     bool          // the folder must be set to Last before the next iteration
-
-	Session   string // the agent's, to be continued
-	Total     work.Usage
-	Said      string   `json:",omitempty"` // of its work, by its agent, for people
-	Comments  []string // of people, for the next prompt
-	Notes     []string // feedback for the next prompt
-	Verified  string   // failing verify output for the next prompt
-	Pivot     string   // due in the next prompt only
-	History   []string // one line per iteration, the last ones
-	Past      Past     `json:",omitzero"` // what a new session is told beside it
-	Blockers  []string
-	Strategy  []string // the agent's own pivots, fed back as directives
-	FailedRow int
-	HungRow   int
-	Progress  gates.ProgressTracker
-	Stale     gates.StaleHandler
-	Blocked   gates.BlockerTracker `json:",omitzero"`
-	Seen      Seen                 `json:",omitzero"`
-	Judged    Judged
-	Requests  []work.SubPhaseRequest
-	Split     Split              `json:",omitzero"`
-	Stops     []work.StopRequest // checkpoints that the agent asked for
-	Asking    Asking             `json:",omitzero"`
-	Messages  []Message          `json:",omitempty"` // what people said to its agent, oldest first
-	Snaps     []Snap             `json:",omitempty"` // what its iterations left, oldest first
-	Rewind    *Rewind            `json:",omitempty"` // a person wants it set back
-	Rewinds   []string           `json:",omitempty"` // the wishes that were met
-	AskedAt   Stage              // where it stood when a person was asked
-	Todos     gates.TodoSet      // of a job's phase
-	Check     *work.TodoCheck    // what the job's todos said last
-	Staged    []string           // of a tactical phase: the todos that it began with and that are not finished
-	Complete  *work.Completion   // the agent says that the job is complete
-	Spawned   int
-	Child     string
-	Outage    *Outage
-	Switches  []Switch `json:",omitempty"` // from agent to agent, oldest first
-	Merge     *MergeFinishedData
-	// Boarded is the last train that it was in, and Alone why it goes alone since
-	// then. Red is what is known of its merged tree, Rode says that the train has
-	// asked what it is asked about its own change, and Ashore is its proof before.
-	Boarded  int       `json:",omitempty"`
-	Alone    string    `json:",omitempty"`
-	Red      *RedMerge `json:",omitempty"`
-	Rode     bool      `json:",omitempty"`
-	Ashore   *Ashore   `json:",omitempty"`
-	Evidence []string  // protected files it touched
-	Gone     []string  // test files of the base that it removed
-	// Parts are what of its work was proven before it was as a whole.
-	Parts   []work.ProvenPart `json:",omitempty"`
-	Proving Proving           `json:",omitzero"`
-	// Prior is what is known of the proof that a fix would take the place of.
-	Prior *PriorProof `json:",omitempty"`
-	// Record is its last proof, for people; it outlives Proving.
-	Record    work.ProofRecord `json:",omitzero"`
-	Files     int              // changed when merged; -1 = not merged
-	Review    Review
-	Landed    bool // some work of it is on the run branch
-	Unseen    bool `json:",omitempty"` // it went on, and no person has looked at it or a later one
-	Reworking bool // asked for at the final gate
-	Allowed   int  // iteration that a person said yes to
-	Usage     Ledger
-	Hooks     Hooks `json:",omitzero"`
-	Time      Took  `json:",omitzero"`
-	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
-	// Clash is a conflict that the next iteration begins with. Marked are the
-	// files that held a conflict's markers last.
-	Clash     *Clash   `json:",omitempty"`
-	Marked    []string `json:",omitempty"`
-	PullRev   int      `json:",omitempty"` // branches so far
-	PullTries int      `json:",omitempty"` // what was done about them so far
+	// What it is about otherwise, by topic (phase.go). As JSON all of it stands side
+	// by side.
+	Ending
+	Counting
+	Workspace
+	Briefing
+	Watching
+	Judging
+	Wishing
+	Contending
+	Merging
+	Publishing
+	Spending
 }
 
 // Judged are the facts of the iteration that is being judged.

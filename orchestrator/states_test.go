@@ -57,6 +57,7 @@ func onlyFrom() map[Stage][]Stage {
 		StageReverify: {StageMerged, StageJudge},
 		StageLand:     {StageMerged, StageReverify, StageEvidence, StageControl, StageJudge, StageReview, StageTrain},
 		StageLanded:   {StageLand},
+		StageCouncil:  {StageTries},
 	}
 }
 

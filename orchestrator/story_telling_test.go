@@ -106,3 +106,107 @@ func TestAPersonTellsAnAgent(t *testing.T) {
 		}
 	})
 }
+
+// goesWith is what goes with a message: a file of the person's own, a whole file and
+// lines of one.
+func goesWith() []work.Attached {
+	return []work.Attached{
+		{Path: "notes.txt", Text: "the colour is ultramarine\n"},
+		{Path: "go.mod", Commit: "c0", Text: "module m\n"},
+		{Path: "main.go", From: 3, To: 4, Commit: "c0", Text: "\tfor {\n\t}\n"},
+	}
+}
+
+func TestFilesAndLinesGoWithAMessage(t *testing.T) {
+	t.Parallel()
+	with := func(st *story, id, words string, anew bool, all []work.Attached) ToldData {
+		st.feed(Answered{work.Answer{By: "ann", Door: "cli", At: st.now, Message: &work.Message{ID: id, Phase: "01", Text: words, Anew: anew, Attached: all}}})
+		return last[ToldData](st, work.PhaseTold)
+	}
+	all := []string{
+		"look here", "A file that goes with it", "notes.txt\n\nthe colour is ultramarine", "The file that this is about, as it stood then", "go.mod\n\nmodule m",
+		"The lines that this is about, as they stood then", "main.go:3-4\n\n\tfor {\n\t}",
+	}
+	t.Run("in the next prompt, once, and in that of a new session", func(t *testing.T) {
+		st := tell(t)
+		st.work("01", func(*IterationDone) {
+			if d := with(st, "m1", "look here", false, goesWith()); d.Refused != "" || len(d.Attached) != 3 {
+				t.Errorf("on record is %+v", d)
+			}
+		})
+		st.prompts("01", "session", all...)
+		st.work("01")
+		if got := Prompt(st.s, st.phase("01"), "session"); strings.Contains(got, "ultramarine") {
+			t.Errorf("it is told twice: %s", got)
+		}
+		st.prompts("01", "", all...)
+	})
+	t.Run("to an agent that listens while it works", func(t *testing.T) {
+		st := tell(t, listening)
+		st.work("01", func(done *IterationDone) {
+			with(st, "m1", "look here", false, goesWith())
+			e, err := EffectOf(st.s, st.tells("m1"), Known{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range all {
+				if said := e.(TellEffect).Request.Text; !strings.Contains(said, want) {
+					t.Errorf("its agent is not given %q: %s", want, said)
+				}
+			}
+			done.Report.Heard = []string{"m1"}
+		})
+	})
+	for name, c := range map[string]struct {
+		words string
+		anew  bool
+		all   []work.Attached
+		want  string
+	}{
+		"nothing is said of it":              {" ", false, goesWith(), "says nothing"},
+		"not even of it with a new session":  {"", true, goesWith(), "says nothing"},
+		"too much":                           {"look here", false, []work.Attached{{Path: "a", Text: strings.Repeat("a", work.MaxAttachedBytes)}}, "at most 7000"},
+		"too many":                           {"look here", false, append(append(goesWith(), goesWith()...), goesWith()...), "at most 8"},
+		"what would be another text on disk": {"look here", false, []work.Attached{{Path: "a", Text: "\xff\xfe"}}, "no text"},
+		"outside of the project":             {"look here", false, []work.Attached{{Path: "../a", Text: "a"}}, "below the project's folder"},
+	} {
+		t.Run("refused, and no part of it is told: "+name, func(t *testing.T) {
+			st := tell(t)
+			if d := with(st, "m1", c.words, c.anew, c.all); !strings.Contains(d.Refused, c.want) || len(d.Attached) > 0 || len(st.s.Messages("01")) > 0 {
+				t.Errorf("on record is %+v", d)
+			}
+		})
+	}
+	t.Run("its event is small enough, whatever is in it", func(t *testing.T) {
+		var most []work.Attached
+		for range work.MaxAttached {
+			most = append(most, work.Attached{Path: strings.Repeat("ä", 100), From: 9_999_998, To: 9_999_999, Commit: strings.Repeat("c", 64), Text: strings.Repeat("\"\n<>", 80)})
+		}
+		for work.CheckAttached(most) == nil {
+			most[0].Text += "x"
+		}
+		most[0].Text = most[0].Text[1:]
+		st := tell(t)
+		if d := with(st, strings.Repeat("m", 99), strings.Repeat("\"", work.MaxMessage), false, most); d.Refused != "" {
+			t.Fatal(d.Refused)
+		}
+		for _, e := range st.events {
+			if len(e.Data) > work.MaxEventBytes {
+				t.Errorf("event %d, %s, has %d bytes", e.Seq, e.Kind, len(e.Data))
+			}
+		}
+	})
+}
+
+// Where the lines of a phase are looked up.
+func TestSnapshotOf(t *testing.T) {
+	t.Parallel()
+	st := tell(t)
+	if got := st.s.SnapshotOf("01"); got != st.s.Spec.Base.Commit || got == "" {
+		t.Errorf("before it begins: %q", got)
+	}
+	st.work("01")
+	if got := st.s.SnapshotOf("01"); got != st.phase("01").Last || got == "" {
+		t.Errorf("after an iteration: %q", got)
+	}
+}

@@ -85,7 +85,7 @@ func TestThreadsOfAResult(t *testing.T) {
 	t.Run("each by its number", func(t *testing.T) {
 		st := begin(t)
 		st.sendsBack("4", "9")
-		if prompt := st.prompt("01"); !strings.Contains(prompt, "## Threads") || !strings.Contains(prompt, "4, 9") || strings.Contains(prompt, "<reply>") {
+		if prompt := st.prompt("01"); !strings.Contains(prompt, "## Threads") || !strings.Contains(prompt, "4, 9") || !strings.Contains(prompt, "only asks something wants an answer and no change") || strings.Contains(prompt, "<reply>") {
 			t.Errorf("the prompt is\n%s", prompt)
 		}
 		st.reworks("01", repliesTo("9", "it is a word"), repliesTo("77", "nobody asked"), repliesTo("9", "it is a name"), message("all of it"))

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type Message struct {
 	Anew   bool           `json:",omitempty"` // it is read by a new session; Text may be empty
 	Midway bool           `json:",omitempty"` // it was taken midway
 	Missed work.CommandID `json:",omitempty"` // the last iteration whose agent did not take it
+
+	Attached []work.Attached `json:",omitempty"` // files and lines that go with it
 }
 
 // ToldData is the payload of phase.told: a message for the agent of a phase.
@@ -62,6 +65,8 @@ type ToldData struct {
 	Anew    bool   `json:"anew,omitempty"`    // a new session goes on, whether or not there is a text
 	Midway  bool   `json:"midway,omitempty"`  // its agent is given it while it works
 	Refused string `json:"refused,omitempty"` // why the agent never gets it
+
+	Attached []work.Attached `json:"attached,omitempty"` // files and lines that go with it, whole
 }
 
 // CannotTell says why a message to a phase would be read by nobody; "" = its
@@ -97,6 +102,15 @@ func (s *State) CanTell() []string {
 	return out
 }
 
+// SnapshotOf is the commit that holds what a phase has done so far: its last
+// snapshot, or what it begins with.
+func (s *State) SnapshotOf(number string) string {
+	if p := s.Phases[number]; p != nil && cmp.Or(p.Last, p.Base) != "" {
+		return cmp.Or(p.Last, p.Base)
+	}
+	return cmp.Or(s.HeadOf(s.RepositoryOf(number)), s.Spec.Base.Commit)
+}
+
 // Messages are what people said to the agent of a phase, oldest first.
 func (s *State) Messages(number string) []Message {
 	if p := s.Phases[number]; p != nil {
@@ -115,8 +129,10 @@ func (d *decision) told(a work.Answer) {
 	number := text.ClipJSON(m.Phase, 40)
 	p := d.s.Phases[number]
 	switch {
-	case text.Blank(data.Text) && !data.Anew:
+	case text.Blank(data.Text) && (!data.Anew || len(m.Attached) > 0):
 		data.Refused = "it says nothing"
+	case work.CheckAttached(m.Attached) != nil:
+		data.Refused = text.ClipJSON("what goes with it: "+work.CheckAttached(m.Attached).Error(), 300)
 	case p != nil && slices.ContainsFunc(p.Messages, func(b Message) bool { return b.ID == data.ID }):
 		data.Refused = "it was said before"
 	default:
@@ -124,6 +140,9 @@ func (d *decision) told(a work.Answer) {
 	}
 	if p == nil {
 		number = ""
+	}
+	if data.Refused == "" {
+		data.Attached = m.Attached
 	}
 	data.Midway = data.Refused == "" && !data.Now && !data.Anew && d.s.Listens(number)
 	d.phase(number, work.PhaseTold, data)
@@ -156,7 +175,7 @@ func applyTold(s *State, p *Phase, _ work.Event, d ToldData) {
 		s.refuse(d.ID, d.Refused)
 		return
 	}
-	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text, Now: d.Now, Anew: d.Anew})
+	p.Messages = append(slices.Clip(p.Messages), Message{ID: d.ID, By: d.By, Text: d.Text, Now: d.Now, Anew: d.Anew, Attached: d.Attached})
 	who := d.By
 	if who == "" {
 		who = "somebody"
@@ -309,6 +328,22 @@ func writeMessages(b *strings.Builder, p *Phase) {
 func (m Message) write(b *strings.Builder) {
 	if !text.Blank(m.Text) {
 		section(b, "A person says to you, while you work", m.Text)
+		m.writeAttached(b)
+	}
+}
+
+// writeAttached gives what goes with a message. All of it stands in the fence: names
+// of files are whatever somebody called them.
+func (m Message) writeAttached(b *strings.Builder) {
+	for _, a := range m.Attached {
+		title := "A file that goes with it"
+		switch {
+		case a.From > 0:
+			title = "The lines that this is about, as they stood then"
+		case a.Commit != "":
+			title = "The file that this is about, as it stood then"
+		}
+		section(b, title, a.String()+"\n\n"+a.Text)
 	}
 }
 
@@ -318,6 +353,7 @@ func writeRead(b *strings.Builder, p *Phase) {
 	for _, m := range p.Messages {
 		if m.Read && !text.Blank(m.Text) {
 			section(b, "A person said to you before", m.Text)
+			m.writeAttached(b)
 		}
 	}
 }

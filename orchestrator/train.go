@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"slices"
 
+	"forge/internal/halves"
 	"forge/internal/work"
 )
 
@@ -28,7 +29,7 @@ type Train struct {
 	Order   []string // all who boarded, in the order in which they were proven
 	Members []string // those that did not leave, in that order
 	Built   bool     `json:",omitempty"` // their merged trees are known
-	Span    Span
+	Span    halves.Span
 	// Stands is the verify of the last member's tree, which all members land with,
 	// once they are found; Green is the last one that was green.
 	Stands work.CommandID `json:",omitempty"`
@@ -45,46 +46,6 @@ type GreenTree struct {
 	ID     work.CommandID
 	Key    string
 	Millis int64
-}
-
-// Span is what is known of the trees of a train: the first Good of them end in one
-// that is green, where 0 is the head that the run has; the Bad-th is red, where one
-// more than there are says that none is known to be.
-type Span struct{ Good, Bad, Of int }
-
-// NewSpan is the span of n trees of which nothing is known.
-func NewSpan(n int) Span { return Span{Bad: n + 1, Of: n} }
-
-// Probe is the tree to verify next, from 1; 0 = nothing is left to find: Good lands,
-// and Bad is named. The whole comes first.
-func (s Span) Probe() int {
-	switch {
-	case s.Bad-s.Good <= 1:
-		return 0
-	case s.Bad > s.Of:
-		return s.Of
-	}
-	return (s.Good + s.Bad) / 2
-}
-
-// Saw is the span once the n-th tree was verified.
-func (s Span) Saw(n int, green bool) Span {
-	switch {
-	case n <= s.Good || n >= s.Bad:
-	case green:
-		s.Good = n
-	default:
-		s.Bad = n
-	}
-	return s
-}
-
-// Culprit is the first tree that is red, from 1; 0 = there is none, or it is sought.
-func (s Span) Culprit() int {
-	if s.Probe() != 0 || s.Bad > s.Of {
-		return 0
-	}
-	return s.Bad
 }
 
 // TrainStartedData is the payload of train.started.
@@ -195,10 +156,14 @@ func (s *State) boards(p *Phase) bool {
 		return false
 	case s.Job != nil, s.Spec.Pulls != nil, p.Reworking:
 		return false
+	case len(s.Spec.Repositories) > 0:
+		return false // a batch is of one repository
 	case len(p.Set.Verify) == 0:
 		return false // no tree is verified: there is nothing to save
 	case len(s.Spec.Settings.Proof.Hidden) > 0:
 		return false // the owner's checks may be about this phase alone, and are asked of the tree that it lands with
+	case len(s.Spec.Settings.Proof.Pages) > 0:
+		return false // what they show is the phase's own change
 	case len(p.Set.MayChange) > 0, len(p.Review.LetFiles) > 0:
 		return false // what it brings is what those behind it would be held against
 	}

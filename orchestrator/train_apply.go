@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"slices"
 
+	"forge/internal/halves"
 	"forge/internal/work"
 )
 
@@ -55,7 +56,7 @@ func applyTrainFinished(s *State, _ *Phase, _ work.Event, d TrainFinishedData) {
 	if slices.ContainsFunc(t.Members, func(n string) bool { return s.Phases[n].Stage != StageTrain }) {
 		t.Broken = "not every member was merged"
 	}
-	t.Built, t.Span = true, NewSpan(len(t.Members))
+	t.Built, t.Span = true, halves.NewSpan(len(t.Members))
 	if len(t.Members) == 0 {
 		s.dissolve()
 		return
@@ -114,7 +115,7 @@ func (s *State) applyTrainProof(p *Phase, d work.VerifyFinishedData) {
 	p.Record = d.Of(s.proofCommands(p.Number))
 	p.recordDoubts()
 	p.Proof, p.Rode = work.ProofVerified, true
-	p.Proving.Ask = d.Held && s.controlled()
+	p.Proving.Ask = d.Held && s.controlled(p.Plan.Repository)
 	if probed {
 		t.Span = t.Span.Saw(at, true)
 		t.Green = GreenTree{ID: d.ID, Key: d.Key, Millis: p.Proving.Millis}
@@ -168,7 +169,7 @@ func applyTrainDecided(s *State, _ *Phase, _ work.Event, d TrainDecidedData) {
 		return
 	}
 	s.back(func(n string) bool { return !slices.Contains(d.Members, n) })
-	t.Stands, t.Span = d.Verify, NewSpan(len(t.Members))
+	t.Stands, t.Span = d.Verify, halves.NewSpan(len(t.Members))
 	for _, n := range t.Members {
 		if p := s.Phases[n]; p.Rode {
 			s.ride(p)

@@ -30,7 +30,7 @@ func wireEffects() map[string]Effect {
 	return map[string]Effect{
 		"folder": FolderEffect{}, "iterate": IterateEffect{}, "tell": TellEffect{}, "verify": VerifyEffect{}, "control": ControlEffect{}, "review": ReviewEffect{},
 		"arbiter": ArbiterEffect{}, "merge": MergeEffect{}, "train": TrainEffect{}, "land": LandEffect{}, "land_pull": LandPullEffect{}, "publish": PublishEffect{},
-		"pull": ReadEffect{}, "close": CloseEffect{}, "deliver": DeliverEffect{}, "hook": HookEffect{},
+		"vote": VoteEffect{}, "pull": ReadEffect{}, "close": CloseEffect{}, "deliver": DeliverEffect{}, "together": TogetherEffect{}, "hook": HookEffect{},
 	}
 }
 
@@ -39,8 +39,8 @@ func wireEffects() map[string]Effect {
 func wireFacts() map[string]Fact {
 	return map[string]Fact{
 		"opened": Opened{}, "resumed": Resumed{}, "began": Began{}, "folder": FolderDone{}, "iterate": IterationDone{}, "tell": TellDone{}, "verify": VerifyDone{},
-		"control": ControlDone{}, "review": ReviewDone{}, "arbiter": ArbiterDone{}, "merge": MergeDone{}, "train": TrainDone{}, "land": LandDone{},
-		"publish": PublishDone{}, "pull": ReadDone{}, "close": CloseDone{}, "deliver": DeliverDone{}, "hook": HookDone{}, "broke": Broke{}, "answered": Answered{},
+		"control": ControlDone{}, "review": ReviewDone{}, "arbiter": ArbiterDone{}, "vote": VoteDone{}, "merge": MergeDone{}, "train": TrainDone{}, "land": LandDone{},
+		"publish": PublishDone{}, "pull": ReadDone{}, "close": CloseDone{}, "deliver": DeliverDone{}, "together": TogetherDone{}, "hook": HookDone{}, "broke": Broke{}, "answered": Answered{},
 		"overdue": Overdue{}, "tick": Tick{}, "stop": Stop{}, "drained": Drained{},
 	}
 }

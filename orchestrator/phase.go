@@ -1,0 +1,148 @@
+package orchestrator
+
+import (
+	"forge/gates"
+	"forge/internal/work"
+)
+
+// Ending is how a phase ended.
+type Ending struct {
+	Outcome work.PhaseOutcome
+	Reason  work.Reason
+	Cause   string
+	Detail  string
+	Proof   work.Proof
+	Said    string `json:",omitempty"` // of its work, by its agent, for people
+}
+
+// Counting is the iterations of a phase, and what of its budget they used up.
+type Counting struct {
+	Iteration int // number of the last iteration, from 1
+	Begun     bool
+	Command   work.CommandID // of the iteration that has begun
+	Spent     int            // iterations of the budget that are used up
+	Budget    int
+	Tries     map[int]int // attempts so far, by iteration
+	Reopened  int
+	SentBack  int           `json:",omitempty"` // how often people asked for changes of what was proven
+	Kind      IterationKind // of the next or current iteration
+	Spawned   int
+	Allowed   int // iteration that a person said yes to
+}
+
+// Workspace is what a phase works on: the commits of its work, and where people want
+// it set back to.
+type Workspace struct {
+	Base    string   // commit it began at
+	Last    string   // last snapshot
+	Tree    string   // of Last
+	Reset   bool     // the folder must be set to Last before the next iteration
+	Snaps   []Snap   `json:",omitempty"` // what its iterations left, oldest first
+	Rewind  *Rewind  `json:",omitempty"` // a person wants it set back
+	Rewinds []string `json:",omitempty"` // the wishes that were met
+}
+
+// Briefing is what the next prompt tells the agent of a phase.
+type Briefing struct {
+	Session  string    // the agent's, to be continued
+	Comments []string  // of people, for the next prompt
+	Notes    []string  // feedback for the next prompt
+	Verified string    // failing verify output for the next prompt
+	Pivot    string    // due in the next prompt only
+	History  []string  // one line per iteration, the last ones
+	Past     Past      `json:",omitzero"` // what a new session is told beside it
+	Strategy []string  // the agent's own pivots, fed back as directives
+	Messages []Message `json:",omitempty"` // what people said to its agent, oldest first
+}
+
+// Watching is whether the iterations of a phase lead anywhere, and which agent is
+// there to do them.
+type Watching struct {
+	Blockers  []string
+	FailedRow int
+	HungRow   int
+	Progress  gates.ProgressTracker
+	Stale     gates.StaleHandler
+	Blocked   gates.BlockerTracker `json:",omitzero"`
+	Seen      Seen                 `json:",omitzero"`
+	Outage    *Outage
+	Switches  []Switch `json:",omitempty"` // from agent to agent, oldest first
+}
+
+// Judging is the claim that is judged, what of the work is proven, and what of the
+// evidence it touched.
+type Judging struct {
+	Judged   Judged
+	Check    *work.TodoCheck // what the job's todos said last
+	Evidence []string        // protected files it touched
+	Gone     []string        // test files of the base that it removed
+	// Parts are what of its work was proven before it was as a whole.
+	Parts   []work.ProvenPart `json:",omitempty"`
+	Proving Proving           `json:",omitzero"`
+	// Prior is what is known of the proof that a fix would take the place of.
+	Prior *PriorProof `json:",omitempty"`
+	// Record is its last proof, for people; it outlives Proving.
+	Record work.ProofRecord `json:",omitzero"`
+	Review Review
+}
+
+// Wishing is what the agent of a phase asked for, and where the phase waits for the
+// answer.
+type Wishing struct {
+	Requests []work.SubPhaseRequest
+	Split    Split              `json:",omitzero"`
+	Stops    []work.StopRequest // checkpoints that the agent asked for
+	Asking   Asking             `json:",omitzero"`
+	AskedAt  Stage              // where it stood when a person was asked
+	Todos    gates.TodoSet      // of a job's phase
+	Staged   []string           // of a tactical phase: the todos that it began with and that are not finished
+	Complete *work.Completion   // the agent says that the job is complete
+	Child    string
+}
+
+// Contending is a phase among the tries of one.
+type Contending struct {
+	Contest *Contest `json:",omitempty"` // its tries; nil = it is not tried several times
+	// Of a try: which of its phase it is, from 1; why it is ended, "" = it is not;
+	// how much its work changes.
+	Try     int      `json:",omitempty"`
+	Stopped string   `json:",omitempty"`
+	Size    *TrySize `json:",omitempty"`
+}
+
+// Merging is the way of a phase into the result.
+type Merging struct {
+	Merge *MergeFinishedData
+	// Boarded is the last train that it was in, and Alone why it goes alone since
+	// then. Red is what is known of its merged tree, Rode says that the train has
+	// asked what it is asked about its own change, and Ashore is its proof before.
+	Boarded   int       `json:",omitempty"`
+	Alone     string    `json:",omitempty"`
+	Red       *RedMerge `json:",omitempty"`
+	Rode      bool      `json:",omitempty"`
+	Ashore    *Ashore   `json:",omitempty"`
+	Files     int       // changed when merged; -1 = not merged
+	Landed    bool      // some work of it is on the run branch
+	Unseen    bool      `json:",omitempty"` // it went on, and no person has looked at it or a later one
+	Reworking bool      // asked for at the final gate
+	// Clash is a conflict that the next iteration begins with. Marked are the
+	// files that held a conflict's markers last.
+	Clash  *Clash   `json:",omitempty"`
+	Marked []string `json:",omitempty"`
+}
+
+// Publishing is where people look at a phase outside.
+type Publishing struct {
+	Pull      *Pull `json:",omitempty"` // where people look at it; nil = no pull request is due
+	PullRev   int   `json:",omitempty"` // branches so far
+	PullTries int   `json:",omitempty"` // what was done about them so far
+	// PushedRed is what people pushed there and verify was red on.
+	PushedRed *RedPush `json:",omitempty"`
+}
+
+// Spending is what a phase took.
+type Spending struct {
+	Total work.Usage
+	Usage Ledger
+	Time  Took `json:",omitzero"`
+}
