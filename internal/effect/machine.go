@@ -18,7 +18,7 @@ import (
 )
 
 // Machine carries effects out, with what the machine has that it stands for. All
-// fields but Listeners, Proofs, Reviewers, Todos, Host and Hooks are required. It may be used for
+// fields but Listeners, Proofs, Reviewers, Council, Todos, Host, Results, Hooks, Targets, Pages and Beside are required. It may be used for
 // several effects at once.
 type Machine struct {
 	Agents    Agents
@@ -28,11 +28,17 @@ type Machine struct {
 	Evidence  Evidence
 	Proofs    Proofs    // nil where nobody remembers any
 	Reviewers Reviewers // nil where no phase is reviewed
+	Council   Council   // nil where no phase has one
 	Todos     Todos     // nil where the run is no job
 	Host      Host      // nil where the run has no code host
+	Results   Results   // nil where its result is no pull request of several repositories
 	Hooks     Hooks     // nil where the run has none
+	Targets   Targets   // nil where the run is of one repository
+	Pages     Pages     // nil where nobody can show any: what they would prove is not proven
 	Layout    Layout
 	Now       func() time.Time
+	// Beside are the machines of the other repositories of a run, by name.
+	Beside map[string]*Machine
 }
 
 // Attending is an attempt at an effect: the mark that its processes carry, and
@@ -49,6 +55,24 @@ var ErrTold = errors.New("a person said something")
 // Do carries e out and returns its fact: nil when ctx ended it before it came to
 // a result, so that it has to be done again. It may be repeated after a crash.
 func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) orchestrator.Fact {
+	if name := e.Of().Repository; name != "" {
+		other := m.Beside[name]
+		if other == nil {
+			return orchestrator.Broke{Command: e.Of(), Problem: "this machine does not have the repository " + name}
+		}
+		if t, of := e.(orchestrator.TogetherEffect); of {
+			return other.together(ctx, t, m)
+		}
+		return other.do(ctx, e, a)
+	}
+	if t, of := e.(orchestrator.TogetherEffect); of {
+		return m.together(ctx, t, m)
+	}
+	return m.do(ctx, e, a)
+}
+
+// do is Do in the repository of m.
+func (m *Machine) do(ctx context.Context, e orchestrator.Effect, a Attending) orchestrator.Fact {
 	switch e := e.(type) {
 	case orchestrator.FolderEffect:
 		return m.folder(ctx, e, a)
@@ -64,6 +88,8 @@ func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) or
 		return m.review(ctx, e, a)
 	case orchestrator.ArbiterEffect:
 		return m.arbitrate(ctx, e)
+	case orchestrator.VoteEffect:
+		return m.vote(ctx, e, a)
 	case orchestrator.MergeEffect:
 		return m.merge(ctx, e)
 	case orchestrator.TrainEffect:
@@ -100,7 +126,13 @@ func broke(c orchestrator.Command, doing string, err error) orchestrator.Fact {
 }
 
 // hidden are the paths that nothing in a sandbox sees.
-func (m *Machine) hidden() []string { return []string{m.Layout.State} }
+func (m *Machine) hidden() []string {
+	all := append([]string{m.Layout.State}, m.Layout.Others...)
+	if m.Layout.Workspace != "" {
+		all = append(all, m.Layout.Workspace+".git")
+	}
+	return all
+}
 
 // setup is what makes o's folder ready here.
 func (m *Machine) setup(o orchestrator.Opening, mark string) work.SetupRequest {
@@ -122,7 +154,12 @@ func (m *Machine) folder(ctx context.Context, e orchestrator.FolderEffect, a Att
 // it, since what setup produces is kept for other folders.
 func (m *Machine) openFolder(ctx context.Context, o orchestrator.Opening, mark string) (work.CommandsReport, error) {
 	req := m.setup(o, mark)
-	if err := m.Repo.OpenFolder(ctx, req.Dir, o.Base); err != nil {
+	open := m.Repo.OpenFolder
+	if req.Dir == m.Layout.Workspace {
+		// What its hook left there, such as installed packages, stays, where git ignores it.
+		open = m.Repo.ResetFolder
+	}
+	if err := open(ctx, req.Dir, o.Base); err != nil {
 		return work.CommandsReport{}, err
 	}
 	rep, err := m.Checks.Setup(ctx, req)
@@ -155,6 +192,9 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 		}
 		return failed(ctx, c, "set the phase folder back", err)
 	}
+	if err := m.showCouncil(ctx, &e, &req); err != nil {
+		return failed(ctx, c, "show what the others made", err)
+	}
 	if err := keepPrompt(req); err != nil {
 		return failed(ctx, c, "keep the prompt", err)
 	}
@@ -178,7 +218,7 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 		// What it did so far is kept. One that ended by itself, or at a cap, just
 		// before is what it is.
 		if rep.Outcome == work.OutcomeInterrupted {
-			rep.Outcome, rep.Detail, rep.Claims = work.OutcomeTold, "ended, so that it hears what a person said", nil
+			rep.Outcome, rep.Detail, rep.Claims = work.OutcomeTold, "ended before its end: a person said something, or its work is needed no more", nil
 		}
 		ctx = context.WithoutCancel(ctx)
 	case ctx.Err() != nil:
@@ -203,6 +243,12 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 	if e.Todos {
 		if err := m.readTodos(ctx, e, &done); err != nil {
 			return broke(c, "read the job's todos", err)
+		}
+	}
+	if e.Measure != "" {
+		// A size that nobody can tell is unknown, which is the worst there is.
+		if size, err := m.Repo.Size(ctx, e.Measure, done.Snapshot.Commit); err == nil {
+			done.Size = &size
 		}
 	}
 	if conflicts = append(conflicts, e.Marked...); len(conflicts) > 0 {

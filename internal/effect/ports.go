@@ -34,6 +34,8 @@ type Repo interface {
 	CommitTree(ctx context.Context, tree string, parents []string, message, ref string) (string, error)
 	Squash(ctx context.Context, tree, parent, message, ref string) (string, error)
 	Changes(ctx context.Context, from, to string) ([]work.FileChange, error)
+	// Size is how much differs between two commits.
+	Size(ctx context.Context, from, to string) (work.ChangeSize, error)
 	Deliver(ctx context.Context, branch, commit string) error
 	FastForward(ctx context.Context, base work.Base, commit string) (work.Delivery, error)
 	Anchor(ctx context.Context, run string, count int64, head string) error
@@ -41,6 +43,17 @@ type Repo interface {
 	// folder; base itself when nothing else differs.
 	Strip(ctx context.Context, commit, base, folder, message, ref string) (string, error)
 	ObjectPaths() []string
+}
+
+// Targets moves the branches that results of several repositories are meant for.
+// Every method may be repeated after a crash.
+type Targets interface {
+	// InTheWay is why the target could not be moved now; "" = it could.
+	InTheWay(ctx context.Context, base work.Base, commit string) (why string, err error)
+	// Stands says that a branch holds a commit.
+	Stands(ctx context.Context, branch, commit string) (bool, error)
+	// TakeBack moves the target back, or says why it stays.
+	TakeBack(ctx context.Context, base work.Base, commit string) (why string, err error)
 }
 
 // Checks runs the project's own commands. A red command is a report; an error
@@ -56,6 +69,12 @@ type Checks interface {
 	// Links are the outside targets of the links that Setup makes, which an
 	// agent's sandbox has to show.
 	Links(ctx context.Context, checkout string, w work.Worktree) ([]string, error)
+}
+
+// Pages shows the pages of a project in a browser. That one could not be shown is in
+// the report; an error means that Forge could not do its own part.
+type Pages interface {
+	Show(ctx context.Context, req work.PagesRequest, watch func(work.Activity)) (work.PagesReport, error)
 }
 
 // Evidence holds changes against the evidence that proofs rest on.
@@ -79,6 +98,15 @@ type Evidence interface {
 type Reviewers interface {
 	Review(ctx context.Context, req work.ReviewRequest) (work.ReviewReport, error)
 	Arbitrate(ctx context.Context, req work.ArbiterRequest) (work.ArbiterAnswer, error)
+}
+
+// Council asks workers what they think of each other's changes, and shows changes
+// to who makes one out of them. That there is no usable vote is in the report; an
+// error means that Forge could not do its own part. Both may be called at once.
+type Council interface {
+	Vote(ctx context.Context, req work.VoteRequest) (work.VoteReport, error)
+	// Shown is the change from base to commit as text of at most most bytes.
+	Shown(ctx context.Context, base, commit string, most int) (string, error)
 }
 
 // Todos reads a job's todos in a commit. That they cannot be used is in the
@@ -106,4 +134,22 @@ type Host interface {
 	// Close closes a pull request where there is one that is open, and says why
 	// on it, once.
 	Close(ctx context.Context, req orchestrator.PullClose) (*work.PullTrouble, error)
+}
+
+// Results is the code host on which one part of the result of several repositories is
+// proposed and merged. Why a host did not do something is in why; an error means that
+// Forge could not do its own part. Every method may be repeated after a crash.
+type Results interface {
+	// Aims is why the result cannot be proposed as it is: the target there is not where
+	// the run began. "" = it can.
+	Aims(ctx context.Context, req orchestrator.ResultPull) (why string, err error)
+	// Propose sees to it that there is one pull request, which names the others that
+	// are known.
+	Propose(ctx context.Context, req orchestrator.ResultPull) (is orchestrator.ResultPulled, why string, err error)
+	// See is why it cannot be merged now; "" = it can, or it is merged already.
+	See(ctx context.Context, req orchestrator.ResultPull) (is orchestrator.ResultPulled, why string, err error)
+	// Merge lets the host merge it, where See finds nothing in the way.
+	Merge(ctx context.Context, req orchestrator.ResultPull) (is orchestrator.ResultPulled, why string, err error)
+	// Holds says that a branch there holds a commit.
+	Holds(ctx context.Context, branch, commit string) (bool, error)
 }

@@ -54,7 +54,11 @@ func (m *Machine) verify(ctx context.Context, e orchestrator.VerifyEffect, a Att
 		return failed(ctx, c, "hold the change against the evidence", err)
 	}
 	done.Evidence = &seen
-	return m.askHidden(ctx, of, done)
+	fact := m.askHidden(ctx, of, done)
+	if green, ok := fact.(orchestrator.VerifyDone); ok && (green.Hidden == nil || green.Hidden.Red+green.Hidden.Disturbed == "") {
+		return m.showPages(ctx, of, green, a)
+	}
+	return fact
 }
 
 // proveOnce runs the commands, unless they were green on the same before.

@@ -18,9 +18,7 @@ func (m *Machine) review(ctx context.Context, e orchestrator.ReviewEffect, a Att
 	if m.Reviewers == nil {
 		return orchestrator.Broke{Command: c, Problem: "review: " + errNoReviewers.Error()}
 	}
-	req.Mark, req.LogPath = a.Mark, m.Layout.Log(req.Run, e.Log)
-	req.Dir = filepath.Join(m.Layout.RunDir(req.Run), "reviews", req.Phase+"-"+c.Specialist)
-	req.ReadPaths, req.HidePaths = m.Repo.ObjectPaths(), m.hidden()
+	m.seat(&req, c, a, e.Log)
 	most := time.Duration(e.TimeoutSecs) * time.Second
 	asked, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -36,6 +34,13 @@ func (m *Machine) review(ctx context.Context, e orchestrator.ReviewEffect, a Att
 		return failed(ctx, c, "review", err)
 	}
 	return orchestrator.ReviewDone{Command: c, Report: rep}
+}
+
+// seat gives whoever judges a folder, a log and what may be seen from there.
+func (m *Machine) seat(req *work.ReviewRequest, c orchestrator.Command, a Attending, log string) {
+	req.Mark, req.LogPath = a.Mark, m.Layout.Log(req.Run, log)
+	req.Dir = filepath.Join(m.Layout.RunDir(req.Run), "reviews", req.Phase+"-"+c.Specialist)
+	req.ReadPaths, req.HidePaths = m.Repo.ObjectPaths(), m.hidden()
 }
 
 func (m *Machine) arbitrate(ctx context.Context, e orchestrator.ArbiterEffect) orchestrator.Fact {

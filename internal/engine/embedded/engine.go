@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"forge/internal/effect"
@@ -43,17 +42,10 @@ type session struct {
 	*Engine
 	s        *orchestrator.State
 	batch    engine.Batch
-	under    map[work.CommandID]underway
+	under    engine.Underway
 	results  chan result
 	activity chan work.Activity
 	seen     map[int64]bool // inbox rows fed already
-}
-
-type underway struct {
-	command orchestrator.Command
-	cancel  context.CancelCauseFunc
-	mark    string
-	dropped bool // nobody waits for its result
 }
 
 type result struct {
@@ -71,7 +63,7 @@ func (d *Engine) Run(ctx context.Context, s *orchestrator.State, first orchestra
 		own.Watch = unwatched{}
 	}
 	r := &session{
-		Engine: &own, s: s, under: map[work.CommandID]underway{}, seen: map[int64]bool{},
+		Engine: &own, s: s, seen: map[int64]bool{},
 		results: make(chan result), activity: make(chan work.Activity, 256),
 	}
 	err := r.endLeftovers(context.WithoutCancel(ctx))
@@ -232,24 +224,18 @@ func (r *session) stop(ctx context.Context, why orchestrator.Stop) error {
 	if err := r.feed(ctx, why); err != nil {
 		return err
 	}
-	r.cancelUnder()
+	r.under.EndAll()
 	return nil
-}
-
-func (r *session) cancelUnder() {
-	for _, u := range r.under {
-		u.cancel(nil)
-	}
 }
 
 // abandon waits until every effect has ended; their results are lost, as if
 // the process had died.
 func (r *session) abandon() {
-	r.cancelUnder()
+	r.under.EndAll()
 	for len(r.under) > 0 {
 		select {
 		case res := <-r.results:
-			delete(r.under, res.id)
+			r.under.Drop(res.id)
 		case <-r.activity:
 		}
 	}
@@ -275,77 +261,10 @@ func (r *session) think(ctx context.Context, fact orchestrator.Fact) error {
 	if err != nil {
 		return err
 	}
-	if err := r.collect(evs); err != nil {
+	if err := r.batch.Collect(r.s, evs); err != nil {
 		return err
 	}
-	if stop := r.s.Stopping; before == nil && stop != nil && (stop.Outcome == work.RunCancelled || strings.HasPrefix(stop.Reason, orchestrator.StopShort)) {
-		r.cancelUnder()
-	}
-	for _, e := range evs {
-		switch e.Kind {
-		case work.PhaseFinished, work.PhaseRewound, work.IterationFinished:
-			r.cancelDropped(e.Phase)
-		case work.RewindAsked:
-			if err := r.setBack(e); err != nil {
-				return err
-			}
-		case work.PhaseTold:
-			if err := r.hear(e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// hear ends the iteration that an urgent message is for.
-func (r *session) hear(e work.Event) error {
-	var d orchestrator.ToldData
-	if err := work.Decode(e, &d); err != nil {
-		return err
-	}
-	if d.Now && d.Refused == "" {
-		r.endIteration(e.Phase)
-	}
-	return nil
-}
-
-// setBack ends the iteration of a phase that is to be set back; its work is kept,
-// and what it consumed is in the books.
-func (r *session) setBack(e work.Event) error {
-	var d orchestrator.RewindAskedData
-	if err := work.Decode(e, &d); err != nil {
-		return err
-	}
-	if d.Refused == "" {
-		r.endIteration(e.Phase)
-	}
-	return nil
-}
-
-func (r *session) endIteration(phase string) {
-	for _, u := range r.under {
-		if u.command.Phase == phase && u.command.Step == orchestrator.StepIterate {
-			u.cancel(effect.ErrTold)
-		}
-	}
-}
-
-// cancelDropped ends what is under way for a phase and nobody waits for any more:
-// the reviews of one that is over, what an agent was to be told while it worked,
-// whatever was about work that is dropped.
-func (r *session) cancelDropped(phase string) {
-	waits := map[work.CommandID]bool{}
-	for _, c := range orchestrator.Pending(r.s) {
-		waits[c.ID] = true
-	}
-	for id, u := range r.under {
-		if u.command.Phase == phase && !waits[id] {
-			u.dropped = true
-			r.under[id] = u
-			u.cancel(nil)
-		}
-	}
+	return r.under.Follow(r.s, before, evs)
 }
 
 // startPending begins every pending command that is not under way yet. Their
@@ -357,7 +276,7 @@ func (r *session) startPending(ctx context.Context) error {
 	var jobs []job
 	begun := map[work.CommandID]bool{}
 	// One by one: that a command begins may make another one due, or end the run.
-	for c, due := r.next(begun); due; c, due = r.next(begun) {
+	for c, due := r.under.Next(r.s, begun); due; c, due = r.under.Next(r.s, begun) {
 		j, err := r.prepare(context.WithoutCancel(ctx), c)
 		if err != nil {
 			return err
@@ -374,7 +293,7 @@ func (r *session) startPending(ctx context.Context) error {
 	}
 	for _, j := range jobs {
 		jctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		r.under[j.command.ID] = underway{command: j.command, cancel: cancel, mark: j.mark}
+		r.under = append(r.under, &engine.Going{Command: j.command, Mark: j.mark, End: cancel})
 		go func() {
 			defer cancel(nil)
 			fact := r.Effects.Do(jctx, j.effect, effect.Attending{Mark: j.mark, Tell: r.tell})
@@ -410,25 +329,8 @@ func (r *session) prepare(ctx context.Context, c orchestrator.Command) (job, err
 	return j, err
 }
 
-// next is a pending command that is neither under way nor among begun. Nothing of a
-// phase begins before what was dropped of it has ended: both may use one folder.
-func (r *session) next(begun map[work.CommandID]bool) (orchestrator.Command, bool) {
-	ending := map[string]bool{}
-	for _, u := range r.under {
-		if u.dropped {
-			ending[u.command.Phase] = true
-		}
-	}
-	for _, c := range orchestrator.Pending(r.s) {
-		if _, ok := r.under[c.ID]; !ok && !begun[c.ID] && c.Step != orchestrator.StepWait && !(ending[c.Phase] && c.Phase != "") {
-			return c, true
-		}
-	}
-	return orchestrator.Command{}, false
-}
-
 func (r *session) ended(ctx context.Context, res result) error {
-	delete(r.under, res.id)
+	r.under.Drop(res.id)
 	r.batch.Over = append(r.batch.Over, engine.Attempt{Command: res.id, Mark: res.mark})
 	// One that was cancelled before it came to a result is done again by whoever
 	// resumes the run; what says of another command how it ended says nothing.
@@ -438,7 +340,7 @@ func (r *session) ended(ctx context.Context, res result) error {
 	fact := res.fact
 	if short := r.short(); short != "" {
 		var changed bool
-		if fact, changed = undone(fact, short); changed && r.s.Stopping == nil {
+		if fact, changed = engine.Undone(fact, short); changed && r.s.Stopping == nil {
 			if err := r.think(ctx, orchestrator.Stop{Outcome: work.RunInterrupted, Reason: orchestrator.RanOut(short)}); err != nil {
 				return err
 			}

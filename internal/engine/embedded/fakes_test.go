@@ -163,6 +163,10 @@ func (r *repository) ConflictFolder(_ context.Context, dir, ours, theirs string)
 	return conflicts, nil
 }
 
+func (r *repository) Size(_ context.Context, from, to string) (work.ChangeSize, error) {
+	return work.ChangeSize{}, nil
+}
+
 func (r *repository) HasMarkers(_ context.Context, commit string, paths []string) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -152,6 +152,12 @@ func (w *World) ends(ctx context.Context, c Candidate, want ...work.RunOutcome) 
 	return got.Outcome, err
 }
 
+// Completes drives the run once, and says what kept it from being completed.
+func (w *World) Completes(ctx context.Context, c Candidate) error {
+	_, err := w.ends(ctx, c, work.RunCompleted)
+	return err
+}
+
 // about are the events that name a command.
 func (w *World) about(id work.CommandID) []work.Event {
 	w.Journal.Lock()
