@@ -60,7 +60,7 @@ func (s *Server) backPage(v *visit) error {
 		MayFork: v.Who.May(v.Project.ID, RoleOperator) && v.Project.Starts != nil, What: "what the phase began with",
 	}
 	if at.Iteration > 0 {
-		d.What = fmt.Sprintf("what try %d left", at.Iteration)
+		d.What = fmt.Sprintf("what iteration %d left", at.Iteration)
 	}
 	for _, n := range st.Order {
 		if p := st.Phases[n]; p.Outcome == work.PhaseSkipped && p.Cause == r.Phase {

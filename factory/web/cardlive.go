@@ -13,12 +13,12 @@ import (
 // something is stored.
 type cardLive struct {
 	Run   string // address of its page; "" = there is none yet
-	Doing string // "testing · try 2 of 8"
+	Doing string // "testing · iteration 2 of 8"
 	Phase string // its name; "" = there is one phase only
 	Since time.Duration
 	Cost  string
 	Told  string // how far the last message to its agent has come; "" = there is none
-	Words string // what became of the last try, in one line
+	Words string // what became of the last iteration, in one line
 	ID    int64
 }
 
@@ -52,7 +52,7 @@ func (s *Server) issueLive(v *visit) error {
 	d.Run, d.Since = v.url("/runs/"+st.Run), s.Now().Sub(row.Created)
 	d.Cost = usd(st.Ledger.Cost())
 	if ph := activePhase(st); ph != nil {
-		d.Doing = fmt.Sprintf("%s · try %d of %d", ph.Word(true), max(ph.Iteration, 1), ph.Budget)
+		d.Doing = fmt.Sprintf("%s · iteration %d of %d", ph.Word(true), max(ph.Iteration, 1), ph.Budget)
 		if len(st.Order) > 1 {
 			d.Phase = ph.Plan.Name
 		}

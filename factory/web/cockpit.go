@@ -61,8 +61,9 @@ type cockpitData struct {
 	TakesEdits bool
 	Pulls      []*pullView // in which it is looked at, too
 	Follows    gates.Follows
-	Cost       string // of the phase, or of the run where it is asked about as a whole
-	Tries      string
+	Compared   []comparedTry // of which one is to be taken
+	Cost       string        // of the phase, or of the run where it is asked about as a whole
+	Iterations string
 	Companion  string // where it is talked about; "" = nobody is talked to
 }
 
@@ -133,7 +134,7 @@ func (s *Server) cockpitData(v *visit) (cockpitData, error) {
 	}
 	d.First = diff.FirstFiles(d.Change, d.Protected, d.Findings, firstFiles)
 	d.files()
-	return d, nil
+	return d, s.compare(v.Context(), v.Project, &d)
 }
 
 // runOf adds what the run says of what is judged.
@@ -148,7 +149,7 @@ func (s *Server) runOf(ctx context.Context, p Project, d *cockpitData) error {
 	d.TakesEdits = mayEdit(ctx, p, st, d.Checkpoint)
 	if ph := st.Phases[d.Checkpoint.Phase]; ph != nil {
 		d.Name, d.Findings = ph.Plan.Name, FindingsOf(ph)
-		d.Cost, d.Tries = usd(ph.Usage.Cost()), fmt.Sprintf("%d of %d tries", ph.Spent, ph.Budget)
+		d.Cost, d.Iterations = usd(ph.Usage.Cost()), fmt.Sprintf("%d of %d iterations", ph.Spent, ph.Budget)
 		if pull := pullOf(ph, p.HostURL); pull != nil {
 			d.Pulls = append(d.Pulls, pull)
 		}
@@ -257,6 +258,7 @@ type fileData struct {
 	Who             string
 	Note            string
 	Blob            bool
+	Try             string // whose file it is, where several tries are compared
 }
 
 // At is where the comments on a line are found.

@@ -29,6 +29,7 @@ type commentData struct {
 	Revision   int
 	Quote      string
 	Most       int
+	Tell       string // where the line goes with a word to the agent; "" = it is gone
 }
 
 // commentForm is the form by itself, or as a page where no script runs.
@@ -45,6 +46,10 @@ func (s *Server) commentForm(v *visit) error {
 	d := commentData{
 		At: v.url("/checkpoints/" + url.PathEscape(j.Checkpoint.ID)), Token: s.token(v.Who), Path: q.Get("path"), Name: q.Get("path"), Side: q.Get("side"), Line: line,
 		Revision: j.Checkpoint.Revision, Quote: quote, Most: work.MaxLineComment,
+	}
+	if d.Side == work.SideNew {
+		with := url.Values{"with": {work.Attached{Path: d.Path, From: line}.String()}}
+		d.Tell = v.url("/runs/" + url.PathEscape(j.Checkpoint.Run) + "?" + with.Encode() + "#tell")
 	}
 	if v.htmx() {
 		return v.part("cockpit", "comment-form-part", d)

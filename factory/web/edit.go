@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,11 +91,15 @@ func (v *visit) apply(i *work.Issue) error {
 	}
 	// A browser ends lines with two characters.
 	i.Description = strings.TrimRight(strings.ReplaceAll(v.PostFormValue("description"), "\r\n", "\n"), "\n")
+	had := i.Labels
 	i.Labels, i.Needs = nil, nil
 	for _, word := range strings.Split(v.form("labels"), ",") {
 		if word = texts.PlainLine(word); word != "" {
 			i.Labels = append(i.Labels, word)
 		}
+	}
+	if err := v.Project.MayLabel(v.Context(), had, i.Labels, v.Who.May(v.Project.ID, RoleAdmin)); err != nil {
+		return err
 	}
 	for _, word := range strings.FieldsFunc(v.form("needs"), func(r rune) bool { return r == ',' || r == ' ' }) {
 		id, err := issueNumber(word)
@@ -131,6 +137,24 @@ func (v *visit) applyLevel(i *work.Issue) error {
 	}
 	i.Level = level
 	return nil
+}
+
+// MayLabel says whether who is an admin, or not, may give an issue these labels: one
+// that the project maps to a level, an agent, a budget or a target says how freely
+// it is worked on.
+func (p Project) MayLabel(ctx context.Context, was, now []string, admin bool) error {
+	if admin || p.LabelsSay == nil {
+		return nil
+	}
+	before, err := p.LabelsSay(ctx, was)
+	if err != nil {
+		return err
+	}
+	after, err := p.LabelsSay(ctx, now)
+	if err == nil && !slices.Equal(before, after) {
+		err = &Complaint{http.StatusForbidden, "To give or take a label by which the project says how an issue is worked on takes the role admin.", "Leave these labels as they are."}
+	}
+	return err
 }
 
 func criteriaOf(was []work.Criterion, given int, text string) []work.Criterion {

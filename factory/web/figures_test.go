@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,9 +106,9 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 		{orchestrator.Phase{Stage: orchestrator.StageAsked}, picture.Asked, "waits for you"},
 		{orchestrator.Phase{Stage: orchestrator.StageIterate}, picture.Running, "at work"},
 		{orchestrator.Phase{Stage: orchestrator.StageControl}, picture.Running, "asking the tests"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseDone}, picture.Done, "done"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseFailed}, picture.Failed, "failed"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: work.PhaseSkipped}, picture.Skipped, "skipped"},
+		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseDone}}, picture.Done, "done"},
+		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed}}, picture.Failed, "failed"},
+		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseSkipped}}, picture.Skipped, "skipped"},
 	} {
 		if got := lookOf(&tt.p, true); got != tt.want || tt.p.Word(true) != tt.word {
 			t.Errorf("%s %s is drawn as %s, %q", tt.p.Stage, tt.p.Outcome, got, tt.p.Word(true))
@@ -123,7 +124,10 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 	s := &orchestrator.State{Order: []string{"01", "02", "02.1", "03"}, Phases: map[string]*orchestrator.Phase{
 		"01": phase("01", ""), "02": phase("02", "", "01"), "02.1": phase("02.1", "02"), "03": phase("03", "", "01", "02"),
 	}}
-	nodes := graphNodes(s, true)
+	nodes := graphNodes(s, true, []string{"01", "03"})
+	if !nodes[0].Long || nodes[1].Long || nodes[2].Long || !nodes[3].Long {
+		t.Errorf("the longest chain: %+v", nodes)
+	}
 	if n := nodes[2]; !n.Sub || len(n.Needs) != 1 || n.Needs[0] != "02" {
 		t.Errorf("a sub-phase: %+v", n)
 	}
@@ -131,8 +135,24 @@ func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 		t.Errorf("a phase: %+v", n)
 	}
 	s.Job = &orchestrator.JobState{}
-	if n := graphNodes(s, true)[3]; len(n.Needs) != 1 || n.Needs[0] != "02" {
+	if n := graphNodes(s, true, nil)[3]; len(n.Needs) != 1 || n.Needs[0] != "02" {
 		t.Errorf("of a job: %+v", n)
+	}
+}
+
+func TestRunSaysWhatHoldsItUp(t *testing.T) {
+	for _, tt := range []struct {
+		c    orchestrator.Chain
+		want string
+	}{
+		{orchestrator.Chain{}, ""},
+		{orchestrator.Chain{Phases: []string{"04"}}, "Phase 04 holds the run up."},
+		{orchestrator.Chain{Phases: []string{"02", "04"}, Left: 90 * time.Second}, "Phase 02 holds the run up: the longest chain that is left is 02 → 04, about 1 min 30 s by what such phases took."},
+		{orchestrator.Chain{Phases: strings.Split("abcdefghij", "")}, "Phase a holds the run up: the longest chain that is left is a → b → c → d → e → f → g → h and 2 more."},
+	} {
+		if got := heldUp(tt.c); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 

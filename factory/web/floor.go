@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"forge/factory"
 	"forge/internal/work"
 )
 
@@ -105,6 +107,8 @@ func (f Standing) notBegun(i work.Issue, now time.Time) string {
 		return "Nothing works on this board"
 	case later.After(now):
 		return "Put off until " + later.UTC().Format("2 Jan 15:04 UTC") + ", for a limit that it met"
+	case strings.HasPrefix(f.Note, factory.NoteBeside):
+		return f.Note
 	case f.Note != "":
 		return "Not begun: " + f.Note
 	case f.Drain:

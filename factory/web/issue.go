@@ -35,6 +35,7 @@ type issueData struct {
 	Waits    []work.Checkpoint
 	History  historyData
 	Columns  []work.Column
+	ByLabel  []string  // what its labels say of how it is worked on
 	Pull     *pullView // in which its result is looked at
 	// MayRetry and MayCancel leave out what the board would refuse.
 	MayRetry, MayCancel bool
@@ -56,6 +57,11 @@ func (s *Server) issuePage(v *visit) error {
 	d := issueData{Base: "/p/" + v.Project.ID, Token: s.token(v.Who), Operator: v.Who.May(v.Project.ID, RoleOperator), Evidence: map[string]orchestrator.CriterionState{}, Columns: work.Columns()}
 	if d.Issue, err = v.Project.Cards.Issue(v.Context(), v.Project.Board.Project, id); err != nil {
 		return err
+	}
+	if v.Project.LabelsSay != nil {
+		if d.ByLabel, err = v.Project.LabelsSay(v.Context(), d.Issue.Labels); err != nil {
+			d.ByLabel = []string{"what its labels say cannot be read: " + err.Error()}
+		}
 	}
 	stopped := d.Issue.State == work.IssueFailed || d.Issue.State == work.IssueCancelled
 	d.MayRetry, d.MayCancel = stopped, d.Issue.Column != work.ColumnDone && d.Issue.State != work.IssueCancelled

@@ -14,28 +14,42 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"forge/internal/atomicfile"
 )
 
+// Files keep the server's small files: users and sessions. Several processes, also
+// of several machines, may share them.
+type Files interface {
+	// Version is another text after each change of a file; "" = there is none.
+	Version(name string) (string, error)
+	// Read is a file with its version; nil where there is none.
+	Read(name string) (data []byte, version string, err error)
+	// Change replaces a file while nobody else does so. do may be called again.
+	Change(name string, do func(was []byte) ([]byte, error)) error
+}
+
 // Keys knows who may come in: by a link that only who can read the server's key
-// can make, by a user's token, and then by the session that either began. It
-// keeps its files in one folder, readable by its owner alone. Several processes
-// may use one folder; its methods may be called by many at once.
+// can make, by a user's token, and then by the session that either began. Its key
+// is a file, readable by its owner alone. Several processes may use the same files;
+// its methods may be called by many at once.
 type Keys struct {
 	// Owner is what who came by a link is called.
 	Owner string
 
-	dir string
-	key []byte
-	now func() time.Time
+	dir   string
+	files Files
+	key   []byte // of links
+	form  []byte // of forms: all servers that share sessions have the same
+	now   func() time.Time
+
+	shared Files // nil = the files are those of this machine
 
 	mu       sync.Mutex
 	users    userFile
-	read     fs.FileInfo // what users was read from
 	sessions sessionFile
+	read     map[string]string // which version of a file stands above
 }
 
 const (
@@ -45,96 +59,111 @@ const (
 	secretBytes  = 32
 )
 
-// OpenKeys opens the folder, and makes it and its key when there is none.
+// OpenKeys opens the folder, and makes it and its key when there is none. Users and
+// sessions are files in it.
 func OpenKeys(dir string, now func() time.Time) (*Keys, error) {
+	return makeKeys(dir, now, nil)
+}
+
+// OpenSharedKeys is OpenKeys with users and sessions that several machines share. A
+// link is good at the servers of this machine alone.
+func OpenSharedKeys(dir string, now func() time.Time, files Files) (*Keys, error) {
+	return makeKeys(dir, now, files)
+}
+
+// Shared are the files that several machines share; nil where there are none.
+func (k *Keys) Shared() Files { return k.shared }
+
+func makeKeys(dir string, now func() time.Time, shared Files) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the server's folder: %w", err)
 	}
-	k := &Keys{Owner: "owner", dir: dir, now: now}
-	path := k.path(keyFile)
-	err := atomicfile.WriteNew(path, []byte(hex.EncodeToString(random())+"\n"), 0o600)
+	folder := atomicfile.Folder{Dir: dir, Lock: "lock"}
+	k := &Keys{Owner: "owner", dir: dir, now: now, files: folder, read: map[string]string{}}
+	err := atomicfile.WriteNew(k.path(keyFile), newKey(), 0o600)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make the server's key: %w", err)
 	}
-	text, err := k.readPrivate(keyFile)
+	text, _, err := folder.Read(keyFile)
 	if err != nil {
 		return nil, err
 	}
-	if k.key, err = hex.DecodeString(strings.TrimSpace(string(text))); err != nil || len(k.key) != secretBytes {
-		return nil, fmt.Errorf("%s is not a key; remove it, and the server makes a new one", path)
+	if k.key, err = parseKey(text); err != nil {
+		return nil, fmt.Errorf("%s is not a key; remove it, and the server makes a new one", k.path(keyFile))
 	}
-	if err := k.loadSessions(); err != nil {
-		return nil, err
+	k.form = k.key
+	if shared != nil {
+		k.files, k.shared = shared, shared
+		if k.form, err = sharedKey(shared); err != nil {
+			return nil, err
+		}
 	}
-	_, err = k.Users()
+	k.mu.Lock()
+	err = k.refreshSessions()
+	k.mu.Unlock()
+	if err == nil {
+		_, err = k.Users()
+	}
 	return k, err
+}
+
+func newKey() []byte { return []byte(hex.EncodeToString(random()) + "\n") }
+
+func parseKey(text []byte) ([]byte, error) {
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err == nil && len(key) != secretBytes {
+		err = errors.New("it has another length")
+	}
+	return key, err
+}
+
+// sharedKey is the key of forms, which whoever comes first makes.
+func sharedKey(files Files) (key []byte, err error) {
+	err = files.Change(keyFile, func(was []byte) ([]byte, error) {
+		if was == nil {
+			was = newKey()
+		}
+		key, err = parseKey(was)
+		return was, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the key of forms: %w", err)
+	}
+	return key, nil
 }
 
 func (k *Keys) path(name string) string { return filepath.Join(k.dir, name) }
 
-// readPrivate reads a file that nobody but its owner may touch: what others
-// could have read or written proves nothing.
-func (k *Keys) readPrivate(name string) ([]byte, error) {
-	path := k.path(name)
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", path, err)
+// refresh reads a file into what new makes when it is another version than what was
+// read last. Call it with the lock held.
+func (k *Keys) refresh(name string, into func(data []byte) error) error {
+	version, err := k.files.Version(name)
+	if is, read := k.read[name]; err != nil || read && version == is {
+		return err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be used by others (mode %04o); chmod 600 %s", path, info.Mode().Perm(), path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return data, nil
-}
-
-// readJSON reads a private file into v; one that is not there leaves it as it is.
-func (k *Keys) readJSON(name string, v any) error {
-	data, err := k.readPrivate(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	data, version, err := k.files.Read(name)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := into(data); err != nil {
 		return fmt.Errorf("read %s: %w", k.path(name), err)
 	}
+	k.read[name] = version
 	return nil
 }
 
-func (k *Keys) writeJSON(name string, v any) error {
+// written makes a file of v.
+func (k *Keys) written(name string, v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", k.path(name), err)
+		return nil, fmt.Errorf("write %s: %w", k.path(name), err)
 	}
-	if err := atomicfile.Write(k.path(name), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", k.path(name), err)
-	}
-	return nil
-}
-
-// locked does what changes a file while no other process does.
-func (k *Keys) locked(do func() error) error {
-	lock, err := os.OpenFile(k.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("lock the server's folder: %w", err)
-	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the server's folder: %w", err)
-	}
-	return do()
+	return append(data, '\n'), nil
 }
 
 // mac says something that only who has the key can say.
-func (k *Keys) mac(purpose, text string) string {
-	h := hmac.New(sha256.New, k.key)
+func mac(key []byte, purpose, text string) string {
+	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "%s\x00%s", purpose, text)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

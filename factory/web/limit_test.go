@@ -45,10 +45,10 @@ func TestTooManySessions(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	var last string
-	if err := k.changeSessions(func() {
+	if err := k.changeSessions(func(f sessionFile) {
 		for range mostSessions {
 			now = now.Add(time.Second)
-			last = k.begin(session{})
+			last = k.begin(f, session{})
 		}
 	}); err != nil {
 		t.Fatal(err)

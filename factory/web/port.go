@@ -50,7 +50,7 @@ func (s *Server) token(p Person) string {
 	if p.session == "" {
 		return ""
 	}
-	return s.Keys.mac("form", p.session)
+	return mac(s.Keys.form, "form", p.session)
 }
 
 // prove holds the token of a request against its session's. One that changes

@@ -51,8 +51,15 @@ type Project struct {
 	Settings Settings
 	// Search is nil where nothing is looked for.
 	Search Search
+	// Pictures is nil where no proof keeps any.
+	Pictures Pictures
 	// Schedules is nil where nothing is put on the board by the clock.
 	Schedules Schedules
+	// Lessons is nil where nothing is learnt.
+	Lessons Lessons
+	// LabelsSay is what labels say of how an issue is worked on, a line for each that
+	// the project maps; nil where none does.
+	LabelsSay func(ctx context.Context, labels []string) ([]string, error)
 	// Companion is nil where nobody is talked to.
 	Companion Companion
 }
@@ -110,6 +117,7 @@ type Run struct {
 	Created time.Time       `json:"created"`
 	Updated time.Time       `json:"updated"`
 	CostUSD *float64        `json:"cost_usd"` // null = unknown
+	Stalled string          `json:"stalled,omitempty" doc:"Why nobody takes what it needs done, of a run that several machines drive; absent = somebody does."`
 }
 
 // Runs reads runs and jobs.

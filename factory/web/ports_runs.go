@@ -16,7 +16,7 @@ type RunOrder struct {
 	Draft   string  // id of the plan that was drafted for a text, "" = none: Text is that draft's
 	Level   string  // "" = as configured
 	USD     float64 // most that it may spend, in dollars; 0 = as configured
-	Tries   int     // of each phase of a text; 0 = as configured
+	Tries   int     // iterations of each phase of a text; 0 = as configured
 	NoMerge bool    // the result stays on its own branch
 	// MayRaise lets it spend more than the configuration says.
 	MayRaise bool
@@ -43,7 +43,7 @@ type ForecastPhase struct {
 	Name   string   `json:"name"`
 	After  []string `json:"after"`
 	Agent  string   `json:"agent"`
-	Tries  int      `json:"tries" doc:"At most."`
+	Tries  int      `json:"tries" doc:"Iterations, at most."`
 	Verify []string `json:"verify" doc:"Commands that have to pass; none = the agent's word counts."`
 	// What is what the phase is for, in the words of who planned it.
 	What string `json:"what,omitempty" doc:"What it is for."`
@@ -56,7 +56,7 @@ type Draft struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind" enum:"plan,kept,spec,design" doc:"A plan, one that forge generate kept, or what an interview comes to."`
 	Text    string    `json:"text"`
-	Tries   int       `json:"tries,omitempty" doc:"Of each phase; absent = as drafted."`
+	Tries   int       `json:"tries,omitempty" doc:"Iterations of each phase; absent = as drafted."`
 	By      string    `json:"by"`
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended,omitzero" doc:"Absent while it is drafted."`

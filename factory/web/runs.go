@@ -37,6 +37,7 @@ func (s *Server) runRoutes() {
 	s.mux.Handle("GET /p/{project}/runs/{run}/output", s.need(RoleViewer, s.runOutput))
 	s.mux.Handle("GET /p/{project}/runs/{run}/changes", s.need(RoleViewer, s.runChangesPart))
 	s.mux.Handle("GET /p/{project}/runs/{run}/file", s.need(RoleViewer, s.runFile))
+	s.mux.Handle("GET /p/{project}/runs/{run}/pictures/{picture}", s.need(RoleViewer, s.runPicture))
 	s.mux.Handle("POST /p/{project}/runs/{run}/cancel", s.need(RoleOperator, s.runCancel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/level", s.need(RoleAdmin, s.runLevel))
 	s.mux.Handle("POST /p/{project}/runs/{run}/tell", s.need(RoleReviewer, s.runTell))
@@ -105,6 +106,10 @@ type runData struct {
 	// Reviewer may say something to Hears, the phases that are not over.
 	Reviewer bool
 	Hears    []string
+	// With are the lines that go with it already, since a link led here with them;
+	// at most MostWith can.
+	With     string
+	MostWith int
 	Events   eventsData
 	Papers   *Papers
 	Waits    []work.Checkpoint
@@ -173,6 +178,10 @@ func (s *Server) runData(v *visit) (runData, error) {
 	}
 	d.Run = viewRun(st, row, v.Project, s.Now())
 	d.Over = st.Outcome.Final() && !st.Live
+	d.MostWith = work.MaxAttached
+	if with, err := work.ParseAttached(v.URL.Query().Get("with")); err == nil {
+		d.With = with.String()
+	}
 	d.Hears = st.CanTell()
 	for _, n := range st.Order {
 		if !slices.Contains(d.Hears, n) && st.CannotTell(n) == "" {
@@ -350,6 +359,10 @@ func (s *Server) runCancel(v *visit) error {
 func (s *Server) runTell(v *visit) error {
 	run := v.PathValue("run")
 	m := work.Message{Phase: v.form("phase"), Text: v.form("text"), Now: v.form("now") != "", Anew: v.form("anew") != ""}
+	var err error
+	if m.Attached, err = attachedIn(v.form("with")); err != nil {
+		return err
+	}
 	if _, err := v.Project.Desk.Tell(v.Context(), run, m, v.Who.Name, "web"); err != nil {
 		return err
 	}

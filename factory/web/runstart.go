@@ -73,7 +73,7 @@ func (f runForm) order(v *visit) (RunOrder, error) {
 		return o, &Complaint{http.StatusUnprocessableEntity, "The most that it may spend is not an amount.", "Write dollars, such as 2.50, or leave it empty."}
 	}
 	if o.Tries, err = strconv.Atoi(cmp.Or(f.Tries, "0")); err != nil || o.Tries < 0 {
-		return o, &Complaint{http.StatusUnprocessableEntity, "The tries are not a number.", "Write 1 or more, or leave it empty."}
+		return o, &Complaint{http.StatusUnprocessableEntity, "The iterations are not a number.", "Write 1 or more, or leave it empty."}
 	}
 	return o, nil
 }

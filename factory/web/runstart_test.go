@@ -133,7 +133,7 @@ func TestBeginARunOnPages(t *testing.T) {
 	}
 
 	a := otto.Send("/p/demo/runs/forecast", order())
-	for _, want := range []string{"&lt;name&gt;", "&lt;note&gt;", "make test", "at most 8 tries", "merged into <strong>main</strong>", `name="seen" value="one"`, ">Begin the run<", "it does not wait for you"} {
+	for _, want := range []string{"&lt;name&gt;", "&lt;note&gt;", "make test", "at most 8 iterations", "merged into <strong>main</strong>", `name="seen" value="one"`, ">Begin the run<", "it does not wait for you"} {
 		if a.Status != 200 || !strings.Contains(a.Body, want) {
 			t.Errorf("the forecast lacks %q: %d\n%s", want, a.Status, a.Body)
 		}

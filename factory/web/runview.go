@@ -26,6 +26,7 @@ type runView struct {
 	Unknown       int // calls whose money nobody knows
 	UnknownTokens int
 	Graph         template.HTML
+	HeldUp        string // which phase the others wait for, and what comes after it
 	Phases        []phaseView
 	Findings      []work.Finding
 	InDoubt       []work.Doubt // about the proof of what landed
@@ -57,6 +58,7 @@ type jobView struct {
 // phaseView is a line of the table of phases.
 type phaseView struct {
 	Number, Name, Type string
+	Repository         string // "" = the one of the plan
 	State              string // a word
 	Look               picture.State
 	Why                string
@@ -134,7 +136,12 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 		out.Phases = append(out.Phases, view)
 		out.Findings = append(out.Findings, FindingsOf(ph)...)
 	}
-	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s, driven))
+	chain := s.Chain(now)
+	if s.Outcome.Final() {
+		chain = orchestrator.Chain{}
+	}
+	out.HeldUp = heldUp(chain)
+	out.Graph = picture.Graph("Phases of "+s.Run, texts.Number(len(s.Order), "phase")+", from left to right.", graphNodes(s, driven, chain.Phases))
 	return out
 }
 
@@ -145,7 +152,7 @@ func viewPhase(p *orchestrator.Phase, host string, driven bool) phaseView {
 	}
 	return phaseView{
 		Said: said, Kept: p.Outcome == work.PhaseFailed && p.Kept(),
-		Number: p.Number, Name: p.Plan.Name, Type: p.Plan.PhaseType, State: p.Word(driven), Look: lookOf(p, driven), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
+		Number: p.Number, Name: p.Plan.Name, Repository: p.Plan.Repository, Type: p.Plan.PhaseType, State: p.Word(driven), Look: lookOf(p, driven), Why: whyOf(p), Proof: p.Proof, Sensitive: p.Set.Sensitive,
 		Agent: p.Set.Agent, Model: p.Model(), Iteration: p.Iteration, Attempt: max(p.Tries[p.Iteration], 1), Spent: p.Spent, Budget: p.Budget,
 		Fixes: p.Review.Attempts, CostUSD: p.Usage.Cost(), Tokens: p.Usage.Tokens, UnknownTokens: p.Usage.UnknownTokens, Pull: pullOf(p, host), Files: p.Files, Running: p.Begun, Reviews: ReviewsOf(p), Record: p.Record,
 	}
@@ -221,16 +228,38 @@ func whyOf(p *orchestrator.Phase) string {
 	return text
 }
 
+// mostChained is how many phases of a chain are named; the graph shows all.
+const mostChained = 8
+
+// heldUp says what a run waits for last, "" = nothing.
+func heldUp(c orchestrator.Chain) string {
+	if len(c.Phases) == 0 {
+		return ""
+	}
+	said := "Phase " + c.Phases[0] + " holds the run up"
+	if len(c.Phases) > 1 {
+		named, more := c.Phases, ""
+		if len(named) > mostChained {
+			named, more = named[:mostChained], fmt.Sprintf(" and %d more", len(c.Phases)-mostChained)
+		}
+		said += ": the longest chain that is left is " + strings.Join(named, " → ") + more
+	}
+	if c.Left > 0 {
+		said += ", about " + texts.Took(c.Left) + " by what such phases took"
+	}
+	return said + "."
+}
+
 // graphNodes are the phases with what each needs; the phases of a job follow
-// one another, and a sub-phase hangs on its parent.
-func graphNodes(s *orchestrator.State, driven bool) []picture.Node {
+// one another, and a sub-phase hangs on its parent. chain is the longest that is left.
+func graphNodes(s *orchestrator.State, driven bool, chain []string) []picture.Node {
 	var out []picture.Node
 	last := ""
 	for _, n := range s.Order {
 		p := s.Phases[n]
 		node := picture.Node{
 			ID: n, Label: p.Plan.Name, State: lookOf(p, driven), Word: p.Word(driven), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
-			Note: fmt.Sprintf("%d of %d tries", p.Spent, p.Budget),
+			Note: fmt.Sprintf("%d of %d iterations", p.Spent, p.Budget), Long: slices.Contains(chain, n),
 		}
 		switch {
 		case p.Parent != "":

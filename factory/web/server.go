@@ -97,7 +97,7 @@ func New(c Config) (*Server, error) {
 	for _, area := range []func(){
 		s.assetRoutes, s.signInRoutes, s.liveRoutes, s.projectRoutes, s.addProjectRoutes, s.boardRoutes,
 		s.runRoutes, s.runStartRoutes, s.cockpitRoutes, s.cockpitEditRoutes, s.issueRoutes, s.jobRoutes, s.metricsRoutes,
-		s.editRoutes, s.inboxRoutes, s.searchRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes, s.scheduleRoutes, s.companionRoutes,
+		s.editRoutes, s.inboxRoutes, s.searchRoutes, s.floorRoutes, s.docsRoutes, s.settingsRoutes, s.scheduleRoutes, s.lessonRoutes, s.companionRoutes,
 	} {
 		area()
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"crypto/hmac"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -31,31 +32,39 @@ type sessionFile struct {
 	Links    map[string]time.Time `json:"links"`    // that were used, until they would not work anyway
 }
 
-func (k *Keys) loadSessions() error {
-	k.sessions = sessionFile{}
-	if err := k.readJSON(sessionsFile, &k.sessions); err != nil {
+// refreshSessions reads the sessions again when their file is another one: who signed
+// out at another server is out here, too. Call it with the lock held.
+func (k *Keys) refreshSessions() error {
+	return k.refresh(sessionsFile, func(data []byte) (err error) {
+		k.sessions, err = readSessions(data)
 		return err
+	})
+}
+
+func readSessions(data []byte) (f sessionFile, err error) {
+	if data != nil {
+		err = json.Unmarshal(data, &f)
 	}
-	if k.sessions.Sessions == nil {
-		k.sessions.Sessions = map[string]session{}
+	if f.Sessions == nil {
+		f.Sessions = map[string]session{}
 	}
-	if k.sessions.Links == nil {
-		k.sessions.Links = map[string]time.Time{}
+	if f.Links == nil {
+		f.Links = map[string]time.Time{}
 	}
-	return nil
+	return f, err
 }
 
 // Link is a word that signs in as the owner, once, within ten minutes.
 func (k *Keys) Link() string {
 	text := strconv.FormatInt(k.now().Add(linkLife).Unix(), 36) + "." + secret()[:22]
-	return text + "." + k.mac("link", text)
+	return text + "." + mac(k.key, "link", text)
 }
 
 // redeem takes a link's word for a session, whose cookie it returns; false when
 // the word is none, or used, or old.
 func (k *Keys) redeem(word string) (cookie string, ok bool, err error) {
 	i := strings.LastIndexByte(word, '.')
-	if i < 0 || !hmac.Equal([]byte(word[i+1:]), []byte(k.mac("link", word[:i]))) {
+	if i < 0 || !hmac.Equal([]byte(word[i+1:]), []byte(mac(k.key, "link", word[:i]))) {
 		return "", false, nil
 	}
 	end, _, _ := strings.Cut(word, ".")
@@ -63,12 +72,13 @@ func (k *Keys) redeem(word string) (cookie string, ok bool, err error) {
 	if err != nil || !k.now().Before(time.Unix(secs, 0)) {
 		return "", false, nil
 	}
-	err = k.changeSessions(func() {
-		if _, used := k.sessions.Links[hashed(word)]; used {
+	err = k.changeSessions(func(f sessionFile) {
+		cookie, ok = "", false
+		if _, used := f.Links[hashed(word)]; used {
 			return
 		}
-		k.sessions.Links[hashed(word)] = time.Unix(secs, 0).UTC()
-		cookie, ok = k.begin(session{}), true
+		f.Links[hashed(word)] = time.Unix(secs, 0).UTC()
+		cookie, ok = k.begin(f, session{}), true
 	})
 	return cookie, ok && err == nil, err
 }
@@ -79,45 +89,44 @@ func (k *Keys) signIn(token string) (cookie string, ok bool, err error) {
 	if err != nil || !ok {
 		return "", false, err
 	}
-	err = k.changeSessions(func() { cookie = k.begin(session{User: u.Name, Token: u.Token}) })
+	err = k.changeSessions(func(f sessionFile) { cookie = k.begin(f, session{User: u.Name, Token: u.Token}) })
 	return cookie, err == nil, err
 }
 
-// changeSessions changes the file of sessions while no other server does.
-func (k *Keys) changeSessions(do func()) error {
-	return k.locked(func() error {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if err := k.loadSessions(); err != nil {
-			return err
+// changeSessions changes the file of sessions while no other server does. do may be
+// called again.
+func (k *Keys) changeSessions(do func(sessionFile)) error {
+	return k.files.Change(sessionsFile, func(was []byte) ([]byte, error) {
+		f, err := readSessions(was)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", k.path(sessionsFile), err)
 		}
-		do()
-		k.tidy()
-		return k.writeJSON(sessionsFile, k.sessions)
+		do(f)
+		f.tidy(k.now())
+		return k.written(sessionsFile, f)
 	})
 }
 
-// begin adds a session, and returns its cookie. Call it in changeSessions.
-func (k *Keys) begin(s session) (cookie string) {
+// begin adds a session, and returns its cookie.
+func (k *Keys) begin(f sessionFile, s session) (cookie string) {
 	cookie = secret()
 	s.Seen = k.now().UTC()
-	k.sessions.Sessions[hashed(cookie)] = s
+	f.Sessions[hashed(cookie)] = s
 	return cookie
 }
 
-// tidy drops what does not count any more. Call it with the lock held.
-func (k *Keys) tidy() {
-	now := k.now()
-	maps.DeleteFunc(k.sessions.Links, func(_ string, until time.Time) bool { return !now.Before(until) })
-	maps.DeleteFunc(k.sessions.Sessions, func(_ string, s session) bool { return now.Sub(s.Seen) > sessionLife })
-	for len(k.sessions.Sessions) > mostSessions {
+// tidy drops what does not count any more.
+func (f sessionFile) tidy(now time.Time) {
+	maps.DeleteFunc(f.Links, func(_ string, until time.Time) bool { return !now.Before(until) })
+	maps.DeleteFunc(f.Sessions, func(_ string, s session) bool { return now.Sub(s.Seen) > sessionLife })
+	for len(f.Sessions) > mostSessions {
 		oldest := ""
-		for id, s := range k.sessions.Sessions {
-			if oldest == "" || s.Seen.Before(k.sessions.Sessions[oldest].Seen) {
+		for id, s := range f.Sessions {
+			if oldest == "" || s.Seen.Before(f.Sessions[oldest].Seen) {
 				oldest = id
 			}
 		}
-		delete(k.sessions.Sessions, oldest)
+		delete(f.Sessions, oldest)
 	}
 }
 
@@ -134,7 +143,7 @@ func (k *Keys) bySession(cookie string) (Person, bool, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.refresh(); err != nil {
+	if err := k.refreshUsers(); err != nil {
 		return Person{}, false, err
 	}
 	i := k.users.find(s.User)
@@ -150,17 +159,21 @@ func (k *Keys) bySession(cookie string) (Person, bool, error) {
 // down once a day.
 func (k *Keys) session(id string) (session, bool, error) {
 	k.mu.Lock()
+	err := k.refreshSessions()
 	s, ok := k.sessions.Sessions[id]
 	k.mu.Unlock()
+	if err != nil {
+		return session{}, false, err
+	}
 	idle := k.now().Sub(s.Seen)
 	if !ok || idle > sessionLife {
 		return session{}, false, nil
 	}
 	if idle > 24*time.Hour {
-		err := k.changeSessions(func() {
-			if s, ok = k.sessions.Sessions[id]; ok {
+		err := k.changeSessions(func(f sessionFile) {
+			if s, ok = f.Sessions[id]; ok {
 				s.Seen = k.now().UTC()
-				k.sessions.Sessions[id] = s
+				f.Sessions[id] = s
 			}
 		})
 		if err != nil {
@@ -172,5 +185,5 @@ func (k *Keys) session(id string) (session, bool, error) {
 
 // signOut ends a session.
 func (k *Keys) signOut(p Person) error {
-	return k.changeSessions(func() { delete(k.sessions.Sessions, p.session) })
+	return k.changeSessions(func(f sessionFile) { delete(f.Sessions, p.session) })
 }

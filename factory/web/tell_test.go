@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestTellAnAgentOnPages(t *testing.T) {
 	if a := rita.Send("/p/demo/runs/r1/tell", say); a.Status != 303 && a.Status != 200 {
 		t.Errorf("a reviewer: %d %s", a.Status, a.Body)
 	}
-	if len(d.said) != 1 || d.said[0] != (work.Message{Phase: "01", Text: "use tabs", Now: true}) || d.by != "rita" || d.door != "web" {
+	if len(d.said) != 1 || !reflect.DeepEqual(d.said[0], work.Message{Phase: "01", Text: "use tabs", Now: true}) || d.by != "rita" || d.door != "web" {
 		t.Errorf("said: %+v by %s through %s", d.said, d.by, d.door)
 	}
 	if a := rita.Send("/p/demo/runs/r1/tell", url.Values{"phase": {"01"}, "text": {" "}}); a.Status != 422 || !strings.Contains(a.Body, "The message is empty.") {
@@ -52,5 +53,14 @@ func TestTellAnAgentOnPages(t *testing.T) {
 	}
 	if a := rita.Send("/p/demo/runs/r1/tell", url.Values{"phase": {"01"}, "text": {""}, "anew": {"1"}}); a.Status >= 400 || len(d.said) != 2 || !d.said[1].Anew {
 		t.Errorf("a new session: %d %s, %+v", a.Status, a.Body, d.said)
+	}
+	with := url.Values{"phase": {"01"}, "text": {"use tabs"}, "with": {"main.go:3-8\r\n\r\n notes.txt \r\n"}}
+	want := []work.Attached{{Path: "main.go", From: 3, To: 8}, {Path: "notes.txt"}}
+	if a := rita.Send("/p/demo/runs/r1/tell", with); a.Status >= 400 || len(d.said) != 3 || !reflect.DeepEqual(d.said[2].Attached, want) {
+		t.Errorf("with lines: %d %s, %+v", a.Status, a.Body, d.said)
+	}
+	with.Set("with", "main.go:3-8\n../secret")
+	if a := rita.Send("/p/demo/runs/r1/tell", with); a.Status != 422 || !strings.Contains(a.Body, "../secret: it is no path") || len(d.said) != 3 {
+		t.Errorf("with a file outside: %d %s, %+v", a.Status, a.Body, d.said)
 	}
 }

@@ -2,11 +2,10 @@ package web
 
 import (
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -41,51 +40,40 @@ const tokenPrefix = "forge_"
 func (k *Keys) Users() ([]User, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.refresh(); err != nil {
+	if err := k.refreshUsers(); err != nil {
 		return nil, err
 	}
 	return slices.Clone(k.users.Users), nil
 }
 
-// refresh reads the users again when their file is another one. Call it with
+// refreshUsers reads the users again when their file is another one. Call it with
 // the lock held.
-func (k *Keys) refresh() error {
-	info, err := os.Lstat(k.path(usersFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		k.users, k.read = userFile{}, nil
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look at the users: %w", err)
-	}
-	// A write is a rename, so a new file has another inode.
-	if k.read != nil && os.SameFile(info, k.read) && info.ModTime().Equal(k.read.ModTime()) && info.Size() == k.read.Size() && info.Mode() == k.read.Mode() {
-		return nil
-	}
-	var f userFile
-	if err := k.readJSON(usersFile, &f); err != nil {
+func (k *Keys) refreshUsers() error {
+	return k.refresh(usersFile, func(data []byte) (err error) {
+		k.users, err = readUsers(data)
 		return err
-	}
-	k.users, k.read = f, info
-	return nil
+	})
 }
 
-// change changes the users, in this process and all others.
+func readUsers(data []byte) (f userFile, err error) {
+	if data != nil {
+		err = json.Unmarshal(data, &f)
+	}
+	return f, err
+}
+
+// change changes the users, in this process and all others. do may be called again.
 func (k *Keys) change(do func(*userFile) error) error {
-	return k.locked(func() error {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.read = nil
-		if err := k.refresh(); err != nil {
-			return err
+	return k.files.Change(usersFile, func(was []byte) ([]byte, error) {
+		f, err := readUsers(was)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", k.path(usersFile), err)
 		}
-		f := userFile{Users: slices.Clone(k.users.Users)}
 		if err := do(&f); err != nil {
-			return err
+			return nil, err
 		}
 		slices.SortFunc(f.Users, func(a, b User) int { return strings.Compare(a.Name, b.Name) })
-		k.read = nil
-		return k.writeJSON(usersFile, f)
+		return k.written(usersFile, f)
 	})
 }
 
@@ -100,6 +88,7 @@ func (k *Keys) PutUser(name string, role Role, project string) (token string, er
 		return "", errors.New("a user needs a role and a project")
 	}
 	err = k.change(func(f *userFile) error {
+		token = ""
 		if i := f.find(name); i >= 0 {
 			roles := maps.Clone(f.Users[i].Roles)
 			roles[project] = role.String()
@@ -172,7 +161,7 @@ func (k *Keys) byToken(token string) (User, bool, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.refresh(); err != nil {
+	if err := k.refreshUsers(); err != nil {
 		return User{}, false, err
 	}
 	sum := []byte(hashed(token))
@@ -190,7 +179,7 @@ func (k *Keys) byToken(token string) (User, bool, error) {
 func (k *Keys) Person(name string) (p Person, ok bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.refresh(); err != nil {
+	if err := k.refreshUsers(); err != nil {
 		return Person{}, false, err
 	}
 	if i := k.users.find(name); i >= 0 {

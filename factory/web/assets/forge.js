@@ -9,6 +9,20 @@
     request.headers["X-Forge-Token"] = token();
   });
 
+  // Pictures of pages: a picture's own request carries no token, and so it is fetched.
+  const pictures = () => document.querySelectorAll("img[data-picture]").forEach(async (img) => {
+    const at = img.dataset.picture;
+    img.removeAttribute("data-picture");
+    const answer = await fetch(at, { headers: { "X-Forge-Token": token() } });
+    if (!answer.ok) return;
+    const reader = new FileReader();
+    reader.onload = () => { img.src = reader.result; };
+    reader.readAsDataURL(await answer.blob());
+  });
+  document.addEventListener("DOMContentLoaded", pictures);
+  document.addEventListener("htmx:after:swap", pictures);
+  if (document.readyState !== "loading") pictures();
+
   // A fetch of our own, answered in JSON. What is refused is thrown as words.
   window.forgeSend = async (url, fields) => {
     let answer;

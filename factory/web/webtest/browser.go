@@ -5,8 +5,6 @@ package webtest
 import (
 	"context"
 	_ "embed" // the check
-	"encoding/json"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -20,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -247,12 +245,22 @@ func (b *Tab) JS(expression string, v any) {
 }
 
 // Until waits until a JavaScript expression is true; one that cannot be worked
-// out is not, nor is any while the page gives way to another.
+// out is not, nor is any while the page gives way to another. A page that does not
+// come, as happens to a browser on a busy machine, is asked for once more.
 func (b *Tab) Until(expression string) {
 	b.w.TB.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, Patience)
 	defer cancel()
+	again := time.Now().Add(Patience / 4)
 	for {
+		if time.Now().After(again) {
+			var loading bool
+			if err := chromedp.Run(ctx, chromedp.Evaluate(`document.readyState === "loading"`, &loading)); err == nil && loading {
+				b.w.TB.Logf("a page does not come, and is asked for again: %s", b.loaded())
+				_ = chromedp.Run(ctx, page.Reload())
+			}
+			again = again.Add(Patience)
+		}
 		var ok bool
 		err := chromedp.Run(ctx, chromedp.Evaluate("(() => { try { return !!("+expression+") } catch { return false } })()", &ok))
 		switch {
@@ -260,7 +268,7 @@ func (b *Tab) Until(expression string) {
 			return
 		case ctx.Err() != nil:
 			var text string
-			b.JS("document.body.innerText", &text)
+			b.JS("(document.body ?? document.documentElement).innerText", &text)
 			b.w.TB.Fatalf("never: %s\nconsole: %s\nserver: %s\n%s\npage: %s", expression, b.complaints(), b.w.Log.Tail(), b.loaded(), text)
 		case err != nil && !gaveWay(err):
 			b.w.TB.Fatalf("%s: %v\nconsole: %s\nserver: %s\n%s", expression, err, b.complaints(), b.w.Log.Tail(), b.html())
@@ -286,107 +294,6 @@ func gaveWay(err error) bool {
 func (b *Tab) Live() {
 	b.w.TB.Helper()
 	b.Until(`document.documentElement.dataset.live === "on"`)
-}
-
-// Click clicks on the middle of what a selector names, as soon as it is there
-// and nothing covers it.
-func (b *Tab) Click(selector string) {
-	b.w.TB.Helper()
-	b.Entered()
-	b.Until(fmt.Sprintf(`(() => {
-		const what = document.querySelector(%s);
-		what.scrollIntoView({ block: "center", behavior: "instant" });
-		const r = what.getClientRects()[0];
-		const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
-		return what.contains(top) || top.contains(what);
-	})()`, quoted(selector)))
-	x, y := b.Middle(selector)
-	b.Run(chromedp.MouseClickXY(x, y))
-}
-
-// Follow clicks on a link until it has led to an address that holds path: what a
-// page replaces under the mouse takes no click, and is clicked again.
-func (b *Tab) Follow(selector, path string) {
-	b.w.TB.Helper()
-	b.Click(selector)
-	b.Until(fmt.Sprintf(`location.pathname.includes(%s) || (() => {
-		const now = performance.now();
-		window.followed ??= now;
-		if (now - window.followed > 3000) {
-			window.followed = now;
-			document.querySelector(%s)?.click();
-		}
-		return false;
-	})()`, quoted(path), quoted(selector)))
-	b.Entered()
-}
-
-// Type types text into what a selector names.
-func (b *Tab) Type(selector, text string) {
-	b.w.TB.Helper()
-	b.Focus(selector)
-	b.Run(chromedp.KeyEvent(text))
-}
-
-// Set gives what a selector names a value, as a choice or a paste does.
-func (b *Tab) Set(selector, value string) {
-	b.w.TB.Helper()
-	b.Focus(selector)
-	b.JS(fmt.Sprintf(`(() => {
-		const what = document.querySelector(%s);
-		what.value = %s;
-		for (const name of ["input", "change"]) what.dispatchEvent(new Event(name, { bubbles: true }));
-	})()`, quoted(selector), quoted(value)), nil)
-}
-
-// Focus puts the focus on what a selector names, as soon as it is there.
-func (b *Tab) Focus(selector string) {
-	b.w.TB.Helper()
-	b.Entered()
-	b.Until(fmt.Sprintf(`(() => { const what = document.querySelector(%s); what.focus(); return document.activeElement === what; })()`, quoted(selector)))
-}
-
-// quoted is text as JavaScript writes it.
-func quoted(text string) string {
-	q, _ := json.Marshal(text)
-	return string(q)
-}
-
-// Keys types keys, by their names.
-func (b *Tab) Keys(names ...string) {
-	b.w.TB.Helper()
-	codes := map[string]int64{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-	for _, name := range names {
-		key, code, text := name, name, ""
-		switch name {
-		case "Space":
-			key, text = " ", " "
-		case "Enter":
-			text = "\r"
-		}
-		down := input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithCode(code).WithText(text).WithWindowsVirtualKeyCode(codes[name])
-		b.Run(down, input.DispatchKeyEvent(input.KeyUp).WithKey(key).WithCode(code).WithWindowsVirtualKeyCode(codes[name]))
-	}
-}
-
-// Middle is the middle of an element.
-func (b *Tab) Middle(selector string) (x, y float64) {
-	b.w.TB.Helper()
-	var at [2]float64
-	b.JS(fmt.Sprintf(`(() => { const r = document.querySelector(%s).getClientRects()[0]; return [r.left + r.width/2, r.top + r.height/2]; })()`, quoted(selector)), &at)
-	return at[0], at[1]
-}
-
-// Drag drags an element to a point by the mouse.
-func (b *Tab) Drag(selector string, x, y float64) {
-	b.w.TB.Helper()
-	fx, fy := b.Middle(selector)
-	b.Run(input.DispatchMouseEvent(input.MousePressed, fx, fy).WithButton(input.Left).WithClickCount(1))
-	for n := range 5 {
-		part := float64(n+1) / 5
-		b.Run(input.DispatchMouseEvent(input.MouseMoved, fx+(x-fx)*part, fy+(y-fy)*part).WithButton(input.Left))
-	}
-	b.Run(input.DispatchMouseEvent(input.MouseReleased, x, y).WithButton(input.Left).WithClickCount(1))
 }
 
 // Look is one way to look at a page.
