@@ -84,7 +84,7 @@ func New(c Config) (*API, error) {
 	a := &API{Config: c, mux: http.NewServeMux(), stop: make(chan struct{})}
 	a.api = humago.New(a.mux, a.settings())
 	for _, area := range []func(){
-		a.projectRoutes, a.folderRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.runStartRoutes, a.draftRoutes, a.jobRoutes, a.floorRoutes, a.scheduleRoutes, a.settingsRoutes, a.searchRoutes, a.companionRoutes,
+		a.projectRoutes, a.folderRoutes, a.issueRoutes, a.issueChangeRoutes, a.checkpointRoutes, a.answerRoutes, a.commentRoutes, a.editRoutes, a.runRoutes, a.runStartRoutes, a.draftRoutes, a.jobRoutes, a.floorRoutes, a.scheduleRoutes, a.lessonRoutes, a.settingsRoutes, a.searchRoutes, a.companionRoutes,
 		a.policyRoutes, a.figureRoutes, a.eventRoutes,
 	} {
 		area()

@@ -55,6 +55,7 @@ var onPages = map[string][]string{
 	"POST /p/{project}/floor/{word}": {"pause-floor", "resume-floor", "drain-floor"},
 
 	"POST /p/{project}/schedules/{word}": {"run-schedule", "pause-schedule", "resume-schedule"},
+	"POST /p/{project}/lessons/{word}":   {"keep-lesson", "unlearn-lesson"},
 }
 
 // shownOnPages maps what pages show to the operations that tell the same; "" =
@@ -79,6 +80,7 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/columns/{column}":    {"list-issues"},
 	"GET /p/{project}/floor":               {"show-floor"},
 	"GET /p/{project}/schedules":           {"list-schedules"},
+	"GET /p/{project}/lessons":             {"list-lessons", "list-proposed-lessons"},
 	"GET /p/{project}/metrics":             {"project-figures"},
 	"GET /p/{project}/settings":            {"show-settings"},
 	"GET /p/{project}/health":              {"check-health"},
@@ -94,14 +96,17 @@ var shownOnPages = map[string][]string{
 	"GET /p/{project}/runs/{run}/now":      {"show-run"},
 	"GET /p/{project}/runs/{run}/events":   {"run-events"},
 	"GET /p/{project}/runs/{run}/output":   {"run-output"},
-	"GET /p/{project}/runs/{run}/changes":  {"run-changes"},
-	"GET /p/{project}/runs/{run}/file":     {"run-changes"},
-	"GET /p/{project}/issues/{id}/live":    {"show-issue", "show-run"},
-	"GET /p/{project}/companion":           {"show-conversation"},
-	"GET /p/{project}/companion/talk":      {"show-conversation"},
-	"GET /p/{project}/jobs":                {"list-jobs"},
-	"GET /p/{project}/jobs/new":            {"job-choices"},
-	"GET /p/{project}/jobs/{run}":          {"show-job"},
+
+	"GET /p/{project}/runs/{run}/pictures/{picture}": {"run-picture"},
+
+	"GET /p/{project}/runs/{run}/changes": {"run-changes"},
+	"GET /p/{project}/runs/{run}/file":    {"run-changes"},
+	"GET /p/{project}/issues/{id}/live":   {"show-issue", "show-run"},
+	"GET /p/{project}/companion":          {"show-conversation"},
+	"GET /p/{project}/companion/talk":     {"show-conversation"},
+	"GET /p/{project}/jobs":               {"list-jobs"},
+	"GET /p/{project}/jobs/new":           {"job-choices"},
+	"GET /p/{project}/jobs/{run}":         {"show-job"},
 
 	"GET /p/{project}/checkpoints/{checkpoint}":         {"show-checkpoint"},
 	"GET /p/{project}/checkpoints/{checkpoint}/now":     {"show-checkpoint"},

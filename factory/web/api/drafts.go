@@ -13,7 +13,7 @@ type OrderDraft struct {
 	InProject
 	Body struct {
 		Text  string `json:"text" minLength:"1" maxLength:"65536" doc:"What is to be done."`
-		Tries int    `json:"tries,omitempty" minimum:"0" maximum:"1000" doc:"Of each phase; absent = as drafted."`
+		Tries int    `json:"tries,omitempty" minimum:"0" maximum:"1000" doc:"Iterations of each phase; absent = as drafted."`
 	}
 }
 

@@ -31,6 +31,7 @@ type fakePorts struct {
 	cancelled []string
 	orders    []web.JobOrder
 	levels    []string
+	attached  []work.Attached     // to the last message
 	state     *orchestrator.State // nil = one that says little
 	asked     int                 // for single runs
 	paged     int                 // for lists of them
@@ -167,6 +168,7 @@ func (f *fakePorts) Tell(_ context.Context, run string, m work.Message, by, door
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.levels = append(f.levels, "tell "+m.Phase+"="+m.Text+" by "+by+" through "+door)
+	f.attached = m.Attached
 	return work.Told{Run: run, Phase: m.Phase, ID: "m1", Now: m.Now, Anew: m.Anew, State: work.MessageQueued, Iteration: 2}, nil
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -127,6 +128,9 @@ func (a *API) addIssue(c call, in *NewIssue) (*IssueAnswer, error) {
 	if err := a.mayLevel(c, "", i.Level); err != nil {
 		return nil, err
 	}
+	if err := mayLabel(c, nil, i.Labels); err != nil {
+		return nil, err
+	}
 	place := factory.Place{At: factory.Bottom}
 	if b.Top {
 		place.At = factory.Top
@@ -147,6 +151,11 @@ func (a *API) editIssue(c call, in *EditIssue) (*IssueAnswer, error) {
 	i, err := c.project.Board.Edit(c, in.Issue, version, func(i *work.Issue) error {
 		if b.Level != nil {
 			if err := a.mayLevel(c, i.Level, *b.Level); err != nil {
+				return err
+			}
+		}
+		if b.Labels != nil {
+			if err := mayLabel(c, i.Labels, *b.Labels); err != nil {
 				return err
 			}
 		}
@@ -178,6 +187,15 @@ func (a *API) mayLevel(c call, was, level string) error {
 		return forbidden(web.RoleAdmin, c)
 	}
 	return a.checkLevel(c, "body.level", level)
+}
+
+// mayLabel says whether who asks may change an issue's labels so.
+func mayLabel(c call, was, now []string) error {
+	err := c.project.MayLabel(c, was, now, c.who.May(c.project.ID, web.RoleAdmin))
+	if errors.As(err, new(*web.Complaint)) {
+		return forbidden(web.RoleAdmin, c)
+	}
+	return err
 }
 
 func set[T any](into *T, to *T) {

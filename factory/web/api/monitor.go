@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
 
 	"forge/factory/web"
 	"forge/internal/work"
@@ -67,94 +65,71 @@ func plainly(w http.ResponseWriter, status int, text string) {
 // Metrics are for Prometheus. The caller decides who may read them: they name
 // every project of the server.
 func (a *API) Metrics() http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &board{api: a})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), judgement)
+		defer cancel()
+		f := figures{}
+		a.figures(ctx, f)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		f.write(w)
+		metrics.WriteProcessMetrics(w)
+		metrics.WriteFDMetrics(w)
+	})
 }
 
-// The descriptions of what is told to Prometheus.
-var (
-	issuesDesc   = prometheus.NewDesc("forge_issues", "Issues on the board, by column.", []string{"project", "column"}, nil)
-	runningDesc  = prometheus.NewDesc("forge_issues_running", "Issues that are worked on now.", []string{"project"}, nil)
-	servingDesc  = prometheus.NewDesc("forge_floor_serving", "Whether some process works on the board.", []string{"project"}, nil)
-	pausedDesc   = prometheus.NewDesc("forge_floor_paused", "Whether nothing new is claimed.", []string{"project"}, nil)
-	waitsDesc    = prometheus.NewDesc("forge_checkpoints_pending", "Checkpoints that wait for a person, counted up to 500.", []string{"project"}, nil)
-	runsDesc     = prometheus.NewDesc("forge_runs", "Runs and jobs, by how they stand.", []string{"project", "state"}, nil)
-	costDesc     = prometheus.NewDesc("forge_cost_usd", "Money that runs and jobs are known to have cost.", []string{"project"}, nil)
-	unpricedDesc = prometheus.NewDesc("forge_runs_cost_unknown", "Runs and jobs of which the cost, or a part of it, is not known.", []string{"project"}, nil)
-	streamsDesc  = prometheus.NewDesc("forge_event_streams", "Open event streams of the API.", nil, nil)
-	webhooksDesc = prometheus.NewDesc("forge_host_webhooks_total", "Webhooks of code hosts since the server began, by what became of them.", []string{"outcome"}, nil)
-	callsDesc    = prometheus.NewDesc("forge_calls_total", "Calls by name on trackers since the server began, by their end.", []string{"end"}, nil)
-	upDesc       = prometheus.NewDesc("forge_project_up", "Whether the project's journal could be read.", []string{"project"}, nil)
-)
-
-// board reads the figures when they are asked for.
-type board struct{ api *API }
-
-// Describe is as of prometheus.Collector.
-func (b *board) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{issuesDesc, runningDesc, servingDesc, pausedDesc, waitsDesc, runsDesc, costDesc, unpricedDesc, streamsDesc, webhooksDesc, callsDesc, upDesc} {
-		out <- d
-	}
-}
-
-// Collect is as of prometheus.Collector. What cannot be read is not told: an
-// absent figure is not a zero.
-func (b *board) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), judgement)
-	defer cancel()
-	tell := func(d *prometheus.Desc, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	b.api.streams.mu.Lock()
-	tell(streamsDesc, float64(b.api.streams.all))
-	b.api.streams.mu.Unlock()
-	if b.api.Webhooks != nil {
-		for outcome, n := range b.api.Webhooks() {
-			out <- prometheus.MustNewConstMetric(webhooksDesc, prometheus.CounterValue, float64(n), strings.ReplaceAll(outcome, " ", "_"))
+// figures reads what is told of the server and its projects. What cannot be read is
+// not told: an absent figure is not a zero.
+func (a *API) figures(ctx context.Context, f figures) {
+	a.streams.mu.Lock()
+	f.tell("forge_event_streams", float64(a.streams.all))
+	a.streams.mu.Unlock()
+	if a.Webhooks != nil {
+		for outcome, n := range a.Webhooks() {
+			f.tell("forge_host_webhooks_total", float64(n), "outcome", strings.ReplaceAll(outcome, " ", "_"))
 		}
 	}
-	if b.api.Calls != nil {
-		for end, n := range b.api.Calls() {
-			out <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n), end)
+	if a.Calls != nil {
+		for end, n := range a.Calls() {
+			f.tell("forge_calls_total", float64(n), "end", end)
 		}
 	}
-	all, err := b.api.Site.Projects(ctx)
+	all, err := a.Site.Projects(ctx)
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(upDesc, err)
+		a.Log.Warn("the projects cannot be read for /metrics", "err", err)
 		return
 	}
 	for _, p := range all {
 		up := 1.0
-		if err := b.project(ctx, p, tell); err != nil {
-			b.api.Log.Warn("figures cannot be read", "project", p.ID, "err", err)
+		if err := a.projectFigures(ctx, p, f); err != nil {
+			a.Log.Warn("figures cannot be read", "project", p.ID, "err", err)
 			up = 0
 		}
-		tell(upDesc, up, p.ID)
+		f.tell("forge_project_up", up, "project", p.ID)
 	}
 }
 
-func (b *board) project(ctx context.Context, p web.Project, tell func(*prometheus.Desc, float64, ...string)) error {
+func (a *API) projectFigures(ctx context.Context, p web.Project, f figures) error {
 	counts, err := p.Cards.IssueCounts(ctx, p.Board.Project)
 	if err != nil {
 		return err
 	}
 	for _, column := range work.Columns() {
-		tell(issuesDesc, float64(counts[column]), p.ID, string(column))
+		f.tell("forge_issues", float64(counts[column]), "column", string(column), "project", p.ID)
 	}
 	s, err := p.Floor.Standing(ctx)
 	if err != nil {
 		return err
 	}
-	tell(runningDesc, float64(len(s.Running)), p.ID)
-	tell(servingDesc, truth(s.Serving), p.ID)
-	tell(pausedDesc, truth(s.Paused || s.Drain), p.ID)
+	f.tell("forge_issues_running", float64(len(s.Running)), "project", p.ID)
+	f.tell("forge_floor_serving", truth(s.Serving), "project", p.ID)
+	f.tell("forge_floor_paused", truth(s.Paused || s.Drain), "project", p.ID)
 	waits, err := p.Desk.Checkpoints(ctx, "", work.CheckpointPending, 500, "")
 	if err != nil {
 		return err
 	}
-	tell(waitsDesc, float64(len(waits)), p.ID)
-	runs, err := b.api.seen.runs(ctx, p)
+	f.tell("forge_checkpoints_pending", float64(len(waits)), "project", p.ID)
+	runs, err := a.seen.runs(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -168,10 +143,10 @@ func (b *board) project(ctx context.Context, p web.Project, tell func(*prometheu
 		cost += *r.CostUSD
 	}
 	for _, state := range []string{"running", "frozen", "interrupted", "limit", "completed", "failed", "cancelled"} {
-		tell(runsDesc, float64(states[state]), p.ID, state)
+		f.tell("forge_runs", float64(states[state]), "project", p.ID, "state", state)
 	}
-	tell(costDesc, cost, p.ID)
-	tell(unpricedDesc, float64(unknown), p.ID)
+	f.tell("forge_cost_usd", cost, "project", p.ID)
+	f.tell("forge_runs_cost_unknown", float64(unknown), "project", p.ID)
 	return nil
 }
 

@@ -90,6 +90,8 @@ type TellAgent struct {
 		Text  string `json:"text,omitempty" maxLength:"8192" doc:"What you say. It is in the phase's next prompt, and nothing of the phase is merged before."`
 		Now   bool   `json:"now,omitempty" doc:"End the iteration that is under way, keep its work, and begin the next with it."`
 		Anew  bool   `json:"anew,omitempty" doc:"Go on in a new session, which gets a summary of what happened; the text may be empty."`
+
+		With []work.Attached `json:"with,omitempty" maxItems:"8" doc:"Files and lines that go with the text, about 7 KB together."`
 	}
 }
 
@@ -142,6 +144,7 @@ func (a *API) runRoutes() {
 			data, err := c.project.Runs.Output(c, in.Run, in.Phase, in.Iteration, in.Attempt, in.Bytes)
 			return answer(output{Text: strings.ToValidUTF8(string(data), "\uFFFD")}, err)
 		})
+	a.pictureRoute(path)
 	add(a, Route{ID: "run-changes", Method: http.MethodGet, Path: path + "/{run}/changes", Role: web.RoleViewer, Summary: "What a run or job changed: while it works, while it waits, and after it landed", Tag: "runs"},
 		func(c call, in *InRun) (*Answer[changes], error) { return answer(runChanges(c, in.Run)) })
 	add(a, Route{ID: "cancel-run", Method: http.MethodPost, Path: path + "/{run}/cancel", Role: web.RoleOperator, Summary: "End a run or job, or the issue whose run it is; its agents are stopped", Tag: "runs"},
@@ -152,7 +155,7 @@ func (a *API) runRoutes() {
 				return nil, err
 			}
 			b := in.Body
-			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now, Anew: b.Anew}, c.who.Name, "api"))
+			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now, Anew: b.Anew, Attached: b.With}, c.who.Name, "api"))
 		})
 	add(a, Route{ID: "rewind-phase", Method: http.MethodPost, Path: path + "/{run}/rewind", Role: web.RoleReviewer, Summary: "Let a phase go on from what one of its iterations left", Tag: "runs"},
 		func(c call, in *GoBack) (*Answer[work.Rewound], error) {

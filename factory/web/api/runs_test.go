@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,11 @@ func TestRunsAndJobs(t *testing.T) {
 	w.v1("POST", "/projects/p/runs/r1/messages", `{"text":""}`).is(422, "invalid")
 	w.v1("POST", "/projects/p/runs/r1/messages", `{"anew":true}`).is(200, "").has(`"anew":true`)
 	w.ask("reviewer", "POST", api.Prefix+"/projects/p/runs/r1/messages", `{"phase":"1","text":"use tabs","now":true}`).is(200, "").has(`"state":"queued"`, `"iteration":2`)
+	w.v1("POST", "/projects/p/runs/r1/messages", `{"text":"use tabs","with":[{"path":"main.go","from":3,"to":8},{"path":"notes.txt","text":"mine"}]}`).is(200, "")
+	if want := []work.Attached{{Path: "main.go", From: 3, To: 8}, {Path: "notes.txt", Text: "mine"}}; !reflect.DeepEqual(ports.attached, want) {
+		t.Errorf("with it goes %+v, want %+v", ports.attached, want)
+	}
+	w.v1("POST", "/projects/p/runs/r1/messages", `{"text":"use tabs","with":[{"path":"a","lines":3}]}`).is(422, "invalid")
 	w.v1("GET", "/projects/p/jobs/r1", "").is(404, "unknown_job")
 	w.v1("POST", "/projects/p/jobs/r1/cancel", "").is(404, "unknown_job")
 
@@ -97,7 +103,7 @@ func TestARunTellsWhatItsPageShows(t *testing.T) {
 	w := newWorld(t)
 	ports := w.site.ports["p"]
 	ports.addRun("r1", false)
-	p := &orchestrator.Phase{Number: "1", Stage: orchestrator.StageFinished, Outcome: work.PhaseFailed, Reason: work.ReasonReviewFailed, Detail: "<i>two</i> findings", Files: 3}
+	p := &orchestrator.Phase{Number: "1", Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.ReasonReviewFailed, Detail: "<i>two</i> findings"}, Merging: orchestrator.Merging{Files: 3}}
 	p.Plan.Name, p.Set.Agent, p.Set.Model = "build", "claude", "m"
 	p.Set.Reviewers = []work.Specialist{{Name: "security", Gating: true}, {Name: "taste"}, {Name: "late"}}
 	p.Usage = orchestrator.Ledger{USD: 0.5, Tokens: 700}

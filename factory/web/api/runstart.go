@@ -17,7 +17,7 @@ type OrderRun struct {
 		Draft   string  `json:"draft,omitempty" maxLength:"100" doc:"Id of a plan that was drafted, in place of a text; see draft-plan."`
 		Level   string  `json:"level,omitempty" maxLength:"64" doc:"Takes the role admin."`
 		USD     float64 `json:"run_usd,omitempty" minimum:"0" doc:"Most that it may spend. More than the project says takes the role admin."`
-		Tries   int     `json:"tries,omitempty" minimum:"0" maximum:"1000" doc:"Of each phase of a text."`
+		Tries   int     `json:"tries,omitempty" minimum:"0" maximum:"1000" doc:"Iterations of each phase of a text."`
 		NoMerge bool    `json:"no_merge,omitempty" doc:"The result stays on its own branch."`
 		Seen    string  `json:"seen,omitempty" maxLength:"100" doc:"The sum of the forecast that was looked at; where the run would do something else by now, the answer is 409."`
 	}

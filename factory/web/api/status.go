@@ -59,6 +59,7 @@ func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, er
 		RunStanding: s.Standing(row.State, row.Outcome), Phases: []PhaseStatus{}, Checkpoints: []orchestrator.CheckpointStanding{}, Job: s.JobStanding(),
 		Reason: s.Reason, Sandbox: s.Sandbox, Spent: spent(s.Ledger), Delivery: s.Delivery,
 	}
+	out.RunStanding.Stalled = row.Stalled
 	if s.Spec.Issue != nil {
 		out.Issue = s.Spec.Issue.ID
 	}

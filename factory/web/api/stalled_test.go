@@ -1,0 +1,41 @@
+package api_test
+
+import (
+	"context"
+	"testing"
+
+	"forge/factory/web"
+	"forge/factory/web/api"
+	"forge/internal/work"
+	"forge/orchestrator"
+)
+
+// stalledRuns has one run.
+type stalledRuns struct {
+	runs
+	st *orchestrator.State
+}
+
+// runs leaves a name free that a field of web.Runs' own name would take.
+type runs interface{ web.Runs }
+
+func (r stalledRuns) State(context.Context, string) (*orchestrator.State, error) { return r.st, nil }
+
+// noQuestions is a desk on which nothing waits.
+type noQuestions struct{ web.Desk }
+
+func (noQuestions) Checkpoints(context.Context, string, work.CheckpointStatus, int, string) ([]work.Checkpoint, error) {
+	return nil, nil
+}
+
+// Programs are told that nobody takes what a run needs done.
+func TestStatusOfStalledRun(t *testing.T) {
+	st, err := orchestrator.NewState("r-1", orchestrator.Spec{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "first", Promise: "P"}}}, Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Desk: noQuestions{}}, web.Run{ID: "r-1", State: "running", Stalled: "no worker"})
+	if err != nil || got.Stalled != "no worker" || got.State != "running" {
+		t.Errorf("it is told %+v, %v", got, err)
+	}
+}
