@@ -57,9 +57,21 @@ func SendEnd(ctx context.Context, p *project.Checkout, repo *git.Store, s *orche
 	return err
 }
 
+// CheckOne refuses to send a run that works in several repositories: a record has
+// the commits of one.
+func CheckOne(spec orchestrator.Spec) error {
+	if len(spec.Repositories) > 0 {
+		return refusal.New("leave --push out: it is worked on where its repositories are", "a run that works in several repositories cannot be sent to a remote")
+	}
+	return nil
+}
+
 // Send sends the record, which holds all that the run needs, and then the
 // branch: also where the remote takes no references but branches.
 func (r Remote) Send(ctx context.Context, s *orchestrator.State) error {
+	if err := CheckOne(s.Spec); err != nil {
+		return err
+	}
 	err := r.sendRecord(ctx, s.Run)
 	var refused *git.CommandError
 	var gone *git.UnreachableError

@@ -25,9 +25,10 @@ type inQuestion struct {
 
 type inTell struct {
 	inRun
-	Text string `json:"text" jsonschema:"what you say; it is in the phase's next prompt"`
-	Now  bool   `json:"now,omitempty" jsonschema:"end the iteration that is under way, keep its work, and begin the next with it"`
-	Anew bool   `json:"anew,omitempty" jsonschema:"go on in a new session, which gets a summary of what happened; the text may be empty"`
+	Text string          `json:"text" jsonschema:"what you say; it is in the phase's next prompt"`
+	Now  bool            `json:"now,omitempty" jsonschema:"end the iteration that is under way, keep its work, and begin the next with it"`
+	Anew bool            `json:"anew,omitempty" jsonschema:"go on in a new session, which gets a summary of what happened; the text may be empty"`
+	With []work.Attached `json:"with,omitempty" jsonschema:"files and lines that go with the text, at most 8, small ones"`
 }
 
 type inRewind struct {
@@ -135,7 +136,7 @@ func tellAgent(c *call, in inTell) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	told, err := c.project.Desk.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now, Anew: in.Anew}, c.Grant.Who(), c.Door)
+	told, err := c.project.Desk.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now, Anew: in.Anew, Attached: in.With}, c.Grant.Who(), c.Door)
 	if err != nil {
 		return answer{}, err
 	}

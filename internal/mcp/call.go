@@ -54,7 +54,9 @@ type tool struct {
 	whole bool
 	// starts says that it takes a process that works on the project.
 	starts bool
-	add    func(*Server, tool)
+	// asks says that it is for the agent of a phase alone.
+	asks bool
+	add  func(*Server, tool)
 	// call and in are the tool for who is in this process: what it does with an
 	// input as JSON, and what that may hold.
 	call func(context.Context, *Server, tool, json.RawMessage) (answer, error)
@@ -63,7 +65,7 @@ type tool struct {
 
 // allows says whether a client is told of the tool.
 func (t tool) allows(c Config) bool {
-	return c.Grant.Tier >= t.tier && (!t.whole || c.Grant.Run == "") && (!t.starts || c.Starts)
+	return c.Grant.Tier >= t.tier && (!t.whole || c.Grant.Run == "") && (!t.starts || c.Starts) && (!t.asks || c.Ask != nil && c.Grant.Phase != "")
 }
 
 // define is a tool that takes an In.

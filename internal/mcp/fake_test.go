@@ -139,9 +139,13 @@ func (f fakeRuns) State(_ context.Context, run string) (*orchestrator.State, err
 	for _, n := range phases {
 		m := mark(f.id, run, n)
 		st.Phases[n] = &orchestrator.Phase{
-			Number: n, Plan: work.Phase{Number: n, Name: fmt.Sprintf("plan:%s/%s;", f.id, run)}, Stage: orchestrator.StageIterate, Iteration: 1, Detail: m,
-			Base: "base", Last: f.last[run+n], Begun: n == "1",
-			Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{"security": {Verdict: work.VerdictFail, Why: m, Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 1, Issue: m}}}}},
+			Number:    n,
+			Plan:      work.Phase{Number: n, Name: fmt.Sprintf("plan:%s/%s;", f.id, run)},
+			Stage:     orchestrator.StageIterate,
+			Ending:    orchestrator.Ending{Detail: m},
+			Counting:  orchestrator.Counting{Iteration: 1, Begun: n == "1"},
+			Workspace: orchestrator.Workspace{Base: "base", Last: f.last[run+n]},
+			Judging:   orchestrator.Judging{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{"security": {Verdict: work.VerdictFail, Why: m, Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 1, Issue: m}}}}}},
 		}
 	}
 	return st, nil
@@ -326,7 +330,8 @@ type client struct {
 
 	mu      sync.Mutex
 	records []Call
-	updated chan string // addresses of resources that are other ones
+	asked   []work.Question // by the agent of a phase
+	updated chan string     // addresses of resources that are other ones
 }
 
 // connect is a client of a server for a grant.

@@ -43,6 +43,9 @@ var argsOf = map[string]func(target) []map[string]any{
 	"answer": func(to target) []map[string]any {
 		return []map[string]any{{"id": to.run + ".q" + to.phase, "revision": 1, "answer": "approve"}}
 	},
+	"ask": func(to target) []map[string]any {
+		return []map[string]any{{"text": "What of " + to.run + "?", "choices": []string{to.phase + "a"}}}
+	},
 	"issues":     func(target) []map[string]any { return []map[string]any{{}} },
 	"issue":      func(target) []map[string]any { return []map[string]any{{"issue": 1}} },
 	"issue_add":  func(target) []map[string]any { return []map[string]any{{"title": "more"}} },
@@ -105,6 +108,7 @@ func TestNoToolLeavesItsScope(t *testing.T) {
 		"a job":       {Run: "a-j1"},
 		"a phase":     {Run: "a-r1", Phase: "1"},
 		"a job phase": {Run: "a-j1", Phase: "2"},
+		theAgent:      {Run: "a-r1", Phase: "1"},
 	} {
 		// The highest tier that there is for the scope may do the most.
 		if g.Tier = token.Answer; g.Phase != "" {
@@ -113,6 +117,9 @@ func TestNoToolLeavesItsScope(t *testing.T) {
 		mine, p := newFake(t, "a")
 		other, _ := newFake(t, "b")
 		c := connect(t, p, g)
+		if scope == theAgent {
+			c = connectAgent(t, p, g)
+		}
 		for _, tool := range names {
 			for f, runs := range map[*fake][]string{mine: mine.runs, other: {"b-r1"}} {
 				for _, run := range runs {
@@ -137,6 +144,12 @@ func TestNoToolLeavesItsScope(t *testing.T) {
 				}
 			}
 		}
+		if n := len(mine.changed); g.Phase != "" && n > 0 {
+			t.Errorf("%s changed something: %s", scope, mine.changed)
+		}
+		if asks := len(c.asked) > 0; asks != (scope == theAgent) {
+			t.Errorf("%s can ask a person: %t", scope, asks)
+		}
 		if n := len(other.changed); n > 0 {
 			t.Errorf("%s changed another project: %s", scope, other.changed)
 		}
@@ -147,16 +160,18 @@ func TestNoToolLeavesItsScope(t *testing.T) {
 	t.Logf("%d calls", calls)
 	// The table is worth something only where there was something to be leaked.
 	for _, tool := range names {
-		if slices.Contains([]string{"runs", "issue_add", "issue_edit", "issue_move"}, tool) {
-			continue // they say numbers alone
+		if slices.Contains([]string{"runs", "issue_add", "issue_edit", "issue_move", "ask"}, tool) {
+			continue // they say numbers alone, or nothing of a run
 		}
 		if !shown["the project "+tool] {
 			t.Errorf("%s never showed or changed anything", tool)
 		}
 	}
 	for _, tool := range []string{"status", "why", "logs", "findings", "search", "diff", "files", "file", "questions", "question"} {
-		if !shown["a phase "+tool] {
-			t.Errorf("%s shows the agent of a phase nothing of its own phase", tool)
+		for _, scope := range []string{"a phase", theAgent} {
+			if !shown[scope+" "+tool] {
+				t.Errorf("%s shows %s nothing of its own phase", tool, scope)
+			}
 		}
 	}
 }
@@ -171,7 +186,7 @@ func TestNoToolLeavesItsTier(t *testing.T) {
 			c := connect(t, p, token.Grant{Run: scope, Tier: tier}, func(c *Config) { c.schemas = schemas })
 			for _, one := range tools() {
 				said, _ := c.ask(one.name, argsOf[one.name](target{"a", "a-r1", "1"})[0])
-				if may := tier >= one.tier && (scope == "" || !one.whole); (said != "") != may {
+				if may := tier >= one.tier && (scope == "" || !one.whole) && !one.asks; (said != "") != may {
 					t.Errorf("run %q, tier %s: %s says %q", scope, tier, one.name, said)
 				}
 				if tier < token.Comment && len(f.changed) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"forge/factory/web"
 	"forge/internal/token"
+	"forge/internal/work"
 )
 
 // Config is what a server is made of.
@@ -32,6 +33,9 @@ type Config struct {
 	Version string
 	// Starts says that jobs can be started: a process works on the project.
 	Starts bool
+	// Ask takes a question of the agent that the grant is for to a person, or says
+	// why not; nil = whoever holds the grant is no agent.
+	Ask func(work.Question) error
 
 	schemas *sdk.SchemaCache
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/effect"
 	"forge/internal/project"

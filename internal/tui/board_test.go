@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/narrate"
 	"forge/internal/project"
@@ -26,7 +26,7 @@ func staged(t *testing.T) *orchestrator.State {
 	s.Spec.Base.Commit = "base"
 	for i, stage := range orchestrator.Stages() {
 		n := fmt.Sprintf("%02d", i+1)
-		p := &orchestrator.Phase{Number: n, Stage: stage, Kind: orchestrator.IterationWork, Budget: 4, Spent: 1, Plan: work.Phase{Number: n, Name: string(stage)}}
+		p := &orchestrator.Phase{Number: n, Stage: stage, Plan: work.Phase{Number: n, Name: string(stage)}, Counting: orchestrator.Counting{Kind: orchestrator.IterationWork, Budget: 4, Spent: 1}}
 		if stage == orchestrator.StageFinished {
 			p.Outcome = work.PhaseDone
 		}
@@ -93,7 +93,7 @@ func TestBoardKnowsEveryStage(t *testing.T) {
 		work.PhaseFailed: {failed: 1}, work.PhaseSkipped: {skipped: 1}, work.PhaseCancelled: {cancelled: 1},
 	} {
 		var c phaseCount
-		if c.add(&orchestrator.Phase{Stage: orchestrator.StageFinished, Outcome: outcome}); c != count {
+		if c.add(&orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: outcome}}); c != count {
 			t.Errorf("%s: counted %+v", outcome, c)
 		}
 	}

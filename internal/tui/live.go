@@ -70,8 +70,12 @@ func Open(ctx context.Context, p *project.Checkout, e *project.Machine, s *orche
 	if !ok1 || !ok2 || p.Getenv("TERM") == "" || !t.foreground() {
 		return nil
 	}
+	patch := e.Repo.Diff
+	if len(s.Spec.Repositories) > 0 {
+		patch = patchOf(p)
+	}
 	v := &View{
-		p: p, on: on, plain: plain, patch: e.Repo.Diff, tty: t,
+		p: p, on: on, plain: plain, patch: patch, tty: t,
 		screen: &screen{out: out, colour: colorprofile.Detect(out, p.Environ)},
 		board:  BoardOf(s), signs: map[string]*lifeSign{}, news: make(chan struct{}, 1),
 	}
@@ -223,4 +227,15 @@ func (v *View) enter() bool {
 	}
 	v.errand.Add(1)
 	return true
+}
+
+// patchOf shows changes of a run, in whichever of its repositories they are.
+func patchOf(p *project.Checkout) func(context.Context, string, string) (string, error) {
+	return func(ctx context.Context, from, to string) (string, error) {
+		repo, err := p.Repo(ctx)
+		if err != nil {
+			return "", err
+		}
+		return repo.Diff(ctx, from, to)
+	}
 }
