@@ -12,17 +12,19 @@ import (
 )
 
 // AddTrust returns a user configuration that also grants the named variables to
-// the commands of the project at root, and lets secrets that any project names
-// go to the named hosts. Text and comments stay as they are; only an entry that
+// the commands of the project at root, lets it work in the checkouts at the named
+// paths, and lets secrets that any project names go to the named hosts. Text and comments stay as they are; only an entry that
 // is there already cannot be added to.
 func AddTrust(text, root string, names []string) (string, error) {
-	var variables, hosts []string
+	var variables, hosts, paths []string
 	for _, s := range names {
 		switch {
+		case TrustsPath(s):
+			paths = append(paths, quoteString(trustedPath(root, s)))
 		case TrustsHost(s):
 			hosts = append(hosts, quoteString(s))
 		case s == "" || strings.ContainsAny(s, "= \t\n\"'./:"):
-			return "", fmt.Errorf("%q is neither the name of a variable nor a host", texts.Clip(s, mostQuoted))
+			return "", fmt.Errorf("%q is neither the name of a variable, nor a host, nor a path", texts.Clip(s, mostQuoted))
 		default:
 			variables = append(variables, quoteString(s))
 		}
@@ -38,7 +40,7 @@ func AddTrust(text, root string, names []string) (string, error) {
 	}
 	_, there := said.Trust.Projects[filepath.Clean(root)]
 	switch {
-	case there && len(variables) > 0:
+	case there && len(variables)+len(paths) > 0:
 		return "", errors.New("it has an entry for this project already")
 	case said.Trust.Hosts != nil && len(hosts) > 0:
 		return "", errors.New("it has a list of trusted hosts already")
@@ -49,8 +51,14 @@ func AddTrust(text, root string, names []string) (string, error) {
 	if len(hosts) > 0 {
 		text += fmt.Sprintf("\n[trust]\nhosts = [%s]\n", strings.Join(hosts, ", "))
 	}
-	if len(variables) > 0 {
-		text += fmt.Sprintf("\n[trust.projects.%s]\nenv = [%s]\n", quoteString(filepath.Clean(root)), strings.Join(variables, ", "))
+	if len(variables)+len(paths) > 0 {
+		text += fmt.Sprintf("\n[trust.projects.%s]\n", quoteString(filepath.Clean(root)))
+		if len(variables) > 0 {
+			text += fmt.Sprintf("env = [%s]\n", strings.Join(variables, ", "))
+		}
+		if len(paths) > 0 {
+			text += fmt.Sprintf("repositories = [%s]\n", strings.Join(paths, ", "))
+		}
 	}
 	if _, err := toml.Decode(text, &said); err != nil {
 		return "", fmt.Errorf("adding to it breaks it: %w", err)
@@ -62,4 +70,19 @@ func AddTrust(text, root string, names []string) (string, error) {
 // it has a dot or a colon, which no variable has.
 func TrustsHost(name string) bool {
 	return strings.ContainsAny(name, ".:") && hostName().MatchString(name)
+}
+
+// TrustsPath says that a name given to forge trust is the path of a checkout: it is
+// absolute, or says from where it leads.
+func TrustsPath(name string) bool {
+	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/")
+}
+
+// trustedPath is the path of a checkout as it is written down: one that is relative
+// leads from the root of the project, as in its own file.
+func trustedPath(root, path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "~/") {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(root, path)
 }

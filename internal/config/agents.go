@@ -99,7 +99,11 @@ func (r *resolver) agent(name string) (s work.AgentSettings, what, fix string) {
 		Name: name, Kind: kind, Model: said(entry.Model), Command: slices.Clone(entry.Command), Args: entry.Args, File: said(entry.File),
 		Env: entry.Env, SetEnv: entry.SetEnv, USDPerMTokIn: entry.USDPerMTokIn, USDPerMTokOut: entry.USDPerMTokOut,
 		SkipPermission: said(orElse(entry.SkipPermissions, r.cfg.File.Defaults.SkipPermissions)),
+		MCP:            said(entry.MCP),
 		Checkout:       r.cfg.Root, Continues: facts.Continues, ReportsCost: facts.ReportsCost, Listens: facts.Listens,
+	}
+	if s.MCP && !facts.MCP {
+		return s, fmt.Sprintf("agent %q cannot be given tools: those of kind %s take none", text.Clip(name, mostQuoted), kind), "leave agents." + quoteKey(name) + ".mcp out"
 	}
 	if cmd := said(r.cfg.File.Project.ClaudeCmd); name == "claude" && kind == "claude" && cmd != "" && len(s.Command) == 0 {
 		s.Command = []string{cmd}

@@ -23,18 +23,25 @@ func (c *Config) crossCheck(col *collector) {
 		file, at := c.where("verify", "none")
 		col.add(file, at, "verify.none waives proof, but verify.commands are set", "remove one of them")
 	}
+	c.checkPages(col)
 	c.checkNetwork(col)
+	c.checkContainer(col)
 	c.checkNotify(col)
 	c.checkPlanning(col)
 	c.checkDataSources(col)
 	c.checkLLM(col)
 	c.checkHost(col)
 	c.checkTrackers(col)
+	c.checkWorkspace(col)
 	c.checkSlack(col)
+	c.checkEngine(col)
+	c.checkRequires(col)
 	c.checkSchedules(col)
+	c.checkLabels(col)
 	c.checkReviews(col)
 	c.checkPolicyWords(col)
 	c.checkDecomposition(col)
+	c.checkCouncil(col)
 }
 
 // checkNotify refuses a program that would be taken from wherever forge was

@@ -82,7 +82,7 @@ func TestExampleNamesEveryKey(t *testing.T) {
 	// These contradict each other on purpose, by name or by meaning.
 	all = strings.NewReplacer(
 		"\nnone = false", "\nnone = true", "\ninteractive = true", "\n# interactive = true",
-		"\nkind = \"exec\"", "\nkind = \"script\"", `"./agent.sh"`, `"/agent.sh"`, `"script.toml"`, `"/script.toml"`,
+		"\nkind = \"machine\"", "\nkind = \"container\"", "\nkind = \"exec\"", "\nkind = \"script\"", `"./agent.sh"`, `"/agent.sh"`, `"script.toml"`, `"/script.toml"`,
 		`"docs/handbook"`, `"/docs/handbook"`, "\ncommand = [\"./tools/", "\n# command = [\"./tools/", "\nurl = \"https://example.com/", "\n# url = \"https://example.com/",
 	).Replace(all)
 	write(t, user, all)
@@ -97,7 +97,8 @@ func TestExampleNamesEveryKey(t *testing.T) {
 		name := k.Name()
 		for glob, real := range map[string]string{
 			"agents." + named: "agents.reviewed", "phases.overrides." + named: "phases.overrides.database-*",
-			"trust.projects." + named: "trust.projects./home/me/project", "datasources." + named: "datasources.handbook", "trackers." + named: "trackers.work",
+			"trust.projects." + named: "trust.projects./home/me/project", "datasources." + named: "datasources.handbook", "trackers." + named: "trackers.work", "factory.labels." + named: "factory.labels.large", "council.workers." + named: "council.workers.claude",
+			"workspace.repositories." + named: "workspace.repositories.api",
 		} {
 			name = strings.Replace(name, glob+".", real+".", 1)
 		}

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"forge/internal/work"
+)
 
 // Words of verify.protected for what Forge knows by itself (internal/proof).
 const (
@@ -12,13 +16,7 @@ const (
 // as it was when these globs alone were evidence. They are no globs of the
 // owner's: internal/proof goes by what a project is, not by this list.
 func ProtectedDefaults() []string {
-	return []string{
-		TestFiles,
-		".forge/**",
-		// What CI runs.
-		".github/**", ".gitlab-ci.yml", ".gitlab/ci/**", ".gitea/**", ".forgejo/**", ".circleci/**", ".buildkite/**",
-		"azure-pipelines.yml", ".azure-pipelines/**", "Jenkinsfile", ".travis.yml", ".drone.yml", ".woodpecker.yml",
-		".woodpecker/**", "bitbucket-pipelines.yml", "appveyor.yml", ".pre-commit-config.yaml", "lefthook.yml", ".husky/**",
+	return append(append([]string{TestFiles, ".forge/**"}, CIFiles()...),
 		// What the verify commands usually start.
 		"Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml",
 		"magefile.go", "magefiles/**", "Rakefile", "noxfile.py", "tasks.py", "Earthfile", "gulpfile.*", "Gruntfile.*",
@@ -36,7 +34,12 @@ func ProtectedDefaults() []string {
 		"mypy.ini", ".mypy.ini", "pyrightconfig.json", ".rubocop.yml", ".rubocop_todo.yml", "clippy.toml", ".clippy.toml",
 		"rustfmt.toml", ".rustfmt.toml", "phpstan.neon*", "psalm.xml", ".php-cs-fixer*", "checkstyle.xml", "detekt.yml",
 		".credo.exs", "staticcheck.conf", ".shellcheckrc", ".clang-tidy",
-	}
+	)
+}
+
+// CIFiles are globs of what CI runs, on a host and before a commit.
+func CIFiles() []string {
+	return append(work.CIFiles(), ".pre-commit-config.yaml", "lefthook.yml", ".husky/**")
 }
 
 // ExpandProtected writes "@default" out; what is left are globs and "@tests".

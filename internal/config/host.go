@@ -21,6 +21,7 @@ type Host struct {
 	ReviewerTokenEnv *string `toml:"reviewer_token_env" doc:"Variable with the token of an account that posts what Forge's reviewers found; it never approves." sample:"\"GITEA_REVIEW_TOKEN\"" rule:"variable"`
 	Always           *bool   `toml:"always" default:"false" doc:"Open a pull request for phases too that nobody has to look at; it is merged at once."`
 	CIFixes          *int    `toml:"ci_fixes" default:"2" doc:"How often the agent is told to mend what checks of the host found in one pull request; 0 leaves that to people." rule:"min=0 max=100"`
+	Call             *string `toml:"call" default:"\"forge\"" doc:"Name by which people who may write call Forge in comments on its pull requests, as /name or @name; empty: it hears nobody."`
 	PollSecs         *int    `toml:"poll_secs" default:"30" doc:"How often the host is asked for news, in seconds." rule:"min=1 max=86400"`
 	WebhookURL       *string `toml:"webhook_url" doc:"Address under which the host reaches this Forge; news then come at once." sample:"\"https://forge.example.com/hooks\"" rule:"url"`
 	WebhookSecretEnv *string `toml:"webhook_secret_env" default:"\"WEBHOOK_SECRET\"" doc:"Variable with the secret that webhooks are signed with." rule:"variable"`
@@ -44,6 +45,7 @@ type CodeHost struct {
 	ReviewerToken Secret // Name "" = none
 	Always        bool
 	CIFixes       int
+	Call          string // "" = no calls are heard
 	Poll          time.Duration
 	WebhookURL    string // "" = none
 	WebhookSecret Secret
@@ -52,6 +54,9 @@ type CodeHost struct {
 // PullTarget is the branch that pull requests with the results of issues are
 // for; "" = nobody said so, and it is the host's default branch.
 func (c *Config) PullTarget() string {
+	if c.labelTarget {
+		return said(c.File.Factory.Target)
+	}
 	for _, l := range c.layers {
 		if l.kind != layerDefaults && l.said.Factory.Target != nil {
 			return said(c.File.Factory.Target)
@@ -92,7 +97,7 @@ func (c *Config) hostURL() string {
 // nor its vendor wants it.
 func (c *Config) CodeHost() (CodeHost, error) {
 	f := c.File.Host
-	out := CodeHost{Kind: cmp.Or(said(f.Kind), "local"), Always: said(f.Always), CIFixes: said(f.CIFixes), Poll: time.Duration(said(f.PollSecs)) * time.Second}
+	out := CodeHost{Kind: cmp.Or(said(f.Kind), "local"), Always: said(f.Always), CIFixes: said(f.CIFixes), Call: strings.TrimLeft(strings.TrimSpace(said(f.Call)), "@/"), Poll: time.Duration(said(f.PollSecs)) * time.Second}
 	out.Named = slices.ContainsFunc(c.layers, func(l *layer) bool { return l.kind != layerDefaults && l.said.Host.Kind != nil })
 	if out.Kind == "local" {
 		return out, nil

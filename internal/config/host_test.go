@@ -31,14 +31,14 @@ func TestCodeHost(t *testing.T) {
 				return
 			}
 			must(t, err)
-			want := CodeHost{Kind: "local", Named: strings.Contains(tt.text, "kind"), CIFixes: 2, Poll: 30 * time.Second}
+			want := CodeHost{Kind: "local", Named: strings.Contains(tt.text, "kind"), CIFixes: 2, Call: "forge", Poll: 30 * time.Second}
 			if tt.name == "groups in GitLab" {
 				want.Kind, want.URL, want.Owner, want.Repo = "gitlab", "https://gitlab.com", "g", "s/r"
 				want.Token, want.WebhookSecret = Secret{"GITLAB_TOKEN", "secret-3"}, Secret{"WEBHOOK_SECRET", ""}
 			}
 			if tt.name == "all" {
 				want = CodeHost{
-					Kind: "gitea", Named: true, URL: "http://localhost:3000/git", Owner: "o", Repo: "r.x", Always: true, CIFixes: 2, Poll: 7 * time.Second,
+					Kind: "gitea", Named: true, URL: "http://localhost:3000/git", Owner: "o", Repo: "r.x", Always: true, CIFixes: 2, Call: "forge", Poll: 7 * time.Second,
 					Token: Secret{"GITEA_TOKEN", "secret-1"}, MergerToken: Secret{"MERGE_TOKEN", "secret-2"}, WebhookSecret: Secret{"WEBHOOK_SECRET", ""},
 				}
 			}

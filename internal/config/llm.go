@@ -65,22 +65,28 @@ func (c *Config) model() Model {
 	}
 }
 
-// Embedding is the model that makes vectors for the search, and the most tokens that
-// it may take on a day (0 = no limit); "" = none is made. Where the project alone
+// Embedding is what makes vectors for the search.
+type Embedding struct {
+	Model     string // "" = none are made
+	DayTokens int64  // the most that it may take on a day; 0 = no limit
+	Numbers   int    // of each vector are kept, from its beginning; 0 = all
+}
+
+// Embedding is what makes vectors for the search. Where the project alone
 // names the service, that has to be on this machine or at a host that the user
 // trusts: whoever looks for a word in a stranger's checkout sends nothing out.
-func (c *Config) Embedding() (model string, dayTokens int64, err error) {
-	model = c.File.LLM.Roles["embedding"]
+func (c *Config) Embedding() (Embedding, error) {
+	model := c.File.LLM.Roles["embedding"]
 	address := said(c.File.LLM.BaseURL)
 	switch host := c.foreignHost(address, nil); {
 	case model == "":
-		return "", 0, nil
+		return Embedding{}, nil
 	case address == "":
-		return "", 0, errors.New("llm.roles.embedding names a model, and llm.base_url no service")
+		return Embedding{}, errors.New("llm.roles.embedding names a model, and llm.base_url no service")
 	case host != "" && !c.userAsks(address):
-		return "", 0, fmt.Errorf("this project alone names the service at %s; %s", host, hostFix(host))
+		return Embedding{}, fmt.Errorf("this project alone names the service at %s; %s", host, hostFix(host))
 	}
-	return model, int64(said(c.File.LLM.EmbeddingDayTokens)), nil
+	return Embedding{Model: model, DayTokens: int64(said(c.File.LLM.EmbeddingDayTokens)), Numbers: said(c.File.LLM.EmbeddingNumbers)}, nil
 }
 
 // checkLLM looks at the words of [llm] file by file.

@@ -19,6 +19,16 @@ import (
 // ProjectFile is the project's configuration, relative to the checkout.
 const ProjectFile = ".forge/forge.toml"
 
+// WorkflowVariable names a file with the settings of a WORKFLOW.md, which forge factory
+// --workflow makes for itself; what is wrong in it is said of WorkflowFile.
+const (
+	WorkflowVariable = "FORGE_WORKFLOW_SETTINGS"
+	WorkflowFile     = "WORKFLOW.md"
+	// WorkflowTracker is the name of its tracker. In the user's own configuration an
+	// entry of that name may say nothing but sandbox.
+	WorkflowTracker = "workflow"
+)
+
 // Sources is where a configuration comes from.
 type Sources struct {
 	ProjectDir string   // root of the checkout
@@ -33,6 +43,8 @@ type Sources struct {
 	Without Part
 	// External is set where the work is not the owner's.
 	External *External
+	// Labels are those of the issue that it is for; see [factory.labels].
+	Labels []string
 }
 
 // Part is a part of a project's configuration.
@@ -61,7 +73,11 @@ type Config struct {
 	policies  policySet
 	without   Part
 	external  *External
-	hooks     []hook // of all files, without those that are switched off
+	labels    []string // of the issue, as in Sources
+	// labelBudget is the budget that they name; labelTarget says that they name a target.
+	labelBudget int
+	labelTarget bool
+	hooks       []hook // of all files, without those that are switched off
 	// wrongHooks is what is wrong with them; see settleHooks.
 	wrongHooks []Problem
 }
@@ -99,6 +115,9 @@ func Load(src Sources) (*Config, []Warning, error) {
 		default:
 			cfg.layers = append(cfg.layers, loadFile(c, root, filepath.FromSlash(ProjectFile), ProjectFile, layerProject))
 		}
+		if at := cfg.environ[WorkflowVariable]; at != "" && src.Without < AllOfProject {
+			cfg.layers = append(cfg.layers, loadFile(c, anywhere{}, at, WorkflowFile, layerProject))
+		}
 		if src.Without < Policies {
 			cfg.loadPolicies(c, root)
 		}
@@ -116,6 +135,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 	cfg.merge()
 	cfg.settleHooks(c)
 	cfg.mapDeprecated(c)
+	cfg.labelled(c, src.Labels)
 	cfg.harden(src.External)
 	cfg.crossCheck(c)
 	cfg.compileGlobs()

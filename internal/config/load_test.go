@@ -305,12 +305,13 @@ analysis = true
 		t.Fatal(err)
 	}
 	want := []string{
-		".forge/forge.toml: not used: claude, council, decomposition.analysis, phases.overrides.\"database-*\".council (these are read and checked, nothing else)",
+		".forge/forge.toml: not used: claude, decomposition.analysis (these are read and checked, nothing else)",
 		`.forge/forge.toml:6: permission_mode "strict" is deprecated: every phase is now sensitive and asks before each iteration (write permission_mode = "standard" and autonomy.sensitive_patterns)`,
 		`.forge/forge.toml:9: permission_mode "strict" is deprecated: phases matching "database-*" are now sensitive and ask before each iteration (write permission_mode = "standard" and add the glob to autonomy.sensitive_patterns.patterns)`,
 		`.forge/forge.toml:13: reviews.mode "arbiter" is deprecated and means "auto"; model and threshold are kept (write mode = "auto")`,
 		".forge/forge.toml:16: reviews.escalate_on is deprecated and dropped (remove it)",
 		".forge/forge.toml:17: reviews.auto_proceed_on is deprecated and dropped (remove it)",
+		".forge/forge.toml:23: a council has at least 2 workers, and [council.workers] names 0: phases without tries of their own are done once (name another one as [council.workers.NAME])",
 	}
 	var got []string
 	for _, w := range warnings {

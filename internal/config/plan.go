@@ -201,15 +201,20 @@ func (b *planBinder) phase(n *jsonNode, address string, i int) {
 		{"agent", b.agents(ph)},
 		{"fallback", b.texts(&ph.Fallback)},
 		{"model", b.text(&ph.Model)},
+		{"repository", b.text(&ph.Repository)},
 		{"level", b.text(&ph.Level)},
 		{"reviews", b.reviews(&ph.Reviews)},
 		{"criteria", b.criteria(&ph.Criteria)},
 		{"verify", b.texts(&ph.Verify)},
 		{"may_change", b.texts(&ph.MayChange)},
+		{"tries", b.positive(&ph.Tries, "tries")},
+		{"try_agents", b.texts(&ph.TryAgents)},
+		{"tries_until", b.text(&ph.TriesUntil)},
+		{"council", b.council(&ph.Council)},
 		{"context_limit", b.text(&ph.ContextLimit)},
 		{"iteration_timeout_secs", b.positive(&ph.IterationTimeoutSecs, "seconds")},
 		// Of the Rust Forge, which also keeps the state of a run here.
-		{"parent_phase", ignored}, {"sub_phases", ignored}, {"iterations_used", ignored}, {"swarm", ignored}, {"council", ignored},
+		{"parent_phase", ignored}, {"sub_phases", ignored}, {"iterations_used", ignored}, {"swarm", ignored},
 		{"review", ignored},
 	})
 }
@@ -328,5 +333,24 @@ func (b *planBinder) reviews(to *[]string) func(*jsonNode, string) {
 			plain.items = append(plain.items, item)
 		}
 		b.texts(to)(plain, at)
+	}
+}
+
+// council reads whether a phase has one: true or false, or, as the Rust Forge wrote
+// it, an object with enabled.
+func (b *planBinder) council(to **bool) func(*jsonNode, string) {
+	return func(n *jsonNode, at string) {
+		if n.kind == '{' {
+			if n = n.member("enabled"); n == nil {
+				return
+			}
+			at += ".enabled"
+		}
+		on, ok := n.value.(bool)
+		if !ok {
+			b.bad(n, fmt.Sprintf("%s is %s, want true or false", at, n.describe()), "write true or false")
+			return
+		}
+		*to = &on
 	}
 }

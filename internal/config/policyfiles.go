@@ -158,6 +158,9 @@ func (c *Config) checkPolicyWords(col *collector) {
 			for _, name := range sortedKeys(l.said.Agents) {
 				preset(l.said.Agents[name].Level, known, "agents", name, "level")
 			}
+			for _, name := range sortedKeys(l.said.Factory.Labels) {
+				preset(l.said.Factory.Labels[name].Level, known, "factory", "labels", name, "level")
+			}
 		}
 		preset(l.said.Autonomy.Ceiling, presetNames(), "autonomy", "ceiling")
 		preset(l.said.Factory.DefaultPolicy, known, "factory", "default_policy")

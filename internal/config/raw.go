@@ -19,6 +19,7 @@ type File struct {
 	Agents        map[string]Agent      `toml:"agents" doc:"Agents by name. The built-in kinds need no entry; an entry of the same name changes them." sample:"reviewed"`
 	Phases        Phases                `toml:"phases" doc:"Settings for phases whose name matches a glob (case-sensitive). Several may match: they apply in the order of the file, the later one wins."`
 	Worktree      Worktree              `toml:"worktree" doc:"What a fresh folder needs before work can start: it has no node_modules, virtual environment or .env."`
+	Workspace     Workspace             `toml:"workspace" doc:"Work in several repositories at once, which lands in all of them or in none."`
 	Verify        Verify                `toml:"verify" doc:"The commands that prove a phase. Forge runs them, never the agent."`
 	Proof         Proof                 `toml:"proof" doc:"What counts as product and what as evidence, and how much a green proof is asked again."`
 	Limits        Limits                `toml:"limits" doc:"Time limits of one iteration, in seconds."`
@@ -41,9 +42,11 @@ type File struct {
 	Host          Host                  `toml:"host" doc:"The code host that pull requests go to."`
 	Trackers      map[string]Tracker    `toml:"trackers" doc:"Where issues are taken from, by name, and told how they stand. Only in the user's configuration." sample:"work" only:"user"`
 	Slack         Slack                 `toml:"slack" doc:"A channel in Slack where people are asked, and answer. Only in the user's configuration. See slack.md."`
-	Engine        map[string]any        `toml:"engine" used:"no" doc:"The distributed engine."`
+	Store         Store                 `toml:"store" doc:"Where the journal stands."`
+	Engine        Engine                `toml:"engine" doc:"What drives runs: this machine alone, or a Temporal server and its workers. Only in the user's configuration. See many-machines.md."`
+	Worker        Worker                `toml:"worker" doc:"What this machine does for a Temporal server. Only in the user's configuration."`
 	Claude        map[string]any        `toml:"claude" used:"no" doc:"Of the Rust Forge; see [agents.claude]."`
-	Council       map[string]any        `toml:"council" used:"no" doc:"Of the Rust Forge."`
+	Council       Council               `toml:"council" more:"unused" doc:"Phases that several workers do, who judge each other. Other keys are let pass."`
 	Swarm         map[string]any        `toml:"swarm" used:"no" doc:"Of the Rust Forge; phases run in parallel by themselves, see defaults.max_parallel."`
 }
 
@@ -60,14 +63,16 @@ type Hooks struct {
 
 // Defaults is [defaults].
 type Defaults struct {
-	Budget               *int    `toml:"budget" default:"8" doc:"Tries (iterations) that a phase may use." rule:"min=1 max=100000" env:"FORGE_BUDGET"`
+	Budget               *int    `toml:"budget" default:"8" doc:"Iterations that a phase may use." rule:"min=1 max=100000" env:"FORGE_BUDGET"`
 	AutoApproveThreshold *int    `toml:"auto_approve_threshold" default:"5" doc:"In preset interactive a phase starts unasked when each direct dependency changed at least one and at most this many files; 0 always asks." rule:"min=0" env:"FORGE_AUTO_APPROVE_THRESHOLD"`
 	PermissionMode       *string `toml:"permission_mode" default:"\"standard\"" doc:"What an agent may do: standard, autonomous (same rights, starts unasked) or readonly. strict is deprecated." rule:"standard|autonomous|readonly|strict"`
 	ContextLimit         *string `toml:"context_limit" default:"\"\"" doc:"Start a new session beyond this many tokens (\"120000\") or this share of a window of 200000 (\"80%\"); empty leaves it to the agent." rule:"context"`
 	SkipPermissions      *bool   `toml:"skip_permissions" default:"false" doc:"Without a sandbox, let the agent run any command instead of edits and the verify commands only." env:"FORGE_SKIP_PERMISSIONS"`
 	MaxParallel          *int    `toml:"max_parallel" default:"4" doc:"Phases that run at the same time." rule:"min=1 max=1024" env:"FORGE_MAX_PARALLEL"`
-	MergeBatch           *int    `toml:"merge_batch" default:"50" doc:"Phases that wait to be merged and are merged and verified together, at most; 1 merges one at a time." rule:"min=1 max=200"`
+	MergeBatch           *int    `toml:"merge_batch" default:"50" doc:"Phases of a run, or results of issues (on a code host see trains.md), that wait to be merged and are merged and verified together, at most; 1 merges one at a time." rule:"min=1 max=200"`
 	FailFast             *bool   `toml:"fail_fast" default:"false" doc:"Start nothing new once a phase has failed."`
+
+	Requires []string `toml:"requires" default:"[]" doc:"What a worker needs to have for the work of this project, as its worker.has names it, such as docker; see many-machines.md. On one machine it says nothing." rule:"filled"`
 }
 
 // AgentChoice is [agent].
@@ -88,6 +93,7 @@ type Agent struct {
 	USDPerMTokIn    *float64          `toml:"usd_per_mtok_in" doc:"Price of a million input tokens, for agents that report tokens but no money." sample:"3.0" rule:"min=0"`
 	USDPerMTokOut   *float64          `toml:"usd_per_mtok_out" doc:"Price of a million output tokens." sample:"15.0" rule:"min=0"`
 	SkipPermissions *bool             `toml:"skip_permissions" doc:"As defaults.skip_permissions, for this agent." sample:"false"`
+	MCP             *bool             `toml:"mcp" doc:"Give it Forge's tools while it works on a phase, see mcp.md: to read about that phase, and to ask a person. false where nothing is said." sample:"true"`
 	Level           *string           `toml:"level" doc:"Phases that this agent works on ask at least where this level asks." sample:"\"guided\"" rule:"preset"`
 }
 
@@ -105,9 +111,13 @@ type Override struct {
 	Agent                Agents         `toml:"agent" doc:"The agent of these phases, or several in the order in which they are wanted." sample:"[\"claude\", \"codex\"]" rule:"filled some"`
 	Model                *string        `toml:"model" doc:"The model of these phases." sample:"\"model-name\"" rule:"filled"`
 	Verify               []string       `toml:"verify" doc:"Commands that prove these phases, instead of verify.commands." sample:"[\"make test-db\"]" rule:"filled some"`
+	Tries                *int           `toml:"tries" doc:"Try these phases so often, side by side from the same base; one try that is proven is taken, see tries.md." sample:"3" rule:"min=1 max=10"`
+	TryAgents            []string       `toml:"try_agents" doc:"Who makes the tries, in turn: AGENT, or AGENT:MODEL. Without it each is made by the phase's agent." sample:"[\"claude\", \"codex\"]" rule:"filled some"`
+	TriesUntil           *string        `toml:"tries_until" doc:"best: all tries come to their end, and the best one is taken. first: the first one that is proven with nothing against it is taken, and the others are stopped." sample:"\"first\"" rule:"best|first"`
 	Level                *string        `toml:"level" doc:"These phases ask at least where this level asks; the run's own level holds as well." sample:"\"guided\"" rule:"preset"`
 	IterationTimeoutSecs *int           `toml:"iteration_timeout_secs" doc:"Longest iteration, instead of limits.iteration_secs." sample:"7200" rule:"min=1 max=2592000"`
-	Council              map[string]any `toml:"council" used:"no" doc:"Of the Rust Forge." sample:"{}"`
+	Requires             []string       `toml:"requires" doc:"What a worker needs to have for these phases, beside defaults.requires." sample:"[\"gpu\"]" rule:"filled"`
+	Council              CouncilSwitch  `toml:"council" more:"unused" doc:"The council of these phases." sample:"{ enabled = true }"`
 	Swarm                map[string]any `toml:"swarm" used:"no" doc:"Of the Rust Forge." sample:"{}"`
 }
 
@@ -136,16 +146,28 @@ type Verify struct {
 
 // Proof is [proof].
 type Proof struct {
-	Product     []string `toml:"product" default:"[]" doc:"Globs of files that are product, where Forge takes them for evidence. See forge evidence." rule:"pathglob"`
-	Evidence    []string `toml:"evidence" default:"[]" doc:"Globs of files that are evidence, where Forge takes them for product." rule:"pathglob"`
-	Controls    *bool    `toml:"controls" default:"true" doc:"Ask test runners directly what a green proof is worth: whether every test that passed before ran and passed, whether a test can still fail, and whether a test notices the loss of what was changed."`
-	ControlSecs *int     `toml:"control_secs" default:"0" doc:"Longest time of these controls, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
-	Unproven    *string  `toml:"unproven" default:"\"hold\"" doc:"What follows from a change whose loss no test notices: hold the result for a person, or say so and go on." rule:"hold|say"`
-	Ablate      *string  `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on, or there was no time to look at, holds the result)." rule:"off|report|require"`
-	AblateSecs  *int     `toml:"ablate_secs" default:"0" doc:"Longest time of that, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
-	RestSecs    *int     `toml:"rest_secs" default:"0" doc:"Longest time for what there was no time for at a claim, in seconds and for each phase: it is tried at the end of the run, before the result is delivered. 0 = four times as long as the verify commands took." rule:"min=0 max=86400"`
-	Hidden      []string `toml:"hidden" default:"[]" doc:"Folders out of the checkout with a hidden.toml: checks that every proof has to pass and that no agent sees. Absolute or from ~/. See docs/evidence.md." rule:"abspath"`
-	Also        []string `toml:"also" default:"[]" doc:"Commands of a second profile that every proof has to pass as well, such as the tests with the race detector or in release mode." rule:"filled"`
+	Product     []string    `toml:"product" default:"[]" doc:"Globs of files that are product, where Forge takes them for evidence. See forge evidence." rule:"pathglob"`
+	Evidence    []string    `toml:"evidence" default:"[]" doc:"Globs of files that are evidence, where Forge takes them for product." rule:"pathglob"`
+	Controls    *bool       `toml:"controls" default:"true" doc:"Ask test runners directly what a green proof is worth: whether every test that passed before ran and passed, whether a test can still fail, and whether a test notices the loss of what was changed."`
+	ControlSecs *int        `toml:"control_secs" default:"0" doc:"Longest time of these controls, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
+	Unproven    *string     `toml:"unproven" default:"\"hold\"" doc:"What follows from a change whose loss no test notices: hold the result for a person, or say so and go on." rule:"hold|say"`
+	Ablate      *string     `toml:"ablate" default:"\"off\"" doc:"Take back each part of a change by itself and look whether a test notices: off, report it, or require it (what nothing depends on, or there was no time to look at, holds the result)." rule:"off|report|require"`
+	AblateSecs  *int        `toml:"ablate_secs" default:"0" doc:"Longest time of that, in seconds; 0 = as long as the verify commands took." rule:"min=0 max=86400"`
+	RestSecs    *int        `toml:"rest_secs" default:"0" doc:"Longest time for what there was no time for at a claim, in seconds and for each phase: it is tried at the end of the run, before the result is delivered. 0 = four times as long as the verify commands took." rule:"min=0 max=86400"`
+	Hidden      []string    `toml:"hidden" default:"[]" doc:"Folders out of the checkout with a hidden.toml: checks that every proof has to pass and that no agent sees. Absolute or from ~/. See docs/evidence.md." rule:"abspath"`
+	Also        []string    `toml:"also" default:"[]" doc:"Commands of a second profile that every proof has to pass as well, such as the tests with the race detector or in release mode." rule:"filled"`
+	Pages       []ProofPage `toml:"pages" doc:"Pages that every proof shows in a browser, before and after: one that cannot be shown, or has errors that it did not have, is red. See pages.md."`
+}
+
+// ProofPage is one [[proof.pages]].
+type ProofPage struct {
+	URL         *string  `toml:"url" doc:"Its address, on this machine." sample:"\"http://localhost:3000/\""`
+	Start       *string  `toml:"start" doc:"Shell command that serves it, run in the proven folder, in a sandbox without a network. It goes on until it is ended." sample:"\"npm run preview -- --port 3000\""`
+	Wait        *string  `toml:"wait" doc:"Selector of an element that has to be seen before the page is shown; without it, until the page has loaded and asks for nothing more." sample:"\"#app .ready\"" rule:"filled"`
+	Viewport    *string  `toml:"viewport" doc:"Size of the window, in pixels; 1280x800 when not set." sample:"\"390x844\""`
+	Steps       []string `toml:"steps" doc:"What is done on it first, in order: click SELECTOR, type SELECTOR TEXT, press KEY, wait SELECTOR. Each is kept as a picture." sample:"[\"type #name Ann\", \"click #save\", \"wait .done\"]" rule:"filled"`
+	TimeoutSecs *int     `toml:"timeout_secs" doc:"Longest time for all of it, with the start of its server, in seconds; 60 when not set." sample:"60" rule:"min=1 max=3600"`
+	Errors      *string  `toml:"errors" doc:"What follows from errors of its scripts and failed requests that are new: fail the proof, or say so and go on; fail when not set." sample:"\"fail\"" rule:"fail|say"`
 }
 
 // Limits is [limits].
@@ -159,7 +181,7 @@ type Limits struct {
 
 // Cost is [cost].
 type Cost struct {
-	IterationUSD    *float64 `toml:"iteration_usd" doc:"The most that one try (iteration) may cost, in dollars; also what is reserved for one that reports nothing." sample:"2.0" rule:"positive"`
+	IterationUSD    *float64 `toml:"iteration_usd" doc:"The most that one iteration may cost, in dollars; also what is reserved for one that reports nothing." sample:"2.0" rule:"positive"`
 	PhaseUSD        *float64 `toml:"phase_usd" doc:"The most that one phase may cost, in dollars." sample:"10.0" rule:"positive"`
 	RunUSD          *float64 `toml:"run_usd" doc:"The most that one run may cost, in dollars." sample:"50.0" rule:"positive" env:"FORGE_RUN_USD"`
 	DayUSD          *float64 `toml:"day_usd" doc:"The most that a calendar day (UTC) may cost in this project, in dollars." sample:"100.0" rule:"positive"`

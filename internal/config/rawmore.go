@@ -3,7 +3,12 @@ package config
 // Sandbox is [sandbox].
 type Sandbox struct {
 	Mode    *string  `toml:"mode" default:"\"auto\"" doc:"auto uses bubblewrap, else landlock, else warns; required refuses to run without one; off. A project may only say required." rule:"auto|required|off" only:"tighten"`
-	Network Network  `toml:"network" default:"true" doc:"Whether agents and verify commands reach the network; or the only hosts that they reach, such as [\"packages.example.com\", \"*.example.org:443\"], beside the agent's own service. A list needs bubblewrap. A project may say false, or name hosts that its user lets through." rule:"reach" only:"tighten"`
+	Kind    *string  `toml:"kind" default:"\"machine\"" doc:"machine: the programs of this machine, shut in as mode says; container: those of an image, run by podman or docker, or nothing." rule:"machine|container" only:"user"`
+	Image   *string  `toml:"image" doc:"The image of kind = \"container\", which the runtime has to have; nothing is fetched. Named by its digest it is always the same." sample:"\"localhost/forge-work:1\"" rule:"filled" only:"user"`
+	Runtime *string  `toml:"runtime" doc:"Who runs the image; without a word podman where it is found, else docker." sample:"\"podman\"" rule:"podman|docker" only:"user"`
+	Memory  *int     `toml:"memory_mb" doc:"Memory of all processes of a container together, in MB; one that needs more is ended." sample:"4096" rule:"min=6 max=10000000" only:"user"`
+	PIDs    *int     `toml:"pids" doc:"Processes and threads of a container together." sample:"1000" rule:"min=1 max=4000000" only:"user"`
+	Network Network  `toml:"network" default:"true" doc:"Whether agents and verify commands reach the network; or the only hosts that they reach, such as [\"packages.example.com\", \"*.example.org:443\"], beside the agent's own service. A list needs bubblewrap or a container. A project may say false, or name hosts that its user lets through." rule:"reach" only:"tighten"`
 	Read    []string `toml:"read" default:"[]" doc:"Further paths to show read-only; absolute or from ~/." rule:"abspath" only:"user"`
 	Write   []string `toml:"write" default:"[]" doc:"Further writable paths, such as caches; absolute or from ~/." rule:"abspath" only:"user"`
 }
@@ -13,6 +18,7 @@ type Reviews struct {
 	Enabled               *bool        `toml:"enabled" default:"false" doc:"Review every phase; sensitive phases are always reviewed."`
 	Agent                 *string      `toml:"agent" doc:"The agent that reviews, without the right to change anything, where [llm] names no model." sample:"\"claude\"" rule:"filled"`
 	Specialists           []Specialist `toml:"specialists" doc:"Changes a built-in reviewer or adds one of your own. The built-in ones are security and architecture, which gate, and performance and simplicity, which advise. .forge/review-prompts/security.md takes the place of that reviewer's own part of the prompt, and likewise for each."`
+	Ignore                []string     `toml:"ignore" default:"[]" doc:"Globs of files that forge review asks nobody about, beside lock files, vendored and generated ones. Tests and what else proofs rest on, and what CI runs, are reviewed whatever stands here." rule:"pathglob"`
 	Parallel              *bool        `toml:"parallel" default:"true" doc:"Ask all reviewers at the same time."`
 	Mode                  *string      `toml:"mode" default:"\"auto\"" doc:"Only auto; manual and arbiter are deprecated and mean auto." rule:"auto|manual|arbiter"`
 	Model                 *string      `toml:"model" doc:"The arbiter's model, instead of the one in [llm]; it is asked where llm.base_url is set." sample:"\"model-name\"" rule:"filled"`
@@ -84,6 +90,8 @@ type Trust struct {
 // TrustProject is one [trust.projects."/path"].
 type TrustProject struct {
 	Env []string `toml:"env" doc:"Secret variables that commands of this project may receive; PREFIX_* stands for all that begin so." sample:"[\"SERVICE_TOKEN\"]" rule:"grant" only:"user"`
+	// Repositories are checkouts, which is why the owner of each says so.
+	Repositories []string `toml:"repositories" doc:"Checkouts that this project's workspace.repositories may name, to be worked in and moved to results; absolute or from ~/." sample:"[\"/home/me/api\"]" rule:"abspath" only:"user"`
 }
 
 // LLM is [llm].
@@ -99,6 +107,7 @@ type LLM struct {
 	Roles           map[string]string `toml:"roles" doc:"Model by role: reviewer, arbiter, triage, companion, embedding. The last makes vectors for forge search; without it none are made." sample:"{ arbiter = \"model-name\" }"`
 
 	EmbeddingDayTokens *int `toml:"embedding_day_tokens" default:"10000000" doc:"The most tokens that vectors for forge search may take on one day (UTC); what is left waits for the next. 0 = no limit." rule:"min=0 max=2000000000"`
+	EmbeddingNumbers   *int `toml:"embedding_numbers" doc:"Keep so many numbers of each vector, from its beginning, which makes them smaller. Only for models that are made for it (Matryoshka); the vectors of others come to mean nothing. Without it all are kept." sample:"256" rule:"min=64 max=8192"`
 
 	Tiers map[string]string `toml:"tiers" doc:"Tier by model, rising: local_tool_calling, local_fast, frontier_fast (where nothing is said), frontier_balanced, frontier_best, agent_headless, user." sample:"{ model-name = \"frontier_fast\" }"`
 }
@@ -112,14 +121,16 @@ type Companion struct {
 
 // Factory is [factory].
 type Factory struct {
-	Target        *string    `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
-	DefaultPolicy *string    `toml:"default_policy" default:"\"plan_then_review\"" doc:"Level of issues that name none." rule:"filled"`
-	Plan          *string    `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
-	Triage        *string    `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
-	TriageCallUSD *float64   `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`
-	MaxRunning    *int       `toml:"max_running" default:"2" doc:"The most issues that are worked on at once." rule:"min=0 max=1000"`
-	Schedules     []Schedule `toml:"schedules" doc:"Issues that are put on the board at times of their own. See listening.md."`
-	MaxInReview   *int       `toml:"max_in_review" doc:"Stop claiming issues at this many in review; nothing = no limit." sample:"5" rule:"min=1"`
+	Target        *string                 `toml:"target" default:"\"forge/landed\"" doc:"Branch that finished issues are merged into, made where HEAD is when there is none. Where you have it checked out, it moves forward with your files; one that another worktree has out is never moved. With a code host: the branch there, its default branch where this is not set." rule:"branch"`
+	DefaultPolicy *string                 `toml:"default_policy" default:"\"plan_then_review\"" doc:"Level of issues that name none." rule:"filled"`
+	Plan          *string                 `toml:"plan" default:"\"auto\"" doc:"auto = an agent that can drafts the plan of an issue, else it is one phase; single = always one phase; draft = always drafted." rule:"auto|single|draft"`
+	Triage        *string                 `toml:"triage" default:"\"auto\"" doc:"Who says what an issue wants, touches and needs done before it is planned. auto = the model of [llm], else the agent where it is one of a known kind, else a person; model; agent; off = nobody, each issue goes straight to its plan." rule:"auto|model|agent|off"`
+	TriageCallUSD *float64                `toml:"triage_call_usd" default:"0.05" doc:"Set aside of the policy's budget_usd before each question of triage, and spent where the answer does not report its cost." rule:"min=0 max=1000"`
+	MaxRunning    *int                    `toml:"max_running" default:"2" doc:"The most issues that are worked on at once." rule:"min=0 max=1000"`
+	Labels        map[string]FactoryLabel `toml:"labels" doc:"What holds for issues with a label; of those from a tracker, labels that somebody gave who may write. See listening.md." sample:"large"`
+	Schedules     []Schedule              `toml:"schedules" doc:"Issues that are put on the board at times of their own. See listening.md."`
+	Estimate      *bool                   `toml:"estimate" default:"false" doc:"Say on the issue's tracker, before the work on it begins, what its plan may take."`
+	MaxInReview   *int                    `toml:"max_in_review" doc:"Stop claiming issues at this many in review; nothing = no limit." sample:"5" rule:"min=1"`
 }
 
 // Schedule is one of [[factory.schedules]].

@@ -26,6 +26,7 @@ type KindFacts struct {
 	Continues   bool // a session can be continued
 	Listens     bool // it takes what a person says while it works
 	ReportsCost bool // usage comes with money
+	MCP         bool // it can be given Forge's tools
 }
 
 // SandboxSettings is [sandbox] with its paths made absolute.
@@ -36,6 +37,9 @@ func (c *Config) SandboxSettings() work.SandboxSettings {
 		Hide: c.homePaths(c.File.Proof.Hidden),
 	}
 	f.Network.settings(&set)
+	if said(f.Kind) == "container" {
+		set.Container = work.ContainerSettings{Runtime: said(f.Runtime), Image: said(f.Image), MemoryMB: said(f.Memory), PIDs: said(f.PIDs)}
+	}
 	return set
 }
 
@@ -68,7 +72,7 @@ func Resolve(cfg *Config, plan *Plan, facts Facts) (work.Settings, error) {
 			Product: f.Proof.Product, Evidence: f.Proof.Evidence, Unproven: said(f.Proof.Unproven),
 			NoControls: !said(f.Proof.Controls), ControlSecs: said(f.Proof.ControlSecs),
 			Ablate: said(f.Proof.Ablate), AblateSecs: said(f.Proof.AblateSecs), RestSecs: said(f.Proof.RestSecs), Also: f.Proof.Also,
-			Hidden: cfg.homePaths(f.Proof.Hidden),
+			Hidden: cfg.homePaths(f.Proof.Hidden), Pages: pageSettings(f.Proof.Pages),
 		},
 		Worktree: work.Worktree{
 			Setup: f.Worktree.Setup, Copy: f.Worktree.Copy, Link: f.Worktree.Link, CacheKey: f.Worktree.CacheKey,
@@ -181,6 +185,7 @@ func (r *resolver) phases() {
 		}
 		r.warm(ps)
 		r.contract(ph, &ps)
+		r.pages(ph, ps)
 		ps.Skills = r.cfg.SkillsOf(ph)
 		for _, s := range ps.Skills {
 			r.skill(s, ph, where)
@@ -197,6 +202,9 @@ func (r *resolver) phases() {
 		}
 		ps.Levels = r.levels(ph, agents, where)
 		ps.Model = firstOf(ph.Model, said(over.Model), r.out.Agents[ps.Agent].Model)
+		r.tries(ph, over, &ps, where)
+		r.council(ph, over, &ps, where)
+		r.repository(ph, ps, where)
 		r.out.Phases[ph.Number] = ps
 	}
 }
@@ -312,11 +320,17 @@ func (c *Config) overridesOf(name string) Override {
 			out.Agent = s.Agent
 		}
 		out.Model = orElse(s.Model, out.Model)
+		out.Tries, out.TriesUntil = orElse(s.Tries, out.Tries), orElse(s.TriesUntil, out.TriesUntil)
+		if s.TryAgents != nil {
+			out.TryAgents = s.TryAgents
+		}
+		out.Council.Enabled = orElse(s.Council.Enabled, out.Council.Enabled)
 		out.IterationTimeoutSecs = orElse(s.IterationTimeoutSecs, out.IterationTimeoutSecs)
 		if s.Verify != nil {
 			out.Verify = s.Verify
 		}
 		out.Skills = append(out.Skills, s.Skills...)
+		out.Requires = append(out.Requires, s.Requires...)
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package config
 
-import "forge/internal/work"
+import (
+	"fmt"
+
+	"forge/internal/work"
+)
 
 // JobFacts are what a job says about its phases, before the configuration.
 type JobFacts struct {
@@ -25,6 +29,29 @@ func ResolveJob(cfg *Config, of JobFacts, facts Facts) (work.Settings, work.Phas
 		return work.Settings{}, work.PhaseSettings{}, err
 	}
 	phase := set.Phases[jobPhase]
+	if err := cfg.jobIsDoneOnce(phase); err != nil {
+		return work.Settings{}, work.PhaseSettings{}, err
+	}
 	set.Phases = map[string]work.PhaseSettings{}
 	return set, phase, nil
+}
+
+// jobIsDoneOnce refuses tries and a council for the phases of jobs: each phase goes
+// on from the one before, in documents that people read meanwhile.
+func (c *Config) jobIsDoneOnce(phase work.PhaseSettings) error {
+	if phase.Tries < 2 {
+		return nil
+	}
+	col := &collector{}
+	if phase.Council != nil {
+		file, at := c.where("council", "enabled")
+		if overFile, overAt := c.overrideOf(jobPhase, "council"); overAt.line > 0 {
+			file, at = overFile, overAt
+		}
+		col.add(file, at, "the phases of a job have no council", `write council = { enabled = false } below [phases.overrides."job"]`)
+		return col.err()
+	}
+	file, at := c.overrideOf(jobPhase, "tries")
+	col.add(file, at, fmt.Sprintf("the phases of a job are not tried several times, and tries is %d for them", phase.Tries), `write tries = 1 below [phases.overrides."job"], or a glob that "job" does not match`)
+	return col.err()
 }

@@ -143,7 +143,10 @@ func (b *binder) checkText(rule, x string, path []string) {
 			bad("is not a glob: "+err.Error(), `write such as "database-*"; \ before [ { * ? takes them literally`)
 		}
 	case "variable":
-		if !variableName().MatchString(x) {
+		if strings.Contains(x, "://") {
+			// It may have a password: it is not shown.
+			bad("holds an address, and not the name of the variable that holds it", "put the address into a variable, and write its name")
+		} else if !variableName().MatchString(x) {
 			bad("names "+quoted+", which is not a variable", "write letters, digits and _")
 		} else if strings.HasPrefix(x, "FORGE_") {
 			bad("names "+quoted+"; variables that begin with FORGE_ are Forge's own", "choose another name")

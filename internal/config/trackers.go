@@ -98,6 +98,9 @@ func (c *Config) checkTracker(col *collector, l *layer, name string) {
 		col.add(l.file, l.index.find(path), dotted(path)+" "+what, fix)
 	}
 	t := c.File.Trackers[name]
+	if name == WorkflowTracker && t.Kind == nil && t.Repo == nil {
+		return // it is that of a WORKFLOW.md, of which this says where its runs work
+	}
 	if !sourceName().MatchString(name) {
 		bad("", "is no name for a tracker", "use small letters, digits, _ and -, at most 60")
 	}
@@ -145,6 +148,9 @@ func (c *Config) Trackers() ([]TrackerSettings, error) {
 	col := &collector{}
 	for _, name := range sortedKeys(c.File.Trackers) {
 		t := c.File.Trackers[name]
+		if name == WorkflowTracker && t.Kind == nil && t.Repo == nil {
+			continue
+		}
 		s := TrackerSettings{
 			Name: name, Kind: said(t.Kind), URL: strings.TrimRight(said(t.URL), "/"), Label: cmp.Or(said(t.Label), "forge"), Column: cmp.Or(said(t.Column), "ready"),
 			Poll: time.Duration(cmp.Or(said(t.PollSecs), 60)) * time.Second, Project: said(t.Project), Sandboxed: said(t.Sandbox) != "as_configured",

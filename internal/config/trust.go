@@ -67,11 +67,13 @@ func vendorHosts(secret string) []string {
 //   - hand a secret to a command of its own choice: an exec agent, an acp
 //     server, or another program in the place of a built-in kind's own;
 //   - hand an agent a secret of somebody else;
+//   - work in another checkout than its own ([workspace]): whoever wrote it could
+//     have read and changed there what the sandbox keeps out of sight;
 //   - point an agent or [llm] that holds secrets at a host that is neither the
 //     vendor's nor loopback.
 //
 // The user grants a secret to one project by [trust.projects."<checkout>"] env,
-// and a host by [trust] hosts.
+// a checkout by its repositories, and a host by [trust] hosts.
 func CheckTrust(cfg *Config) []Problem {
 	c := &collector{}
 	for _, l := range cfg.layers {
@@ -86,11 +88,43 @@ func CheckTrust(cfg *Config) []Problem {
 		}
 		cfg.checkLLMTrust(c, l)
 		cfg.checkHostTrust(c, l)
+		cfg.checkWorkspaceTrust(c, l)
 	}
 	return c.problems
 }
 
 const trustCommand = "forge trust"
+
+// checkWorkspaceTrust looks at the checkouts that the project's file names.
+func (c *Config) checkWorkspaceTrust(col *collector, l *layer) {
+	for _, name := range sortedKeys(l.said.Workspace.Repositories) {
+		b, _ := c.Beside(name)
+		if b.Path == "" || c.trustsCheckout(b.Path) {
+			continue
+		}
+		path := []string{"workspace", "repositories", name, "path"}
+		col.add(l.file, l.index.find(path), fmt.Sprintf("%s names a checkout of yours, %s", dotted(path), text.Clip(b.Path, mostQuoted)),
+			fmt.Sprintf("if agents of this project may work there, allow it with %s %s, which writes it into [trust.projects.%s] of your configuration", trustCommand, quotePath(b.Path), quoteString(c.Root)))
+	}
+}
+
+// trustsCheckout says that the user lets this project work in the checkout at path.
+func (c *Config) trustsCheckout(path string) bool {
+	for root, p := range c.File.Trust.Projects {
+		if resolved(root) == resolved(c.Root) && slices.ContainsFunc(c.homePaths(p.Repositories), func(one string) bool { return resolved(one) == resolved(path) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotePath is a path as a shell takes it.
+func quotePath(path string) string {
+	if !strings.ContainsAny(path, " '\"\\$`&;|<>()*?[]!~#\t\n") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
 
 // checkAgentTrust looks at what one entry of the project's file does to the
 // agent, whoever wrote the rest of it.
@@ -268,9 +302,12 @@ func loads(variable string) bool {
 	return strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
 }
 
-// TrustEntry is the text that grants a secret to the commands of a project, or
-// lets secrets go to a host, to be added to the user's configuration.
+// TrustEntry is the text that grants a secret to the commands of a project, lets it
+// work in another checkout, or lets secrets go to a host, to be added to the user's configuration.
 func TrustEntry(root, secret string) string {
+	if TrustsPath(secret) {
+		return fmt.Sprintf("[trust.projects.%s]\nrepositories = [%s]\n", quoteString(filepath.Clean(root)), quoteString(trustedPath(root, secret)))
+	}
 	if TrustsHost(secret) {
 		return fmt.Sprintf("[trust]\nhosts = [%s]\n", quoteString(secret))
 	}

@@ -10,6 +10,12 @@ func TestCheckTrust(t *testing.T) {
 	const exec = "[agents.mine]\nkind = \"exec\"\ncommand = [\"./a.sh\"]\n"
 	tests := []struct{ name, user, project, want string }{
 		{"plain command", "", exec, ""},
+		{"another checkout", "", "[workspace.repositories.api]\npath = \"../api\"\n", "2: workspace.repositories.api.path names a checkout of yours, "},
+		{"another checkout, from the root", "", "[workspace.repositories.api]\npath = \"/\"\n", "names a checkout of yours, /"},
+		{"another checkout, allowed", "[trust.projects.\"ROOT\"]\nrepositories = [\"ROOT/../api\"]\n", "[workspace.repositories.api]\npath = \"../api\"\n", ""},
+		{"another one is allowed", "[trust.projects.\"ROOT\"]\nrepositories = [\"/srv/other\"]\n", "[workspace.repositories.api]\npath = \"../api\"\n", "names a checkout of yours, "},
+		{"allowed to another project", "[trust.projects.\"/elsewhere\"]\nrepositories = [\"/srv/api\"]\n", "[workspace.repositories.api]\npath = \"/srv/api\"\n", "names a checkout of yours, /srv/api"},
+		{"the user's own workspace", "[workspace.repositories.api]\npath = \"/srv/api\"\n", "", ""},
 		{"plain variable", "", exec + "env = [\"LOG_LEVEL\"]\n", ""},
 		{"secret for a command of the project", "", exec + "env = [\"OPENAI_API_KEY\"]\n", "4: agents.mine.env gives OPENAI_API_KEY to a command that the project chose"},
 		{"granted to this project", "[trust.projects.\"ROOT\"]\nenv = [\"OPENAI_API_KEY\"]\n", exec + "env = [\"OPENAI_API_KEY\"]\n", ""},
@@ -109,6 +115,21 @@ func TestAddTrustOfAHost(t *testing.T) {
 	if problems := check(text); len(problems) > 0 || !strings.HasPrefix(text, mine) || !strings.Contains(text, "B_TOKEN") {
 		t.Errorf("%v with\n%s", problems, text)
 	}
+	write(t, filepath.Join(dir, ProjectFile), "[workspace.repositories.api]\npath = \"../a pi\"\n")
+	if problems := check(mine); len(problems) != 1 || !strings.Contains(problems[0].Fix, "forge trust '") {
+		t.Errorf("a checkout: %v", problems)
+	}
+	text, err = AddTrust(mine, dir, []string{"../a pi", "B_TOKEN"})
+	must(t, err)
+	if problems := check(text); len(problems) > 0 || !strings.Contains(text, "B_TOKEN") {
+		t.Errorf("%v with\n%s", problems, text)
+	}
+	if problems := check(TrustEntry(dir, "../a pi")); len(problems) != 0 {
+		t.Errorf("by hand: %v", problems)
+	}
+	write(t, filepath.Join(dir, ProjectFile), "[llm]\nbase_url = \"https://llm.example:8443/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n")
+	text, err = AddTrust(mine, dir, []string{"llm.example:8443", "B_TOKEN"})
+	must(t, err)
 	if problems := check(TrustEntry(dir, "other.example")); len(problems) != 1 {
 		t.Errorf("another host: %v", problems)
 	}

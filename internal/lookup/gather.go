@@ -173,6 +173,9 @@ func (r *reader) said(e work.Event) error {
 			return nil
 		}
 		p.Kind, p.Who, p.Body = search.KindComment, d.By, d.Text
+		for _, a := range d.Attached {
+			p.Body += "\n" + a.String() // their text is found where it is from
+		}
 		return r.Add(p)
 	case work.RewindAsked:
 		var d orchestrator.RewindAskedData

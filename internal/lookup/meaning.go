@@ -32,14 +32,19 @@ const (
 // meaning is the model that texts are compared by, and what it made of them.
 type meaning struct {
 	client  *llm.Client
-	model   string
+	of      config.Embedding
 	vectors *search.Vectors
-	limit   int64
 	now     func() time.Time
 }
 
-// Model is for search.Embedder.
-func (m *meaning) Model() string { return m.model }
+// Model is for search.Embedder. Vectors that are cut elsewhere are those of another
+// model: nothing can be compared across the two.
+func (m *meaning) Model() string {
+	if m.of.Numbers == 0 {
+		return m.of.Model
+	}
+	return fmt.Sprintf("%s, %d numbers", m.of.Model, m.of.Numbers)
+}
 
 // Embed is for search.Embedder.
 func (m *meaning) Embed(ctx context.Context, texts []string) ([][]float32, *int64, error) {
@@ -47,10 +52,15 @@ func (m *meaning) Embed(ctx context.Context, texts []string) ([][]float32, *int6
 	if llm.KindOf(err) == llm.Rejected {
 		err = fmt.Errorf("%w: %w", search.ErrNotTaken, err)
 	}
+	if n := m.of.Numbers; n > 0 {
+		for i, one := range v.Of {
+			v.Of[i] = one[:min(n, len(one))]
+		}
+	}
 	return v.Of, v.Tokens, err
 }
 
-func (m *meaning) meter() search.Meter { return search.Meter{Now: m.now, Limit: m.limit} }
+func (m *meaning) meter() search.Meter { return search.Meter{Now: m.now, Limit: m.of.DayTokens} }
 
 func (m *meaning) close() { m.client.Close(); _ = m.vectors.Close() }
 
@@ -70,8 +80,8 @@ func meaningOf(ctx context.Context, p *project.Checkout) (*meaning, error) {
 	if err != nil {
 		return nil, errors.New("the configuration cannot be read: forge config check says why")
 	}
-	model, limit, err := cfg.Embedding()
-	if model == "" {
+	of, err := cfg.Embedding()
+	if of.Model == "" {
 		return nil, err
 	}
 	with := *p
@@ -85,7 +95,7 @@ func meaningOf(ctx context.Context, p *project.Checkout) (*meaning, error) {
 		client.Close()
 		return nil, fmt.Errorf("%w (forge search --rebuild makes them anew)", err)
 	}
-	return &meaning{client: client, model: model, vectors: vectors, limit: limit, now: p.Now}, nil
+	return &meaning{client: client, of: of, vectors: vectors, now: p.Now}, nil
 }
 
 // wordsAlone is what is said with results that were found by words alone; "" of no error.
@@ -147,7 +157,7 @@ func (f *Finder) near(ctx context.Context, q search.Query) (*search.Near, string
 	if err != nil {
 		return nil, wordsAlone(err)
 	}
-	left, err := m.vectors.Left(ctx, f.index, m.model)
+	left, err := m.vectors.Left(ctx, f.index, m.Model())
 	switch {
 	case err != nil:
 		return nil, wordsAlone(err)
@@ -164,7 +174,7 @@ func AtEnd(ctx context.Context, p *project.Checkout) {
 	if p.Config == nil {
 		return
 	}
-	if model, _, err := p.Config.Embedding(); model == "" || err != nil {
+	if of, err := p.Config.Embedding(); of.Model == "" || err != nil {
 		return
 	}
 	f, err := Open(ctx, p)

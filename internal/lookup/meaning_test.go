@@ -2,6 +2,8 @@ package lookup
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,6 +167,30 @@ func TestModelThatChanged(t *testing.T) {
 	w.user("[llm]\nbase_url = \"" + w.server.URL("svc") + "/v1\"\nroles = { embedding = \"newer\" }\n")
 	paths, note = w.ask("projectile")
 	w.is(paths, note, "", "README.md")
+}
+
+// Only so many numbers of each vector are kept as somebody said; to say otherwise has
+// them made anew, as another model does.
+func TestVectorsThatAreCut(t *testing.T) {
+	w := newWorld(t, fakemodel.Service{Dims: 96}, role)
+	w.ask("projectile")
+	for _, numbers := range []int{64, 80, 128} {
+		w.user(fmt.Sprintf("[llm]\nbase_url = \"%s/v1\"\n%sembedding_numbers = %d\n", w.server.URL("svc"), role, numbers))
+		before := len(w.sent())
+		paths, note := w.ask("projectile")
+		w.is(paths, note, "", "README.md")
+		v, err := search.OpenVectors(t.Context(), w.vectors())
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, dims, err := v.Of(t.Context())
+		if err := errors.Join(err, v.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if dims != min(numbers, 96) || model != fmt.Sprintf("vectors, %d numbers", numbers) || len(w.sent()) < before+2 {
+			t.Errorf("%d numbers: %s has %d, and %d texts were sent", numbers, model, dims, len(w.sent())-before)
+		}
+	}
 }
 
 // Vectors that cannot be read are said and left, until the index is made anew.
