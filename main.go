@@ -12,6 +12,6 @@ import (
 
 func main() {
 	proc.SandboxChild()
-	agent.ScriptChild()
-	os.Exit(cli.Main())
+	agent.Child()
+	os.Exit(cli.Main(cli.Extras{}))
 }

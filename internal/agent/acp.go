@@ -26,7 +26,7 @@ import (
 // acpFacts names no variables and no files: whose program it is, and how that
 // logs in, only the user's settings can say. Whether a server takes what a person
 // says while it works, it tells when it runs.
-func acpFacts() Facts { return Facts{Continues: true, ReadOnly: true, Listens: true} }
+func acpFacts() Facts { return Facts{Continues: true, ReadOnly: true, Listens: true, MCP: true} }
 
 // acpPostResult is how long a server may stay after its standard input has
 // ended. Many never exit by themselves; they have nothing more to do.

@@ -5,12 +5,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"forge/internal/text"
 )
 
 // acpPolicy is the permission mode as servers get to feel it.
 type acpPolicy struct {
 	readOnly bool
 	all      bool // everything may be done: the sandbox holds the server, or nobody wants it held
+	tools    bool // it was given Forge's own
 	dir      string
 	verify   []string // the commands that may be run in any case
 }
@@ -94,6 +97,8 @@ func (p acpPolicy) allows(a acpAsk) bool {
 	switch {
 	case a.Call.Kind == "think":
 		return true
+	case (a.Call.Kind == "" || a.Call.Kind == "other") && ownTool().MatchString(a.Call.Title):
+		return p.tools
 	case a.Call.Kind == "read" || a.Call.Kind == "search":
 		return p.all || len(a.paths()) == 0 || p.inside(a)
 	case p.readOnly:
@@ -108,6 +113,10 @@ func (p acpPolicy) allows(a acpAsk) bool {
 	}
 	return false
 }
+
+// ownTool is a tool of Forge's own, as a server titles its call. A command would be
+// of another kind.
+var ownTool = text.Lazy(`^mcp__` + toolsName + `__[a-z_]+$`)
 
 // paths are the files that a call names.
 func (a acpAsk) paths() (paths []string) {

@@ -93,11 +93,11 @@ type acpOption struct {
 // open opens a session: the one to continue, or a new one.
 func (c *acpStream) open(ctx context.Context, server acpServer) (s acpSession, err error) {
 	type params struct {
-		Session string   `json:"sessionId,omitempty"`
-		Dir     string   `json:"cwd"`
-		Servers []string `json:"mcpServers"`
+		Session string `json:"sessionId,omitempty"`
+		Dir     string `json:"cwd"`
+		Servers []any  `json:"mcpServers"`
 	}
-	p := params{Session: c.req.Session, Dir: c.req.Dir, Servers: []string{}}
+	p := params{Session: c.req.Session, Dir: c.req.Dir, Servers: c.servers()}
 	switch {
 	case c.req.Session == "":
 		err = c.request(ctx, acp.AgentMethodSessionNew, p, &s)
@@ -115,6 +115,14 @@ func (c *acpStream) open(ctx context.Context, server acpServer) (s acpSession, e
 	}
 	s.ID = c.req.Session
 	return s, err
+}
+
+// servers are the servers of tools, as the protocol names them.
+func (c *acpStream) servers() []any {
+	if c.tools == nil {
+		return []any{}
+	}
+	return []any{map[string]any{"name": toolsName, "command": c.tools.command, "args": c.tools.args, "env": []any{}}}
 }
 
 // choice returns the option of a category, and the values that it offers.
@@ -240,6 +248,7 @@ func (c *acpStream) policy() acpPolicy {
 	return acpPolicy{
 		readOnly: c.req.Permission == work.PermissionReadonly,
 		all:      c.sandboxed || c.req.Agent.SkipPermission,
+		tools:    c.tools != nil,
 		dir:      c.req.Dir, verify: c.req.Verify,
 	}
 }

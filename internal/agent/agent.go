@@ -23,9 +23,11 @@ type Config struct {
 	Caps    proc.Capabilities // what the machine can do for a sandbox
 	Redact  *redact.Redactor  // takes secrets out of everything kept; nil takes out nothing
 	Home    string            // home folder of the agents; "" = HOME of Environ
-	// Executable is Forge's own program, which plays the scripted agent; ""
-	// = the running one.
+	// Executable is Forge's own program, which plays the scripted agent and is
+	// started by agents for their tools; "" = the running one.
 	Executable string
+	// Tools is what agents are given that are to have it; nil = nothing.
+	Tools Tools
 }
 
 // Agents runs iterations. Its methods may be called from several goroutines.
@@ -57,13 +59,19 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	if !ok {
 		return work.IterationReport{}, fmt.Errorf("agent %q is of the unknown kind %q", req.Agent.Name, req.Agent.Kind)
 	}
-	level, err := proc.Choose(req.Sandbox.Mode, req.Sandbox.OnlyHosts, a.config.Caps)
+	level, err := proc.Choose(req.Sandbox.How(), req.Sandbox.OnlyHosts, a.config.Caps)
 	if err != nil {
 		return work.IterationReport{}, fmt.Errorf("choose the sandbox of agent %q: %w", req.Agent.Name, err)
 	}
+	tools, err := a.offer(ctx, req, k.facts)
+	if err != nil {
+		return work.IterationReport{}, err
+	}
+	defer tools.close()
 	told := newHearing()
 	s := setting{
-		req: req, live: newLive(req, a.config.Redact, watch), told: told, environ: a.environ, red: a.config.Redact,
+		tools: tools,
+		req:   req, live: newLive(req, a.config.Redact, watch), told: told, environ: a.environ, red: a.config.Redact,
 		sandboxed: level != proc.LevelNone, executable: a.config.Executable,
 	}
 	l, err := k.launch(s)
@@ -78,16 +86,17 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	told.hand = l.hand
 	of := try{req.Run, req.Phase, req.Iteration, req.Attempt}
 	a.running.begin(of, told)
-	report, err := a.run(ctx, req, level, l, s.live, log)
+	report, err := a.run(ctx, s, level, l, log)
 	if l.instead != nil && err == nil && report.Outcome == work.OutcomeAgentFailed {
 		s.live = newLive(req, a.config.Redact, watch)
 		if next, ok, lerr := l.instead(s); lerr != nil {
 			err = fmt.Errorf("prepare agent %q: %w", req.Agent.Name, lerr)
 		} else if ok {
-			report, err = a.run(ctx, req, level, next, s.live, log)
+			report, err = a.run(ctx, s, level, next, log)
 		}
 	}
 	a.running.end(of, told)
+	tools.report(&report)
 	report.Heard = told.end()
 	if cerr := log.close(); cerr != nil && err == nil && report.Detail == "" {
 		report.Detail = oneLine(cerr.Error(), a.config.Redact)
@@ -96,7 +105,8 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 }
 
 // run starts what was prepared and waits for its end.
-func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.Level, l launch, live *live, log *rawLog) (work.IterationReport, error) {
+func (a *Agents) run(ctx context.Context, s setting, level proc.Level, l launch, log *rawLog) (work.IterationReport, error) {
+	req, live := s.req, s.live
 	outLog, errLog := log.writer(a.config.Redact), log.writer(a.config.Redact)
 	var stderr tail
 	seen := newTracer(req.Agent.Kind, a.config.Redact, time.Now)
@@ -125,6 +135,7 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 		hosts = egress.New(slices.Concat(req.Sandbox.Hosts, endpointsOf(req.Agent.Kind, spec.Env)))
 		spec.Sandbox.Serve = hosts.Serve
 	}
+	s.tools.shown(spec.Sandbox)
 	if l.input != nil {
 		spec.Stdin = l.input
 	}
@@ -133,6 +144,7 @@ func (a *Agents) run(ctx context.Context, req work.IterationRequest, level proc.
 	}
 	p, err := proc.Start(ctx, spec)
 	live.started(p, l.startsAtOnce)
+	s.tools.runs(p)
 	if err != nil {
 		if ctx.Err() != nil {
 			return work.IterationReport{Outcome: work.OutcomeInterrupted, Detail: "cancelled before the agent started"}, nil
@@ -213,5 +225,6 @@ func sandboxOf(req work.IterationRequest, level proc.Level, l launch) *proc.Sand
 		Hide:      join(req.HidePaths, req.Sandbox.Hide),
 		ReadFiles: l.readFiles,
 		Network:   req.Sandbox.Network,
+		Container: proc.Container(req.Sandbox.Container),
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.SandboxChild()
-	ScriptChild()
+	Child()
 	acpServerChild()
 	goleak.VerifyTestMain(m)
 }

@@ -18,7 +18,7 @@ import (
 
 func claudeFacts() Facts {
 	return Facts{
-		Continues: true, ReportsCost: true, Listens: true, ReadOnly: true, Tried: "2.1.329",
+		Continues: true, ReportsCost: true, Listens: true, ReadOnly: true, MCP: true, Tried: "2.1.329",
 		TurnLimit:  `args = ["--max-turns", "50"] in [agents.claude]`,
 		Endpoints:  []string{"api.anthropic.com:443", "platform.claude.com:443", "console.anthropic.com:443", "claude.ai:443"},
 		LoginFiles: []string{".claude/.credentials.json", ".claude.json"},
@@ -83,6 +83,12 @@ func claudeArgs(s setting) (args, set []string, err error) {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1", "CLAUDE_CODE_DISABLE_CRON=1",
 		// Forge itself waits for the end of an outage, and says so.
 		"CLAUDE_CODE_MAX_RETRIES=3",
+	}
+	if s.tools != nil {
+		args = append(args, "--mcp-config="+s.tools.settings())
+		if req.Permission == work.PermissionReadonly || !s.sandboxed && !req.Agent.SkipPermission {
+			args = append(args, "--allowedTools=mcp__"+toolsName)
+		}
 	}
 	off := claudeAway
 	switch {

@@ -26,7 +26,10 @@ type claudeStream struct {
 	calls  []claudeCall
 	closed []string // ids of calls that have ended
 	denied []claudeCall
+	asks   []claudeAsked // of the block that is being read
+	asking []claudeAsked // by the tool for that, in this message
 
+	own     ownQuestions
 	counted map[string]bool // ids of messages whose usage is in spent
 	spent   work.Usage
 	running map[string]bool // calls that have begun and not ended
@@ -45,6 +48,15 @@ type value struct {
 	kind  byte
 	whole bool // its last part has come
 	text  []byte
+}
+
+// claudeAskTool is the tool by which its model asks whoever sits in front of it.
+const claudeAskTool = "AskUserQuestion"
+
+// claudeAsked is a question by that tool.
+type claudeAsked struct {
+	text, why string
+	choices   []string
 }
 
 // claudeCall is a tool call.
@@ -75,6 +87,10 @@ func (c *claudeStream) object(f field) {
 		c.block = true
 	case claudeDenial:
 		c.endDenial()
+	case claudeAsk:
+		if len(c.asks) < work.MaxSignals {
+			c.asks = append(c.asks, claudeAsked{})
+		}
 	}
 }
 
@@ -91,6 +107,23 @@ func (c *claudeStream) value(f field, kind byte, part []byte, last bool) {
 	}
 	v.kind, v.whole = kind, last
 	v.text = append(v.text, part[:max(0, min(len(part), valueBytes-len(v.text)))]...)
+	if last && len(c.asks) > 0 {
+		c.askValue(f, &c.asks[len(c.asks)-1])
+	}
+}
+
+// askValue is a part of a question, as it is read.
+func (c *claudeStream) askValue(f field, of *claudeAsked) {
+	switch f {
+	case claudeAskText:
+		of.text = c.take(f)
+	case claudeAskWhy:
+		of.why = c.take(f)
+	case claudeAskChoice:
+		if len(of.choices) <= work.MaxChoices { // one more than fit tells that they do not
+			of.choices = append(of.choices, c.take(f))
+		}
+	}
 }
 
 // take returns a value as a string and clears it.
@@ -121,11 +154,15 @@ func (c *claudeStream) endBlock() {
 		if len(c.calls) < maxCallsPerLine {
 			c.calls = append(c.calls, claudeCall{id, tool, about})
 		}
+		if tool == claudeAskTool {
+			c.asking = capped(c.asking, c.asks)
+		}
 	case "tool_result":
 		if len(c.closed) < maxCallsPerLine {
 			c.closed = append(c.closed, resultOf)
 		}
 	}
+	c.asks = nil
 	c.words.drop()
 }
 
@@ -135,7 +172,7 @@ func (c *claudeStream) endDenial() {
 	if file := c.take(claudeDeniedFile); about == "" {
 		about = file
 	}
-	if tool != "" && len(c.denied) < maxCallsPerLine {
+	if tool != "" && tool != claudeAskTool && len(c.denied) < maxCallsPerLine {
 		c.denied = append(c.denied, claudeCall{tool: tool, about: about})
 	}
 }
@@ -170,6 +207,7 @@ func (c *claudeStream) line(ok bool) {
 		c.event[f] = value{text: c.event[f].text[:0]}
 	}
 	c.said, c.calls, c.closed, c.denied = "", c.calls[:0], c.closed[:0], c.denied[:0]
+	c.asks, c.asking = nil, nil
 }
 
 func (c *claudeStream) assistant() {
@@ -191,6 +229,9 @@ func (c *claudeStream) assistant() {
 		}
 		c.words.take(id)
 		c.live.show("text", c.said)
+		for _, q := range c.asking {
+			c.own.add(q.text, q.why, q.choices, c.red)
+		}
 	}
 	for _, call := range c.calls {
 		if call.id != "" && !c.running[call.id] && len(c.running) < maxRunning {

@@ -53,6 +53,10 @@ const (
 	claudeState
 	claudeReplay
 	claudeOwnID
+	claudeAsk
+	claudeAskText
+	claudeAskWhy
+	claudeAskChoice
 	claudeFieldCount
 )
 
@@ -88,6 +92,10 @@ func claudeFields() map[string]field {
 		"message.content[].is_error":                claudeBlockFailed,
 		"timestamp":                                 claudeTime,
 		"command_uuid":                              claudeCommand, "state": claudeState, "isReplay": claudeReplay, "uuid": claudeOwnID,
+		"message.content[].input.questions[]":                 claudeAsk,
+		"message.content[].input.questions[].question":        claudeAskText,
+		"message.content[].input.questions[].header":          claudeAskWhy,
+		"message.content[].input.questions[].options[].label": claudeAskChoice,
 		"retry_delay_ms":         claudeDelay,
 		"rate_limit_info.status": claudeLimitStatus, "rate_limit_info.resetsAt": claudeLimitResets,
 	}

@@ -82,6 +82,7 @@ func (c *claudeStream) finish(e ending) work.IterationReport {
 	c.input.Close()
 	r := work.IterationReport{Session: c.session, Denied: c.end.denied}
 	c.words.report(&r, c.red)
+	c.own.report(&r)
 	r.Outcome, r.Detail = c.judge(e)
 	if r.Outcome == work.OutcomeRateLimited {
 		r.ResetAt = c.end.resetAt

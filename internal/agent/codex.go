@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,7 @@ import (
 
 func codexFacts() Facts {
 	return Facts{
-		Continues: true, Listens: true, ReadOnly: true, Tried: "0.169.0",
+		Continues: true, Listens: true, ReadOnly: true, MCP: true, Tried: "0.169.0",
 		Endpoints:  []string{"api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443"},
 		LoginFiles: []string{".codex/auth.json"},
 		SecretEnv:  []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY"},
@@ -90,6 +91,7 @@ func codexExec(s setting, path string, args []string) (launch, error) {
 func codexArgs(s setting) ([]string, error) {
 	req := s.req
 	args := []string{"exec", "--json", "--skip-git-repo-check", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false"}
+	args = append(args, codexTools(s.tools)...)
 	switch {
 	case req.Permission != work.PermissionStandard && req.Permission != work.PermissionAutonomous && req.Permission != work.PermissionReadonly:
 		return nil, fmt.Errorf("unknown permission mode %q", req.Permission)
@@ -114,6 +116,18 @@ func codexArgs(s setting) ([]string, error) {
 		args = append(args, "resume", req.Session)
 	}
 	return append(args, "-"), nil
+}
+
+// codexTools are the settings that name the server of tools. A text of JSON is one
+// of TOML as well.
+func codexTools(o *offer) []string {
+	if o == nil {
+		return nil
+	}
+	command, _ := json.Marshal(o.command) // never fails for text
+	args, _ := json.Marshal(o.args)
+	name := "mcp_servers." + toolsName
+	return []string{"-c", name + ".command=" + string(command), "-c", name + ".args=" + string(args)}
 }
 
 // codexWorkspace are settings of the program's own sandbox where the agent writes.

@@ -37,6 +37,7 @@ type codexApp struct {
 	waiting []acpWord
 	deaf    bool // it takes nothing more
 	refusal []string
+	asked   ownQuestions
 
 	// Ordered by talked.
 	turn string // that is under way
@@ -99,6 +100,7 @@ func codexServes(args []string) bool {
 // codexAppArgs is the command line of the server, after the program's own words.
 func codexAppArgs(s setting) []string {
 	args := []string{"app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false"}
+	args = append(args, codexTools(s.tools)...)
 	if s.codexMode() == "workspace-write" {
 		args = append(args, codexWorkspace(s)...)
 	}
@@ -255,6 +257,9 @@ func (c *codexApp) answer(_ context.Context, method string, params json.RawMessa
 		Reason  string          `json:"reason"`
 	}
 	_ = json.Unmarshal(params, &ask) // of another form: it is not known what for
+	if method == codexAsks {
+		return c.takeQuestions(params), nil
+	}
 	c.mu.Lock()
 	c.refusal = capped(c.refusal, []string{oneLine(strings.TrimSpace(method+" "+ask.Reason+" "+string(ask.Command)), c.red)})
 	c.mu.Unlock()
@@ -263,6 +268,9 @@ func (c *codexApp) answer(_ context.Context, method string, params json.RawMessa
 		return map[string]string{"decision": "decline"}, nil
 	case "execCommandApproval", "applyPatchApproval":
 		return map[string]string{"decision": "denied"}, nil
+	case "item/tool/call":
+		// Forge offers no tools of its own there: the agent is told so, and goes on.
+		return map[string]any{"success": false, "contentItems": []any{map[string]string{"type": "inputText", "text": "there is no such tool here"}}}, nil
 	case "mcpServer/elicitation/request":
 		return map[string]string{"action": "decline"}, nil
 	}
@@ -280,6 +288,7 @@ func (c *codexApp) finish(e ending) work.IterationReport {
 	r := c.codexStream.finish(e)
 	c.mu.Lock()
 	r.Denied = capped(r.Denied, c.refusal)
+	c.asked.report(&r)
 	c.mu.Unlock()
 	if c.unserved() {
 		r.Outcome = work.OutcomeAgentFailed // whatever it was that ran

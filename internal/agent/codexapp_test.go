@@ -140,14 +140,14 @@ func TestCodexServerThatFails(t *testing.T) {
 func TestCodexServerAsks(t *testing.T) {
 	t.Parallel()
 	asks := ""
-	for _, method := range []string{"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "execCommandApproval", "mcpServer/elicitation/request", "item/tool/requestUserInput"} {
+	for _, method := range []string{"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "execCommandApproval", "mcpServer/elicitation/request", "item/tool/telephone", "item/tool/call"} {
 		asks += `echo '{"id":"a","method":"` + method + `","params":{"command":"rm -rf /","reason":"why not"}}'; next` + "\n"
 	}
 	r, _, told := servedBy(t, "opens\n"+asks+codexSaysDone+"over completed; next", nil)
-	if r.Outcome != work.OutcomeOK || len(r.Denied) != 5 || !strings.Contains(r.Denied[0], "rm -rf /") {
+	if r.Outcome != work.OutcomeOK || len(r.Denied) != 6 || !strings.Contains(r.Denied[0], "rm -rf /") {
 		t.Errorf("%+v", r)
 	}
-	for _, want := range []string{`"decision":"decline"`, `"decision":"denied"`, `"action":"decline"`, "-32601"} {
+	for _, want := range []string{`"decision":"decline"`, `"decision":"denied"`, `"action":"decline"`, "-32601", `"success":false`} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no answer %s:\n%s", want, told)
 		}

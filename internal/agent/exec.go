@@ -14,13 +14,20 @@ import (
 // The kind "exec" is any command: the prompt comes on its standard input, and
 // all of its standard output is one message.
 
+// execTools names the file with mcpServers of an agent that is to have Forge's tools.
+const execTools = "FORGE_MCP"
+
 func launchExec(s setting) (launch, error) {
 	path, args, err := execCommand(s.req.Agent, s.environ)
 	if err != nil {
 		return launch{}, err
 	}
+	var set []string
+	if s.tools != nil {
+		set = []string{execTools + "=" + s.tools.settings()}
+	}
 	return launch{
-		path: path, args: args, stdin: s.req.Prompt,
+		path: path, args: args, stdin: s.req.Prompt, set: set,
 		readFiles:    shown(path),
 		startsAtOnce: true,
 		stream:       &execStream{live: s.live, red: s.red},

@@ -26,7 +26,7 @@ import (
 
 func geminiFacts() Facts {
 	return Facts{
-		Continues: true, ReadOnly: true, Tried: "0.61.0",
+		Continues: true, ReadOnly: true, MCP: true, Tried: "0.61.0",
 		TurnLimit:  `{"model": {"maxSessionTurns": 50}} in ~/.gemini/settings.json`,
 		Endpoints:  []string{"generativelanguage.googleapis.com:443", "cloudcode-pa.googleapis.com:443", "aiplatform.googleapis.com:443", "oauth2.googleapis.com:443"},
 		LoginFiles: []string{".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/settings.json", ".gemini/.env"},
@@ -59,6 +59,9 @@ func launchGemini(s setting) (launch, error) {
 		readFiles: shown(path), read: modulesOf(path),
 		stream: stream, stderr: &logLines{to: stream.log},
 	}
+	if s.tools != nil && !s.sandboxed {
+		return launch{}, errors.New(`gemini can be given Forge's tools in a sandbox alone: leave mcp = true out, or write kind = "acp" and command = ["gemini", "--acp"]`)
+	}
 	args, err := geminiArgs(s, &l)
 	if err != nil {
 		return launch{}, err
@@ -69,6 +72,37 @@ func launchGemini(s setting) (launch, error) {
 		err = geminiStore(s, &l)
 	}
 	return l, err
+}
+
+// geminiTools are the user's settings with the server of tools among them. The
+// program has no flag for one; settings of the machine have to be root's, and those
+// of the project would be part of the agent's work.
+func geminiTools(o *offer, settings string) (file string, err error) {
+	all, servers := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if text, rerr := os.ReadFile(settings); rerr == nil {
+		if err := json.Unmarshal(text, &all); err != nil {
+			return "", fmt.Errorf("add Forge's tools to %s, which is no plain JSON (%w): take its comments out, or leave mcp = true out", settings, err)
+		}
+	} else if !errors.Is(rerr, fs.ErrNotExist) {
+		return "", fmt.Errorf("add Forge's tools to the agent's settings: %w", rerr)
+	}
+	if had := all["mcpServers"]; had != nil {
+		if err := json.Unmarshal(had, &servers); err != nil {
+			return "", fmt.Errorf("add Forge's tools to mcpServers of %s: %w", settings, err)
+		}
+	}
+	if servers[toolsName], err = json.Marshal(map[string]any{"command": o.command, "args": o.args}); err == nil {
+		all["mcpServers"], err = json.Marshal(servers)
+	}
+	text, merr := json.Marshal(all)
+	file = filepath.Join(o.dir, "settings.json")
+	if err = errors.Join(err, merr); err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("add Forge's tools to the agent's settings: %w", err)
+	}
+	return file, nil
 }
 
 // geminiPrompt keeps a prompt from being taken for a command of the program,
@@ -119,6 +153,7 @@ func geminiArgs(s setting, l *launch) ([]string, error) {
 // of the highest priority counts.
 type geminiRule struct {
 	Tools    []string `toml:"toolName"`
+	Server   string   `toml:"mcpName,omitempty"`
 	Args     string   `toml:"argsPattern,omitempty"`
 	Decision string   `toml:"decision"`
 	Priority int      `toml:"priority"`
@@ -131,6 +166,9 @@ func geminiRules(req work.IterationRequest) []geminiRule {
 	rules := []geminiRule{
 		{Tools: []string{"*"}, Decision: "deny", Priority: 900},
 		{Tools: []string{"list_directory", "read_file", "read_many_files", "grep_search", "glob", "write_todos", "update_topic"}, Decision: "allow", Priority: 910},
+	}
+	if req.MCP {
+		rules = append(rules, geminiRule{Tools: []string{"*"}, Server: toolsName, Decision: "allow", Priority: 910})
 	}
 	if req.Permission == work.PermissionReadonly {
 		return rules
@@ -221,6 +259,13 @@ func geminiStore(s setting, l *launch) error {
 	files := map[string]string{}
 	for _, name := range []string{"oauth_creds.json", "google_accounts.json", "settings.json", ".env", "GEMINI.md"} {
 		files[".gemini/"+name] = filepath.Join(home, name)
+	}
+	if s.tools != nil {
+		settings, err := geminiTools(s.tools, files[".gemini/settings.json"])
+		if err != nil {
+			return err
+		}
+		files[".gemini/settings.json"] = settings
 	}
 	for _, name := range []string{"GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_SYSTEM_MD"} {
 		if file := cmp.Or(s.req.Agent.SetEnv[name], s.environ.get(name)); filepath.IsAbs(file) {

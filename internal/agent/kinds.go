@@ -27,7 +27,7 @@ func kinds() map[string]kind {
 		"acp":      {facts: acpFacts(), launch: launchACP, detect: detectACP, fields: acpFields, steps: acpSteps},
 		"claude":   {facts: claudeFacts(), launch: launchClaude, detect: detectClaude, fields: claudeFields, steps: claudeSteps},
 		"codex":    {facts: codexFacts(), launch: launchCodex, detect: detectCodex, fields: codexFields, steps: codexSteps},
-		"exec":     {facts: Facts{}, launch: launchExec, detect: detectExec},
+		"exec":     {facts: Facts{MCP: true}, launch: launchExec, detect: detectExec},
 		"gemini":   {facts: geminiFacts(), launch: launchGemini, detect: detectGemini, fields: geminiFields, steps: geminiSteps},
 		"opencode": {facts: opencodeFacts(), launch: launchOpencode, detect: detectOpencode, fields: opencodeFields, steps: opencodeSteps},
 		"script":   {facts: scriptFacts(), launch: launchScript, detect: detectScript, fields: scriptFields, steps: scriptSteps},
@@ -50,6 +50,7 @@ type Facts struct {
 	ReportsCost bool     // usage comes with money
 	Listens     bool     // it may take what a person says while it works; whether it does, it says then
 	ReadOnly    bool     // its write tools can be switched off; without, the tree check alone holds it
+	MCP         bool     // it can be given a server of tools for an iteration
 	TurnLimit   string   // how the user bounds the turns of an iteration, "" = it has no such limit
 	Tried       string   // the version that Forge is tested with, "" = none, or of its own
 	LoginFiles  []string // files it logs in with, below the home folder
@@ -81,6 +82,7 @@ type setting struct {
 	red        *redact.Redactor
 	sandboxed  bool
 	executable string // Forge's own program, "" = the running one
+	tools      *offer // what the agent is given; nil = nothing
 }
 
 // launch is how an iteration is started and read.

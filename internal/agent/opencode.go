@@ -19,7 +19,7 @@ import (
 
 func opencodeFacts() Facts {
 	return Facts{
-		Continues: true, ReportsCost: true, ReadOnly: true, Tried: "1.18.33",
+		Continues: true, ReportsCost: true, ReadOnly: true, MCP: true, Tried: "1.18.33",
 		TurnLimit:  `{"agent": {"build": {"steps": 50}, "forge": {"steps": 50}}} in opencode.json`,
 		Endpoints:  []string{"opencode.ai:443", "models.dev:443", "api.anthropic.com:443", "api.openai.com:443", "generativelanguage.googleapis.com:443", "openrouter.ai:443"},
 		LoginFiles: []string{".local/share/opencode/auth.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"},
@@ -82,6 +82,9 @@ func opencodeArgs(s setting) (args, set []string, err error) {
 		args = append(args, "--dir="+req.Dir)
 	}
 	config := map[string]any{"autoupdate": false, "share": "disabled", "snapshot": false}
+	if s.tools != nil {
+		config["mcp"] = map[string]any{toolsName: map[string]any{"type": "local", "enabled": true, "command": append([]string{s.tools.command}, s.tools.args...)}}
+	}
 	set = []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
 	switch {
 	case req.Permission != work.PermissionStandard && req.Permission != work.PermissionAutonomous && req.Permission != work.PermissionReadonly:
@@ -129,6 +132,9 @@ func opencodeRules(req work.IterationRequest) json.RawMessage {
 	rules := []string{
 		`"*":"deny"`, `"glob":"allow"`, `"grep":"allow"`, `"list":"allow"`, `"todowrite":"allow"`, `"skill":"allow"`,
 		`"read":{"*":"allow","*.env":"deny","*.env.*":"deny","*.env.example":"allow"}`,
+	}
+	if req.MCP {
+		rules = append(rules, `"`+toolsName+`_*":"allow"`)
 	}
 	if req.Permission != work.PermissionReadonly {
 		bash := []string{`"*":"deny"`}

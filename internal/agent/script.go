@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"time"
 
@@ -50,11 +49,9 @@ func launchScript(s setting) (launch, error) {
 	if err != nil {
 		return launch{}, fmt.Errorf("pass on the script: %w", err)
 	}
-	program := s.executable
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return launch{}, fmt.Errorf("find Forge's own program: %w", err)
-		}
+	program, err := forgeItself(s.executable)
+	if err != nil {
+		return launch{}, err
 	}
 	stream := &scriptStream{live: s.live, red: s.red}
 	stream.lines = newJSONLines(scriptFields(), stream)

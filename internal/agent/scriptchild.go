@@ -20,15 +20,6 @@ import (
 	"forge/internal/work"
 )
 
-// ScriptChild plays a script and exits when this process was started to do so;
-// else it returns at once. It stands at the top of main, and of TestMain where
-// tests run scripted agents.
-func ScriptChild() {
-	if len(os.Args) == 2 && os.Args[1] == scriptChildArg {
-		os.Exit(playScript(os.Stdin, os.Stdout))
-	}
-}
-
 // player is the process of a scripted agent.
 type player struct {
 	out  io.Writer

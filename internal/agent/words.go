@@ -135,10 +135,7 @@ func redacted(s work.Signals, red *redact.Redactor) work.Signals {
 		}
 	}
 	for i, q := range s.Questions {
-		s.Questions[i] = work.Question{Text: red.String(q.Text), Choices: slices.Clone(q.Choices), Why: red.String(q.Why)}
-		for j, c := range q.Choices {
-			s.Questions[i].Choices[j] = red.String(c)
-		}
+		s.Questions[i] = redactedQuestion(q, red)
 	}
 	for i := range s.Replies {
 		s.Replies[i].Text = red.String(s.Replies[i].Text)
@@ -156,6 +153,15 @@ func redacted(s work.Signals, red *redact.Redactor) work.Signals {
 		s.JobComplete[i] = []byte(red.String(string(s.JobComplete[i])))
 	}
 	return s
+}
+
+// redactedQuestion is a question without secrets.
+func redactedQuestion(q work.Question, red *redact.Redactor) work.Question {
+	out := work.Question{Text: red.String(q.Text), Choices: slices.Clone(q.Choices), Why: red.String(q.Why)}
+	for i, c := range q.Choices {
+		out.Choices[i] = red.String(c)
+	}
+	return out
 }
 
 // tail keeps the last max bytes of what is written to it.

@@ -323,5 +323,8 @@ func withEdits(ctx context.Context, p *project.Checkout, cp work.Checkpoint, ans
 		return err
 	}
 	ans.Edited = out
+	if p.Travels != nil {
+		return p.Travels.Send(ctx, p, cp.Run)
+	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestEvidenceOfAProof(t *testing.T) {
 	if !record.Known() {
 		t.Fatalf("%+v is no record", record)
 	}
-	e.prove("02", &orchestrator.Phase{Record: record})
+	e.prove("02", &orchestrator.Phase{Judging: orchestrator.Judging{Record: record}})
 	if want := []string{"ci.yml", "calc_test.go"}; !slices.Equal(e.Protected, want) {
 		t.Errorf("protected files that it touched: %q, want %q", e.Protected, want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"forge/factory/triage"
 	"forge/gates"
+	"forge/internal/git"
 	"forge/internal/jobs"
 	"forge/internal/journal"
 	"forge/internal/project"
@@ -87,7 +88,11 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 		}
 		out.Evidence.Doubts = s.Doubts
 	}
-	if out.From == out.Judged {
+	parts := s.Results()
+	if cp.Phase != "" {
+		parts = nil
+	}
+	if out.From == out.Judged && len(parts) == 0 {
 		return out, nil
 	}
 	repo, err := p.Repo(ctx)
@@ -101,6 +106,9 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 		}
 		out.Papers = &read
 	}
+	if len(parts) > 0 {
+		return out, out.several(ctx, repo, parts, stat)
+	}
 	changes, err := repo.Changes(ctx, out.From, out.Judged)
 	if err != nil {
 		return out, fmt.Errorf("list what is judged: %w", err)
@@ -112,6 +120,30 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 		}
 	}
 	return out, nil
+}
+
+// several adds what is judged in several repositories: each path begins with the
+// name of its repository.
+func (r *Record) several(ctx context.Context, repo *git.Store, parts []orchestrator.Result, stat bool) error {
+	for _, part := range parts {
+		changes, err := repo.Changes(ctx, part.Base.Commit, part.Commit)
+		if err != nil {
+			return fmt.Errorf("list what is judged in %s: %w", part.Repository, err)
+		}
+		for _, c := range changes {
+			c.Path = part.Repository + ":" + c.Path
+			r.Files = append(r.Files, c)
+		}
+		if stat {
+			continue
+		}
+		diff, err := repo.Diff(ctx, part.Base.Commit, part.Commit)
+		if err != nil {
+			return fmt.Errorf("show what is judged in %s: %w", part.Repository, err)
+		}
+		r.Diff += git.InRepository(diff, part.Repository)
+	}
+	return nil
 }
 
 // askedAt is the run as it was when cp was opened, with the last verify before,

@@ -24,10 +24,10 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 	none := journal.RunRow{}
 	m.Text = strings.TrimSpace(m.Text)
 	switch {
-	case text.Blank(m.Text) && !m.Anew:
+	case text.Blank(m.Text) && (!m.Anew || len(m.Attached) > 0):
 		return work.Told{}, none, refusal.New("say it: forge tell RUN PHASE -m TEXT", "the message is empty")
-	case len(m.Text) > work.MaxMessage:
-		return work.Told{}, none, refusal.New("shorten it, or put it into a file of the repository and name that", "the message has %d bytes, at most %d are taken", len(m.Text), work.MaxMessage)
+	case text.JSONSize(m.Text) > work.MaxMessage: // as it stands in its event, where what is longer would be cut
+		return work.Told{}, none, refusal.New("shorten it, or put it into a file of the repository and name that", "the message has %d bytes, at most %d are taken", text.JSONSize(m.Text), work.MaxMessage)
 	}
 	row, s, err := p.StandOf(ctx, run)
 	if err != nil {
@@ -47,6 +47,9 @@ func Tell(ctx context.Context, p *project.Checkout, run string, m work.Message, 
 	}
 	if why := s.CannotTell(m.Phase); why != "" {
 		return work.Told{}, row, refusal.New("forge status shows the phases, forge tell RUN PHASE names one", "nobody would read it: %s", why)
+	}
+	if m.Attached, err = attach(ctx, p, s, m); err != nil {
+		return work.Told{}, row, err
 	}
 	if m.ID == "" {
 		m.ID = strings.ToLower(rand.Text()[:10])

@@ -42,9 +42,11 @@ func TestWords(t *testing.T) {
 			t.Errorf("after %s: %q, doubts %q", step.event.Data, w.Summary, w.Doubts)
 		}
 	}
-	w.stand(&orchestrator.Phase{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{
-		"security": {Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}}},
-	}}})
+	w.stand(&orchestrator.Phase{
+		Judging: orchestrator.Judging{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{
+			"security": {Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}}},
+		}}},
+	})
 	want := work.Finding{Severity: work.SeverityMajor, Specialist: "security", File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}
 	if len(w.Findings) != 1 || !reflect.DeepEqual(w.Findings[0], want) {
 		t.Errorf("the findings that stand: %+v, want %+v", w.Findings, want)

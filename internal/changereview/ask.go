@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/proc"
 	"forge/internal/runs"
@@ -167,21 +167,20 @@ func (q *round) finished(r reviewed) {
 
 // ask asks the specialists of a review.
 func (r *ongoing) ask(ctx context.Context, reviewers *runs.Reviewers, specialists []work.Specialist) ([]reviewed, error) {
-	never, err := r.neverReviewed(ctx, reviewers)
-	if err != nil {
-		return nil, err
-	}
+	never, one := r.neverReviewed(ctx, reviewers)
+	r.sayPrice(len(specialists), one, reviewers.Model != nil)
+	r.set.Cost.RunUSD = least(r.set.Cost.RunUSD, r.options.MaxUSD)
 	spending, err := r.newSpending(ctx, len(specialists))
 	if err != nil {
 		return nil, err
 	}
-	asked := &marks{}
+	marked := &marks{}
 	over := make(chan struct{})
 	defer close(over)
-	go r.leaveReview(asked, over)
+	go r.leaveReview(marked, over)
 	by := r.set.Reviews.By
 	q := &round{
-		review: reviewers.Review, wait: waitFor, log: r.Log, spending: spending, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: asked,
+		review: reviewers.Review, wait: waitFor, log: r.Log, spending: spending, set: r.set.Reviews, never: never, parallel: r.set.MaxParallel, temp: r.temp, marks: marked,
 		req: work.ReviewRequest{
 			Run: reviewPhase, Phase: reviewPhase, PhaseName: reviewPhase, By: by, Model: r.set.Reviews.Model, Base: r.base.Commit, Commit: r.now,
 			Sandbox: r.set.Sandbox, Limits: r.set.Limits, Agent: r.set.Agents[runs.ReviewAgent(by)],
@@ -197,23 +196,30 @@ func (r *ongoing) ask(ctx context.Context, reviewers *runs.Reviewers, specialist
 	return q.all(ctx, specialists)
 }
 
-// neverReviewed are the files that no reviewer can be shown, by their names.
-func (r *ongoing) neverReviewed(ctx context.Context, reviewers *runs.Reviewers) (map[string]bool, error) {
-	change, err := reviewers.Change(ctx, r.base.Commit, r.now)
-	if err != nil {
-		return nil, err
-	}
-	in := review.Input{Specialist: work.Specialist{Name: forgeItself, Gating: true}, Change: change}
+// neverReviewed are the files that no reviewer can be shown, by their names, and
+// what one reviewer is asked about the others.
+func (r *ongoing) neverReviewed(ctx context.Context, reviewers *runs.Reviewers) (map[string]bool, *asked) {
+	in := review.Input{Specialist: work.Specialist{Name: forgeItself, Gating: true}}
+	reviewers.Prepare(&in)
 	if reviewers.Model != nil {
 		in.PartTokens = runs.PartTokens(reviewers.Model)
 	}
-	return setOf(review.Review(ctx, yes{}, in).Unreviewed), nil
+	one := &asked{}
+	return setOf(review.Review(ctx, one, in).Unreviewed), one
 }
 
-// yes passes whatever it is shown: what it has not passed was not shown.
-type yes struct{}
+// asked passes whatever it is shown: what it has not passed was not shown. It
+// counts what it is asked.
+type asked struct {
+	mu               sync.Mutex
+	questions, bytes int
+}
 
-func (yes) Ask(context.Context, review.Question) (review.Reply, error) {
+func (a *asked) Ask(_ context.Context, q review.Question) (review.Reply, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions++
+	a.bytes += len(q.System) + len(q.User)
 	return review.Reply{JSON: []byte(`{"verdict":"pass","confidence":1,"findings":[],"need":[]}`)}, nil
 }
 

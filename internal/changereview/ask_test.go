@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
@@ -244,7 +244,7 @@ func TestReviewVerdictIsNeverBetterThanItsParts(t *testing.T) {
 			own = append(own, Finding{Rule: rapid.SampledFrom([]string{ruleGone, ruleSettings, ruleTouched}).Draw(t, "rule"), Gating: rapid.Bool().Draw(t, "holds")})
 		}
 		left := rapid.IntRange(0, 1).Draw(t, "left")
-		got, why := verdictOf(own, reviewers, left)
+		got, why := verdictOf(own, reviewers, left, false)
 		fails := slices.ContainsFunc(own, func(f Finding) bool { return f.Gating })
 		unknown, clean := left > 0, len(own) == 0 && left == 0
 		for _, s := range reviewers {

@@ -54,9 +54,12 @@ func (r *ongoing) candidates(ctx context.Context) ([]candidate, error) {
 		return list, nil
 	}
 	var out []candidate
-	up, err := r.repo.Upstream(ctx)
-	if err != nil {
-		return nil, err
+	up := ""
+	if r.options.Pull == 0 { // what is checked out says nothing of a pull request
+		var err error
+		if up, err = r.repo.Upstream(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if up != "" {
 		out = append(out, candidate{up, shortRef(up), "upstream of the branch", true})
@@ -105,7 +108,7 @@ func shortRef(full string) string {
 func (r *ongoing) leftAt(ctx context.Context, c candidate, tip string) (Base, error) {
 	b := Base{Ref: c.shown, Why: c.why, Tip: tip}
 	var err error
-	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.Checkout.Base.Commit); err != nil || b.Commit != "" {
+	if b.Commit, err = r.repo.MergeBase(ctx, tip, r.Checkout.Base.Commit); b.Commit != "" || err != nil && !r.Checkout.Base.Shallow {
 		return b, err
 	}
 	if r.Checkout.Base.Shallow {

@@ -25,7 +25,8 @@ const reviewPhase = "review"
 // configure loads the configuration as it is in the base, with the user's own
 // and the environment's, and returns the reviewers that are to be asked.
 func (r *ongoing) configure(ctx context.Context) ([]work.Specialist, error) {
-	root := filepath.Join(r.temp, "base")
+	r.folders++
+	root := filepath.Join(r.temp, fmt.Sprintf("base-%d", r.folders))
 	there, err := r.layOut(ctx, root)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,12 @@ type Result struct {
 	Merged     int               `json:"merged"`   // how many findings went into others of these lists
 	Reviewers  []Reviewer        `json:"reviewers"`
 	Unreviewed []string          `json:"unreviewed"` // files that a reviewer did not see, or git cannot record
+	LeftOut    []review.LeftOut  `json:"left_out"`   // files that nobody was asked about, and why
+	Summary    []string          `json:"summary"`    // what the change does, in at most three sentences of a model
+	Ignored    []Ignored         `json:"ignored"`    // found, and let stand by people
+	Expired    []Ignored         `json:"expired"`    // found, and no longer let stand
+	Standing   []Earlier         `json:"standing"`   // of earlier reviews of the pull request, and still there
+	Gone       []Earlier         `json:"gone"`       // likewise, and settled now
 	Usage      work.Usage        `json:"usage"`
 }
 
@@ -55,6 +61,11 @@ func (r *ongoing) result(changes []work.FileChange, own []Finding, all []reviewe
 		V: 1, Base: r.base, Head: r.Checkout.Base.Commit, Commit: r.now, Files: []work.FileChange{}, By: r.set.Reviews.By,
 		Own: []Finding{}, Reviewers: []Reviewer{}, Unreviewed: []string{},
 	}
+	out.LeftOut, out.Summary, out.Standing, out.Gone = []review.LeftOut{}, []string{}, []Earlier{}, []Earlier{}
+	out.Ignored, out.Expired = append([]Ignored{}, r.ignored...), append([]Ignored{}, r.expired...)
+	for _, l := range r.out {
+		out.LeftOut = append(out.LeftOut, review.LeftOut{Path: r.clean(l.Path), Why: l.Why})
+	}
 	out.Base.Ref, out.Base.Why = r.clean(out.Base.Ref), r.clean(out.Base.Why)
 	for _, c := range changes {
 		out.Files = append(out.Files, work.FileChange{Path: r.clean(review.Name(c.Path)), Status: c.Status})
@@ -81,6 +92,9 @@ func (r *ongoing) result(changes []work.FileChange, own []Finding, all []reviewe
 			one.Unreviewed = append(one.Unreviewed, r.clean(name))
 			unseen[r.clean(name)] = true
 		}
+		for _, sentence := range s.Sentences {
+			out.Summary = append(out.Summary, r.clean(sentence))
+		}
 		found, notes, usage = append(found, s.ReviewReport.Findings...), append(notes, s.Notes...), append(usage, s.usage...)
 		out.Reviewers = append(out.Reviewers, one)
 	}
@@ -92,7 +106,7 @@ func (r *ongoing) result(changes []work.FileChange, own []Finding, all []reviewe
 	for _, f := range slices.Concat(out.Findings, out.Notes) {
 		out.Merged += f.Merged
 	}
-	out.Verdict, out.Why = verdictOf(out.Own, out.Reviewers, len(r.left))
+	out.Verdict, out.Why = verdictOf(out.Own, out.Reviewers, len(r.left), r.hidden)
 	return out
 }
 
@@ -101,7 +115,9 @@ func (r *ongoing) merged(all []work.Finding, gates map[string]bool) []Finding {
 	out := []Finding{}
 	for _, f := range review.Merge(all) {
 		gating := gates[f.Specialist] || slices.ContainsFunc(f.Also, func(name string) bool { return gates[name] })
-		out = append(out, Finding{Finding: r.cleanFinding(f), Gating: gating})
+		one := Finding{Finding: r.cleanFinding(f), Gating: gating}
+		one.ID = review.TraceOf(one.Finding, gating, r.whole).ID
+		out = append(out, one)
 	}
 	return out
 }
@@ -109,16 +125,21 @@ func (r *ongoing) merged(all []work.Finding, gates map[string]bool) []Finding {
 // verdictOf is fail when something that gates is against the change, whatever
 // is not known beside it; else unknown when what gates has no usable answer or
 // files were left out; else a warning for anything that is no pass.
-func verdictOf(own []Finding, reviewers []Reviewer, left int) (work.Verdict, []string) {
+func verdictOf(own []Finding, reviewers []Reviewer, left int, hidden bool) (work.Verdict, []string) {
 	by := map[work.Verdict][]string{}
 	say := func(v work.Verdict, format string, args ...any) { by[v] = append(by[v], fmt.Sprintf(format, args...)) }
 	rules := map[string]int{}
+	own, _ = folded(own)
+	counted := map[string]bool{} // a file may have several findings
 	for _, f := range own {
-		if rules[f.Rule]++; f.Gating {
-			rules["!"+f.Rule]++
+		if key := fmt.Sprint(f.Rule, f.Gating, f.File); !counted[key] {
+			counted[key] = true
+			if rules[f.Rule]++; f.Gating {
+				rules["!"+f.Rule]++
+			}
 		}
 	}
-	for _, rule := range []string{ruleGone, ruleSettings, ruleTouched} {
+	for _, rule := range []string{ruleGone, ruleSettings, ruleWeakened, ruleTouched} {
 		switch {
 		case rules["!"+rule] > 0:
 			say(work.VerdictFail, "%s: %s", rule, text.Number(rules["!"+rule], "file"))
@@ -128,6 +149,9 @@ func verdictOf(own []Finding, reviewers []Reviewer, left int) (work.Verdict, []s
 	}
 	if left > 0 {
 		say(work.VerdictUnknown, "git cannot record %s, so not reviewed", text.Number(left, "file"))
+	}
+	if hidden {
+		say(work.VerdictUnknown, "all files of the change are left out, so nobody reviewed it")
 	}
 	for _, s := range reviewers {
 		v, role := s.Verdict, "gates"
@@ -172,6 +196,9 @@ func (r *ongoing) cleanFinding(f work.Finding) work.Finding {
 	f.Also = slices.Clone(f.Also)
 	for i := range f.Also {
 		f.Also[i] = r.clean(f.Also[i])
+	}
+	if f.Replacement != nil && r.red.String(*f.Replacement) != *f.Replacement {
+		f.Replacement = nil // it would not be what it says
 	}
 	return f
 }

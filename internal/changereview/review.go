@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/ignored"
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/redact"
@@ -29,6 +30,8 @@ type Options struct {
 	MayChange   []string // globs of evidence that may go
 	Committed   bool     // HEAD alone, without what is not committed
 	Phaseless   bool     // reviewers are not told what the project is to do
+	Pull        int64    // pull request on the code host, 0 = the change in the checkout
+	MaxUSD      float64  // the most that it may cost, beside the caps of [cost]; 0 = they alone
 	// Kill is closed when nobody waits any longer: agents are ended at once.
 	// nil = never.
 	Kill <-chan struct{}
@@ -45,6 +48,18 @@ type ongoing struct {
 	left    []string
 	set     work.Settings
 	red     *redact.Redactor
+	// evidence are the paths of the change that its proofs rest on.
+	evidence map[string]bool
+	shown    review.Change    // what reviewers are asked about
+	out      []review.LeftOut // what of the change they are not
+	hidden   bool             // all of it is left out
+	whole    review.Change    // with what is left out
+	pull     *pull            // nil = none is reviewed
+	folders  int              // with configurations of a base
+	// entries are findings that the base lets stand; ignored and expired are those
+	// of them that were found now.
+	entries          []ignored.Entry
+	ignored, expired []Ignored
 }
 
 // Run reviews the change in the checkout around the working directory.
@@ -79,40 +94,77 @@ func Run(ctx context.Context, env project.Env, o Options) (Result, error) {
 			env.Log.Warn("remove the folder of the review", "err", err)
 		}
 	}()
-	return r.judge(ctx)
+	if o.Pull == 0 {
+		res, _, err := r.judge(ctx)
+		return res, err
+	}
+	if err := r.onPull(ctx); err != nil {
+		return Result{}, err
+	}
+	res, asked, err := r.judge(ctx)
+	if err == nil {
+		res, err = r.tell(ctx, res, asked)
+	}
+	return res, err
 }
 
-// judge does everything up to the result.
-func (r *ongoing) judge(ctx context.Context) (Result, error) {
+// judge does everything up to the result, which reports is of.
+func (r *ongoing) judge(ctx context.Context) (res Result, reports []reviewed, err error) {
 	asked, err := r.configure(ctx)
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
+	}
+	if err := r.readIgnored(ctx); err != nil {
+		return res, nil, err
 	}
 	r.now = r.Checkout.Base.Commit
 	if !r.options.Committed {
 		if r.now, r.left, err = r.repo.WorkTree(ctx, r.now); err != nil {
-			return Result{}, err
+			return res, nil, err
 		}
 	}
 	changes, err := r.repo.Changes(ctx, r.base.Commit, r.now)
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
 	}
 	own, err := r.ownFindings(ctx, changes)
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
 	}
-	reviewers, done, err := r.reviewers(ctx, len(changes) > 0)
+	reviewers, done, err := r.reviewers(ctx)
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
 	}
 	defer done()
-	r.sayStart(changes)
-	reports, err := r.ask(ctx, reviewers, asked)
-	if err != nil {
-		return Result{}, err
+	if err := r.readChange(ctx, reviewers, changes); err != nil {
+		return res, nil, err
 	}
-	return r.result(changes, own, reports), nil
+	r.sayStart(changes)
+	if r.hidden || r.pull != nil && r.pull.again && len(r.shown.Files) == 0 {
+		asked = nil // there is nothing that anybody could be asked about
+	} else if err := r.answering(ctx, reviewers); err != nil {
+		return res, nil, err
+	}
+	if len(asked) > 0 {
+		r.prepare(reviewers, asked[0].Name)
+	}
+	if reports, err = r.ask(ctx, reviewers, asked); err != nil {
+		return res, nil, err
+	}
+	r.ignore(reports)
+	return r.result(changes, own, reports), reports, nil
+}
+
+// prepare says what each specialist is asked about. One of them says what the change
+// does: the others would say the same.
+func (r *ongoing) prepare(reviewers *runs.Reviewers, first string) {
+	reviewers.Prepare = func(in *review.Input) {
+		in.Change, in.Replacements = r.shown, true
+		in.Summarise = in.Specialist.Name == first && (r.pull == nil || !r.pull.again)
+		if r.pull != nil {
+			in.Intent = r.pull.intent
+		}
+	}
 }
 
 func (r *ongoing) sayStart(changes []work.FileChange) {
@@ -123,9 +175,17 @@ func (r *ongoing) sayStart(changes []work.FileChange) {
 	r.Log.Info("review of "+what, "files", len(changes), "base", r.base.Ref, "because", r.base.Why, "from", text.Short(r.base.Commit), "by", runs.ReviewedBy(r.set.Reviews))
 }
 
-// reviewers is who asks; done lets go of it. Where there is something to ask about,
-// it is held to be able to answer before the first specialist is asked.
-func (r *ongoing) reviewers(ctx context.Context, needed bool) (*runs.Reviewers, func(), error) {
+// answering holds a model to be able to answer before the first specialist is
+// asked, where there is something to ask about.
+func (r *ongoing) answering(ctx context.Context, reviewers *runs.Reviewers) error {
+	if reviewers.Model == nil || len(r.shown.Files) == 0 {
+		return nil
+	}
+	return r.CheckReviewer(ctx, r.set, []string{reviewPhase})
+}
+
+// reviewers is who asks; done lets go of it.
+func (r *ongoing) reviewers(ctx context.Context) (*runs.Reviewers, func(), error) {
 	d := &runs.Reviewers{Repo: r.repo, Blobs: blobFolder{filepath.Join(r.State, "blobs")}}
 	none := func() {}
 	secrets := redact.FromEnv(r.Environ, proc.SecretName)
@@ -145,12 +205,6 @@ func (r *ongoing) reviewers(ctx context.Context, needed bool) (*runs.Reviewers, 
 	if m, ok, err := r.Config.Model(); err == nil && ok && m.Key != "" {
 		r.red = redact.New(append(secrets, m.Key))
 	}
-	if needed {
-		if err := r.CheckReviewer(ctx, r.set, []string{reviewPhase}); err != nil {
-			d.Model.Close()
-			return nil, none, err
-		}
-	}
 	return d, d.Model.Close, nil
 }
 
@@ -163,7 +217,7 @@ func (r *ongoing) agentEngine(ctx context.Context) (*project.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, r.CheckSandbox(e, r.set.Sandbox)
+	return e, r.CheckSandbox(ctx, e, r.set.Sandbox)
 }
 
 // oldTemp is the age from which a review's folder belongs to nobody any more.

@@ -90,7 +90,7 @@ func SARIF(res Result, version string, exitCode int) SARIFLog {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "Forge", Version: version, Rules: []sarifRule{}}},
 		Automation: sarifAutomation{ID: "forge-review/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
-		Properties: map[string]any{"verdict": string(res.Verdict), "base": res.Base.Commit, "unreviewed": res.Unreviewed, "merged": res.Merged},
+		Properties: map[string]any{"verdict": string(res.Verdict), "base": res.Base.Commit, "unreviewed": res.Unreviewed, "merged": res.Merged, "leftOut": res.LeftOut},
 	}
 	index := map[string]int{}
 	rule := func(id, about string) {

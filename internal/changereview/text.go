@@ -2,6 +2,7 @@ package changereview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"forge/internal/narrate"
@@ -13,6 +14,9 @@ import (
 func Text(res Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s since %s (%s, %s)\n\n", countFiles(len(res.Files)), text.Short(res.Base.Commit), res.Base.Ref, res.Base.Why)
+	if len(res.Summary) > 0 {
+		fmt.Fprintf(&b, "%s\n\n", strings.Join(res.Summary, " "))
+	}
 	list := func(title string, all []Finding) {
 		if len(all) == 0 {
 			return
@@ -35,7 +39,11 @@ func Text(res Result) string {
 		}
 		b.WriteString("\n")
 	}
-	list("Found by Forge itself", res.Own)
+	own, tests := folded(res.Own)
+	list("Found by Forge itself", own)
+	if len(tests) > 0 {
+		fmt.Fprintf(&b, "%s: %s\n\n", testsText(len(tests)), text.OneLine(strings.Join(tests, ", "), 500))
+	}
 	list("Found by reviewers", res.Findings)
 	list("Notes", res.Notes)
 	if res.Merged > 0 {
@@ -50,8 +58,17 @@ func Text(res Result) string {
 		rows = append(rows, []string{s.Name, role, string(s.Verdict), fmt.Sprint(s.Findings), text.OneLine(s.Why, 200)})
 	}
 	b.WriteString(text.Table([]string{"reviewer", "", "verdict", "findings", "why"}, rows))
+	for _, l := range history(res) {
+		fmt.Fprintf(&b, "\n%s: %s\n", l.why, strings.Join(l.names, "; "))
+	}
 	if len(res.Unreviewed) > 0 {
 		fmt.Fprintf(&b, "\nNot reviewed: %s\n", strings.Join(res.Unreviewed, ", "))
+	}
+	for _, l := range leftOut(res) {
+		fmt.Fprintf(&b, "\nLeft out, %s: %s", l.why, strings.Join(l.names, ", "))
+	}
+	if len(res.LeftOut) > 0 {
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "\nCost: %s\n", usageText(res.Usage))
 	for _, w := range res.Why {
@@ -59,6 +76,56 @@ func Text(res Result) string {
 	}
 	fmt.Fprintf(&b, "Verdict: %s\n", res.Verdict)
 	return b.String()
+}
+
+// testsText is the one line that tests get which were changed beside code.
+func testsText(n int) string {
+	return text.Number(n, "test") + " changed beside code, nothing of them lost"
+}
+
+// leftFor are files that were left out for one reason.
+type leftFor struct {
+	why   string
+	names []string
+}
+
+// leftOut sorts what was left out by its reason.
+func leftOut(res Result) (out []leftFor) {
+	for _, l := range res.LeftOut {
+		at := slices.IndexFunc(out, func(f leftFor) bool { return f.why == l.Why })
+		if at < 0 {
+			at, out = len(out), append(out, leftFor{why: l.Why})
+		}
+		out[at].names = append(out[at].names, l.Path)
+	}
+	return out
+}
+
+// history is what people let stand, and what became of the findings of earlier
+// reviews, each list below its title.
+func history(res Result) (out []leftFor) {
+	add := func(title string, names []string) {
+		if len(names) > 0 {
+			out = append(out, leftFor{title, names})
+		}
+	}
+	entries := func(all []Ignored) (names []string) {
+		for _, i := range all {
+			names = append(names, fmt.Sprintf("%s %s, by %s until %s: %s", i.ID, i.File, text.OneLine(i.By, 60), i.Until, text.OneLine(i.Reason, 200)))
+		}
+		return names
+	}
+	earlier := func(all []Earlier) (names []string) {
+		for _, e := range all {
+			names = append(names, strings.TrimSpace(e.ID+" "+string(e.Severity)+" "+e.File))
+		}
+		return names
+	}
+	add("Let stand", entries(res.Ignored))
+	add("No longer let stand, the day is over", entries(res.Expired))
+	add("Of earlier reviews, still there", earlier(res.Standing))
+	add("Of earlier reviews, gone", earlier(res.Gone))
+	return out
 }
 
 // mergedText says that findings went into others, so that nobody takes the list

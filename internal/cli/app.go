@@ -13,7 +13,8 @@ import (
 
 	"forge/gates"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/mattn/go-isatty"
 	"github.com/urfave/cli/v2"
 
@@ -39,6 +40,8 @@ type App struct {
 	// Kill is closed when the user wants to leave at once, without waiting
 	// for a clean stop. nil = never.
 	Kill <-chan struct{}
+	// With is what this program has that forge has not.
+	With Extras
 
 	quiet, verbose bool
 	logJSON        bool // what is said on stderr, errors included
@@ -109,9 +112,16 @@ func (a *App) logTo(level log.Level) {
 // reads it where a person types; so it does not get to see the file.
 func (a *App) logInto(l *log.Logger, w io.Writer) {
 	l.SetOutput(&oneAtATime{w: w})
-	if a.coloured(a.Stderr) {
-		l.SetColorProfile(sixteenColours)
+	styles := log.DefaultStyles()
+	for level, style := range styles.Levels {
+		styles.Levels[level] = style.UnsetWidth().MaxWidth(4) // one blank behind INFO
 	}
+	l.SetStyles(styles)
+	profile := colorprofile.NoTTY
+	if a.coloured(a.Stderr) {
+		profile = colorprofile.ANSI // which every coloured terminal can show
+	}
+	l.SetColorProfile(profile)
 }
 
 // oneAtATime is w for loggers of several goroutines: what the library derives from
@@ -126,9 +136,6 @@ func (o *oneAtATime) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	return o.w.Write(b)
 }
-
-// sixteenColours is termenv.ANSI, which every coloured terminal can show.
-const sixteenColours = 2
 
 func (a *App) command() *cli.App {
 	groups := a.groups()

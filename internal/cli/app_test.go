@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 )
 
 // crowded notes that it is written to while it is written to.

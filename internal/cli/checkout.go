@@ -6,6 +6,7 @@ import (
 	"forge/internal/board"
 	"forge/internal/config"
 	"forge/internal/project"
+	"forge/internal/site"
 )
 
 // checkout is a project as a command holds it: with the streams of the process.
@@ -16,7 +17,7 @@ type checkout struct {
 
 // env is what of the App a project may touch.
 func (a *App) env() project.Env {
-	return project.Env{Log: a.log, Now: a.Now, Environ: a.Environ, Dir: a.Dir, Detect: a.Detect}
+	return project.Env{Log: a.log, Now: a.Now, Environ: a.Environ, Dir: a.Dir, Detect: a.Detect, Stores: a.With.Stores, Stalled: a.With.Stalled, Travels: a.With.Travels, Tools: site.AgentTools}
 }
 
 // on is p for a command of a.

@@ -23,7 +23,7 @@ func (a *App) groups() []commandGroup {
 		{"Automate", []*cli.Command{a.reviewCommand(), a.decideCommand(), a.mcpCommand(), a.tokenCommand(), a.completionCommand()}},
 		{"Understand", []*cli.Command{a.whyCommand(), a.searchCommand(), a.evidenceCommand(), a.learnCommand(), a.lessonsCommand(), a.skillsCommand(), a.policyCommand(), a.auditCommand(), a.patternsCommand(), a.evalCommand()}},
 		{"Set up and tidy", []*cli.Command{
-			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.resetCommand(), a.updateCommand(), a.versionCommand(), a.manCommand(),
+			a.doctorCommand(), a.agentsCommand(), a.configCommand(), a.trustCommand(), a.gcCommand(), a.storeCommand(), a.resetCommand(), a.updateCommand(), a.versionCommand(), a.manCommand(),
 		}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/git"
 	"forge/internal/refusal"
 	"forge/internal/runs"
 	"forge/internal/text"
@@ -86,7 +87,9 @@ func (p *checkout) diff(ctx context.Context, run string, what runs.Part, stat bo
 		if patch == "" {
 			continue
 		}
-		empty = false
+		if empty = false; s.Repository != "" {
+			patch = git.InRepository(patch, s.Repository)
+		}
 		if err := p.printSpan(s, patch, len(spans) > 1, stat); err != nil {
 			return err
 		}

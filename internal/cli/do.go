@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,11 +30,9 @@ type doOptions struct {
 	plan     bool     // the agent drafts a plan
 	fromSpec bool     // of the project's spec: the text is none
 	budget   int      // of each phase; 0 = as configured
+	tries    int      // of each phase, side by side; 0 = as configured
 	verify   []string // commands that prove each phase; none = as configured, else found
 }
-
-// doUsage is the way out of every text that is none.
-const doUsage = `forge do "Add --count to wc"; -f FILE reads a file, - standard input`
 
 func (a *App) doCommand() *cli.Command {
 	flags := []cli.Flag{
@@ -47,6 +42,7 @@ func (a *App) doCommand() *cli.Command {
 		&cli.BoolFlag{Name: "plan", Usage: "let the agent draft a plan of several phases first"},
 		&cli.StringFlag{Name: "draft", Usage: "begin with the plan of the draft `ID`, which forge inbox lists"},
 		&cli.IntFlag{Name: "budget", Usage: "`N` iterations for each phase", DefaultText: "defaults.budget"},
+		&cli.IntFlag{Name: "tries", Usage: "try it `N` times side by side, and take the best try that is proven", DefaultText: "as configured, else once"},
 		&cli.StringFlag{Name: "usd", Usage: "spend at most `N` dollars (= --cost run_usd=N)"},
 	}
 	for _, f := range runFlags() {
@@ -73,7 +69,10 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 		return o, err
 	}
 	o.opener, o.agent, o.plan, o.budget = "forge do", c.String("agent"), c.Bool("plan"), c.Int("budget")
+	o.tries = c.Int("tries")
 	switch {
+	case c.IsSet("tries") && (o.tries < 1 || o.tries > work.MaxTries):
+		return o, refusal.New(fmt.Sprintf("use 1 to %d", work.MaxTries), "--tries %d is not a number of tries", o.tries)
 	case c.IsSet("budget") && (o.budget < 1 || o.budget > 100_000):
 		return o, refusal.New("use 1 or more", "--budget %d is not a number of iterations", o.budget)
 	case c.IsSet("draft") && c.String("draft") == "":
@@ -84,7 +83,7 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 		return o, refusal.New("leave one of them out", "--plan has the agent draft a plan, which --dry-run would not")
 	}
 	if c.IsSet("usd") {
-		caps, err := capSettings([]string{"run_usd=" + c.String("usd")})
+		caps, err := config.Caps([]string{"run_usd=" + c.String("usd")})
 		if err != nil {
 			return o, refusal.New("write it as --usd 2", "--usd %q is not an amount", c.String("usd"))
 		}
@@ -112,45 +111,8 @@ func (a *App) doOptions(c *cli.Context) (o doOptions, err error) {
 	if o.fromSpec {
 		return o, nil // it is read where the project is known
 	}
-	o.text, err = a.wanted(c.Args().Slice(), c.String("file"), c.IsSet("file"))
+	o.text, err = planrun.Wanted(a.Dir, a.Stdin, c.Args().Slice(), c.String("file"), c.IsSet("file"))
 	return o, err
-}
-
-// wanted is the text that says what is to be done: of the arguments, of a file,
-// or of standard input.
-func (a *App) wanted(args []string, file string, fromFile bool) (string, error) {
-	words := strings.Join(args, " ")
-	var err error
-	switch {
-	case fromFile && len(args) > 0:
-		return "", refusal.New("give one of them", "--file %s and a text", file)
-	case fromFile && file == "-", !fromFile && words == "-":
-		words, err = readWanted(a.Stdin)
-		if err != nil {
-			return "", refusal.New("", "read the text from standard input: %v", err)
-		}
-	case fromFile:
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(a.Dir, file)
-		}
-		f, err := os.Open(file)
-		if err == nil {
-			words, err = readWanted(f)
-			_ = f.Close() // it was only read
-		}
-		if err != nil {
-			return "", refusal.New("name a file with the text", "--file: %v", err)
-		}
-	}
-	if text.Blank(words) {
-		return "", refusal.New(doUsage, "nothing says what is to be done")
-	}
-	return words, planrun.CheckText(words)
-}
-
-func readWanted(r io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, planner.MaxSpecBytes+1))
-	return string(data), err
 }
 
 // runText is forge run -p.
@@ -161,7 +123,7 @@ func (a *App) runText(c *cli.Context, run runOptions) (err error) {
 			return refusal.New("leave one of them out", "--%s is about the plan in %s, which --prompt does not use", name, project.PlanFile)
 		}
 	}
-	if o.text, err = a.wanted([]string{c.String("prompt")}, "", false); err != nil {
+	if o.text, err = planrun.Wanted(a.Dir, a.Stdin, []string{c.String("prompt")}, "", false); err != nil {
 		return err
 	}
 	return a.do(c.Context, o)
@@ -207,9 +169,9 @@ func (a *App) do(ctx context.Context, o doOptions) error {
 
 // specToDo is the project's spec, as forge interview writes it.
 func (p *checkout) specToDo() (string, error) {
-	spec, _, err := p.specFor(generateOptions{})
+	spec, _, err := draft.SpecFrom(p.Checkout, "", nil)
 	if err != nil {
-		return "", refusal.New(doUsage+"; forge interview writes a spec", "nothing says what is to be done, and there is no %s", config.SpecFile)
+		return "", refusal.New(planrun.Usage+"; forge interview writes a spec", "nothing says what is to be done, and there is no %s", config.SpecFile)
 	}
 	return spec, planrun.CheckText(spec)
 }
@@ -221,21 +183,7 @@ func (p *checkout) discover(ctx context.Context, o *doOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range found.Settings {
-		switch s.Key {
-		case "agent.use":
-			p.Log.Info("found the agent "+found.Agent.Name, "version", found.Agent.Found.Version)
-		case "verify.commands":
-			for _, c := range found.Commands.Verify {
-				p.Log.Info("found the tests: "+text.OneLine(c.Run, 100), "since", c.Why)
-			}
-			o.redHint = "these commands were found, not configured: --verify CMD names others, forge init writes them down"
-		case "worktree.setup":
-			for _, c := range found.Commands.Setup {
-				p.Log.Info("found the setup: "+text.OneLine(c.Run, 100), "since", c.Why)
-			}
-		}
-	}
+	o.redHint = found.Say(p.Log)
 	return nil
 }
 
@@ -255,6 +203,9 @@ func (p *checkout) planFor(ctx context.Context, o doOptions, kept *work.Plan) (p
 		// A proof that names what is still to be made is red before: the base's
 		// own commands stay those of the project.
 		plan.Phases[n].Verify = o.verify
+		if o.tries > 0 {
+			plan.Phases[n].Tries = o.tries
+		}
 	}
 	return plan, nil
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -86,24 +88,30 @@ func (a *App) evalAgents(c *cli.Context) error {
 
 // showAgents shows a trial, and writes its page where that is asked for.
 func (a *App) showAgents(c *cli.Context, t *agenteval.Trial, out string, whole bool) error {
-	if name := a.absolute(c.String("html")); name != "" {
-		f, err := os.Create(name)
-		if err != nil {
-			return refusal.New("name a file that can be written", "--html: %v", err)
-		}
-		if err := agenteval.WriteHTML(f, t); err != nil {
-			_ = f.Close() // it is not whole
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return refusal.New("name a file that can be written", "--html: %v", err)
-		}
+	if err := a.writePage(c, func(to io.Writer) error { return agenteval.WriteHTML(to, t) }); err != nil {
+		return err
 	}
 	if out == "json" {
 		return printJSON(a.Stdout, map[string]any{"trial": t, "scores": agenteval.Scores(t), "pairs": agenteval.Pairs(t)})
 	}
 	_, err := fmt.Fprint(a.Stdout, agenteval.Text(t, whole))
 	return err
+}
+
+// writePage writes what --html asks for, if anything.
+func (a *App) writePage(c *cli.Context, write func(io.Writer) error) error {
+	name := a.absolute(c.String("html"))
+	if name == "" {
+		return nil
+	}
+	var page bytes.Buffer
+	if err := write(&page); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, page.Bytes(), 0o644); err != nil { //nolint:gosec // for others to read
+		return refusal.New("name a file that can be written", "--html: %v", err)
+	}
+	return nil
 }
 
 func (a *App) evalAgentsList(c *cli.Context) error {

@@ -22,6 +22,7 @@ func (a *App) evalCommand() *cli.Command {
 			&cli.BoolFlag{Name: "builtin", Value: true, Usage: "take the cases that come with forge"},
 			&cli.StringSliceFlag{Name: "specialists", Usage: "ask `NAMES` alone, such as security,arbiter"},
 			&cli.StringFlag{Name: "model", Usage: "ask model `NAME` of the service in [llm]"},
+			&cli.StringFlag{Name: "reviewer", Usage: "ask the agent `agent:NAME` as a reviewer of a run, with --model or its own"},
 			&cli.BoolFlag{Name: "recorded", Usage: "look at recorded answers although there is a model"},
 			&cli.StringFlag{Name: "answers", Usage: "look at the answers recorded in `DIR`"},
 			&cli.StringFlag{Name: "record", Usage: "write what the model answers into `DIR`"},
@@ -31,12 +32,13 @@ func (a *App) evalCommand() *cli.Command {
 			&cli.StringFlag{Name: "resume", Usage: "go on with trial `ID`"},
 			&cli.Float64Flag{Name: "min-recall", Usage: "end with 1 when the recall is below `SHARE`, the unknown taken for missed"},
 			&cli.IntFlag{Name: "max-false-proceeds", Usage: "end with 1 when the arbiter let more than `N` cases go on that must not, the unknown among them"},
-			outputFlag(trialFormats()...),
+			&cli.IntFlag{Name: "repeat", Value: 1, Usage: "make `N` trials, to see what of it is chance"},
+			htmlFlag(), outputFlag(trialFormats()...),
 		},
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list the trials", Flags: output, Action: a.onTrials(0, 0, "forge eval list", a.evalList, "text", "json")},
-			{Name: "show", Usage: "show a trial case by case", ArgsUsage: "[ID]", Flags: []cli.Flag{outputFlag(trialFormats()...)}, Action: a.onTrials(0, 1, "forge eval show [ID]", a.evalShow, trialFormats()...)},
-			{Name: "compare", Usage: "say whether trial B differs from trial A by more than chance", ArgsUsage: "A B", Flags: output, Action: a.onTrials(2, 2, "forge eval compare A B", a.evalCompare, "text", "json")},
+			{Name: "show", Usage: "show a trial case by case", ArgsUsage: "[ID]", Flags: []cli.Flag{htmlFlag(), outputFlag(trialFormats()...)}, Action: a.onTrials(0, 1, "forge eval show [ID]", a.evalShow, trialFormats()...)},
+			{Name: "compare", Usage: "say whether trials differ from the first by more than chance", ArgsUsage: "A B...", Flags: append(output, htmlFlag()), Action: a.onTrials(2, 100, "forge eval compare A B...", a.evalCompare, "text", "json")},
 			a.evalAgentsCommand(),
 			a.evalStuckCommand(),
 		},
@@ -49,7 +51,7 @@ func (a *App) evalCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return a.eval(c.Context, o, bounds, out)
+			return a.eval(c, o, bounds, out)
 		},
 	}
 }
@@ -60,13 +62,7 @@ func trialFormats() []string { return []string{"text", "json", "csv"} }
 // boundsOf are the bounds that the flags name.
 func boundsOf(c *cli.Context) (eval.Bounds, error) {
 	b := eval.Bounds{MinRecall: given(c, "min-recall", c.Float64), MaxFalseProceeds: given(c, "max-false-proceeds", c.Int)}
-	switch {
-	case b.MinRecall != nil && !(*b.MinRecall >= 0 && *b.MinRecall <= 1): // also what is not a number
-		return b, refusal.New("give a share, such as 0.8", "--min-recall %v is not between 0 and 1", *b.MinRecall)
-	case b.MaxFalseProceeds != nil && *b.MaxFalseProceeds < 0:
-		return b, refusal.New("give 0 or more", "--max-false-proceeds %d holds for no trial", *b.MaxFalseProceeds)
-	}
-	return b, nil
+	return b, trial.CheckBounds(b)
 }
 
 // evalOptions are the flags of eval.
@@ -81,7 +77,7 @@ func (a *App) evalOptions(c *cli.Context) (o trial.Options, out string, err erro
 	o = trial.Options{
 		Setup:    eval.Setup{Builtin: c.Bool("builtin"), Specialists: c.StringSlice("specialists")},
 		Recorded: c.Bool("recorded"), Model: c.String("model"), Judge: c.String("judge"), ByHand: a.absolute(c.String("by-hand")),
-		Resume: c.String("resume"),
+		Resume: c.String("resume"), Reviewer: c.String("reviewer"),
 	}
 	for _, dir := range c.StringSlice("cases") {
 		o.Setup.Cases = append(o.Setup.Cases, a.absolute(dir))
@@ -89,23 +85,15 @@ func (a *App) evalOptions(c *cli.Context) (o trial.Options, out string, err erro
 	for flag, to := range map[string]*string{"answers": &o.Setup.Answers, "record": &o.Setup.Record, "prompts": &o.Setup.Prompts} {
 		*to = a.absolute(c.String(flag))
 	}
-	for _, flag := range []string{"cases", "builtin", "specialists", "model", "recorded", "answers", "record", "prompts"} {
+	for _, flag := range []string{"cases", "builtin", "specialists", "model", "reviewer", "recorded", "answers", "record", "prompts"} {
 		if c.IsSet("resume") && c.IsSet(flag) {
 			return o, out, refusal.New("leave --"+flag+" out", "trial %s goes on as it began, and --%s would change it", text.FirstLine(o.Resume, 60), flag)
 		}
 	}
-	replay := o.Recorded || o.Setup.Answers != ""
-	switch {
-	case c.IsSet("resume") && o.Resume == "":
+	if c.IsSet("resume") && o.Resume == "" {
 		return o, out, refusal.New("forge eval list names them", "--resume wants the id of a trial")
-	case o.Judge != "" && o.ByHand != "":
-		return o, out, refusal.New("give one of them", "--judge and --by-hand contradict each other")
-	case replay && o.Model != "":
-		return o, out, refusal.New("leave one of them out", "--model asks a model, and --recorded and --answers ask nobody")
-	case replay && o.Setup.Record != "":
-		return o, out, refusal.New("leave --record out", "recorded answers are on record already")
 	}
-	return o, out, nil
+	return o, out, o.Check()
 }
 
 // absolute is a path as the user means it; "" stays.

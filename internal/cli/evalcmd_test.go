@@ -288,3 +288,80 @@ func TestEvalComparesPrompts(t *testing.T) {
 	b.write(".forge/review-prompts/security.md", "Look at all.\n")
 	b.forge("eval", "--resume", id).want(exitUsage).warns("the prompt of security has changed")
 }
+
+// Repeats are trials of their own, side by side with how far chance moved them, and
+// each is held against the bounds; any number of them is compared and drawn.
+func TestEvalRepeats(t *testing.T) {
+	b := newEvalBed(t, evalPrices, fakemodel.Turn{When: "Archive the folder", Text: evalBug}, fakemodel.Turn{When: "Archive the folder", Text: evalPass}, fakemodel.Turn{When: "Archive the folder", Text: evalBug})
+	page := filepath.Join(b.root, "trials.html")
+	e := b.eval("--repeat", "3", "--html", "trials.html").want(exitDone)
+	e.says("3 times the same: recall 67% ± 57.7 (0 to 100)", "Not alike in all of them: a-bug: shell", "USD PER TRUE", "0.2200")
+	if n := b.asked("Archive the folder"); n != 3 {
+		t.Errorf("the case was asked %d times", n)
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "<svg") {
+		t.Errorf("the page: %v", err)
+	}
+	var list struct{ Trials []struct{ ID string } }
+	if err := json.Unmarshal([]byte(b.forge("eval", "list", "--output", "json").want(exitDone).stdout), &list); err != nil || len(list.Trials) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	ids := []string{list.Trials[0].ID, list.Trials[1].ID, list.Trials[2].ID}
+	b.forge(append([]string{"eval", "compare"}, ids...)...).want(exitDone).says("A  Trial "+ids[0], "B  Trial "+ids[1], "B  Trial "+ids[2], "3 times the same")
+	var beside struct{ Beside eval.Beside }
+	said := b.forge(append([]string{"eval", "compare", "--html", "trials.html", "--output", "json"}, ids...)...).want(exitDone).stdout
+	if err := json.Unmarshal([]byte(said), &beside); err != nil || len(beside.Beside.Columns) != 3 || len(beside.Beside.Against) != 2 || beside.Beside.Columns[0].Latency == nil {
+		t.Errorf("%+v", beside)
+	}
+	b.turns(fakemodel.Turn{When: "Archive the folder", Text: evalBug}, fakemodel.Turn{When: "Archive the folder", Text: evalPass})
+	b.eval("--repeat", "2", "--min-recall", "1").want(exitFailed).warns("recall is 0 of 1 at worst, below 1")
+	b.eval("--repeat", "2", "--recorded").want(exitUsage).warns("the same each time")
+	b.eval("--repeat", "0").want(exitUsage).warns("no number of trials")
+	b.eval("--repeat", "2", "--record", "x").want(exitUsage).warns("leave --record out")
+	b.eval("--html", "no/such/folder.html").want(exitUsage).warns("name a file that can be written")
+}
+
+// An agent is asked as a reviewer of a run: in a folder of its own with what the case
+// has, by the same prompts and read in the same way; the arbiter is the rules.
+func TestEvalAsksAnAgent(t *testing.T) {
+	t.Parallel()
+	b := newEvalBed(t, evalPrices+"[cost]\nrun_usd = 100.0\niteration_usd = 0.1\n[agents.ex]\nkind = \"exec\"\nusd_per_mtok_in = 1.0\nusd_per_mtok_out = 1.0\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; test -e CLAUDE.md && exit 1; test -e forge.log && exit 1; if test -e src/run.py; then cat $BUG; else cat $PASS; fi\"]\nenv = [\"BUG\", \"PASS\"]\n")
+	b.write("answers/bug.txt", "I looked.\n\n```json\n"+evalBug+"\n```\n")
+	b.write("answers/pass.txt", "```json\n"+evalPass+"\n```\n")
+	b.env = append(b.env, "BUG="+filepath.Join(b.root, "answers/bug.txt"), "PASS="+filepath.Join(b.root, "answers/pass.txt"))
+	b.write("cases/d-diff/context.md", "Say it louder.\n")
+	b.write("cases/d-diff/change.diff", "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n")
+	b.write("cases/d-diff/expected.json", `{"specialist": "security", "must_find": [], "must_not_flag": []}`)
+	e := b.eval("--reviewer", "agent:ex", "--output", "json").want(exitDone).warns("reviewer=agent:ex", "questions=3", "a-bug: fail, 1 of 1 found", "case=4/4")
+	tr := e.trial().Trial
+	if tr.Asked != eval.AskedAgent || tr.Model != "agent:ex" || tr.Arbiter != "" || tr.Ended == nil || len(b.server.Requests("svc")) != 0 {
+		t.Errorf("the trial is %+v", tr)
+	}
+	for _, o := range tr.Outcomes {
+		if o.Ruling == nil && (o.Model != "ex" || o.Millis == nil) || o.Ruling != nil && (o.Ruling.Asked || o.Ruling.Rules == "") {
+			t.Errorf("%s: %+v", o.Case, o)
+		}
+	}
+	b.forge("eval", "show", tr.ID).want(exitDone).says("agent:ex, the arbiter by its rules alone", "a-bug", "shell found")
+	b.forge("eval", "list").want(exitDone).says("agent:ex", "1/1 100%")
+
+	// Beside a model, in the same table.
+	other := b.eval("--output", "json").want(exitDone).trial().Trial
+	b.forge("eval", "compare", tr.ID, other.ID).want(exitDone).says(tr.ID, other.ID)
+
+	b.eval("--reviewer", "claude").want(exitUsage).warns("\"claude\" is no agent", "agent:claude")
+	b.eval("--reviewer", "agent:nobody").want(exitUsage).warns("nobody")
+	b.eval("--reviewer", "agent:ex", "--recorded").want(exitUsage).warns("--reviewer asks an agent")
+}
+
+// An agent that comes to no answer is unknown, and never a pass.
+func TestEvalOfAnAgentThatFails(t *testing.T) {
+	t.Parallel()
+	b := newEvalBed(t, "[agents.ex]\nkind = \"exec\"\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; echo I think it is fine\"]\n")
+	e := b.eval("--reviewer", "agent:ex", "--specialists", "security", "--output", "json").want(exitUnjudged)
+	for _, o := range e.trial().Trial.Outcomes {
+		if o.Verdict != "unknown" || o.Why == "" {
+			t.Errorf("%s: %+v", o.Case, o)
+		}
+	}
+}

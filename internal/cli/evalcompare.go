@@ -9,23 +9,27 @@ import (
 )
 
 func (a *App) evalCompare(c trialCall) error {
-	first, err := trial.Pick(c.p, c.args[0])
-	if err != nil {
-		return err
+	var trials []*eval.Trial
+	for _, id := range c.args {
+		t, err := trial.Pick(c.p, id)
+		if err != nil {
+			return err
+		}
+		trials = append(trials, t)
 	}
-	second, err := trial.Pick(c.p, c.args[1])
-	if err != nil {
-		return err
+	b, pairs := eval.SideBySide(trials), 0
+	for _, cmp := range b.Against {
+		for _, t := range cmp.Tests {
+			pairs += t.Pairs
+		}
 	}
-	cmp := eval.Compare(first.Outcomes, second.Outcomes)
-	pairs := 0
-	for _, t := range cmp.Tests {
-		pairs += t.Pairs
-	}
-	if c.json {
-		err = printJSON(a.Stdout, map[string]any{"a": first.ID, "b": second.ID, "comparison": cmp})
-	} else {
-		_, err = fmt.Fprint(a.Stdout, text.Harmless(eval.CompareText(first, second, cmp)))
+	err := a.trialPage(c.ctx, trials...)
+	switch {
+	case err != nil:
+	case c.json:
+		err = printJSON(a.Stdout, map[string]any{"a": trials[0].ID, "b": trials[1].ID, "comparison": b.Against[0], "beside": b})
+	default:
+		_, err = fmt.Fprint(a.Stdout, text.Harmless(eval.CompareAllText(trials, b)))
 	}
 	if err == nil && pairs == 0 {
 		return codeError(exitUnjudged)

@@ -1,33 +1,38 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
+
+	"github.com/urfave/cli/v2"
 
 	"forge/internal/eval"
 	"forge/internal/text"
 	"forge/internal/trial"
 )
 
-// eval runs a trial, shows it, and says what ended it. A trial that is not whole
+// eval runs trials, shows them, and says what ended them. A trial that is not whole
 // is not held against bounds.
-func (a *App) eval(ctx context.Context, o trial.Options, bounds eval.Bounds, out string) error {
+func (a *App) eval(c *cli.Context, o trial.Options, bounds eval.Bounds, out string) error {
 	p, err := trial.Open(a.env())
 	if err != nil {
 		return err
 	}
-	end, err := trial.Run(ctx, p, o)
+	all, err := trial.Repeat(c.Context, p, o, c.Int("repeat"))
 	if errors.Is(err, trial.ErrLimited) {
 		return codeError(exitLimit)
 	}
 	if err != nil {
 		return err
 	}
-	t := end.Trial
-	if err := a.showTrial(t, out, false); err != nil {
+	trials := make([]*eval.Trial, 0, len(all))
+	for _, one := range all {
+		trials = append(trials, one.Trial)
+	}
+	if err := a.showTrials(c, out, false, trials...); err != nil {
 		return err
 	}
+	end, t := all[len(all)-1], trials[len(all)-1]
 	asked, goOn := fmt.Sprintf("%d/%d", len(t.Outcomes), end.Cases), "forge eval --resume "+t.ID
 	switch {
 	case end.Stopped:
@@ -37,29 +42,15 @@ func (a *App) eval(ctx context.Context, o trial.Options, bounds eval.Bounds, out
 		a.log.Warn(end.Reached, "asked", asked, "go on", goOn)
 		return codeError(exitLimit)
 	case !eval.Judged(t.Outcomes):
-		a.log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(whyUnknown(t), 300), "file", end.File)
+		a.log.Warn("nothing could be judged: there is no usable answer", "why", text.FirstLine(eval.WhyUnknown(t), 300), "file", end.File)
 		return codeError(exitUnjudged)
 	}
 
-	broken := bounds.Broken(t.Outcomes)
-	for _, b := range broken {
-		a.log.Error("a bound is broken: " + b)
-	}
-	if len(broken) > 0 {
-		return codeError(exitFailed)
-	}
-	return nil
-}
-
-// whyUnknown is the reason of the first case without an answer.
-func whyUnknown(t *eval.Trial) string {
-	for _, o := range t.Outcomes {
-		if o.Ruling != nil && o.Ruling.Why != "" {
-			return o.Ruling.Why
-		}
-		if o.Why != "" {
-			return o.Why
+	for _, t := range trials {
+		for _, b := range bounds.Broken(t.Outcomes) {
+			a.log.Error("a bound is broken: "+b, "trial", t.ID)
+			err = codeError(exitFailed)
 		}
 	}
-	return "nobody was asked"
+	return err
 }

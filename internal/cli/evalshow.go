@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +16,7 @@ import (
 // trialCall is what a command about stored trials works on.
 type trialCall struct {
 	p    *project.Checkout
+	ctx  *cli.Context
 	args []string
 	out  string // the word of --output
 	json bool
@@ -35,7 +37,7 @@ func (a *App) onTrials(least, most int, usage string, do func(c trialCall) error
 		if err != nil {
 			return err
 		}
-		return do(trialCall{p: p, args: c.Args().Slice(), out: out, json: out == "json"})
+		return do(trialCall{p: p, ctx: c, args: c.Args().Slice(), out: out, json: out == "json"})
 	}
 }
 
@@ -71,23 +73,36 @@ func (a *App) evalShow(c trialCall) error {
 	if err != nil {
 		return err
 	}
-	return a.showTrial(t, c.out, true)
+	return a.showTrials(c.ctx, c.out, true, t)
 }
 
-// showTrial prints a trial in one of trialFormats; whole says case by case.
-func (a *App) showTrial(t *eval.Trial, out string, whole bool) error {
-	if out == "csv" {
-		return eval.WriteCSV(a.Stdout, t)
+// htmlFlag names the page that trials are written into.
+func htmlFlag() cli.Flag {
+	return &cli.StringFlag{Name: "html", Usage: "write the trials as a page with plots into `FILE`"}
+}
+
+// trialPage writes trials side by side where a page is asked for.
+func (a *App) trialPage(c *cli.Context, all ...*eval.Trial) error {
+	return a.writePage(c, func(to io.Writer) error { return eval.WriteHTML(to, all...) })
+}
+
+// showTrials prints trials in one of trialFormats, several of them side by side;
+// whole says case by case.
+func (a *App) showTrials(c *cli.Context, out string, whole bool, all ...*eval.Trial) error {
+	if err := a.trialPage(c, all...); err != nil {
+		return err
 	}
-	summary, arbiter := eval.Summarize(t.Outcomes), eval.Confuse(t.Outcomes)
-	if out == "json" {
-		if summary == nil {
-			summary = []eval.Summary{}
-		}
-		if arbiter == nil {
-			arbiter = []eval.Confusion{}
-		}
-		return printJSON(a.Stdout, map[string]any{"trial": t, "summary": summary, "arbiter": arbiter})
+	t := all[0]
+	switch {
+	case out == "csv":
+		return eval.WriteCSV(a.Stdout, all...)
+	case out == "json" && len(all) > 1:
+		return printJSON(a.Stdout, map[string]any{"trials": all, "beside": eval.SideBySide(all)})
+	case out == "json":
+		return printJSON(a.Stdout, map[string]any{"trial": t, "summary": eval.Listed(eval.Summarize(t.Outcomes)), "arbiter": eval.Listed(eval.Confuse(t.Outcomes))})
+	case len(all) > 1:
+		_, err := fmt.Fprint(a.Stdout, text.Harmless(eval.BesideText(eval.SideBySide(all))))
+		return err
 	}
 	_, err := fmt.Fprint(a.Stdout, text.Harmless(eval.Text(t, whole)))
 	return err

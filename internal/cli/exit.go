@@ -57,7 +57,7 @@ func exitOf(err error) int {
 	}
 	for _, known := range []error{
 		journal.ErrNewer, journal.ErrLocked, journal.ErrBroken, journal.ErrFull, journal.ErrReadOnly, journal.ErrLease,
-		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished, journal.ErrAway,
+		journal.ErrNoRun, journal.ErrRunExists, journal.ErrUnfinished, journal.ErrAway, journal.ErrServer,
 		work.ErrAlreadyResolved, work.ErrConflict, work.ErrEmptyFeedback, work.ErrUnknown, work.ErrExpired, gates.ErrBadAnswer,
 		git.ErrNoGit,
 	} {

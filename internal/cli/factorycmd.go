@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
-	"forge/internal/narrate"
 	"forge/internal/refusal"
+	"forge/internal/report"
 	"forge/internal/text"
 	"forge/internal/work"
 	"forge/internal/worker"
@@ -26,6 +25,8 @@ type factoryOptions struct {
 	maxRuns  int
 	once     bool
 	listen   string // "" = as configured
+	workflow string // a WORKFLOW.md that is worked by, or its folder; "" = none
+	port     int    // where its state is served; -1 = as it says
 }
 
 func (a *App) factoryCommand() *cli.Command {
@@ -42,6 +43,8 @@ func (a *App) factoryCommand() *cli.Command {
 			&cli.IntFlag{Name: "max-runs", Usage: "at most `N` runs at once, of all projects together", Value: maxRuns},
 			&cli.BoolFlag{Name: "once", Usage: "end when nothing is left that can be done without a person; without --listen no pages are served"},
 			&cli.StringFlag{Name: "listen", Usage: "serve the pages at `ADDRESS`, or off", DefaultText: "server.listen"},
+			&cli.StringFlag{Name: "workflow", Usage: "work by the WORKFLOW.md at `PATH`, written for Symphony; a folder is that file in it"},
+			&cli.IntFlag{Name: "port", Usage: "with --workflow: serve its state at port `N` of this machine alone; 0 = one that is free", Value: -1, DefaultText: "server.port of the file, else nowhere"},
 		},
 		Subcommands: []*cli.Command{
 			steer("pause", "claim nothing more; what runs goes on", func(f worker.Control, ctx context.Context, by string) error { return f.Pause(ctx, true, by) }),
@@ -54,7 +57,15 @@ func (a *App) factoryCommand() *cli.Command {
 			if c.Args().Present() {
 				return unknownCommand(c, "factory")
 			}
-			o := factoryOptions{projects: wordsOf(c, "project"), maxRuns: c.Int("max-runs"), once: c.Bool("once"), listen: c.String("listen")}
+			o := factoryOptions{projects: wordsOf(c, "project"), maxRuns: c.Int("max-runs"), once: c.Bool("once"), listen: c.String("listen"), workflow: c.String("workflow"), port: c.Int("port")}
+			switch {
+			case o.workflow != "" && len(o.projects) > 0:
+				return refusal.New("leave --project out: it is the one that the file is in", "--workflow and --project do not go together")
+			case o.workflow == "" && c.IsSet("port"), o.port < -1 || o.port > 65535:
+				return refusal.New("forge factory --workflow PATH --port 0 to 65535", "--port %d is of no use", o.port)
+			case o.workflow != "" && !c.IsSet("max-runs"):
+				o.maxRuns = 1000 // the file says how many
+			}
 			if o.maxRuns < 1 || o.maxRuns > 1000 {
 				return refusal.New("use 1 to 1000", "--max-runs %d is no number of runs", o.maxRuns)
 			}
@@ -102,25 +113,7 @@ func (a *App) steerFactory(c *cli.Context, name string, do func(f worker.Control
 	if out == "json" {
 		return printJSON(a.Stdout, s)
 	}
-	body := "Nobody works on the board: forge factory does."
-	if s.Serving {
-		body = "The board is being worked on, since " + s.Since.Local().Format(time.DateTime) + "."
-	}
-	switch {
-	case s.Drain:
-		body += "\nDraining: nothing is claimed, and the server ends when nothing runs."
-	case s.Paused:
-		body += "\nPaused: nothing is claimed. forge factory resume goes on."
-	case s.Note != "":
-		body += "\nNothing is claimed: " + s.Note
-	}
-	if len(s.Running) > 0 {
-		body += "\nWorks on: " + narrate.Hashes(s.Running)
-	}
-	if s.InReview > 0 {
-		body += fmt.Sprintf("\nIn review: %d", s.InReview)
-	}
-	_, err = fmt.Fprintln(a.Stdout, text.Harmless(body))
+	_, err = fmt.Fprintln(a.Stdout, report.FactoryStanding(s))
 	return err
 }
 
@@ -151,18 +144,4 @@ func exitOfBoard(issues []work.Issue, later map[int64]bool) int {
 		code = weightier(code, one)
 	}
 	return code
-}
-
-// sayBoard is how many issues stand where, in a line.
-func sayBoard(counts map[work.Column]int) string {
-	var parts []string
-	for _, c := range work.Columns() {
-		if counts[c] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[c], strings.ReplaceAll(string(c), "_", " ")))
-		}
-	}
-	if len(parts) == 0 {
-		return "the board is empty"
-	}
-	return strings.Join(parts, ", ")
 }

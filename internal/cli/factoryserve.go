@@ -8,9 +8,11 @@ import (
 	"forge/factory"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/report"
 	"forge/internal/schedules"
 	"forge/internal/server"
 	"forge/internal/worker"
+	"forge/internal/workflow"
 )
 
 // factory works on the boards of projects until it is stopped, or with --once
@@ -22,6 +24,10 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if o.once && o.listen == "" {
 		o.listen = config.ListenOff
 	}
+	kept, err := a.workBy(ctx, &o)
+	if err != nil {
+		return err
+	}
 	set, keys, err := server.Settings(a.env(), o.listen)
 	if err != nil {
 		return err
@@ -32,9 +38,12 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 		}
 	}
 	limit := factory.NewConcurrency(o.maxRuns)
-	workers, err := worker.OpenAll(ctx, a.env(), o.projects, limit)
+	workers, err := worker.OpenAll(ctx, a.env(), o.projects, limit, a.With.Engine)
 	if err != nil {
 		return err
+	}
+	if kept != nil {
+		workers[0].WorkBy(kept)
 	}
 	crew := worker.NewCrew(ctx, o.once)
 	defer func() {
@@ -52,9 +61,16 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	if err != nil {
 		return err
 	}
+	if kept != nil && o.port >= 0 {
+		at, err := workers[0].Flow.Serve(ctx, o.port)
+		if err != nil {
+			return err
+		}
+		a.log.Info("the state of the workflow is served", "at", "http://"+at+"/api/v1/state")
+	}
 	if pages != nil {
 		outside.Handle(pages.Pages.HandleOpen)
-		pages.API.Webhooks, pages.API.Calls = outside.Hosts.Hooks.Figures, outside.Trackers.Calls
+		pages.API.Webhooks, pages.API.Calls = outside.Hosts.Hooks.Figures, outside.Calls
 		pages.adds.Join, pages.adds.Outside = crew.Join, outside
 		end, err := pages.Start(ctx)
 		if err != nil {
@@ -74,6 +90,23 @@ func (a *App) factory(ctx context.Context, o factoryOptions) error {
 	err = a.factoryServe(ctx, crew, workers, o.once)
 	workers = crew.All() // with those that joined
 	return err
+}
+
+// workBy reads the WORKFLOW.md that is worked by; nil = there is none. The project is
+// then the one that it is in, with what it says among its settings.
+func (a *App) workBy(ctx context.Context, o *factoryOptions) (*workflow.Kept, error) {
+	if o.workflow == "" {
+		return nil, nil
+	}
+	kept, env, err := workflow.Open(ctx, a.env(), workflow.Find(a.Dir, o.workflow))
+	if err != nil {
+		return nil, err
+	}
+	a.Environ, o.projects = env.Environ, []string{env.Dir}
+	if o.port < 0 {
+		o.port = kept.Settings().Port
+	}
+	return kept, nil
 }
 
 // factoryServe works on the boards until it is stopped, and says how they stand.
@@ -112,7 +145,7 @@ func leftOf(ctx context.Context, s *worker.Worker, once bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.Log.Info(sayBoard(counts), "project", s.Project)
+	s.Log.Info(report.BoardCounts(counts), "project", s.Project)
 	if !once {
 		return exitDone, nil
 	}

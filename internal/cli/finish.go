@@ -18,6 +18,9 @@ import (
 // carryOn drives s and says at the end what came of it.
 func (p *checkout) carryOn(ctx context.Context, e *project.Machine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runOptions) error {
 	var opts runs.Options
+	if p.app.With.Engine != nil {
+		opts.Elsewhere = p.app.With.Engine(p.Checkout)
+	}
 	if o.deadline > 0 {
 		opts.Deadline = p.Now().Add(o.deadline)
 	}

@@ -149,3 +149,28 @@ func TestWhatADeadProcessKeptIsDropped(t *testing.T) {
 		}
 	}
 }
+
+// Snapshots of runs lie as one pack after it, and can still be looked at.
+func TestGCPacksForgesRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 1))
+	w.forge("run", "--autonomous").want(exitDone)
+	run := w.folders()[0]
+	loose := filepath.Join(w.state, "repo.git", "objects", "[0-9a-f][0-9a-f]", "*")
+	if found, _ := filepath.Glob(loose); len(found) == 0 {
+		t.Fatal("no object lies by itself: there is nothing to pack")
+	}
+	before := w.forge("diff", "01", "--run", run).want(exitDone).stdout
+	w.forge("gc", "--dry-run").want(exitDone)
+	if found, _ := filepath.Glob(loose); len(found) == 0 {
+		t.Error("a dry run packs")
+	}
+	w.forge("gc").want(exitDone)
+	if found, _ := filepath.Glob(loose); len(found) != 0 {
+		t.Errorf("%d objects lie by themselves", len(found))
+	}
+	if after := w.forge("diff", "01", "--run", run).want(exitDone).stdout; after != before || after == "" {
+		t.Errorf("the change was %q and is %q", before, after)
+	}
+}

@@ -3,16 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/draft"
 	"forge/internal/planner"
@@ -69,7 +63,7 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 		return err
 	}
 	defer p.Close()
-	spec, fromFile, err := p.specFor(o)
+	spec, fromFile, err := draft.SpecFrom(p.Checkout, o.text, a.Stdin)
 	if err != nil {
 		return err
 	}
@@ -95,47 +89,6 @@ func (a *App) generate(ctx context.Context, o generateOptions) error {
 		return err
 	}
 	return p.writePlan(ctx, o, plan, spec, fromFile)
-}
-
-// specFor is the spec to plan from. fromFile says that it is the project's
-// own, which need not be written.
-func (p *checkout) specFor(o generateOptions) (spec string, fromFile bool, err error) {
-	own := filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile))
-	read := func(r io.Reader) (string, error) {
-		text, err := io.ReadAll(io.LimitReader(r, config.MaxSpecBytes+1))
-		return string(text), err
-	}
-	switch o.text {
-	case "-":
-		spec, err = read(p.app.Stdin)
-		return spec, false, err
-	case "":
-		f, err := os.Open(own)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", false, refusal.New(`write it, or say what to build: forge generate "…"`, "%s does not exist", config.SpecFile)
-		}
-		if err != nil {
-			return "", false, refusal.New("make it readable", "read the spec: %v", err)
-		}
-		defer func() { _ = f.Close() }()
-		spec, err = read(f)
-		return spec, true, err
-	}
-	path := o.text
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Dir, path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		// No such file: the argument is the text itself.
-		return o.text, false, nil
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", false, refusal.New("name a file, or write the text", "%s is not a file", o.text)
-	}
-	spec, err = read(f)
-	return spec, path == own, err
 }
 
 // showPlan shows the graph and the forecast.
@@ -173,11 +126,8 @@ func (p *checkout) writePlan(ctx context.Context, o generateOptions, plan *confi
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(p.Base.RepoRoot, ".forge"), 0o755); err != nil {
-		return refusal.New("make the folder writable", "write the plan: %v", err)
-	}
-	if err := atomicfile.Write(filepath.Join(p.Base.RepoRoot, project.PlanFile), text, 0o644); err != nil {
-		return refusal.New("make the folder writable", "write the plan: %v", err)
+	if err := draft.WritePlan(p.Checkout, text); err != nil {
+		return err
 	}
 	draft.Settled(p.Checkout)
 	fmt.Fprintf(p.app.Stdout, "\nWrote %s. Next: forge run\n", project.PlanFile)

@@ -23,7 +23,7 @@ import (
 // process is needed to be killed.
 func TestMain(m *testing.M) {
 	proc.SandboxChild()
-	agent.ScriptChild()
+	agent.Child()
 	if os.Getenv(playForge) != "" {
 		app, err := New()
 		if err != nil {
@@ -66,7 +66,7 @@ func newWorld(t *testing.T, script string, verify ...string) *world {
 		"FORGE_STATE_DIR=" + w.state, "GIT_CONFIG_NOSYSTEM=1", "LANG=C",
 	}
 	w.write(filepath.Join(w.home, ".config/forge/config.toml"), "[sandbox]\nmode = \"off\"\n")
-	w.write(filepath.Join(w.home, ".gitconfig"), "[user]\nname = Test\nemail = test@example.invalid\n[init]\ndefaultBranch = main\n")
+	w.write(filepath.Join(w.home, ".gitconfig"), "[user]\nname = Test\nemail = test@example.invalid\n[init]\ndefaultBranch = main\n[maintenance]\nauto = false\n")
 	w.write("README.md", "a project\n")
 	w.git("init", "--quiet", ".")
 	w.git("add", "README.md")

@@ -106,3 +106,25 @@ func TestChecksOfAnIssueAreMended(t *testing.T) {
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("one\ntry 1\n", 2)
 }
+
+// An agent that is told of red checks and edits what CI runs is held: nothing lands
+// because of it, and who decides is told the file.
+func TestChecksAreNotMadeGreenByAnEdit(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
+	t.Parallel()
+	s := issueHub(t, "end_to_end")
+	s.people.Protect(t, "main", 0, "unit")
+	s.push("main", map[string]string{".github/workflows/ci.yml": "on: push\n"})
+	s.forge("factory", "--once").want(exitFrozen)
+	head := s.pull().Head
+	s.write(".forge/agent.toml", strings.ReplaceAll(workerScript, `{write = "out.txt"`, `{write = ".github/workflows/ci.yml", content = "on: never\n"}, {write = "out.txt"`))
+	s.people.Status(t, head, "unit", "failure")
+	s.forge("factory", "--once").want(exitFrozen)
+	_, id := s.asked(1)
+	s.forge("show", id).want(exitDone).says(".github/workflows/ci.yml", "what CI runs was changed after the host's checks failed")
+	s.people.Status(t, s.pull().Head, "unit", "success")
+	s.forge("factory", "--once").want(exitFrozen)
+	if s.pull().State != work.PullOpen {
+		t.Errorf("it is %s", s.pull().State)
+	}
+}

@@ -1,24 +1,23 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/config"
 	"forge/internal/doctor"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/server"
 	"forge/internal/text"
 	"forge/internal/work"
 )
 
 func (a *App) hostCommand() *cli.Command {
 	names := []string{"status", "doctor", "setup", "watch"}
-	listen := &cli.StringFlag{Name: "listen", Usage: "address on which the test waits for the webhook, where nothing else of Forge listens", Value: hookListen}
+	listen := &cli.StringFlag{Name: "listen", Usage: "address on which the test waits for the webhook, where nothing else of Forge listens", Value: server.HookListen}
 	wait := &cli.DurationFlag{Name: "wait", Usage: "how long the test waits for the webhook", Value: 15 * time.Second}
 	return &cli.Command{
 		Name: "host", Usage: "the code host that pull requests go to",
@@ -64,39 +63,16 @@ func (a *App) hostStatus(c *cli.Context) error {
 		return pullrequest.HostRefused(err)
 	}
 	news := func() {
-		sayNews(p.Checkout, a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
+		pullrequest.SayNews(p.Checkout, a.Stdout, work.PullSettings{Kind: set.Kind, URL: set.URL, Repo: set.Owner + "/" + set.Repo})
 	}
 	got, err := h.Access(c.Context, p.Config.PullTarget())
 	if err != nil {
 		news()
 		return pullrequest.HostRefused(err)
 	}
-	fmt.Fprintf(a.Stdout, "%s/%s on %s (%s)\n", set.Owner, set.Repo, set.URL, set.Kind)
-	fmt.Fprintf(a.Stdout, "  as       %s, by %s\n", pullrequest.OrUnknown(got.Account.Name), set.Token.Name)
-	if len(got.Missing) > 0 {
-		fmt.Fprintf(a.Stdout, "  lacks    %s: forge host doctor\n", strings.Join(got.Missing, ", "))
-	}
-	if got.Repo != "" {
-		fmt.Fprintf(a.Stdout, "  issues   %s\n", pullrequest.LandsAt(p.Checkout, got))
-	}
-	if got.Repo != "" && len(got.Missing) == 0 { // what the account may is not what the token may
-		fmt.Fprintf(a.Stdout, "  may      %s\n", rights(got))
-	}
-	fmt.Fprintf(a.Stdout, "  asked    every %s%s\n", set.Poll, map[bool]string{true: ", and told at " + set.WebhookURL}[set.WebhookURL != ""])
+	fmt.Fprint(a.Stdout, pullrequest.AccessText(p.Checkout, set, got))
 	news()
 	return nil
-}
-
-func rights(a work.HostAccess) string {
-	switch {
-	case a.Archived:
-		return "only read: the repository is archived"
-	case !a.Push:
-		return "only read"
-	case a.Admin:
-		return "push, and make webhooks"
-	}
-	return "push"
 }
 
 func (a *App) hostDoctor(c *cli.Context) error {
@@ -142,25 +118,10 @@ Then: forge host doctor
 	if !c.Bool("webhook") {
 		return a.hostDoctor(c)
 	}
-	id, err := p.ensureHook(c.Context, set)
+	id, err := pullrequest.EnsureHook(c.Context, p.Checkout, set)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "Webhook %d of %s/%s tells %s. Try it: forge host doctor --webhook\n", id, set.Owner, set.Repo, set.WebhookURL)
 	return nil
-}
-
-func (p *checkout) ensureHook(ctx context.Context, set config.CodeHost) (int64, error) {
-	h, err := pullrequest.OpenHost(p.Checkout, set, nil)
-	if err != nil {
-		return 0, pullrequest.HostRefused(err)
-	}
-	switch {
-	case set.WebhookURL == "":
-		return 0, refusal.New("write the address under which the host reaches this machine", "host.webhook_url is not set")
-	case set.WebhookSecret.Value == "":
-		return 0, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
-	}
-	id, err := h.EnsureHook(ctx, set.WebhookURL, set.WebhookSecret.Value)
-	return id, pullrequest.HostRefused(err)
 }

@@ -9,6 +9,7 @@ import (
 	"forge/factory/tracker"
 	"forge/internal/changereview"
 	"forge/internal/host"
+	"forge/internal/ignored"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/report"
@@ -74,6 +75,10 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 	found := changereview.Finding{Finding: finding, Rule: words, Gating: true}
 	res := changereview.Result{Verdict: work.VerdictFail, Why: list, Own: []changereview.Finding{found}, Findings: []changereview.Finding{found}, Unreviewed: list}
 	res.Base.Ref = words
+	res.Summary, res.LeftOut = list, []review.LeftOut{{Path: words, Why: words}}
+	res.Ignored = []changereview.Ignored{{Entry: ignored.Entry{ID: words, File: words, Reason: words, By: words, Until: words}, Issue: words}}
+	res.Expired, res.Standing = res.Ignored, []changereview.Earlier{{ID: words, File: words, Severity: work.Severity(words)}}
+	res.Gone = res.Standing
 	res.Reviewers = append(res.Reviewers, changereview.Reviewer{Name: words, Why: words, Verdict: work.VerdictUnknown})
 	posts, _ := tracker.Tell("00", work.Issue{Column: work.ColumnInReview, Reason: words, Hold: list, Run: words, Branch: words})
 	notes := work.PullNotes{Body: text.Quote(words), Lines: []work.PullNote{{Path: words, Line: 1, Body: pullrequest.TellNote(finding)}}}
@@ -98,11 +103,12 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 		t.Fatalf("of %q %d texts were posted, want %d", words, len(p.all), want)
 	}
 	return append(p.all,
-		pullrequest.Describe(orchestrator.PullPaper{Phase: words, Checkpoint: words, Why: words, Facts: words, Proof: list, Doubts: words}, changes, words),
-		pullrequest.Describe(orchestrator.PullPaper{Why: words}, changes, ""),
+		pullrequest.Describe(orchestrator.PullPaper{Phase: words, Checkpoint: words, Why: words, Facts: words, Proof: list, Doubts: words}, changes, words, text.Markdown{}),
+		pullrequest.Describe(orchestrator.PullPaper{Why: words}, changes, "", text.Markdown{}),
 		worker.TellHold(&orchestrator.State{}, []review.HoldReason{review.HoldReason(words)}),
 		worker.TellCriteria([]orchestrator.CriterionState{{Criterion: work.Criterion{ID: words, Text: words}, Evidence: []work.Evidence{{Who: words, What: words}}}}),
 		pullrequest.TellNote(finding), host.NotesAsText(notes), host.OnPath(words, text.Quote(words)),
+		text.Suggestion("", words), text.DiffBlock(list, words),
 		posts.Body, changereview.Markdown(res), report.Summary(saying(words)),
 	)
 }
@@ -110,7 +116,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 // saying is a run that says words wherever it can, and how it ended.
 func saying(words string) (*orchestrator.State, work.RunFinishedData) {
 	s := &orchestrator.State{Run: "r", Order: []string{"1"}, Phases: map[string]*orchestrator.Phase{
-		"1": {Number: "1", Plan: work.Phase{Name: words}, Outcome: work.PhaseFailed, Reason: work.Reason(words), Detail: words, Cause: words},
+		"1": {Number: "1", Plan: work.Phase{Name: words}, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.Reason(words), Detail: words, Cause: words}},
 	}, Open: map[string]*work.Checkpoint{"r.1": {ID: "r.1", Kind: "final", Question: words}}, Delivery: &work.Delivery{Branch: words}}
 	s.Spec.Settings.Project = words
 	return s, work.RunFinishedData{Outcome: work.RunFrozen, Reason: words}

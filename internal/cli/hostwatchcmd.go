@@ -3,14 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
-	"net/http"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/config"
 	"forge/internal/hostwatch"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
@@ -23,14 +19,11 @@ func (a *App) hostWatchCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "once", Usage: "read once, and end"},
 			&cli.BoolFlag{Name: "answer-only", Usage: "leave it to others to go on"},
-			&cli.StringFlag{Name: "listen", Usage: "address on which webhooks are taken (" + hookListen + " where [host] names a webhook_url; off takes none)"},
+			&cli.StringFlag{Name: "listen", Usage: "address on which webhooks are taken (" + server.HookListen + " where [host] names a webhook_url; off takes none)"},
 		},
 		Action: a.hostWatch,
 	}
 }
-
-// hookListen is where forge host watch takes webhooks when nobody says where.
-const hookListen = "127.0.0.1:8787"
 
 func (a *App) hostWatch(c *cli.Context) error {
 	ctx := c.Context
@@ -73,7 +66,7 @@ func (a *App) hostWatch(c *cli.Context) error {
 	}
 	hooks := &hostwatch.Hooks{Env: a.env()}
 	hooks.Add(w)
-	shut, err := a.listenHooks(c.String("listen"), set, hooks)
+	shut, err := server.TakeWebhooks(a.env(), c.String("listen"), set, hooks)
 	if err != nil {
 		return err
 	}
@@ -100,41 +93,4 @@ func (a *App) resumer(ctx context.Context, p *checkout, w *hostwatch.Watch) (*ho
 		}
 		return err
 	}), nil
-}
-
-// listenHooks takes webhooks until the result is called.
-func (a *App) listenHooks(listen string, set config.CodeHost, hooks *hostwatch.Hooks) (shut func(), err error) {
-	chosen := listen != ""
-	switch {
-	case listen == config.ListenOff, !chosen && (set.WebhookURL == "" || set.WebhookSecret.Value == ""):
-		if !chosen && set.WebhookURL != "" {
-			a.log.Warn("webhooks are not taken: what they are signed with is not set", "variable", set.WebhookSecret.Name)
-		}
-		return func() {}, nil
-	case set.WebhookSecret.Value == "":
-		return nil, refusal.New("set it to a long random text", "%s, which webhooks are signed with, is not set", set.WebhookSecret.Name)
-	case !chosen:
-		listen = hookListen
-	}
-	in, err := net.Listen("tcp", listen)
-	if err != nil && chosen {
-		return nil, refusal.New("name another one by --listen, or off", "listen on %s for webhooks: %v", listen, err)
-	}
-	if err != nil {
-		a.log.Warn("webhooks are not taken; the host is asked instead", "err", err, "set", "--listen")
-		return func() {}, nil
-	}
-	serving := server.Limited(hooks, slog.New(a.log))
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		if err := serving.Serve(in); !errors.Is(err, http.ErrServerClosed) {
-			a.log.Error("webhooks are not taken any more", "err", err)
-		}
-	}()
-	a.log.Info("taking webhooks", "at", "http://"+server.ShownAddr(in.Addr().String()), "host sends them to", set.WebhookURL)
-	return func() {
-		_ = serving.Close() // a hint that is cut off is lost as any other
-		<-served
-	}, nil
 }

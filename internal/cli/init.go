@@ -12,6 +12,7 @@ import (
 
 	"forge/internal/agent"
 	"forge/internal/proc"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/setup"
 	"forge/internal/text"
@@ -113,7 +114,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 // try finds the sandbox, and tries the commands where nothing speaks against it.
 func (i *initiation) try(ctx context.Context) error {
 	caps := i.app.env().Sandboxes(ctx)
-	level, err := proc.Choose(i.Settings.Sandbox.Mode, i.Settings.Sandbox.OnlyHosts, caps)
+	level, err := project.ChooseSandbox(ctx, i.Settings.Sandbox, caps)
 	i.SaySandbox(level, caps, err)
 	c := i.Commands(i.o.limit)
 	if c.None() {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"forge/internal/atomicfile"
 	"forge/internal/config"
 	"forge/internal/draft"
 	"forge/internal/interview"
@@ -101,11 +100,8 @@ func (a *App) interview(ctx context.Context, o interviewOptions) error {
 	if err := p.mayWrite(ctx, o, config.SpecFile); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return refusal.New("make the folder writable", "write the spec: %v", err)
-	}
-	if err := atomicfile.Write(path, []byte(body), 0o644); err != nil {
-		return refusal.New("make the folder writable", "write the spec: %v", err)
+	if err := draft.WriteSpec(p.Checkout, body, false, true); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(a.Stdout, "Wrote %s. Next: forge generate, or forge do --plan\n", config.SpecFile)
 	return errors.Join(err, i.Over())

@@ -10,8 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"forge/factory"
-	"forge/gates"
-	"forge/internal/board"
 	"forge/internal/issueform"
 	"forge/internal/project"
 	"forge/internal/refusal"
@@ -70,7 +68,7 @@ func (a *App) addIssue(ctx context.Context, i work.Issue, place factory.Place, o
 		return err
 	}
 	defer b.Close()
-	if err := checkLevel(b, i.Level); err != nil {
+	if err := project.CheckLevel(b.Env, b.Base.RepoRoot, i.Level); err != nil {
 		return err
 	}
 	i, err = b.Add(ctx, i, place, a.by(""))
@@ -157,18 +155,3 @@ func readDescription(r io.Reader) (string, error) {
 }
 
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// checkLevel refuses the name of a policy that there is not.
-func checkLevel(b *board.Opened, name string) error {
-	if name == "" {
-		return nil
-	}
-	cfg, err := project.RecordedConfig(b.Env, b.Base.RepoRoot)
-	if err == nil {
-		_, err = project.Preset(cfg, name)
-	}
-	if hint := gates.OldNameHint(name); hint != "" && err == nil {
-		b.Log.Warn(hint)
-	}
-	return err
-}

@@ -14,6 +14,7 @@ import (
 	"forge/factory"
 	"forge/internal/board"
 	"forge/internal/issueform"
+	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/work"
 )
@@ -61,7 +62,7 @@ func (a *App) editIssue(c *cli.Context, id, version int64, out string) error {
 		return err
 	}
 	defer b.Close()
-	if err := checkLevel(b, c.String("level")); err != nil {
+	if err := project.CheckLevel(b.Env, b.Base.RepoRoot, c.String("level")); err != nil {
 		return err
 	}
 	i, err := b.Edit(c.Context, id, version, edit, a.by(""))
@@ -132,7 +133,7 @@ func (a *App) editByHand(ctx context.Context, b *board.Opened, was work.Issue, p
 		return was, err
 	}
 	if now.Level != was.Level {
-		if err := checkLevel(b, now.Level); err != nil {
+		if err := project.CheckLevel(b.Env, b.Base.RepoRoot, now.Level); err != nil {
 			return was, err
 		}
 	}

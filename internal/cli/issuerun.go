@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,7 +9,6 @@ import (
 	"forge/factory"
 	"forge/internal/board"
 	"forge/internal/git"
-	"forge/internal/refusal"
 	"forge/internal/report"
 	"forge/internal/work"
 	"forge/internal/worker"
@@ -82,7 +80,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 	if err := git.Probe(ctx); err != nil {
 		return err
 	}
-	s, err := worker.Open(ctx, a.env(), a.Dir, factory.NewConcurrency(1))
+	s, err := worker.Open(ctx, a.env(), a.Dir, factory.NewConcurrency(1), a.With.Engine)
 	if err != nil {
 		return err
 	}
@@ -115,7 +113,7 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 		return err
 	}
 	if now.Version == i.Version && ctx.Err() == nil {
-		return refusal.New(wayToClaim(factory.NoClaim(why), id), "issue %d is not worked on: %s", id, sayNoClaim(factory.NoClaim(why), now))
+		return report.NotClaimed(factory.NoClaim(why), now)
 	}
 	if err := a.tellIssue(context.WithoutCancel(ctx), s.Opened, now, out); err != nil {
 		return err
@@ -130,35 +128,4 @@ func (a *App) runIssue(ctx context.Context, id int64, out string) error {
 		return codeError(code)
 	}
 	return nil
-}
-
-func sayNoClaim(no factory.NoClaim, i work.Issue) string {
-	switch no {
-	case factory.NoClaimColumn:
-		if i.Reason != "" {
-			return fmt.Sprintf("it stands in %s: %s", i.Column, i.Reason)
-		}
-		return fmt.Sprintf("it stands in %s", i.Column)
-	case factory.NoClaimStopped, factory.NoClaimWaits:
-		return report.IssueStanding(i)
-	case factory.NoClaimHeld:
-		return "another process works on it"
-	case factory.NoClaimNeeds:
-		return "what it needs is not done"
-	case factory.NoClaimLater, factory.NoClaimOrigin, factory.NoClaimUnwanted:
-		return i.Reason
-	}
-	return string(no)
-}
-
-func wayToClaim(no factory.NoClaim, id int64) string {
-	switch no {
-	case factory.NoClaimStopped:
-		return fmt.Sprintf("forge issue retry %d takes it up again", id)
-	case factory.NoClaimWaits:
-		return "forge checkpoints shows what waits for you"
-	case factory.NoClaimNeeds:
-		return fmt.Sprintf("forge issue show %d names it", id)
-	}
-	return fmt.Sprintf("forge issue show %d", id)
 }

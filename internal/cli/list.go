@@ -43,7 +43,11 @@ func (a *App) listCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			spec, _, err := p.Resolve(plan, config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")})
+			flags := config.PolicyFlags{Autonomous: c.Bool("autonomous"), Level: c.String("level")}
+			spec, _, err := p.Resolve(plan, flags)
+			if err == nil {
+				err = p.In(c.Context, &spec, flags)
+			}
 			if err != nil {
 				return err
 			}

@@ -64,9 +64,8 @@ func (a *App) serveMCP(ctx context.Context, g token.Grant) error {
 		return refusal.New("forge help mcp shows how it is used", "%v", err)
 	}
 	shown := site.Alone(b)
-	records := &mcp.Records{Dir: config.ServerDir(a.Environ)}
 	s, err := mcp.New(mcp.Config{
-		Project: func(context.Context) (pages.Project, error) { return shown, nil }, Grant: g, Record: records.Keep,
+		Project: func(context.Context) (pages.Project, error) { return shown, nil }, Grant: g, Record: (&mcp.Records{Dir: config.ServerDir(a.Environ)}).Keep,
 		Now: a.Now, Log: slog.New(a.log), Version: Version,
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	}
 	o := &oddWorld{t: t, good: map[string]string{
 		"project": p.ID, "run": runs[0].ID, "checkpoint": points[0].ID, "issue": "1", "id": "1", "path": "main.go", "policy": "review", "parent": "review", "phase": "01", "iteration": "1",
-		"comment": "1", "draft": "d-1", "proposal": "1", "schedule": "updates", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
+		"comment": "1", "draft": "d-1", "picture": strings.Repeat("a1", 32), "proposal": "1", "schedule": "updates", "lesson": "1a2b3c4d", "revision": "1", "column": "backlog", "word": "pause", "seen": "deleted", "status": "approved", "side": "new", "line": "1", "other": "2", "beside": "2",
 		"file": "main.go", "title": "Title", "description": "Do it.", "level": "guided", "version": "1", "what": "edit", "answer": "approved", "verdict": "ok", "topic": p.ID + "/board",
 	}}
 	o.serve = func(method, address, kind, body string) *httptest.ResponseRecorder {
@@ -112,7 +112,7 @@ type readCloser struct{ *strings.Reader }
 func (readCloser) Close() error { return nil }
 
 // naming are the parameters that name something: nothing has an odd name.
-var naming = []string{"project", "run", "checkpoint", "issue", "id", "path", "policy", "parent", "phase", "iteration", "comment", "draft", "schedule"}
+var naming = []string{"project", "run", "checkpoint", "issue", "id", "path", "policy", "parent", "phase", "iteration", "comment", "draft", "schedule", "lesson", "picture"}
 
 // namesNothing says whether a value has to be refused as a parameter.
 func namesNothing(name, value string, never bool) bool {
@@ -354,6 +354,7 @@ func oddAtThePages(t *testing.T, step int) {
 		{"GET /p/{project}/runs/{run}/now", nil},
 		{"GET /p/{project}/runs/{run}/events", []string{"after"}},
 		{"GET /p/{project}/runs/{run}/output", []string{"phase", "iteration", "attempt", "live"}},
+		{"GET /p/{project}/runs/{run}/pictures/{picture}", nil},
 		{"GET /p/{project}/jobs", []string{"after"}},
 		{"GET /p/{project}/jobs/{run}", nil},
 		{"GET " + at, nil},
@@ -377,7 +378,7 @@ func oddAtThePages(t *testing.T, step int) {
 		{"POST /p/{project}/floor/{word}", nil},
 		{"POST /p/{project}/jobs", []string{"expert", "level", "source"}},
 		{"POST /p/{project}/runs/{run}/level", []string{"level"}},
-		{"POST /p/{project}/runs/{run}/tell", []string{"phase", "text", "now"}},
+		{"POST /p/{project}/runs/{run}/tell", []string{"phase", "text", "now", "with"}},
 		{"GET /live", []string{"since", "topic"}},
 		{"GET /sign-in", []string{"link"}},
 		{"POST /theme", []string{"theme", "next"}},

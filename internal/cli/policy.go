@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,7 +10,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/project"
 	"forge/internal/refusal"
-	"forge/internal/text"
+	"forge/internal/report"
 )
 
 func (a *App) policyCommand() *cli.Command {
@@ -104,118 +101,23 @@ func (a *App) loadConfig(ctx context.Context) (*config.Config, error) {
 	return cfg, err
 }
 
-// listedPreset is one preset of forge policy list --output json.
-type listedPreset struct {
-	Name    string   `json:"name"`
-	Use     string   `json:"use"`
-	Level   bool     `json:"level"` // one of the five
-	Own     bool     `json:"own"`   // from .forge/policies
-	SameAs  []string `json:"same_as"`
-	Version string   `json:"version"`
-}
-
 func (a *App) policyList(p policies) error {
-	list := []listedPreset{}
-	for _, info := range p.cfg.Presets().List() {
-		policy, _ := p.cfg.Presets().Preset(info.Name)
-		list = append(list, listedPreset{
-			Name: info.Name, Use: info.Use, Level: slices.Contains(gates.Levels(), info.Name), Own: info.Own,
-			SameAs: append([]string{}, p.cfg.Presets().Identical(info.Name)...), Version: policy.Version(),
-		})
-	}
+	list := report.PresetsOf(p.cfg.Presets())
 	if p.json {
 		return printJSON(a.Stdout, map[string]any{"presets": list})
 	}
-	var body strings.Builder
-	for _, group := range []struct {
-		head string
-		in   func(listedPreset) bool
-	}{
-		{"LEVEL", func(l listedPreset) bool { return l.Level }},
-		{"PRESET", func(l listedPreset) bool { return !l.Level && !l.Own }},
-		{"OF THIS PROJECT", func(l listedPreset) bool { return l.Own }},
-	} {
-		var rows [][]string
-		for _, l := range list {
-			if group.in(l) {
-				use := text.FirstLine(l.Use, 200)
-				if len(l.SameAs) > 0 {
-					use = strings.TrimSpace(use + " Same as " + strings.Join(l.SameAs, ", ") + ".")
-				}
-				rows = append(rows, []string{l.Name, use})
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		if body.Len() > 0 {
-			body.WriteString("\n")
-		}
-		body.WriteString(text.Table([]string{group.head, "WHEN TO USE IT"}, rows))
-	}
-	_, err := fmt.Fprint(a.Stdout, text.Harmless(body.String()))
+	_, err := fmt.Fprint(a.Stdout, list.Text())
 	return err
-}
-
-// explainedPreset is one preset of forge policy explain --output json.
-type explainedPreset struct {
-	Name   string   `json:"name"`
-	Use    string   `json:"use"`
-	SameAs []string `json:"same_as"`
-	gates.Explanation
 }
 
 func (a *App) policyExplain(p policies) error {
-	names := p.args
-	if len(names) == 0 {
-		names = p.cfg.Presets().Names()
-	}
-	use := map[string]string{}
-	for _, info := range p.cfg.Presets().List() {
-		use[info.Name] = info.Use
-	}
-	list := []explainedPreset{}
-	for _, name := range names {
-		policy, err := project.Preset(p.cfg, name)
-		if err != nil {
-			return err
-		}
-		list = append(list, explainedPreset{
-			Name: name, Use: cmp.Or(use[name], gates.OldNameHint(name)), SameAs: append([]string{}, p.cfg.Presets().Identical(name)...), Explanation: gates.Explain(policy),
-		})
+	list, err := report.ExplanationsOf(p.cfg.Presets(), p.args, func(name string) (gates.Policy, error) { return project.Preset(p.cfg, name) })
+	if err != nil {
+		return err
 	}
 	if p.json {
 		return printJSON(a.Stdout, map[string]any{"presets": list})
 	}
-	var body strings.Builder
-	said := map[string]bool{}
-	for i, e := range list {
-		if i > 0 {
-			body.WriteString("\n")
-		}
-		body.WriteString(strings.TrimSuffix(e.Name+": "+text.FirstLine(e.Use, 200), ": ") + "\n")
-		said[e.Name] = true
-		if at := slices.IndexFunc(e.SameAs, func(name string) bool { return said[name] }); at >= 0 {
-			fmt.Fprintf(&body, "  As %s.\n", e.SameAs[at])
-			continue
-		}
-		body.WriteString(explanationText(e.Explanation))
-	}
-	_, err := fmt.Fprint(a.Stdout, text.Harmless(body.String()))
+	_, err = fmt.Fprint(a.Stdout, list.Text())
 	return err
-}
-
-func explanationText(e gates.Explanation) string {
-	var b strings.Builder
-	b.WriteString("  What will stop you:\n")
-	if len(e.Stops) == 0 {
-		b.WriteString("    nothing\n")
-	}
-	for _, s := range e.Stops {
-		fmt.Fprintf(&b, "    %s (%s)\n", s.When, s.Point)
-	}
-	for _, sentence := range e.Alone {
-		fmt.Fprintf(&b, "  %s\n", sentence)
-	}
-	return b.String()
 }

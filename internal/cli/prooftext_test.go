@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/approval"
 	"forge/internal/narrate"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/report"
+	"forge/internal/text"
 	"forge/internal/tui"
 	"forge/internal/work"
 	"forge/internal/worker"
@@ -181,12 +182,12 @@ func TestPullTellsTheProof(t *testing.T) {
 	_, s := inDoubt(t, 0)
 	record := s.Phases["01"].Record
 	record.Doubts[0].What = "<img src=x> @someone"
-	text := pullrequest.Describe(orchestrator.PullPaper{Phase: "01", Proof: []string{"go test ./..."}, Record: record}, nil, "").String()
-	order(t, text, "## Evidence", "The proof is in doubt:", "Forge ran these in a fresh folder", "Verified; 2 tests passed by name in go test", "put back: ", "tests: 2 tests passed by name")
-	if strings.Contains(text, "<img") || strings.Contains(text, "@someone") {
-		t.Errorf("words of others act:\n%s", text)
+	said := pullrequest.Describe(orchestrator.PullPaper{Phase: "01", Proof: []string{"go test ./..."}, Record: record}, nil, "", text.Markdown{}).String()
+	order(t, said, "## Evidence", "The proof is in doubt:", "Forge ran these in a fresh folder", "Verified; 2 tests passed by name in go test", "put back: ", "tests: 2 tests passed by name")
+	if strings.Contains(said, "<img") || strings.Contains(said, "@someone") {
+		t.Errorf("words of others act:\n%s", said)
 	}
-	if strings.Contains(pullrequest.Describe(orchestrator.PullPaper{Phase: "01"}, nil, "").String(), "in doubt") {
+	if strings.Contains(pullrequest.Describe(orchestrator.PullPaper{Phase: "01"}, nil, "", text.Markdown{}).String(), "in doubt") {
 		t.Error("a pull request without a record tells doubts")
 	}
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +16,6 @@ import (
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/runs"
-	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -137,14 +134,14 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		err = runs.CheckAnchor(ctx, p.Checkout, e, row.ID)
 	}
 	if err == nil {
-		err = runs.CheckWork(ctx, e, s)
+		err = runs.CheckWork(ctx, p.Checkout, e, s)
 	}
 	var first orchestrator.Resumed
 	if err == nil {
-		first, err = p.resumed(s, o)
+		first, err = runs.Reopen(p.Checkout, s, runs.Widening{Budgets: o.budgets, Costs: o.costs, MaxPhases: o.maxPhases, Fresh: o.again})
 	}
 	if err == nil {
-		err = p.CheckSandbox(e, s.Spec.Settings.Sandbox)
+		err = p.CheckSandbox(ctx, e, s.Spec.Settings.Sandbox)
 	}
 	if err == nil {
 		if o.level == "" {
@@ -152,7 +149,7 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 		}
 	}
 	if err == nil {
-		spec, phases := s.Spec, notDone(s)
+		spec, phases := s.Spec, runs.NotDone(s)
 		if spec.Job != nil {
 			spec, phases = project.JobAsPlan(spec), []string{project.JobPhases}
 		}
@@ -170,68 +167,4 @@ func (a *App) resume(ctx context.Context, o runOptions) (err error) {
 	}
 	driven = true
 	return p.carryOn(ctx, e, lease, s, first, o)
-}
-
-// notDone are the phases that a resumed run may work on.
-func notDone(s *orchestrator.State) []string {
-	return slices.DeleteFunc(slices.Clone(s.Order), func(n string) bool { return s.Phases[n].Outcome == work.PhaseDone })
-}
-
-// resumed is the fact that opens the next process of a run. A configuration
-// that was edited since is named as not used.
-func (p *checkout) resumed(s *orchestrator.State, o runOptions) (orchestrator.Resumed, error) {
-	if digest, err := p.Digest(); err != nil {
-		return orchestrator.Resumed{}, err
-	} else if s.Spec.Digest != "" && digest != s.Spec.Digest {
-		p.Log.Warn("the plan, spec or configuration was edited since this run began; the run goes on with what it began with")
-	}
-	if s.Outcome == work.RunFailed && runs.FinishedWhole(s) {
-		return orchestrator.Resumed{}, refusal.New("its result is "+s.Spec.Branch+"; forge run starts a new one", "run %s is %s (%s), and every phase of it is done: there is nothing to go on with", s.Run, s.Outcome, s.Reason)
-	}
-	r := orchestrator.Resumed{Reopen: true}
-	if r.MaxPhases = o.maxPhases; r.MaxPhases > 0 && s.Spec.Job == nil {
-		return r, refusal.New("leave --max-phases out", "run %s is of a plan, which has its own phases", s.Run)
-	}
-	r.By, r.AcceptUnknown, r.Fresh = p.User(), true, o.again
-	for n := range o.budgets {
-		if s.Phases[n] == nil {
-			return r, refusal.New("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)
-		}
-	}
-	if len(o.budgets) > 0 {
-		r.Budgets = o.budgets
-	}
-	cost, err := raiseCaps(s.Spec.Settings.Cost, o.costs)
-	if err != nil {
-		return r, err
-	}
-	if len(o.costs) > 0 {
-		r.Cost = &cost
-	}
-	return r, nil
-}
-
-// raiseCaps sets caps by their names in [cost].
-func raiseCaps(cost work.Cost, words []string) (work.Cost, error) {
-	usd := map[string]**float64{"iteration_usd": &cost.IterationUSD, "phase_usd": &cost.PhaseUSD, "run_usd": &cost.RunUSD, "day_usd": &cost.DayUSD}
-	tokens := map[string]**int64{"iteration_tokens": &cost.IterationTokens, "phase_tokens": &cost.PhaseTokens, "run_tokens": &cost.RunTokens, "day_tokens": &cost.DayTokens}
-	for _, w := range words {
-		key, text, _ := strings.Cut(w, "=")
-		if into, ok := usd[key]; ok {
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(v > 0) || v > 1e9 {
-				return cost, refusal.New("write it as --cost run_usd=20", "--cost %q is not an amount", w)
-			}
-			*into = &v
-		} else if into, ok := tokens[key]; ok {
-			v, err := strconv.ParseInt(text, 10, 64)
-			if err != nil || v < 1 {
-				return cost, refusal.New("write it as --cost run_tokens=2000000", "--cost %q is not a number of tokens", w)
-			}
-			*into = &v
-		} else {
-			return cost, refusal.New("write it as --cost run_usd=20; the keys are "+strings.Join(slices.Sorted(maps.Keys(usd)), ", ")+", "+strings.Join(slices.Sorted(maps.Keys(tokens)), ", "), "--cost %q: unknown cap", w)
-		}
-	}
-	return cost, nil
 }

@@ -24,8 +24,21 @@ func (a *App) reviewCommand() *cli.Command {
 			&cli.BoolFlag{Name: "committed", Usage: "review HEAD, without what is not committed"},
 			&cli.BoolFlag{Name: "phase-less", Usage: "show the change alone, without the project's spec"},
 			&cli.StringSliceFlag{Name: "may-change", Usage: "let test files that match `GLOB` be removed"},
+			&cli.Float64Flag{Name: "max-usd", Usage: "let it cost at most `USD`, whatever [cost] allows; who is not asked then is unknown"},
+			&cli.Int64Flag{Name: "pull", Usage: "review pull request `N` on the code host, and say there what is new of it"},
 			outputFlag("text", "json", "sarif", "markdown"),
 		},
+		Subcommands: []*cli.Command{{
+			Name: "ignored", Usage: "list the findings that people let stand, and until when",
+			Flags: []cli.Flag{outputFlag("text", "json")},
+			Action: printing(a.findProject, func(c *cli.Context, p *checkout) (string, error) {
+				out, err := outputOf(c, "text", "json")
+				if err != nil {
+					return "", err
+				}
+				return changereview.LetStandAs(p.Checkout, out)
+			}),
+		}},
 		Action: func(c *cli.Context) error {
 			out, err := outputOf(c, "text", "json", "sarif", "markdown")
 			if err != nil {
@@ -34,9 +47,12 @@ func (a *App) reviewCommand() *cli.Command {
 			if c.Args().Present() {
 				return refusal.New("forge review --base REF says what to compare with", "forge review takes no arguments, got %q", c.Args().First())
 			}
-			o := changereview.Options{Base: c.String("base"), MayChange: c.StringSlice("may-change"), Committed: c.Bool("committed"), Phaseless: c.Bool("phase-less"), Kill: a.Kill}
+			o := changereview.Options{Base: c.String("base"), MayChange: c.StringSlice("may-change"), Committed: c.Bool("committed"), Phaseless: c.Bool("phase-less"), Pull: c.Int64("pull"), MaxUSD: c.Float64("max-usd"), Kill: a.Kill}
 			if c.IsSet("base") && o.Base == "" {
 				return refusal.New("name a branch, tag or commit", "--base is empty")
+			}
+			if c.IsSet("max-usd") && !(o.MaxUSD > 0) {
+				return refusal.New("name an amount in dollars, such as 0.50", "--max-usd is %g", o.MaxUSD)
 			}
 			if o.Specialists, err = namesOf(c); err != nil {
 				return err

@@ -18,7 +18,6 @@ import (
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
 	"forge/internal/runs"
-	"forge/internal/work"
 	"forge/orchestrator"
 )
 
@@ -116,22 +115,9 @@ func (a *App) runOptions(c *cli.Context) (runOptions, error) {
 	if c.Bool("fail-fast") {
 		o.settings = append(o.settings, config.Setting{Flag: "--fail-fast", Key: "defaults.fail_fast", Value: "true"})
 	}
-	caps, err := capSettings(c.StringSlice("cost"))
+	caps, err := config.Caps(c.StringSlice("cost"))
 	o.settings = append(o.settings, caps...)
 	return o, err
-}
-
-// capSettings are caps by their names in [cost], as settings of one run.
-func capSettings(words []string) ([]config.Setting, error) {
-	if _, err := raiseCaps(work.Cost{}, words); err != nil {
-		return nil, err
-	}
-	var out []config.Setting
-	for _, w := range words {
-		key, value, _ := strings.Cut(w, "=")
-		out = append(out, config.Setting{Flag: "--cost", Key: "cost." + key, Value: value})
-	}
-	return out, nil
 }
 
 func (a *App) runCommand() *cli.Command {
@@ -209,7 +195,10 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 // needs; opener is the command that it is said to be begun with.
 func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gates.Origin, opener string, o runOptions) (err error) {
 	spec.NoMerge, spec.Fresh = o.noMerge, o.again
-	if spec.Pulls, err = pullrequest.Settings(p.Checkout); err != nil {
+	if err := p.In(ctx, &spec, o.policy); err != nil {
+		return err
+	}
+	if err := pullrequest.Aim(ctx, p.Checkout, &spec); err != nil {
 		return err
 	}
 	if err := p.CheckStart(spec); err != nil {
@@ -223,6 +212,9 @@ func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gat
 		return err
 	}
 	if o.push {
+		if err := handoff.CheckOne(spec); err != nil {
+			return err
+		}
 		if done, err := p.takeUp(ctx, spec, o); done || err != nil {
 			return err
 		}
@@ -234,7 +226,7 @@ func (p *checkout) begin(ctx context.Context, spec orchestrator.Spec, origin gat
 	if err != nil {
 		return err
 	}
-	if err := p.CheckSandbox(e, spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(ctx, e, spec.Settings.Sandbox); err != nil {
 		return err
 	}
 	p.WarnMoney(spec)

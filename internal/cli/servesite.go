@@ -21,7 +21,7 @@ type webServer struct {
 // is to be served. The caller starts it.
 func (a *App) openWeb(ctx context.Context, workers []*worker.Worker, limit *factory.Concurrency, set config.WebServer, keys *pages.Keys) (*webServer, error) {
 	projects := site.Open(ctx, workers)
-	adds := &site.Adds{Env: a.env(), Settings: set, Limit: limit, Site: projects}
+	adds := &site.Adds{Env: a.env(), Settings: set, Limit: limit, Engine: a.With.Engine, Site: projects}
 	c := server.Config{Env: a.env(), Settings: set, Keys: keys, Site: projects, Adds: adds, Policies: projects.Policies, Version: Version}
 	for _, jobs := range projects.Jobs {
 		c.Beside = append(c.Beside, jobs.Tend)

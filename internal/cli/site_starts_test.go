@@ -29,7 +29,7 @@ func TestTheAPIBeginsARun(t *testing.T) {
 	s := w.serve("bot")
 	var will web.Forecast
 	s.ask("POST", s.project+"/runs/forecast", `{"text":"Say hello","run_usd":2}`, 200, &will)
-	if len(will.Stops) != 6 || len(will.Phases) != 1 || will.Phases[0].Name != "say-hello" || will.Branch != "main" || will.USD == nil || *will.USD != 2 || len(will.Phases[0].Verify) != 1 || will.Sum == "" {
+	if len(will.Stops) != 7 || len(will.Phases) != 1 || will.Phases[0].Name != "say-hello" || will.Branch != "main" || will.USD == nil || *will.USD != 2 || len(will.Phases[0].Verify) != 1 || will.Sum == "" {
 		t.Fatalf("it will do %+v", will)
 	}
 	var st api.Status

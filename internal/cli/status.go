@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,7 +13,6 @@ import (
 	"forge/internal/report"
 	"forge/internal/runs"
 	"forge/internal/text"
-	"forge/internal/work"
 )
 
 func (a *App) statusCommand() *cli.Command {
@@ -78,6 +76,7 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	if err != nil {
 		return err
 	}
+	p.AskStalled(ctx, &row)
 	asked, err := approval.Checkpoints(ctx, p.Checkout, journal.CheckpointFilter{Run: row.ID})
 	if err != nil {
 		return err
@@ -97,24 +96,13 @@ func (p *checkout) status(ctx context.Context, run, output string) error {
 	return err
 }
 
-// runSummary is one run of forge status --all --output json.
-type runSummary struct {
-	Run     string          `json:"run"`
-	State   string          `json:"state"`
-	Outcome work.RunOutcome `json:"outcome,omitempty"`
-	Created time.Time       `json:"created"`
-	Updated time.Time       `json:"updated"`
-	Branch  string          `json:"branch,omitempty"` // of the result, once delivered
-	CostUSD *float64        `json:"cost_usd"`         // null = unknown
-}
-
 func (a *App) statusAll(ctx context.Context, output string) error {
 	p, err := a.findProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	list := []runSummary{}
+	list := report.RunList{}
 	if ok, err := p.OpenStore(ctx, false); err != nil {
 		return err
 	} else if ok {
@@ -122,28 +110,14 @@ func (a *App) statusAll(ctx context.Context, output string) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			list = append(list, runSummary{Run: r.ID, State: project.RunState(r), Outcome: r.Outcome, Created: r.Created.UTC(), Updated: r.Updated.UTC(), Branch: r.Branch, CostUSD: r.CostUSD})
+		for i := range rows {
+			p.AskStalled(ctx, &rows[i])
 		}
+		list = report.RunsOf(rows)
 	}
 	if output == "json" {
 		return printJSON(a.Stdout, map[string]any{"runs": list})
 	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "This project has no runs: forge run starts one.")
-		return err
-	}
-	var rows [][]string
-	for _, r := range list {
-		state, cost := r.State, "unknown"
-		if state == project.StateFinished {
-			state = string(r.Outcome)
-		}
-		if r.CostUSD != nil {
-			cost = fmt.Sprintf("%.4f", *r.CostUSD)
-		}
-		rows = append(rows, []string{r.Run, r.Created.Local().Format(time.DateTime), a.env().Ago(r.Updated), state, cost, r.Branch})
-	}
-	_, err = fmt.Fprint(a.Stdout, text.Harmless(text.Table([]string{"RUN", "BEGAN", "LAST EVENT", "STATE", "USD", "RESULT"}, rows)))
+	_, err = fmt.Fprint(a.Stdout, list.Text(a.env().Ago))
 	return err
 }

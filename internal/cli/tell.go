@@ -23,6 +23,8 @@ func (a *App) tellCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what you say, as `TEXT`"},
 			&cli.BoolFlag{Name: "now", Usage: "end the iteration that is under way, keep its work, and begin the next with it"},
+			&cli.StringSliceFlag{Name: "file", Usage: "give it a text `FILE` of the project as it lies here; may be repeated"},
+			&cli.StringSliceFlag{Name: "at", Usage: "quote it lines of its last snapshot, as `PATH[:LINE[-LINE]]`; may be repeated"},
 			outputFlag("text", "json"),
 		},
 		Action: a.tellAction(a.tellArgs),
@@ -69,8 +71,14 @@ func (a *App) tellAction(read func(*cli.Context) (string, work.Message, error)) 
 		return printing(a.openJournal, func(c *cli.Context, p *checkout) (string, error) {
 			var said fmt.Stringer
 			if c.Bool("show") {
+				if m.Now || m.Text != "" {
+					return "", refusal.New("leave --show out to begin one", "--show only shows what a new session would be told: --now and --message do nothing beside it")
+				}
 				said, err = approval.Summary(c.Context, p.Checkout, run, m.Phase)
-			} else if err = p.CheckKey(); err == nil {
+			} else if m.Attached, err = approval.Named(p.Checkout, a.Dir, c.StringSlice("file"), c.StringSlice("at")); err == nil {
+				if err = p.CheckKey(); err != nil {
+					return "", err
+				}
 				said, err = approval.Send(c.Context, p.Checkout, run, m, p.User(), "cli", toldWait)
 			}
 			if err == nil && out == "json" {

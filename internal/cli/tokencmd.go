@@ -11,6 +11,7 @@ import (
 	"forge/internal/config"
 	"forge/internal/mcp"
 	"forge/internal/refusal"
+	"forge/internal/server"
 	"forge/internal/text"
 	"forge/internal/token"
 )
@@ -46,13 +47,7 @@ func (a *App) tokenCommand() *cli.Command {
 }
 
 // tokens are those of the server.
-func (a *App) tokens() (token.Store, error) {
-	dir := config.ServerDir(a.Environ)
-	if dir == "" {
-		return token.Store{}, refusal.New("set HOME, XDG_STATE_HOME or FORGE_STATE_DIR", "there is no place for tokens")
-	}
-	return token.Store{Dir: dir, Now: a.Now}, nil
-}
+func (a *App) tokens() (token.Store, error) { return server.Tokens(a.env()) }
 
 func (a *App) newProgramToken(c *cli.Context) error {
 	if c.Args().Present() {

@@ -12,6 +12,7 @@ import (
 	"forge/internal/backtest"
 	"forge/internal/narrate"
 	"forge/internal/project"
+	"forge/internal/report"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -26,7 +27,7 @@ func (p *checkout) whyThread(ctx context.Context, run, output string) error {
 	if err != nil {
 		return err
 	}
-	out := whyOutput{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []backtest.Least{}, Events: []work.Event{}}
+	out := report.Why{Run: row.ID, State: project.RunState(row), Outcome: row.Outcome, Level: s.Policy.Preset, Policy: s.Policy.Version(), Least: []backtest.Least{}, Events: []work.Event{}}
 	if out.Least, err = p.leastOfThread(ctx, row.ID, evs); err != nil {
 		return err
 	}

@@ -17,11 +17,11 @@ import (
 
 func (a *App) trustCommand() *cli.Command {
 	return &cli.Command{
-		Name: "trust", Usage: "let this project's commands have a secret that its configuration names, or let secrets go to a host", ArgsUsage: "VARIABLE|HOST…",
+		Name: "trust", Usage: "let this project's commands have a secret that its configuration names, let it work in another checkout, or let secrets go to a host", ArgsUsage: "VARIABLE|PATH|HOST…",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write without asking"}},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
-				return refusal.New("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables, and hosts")
+				return refusal.New("forge trust DEPLOY_TOKEN", "forge trust takes the names of variables, paths of checkouts, and hosts")
 			}
 			return a.trust(c)
 		},
@@ -47,16 +47,22 @@ func (a *App) trust(c *cli.Context) error {
 	if err != nil {
 		return refusal.New("add it by hand:\n"+config.TrustEntry(p, c.Args().First()), "%s: %v", path, err)
 	}
-	var variables, hosts []string
+	var variables, hosts, paths []string
 	for _, name := range c.Args().Slice() {
-		if config.TrustsHost(name) {
+		switch {
+		case config.TrustsPath(name):
+			paths = append(paths, name)
+		case config.TrustsHost(name):
 			hosts = append(hosts, name)
-		} else {
+		default:
 			variables = append(variables, name)
 		}
 	}
 	if len(variables) > 0 {
 		fmt.Fprintf(a.Stdout, "%s will say that commands of %s may have %s.\n", path, p, strings.Join(variables, ", "))
+	}
+	if len(paths) > 0 {
+		fmt.Fprintf(a.Stdout, "%s will say that agents of %s may work in %s, and results may be landed there.\n", path, p, strings.Join(paths, ", "))
 	}
 	if len(hosts) > 0 {
 		fmt.Fprintf(a.Stdout, "%s will say that secrets which any project names may go to %s.\n", path, strings.Join(hosts, ", "))

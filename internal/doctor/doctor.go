@@ -13,11 +13,13 @@ import (
 	"forge/internal/agent"
 	"forge/internal/config"
 	"forge/internal/git"
+	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/trackers"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // Doctor says one line for each thing it looks at.
@@ -58,7 +60,7 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 	case caps.Landlock:
 		d.note("install bubblewrap for a tighter one", "sandbox: landlock (%s)", caps.Why)
 	default:
-		d.note(project.SandboxFix(), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
+		d.note(project.SandboxFix(work.SandboxSettings{}), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
 	}
 	p, err := project.Open(ctx, d.Env)
 	if err != nil {
@@ -84,6 +86,7 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 		d.failed("settings", err)
 		return
 	}
+	d.container(ctx, spec.Settings.Sandbox, caps)
 	for _, name := range slices.Sorted(maps.Keys(spec.Settings.Agents)) {
 		d.agent(ctx, p, name, spec.Settings.Agents[name], spec.Settings, try)
 	}
@@ -91,6 +94,8 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 	if len(spec.Settings.Verify.Commands) == 0 && !spec.Settings.Verify.None {
 		d.note("set [verify] commands; forge init proposes them", "no verify commands: a phase is done by the agent's word alone")
 	}
+	d.repositories(ctx, p, spec)
+	d.pages(spec.Settings, caps)
 	d.slack(ctx, p)
 	if try {
 		d.proof(ctx, p, caps)
@@ -101,6 +106,29 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 		d.note("", "forge run will refuse: %s", why)
 	}
 	d.trackers(ctx)
+}
+
+// repositories looks whether the other repositories of the plan could be worked in.
+func (d *Doctor) repositories(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) {
+	if err := p.In(ctx, &spec, config.PolicyFlags{}); err != nil {
+		d.failed("repositories", err)
+		return
+	}
+	for _, r := range spec.Repositories {
+		d.good("repository %s: %s, branch %s", r.Name, r.Base.RepoRoot, r.Base.Branch)
+	}
+}
+
+// container starts one of the image that the settings name, if they name any.
+func (d *Doctor) container(ctx context.Context, set work.SandboxSettings, caps proc.Capabilities) {
+	if set.Container.Image == "" {
+		return
+	}
+	if _, err := project.ChooseSandbox(ctx, set, caps); err != nil {
+		d.poor(project.SandboxFix(set), "sandbox: %v", err)
+		return
+	}
+	d.good("container of %s: one was started, and ended", set.Container.Image)
 }
 
 // trackers looks whether the trackers answer that the user named.

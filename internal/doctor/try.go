@@ -27,7 +27,7 @@ func (d *Doctor) proof(ctx context.Context, p *project.Checkout, caps proc.Capab
 	if commands.None() {
 		return
 	}
-	if _, err := proc.Choose(s.Settings.Sandbox.Mode, s.Settings.Sandbox.OnlyHosts, caps); err != nil {
+	if _, err := project.ChooseSandbox(ctx, s.Settings.Sandbox, caps); err != nil {
 		d.note("", "the proof was not tried: %v", err)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"forge/factory"
 	"forge/factory/web"
 	"forge/gates"
 	"forge/internal/approval"
@@ -76,6 +77,8 @@ func New(p *project.Checkout, c Config) *Door {
 // Loop keeps what stands at the place as it is now, until ctx ends. What is due
 // then is still posted.
 func (d *Door) Loop(ctx context.Context) {
+	// Whoever did this meanwhile knows nothing of what was known here.
+	d.made, d.untaken, d.sure = map[string]madeOf{}, map[string]string{}, map[string]bool{}
 	watch := d.p.Journal.Watch()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -84,6 +87,9 @@ func (d *Door) Loop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), factory.ErrNotLeading) {
+				return // another process may be at it
+			}
 			last, done := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 			defer done()
 			if now := d.p.Now(); !now.Before(quiet) {

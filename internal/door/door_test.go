@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 	"go.uber.org/goleak"
 
 	"forge/factory/web"
@@ -555,8 +555,8 @@ func TestDoorsOpenAndShut(t *testing.T) {
 		close(ended)
 	}
 	d := w.door()
-	keep := all.Add(d, listen)
-	if keep == nil || all.Add(w.door(), listen) != nil {
+	keep := all.Add(d, listen, alone)
+	if keep == nil || all.Add(w.door(), listen, alone) != nil {
 		t.Fatal("one journal has no door, or two")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -597,7 +597,7 @@ func TestHeardBeforeItIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all Doors
-	all.Add(w.door(), nil)
+	all.Add(w.door(), nil, alone)
 	if r := all.Hear(t.Context(), Said{ID: "5.5", By: "U1", Ref: "elsewhere", Words: "lunch?"}); r != (Reply{}) {
 		t.Errorf("people talk of something else: %+v", r)
 	}
@@ -608,3 +608,6 @@ func TestHeardBeforeItIsWrittenDown(t *testing.T) {
 		t.Errorf("%+v", cp)
 	}
 }
+
+// alone lets a door post where there is no other process.
+func alone(loop func(context.Context)) func(context.Context) { return loop }

@@ -19,8 +19,9 @@ type Doors struct {
 // Add opens a door to one more project, and returns what keeps it open for as long
 // as its context holds. It is nil where another one's door is to the same journal:
 // its questions are asked there. listen hears what people say at the place; it goes
-// on for as long as any of the doors is open, once for all of them.
-func (all *Doors) Add(d *Door, listen func(context.Context)) func(context.Context) {
+// on for as long as any of the doors is open, once for all of them. post is given
+// what posts there, and lets it do so while no other process does.
+func (all *Doors) Add(d *Door, listen func(context.Context), post func(loop func(context.Context)) func(context.Context)) func(context.Context) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, other := range all.list {
@@ -32,7 +33,7 @@ func (all *Doors) Add(d *Door, listen func(context.Context)) func(context.Contex
 	return func(ctx context.Context) {
 		all.enter(ctx, listen)
 		defer all.leave(d)
-		d.Loop(ctx)
+		post(d.Loop)(ctx)
 	}
 }
 

@@ -59,7 +59,7 @@ func newAuthor(ctx context.Context, p *project.Checkout, model, what, file strin
 	if err := p.CheckAgents(ctx, set); err != nil {
 		return nil, err
 	}
-	if err := p.CheckSandbox(e, set.Sandbox); err != nil {
+	if err := p.CheckSandbox(ctx, e, set.Sandbox); err != nil {
 		return nil, err
 	}
 	return &author{p: p, e: e, set: set, dir: filepath.Join(p.State, "drafts", p.NewRunID()), what: what, file: file}, nil
@@ -138,7 +138,7 @@ func SpecHash(spec string) string {
 }
 
 // OfText is the plan that the agent drafts for a text that somebody wants done:
-// tame, with so many tries for each phase, 0 = as drafted.
+// tame, with so many iterations for each phase, 0 = as drafted.
 func OfText(ctx context.Context, p *project.Checkout, words string, tries int) (none work.Plan, err error) {
 	body, err := Plan(ctx, p, "", words, nil)
 	if err != nil {

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,4 +80,57 @@ func WriteSpec(p *project.Checkout, spec string, extend, replace bool) error {
 		return refusal.New("make the folder writable", "write the spec: %v", err)
 	}
 	return atomicfile.Write(path, []byte(spec), 0o644)
+}
+
+// SpecFrom is the spec to plan from: the words, the file of that name, standard
+// input for "-", and without words what the project has. fromFile says that it is the project's
+// own, which need not be written.
+func SpecFrom(p *project.Checkout, words string, stdin io.Reader) (spec string, fromFile bool, err error) {
+	own := filepath.Join(p.Base.RepoRoot, filepath.FromSlash(config.SpecFile))
+	read := func(r io.Reader) (string, error) {
+		text, err := io.ReadAll(io.LimitReader(r, config.MaxSpecBytes+1))
+		return string(text), err
+	}
+	switch words {
+	case "-":
+		spec, err = read(stdin)
+		return spec, false, err
+	case "":
+		f, err := os.Open(own)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", false, refusal.New(`write it, or say what to build: forge generate "…"`, "%s does not exist", config.SpecFile)
+		}
+		if err != nil {
+			return "", false, refusal.New("make it readable", "read the spec: %v", err)
+		}
+		defer func() { _ = f.Close() }()
+		spec, err = read(f)
+		return spec, true, err
+	}
+	path := words
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		// No such file: the argument is the text itself.
+		return words, false, nil
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false, refusal.New("name a file, or write the text", "%s is not a file", words)
+	}
+	spec, err = read(f)
+	return spec, path == own, err
+}
+
+// WritePlan puts a plan where the project keeps its own.
+func WritePlan(p *project.Checkout, text []byte) error {
+	if err := os.MkdirAll(filepath.Join(p.Base.RepoRoot, ".forge"), 0o755); err != nil {
+		return refusal.New("make the folder writable", "write the plan: %v", err)
+	}
+	if err := atomicfile.Write(filepath.Join(p.Base.RepoRoot, project.PlanFile), text, 0o644); err != nil {
+		return refusal.New("make the folder writable", "write the plan: %v", err)
+	}
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/config"
 	"forge/internal/interview"

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"strconv"
@@ -157,8 +158,35 @@ func (a Answer) Message() string {
 	return said.Message
 }
 
-// Ask sends one request with a JSON body (nil = none) and reads the answer,
-// whatever its status.
+// File is a body that is no JSON: one file, as a form sends it.
+type File struct {
+	Field, Name string
+	Data        []byte
+}
+
+// form is f as a form, with the type that it is announced with.
+func (f File) form() (data []byte, kind string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreateFormFile(f.Field, f.Name)
+	if err == nil {
+		_, err = part.Write(f.Data)
+	}
+	err = errors.Join(err, w.Close()) // which writes the end
+	return b.Bytes(), w.FormDataContentType(), err
+}
+
+// encoded is a body as it is sent: a File as a form, anything else as JSON.
+func encoded(body any) (data []byte, kind string, err error) {
+	if f, ok := body.(File); ok {
+		return f.form()
+	}
+	data, err = json.Marshal(body)
+	return data, "application/json", err
+}
+
+// Ask sends one request with a body (JSON, or a File; nil = none) and reads the
+// answer, whatever its status.
 func (c *Client) Ask(ctx context.Context, method, address string, header http.Header, body any) (Answer, error) {
 	return ask(ctx, c.HTTP(), method, address, header, body)
 }
@@ -172,12 +200,13 @@ func (c *Client) AskWhere(ctx context.Context, address string, header http.Heade
 
 func ask(ctx context.Context, client *http.Client, method, address string, header http.Header, body any) (Answer, error) {
 	var in io.Reader
+	kind := ""
 	if body != nil {
-		data, err := json.Marshal(body)
+		data, is, err := encoded(body)
 		if err != nil {
 			return Answer{}, err
 		}
-		in = bytes.NewReader(data)
+		in, kind = bytes.NewReader(data), is
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, in)
 	if err != nil {
@@ -187,7 +216,7 @@ func ask(ctx context.Context, client *http.Client, method, address string, heade
 		req.Header[k] = v
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", kind)
 	}
 	res, err := client.Do(req)
 	if err != nil {

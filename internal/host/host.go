@@ -52,16 +52,31 @@ type Host interface {
 	RetargetedBy(ctx context.Context, number int64) (who string)
 	// Merge squashes the branch into its base, when both are where m says.
 	Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, error)
+	// LandsTogether says that several pull requests for a branch ("" = the default one)
+	// may land in one push of it, and be marked as merged then.
+	LandsTogether(ctx context.Context, base string) (bool, error)
+	// MarkMerged marks a pull request as merged by a commit that its base holds.
+	MarkMerged(ctx context.Context, number int64, commit string) error
 	// ClosePull closes it and says why, under key.
 	ClosePull(ctx context.Context, number int64, p work.PullProposal, key string, why text.Markdown) error
 
 	// Comment says something on a pull request, once for each key.
 	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
+	// Pictures makes the pictures of a pull request be these: what is there is not put
+	// there again, and earlier ones of Forge's go where the host lets go of them.
+	// Their addresses are in the same order; a host that takes none gives none.
+	Pictures(ctx context.Context, number int64, all []work.PullPicture) (addresses []string, err error)
 	// Reply says it in a thread.
 	Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error
 	// Note says at their lines what reviewers found, as the reviewing account. It
 	// approves and refuses nothing.
 	Note(ctx context.Context, n work.PullNotes) error
+	// Settle says in a thread of Forge's own why it is over, once for each key, and
+	// marks it as resolved where the host can.
+	Settle(ctx context.Context, number int64, t work.PullThread, key string, why text.Markdown) error
+	// Issue is an issue of the repository. The trouble is HostRefused where the host
+	// has none.
+	Issue(ctx context.Context, number int64) (work.HostIssue, error)
 
 	// Changed are the pull requests with news since a cursor; "" is from now on.
 	Changed(ctx context.Context, cursor string) (work.PullHints, error)

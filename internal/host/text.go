@@ -99,11 +99,16 @@ func MarkerOf(marker string) string {
 // it is posted, so that none is posted twice. thread is the id of what it
 // answers, "" = the whole pull request.
 func Said(key, thread string, body text.Markdown) string {
+	return SaidText(key, thread, body.String())
+}
+
+// SaidText is Said of a comment that is put together already.
+func SaidText(key, thread, body string) string {
 	m := mark(replyWord, key)
 	if thread != "" {
 		m = strings.TrimSuffix(m, " -->") + " thread:" + thread + " -->"
 	}
-	return strings.TrimRight(body.String(), "\n") + "\n\n" + m + "\n"
+	return strings.TrimRight(body, "\n") + "\n\n" + m + "\n"
 }
 
 // SaidAlready says that a comment is the one of this key.
@@ -122,6 +127,9 @@ func NotesAsText(n work.PullNotes) text.Markdown {
 	all := []text.Markdown{n.Body}
 	for _, l := range n.Lines {
 		all = append(all, text.Format("%s: %s", text.Code(fmt.Sprintf("%s:%d", l.Path, l.Line)), l.Body))
+		if l.Trace != "" {
+			all = append(all, FindingMark(l.Trace))
+		}
 	}
 	return text.Join("\n\n", all...)
 }

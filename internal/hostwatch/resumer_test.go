@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/journal"
 	"forge/internal/project"

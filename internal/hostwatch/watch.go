@@ -27,6 +27,9 @@ type Watch struct {
 	// Fixes is of how many heads of a pull request the agent is told what the
 	// host's checks found, where its run does not say.
 	Fixes int
+	// Call is the name by which people who may write call Forge on its pull requests,
+	// "" = nobody does.
+	Call string
 
 	results resultsList
 	p       *project.Checkout
@@ -43,7 +46,8 @@ type Watch struct {
 	held   map[string]string // checkpoint → what was said of it last
 	due    map[string]bool   // checkpoints with news that are not read yet
 	turns  turns             // of those that may change without news
-	told   map[string]bool   // flaky checks that were said
+	told   map[string]bool   // flaky checks and answers to calls that were said
+	calls  calls
 }
 
 // Open is nil where the project has no code host.
@@ -66,7 +70,7 @@ func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
 		return nil, pullrequest.HostRefused(err)
 	}
 	w := New(p, h, at.Place())
-	w.Every, w.secret, w.Fixes = set.Poll, set.WebhookSecret.Value, set.CIFixes
+	w.Every, w.secret, w.Fixes, w.Call = set.Poll, set.WebhookSecret.Value, set.CIFixes, set.Call
 	return w, nil
 }
 
@@ -287,6 +291,24 @@ func (w *Watch) ask(ctx context.Context, q Question) (*journal.RunRow, error) {
 		return nil, nil
 	}
 	a, held := w.wordOf(ctx, look, q)
+	approved := a != nil && a.Status == work.CheckpointApproved
+	if q.Issue == nil && (approved || w.Call != "" && look.State == work.PullOpen) { // what decides was read, and no words
+		said, err := w.host.Look(ctx, q.Pull.Number)
+		if err != nil {
+			return nil, err
+		}
+		look.Comments, look.Writers, look.Threads = said.Comments, said.Writers, said.Threads
+	}
+	if approved {
+		a.FollowUps = pullrequest.LeftAtLines(look, q.Pull.Heard)
+	}
+	called, err := w.called(ctx, q, look, held, a != nil)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		a = called
+	}
 	if a != nil && q.Issue != nil {
 		if a.Status == work.CheckpointChangesRequested {
 			pullrequest.WithLogs(ctx, w.host, &look, w.p.Log.Warn)
@@ -330,6 +352,9 @@ func (w *Watch) wordOf(ctx context.Context, look work.PullLook, q Question) (*wo
 		}
 		return nil, pullrequest.RetargetedHeld(look, q.Pull.Branch, q.Base, by)
 	}
+	if ofPeople(q, look) {
+		q.Pull.Taken = look.Head
+	}
 	return pullrequest.AnswerOf(look, q.Checkpoint, q.Pull, q.Fixes, w.p.Now())
 }
 
@@ -357,6 +382,7 @@ func (w *Watch) look(ctx context.Context, q Question) (work.PullLook, error) {
 	if err == nil && q.Fixes > 0 {
 		if err = pullrequest.WithChecks(ctx, w.host, &look); err == nil {
 			w.flaky(ctx, look)
+			w.redOfPeople(ctx, q, look)
 		}
 	}
 	for range 20 {

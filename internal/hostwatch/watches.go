@@ -40,6 +40,19 @@ func (all *Watches) Add(ctx context.Context, p *project.Checkout, results Result
 	return w, func(ctx context.Context) { w.Loop(ctx, all.Hooks, func(bool) {}) }, nil
 }
 
+// Calls counts the calls by name on all of them since the process began, by their end.
+func (all *Watches) Calls() map[string]int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	out := map[string]int{}
+	for _, w := range all.list {
+		for end, n := range w.Calls() {
+			out[end] += n
+		}
+	}
+	return out
+}
+
 // Read reads once what all of them say, before anything asks them: a factory that
 // works until nothing is left begins so.
 func (all *Watches) Read(ctx context.Context) {

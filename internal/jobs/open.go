@@ -70,7 +70,7 @@ func Prepare(ctx context.Context, p *project.Checkout, o Order) (*Brief, error) 
 
 // Open opens the job as the run id, on a start commit that holds its documents.
 func (b *Brief) Open(ctx context.Context, p *project.Checkout, e *project.Machine, id string, create runs.Create) (runs.Opened, error) {
-	if err := p.CheckSandbox(e, b.spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(ctx, e, b.spec.Settings.Sandbox); err != nil {
 		return runs.Opened{}, err
 	}
 	if err := checkFolder(ctx, e.Repo, p.Base.Commit); err != nil {

@@ -1,7 +1,7 @@
 package narrate
 
 import (
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/work"
 	"forge/orchestrator"

@@ -16,7 +16,7 @@ func Decides(kind work.EventKind) bool {
 		work.FolderFinished, work.IterationFinished, work.VerifyFinished, work.ControlFinished, work.RestFinished, work.MergeFinished, work.TrainStarted, work.TrainFinished, work.TrainDecided,
 		work.ReviewFinished, work.ArbiterFinished, work.ArbiterDecided,
 		work.CriteriaAnswered, work.CriterionEvidenced, work.PromotionDecided,
-		work.SubPhaseSpawned, work.SubPhaseFolded, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.AgentSwitched, work.DeliverFinished,
+		work.SubPhaseSpawned, work.SubPhaseFolded, work.TriesBegan, work.TryStopped, work.TryChosen, work.CouncilBegan, work.VoteFinished, work.SynthesisBegan, work.PhaseAdded, work.JobDecided, work.OutageBegan, work.AgentSwitched, work.DeliverFinished, work.TogetherFinished, work.TogetherDecided,
 		work.LandingDecided, work.HookFinished, work.Warned:
 		return true
 	}

@@ -23,6 +23,8 @@ func decided() map[string]map[string]string {
 		"blocker":   {"decide": "nobody is asked: the agent works around it", "answer": "your answer goes to the agent", "stop": "it cannot go on: the phase ends"},
 		"message":   {"rework": "the agent reads what a person said first", "go": "the agent reads what a person said", "not_claimed": "it does not count as done: the agent has not read what a person said"},
 		"decompose": {"split": "too much for one piece of work: the agent is asked for its parts", "approve": "the phase is split into parts", "reject": "the phase is not split", "rework": "the agent proposes other parts"},
+		"tries":     {"ask": "several tries are proven: you are asked which one is taken", "go": "one of the tries is taken", "rework": "a try is taken, and worked on again", "reject": "none of the tries is taken"},
+		"council":   {"review": "the workers are asked what they think of each other's tries"},
 		"subphase":  {"go": "a sub-phase may begin", "reject": "a sub-phase is refused"},
 	}
 }

@@ -3,7 +3,7 @@ package narrate
 import (
 	"fmt"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/gates"
 	"forge/internal/work"

@@ -18,15 +18,15 @@ func sayLanding(e work.Event) (string, facts, error) {
 		}
 		switch d.Decision {
 		case landing.DecideProve:
-			return fmt.Sprintf("landing, try %d: what the target would be is proven", d.Try), nil
+			return fmt.Sprintf("landing, attempt %d: what the target would be is proven", d.Try), nil
 		case landing.DecideLand:
-			return fmt.Sprintf("landing, try %d: it is proven, so the target becomes just that", d.Try), nil
+			return fmt.Sprintf("landing, attempt %d: it is proven, so the target becomes just that", d.Try), nil
 		case landing.DecideCheck:
-			return fmt.Sprintf("landing, try %d: the host has merged it, which is held against what was proven", d.Try), nil
+			return fmt.Sprintf("landing, attempt %d: the host has merged it, which is held against what was proven", d.Try), nil
 		case landing.DecideLanded:
 			return fmt.Sprintf("landed on %s as %s", d.Target, text.Short(d.Commit)), held
 		case landing.DecideMoved:
-			return fmt.Sprintf("landing, try %d: anew, since something moved", d.Try), held
+			return fmt.Sprintf("landing, attempt %d: anew, since something moved", d.Try), held
 		case landing.DecideAgain:
 			return "another run goes on from the result", held
 		case landing.DecideShown:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/gates"
 	"forge/internal/text"
@@ -87,7 +87,11 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		})
 	case work.PhaseStarted:
 		return describeAs(e, func(d orchestrator.PhaseStartedData) (log.Level, string, []any) {
-			return log.InfoLevel, "started", []any{"name", d.Name, "agent", d.Agent, "budget", d.Budget}
+			pairs := []any{"name", d.Name, "agent", d.Agent, "budget", d.Budget}
+			if d.Repository != "" {
+				pairs = append(pairs, "repository", d.Repository)
+			}
+			return log.InfoLevel, "started", pairs
 		})
 	case work.IterationStarted:
 		return describeAs(e, func(d work.IterationStartedData) (log.Level, string, []any) {
@@ -167,6 +171,10 @@ func Describe(e work.Event, s *orchestrator.State) (log.Level, string, []any) {
 		return describeAs(e, func(d orchestrator.OutageData) (log.Level, string, []any) {
 			return log.WarnLevel, "the provider is out", []any{"until", d.Until.Format("15:04:05"), "detail", d.Detail}
 		})
+	case work.TriesBegan, work.TryStopped, work.TryChosen, work.CouncilBegan, work.VoteFinished, work.SynthesisBegan:
+		return describeTries(e)
+	case work.TogetherFinished, work.TogetherDecided:
+		return describeTogether(e)
 	case work.AgentSwitched:
 		return describeAs(e, func(d orchestrator.AgentSwitchedData) (log.Level, string, []any) {
 			pairs := []any{"why", d.Why}

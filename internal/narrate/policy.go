@@ -3,7 +3,7 @@ package narrate
 import (
 	"strings"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/text"
 	"forge/internal/work"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/text"
 	"forge/internal/work"
@@ -38,6 +38,12 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	}
 	if d.Hidden > 0 {
 		f = append(f, [2]string{"hidden", fmt.Sprintf("%s of the owner's that no agent sees", text.Number(d.Hidden, "check"))})
+	}
+	for _, page := range d.Pages {
+		f = append(f, [2]string{"page", text.OneLine(page.Line(), 400)})
+		if names := page.Pictures(); len(names) > 0 {
+			f = append(f, [2]string{"pictures", strings.Join(names, ", ")})
+		}
 	}
 	f = append(f, doubtFacts(d.Doubts)...)
 	if d.Disturbed != "" {

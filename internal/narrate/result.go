@@ -18,6 +18,8 @@ func ResultText(s *orchestrator.State, landed string) string {
 	switch {
 	case d == nil:
 		return ""
+	case len(d.Repositories) > 0:
+		return repositoriesText(d)
 	case d.Reason == work.NothingChanged || d.Commit != "" && d.Commit == s.Spec.Base.Commit:
 		return "Result: nothing was changed: there is nothing to merge\n"
 	}

@@ -1,7 +1,9 @@
 package narrate
 
 import (
-	"github.com/charmbracelet/log"
+	"strings"
+
+	"charm.land/log/v2"
 
 	"forge/internal/text"
 	"forge/internal/work"
@@ -28,7 +30,7 @@ func sayTold(e work.Event) (string, facts, error) {
 		default:
 			how = "with its next prompt"
 		}
-		return said, facts{{"by", d.By + " (" + d.Door + ")"}, {"delivered", how}, {"nobody reads it", d.Refused}}
+		return said, facts{{"by", d.By + " (" + d.Door + ")"}, {"with it", sayAttached(d.Attached)}, {"delivered", how}, {"nobody reads it", d.Refused}}
 	})
 }
 
@@ -60,6 +62,23 @@ func describeTold(e work.Event) (log.Level, string, []any) {
 		if text.Blank(d.Text) {
 			return log.InfoLevel, "a new session is asked for", []any{"by", d.By, "door", d.Door, "now", d.Now}
 		}
-		return log.InfoLevel, "told: " + text.FirstLine(text.Plain(d.Text), 200), []any{"by", d.By, "door", d.Door, "now", d.Now, "midway", d.Midway}
+		facts := []any{"by", d.By, "door", d.Door, "now", d.Now, "midway", d.Midway}
+		if len(d.Attached) > 0 {
+			facts = append(facts, "with", sayAttached(d.Attached))
+		}
+		return log.InfoLevel, "told: " + text.FirstLine(text.Plain(d.Text), 200), facts
 	})
+}
+
+// sayAttached names what goes with a message, and the snapshot that it was read from.
+func sayAttached(all []work.Attached) string {
+	var parts []string
+	for _, a := range all {
+		part := text.OneLine(a.String(), 120)
+		if a.Commit != "" {
+			part += " at " + text.Short(a.Commit)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }

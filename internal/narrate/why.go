@@ -133,7 +133,11 @@ func Say(e work.Event) (head string, below facts, err error) {
 			if d.Phases == 0 {
 				return fmt.Sprintf("the job started: base %s, policy %s", text.Short(d.Base), cmp.Or(d.Level, "of its own")), nil
 			}
-			return fmt.Sprintf("started: %s, base %s, policy %s", text.Number(d.Phases, "phase"), text.Short(d.Base), cmp.Or(d.Level, "of its own")), facts{{"goes on from", d.Fork}}
+			f := facts{{"goes on from", d.Fork}}
+			if d.Spec != nil && d.Spec.Issue != nil {
+				f = append(f, [2]string{"by label", strings.Join(d.Spec.Issue.ByLabel, "; ")})
+			}
+			return fmt.Sprintf("started: %s, base %s, policy %s", text.Number(d.Phases, "phase"), text.Short(d.Base), cmp.Or(d.Level, "of its own")), f
 		})
 	case work.RunResumed:
 		return telling(e, func(d orchestrator.RunResumedData) (string, facts) {
@@ -157,6 +161,8 @@ func Say(e work.Event) (head string, below facts, err error) {
 		return telling(e, func(d work.RunFinishedData) (string, facts) {
 			return "the process left the run: " + string(d.Outcome), facts{{"why", d.Reason}, {"result", d.Branch}}
 		})
+	case work.TogetherFinished, work.TogetherDecided:
+		return sayTogether(e)
 	case work.DeliverFinished:
 		return telling(e, func(d orchestrator.DeliverFinishedData) (string, facts) {
 			if d.Delivery.FastForwarded {
@@ -173,7 +179,11 @@ func sayPhase(e work.Event) (string, facts, error) {
 	switch e.Kind {
 	case work.PhaseStarted:
 		return telling(e, func(d orchestrator.PhaseStartedData) (string, facts) {
-			return fmt.Sprintf("started %q: agent %s, budget %d, base %s", d.Name, d.Agent, d.Budget, text.Short(d.Base)), nil
+			in := facts{}
+			if d.Repository != "" {
+				in = facts{{"repository", d.Repository}}
+			}
+			return fmt.Sprintf("started %q: agent %s, budget %d, base %s", d.Name, d.Agent, d.Budget, text.Short(d.Base)), in
 		})
 	case work.PhaseReopened:
 		return telling(e, func(d orchestrator.PhaseReopenedData) (string, facts) {
@@ -213,6 +223,8 @@ func sayPhase(e work.Event) (string, facts, error) {
 		})
 	case work.TrainStarted, work.TrainFinished, work.TrainDecided:
 		return sayTrain(e)
+	case work.TriesBegan, work.TryStopped, work.TryChosen, work.CouncilBegan, work.VoteFinished, work.SynthesisBegan:
+		return sayTries(e)
 	case work.SubPhaseSpawned:
 		return telling(e, func(d orchestrator.SubPhaseSpawnedData) (string, facts) {
 			return fmt.Sprintf("spawned sub-phase %s %q, budget %d", d.Number, d.Request.Name, d.Request.Budget), nil
@@ -225,7 +237,7 @@ func sayPhase(e work.Event) (string, facts, error) {
 		return telling(e, sayHook)
 	case work.OutageBegan:
 		return telling(e, func(d orchestrator.OutageData) (string, facts) {
-			return "the provider is out, next try at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}
+			return "the provider is out, asked again at " + d.Until.Local().Format(time.TimeOnly), facts{{"detail", d.Detail}}
 		})
 	case work.AgentSwitched:
 		return telling(e, func(d orchestrator.AgentSwitchedData) (string, facts) {

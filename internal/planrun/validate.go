@@ -95,6 +95,19 @@ func resolvePlanned(cfg *config.Config, plan *config.Plan) (work.Settings, error
 	return config.Resolve(cfg, plan, config.Facts{Kinds: project.AgentKinds()})
 }
 
+// job warns of what a job would be refused for, where the plan is what was looked at.
+func (v *Validation) job(cfg *config.Config) {
+	_, err := resolvePlanned(cfg, nil)
+	var refused *config.Problems
+	if !errors.As(err, &refused) {
+		return
+	}
+	for _, p := range refused.List {
+		p.What = "forge job start will refuse: " + p.What
+		v.Warnings = append(v.Warnings, Problem(p))
+	}
+}
+
 // planOf is an empty plan where there is none.
 func planOf(plan *config.Plan) work.Plan {
 	if plan == nil {
@@ -156,6 +169,10 @@ func (v *Validation) look(ctx context.Context, env project.Env, flags config.Pol
 	for _, why := range project.Unreviewed(orchestrator.Spec{Plan: planOf(plan), Settings: set}) {
 		v.Warnings = append(v.Warnings, Problem{What: "forge run will refuse, since no reviewer can be asked: " + why})
 	}
+	if plan != nil {
+		v.add(p.In(ctx, &orchestrator.Spec{Plan: plan.Plan, Settings: set}, flags))
+		v.job(cfg)
+	}
 	for _, name := range slices.Sorted(maps.Keys(set.Agents)) {
 		found := agent.Detect(ctx, set.Agents[name], env.Environ)
 		for _, problem := range project.Lacks(set.Agents[name], found) {
@@ -166,8 +183,8 @@ func (v *Validation) look(ctx context.Context, env project.Env, flags config.Pol
 			}
 		}
 	}
-	if _, err := proc.Choose(set.Sandbox.Mode, set.Sandbox.OnlyHosts, proc.Detect(ctx)); err != nil {
-		v.Warnings = append(v.Warnings, onMachine(config.Problem{What: err.Error(), Fix: project.SandboxFix() + ", or set sandbox.mode in your own configuration"}))
+	if _, err := project.ChooseSandbox(ctx, set.Sandbox, proc.Detect(ctx)); err != nil {
+		v.Warnings = append(v.Warnings, onMachine(config.Problem{What: err.Error(), Fix: project.SandboxFix(set.Sandbox) + ", or set sandbox.mode in your own configuration"}))
 	}
 	if planned && strings.TrimSpace(set.Spec) == "" {
 		v.Warnings = append(v.Warnings, Problem{File: config.SpecFile, What: "there is no spec: the agent knows its phases only by their names", Fix: "write one"})

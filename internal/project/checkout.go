@@ -35,6 +35,19 @@ type Checkout struct {
 	Journal *journal.Store // nil until OpenStore
 	// Objects is the state folder whose git repository is used; "" = state's own.
 	Objects string
+	// Server is the variable with the URL of the database that has the journal;
+	// "" = it is in the state folder.
+	Server string
+}
+
+// located says where the journal of p is.
+func located(p *Checkout) (*Checkout, error) {
+	beyond, err := p.Beyond(p.Base.RepoRoot)
+	if err != nil {
+		return nil, err
+	}
+	p.Server = beyond.StoreURL
+	return p, nil
 }
 
 // PlanFile is where the plan stands, from the root.
@@ -43,11 +56,11 @@ const PlanFile = ".forge/phases.json"
 // Open finds the checkout around the working directory and loads its
 // configuration. Warnings are said once, here.
 func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, error) {
-	return OpenFor(ctx, env, nil, flags...)
+	return OpenFor(ctx, env, nil, nil, flags...)
 }
 
-// OpenFor is Open for work that somebody else wrote; nil is the owner's.
-func OpenFor(ctx context.Context, env Env, by *config.External, flags ...config.Setting) (*Checkout, error) {
+// OpenFor is Open for an issue with these labels; by is nil where it is the owner's.
+func OpenFor(ctx context.Context, env Env, by *config.External, labels []string, flags ...config.Setting) (*Checkout, error) {
 	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
@@ -56,20 +69,20 @@ func OpenFor(ctx context.Context, env Env, by *config.External, flags ...config.
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags, External: by})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags, External: by, Labels: labels})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
 		env.Log.Warn(w.String())
 	}
-	return &Checkout{Env: env, Base: base, Config: cfg, State: state}, nil
+	return located(&Checkout{Env: env, Base: base, Config: cfg, State: state})
 }
 
 // Configure lays flags over the configuration, as Open would have. What the
 // configuration's files are warned of, Open has said.
 func (p *Checkout) Configure(flags ...config.Setting) error {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags, External: p.Config.External()})
+	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags, External: p.Config.External(), Labels: p.Config.Labels()})
 	if err == nil {
 		p.Config = cfg
 	}
@@ -79,6 +92,17 @@ func (p *Checkout) Configure(flags ...config.Setting) error {
 // OpenStore opens the journal, making the state folder when make is set. A
 // project without one has no runs: then it returns false.
 func (p *Checkout) OpenStore(ctx context.Context, create bool) (bool, error) {
+	if p.Server != "" {
+		return true, p.openServer(ctx)
+	}
+	if err := p.stays(); err != nil {
+		return false, err
+	}
+	return p.openFile(ctx, create)
+}
+
+// openFile is OpenStore for the journal of the state folder.
+func (p *Checkout) openFile(ctx context.Context, create bool) (bool, error) {
 	info, err := os.Stat(filepath.Join(p.State, "journal.db"))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
@@ -140,7 +164,7 @@ func AgentKinds() []config.KindFacts {
 	var out []config.KindFacts
 	for _, name := range agent.Kinds() {
 		f, _ := agent.FactsOf(name)
-		out = append(out, config.KindFacts{Name: name, Continues: f.Continues, ReportsCost: f.ReportsCost, Listens: f.Listens})
+		out = append(out, config.KindFacts{Name: name, Continues: f.Continues, ReportsCost: f.ReportsCost, Listens: f.Listens, MCP: f.MCP})
 	}
 	return out
 }

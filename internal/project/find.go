@@ -30,7 +30,7 @@ func Find(ctx context.Context, env Env) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checkout{Env: env, Base: base, State: state}, nil
+	return located(&Checkout{Env: env, Base: base, State: state})
 }
 
 // CheckoutAround is the nearest folder around dir that has a .git, "" = none.
@@ -118,6 +118,24 @@ func RunState(r journal.RunRow) string {
 
 // Driven says that a process goes on with the run by itself.
 func Driven(r journal.RunRow) bool { return RunState(r) == StateRunning }
+
+// AskStalled notes of runs that are under way why nobody takes what they need done.
+func (p *Checkout) AskStalled(ctx context.Context, rows ...*journal.RunRow) {
+	for _, r := range rows {
+		// Whoever watches it keeps its lease: without one that may be over.
+		if p.Env.Stalled != nil && r.Outcome == "" && r.Owner != nil && r.Owner.Together() {
+			r.Stalled = p.Env.Stalled(ctx, p, r.ID)
+		}
+	}
+}
+
+// Bring has here what other machines made of a run, where commits travel.
+func (p *Checkout) Bring(ctx context.Context, run string) error {
+	if p.Travels == nil {
+		return nil
+	}
+	return p.Travels.Bring(ctx, p, run)
+}
 
 // SameDir says that both are names of one folder, which is there.
 func SameDir(a, b string) bool {

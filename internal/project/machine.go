@@ -34,6 +34,11 @@ type Machine struct {
 	Evidence *evidence.Store
 }
 
+// Pages shows the pages of the project, whose pictures keep keeps.
+func (m *Machine) Pages(keep func(ctx context.Context, picture []byte) (sha string, err error)) verify.Pages {
+	return verify.Pages{Bench: m.Bench, Keep: keep}
+}
+
 // Machine opens what runs need, and settles what a Forge that died had begun.
 func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
 	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
@@ -45,7 +50,7 @@ func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
 	caps := p.Sandboxes(ctx)
 	return &Machine{
 		Repo:   repo,
-		Agents: agent.New(agent.Config{Environ: p.Environ, Caps: caps, Redact: red}),
+		Agents: agent.New(agent.Config{Environ: p.Environ, Caps: caps, Redact: red, Tools: p.tools()}),
 		Bench:  verify.New(repo, caps, p.Environ, filepath.Join(p.State, "cache"), red),
 		Caps:   caps,
 
@@ -53,9 +58,17 @@ func (p *Checkout) Machine(ctx context.Context) (*Machine, error) {
 	}, nil
 }
 
+// tools is what agents of the checkout are given; nil = nothing.
+func (p *Checkout) tools() agent.Tools {
+	if p.Tools == nil {
+		return nil
+	}
+	return p.Tools(p)
+}
+
 // Repo opens Forge's own repository to read in it.
 func (p *Checkout) Repo(ctx context.Context) (*git.Store, error) {
-	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.Objects, p.State), Root: p.Base.RepoRoot, Environ: p.Environ})
+	repo, err := git.Open(ctx, git.Config{StateDir: cmp.Or(p.Objects, p.State), Root: p.Base.RepoRoot, Environ: p.Environ, Also: p.objectsBeside()})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, refusal.New("ask as the user who started the run", "open Forge's repository: %v", err)
 	}
@@ -80,10 +93,10 @@ func (p *Checkout) Layout() effect.Layout {
 
 // CheckSandbox refuses a run whose sandbox cannot be had, and says honestly
 // when there is none.
-func (p *Checkout) CheckSandbox(e *Machine, set work.SandboxSettings) error {
-	level, err := proc.Choose(set.Mode, set.OnlyHosts, e.Caps)
+func (p *Checkout) CheckSandbox(ctx context.Context, e *Machine, set work.SandboxSettings) error {
+	level, err := ChooseSandbox(ctx, set, e.Caps)
 	if err != nil {
-		return refusal.New(SandboxFix()+", or set sandbox.mode in your own configuration", "%v", err)
+		return refusal.New(SandboxFix(set)+", or set "+sandboxKey(set)+" in your own configuration", "%v", err)
 	}
 	if level == proc.LevelNone {
 		why := e.Caps.Why
@@ -146,8 +159,29 @@ func OfProject(a work.AgentSettings) bool {
 	return a.Kind == "script" || len(a.Command) > 0 && strings.Contains(a.Command[0], "/") && !filepath.IsAbs(a.Command[0])
 }
 
-// SandboxFix is the way to a sandbox on this system.
-func SandboxFix() string {
+// ChooseSandbox says how what runs is shut in, once it is known that it can be: a
+// container is tried.
+func ChooseSandbox(ctx context.Context, set work.SandboxSettings, caps proc.Capabilities) (proc.Level, error) {
+	level, err := proc.Choose(set.How(), set.OnlyHosts, caps)
+	if level == proc.LevelContainer {
+		err = proc.TryContainer(ctx, proc.Container(set.Container))
+	}
+	return level, err
+}
+
+// sandboxKey is the key that decides which sandbox it is.
+func sandboxKey(set work.SandboxSettings) string {
+	if set.Container.Image != "" {
+		return "sandbox.kind"
+	}
+	return "sandbox.mode"
+}
+
+// SandboxFix is the way to the sandbox of the settings on this system.
+func SandboxFix(set work.SandboxSettings) string {
+	if set.Container.Image != "" {
+		return "give its runtime the image that sandbox.image names; docs/containers.md has what a runtime needs"
+	}
 	if runtime.GOOS == "linux" {
 		return "install bubblewrap, and allow user namespaces"
 	}

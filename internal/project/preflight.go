@@ -57,6 +57,9 @@ func Selection(plan work.Plan, from, only []string) ([]string, error) {
 // CheckStart refuses a run, job or issue that must not begin: every door asks it
 // before anything is opened.
 func (p *Checkout) CheckStart(spec orchestrator.Spec) error {
+	if err := CheckOne(spec); err != nil {
+		return err
+	}
 	if err := p.CheckHooks(spec, spec.Policy); err != nil {
 		return err
 	}

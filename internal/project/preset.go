@@ -22,3 +22,19 @@ func Preset(cfg *config.Config, name string) (gates.Policy, error) {
 	}
 	return gates.Policy{}, refusal.New(fix, "unknown preset %q", text.FirstLine(name, 60))
 }
+
+// CheckLevel refuses the name of a policy that the project at root has not; "" is
+// none.
+func CheckLevel(env Env, root, name string) error {
+	if name == "" {
+		return nil
+	}
+	cfg, err := RecordedConfig(env, root)
+	if err == nil {
+		_, err = Preset(cfg, name)
+	}
+	if hint := gates.OldNameHint(name); hint != "" && err == nil {
+		env.Log.Warn(hint)
+	}
+	return err
+}

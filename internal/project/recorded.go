@@ -25,7 +25,14 @@ func OpenRecorded(ctx context.Context, env Env) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checkout{Env: env, Base: base, Config: cfg, State: state}, nil
+	return located(&Checkout{Env: env, Base: base, Config: cfg, State: state})
+}
+
+// ConfigNow is the configuration of a checkout as its files are now, without what is
+// only warned of.
+func ConfigNow(env Env, root string) (*config.Config, error) {
+	cfg, _, err := config.Load(config.Sources{ProjectDir: root, UserFile: config.UserFile(env.Environ), Environ: env.Environ})
+	return cfg, err
 }
 
 // RecordedConfig reads as much of the configuration as can be read.

@@ -53,7 +53,10 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, fixes
 	why := ""
 	if !(stand.Verdict == work.PullApproved && len(fresh) > 0 && (look.Mergeable == work.Mergeable || look.Mergeable == work.MergeConflict)) {
 		var mend bool
-		if mend, why = look.CI.Seen(look.Head, u.Heard, fixes, now).Next(); mend {
+		switch mend, why = look.CI.Seen(look.Head, u.Heard, fixes, now).Next(); {
+		case mend && u.Taken == look.Head:
+			return nil, why + RedOfPeople
+		case mend:
 			a.Status, a.By, a.Checks, a.Comment = work.CheckpointChangesRequested, checksName, look.Head, why+", on "+name
 			return a, ""
 		}
@@ -85,6 +88,37 @@ func AnswerOf(look work.PullLook, cp work.Checkpoint, u orchestrator.Pull, fixes
 	}
 	a.Status, a.By, a.Comment = work.CheckpointApproved, fresh[len(fresh)-1].By, "approved on "+name
 	return a, ""
+}
+
+// RedOfPeople is said where the host's checks fail on what people pushed.
+const RedOfPeople = "; they fail on what people pushed, and the agent is not set on that: push what mends it, or ask for changes (/forge fix)"
+
+// LeftAtLines is what people who may write said at lines, in threads that are open,
+// and nobody was told: where the work is approved all the same, it is left for
+// later. A line each, by its place.
+func LeftAtLines(look work.PullLook, heard []string) (left []string) {
+	for _, t := range host.Open(look.Threads) {
+		for _, c := range t.Comments {
+			if c.Own || !slices.Contains(look.Writers, c.By) || slices.Contains(heard, "t"+c.ID) {
+				continue
+			}
+			at := text.OneLine(t.Path, 200)
+			if line := cmp.Or(t.Line, t.OldLine); line > 0 {
+				at += fmt.Sprintf(":%d", line)
+			}
+			_, words := work.Tagged(c.Body)
+			left = append(left, at+": "+text.OneLine(words, 250))
+		}
+	}
+	return left
+}
+
+// Called is the answer that somebody gives who calls Forge by name in a comment.
+func Called(look work.PullLook, cp work.Checkpoint, status work.CheckpointStatus, c work.PullComment, command string) *work.Answer {
+	return &work.Answer{
+		Checkpoint: cp.ID, Revision: cp.Revision, Role: gates.RoleReviewer, Door: Channel, Head: look.Head, Status: status, By: c.By,
+		Comment: fmt.Sprintf("called %s on pull request %d: %s", command, look.Number, text.FirstLine(text.Plain(c.Body), mostOfFirst)),
+	}
 }
 
 // checksName is who answers where checks of the host fail.

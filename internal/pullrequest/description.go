@@ -21,7 +21,7 @@ const MostListed = 20
 
 // paper is the text of a pull request: what changed, why, on which evidence,
 // with which doubts, what to read first, and how to answer.
-func (h *Port) paper(ctx context.Context, req orchestrator.PullPublish) (text.Markdown, error) {
+func (h *Port) paper(ctx context.Context, req orchestrator.PullPublish, pictures text.Markdown) (text.Markdown, error) {
 	changes, err := h.Repo.Changes(ctx, req.From, req.Commit)
 	if err != nil {
 		return text.Markdown{}, err
@@ -32,11 +32,12 @@ func (h *Port) paper(ctx context.Context, req orchestrator.PullPublish) (text.Ma
 			return text.Markdown{}, err
 		}
 	}
-	return Describe(req.Paper, changes, before), nil
+	return Describe(req.Paper, changes, before, pictures), nil
 }
 
-// Describe says it in words; before is what was said of single files.
-func Describe(p orchestrator.PullPaper, changes []work.FileChange, before string) text.Markdown {
+// Describe says it in words; before is what was said of single files, and pictures are
+// those of pages.
+func Describe(p orchestrator.PullPaper, changes []work.FileChange, before string, pictures text.Markdown) text.Markdown {
 	answer := text.Own("Nobody has to: Forge merges it at once.")
 	if p.Checkpoint != "" {
 		answer = text.Format("Approve it and Forge merges it; request changes, with comments on lines, and the agent works on them here; push commits of your own, and they become part of it. "+
@@ -45,6 +46,7 @@ func Describe(p orchestrator.PullPaper, changes []work.FileChange, before string
 	return text.Join("",
 		text.Section("What changed", TellChanges(changes)),
 		text.Section("Why", text.Quote(p.Why)),
+		text.Section("How the pages look", pictures),
 		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(p.Record.Doubts), TellProof(p.Proof), narrate.TellRecord(p.Record))),
 		text.Section("Doubts", text.Quote(p.Doubts)),
 		text.Section("Read first", ReadFirst(changes)),

@@ -32,6 +32,8 @@ type Port struct {
 	Warn  func(what any, pairs ...any)
 	// Answer is the record of a checkpoint.
 	Answer func(ctx context.Context, id string) (work.Checkpoint, error)
+	// Picture is one that a proof keeps, by its sha256; nil = they stay with Forge.
+	Picture func(ctx context.Context, sum string) ([]byte, error)
 }
 
 // hostPatience outlasts a host that computes mergeability or takes in a push.
@@ -126,23 +128,16 @@ func (h *Port) Publish(ctx context.Context, req orchestrator.PullPublish) (orche
 	refs := orchestrator.Ref(req.Paper.Run, req.Paper.Phase+"/host")
 	err := h.both(ctx, req.Base, req.BaseCommit, refs, req.Branch, req.Commit, req.Known, req.Number != 0)
 	if err = h.ahead(ctx, req.Number, err); err == nil {
-		var body text.Markdown
-		if body, err = h.paper(ctx, req); err == nil {
-			err = h.Again(ctx, func() error {
-				pr, err := h.Host.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: Title(req), Body: body, Number: req.Number})
-				out.Number, out.URL = pr.Number, pr.URL
-				if err == nil && pr.State == work.PullMerged {
-					return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is merged into " + pr.Base, Fix: "answer by forge approve or forge request-changes"}
-				}
-				if err == nil && pr.State != work.PullOpen {
-					err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is " + string(pr.State), Fix: "reopen it there, or answer by forge approve or forge request-changes"}
-				}
-				return err
-			})
-		}
+		err = h.OpenWith(ctx, req.Number, req.Paper.Record.Pages, func(pictures text.Markdown) (int64, error) {
+			out.Number, out.URL, err = h.proposed(ctx, req, pictures)
+			return out.Number, err
+		})
 	}
 	if err == nil {
 		h.Note(ctx, out.Number, req.Marker, req.Commit, req.Found)
+	}
+	if r := req.Red; err == nil && r != nil {
+		err = h.Again(ctx, func() error { return h.Host.Comment(ctx, out.Number, "red "+r.Commit, TellRed(*r)) })
 	}
 	if err == nil && len(req.Replies) > 0 {
 		var look work.PullLook
@@ -154,6 +149,26 @@ func (h *Port) Publish(ctx context.Context, req orchestrator.PullPublish) (orche
 		err = nil
 	}
 	return out, err
+}
+
+// proposed opens the pull request of a phase, or brings it up to date.
+func (h *Port) proposed(ctx context.Context, req orchestrator.PullPublish, pictures text.Markdown) (number int64, address string, err error) {
+	body, err := h.paper(ctx, req, pictures)
+	if err != nil {
+		return 0, "", err
+	}
+	err = h.Again(ctx, func() error {
+		pr, err := h.Host.OpenPull(ctx, work.PullProposal{Marker: req.Marker, Branch: req.Branch, Base: req.Base, Title: Title(req), Body: body, Number: req.Number})
+		number, address = pr.Number, pr.URL
+		if err == nil && pr.State == work.PullMerged {
+			return &work.HostTrouble{Kind: work.HostPullMerged, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is merged into " + pr.Base, Fix: "answer by forge approve or forge request-changes"}
+		}
+		if err == nil && pr.State != work.PullOpen {
+			err = &work.HostTrouble{Kind: work.HostPullClosed, Do: fmt.Sprintf("update pull request %d", pr.Number), What: "it is " + string(pr.State), Fix: "reopen it there, or answer by forge approve or forge request-changes"}
+		}
+		return err
+	})
+	return number, address, err
 }
 
 // ahead says that a run's branch is ahead of the run because the pull request

@@ -109,6 +109,12 @@ func (h *Port) pushed(ctx context.Context, req orchestrator.PullRead, out orches
 	for _, c := range changes {
 		out.Files = append(out.Files, c.Path)
 	}
+	if out.By, err = h.Repo.Authors(ctx, on, out.Head); err != nil {
+		return out, err
+	}
+	for i, name := range out.By {
+		out.By[i] = texts.OneLine(name, 60)
+	}
 	out.Commit = out.Head
 	if on != req.Last {
 		m, err := h.Repo.Merge(ctx, req.Last, out.Head)

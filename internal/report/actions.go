@@ -93,7 +93,7 @@ func Summary(s *orchestrator.State, end work.RunFinishedData) text.Markdown {
 // commands.
 func ReviewAnnotations(res changereview.Result) string {
 	var b strings.Builder
-	for _, list := range [][]changereview.Finding{res.Own, res.Findings} {
+	for _, list := range [][]changereview.Finding{changereview.Shown(res.Own), res.Findings} {
 		for _, f := range list {
 			level := "notice"
 			switch {

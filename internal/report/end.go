@@ -39,6 +39,10 @@ func End(s *orchestrator.State, end work.RunFinishedData, change string, now tim
 	b.WriteString(narrate.ResultText(s, "") + narrate.KeptText(s, "") + narrate.AssumedText(s) + narrate.FollowUpsText(s) + narrate.LessonsText(s, ""))
 	switch end.Outcome {
 	case work.RunFrozen:
+		if len(s.Open) == 0 {
+			fmt.Fprintf(&b, "Go on:  forge resume %s\n", s.Run) // its pull requests wait
+			break
+		}
 		b.WriteString(Pulls(s) + "\nIt waits for you:\n")
 		for _, id := range slices.Sorted(maps.Keys(s.Open)) {
 			fmt.Fprintf(&b, "  %s  %s\n%s", id, s.Open[id].Question, narrate.ChoicesText(*s.Open[id]))

@@ -55,6 +55,7 @@ type Issue struct {
 	History    []work.IssueEntry `json:"history"`               // the newest first
 	Before     int64             `json:"before,omitempty"`      // for --before; none = that was all
 	Waiting    []work.Checkpoint `json:"waiting"`               // questions about it that are open
+	ByLabel    []string          `json:"by_label,omitempty"`    // what its labels say of how it is worked on
 
 	run    *orchestrator.State // nil where it has none, or unread says why
 	unread error
@@ -257,6 +258,9 @@ func (s Issue) Text() string {
 	}
 	line("Priority", string(s.Priority))
 	line("Labels", strings.Join(s.Labels, ", "))
+	for _, said := range s.ByLabel {
+		line("By label", said)
+	}
 	line("Level", s.Level)
 	line("Run", s.Run)
 	switch {
@@ -351,6 +355,14 @@ func ReadIssue(ctx context.Context, b *board.Opened, id, before int64) (Issue, e
 	s := Issue{ListedIssue: ListedIssue{Issue: i}, History: []work.IssueEntry{}, now: b.Now()}
 	if err != nil {
 		return s, err
+	}
+	if len(i.Labels) > 0 {
+		cfg, err := project.ConfigNow(b.Env, b.Base.RepoRoot)
+		if err != nil {
+			s.ByLabel = []string{"what its labels say cannot be read: " + text.OneLine(err.Error(), 500)}
+		} else {
+			s.ByLabel = cfg.LabelsSay(i.Labels)
+		}
 	}
 	if i.Branch == "" {
 		s.NextBranch = factory.Branch(i.ID, i.Title)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -22,14 +23,18 @@ type Plan struct {
 type PlannedPhase struct {
 	Number     string            `json:"number"`
 	Name       string            `json:"name"`
-	Order      int               `json:"order"` // its turn where one runs at a time, from 1
+	Repository string            `json:"repository,omitempty"` // that it works in; none = the one of the plan
+	Order      int               `json:"order"`                // its turn where one runs at a time, from 1
 	DependsOn  []string          `json:"depends_on"`
 	Budget     int               `json:"budget"`
 	Permission string            `json:"permission_mode"`
 	Agent      string            `json:"agent"`
 	Model      string            `json:"model,omitempty"`
 	Verify     []string          `json:"verify"`
-	Levels     []string          `json:"levels,omitempty"` // of its own; they bound the run's
+	Tries      int               `json:"tries,omitempty"`       // side by side, of which one is taken; none = once
+	TryAgents  []string          `json:"try_agents,omitempty"`  // who makes them, in their order
+	TriesUntil string            `json:"tries_until,omitempty"` // best or first
+	Levels     []string          `json:"levels,omitempty"`      // of its own; they bound the run's
 	Reviews    bool              `json:"reviews"`
 	Sensitive  bool              `json:"sensitive"`
 	Why        string            `json:"sensitive_pattern,omitempty"`
@@ -96,14 +101,31 @@ func PlanOf(spec orchestrator.Spec, g *dag.Graph[string]) Plan {
 	out := Plan{Policy: spec.Policy.Preset, ReviewedBy: spec.Settings.Reviews.By}
 	for _, ph := range spec.Plan.Phases {
 		n, set := ph.Number, spec.Settings.Phases[ph.Number]
-		out.Phases = append(out.Phases, PlannedPhase{
-			Number: n, Name: ph.Name, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
+		one := PlannedPhase{
+			Number: n, Name: ph.Name, Repository: ph.Repository, Order: turn[n], DependsOn: append([]string{}, ph.DependsOn...), Budget: set.Budget,
 			Permission: string(set.Permission), Agent: set.Agent, Model: set.Model, Verify: append([]string{}, set.Verify...), Levels: set.Levels,
 			Reviews: set.Reviewed, Sensitive: set.Sensitive != "", Why: set.Sensitive,
 			Reviewers: reviewersOf(set), MaxFixes: set.MaxFixes, Criteria: ph.Criteria,
-		})
+		}
+		one.tries(set)
+		out.Phases = append(out.Phases, one)
 	}
 	return out
+}
+
+// tries are who tries a phase several times.
+func (p *PlannedPhase) tries(set work.PhaseSettings) {
+	if set.Tries < 2 {
+		return
+	}
+	p.Tries, p.TriesUntil = set.Tries, cmp.Or(set.TriesUntil, work.TriesBest)
+	for n := range set.Tries {
+		agent, model := orchestrator.TryAgent(set, n)
+		if model != "" {
+			agent += ":" + model
+		}
+		p.TryAgents = append(p.TryAgents, agent)
+	}
 }
 
 // Text is the plan for a person.
@@ -112,8 +134,14 @@ func (p Plan) Text(set work.Settings, g *dag.Graph[string]) string {
 	var rows [][]string
 	for _, ph := range p.Phases {
 		note := ph.Permission
+		if ph.Repository != "" {
+			note += ", in " + ph.Repository
+		}
 		if ph.Sensitive {
 			note += ", sensitive (" + ph.Why + ")"
+		}
+		if ph.Tries > 1 {
+			note += fmt.Sprintf(", %d tries (%s) by %s", ph.Tries, ph.TriesUntil, strings.Join(ph.TryAgents, ", "))
 		}
 		if len(ph.Levels) > 0 {
 			note += ", level " + strings.Join(ph.Levels, " and ")

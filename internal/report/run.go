@@ -35,6 +35,7 @@ func StatusOf(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) 
 	out := RunStatus{
 		RunStanding: s.Standing(project.RunState(r), r.Outcome), Phases: []PhaseStatus{}, Checkpoints: []orchestrator.CheckpointStanding{}, Job: s.JobStanding(),
 	}
+	out.Stalled = r.Stalled
 	for _, n := range s.Order {
 		p := s.Phases[n]
 		out.Phases = append(out.Phases, PhaseStatus{PhaseStanding: p.Standing(), Pull: pullrequest.ShownOf(p)})
@@ -111,6 +112,9 @@ func Landed(ctx context.Context, p *project.Checkout, s *orchestrator.State) str
 // Standing says in words where a run stands.
 func Standing(r journal.RunRow, s *orchestrator.State) string {
 	why := ""
+	if r.Stalled != "" {
+		return "waits: " + r.Stalled
+	}
 	if s.Reason != "" && r.Outcome != "" && s.Reason != string(r.Outcome) {
 		why = " (" + s.Reason + ")"
 	}
@@ -123,6 +127,9 @@ func Standing(r journal.RunRow, s *orchestrator.State) string {
 		}
 		return state + why
 	case string(work.RunFrozen):
+		if len(s.Open) == 0 {
+			return state + why
+		}
 		return "frozen, it waits for a person"
 	default:
 		return state + why
@@ -182,7 +189,11 @@ func tableOf(s *orchestrator.State, phases []string, driven bool) string {
 	var rows [][]string
 	for _, n := range phases {
 		ph := s.Phases[n]
-		rows = append(rows, []string{n, ph.Plan.Name, ph.Word(driven), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), Reason(ph)})
+		name := ph.Plan.Name
+		if ph.Plan.Repository != "" {
+			name += " (in " + ph.Plan.Repository + ")"
+		}
+		rows = append(rows, []string{n, name, ph.Word(driven), fmt.Sprintf("%d/%d", ph.Spent, ph.Budget), Reason(ph)})
 	}
 	return text.Table([]string{"PHASE", "NAME", "STATE", "ITERATIONS", "WHY"}, rows)
 }

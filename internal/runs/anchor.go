@@ -18,18 +18,29 @@ func Anchor(ctx context.Context, p *project.Checkout, e *project.Machine, run st
 	return e.Repo.Anchor(ctx, run, count, head)
 }
 
-// CheckWork makes sure that every commit which the run goes on from is whole.
-func CheckWork(ctx context.Context, e *project.Machine, s *orchestrator.State) error {
+// CheckWork makes sure that every commit which the run goes on from is here, and whole.
+func CheckWork(ctx context.Context, p *project.Checkout, e *project.Machine, s *orchestrator.State) error {
 	if s.Spec.Base.Commit == "" {
 		return nil // it ended before it began
 	}
-	commits := []string{s.Head}
+	if err := p.Bring(ctx, s.Run); err != nil {
+		return err
+	}
+	if err := e.Repo.CheckWhole(ctx, s.Spec.Base.Commit, goesOnFrom(s, "")); err != nil || len(s.Spec.Repositories) == 0 {
+		return err
+	}
+	return checkBeside(ctx, p, s)
+}
+
+// goesOnFrom are the commits that a run goes on from in one of its repositories.
+func goesOnFrom(s *orchestrator.State, repository string) []string {
+	commits := []string{s.HeadOf(repository)}
 	for _, number := range s.Order {
-		if ph := s.Phases[number]; ph.Outcome != work.PhaseDone {
+		if ph := s.Phases[number]; ph.Outcome != work.PhaseDone && ph.Plan.Repository == repository {
 			commits = append(commits, ph.Base, ph.Last)
 		}
 	}
-	return e.Repo.CheckWhole(ctx, s.Spec.Base.Commit, commits)
+	return commits
 }
 
 // CheckAnchor holds the journal against what Forge's own repository knows of

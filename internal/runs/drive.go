@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"time"
 
+	"forge/internal/config"
 	"forge/internal/effect"
 	"forge/internal/engine"
 	"forge/internal/engine/embedded"
@@ -13,18 +15,45 @@ import (
 	"forge/internal/proc"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/refusal"
 	"forge/internal/shortage"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
 
+// Elsewhere drives a run as Drive does, with an engine that this program has not by
+// itself.
+type Elsewhere func(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o Options) (work.RunFinishedData, error)
+
+// ErrLeft says that a run goes on without who watched it: see Options.Leave.
+var ErrLeft = errors.New("the run goes on without this process")
+
+// CheckEngine refuses to drive runs in this process where they are to be driven by a
+// Temporal server.
+func CheckEngine(p *project.Checkout) error {
+	set, err := p.Config.Engine()
+	if err != nil {
+		return err
+	}
+	if set.Kind == config.EngineTemporal {
+		return refusal.New("put it beside forge or on the PATH: make forge-temporal builds it", `engine.kind = "temporal" needs the program forge-temporal`)
+	}
+	return nil
+}
+
 // Drive runs s under lease until it ends or freezes, and releases the lease.
 func Drive(ctx context.Context, p *project.Checkout, e *project.Machine, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o Options) (work.RunFinishedData, error) {
-	defer func() {
-		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-			p.Log.Warn("give the run back", "err", err)
-		}
-	}()
+	several := len(s.Spec.Repositories) > 0
+	if o.Elsewhere == nil || several { // who else drives it gives it back
+		defer func() {
+			if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+				p.Log.Warn("give the run back", "err", err)
+			}
+		}()
+	}
+	if o.Elsewhere != nil && several {
+		return work.RunFinishedData{}, refusal.New("take engine.kind out of your configuration", "run %s works in several repositories, which no Temporal server drives", s.Run)
+	}
 	over := make(chan struct{})
 	defer close(over)
 	ctx, stop := context.WithCancel(ctx)
@@ -32,12 +61,33 @@ func Drive(ctx context.Context, p *project.Checkout, e *project.Machine, lease *
 	if o.Beside != nil {
 		go o.Beside(lease.Run(), stop, over)
 	}
+	if o.Elsewhere != nil {
+		return o.Elsewhere(ctx, p, lease, s, first, o)
+	}
+	if err := CheckEngine(p); err != nil {
+		return work.RunFinishedData{}, err
+	}
+	var err error
+	if o.among, err = p.OpenAmong(ctx, s.Spec.Repositories); err != nil {
+		return work.RunFinishedData{}, err
+	}
+	if o.ports, err = resultPorts(ctx, p, e.Repo, s, o.among); err != nil {
+		return work.RunFinishedData{}, err
+	}
 	d, done, err := Driver(p, e, lease, s, o)
 	if err != nil {
 		return work.RunFinishedData{}, err
 	}
 	defer done()
-	return d.Run(ctx, s, first)
+	end, err := d.Run(ctx, s, first)
+	if end.Outcome.Final() {
+		for name, m := range o.among.Machines {
+			if err := m.Repo.DropBase(context.WithoutCancel(ctx), s.Run); err != nil {
+				p.Log.Warn("drop the ref that kept the base", "repository", name, "err", err)
+			}
+		}
+	}
+	return end, err
 }
 
 // Driver is what drives s under lease; done gives back what it holds.
@@ -56,16 +106,28 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	if hooks.Model != nil {
 		done = hooks.Model.Close // it is the reviewers' one, too, where they have one
 	}
+	machine := &effect.Machine{
+		Agents: e.Agents, Listeners: e.Agents, Repo: e.Repo, Targets: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Council: desk, Todos: Todos{e.Repo},
+		Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: layoutOf(p, s), Now: p.Now,
+		Hooks: hooks, Pages: e.Pages(p.Journal.PutBlob),
+	}
+	addBeside(p, machine, o.among)
+	addPorts(machine, o.ports)
 	return &embedded.Engine{
 		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
 		Watch: o.Watch, Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
-		Room: func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
-		Effects: &effect.Machine{
-			Agents: e.Agents, Listeners: e.Agents, Repo: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Todos: Todos{e.Repo},
-			Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: p.Layout(), Now: p.Now,
-			Hooks: hooks,
-		},
+		Room:    func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
+		Effects: machine,
 	}, done, nil
+}
+
+// layoutOf is where a run keeps its folders.
+func layoutOf(p *project.Checkout, s *orchestrator.State) effect.Layout {
+	l := p.Layout()
+	if s.Spec.Issue != nil {
+		l.Workspace = s.Spec.Issue.Workspace
+	}
+	return l
 }
 
 // ReviewersOf is who reviews a run, and what its arbiter's model is asked with.
@@ -87,9 +149,20 @@ type Options struct {
 	Watch    engine.Watcher
 	Answers  bool      // somebody answers while the run is driven
 	Deadline time.Time // when it ends, resumable; zero = never
+	// Elsewhere drives it in place of this process; nil = nothing does.
+	Elsewhere Elsewhere
+	// Unserved is told, in a sentence, that nobody takes what a run that is driven
+	// elsewhere needs done, and "" when somebody does; nil = it is logged.
+	Unserved func(what string)
+	// Leave, closed, ends the watch over a run that is driven elsewhere: ErrLeft. The
+	// run goes on. nil = it is watched to its end.
+	Leave <-chan struct{}
 	// Beside ends the run cleanly by stop, or the process at once, when the
 	// process is to end; it returns when over is closed. nil = nothing does.
 	Beside func(run string, stop func(), over <-chan struct{})
+
+	among project.Among                // the other repositories of the run
+	ports map[string]*pullrequest.Port // where the parts of its result are proposed
 }
 
 // leastRoom and leastFiles have to be free where runs are worked on, or nothing

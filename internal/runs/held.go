@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/internal/engine"
 	"forge/internal/journal"

@@ -78,7 +78,9 @@ func NoticeOf(p *project.Checkout, s *orchestrator.State, end work.RunFinishedDa
 	default:
 		return n, false
 	}
-	n.Event, n.Next = notify.Frozen, "forge checkpoints"
+	if n.Event, n.Next = notify.Frozen, "forge checkpoints"; len(s.Open) == 0 {
+		n.Next = "forge resume " + s.Run // its pull requests wait
+	}
 	for _, cp := range s.Open {
 		points := []gates.Point{gates.Point(cp.Kind)}
 		for _, pt := range cp.Points {

@@ -29,6 +29,10 @@ func Open(ctx context.Context, p *project.Checkout, e *project.Machine, id strin
 	if err := p.TrustedFor(ctx, e, id, target, &spec); err != nil {
 		return Opened{}, err
 	}
+	if err := openBeside(ctx, p, id, &spec); err != nil {
+		return Opened{}, err
+	}
+	inOrder(ctx, p, &spec)
 	out := Opened{First: orchestrator.Opened{Inline: &spec}}
 	text, err := json.Marshal(spec)
 	if err != nil {

@@ -54,6 +54,22 @@ func (o *Proofs) Find(ctx context.Context, key string) (work.ProvenBefore, bool)
 	return green, true
 }
 
+// Shown says that the pages of the project were shown for a green verify, and are good
+// whatever they are compared with. Which pages, and how, is a part of its key.
+func (o *Proofs) Shown(ctx context.Context, green work.ProvenBefore) bool {
+	_, evs, err := o.project.LoadRun(ctx, green.Run)
+	if err != nil || !bearsOut(evs, green) {
+		return false
+	}
+	for _, e := range evs {
+		var d work.VerifyFinishedData
+		if e.Kind == work.VerifyFinished && work.Decode(e, &d) == nil && d.ID == green.Command && d.Key == green.Key {
+			return d.OK && work.Anywhere(d.Pages)
+		}
+	}
+	return false
+}
+
 // bearsOut says that a run's events hold the one which a record is of, and none
 // that speaks against it.
 func bearsOut(evs []work.Event, green work.ProvenBefore) bool {

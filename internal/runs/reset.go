@@ -38,6 +38,10 @@ func FindLeftovers(ctx context.Context, p *project.Checkout, force bool) (*Lefto
 	if err != nil {
 		return nil, refusal.New("reset as the user who started the runs", "read the state folder: %v", err)
 	}
+	if p.Server != "" {
+		return nil, refusal.New("DROP SCHEMA removes them for all machines; forge store move --to sqlite takes them into this one first",
+			"the runs of this project are in the database of %s, for all machines", p.Server)
+	}
 	l := &Leftovers{p: p, Server: serverIn(p)}
 	if err := l.isState(entries); err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 	ours := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case strings.HasPrefix(name, "journal.db"), name == "key", name == "repo.git":
+		case strings.HasPrefix(name, "journal."), name == "key", name == "repo.git":
 			ours = true
 		case strings.HasPrefix(name, "search.db"), strings.HasPrefix(name, "vectors.db"):
 		case l.Server != "" && name == filepath.Base(l.Server):
@@ -91,7 +95,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 
 // stateNames are what Forge keeps in a state folder beside its journal.
 func stateNames() []string {
-	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "interviews", "draft.json", "news", "pulls", "locks"}
+	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "interviews", "draft.json", "news", "pulls", "locks", "temporal-host", "repositories"}
 }
 
 // idle lists the runs, and refuses while one of them is being driven.

@@ -23,6 +23,8 @@ type Reviewers struct {
 	Agents agentRunner
 	Model  *llm.Client // nil where no service is named
 	Blobs  BlobStore
+	// Prepare changes what a specialist is asked about, before it is; nil = nothing.
+	Prepare func(in *review.Input)
 }
 
 // agentRunner is what reviews need of internal/agent.
@@ -57,6 +59,9 @@ func (v *Reviewers) Review(ctx context.Context, req work.ReviewRequest) (work.Re
 	in := review.Input{
 		Specialist: req.Specialist, PhaseName: req.PhaseName, Summary: req.Summary, Change: change, CostUSD: req.CostUSD, Tokens: req.Tokens, Criteria: req.Criteria,
 		Content: func(ctx context.Context, path string) ([]byte, error) { return v.Repo.Show(ctx, req.Commit, path) },
+	}
+	if v.Prepare != nil {
+		v.Prepare(&in)
 	}
 	m, done, err := v.who(ctx, req, &in)
 	if err != nil {

@@ -24,6 +24,9 @@ type Part struct {
 type Span struct {
 	From, To string
 	Title    string
+	// Repository is that which it is in, as people call it, where the run as a whole
+	// works in several.
+	Repository string
 }
 
 // Spans replays a run for the commits before and after what is wanted, the
@@ -65,6 +68,13 @@ func Spans(ctx context.Context, p *project.Checkout, run string, of Part) ([]Spa
 		}
 	}
 
+	if results := s.Results(); of.Phase == "" && len(results) > 0 {
+		var out []Span
+		for _, r := range results {
+			out = append(out, Span{From: r.Base.Commit, To: r.Commit, Title: "run " + run + ", " + r.Repository, Repository: r.Repository})
+		}
+		return out, nil
+	}
 	if of.Phase == "" {
 		return []Span{{From: s.Spec.Base.Commit, To: s.Head, Title: "run " + run}}, nil
 	}

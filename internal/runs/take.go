@@ -70,6 +70,9 @@ func Take(ctx context.Context, p *project.Checkout, repo *git.Store, s *orchestr
 	if err != nil {
 		return Taken{}, err
 	}
+	if in := ph.Plan.Repository; in != "" {
+		return Taken{}, refusal.New("forge resume "+s.Run+" goes on with it", "the work of phase %s is in the repository %s, from which forge take takes nothing", ph.Number, in)
+	}
 	if err := repo.CheckWhole(ctx, ph.Base, []string{ph.Last}); err != nil {
 		var lost *git.StateError
 		if errors.As(err, &lost) {

@@ -186,17 +186,24 @@ func TidyOld(ctx context.Context, p *project.Checkout, repo *git.Store) {
 	if _, err := CollectDrafts(p, KeepRuns, false, false, func(string, int64) {}); err != nil {
 		p.Log.Warn("tidy up old drafts", "err", err)
 	}
+	if _, err := repo.Pack(ctx, false); err != nil && ctx.Err() == nil {
+		p.Log.Warn("pack Forge's own repository", "err", err)
+	}
 }
 
 // TidyRepository settles what a Forge that died had begun in the user's
-// repository, and drops what it kept there for runs that are over.
+// repository, drops what it kept there for runs that are over, and packs Forge's own.
 func TidyRepository(ctx context.Context, p *project.Checkout) error {
 	repo, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
 	if err != nil {
 		return err
 	}
 	p.Settle(ctx, repo)
-	return DropBases(ctx, p, repo)
+	if err := DropBases(ctx, p, repo); err != nil {
+		return err
+	}
+	_, err = repo.Pack(ctx, true)
+	return err
 }
 
 // DropBases drops the references that kept the bases of runs which are over:

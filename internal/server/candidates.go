@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/config"
 	"forge/internal/project"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/config"
 	"forge/internal/git"

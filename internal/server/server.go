@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	pages "forge/factory/web"
 	"forge/factory/web/api"
@@ -28,7 +28,6 @@ import (
 	"forge/internal/project"
 	"forge/internal/refusal"
 	"forge/internal/text"
-	"forge/internal/token"
 )
 
 const (
@@ -93,13 +92,23 @@ func Settings(env project.Env, listen string) (config.WebServer, *pages.Keys, er
 	return set, keys, err
 }
 
-// Keys opens the folder with the server's key and users.
+// Keys opens the folder with the server's key, and its users and sessions: there, or
+// in the database that the user names.
 func Keys(env project.Env) (*pages.Keys, error) {
 	dir := config.ServerDir(env.Environ)
 	if dir == "" {
 		return nil, refusal.New("set HOME, XDG_STATE_HOME or FORGE_STATE_DIR", "there is no place for the server's key")
 	}
-	keys, err := pages.OpenKeys(dir, env.Now)
+	shared, err := openShared(env, dir)
+	if err != nil {
+		return nil, err
+	}
+	var keys *pages.Keys
+	if shared != nil {
+		keys, err = pages.OpenSharedKeys(dir, env.Now, shared)
+	} else {
+		keys, err = pages.OpenKeys(dir, env.Now)
+	}
 	if err != nil {
 		return nil, refusal.New("mend it, or remove the folder "+dir+", which ends all sessions and users", "%v", err)
 	}
@@ -179,7 +188,7 @@ func (s *Server) make() (err error) {
 	}
 	s.API.Register(s.Pages)
 	records := &mcp.Records{Dir: s.dir}
-	s.MCP, err = mcp.NewHandler(mcp.HandlerConfig{Site: c.Site, Tokens: token.Store{Dir: s.dir, Now: c.Env.Now}, Record: records.Keep, Log: log, Version: c.Version})
+	s.MCP, err = mcp.NewHandler(mcp.HandlerConfig{Site: c.Site, Tokens: tokensOf(c.Keys, s.dir, c.Env), Record: records.Keep, Log: log, Version: c.Version})
 	if err != nil {
 		return err
 	}

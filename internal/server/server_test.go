@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/config"
 	"forge/internal/refusal"

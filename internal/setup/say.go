@@ -105,7 +105,7 @@ func (i *Telling) SaySandbox(level proc.Level, caps proc.Capabilities, err error
 		i.say("Sandbox", markNo, "off, as your configuration says: an agent can do what you can")
 	case level == proc.LevelNone:
 		i.say("Sandbox", markNo, "none works here: an agent can do what you can (%s)", text.OneLine(caps.Why, 300))
-		i.say("", " ", "the way to one: %s", project.SandboxFix())
+		i.say("", " ", "the way to one: %s", project.SandboxFix(i.Settings.Sandbox))
 	case level == proc.LevelLandlock:
 		i.say("Sandbox", markYes, "landlock; bubblewrap would be stronger (%s)", text.OneLine(caps.Why, 300))
 	default:

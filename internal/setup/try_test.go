@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"forge/internal/proc"
 	"forge/internal/project"

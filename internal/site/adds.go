@@ -20,6 +20,7 @@ type Adds struct {
 	Env      project.Env
 	Settings config.WebServer
 	Limit    *factory.Concurrency // of all that the server works on
+	Engine   worker.Engine        // of their runs, nil = this process
 	Site     *Site
 	// Join has a board worked on, and what is to run beside it; false where the
 	// factory is ending. nil = it has not begun.
@@ -85,7 +86,7 @@ func (a *Adds) Add(ctx context.Context, path, by string) (string, error) {
 	if err := setup.Plain(ctx, env); err != nil {
 		return "", forPages(err)
 	}
-	w, err := worker.Open(ctx, env, path, a.Limit)
+	w, err := worker.Open(ctx, env, path, a.Limit, a.Engine)
 	if err != nil {
 		return "", forPages(err)
 	}

@@ -33,9 +33,9 @@ func fields() []field {
 		{"What proves the work", "verify.cold", "Empty caches", "", ""},
 		{"What it may take", "cost.run_usd", "A run", "dollars", "no cap"},
 		{"What it may take", "cost.phase_usd", "A phase", "dollars", "no cap"},
-		{"What it may take", "cost.iteration_usd", "A try", "dollars", "no cap"},
+		{"What it may take", "cost.iteration_usd", "An iteration", "dollars", "no cap"},
 		{"What it may take", "cost.day_usd", "A day", "dollars", "no cap"},
-		{"What it may take", "defaults.budget", "Tries of a phase", "", ""},
+		{"What it may take", "defaults.budget", "Iterations of a phase", "", ""},
 	}
 }
 

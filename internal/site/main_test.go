@@ -11,6 +11,6 @@ import (
 // TestMain lets the test binary play scripted agents.
 func TestMain(m *testing.M) {
 	proc.SandboxChild()
-	agent.ScriptChild()
+	agent.Child()
 	os.Exit(m.Run())
 }

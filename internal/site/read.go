@@ -38,6 +38,8 @@ type view struct {
 	facts map[string]runFacts // by run: they never change
 
 	find seeker
+
+	lessons sync.Mutex // one at a time reads and writes their file
 }
 
 // runFacts are what a run was opened with, as lists show it.
@@ -117,7 +119,8 @@ func (s *view) line(ctx context.Context, r journal.RunRow) (pages.Run, error) {
 	if state == project.StateFinished {
 		state = string(r.Outcome)
 	}
-	return pages.Run{ID: r.ID, Job: f.job, Issue: f.issue, State: state, Outcome: r.Outcome, Created: r.Created, Updated: r.Updated, CostUSD: r.CostUSD}, nil
+	s.p.AskStalled(ctx, &r)
+	return pages.Run{ID: r.ID, Job: f.job, Issue: f.issue, State: state, Outcome: r.Outcome, Created: r.Created, Updated: r.Updated, CostUSD: r.CostUSD, Stalled: r.Stalled}, nil
 }
 
 // factsOf reads the first event of a run, once.
@@ -288,6 +291,13 @@ func (s code) File(ctx context.Context, commit, path string) ([]byte, error) {
 		return nil, &git.TooLargeError{Path: path, Size: int64(len(data))}
 	}
 	return data, err
+}
+
+// gallery reads the pictures that proofs keep.
+type gallery struct{ *view }
+
+func (s gallery) Picture(ctx context.Context, name string) ([]byte, error) {
+	return s.p.Journal.Blob(ctx, name)
 }
 
 // cockpit is what the cockpit needs beside them.

@@ -13,6 +13,7 @@ import (
 	"forge/gates"
 	"forge/internal/board"
 	"forge/internal/journal"
+	"forge/internal/project"
 	"forge/internal/worker"
 )
 
@@ -71,7 +72,14 @@ func Alone(b *board.Opened) pages.Project { return newView(b.Checkout).project(b
 func (s *view) project(b *board.Opened) pages.Project {
 	return pages.Project{
 		ID: b.Project, Root: b.Base.RepoRoot, Board: b.Board, Cards: b.Journal, Watch: watch{b.Journal, b.State},
-		Runs: runViews{s}, Desk: answers{s}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Schedules: clock{b},
+		Runs: runViews{s}, Desk: answers{s}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Pictures: gallery{s}, Schedules: clock{b}, Lessons: teaching{s.p, &s.lessons},
+		LabelsSay: func(_ context.Context, labels []string) ([]string, error) {
+			cfg, err := project.ConfigNow(b.Env, b.Base.RepoRoot)
+			if err != nil {
+				return nil, err
+			}
+			return cfg.LabelsSay(labels), nil
+		},
 	}
 }
 

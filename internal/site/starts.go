@@ -29,8 +29,8 @@ import (
 // with by itself.
 const RunPrefix = "w-"
 
-// mostTries bounds the tries of a phase that somebody orders.
-const mostTries = 1000
+// mostIterations bounds the iterations of a phase that somebody orders.
+const mostIterations = 1000
 
 // Starts begins runs of one project in the server's process.
 type Starts struct {
@@ -119,7 +119,7 @@ func (s Starts) fork(ctx context.Context, run string, r work.Rewind, by string) 
 
 // open opens a run and has it driven.
 func (s Starts) open(ctx context.Context, p *project.Checkout, spec orchestrator.Spec, create runs.Create) (string, error) {
-	if err := p.CheckSandbox(s.Machine, spec.Settings.Sandbox); err != nil {
+	if err := p.CheckSandbox(ctx, s.Machine, spec.Settings.Sandbox); err != nil {
 		return "", err
 	}
 	p.WarnHidden(spec)
@@ -183,8 +183,8 @@ func (s Starts) resolve(ctx context.Context, o pages.RunOrder, looked bool) (*pr
 // than the configuration says.
 func caps(cfg *config.Config, o pages.RunOrder) ([]config.Setting, error) {
 	switch now := cfg.File.Cost.RunUSD; {
-	case o.Tries < 0 || o.Tries > mostTries:
-		return nil, refusal.New("use 1 or more, or leave it empty", "%d is not a number of tries", o.Tries)
+	case o.Tries < 0 || o.Tries > mostIterations:
+		return nil, refusal.New("use 1 or more, or leave it empty", "%d is not a number of iterations", o.Tries)
 	case o.USD < 0:
 		return nil, refusal.New("write dollars, such as 2.50", "%v is not an amount", o.USD)
 	case o.USD == 0:

@@ -19,6 +19,15 @@ func levelOf(g Goal, name string) error {
 	return err
 }
 
+// mappedOf are the labels that a board's project maps, as it is configured now.
+func mappedOf(g Goal) ([]string, error) {
+	cfg, err := project.ConfigNow(g.Env, g.Base.RepoRoot)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.MappedLabels(), nil
+}
+
 // historyOf are the newest lines of an issue's history, in words.
 func historyOf(ctx context.Context, g Goal, i work.Issue, most int) ([]string, error) {
 	lines, err := g.Journal.IssueHistory(ctx, i.Project, i.ID, most, 0)

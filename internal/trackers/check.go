@@ -45,6 +45,9 @@ func wayOut(set config.TrackerSettings, err error) string {
 		return ""
 	}
 	mine := "[trackers." + set.Name + "] of your own configuration"
+	if set.Name == config.WorkflowTracker {
+		mine = config.WorkflowFile
+	}
 	switch t.Kind {
 	case work.HostUnauthorized:
 		fix := fmt.Sprintf("put a token that is not expired into %s: %s", set.Token.Name, tokenOf(set))

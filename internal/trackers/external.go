@@ -45,18 +45,22 @@ func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capab
 	if ok {
 		by = &config.External{Evidence: agent.InstructionGlobs(), AsConfigured: asConfigured(env, from.Source)}
 	}
-	p, err := project.OpenFor(ctx, env, by)
+	labels := i.Labels
+	if ok && from.Imported() {
+		labels = nil // nobody knows who gave them
+	}
+	p, err := project.OpenFor(ctx, env, by, labels)
 	if err != nil {
 		return ForIssue{}, err
 	}
 	if by != nil && !by.AsConfigured {
 		set := p.Config.SandboxSettings()
-		if _, err := proc.Choose(set.Mode, set.OnlyHosts, caps); err != nil {
+		if _, err := project.ChooseSandbox(ctx, set, caps); err != nil {
 			or := `, or write sandbox = "as_configured" to its tracker in your own configuration`
 			if from.Imported() {
 				or = ", or add it as an issue of your own"
 			}
-			return ForIssue{}, refusal.New(project.SandboxFix()+or, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
+			return ForIssue{}, refusal.New(project.SandboxFix(set)+or, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
 		}
 	}
 	return ForIssue{p}, nil

@@ -13,6 +13,7 @@ import (
 	"forge/internal/board"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -87,6 +88,21 @@ func (o Origins) Ask(ctx context.Context, i work.Issue) factory.Asked {
 		}
 	}
 	return unknown(time.Time{}, "its tracker %s is not among [trackers] of the user who serves this board: name it there", row.Tracker)
+}
+
+// Estimate says on its tracker what an issue may take: in one comment, which a newer
+// estimate replaces. An issue of no tracker has nowhere to say it.
+func (o Origins) Estimate(ctx context.Context, i work.Issue, words text.Markdown) error {
+	row, ok, err := o.store.TrackerIssueOf(ctx, o.project, i.ID)
+	if err != nil || !ok {
+		return err
+	}
+	for _, one := range o.trackers {
+		if one.sync.Host.Name() == row.Tracker {
+			return one.sync.Estimate(ctx, row, words)
+		}
+	}
+	return fmt.Errorf("nobody here can tell the tracker %s", row.Tracker)
 }
 
 // troubleWord is why a host could not be asked, in a word that stays the same while

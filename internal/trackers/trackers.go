@@ -49,10 +49,11 @@ type Goal struct {
 
 // followed is one tracker and the board that its issues go to.
 type followed struct {
-	set  config.TrackerSettings
-	goal Goal
-	sync *tracker.Sync
-	poke chan struct{}
+	set   config.TrackerSettings
+	goal  Goal
+	every func() time.Duration // how often it is asked; nil = as set says
+	sync  *tracker.Sync
+	poke  chan struct{}
 
 	pauses pauses
 }
@@ -144,6 +145,36 @@ func (t *All) add(g Goal, all []config.TrackerSettings) error {
 	return nil
 }
 
+// Beside is a tracker that no configuration names.
+type Beside struct {
+	Settings config.TrackerSettings
+	Host     tracker.Host
+	Spell    func(number int64) string
+	Every    func() time.Duration // how often it is asked, at this moment
+}
+
+// Follow takes issues of one more tracker. It is called before Looks and Origins.
+func (t *All) Follow(g Goal, b Beside) {
+	one := follow(t.env, b.Settings, g, b.Host)
+	one.sync.Rules.Spell, one.every = b.Spell, b.Every
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = append(t.list, one)
+}
+
+// Refresh has the trackers of a board asked at once. coalesced says that this was
+// wanted already.
+func (t *All) Refresh(b *board.Opened) (coalesced bool) {
+	for _, one := range t.of(b) {
+		select {
+		case one.poke <- struct{}{}:
+		default:
+			coalesced = true
+		}
+	}
+	return coalesced
+}
+
 // of are the trackers of one board.
 func (t *All) of(b *board.Opened) (list []*followed) {
 	t.mu.Lock()
@@ -208,7 +239,8 @@ func follow(env project.Env, set config.TrackerSettings, g Goal, on tracker.Host
 	return &followed{set: set, goal: g, poke: make(chan struct{}, 1), sync: &tracker.Sync{
 		Host: on, Store: g.Journal, Board: g.Board, Rules: tracker.Rules{
 			Name: set.Name, Label: set.Label, Column: work.Column(set.Column), Called: set.Call, States: set.States,
-			Level: func(name string) error { return levelOf(g, name) },
+			Level:  func(name string) error { return levelOf(g, name) },
+			Labels: func() ([]string, error) { return mappedOf(g) },
 		},
 		History: func(ctx context.Context, i work.Issue, most int) ([]string, error) { return historyOf(ctx, g, i, most) }, Ends: g.Ends,
 		Say: func(issue int64, what string) {
@@ -248,7 +280,11 @@ func (t *All) watch(ctx context.Context, one *followed) {
 			default:
 			}
 		}
-		wait := time.NewTimer(tracker.Wait(one.set.Poll, failures, err))
+		poll := one.set.Poll
+		if one.every != nil {
+			poll = one.every()
+		}
+		wait := time.NewTimer(tracker.Wait(poll, failures, err))
 		select {
 		case <-ctx.Done():
 			wait.Stop()

@@ -30,7 +30,7 @@ func (r *run) ask(ctx context.Context) error {
 			r.t.Outcomes = append(r.t.Outcomes, o)
 			r.t.Score(r.cases, r.hand)
 			say := r.p.Log.Debug
-			if r.t.Asked == eval.AskedLLM {
+			if r.asks() {
 				say = r.p.Log.Info
 			}
 			say(r.t.Find(c.Name).String(), "case", fmt.Sprintf("%d/%d", len(r.t.Outcomes), len(r.cases)))
@@ -63,7 +63,7 @@ func (r *run) ask(ctx context.Context) error {
 
 // over says that a limit is reached.
 func (r *run) over() bool {
-	if r.client == nil {
+	if r.client == nil && r.agent == nil {
 		return false
 	}
 	usd, tokens, ok := left(r.t.Ledger, r.cost)
@@ -81,14 +81,20 @@ func (r *run) over() bool {
 // one asks about a case. It is not done when it was broken off, by the user or
 // a limit: then it is asked again when the trial goes on.
 func (r *run) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bool, err error) {
-	m, rec, err := r.who(c)
+	m, rec, drop, err := r.who(ctx, c)
 	if err != nil {
 		return o, false, err
 	}
+	defer func() { err = errors.Join(err, drop()) }()
+	began := r.p.Now()
 	if c.Ruling != nil {
 		o = eval.AskArbiter(ctx, m, c)
 	} else {
 		o = eval.AskReviewer(ctx, m, c, r.specialists[c.Specialist], r.limits())
+	}
+	if r.asks() && (o.Ruling == nil || o.Ruling.Asked) {
+		took := max(r.p.Now().Sub(began).Milliseconds(), 0)
+		o.Millis = &took
 	}
 	r.t.Usage = eval.Spent(r.t.Usage, o.Usage)
 	r.t.Ledger.Add(o.Usage)
@@ -120,6 +126,9 @@ func (r *run) one(ctx context.Context, c eval.Case) (o eval.Outcome, done bool, 
 // outage says that the service answers nobody at the moment. That says nothing
 // about the model: the case is asked again when the trial goes on.
 func (r *run) outage(err error) bool {
+	if r.awayAgent(err) {
+		return true
+	}
 	switch llm.KindOf(err) {
 	case llm.RateLimited, llm.Unreachable, llm.Unauthorized:
 		r.reached = "the service answers nobody: " + text.FirstLine(err.Error(), 300)
@@ -130,25 +139,32 @@ func (r *run) outage(err error) bool {
 
 // who answers about a case. The arbiter's model is nil where the rules decide
 // alone.
-func (r *run) who(c eval.Case) (review.Model, *eval.Recorded, error) {
+func (r *run) who(ctx context.Context, c eval.Case) (m review.Model, rec *eval.Recorded, done func() error, err error) {
+	done = func() error { return nil }
+	if r.byAgent() {
+		m, done, err = r.before(ctx, c)
+		return m, nil, done, err
+	}
 	if r.t.Asked == eval.AskedLLM {
 		m := runs.LLMModel{Client: r.client, Role: llm.RoleReviewer, Model: r.t.Model}
 		if c.Ruling != nil {
 			m.Role, m.Model = llm.RoleArbiter, r.t.Arbiter
 		}
-		return eval.NewRecorder(m), nil, nil
+		return eval.NewRecorder(m), nil, done, nil
 	}
-	rec, err := recordOf(r.t.Setup, c)
-	return eval.NewPlayer(rec), rec, err
+	rec, err = recordOf(r.t.Setup, c)
+	return eval.NewPlayer(rec), rec, done, err
 }
 
 // limits is what is left for one case.
 func (r *run) limits() eval.Limits {
 	var out eval.Limits
-	if r.t.Asked != eval.AskedLLM {
+	if !r.asks() {
 		return out
 	}
-	out.PartTokens = runs.PartTokens(r.client)
+	if r.t.Asked == eval.AskedLLM {
+		out.PartTokens = runs.PartTokens(r.client)
+	}
 	out.CostUSD, out.Tokens, _ = left(r.t.Ledger, r.cost)
 	return out
 }

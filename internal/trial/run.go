@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"forge/internal/eval"
 	"forge/internal/llm"
 	"forge/internal/project"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -22,8 +24,9 @@ type run struct {
 	t           *eval.Trial
 	cases       []eval.Case
 	specialists map[string]work.Specialist
-	client      *llm.Client // nil where nobody can be asked
-	hand        []eval.Same // what a person said before
+	client      *llm.Client        // nil where nobody can be asked
+	agent       *runs.CaseReviewer // nil where none is asked
+	hand        []eval.Same        // what a person said before
 	cost        work.Cost
 	reached     string // the limit that ended it
 }
@@ -33,6 +36,7 @@ type Options struct {
 	Setup    eval.Setup
 	Recorded bool   // look at recorded answers although there is a model
 	Model    string // of the service in [llm]; "" = those of the roles
+	Reviewer string // agent:NAME is asked instead of the service, with Model; "" = none
 	Judge    string // the model that says whether a finding means what is expected, "" = none
 	ByHand   string // the file in which a person says so, "" = none
 	Resume   string // the trial to go on with, "" = a new one
@@ -52,7 +56,7 @@ var ErrLimited = errors.New("the model is limited at the moment; nothing was ask
 
 // Run asks about every case, one after the other, and stores each answer before
 // the next question: what was paid for is kept.
-func Run(ctx context.Context, p *project.Checkout, o Options) (*Ended, error) {
+func Run(ctx context.Context, p *project.Checkout, o Options) (end *Ended, failed error) {
 	r := &run{p: p, specialists: map[string]work.Specialist{}, cost: work.Cost(p.Config.File.Cost)}
 	var err error
 	if r.client, err = p.Model(); err != nil {
@@ -68,6 +72,14 @@ func Run(ctx context.Context, p *project.Checkout, o Options) (*Ended, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if r.byAgent() && len(r.pending()) > 0 {
+		done, err := r.openAgent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { failed = errors.Join(failed, done()) }()
+		r.sayAgent(ctx)
 	}
 	if err := r.check(ctx); err != nil {
 		return nil, err
@@ -99,6 +111,9 @@ func (r *run) begin(o Options) (err error) {
 	}
 	replay := o.Recorded || o.Setup.Answers != ""
 	switch {
+	case o.Reviewer != "":
+		r.t.Asked, r.t.Model = eval.AskedAgent, strings.TrimSpace(o.Reviewer+" "+o.Model)
+		r.t.Setup.Reviewer, r.t.Setup.Model = o.Reviewer, o.Model
 	case !replay && r.client != nil:
 		r.t.Asked = eval.AskedLLM
 		r.t.Model, r.t.Arbiter = o.Model, o.Model
@@ -127,9 +142,9 @@ func (r *run) begin(o Options) (err error) {
 			}
 		}
 	}
-	if !replay && r.client == nil {
+	if r.t.Asked == eval.AskedRecord && !replay {
 		if name := r.p.Config.File.Reviews.Agent; name != nil && *name != "" {
-			r.p.Log.Warn("this project is reviewed by an agent, and only models of [llm] can be measured", "agent", *name)
+			r.p.Log.Warn("this project is reviewed by an agent, which nobody asks now", "agent", *name, "to ask it", "forge eval --reviewer agent:"+*name)
 		}
 		r.p.Log.Info("no model is set in [llm]: recorded answers are looked at, and nobody is asked")
 	}

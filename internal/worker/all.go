@@ -9,9 +9,12 @@ import (
 	"forge/factory"
 	"forge/factory/web"
 	"forge/internal/hostwatch"
+	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/schedules"
+	"forge/internal/text"
 	"forge/internal/trackers"
+	"forge/internal/work"
 )
 
 // All are the workers of one process, each of a project of its own. They share how
@@ -20,10 +23,10 @@ type All []*Worker
 
 // OpenAll opens the projects around these folders, or none, under one limit of how
 // much is done at once. The caller closes them.
-func OpenAll(ctx context.Context, env project.Env, dirs []string, limit *factory.Concurrency) (all All, err error) {
+func OpenAll(ctx context.Context, env project.Env, dirs []string, limit *factory.Concurrency, engine ...Engine) (all All, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		w, openErr := Open(ctx, env, dir, limit)
+		w, openErr := Open(ctx, env, dir, limit, engine...)
 		if openErr == nil && seen[w.Base.RepoRoot] {
 			w.Close()
 			continue
@@ -61,6 +64,16 @@ type Outside struct {
 	Doors    *Doors
 }
 
+// Calls counts the calls by name on trackers and pull requests since the process
+// began, by their end.
+func (o *Outside) Calls() map[string]int {
+	out := o.Trackers.Calls()
+	for end, n := range o.Hosts.Calls() {
+		out[end] += n
+	}
+	return out
+}
+
 // Outside opens what is watched for these projects. A code host that cannot be
 // watched is said. keys know what people may who are named elsewhere.
 func (all All) Outside(ctx context.Context, env project.Env, keys *web.Keys) (*Outside, error) {
@@ -74,9 +87,10 @@ func (all All) Outside(ctx context.Context, env project.Env, keys *web.Keys) (*O
 	}
 	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}, doors}
 	for _, w := range all {
-		w.beside = append(o.Trackers.Looks(w.Opened), w.schedules)
-		w.watchHost(ctx, o.Hosts)
-		w.openDoors(ctx, doors)
+		w.outside(ctx, o, o.Trackers.Looks(w.Opened))
+		if w.Flow != nil {
+			w.beside = append(w.beside, w.Flow.Watch)
+		}
 	}
 	return o, nil
 }
@@ -93,6 +107,9 @@ func (all All) Trackers(env project.Env) (*trackers.All, error) {
 		return nil, err
 	}
 	for _, w := range all {
+		if err := w.followFlow(t); err != nil {
+			return nil, err
+		}
 		w.Origins = t.Origins(w.Opened)
 	}
 	return t, nil
@@ -100,14 +117,44 @@ func (all All) Trackers(env project.Env) (*trackers.All, error) {
 
 // Add watches what there is outside for one more project, which has not joined yet.
 func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
-	if w.beside, err = o.Trackers.Add(w.goal()); err != nil {
+	looks, err := o.Trackers.Add(w.goal())
+	if err != nil {
 		return err
 	}
-	w.beside = append(w.beside, w.schedules)
 	w.Origins = o.Trackers.Origins(w.Opened)
-	w.watchHost(ctx, o.Hosts)
-	w.openDoors(ctx, o.Doors)
+	w.outside(ctx, o, looks)
 	return nil
+}
+
+// outside has trackers, by looks, the code host and the schedules of the project
+// looked at by one of the processes that work on its board. What people say at a
+// place is heard by each of them, since nobody can say which of them a place tells
+// it; one alone posts there.
+func (s *Worker) outside(ctx context.Context, o *Outside, looks []func(context.Context)) {
+	looks = append(looks, s.schedules)
+	if look := s.watchHost(ctx, o.Hosts); look != nil {
+		looks = append(looks, look)
+	}
+	s.beside = []func(context.Context){s.byOne("watch", "watching what is outside", looks...)}
+	s.openDoors(ctx, o.Doors)
+}
+
+// byOne is what one process of all does for as long as it leads.
+func (s *Worker) byOne(name, what string, do ...func(context.Context)) func(context.Context) {
+	l := &factory.Leading{Leaders: leaders{s.Journal, s.owner}, Name: name + "/" + s.Project, Me: s.owner.ID, Now: s.Now, Say: func(who string) {
+		s.Log.Info(what+": "+text.Harmless(who), "project", s.Project)
+	}}
+	return func(ctx context.Context) { l.Run(ctx, do...) }
+}
+
+// leaders are the journal's, for one owner.
+type leaders struct {
+	*journal.Store
+	owner journal.Owner
+}
+
+func (l leaders) Lead(ctx context.Context, seen work.Leader) (work.Leader, error) {
+	return l.Store.Lead(ctx, l.owner, seen)
 }
 
 // Handle takes the webhooks of all of them, of those that come later as well.
@@ -125,12 +172,12 @@ func (s *Worker) goal() trackers.Goal {
 	return trackers.Goal{Opened: s.Opened, Poke: s.Poke, Ends: Control{s.Opened, s.Poke}.Ends}
 }
 
-// watchHost watches the project's code host for as long as its board is worked on.
-func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) {
+// watchHost is what watches the project's code host, nil = nothing does.
+func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) func(context.Context) {
 	p, err := s.Fresh(ctx)
 	if err != nil {
 		s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
-		return
+		return nil
 	}
 	w, look, err := watches.Add(ctx, p, hostwatch.Results{Project: s.Project, Stands: s.StandsNow})
 	if err != nil {
@@ -139,7 +186,5 @@ func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) {
 	if w != nil {
 		s.Hints = w.Hints()
 	}
-	if look != nil {
-		s.beside = append(s.beside, look)
-	}
+	return look
 }

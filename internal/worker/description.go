@@ -23,7 +23,7 @@ func Title(i work.Issue) text.Title {
 }
 
 // resultPaper is the text of the pull request of an issue's result.
-func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, error) {
+func (h *resultHost) resultPaper(ctx context.Context, r result, pictures text.Markdown) (text.Markdown, error) {
 	changes, err := h.Repo.Changes(ctx, r.Spec.Base.Commit, r.commit)
 	if err != nil {
 		return text.Markdown{}, err
@@ -43,12 +43,22 @@ func (h *resultHost) resultPaper(ctx context.Context, r result) (text.Markdown, 
 	return text.Join("",
 		text.Section("What changed", pullrequest.TellChanges(changes)),
 		text.Section("Why", text.Quote(pullrequest.CutTo(strings.TrimSpace(r.issue.Title+"\n\n"+r.issue.Description), mostOfIssue))),
+		text.Section("How the pages look", pictures),
 		text.Section("Evidence", text.Join("\n\n", narrate.TellDoubted(r.Doubts), pullrequest.TellProof(proof), TellRecords(r.State), TellCriteria(pr.Criteria))),
 		text.Section("Doubts", TellHold(r.State, pr.Hold)),
 		text.Section("Read first", pullrequest.ReadFirst(changes)),
 		text.Section("What Forge asks", asks),
 		text.Section("How to answer", answer),
 	), nil
+}
+
+// lastPages are the pages as the last phase that landed shows them: as they are with
+// the result.
+func lastPages(s *orchestrator.State) []work.PageShown {
+	if p := s.Phases[s.LastMerged]; p != nil {
+		return p.Record.Pages
+	}
+	return nil
 }
 
 // TellRecords are the proofs of the phases that a result is made of.

@@ -67,7 +67,10 @@ func (s *Worker) openDoors(ctx context.Context, d *Doors) {
 		return
 	}
 	one := door.New(p, door.Config{Name: "slack", Project: s.Project, Place: d.app.Place, People: d.people, Pages: d.pages})
-	if keep := d.Add(one, d.app.Listen); keep != nil {
+	post := func(loop func(context.Context)) func(context.Context) {
+		return s.byOne("slack", "asking people in Slack", loop)
+	}
+	if keep := d.Add(one, d.app.Listen, post); keep != nil {
 		s.beside = append(s.beside, keep)
 		s.Log.Info("people are asked in Slack", "project", s.Project, "channel", d.set.Channel)
 	}

@@ -71,6 +71,10 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 	if err != nil {
 		return factory.Ended{}, err
 	}
+	// It may have come to its end on other machines while no factory was here.
+	if err := p.Bring(ctx, o.Issue.Run); err != nil {
+		return factory.Ended{Outcome: work.RunLimit, Reason: err.Error(), Until: s.Now().Add(bringAgain)}, nil
+	}
 	left := s.endedOf(state)
 	if left.Promote && !o.Again {
 		if quiet, err := s.quiet(ctx, state); err != nil || quiet {
@@ -104,6 +108,9 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 		return left, nil
 	}
 }
+
+// bringAgain is after how long it is tried again to have a run's commits here.
+const bringAgain = time.Minute
 
 // newRun names a run of an issue.
 func (s *Worker) newRun(o factory.Order) string {
@@ -185,12 +192,20 @@ func (s *Worker) acquire(ctx context.Context, run string) (*journal.Lease, error
 
 // driveIssue drives a run until it ends, and gives everything back.
 func (s *Worker) driveIssue(ctx context.Context, p *project.Checkout, lease *journal.Lease, state *orchestrator.State, first orchestrator.Fact) (factory.Ended, error) {
-	err := s.DriveRun(ctx, p, Turn{
-		Lease: lease, State: state, First: first, Log: s.Log.With("issue", state.Spec.Issue.ID),
-		Journal: func(j engine.Journal) engine.Journal {
-			return &overhearing{Journal: j, worker: s, p: p, state: state}
-		},
+	s.estimates(ctx, p, state)
+	driven := false
+	err := s.inWorkspace(ctx, state, func() error {
+		driven = true
+		return s.DriveRun(ctx, p, Turn{
+			Lease: lease, State: state, First: first, Log: s.Log.With("issue", state.Spec.Issue.ID),
+			Journal: func(j engine.Journal) engine.Journal {
+				return &overhearing{Journal: j, worker: s, p: p, state: state}
+			},
+		})
 	})
+	if !driven {
+		err = errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
 	if err != nil {
 		return factory.Ended{}, err
 	}
@@ -227,6 +242,7 @@ func (s *Worker) endedOf(state *orchestrator.State) factory.Ended {
 		end.Until = s.untilLimit(state)
 	}
 	end.Broken, end.Worked = agentsOf(state)
+	end.Exhausted = exhausted(state)
 	return end
 }
 

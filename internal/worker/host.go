@@ -14,6 +14,7 @@ import (
 // looked at and merged.
 type resultHost struct {
 	*pullrequest.Port
+	p     *project.Checkout
 	place string // see work.PullSettings
 	said  string // the target, where the owner names one
 }
@@ -32,7 +33,7 @@ func (s *Worker) resultHost(p *project.Checkout) (*resultHost, error) {
 		return nil, err
 	}
 	port := &pullrequest.Port{Host: h, Repo: s.Machine.Repo, Patience: resultPatience, Notes: pullrequest.Notes(set), Fixes: set.CIFixes, Warn: s.Log.Warn, Answer: s.Journal.Checkpoint}
-	return &resultHost{port, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
+	return &resultHost{port, p, pullrequest.HostPlace(set).String(), p.Config.PullTarget()}, nil
 }
 
 // resultPatience outlasts a host that takes in a push; what takes longer is
@@ -80,7 +81,7 @@ func (s *Worker) resultOf(ctx context.Context, p *project.Checkout, i work.Issue
 	if err != nil {
 		return result{}, err
 	}
-	return resultIn(state, i), nil
+	return resultIn(state, i), p.Bring(ctx, i.Run)
 }
 
 // resultIn is the result in a run's state.

@@ -37,92 +37,153 @@ func (s *Worker) endLanding(ctx context.Context, lease *journal.Lease) error {
 	return nil
 }
 
-// verified has the project's own commands judge a commit that would land, or has;
-// problem says what is red. mark names their processes.
-func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orchestrator.State, mark, commit, onto string) (v landing.Verdict, problem string, err error) {
-	set := state.Spec.Settings
-	if len(set.Verify.Commands) == 0 {
-		return landing.NoCommands, "", nil
-	}
-	problem, err = s.proveLanding(ctx, p, state, work.VerifyRequest{
-		Phase: "landing", Checkout: p.Base.RepoRoot, Commit: commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
-		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.State}, Mark: mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
-		Dir: p.Layout().VerifyDir(state.Run, "landing"), LogPath: p.Layout().Log(state.Run, "landing-verify"),
-	}, onto)
-	switch {
-	case err != nil:
-		return "", "", err
-	case problem != "":
-		return landing.Red, problem, nil
-	}
-	return landing.Green, "", nil
+// toLand is a commit that would land, or has.
+type toLand struct {
+	commit string
+	onto   string // that it is held against; "" = people merged it themselves
+	before string // that its pages are compared with
 }
 
-// proveLanding proves what would land: as it is, and with the evidence that a
-// person last accepted on the target. What a person approved with the result is
-// accepted by that, and so is what people merged themselves: then onto is "".
-func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, onto string) (problem string, err error) {
+// judged is what a commit came to that would land.
+type judged struct {
+	verdict landing.Verdict
+	problem string // what is red
+	// mixed says that it is red for more than what its tree holds.
+	mixed bool
+	pages []work.PageShown
+}
+
+// verified has the project's own commands judge a commit that would land, or has.
+// mark names their processes.
+func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orchestrator.State, mark string, at toLand) (judged, error) {
+	set := state.Spec.Settings
+	switch {
+	case len(set.Verify.Commands) > 0:
+	case len(set.Proof.Pages) > 0:
+		// Phases may have commands of their own, which are not those of what would land.
+		return judged{verdict: landing.Red, problem: "proof.pages names pages, and the project has no verify.commands with which they are shown: set them, if only to \"true\""}, nil
+	default:
+		return judged{verdict: landing.NoCommands}, nil
+	}
+	out, err := s.proveLanding(ctx, p, state, work.VerifyRequest{
+		Phase: "landing", Checkout: p.Base.RepoRoot, Commit: at.commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
+		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.State}, Mark: mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
+		Dir: p.Layout().VerifyDir(state.Run, "landing"), LogPath: p.Layout().Log(state.Run, "landing-verify"),
+	}, at)
+	if err != nil {
+		return judged{}, err
+	}
+	if out.verdict = landing.Green; out.problem != "" {
+		out.verdict = landing.Red
+	}
+	return out, nil
+}
+
+// proveLanding proves what would land: as it is, with its pages, and with the evidence
+// that a person last accepted on the target. What a person approved with the result is
+// accepted by that, and so is what people merged themselves.
+func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, at toLand) (out judged, err error) {
 	held := project.EvidenceSettings(state.Spec.Settings)
-	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, onto, req.Commit
+	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, at.onto, req.Commit
 	req.Base = state.Spec.Base.Commit
 	if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
-		return "", err
+		return out, err
 	}
-	if problem, err := s.proveOnce(ctx, p, state, req); err != nil || problem != "" {
-		return problem, err
+	problem, stood, err := s.proveOnce(ctx, p, state, req)
+	if err != nil || problem != "" {
+		return judged{problem: problem}, err
 	}
 	if problem, err := s.askHidden(ctx, req, held); err != nil || problem != "" {
-		return problem, err
+		return judged{problem: problem}, err
 	}
-	if state.Final.Approved != "" || onto == "" {
-		return "", nil
+	if out, err = s.showPages(ctx, p, state, req, at, stood); err != nil || out.problem != "" {
+		return out, err
+	}
+	if state.Final.Approved != "" || at.onto == "" {
+		return out, nil
 	}
 	seen, err := s.Machine.Evidence.Judge(ctx, held)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	for _, floor := range seen.Floors {
 		if req.Commit, err = s.Machine.Evidence.Mix(ctx, held, floor); err != nil {
-			return "", err
+			return out, err
 		}
 		if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
-			return "", err
+			return out, err
 		}
-		problem, err := s.proveOnce(ctx, p, state, req)
+		problem, _, err := s.proveOnce(ctx, p, state, req)
 		if err != nil {
-			return "", err
+			return out, err
 		}
 		if problem != "" {
-			return "with the " + string(floor) + " evidence: " + problem, nil
+			out.problem, out.mixed = withTheEvidence+string(floor)+" evidence: "+problem, true
+			return out, nil
 		}
 	}
-	return "", nil
+	return out, nil
 }
 
-// proveOnce runs the commands, unless they were green on the same before; that is
-// said in the log of the landing.
-func (s *Worker) proveOnce(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest) (problem string, err error) {
+// showPages shows the pages of the project on what would land, beside the target as it
+// is: two results whose pages are good may break one together. What a run showed of
+// the very tree, by the verify that stands for this one, is not shown again.
+func (s *Worker) showPages(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, at toLand, stood *work.ProvenBefore) (out judged, err error) {
+	asked := state.Spec.Settings.Proof.Pages
+	if len(asked) == 0 {
+		return out, nil
+	}
+	if stood != nil && runs.ProofsOf(p, s.Machine).Shown(ctx, *stood) {
+		s.Log.Info("its pages were shown before", "project", s.Project, "run", state.Run, "by", stood.Run, "on", "landing")
+		return out, nil
+	}
+	show := work.PagesRequest{Verify: req, Pages: asked}
+	if at.before != at.commit {
+		show.Before = at.before
+	}
+	rep, err := s.Machine.Pages(s.Journal.PutBlob).Show(ctx, show, nil)
+	if err != nil {
+		return out, err
+	}
+	var red []string
+	if out.pages, red = rep.Held(asked); len(red) > 0 {
+		out.problem = strings.Join(red, "; ")
+		for _, page := range out.pages {
+			// What could not be shown is red by itself; what counts as new is so beside
+			// this target.
+			out.mixed = out.mixed || page.Problem == "" && page.NewAll > 0
+		}
+	}
+	return out, nil
+}
+
+// withTheEvidence begins what is red with other evidence than the commit's own.
+const withTheEvidence = "with the "
+
+// proveOnce runs the commands, unless they were green on the same before, as what
+// stood says; that is said in the log of the landing.
+func (s *Worker) proveOnce(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest) (problem string, stood *work.ProvenBefore, err error) {
 	set := state.Spec.Settings
 	proofs := runs.ProofsOf(p, s.Machine)
 	key, err := proofs.Key(ctx, work.ProofQuestion{Verify: req, Protected: set.Verify.Protected, Proof: set.Proof})
 	if err == nil && key.Key != "" {
 		if before, ok := proofs.Find(ctx, key.Key); ok && state.StandsForLanding(key, before, s.Now()) {
 			if LandingSaid(req.LogPath) != "" {
-				return "", nil // once for all that it is proven with
+				return "", &before, nil // once for all that it is proven with
 			}
 			s.Log.Info(before.Said(), "project", s.Project, "run", state.Run, "on", "landing")
-			return "", appendLine(req.LogPath, before.Said())
+			return "", &before, appendLine(req.LogPath, before.Said())
 		}
 	}
 	rep, err := s.Machine.Bench.Verify(ctx, req, nil)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	problem = unproven(rep)
 	if problem != "" && key.Key != "" {
 		err = proofs.Refute(ctx, key.Key)
 	}
-	return problem, err
+	return problem, nil, err
 }
 
 // askHidden holds what would land against the checks that the owner keeps from

@@ -1,9 +1,12 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 
+	"forge/factory/landing"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // Nothing but commands that ran and passed lets a result land.
@@ -23,5 +26,20 @@ func TestUnprovenHolds(t *testing.T) {
 		if why := unproven(c.rep); (why == "") != c.proven {
 			t.Errorf("%s: %q", name, why)
 		}
+	}
+}
+
+// A project whose pages are a part of the proof and that has no commands for what
+// would land, since its phases have their own: nothing lands without its pages.
+func TestPagesWithoutCommandsDoNotLand(t *testing.T) {
+	var run orchestrator.State
+	got, err := (&Worker{}).verified(t.Context(), nil, &run, "m", toLand{commit: "c", onto: "o"})
+	if err != nil || got.verdict != landing.NoCommands {
+		t.Errorf("without pages: %v, %v", got.verdict, err)
+	}
+	run.Spec.Settings.Proof.Pages = []work.PageSettings{{URL: "http://localhost:1/"}}
+	got, err = (&Worker{}).verified(t.Context(), nil, &run, "m", toLand{commit: "c", onto: "o"})
+	if err != nil || got.verdict != landing.Red || !strings.Contains(got.problem, "verify.commands") {
+		t.Errorf("with pages: %v, %q, %v", got.verdict, got.problem, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"forge/factory"
@@ -166,8 +167,35 @@ func (l *pass) prove(ctx context.Context, e landing.ProveEffect, mark string) (l
 			return out, err
 		}
 	}
-	out.Verdict, out.Problem, err = l.verified(ctx, l.p, l.State, mark, out.Commit, e.Onto)
-	return out, err
+	if known, ok := landing.Known(e.Known, e.Onto, out.Tree); ok {
+		out.Verdict, out.Problem = known.Verdict, known.Problem // as a batch found it
+		return out, l.tellRed(ctx, e, out, "")
+	}
+	came, err := l.verified(ctx, l.p, l.State, mark, toLand{commit: out.Commit, onto: e.Onto, before: e.Onto})
+	if err != nil {
+		return out, err
+	}
+	out.Verdict, out.Problem, out.Pages = came.verdict, came.problem, came.pages
+	return out, l.tellRed(ctx, e, out, l.p.Layout().Log(l.Run, "landing-verify"))
+}
+
+// tellRed asks those who pushed what is red, on the pull request, with the end of what
+// the commands printed: once for each commit, whatever dies in between.
+func (l *pass) tellRed(ctx context.Context, e landing.ProveEffect, found landing.Proof, output string) error {
+	if found.Verdict != landing.Red || e.Told == 0 || l.h == nil {
+		return nil
+	}
+	by, err := l.Machine.Repo.Authors(ctx, l.commit, e.At)
+	if err != nil {
+		return err
+	}
+	red := orchestrator.RedPush{Commit: e.At, By: by, Problem: found.Problem}
+	if log, err := os.ReadFile(output); output != "" && err == nil {
+		red.Output = text.End(string(log), orchestrator.MostOfRed)
+	}
+	return l.h.Again(ctx, func() error {
+		return l.h.Host.Comment(ctx, e.Told, "red "+e.At, pullrequest.TellRed(red))
+	})
 }
 
 // under is what the branch that people have checked out is at.
@@ -188,6 +216,9 @@ func (l *pass) land(ctx context.Context, e landing.LandEffect) (landing.Made, er
 		}
 		return landing.Made{Commit: e.Commit, Undo: d.Undo}, nil
 	}
+	if head, err := repo.BranchHead(ctx, e.Target); err == nil && head == e.Commit {
+		return landing.Made{Commit: e.Commit}, nil // with others, or before a crash
+	}
 	err := repo.Land(ctx, e.Target, e.Commit, e.Head)
 	var moved *git.MovedError
 	if errors.As(err, &moved) {
@@ -203,6 +234,12 @@ func (l *pass) landThere(ctx context.Context, e landing.LandEffect) (landing.Mad
 		return landing.Made{}, err
 	}
 	l.h.TellAnswer(ctx, e.Number, answered)
+	if e.Together {
+		return l.push(ctx, e)
+	}
+	if there, err := l.isThere(ctx, e); err != nil || there {
+		return l.marks(ctx, e, e.Onto, err)
+	}
 	var made work.PullSquashed
 	err = l.h.Again(ctx, func() (err error) {
 		made, err = l.h.Host.Merge(ctx, work.PullMerge{
@@ -212,6 +249,45 @@ func (l *pass) landThere(ctx context.Context, e landing.LandEffect) (landing.Mad
 		return err
 	})
 	return landing.Made{Commit: made.Commit}, err
+}
+
+// push moves the target on the host to what was proven of several, from nowhere else
+// than where that began, and marks the pull request as merged. Of several, the first
+// moves it, and the others find it there.
+func (l *pass) push(ctx context.Context, e landing.LandEffect) (landing.Made, error) {
+	_, head, err := l.h.target(ctx, l.ref("target"))
+	if err != nil {
+		return landing.Made{}, err
+	}
+	there, err := l.h.Repo.Holds(ctx, head, e.Commit)
+	if err == nil && !there {
+		err = l.h.Again(ctx, func() error { return l.h.Host.Push(ctx, e.Target, e.Commit, e.Onto) })
+		if work.HostKindOf(err) == work.HostHeadMoved {
+			return landing.Made{Moved: e.Target + " moved on the host"}, nil
+		}
+	}
+	return l.marks(ctx, e, e.Commit, err)
+}
+
+// isThere says that a pull request landed with others before something died, and was
+// not marked as merged: its target holds all of it.
+func (l *pass) isThere(ctx context.Context, e landing.LandEffect) (bool, error) {
+	same, err := l.h.same(ctx, e.Commit, e.Onto)
+	if err != nil || !same {
+		return false, err
+	}
+	return l.h.Host.LandsTogether(ctx, e.Target)
+}
+
+// marks marks a pull request as merged by a commit, unless something else failed.
+func (l *pass) marks(ctx context.Context, e landing.LandEffect, commit string, err error) (landing.Made, error) {
+	if err == nil {
+		err = l.h.Again(ctx, func() error { return l.h.Host.MarkMerged(ctx, e.Number, commit) })
+	}
+	if err != nil {
+		return landing.Made{}, err
+	}
+	return landing.Made{Commit: commit}, nil
 }
 
 // approvedResult is the checkpoint at which the result of a run was approved, ""
@@ -243,7 +319,12 @@ func (l *pass) check(ctx context.Context, e landing.CheckEffect, mark string) (l
 	if out.Tree, err = l.h.Tree(ctx, e.Commit); err != nil || out.Tree == e.Tree {
 		return out, err
 	}
-	out.Verdict, out.Problem, err = l.verified(ctx, l.p, l.State, mark, head, "")
+	at := toLand{commit: head}
+	if l.s.Look != nil {
+		at.before = l.s.Look.Onto
+	}
+	came, err := l.verified(ctx, l.p, l.State, mark, at)
+	out.Verdict, out.Problem, out.Pages = came.verdict, came.problem, came.pages
 	return out, err
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,26 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 			return orchestrator.Spec{}, err
 		}
 	}
+	flow, err := s.flowOf(ctx, i)
+	if err != nil {
+		return orchestrator.Spec{}, err
+	}
+	if flow.Workspace != "" {
+		for n := range plan.Phases {
+			plan.Phases[n].Reasoning = flow.Prompt
+		}
+		if flow.Head != "" {
+			if newer, err := s.Machine.Repo.Holds(ctx, flow.Head, base.Commit); err != nil {
+				return orchestrator.Spec{}, err
+			} else if newer && after == "" && i.Pull == nil {
+				base.Commit = flow.Head
+				p.Base = base
+			}
+		}
+	}
 	for n := range plan.Phases {
-		if i.Budget > 0 {
-			plan.Phases[n].Budget = i.Budget
+		if tries := cmp.Or(i.Budget, p.Config.LabelBudget()); tries > 0 {
+			plan.Phases[n].Budget = tries
 		}
 	}
 	spec, _, err := p.Resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)})
@@ -138,7 +156,8 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 	}
 	spec.Issue = &work.IssueBrief{
 		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: f.External(), LookAfter: said.Post,
-		Heard: from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash,
+		ByLabel: p.Config.LabelsSay(p.Config.Labels()),
+		Heard:   from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash, Workspace: flow.Workspace,
 	}
 	if err := p.CheckStart(spec); err != nil {
 		return spec, err

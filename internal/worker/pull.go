@@ -7,6 +7,8 @@ import (
 
 	"forge/factory"
 	"forge/internal/host"
+	"forge/internal/pullrequest"
+	"forge/internal/text"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -48,13 +50,17 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 	if err != nil || out.holds == factory.HeadGone || out.holds == factory.HeadOther || out.holds == factory.HeadParted {
 		return out, err
 	}
-	body, err := h.resultPaper(ctx, r)
-	if err != nil {
-		return out, err
-	}
-	err = h.Again(ctx, func() (err error) {
-		out.PullRequest, err = h.Host.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: Title(r.issue), Body: body})
-		return err
+	h.Picture = pullrequest.PicturesOf(h.p, r.Spec.Settings.Worktree)
+	err = h.OpenWith(ctx, out.Number, lastPages(r.State), func(pictures text.Markdown) (int64, error) {
+		body, err := h.resultPaper(ctx, r, pictures)
+		if err != nil {
+			return 0, err
+		}
+		err = h.Again(ctx, func() (err error) {
+			out.PullRequest, err = h.Host.OpenPull(ctx, work.PullProposal{Marker: r.Run + " " + r.Spec.Branch, Branch: r.Spec.Branch, Base: base, Title: Title(r.issue), Body: body})
+			return err
+		})
+		return out.Number, err
 	})
 	if err == nil && out.holds == factory.HeadResult {
 		h.Note(ctx, out.Number, r.Run, out.at, r.Found())

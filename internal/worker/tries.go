@@ -73,44 +73,58 @@ func (s *Worker) tried(ctx context.Context, i work.Issue, begin landing.Begin, s
 // carryOut does what is pending until nothing is. An error is Forge's own: what the
 // host does not do is an outcome.
 func (l *pass) carryOut(ctx context.Context, begin landing.Begin) error {
-	l.landing.Lock()
-	defer l.landing.Unlock()
-	var err error
+	return l.landsInTurn(ctx, l.linesUp(ctx, l, begin))
+}
+
+// open takes the run's lease, and reads how its landing stands; give gives it back.
+func (l *pass) open(ctx context.Context) (give func(), err error) {
 	if l.lease, err = l.acquire(ctx, l.Run); err != nil {
-		return err
+		return nil, err
 	}
-	after := context.WithoutCancel(ctx)
-	defer func() {
+	stop := keepLease(ctx, l.lease)
+	give = func() {
+		stop()
+		after := context.WithoutCancel(ctx)
+		if l.s != nil {
+			if err := runs.Anchor(after, l.p, l.Machine, l.Run); err != nil {
+				l.Log.Warn("note the journal's length in Forge's repository", "err", err)
+			}
+		}
 		if err := l.lease.Release(after); err != nil {
 			l.Log.Warn("give the run back", "run", l.Run, "err", err)
 		}
-	}()
-	if err := l.endLanding(ctx, l.lease); err != nil {
-		return err
 	}
-	// Whoever held the run before may have written since.
-	if l.s, err = l.landingOf(ctx, l.Run); err != nil {
-		return err
+	if err = l.endLanding(ctx, l.lease); err == nil {
+		// Whoever held the run before may have written since.
+		l.s, err = l.landingOf(ctx, l.Run)
 	}
-	defer keepLease(ctx, l.lease)()
+	if err != nil {
+		give()
+		return nil, err
+	}
+	return give, nil
+}
 
+// begins opens a try.
+func (l *pass) begins(ctx context.Context, begin landing.Begin) error {
 	begin.Issue, begin.Result, begin.Branch, begin.Pull = l.issue.ID, l.commit, l.State.Spec.Branch, l.issue.Pull
-	if err := l.feed(after, begin, journal.Append{}); err != nil {
-		return err
-	}
+	return l.feed(context.WithoutCancel(ctx), begin, journal.Append{})
+}
+
+// finishes carries out what is pending until nothing is.
+func (l *pass) finishes(ctx context.Context) error { return l.until(ctx, "") }
+
+// until carries out what is pending until nothing is, or that step.
+func (l *pass) until(ctx context.Context, step landing.Step) error {
 	for {
 		c, ok := landing.Pending(l.s)
-		if !ok {
-			break
+		if !ok || c.Step == step {
+			return nil
 		}
 		if err := l.step(ctx, c); err != nil {
 			return err
 		}
 	}
-	if err := runs.Anchor(after, l.p, l.Machine, l.Run); err != nil {
-		l.Log.Warn("note the journal's length in Forge's repository", "err", err)
-	}
-	return nil
 }
 
 // feed lets the core decide, and writes what it does together with what a needs.

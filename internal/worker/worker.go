@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/log"
+	"charm.land/log/v2"
 
 	"forge/factory"
 	"forge/factory/landing"
@@ -18,9 +18,11 @@ import (
 	"forge/internal/journal"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
+	"forge/internal/runs"
 	"forge/internal/text"
 	"forge/internal/trackers"
 	"forge/internal/work"
+	"forge/internal/workflow"
 )
 
 // Worker is one project whose issues a process works on.
@@ -30,17 +32,31 @@ type Worker struct {
 	Poke    chan struct{}    // has the loop look at the board at once
 	Origins trackers.Origins // of the issues of its board
 	Hints   *hostwatch.Hints // of the watch of its code host, nil = there is none
+	Flow    *workflow.Runner // of the WORKFLOW.md that it works by, nil = there is none
 
 	// beside is what runs for as long as the board is worked on: what is watched
 	// outside.
 	beside []func(context.Context)
 
 	owner       journal.Owner
+	engine      Engine
 	concurrency *factory.Concurrency
 	triage      *triager
 	host        config.CodeHost // as it was when the worker was opened
 
-	landing   sync.Mutex // one result at a time is brought into the target
+	landing sync.Mutex // one result at a time, or one batch, is brought into the target
+	// line are those that wait for that. It decides nothing, and may be lost.
+	line struct {
+		sync.Mutex
+		of []*waiting
+	}
+	// unserved is why nobody takes what runs need done that others drive, by run: it
+	// decides nothing, and may be lost.
+	unserved struct {
+		sync.Mutex
+		of map[string]string
+	}
+
 	tidying   sync.Mutex
 	admission struct {
 		sync.Mutex
@@ -59,14 +75,30 @@ type Worker struct {
 	}
 }
 
-// Open opens the project around dir for the factory. The caller closes it.
-func Open(ctx context.Context, env project.Env, dir string, limit *factory.Concurrency) (*Worker, error) {
+// Engine is what drives the runs of a checkout in place of this process; nil where
+// this process does.
+type Engine func(p *project.Checkout) runs.Elsewhere
+
+// engineOf is what drives the runs of p.
+func (s *Worker) engineOf(p *project.Checkout) runs.Elsewhere {
+	if s.engine == nil {
+		return nil
+	}
+	return s.engine(p)
+}
+
+// Open opens the project around dir for the factory; engine says what drives its
+// runs, where that may be something else than this process. The caller closes it.
+func Open(ctx context.Context, env project.Env, dir string, limit *factory.Concurrency, engine ...Engine) (*Worker, error) {
 	env.Dir = dir
 	b, err := board.Open(ctx, env, true)
 	if err != nil {
 		return nil, err
 	}
 	s := &Worker{Opened: b, owner: journal.Self(), concurrency: limit, Poke: make(chan struct{}, 1)}
+	if len(engine) > 0 {
+		s.engine = engine[0]
+	}
 	s.Origins = trackers.NewOrigins(b)
 	s.triage = newTriager(s)
 	if s.Machine, err = b.Machine(ctx); err == nil {
@@ -85,6 +117,11 @@ func (s *Worker) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.engineOf(p) == nil {
+		if err := runs.CheckEngine(p); err != nil {
+			return err
+		}
+	}
 	s.host, _ = pullrequest.HostSettings(p) // Admission says what is wrong with it
 	s.admission.said = s.host
 	set, err := config.Resolve(p.Config, onePhase("Issue", 0), config.Facts{Kinds: project.AgentKinds()})
@@ -94,7 +131,7 @@ func (s *Worker) check(ctx context.Context) error {
 	if err := config.CheckHooks(p.Config, gates.Policy{}, true); err != nil {
 		return err
 	}
-	if err := p.CheckSandbox(s.Machine, set.Sandbox); err != nil {
+	if err := p.CheckSandbox(ctx, s.Machine, set.Sandbox); err != nil {
 		return err
 	}
 	if err := s.sayTriage(p); err != nil {
@@ -140,7 +177,7 @@ func (s *Worker) quietly() project.Env {
 
 // Loop is what works on the board; the caller runs it.
 func (s *Worker) Loop() *factory.Loop {
-	return &factory.Loop{
+	l := &factory.Loop{
 		Board: s.Board, Cards: s.Journal, Claims: claims{s.Journal, s.owner}, Standings: standings{s.Journal, s.owner, s.Journal.Watch()},
 		Triage: s.triage, Works: placed{s}, Origins: s.Origins, Concurrency: s.concurrency, Now: s.Now, Poke: s.Poke,
 		Say: func(issue int64, what string) {
@@ -151,6 +188,14 @@ func (s *Worker) Loop() *factory.Loop {
 			s.Log.Info(text.Harmless(what), "project", s.Project, "issue", issue)
 		},
 	}
+	if s.engine != nil {
+		l.Standings = stalled{l.Standings, s}
+	}
+	if s.Flow != nil {
+		l.Works, l.Order, l.Room = retried{placed{s}}, s.Flow.Order, s.Flow.Room
+		l.Standings = warned{l.Standings, s.Flow.Kept}
+	}
+	return l
 }
 
 // claims are the journal's claims for one owner.

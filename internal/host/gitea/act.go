@@ -75,6 +75,34 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 	return h.comment(ctx, number, key, t.ID, host.OnPath(t.Path, body))
 }
 
+// Settle says in a thread why it is over, and resolves it: a Gitea before 1.26 takes
+// that from no program.
+func (h *Host) Settle(ctx context.Context, number int64, t work.PullThread, key string, why text.Markdown) error {
+	if err := h.Reply(ctx, number, t, key, why); err != nil || t.Resolved {
+		return err
+	}
+	do := fmt.Sprintf("resolve a thread of pull request %d", number)
+	_, trouble := h.ask(ctx, request{do: do, method: http.MethodPost, path: "/pulls/comments/" + url.PathEscape(t.ID) + "/resolve"}, nil)
+	if trouble == nil || trouble.Status == http.StatusNotFound || trouble.Status == http.StatusMethodNotAllowed {
+		return nil
+	}
+	return trouble
+}
+
+// Issue reads an issue.
+func (h *Host) Issue(ctx context.Context, number int64) (work.HostIssue, error) {
+	var i struct {
+		Title string `json:"title"`
+		Body  string `json:"body"`
+	}
+	if _, t := h.ask(ctx, request{do: fmt.Sprintf("read issue %d", number), path: issuePath(number)}, &i); t != nil {
+		return work.HostIssue{}, t
+	}
+	out := work.HostIssue{Number: number, Title: i.Title}
+	out.Body, _ = host.Clip(i.Body)
+	return out, nil
+}
+
 // replied says whether an answer with a key stands in a thread, and what the head
 // of the pull request is.
 func (h *Host) replied(ctx context.Context, number int64, key string) (head string, said bool, err error) {
@@ -105,7 +133,7 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	}
 	r := newReview{Event: reviewComment, Commit: n.Commit, Body: host.Said(n.Key, "", n.Body)}
 	for _, l := range n.Lines {
-		r.Comments = append(r.Comments, newLineRemark{Path: l.Path, Body: l.Body.String(), Line: l.Line})
+		r.Comments = append(r.Comments, newLineRemark{Path: l.Path, Body: host.NoteBody(l, host.OfferDiff), Line: l.Line})
 	}
 	post := func() *work.HostTrouble {
 		return h.post(ctx, fmt.Sprintf("review pull request %d", n.Number), n.Number, r, account(h.cfg.ReviewToken))

@@ -71,10 +71,17 @@ func (h *Host) CheckLog(ctx context.Context, c work.PullCheck) (work.PullCheck, 
 	if _, t := h.ask(ctx, request{do: do, path: path}, &j); t != nil || j.Head != c.At {
 		return c, noLog(t)
 	}
+	// Gitea 1.26 gives each step the end of its job: where several failed, nobody
+	// knows which did.
+	failed := 0
 	for _, s := range j.Steps {
 		if s.Conclusion == "failure" {
 			c.Step = text.OneLine(s.Name, 200)
+			failed++
 		}
+	}
+	if failed > 1 {
+		c.Step = ""
 	}
 	log, t := h.ask(ctx, request{do: do, path: path + "/logs"}, nil)
 	if t != nil {

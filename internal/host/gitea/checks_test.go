@@ -32,9 +32,12 @@ func TestGiteaCheckLog(t *testing.T) {
 			says(w, []map[string]any{
 				status(1, "ci / unit (push)", "/o/r/actions/runs/4/jobs/12"), status(2, "ci / old (push)", "/o/r/actions/runs/3/jobs/11"),
 				status(3, "elsewhere", "https://ci.example.com/x/r/actions/runs/4/jobs/12"), status(4, "gone", "/o/r/actions/runs/4/jobs/13"),
+				status(5, "each step as its job", "/o/r/actions/runs/4/jobs/14"),
 			})
 		case api + "/actions/jobs/12":
 			says(w, map[string]any{"id": 12, "head_sha": "c1", "steps": []map[string]any{{"name": "checkout", "conclusion": "success"}, {"name": "make test", "conclusion": "failure"}}})
+		case api + "/actions/jobs/14":
+			says(w, map[string]any{"id": 14, "head_sha": "c1", "steps": []map[string]any{{"name": "checkout", "conclusion": "failure"}, {"name": "make test", "conclusion": "failure"}}})
 		case api + "/actions/jobs/11":
 			says(w, map[string]any{"id": 11, "head_sha": "c0"})
 		case api + "/actions/jobs/12/logs":
@@ -48,7 +51,7 @@ func TestGiteaCheckLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := h.Checks(t.Context(), "c1")
-	if err != nil || len(got.Failed) != 4 {
+	if err != nil || len(got.Failed) != 5 {
 		t.Fatalf("checks: %+v (%v)", got, err)
 	}
 	logs := map[string]work.PullCheck{}
@@ -60,7 +63,7 @@ func TestGiteaCheckLog(t *testing.T) {
 	if c := logs["ci / unit (push)"]; c.Step != "make test" || c.Log != "ok\nexit status 1" {
 		t.Errorf("its log: %+v", c)
 	}
-	for _, name := range []string{"ci / old (push)", "elsewhere", "gone"} {
+	for _, name := range []string{"ci / old (push)", "elsewhere", "gone", "each step as its job"} {
 		if c, ok := logs[name]; !ok || c.Log != "" || c.Step != "" || !strings.HasPrefix(c.Words, "Failing") {
 			t.Errorf("%s: %+v", name, c)
 		}

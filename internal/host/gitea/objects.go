@@ -15,6 +15,7 @@ type repository struct {
 	Empty       bool   `json:"empty"`
 	Archived    bool   `json:"archived"`
 	Squash      bool   `json:"allow_squash_merge"`
+	ByHand      bool   `json:"allow_manual_merge"`
 	Pulls       bool   `json:"has_pull_requests"`
 	Permissions struct {
 		Push  bool `json:"push"`

@@ -79,7 +79,11 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 	said := func(body text.Markdown) string { return host.Said(n.Key, "", body) }
 	var lines []map[string]any
 	for _, l := range n.Lines {
-		lines = append(lines, map[string]any{"path": l.Path, "line": l.Line, "side": "RIGHT", "body": l.Body.String()})
+		at := map[string]any{"path": l.Path, "line": l.Last(), "side": "RIGHT", "body": host.NoteBody(l, host.OfferLines)}
+		if l.Last() > l.Line {
+			at["start_line"], at["start_side"] = l.Line, "RIGHT"
+		}
+		lines = append(lines, at)
 	}
 	body := map[string]any{"commit_id": n.Commit, "event": "COMMENT", "body": said(n.Body), "comments": lines}
 	r := request{do: fmt.Sprintf("review pull request %d", n.Number), method: http.MethodPost, path: pullPath(n.Number) + "/reviews", body: body, as: h.reviews}
@@ -129,6 +133,9 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	}
 	if t.Status == http.StatusConflict {
 		t.Kind, t.What = work.HostHeadMoved, "the branch has moved since the review"
+	}
+	if refersToQueue(t) {
+		return work.PullSquashed{}, h.enqueue(ctx, do, m)
 	}
 	if t.Status == http.StatusMethodNotAllowed {
 		h.refusal(ctx, t, p)

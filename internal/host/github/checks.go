@@ -90,8 +90,9 @@ func (h *Host) CheckLog(ctx context.Context, c work.PullCheck) (work.PullCheck, 
 		return c, noLog(t)
 	}
 	for _, s := range j.Steps {
-		if s.Conclusion == "failure" {
+		if s.Conclusion == "failure" { // the first: those after it clean up, or did not begin
 			c.Step = text.OneLine(s.Name, 200)
+			break
 		}
 	}
 	a, err := h.client.AskWhere(ctx, h.root+h.repository()+path+"/logs", h.asks.headers())

@@ -36,10 +36,12 @@ var _ host.Host = (*Host)(nil)
 // Host is one repository. It may be used by several goroutines.
 type Host struct {
 	*host.Branches
-	cfg    Config
-	client *host.Client
-	asks   account
-	merges account
+	host.TextOnly // its API attaches no files
+	host.OneByOne // a branch with a merge queue is moved by that
+	cfg           Config
+	client        *host.Client
+	asks          account
+	merges        account
 	// reviews says what Forge's reviewers found.
 	reviews account
 	root    string

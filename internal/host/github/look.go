@@ -72,7 +72,12 @@ func (h *Host) reviewed(ctx context.Context, number int64, rights map[string]boo
 		return out, nil, err
 	}
 	out.Checks = work.ChecksUnknown
-	out.Mergeable, out.Why = mergeability(p)
+	if out.Mergeable, out.Why = mergeability(p); out.Mergeable == work.MergeBlocked && p.MergeableState == "blocked" && !p.Draft {
+		// So is what only a merge queue may merge, which then says what is missing.
+		if at, t := h.queue(ctx, "read the merge queue", number); t == nil && at.IsMergeQueueEnabled {
+			out.Mergeable, out.Why = work.Mergeable, ""
+		}
+	}
 	return out, own, h.readReviews(ctx, &out, own, rights)
 }
 
@@ -188,7 +193,7 @@ func (h *Host) threads(ctx context.Context, out *work.PullLook, own map[string]b
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	resolved, err := h.resolved(ctx, out.Number)
+	known, err := h.graphThreads(ctx, out.Number)
 	if err != nil {
 		return err
 	}
@@ -201,7 +206,7 @@ func (h *Host) threads(ctx context.Context, out *work.PullLook, own map[string]b
 			hunk, _ := host.Clip(c.Hunk)
 			t := work.PullThread{
 				ID: strconv.FormatInt(root, 10), Review: strconv.FormatInt(c.Review, 10), Path: c.Path,
-				Commit: c.OriginalCommit, Hunk: hunk, Resolved: resolved[root],
+				Commit: c.OriginalCommit, Hunk: hunk, Resolved: known[root].resolved,
 			}
 			if line := cmp.Or(c.Line, c.OriginalLine); c.Side == "LEFT" {
 				t.OldLine = line
@@ -217,13 +222,18 @@ func (h *Host) threads(ctx context.Context, out *work.PullLook, own map[string]b
 }
 
 const threadsQuery = `query($owner:String!,$repo:String!,$number:Int!,$after:String){repository(owner:$owner,name:$repo){pullRequest(number:$number){
-reviewThreads(first:100,after:$after){pageInfo{hasNextPage endCursor} nodes{isResolved comments(first:1){nodes{databaseId}}}}}}}`
+reviewThreads(first:100,after:$after){pageInfo{hasNextPage endCursor} nodes{id isResolved comments(first:1){nodes{databaseId}}}}}}}`
 
-// resolved are the first comments of resolved threads, which only the other
-// API of GitHub tells.
-func (h *Host) resolved(ctx context.Context, number int64) (map[int64]bool, error) {
+// graphThread is what only the other API of GitHub tells of a thread.
+type graphThread struct {
+	id       string
+	resolved bool
+}
+
+// graphThreads are the threads of a pull request there, by their first comments.
+func (h *Host) graphThreads(ctx context.Context, number int64) (map[int64]graphThread, error) {
 	do := fmt.Sprintf("read the threads of pull request %d", number)
-	out := map[int64]bool{}
+	out := map[int64]graphThread{}
 	var after *string
 	for range maxPages {
 		a, err := h.client.Ask(ctx, http.MethodPost, h.graph, h.asks.headers(), map[string]any{
@@ -243,6 +253,7 @@ func (h *Host) resolved(ctx context.Context, number int64) (map[int64]bool, erro
 								EndCursor   string
 							}
 							Nodes []struct {
+								ID         string
 								IsResolved bool
 								Comments   struct {
 									Nodes []struct{ DatabaseID int64 }
@@ -262,8 +273,8 @@ func (h *Host) resolved(ctx context.Context, number int64) (map[int64]bool, erro
 			return nil, t
 		}
 		for _, n := range (*threads).Nodes {
-			if n.IsResolved && len(n.Comments.Nodes) > 0 {
-				out[n.Comments.Nodes[0].DatabaseID] = true
+			if len(n.Comments.Nodes) > 0 {
+				out[n.Comments.Nodes[0].DatabaseID] = graphThread{n.ID, n.IsResolved}
 			}
 		}
 		if !(*threads).PageInfo.HasNextPage {

@@ -58,6 +58,36 @@ func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key s
 	return h.ask(ctx, h.api, fmt.Sprintf("answer a comment on merge request %d", number), http.MethodPost, to, map[string]string{"body": host.Said(key, t.ID, body)}, nil)
 }
 
+// Settle says in a thread why it is over, and resolves it.
+func (h *Host) Settle(ctx context.Context, number int64, t work.PullThread, key string, why text.Markdown) error {
+	if err := h.Reply(ctx, number, t, key, why); err != nil || t.Resolved {
+		return err
+	}
+	_, all, err := h.discussed(ctx, number)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(d discussion) bool { return strconv.FormatInt(d.Notes[0].ID, 10) == t.ID })
+	if at < 0 {
+		return nil
+	}
+	return h.ask(ctx, h.api, fmt.Sprintf("resolve a thread of merge request %d", number), http.MethodPut, path(number)+"/discussions/"+all[at].ID, map[string]bool{"resolved": true}, nil)
+}
+
+// Issue reads an issue.
+func (h *Host) Issue(ctx context.Context, number int64) (work.HostIssue, error) {
+	var i struct {
+		Title string `json:"title"`
+		Body  string `json:"description"`
+	}
+	if err := h.ask(ctx, h.api, fmt.Sprintf("read issue %d", number), http.MethodGet, fmt.Sprintf("/issues/%d", number), nil, &i); err != nil {
+		return work.HostIssue{}, err
+	}
+	out := work.HostIssue{Number: number, Title: i.Title}
+	out.Body, _ = host.Clip(i.Body)
+	return out, nil
+}
+
 // Note says what Forge's reviewers found, once for each key: at the lines of the diff,
 // and in a comment on the whole what is none of those. The comment comes last, and says
 // that all are there.
@@ -81,7 +111,7 @@ func (h *Host) Note(ctx context.Context, n work.PullNotes) error {
 		if there {
 			at := position{Kind: "text", Base: m.Refs.Base, Start: m.Refs.Start, Head: m.Refs.Head, OldPath: l.Path, NewPath: l.Path, NewLine: l.Line}
 			err := h.ask(ctx, h.reviewing, fmt.Sprintf("comment on a line of merge request %d", n.Number), http.MethodPost, path(n.Number)+"/discussions",
-				map[string]any{"body": host.Said(key, "", l.Body), "position": at}, nil)
+				map[string]any{"body": host.SaidText(key, "", host.NoteBody(l, host.OfferRelative)), "position": at}, nil)
 			if there = err == nil; !there && work.HostKindOf(err) != work.HostRefused {
 				return err
 			}

@@ -34,6 +34,7 @@ var _ host.Host = (*Host)(nil)
 
 // Host is one project. It may be used by several goroutines.
 type Host struct {
+	host.OneByOne
 	*host.Branches
 	cfg       Config
 	api       gitlabapi.Project

@@ -15,7 +15,7 @@ func TestGitLab(t *testing.T) {
 		store, start := hosttest.NewStore(t)
 		g.Seed(t, store, "main", start)
 		return &hosttest.World{
-			Wait: g.Pass, Decisions: true, Rule: "pipeline",
+			Wait: g.Pass, Decisions: true, Rule: "pipeline", Pictures: true, Uploads: true,
 			Host: adapter(t, g, hosttest.GitLabProject, hosttest.GitHubToken, store), People: g.People(), Store: store, Base: "main", Start: start,
 			Token: hosttest.GitHubToken, Narrow: hosttest.GitHubNarrow,
 			With: func(repo, token string) host.Host {

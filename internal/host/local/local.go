@@ -36,6 +36,8 @@ var _ host.Host = (*Host)(nil)
 // Host may be used by several goroutines of one Forge, which holds the lease
 // of the run; records survive its death at any moment.
 type Host struct {
+	host.TextOnly // Forge's own pages show them
+	host.OneByOne
 	cfg Config
 	mu  sync.Mutex
 }
@@ -266,6 +268,16 @@ func (h *Host) Reply(context.Context, int64, work.PullThread, string, text.Markd
 
 // Note does nothing, as Comment.
 func (h *Host) Note(context.Context, work.PullNotes) error { return nil }
+
+// Settle does nothing: there are no threads.
+func (h *Host) Settle(context.Context, int64, work.PullThread, string, text.Markdown) error {
+	return nil
+}
+
+// Issue is refused: there are none.
+func (h *Host) Issue(_ context.Context, number int64) (work.HostIssue, error) {
+	return work.HostIssue{}, trouble(work.HostRefused, fmt.Sprintf("read issue %d", number), "there are no issues without a host")
+}
 
 // EnsureHook is refused: nobody but Forge changes what is here.
 func (h *Host) EnsureHook(context.Context, string, string) (int64, error) {
