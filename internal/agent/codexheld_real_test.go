@@ -46,7 +46,11 @@ func TestRealCodexPermissions(t *testing.T) {
 	t.Run("standard", func(t *testing.T) {
 		r, exists := try(t, func(*work.IterationRequest) {})
 		if !exists("written") || !exists("ran") || exists(outside) || len(r.Denied) != 1 {
-			t.Errorf("written %v, ran %v, outside %v, denied %q", exists("written"), exists("ran"), exists(outside), r.Denied)
+			heard := ""
+			for _, one := range c.server.Requests(scriptName(t)) {
+				heard = string(one.Body)
+			}
+			t.Errorf("written %v, ran %v, outside %v, denied %q; the model heard\n%s", exists("written"), exists("ran"), exists(outside), r.Denied, heard[max(0, strings.LastIndex(heard, "I try.")):])
 		}
 	})
 	t.Run("skip", func(t *testing.T) {
