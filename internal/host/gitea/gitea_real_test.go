@@ -35,7 +35,7 @@ func world(t testing.TB, g *hosttest.GiteaCrowd) *hosttest.World {
 	store, _ := hosttest.NewStore(t)
 	h := adapter(t, g.URL, repo, g.Tokens["forge"], store)
 	w := &hosttest.World{
-		Host: h, Repo: repo, People: g.People(repo), Store: store, Base: "main", Token: g.Tokens["forge"], Narrow: g.Narrow,
+		Host: h, Repo: repo, People: g.People(repo), Store: store, Base: "main", Token: g.Tokens["forge"], Narrow: g.Narrow, Pictures: true,
 		With: func(other, token string) host.Host {
 			if other == "" {
 				other = repo

@@ -31,15 +31,16 @@ type Gitea struct {
 	URL   string
 	Admin string // token of an administrator, which is no account of a test
 
-	queues string            // in its configuration
-	people map[string]string // token → account that signs in with its password
-	dir    string
-	binary string
-	env    []string
-	as     *syscall.Credential
-	cmd    *exec.Cmd
-	ended  chan error
-	log    *os.File
+	queues  string            // in its configuration
+	actions bool              // its own CI
+	people  map[string]string // token → account that signs in with its password
+	dir     string
+	binary  string
+	env     []string
+	as      *syscall.Credential
+	cmd     *exec.Cmd
+	ended   chan error
+	log     *os.File
 }
 
 const password = "a-Password-of-the-tests-1"
@@ -180,14 +181,14 @@ DISABLE_REGISTRATION = true
 [webhook]
 ALLOWED_HOST_LIST = loopback
 [actions]
-ENABLED = false
+ENABLED = %[7]t
 [cron]
 ENABLED = false
 [indexer]
 ISSUE_INDEXER_TYPE = db
 [log]
 LEVEL = warn
-`, name, port, g.URL, filepath.Join(g.dir, "static"), work, internalToken)
+`, name, port, g.URL, filepath.Join(g.dir, "static"), work, internalToken, g.actions)
 	ini += g.queues
 	g.writeHooks(t, port)
 	check(t, os.MkdirAll(filepath.Join(work, "custom", "conf"), 0o755))

@@ -82,6 +82,13 @@ func (p giteaPeople) Resolve(t testing.TB, _ int64, thread string) {
 	p.do(t, "ann", http.MethodPost, "/pulls/comments/"+thread+"/resolve", nil, nil)
 }
 
+func (p giteaPeople) OpenIssue(t testing.TB, title, body string) int64 {
+	t.Helper()
+	var made struct{ Number int64 }
+	p.do(t, "ann", http.MethodPost, "/issues", map[string]any{"title": title, "body": body}, &made)
+	return made.Number
+}
+
 func (p giteaPeople) Rewrite(t testing.TB, number int64, body string) {
 	t.Helper()
 	p.do(t, "owner", http.MethodPatch, fmt.Sprintf("/pulls/%d", number), map[string]any{"body": body}, nil)

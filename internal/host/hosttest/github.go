@@ -25,8 +25,9 @@ const (
 // GitHub behaves as the documented API of GitHub does, for one repository
 // octo/repo with real git behind it. It is as much of GitHub as Forge asks.
 type GitHub struct {
-	URL   string // of the API
-	Clone string
+	issues []map[string]any // that people opened
+	URL    string           // of the API
+	Clone  string
 	// PageSize bounds what one page of a list holds, whatever is asked for.
 	PageSize int
 
@@ -37,6 +38,9 @@ type GitHub struct {
 }
 
 type ghState struct {
+	queues    bool              // nothing is merged but by the merge queue
+	queue     []int             // pull requests in it
+	queuedAt  map[int]string    // their heads by then
 	tokens    map[string]string // → account
 	rights    map[string]string
 	pulls     []*ghPull

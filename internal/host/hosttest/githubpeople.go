@@ -68,6 +68,13 @@ func (p githubPeople) Resolve(t testing.TB, number int64, thread string) {
 	p.with(number, func(x *ghPull) { x.resolved[id] = true })
 }
 
+func (p githubPeople) OpenIssue(_ testing.TB, title, body string) int64 {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.issues = append(p.g.issues, map[string]any{"title": title, "body": body})
+	return firstIssue + int64(len(p.g.issues)) - 1
+}
+
 func (p githubPeople) Rewrite(_ testing.TB, number int64, body string) {
 	p.with(number, func(x *ghPull) { x.body = body })
 }

@@ -34,7 +34,7 @@ func (g *GitHub) show(p *ghPull, alone bool) map[string]any {
 			switch {
 			case !fits:
 				out["mergeable_state"] = "dirty"
-			case g.blocked(p) != "":
+			case g.queues, g.blocked(p) != "":
 				out["mergeable_state"] = "blocked"
 			}
 		}
@@ -190,6 +190,9 @@ func (g *GitHub) mergePull(w http.ResponseWriter, p *ghPull, body map[string]any
 		refusal(w, http.StatusMethodNotAllowed, "Pull Request is not mergeable")
 	case body["sha"] != nil && body["sha"] != p.headSHA:
 		refusal(w, http.StatusConflict, "Head branch was modified. Review and try the merge again.")
+	case g.queues:
+		p.asked = true
+		refusal(w, http.StatusMethodNotAllowed, "Repository rule violations found\n\nChanges must be made through the merge queue")
 	case g.blocked(p) != "":
 		p.asked = true
 		refusal(w, http.StatusMethodNotAllowed, g.blocked(p))
@@ -202,20 +205,54 @@ func (g *GitHub) mergePull(w http.ResponseWriter, p *ghPull, body map[string]any
 	}
 }
 
-// graph answers the one question that is asked there: which threads are
-// resolved.
+// firstIssue is the number of the first issue: those of pull requests are below.
+const firstIssue = 900
+
+// resolve resolves a thread by its id there.
+func (g *GitHub) resolve(w http.ResponseWriter, thread string) {
+	id, err := strconv.ParseInt(strings.TrimPrefix(thread, "PRRT_"), 10, 64)
+	for _, p := range g.pulls {
+		for _, l := range p.lines {
+			if err == nil && l["id"] == id && l["in_reply_to_id"] == nil {
+				p.resolved[id] = true
+				say(w, http.StatusOK, map[string]any{"data": map[string]any{"resolveReviewThread": map[string]any{"thread": map[string]any{"isResolved": true}}}})
+				return
+			}
+		}
+	}
+	say(w, http.StatusOK, map[string]any{"data": map[string]any{"resolveReviewThread": nil}, "errors": []any{map[string]any{"message": "Could not resolve to a node"}}})
+}
+
+// graph answers what is asked there: which threads are resolved, and to resolve one.
 func (g *GitHub) graph(w http.ResponseWriter, req *http.Request) {
 	var in struct {
+		Query     string
 		Variables struct {
 			Number int
 			After  *string
+			Pull   string
+			Head   string
+			Thread string
 		}
 	}
-	if json.NewDecoder(req.Body).Decode(&in) != nil || in.Variables.Number < 1 || in.Variables.Number > len(g.pulls) {
+	err := json.NewDecoder(req.Body).Decode(&in)
+	if err == nil && strings.Contains(in.Query, "enqueuePullRequest") {
+		g.enqueue(w, in.Variables.Pull, in.Variables.Head)
+		return
+	}
+	if err == nil && strings.Contains(in.Query, "resolveReviewThread") {
+		g.resolve(w, in.Variables.Thread)
+		return
+	}
+	if err != nil || in.Variables.Number < 1 || in.Variables.Number > len(g.pulls) {
 		say(w, http.StatusOK, map[string]any{"errors": []any{map[string]any{"message": "Could not resolve to a PullRequest"}}})
 		return
 	}
 	p := g.pulls[in.Variables.Number-1]
+	if strings.Contains(in.Query, "isMergeQueueEnabled") {
+		g.sayQueue(w, p)
+		return
+	}
 	from := 0
 	if in.Variables.After != nil {
 		from, _ = strconv.Atoi(*in.Variables.After)
@@ -231,7 +268,7 @@ func (g *GitHub) graph(w http.ResponseWriter, req *http.Request) {
 			break
 		}
 		nodes = append(nodes, map[string]any{
-			"isResolved": p.resolved[l["id"].(int64)], "comments": map[string]any{"nodes": []any{map[string]any{"databaseId": l["id"]}}},
+			"id": fmt.Sprintf("PRRT_%d", l["id"]), "isResolved": p.resolved[l["id"].(int64)], "comments": map[string]any{"nodes": []any{map[string]any{"databaseId": l["id"]}}},
 		})
 	}
 	say(w, http.StatusOK, map[string]any{"data": map[string]any{"repository": map[string]any{"pullRequest": map[string]any{

@@ -82,6 +82,10 @@ func (g *GitHub) route(w http.ResponseWriter, req *http.Request, at []string, wh
 		g.createPull(w, who, body)
 	case at[0] == "pulls" || at[0] == "issues":
 		n, _ := strconv.Atoi(at[1])
+		if i := n - firstIssue; at[0] == "issues" && len(at) == 2 && i >= 0 && i < len(g.issues) {
+			say(w, http.StatusOK, g.issues[i])
+			return
+		}
 		if n < 1 || n > len(g.pulls) {
 			refusal(w, http.StatusNotFound, "Not Found")
 			return

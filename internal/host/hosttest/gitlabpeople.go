@@ -104,6 +104,13 @@ func (p gitlabPeople) Resolve(_ testing.TB, number int64, thread string) {
 	p.with(number, func(m *glMerge) { m.note(thread)["resolved"] = true })
 }
 
+func (p gitlabPeople) OpenIssue(_ testing.TB, title, body string) int64 {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.issues = append(p.g.issues, map[string]any{"title": title, "description": body})
+	return int64(len(p.g.issues))
+}
+
 func (p gitlabPeople) Rewrite(_ testing.TB, number int64, body string) {
 	p.with(number, func(m *glMerge) { m.description = body })
 }

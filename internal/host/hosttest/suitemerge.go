@@ -49,6 +49,23 @@ func merge(f *fixture) {
 	}
 }
 
+// oneByOne: unless its owner allows it, no host lets pull requests land by a push, and
+// none is marked as merged.
+func oneByOne(f *fixture) {
+	for _, base := range []string{"", f.Base} {
+		if ok, err := f.Host.LandsTogether(f.Context(), base); ok || err != nil {
+			f.Errorf("for %q pull requests land together: %v, %v", base, ok, err)
+		}
+	}
+	pull, _ := f.propose(branch, map[string]string{"b.txt": "b\n"})
+	if err := f.Host.MarkMerged(f.Context(), pull.Number, f.Start); err == nil {
+		f.Error("it is marked as merged")
+	}
+	if is := f.look(pull.Number); is.State != work.PullOpen {
+		f.Errorf("it is %s", is.State)
+	}
+}
+
 func mergeGuards(f *fixture) {
 	pull, head := f.propose(branch, map[string]string{"b.txt": "b\n"})
 	f.settled(pull.Number)

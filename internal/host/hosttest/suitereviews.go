@@ -230,3 +230,56 @@ func (f *fixture) onTheWhole(look work.PullLook) (said []string) {
 	}
 	return said
 }
+
+// settled is a thread of Forge's own that is over: found by its trace, with a fix to
+// commit, answered once and resolved.
+func settled(f *fixture) {
+	pull, head := f.propose(branch, map[string]string{"b.txt": "one\ntwo\nthree\n"})
+	n := work.PullNotes{Number: pull.Number, Key: "review " + head, Commit: head, Body: text.Join("\n\n", text.Own("Two things."), host.Reviewed(f.Start, head)), Lines: []work.PullNote{
+		{Path: "b.txt", Line: 1, Body: text.Own("one is few"), Trace: "ab12.cd-34", Fix: &work.PullFix{Was: []string{"one", "two"}, Now: "1\n2"}},
+		{Path: "b.txt", Line: 3, Body: text.Own("three is more"), Trace: "ef56"}}}
+	f.ok(f.Host.Note(f.Context(), n))
+	look := f.look(pull.Number)
+	if base, at := host.ReviewedIn(look); base != f.Start || at != head {
+		f.Fatalf("reviewed since %q up to %q", base, at)
+	}
+	find := func(trace string) work.PullThread {
+		f.Helper()
+		for _, t := range look.Threads {
+			if t.Comments[0].Own && slices.Equal(host.Traces(t.Comments[0].Body), []string{trace}) {
+				return t
+			}
+		}
+		f.Fatalf("no thread has the trace %s: %+v", trace, look.Threads)
+		return work.PullThread{}
+	}
+	first, other := find("ab12.cd-34"), find("ef56")
+	if body := first.Comments[0].Body; !strings.Contains(body, "1\n") || !strings.Contains(body, "2\n") || !strings.Contains(body, "```suggestion") && !strings.Contains(body, "-one\n-two\n+1\n+2") {
+		f.Errorf("its fix is shown as\n%s", body)
+	}
+	for range 2 { // its answer was lost
+		f.ok(f.Host.Settle(f.Context(), pull.Number, first, "gone ab12", text.Own("It is gone.")))
+	}
+	look = f.look(pull.Number)
+	if first, other = find("ab12.cd-34"), find("ef56"); !first.Resolved || other.Resolved || len(first.Comments) != 2 || len(other.Comments) != 1 || !strings.Contains(first.Comments[1].Body, "It is gone.") {
+		f.Errorf("after it was settled: %+v, %+v", first, other)
+	}
+	f.ok(f.Host.Settle(f.Context(), pull.Number, first, "gone ab12", text.Own("It is gone."))) // resolved already
+	// Anybody may copy a mark; it says nothing.
+	f.People.Say(f, "ann", pull.Number, host.Reviewed(head, f.Start).String())
+	if _, at := host.ReviewedIn(f.look(pull.Number)); at != head {
+		f.Errorf("somebody else's mark counts: %q", at)
+	}
+}
+
+func anIssue(f *fixture) {
+	n := f.People.OpenIssue(f, "What is wanted", "Two lines\nof text.")
+	i, err := f.Host.Issue(f.Context(), n)
+	f.ok(err)
+	if i.Number != n || i.Title != "What is wanted" || i.Body != "Two lines\nof text." {
+		f.Errorf("issue: %+v", i)
+	}
+	if _, err := f.Host.Issue(f.Context(), 4711); err == nil {
+		f.Error("an issue that is not there")
+	}
+}

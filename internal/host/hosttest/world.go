@@ -29,6 +29,8 @@ type People interface {
 	Dismiss(t testing.TB, number int64, review string)
 	Resolve(t testing.TB, number int64, thread string)
 	Rewrite(t testing.TB, number int64, body string)
+	// OpenIssue opens an issue and returns its number.
+	OpenIssue(t testing.TB, title, body string) int64
 	Close(t testing.TB, number int64)
 	Reopen(t testing.TB, number int64)
 	// Retarget points a pull request at another branch.
@@ -62,6 +64,8 @@ type World struct {
 	Decisions bool
 	// Rule is what a check that a branch asks for is called; "" = as the check.
 	Rule string
+	// Pictures says that it takes pictures; Uploads, that a text alone says which.
+	Pictures, Uploads bool
 	// Wait lets a second pass by the host's own clock; nil = its clock is
 	// everybody's.
 	Wait func()
