@@ -34,6 +34,7 @@ func TestRealGiteaPullRequests(t *testing.T) {
 			{"Story", func(t *testing.T) {
 				realPulls(t, g, inThreads(pullScript, "I wrote the second line in capitals.")).hosted(g.URL, "forge").story()
 			}},
+			{"RedPush", func(t *testing.T) { realPulls(t, g, redScript).hosted(g.URL, "forge").redPush() }},
 			{"ByHand", func(t *testing.T) { realPulls(t, g, pullScript).hosted(g.URL, "forge").byHand() }},
 		} {
 			t.Run(s.name, func(t *testing.T) {
