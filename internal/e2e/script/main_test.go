@@ -14,6 +14,6 @@ import (
 // TestMain lets the test binary play forge, which scripts find in their PATH.
 func TestMain(m *testing.M) {
 	proc.SandboxChild()
-	agent.ScriptChild()
-	testscript.Main(m, map[string]func(){"forge": func() { os.Exit(cli.Main()) }})
+	agent.Child()
+	testscript.Main(m, map[string]func(){"forge": func() { os.Exit(cli.Main(cli.Extras{})) }})
 }
