@@ -13,9 +13,9 @@ import (
 // be killed.
 func TestMain(m *testing.M) {
 	proc.SandboxChild()
-	agent.ScriptChild()
+	agent.Child()
 	if os.Getenv(playForge) != "" {
-		os.Exit(cli.Main())
+		os.Exit(cli.Main(cli.Extras{}))
 	}
 	os.Exit(m.Run())
 }
