@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -49,39 +50,62 @@ func TestAQuestionFromEveryDoor(t *testing.T) {
 	c.write("repo/agent.sh", questionAgent)
 	c.must("git", "commit", "--quiet", "--all", "--message", "an agent that asks")
 	c.serve()
-	var m slacktest.Message
-	c.eventually("the question is asked", func() bool {
-		for _, m = range c.slack.Messages() {
-			if strings.Contains(m.Shows(), "Which hue is it to have?") && strings.Contains(string(m.Blocks), `"forge question `) {
-				return true
-			}
-		}
-		return false
-	})
-	id := strings.Fields(regexp.MustCompile(`forge question ([^"]+)`).FindStringSubmatch(string(m.Blocks))[1])[0]
-	c.kill()
-	c.serve()
-	c.eventually("Slack is connected", func() bool { return c.slack.Connected() == 1 })
-	token := strings.TrimSpace(c.acknowledged("token", "new", "--name", "editor", "--tier", "answer"))
-	told := c.allDoors(m, id, token)
-	c.kill()
-	c.serve()
+	id, told := c.killedAround("Which hue is it to have?")
 
 	final := c.message("Approve")
 	c.acknowledged("approve", askedBy(t, final))
 	c.eventually("the result lands", func() bool { return c.command("git", "show", "forge/landed:thing1.txt").Run() == nil })
 	c.kill()
 
-	counts := c.answersTo(id)
-	made := strings.TrimSpace(c.must("git", "show", "forge/landed:thing1.txt"))
-	if len(counts) != 1 || counts[0] != made {
-		t.Errorf("counted %q, and the agent went by %q; at the doors: %v", counts, made, told)
+	c.heardOnce(id, strings.TrimSpace(c.must("git", "show", "forge/landed:thing1.txt")), told)
+}
+
+// killedAround waits until a question is asked, and kills the factory while it waits,
+// and once more as soon as every door has answered it at once. Another one works then.
+func (c *channel) killedAround(question string) (id string, told map[string]string) {
+	c.t.Helper()
+	m, id := c.asks(question)
+	c.kill()
+	c.serve()
+	c.eventually("Slack is connected", func() bool { return c.slack.Connected() == 1 })
+	token := strings.TrimSpace(c.acknowledged("token", "new", "--name", "editor", "--tier", "answer"))
+	told = c.allDoors(m, id, token)
+	c.kill()
+	c.serve()
+	return id, told
+}
+
+// asks waits for the message of a question, and is that with the question's id.
+func (c *channel) asks(question string) (m slacktest.Message, id string) {
+	c.t.Helper()
+	c.eventually("it is asked: "+question, func() bool {
+		for _, m = range c.slack.Messages() {
+			if strings.Contains(m.Shows(), question) && strings.Contains(string(m.Blocks), `"forge question `) {
+				return true
+			}
+		}
+		return false
+	})
+	return m, strings.Fields(regexp.MustCompile(`forge question ([^"]+)`).FindStringSubmatch(string(m.Blocks))[1])[0]
+}
+
+// heardOnce fails unless one answer to a question counts, the door that it came from
+// alone said so, and the agent heard that one and no other; made is what it went by.
+func (c *channel) heardOnce(id, made string, told map[string]string) {
+	c.t.Helper()
+	for door, yes := range map[string]string{"web": "303 ", "cli": "0 ", "mcp": "an error: false "} {
+		if said := strings.HasPrefix(told[door], yes); said != (made == "colour-"+door) {
+			c.t.Errorf("the agent went by %q, and %s was told: %s", made, door, told[door])
+		}
+	}
+	if counts := c.answersTo(id); len(counts) != 1 || counts[0] != made {
+		c.t.Errorf("counted %q, and the agent went by %q; at the doors: %v", counts, made, told)
 	}
 	prompts, err := os.ReadFile(c.at("prompts"))
 	heard := regexp.MustCompile(`colour-[a-z]+`).FindAllString(string(prompts), -1)
 	slices.Sort(heard)
 	if heard = slices.Compact(heard); err != nil || len(heard) != 1 {
-		t.Errorf("the agent heard %q: %v", heard, err)
+		c.t.Errorf("the agent heard %q: %v", heard, err)
 	}
 }
 
@@ -112,11 +136,7 @@ func (c *channel) answersTo(id string) (words []string) {
 func (c *channel) allDoors(m slacktest.Message, id, token string) map[string]string {
 	c.t.Helper()
 	server := c.address()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(c.t.Context(),
-		&sdk.StreamableClientTransport{Endpoint: server + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	session := c.speaks(server, token)
 	defer func() { _ = session.Close() }()
 	return atOnce(map[string]func() string{
 		"slack": func() string {
@@ -127,15 +147,32 @@ func (c *channel) allDoors(m slacktest.Message, id, token string) map[string]str
 		},
 		"web": func() string { return c.posts(server, id, "colour-web") },
 		"cli": func() string {
-			_, stderr, code := c.quick("approve", id, "--message", "colour-terminal")
+			_, stderr, code := c.quick("approve", id, "--message", "colour-cli")
 			return fmt.Sprint(code, " ", stderr)
 		},
 		"mcp": func() string {
-			res, err := session.CallTool(c.t.Context(), &sdk.CallToolParams{Name: "answer", Arguments: map[string]any{"id": id, "revision": 1, "answer": "approve", "comment": "colour-mcp"}})
-			if err != nil {
-				return err.Error()
-			}
-			return fmt.Sprint("an error: ", res.IsError)
+			return calls(c.t, session, &sdk.CallToolParams{Name: "answer", Arguments: map[string]any{"id": id, "revision": 1, "answer": "approve", "comment": "colour-mcp"}})
 		},
 	})
+}
+
+// speaks is a session with a server by MCP, to be closed before that is killed.
+func (c *channel) speaks(server, token string) *sdk.ClientSession {
+	c.t.Helper()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(c.t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: server + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return session
+}
+
+// calls calls a tool, and is what came of it in words.
+func calls(t testing.TB, session *sdk.ClientSession, tool *sdk.CallToolParams) string {
+	res, err := session.CallTool(t.Context(), tool)
+	if err != nil {
+		return err.Error()
+	}
+	said, err := json.Marshal(res.Content)
+	return fmt.Sprint("an error: ", res.IsError, " ", string(said), err)
 }

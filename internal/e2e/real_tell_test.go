@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"forge/internal/fakemodel"
 	"forge/internal/journal"
 	"forge/internal/work"
 	"forge/orchestrator"
@@ -17,29 +19,32 @@ import (
 // theWord is what a person says while an agent works.
 const theWord = "The colour is ultramarine, and nothing else."
 
-// untilGo is a command that goes on until its folder is gone, or for two minutes.
-const untilGo = `touch waits; n=0; until [ -f go ] || [ $n -gt 600 ]; do sleep 0.2; n=$((n+1)); done`
+// untilGo is a command that goes on until there is a file "go", or for two minutes. It
+// substitutes nothing, which Gemini CLI refuses.
+const untilGo = `touch waits; timeout 120 sh -c "until [ -f go ]; do sleep 0.2; done"`
 
-// Forge is killed around a word to a working agent: when it was just said, and when
-// the agent has it. Whoever resumes gives it once, and it counts as read.
+// theNote is in the file that goes with it.
+const theNote = "Ultramarine is a blue, made of lapis lazuli."
+
+// Forge is killed around a word to a working agent, which a file goes with: when it
+// was just said, and when the agent has it, or as far as its protocol gets it. Whoever
+// resumes gives it once, and it counts as read.
 func TestRealTellKilled(t *testing.T) {
 	for _, when := range []string{"said", "delivered"} {
 		t.Run(when, func(t *testing.T) {
 			eachPlayer(t, func(t *testing.T, p player) {
-				if p.name != "claude" && p.name != "codex" {
-					t.Skip("what outlives Forge asks the model once more, and takes the answer that was meant for the next attempt")
-				}
-				c := newWith(t, p, "off", onePhase(3, ""), proveB+skipPermissions, says("I wait.", p.shell(untilGo)))
+				c := newWith(t, p, "off", onePhase(3, ""), proveB+skipPermissions)
+				c.write("repo/note.txt", theNote+"\n")
+				var resumed atomic.Bool
+				c.server.Answered(p.name, c.goesOn(&resumed))
 				var told work.Told
 				evs, code := c.follow(func(e event, kill func()) {
 					if e.Kind != "iteration.started" || told.ID != "" {
 						return
 					}
-					for end := time.Now().Add(patience); time.Now().Before(end) && !exists(c.at("state/runs/*/phases/01/waits")); {
-						time.Sleep(50 * time.Millisecond)
-					}
+					c.untilWaits()
 					said := make(chan work.Told, 1)
-					go func() { said <- c.tells(e.Run) }()
+					go func() { said <- c.saysTo(e.Run, theWord, "--file", "note.txt") }()
 					if when == "said" {
 						c.untilInbox(e.Run)
 						kill()
@@ -51,7 +56,7 @@ func TestRealTellKilled(t *testing.T) {
 					t.Fatalf("forge was not killed: exit code %d", code)
 				}
 				t.Logf("%s: %s, midway %v", when, told.State, told.Midway)
-				c.answer(says("I go on.", p.write("b.txt", "b\n")), claim)
+				resumed.Store(true)
 				c.runs(0, "resume")
 				c.toldOnce(evs[0].Run)
 			})
@@ -59,12 +64,47 @@ func TestRealTellKilled(t *testing.T) {
 	}
 }
 
-// tells says the word to the agent that works.
-func (c *withAgent) tells(run string) (told work.Told) {
+// goesOn answers an agent by what it asks: until Forge is resumed it waits, and then it
+// writes a file and is done. What outlives a Forge that was killed may ask once more,
+// and takes nothing that is meant for the next attempt.
+func (c *withAgent) goesOn(resumed *atomic.Bool) func(fakemodel.Request) fakemodel.Turn {
+	waits, writes := says("I wait.", c.player.shell(untilGo)), says("I go on.", c.player.write("b.txt", "b\n"))
+	return func(r fakemodel.Request) fakemodel.Turn {
+		talk, err := conversation(r)
+		if err != nil {
+			return says("I cannot read that: " + err.Error())
+		}
+		results, wrote := 0, strings.Contains(string(r.Body), "b.txt\"") || strings.Contains(string(r.Body), "b.txt\\")
+		for _, s := range talk {
+			if s.result {
+				results++
+			}
+		}
+		switch {
+		case !resumed.Load() && results == 0:
+			return waits
+		case !resumed.Load():
+			return says("I still wait.")
+		case wrote:
+			return claim
+		}
+		return writes
+	}
+}
+
+// untilWaits waits until the agent of the only phase runs untilGo.
+func (c *withAgent) untilWaits() {
+	for end := time.Now().Add(patience); time.Now().Before(end) && !exists(c.at("state/runs/*/phases/01/waits")); {
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// saysTo says something to the agent that works.
+func (c *withAgent) saysTo(run, words string, more ...string) (told work.Told) {
 	c.t.Helper()
-	out, stderr, code := c.forge("tell", run, "--message", theWord, "--output", "json")
+	out, stderr, code := c.forge(append([]string{"tell", run, "--message", words, "--output", "json"}, more...)...)
 	if code != 0 || json.Unmarshal([]byte(out), &told) != nil || told.ID == "" {
-		c.t.Fatalf("forge tell: exit code %d: %s%s", code, out, stderr)
+		c.t.Errorf("forge tell: exit code %d: %s%s", code, out, stderr)
 	}
 	return told
 }
@@ -128,14 +168,16 @@ func (c *withAgent) toldOnce(run string) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		heard := 0
-		for _, s := range talk {
-			if s.by == "user" {
-				heard += strings.Count(s.words, theWord)
+		for _, what := range []string{theWord, theNote} {
+			heard := 0
+			for _, s := range talk {
+				if s.by == "user" {
+					heard += strings.Count(s.words, what)
+				}
 			}
-		}
-		if heard != 1 {
-			c.t.Errorf("the last conversation holds it %d times", heard)
+			if heard != 1 {
+				c.t.Errorf("the last conversation holds %q %d times", what, heard)
+			}
 		}
 		return
 	}

@@ -79,16 +79,30 @@ func (c *channel) serve() {
 	c.t.Cleanup(c.kill)
 }
 
-// kill ends the factory as a power cut does.
+// kill ends the factory as a power cut does. Slack has noticed when it returns: what
+// is sent into the connection of a dead process reaches nobody.
 func (c *channel) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.over
+	c.slack.Wait(patience, func() bool { return c.slack.Connected() == 0 })
 }
 
-// eventually waits until something is so in Slack or on the disk.
+// eventually waits until something is so in Slack or on the disk; not where the
+// factory is over, which nothing more comes of.
 func (c *channel) eventually(what string, so func() bool) {
 	c.t.Helper()
-	if !c.slack.Wait(patience, so) {
+	dead := false
+	if !c.slack.Wait(patience, func() bool {
+		if so() {
+			return true
+		}
+		select {
+		case <-c.over:
+			dead = true
+		default:
+		}
+		return dead
+	}) || dead {
 		c.kill()
 		c.t.Fatalf("never: %s\n%s\n%v\n%s", what, c.shown(), c.slack.Whispers(), c.log.String())
 	}
