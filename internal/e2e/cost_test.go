@@ -40,7 +40,7 @@ func counted(t *testing.T, n int) (programs, syncs int) {
 	t.Helper()
 	c := newCheckout(t, "off", plainPhase(n, appendLine))
 	trace := c.at("trace")
-	cmd := c.command("strace", "-f", "-e", "trace=execve,fsync,fdatasync,syncfs,sync,msync", "-o", trace, os.Args[0], "run", "--autonomous")
+	cmd := c.command("strace", "-f", "--seccomp-bpf", "-e", "trace=execve,fsync,fdatasync,syncfs,sync,msync", "-o", trace, os.Args[0], "run", "--autonomous")
 	if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Skipf("strace cannot trace here: %v\n%s", err, out)
 	}

@@ -79,18 +79,26 @@ func TestKillTriage(t *testing.T) {
 }
 
 // TestKillWhileALandingIsVerified: what the verify commands left running is
-// found by its mark and ended, and the result lands once.
+// found by its mark and ended, and each result lands once: one alone, and those that
+// wait while another one is proven, which land together.
 func TestKillWhileALandingIsVerified(t *testing.T) {
 	pace.Sequential(t, processesAlone)
+	pace.Slow(t, "the factory dies, with one issue and with four")
 	t.Parallel()
-	c := hall(t, 1, 1, "0")
+	for _, issues := range []int{1, 4} {
+		t.Run(fmt.Sprintf("of %d", issues), func(t *testing.T) { killWhileALandingIsVerified(t, issues) })
+	}
+}
+
+func killWhileALandingIsVerified(t *testing.T, issues int) {
+	c := hall(t, issues, issues, "0")
 	mark := c.at("landing")
 	c.write("repo/verify.sh", fmt.Sprintf(`case "$PWD" in *landing*) ;; *) exit 0 ;; esac
 [ -e %[1]s ] && exit 0
 echo $$ >%[1]s.new && mv %[1]s.new %[1]s
 exec tail -f %[1]s
 `, mark))
-	c.write("repo/.forge/forge.toml", strings.Replace(fmt.Sprintf(factoryConfig, 1), "test -f start.txt", "sh verify.sh", 1))
+	c.write("repo/.forge/forge.toml", strings.Replace(fmt.Sprintf(factoryConfig, issues), "test -f start.txt", "sh verify.sh", 1))
 	c.must("git", "add", "-A")
 	c.must("git", "commit", "-qm", "verify")
 	there := func(name string) bool {
@@ -108,5 +116,5 @@ exec tail -f %[1]s
 	if line, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline")); err == nil && strings.Contains(string(line), mark) {
 		t.Errorf("a verify of the dead process still runs: %q", line)
 	}
-	c.allLandedOnce(1)
+	c.allLandedOnce(issues)
 }

@@ -43,6 +43,7 @@ type question struct {
 	Kind     string `json:"kind"`
 	Revision int    `json:"revision"`
 	Status   string `json:"status"`
+	Question string `json:"question"`
 }
 
 func (c *checkout) checkpoints() []question {

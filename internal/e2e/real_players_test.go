@@ -35,6 +35,7 @@ type player struct {
 	tokens   bool   // reports tokens
 	lingers  bool   // may be slow to leave after its last word, and is ended then
 	attached bool   // leaves by itself once nobody writes to it
+	later    bool   // hears nothing while it works: what is said stands in its next prompt
 	soon     int    // about how many seconds it takes to its first tool
 }
 
@@ -59,7 +60,7 @@ func players() []player {
 			settle: settleCodex,
 		},
 		{
-			name: "gemini", slow: true, variable: "FORGE_REAL_GEMINI", process: "gemini", store: ".gemini/tmp", tokens: true, soon: 6,
+			name: "gemini", slow: true, later: true, variable: "FORGE_REAL_GEMINI", process: "gemini", store: ".gemini/tmp", tokens: true, soon: 6,
 			shell: func(command string) fakemodel.Tool {
 				return fakemodel.Tool{Name: "run_shell_command", Input: map[string]string{"command": command, "description": "a step"}}
 			},
@@ -71,7 +72,7 @@ func players() []player {
 			settle:  settleGemini,
 		},
 		{
-			name: "opencode", slow: true, variable: "FORGE_REAL_OPENCODE", process: "opencode", store: ".local/share/opencode", cost: true, tokens: true, soon: 10,
+			name: "opencode", slow: true, later: true, variable: "FORGE_REAL_OPENCODE", process: "opencode", store: ".local/share/opencode", cost: true, tokens: true, soon: 10,
 			shell: func(command string) fakemodel.Tool {
 				return fakemodel.Tool{Name: "bash", Input: map[string]any{"command": command, "description": "a step", "timeout": 600_000}}
 			},

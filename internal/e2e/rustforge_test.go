@@ -35,9 +35,10 @@ func TestProjectOfTheRustForge(t *testing.T) {
 	}
 	_, stderr, _ := k.quick("config", "validate")
 	for _, want := range []string{
-		`forge.toml: not used: claude, council, factory.enabled, factory.max_concurrent_runs, factory.port, phases.overrides."auth-*".council, phases.overrides."auth-*".swarm (`,
+		`forge.toml: not used: claude, factory.enabled, factory.max_concurrent_runs, factory.port, phases.overrides."auth-*".swarm (`,
 		"forge.toml:95: the hook after_iteration is not run",
-		"phases.json: not used: phases[1].sub_phases, phases[2].swarm, phases[2].council (",
+		"phases.json: not used: phases[1].sub_phases, phases[2].swarm (",
+		"a council has at least 2 workers, and [council.workers] names 1: phases without tries of their own are done once",
 		`forge.toml:9: permission_mode "strict" is deprecated`,
 		`forge.toml:15: permission_mode "strict" is deprecated`,
 		`phases.json:26: phases[1].permission_mode "strict" is deprecated`,
