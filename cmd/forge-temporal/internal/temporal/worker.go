@@ -1,0 +1,79 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Worker serves the queues of a factory on this host.
+type Worker struct {
+	Client client.Client
+	Queues Queues
+	Places Places
+	Host   string   // id of this host, the same each time
+	Has    []string // what effects may require
+	Slots  int      // effects at once; at least one
+	// Drain is how long effects may go on when it stops.
+	Drain time.Duration
+}
+
+// Start serves until stop is called, which waits until what is under way has
+// ended: by itself within Drain, or else ended then, to be done again elsewhere.
+func (w *Worker) Start() (stop func(), err error) {
+	acts := &Activities{Places: w.Places, Host: w.Host, Causes: w.Client, Slots: make(chan struct{}, max(w.Slots, 1))}
+	var started []worker.Worker
+	stop = func() {
+		done := make(chan struct{})
+		for _, one := range started {
+			go func() { one.Stop(); done <- struct{}{} }()
+		}
+		for range started {
+			<-done
+		}
+	}
+	// What is read and written goes on until no effect is left.
+	queues := append([]string{w.Queues.Core()}, w.Queues.Served(w.Host, w.Has)...)
+	for i, queue := range queues {
+		one := worker.New(w.Client, queue, w.options(i > 0))
+		if i == 0 {
+			one.RegisterWorkflowWithOptions(Drive, workflow.RegisterOptions{Name: WorkflowName})
+		}
+		one.RegisterActivity(acts)
+		if err := one.Start(); err != nil {
+			stop()
+			return nil, fmt.Errorf("serve queue %s: %w", queue, err)
+		}
+		started = append(started, one)
+	}
+	return stop, nil
+}
+
+func (w *Worker) options(effects bool) worker.Options {
+	o := worker.Options{
+		DisableWorkflowWorker: effects, WorkerStopTimeout: w.Drain,
+		// A wish to end reaches an effect by its heartbeat.
+		MaxHeartbeatThrottleInterval: time.Second,
+		StickyScheduleToStartTimeout: time.Second,
+		DeadlockDetectionTimeout:     10 * time.Second,
+	}
+	if effects {
+		o.MaxConcurrentActivityExecutionSize = max(w.Slots, 1) + 2 // those that tell need no slot
+	}
+	return o
+}
+
+// Run serves until ctx ends.
+func (w *Worker) Run(ctx context.Context) error {
+	stop, err := w.Start()
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop()
+	return nil
+}
