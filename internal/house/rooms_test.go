@@ -54,6 +54,21 @@ func roomProblems(tree fs.FS) ([]string, error) {
 		return nil, err
 	}
 	module, required := readModule(string(mod))
+	// Programs that are modules of their own, with libraries that the main one
+	// does not have.
+	others, err := fs.Glob(tree, "cmd/*/go.mod")
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		mod, err := fs.ReadFile(tree, other)
+		if err != nil {
+			return nil, err
+		}
+		_, more := readModule(string(mod))
+		delete(more, module)
+		maps.Copy(required, more)
+	}
 	arch, found := readTables(string(page))
 	imports, err := readImports(tree)
 	if err != nil {
