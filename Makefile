@@ -1,3 +1,4 @@
+# make forge-temporal   forge with Postgres, for several machines
 # make demo    see Forge work, in a repository made for it
 # make test    the tests, offline, about ten minutes on two cores
 # make check   vet, format, linters, race detector, the macOS build
@@ -8,6 +9,7 @@
 # make recording   forge do in a terminal, into docs/pictures/terminal.svg
 # make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
+# make load    a day of a factory in fast motion, half an hour: 2,000 issues, 64 at once, into docs/load.md
 # make soak    hundreds of kills and full disks: FORGE_KILLS of each; every schedule for each seeded bug
 
 GO       ?= go
@@ -15,7 +17,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all help build demo test times check vet fmt lint race rooms darwin test-real bench bench-proof pictures recording release fuzz soak clean
+.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules race rooms darwin test-real bench bench-proof pictures recording release fuzz load soak clean
 
 all: build
 
@@ -24,6 +26,11 @@ help:
 
 build:
 	$(GO) build -trimpath -o bin/forge .
+
+# forge with what many machines need: a module of its own.
+LARGER = cmd/forge-temporal
+forge-temporal:
+	cd $(LARGER) && $(GO) build -trimpath -o ../../bin/forge-temporal .
 
 demo: build
 	bin/forge demo
@@ -35,7 +42,9 @@ demo: build
 # What takes long without a reason is said; make times fails for it, on a machine
 # where nobody else works, and writes the table of the times.
 TESTING = -ldflags="-s -w" -p 3 -parallel 4
+# A python3 that starts four shells to find python is passed over.
 test times race: export TMPDIR := $(shell scripts/tmp.sh)
+test times race: export PATH := $(shell scripts/path.sh)
 test times race: export GOGC = 400
 test times race: export GOMEMLIMIT = 2GiB
 test:
@@ -45,10 +54,11 @@ times:
 	$(GO) test -json -count=1 $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
 
 # The cheap ones first.
-check: vet fmt rooms darwin lint race
+check: vet fmt rooms darwin lint schedules race
 
 vet:
 	$(GO) vet -tags real ./...
+	cd $(LARGER) && $(GO) vet -tags real ./...
 
 # Not by package: files for other systems count as well.
 fmt:
@@ -62,9 +72,15 @@ rooms:
 darwin:
 	CGO_ENABLED=0 GOOS=darwin $(GO) build -o /dev/null ./...
 	CGO_ENABLED=0 GOOS=darwin $(GO) vet ./...
+	cd $(LARGER) && CGO_ENABLED=0 GOOS=darwin $(GO) build -o /dev/null ./...
 
 lint:
 	scripts/lint.sh
+
+# All the schedules of which make test plays a sample.
+schedules: export GOGC = 400
+schedules:
+	FORGE_SCHEDULES=all $(GO) test -count=1 -ldflags="-s -w" -timeout 30m -run 'Simulation' ./orchestrator
 
 # By itself the detector holds each process for a second when it ends. SQLite's
 # translated C is not watched, which would take most of the time; no more is left
@@ -97,11 +113,19 @@ release:
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
 
+# Worth something on a machine where nobody else works.
+load: export FORGE_DAY_ISSUES ?= 2000
+load: export FORGE_DAY_AT_ONCE ?= 64
+load:
+	FORGE_DAY_WRITE=1 $(GO) test -tags real -count=1 -timeout 120m -run '^TestRealFactoryDay$$' ./internal/e2e
+
 soak: export FORGE_KILLS := $(FORGE_KILLS)
 soak:
 	FORGE_SCHEDULES=5000 $(GO) test -count=1 -timeout 90m -run '^TestSeeded' ./orchestrator
+	FORGE_SCHEDULES=10000 $(GO) test -count=1 -timeout 90m -run '^TestReconciling' ./factory/tracker
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
+	scripts/real.sh -run '^TestReal(TemporalKillWorkers|Postgres(Client|Server)Killed)$$' ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres
 
 clean:
 	rm -rf bin

@@ -26,4 +26,19 @@ for pkg in $(go list ./...); do
 		go test -p 1 -run '^$' -bench . -benchtime "$time" -timeout 30m "$pkg" || status=1
 	fi
 done
+# forge-temporal's need a Postgres, as scripts/real.sh has one.
+FORGE_REAL_POSTGRES=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -1)
+if [ -x "$FORGE_REAL_POSTGRES/initdb" ]; then
+	export FORGE_REAL_POSTGRES
+	(cd cmd/forge-temporal && go test -tags real -run '^$' -bench . -benchtime "$time" -timeout 30m ./internal/postgres) || status=1
+else
+	say "without Postgres, its journal is not measured"
+fi
+# A run on Temporal is held against a bare workflow, where scripts/real.sh has built a server.
+if FORGE_REAL_TEMPORAL=$(temporal); then
+	export FORGE_REAL_TEMPORAL
+	(cd cmd/forge-temporal && go test -tags real -run '^$' -bench Overhead -benchtime "$time" -timeout 30m ./internal/temporal) || status=1
+else
+	say "without a Temporal server, runs on one are not measured"
+fi
 exit $status

@@ -9,6 +9,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
+# Codex's own sandbox has a /dev of its own, in which it does not find itself.
+case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 
 # What needs no real program has been run by make test, and is not run again.
 # Selected by their names are the tests of files with the build tag real, which
@@ -16,12 +18,13 @@ cd "$(dirname "$0")/.."
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-packages='./factory/web ./internal/agent ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/proc ./internal/release ./internal/tracker/gitea ./internal/verify'
+packages='./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal ./factory/web ./internal/agent ./internal/browser ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/house ./internal/proc ./internal/release ./internal/tracker/gitea ./internal/verify ./internal/worker'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
 	command -v bwrap >/dev/null || die "bubblewrap is missing: install the package bubblewrap"
 fi
+if [ "$(uname -s)" = Linux ]; then apt podman podman; fi # runs the containers of internal/proc/containertest
 apt chromium chromium
 apt ssh-keygen openssh-client # the releaser signs with it
 FORGE_REAL_CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -46,6 +49,8 @@ apt gradle gradle
 apt poetry python3-poetry
 FORGE_REAL_MODULES_INSTALLERS=$(npm_modules installers "pnpm@$PNPM_VERSION" "yarn@$YARN_VERSION" "@yarnpkg/cli-dist@$YARN_BERRY_VERSION" "bun@$BUN_VERSION")
 export FORGE_REAL_MODULES_INSTALLERS
+FORGE_REAL_MODULES_INSPECTOR=$(npm_modules inspector "@modelcontextprotocol/inspector@$INSPECTOR_VERSION")
+export FORGE_REAL_MODULES_INSPECTOR
 [ -e /usr/share/java/junit-platform-console-standalone.jar ] || apt no-such-program junit5
 FORGE_REAL_MODULES_MOCHA=$(npm_modules mocha "mocha@$MOCHA_VERSION")
 FORGE_REAL_MODULES_JEST=$(npm_modules jest "jest@$JEST_VERSION")
@@ -66,6 +71,14 @@ for agent in ${FORGE_REAL_AGENTS:-claude codex gemini opencode claude-acp gitea}
 	export "FORGE_REAL_$(echo "$agent" | tr a-z- A-Z_)=$path"
 	say "testing with $path"
 done
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || apt initdb postgresql # Debian has it on no PATH
+FORGE_REAL_POSTGRES=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -1)
+[ -x "$FORGE_REAL_POSTGRES/initdb" ] || FORGE_REAL_POSTGRES=$(dirname "$(command -v initdb || echo missing/initdb)")
+[ -x "$FORGE_REAL_POSTGRES/initdb" ] || die "Postgres is missing: install the package postgresql"
+export FORGE_REAL_POSTGRES
+FORGE_REAL_TEMPORAL=$(temporal)
+FORGE_REAL_WORKFLOWCHECK=$(workflowcheck)
+export FORGE_REAL_TEMPORAL FORGE_REAL_WORKFLOWCHECK
 FORGE_REAL_NFPM=$(nfpm)
 export FORGE_REAL_NFPM
 apt rpm2cpio rpm2cpio
@@ -79,4 +92,18 @@ export FORGE_TEST_REQUIRE_SANDBOX=1
 [ $# -gt 0 ] || set -- -run "$selection" $packages
 # More at once than there are cores, since some wait for limits. One package
 # after the other: two would have twice as many agents start at the same time.
-exec go test -count=1 -timeout 60m -p 1 -parallel 4 -tags real "$@"
+# forge-temporal is a module of its own, and its packages are tested in it.
+flags=() here=() there=()
+for arg in "$@"; do
+	case $arg in
+	./cmd/forge-temporal*) there+=(".${arg#./cmd/forge-temporal}") ;;
+	./*) here+=("$arg") ;;
+	*) flags+=("$arg") ;;
+	esac
+done
+failed=0
+real() { go test -count=1 -timeout 60m -p 1 -parallel 4 -tags real "${flags[@]}" "$@" || failed=1; }
+if [ ${#here[@]} -gt 0 ]; then real "${here[@]}"; fi
+if [ ${#there[@]} -gt 0 ]; then (cd cmd/forge-temporal && real "${there[@]}" && exit $failed) || failed=1; fi
+if [ ${#here[@]} = 0 ] && [ ${#there[@]} = 0 ]; then real; fi
+exit $failed

@@ -11,6 +11,10 @@ CODEX_VERSION=0.169.0
 GEMINI_VERSION=0.61.0
 OPENCODE_VERSION=1.18.33
 GITEA_VERSION=1.26.0
+TEMPORAL_VERSION=v1.5.1
+# Those from 2 on need Node 22.
+INSPECTOR_VERSION=1.0.3
+WORKFLOWCHECK_VERSION=v0.6.0
 NFPM_VERSION=v2.43.4
 MOCHA_VERSION=10.8.2
 JEST_VERSION=29.7.0
@@ -186,3 +190,9 @@ gitea_src() {
 	gitea >/dev/null
 	echo "$tools/gitea-$GITEA_VERSION/static"
 }
+
+# temporal prints the path of a Temporal server for development.
+temporal() { go_program temporal "$TEMPORAL_VERSION" github.com/temporalio/cli/cmd/temporal; }
+
+# workflowcheck prints the path of what looks for what is not the same twice in workflows.
+workflowcheck() { go_program workflowcheck "$WORKFLOWCHECK_VERSION" go.temporal.io/sdk/contrib/tools/workflowcheck; }
