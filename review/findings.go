@@ -48,8 +48,26 @@ func sortFindings(all []work.Finding) {
 	slices.SortStableFunc(all, func(a, b work.Finding) int {
 		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.EndLine, b.EndLine), cmp.Compare(a.Specialist, b.Specialist), cmp.Compare(a.Issue, b.Issue),
-			cmp.Compare(a.Failure, b.Failure), cmp.Compare(a.Suggestion, b.Suggestion), cmp.Compare(a.Repro, b.Repro))
+			cmp.Compare(a.Failure, b.Failure), cmp.Compare(a.Suggestion, b.Suggestion), cmp.Compare(a.Repro, b.Repro),
+			cmp.Compare(known(b), known(a)), cmp.Compare(a.Severity, b.Severity), comparePointers(a.Replacement, b.Replacement))
 	})
+}
+
+// known is 1 where the severity is one of ours: of two that differ in nothing
+// else it is the one that is kept.
+func known(f work.Finding) int { return min(1, 1+slices.Index(work.Severities(), f.Severity)) }
+
+// comparePointers puts who proposes nothing first.
+func comparePointers(a, b *string) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return cmp.Compare(*a, *b)
 }
 
 // limit keeps the worst MaxBlocking blocking findings and up to maxListed in
