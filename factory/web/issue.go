@@ -120,6 +120,9 @@ func (s *Server) issueRun(v *visit, d *issueData) error {
 		return err
 	}
 	run := viewRun(st, row, v.Project, v.server.Now())
+	if run.Landing, err = v.Project.PagesOfLanding(v.Context(), st.Run); err != nil {
+		return err
+	}
 	d.Run = &run
 	for _, c := range st.Promotion().Criteria {
 		d.Evidence[c.ID] = c

@@ -177,6 +177,9 @@ func (s *Server) runData(v *visit) (runData, error) {
 		return d, err
 	}
 	d.Run = viewRun(st, row, v.Project, s.Now())
+	if d.Run.Landing, err = v.Project.PagesOfLanding(v.Context(), st.Run); err != nil {
+		return d, err
+	}
 	d.Over = st.Outcome.Final() && !st.Live
 	d.MostWith = work.MaxAttached
 	if with, err := work.ParseAttached(v.URL.Query().Get("with")); err == nil {

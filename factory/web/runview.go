@@ -30,8 +30,9 @@ type runView struct {
 	Phases        []phaseView
 	Findings      []work.Finding
 	InDoubt       []work.Doubt // about the proof of what landed
-	Assumed       []string     // what agents decided without knowing
-	FollowUps     []string     // what people who approved left for later
+	Landing       []work.PageShown
+	Assumed       []string // what agents decided without knowing
+	FollowUps     []string // what people who approved left for later
 	Delivery      *work.Delivery
 	Job           *jobView
 	Issue         int64

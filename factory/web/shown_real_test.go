@@ -28,7 +28,7 @@ func TestRealPicturesAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Phases["01"].Record = work.VerifyFinishedData{On: work.OnSnapshot, OK: true, Pages: []work.PageShown{{URL: "http://localhost:1/", After: n, Before: n}}}.Of([]string{"x"})
-	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Pictures = oneRun{st}, kept{n: still.String()} })
+	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Pictures = oneRun{st}, landed{kept: kept{n: still.String()}} })
 	b := w.Browser()
 	b.SignIn()
 	b.GoTo("/p/demo/runs/r-1")

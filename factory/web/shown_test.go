@@ -22,6 +22,14 @@ func (k kept) Picture(_ context.Context, name string) ([]byte, error) {
 	return nil, errors.New("no such blob")
 }
 
+// landed are pages that were shown when a result was to land.
+type landed struct {
+	kept
+	pages []work.PageShown
+}
+
+func (l landed) Landing(context.Context, string) ([]work.PageShown, error) { return l.pages, nil }
+
 // Pages that a proof shows stand where the run is looked at and where somebody is
 // asked, and their pictures are given out by the names that the proof has alone.
 func TestPagesOfAProofAreShown(t *testing.T) {
@@ -40,9 +48,9 @@ func TestPagesOfAProofAreShown(t *testing.T) {
 		{URL: "http://localhost:1/new", After: name("e5"), Unlike: "nothing listens", Width: 390, Height: 844},
 	}}.Of([]string{"make test"})
 	st.Phases["01"].Record = record
-	pictures := kept{name("a1"): "before", name("b2"): "after", name("c3"): "marked", name("d4"): "moving", name("e5"): "new", name("f6"): "a prompt"}
+	pictures := kept{name("a1"): "before", name("b2"): "after", name("c3"): "marked", name("d4"): "moving", name("e5"): "new", name("07"): "lands", name("f6"): "a prompt"}
 	w.Site.Change("demo", func(p *web.Project) {
-		p.Runs, p.Cockpit, p.Desk, p.Pictures = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Desk, record}, pictures
+		p.Runs, p.Cockpit, p.Desk, p.Pictures = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Desk, record}, landed{pictures, []work.PageShown{{URL: "http://localhost:1/last", After: name("07"), Width: 390, Height: 844}}}
 	})
 	var desk *webtest.Desk
 	w.Site.Change("demo", func(p *web.Project) { desk = p.Desk.(provenDesk).Desk.(*webtest.Desk) })
@@ -61,7 +69,10 @@ func TestPagesOfAProofAreShown(t *testing.T) {
 			}
 		}
 	}
-	for picture, want := range map[string]int{name("a1"): 200, name("e5"): 200, name("f6"): 404, name("00"): 404, "x": 404, "..%2f..%2fkey": 404} {
+	if a := owner.Get("/p/demo/runs/r-1"); !strings.Contains(a.Body, "As it lands: the page <span class=\"mono\">http://localhost:1/last") || !strings.Contains(a.Body, `data-picture="/p/demo/runs/r-1/pictures/`+name("07")) {
+		t.Errorf("the pages of the landing are missing:\n%s", a.Body)
+	}
+	for picture, want := range map[string]int{name("07"): 200, name("a1"): 200, name("e5"): 200, name("f6"): 404, name("00"): 404, "x": 404, "..%2f..%2fkey": 404} {
 		a := owner.Get("/p/demo/runs/r-1/pictures/" + picture)
 		if a.Status != want || want == 200 && (a.Body != pictures[picture] || a.Header.Get("Content-Type") != "image/png") {
 			t.Errorf("picture %s: %d %v %q, want %d", picture, a.Status, a.Header, a.Body, want)

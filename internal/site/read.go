@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"forge/factory/landing"
 	"forge/factory/triage"
 	pages "forge/factory/web"
 	"forge/internal/agent"
@@ -298,6 +299,14 @@ type gallery struct{ *view }
 
 func (s gallery) Picture(ctx context.Context, name string) ([]byte, error) {
 	return s.p.Journal.Blob(ctx, name)
+}
+
+func (s gallery) Landing(ctx context.Context, run string) ([]work.PageShown, error) {
+	events, err := s.p.Journal.Events(ctx, run, 0)
+	if err != nil {
+		return nil, err
+	}
+	return landing.Shown(events)
 }
 
 // cockpit is what the cockpit needs beside them.

@@ -19,7 +19,7 @@ type picture struct {
 
 // pictureRoute gives out what proofs show of pages.
 func (a *API) pictureRoute(path string) {
-	add(a, Route{ID: "run-picture", Method: http.MethodGet, Path: path + "/{run}/pictures/{picture}", Role: web.RoleViewer, Summary: "A picture of a page, which the last proof of a phase shows", Tag: "runs"},
+	add(a, Route{ID: "run-picture", Method: http.MethodGet, Path: path + "/{run}/pictures/{picture}", Role: web.RoleViewer, Summary: "A picture of a page, which the last proof of a phase, or the one of the landing, shows", Tag: "runs"},
 		func(c call, in *PictureQuery) (*Answer[picture], error) {
 			if _, err := findRun(c, in.Run); err != nil {
 				return nil, err
@@ -28,7 +28,11 @@ func (a *API) pictureRoute(path string) {
 			if err != nil {
 				return nil, err
 			}
-			if c.project.Pictures == nil || !web.NamesPicture(st, in.Picture) {
+			shown, err := c.project.ShowsPicture(c, st, in.Picture)
+			if err != nil {
+				return nil, err
+			}
+			if !shown {
 				return nil, notFound("not_found", "No proof of this run shows such a picture.", "show-run names them.")
 			}
 			data, err := c.project.Pictures.Picture(c, in.Picture)

@@ -28,6 +28,25 @@ func (noQuestions) Checkpoints(context.Context, string, work.CheckpointStatus, i
 	return nil, nil
 }
 
+// shown are the pages of a landing.
+type shown struct{ web.Pictures }
+
+func (shown) Landing(_ context.Context, run string) ([]work.PageShown, error) {
+	return []work.PageShown{{URL: "http://localhost:1/" + run}}, nil
+}
+
+// Programs are told what was shown of the pages when the result was to land.
+func TestStatusOfShownLanding(t *testing.T) {
+	st, err := orchestrator.NewState("r-1", orchestrator.Spec{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "first", Promise: "P"}}}, Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Desk: noQuestions{}, Pictures: shown{}}, web.Run{ID: "r-1"})
+	if err != nil || len(got.Landing) != 1 || got.Landing[0].URL != "http://localhost:1/r-1" {
+		t.Errorf("it is told %+v, %v", got.Landing, err)
+	}
+}
+
 // Programs are told that nobody takes what a run needs done.
 func TestStatusOfStalledRun(t *testing.T) {
 	st, err := orchestrator.NewState("r-1", orchestrator.Spec{Plan: work.Plan{Phases: []work.Phase{{Number: "01", Name: "first", Promise: "P"}}}, Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {}}}})

@@ -20,6 +20,7 @@ type Status struct {
 	Sandbox     string                            `json:"sandbox,omitempty"`
 	Spent       Spent                             `json:"spent"`
 	Delivery    *work.Delivery                    `json:"delivery,omitempty" doc:"Where the result is, once there is one."`
+	Landing     []work.PageShown                  `json:"landing_pages,omitempty" doc:"The project's pages as the result showed them when it was last proven on its target."`
 }
 
 // Spent is what agents and models used.
@@ -60,6 +61,9 @@ func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, er
 		Reason: s.Reason, Sandbox: s.Sandbox, Spent: spent(s.Ledger), Delivery: s.Delivery,
 	}
 	out.RunStanding.Stalled = row.Stalled
+	if out.Landing, err = project.PagesOfLanding(ctx, row.ID); err != nil {
+		return out, err
+	}
 	if s.Spec.Issue != nil {
 		out.Issue = s.Spec.Issue.ID
 	}
