@@ -34,7 +34,7 @@ var _ host.Host = (*Host)(nil)
 
 // Host is one project. It may be used by several goroutines.
 type Host struct {
-	host.OneByOne
+	host.OneByOne // a project with merge trains has its own queue
 	*host.Branches
 	cfg       Config
 	api       gitlabapi.Project
@@ -93,6 +93,7 @@ type project struct {
 	Squash      string `json:"squash_option"`
 	Pulls       string `json:"merge_requests_access_level"`
 	OnlyGreen   bool   `json:"only_allow_merge_if_pipeline_succeeds"`
+	Trains      bool   `json:"merge_trains_enabled"`
 	Permissions struct {
 		Project *access `json:"project_access"`
 		Group   *access `json:"group_access"`

@@ -273,6 +273,12 @@ func (h *Host) Merge(ctx context.Context, m work.PullMerge) (work.PullSquashed, 
 	if p.State == work.PullMerged {
 		return h.squashed(ctx, p.MergeCommit)
 	}
+	switch of, err := h.project(ctx); {
+	case err != nil:
+		return work.PullSquashed{}, err
+	case of.Trains:
+		return work.PullSquashed{}, h.ride(ctx, do, m)
+	}
 	words := strings.TrimSpace(m.Title.String() + "\n\n" + m.Message)
 	var done mergeRequest
 	err = h.ask(ctx, h.merging, do, http.MethodPut, path(m.Number)+"/merge", map[string]any{

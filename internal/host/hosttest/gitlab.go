@@ -39,6 +39,8 @@ type GitLab struct {
 	last      int
 	// traces are logs of jobs.
 	traces map[int]string
+	trains bool // nothing is to be merged but by the merge train
+	train  []glCar
 }
 
 type glMerge struct {
@@ -198,7 +200,7 @@ func (g *GitLab) route(w http.ResponseWriter, req *http.Request, at []string, wh
 	case len(at) == 0:
 		say(w, http.StatusOK, map[string]any{
 			"path_with_namespace": GitLabProject, "default_branch": "main", "archived": g.archived, "empty_repo": false, "squash_option": "default_off",
-			"merge_requests_access_level": "enabled", "only_allow_merge_if_pipeline_succeeds": g.onlyGreen,
+			"merge_requests_access_level": "enabled", "merge_trains_enabled": g.trains, "only_allow_merge_if_pipeline_succeeds": g.onlyGreen,
 			"permissions": map[string]any{"project_access": map[string]any{"access_level": g.levels[who]}, "group_access": nil},
 		})
 	case strings.HasPrefix(join, "GET members/all/"):
@@ -257,6 +259,8 @@ func (g *GitLab) route(w http.ResponseWriter, req *http.Request, at []string, wh
 			return
 		}
 		say(w, http.StatusOK, g.issues[n-1])
+	case at[0] == "merge_trains":
+		g.serveTrain(w, req, at, who, body)
 	case at[0] == "hooks":
 		g.serveHooks(w, req, at, body)
 	case join == "GET merge_requests":
