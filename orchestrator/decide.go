@@ -174,6 +174,7 @@ func (d *decision) opened(f Opened) {
 	d.run(work.RunStarted, RunStartedData{
 		Spec: f.Inline, Blob: f.Blob, Policy: d.s.version, Level: d.s.Level(),
 		Branch: sp.Branch, Base: sp.Base.Commit, Phases: len(sp.Plan.Phases), Fork: fork,
+		Core: f.Core,
 	})
 }
 

@@ -60,6 +60,7 @@ type RunStartedData struct {
 	Base   string `json:"base"`
 	Phases int    `json:"phases"`
 	Fork   string `json:"fork,omitempty"` // run, phase and iteration that it goes on from
+	Core   string `json:"core,omitempty"` // version of the core that began it; "" = one before versions were noted
 }
 
 // RunResumedData is the payload of run.resumed.

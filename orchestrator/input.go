@@ -20,6 +20,8 @@ type Fact interface{ fact() }
 type Opened struct {
 	Inline *Spec
 	Blob   string
+	// Core is the Version of who opens it; "" = not noted.
+	Core string `json:",omitempty"`
 }
 
 // Resumed lets a process go on with a run that another one left.

@@ -33,7 +33,7 @@ func Open(ctx context.Context, p *project.Checkout, e *project.Machine, id strin
 		return Opened{}, err
 	}
 	inOrder(ctx, p, &spec)
-	out := Opened{First: orchestrator.Opened{Inline: &spec}}
+	out := Opened{First: orchestrator.Opened{Inline: &spec, Core: orchestrator.Version}}
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return out, fmt.Errorf("record what the run is opened with: %w", err)
