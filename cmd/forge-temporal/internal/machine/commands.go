@@ -31,12 +31,13 @@ import (
 
 const usage = `forge-temporal worker   work on runs of this checkout until it is stopped
 forge-temporal bring    have the commits of a run, and its result, in this checkout
+forge-temporal release  let go of a run whose version has no worker, so that forge resume takes it up
 forge-temporal setup    make the namespace and its search attributes
 forge-temporal doctor   say what is wrong with server, namespace and configuration
 `
 
 // Commands are those that forge-temporal has beside forge's.
-func Commands() []string { return []string{"worker", "bring", "setup", "doctor"} }
+func Commands() []string { return []string{"worker", "bring", "release", "setup", "doctor"} }
 
 // Exit codes are those of forge.
 const (
@@ -45,10 +46,15 @@ const (
 	exitMend   = 2 // something that a person can mend
 )
 
-// Run is the commands worker, setup and doctor; stores opens the journals that a
+// Run is the commands that Commands names; stores opens the journals that a
 // server keeps.
 func Run(ctx context.Context, stores project.Stores, args []string, stdout, stderr io.Writer) int {
-	err := run(ctx, stores, args, stdout, stderr)
+	return runAs(ctx, temporal.CoreVersion, stores, args, stdout, stderr)
+}
+
+// runAs is Run as a program with that version of the core.
+func runAs(ctx context.Context, core string, stores project.Stores, args []string, stdout, stderr io.Writer) int {
+	err := run(ctx, core, stores, args, stdout, stderr)
 	var mend *refusal.Error
 	var wrong *config.Problems
 	switch {
@@ -62,7 +68,7 @@ func Run(ctx context.Context, stores project.Stores, args []string, stdout, stde
 	return exitFailed
 }
 
-func run(ctx context.Context, stores project.Stores, args []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, core string, stores project.Stores, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return refusal.New("name one", "which command?\n%s", usage)
 	}
@@ -108,9 +114,11 @@ func run(ctx context.Context, stores project.Stores, args []string, stdout, stde
 		if m != nil {
 			set.Objects = from
 		}
-		return serve(ctx, p, m, set, stdout)
+		return serve(ctx, core, p, m, set, stdout)
 	case "bring":
 		return bring(ctx, p, set, flags.Args(), stdout)
+	case "release":
+		return release(ctx, p, core, set, flags.Args(), stdout)
 	case "setup":
 		return setup(ctx, set, stdout)
 	case "doctor":
@@ -127,7 +135,7 @@ func surroundings(stores project.Stores, logger *charm.Logger, dir string) proje
 
 // serve serves the checkout's queues until the process is asked to stop; then what is
 // under way may end within its time.
-func serve(ctx context.Context, p *project.Checkout, m *mirror, set config.EngineSettings, stdout io.Writer) error {
+func serve(ctx context.Context, core string, p *project.Checkout, m *mirror, set config.EngineSettings, stdout io.Writer) error {
 	if m != nil && p.Server == "" {
 		return refusal.New("name the project's database as store.url_env in your own configuration", "a worker without a checkout has no journal of its own")
 	}
@@ -153,12 +161,12 @@ func serve(ctx context.Context, p *project.Checkout, m *mirror, set config.Engin
 	}
 	own := p.Config.Worker()
 	w := &temporal.Worker{
-		Client: c, Queues: places.team.queues, Places: places, Host: host, Has: own.Has, Slots: own.Slots,
+		Client: c, Queues: places.team.queues, Core: core, Places: places, Host: host, Has: own.Has, Slots: own.Slots,
 		Drain: time.Duration(own.DrainSecs) * time.Second,
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	served := append([]string{w.Queues.Core()}, w.Queues.Served(host, own.Has)...)
+	served := append([]string{w.Queues.Core(core)}, w.Queues.Served(host, own.Has)...)
 	fmt.Fprintf(stdout, "worker %s serves %s\n", host, strings.Join(served, ", "))
 	go Carry(ctx, p, c)
 	go places.sweeping(ctx)

@@ -23,10 +23,10 @@ func Drive(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *or
 	if set, err := p.Config.Engine(); err == nil { // else drive says what is wrong with it
 		times.Host = time.Duration(set.TakeoverSecs) * time.Second
 	}
-	return drive(ctx, p, lease, s, first, o, times)
+	return drive(ctx, temporal.CoreVersion, p, lease, s, first, o, times)
 }
 
-func drive(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runs.Options, times temporal.Times) (end work.RunFinishedData, err error) {
+func drive(ctx context.Context, core string, p *project.Checkout, lease *journal.Lease, s *orchestrator.State, first orchestrator.Fact, o runs.Options, times temporal.Times) (end work.RunFinishedData, err error) {
 	released := false
 	defer func() {
 		if !released {
@@ -73,7 +73,7 @@ func drive(ctx context.Context, p *project.Checkout, lease *journal.Lease, s *or
 		}
 	}
 	e := &temporal.Engine{
-		Client: c, Queues: t.queues, Times: times, Project: t.name, Record: &record{p: p, run: s.Run},
+		Client: c, Queues: t.queues, Core: core, Times: times, Project: t.name, Record: &record{p: p, run: s.Run},
 		Watch: o.Watch, Answers: o.Answers, Deadline: o.Deadline, Tagged: true, Leave: o.Leave,
 		Unserved: o.Unserved, Requires: p.Config.Requires(namesOf(s)),
 	}

@@ -4,6 +4,7 @@ package machine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ import (
 // play makes the test binary behave as forge-temporal.
 const play = "FORGE_TEST_PLAY"
 
+// playCore is the version of the core that it then has.
+const playCore = "FORGE_TEST_CORE"
+
 // playBareAt makes it a worker without Forge, of the server at that address.
 const playBareAt = "FORGE_TEST_PLAY_BARE"
 
@@ -55,7 +59,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(play) != "" {
-		os.Exit(Run(context.Background(), noStores, os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(runAs(context.Background(), cmp.Or(os.Getenv(playCore), temporal.CoreVersion), noStores, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -200,8 +204,18 @@ func (f *factory) kill(cmd *exec.Cmd) {
 // run opens a run and has it driven; at is told of each event.
 func (f *factory) run(at func(e work.Event)) (p *project.Checkout, s *orchestrator.State, end work.RunFinishedData, err error) {
 	f.t.Helper()
+	p, opened := f.open()
+	s = opened.State
+	end, err = drive(f.t.Context(), temporal.CoreVersion, p, opened.Lease, s, opened.First, runs.Options{Watch: watcher{at}}, quick())
+	return p, s, end, err
+}
+
+// open opens a run that nobody drives yet.
+func (f *factory) open() (*project.Checkout, runs.Opened) {
+	f.t.Helper()
 	ctx := f.t.Context()
-	if p, err = project.Open(ctx, f.env); err != nil {
+	p, err := project.Open(ctx, f.env)
+	if err != nil {
 		f.t.Fatal(err)
 	}
 	if _, err := p.OpenStore(ctx, true); err != nil {
@@ -222,9 +236,7 @@ func (f *factory) run(at func(e work.Event)) (p *project.Checkout, s *orchestrat
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s = opened.State
-	end, err = drive(ctx, p, opened.Lease, s, opened.First, runs.Options{Watch: watcher{at}}, quick())
-	return p, s, end, err
+	return p, opened
 }
 
 type watcher struct{ at func(work.Event) }

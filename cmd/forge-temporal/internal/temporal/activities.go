@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ import (
 type Activities struct {
 	Places Places
 	Host   string
+	// Core is the version of this worker's; "" = CoreVersion.
+	Core string
 	// Causes asks a run why one of its effects is to end; client.Client does.
 	Causes Asker
 	// Slots bounds the effects that are carried out at once; nil = nothing does.
@@ -61,8 +64,8 @@ func (a *Activities) record(err error) error {
 
 // Load is the run's state as it is folded here.
 func (a *Activities) Load(ctx context.Context, in LoadInput) ([]byte, error) {
-	if in.Core != CoreVersion {
-		return nil, fmt.Errorf("a state of core %s is asked for, and this worker has core %s", in.Core, CoreVersion)
+	if own := cmp.Or(a.Core, CoreVersion); in.Core != own {
+		return nil, fmt.Errorf("a state of core %s is asked for, and this worker has core %s", in.Core, own)
 	}
 	s, err := a.Places.Fold(ctx, in.Project, in.Run)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // came in that was not fed yet.
 type drive struct {
 	in    Input
+	core  string // version of this worker's
 	s     *orchestrator.State
 	batch engine.Batch
 	head  orchestrator.Head
@@ -29,6 +30,7 @@ type drive struct {
 	heard   []int64
 	hosts   map[string]string
 	waiting string // what no worker took so far
+	move    string // version of the core that it is to go on with; "" = this one
 
 	seed    string // of marks, drawn once for each part
 	marks   int
@@ -46,10 +48,13 @@ type result struct {
 	left bool // its processes may run still
 }
 
-// Drive is the workflow of a run. It decides nothing by itself: it feeds the core
+// Drive is the workflow of a run with the core of this program.
+func Drive(ctx workflow.Context, in Input) (Ended, error) { return driveAs(ctx, CoreVersion, in) }
+
+// driveAs is the workflow of a run. It decides nothing by itself: it feeds the core
 // with what activities and people say, and has done what the core asks for.
-func Drive(ctx workflow.Context, in Input) (Ended, error) {
-	d := &drive{in: in, hosts: map[string]string{}, causes: map[work.CommandID]string{}}
+func driveAs(ctx workflow.Context, core string, in Input) (Ended, error) {
+	d := &drive{in: in, core: core, hosts: map[string]string{}, causes: map[work.CommandID]string{}}
 	if err := d.listen(ctx); err != nil {
 		return Ended{}, err
 	}
@@ -98,8 +103,8 @@ func (d *drive) run(ctx workflow.Context) error {
 // what this worker makes of the journal.
 func (d *drive) restore(ctx workflow.Context) (err error) {
 	state := d.in.State
-	if d.in.Core != CoreVersion {
-		err = workflow.ExecuteActivity(d.reading(ctx), (*Activities).Load, LoadInput{At: d.at(), Core: CoreVersion}).Get(ctx, &state)
+	if d.in.Core != d.core {
+		err = workflow.ExecuteActivity(d.reading(ctx), (*Activities).Load, LoadInput{At: d.at(), Core: d.core}).Get(ctx, &state)
 		if err != nil {
 			return fmt.Errorf("fold run %s anew: %w", d.in.Run, err)
 		}
@@ -156,7 +161,7 @@ func (d *drive) goOn(ctx workflow.Context) error {
 		if err := d.expire(ctx); err != nil {
 			return err
 		}
-		tired := d.tired(ctx)
+		tired := d.tired(ctx) || d.move != ""
 		if !tired {
 			if err := d.startPending(ctx); err != nil {
 				return err
@@ -189,7 +194,7 @@ func (d *drive) goOn(ctx workflow.Context) error {
 // wait is until something came in, or the next moment that something waits for.
 func (d *drive) wait(ctx workflow.Context) error {
 	news := func() bool {
-		return len(d.came) > 0 || d.stop != nil && d.s.Stopping == nil || len(d.answers) > 0 && d.s.Stopping == nil
+		return len(d.came) > 0 || d.moves() || d.stop != nil && d.s.Stopping == nil || len(d.answers) > 0 && d.s.Stopping == nil
 	}
 	next := d.next()
 	woken := true
@@ -360,6 +365,10 @@ func (d *drive) tired(ctx workflow.Context) bool {
 		d.in.Times.MaxEvents > 0 && info.GetCurrentHistoryLength() > d.in.Times.MaxEvents
 }
 
+// moves says that the run goes on with a newer core now. Until nothing is under way any
+// more, nothing new begins: workers of this core are on their way out.
+func (d *drive) moves() bool { return d.move != "" && len(d.under) == 0 }
+
 // heardAtMost is how many rows of the inbox a part tells the next one: those that
 // were fed are gone from the inbox, and only one that is on its way may come again.
 const heardAtMost = 500
@@ -371,7 +380,8 @@ func (d *drive) continueAsNew(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	if len(d.answers) > 0 { // taken meanwhile
+	// Taken meanwhile. What a run that stops does not hear stays in the inbox.
+	if len(d.answers) > 0 && d.s.Stopping == nil {
 		return d.goOn(ctx)
 	}
 	state, err := d.s.Snapshot()
@@ -379,11 +389,14 @@ func (d *drive) continueAsNew(ctx workflow.Context) error {
 		return err
 	}
 	next := d.in
-	next.State, next.Core, next.First = state, CoreVersion, nil
+	next.State, next.Core, next.First = state, d.core, nil
 	if n := len(d.heard); n > heardAtMost {
 		d.heard = d.heard[n-heardAtMost:]
 	}
 	next.Carried = &Carried{Head: d.head, Heard: d.heard, Hosts: d.hosts, Reason: d.stop, Part: d.part() + 1, Waiting: d.waiting}
+	if d.move != "" {
+		ctx = workflow.WithWorkflowTaskQueue(ctx, d.in.Queues.Core(d.move))
+	}
 	return workflow.NewContinueAsNewError(ctx, WorkflowName, next)
 }
 

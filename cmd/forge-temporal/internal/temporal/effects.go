@@ -232,7 +232,7 @@ func interrupted(e orchestrator.IterateEffect, why string) orchestrator.Fact {
 // worker of that host comes in time, the attempt stays on record as one that may
 // run still, and whoever takes the run up next ends it.
 func (d *drive) endLeft(ctx workflow.Context, host string, left engine.Attempt) bool {
-	queue := d.in.Queues.Core()
+	queue := d.in.Queues.Core(d.core)
 	if host != "" {
 		queue = d.in.Queues.Host(host)
 	}

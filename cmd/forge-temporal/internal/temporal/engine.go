@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 type Engine struct {
 	Client  client.Client
 	Queues  Queues
+	Core    string // version of the core; "" = CoreVersion
 	Times   Times
 	Project string
 	Record  Record // of the run
@@ -68,7 +70,7 @@ func (e *Engine) drive(ctx context.Context, s *orchestrator.State, first orchest
 	handle, err := e.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		TypedSearchAttributes: e.tags(s.Run),
 
-		ID: name, TaskQueue: e.Queues.Core(), WorkflowTaskTimeout: 10 * time.Second,
+		ID: name, TaskQueue: e.Queues.Core(e.core()), WorkflowTaskTimeout: 10 * time.Second,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, WorkflowName, in)
@@ -138,9 +140,11 @@ type outcome struct {
 	err   error
 }
 
+func (e *Engine) core() string { return cmp.Or(e.Core, CoreVersion) }
+
 func (e *Engine) input(s *orchestrator.State, first orchestrator.Fact) (Input, error) {
 	in := Input{
-		Project: e.Project, Run: s.Run, Core: CoreVersion, Queues: e.Queues, Times: e.Times,
+		Project: e.Project, Run: s.Run, Core: e.core(), Queues: e.Queues, Times: e.Times,
 		Requires: e.Requires, Answers: e.Answers, Deadline: e.Deadline,
 	}
 	var err error

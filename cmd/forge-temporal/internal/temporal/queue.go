@@ -11,8 +11,17 @@ import (
 // the factory's name, a host's id and words of the configuration: operators read it.
 type Queues struct{ Prefix string }
 
-// Core is where workflows are decided and records are written.
-func (q Queues) Core() string { return q.Prefix + "-core" }
+// Core is where workflows of that version of the core are decided and their records
+// are written: a history can be replayed by the core that recorded it alone.
+func (q Queues) Core(version string) string { return q.core() + version }
+
+func (q Queues) core() string { return q.Prefix + "-core-v" }
+
+// versionOf is the version of the core that a queue is for; false for other queues.
+func (q Queues) versionOf(queue string) (version string, is bool) {
+	version, is = strings.CutPrefix(queue, q.core())
+	return version, is && version != ""
+}
 
 // Any is for effects that every worker can carry out.
 func (q Queues) Any() string { return q.Prefix + "-any" }

@@ -79,7 +79,7 @@ func (d *drive) inbox(ctx workflow.Context) (rows []engine.Inbox, err error) {
 // is out of reach, and when a worker dies over one: each may be carried out twice.
 func (d *drive) reading(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: d.in.Queues.Core(), StartToCloseTimeout: 30 * time.Second,
+		TaskQueue: d.in.Queues.Core(d.core), StartToCloseTimeout: 30 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, MaximumInterval: 5 * time.Second,
 			NonRetryableErrorTypes: []string{errRecord, errConflict, errOver},
@@ -108,7 +108,7 @@ func (d *drive) listen(ctx workflow.Context) error {
 		return err
 	}
 	if err := workflow.SetQueryHandler(ctx, standQuery, func() (Standing, error) {
-		return Standing{Part: d.part(), Effects: d.started, Unserved: d.waiting}, nil
+		return Standing{Part: d.part(), Effects: d.started, Unserved: d.waiting, Move: d.move}, nil
 	}); err != nil {
 		return err
 	}
@@ -121,7 +121,22 @@ func (d *drive) listen(ctx workflow.Context) error {
 			d.asked(why)
 		}
 	})
+	workflow.Go(ctx, d.newest)
 	return nil
+}
+
+// newest notes that workers of a newer core are there, as they say by signal. What is
+// no newer core than this one is passed over: a run never goes back.
+func (d *drive) newest(ctx workflow.Context) {
+	for {
+		var core string
+		if more := workflow.GetSignalChannel(ctx, moveSignal).Receive(ctx, &core); !more || ctx.Err() != nil {
+			return
+		}
+		if newer(core, d.core) && (d.move == "" || newer(core, d.move)) {
+			d.move = core
+		}
+	}
 }
 
 // asked is the first wish to stop.

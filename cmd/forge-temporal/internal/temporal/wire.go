@@ -122,6 +122,7 @@ type Standing struct {
 	Part     int
 	Effects  []EffectStanding
 	Unserved string // a sentence, when something waits for a worker for too long
+	Move     string `json:",omitempty"` // version of the core that it goes on with as soon as it can
 }
 
 // EffectStanding is one effect that is under way.
@@ -136,6 +137,7 @@ const (
 	WorkflowName = "forge-run"
 	answerUpdate = "answer"
 	stopSignal   = "stop"
+	moveSignal   = "move"
 	causeQuery   = "cause"
 	standQuery   = "standing"
 )

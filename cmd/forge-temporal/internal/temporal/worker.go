@@ -1,8 +1,10 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -15,6 +17,7 @@ type Worker struct {
 	Client client.Client
 	Queues Queues
 	Places Places
+	Core   string   // version of the core; "" = CoreVersion
 	Host   string   // id of this host, the same each time
 	Has    []string // what effects may require
 	Slots  int      // effects at once; at least one
@@ -25,23 +28,33 @@ type Worker struct {
 // Start serves until stop is called, which waits until what is under way has
 // ended: by itself within Drain, or else ended then, to be done again elsewhere.
 func (w *Worker) Start() (stop func(), err error) {
-	acts := &Activities{Places: w.Places, Host: w.Host, Causes: w.Client, Slots: make(chan struct{}, max(w.Slots, 1))}
+	core := cmp.Or(w.Core, CoreVersion)
+	acts := &Activities{Places: w.Places, Host: w.Host, Core: core, Causes: w.Client, Slots: make(chan struct{}, max(w.Slots, 1))}
 	var started []worker.Worker
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
 	stop = func() {
-		done := make(chan struct{})
-		for _, one := range started {
-			go func() { one.Stop(); done <- struct{}{} }()
+		until := time.Now().Add(w.Drain)
+		if len(started) > 0 {
+			stopAll(started[1:])
+			// What is read, written and decided goes on until no effect is left, and for
+			// as long as runs may move to a newer core.
+			w.letGo(core, until)
+			stopAll(started[:1])
 		}
-		for range started {
-			<-done
-		}
+		cancel()
+		<-over
 	}
-	// What is read and written goes on until no effect is left.
-	queues := append([]string{w.Queues.Core()}, w.Queues.Served(w.Host, w.Has)...)
+	go func() {
+		defer close(over)
+		w.calling(ctx, core)
+	}()
+	queues := append([]string{w.Queues.Core(core)}, w.Queues.Served(w.Host, w.Has)...)
 	for i, queue := range queues {
 		one := worker.New(w.Client, queue, w.options(i > 0))
 		if i == 0 {
-			one.RegisterWorkflowWithOptions(Drive, workflow.RegisterOptions{Name: WorkflowName})
+			drive := func(ctx workflow.Context, in Input) (Ended, error) { return driveAs(ctx, core, in) }
+			one.RegisterWorkflowWithOptions(drive, workflow.RegisterOptions{Name: WorkflowName})
 		}
 		one.RegisterActivity(acts)
 		if err := one.Start(); err != nil {
@@ -51,6 +64,14 @@ func (w *Worker) Start() (stop func(), err error) {
 		started = append(started, one)
 	}
 	return stop, nil
+}
+
+func stopAll(all []worker.Worker) {
+	var each sync.WaitGroup
+	for _, one := range all {
+		each.Go(one.Stop)
+	}
+	each.Wait()
 }
 
 func (w *Worker) options(effects bool) worker.Options {
