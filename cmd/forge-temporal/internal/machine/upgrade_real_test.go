@@ -136,6 +136,10 @@ func TestRealTemporalRollingUpgrade(t *testing.T) {
 			t.Errorf("run %s ended as %s, want %s", r.opened.State.Run, got, want)
 		}
 		once(t, r.p, r.opened.State.Run)
+		var first orchestrator.RunStartedData
+		if evs, err := r.p.Journal.Events(t.Context(), r.opened.State.Run, 0); err != nil || work.Decode(evs[0], &first) != nil || first.Core != orchestrator.Version {
+			t.Errorf("run %s is noted as begun by core %q: %v", r.opened.State.Run, first.Core, err)
+		}
 		if strings.HasSuffix(queueOf(t, s, r.opened.State.Run), "-core-v2") {
 			moved++
 		}
