@@ -21,7 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/host/hosttest"
 	"forge/internal/pace"
+	"forge/internal/tracker/trackertest"
 )
 
 // dayAgent works for a moment. By the number of the issue it crashes at first, says
@@ -37,16 +39,42 @@ if [ "$FORGE_ITERATION" = 1 ]; then
 fi
 echo "$FORGE_PHASE_NAME" >"$FORGE_PHASE_NAME.txt"
 [ $((n % 25)) = 4 ] && sed -i "$((n / 25 % 40 + 1))s/.*/$FORGE_PHASE_NAME/" shared.txt
-echo "<promise>ISSUE $n DONE</promise>"
+id=${FORGE_RUN#i}
+echo "<promise>ISSUE ${id%%-*} DONE</promise>"
+`
+
+// dayCritic looks at a change for a moment. Now and then it crashes or says what
+// nobody can read; asked again it may say more.
+const dayCritic = `
+n=$(($$ % 40))
+sleep "0.$((n % 5))"
+case $n in
+9) exit 3 ;;
+19) echo 'well' ; exit 0 ;;
+esac
+echo '{"verdict":"pass","confidence":0.9,"findings":[]}'
+`
+
+// dayReviews has each change looked at.
+const dayReviews = `
+[agents.critic]
+kind = "exec"
+command = ["sh", "critic.sh"]
+[reviews]
+enabled = true
+agent = "critic"
 `
 
 // day is a factory, those who look at it, and what was seen.
 type day struct {
 	*checkout
 	token string
-	log   bytes.Buffer
-	cmd   *exec.Cmd
-	over  chan struct{}
+	// tracked is where a fifth of the issues come from, by a network that loses things.
+	tracked *trackertest.GitHub
+	ours    map[string]int64 // numbers there, by title
+	log     bytes.Buffer
+	cmd     *exec.Cmd
+	over    chan struct{}
 
 	mu      sync.Mutex
 	server  string
@@ -208,6 +236,59 @@ func (d *day) measure() (left int) {
 	return left
 }
 
+// open is how many issues of the tracker have landed and are open there all the same.
+func (d *day) open(landed []string) (n int) {
+	for title, number := range d.ours {
+		if count(landed, title) > 0 && !d.tracked.Closed(d.t, number) {
+			n++
+		}
+	}
+	return n
+}
+
+// known is how many issues are on the board.
+func (d *day) known() (n int) {
+	_, text := d.get("/metrics")
+	for _, m := range regexp.MustCompile(`(?m)^forge_issues\{column="[a-z_]+",project="repo"\} (\S+)$`).FindAllStringSubmatch(text, -1) {
+		v, _ := strconv.Atoi(m[1])
+		n += v
+	}
+	return n
+}
+
+func (d *day) landed() []string {
+	return strings.Split(strings.TrimSpace(d.must("git", "log", "--no-merges", "--format=%s", "forge/landed")), "\n")
+}
+
+// lose is how the network to the tracker behaves.
+func lose(r *rand.Rand) func(*http.Request) hosttest.Fault {
+	return func(*http.Request) hosttest.Fault {
+		switch r.IntN(24) {
+		case 0:
+			return hosttest.Fault{Status: http.StatusBadGateway}
+		case 1:
+			return hosttest.Fault{Status: http.StatusInternalServerError, After: true}
+		case 2:
+			return hosttest.Fault{Cut: true}
+		case 3:
+			return hosttest.Fault{Cut: true, After: true}
+		case 4:
+			return hosttest.Fault{Delay: 2 * time.Second}
+		}
+		return hosttest.Fault{}
+	}
+}
+
+// press fills the disk that the state is on, for a while.
+func (d *day) press() {
+	ballast := filepath.Join(d.at("state"), "ballast")
+	d.fill(ballast, 0)
+	time.Sleep(3 * time.Second)
+	if err := os.Remove(ballast); err != nil {
+		d.t.Error(err)
+	}
+}
+
 // slowest is how long 99 of 100 took at most.
 func slowest(all []time.Duration) time.Duration {
 	if len(all) == 0 {
@@ -218,13 +299,17 @@ func slowest(all []time.Duration) time.Duration {
 }
 
 // TestRealFactoryDay: a day of a factory in fast motion. FORGE_DAY_ISSUES issues (24)
-// are put on the board, FORGE_DAY_AT_ONCE (8) worked on at once by agents of which
-// some crash, are silent or write what others write too; people look at pages all the
-// time and answer what waits; and the factory is killed three times. Nothing is lost,
-// landed twice, stuck or left behind; with FORGE_DAY_WRITE figures and their plot are
-// written to docs/.
+// are put on the board, a fifth of them by a tracker behind a network that loses things;
+// FORGE_DAY_AT_ONCE (8) are worked on at once by agents and reviewers of which some
+// crash, are silent or write what others write too; people look at pages all the time
+// and answer what waits; the disk is full three times, and the factory is killed three
+// times. Nothing is lost, landed twice, stuck or left behind; with FORGE_DAY_WRITE
+// figures and their plot are written to docs/.
 func TestRealFactoryDay(t *testing.T) {
-	pace.Slow(t, "dozens of issues, three kills")
+	pace.Slow(t, "dozens of issues, three full disks, three kills")
+	if !smallWorld(t) { // since its disk is filled
+		return
+	}
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 			return n
@@ -235,18 +320,32 @@ func TestRealFactoryDay(t *testing.T) {
 	config := strings.Replace(fmt.Sprintf(factoryConfig, atOnce), `env = ["HALL", "PAUSE"]`, `env = ["HALL"]`, 1)
 	config = strings.Replace(config, "end_to_end", "full", 1)
 	d := &day{checkout: newCheckout(t, "off", map[string]string{
-		"start.txt": "here\n", "shared.txt": strings.Repeat("line\n", 40), "agent.sh": dayAgent, ".forge/forge.toml": config,
-	}), began: time.Now()}
-	d.env = append(d.env, "HALL="+d.root)
+		"start.txt": "here\n", "shared.txt": strings.Repeat("line\n", 40), "agent.sh": dayAgent, "critic.sh": dayCritic, ".forge/forge.toml": config + dayReviews,
+	}), tracked: trackertest.StartGitHub(t), ours: map[string]int64{}}
+	if err := os.MkdirAll(d.at("state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.must("mount", "-t", "tmpfs", "-o", "size=8g", "tmpfs", d.at("state"))
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", d.at("state")).Run() })
+	lossy := hosttest.StartProxy(t, d.tracked.URL)
+	lossy.Misbehave(lose(rand.New(rand.NewPCG(3, 4))))
+	d.write("config/forge/config.toml", fmt.Sprintf("[sandbox]\nmode = \"off\"\n[trackers.work]\nkind = \"github\"\nurl = %q\nrepo = %q\npoll_secs = 5\nsandbox = \"as_configured\"\n", lossy.URL, "owner/work"))
+	d.env = append(d.env, "HALL="+d.root, "GITHUB_TOKEN="+d.tracked.Token)
 	out := d.acknowledged("factory", "user", "add", "ann", "--role", "admin")
 	d.token = regexp.MustCompile(`forge_[A-Za-z0-9_-]+`).FindString(out)
 	for n := 1; n <= issues; n++ {
+		if title := fmt.Sprintf("thing%d", n); n%5 == 2 {
+			d.ours[title] = d.tracked.Open(t, trackertest.Writer, title, "Write it.")
+			d.tracked.Label(t, trackertest.Writer, d.ours[title])
+			continue
+		}
 		level := "full"
 		if n%5 == 0 {
 			level = "review"
 		}
 		d.acknowledged("issue", "add", fmt.Sprintf("thing%d", n), "--column", "ready", "--level", level)
 	}
+	d.began = time.Now()
 	d.serve()
 	t.Cleanup(d.kill)
 	over := make(chan struct{})
@@ -254,11 +353,19 @@ func TestRealFactoryDay(t *testing.T) {
 	people.Go(func() { d.look(over) })
 	people.Go(func() { d.answer(over) })
 	every := max(time.Duration(issues)*time.Second/60, 500*time.Millisecond)
-	kills := 0
+	kills, full := 0, 0
 	for calm, end := 0, time.Now().Add(time.Duration(issues)*10*time.Second+patience); calm < 3; time.Sleep(every) {
 		left := d.measure()
+		if left == 0 {
+			landed := d.landed()
+			left = d.open(landed) + max(0, issues-d.known())
+		}
 		if calm++; left > 0 {
 			calm = 0
+		}
+		if n := len(d.samples); n > 0 && full < 3 && d.samples[n-1].done >= issues*(2*full+1)/8 {
+			full++
+			d.press()
 		}
 		if n := len(d.samples); n > 0 && kills < 3 && d.samples[n-1].done >= issues*(kills+1)/4 {
 			kills++
@@ -275,6 +382,12 @@ func TestRealFactoryDay(t *testing.T) {
 	if kills != 3 {
 		t.Errorf("the factory was killed %d times, not three", kills)
 	}
+	if full != 3 {
+		t.Errorf("the disk was full %d times, not three", full)
+	}
+	if len(lossy.Seen()) == 0 {
+		t.Error("the tracker was never asked")
+	}
 	d.holds(issues)
 	d.flat()
 	if os.Getenv("FORGE_DAY_WRITE") != "" {
@@ -286,11 +399,11 @@ func TestRealFactoryDay(t *testing.T) {
 func (d *day) holds(issues int) {
 	d.t.Helper()
 	d.kill()
-	subjects := strings.Split(strings.TrimSpace(d.must("git", "log", "--no-merges", "--format=%s", "forge/landed")), "\n")
+	subjects := d.landed()
 	done := 0
 	for id := 1; id <= issues; id++ {
 		card := d.card(id)
-		landed := count(subjects, fmt.Sprintf("thing%d", id))
+		landed := count(subjects, card.Title)
 		switch {
 		case card.Column == "done" && landed == 1:
 			done++
@@ -298,6 +411,9 @@ func (d *day) holds(issues int) {
 		default:
 			d.t.Errorf("issue %d landed %d times: %+v", id, landed, card)
 		}
+	}
+	if n := d.open(subjects); n > 0 {
+		d.t.Errorf("%d issues of the tracker have landed and are open there", n)
 	}
 	d.t.Logf("%d of %d done, the others held or rejected", done, issues)
 	if done < issues*3/4 {

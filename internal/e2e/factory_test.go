@@ -91,6 +91,7 @@ func (c *checkout) killedAt(calls int) {
 }
 
 type shownCard struct {
+	Title  string   `json:"title"`
 	Column string   `json:"column"`
 	State  string   `json:"state"`
 	Reason string   `json:"reason"`
