@@ -89,13 +89,19 @@ const (
 	mostMoves   = 20
 )
 
+// starting is how long a browser may take until it can be asked for a page: what the
+// machine is busy with says nothing of the page, whose own time begins then.
+const starting = 2 * time.Minute
+
 // Look has the browser behind the pipes show a page, until ctx is done. Both pipes
 // are closed then, or at the end.
 func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.PageSettings) Seen {
 	began := time.Now()
-	limit := time.Duration(cmp.Or(p.Secs, 60)) * time.Second
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	limit := starting
+	clock := time.AfterFunc(limit, cancel)
+	defer clock.Stop()
 	end := context.AfterFunc(ctx, func() {
 		_ = in.Close()
 		_ = out.Close()
@@ -109,6 +115,10 @@ func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.Page
 
 	v := &visit{conn: open(ctx, in, out), page: p, loading: map[string]bool{}, sought: map[string]bool{}}
 	v.event = v.heard
+	v.started = func() {
+		limit = time.Duration(cmp.Or(p.Secs, 60)) * time.Second
+		clock.Reset(limit)
+	}
 	err := v.show(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("it was not done within " + limit.String() + ", which ended while it was to " + v.doing)
@@ -128,6 +138,7 @@ func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.Page
 type visit struct {
 	*conn
 	page    work.PageSettings
+	started func() // the browser can be asked
 	doing   string // what is waited for
 	reached bool   // its server answered
 	loaded  bool

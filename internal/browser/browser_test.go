@@ -23,8 +23,9 @@ import (
 // the answer, the answer itself, or nothing at all.
 type fake struct {
 	t       *testing.T
-	before  map[string][]string // events by method, raw
-	answers map[string]string   // results by method; "-" = none ever
+	before  map[string][]string      // events by method, raw
+	answers map[string]string        // results by method; "-" = none ever
+	slow    map[string]time.Duration // before an answer
 	asked   []string
 }
 
@@ -65,6 +66,7 @@ func (f *fake) serve(in io.Reader, out io.Writer) {
 	}()
 	for m := range asked {
 		f.asked = append(f.asked, m.Method)
+		time.Sleep(f.slow[m.Method])
 		for _, e := range f.before[m.Method] {
 			if _, err := io.WriteString(out, e+"\x00"); err != nil {
 				return
@@ -169,7 +171,7 @@ func TestLook(t *testing.T) {
 // was asked for.
 func TestLookEndsInTime(t *testing.T) {
 	t.Parallel()
-	for method, doing := range map[string]string{"Target.createTarget": "start the browser", "Page.navigate": "reach http://localhost:1/", "Runtime.evaluate": "click #a", "Page.captureScreenshot": "be drawn"} {
+	for method, doing := range map[string]string{"Page.navigate": "reach http://localhost:1/", "Runtime.evaluate": "click #a", "Page.captureScreenshot": "be drawn"} {
 		f := newFake(t).answering(method, "-")
 		began := time.Now()
 		seen := f.look(work.PageSettings{URL: "http://localhost:1/", Secs: 1, Steps: []work.PageStep{{Do: work.PageClick, On: "#a"}}})
@@ -177,6 +179,33 @@ func TestLookEndsInTime(t *testing.T) {
 			t.Errorf("%s: %q after %s", method, seen.Problem, time.Since(began))
 		}
 	}
+}
+
+// A browser that is slow to start takes nothing of the page's time; one that never
+// does is left.
+func TestABrowserMayBeSlowToStart(t *testing.T) {
+	t.Parallel()
+	page := work.PageSettings{URL: "http://localhost:1/", Secs: 1}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.slow = map[string]time.Duration{"Target.createTarget": starting - time.Second, "Page.navigate": 500 * time.Millisecond}
+		if seen := f.look(page); seen.Problem != "" || seen.Took < starting-time.Second {
+			t.Errorf("%q after %s", seen.Problem, seen.Took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.slow = map[string]time.Duration{"Page.navigate": 2 * time.Second}
+		if seen := f.look(page); !strings.Contains(seen.Problem, "within 1s, which ended while it was to reach") {
+			t.Errorf("%q after %s", seen.Problem, seen.Took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		seen := newFake(t).answering("Target.createTarget", "-").look(page)
+		if !strings.Contains(seen.Problem, "while it was to start the browser") || seen.Took != starting {
+			t.Errorf("%q after %s", seen.Problem, seen.Took)
+		}
+	})
 }
 
 // What is said at the moment at which a pause ends is heard: nothing comes twice.

@@ -95,6 +95,7 @@ func (v *visit) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	v.started()
 	return nil
 }
 

@@ -166,7 +166,7 @@ type ProofPage struct {
 	Wait        *string  `toml:"wait" doc:"Selector of an element that has to be seen before the page is shown; without it, until the page has loaded and asks for nothing more." sample:"\"#app .ready\"" rule:"filled"`
 	Viewport    *string  `toml:"viewport" doc:"Size of the window, in pixels; 1280x800 when not set." sample:"\"390x844\""`
 	Steps       []string `toml:"steps" doc:"What is done on it first, in order: click SELECTOR, type SELECTOR TEXT, press KEY, wait SELECTOR. Each is kept as a picture." sample:"[\"type #name Ann\", \"click #save\", \"wait .done\"]" rule:"filled"`
-	TimeoutSecs *int     `toml:"timeout_secs" doc:"Longest time for all of it, with the start of its server, in seconds; 60 when not set." sample:"60" rule:"min=1 max=3600"`
+	TimeoutSecs *int     `toml:"timeout_secs" doc:"Longest time for all of it, with the start of its server but not of the browser, in seconds; 60 when not set." sample:"60" rule:"min=1 max=3600"`
 	Errors      *string  `toml:"errors" doc:"What follows from errors of its scripts and failed requests that are new: fail the proof, or say so and go on; fail when not set." sample:"\"fail\"" rule:"fail|say"`
 }
 
