@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,6 +46,17 @@ func (m *loopRun) reserved(now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// taken are the issues, but for one, that are worked on or keep their turn.
+func (m *loopRun) taken(now time.Time, but int64) []int64 {
+	ids := slices.Collect(maps.Keys(m.jobs))
+	for id, q := range m.asking {
+		if id != but && now.Sub(q.since) < askReserve {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // hear takes an answer; the look that follows goes by it.

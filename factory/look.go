@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -268,7 +267,7 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 		return NoClaimRunning, nil
 	}
 	if m.Room != nil && m.Only == 0 && i.Column != work.ColumnInReview {
-		if room, err := m.Room(ctx, slices.Collect(maps.Keys(m.jobs)), i); err != nil || !room {
+		if room, err := m.Room(ctx, m.taken(s.project.Now, i.ID), i); err != nil || !room {
 			return NoClaimSlot, err
 		}
 	}

@@ -52,7 +52,7 @@ type Loop struct {
 	// stand on the board.
 	Order func(ready []work.Issue)
 	// Room says whether one more issue may be worked on beside those that this loop
-	// works on; nil = the limits of Admission are all.
+	// works on or asks about; nil = the limits of Admission are all.
 	Room func(ctx context.Context, running []int64, i work.Issue) (bool, error)
 }
 

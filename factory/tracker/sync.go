@@ -95,6 +95,7 @@ type Sync struct {
 
 	untold untold
 	calls  callCounts
+	coming gate
 }
 
 // attempts is how often a change of the board is made anew because another one
@@ -125,11 +126,39 @@ func (s *Sync) Once(ctx context.Context) error {
 	return errors.Join(failed, s.tell(ctx))
 }
 
-// takeAll looks at issues of the tracker, one after the other.
+// takeAll looks at issues of the tracker, one after the other. Those that may come up
+// for work are put onto the board when all were read.
 func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
+	wrong := func(n int64, err error) error { return fmt.Errorf("issue %d of %s: %w", n, s.Host.Name(), err) }
+	var coming []read
 	for _, n := range numbers {
-		if _, _, err := s.take(ctx, n); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("issue %d of %s: %w", n, s.Host.Name(), err))
+		r, err := s.Host.Read(ctx, n)
+		later := false
+		if err == nil {
+			later, err = s.comesUp(ctx, n)
+		}
+		switch {
+		case err == nil && later:
+			coming = append(coming, read{n, r})
+		case err == nil:
+			_, _, err = s.judged(ctx, n, r)
+		}
+		if err != nil {
+			failed = errors.Join(failed, wrong(n, err))
+			if over(ctx, err) {
+				break
+			}
+		}
+	}
+	if len(coming) == 0 {
+		return failed
+	}
+
+	defer s.coming.close()()
+	byUrgency(coming)
+	for _, c := range coming {
+		if _, _, err := s.judged(ctx, c.number, c.of); err != nil {
+			failed = errors.Join(failed, wrong(c.number, err))
 			if over(ctx, err) {
 				break
 			}
@@ -172,9 +201,11 @@ func (s *Sync) sweep(ctx context.Context, but []int64) error {
 
 // Ask reads one issue that the board has, and puts onto the board what follows.
 // wanted is false, with the line for its card, where it is not to be worked on.
-// It may be called by several goroutines, whatever else Sync does.
+// It may be called by several goroutines, whatever else Sync does; it returns when no
+// round is in the middle of putting issues onto the board.
 func (s *Sync) Ask(ctx context.Context, row work.TrackerIssue) (wanted bool, why string, err error) {
 	bound, ours, err := s.take(ctx, row.Remote)
+	s.coming.pass(ctx)
 	if err != nil || ours {
 		return ours, "", err
 	}
@@ -194,6 +225,11 @@ func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, 
 	if err != nil {
 		return bound, false, err
 	}
+	return s.judged(ctx, number, r)
+}
+
+// judged puts onto the board what follows from a reading, and says what of it counts.
+func (s *Sync) judged(ctx context.Context, number int64, r Reading) (bound Bound, ours bool, err error) {
 	mapped, err := s.mapped()
 	if err != nil {
 		return bound, false, err

@@ -262,8 +262,11 @@ func (t *All) Looks(b *board.Opened) (looks []func(context.Context)) {
 // said once, and left alone for longer each time.
 func (t *All) watch(ctx context.Context, one *followed) {
 	failures, said := 0, ""
+	begun := sync.OnceFunc(one.sync.Begin())
+	defer begun()
 	for {
 		err := one.sync.Once(ctx)
+		begun()
 		if ctx.Err() != nil {
 			return
 		}

@@ -410,3 +410,41 @@ func TestTrackerHooks(t *testing.T) {
 		t.Error("what a webhook says was posted")
 	}
 }
+
+// What one poll brings stands on the board by its priority, whatever was told first,
+// and nobody hears that one of them is wanted before all are there.
+func TestAPollComesUpByPriority(t *testing.T) {
+	w := newTrackerWorld(t)
+	for n, p := range []work.Priority{work.PriorityLow, "", work.PriorityUrgent, work.PriorityNormal} {
+		w.on.put(int64(n+1), func(r *tracker.Reading) { r.Priority = p })
+	}
+	w.once()
+	ready, err := w.store.Issues(t.Context(), work.IssueFilter{Project: "p", Column: work.ColumnReady}, 10, "")
+	var got []string
+	for _, i := range ready {
+		got = append(got, i.Title)
+	}
+	if want := []string{"Wish 3", "Wish 2", "Wish 4", "Wish 1"}; err != nil || !slices.Equal(got, want) {
+		t.Fatalf("ready are %q, %v, want %q", got, err, want)
+	}
+
+	row, _, err := w.store.TrackerIssue(t.Context(), w.on.Name(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := w.sync.Begin()
+	said := make(chan bool, 1)
+	go func() {
+		wanted, _, _ := w.sync.Ask(t.Context(), row)
+		said <- wanted
+	}()
+	select {
+	case <-said:
+		t.Error("it is said that an issue is wanted before the poll is over")
+	case <-time.After(50 * time.Millisecond):
+	}
+	begun()
+	if !<-said {
+		t.Error("it is not wanted")
+	}
+}

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,18 +253,23 @@ func (r *Runner) Settle(ctx context.Context, i work.Issue, ended factory.Ended) 
 }
 
 // Order puts ready issues into the order in which they are dispatched. Those that
-// did not come by the file stay before them, as the board has them.
+// did not come by the file stay before them, as the board has them; those of which
+// the tracker told nothing yet come last.
 func (r *Runner) Order(all []work.Issue) {
+	group := func(i work.Issue, seen bool) int {
+		switch {
+		case !Ours(i):
+			return 0
+		case seen:
+			return 1
+		}
+		return 2
+	}
 	slices.SortStableFunc(all, func(a, b work.Issue) int {
 		x, first := r.issue(a)
 		y, second := r.issue(b)
-		switch {
-		case !first && !second:
-			return 0
-		case !first:
-			return -1
-		case !second:
-			return 1
+		if g := cmp.Compare(group(a, first), group(b, second)); g != 0 || !first || !second {
+			return g
 		}
 		return symphony.Order(x, y)
 	})

@@ -37,6 +37,7 @@ type entry struct {
 	label, locked       bool
 	deleted, moved      bool
 	opened, updated     time.Time
+	priority            int // as Linear counts
 	ended               time.Time
 	log                 []deed
 	remarks             []*remark
@@ -237,7 +238,7 @@ func part[T any](b *book, all []T, from, size int) (some []T, more bool) {
 func (b *book) Open(_ testing.TB, who, title, body string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &entry{number: int64(len(b.issues)) + 1, title: title, body: body, author: who, state: stateTodo}
+	e := &entry{number: int64(len(b.issues)) + 1, title: title, body: body, author: who, state: stateTodo, priority: 2}
 	b.issues = append(b.issues, e)
 	b.touch(e)
 	e.opened = b.clock

@@ -287,6 +287,11 @@ func (l *Linear) comment(c *remark) object {
 	}
 }
 
+// SetPriority is a person's, as Linear counts: 1 is urgent, 0 is none.
+func (l *Linear) SetPriority(t testing.TB, n int64, priority int) {
+	l.change(t, n, func(e *entry) { e.priority = priority })
+}
+
 func (l *Linear) issue(e *entry) object {
 	var labels []string
 	if e.label {
@@ -295,7 +300,7 @@ func (l *Linear) issue(e *entry) object {
 	name := func(label string) object { return object{"id": "l-" + label, "name": label} }
 	out := object{
 		"id": linearID(e), "number": e.number, "identifier": fmt.Sprintf("%s-%d", Team, e.number), "title": e.title, "description": e.body,
-		"url": fmt.Sprintf("%s/%s/issue/%s-%d", l.URL, Workspace, Team, e.number), "priority": 2, "createdAt": stamp(e.opened), "updatedAt": stamp(e.updated),
+		"url": fmt.Sprintf("%s/%s/issue/%s-%d", l.URL, Workspace, Team, e.number), "priority": e.priority, "createdAt": stamp(e.opened), "updatedAt": stamp(e.updated),
 		"trashed": nil, "creator": linearUser(e.author), "assignee": linearUser(e.assignee), "state": linearState(e.state), "team": l.team(Team),
 		"branchName": fmt.Sprintf("work/%d", e.number), "project": object{"id": "p", "slugId": ProjectSlug, "name": "Forge"},
 		"labels": connection(l, labels, name),
