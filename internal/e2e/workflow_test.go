@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,7 +72,8 @@ echo "$PWD $(git remote) $(cat deps/mark) ${LINEAR_API_KEY:-nothing}" >>"$HALL/p
 if [ -f "$HALL/fail" ]; then exit 1; fi
 while [ -f "$HALL/wait" ]; do sleep 0.05; done
 echo "$FORGE_PHASE_NAME" >"$FORGE_PHASE_NAME.txt"
-echo "<promise>ISSUE ${FORGE_ISSUE:-1} DONE</promise>"
+id=${FORGE_RUN#i}
+echo "<promise>ISSUE ${id%%-*} DONE</promise>"
 `
 
 // flow is a repository with a WORKFLOW.md, and the Linear that it names.
@@ -264,6 +266,46 @@ func TestWorkflowIsDone(t *testing.T) {
 	}
 	if strings.Contains(f.log.String(), f.linear.Token) {
 		t.Error("the log has the key")
+	}
+}
+
+// What one poll brings is worked on as the specification sorts it: the most urgent
+// first, of equal ones the oldest, and what has no priority last; of one state never
+// more than the file lets be. So it is however the tracker told them.
+func TestWorkflowOrderAndLimits(t *testing.T) {
+	pace.Slow(t, "a factory works on five issues, one after the other")
+	pace.Sequential(t, processesAlone)
+	f := newFlow(t)
+	f.workflow("  max_concurrent_agents_by_state: {Todo: 1}\n")
+	f.must("git", "commit", "-qam", "one at a time")
+	var want []string
+	for _, of := range []struct{ priority, place int }{{0, 4}, {3, 3}, {1, 0}, {2, 2}, {1, 1}} {
+		n := f.linear.Open(t, trackertest.Writer, fmt.Sprintf("thing%d", of.place), "")
+		f.linear.SetPriority(t, n, of.priority)
+		want = append(want, fmt.Sprintf("%d %s-%d", of.place, trackertest.Team, n))
+	}
+	slices.Sort(want)
+	f.write("repo/agent.sh", "[ -e \"$HALL/busy\" ] && echo two >>\"$HALL/beside\"\ntouch \"$HALL/busy\"\nsleep 0.3\n"+workflowAgent+"rm \"$HALL/busy\"\n")
+	f.must("git", "commit", "-qam", "who works beside another says so")
+	f.serve()
+	f.eventually("all are done on the tracker", func() bool {
+		for n := range want {
+			if f.linear.State(t, int64(n)+1) != "Done" {
+				return false
+			}
+		}
+		return true
+	})
+	f.kill()
+	var got []string
+	for n, line := range strings.Split(strings.TrimSpace(f.read("places")), "\n") {
+		got = append(got, fmt.Sprintf("%d %s", n, filepath.Base(strings.Fields(line)[0])))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("they were worked on as %q, want %q", got, want)
+	}
+	if f.exists("beside") {
+		t.Error("two of one state were worked on at once")
 	}
 }
 
