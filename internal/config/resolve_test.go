@@ -167,7 +167,7 @@ func TestBadResolves(t *testing.T) {
 		}},
 		{"a spec that is none", map[string]string{SpecFile: "\xff"}, plan(""), []string{".forge/spec.md:1: is not UTF-8 text (save it as UTF-8)"}},
 		{"a secret for a foreign command", map[string]string{ProjectFile: "[agents.mine]\nkind = \"exec\"\ncommand = [\"x\"]\nenv = [\"SOME_TOKEN\"]\n"}, plan(""), []string{
-			`.forge/forge.toml:4: agents.mine.env gives SOME_TOKEN to a command that the project chose (if you trust it, allow it with forge trust, which writes env = ["SOME_TOKEN"] into [trust.projects."ROOT"] of your configuration)`,
+			`.forge/forge.toml:4: agents.mine.env gives SOME_TOKEN to a command that the project chose (if you trust it, allow it with forge trust SOME_TOKEN, which writes it into [trust.projects."ROOT"] of your configuration)`,
 		}},
 	}
 	for _, tt := range tests {

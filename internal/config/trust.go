@@ -185,8 +185,8 @@ func (c *Config) checkReplaced(col *collector, l *layer, kind string, command []
 		return
 	}
 	col.add(l.file, l.index.find(path), fmt.Sprintf("%s gives what %s holds (keys, login) to %s", dotted(path), kind, text.Clip(strings.Join(command, " "), mostQuoted)),
-		fmt.Sprintf("if you trust it, allow it with %s, which writes env = [%q] into [trust.projects.%s] of your configuration; or set the command there",
-			trustCommand, v.prefix[0]+"*", quoteString(c.Root)))
+		fmt.Sprintf("if you trust it, allow it with %s %s, which writes it into [trust.projects.%s] of your configuration; or set the command there",
+			trustCommand, quotePath(v.prefix[0]+"*"), quoteString(c.Root)))
 }
 
 func (c *Config) checkLLMTrust(col *collector, l *layer) {
@@ -234,8 +234,8 @@ func (c *Config) grants(secret string) bool {
 }
 
 func (c *Config) grantFix(secret string) string {
-	return fmt.Sprintf("if you trust it, allow it with %s, which writes env = [%q] into [trust.projects.%s] of your configuration",
-		trustCommand, secret, quoteString(c.Root))
+	return fmt.Sprintf("if you trust it, allow it with %s %s, which writes it into [trust.projects.%s] of your configuration",
+		trustCommand, quotePath(secret), quoteString(c.Root))
 }
 
 func hostFix(host string) string {

@@ -412,12 +412,14 @@ next
 `
 
 // The agent that the file means is codex, by its app server, with the command as it
-// stands: approvals and tools get an answer, and it is told what the template says.
+// stands: approvals and tools get an answer, and it is told what the template says. One
+// that needs a shell, of which nobody knows what it begins, waits until it is trusted.
 func TestWorkflowDrivesCodex(t *testing.T) {
 	pace.Slow(t, "a factory is started, once for each command")
 	pace.Sequential(t, processesAlone)
-	for command, mark := range map[string]string{"codex app-server": ""} {
+	for command, mark := range map[string]string{"codex app-server": "", "MARK=$(printf by-shell) && export MARK && exec codex app-server": "by-shell"} {
 		f := newFlow(t)
+		f.write("home/.bash_profile", "PATH="+f.at("bin")+":$PATH\n")
 		f.write("bin/codex", strings.ReplaceAll(aCodexServer, "HALL", f.root))
 		if err := os.Chmod(f.at("bin/codex"), 0o755); err != nil {
 			t.Fatal(err)
@@ -427,6 +429,17 @@ func TestWorkflowDrivesCodex(t *testing.T) {
 			"hooks:\n  after_create: git clone -q %s .\ncodex: {command: %q}\nforge:\n  factory: {triage: \"off\", default_policy: end_to_end}\n  verify: {commands: [\"true\"]}\n---\nWork on {{ issue.identifier }}.\n",
 			f.linear.URL, trackertest.ProjectSlug, f.at("spaces"), f.at("repo"), command))
 		n := f.linear.Open(t, trackertest.Writer, "thing1", "")
+		if mark != "" {
+			_, said, code := f.forge("factory", "--workflow", "WORKFLOW.md", "--once", "--listen", "off")
+			if code != 2 || !strings.Contains(said, "WORKFLOW.md:8: agents.codex.command gives what codex holds") || f.exists("places") {
+				t.Fatalf("who trusts nobody gets %d: %s", code, said)
+			}
+			way := regexp.MustCompile(`allow it with forge trust '([^']+)',`).FindStringSubmatch(said)
+			if way == nil {
+				t.Fatalf("it is not said how to trust it: %s", said)
+			}
+			f.acknowledged("trust", way[1], "--yes")
+		}
 		f.serve()
 		f.eventually("it is done", func() bool { return f.linear.State(t, n) == "Done" })
 		_, body := f.ask(http.MethodGet, "/api/v1/state")
