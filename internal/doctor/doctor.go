@@ -59,6 +59,8 @@ func (d *Doctor) Look(ctx context.Context, try bool) {
 		d.good("sandbox: bubblewrap")
 	case caps.Landlock:
 		d.note("install bubblewrap for a tighter one", "sandbox: landlock (%s)", caps.Why)
+	case caps.Seatbelt:
+		d.note(`sandbox.mode = "required" uses it`, "sandbox: macOS's own (%s)", caps.Why)
 	default:
 		d.note(project.SandboxFix(work.SandboxSettings{}), "no sandbox: approvals and secrets are not protected from agents (%s)", caps.Why)
 	}

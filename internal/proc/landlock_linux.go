@@ -2,15 +2,12 @@ package proc
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 const (
@@ -63,7 +60,7 @@ func prepareLandlock(s Spec, exe string) (_ launching, err error) {
 	}
 	env := setenv(s.Env, "TMPDIR", temp)
 	if len(v.homes) > 0 && v.kind(v.homes[0]) != write {
-		if err := v.linkHome(home, &order); err != nil {
+		if err := v.linkHome(home); err != nil {
 			return launching{}, err
 		}
 		env = setenv(env, "HOME", home)
@@ -136,53 +133,6 @@ func (v *view) holeIn(folder string) string {
 	return ""
 }
 
-func (v *view) inHome(path string) bool {
-	for _, h := range v.homes {
-		if inside(filepath.Clean(path), h) {
-			return true
-		}
-	}
-	return false
-}
-
-// linkHome fills the private home, which stands at another place than the real
-// one, with links to what the child may see of that.
-func (v *view) linkHome(home string, order *landlockOrder) error {
-	link := func(path, target string) error {
-		for _, h := range v.homes {
-			rel, err := filepath.Rel(h, path)
-			if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
-				continue
-			}
-			at := filepath.Join(home, rel)
-			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-				return err
-			}
-			// Below a folder that is linked already there is nothing to do.
-			if err := os.Symlink(target, at); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
-			}
-			return nil
-		}
-		return nil
-	}
-	for _, p := range v.paths() {
-		if v.at[p].visible() && v.kind(filepath.Dir(p)) == private {
-			if err := link(p, p); err != nil {
-				return fmt.Errorf("link into the sandbox's home: %w", err)
-			}
-		}
-	}
-	for in, out := range v.files {
-		if !v.kind(filepath.Dir(filepath.Clean(in))).visible() {
-			if err := link(filepath.Clean(in), out); err != nil {
-				return fmt.Errorf("link into the sandbox's home: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
 func judgeLandlock(said []byte) error {
 	problem, ok := bytes.CutPrefix(said, []byte(landlockDone))
 	switch {
@@ -194,13 +144,6 @@ func judgeLandlock(said []byte) error {
 	return nil
 }
 
-// scratchName begins the names of the folders that children of the mark use as
-// HOME and TMPDIR, and of those in which a container meets Forge.
-func scratchName(mark string) string {
-	sum := sha256.Sum256([]byte(mark))
-	return "forge-" + hex.EncodeToString(sum[:8]) + "-"
-}
-
 // removeScratch removes what a Forge that died has left of such folders.
 func removeScratch(mark string) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName(mark)+"*"))
@@ -208,19 +151,4 @@ func removeScratch(mark string) {
 		removeContainer(dir)
 		removeAll(dir)
 	}
-}
-
-// removeAll removes a folder also where the child has left folders in it that
-// it had made read-only, as the Go module cache does.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
 }

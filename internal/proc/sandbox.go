@@ -27,6 +27,10 @@ const (
 	// LevelContainer: a container of podman or docker. Programs are those of its image;
 	// beside them it shows what LevelBubblewrap shows of what was asked for.
 	LevelContainer Level = "container"
+	// LevelSeatbelt: macOS's own sandbox, by a profile: the host's file system with
+	// access by path, and its network or none. HOME and TMPDIR are as with landlock.
+	// It was never tried.
+	LevelSeatbelt Level = "seatbelt"
 	// LevelNone: nothing.
 	LevelNone Level = "none"
 )
@@ -104,6 +108,9 @@ type Fixed struct {
 // Capabilities are the sandboxes that work on this machine.
 type Capabilities struct {
 	Bubblewrap, Landlock bool
+	// Seatbelt works on macOS. It is used where a sandbox is required, and not by
+	// itself: keys in the keychain are out of an agent's reach in it.
+	Seatbelt bool
 	// Why says for each one that does not work what is in the way, and for
 	// each one that does what it cannot do here; "" = nothing to say.
 	Why string
@@ -132,6 +139,8 @@ func Choose(mode string, onlyHosts bool, c Capabilities) (Level, error) {
 		return LevelLandlock, nil
 	case mode == "auto":
 		return LevelNone, nil
+	case c.Seatbelt:
+		return LevelSeatbelt, nil
 	}
 	return "", fmt.Errorf("a sandbox is required and none works here: %s", c.Why)
 }
@@ -212,6 +221,8 @@ func prepare(s Spec, path string) (launching, error) {
 		return prepareLandlock(s, path)
 	case LevelContainer:
 		return prepareContainer(s, path)
+	case LevelSeatbelt:
+		return prepareSeatbelt(s, path)
 	}
 	return launching{}, fmt.Errorf("unknown sandbox level %q", s.Sandbox.Level)
 }

@@ -9,11 +9,6 @@ import (
 	"runtime"
 )
 
-// Detect tries the sandboxes. There are none outside Linux.
-func Detect(context.Context) Capabilities {
-	return Capabilities{Why: fmt.Sprintf("bubblewrap and landlock need Linux; on %s a child is not shut in, and of its processes only its group is ended", runtime.GOOS)}
-}
-
 // SandboxChild does nothing outside Linux.
 func SandboxChild() {}
 
