@@ -46,7 +46,7 @@ echo "<promise>ISSUE ${id%%-*} DONE</promise>"
 // dayCritic looks at a change for a moment. Now and then it crashes or says what
 // nobody can read; asked again it may say more.
 const dayCritic = `
-n=$(($$ % 40))
+n=$(($$ % 120))
 sleep "0.$((n % 5))"
 case $n in
 9) exit 3 ;;
