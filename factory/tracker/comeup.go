@@ -68,8 +68,8 @@ func (g *gate) close() (open func()) {
 	}
 }
 
-// pass waits until it is open, or ctx ends. It keeps an order alone: who waited in
-// vain goes on.
+// pass waits until it is open, or ctx ends. Who waited in vain has no time left
+// to ask, and so gets no answer.
 func (g *gate) pass(ctx context.Context) {
 	g.mu.Lock()
 	over, shut := g.over, g.shut > 0

@@ -201,11 +201,11 @@ func (s *Sync) sweep(ctx context.Context, but []int64) error {
 
 // Ask reads one issue that the board has, and puts onto the board what follows.
 // wanted is false, with the line for its card, where it is not to be worked on.
-// It may be called by several goroutines, whatever else Sync does; it returns when no
+// It may be called by several goroutines, whatever else Sync does; it reads when no
 // round is in the middle of putting issues onto the board.
 func (s *Sync) Ask(ctx context.Context, row work.TrackerIssue) (wanted bool, why string, err error) {
+	s.coming.pass(ctx) // first, so that what is read is as it is now
 	bound, ours, err := s.take(ctx, row.Remote)
-	s.coming.pass(ctx)
 	if err != nil || ours {
 		return ours, "", err
 	}

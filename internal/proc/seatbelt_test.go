@@ -19,12 +19,12 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestSeatbeltProfile(t *testing.T) {
 	v := &view{
 		at: map[string]access{
-			"/usr": system, "/etc": system, "/private/etc": system, "/etc/master.passwd": hidden, "/tmp": private, "/home/ann": private,
-			"/home/ann/tool": read, "/work/phase": write, "/work/phase/a \"b\" \\ c": hidden, "/work/state": hidden, "/work/state/phase": write,
+			"/usr": system, "/etc": system, "/private/etc": system, "/etc/master.passwd": hidden, "/tmp": private, "/Users/ann": private,
+			"/Users/ann/tool": read, "/srv/phase": write, "/srv/phase/a \"b\" \\ c": hidden, "/srv/state": hidden, "/srv/state/phase": write,
 		},
-		files: map[string]string{"/home/ann/.key": "/work/state/key"},
+		files: map[string]string{"/Users/ann/.key": "/srv/state/key"},
 	}
-	for name, s := range map[string]Sandbox{"seatbelt.txt": {}, "seatbelt-network.txt": {Network: true, Sockets: []string{"/work/state/talk/s", "/work/state/ask"}}} {
+	for name, s := range map[string]Sandbox{"seatbelt.txt": {}, "seatbelt-network.txt": {Network: true, Sockets: []string{"/srv/state/talk/s", "/srv/state/ask"}}} {
 		got, err := v.seatbelt(&s, []string{"/var/forge-1", "/private/var/forge-1"})
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestSeatbeltProfile(t *testing.T) {
 			t.Errorf("%s is not what the code makes (%v); run go test ./internal/proc -run Seatbelt -update and look at the difference:\n%s", golden, err, got)
 		}
 	}
-	v.at["/work/a\n(allow default)"] = read
+	v.at["/srv/a\n(allow default)"] = read
 	if p, err := v.seatbelt(&Sandbox{}, nil); err == nil {
 		t.Errorf("a path with a line's end is written:\n%s", p)
 	}
