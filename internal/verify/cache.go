@@ -242,7 +242,7 @@ func (c *cache) drop(entry string) error {
 	if err != nil {
 		return fmt.Errorf("drop setup cache entry: %w", err)
 	}
-	defer held.Close()
+	defer filetree.Release(held)
 	if syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return nil
 	}

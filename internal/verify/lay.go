@@ -76,7 +76,7 @@ func (l *laid) holds(entry string) bool {
 // giveBack lets the entry go. A nil laid has nothing.
 func (l *laid) giveBack() {
 	if l != nil {
-		_ = l.held.Close() // the lock ends with it
+		filetree.Release(l.held)
 	}
 }
 

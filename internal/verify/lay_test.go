@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"forge/internal/filetree"
@@ -136,7 +137,8 @@ func TestVerifyTakesOutOverSetup(t *testing.T) {
 		"test -e deps/p/.bin/run && test -e deps/p/.bin/new && test ! -e deps/p/conftest.py && test -e deps/built && test ! -e deps/p/__pycache__"))
 }
 
-// What lies below a command is not removed below it.
+// What lies below a command is not removed below it. It is free when it was given
+// back, also where a process that was being started had the file open by then.
 func TestSetupThatIsLaidStays(t *testing.T) {
 	t.Parallel()
 	b := newLaying(t, locked)
@@ -149,6 +151,11 @@ func TestSetupThatIsLaidStays(t *testing.T) {
 	if err := b.cache.drop(entry); err != nil || !exists(entry, "folder/deps/p/i.js") {
 		t.Errorf("dropped while it was laid below a folder: %v", err)
 	}
+	started, err := syscall.Dup(int(l.held.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(started)
 	l.giveBack()
 	if err := b.cache.drop(entry); err != nil || exists(entry) {
 		t.Errorf("not dropped when it was given back: %v", err)

@@ -88,7 +88,7 @@ func (s *Store) drop(dir string) error {
 	if err != nil {
 		return fmt.Errorf("drop a warm cache: %w", err)
 	}
-	defer held.Close()
+	defer filetree.Release(held)
 	if syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return nil // lent; the next prune has it
 	}

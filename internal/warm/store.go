@@ -153,7 +153,7 @@ func (s *Store) hold(key, dir string) (*Loan, error) {
 // Return gives the layer back. A nil loan has nothing to give back.
 func (l *Loan) Return() {
 	if l != nil {
-		_ = l.held.Close() // the lock ends with it
+		filetree.Release(l.held)
 	}
 }
 
