@@ -63,6 +63,7 @@ func heldWords() map[string]string {
 		HoldLandingConflict:            "it conflicts with its target branch",
 		HoldTargetOut:                  "its target branch is checked out, and something of yours is in the way",
 		HoldLandingMoves:               "its target branch moved each time it was to land",
+		HoldShort:                      "this machine ran out of something, a full disk say",
 		HoldLandingRed:                 "your checks fail on the merged result",
 	}
 }

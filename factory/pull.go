@@ -67,6 +67,7 @@ const (
 	HoldLandingRed      = "landing_red"
 	HoldTargetOut       = "target_checked_out" // and something of a person's is in the way
 	HoldLandingMoves    = "landing_moves"      // in each of many tries
+	HoldShort           = "ran_out"            // of room on the disk, or what else the machine has
 )
 
 // NextOfPull decides what is done with a result that was decided to be done.

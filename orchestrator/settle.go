@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"strings"
+
 	texts "forge/internal/text"
 	"forge/internal/work"
 )
@@ -66,6 +68,11 @@ const StopShort = "ran out: "
 // RanOut is the reason of a run that stopped because of what the machine ran out
 // of.
 func RanOut(what string) string { return StopShort + texts.ClipJSON(what, 500) }
+
+// RanOut says that the run stopped because of that.
+func (s *State) RanOut() bool {
+	return s.Outcome == work.RunInterrupted && strings.HasPrefix(s.Reason, StopShort)
+}
 
 // holds says that p takes one of the max_parallel places: a wait for a person
 // takes none, a sub-phase runs in its parent's, and of a phase with tries each of

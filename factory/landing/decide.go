@@ -140,6 +140,10 @@ func (d *decision) broke(f Broke) {
 	d.finished(f.Command, data)
 	switch t := data.Trouble; {
 	case f.Command.Step == StepTidy:
+	case f.Short != "":
+		until := d.later(0)
+		d.ends(DecidedData{Decision: DecideWait, Hold: factory.HoldShort, Waits: true, Until: until,
+			Reason: fmt.Sprintf("tried again at %s: %s", until.UTC().Format("15:04:05Z"), clip(f.Short))})
 	case t == nil:
 		d.ends(DecidedData{Decision: DecideWait, Reason: data.Problem})
 	case moves(t.Kind):

@@ -64,12 +64,14 @@ type Checked struct {
 type Tidied struct{ Command Command }
 
 // Broke says that a command could not be carried out, which is neither yes nor no.
-// Trouble is what the host said; nil = Forge itself is to blame, see Problem.
+// Trouble is what the host said; nil = Forge itself is to blame, see Problem, unless
+// Short says what the machine ran out of.
 type Broke struct {
 	Command Command
 	Trouble *work.PullTrouble
 	After   time.Duration // the host asks for silence
 	Problem string
+	Short   string
 }
 
 // settled asks what follows from the state alone.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/factory"
 	"forge/internal/pace"
@@ -84,6 +85,11 @@ func TestSeededBugs(t *testing.T) {
 				d.Check.Verdict = Green
 			}
 		})}, "what people merged is red"},
+		{"a full disk taken for the result's fault", simBug{events: rewrite(work.LandingDecided, func(_ *State, d *DecidedData) {
+			if d.Hold == factory.HoldShort {
+				d.Waits, d.Until = false, time.Time{}
+			}
+		})}, "is not waited out"},
 		{"a landing forgotten", simBug{apply: func(s *State, _ work.Event) { s.Landed = nil }}, "tried again after it landed"},
 		{"moves uncounted", simBug{apply: func(s *State, _ work.Event) { s.Row = 0 }, effect: func(w *simWorld, e Effect) Effect {
 			if _, ok := e.(LandEffect); ok && !w.calm {

@@ -93,6 +93,9 @@ func (r *simRun) decided(d DecidedData) {
 	if d.Reason == "" {
 		w.complain("%s: %s without a word on why", r.name, d.Decision)
 	}
+	if d.Hold == factory.HoldShort && (!d.Waits || !d.Until.After(w.now)) {
+		w.complain("%s: what the machine lacked is not waited out: %+v", r.name, d)
+	}
 	if p := r.s.Proof; p != nil && len(p.Conflicts) > 0 && d.Hold != factory.HoldLandingConflict && d.Decision != DecideMoved {
 		w.complain("%s: a conflict is lost: %+v", r.name, d)
 	}
@@ -244,7 +247,7 @@ func TestLandingsOfManyWorlds(t *testing.T) {
 			t.Errorf("no world came to decide %q", want)
 		}
 	}
-	for _, hold := range []string{factory.HoldLandingConflict, factory.HoldLandingRed, factory.HoldHost, factory.HoldUnwanted, factory.HoldPullChanges, factory.HoldPullClosed, factory.HoldPullPushed, factory.HoldPullChecks} {
+	for _, hold := range []string{factory.HoldLandingConflict, factory.HoldLandingRed, factory.HoldHost, factory.HoldShort, factory.HoldUnwanted, factory.HoldPullChanges, factory.HoldPullClosed, factory.HoldPullPushed, factory.HoldPullChecks} {
 		if !reached[hold] {
 			t.Errorf("no world came to be held by %q", hold)
 		}

@@ -166,6 +166,10 @@ func (w *simWorld) peace() {
 func (r *simRun) do(e Effect) Fact {
 	w := r.w
 	away := !w.calm && w.rand.IntN(12) == 0
+	if !w.calm && w.rand.IntN(20) == 0 {
+		c, _ := Pending(r.s)
+		return Broke{Command: c, Problem: "write: no space left", Short: "the disk is full"}
+	}
 	switch e := e.(type) {
 	case LookEffect:
 		if away && w.host {

@@ -116,7 +116,7 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 	return &embedded.Engine{
 		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
 		Watch: o.Watch, Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
-		Room:    func() error { return shortage.Lacks(p.State, leastRoom, leastFiles) },
+		Room:    func() error { return Room(p) },
 		Effects: machine,
 	}, done, nil
 }
@@ -171,6 +171,9 @@ const (
 	leastRoom  = 1 << 20
 	leastFiles = 50
 )
+
+// Room is a shortage where less is free than that.
+func Room(p *project.Checkout) error { return shortage.Lacks(p.State, leastRoom, leastFiles) }
 
 // NewMark names the processes of one effect; nobody can guess it.
 func NewMark() string {

@@ -25,6 +25,9 @@ import (
 // again, where nobody says when that ends.
 const limitPause = 15 * time.Minute
 
+// shortPause is after how long it is tried again where the machine ran out of something.
+const shortPause = time.Minute
+
 // heeds lets the watch of the code host look at what webhooks named before the
 // question stood that they are about.
 func (s *Worker) heeds() {
@@ -238,8 +241,11 @@ func (s *Worker) endedOf(state *orchestrator.State) factory.Ended {
 	if end.Rejected = state.Outcome.Final() && pr.Rejected != ""; end.Rejected {
 		end.Reason = "the result was rejected: " + pr.Rejected
 	}
-	if state.Outcome == work.RunLimit {
+	switch {
+	case state.Outcome == work.RunLimit:
 		end.Until = s.untilLimit(state)
+	case state.RanOut():
+		end.Outcome, end.Until = work.RunLimit, s.Now().Add(shortPause)
 	}
 	end.Broken, end.Worked = agentsOf(state)
 	end.Exhausted = exhausted(state)

@@ -8,6 +8,7 @@ import (
 	"forge/factory/landing"
 	"forge/internal/config"
 	"forge/internal/pullrequest"
+	"forge/internal/shortage"
 	"forge/internal/work"
 )
 
@@ -53,17 +54,32 @@ func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, erro
 	if at := pullrequest.HostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
 		o.Issue.Pull = nil // there is none here
 	}
-	return s.Worker.Drive(ctx, o)
+	ended, err := s.Worker.Drive(ctx, o)
+	if short := shortage.Of(err); short != "" {
+		return factory.Ended{Outcome: work.RunLimit, Reason: short, Until: s.Now().Add(shortPause)}, nil
+	}
+	return ended, err
 }
 
 // Land holds a result whose pull request is elsewhere.
 func (s placed) Land(ctx context.Context, i work.Issue, unwanted string, shown func(work.IssuePull) error) (factory.Landed, error) {
-	return s.tried(ctx, i, landing.Begin{For: landing.ForLand, Unwanted: unwanted}, shown, s.notHere(i))
+	return s.waits(s.tried(ctx, i, landing.Begin{For: landing.ForLand, Unwanted: unwanted}, shown, s.notHere(i)))
 }
 
 // Show does so as well.
 func (s placed) Show(ctx context.Context, i work.Issue, shown func(work.IssuePull) error) (factory.Landed, error) {
-	return s.tried(ctx, i, landing.Begin{For: landing.ForShow}, shown, s.notHere(i))
+	return s.waits(s.tried(ctx, i, landing.Begin{For: landing.ForShow}, shown, s.notHere(i)))
+}
+
+// waits is what came of a try that could not even be written down, where the machine
+// has run out of something: it says nothing about the result.
+func (s placed) waits(l factory.Landed, err error) (factory.Landed, error) {
+	short := shortage.Of(err)
+	if short == "" {
+		return l, err
+	}
+	until := s.Now().Add(shortPause)
+	return factory.Landed{Hold: factory.HoldShort, Waits: true, Until: until, Reason: fmt.Sprintf("tried again at %s: %s", until.UTC().Format("15:04Z"), short)}, nil
 }
 
 // notHere is why nothing is asked of the code host about an issue, nil = it may be.

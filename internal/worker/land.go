@@ -75,6 +75,10 @@ func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orche
 	}
 	if out.verdict = landing.Green; out.problem != "" {
 		out.verdict = landing.Red
+		// A test that cannot write is red, and says so about the work.
+		if err := s.room(p); err != nil {
+			return judged{}, err
+		}
 	}
 	return out, nil
 }

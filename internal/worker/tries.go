@@ -13,6 +13,7 @@ import (
 	"forge/internal/project"
 	"forge/internal/pullrequest"
 	"forge/internal/runs"
+	"forge/internal/shortage"
 	"forge/internal/work"
 )
 
@@ -163,15 +164,16 @@ func (l *pass) step(ctx context.Context, c landing.Command) error {
 	if feedErr := l.feed(after, f, journal.Append{End: []work.CommandID{c.ID}}); feedErr != nil {
 		return feedErr
 	}
-	if b, ok := f.(landing.Broke); ok && b.Trouble == nil && c.Step != landing.StepTidy {
+	if b, ok := f.(landing.Broke); ok && b.Trouble == nil && b.Short == "" && c.Step != landing.StepTidy {
 		return err
 	}
 	return nil
 }
 
-// broke is what an error means: the host's are for the core to decide on.
+// broke is what an error means: the host's are for the core to decide on, and so are
+// those of a machine that ran out of something.
 func broke(c landing.Command, err error) landing.Broke {
-	out := landing.Broke{Command: c, Trouble: pullrequest.PullTrouble(err)}
+	out := landing.Broke{Command: c, Trouble: pullrequest.PullTrouble(err), Short: shortage.Of(err)}
 	if out.Trouble == nil {
 		out.Problem = err.Error()
 		return out

@@ -43,6 +43,7 @@ type Worker struct {
 	concurrency *factory.Concurrency
 	triage      *triager
 	host        config.CodeHost // as it was when the worker was opened
+	room        func(p *project.Checkout) error
 
 	landing sync.Mutex // one result at a time, or one batch, is brought into the target
 	// line are those that wait for that. It decides nothing, and may be lost.
@@ -95,7 +96,7 @@ func Open(ctx context.Context, env project.Env, dir string, limit *factory.Concu
 	if err != nil {
 		return nil, err
 	}
-	s := &Worker{Opened: b, owner: journal.Self(), concurrency: limit, Poke: make(chan struct{}, 1)}
+	s := &Worker{Opened: b, owner: journal.Self(), concurrency: limit, Poke: make(chan struct{}, 1), room: runs.Room}
 	if len(engine) > 0 {
 		s.engine = engine[0]
 	}
