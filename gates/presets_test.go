@@ -222,7 +222,7 @@ func TestOldNames(t *testing.T) {
 			t.Errorf("%s is not what %s is", name, now)
 		}
 	}
-	if strings.Contains(Docs(), "### `hands_off`") {
+	if strings.Contains(docsText(), "### `hands_off`") {
 		t.Error("the page lists an old name")
 	}
 }

@@ -43,8 +43,8 @@ func firstDifference(want, got string) string {
 }
 
 func TestDocsAndExampleAreCurrent(t *testing.T) {
-	golden(t, "../../docs/config.md", Docs())
-	golden(t, "../../forge.toml.example", Example())
+	golden(t, "../../docs/config.md", docsText())
+	golden(t, "../../forge.toml.example", exampleFile())
 }
 
 // The example, as it stands, is a project file that loads and changes nothing.

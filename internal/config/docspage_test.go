@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Docs is docs/config.md, made from the settings type.
-func Docs() string {
+// docsText is docs/config.md, made from the settings type.
+func docsText() string {
 	var b strings.Builder
 	b.WriteString(docsHead)
 	for _, k := range Keys() {
@@ -165,9 +165,9 @@ Values of secrets do not belong into ` + "`set_env`" + ` of a project at all.
 	return b.String()
 }
 
-// Example is forge.toml.example: every key with its default or a sample, and a
+// exampleFile is forge.toml.example: every key with its default or a sample, and a
 // line on why.
-func Example() string {
+func exampleFile() string {
 	var b strings.Builder
 	b.WriteString(exampleHead)
 	for _, k := range Keys() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Docs is docs/policy.md, made from the presets.
-func Docs() string {
+// docsText is docs/policy.md, made from the presets.
+func docsText() string {
 	var b strings.Builder
 	b.WriteString(docsHead)
 	list := Presets()
