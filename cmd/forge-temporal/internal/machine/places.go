@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -84,7 +85,7 @@ func (l *Places) Open(_ context.Context, name, run string) (*temporal.Place, err
 	d.used++
 	e := &effects{places: l, run: run, driver: d}
 	left := runs.Processes{Kill: proc.KillMarked, Log: l.p.Log}
-	return &temporal.Place{Record: &record{p: l.p, run: run}, Effects: e, Processes: left, Room: e.room, Close: func() { l.close(run, d) }}, nil
+	return &temporal.Place{Record: &record{p: l.p, run: run}, Effects: e, Processes: left, Room: e.room, Notes: filepath.Join(l.p.State, "effects"), Close: func() { l.close(run, d) }}, nil
 }
 
 func (l *Places) close(run string, d *driver) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -31,8 +32,13 @@ type Activities struct {
 	Core string
 	// Causes asks a run why one of its effects is to end; client.Client does.
 	Causes Asker
+	// Beats tells the server that an effect is alive; nil = the SDK does, and an effect
+	// ends with the first sign of life that does not get through.
+	Beats Beats
 	// Slots bounds the effects that are carried out at once; nil = nothing does.
 	Slots chan struct{}
+
+	under underway
 }
 
 // Asker asks a workflow; client.Client does.
@@ -94,14 +100,25 @@ func (a *Activities) Begin(ctx context.Context, in At) (b Begun, err error) {
 	return b, a.record(err)
 }
 
-// End ends processes by their marks.
-func (a *Activities) End(ctx context.Context, in EndInput) error {
+// End ends processes by their marks. An effect that is still carried out here, since
+// it outlived an outage of the server, is waited for, unless it is to end; what it comes
+// to is returned, as is what one came to of which the server never heard.
+func (a *Activities) End(ctx context.Context, in EndInput) (out Left, err error) {
 	p, err := a.open(ctx, in.At)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer p.Close()
-	return end(ctx, p, in.Left)
+	for _, one := range in.Left {
+		if done := a.cameTo(ctx, p.Notes, in, one); done != nil {
+			out.Done = append(out.Done, DoneOf{Command: one.Command, Done: *done})
+		}
+	}
+	if ctx.Err() != nil {
+		return out, ctx.Err() // this worker stops; another is asked
+	}
+	defer a.alive(ctx, in.Beat)()
+	return out, end(ctx, p, in.Left)
 }
 
 func end(ctx context.Context, p *Place, left []engine.Attempt) error {
@@ -218,12 +235,27 @@ func (a *Activities) Day(ctx context.Context, in At) (orchestrator.Day, error) {
 // Do carries an effect out. From its first line on the server hears that this
 // worker is at it, and hears on what host, should that end.
 func (a *Activities) Do(ctx context.Context, in DoInput) (Done, error) {
-	defer beat(ctx, in.Beat, a.Host)()
-	done := Done{Host: a.Host}
 	e, err := orchestrator.DecodeEffect(in.Effect)
 	if err != nil {
-		return done, temporal.NewNonRetryableApplicationError(err.Error(), errRecord, err)
+		return Done{Host: a.Host}, temporal.NewNonRetryableApplicationError(err.Error(), errRecord, err)
 	}
+	ectx, d := a.under.begin(ctx, in.Mark)
+	go func() {
+		done, err := a.carryOut(ectx, in, e)
+		a.under.ended(in.Mark, d, done, err)
+	}()
+	a.attended(ctx, d, e.Of().ID, in.Beat, in.Patience)
+	<-d.over
+	return d.done, d.err
+}
+
+func (a *Activities) carryOut(ctx context.Context, in DoInput, e orchestrator.Effect) (done Done, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", why, debug.Stack())
+		}
+	}()
+	done.Host = a.Host
 	if !a.slot(ctx, e) {
 		return done, nil
 	}
@@ -233,12 +265,12 @@ func (a *Activities) Do(ctx context.Context, in DoInput) (Done, error) {
 		return done, err
 	}
 	defer p.Close()
+	n, _ := takeNote(p.Notes, in.Mark, in.Beat) // without one it is done all the same
+	defer func() { n.ends(done, err) }()
 	if done.Short = short(p); done.Short != "" {
 		return done, nil
 	}
-	ectx, stop := a.ending(ctx, e.Of().ID)
-	defer stop()
-	fact := p.Effects.Do(ectx, e, effect.Attending{Mark: in.Mark, Tell: func(work.Activity) {}})
+	fact := p.Effects.Do(ctx, e, effect.Attending{Mark: in.Mark, Tell: func(work.Activity) {}})
 	if fact == nil {
 		return done, nil
 	}
@@ -274,48 +306,8 @@ func (a *Activities) free(e orchestrator.Effect) {
 	}
 }
 
-// beat says every now and then that this worker is at the effect, until the
-// returned function is called.
-func beat(ctx context.Context, every time.Duration, host string) (stop func()) {
-	activity.RecordHeartbeat(ctx, host)
-	over := make(chan struct{})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		tick := time.NewTicker(min(max(every/5, 100*time.Millisecond), time.Second))
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx, host)
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() { close(over); <-gone }
-}
-
 // askFor is how long a run is asked why one of its effects is to end.
 const askFor = 5 * time.Second
-
-// ending is the context of an effect: it ends when the activity is to, with the
-// cause that the run has for that. Where that cannot be learned, there is none.
-func (a *Activities) ending(ctx context.Context, id work.CommandID) (context.Context, func()) {
-	ectx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	over := make(chan struct{})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		select {
-		case <-over:
-			return
-		case <-ctx.Done():
-		}
-		cancel(a.cause(context.WithoutCancel(ctx), id))
-	}()
-	return ectx, func() { close(over); <-gone; cancel(nil) }
-}
 
 func (a *Activities) cause(ctx context.Context, id work.CommandID) error {
 	if a.Causes == nil {

@@ -112,7 +112,7 @@ func (d *drive) start(ctx workflow.Context, j job) error {
 		}
 		cancel()
 	}})
-	in := DoInput{At: d.at(), Effect: raw, Mark: j.mark, Beat: d.in.Times.Beat}
+	in := DoInput{At: d.at(), Effect: raw, Mark: j.mark, Beat: d.in.Times.Beat, Patience: d.patience()}
 	workflow.Go(ectx, func(ectx workflow.Context) {
 		d.came = append(d.came, d.carry(ectx, j, in))
 	})
@@ -129,14 +129,7 @@ func (d *drive) carry(ectx workflow.Context, j job, in DoInput) result {
 		err := workflow.ExecuteActivity(d.doing(ectx, queue, patience), (*Activities).Do, in).Get(ectx, &res.done)
 		if err == nil {
 			d.standing(ectx, res.id, "")
-			if host := res.done.Host; host != "" && j.command.Phase != "" {
-				d.hosts[j.command.Phase] = host
-			}
-			if len(res.done.Fact) > 0 {
-				if res.fact, err = orchestrator.DecodeFact(res.done.Fact); err != nil {
-					res.fact = orchestrator.Broke{Command: j.command, Problem: err.Error()}
-				}
-			}
+			d.known(&res, j)
 			return res
 		}
 		// Nobody took it: it has not begun.
@@ -150,9 +143,23 @@ func (d *drive) carry(ectx workflow.Context, j job, in DoInput) result {
 			workflow.GetLogger(ctx).Warn(d.waiting, "command", string(res.id))
 			continue
 		}
+		d.unknown(ectx, ctx, &res, j, err)
 		d.standing(ectx, res.id, "")
-		d.unknown(ctx, &res, j, err)
 		return res
+	}
+}
+
+// known takes what an effect came to.
+func (d *drive) known(res *result, j job) {
+	if host := res.done.Host; host != "" && j.command.Phase != "" {
+		d.hosts[j.command.Phase] = host
+	}
+	if len(res.done.Fact) == 0 {
+		return
+	}
+	var err error
+	if res.fact, err = orchestrator.DecodeFact(res.done.Fact); err != nil {
+		res.fact = orchestrator.Broke{Command: j.command, Problem: err.Error()}
 	}
 }
 
@@ -169,7 +176,7 @@ func (d *drive) standing(ctx workflow.Context, id work.CommandID, queue string) 
 // queue is where a job goes, and how long it waits there.
 func (d *drive) queue(j job) (string, time.Duration) {
 	if host := d.hosts[j.command.Phase]; host != "" && needsFolder(j.effect) {
-		return d.in.Queues.Host(host), cmp.Or(d.in.Times.Host, Usual().Host)
+		return d.in.Queues.Host(host), d.patience()
 	}
 	needs, own := d.in.Requires[j.command.Phase]
 	if !own {
@@ -189,9 +196,9 @@ func (d *drive) doing(ctx workflow.Context, queue string, patience time.Duration
 }
 
 // unknown is an effect of which nobody knows what became: neither done nor failed.
-// What it left running is ended by its mark before it is done again, on the host
-// where it ran.
-func (d *drive) unknown(ctx workflow.Context, res *result, j job, err error) {
+// Its host is asked: one that outlived an outage of the server is waited for there, by
+// ectx; what another left running is ended by its mark before it is done again.
+func (d *drive) unknown(ectx, ctx workflow.Context, res *result, j job, err error) {
 	var late *temporal.TimeoutError
 	var ended *temporal.CanceledError
 	switch {
@@ -215,8 +222,14 @@ func (d *drive) unknown(ctx workflow.Context, res *result, j job, err error) {
 	if late.HasLastHeartbeatDetails() {
 		_ = late.LastHeartbeatDetails(&host)
 	}
-	if res.left = !d.endLeft(ctx, host, engine.Attempt{Command: res.id, Mark: res.mark}); res.left {
+	left, ended1 := d.endLeft(ectx, ctx, host, engine.Attempt{Command: res.id, Mark: res.mark})
+	if res.left = !ended1; res.left {
 		delete(d.hosts, j.command.Phase) // nobody of that host came in its time, and is not waited for once more
+	}
+	if len(left.Done) == 1 && left.Done[0].Command == res.id {
+		res.done = left.Done[0].Done
+		d.known(res, j)
+		return
 	}
 	if it, ok := j.effect.(orchestrator.IterateEffect); ok {
 		res.fact = interrupted(it, "nobody knows what became of it: its worker is silent")
@@ -228,25 +241,40 @@ func interrupted(e orchestrator.IterateEffect, why string) orchestrator.Fact {
 	return orchestrator.IterationDone{Command: e.Command, Report: work.IterationReport{Outcome: work.OutcomeInterrupted, Detail: why}}
 }
 
-// endLeft ends what an effect left, on its host, and says whether it did. When no
-// worker of that host comes in time, the attempt stays on record as one that may
-// run still, and whoever takes the run up next ends it.
-func (d *drive) endLeft(ctx workflow.Context, host string, left engine.Attempt) bool {
+// endLeft ends what an effect left, on its host, and says whether it did, and what it
+// came to where it had not died. When no worker of that host comes in time, the attempt
+// stays on record as one that may run still, and whoever takes the run up next ends it.
+func (d *drive) endLeft(ectx, ctx workflow.Context, host string, left engine.Attempt) (came Left, ended bool) {
 	queue := d.in.Queues.Core(d.core)
 	if host != "" {
 		queue = d.in.Queues.Host(host)
 	}
-	patience := cmp.Or(d.in.Times.Host, Usual().Host)
-	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, ScheduleToStartTimeout: patience, StartToCloseTimeout: 30 * time.Second,
+	options := workflow.ActivityOptions{
+		TaskQueue: queue, ScheduleToStartTimeout: d.patience(), StartToCloseTimeout: cmp.Or(d.in.Times.Effect, Usual().Effect),
+		HeartbeatTimeout: cmp.Or(d.in.Times.Beat, Usual().Beat), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 5 * time.Second, MaximumAttempts: 10},
-	})
-	err := workflow.ExecuteActivity(actx, (*Activities).End, EndInput{At: d.at(), Left: []engine.Attempt{left}}).Get(ctx, nil)
+	}
+	in := EndInput{At: d.at(), Left: []engine.Attempt{left}, Beat: d.in.Times.Beat, Patience: d.patience()}
+	var err error
+	for {
+		actx := ectx
+		if in.Stop = ectx.Err() != nil; in.Stop {
+			actx = ctx
+		}
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(actx, options), (*Activities).End, in).Get(ctx, &came)
+		if err == nil || in.Stop || ectx.Err() == nil {
+			break // else it was called off before anybody took it
+		}
+	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("what a silent worker left may still run", "host", host, "command", string(left.Command), "err", err)
 	}
-	return err == nil
+	return came, err == nil
 }
+
+// patience is how long an effect goes on by itself, once the server is back and nobody
+// asks for it: as long as its host is waited for.
+func (d *drive) patience() time.Duration { return cmp.Or(d.in.Times.Host, Usual().Host) }
 
 func (d *drive) ended(ctx workflow.Context, res result) error {
 	d.under.Drop(res.id)

@@ -27,7 +27,10 @@ type Place struct {
 	Processes engine.Processes
 	// Room looks for room where the run is worked on; its error is a shortage.
 	// nil = nobody looks.
-	Room  func() error
+	Room func() error
+	// Notes is the folder in which the workers of this host note what effects come to;
+	// "" = they do not.
+	Notes string
 	Close func()
 }
 

@@ -95,6 +95,8 @@ type DoInput struct {
 	Effect json.RawMessage
 	Mark   string
 	Beat   time.Duration
+	// Patience is how long it goes on after the server was away, without being asked for.
+	Patience time.Duration `json:",omitempty"`
 }
 
 // Done is what came of an effect. Without a fact it has to be done again.
@@ -107,7 +109,21 @@ type Done struct {
 // EndInput are the marks of processes that nobody answers for any more.
 type EndInput struct {
 	At
-	Left []engine.Attempt
+	Left     []engine.Attempt
+	Stop     bool          `json:",omitempty"` // what still goes on is ended, not waited for
+	Beat     time.Duration `json:",omitempty"`
+	Patience time.Duration `json:",omitempty"`
+}
+
+// Left is what those came to that had not died.
+type Left struct {
+	Done []DoneOf `json:",omitempty"`
+}
+
+// DoneOf is what one effect came to.
+type DoneOf struct {
+	Command work.CommandID
+	Done    Done
 }
 
 // ExpireInput are checkpoints whose time may be over.

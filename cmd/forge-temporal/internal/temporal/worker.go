@@ -29,7 +29,7 @@ type Worker struct {
 // ended: by itself within Drain, or else ended then, to be done again elsewhere.
 func (w *Worker) Start() (stop func(), err error) {
 	core := cmp.Or(w.Core, CoreVersion)
-	acts := &Activities{Places: w.Places, Host: w.Host, Core: core, Causes: w.Client, Slots: make(chan struct{}, max(w.Slots, 1))}
+	acts := &Activities{Places: w.Places, Host: w.Host, Core: core, Causes: w.Client, Beats: w.Client, Slots: make(chan struct{}, max(w.Slots, 1))}
 	var started []worker.Worker
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
@@ -83,7 +83,8 @@ func (w *Worker) options(effects bool) worker.Options {
 		DeadlockDetectionTimeout:     10 * time.Second,
 	}
 	if effects {
-		o.MaxConcurrentActivityExecutionSize = max(w.Slots, 1) + 2 // those that tell need no slot
+		// Those that tell need no slot, nor does who waits for what outlived an outage.
+		o.MaxConcurrentActivityExecutionSize = 2*max(w.Slots, 1) + 2
 	}
 	return o
 }

@@ -1,0 +1,129 @@
+//go:build real
+
+package machine
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
+
+	"forge/internal/pace"
+	"forge/internal/work"
+)
+
+// The server is away for longer than silence is borne while an agent works: cut off from
+// everybody, or dead and started anew. The agent goes on, and what it does counts once:
+// nothing is tried twice. FORGE_OUTAGE says how long it is away.
+func TestRealTemporalOutage(t *testing.T) {
+	pace.Slow(t, "a server is away for longer than silence is borne")
+	away := 8 * time.Second // quick's beat is 3 s
+	if d, err := time.ParseDuration(os.Getenv("FORGE_OUTAGE")); err == nil && d > 0 {
+		away = d
+	}
+	for name, c := range map[string]struct {
+		works time.Duration // how long the agent goes on after the server went away
+		dies  bool
+	}{
+		"cut off, and the agent works on":     {works: away + 4*time.Second},
+		"cut off, and the agent ends by then": {works: away / 2},
+		"dead, and the agent works on":        {works: away + 4*time.Second, dies: true},
+		"dead, and the agent ends by then":    {works: away / 2, dies: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, port := filepath.Join(t.TempDir(), "temporal.db"), freePort(t)
+			s := serverAt(t, db, port)
+			f := newFactory(t, s, "")
+			if out, code := f.says("setup"); code != 0 {
+				t.Fatalf("setup: exit code %d\n%s", code, out)
+			}
+			tries := filepath.Join(t.TempDir(), "tries")
+			f.script(strings.Replace(script, `{ write = "one.txt", content = "1\n" }, { sleep = 0.5 }`,
+				`{ write = "one.txt", content = "1\n" }, { run = "echo x >> `+tries+`" }, { sleep = `+strconv.Itoa(int(c.works/time.Second))+` }`, 1))
+			way := newWire(t, s.FrontendHostPort())
+			f.configure("address = \"" + way.at + "\"\n")
+			f.worker()
+			f.worker()
+			back := make(chan struct{})
+			began := false
+			p, state, end, err := f.run(func(e work.Event) {
+				if e.Kind != work.IterationStarted || began {
+					return
+				}
+				began = true
+				for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+					if text, _ := os.ReadFile(tries); len(text) > 0 {
+						break
+					}
+				}
+				if c.dies {
+					if err := s.Stop(); err != nil {
+						t.Error(err)
+					}
+				} else {
+					way.cut()
+				}
+				go func() {
+					defer close(back)
+					time.Sleep(away)
+					if c.dies {
+						serverAt(t, db, port)
+					} else {
+						way.mend()
+					}
+				}()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-back
+			if got, want := phases(state, end), "completed, 01 done 1 1, 02 done 2 2, 03 done 1 1"; got != want {
+				t.Errorf("the run ended as %s, want %s", got, want)
+			}
+			once(t, p, state.Run)
+			if text, err := os.ReadFile(tries); err != nil || strings.Count(string(text), "x") != 1 {
+				t.Errorf("the iteration was tried %d times (%v), want once", strings.Count(string(text), "x"), err)
+			}
+		})
+	}
+}
+
+// serverAt is a real server that keeps what it knows in a file.
+func serverAt(t *testing.T, db, port string) *testsuite.DevServer {
+	t.Helper()
+	program := os.Getenv("FORGE_REAL_TEMPORAL")
+	if program == "" {
+		t.Skip("FORGE_REAL_TEMPORAL names no server: scripts/real.sh does")
+	}
+	s, err := testsuite.StartDevServer(context.Background(), testsuite.DevServerOptions{
+		ExistingPath: program, DBFilename: db, LogLevel: "error", Stdout: io.Discard, Stderr: io.Discard, ClientOptions: &client.Options{HostPort: "127.0.0.1:" + port},
+	})
+	if err != nil {
+		t.Error(err)
+		return s
+	}
+	t.Cleanup(func() { _ = s.Stop() })
+	return s
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
