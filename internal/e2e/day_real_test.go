@@ -325,7 +325,7 @@ func TestRealFactoryDay(t *testing.T) {
 	if err := os.MkdirAll(d.at("state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d.must("mount", "-t", "tmpfs", "-o", "size=8g", "tmpfs", d.at("state"))
+	d.must("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", 128+issues/2), "tmpfs", d.at("state"))
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", d.at("state")).Run() })
 	lossy := hosttest.StartProxy(t, d.tracked.URL)
 	lossy.Misbehave(lose(rand.New(rand.NewPCG(3, 4))))

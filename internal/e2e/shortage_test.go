@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -151,10 +152,17 @@ func (c *checkout) fill(path string, left int) {
 	if err := syscall.Statfs(filepath.Dir(path), &st); err != nil {
 		c.t.Fatal(err)
 	}
-	if free := int(st.Bavail) * int(st.Bsize); free > left {
-		if err := os.WriteFile(path, make([]byte, free-left), 0o600); err != nil {
-			c.t.Logf("fill: %v", err)
-		}
+	free := int(st.Bavail) * int(st.Bsize)
+	f, err := os.Create(path)
+	if err != nil {
+		c.t.Logf("fill: %v", err)
+		return
+	}
+	for part := make([]byte, 1<<20); err == nil && free > left; free -= len(part) {
+		_, err = f.Write(part[:min(len(part), free-left)])
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		c.t.Logf("fill: %v", err)
 	}
 }
 

@@ -136,7 +136,17 @@ func (r *runner) run(ctx context.Context, c call) (result, error) {
 			return res, nil
 		}
 	}
-	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr, Short: shortage.In(res.stderr, c.dir)}
+	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr, Short: short(res.stderr, c.dir)}
+}
+
+// short is the shortage for which git failed, nil = none is known. Git does not always
+// say why it could not write a file: then the disk tells.
+func short(said, dir string) error {
+	err := shortage.In(said, dir)
+	if err == nil && dir != "" && strings.Contains(said, "unable to write") {
+		err = shortage.Lacks(dir, 1<<20, 16)
+	}
+	return err
 }
 
 // capped keeps the first max bytes; beyond them it fails or drops.

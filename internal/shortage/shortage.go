@@ -22,7 +22,7 @@ type kind struct {
 // kinds is the one table of what counts as a shortage.
 func kinds() []kind {
 	return []kind{
-		{syscall.ENOSPC, []string{"No space left on device", "database or disk is full"}, func(err error) string { return "the disk" + holding(err) + " is full" }},
+		{syscall.ENOSPC, []string{"No space left on device", "database or disk is full", "Out of diskspace"}, func(err error) string { return "the disk" + holding(err) + " is full" }},
 		{syscall.EDQUOT, []string{"Disk quota exceeded"}, func(err error) string { return "your quota on the disk" + holding(err) + " is used up" }},
 		{syscall.EMFILE, []string{"Too many open files"}, func(error) string { return "too many open files" + limitOf(syscall.RLIMIT_NOFILE) }},
 		{syscall.ENFILE, []string{"Too many open files in system"}, func(error) string { return "too many open files on this machine" }},

@@ -34,6 +34,7 @@ func TestOf(t *testing.T) {
 		{"something else", errors.New("no space for opinions"), ""},
 		{"nothing", nil, ""},
 		{"told", fmt.Errorf("git: %w", In("x\nerror: unable to write file a: No space left on device\n", "/u")), "the disk that holds /u is full"},
+		{"told by git of its index", In("fatal: sha1 file '/u/index.lock' write error. Out of diskspace", "/u"), "the disk that holds /u is full"},
 		{"told of processes", In("error: cannot fork() for y: Resource temporarily unavailable", ""), "no more processes can be started"},
 		{"told of memory", In("fatal: Out of memory, malloc failed (tried to allocate 9 bytes)", ""), "out of memory"},
 		{"too little", &NoRoom{Path: "/u", Need: 4096, Have: 1024}, "the disk that holds /u is full"},

@@ -102,8 +102,17 @@ func TestAnIssueWaitsForRoom(t *testing.T) {
 	now := time.Now()
 	s.Now = func() time.Time { return now }
 	full := &fs.PathError{Op: "write", Path: "there", Err: syscall.ENOSPC}
-	if got := broke(landing.Command{}, full); got.Short == "" || got.Trouble != nil {
-		t.Errorf("a step: %+v", got)
+	s.room = func(*project.Checkout) error { return full }
+	l := &pass{Worker: s}
+	if got := l.broke(landing.Command{}, errors.New("no word of it")); got.Short == "" || got.Trouble != nil {
+		t.Errorf("a step on a full disk: %+v", got)
+	}
+	s.room = func(*project.Checkout) error { return nil }
+	if got := l.broke(landing.Command{}, full); got.Short == "" || got.Trouble != nil {
+		t.Errorf("a step that met one: %+v", got)
+	}
+	if got := l.broke(landing.Command{}, errors.New("other")); got.Short != "" {
+		t.Errorf("another error of a step: %+v", got)
 	}
 	if got, err := (placed{s}).waits(factory.Landed{}, full); err != nil || got.Hold != factory.HoldShort || !got.Waits || !got.Until.After(now) {
 		t.Errorf("a landing: %+v, %v", got, err)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,7 @@ func (l *pass) step(ctx context.Context, c landing.Command) error {
 		return errors.Join(ctx.Err(), l.Journal.DropAttempt(after, l.lease, c.ID)) // the next one looks anew
 	}
 	if err != nil {
-		f = broke(c, err)
+		f = l.broke(c, err)
 	}
 	if feedErr := l.feed(after, f, journal.Append{End: []work.CommandID{c.ID}}); feedErr != nil {
 		return feedErr
@@ -171,9 +172,9 @@ func (l *pass) step(ctx context.Context, c landing.Command) error {
 }
 
 // broke is what an error means: the host's are for the core to decide on, and so are
-// those of a machine that ran out of something.
-func broke(c landing.Command, err error) landing.Broke {
-	out := landing.Broke{Command: c, Trouble: pullrequest.PullTrouble(err), Short: shortage.Of(err)}
+// those of a machine that ran out of something, whatever failed for that.
+func (l *pass) broke(c landing.Command, err error) landing.Broke {
+	out := landing.Broke{Command: c, Trouble: pullrequest.PullTrouble(err), Short: cmp.Or(shortage.Of(err), shortage.Of(l.room(l.p)))}
 	if out.Trouble == nil {
 		out.Problem = err.Error()
 		return out
