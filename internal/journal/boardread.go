@@ -96,11 +96,14 @@ func (s *Store) Blockers(ctx context.Context, project string, ids []int64) (map[
 	if err != nil {
 		return nil, s.explain("read needs", err)
 	}
+	blockers := map[int64][]int64{}
+	if len(ids) == 0 {
+		return blockers, nil
+	}
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, fmt.Errorf("read needs: %w", err)
 	}
-	blockers := map[int64][]int64{}
 	// CROSS JOIN: in this order, not in the one that SQLite guesses to be better.
 	err = s.each(ctx, `SELECT n.issue, n.need FROM json_each(?) asked
 		CROSS JOIN issue_needs n ON n.project = ? AND n.issue = CAST(asked.value AS BIGINT)

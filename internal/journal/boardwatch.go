@@ -68,11 +68,14 @@ func (s *Store) Dependents(ctx context.Context, project string, id int64) ([]int
 
 // RunsSpent says what runs took so far; one that nothing is known of is not a key.
 func (s *Store) RunsSpent(ctx context.Context, runs []string) (map[string]work.RunSpent, error) {
+	spent := map[string]work.RunSpent{}
+	if len(runs) == 0 {
+		return spent, nil
+	}
 	list, err := json.Marshal(runs)
 	if err != nil {
 		return nil, fmt.Errorf("read what runs took: %w", err)
 	}
-	spent := map[string]work.RunSpent{}
 	err = s.each(ctx, `SELECT r.id, coalesce(sum(u.usd), 0.0), count(*) FILTER (WHERE u.usd IS NULL),
 		coalesce((SELECT time FROM events WHERE id = (SELECT max(id) FROM events WHERE id > r.n << 32 AND id < (r.n + 1) << 32)), r.created) - r.created
 		FROM json_each(?) asked CROSS JOIN runs r ON r.id = asked.value CROSS JOIN usage u ON u.run = r.n GROUP BY r.n`, []any{string(list)}, func(rows *sql.Rows) error {

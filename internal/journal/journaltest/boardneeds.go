@@ -40,6 +40,9 @@ func boardNeeds(f *boardFixture) {
 		}
 	}
 	blockers(map[int64][]int64{3: {1, 2}})
+	if none, err := f.Blockers(f.ctx, "p", nil); err != nil || len(none) != 0 {
+		f.Errorf("blockers of no issue: %v, %v", none, err)
+	}
 	a := f.stored(1)
 	a.Column = work.ColumnDone
 	_, err = f.change(nil, at(a, "", "M", ""))
