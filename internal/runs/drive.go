@@ -28,6 +28,16 @@ type Elsewhere func(ctx context.Context, p *project.Checkout, lease *journal.Lea
 // ErrLeft says that a run goes on without who watched it: see Options.Leave.
 var ErrLeft = errors.New("the run goes on without this process")
 
+// AwayError is that what drives runs elsewhere is not reached. It says nothing about the
+// run, and is worth another try.
+type AwayError struct{ Err error }
+
+// Error is why.
+func (e *AwayError) Error() string { return e.Err.Error() }
+
+// Unwrap makes that known to those who ask.
+func (e *AwayError) Unwrap() error { return e.Err }
+
 // CheckEngine refuses to drive runs in this process where they are to be driven by a
 // Temporal server.
 func CheckEngine(p *project.Checkout) error {

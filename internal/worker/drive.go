@@ -25,7 +25,8 @@ import (
 // again, where nobody says when that ends.
 const limitPause = 15 * time.Minute
 
-// shortPause is after how long it is tried again where the machine ran out of something.
+// shortPause is after how long it is tried again where the machine ran out of something,
+// or what drives runs is away.
 const shortPause = time.Minute
 
 // heeds lets the watch of the code host look at what webhooks named before the

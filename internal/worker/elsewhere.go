@@ -2,12 +2,14 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"forge/factory"
 	"forge/factory/landing"
 	"forge/internal/config"
 	"forge/internal/pullrequest"
+	"forge/internal/runs"
 	"forge/internal/shortage"
 	"forge/internal/work"
 )
@@ -54,11 +56,20 @@ func (s placed) Drive(ctx context.Context, o factory.Order) (factory.Ended, erro
 	if at := pullrequest.HostPlace(s.host); s.elsewhere(o.Issue) && at.Remote() {
 		o.Issue.Pull = nil // there is none here
 	}
-	ended, err := s.Worker.Drive(ctx, o)
-	if short := shortage.Of(err); short != "" {
-		return factory.Ended{Outcome: work.RunLimit, Reason: short, Until: s.Now().Add(shortPause)}, nil
+	return s.later(s.Worker.Drive(ctx, o))
+}
+
+// later is how a run was left; one that nothing is wrong with is tried again: the machine
+// ran out of something, or what drives it is away.
+func (s placed) later(ended factory.Ended, err error) (factory.Ended, error) {
+	why := shortage.Of(err)
+	if away := (*runs.AwayError)(nil); errors.As(err, &away) {
+		why = away.Error()
 	}
-	return ended, err
+	if why == "" {
+		return ended, err
+	}
+	return factory.Ended{Outcome: work.RunLimit, Reason: why, Until: s.Now().Add(shortPause)}, nil
 }
 
 // Land holds a result whose pull request is elsewhere.

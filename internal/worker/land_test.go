@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"forge/factory/landing"
 	"forge/internal/board"
 	"forge/internal/project"
+	"forge/internal/runs"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -117,7 +119,15 @@ func TestAnIssueWaitsForRoom(t *testing.T) {
 	if got, err := (placed{s}).waits(factory.Landed{}, full); err != nil || got.Hold != factory.HoldShort || !got.Waits || !got.Until.After(now) {
 		t.Errorf("a landing: %+v, %v", got, err)
 	}
+	for _, err := range []error{full, fmt.Errorf("drive: %w", &runs.AwayError{Err: errors.New("the server is not reached")})} {
+		if got, err := (placed{s}).later(factory.Ended{}, err); err != nil || got.Outcome != work.RunLimit || !got.Until.After(now) || got.Reason == "" {
+			t.Errorf("a run: %+v, %v", got, err)
+		}
+	}
 	other := errors.New("other")
+	if _, err := (placed{s}).later(factory.Ended{}, other); !errors.Is(err, other) {
+		t.Errorf("another error of a run: %v", err)
+	}
 	if _, err := (placed{s}).waits(factory.Landed{}, other); !errors.Is(err, other) {
 		t.Errorf("another error: %v", err)
 	}

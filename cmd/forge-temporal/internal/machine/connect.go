@@ -20,6 +20,7 @@ import (
 	"forge/cmd/forge-temporal/internal/temporal"
 	"forge/internal/config"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 )
 
 // oldest is the oldest server that what is used here works with: updates that are
@@ -68,7 +69,7 @@ func unreachable(set config.EngineSettings, err error) error {
 	case errors.As(err, new(*serviceerror.PermissionDenied)):
 		return refusal.New("look at the key in "+set.APIKey.Name, "the Temporal server %s lets nobody in with this key: %v", set.Address, err)
 	}
-	return refusal.New("start it, or correct engine.address", "the Temporal server %s is not reached: %v", set.Address, err)
+	return &runs.AwayError{Err: refusal.New("start it, or correct engine.address", "the Temporal server %s is not reached: %v", set.Address, err)}
 }
 
 func tlsOf(set config.EngineSettings, now time.Time) (*tls.Config, error) {
