@@ -125,7 +125,8 @@ soak:
 	FORGE_SCHEDULES=10000 $(GO) test -count=1 -timeout 90m -run '^TestReconciling' ./factory/tracker
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
-	scripts/real.sh -run '^TestReal(TemporalKillWorkers|Postgres(Client|Server)Killed)$$' ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres
+	FORGE_OUTAGE=10m scripts/real.sh -run '^TestRealTemporalOutage$$' ./cmd/forge-temporal/internal/machine
+	scripts/real.sh -run '^TestReal(TemporalKills|Postgres(Client|Server)Killed)$$' ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres
 
 clean:
 	rm -rf bin

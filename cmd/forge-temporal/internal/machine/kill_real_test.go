@@ -293,11 +293,12 @@ func once(t *testing.T, p *project.Checkout, run string) int {
 	return len(evs)
 }
 
-// A worker that is killed at any moment of a run with two of them changes nothing of
-// what comes of it. FORGE_KILLS says at how many moments.
-func TestRealTemporalKillWorkers(t *testing.T) {
-	pace.Slow(t, "workers die, and a server has to notice each time")
-	s := server(t)
+// A worker, both of them, or the server that is killed at any moment of a run changes
+// nothing of what comes of it. FORGE_KILLS says at how many moments.
+func TestRealTemporalKills(t *testing.T) {
+	pace.Slow(t, "workers and servers die, and that has to be noticed each time")
+	db, port := filepath.Join(t.TempDir(), "temporal.db"), freePort(t)
+	s := serverAt(t, db, port)
 	whole := newFactory(t, s, "")
 	if out, code := whole.says("setup"); code != 0 {
 		t.Fatalf("setup: exit code %d\n%s", code, out)
@@ -312,7 +313,7 @@ func TestRealTemporalKillWorkers(t *testing.T) {
 	if !strings.HasPrefix(want, "completed") {
 		t.Fatalf("undisturbed the run ended\n%s", want)
 	}
-	kills := 10
+	kills, all := 10, t
 	if n, err := strconv.Atoi(os.Getenv("FORGE_KILLS")); err == nil && n > 0 {
 		kills = n
 	}
@@ -327,8 +328,13 @@ func TestRealTemporalKillWorkers(t *testing.T) {
 					return
 				}
 				killed = true
+				if n%4 == 3 {
+					killServer(t, db)
+					serverAt(all, db, port) // the others need it, too
+					return
+				}
 				f.kill(workers[n%2])
-				if n%3 == 2 { // both, and a new one on the same host
+				if n%4 == 2 { // both, and a new one on the same host
 					f.kill(workers[1-n%2])
 				}
 				f.worker()

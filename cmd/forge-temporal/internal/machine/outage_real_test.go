@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,6 +113,29 @@ func serverAt(t *testing.T, db, port string) *testsuite.DevServer {
 	}
 	t.Cleanup(func() { _ = s.Stop() })
 	return s
+}
+
+// killServer kills the server of a file.
+func killServer(t *testing.T, db string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, of := range all {
+		said, err := os.ReadFile(of)
+		pid, numErr := strconv.Atoi(filepath.Base(filepath.Dir(of)))
+		if err != nil || numErr != nil || !strings.Contains(string(said), "start-dev") || !strings.Contains(string(said), db) {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
+			killed++
+		}
+	}
+	if killed != 1 {
+		t.Errorf("%d servers were killed, want one", killed)
+	}
 }
 
 func freePort(t *testing.T) string {
