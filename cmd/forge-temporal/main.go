@@ -5,10 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"slices"
 	"time"
 
+	"forge/cmd/forge-temporal/internal/demo"
 	"forge/cmd/forge-temporal/internal/machine"
 	"forge/cmd/forge-temporal/internal/postgres"
 	"forge/internal/agent"
@@ -28,7 +31,20 @@ func main() {
 	if became := beside.Became(); !became && len(os.Args) > 1 && slices.Contains(machine.Commands(), os.Args[1]) {
 		os.Exit(machine.Run(context.Background(), openStore, os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(cli.Main(cli.Extras{Stores: openStore, MoveStore: storemove.Run, Engine: machine.Engine, Stalled: machine.Stalled(), Travels: machine.Travels{}}))
+	os.Exit(cli.Main(cli.Extras{Stores: openStore, MoveStore: storemove.Run, Engine: machine.Engine, Stalled: machine.Stalled(), Travels: machine.Travels{}, Machines: machines}))
+}
+
+// machines is cli.Extras.Machines.
+func machines(ctx context.Context, environ []string, keep string, out io.Writer) (held bool, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return false, err
+	}
+	err = demo.Play(ctx, demo.Options{Program: self, Environ: environ, Keep: keep, Out: out})
+	if errors.Is(err, demo.ErrBroken) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // openStore is a project.Stores.

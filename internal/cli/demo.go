@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"forge/internal/beside"
 	"forge/internal/demo"
 	"forge/internal/refusal"
 )
@@ -16,11 +17,15 @@ func (a *App) demoCommand() *cli.Command {
 	return &cli.Command{
 		Name: "demo", Usage: "see Forge at work on a small repository made for it; nothing of yours is touched",
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "machines", Usage: "see it on several machines instead: a Temporal server, workers and a factory, of which some are killed"},
 			&cli.StringFlag{Name: "keep", Usage: "make it in `DIR` and keep it, to look around in afterwards"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return refusal.New("forge demo --keep DIR names a folder", "forge demo takes no arguments, got %q", c.Args().First())
+			}
+			if c.Bool("machines") {
+				return a.machines(c.Context, c.String("keep"))
 			}
 			program, err := os.Executable()
 			if err != nil {
@@ -29,6 +34,22 @@ func (a *App) demoCommand() *cli.Command {
 			return a.demo(c.Context, program, c.String("keep"))
 		},
 	}
+}
+
+// machines plays the story of several machines.
+func (a *App) machines(ctx context.Context, keep string) error {
+	if a.With.Machines == nil {
+		beside.Become(os.Args, a.Environ) // returns where there is none
+		return refusal.New("put it beside forge or on the PATH: make forge-temporal builds it", "forge demo --machines needs the program forge-temporal")
+	}
+	held, err := a.With.Machines(ctx, a.Environ, keep, a.Stdout)
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(codeError(exitInterrupted), err)
+	case err == nil && !held:
+		return codeError(exitFailed)
+	}
+	return err
 }
 
 // demo plays the whole story with program, which is forge, and says how it

@@ -25,6 +25,9 @@ type Extras struct {
 	// MoveStore moves a journal to a place, or says what there is to move; nil
 	// where there are no Stores.
 	MoveStore func(ctx context.Context, p *project.Checkout, to string, yes bool, out io.Writer) error
+	// Machines plays the demo of several machines, in the folder keep, "" = one that is
+	// removed; it says whether everything was as it must be. nil = forge-temporal does.
+	Machines func(ctx context.Context, environ []string, keep string, out io.Writer) (held bool, err error)
 }
 
 // Main carries out the command line of this process and returns its exit code.
