@@ -241,7 +241,7 @@ func (a *Activities) Do(ctx context.Context, in DoInput) (Done, error) {
 	}
 	ectx, d := a.under.begin(ctx, in.Mark)
 	go func() {
-		done, err := a.carryOut(ectx, in, e)
+		done, err := a.carryOut(ectx, d, in, e)
 		a.under.ended(in.Mark, d, done, err)
 	}()
 	a.attended(ctx, d, e.Of().ID, in.Beat, in.Patience)
@@ -249,7 +249,7 @@ func (a *Activities) Do(ctx context.Context, in DoInput) (Done, error) {
 	return d.done, d.err
 }
 
-func (a *Activities) carryOut(ctx context.Context, in DoInput, e orchestrator.Effect) (done Done, err error) {
+func (a *Activities) carryOut(ctx context.Context, d *doing, in DoInput, e orchestrator.Effect) (done Done, err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("it panicked: %v\n%s", why, debug.Stack())
@@ -266,6 +266,7 @@ func (a *Activities) carryOut(ctx context.Context, in DoInput, e orchestrator.Ef
 	}
 	defer p.Close()
 	n, _ := takeNote(p.Notes, in.Mark, in.Beat) // without one it is done all the same
+	d.noted(n)
 	defer func() { n.ends(done, err) }()
 	if done.Short = short(p); done.Short != "" {
 		return done, nil

@@ -28,6 +28,22 @@ type note struct {
 	stop func()
 }
 
+// asking is the end of the name of a file that is touched by who waits for the effect of
+// a note.
+const asking = ".asked"
+
+// asked is when somebody last did so.
+func (n *note) asked() time.Time {
+	if n == nil {
+		return time.Time{}
+	}
+	info, err := os.Stat(n.file.Name() + asking)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
 // takeNote begins the note of an effect. That there is none costs the result, should
 // the server not hear of it.
 func takeNote(dir, mark string, every time.Duration) (*note, error) {
@@ -106,6 +122,8 @@ func noteOf(dir, mark string, every time.Duration, over <-chan struct{}) (done D
 	}
 	defer filetree.Release(f)
 	for syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {
+		// That somebody waits is seen by who would end it else.
+		_ = os.WriteFile(f.Name()+asking, []byte("asked\n"), 0o600)
 		info, err := f.Stat()
 		switch {
 		case err != nil:

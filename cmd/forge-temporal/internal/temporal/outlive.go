@@ -49,6 +49,7 @@ type doing struct {
 
 	mu       sync.Mutex
 	replaced chan struct{} // closed when another activity attends to it
+	note     *note         // by which other processes ask for it; nil = they cannot
 }
 
 // begin notes an effect, whose context is ctx.
@@ -93,6 +94,20 @@ func (d *doing) attend() (replaced <-chan struct{}) {
 	}
 	d.replaced = make(chan struct{})
 	return d.replaced
+}
+
+// noted says by what note other processes ask for the effect.
+func (d *doing) noted(n *note) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note = n
+}
+
+// asked is when another process last asked for it.
+func (d *doing) asked() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.note.asked()
 }
 
 // attended answers for an effect by the activity of ctx until it is over, or another
@@ -154,16 +169,22 @@ func (a *Activities) wanted(ctx context.Context, d *doing, every, patience time.
 			return false // the run is over, or does not want the effect any more
 		case said == saysUnknown:
 			// The server heard nothing for so long that it holds the effect for lost. Then
-			// it asks this host what was left.
-			select {
-			case <-d.over:
-			case <-replaced:
-			case <-ctx.Done():
-				return false
-			case <-time.After(max(patience, every)):
-				return false
+			// it asks this host what was left: this process, or another.
+			for since := time.Now(); time.Since(since) < max(patience, every); {
+				select {
+				case <-d.over:
+					return true
+				case <-replaced:
+					return true
+				case <-ctx.Done():
+					return false
+				case <-tick.C:
+				}
+				if at := d.asked(); at.After(since) {
+					since = at
+				}
 			}
-			return true
+			return false
 		case said == saysGoOn:
 			heard = time.Now()
 		}

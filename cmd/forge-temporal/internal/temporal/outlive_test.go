@@ -85,6 +85,11 @@ const outageBeat = 500 * time.Millisecond
 
 func newOutage(t *testing.T) *outage {
 	t.Helper()
+	return newOutageFor(t, time.Minute)
+}
+
+func newOutageFor(t *testing.T, patience time.Duration) *outage {
+	t.Helper()
 	w, err := enginetest.NewWorld([]string{"01"})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +100,7 @@ func newOutage(t *testing.T) *outage {
 	}
 	o := &outage{t: t, net: &network{}, effect: longEffect{began: make(chan struct{}), let: make(chan struct{})}, done: make(chan Done, 1)}
 	o.a = &Activities{Places: onePlace{one{w}, o.effect, t.TempDir()}, Host: "h", Beats: o.net}
-	o.in = DoInput{Effect: raw, Mark: "m", Beat: outageBeat, Patience: time.Minute}
+	o.in = DoInput{Effect: raw, Mark: "m", Beat: outageBeat, Patience: patience}
 	go func() {
 		var done Done
 		if o.run(o.a.Do, o.in, &done) {
@@ -164,16 +169,17 @@ func TestAnEffectOutlivesAnOutage(t *testing.T) {
 func TestAnEffectOfAnotherProcessIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(o *outage){
-		"it works on": func(o *outage) { time.AfterFunc(3*outageBeat, func() { close(o.effect.let) }) },
+		"it works on": func(o *outage) { time.AfterFunc(8*outageBeat, func() { close(o.effect.let) }) },
 		"it ended":    func(o *outage) { close(o.effect.let); <-o.done },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOutage(t)
+			o := newOutageFor(t, outageBeat)
 			o.net.is(errAway)
 			work(o)
-			o.net.is(nil)
-			other := outage{t: t, a: &Activities{Places: o.a.Places, Host: "h", Beats: o.net}}
+			time.Sleep(2 * outageBeat)
+			other := outage{t: t, a: &Activities{Places: o.a.Places, Host: "h", Beats: &network{}}}
+			o.net.is(errNoneE) // who carries it out is not asked for any more
 			if left := other.asks(false); len(left.Done) != 1 || len(left.Done[0].Done.Fact) == 0 {
 				t.Errorf("it came to %+v", left)
 			}
@@ -271,29 +277,18 @@ func TestAnEffectEnds(t *testing.T) {
 // What nobody asks for is not worked on for ever: somebody else has it.
 func TestAnEffectThatNobodyAsksForEnds(t *testing.T) {
 	t.Parallel()
-	o := newOutage(t)
-	o.in.Patience = outageBeat
-	other := &outage{t: t, net: o.net, effect: longEffect{began: make(chan struct{}), let: make(chan struct{})}, in: o.in, done: make(chan Done, 1)}
-	other.a = &Activities{Places: onePlace{o.a.Places.(onePlace).one, other.effect, ""}, Host: "h", Beats: o.net}
-	go func() {
-		var done Done
-		if other.run(other.a.Do, other.in, &done) {
-			other.done <- done
-		}
-	}()
-	<-other.effect.began
+	o := newOutageFor(t, outageBeat)
 	o.net.is(errAway)
 	time.Sleep(2 * outageBeat)
 	o.net.is(errNoneE)
 	select {
-	case d := <-other.done:
+	case d := <-o.done:
 		if len(d.Fact) != 0 {
 			t.Errorf("it came to %s", d.Fact)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it goes on")
 	}
-	close(o.effect.let)
 }
 
 // An effect that panics fails, and takes nobody along.
