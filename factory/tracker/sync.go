@@ -94,6 +94,7 @@ type Sync struct {
 	Ends func(ctx context.Context, i work.Issue, by factory.By) error
 
 	untold untold
+	served int
 	calls  callCounts
 	coming gate
 }
@@ -101,6 +102,10 @@ type Sync struct {
 // attempts is how often a change of the board is made anew because another one
 // came first.
 const attempts = 20
+
+// Served is how often the tracker did what it was asked to about an issue: it grows in a
+// round that fails half way.
+func (s *Sync) Served() int { return s.served }
 
 // Once reads what changed on the tracker and how the issues stand that are
 // worked on, then tells it what changed here. An issue that cannot be read stops
@@ -135,6 +140,7 @@ func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
 		r, err := s.Host.Read(ctx, n)
 		later := false
 		if err == nil {
+			s.served++
 			later, err = s.comesUp(ctx, n)
 		}
 		switch {

@@ -134,6 +134,7 @@ func (s *Sync) tellOne(ctx context.Context, row work.TrackerIssue, i work.Issue)
 		err = s.Host.Post(ctx, row.Remote, report)
 	}
 	if err == nil {
+		s.served++
 		row.Posted = sum
 		err = s.posted(ctx, row)
 	}

@@ -258,20 +258,33 @@ func (t *All) Looks(b *board.Opened) (looks []func(context.Context)) {
 	return looks
 }
 
-// watch asks one tracker for news, again and again. A tracker that fails is
-// said once, and left alone for longer each time.
+// inARow is how many rounds failed in a row, after one of which something was served.
+func inARow(failures int, served bool, err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case served:
+		return 1
+	}
+	return failures + 1
+}
+
+// watch asks one tracker for news, again and again. A tracker that fails is said once,
+// and left alone for longer each time in which it did nothing at all: one behind a
+// network that loses things is not as good as away.
 func (t *All) watch(ctx context.Context, one *followed) {
 	failures, said := 0, ""
 	begun := sync.OnceFunc(one.sync.Begin())
 	defer begun()
 	for {
+		served := one.sync.Served()
 		err := one.sync.Once(ctx)
 		begun()
 		if ctx.Err() != nil {
 			return
 		}
-		if failures++; err == nil {
-			failures, said = 0, ""
+		if failures = inARow(failures, one.sync.Served() > served, err); err == nil {
+			said = ""
 			one.asked(t.env.Now(), 0, nil)
 		} else if body := err.Error(); body != said {
 			said = body

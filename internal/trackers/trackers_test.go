@@ -300,12 +300,19 @@ func TestTrackerIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.on.broken = &work.HostTrouble{Kind: work.HostRateLimited, What: "later", After: time.Hour}
+	served := w.sync.Served()
 	err := w.sync.Once(t.Context())
+	if got := w.sync.Served(); got != served || served == 0 {
+		t.Errorf("served %d times before, and %d after a round in which nothing was", served, got)
+	}
 	if err == nil || tracker.Wait(time.Minute, 1, err) != time.Hour {
 		t.Errorf("a limit: %v", err)
 	}
 	w.on.broken = nil
 	w.once()
+	if got := w.sync.Served(); got <= served {
+		t.Errorf("served %d times before, and %d after a post", served, got)
+	}
 	w.once()
 	if got := w.on.posted[4]; len(got) != 2 || got[0].Key != got[1].Key || !strings.Contains(got[1].Body.String(), "cancelled") || strings.Contains(got[1].Body.String(), "@all") || strings.Contains(got[1].Body.String(), "#3") {
 		t.Errorf("posted %+v", got)
@@ -321,6 +328,16 @@ func TestTrackerIsTold(t *testing.T) {
 
 func TestTrackerWaits(t *testing.T) {
 	odd := errors.New("odd")
+	failures := 0
+	for n, round := range []struct {
+		served bool
+		err    error
+		want   int
+	}{{false, odd, 1}, {false, odd, 2}, {true, odd, 1}, {true, odd, 1}, {false, odd, 2}, {true, nil, 0}, {false, odd, 1}} {
+		if failures = inARow(failures, round.served, round.err); failures != round.want {
+			t.Errorf("round %d: %d failed in a row, want %d", n, failures, round.want)
+		}
+	}
 	for _, c := range []struct {
 		failures int
 		err      error
