@@ -19,6 +19,8 @@ type inSnapshot struct {
 	inRun
 	Iteration int `json:"iteration,omitempty" jsonschema:"from 1; absent = the whole phase"`
 	Attempt   int `json:"attempt,omitempty" jsonschema:"from 1; absent = the last"`
+
+	Repository string `json:"repository,omitempty" jsonschema:"of a run of several repositories; absent = all of them in diff, and home in files and file"`
 }
 
 type inDiff struct {
@@ -50,6 +52,20 @@ func codeTools() []tool {
 // findingsOf are what the reviews of a phase found.
 func findingsOf(p *orchestrator.Phase) []work.Finding { return web.FindingsOf(p) }
 
+// landed is what a run of several repositories changed in each, or in the one that is
+// named; nil = it is of one, or home is as it was.
+func landed(st *orchestrator.State, name string) (spans []web.Span, err error) {
+	for _, r := range st.Results() {
+		if name == "" || name == r.Repository {
+			spans = append(spans, web.Span{From: r.Base.Commit, To: r.Commit, Title: "run " + st.Run + " in the repository " + r.Repository})
+		}
+	}
+	if name != "" && name != orchestrator.Called("") && len(spans) == 0 {
+		return nil, refusal.New("the tool status says how far it is", "run %s has changed nothing in a repository %q", st.Run, name)
+	}
+	return spans, nil
+}
+
 // made is between which commits what is meant changed something, the oldest
 // first.
 func (c *call) made(in inSnapshot) (web.Run, []web.Span, error) {
@@ -65,6 +81,9 @@ func (c *call) made(in inSnapshot) (web.Run, []web.Span, error) {
 		return row, nil, refusal.New("name its phase", "an iteration is one of a phase")
 	}
 	if phase == "" {
+		if spans, err := landed(st, in.Repository); err != nil || len(spans) > 0 {
+			return row, spans, err
+		}
 		from, to := web.ChangeOf(st)
 		if to == "" {
 			return row, nil, refusal.New("the tool status says how far it is", "run %s has changed nothing yet", row.ID)
@@ -84,14 +103,18 @@ func showDiff(c *call, in inDiff) (answer, error) {
 		return answer{}, err
 	}
 	var b strings.Builder
-	for _, s := range spans {
+	head := "Run " + row.ID + ", " + spans[0].Title + ".\n"
+	for n, s := range spans {
 		patch, err := c.project.Code.Diff(c, s.From, s.To)
 		if err != nil {
 			return answer{}, err
 		}
+		if in.Phase == "" && n > 0 {
+			fmt.Fprintf(&b, "%s:\n", s.Title)
+			head += "And " + s.Title + ".\n"
+		}
 		b.WriteString(patch)
 	}
-	head := "Run " + row.ID + ", " + spans[0].Title + ".\n"
 	if b.Len() == 0 {
 		return answer{head: head + "No change.\n"}, nil
 	}
@@ -100,6 +123,9 @@ func showDiff(c *call, in inDiff) (answer, error) {
 
 // snapshot is the commit that holds what is meant.
 func (c *call) snapshot(in inSnapshot, before bool) (commit string, err error) {
+	if in.Phase == "" && in.Repository == "" {
+		in.Repository = orchestrator.Called("")
+	}
 	_, spans, err := c.made(in)
 	if err != nil {
 		return "", err

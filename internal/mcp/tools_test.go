@@ -17,6 +17,7 @@ import (
 	"forge/internal/text/texttest"
 	"forge/internal/token"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 var nextOffset = regexp.MustCompile(`There is more: offset=(\d+)`)
@@ -207,4 +208,33 @@ func inside(t *testing.T, said string) string {
 		t.Fatalf("nothing is fenced: %q", text.Clip(said, 200))
 	}
 	return data
+}
+
+// Of a run of several repositories each is told, or the one that is named.
+func TestLandedInSeveralRepositories(t *testing.T) {
+	st, err := orchestrator.NewState("r1", orchestrator.Spec{
+		Plan:         work.Plan{Phases: []work.Phase{{Number: "01", Name: "a", Promise: "A", Repository: "lib"}, {Number: "02", Name: "b", Promise: "B"}}},
+		Repositories: []work.Repository{{Name: "lib", Base: work.Base{Commit: "lib0"}}}, Base: work.Base{Commit: "home0"},
+		Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {Budget: 1}, "02": {Budget: 1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Head, st.Beside = "home0", map[string]string{"lib": "lib1"}
+	for name, want := range map[string]int{"": 1, "lib": 1, "home": 0, "nope": -1} {
+		spans, err := landed(st, name)
+		if got := len(spans); err != nil && want >= 0 || err == nil && got != want {
+			t.Errorf("%q: %+v, %v", name, spans, err)
+		}
+		if want == 1 && (spans[0].From != "lib0" || spans[0].To != "lib1") {
+			t.Errorf("%q: %+v", name, spans)
+		}
+	}
+	var one orchestrator.State
+	if spans, err := landed(&one, ""); err != nil || len(spans) != 0 {
+		t.Errorf("of one repository: %+v, %v", spans, err)
+	}
+	if _, err := landed(&one, "lib"); err == nil {
+		t.Error("a repository that it does not have is not refused")
+	}
 }

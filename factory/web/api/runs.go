@@ -58,6 +58,16 @@ type changes struct {
 	From string `json:"from,omitempty" doc:"Commit that To is compared with."`
 	To   string `json:"to,omitempty" doc:"What landed, else what is merged so far, else what its phase made last; absent = nothing is changed yet."`
 	Diff string `json:"diff" doc:"As git writes it; long ones are cut."`
+
+	Repositories []repositoryChanges `json:"repositories,omitempty" doc:"Of a run of several, each in which anything landed; the fields beside are home's."`
+}
+
+// repositoryChanges is what a run changed in one of its repositories.
+type repositoryChanges struct {
+	Repository string `json:"repository" doc:"As the configuration calls it; home is the checkout itself."`
+	From       string `json:"from"`
+	To         string `json:"to"`
+	Diff       string `json:"diff"`
 }
 
 func runChanges(c call, run string) (out changes, err error) {
@@ -70,6 +80,14 @@ func runChanges(c call, run string) (out changes, err error) {
 	}
 	if out.From, out.To = web.ChangeOf(st); out.To != "" {
 		out.Diff, err = c.project.Code.Diff(c, out.From, out.To)
+	}
+	for _, r := range st.Results() {
+		if err != nil {
+			return out, err
+		}
+		one := repositoryChanges{Repository: r.Repository, From: r.Base.Commit, To: r.Commit}
+		one.Diff, err = c.project.Code.Diff(c, one.From, one.To)
+		out.Repositories = append(out.Repositories, one)
 	}
 	return out, err
 }

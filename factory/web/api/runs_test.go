@@ -151,3 +151,26 @@ func TestTheRunOfAnIssueIsItsIssues(t *testing.T) {
 		t.Errorf("cancelled beside it: %v", ports.cancelled)
 	}
 }
+
+// What a run changed in each of its repositories is told beside what it changed at home.
+func TestChangesOfSeveralRepositories(t *testing.T) {
+	w := newWorld(t)
+	ports := w.site.ports["p"]
+	ports.addRun("r1", false)
+	st, err := orchestrator.NewState("r1", orchestrator.Spec{
+		Plan:         work.Plan{Phases: []work.Phase{{Number: "01", Name: "a", Promise: "A", Repository: "lib"}, {Number: "02", Name: "b", Promise: "B"}}},
+		Repositories: []work.Repository{{Name: "lib", Base: work.Base{Commit: "lib0"}}}, Base: work.Base{Commit: "home0"},
+		Settings: work.Settings{Phases: map[string]work.PhaseSettings{"01": {Budget: 1}, "02": {Budget: 1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports.state = st
+	w.v1("GET", "/projects/p/runs/r1/changes", "").is(200, "")
+	st.Head, st.Beside = "home1", map[string]string{"lib": "lib0"}
+	if out := w.v1("GET", "/projects/p/runs/r1/changes", "").is(200, "").has(`"to":"home1"`, `"repository":"home"`); strings.Contains(out.body, "lib0") {
+		t.Errorf("a repository in which nothing landed is told: %s", out.body)
+	}
+	st.Beside["lib"] = "lib1"
+	w.v1("GET", "/projects/p/runs/r1/changes", "").is(200, "").has(`"repository":"lib","from":"lib0","to":"lib1","diff":`, `"repository":"home","from":"home0","to":"home1"`)
+}
