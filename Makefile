@@ -48,10 +48,10 @@ test times race: export PATH := $(shell scripts/path.sh)
 test times race: export GOGC = 400
 test times race: export GOMEMLIMIT = 2GiB
 test:
-	$(GO) test -json $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times
+	$(GO) test -json $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times
 
 times:
-	$(GO) test -json -count=1 $(TESTING) -timeout 15m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
+	$(GO) test -json -count=1 $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
 
 # The cheap ones first.
 check: vet fmt rooms darwin lint schedules race
