@@ -40,6 +40,7 @@ func TestRealTemporalOutage(t *testing.T) {
 		"dead, and the agent ends by then":    {works: away / 2, dies: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			db, port := filepath.Join(t.TempDir(), "temporal.db"), freePort(t)
 			s := serverAt(t, db, port)
 			f := newFactory(t, s, "")
