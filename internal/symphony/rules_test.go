@@ -182,20 +182,20 @@ func TestKeysOfWorkspaces(t *testing.T) {
 
 func TestWorkspacesStayBelowTheirRoot(t *testing.T) {
 	for _, identifier := range []string{"A-1", "..", "../../etc", "/etc", "a/b", "~"} {
-		dir, err := Path("/root/ws", identifier)
-		if err != nil || filepath.Dir(dir) != "/root/ws" {
+		dir, err := Path("/srv/ws", identifier)
+		if err != nil || filepath.Dir(dir) != "/srv/ws" {
 			t.Errorf("%s is at %s, %v", identifier, dir, err)
 		}
 	}
-	for _, dir := range []string{"/root/ws", "/root/other", "/root/ws/a/b", "/root/ws/../x", "ws/a", "/root/wsx/a", "/root/ws/."} {
-		if Contained("/root/ws", dir) == nil {
+	for _, dir := range []string{"/srv/ws", "/srv/other", "/srv/ws/a/b", "/srv/ws/../x", "ws/a", "/srv/wsx/a", "/srv/ws/."} {
+		if Contained("/srv/ws", dir) == nil {
 			t.Errorf("%s is taken for a workspace", dir)
 		}
 	}
 	if Contained("ws", "ws/a") == nil || Contained("/a/../b", "/b/x") == nil {
 		t.Error("a root that is not whole is taken")
 	}
-	if _, err := Path("/root/ws", ""); err == nil {
+	if _, err := Path("/srv/ws", ""); err == nil {
 		t.Error("an issue without an identifier has a workspace")
 	}
 }
@@ -204,8 +204,8 @@ func FuzzKey(f *testing.F) {
 	f.Add("MT-1", "MT_1")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, one := range []string{a, b} {
-			dir, err := Path("/root/ws", one)
-			if one != "" && (err != nil || filepath.Dir(dir) != "/root/ws") {
+			dir, err := Path("/srv/ws", one)
+			if one != "" && (err != nil || filepath.Dir(dir) != "/srv/ws") {
 				t.Fatalf("%q is at %q: %v", one, dir, err)
 			}
 		}

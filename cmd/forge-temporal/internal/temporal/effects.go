@@ -222,8 +222,8 @@ func (d *drive) unknown(ectx, ctx workflow.Context, res *result, j job, err erro
 	if late.HasLastHeartbeatDetails() {
 		_ = late.LastHeartbeatDetails(&host)
 	}
-	left, ended1 := d.endLeft(ectx, ctx, host, engine.Attempt{Command: res.id, Mark: res.mark})
-	if res.left = !ended1; res.left {
+	left, over := d.endLeft(ectx, ctx, host, engine.Attempt{Command: res.id, Mark: res.mark})
+	if res.left = !over; res.left {
 		delete(d.hosts, j.command.Phase) // nobody of that host came in its time, and is not waited for once more
 	}
 	if len(left.Done) == 1 && left.Done[0].Command == res.id {
