@@ -95,7 +95,7 @@ func (l *Leftovers) isState(entries []os.DirEntry) error {
 
 // stateNames are what Forge keeps in a state folder beside its journal.
 func stateNames() []string {
-	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "interviews", "draft.json", "news", "pulls", "locks", "temporal-host", "repositories"}
+	return []string{"blobs", "runs", "cache", "reviews", "eval", "drafts", "interviews", "draft.json", "news", "pulls", "locks", "temporal-host", "effects", "repositories"}
 }
 
 // idle lists the runs, and refuses while one of them is being driven.
