@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"forge/internal/git"
 	"forge/internal/work"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) moved(ctx context.Context, from, to string) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := s.accepted(ctx)
+	accepted, err := s.accepted(ctx, commits)
 	if err != nil {
 		return nil, err
 	}
@@ -82,21 +83,33 @@ func forges(message string) bool {
 	})
 }
 
-// accepted are the moves on record, by the commit that they lead to.
-func (s *Store) accepted(ctx context.Context) (map[string][]work.TrustMove, error) {
-	refs, err := s.repo.RefsBelow(ctx, acceptedRefs)
+// accepted are the moves on record that lead to one of these commits, by it. A record
+// has the commits of its moves as parents: one of others is not read, or each run would
+// read what all before it had accepted.
+func (s *Store) accepted(ctx context.Context, commits []git.Commit) (map[string][]work.TrustMove, error) {
+	out := map[string][]work.TrustMove{}
+	if len(commits) == 0 {
+		return out, nil
+	}
+	tips, err := s.repo.TipsBelow(ctx, acceptedRefs)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][]work.TrustMove{}
-	for ref, id := range refs {
-		files, _, err := s.repo.ReadRecord(ctx, id)
+	among := map[string]bool{}
+	for _, c := range commits {
+		among[c.ID] = true
+	}
+	for _, tip := range tips {
+		if !slices.ContainsFunc(tip.Parents, func(id string) bool { return among[id] }) {
+			continue
+		}
+		files, _, err := s.repo.ReadRecord(ctx, tip.Commit)
 		if err != nil {
 			return nil, err
 		}
 		var moves []work.TrustMove
 		if err := json.Unmarshal(files[movesFile], &moves); err != nil {
-			return nil, fmt.Errorf("read %s: %w", ref, err)
+			return nil, fmt.Errorf("read %s: %w", tip.Ref, err)
 		}
 		for _, m := range moves {
 			out[m.To] = append(out[m.To], m)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"forge/internal/git"
 	"forge/internal/work"
 )
 
@@ -269,5 +270,31 @@ func TestTrailer(t *testing.T) {
 		if got := forges(message); got != want {
 			t.Errorf("%q: got %v", message, got)
 		}
+	}
+}
+
+// What was accepted for other commits is not read: each run would read what all before
+// it had accepted.
+func TestAcceptedForOthersIsNotRead(t *testing.T) {
+	b := newBed(t, project())
+	other, err := b.repo.CommitRecord(b.ctx, map[string][]byte{movesFile: []byte("no JSON")}, []string{b.base}, "of others\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.repo.SetRefs(b.ctx, map[string]string{acceptedRefs + "other": other}); err != nil {
+		t.Fatal(err)
+	}
+	commits, err := b.repo.History(b.ctx, "", b.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.accepted(b.ctx, nil); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := b.accepted(b.ctx, []git.Commit{{ID: other}}); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := b.accepted(b.ctx, commits); err == nil {
+		t.Errorf("its own, which is broken, counts as %v", got)
 	}
 }

@@ -332,6 +332,28 @@ func (s *Store) RefsBelow(ctx context.Context, prefixes ...string) (map[string]s
 	return refs, nil
 }
 
+// Tip is the commit of a reference of Forge's own.
+type Tip struct {
+	Ref, Commit string
+	Parents     []string
+}
+
+// TipsBelow are Forge's own references below a prefix, with their commits and the
+// parents of those: one question, however many there are.
+func (s *Store) TipsBelow(ctx context.Context, prefix string) ([]Tip, error) {
+	res, err := s.git(ctx, call{args: []string{"for-each-ref", "--format=%(refname) %(objecttype) %(objectname) %(parent)", prefix}})
+	if err != nil {
+		return nil, fmt.Errorf("list references: %w", err)
+	}
+	var tips []Tip
+	for _, line := range splitLines(res.out) {
+		if field := strings.Fields(line); len(field) >= 3 && field[1] == "commit" {
+			tips = append(tips, Tip{Ref: field[0], Commit: field[2], Parents: field[3:]})
+		}
+	}
+	return tips, nil
+}
+
 // SetRefs points references of Forge's own at commits, all or none.
 func (s *Store) SetRefs(ctx context.Context, refs map[string]string) error {
 	var b strings.Builder
