@@ -65,8 +65,9 @@ func (s *Store) RunOf(ctx context.Context, run string) (RunRow, error) {
 // IssueRuns returns the runs of a project's issues that are in progress or in
 // review: of each the one that its card names.
 func (s *Store) IssueRuns(ctx context.Context, project string) ([]RunRow, error) {
-	rows, err := s.listRuns(ctx, s.readers, selectRuns+` AND r.issue <> 0 AND r.project = ? AND EXISTS (SELECT 1 FROM projects p
-		JOIN issues i ON i.project = p.n AND i.id = r.issue WHERE p.id = r.project AND i.col IN ('in_progress', 'in_review') AND i.record ->> 'run' = r.id)`, project)
+	// By the cards, which are few, and not by all the runs that there ever were.
+	rows, err := s.listRuns(ctx, s.readers, selectRuns+` AND r.issue <> 0 AND r.project = ?1 AND r.id IN (SELECT i.record ->> 'run' FROM projects p
+		JOIN issues i ON i.project = p.n WHERE p.id = ?1 AND i.col IN ('in_progress', 'in_review') AND i.record ->> 'run' IS NOT NULL)`, project)
 	return rows, s.explain("list the runs of issues", err)
 }
 
