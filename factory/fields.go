@@ -27,6 +27,7 @@ func Changes(was, now work.Issue) []work.FieldChange {
 		{"budget", func(i work.Issue) string {
 			return numbers(slices.DeleteFunc([]int64{int64(i.Budget)}, func(n int64) bool { return n == 0 }))
 		}},
+		{"target", func(i work.Issue) string { return i.Target }},
 		{"parent", func(i work.Issue) string {
 			return numbers(slices.DeleteFunc([]int64{i.Parent}, func(id int64) bool { return id == 0 }))
 		}},

@@ -21,7 +21,8 @@ type Host struct {
 	ReviewerTokenEnv *string `toml:"reviewer_token_env" doc:"Variable with the token of an account that posts what Forge's reviewers found; it never approves." sample:"\"GITEA_REVIEW_TOKEN\"" rule:"variable"`
 	Always           *bool   `toml:"always" default:"false" doc:"Open a pull request for phases too that nobody has to look at; it is merged at once."`
 	CIFixes          *int    `toml:"ci_fixes" default:"2" doc:"How often the agent is told to mend what checks of the host found in one pull request; 0 leaves that to people." rule:"min=0 max=100"`
-	Call             *string `toml:"call" default:"\"forge\"" doc:"Name by which people who may write call Forge in comments on its pull requests, as /name or @name; empty: it hears nobody."`
+	Call             *string `toml:"call" default:"\"forge\"" doc:"Name by which people who may write call Forge in comments on pull requests, as /name or @name; empty: it hears nobody."`
+	CallSandbox      *string `toml:"call_sandbox" doc:"required: runs that people call for on their own pull requests refuse to begin without a sandbox, whatever [sandbox] says; as_configured: as every run; required when not set." sample:"\"required\"" rule:"required|as_configured" only:"tighten"`
 	PollSecs         *int    `toml:"poll_secs" default:"30" doc:"How often the host is asked for news, in seconds." rule:"min=1 max=86400"`
 	WebhookURL       *string `toml:"webhook_url" doc:"Address under which the host reaches this Forge; news then come at once." sample:"\"https://forge.example.com/hooks\"" rule:"url"`
 	WebhookSecretEnv *string `toml:"webhook_secret_env" default:"\"WEBHOOK_SECRET\"" doc:"Variable with the secret that webhooks are signed with." rule:"variable"`
@@ -54,7 +55,7 @@ type CodeHost struct {
 // PullTarget is the branch that pull requests with the results of issues are
 // for; "" = nobody said so, and it is the host's default branch.
 func (c *Config) PullTarget() string {
-	if c.labelTarget {
+	if c.issueTarget {
 		return said(c.File.Factory.Target)
 	}
 	for _, l := range c.layers {

@@ -116,13 +116,31 @@ func (c *Config) labelled(col *collector, labels []string) {
 			c.File.Agent.Use = Agents{*of.Agent}
 		}
 		if of.Target != nil {
-			c.File.Factory.Target, c.labelTarget = of.Target, true
+			c.File.Factory.Target, c.issueTarget = of.Target, true
 		}
 		if of.Budget != nil {
 			c.labelBudget = *of.Budget
 		}
 	}
 	delete(c.origins, "")
+}
+
+// targeted has results be for the branch that an issue itself names.
+func (c *Config) targeted(branch string) {
+	if c.target = branch; branch == "" {
+		return
+	}
+	c.File.Factory.Target, c.issueTarget = &branch, true
+	c.origins["factory.target"] = "the issue"
+}
+
+// Target is the branch that the issue names which this configuration is for, "" =
+// none.
+func (c *Config) Target() string {
+	if c == nil {
+		return ""
+	}
+	return c.target
 }
 
 // Labels are those of the issue that this configuration is for.

@@ -45,6 +45,8 @@ type Sources struct {
 	External *External
 	// Labels are those of the issue that it is for; see [factory.labels].
 	Labels []string
+	// Target is the branch that this issue itself names for its result, "" = none.
+	Target string
 }
 
 // Part is a part of a project's configuration.
@@ -74,9 +76,11 @@ type Config struct {
 	without   Part
 	external  *External
 	labels    []string // of the issue, as in Sources
-	// labelBudget is the budget that they name; labelTarget says that they name a target.
+	// labelBudget is the budget that they name; target is what the issue itself
+	// names; issueTarget says that it or its labels name one.
 	labelBudget int
-	labelTarget bool
+	target      string
+	issueTarget bool
 	hooks       []hook // of all files, without those that are switched off
 	// wrongHooks is what is wrong with them; see settleHooks.
 	wrongHooks []Problem
@@ -136,6 +140,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 	cfg.settleHooks(c)
 	cfg.mapDeprecated(c)
 	cfg.labelled(c, src.Labels)
+	cfg.targeted(src.Target)
 	cfg.harden(src.External)
 	cfg.crossCheck(c)
 	cfg.compileGlobs()

@@ -182,6 +182,10 @@ func (c *Config) Trackers() ([]TrackerSettings, error) {
 	return out, col.err()
 }
 
+// CallsAsConfigured says that runs which people call for on their pull requests may be
+// outside of a sandbox.
+func (c *Config) CallsAsConfigured() bool { return said(c.File.Host.CallSandbox) == "as_configured" }
+
 // TrackerSandboxes are the trackers without their secrets: which of them may
 // have runs outside of a sandbox.
 func (c *Config) TrackerSandboxes() []TrackerSettings {

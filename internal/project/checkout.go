@@ -56,11 +56,18 @@ const PlanFile = ".forge/phases.json"
 // Open finds the checkout around the working directory and loads its
 // configuration. Warnings are said once, here.
 func Open(ctx context.Context, env Env, flags ...config.Setting) (*Checkout, error) {
-	return OpenFor(ctx, env, nil, nil, flags...)
+	return OpenFor(ctx, env, Issue{}, flags...)
 }
 
-// OpenFor is Open for an issue with these labels; by is nil where it is the owner's.
-func OpenFor(ctx context.Context, env Env, by *config.External, labels []string, flags ...config.Setting) (*Checkout, error) {
+// Issue is what an issue says of how it is worked on.
+type Issue struct {
+	By     *config.External // nil = it is the owner's
+	Labels []string
+	Target string // branch that its result is for, "" = it names none
+}
+
+// OpenFor is Open for an issue.
+func OpenFor(ctx context.Context, env Env, i Issue, flags ...config.Setting) (*Checkout, error) {
 	base, err := git.Inspect(ctx, env.Dir)
 	if err != nil {
 		return nil, err
@@ -69,7 +76,7 @@ func OpenFor(ctx context.Context, env Env, by *config.External, labels []string,
 	if err != nil {
 		return nil, err
 	}
-	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags, External: by, Labels: labels})
+	cfg, warnings, err := config.Load(config.Sources{ProjectDir: base.RepoRoot, UserFile: config.UserFile(env.Environ), Environ: env.Environ, Flags: flags, External: i.By, Labels: i.Labels, Target: i.Target})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func OpenFor(ctx context.Context, env Env, by *config.External, labels []string,
 // Configure lays flags over the configuration, as Open would have. What the
 // configuration's files are warned of, Open has said.
 func (p *Checkout) Configure(flags ...config.Setting) error {
-	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags, External: p.Config.External(), Labels: p.Config.Labels()})
+	cfg, _, err := config.Load(config.Sources{ProjectDir: p.Base.RepoRoot, UserFile: config.UserFile(p.Environ), Environ: p.Environ, Flags: flags, External: p.Config.External(), Labels: p.Config.Labels(), Target: p.Config.Target()})
 	if err == nil {
 		p.Config = cfg
 	}
@@ -315,6 +322,11 @@ func SpecIn(first work.Event, blob func(sha string) ([]byte, error)) (orchestrat
 
 // PickRun finds the run that a flag names, "" = the newest.
 func (p *Checkout) PickRun(ctx context.Context, run string) (journal.RunRow, error) {
+	if run != "" { // by its whole name, as programs name it: whatever others there are
+		if row, err := p.Journal.RunOf(ctx, run); !errors.Is(err, journal.ErrNoRun) {
+			return row, err
+		}
+	}
 	rows, err := p.Journal.Runs(ctx)
 	if err != nil {
 		return journal.RunRow{}, err

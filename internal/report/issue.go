@@ -262,6 +262,7 @@ func (s Issue) Text() string {
 		line("By label", said)
 	}
 	line("Level", s.Level)
+	line("Target", s.Target)
 	line("Run", s.Run)
 	switch {
 	case s.unread != nil:

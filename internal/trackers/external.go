@@ -49,7 +49,7 @@ func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capab
 	if ok && from.Imported() {
 		labels = nil // nobody knows who gave them
 	}
-	p, err := project.OpenFor(ctx, env, by, labels)
+	p, err := project.OpenFor(ctx, env, project.Issue{By: by, Labels: labels, Target: i.Target})
 	if err != nil {
 		return ForIssue{}, err
 	}
@@ -57,7 +57,9 @@ func Read(ctx context.Context, b *board.Opened, env project.Env, caps proc.Capab
 		set := p.Config.SandboxSettings()
 		if _, err := project.ChooseSandbox(ctx, set, caps); err != nil {
 			or := `, or write sandbox = "as_configured" to its tracker in your own configuration`
-			if from.Imported() {
+			if strings.HasPrefix(from.Source, work.PullSource) {
+				or = `, or write call_sandbox = "as_configured" below [host] of your own configuration`
+			} else if from.Imported() {
 				or = ", or add it as an issue of your own"
 			}
 			return ForIssue{}, refusal.New(project.SandboxFix(set)+or, "%s was written elsewhere and runs in a sandbox alone: %v", from.Source, err)
@@ -71,6 +73,9 @@ func asConfigured(env project.Env, source string) bool {
 	cfg, err := UserConfig(env)
 	if err != nil {
 		return false
+	}
+	if strings.HasPrefix(source, work.PullSource) {
+		return cfg.CallsAsConfigured()
 	}
 	return slices.ContainsFunc(cfg.TrackerSandboxes(), func(t config.TrackerSettings) bool {
 		return !t.Sandboxed && sourceOf(t.Name, source)

@@ -70,6 +70,9 @@ type Issue struct {
 	Level         string   `json:"level,omitempty"` // name of a policy; "" = as the factory is configured
 	// Budget is how many tries each phase of its runs gets; 0 = as configured.
 	Budget int `json:"budget,omitempty"`
+	// Target is the branch that its result is for; "" = as its labels say or the factory
+	// is configured.
+	Target string `json:"target,omitempty"`
 
 	Column Column     `json:"column"`
 	Rank   string     `json:"rank"` // place within the column: smaller is higher up
@@ -84,7 +87,8 @@ type Issue struct {
 	Pull   *IssuePull `json:"pull,omitempty"`   // that its result is looked at in; nil = none
 
 	// Source is the tracker's issue that it came from, or the task of another board's
-	// file (see Imported), "" = the board itself. What
+	// file or the pull request that it was called for on (see Imported), "" = the board
+	// itself. What
 	// somebody wrote elsewhere always runs in a sandbox, if the server's owner does
 	// not say otherwise.
 	Source string `json:"source,omitempty"`
@@ -95,8 +99,12 @@ type Issue struct {
 }
 
 // ImportedSource begins the source of an issue that came from the file of another
-// board. No tracker is called so.
+// board, or from a call on a pull request. No tracker is called so.
 const ImportedSource = "import:"
+
+// PullSource begins the source of an issue that was called for on a pull request, whose
+// number follows.
+const PullSource = ImportedSource + "pull/"
 
 // WaitsByReason says that the reason of i says in words that it waits: its state
 // beside that would say the same twice.
@@ -104,8 +112,9 @@ func (i Issue) WaitsByReason() bool {
 	return i.State == IssueWaits && strings.HasPrefix(i.Reason, string(i.State))
 }
 
-// Imported says that an issue came from the file of another board: somebody wrote
-// it elsewhere, and there is nobody to ask whether it is still wanted.
+// Imported says that an issue came from the file of another board or from a call on
+// a pull request: somebody wrote it elsewhere, and there is no tracker to ask whether
+// it is still wanted.
 func (i Issue) Imported() bool { return strings.HasPrefix(i.Source, ImportedSource) }
 
 // IssuePull is the pull request of an issue's result. It is never changed, only

@@ -20,6 +20,7 @@ const (
 	MaxIssueCriteria    = 50
 	MaxIssueCriterion   = 1000
 	MaxIssueReason      = 500
+	MaxIssueTarget      = 200
 )
 
 var (
@@ -54,6 +55,9 @@ func (i Issue) Check() []Problem {
 	}
 	if i.Level != "" && !levelName().MatchString(i.Level) {
 		add("level", "forge policy list shows the names", "%q is not the name of a policy", text.Clip(i.Level, mostQuoted))
+	}
+	if why := badLine(i.Target, MaxIssueTarget); why != "" || strings.HasPrefix(i.Target, "-") {
+		add("target", "name a branch", "%q is not one", text.Clip(i.Target, mostQuoted))
 	}
 	if why := badLine(i.Reason, MaxIssueReason); why != "" {
 		add("reason", "keep it to one line", "%s", why)

@@ -144,7 +144,7 @@ func (b *threadBoard) Spawn(ctx context.Context, s *triage.State, c triage.Comma
 		return id, "", err
 	}
 	i := work.Issue{
-		Title: c.Sub.Title, Description: c.Sub.Description, Priority: parent.Priority, Labels: parent.Labels, Level: c.Sub.Level,
+		Title: c.Sub.Title, Description: c.Sub.Description, Priority: parent.Priority, Labels: parent.Labels, Level: c.Sub.Level, Target: parent.Target,
 		Column: work.ColumnReady, Parent: parent.ID, Origin: c.Key,
 	}
 	if i.Level == "" {
