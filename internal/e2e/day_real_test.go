@@ -68,7 +68,8 @@ agent = "critic"
 // day is a factory, those who look at it, and what was seen.
 type day struct {
 	*checkout
-	token string
+	token  string
+	atOnce int
 	// tracked is where a fifth of the issues come from, by a network that loses things.
 	tracked *trackertest.GitHub
 	ours    map[string]int64 // numbers there, by title
@@ -95,7 +96,7 @@ type sample struct {
 
 func (d *day) serve() {
 	d.t.Helper()
-	d.cmd = d.command(os.Args[0], "factory", "--listen", "127.0.0.1:0")
+	d.cmd = d.command(os.Args[0], "factory", "--listen", "127.0.0.1:0", "--max-runs", strconv.Itoa(d.atOnce))
 	d.cmd.Stderr = &d.log
 	if err := d.cmd.Start(); err != nil {
 		d.t.Fatal(err)
@@ -321,7 +322,7 @@ func TestRealFactoryDay(t *testing.T) {
 	config = strings.Replace(config, "end_to_end", "full", 1)
 	d := &day{checkout: newCheckout(t, "off", map[string]string{
 		"start.txt": "here\n", "shared.txt": strings.Repeat("line\n", 40), "agent.sh": dayAgent, "critic.sh": dayCritic, ".forge/forge.toml": config + dayReviews,
-	}), tracked: trackertest.StartGitHub(t), ours: map[string]int64{}}
+	}), tracked: trackertest.StartGitHub(t), ours: map[string]int64{}, atOnce: atOnce}
 	if err := os.MkdirAll(d.at("state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
