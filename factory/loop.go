@@ -15,6 +15,9 @@ type Concurrency struct{ taken chan struct{} }
 // NewConcurrency lets n runs be driven at a time; at least one.
 func NewConcurrency(n int) *Concurrency { return &Concurrency{taken: make(chan struct{}, max(n, 1))} }
 
+// Most is how many runs are driven at a time.
+func (p *Concurrency) Most() int { return cap(p.taken) }
+
 func (p *Concurrency) take() bool {
 	select {
 	case p.taken <- struct{}{}:

@@ -90,7 +90,7 @@ func (c calling) retry() calling {
 }
 
 func (c calling) stop() calling {
-	now, err := factory.Cancelled(c.Is, "stopped by "+text.OneLine(c.by, 60)+" on the tracker")
+	now, err := factory.Cancelled(c.Is, "stopped by "+text.OneLine(c.by, 60)+" in a comment")
 	if err != nil {
 		c.Refused = err.Error()
 	}

@@ -175,23 +175,27 @@ func told(calls []Call) string {
 	return out
 }
 
-// linesExplained is how much of an issue's history explains it.
-const linesExplained = 5
+// LinesExplained is how much of an issue's history explains it.
+const LinesExplained = 5
 
 // explains says how an issue stands, with the last lines of its history.
 func (s *Sync) explains(ctx context.Context, i work.Issue) (text.Markdown, error) {
-	report, _ := Tell("", i)
-	all := []text.Markdown{report.Body}
 	if s.History == nil {
-		return text.Join("\n\n", all...), nil
+		return Explain(i, nil), nil
 	}
-	lines, err := s.History(ctx, i, linesExplained)
-	if err != nil {
-		return text.Markdown{}, err
-	}
+	lines, err := s.History(ctx, i, LinesExplained)
+	return Explain(i, lines), err
+}
+
+// Explain says how an issue stands, with lines of its history.
+func Explain(i work.Issue, lines []string) text.Markdown {
+	report, _ := Tell("", i)
 	var items []text.Markdown
 	for _, l := range lines {
 		items = append(items, text.Item(text.Format("%s", text.OneLine(l, 300))))
 	}
-	return text.Join("\n\n", append(all, text.Join("", items...))...), nil
+	if len(items) == 0 {
+		return report.Body
+	}
+	return text.Join("\n\n", report.Body, text.Join("", items...))
 }

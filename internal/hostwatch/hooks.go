@@ -38,6 +38,7 @@ func (h pullHints) drop(u orchestrator.Pull) {
 type Hints struct {
 	wake chan struct{}
 	mu   sync.Mutex
+	also chan<- struct{} // that each wakes, too
 	told pullHints
 }
 
@@ -60,6 +61,19 @@ func (h *Hints) Add(hint host.Hint) {
 	}
 	h.back(one)
 	h.Poke()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case h.also <- struct{}{}:
+	default: // nobody is there, or is to look already
+	}
+}
+
+// WakeAlso has each hint wake also who looks at the same repository for something else.
+func (h *Hints) WakeAlso(who chan<- struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.also = who
 }
 
 // Poke lets the watch look at what it was told before.

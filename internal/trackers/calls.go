@@ -9,9 +9,9 @@ import (
 	"forge/internal/work"
 )
 
-// levelOf says whether a level may be chosen on a board by its name, as its
-// project is configured now.
-func levelOf(g Goal, name string) error {
+// Level says whether a level may be chosen on the board by its name, as its project is
+// configured now.
+func (g Goal) Level(name string) error {
 	cfg, err := project.RecordedConfig(g.Env, g.Base.RepoRoot)
 	if err == nil {
 		_, err = project.Preset(cfg, name)
@@ -28,8 +28,8 @@ func mappedOf(g Goal) ([]string, error) {
 	return cfg.MappedLabels(), nil
 }
 
-// historyOf are the newest lines of an issue's history, in words.
-func historyOf(ctx context.Context, g Goal, i work.Issue, most int) ([]string, error) {
+// History are the newest lines of an issue's history, in words.
+func (g Goal) History(ctx context.Context, i work.Issue, most int) ([]string, error) {
 	lines, err := g.Journal.IssueHistory(ctx, i.Project, i.ID, most, 0)
 	if err != nil {
 		return nil, err

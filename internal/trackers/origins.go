@@ -94,7 +94,7 @@ func (o Origins) Ask(ctx context.Context, i work.Issue) factory.Asked {
 // estimate replaces. An issue of no tracker has nowhere to say it.
 func (o Origins) Estimate(ctx context.Context, i work.Issue, words text.Markdown) error {
 	row, ok, err := o.store.TrackerIssueOf(ctx, o.project, i.ID)
-	if err != nil || !ok {
+	if err != nil || !ok || i.Imported() {
 		return err
 	}
 	for _, one := range o.trackers {

@@ -239,10 +239,10 @@ func follow(env project.Env, set config.TrackerSettings, g Goal, on tracker.Host
 	return &followed{set: set, goal: g, poke: make(chan struct{}, 1), sync: &tracker.Sync{
 		Host: on, Store: g.Journal, Board: g.Board, Rules: tracker.Rules{
 			Name: set.Name, Label: set.Label, Column: work.Column(set.Column), Called: set.Call, States: set.States,
-			Level:  func(name string) error { return levelOf(g, name) },
+			Level:  g.Level,
 			Labels: func() ([]string, error) { return mappedOf(g) },
 		},
-		History: func(ctx context.Context, i work.Issue, most int) ([]string, error) { return historyOf(ctx, g, i, most) }, Ends: g.Ends,
+		History: g.History, Ends: g.Ends,
 		Say: func(issue int64, what string) {
 			env.Log.Info(text.Harmless(what), "tracker", set.Name, "project", g.Project, "issue", issue)
 		},

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"forge/factory"
 	"forge/factory/web"
 	"forge/internal/hostwatch"
 	"forge/internal/journal"
 	"forge/internal/project"
+	"forge/internal/pullcalls"
 	"forge/internal/schedules"
 	"forge/internal/text"
 	"forge/internal/trackers"
@@ -62,6 +64,9 @@ type Outside struct {
 	Trackers *trackers.All
 	Hosts    *hostwatch.Watches
 	Doors    *Doors
+
+	mu    sync.Mutex
+	calls []*pullcalls.Watch // on the pull requests of people
 }
 
 // Calls counts the calls by name on trackers and pull requests since the process
@@ -70,6 +75,13 @@ func (o *Outside) Calls() map[string]int {
 	out := o.Trackers.Calls()
 	for end, n := range o.Hosts.Calls() {
 		out[end] += n
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, w := range o.calls {
+		for end, n := range w.Calls() {
+			out[end] += n
+		}
 	}
 	return out
 }
@@ -85,7 +97,7 @@ func (all All) Outside(ctx context.Context, env project.Env, keys *web.Keys) (*O
 	if err != nil {
 		return nil, err
 	}
-	o := &Outside{list, &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}, doors}
+	o := &Outside{Trackers: list, Hosts: &hostwatch.Watches{Hooks: &hostwatch.Hooks{Env: env}}, Doors: doors}
 	for _, w := range all {
 		w.outside(ctx, o, o.Trackers.Looks(w.Opened))
 		if w.Flow != nil {
@@ -133,6 +145,9 @@ func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
 func (s *Worker) outside(ctx context.Context, o *Outside, looks []func(context.Context)) {
 	looks = append(looks, s.schedules)
 	if look := s.watchHost(ctx, o.Hosts); look != nil {
+		looks = append(looks, look)
+	}
+	if look := s.watchCalls(ctx, o); look != nil {
 		looks = append(looks, look)
 	}
 	s.beside = []func(context.Context){s.byOne("watch", "watching what is outside", looks...)}
@@ -187,4 +202,32 @@ func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) func
 		s.Hints = w.Hints()
 	}
 	return look
+}
+
+// watchCalls is what hears calls on the pull requests of people, nil = nobody does. Where
+// projects share a repository on the host, the first of them does.
+func (s *Worker) watchCalls(ctx context.Context, o *Outside) func(context.Context) {
+	p, err := s.Fresh(ctx)
+	var w *pullcalls.Watch
+	if err == nil {
+		w, err = pullcalls.Open(ctx, p, s.goal())
+	}
+	if err != nil {
+		s.Log.Warn("calls on pull requests are not heard", "project", s.Project, "err", err)
+	}
+	if w == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, other := range o.calls {
+		if other.Repository() == w.Repository() {
+			return nil
+		}
+	}
+	o.calls = append(o.calls, w)
+	if s.Hints != nil {
+		s.Hints.WakeAlso(w.Wake())
+	}
+	return w.Loop
 }

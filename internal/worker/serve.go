@@ -20,6 +20,9 @@ func (s *Worker) SayStart(ctx context.Context) {
 		}
 	}
 	s.SayAtStart(ctx, s.Machine.Repo, facts)
+	if a, err := s.Admission(ctx); err == nil && a.MaxRunning > s.concurrency.Most() {
+		s.Log.Warn("this server drives fewer runs than the project lets: forge factory --max-runs N", "project", s.Project, "at once", s.concurrency.Most(), "factory.max_running", a.MaxRunning)
+	}
 }
 
 // KillAgents kills at once whatever works on the issues of the project. The
