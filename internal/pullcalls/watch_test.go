@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/factory"
 	"forge/internal/board"
@@ -23,6 +24,7 @@ import (
 type world struct {
 	*Watch
 	t      *testing.T
+	hub    *hosttest.GitHub
 	people hosttest.People
 	proxy  *hosttest.Proxy
 	number int64
@@ -47,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	g.Seed(t, store, "main", b.Base.Commit)
 	head, err := store.WithFiles(t.Context(), b.Base.Commit, map[string][]byte{"a.txt": []byte("a\n")}, "a feature", "")
 	check(t, err)
-	w := &world{t: t, people: g.People(), proxy: proxy}
+	w := &world{t: t, hub: g, people: g.People(), proxy: proxy}
 	w.again = func() *Watch {
 		t.Helper()
 		goal := trackers.Goal{Opened: b, Ends: func(_ context.Context, i work.Issue, _ factory.By) error { w.ended = append(w.ended, i.ID); return nil }}
@@ -221,9 +223,13 @@ func TestCalledForReview(t *testing.T) {
 	w.people.Say(t, "ann", w.number, "/forge review")
 	n := 0
 	ctx, die := context.WithCancel(t.Context())
-	w.review = func(context.Context, int64) error { n++; die(); return ctx.Err() }
+	begun := make(chan struct{})
+	w.review = func(context.Context, int64) error { n++; close(begun); <-ctx.Done(); return ctx.Err() }
 	check(t, w.Once(ctx))
+	<-begun
+	die()
 	w.reviews.Wait()
+	w.hub.Pass(time.Minute) // it is news no more
 	w.Watch = w.again()
 	w.review = func(_ context.Context, number int64) error {
 		if n++; number != w.number {
