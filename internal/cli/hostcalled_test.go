@@ -78,13 +78,14 @@ func (w *pullWorld) called(kind, url, repo, token, start string) {
 	}()
 	w.people.Say(t, "eve", pull.Number, "/forge fix it my way")
 	last := time.Time{} // what was said before the first look is no news
-	w.eventually("a review is called for", func() bool {
+	w.eventually("a call is heard", func() bool {
 		if time.Since(last) > 5*time.Second {
 			last = time.Now()
-			w.people.Say(t, "ann", pull.Number, "/forge review")
+			w.people.Say(t, "ann", pull.Number, "/forge explain")
 		}
-		return says("is reviewed, and what is found stands here")
+		return says("Nothing is worked on for this pull request")
 	})
+	w.people.Say(t, "ann", pull.Number, "/forge review")
 	w.eventually("the review stands there", func() bool { return says("It adds a file.") })
 	w.people.Say(t, "ann", pull.Number, "/forge fix the nil case")
 	var result work.PullLook

@@ -14,7 +14,8 @@ import (
 // nothing is said.
 func TestCalledByNameOnAPullRequest(t *testing.T) {
 	t.Parallel()
-	w := fakeHub(t)
+	g := hosttest.StartGitHub(t)
+	w := hubAt(t, g, g.URL)
 	w.plan(phase("01", "first", 4))
 	w.forge("run").want(exitFrozen)
 	see := w.eyes()
@@ -37,8 +38,8 @@ func TestCalledByNameOnAPullRequest(t *testing.T) {
 	for range 3 {
 		w.forge("resume").want(exitFrozen)
 	}
-	if n := see.count()[work.IterationFinished]; n != 2 || len(own()) != 1 {
-		t.Errorf("a call to fix: %d iterations, %q", n, own())
+	if n := see.count()[work.IterationFinished]; n != 2 || len(own()) != 0 || g.Signs("louder") != 1 || g.Signs("quieter") != 0 {
+		t.Errorf("a call to fix: %d iterations, %q, %d signs", n, own(), g.Signs("louder"))
 	}
 	if said := w.forge("logs", "01", "--prompt", "--iteration", "2").want(exitDone).stdout; !strings.Contains(said, "louder") || strings.Contains(said, "quieter") {
 		t.Errorf("the agent was told:\n%s", said)
@@ -48,7 +49,7 @@ func TestCalledByNameOnAPullRequest(t *testing.T) {
 	for range 2 {
 		w.forge("resume").want(exitFrozen)
 	}
-	if said := own(); len(said) != 2 || !strings.Contains(said[1], "It asks") || !strings.Contains(said[1], "forge resume") {
+	if said := own(); len(said) != 1 || !strings.Contains(said[0], "It asks") || !strings.Contains(said[0], "forge resume") {
 		t.Errorf("it says %q", said)
 	}
 	w.people.Say(t, "ann", 1, "/forge stop")
@@ -78,7 +79,7 @@ func TestLevelIsCalledOnce(t *testing.T) {
 	}
 	w.people.Say(t, "ann", 1, "/forge level guided")
 	proxy.Misbehave(func(r *http.Request) hosttest.Fault {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/comments") {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/reactions") {
 			return hosttest.Fault{Status: http.StatusBadGateway} // as if it died between the two
 		}
 		return hosttest.Fault{}
@@ -91,14 +92,8 @@ func TestLevelIsCalledOnce(t *testing.T) {
 	if n := changes(); n != 1 {
 		t.Errorf("%d changes for one call", n)
 	}
-	heard := 0
-	for _, c := range w.pull(1).Comments {
-		if c.Own && strings.Contains(c.Body, "from the next boundary on") {
-			heard++
-		}
-	}
-	if heard != 1 {
-		t.Errorf("it was answered %d times", heard)
+	if n := g.Signs("level guided"); n != 1 {
+		t.Errorf("%d signs that it was heard", n)
 	}
 
 	w.people.Say(t, "ann", 1, "/forge level review")

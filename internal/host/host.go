@@ -62,6 +62,9 @@ type Host interface {
 
 	// Comment says something on a pull request, once for each key.
 	Comment(ctx context.Context, number int64, key string, body text.Markdown) error
+	// Acknowledge lets whoever wrote a comment on the whole of a pull request see that
+	// it was heard, by a sign at it. It may be called again.
+	Acknowledge(ctx context.Context, number int64, c work.PullComment) error
 	// Pictures makes the pictures of a pull request be these: what is there is not put
 	// there again, and earlier ones of Forge's go where the host lets go of them.
 	// Their addresses are in the same order; a host that takes none gives none.

@@ -10,6 +10,7 @@ import (
 
 	"forge/factory/tracker"
 	"forge/internal/approval"
+	"forge/internal/host"
 	"forge/internal/pullrequest"
 	"forge/internal/text"
 	"forge/internal/work"
@@ -65,6 +66,7 @@ type heardCall struct {
 	answer  *work.Answer // what it says to the question, nil = nothing
 	level   string       // that the run is to have from its next boundary on, "" = its own
 	words   []text.Markdown
+	heard   []text.Markdown // that it was heard, where no sign can be left at it
 	end     string
 }
 
@@ -96,6 +98,7 @@ func callsOn(look work.PullLook, q Question, name, held string, level func(name 
 // act adds what follows from one call.
 func (h *heardCall) act(call tracker.Call, look work.PullLook, q Question, held string, level func(name string) error) {
 	say := func(words text.Markdown) { h.words = append(h.words, words) }
+	heard := func(words text.Markdown) { h.heard = append(h.heard, words) }
 	refuse := func(why string) {
 		h.end = callRefused
 		say(text.Format("Not done, %s: %s", text.Code(call.Command), text.OneLine(why, 500)))
@@ -103,10 +106,10 @@ func (h *heardCall) act(call tracker.Call, look work.PullLook, q Question, held 
 	switch call.Command {
 	case "fix", "do", "retry":
 		h.answer = pullrequest.Called(look, q.Checkpoint, work.CheckpointChangesRequested, h.comment, call.Command)
-		say(text.Own("Heard: the agent is told what stands here."))
+		heard(text.Own("Heard: the agent is told what stands here."))
 	case "stop":
 		h.answer = pullrequest.Called(look, q.Checkpoint, work.CheckpointRejected, h.comment, "stop")
-		say(text.Own("Heard: this is not gone on with."))
+		heard(text.Own("Heard: this is not gone on with."))
 	case "explain":
 		say(text.Format("It asks: %s", text.OneLine(q.Checkpoint.Question, 500)))
 		if held != "" {
@@ -129,7 +132,7 @@ func (h *heardCall) act(call tracker.Call, look work.PullLook, q Question, held 
 			refuse(err.Error())
 		default:
 			h.level = call.Given
-			say(text.Format("Heard: level %s from the next boundary on.", text.Code(call.Given)))
+			heard(text.Format("Heard: level %s from the next boundary on.", text.Code(call.Given)))
 		}
 	case "budget":
 		if q.Issue != nil {
@@ -159,13 +162,15 @@ func (w *Watch) called(ctx context.Context, q Question, look work.PullLook, held
 		if err := w.leveled(ctx, q.Checkpoint.Run, one); err != nil {
 			return nil, err
 		}
-		if len(one.words) > 0 {
-			if key := "call " + one.comment.ID; !w.told[key] {
-				if err := w.host.Comment(ctx, look.Number, key, text.Join("\n\n", one.words...)); err != nil {
-					return nil, err
-				}
-				w.told[key] = true
+		if key := "call " + one.comment.ID; one.end != callIgnored && !w.told[key] {
+			words, err := host.Heard(ctx, w.host, look.Number, one.comment, one.heard, one.words)
+			if err == nil && len(words) > 0 {
+				err = w.host.Comment(ctx, look.Number, key, text.Join("\n\n", words...))
 			}
+			if err != nil {
+				return nil, err
+			}
+			w.told[key] = true
 		}
 		if w.calls.count(one.comment.ID, one.end) && one.end != callIgnored {
 			w.p.Log.Info("called on a pull request", "pull", look.Number, "by", text.Harmless(one.comment.By), "end", one.end)

@@ -69,7 +69,7 @@ func TestCallsOnAPullRequest(t *testing.T) {
 			t.Fatalf("%s: %+v", name, all)
 		}
 		said := ""
-		for _, w := range all[0].words {
+		for _, w := range append(all[0].heard, all[0].words...) {
 			said += w.String()
 		}
 		if !strings.Contains(said, c.says) || c.end == callIgnored && said != "" {

@@ -39,6 +39,7 @@ type follows struct {
 	review  bool
 	explain bool
 	words   []text.Markdown // that are said on the pull request
+	heard   []text.Markdown // that it was heard, where no sign can be left at it
 	calls   []tracker.Call
 }
 
@@ -69,7 +70,7 @@ func follow(c work.PullComment, s seen) follows {
 		}
 	}
 	if f.review {
-		f.words = append(f.words, text.Own("Heard: the change is reviewed, and what is found stands here."))
+		f.heard = append(f.heard, text.Own("Heard: the change is reviewed, and what is found stands here."))
 	}
 	return f
 }
@@ -119,7 +120,7 @@ func (f *follows) begin(call tracker.Call, c work.PullComment, s seen) (why stri
 		}
 	}
 	f.issue, f.changed = i, true
-	f.words = append(f.words, text.Format("Heard: Forge works on it, and proposes what it proved for %s.", text.Code(s.look.Branch)))
+	f.heard = append(f.heard, text.Format("Heard: Forge works on it, and proposes what it proved for %s.", text.Code(s.look.Branch)))
 	return ""
 }
 
@@ -151,9 +152,9 @@ func (f *follows) act(call tracker.Call, c work.PullComment, s seen) (why string
 	case after.Said != "":
 		f.words = append(f.words, text.Format("%s", text.OneLine(after.Said, 500)))
 	case call.Command == "stop":
-		f.words = append(f.words, text.Own("Heard: nobody works on it any more."))
+		f.heard = append(f.heard, text.Own("Heard: nobody works on it any more."))
 	default:
-		f.words = append(f.words, text.Format("Heard: %s.", text.Code(strings.TrimSpace(call.Command+" "+call.Given))))
+		f.heard = append(f.heard, text.Format("Heard: %s.", text.Code(strings.TrimSpace(call.Command+" "+call.Given))))
 	}
 	f.issue, f.changed = after.Is, true
 	return ""

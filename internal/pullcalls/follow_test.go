@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 		}
 		f := follow(work.PullComment{ID: "9", By: c.by, Body: c.body}, s)
 		said := ""
-		for _, w := range f.words {
+		for _, w := range append(f.heard, f.words...) {
 			said += w.String() + "\n"
 		}
 		if f.end != c.end || f.review != c.review || !strings.Contains(said, c.says) || c.end == callIgnored && said != "" {

@@ -214,6 +214,10 @@ func (w *Watch) act(ctx context.Context, look work.PullLook, c work.PullComment,
 	if s.issue, err = w.newest(ctx, look.Number); err != nil {
 		return row, err
 	}
+	// Whoever acted on it meanwhile made what was read just now.
+	if now, known, err := w.goal.Journal.TrackerIssue(ctx, w.name, row.Remote); err != nil || known && now.Hash != "" {
+		return now, err
+	}
 	f := follow(c, s)
 	if f.explain {
 		lines, err := w.goal.History(ctx, f.issue, tracker.LinesExplained)
@@ -230,9 +234,13 @@ func (w *Watch) act(ctx context.Context, look work.PullLook, c work.PullComment,
 	} else if err != nil {
 		return row, err
 	}
-	// Words come first: by their key they stand there once, whatever dies.
-	if len(f.words) > 0 {
-		if err := w.host.Comment(ctx, look.Number, fmt.Sprintf("call %d", row.Remote), text.Join("\n\n", f.words...)); err != nil && !tracker.OfIssue(err) {
+	// What is said comes first: by its key it stands there once, whatever dies.
+	if f.end != callIgnored {
+		words, err := host.Heard(ctx, w.host, look.Number, c, f.heard, f.words)
+		if err == nil && len(words) > 0 {
+			err = w.host.Comment(ctx, look.Number, fmt.Sprintf("call %d", row.Remote), text.Join("\n\n", words...))
+		}
+		if err != nil && !tracker.OfIssue(err) {
 			return row, err
 		}
 	}

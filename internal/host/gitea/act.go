@@ -20,6 +20,16 @@ func (h *Host) Comment(ctx context.Context, number int64, key string, body text.
 	return h.comment(ctx, number, key, "", body)
 }
 
+// Acknowledge leaves an eye at a comment; Gitea takes one that is there for done.
+func (h *Host) Acknowledge(ctx context.Context, _ int64, c work.PullComment) error {
+	if _, t := h.ask(ctx, request{
+		do: "leave a sign at a comment", method: http.MethodPost, path: "/issues/comments/" + c.ID + "/reactions", body: map[string]string{"content": "eyes"},
+	}, nil); t != nil {
+		return t
+	}
+	return nil
+}
+
 func (h *Host) comment(ctx context.Context, number int64, key, thread string, body text.Markdown) error {
 	all, err := h.issueComments(ctx, number)
 	if err != nil {

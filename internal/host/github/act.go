@@ -37,6 +37,16 @@ func (h *Host) Comment(ctx context.Context, number int64, key string, body text.
 	return nil
 }
 
+// Acknowledge leaves an eye at a comment; GitHub takes one that is there for done.
+func (h *Host) Acknowledge(ctx context.Context, _ int64, c work.PullComment) error {
+	if _, t := h.ask(ctx, request{
+		do: "leave a sign at a comment", method: http.MethodPost, path: "/issues/comments/" + c.ID + "/reactions", body: map[string]any{"content": "eyes"},
+	}, nil); t != nil {
+		return t
+	}
+	return nil
+}
+
 // Reply answers a thread, once for each key.
 func (h *Host) Reply(ctx context.Context, number int64, t work.PullThread, key string, body text.Markdown) error {
 	own, err := h.ours(ctx)

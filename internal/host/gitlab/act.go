@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"forge/internal/gitlabapi"
 	"forge/internal/host"
@@ -38,6 +39,30 @@ func (h *Host) Comment(ctx context.Context, number int64, key string, body text.
 		return err
 	}
 	return h.post(ctx, h.api, number, host.Said(key, "", body))
+}
+
+// Acknowledge leaves an eye at a note. GitLab answers to one that is there already as if
+// there were no such note.
+func (h *Host) Acknowledge(ctx context.Context, number int64, c work.PullComment) error {
+	const do, sign = "leave a sign at a comment", "eyes"
+	at := path(number) + "/notes/" + c.ID + "/award_emoji"
+	err := h.ask(ctx, h.api, do, http.MethodPost, at, map[string]string{"name": sign}, nil)
+	if work.HostKindOf(err) != work.HostNoRepository && work.HostKindOf(err) != work.HostRefused {
+		return err
+	}
+	own, known := h.ours(ctx)
+	if known != nil {
+		return err
+	}
+	type award struct {
+		Name string         `json:"name"`
+		User gitlabapi.User `json:"user"`
+	}
+	all, known := gitlabapi.List[award](ctx, h.api, do, at, nil)
+	if known == nil && slices.ContainsFunc(all, func(a award) bool { return a.Name == sign && own[strings.ToLower(a.User.Login())] }) {
+		return nil
+	}
+	return err
 }
 
 func (h *Host) post(ctx context.Context, as gitlabapi.Project, number int64, body string) error {

@@ -52,6 +52,21 @@ func (g *GitHub) comment(who, body string) map[string]any {
 	return map[string]any{"id": g.id(), "user": map[string]any{"login": who}, "body": body, "created_at": g.stamp()}
 }
 
+// Signs are how many signs there are at the comments with these words.
+func (g *GitHub) Signs(words string) (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.pulls {
+		for _, c := range p.comments {
+			if strings.Contains(fmt.Sprint(c["body"]), words) {
+				signs, _ := c["signs"].(map[string]bool)
+				n += len(signs)
+			}
+		}
+	}
+	return n
+}
+
 func (p githubPeople) Dismiss(_ testing.TB, number int64, review string) {
 	p.with(number, func(x *ghPull) {
 		for _, r := range x.reviews {

@@ -80,6 +80,22 @@ func (g *GitHub) route(w http.ResponseWriter, req *http.Request, at []string, wh
 		g.listPulls(w, req)
 	case at[0] == "pulls" && len(at) == 1 && post:
 		g.createPull(w, who, body)
+	case at[0] == "issues" && len(at) == 4 && at[1] == "comments" && at[3] == "reactions":
+		for _, p := range g.pulls {
+			for _, c := range p.comments {
+				if fmt.Sprint(c["id"]) == at[2] && post {
+					signs, _ := c["signs"].(map[string]bool)
+					if signs == nil {
+						signs = map[string]bool{}
+					}
+					signs[who+" "+fmt.Sprint(body["content"])] = true
+					c["signs"] = signs
+					say(w, http.StatusCreated, map[string]any{"id": g.id(), "content": body["content"]})
+					return
+				}
+			}
+		}
+		refusal(w, http.StatusNotFound, "Not Found")
 	case at[0] == "pulls" || at[0] == "issues":
 		n, _ := strconv.Atoi(at[1])
 		if i := n - firstIssue; at[0] == "issues" && len(at) == 2 && i >= 0 && i < len(g.issues) {

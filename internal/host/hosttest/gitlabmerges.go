@@ -174,6 +174,28 @@ func (g *GitLab) mergeAt(w http.ResponseWriter, req *http.Request, m *glMerge, a
 			}
 		}
 		glError(w, http.StatusNotFound, "404 Not found")
+	case len(at) == 3 && at[0] == "notes" && at[2] == "award_emoji":
+		for _, d := range m.discussions {
+			for _, n := range d.notes {
+				if fmt.Sprint(n["id"]) != at[1] {
+					continue
+				}
+				all, _ := n["awards"].([]map[string]any)
+				one := map[string]any{"name": body["name"], "user": glUser(who)}
+				twice := slices.ContainsFunc(all, func(a map[string]any) bool { return fmt.Sprint(a) == fmt.Sprint(one) })
+				switch {
+				case req.Method == http.MethodGet:
+					g.page(w, req, all)
+				case twice:
+					glError(w, http.StatusNotFound, "404 Award Emoji Name has already been taken Not Found")
+				default:
+					n["awards"] = append(all, one)
+					say(w, http.StatusCreated, one)
+				}
+				return
+			}
+		}
+		glError(w, http.StatusNotFound, "404 Not found")
 	case what == "GET discussions":
 		var all []map[string]any
 		for _, d := range m.discussions {

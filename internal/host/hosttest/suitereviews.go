@@ -105,6 +105,14 @@ func threads(f *fixture) {
 		f.ok(f.Host.Reply(f.Context(), n, t, "run-1/5.1/reply/"+t.ID, text.Own("Because of three.")))
 		f.ok(f.Host.Comment(f.Context(), n, "run-1/5.1/note", text.Own("Done.")))
 	}
+	word := l.Comments[slices.IndexFunc(l.Comments, func(c work.PullComment) bool { return !c.Own })]
+	for range 2 {
+		f.ok(f.Host.Acknowledge(f.Context(), n, word))
+	}
+	f.refused(f.Host.Acknowledge(f.Context(), n, work.PullComment{ID: "999999999"}), work.HostRefused, work.HostNoRepository)
+	if len(f.look(n).Comments) != len(l.Comments)+1 { // with what was said just now
+		f.Error("a sign is a comment")
+	}
 	l = f.look(n)
 	own := func(cs []work.PullComment) (n int) {
 		for _, c := range cs {

@@ -261,6 +261,9 @@ func (h *Host) Changed(context.Context, string) (work.PullHints, error) {
 // Comment does nothing: what is said of a phase stands in its checkpoint.
 func (h *Host) Comment(context.Context, int64, string, text.Markdown) error { return nil }
 
+// Acknowledge does nothing, as Comment.
+func (h *Host) Acknowledge(context.Context, int64, work.PullComment) error { return nil }
+
 // Reply does nothing, as Comment.
 func (h *Host) Reply(context.Context, int64, work.PullThread, string, text.Markdown) error {
 	return nil
