@@ -27,7 +27,8 @@ import (
 )
 
 // dayAgent works for a moment. By the number of the issue it crashes at first, says
-// nothing at first, or writes into a file that others write to as well.
+// nothing at first, or writes into a file that others write to as well. It removes what
+// was written long ago, so that the project stays as large as it is.
 const dayAgent = `
 n=${FORGE_PHASE_NAME#thing}
 sleep "0.$((n * 7 % 10))"
@@ -38,6 +39,7 @@ if [ "$FORGE_ITERATION" = 1 ]; then
 	esac
 fi
 echo "$FORGE_PHASE_NAME" >"$FORGE_PHASE_NAME.txt"
+rm -f "thing$((n - 100)).txt"
 [ $((n % 25)) = 4 ] && sed -i "$((n / 25 % 40 + 1))s/.*/$FORGE_PHASE_NAME/" shared.txt
 id=${FORGE_RUN#i}
 echo "<promise>ISSUE ${id%%-*} DONE</promise>"
