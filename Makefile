@@ -127,6 +127,7 @@ soak:
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
 	FORGE_OUTAGE=10m scripts/real.sh -run '^TestRealTemporalOutage$$' ./cmd/forge-temporal/internal/machine
 	scripts/real.sh -run '^TestReal(TemporalKills|Postgres(Client|Server)Killed)$$' ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres
+	$(MAKE) load
 
 clean:
 	rm -rf bin

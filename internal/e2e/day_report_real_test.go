@@ -38,7 +38,7 @@ func (d *day) report(issues, atOnce int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# A day of a factory
 
-Written by `+"`make load`"+`. %d issues, %d at once, on %d cores, in %s: scripted agents and reviewers, of which some crash,
+Written by `+"`make load`, a part of `make soak`"+`. %d issues, %d at once, on %d cores, in %s: scripted agents and reviewers, of which some crash,
 say nothing or write into the file that others write to as well; a fifth of the issues come from a tracker behind a
 network of which one request in six fails, before or after it was heard; people open a page ten times a second and
 answer all that waits; the disk is full three times, and the factory is killed three times and started anew. At its end no issue was lost, landed twice, stuck or left
