@@ -30,18 +30,22 @@ func (s *Store) moved(ctx context.Context, from, to string) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
+	var ids []string
+	for _, c := range commits {
+		ids = append(ids, c.ID)
+	}
+	touched, err := s.repo.TouchedBy(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	last := map[string]string{} // the commit that moved a path last
 	others := map[string]bool{} // paths that a commit changed which moves nothing
 	for _, c := range commits {
-		paths, err := s.repo.Touched(ctx, c.ID)
-		if err != nil {
-			return nil, err
-		}
 		mark := func(path string) { last[path] = c.ID }
 		if forges(c.Message) {
 			mark = func(path string) { others[path] = true }
 		}
-		for _, path := range paths {
+		for _, path := range touched[c.ID] {
 			mark(path)
 		}
 		for _, move := range accepted[c.ID] {

@@ -122,8 +122,36 @@ func (s *Store) within(ctx context.Context, last state, base string) (one state,
 		if one, err = s.state(ctx, one.before); err != nil {
 			return state{}, false, err
 		}
+		one = s.past(ctx, one, base)
 	}
 	return state{}, false, nil
+}
+
+// mostPast is how many commits one look back goes over.
+const mostPast = 2000
+
+// past goes back from a state over those whose heads base does not hold, as far as one
+// question tells: results land while runs begin, and each has a state of its own. The
+// first state is not gone over, and what git cannot tell is left to be asked one by one.
+func (s *Store) past(ctx context.Context, one state, base string) state {
+	beyond, err := s.repo.Beyond(ctx, base, one.id, mostPast)
+	if err != nil {
+		return one
+	}
+	for one.before != "" {
+		if _, not := beyond[one.head]; !not {
+			break
+		}
+		parents, known := beyond[one.before]
+		if !known || len(parents) == 0 || len(parents) > 2 {
+			break
+		}
+		one = state{id: one.before, head: parents[0]}
+		if len(parents) == 2 {
+			one.before = parents[1]
+		}
+	}
+	return one
 }
 
 // behind says that base is older than the head of a state.

@@ -298,3 +298,54 @@ func TestAcceptedForOthersIsNotRead(t *testing.T) {
 		t.Errorf("its own, which is broken, counts as %v", got)
 	}
 }
+
+// A run that begins further back finds the state of its own base, also where results
+// landed on several branches since, and however many states there are in between.
+func TestTheStateOfAnOlderBaseIsFound(t *testing.T) {
+	b := newBed(t, project())
+	bases := []string{b.base}
+	ids := []string{b.trustedOf("main", b.base)}
+	for n := range 6 {
+		if n == 3 { // what was merged has a history of its own
+			b.git("checkout", "-q", "-b", "side", bases[1])
+			b.commit("side", files{"side.txt": "side\n"})
+			b.git("checkout", "-q", "main")
+			b.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+		}
+		base := b.commit("change", files{"README.md": strings.Repeat("more\n", n+1)})
+		bases, ids = append(bases, base), append(ids, b.trustedOf("main", base))
+	}
+	last, err := b.state(b.ctx, ids[len(ids)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	side := b.git("rev-parse", "side")
+	for n, base := range append(bases, side) {
+		want := ids[min(n, len(ids)-1)]
+		if base == side {
+			want = ids[1]
+		}
+		one, older, err := b.within(b.ctx, last, base)
+		if err != nil || one.id != want || older {
+			t.Errorf("base %d: %+v, %v, %v, want %s", n, one, older, err, want)
+		}
+		for _, id := range ids[2:] { // going over several at once passes nothing that base holds
+			s, err := b.state(b.ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := b.past(b.ctx, s, base)
+			for at := s; at.id != p.id; {
+				if held, err := b.holds(b.ctx, base, at.head); err != nil || held {
+					t.Fatalf("base %d: %s was passed: %v", n, at.id, err)
+				}
+				if at, err = b.state(b.ctx, at.before); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if p := b.past(b.ctx, last, bases[0]); p.before != "" || p.head != bases[0] {
+		t.Errorf("it goes back to %+v", p)
+	}
+}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,17 +67,58 @@ func (s *Store) Authors(ctx context.Context, from, to string) ([]string, error) 
 	return names, nil
 }
 
-// Touched are the paths that a commit changed; of a merge those that it took
-// from none of its parents.
-func (s *Store) Touched(ctx context.Context, commit string) ([]string, error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, fmt.Errorf("read commit: %w", err)
+// TouchedBy are the paths that each of these commits changed; of a merge those that it
+// took from none of its parents.
+func (s *Store) TouchedBy(ctx context.Context, commits []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	if len(commits) == 0 {
+		return out, nil
 	}
-	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-c", "--root", "--no-commit-id", "--no-renames", "--name-only", "-z", commit}})
+	if err := checkIDs(commits...); err != nil {
+		return nil, fmt.Errorf("read commits: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"diff-tree", "--stdin", "-r", "-c", "--root", "--no-renames", "--raw", "-z"}, stdin: strings.NewReader(strings.Join(commits, "\n") + "\n")})
 	if err != nil {
-		return nil, fmt.Errorf("read what %s changed: %w", commit, err)
+		return nil, fmt.Errorf("read what %d commits changed: %w", len(commits), err)
 	}
-	return splitZ(res.out), nil
+	// A word with a colon is followed by a path, whatever that is called; any other word
+	// is a commit.
+	of := ""
+	words := splitZ(res.out)
+	for i := 0; i < len(words); i++ {
+		switch {
+		case !strings.HasPrefix(words[i], ":"):
+			of = strings.TrimSpace(words[i])
+			if !slices.Contains(commits, of) {
+				return nil, fmt.Errorf("read what commits changed: git told %.100q", of)
+			}
+		case of == "" || i+1 == len(words):
+			return nil, errors.New("read what commits changed: git told a change of nothing")
+		default:
+			i++
+			out[of] = append(out[of], words[i])
+		}
+	}
+	return out, nil
+}
+
+// Beyond are the newest commits, at most most, that to holds and from does not, with
+// their parents.
+func (s *Store) Beyond(ctx context.Context, from, to string, most int) (map[string][]string, error) {
+	if err := checkIDs(from, to); err != nil {
+		return nil, fmt.Errorf("list commits: %w", err)
+	}
+	res, err := s.git(ctx, call{args: []string{"rev-list", "--parents", fmt.Sprintf("--max-count=%d", most), to, "^" + from, "--"}})
+	if err != nil {
+		return nil, fmt.Errorf("list the commits of %s beyond %s: %w", to, from, err)
+	}
+	out := map[string][]string{}
+	for _, line := range splitLines(res.out) {
+		if field := strings.Fields(line); len(field) > 0 {
+			out[field[0]] = field[1:]
+		}
+	}
+	return out, nil
 }
 
 // Parents are the parents of a commit; a first one has none.

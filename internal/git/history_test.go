@@ -37,11 +37,38 @@ func TestHistory(t *testing.T) {
 	if !slices.Equal(ids, want) || all[2].ID != merge {
 		t.Errorf("got history %v, want %v with the merge last", all, want)
 	}
-	for commit, want := range map[string]string{b.base: "[a]*.txt a.txt sub/b.txt", first: "a.txt", merge: ""} {
-		paths, err := b.Touched(b.ctx, commit)
-		if got := strings.Join(paths, " "); err != nil || got != want {
-			t.Errorf("touched: got %q, %v, want %q", got, err, want)
+	// What both sides changed and the merge settled is the merge's own; a file may have
+	// the name of a commit.
+	b.run("checkout", "-q", "-b", "third", first)
+	change("third", files{"a.txt": "3\n", ":x": "x\n", first: "named so\n"})
+	third := b.run("rev-parse", "HEAD")
+	b.run("checkout", "-q", "-b", "fourth", first)
+	fourth := change("fourth", files{"a.txt": "4\n"})
+	clash := b.run("commit-tree", b.run("rev-parse", merge+"^{tree}"), "-p", third, "-p", fourth, "-m", "clash")
+	b.run("checkout", "-q", "main")
+	touched, err := b.TouchedBy(b.ctx, []string{b.base, first, third, merge, clash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for commit, want := range map[string]string{b.base: "[a]*.txt a.txt sub/b.txt", first: "a.txt", merge: "", third: first + " :x a.txt", clash: "a.txt sub/b.txt"} {
+		got := slices.Clone(touched[commit])
+		slices.Sort(got)
+		words := strings.Fields(want)
+		slices.Sort(words)
+		if !slices.Equal(got, words) {
+			t.Errorf("touched by %s: got %q, want %q", commit, got, words)
 		}
+	}
+	if got, err := b.TouchedBy(b.ctx, nil); err != nil || len(got) != 0 {
+		t.Errorf("nothing is touched by nothing: %v, %v", got, err)
+	}
+	// Beyond the side stand the first and the merge.
+	beyond, err := b.Beyond(b.ctx, side, merge, 10)
+	if err != nil || len(beyond) != 2 || !slices.Equal(beyond[merge], []string{first, side}) || !slices.Equal(beyond[first], []string{b.base}) {
+		t.Errorf("beyond: %v, %v", beyond, err)
+	}
+	if one, err := b.Beyond(b.ctx, b.base, merge, 1); err != nil || len(one) != 1 || len(one[merge]) != 2 {
+		t.Errorf("the newest beyond: %v, %v", one, err)
 	}
 	if names, err := b.Authors(b.ctx, b.base, merge); err != nil || len(names) != 1 || names[0] == "" {
 		t.Errorf("authors: got %q, %v, want the one who committed, once", names, err)
