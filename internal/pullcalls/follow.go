@@ -112,7 +112,7 @@ func (f *follows) begin(call tracker.Call, c work.PullComment, s seen) (why stri
 			parts = append(parts, part)
 		}
 	}
-	i.Description = text.Clip(strings.Join(parts, "\n\n"), work.MaxIssueDescription)
+	i.Description = text.Clip(text.Plain(strings.Join(parts, "\n\n")), work.MaxIssueDescription)
 	if call.Command == "plan" {
 		after := tracker.Act(call, i, c.By, "", s.level)
 		if i = after.Is; after.Refused != "" {

@@ -228,9 +228,11 @@ func (w *Watch) act(ctx context.Context, look work.PullLook, c work.PullComment,
 	}
 	by := factory.By{Name: text.Clip(work.OneLine(c.By), 60) + " (" + pullrequest.Channel + ")", Door: pullrequest.Channel, Note: fmt.Sprintf("called on pull request %d: %s", look.Number, told(f.calls))}
 	change, err := w.planned(ctx, s.issue, f, by)
-	if rule, ok := factory.Refused(err); ok {
+	var rule *factory.Refusal
+	var problems *factory.ProblemsError // such as of a character that no issue may have
+	if errors.As(err, &rule) || errors.As(err, &problems) {
 		change, f.end, f.changed, f.issue = nil, callRefused, false, s.issue
-		f.words = []text.Markdown{text.Format("Not done: %s", text.OneLine(rule.Error(), 500))}
+		f.heard, f.words = nil, []text.Markdown{text.Format("Not done: %s", text.OneLine(err.Error(), 500))}
 	} else if err != nil {
 		return row, err
 	}

@@ -203,6 +203,21 @@ func TestCallOverABadNetwork(t *testing.T) {
 	w.signed("the nil case")
 }
 
+// What no issue may hold is left out, whoever wrote it, and so a call is acted on.
+func TestCallBesideControlCharacters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	look, err := w.host.Look(t.Context(), w.number)
+	check(t, err)
+	w.people.Review(t, "ann", w.number, look.Head, work.PullChangesRequested, "see\x00\x1b[2J below", hosttest.Line{Path: "a.txt", Line: 1, Body: "why\x07?"})
+	w.people.Say(t, "ann", w.number, "/forge fix\n\nthis\x00there")
+	w.once()
+	all := w.issues()
+	if len(all) != 1 || strings.ContainsAny(all[0].Description, "\x00\x07\x1b") || !strings.Contains(all[0].Description, "why") {
+		t.Errorf("%+v, %q", all, w.said())
+	}
+}
+
 // Of two who look at the same time, one acts.
 func TestTwoHearOneCall(t *testing.T) {
 	t.Parallel()
