@@ -17,6 +17,12 @@ type webServer struct {
 	adds *site.Adds
 }
 
+// Close ends a server that was never started.
+func (s *webServer) Close() {
+	s.Server.Close()
+	s.adds.Site.EndReading()
+}
+
 // openWeb makes the server for these workers and takes its address; nil when none
 // is to be served. The caller starts it.
 func (a *App) openWeb(ctx context.Context, workers []*worker.Worker, limit *factory.Concurrency, set config.WebServer, keys *pages.Keys) (*webServer, error) {
@@ -26,6 +32,10 @@ func (a *App) openWeb(ctx context.Context, workers []*worker.Worker, limit *fact
 	for _, jobs := range projects.Jobs {
 		c.Beside = append(c.Beside, jobs.Tend)
 	}
+	c.Beside = append(c.Beside, func(ctx context.Context) {
+		<-ctx.Done()
+		projects.EndReading()
+	})
 	s, err := server.Open(c)
 	if err != nil || s == nil {
 		return nil, err

@@ -23,6 +23,22 @@ type seeker struct {
 	over    chan struct{} // closed when the reading that is under way has ended
 	err     error         // of the last one
 	filling bool          // vectors are being made of what was read
+	stops   [2]func()     // end the last reading and the last making; nil = there was none
+	ended   bool          // none is begun any more
+	all     sync.WaitGroup
+}
+
+// end ends the reading that is under way, and returns when nothing is read any more.
+func (s *seeker) end() {
+	s.mu.Lock()
+	s.ended = true
+	for _, stop := range s.stops {
+		if stop != nil {
+			stop()
+		}
+	}
+	s.mu.Unlock()
+	s.all.Wait()
 }
 
 // finds looks for words in a project.
@@ -61,19 +77,30 @@ func (s finds) gather(ctx context.Context) (over chan struct{}) {
 		return s.find.over
 	}
 	over = make(chan struct{})
+	if s.find.ended {
+		close(over)
+		return over
+	}
 	s.find.over = over
-	go func() {
-		err := s.readNew(ctx)
+	reading, read := context.WithCancel(ctx)
+	s.find.stops[0] = read
+	s.find.all.Go(func() {
+		defer read()
+		err := s.readNew(reading)
+		filling, filled := context.WithCancel(ctx)
+		defer filled()
 		s.find.mu.Lock()
 		s.find.err, s.find.over = err, nil
-		fills := err == nil && !s.find.filling
-		s.find.filling = s.find.filling || fills
+		fills := err == nil && !s.find.filling && !s.find.ended
+		if fills {
+			s.find.filling, s.find.stops[1] = true, filled
+		}
 		s.find.mu.Unlock()
 		close(over)
 		if fills {
-			s.fill(ctx)
+			s.fill(filling)
 		}
-	}()
+	})
 	return over
 }
 

@@ -83,6 +83,19 @@ func (s *view) project(b *board.Opened) pages.Project {
 	}
 }
 
+// EndReading ends what is read for searches beside everything else, and returns when
+// nothing is.
+func (s *Site) EndReading() {
+	s.mu.Lock()
+	list := slices.Clone(s.list)
+	s.mu.Unlock()
+	for _, p := range list {
+		if f, ok := p.Search.(finds); ok {
+			f.find.end()
+		}
+	}
+}
+
 // drop shows a project no more.
 func (s *Site) drop(id string) {
 	s.mu.Lock()
