@@ -10,6 +10,7 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/text"
 	"forge/internal/work"
 )
@@ -27,6 +28,7 @@ const calledCritic = `echo '{"verdict":"warn","confidence":0.9,"findings":[],"su
 // there, and what is to be mended is done on top of the branch, proposed for it and,
 // approved, in it. Whoever may not write calls in vain.
 func TestCalledOnAPullRequestOfAPerson(t *testing.T) {
+	pace.Slow(t, "a factory, a review and an issue")
 	t.Parallel()
 	g := hosttest.StartGitHub(t)
 	w := newWorld(t, calledScript)
