@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,4 +121,26 @@ func TestRemovedContainers(t *testing.T) {
 	if path, err := exec.LookPath(podman); err != nil || removeNamed(t.Context(), path, "forge-1") != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
+}
+
+// What is left of the order's line is no end of the connection.
+func TestContainerOutlivesTheEndOfItsOrder(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		hungUp(r)
+		_ = r.Close()
+	}()
+	if _, err := w.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("\n")); err != nil { // whoever reads on has taken the first
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-over
 }

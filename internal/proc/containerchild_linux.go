@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -80,12 +81,16 @@ func runContained(conn *net.UnixConn) (code int, err error) {
 	}
 	closeFiles(files)
 	go func() {
-		// Nothing is said any more: an end is Forge's, or that of its client.
-		_, _ = conn.Read(make([]byte, 1))
+		hungUp(conn)
 		os.Exit(128 + int(syscall.SIGKILL))
 	}()
 	return reap(pid)
 }
+
+// hungUp returns when Forge, or its client, has ended the connection. Nothing is said any
+// more by then but the end of the order's line, which is left where the order just fits
+// into what was read of it.
+func hungUp(conn io.Reader) { _, _ = io.Copy(io.Discard, conn) }
 
 // notOfImage are variables of the first process that are its runtime's or Forge's, and
 // not the image's.
