@@ -17,7 +17,6 @@ import (
 	"forge/internal/host"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
-	"forge/internal/refusal"
 	"forge/internal/text"
 	"forge/internal/trackers"
 	"forge/internal/work"
@@ -156,8 +155,8 @@ func (w *Watch) Once(ctx context.Context) error {
 // while a review is under way or due.
 func (w *Watch) hear(ctx context.Context, number int64, since time.Time) (done bool, err error) {
 	look, err := w.host.Look(ctx, number)
-	if tracker.OfIssue(err) {
-		return true, nil // it is gone
+	if work.HostKindOf(err) == work.HostNoPull {
+		return true, nil // it was deleted
 	}
 	if err != nil || ownPull(look.PullRequest) {
 		return err == nil, err
@@ -245,6 +244,9 @@ func (w *Watch) act(ctx context.Context, look work.PullLook, c work.PullComment,
 		if err != nil && !tracker.OfIssue(err) {
 			return row, err
 		}
+		if err != nil {
+			w.p.Log.Warn("a call on a pull request is heard, and cannot be answered there", "pull", look.Number, "err", text.Harmless(err.Error()))
+		}
 	}
 	if row.Hash = heard; f.review {
 		row.Hash = reviewDue
@@ -320,129 +322,6 @@ func (w *Watch) newest(ctx context.Context, number int64) (out work.Issue, err e
 		}
 	}
 	return out, nil
-}
-
-// over ends the work for a pull request that was merged or closed: there is no branch
-// that it would be for.
-func (w *Watch) over(ctx context.Context, look work.PullLook) error {
-	i, err := w.newest(ctx, look.Number)
-	if err != nil || !open(i) {
-		return err
-	}
-	by := factory.By{Name: "factory", Door: "factory", Note: fmt.Sprintf("pull request %d is %s", look.Number, look.State)}
-	after, err := factory.Cancelled(i, by.Note)
-	if err != nil {
-		return nil //nolint:nilerr // what cannot be cancelled is over, or nearly so
-	}
-	change, err := w.goal.PlanEdit(ctx, i, after, by)
-	if err == nil {
-		_, err = w.goal.Journal.ChangeBoard(ctx, change)
-	}
-	if err == nil && w.goal.Ends != nil {
-		err = w.goal.Ends(ctx, after, by)
-	}
-	return err
-}
-
-// tell says on pull requests how the work stands that was called for there, when people
-// are to look at its result and when it is over.
-func (w *Watch) tell(ctx context.Context) error {
-	rows, err := w.called(ctx)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if strings.HasPrefix(row.Posted, string(work.ColumnDone)) {
-			continue
-		}
-		i, err := w.goal.Journal.Issue(ctx, row.Project, row.Issue)
-		if err != nil {
-			return err
-		}
-		words, standing := tellOf(i)
-		if standing == "" || standing == row.Posted {
-			continue
-		}
-		err = w.host.Comment(ctx, numberOf(i), fmt.Sprintf("told %d %s", row.Remote, standing), words)
-		if err != nil && !tracker.OfIssue(err) {
-			return err
-		}
-		row.Posted = standing
-		if err := w.goal.Journal.KeepTracker(ctx, row, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tellOf is what a pull request is told of the work, and a word that stays the same while
-// that does; "" = nothing yet.
-func tellOf(i work.Issue) (words text.Markdown, standing string) {
-	switch {
-	case i.State == work.IssueCancelled, i.State == work.IssueFailed, i.Column == work.ColumnDone:
-		standing = strings.TrimSpace(string(i.Column) + " " + string(i.State) + " " + i.Run)
-	case i.Column == work.ColumnInReview && i.Pull != nil:
-		standing = fmt.Sprintf("%s pull %d %s", i.Column, i.Pull.Number, i.Run)
-	case i.Column == work.ColumnInReview && i.State == "":
-		standing = string(i.Column) + " " + i.Run
-	default:
-		return words, ""
-	}
-	report, _ := tracker.Tell("", i)
-	words = report.Body
-	if i.Pull != nil {
-		words = text.Join("\n\n", words, text.Format("Its result: %s", text.OneLine(i.Pull.URL, 300)))
-	}
-	return words, standing
-}
-
-// mostTries is how often a review is begun that does not come to an end.
-const mostTries = 3
-
-// begin reviews a pull request beside everything else, unless another is reviewed.
-func (w *Watch) begin(ctx context.Context, number int64, row work.TrackerIssue) {
-	select {
-	case w.busy <- struct{}{}:
-	default:
-		return // its turn comes
-	}
-	w.reviews.Go(func() {
-		defer func() {
-			<-w.busy
-			select {
-			case w.wake <- struct{}{}:
-			default:
-			}
-		}()
-		if err := w.reviewed(ctx, number, row); err != nil && ctx.Err() == nil {
-			w.p.Log.Warn("a review that was called for is begun again", "pull", number, "err", text.Harmless(err.Error()))
-		}
-	})
-}
-
-// reviewed reviews a pull request, and notes that. Each try is noted before it begins.
-func (w *Watch) reviewed(ctx context.Context, number int64, row work.TrackerIssue) error {
-	tries, _ := strconv.Atoi(row.Judged)
-	row.Judged = strconv.Itoa(tries + 1)
-	if err := w.goal.Journal.KeepTracker(ctx, row, nil); err != nil {
-		return err
-	}
-	err := w.review(ctx, number)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var refused *refusal.Error
-	if err != nil {
-		if !errors.As(err, &refused) && tries+1 < mostTries {
-			return err
-		}
-		said := text.Format("Not done, %s: %s", text.Code("review"), text.OneLine(err.Error(), 500))
-		if err := w.host.Comment(ctx, number, fmt.Sprintf("review %d", row.Remote), said); err != nil && !tracker.OfIssue(err) {
-			return err
-		}
-	}
-	row.Hash = heard
-	return w.goal.Journal.KeepTracker(ctx, row, nil)
 }
 
 func (w *Watch) count(end string) {

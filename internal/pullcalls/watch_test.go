@@ -218,6 +218,31 @@ func TestCallBesideControlCharacters(t *testing.T) {
 	}
 }
 
+// What cannot be read now is not over: a call there is heard when it can.
+func TestCallThatCannotBeReadYet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.people.Say(t, "ann", w.number, "/forge fix the nil case")
+	w.proxy.Misbehave(func(r *http.Request) hosttest.Fault {
+		if strings.HasSuffix(r.URL.Path, fmt.Sprintf("/pulls/%d", w.number)) {
+			return hosttest.Fault{Status: http.StatusForbidden}
+		}
+		return hosttest.Fault{}
+	})
+	w.hub.Pass(time.Minute) // in the end it is news no more
+	for range 2 {
+		if err := w.Once(t.Context()); err == nil {
+			t.Error("what cannot be read is taken for gone")
+		}
+		w.hub.Pass(time.Minute)
+	}
+	w.proxy.Misbehave(nil)
+	w.once()
+	if all := w.issues(); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // Of two who look at the same time, one acts.
 func TestTwoHearOneCall(t *testing.T) {
 	t.Parallel()
@@ -282,6 +307,22 @@ func TestCalledForReview(t *testing.T) {
 
 	w.people.Say(t, "ann", w.number, "/forge review")
 	n = 0
+	for range mostTries + 1 { // the server dies of it each time
+		ctx, die := context.WithCancel(t.Context())
+		w.review = func(context.Context, int64) error { n++; die(); return nil }
+		_ = w.Once(ctx)
+		w.reviews.Wait()
+		die()
+		w.Watch = w.again()
+	}
+	w.once()
+	if n != mostTries {
+		t.Errorf("a review that kills the server was begun %d times", n)
+	}
+	w.says(2, "never ended")
+
+	w.people.Say(t, "ann", w.number, "/forge review")
+	n = 0
 	w.review = func(context.Context, int64) error { n++; return errors.New("the model is away") }
 	for range mostTries + 2 {
 		w.once()
@@ -289,7 +330,7 @@ func TestCalledForReview(t *testing.T) {
 	if n != mostTries {
 		t.Errorf("it was begun %d times", n)
 	}
-	w.says(2, "the model is away")
+	w.says(3, "the model is away")
 }
 
 // Pull requests of Forge's own are not for this, and neither are words that are no call.

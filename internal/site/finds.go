@@ -82,18 +82,18 @@ func (s finds) gather(ctx context.Context) (over chan struct{}) {
 		return over
 	}
 	s.find.over = over
-	reading, read := context.WithCancel(ctx)
-	s.find.stops[0] = read
+	reading, endReading := context.WithCancel(ctx)
+	s.find.stops[0] = endReading
 	s.find.all.Go(func() {
-		defer read()
+		defer endReading()
 		err := s.readNew(reading)
-		filling, filled := context.WithCancel(ctx)
-		defer filled()
+		filling, endFilling := context.WithCancel(ctx)
+		defer endFilling()
 		s.find.mu.Lock()
 		s.find.err, s.find.over = err, nil
 		fills := err == nil && !s.find.filling && !s.find.ended
 		if fills {
-			s.find.filling, s.find.stops[1] = true, filled
+			s.find.filling, s.find.stops[1] = true, endFilling
 		}
 		s.find.mu.Unlock()
 		close(over)

@@ -88,9 +88,8 @@ type Issue struct {
 
 	// Source is the tracker's issue that it came from, or the task of another board's
 	// file or the pull request that it was called for on (see Imported), "" = the board
-	// itself. What
-	// somebody wrote elsewhere always runs in a sandbox, if the server's owner does
-	// not say otherwise.
+	// itself. What somebody wrote elsewhere always runs in a sandbox, if the server's
+	// owner does not say otherwise.
 	Source string `json:"source,omitempty"`
 
 	Author  string    `json:"author"`
