@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"forge/internal/approval"
-	"forge/internal/git"
 	"forge/internal/handoff"
 	"forge/internal/host"
 	"forge/internal/journal"
@@ -52,24 +51,11 @@ type Watch struct {
 
 // Open is nil where the project has no code host.
 func Open(ctx context.Context, p *project.Checkout) (*Watch, error) {
-	at, err := pullrequest.Settings(p)
-	if err != nil || !at.Remote() {
+	h, set, place, err := pullrequest.OpenRemote(ctx, p)
+	if h == nil {
 		return nil, err
 	}
-	set, err := pullrequest.HostSettings(p)
-	if err != nil {
-		return nil, err
-	}
-	// Not every host tells a conflict from a merge that it computes: git does.
-	store, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
-	if err != nil {
-		return nil, err
-	}
-	h, err := pullrequest.OpenHost(p, set, store)
-	if err != nil {
-		return nil, pullrequest.HostRefused(err)
-	}
-	w := New(p, h, at.Place())
+	w := New(p, h, place)
 	w.Every, w.secret, w.Fixes, w.Call = set.Poll, set.WebhookSecret.Value, set.CIFixes, set.Call
 	return w, nil
 }

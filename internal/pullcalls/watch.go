@@ -13,7 +13,6 @@ import (
 	"forge/factory"
 	"forge/factory/tracker"
 	"forge/internal/changereview"
-	"forge/internal/git"
 	"forge/internal/host"
 	"forge/internal/project"
 	"forge/internal/pullrequest"
@@ -45,23 +44,11 @@ type Watch struct {
 
 // Open is nil where the project has no code host, or nobody calls Forge there.
 func Open(ctx context.Context, p *project.Checkout, g trackers.Goal) (*Watch, error) {
-	at, err := pullrequest.Settings(p)
-	if err != nil || !at.Remote() {
+	h, set, place, err := pullrequest.OpenRemote(ctx, p)
+	if h == nil || set.Call == "" {
 		return nil, err
 	}
-	set, err := pullrequest.HostSettings(p)
-	if err != nil || set.Call == "" {
-		return nil, err
-	}
-	store, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
-	if err != nil {
-		return nil, err
-	}
-	h, err := pullrequest.OpenHost(p, set, store)
-	if err != nil {
-		return nil, pullrequest.HostRefused(err)
-	}
-	w := newWatch(p, g, h, at.Place())
+	w := newWatch(p, g, h, place)
 	w.call, w.every = set.Call, set.Poll
 	return w, nil
 }

@@ -2,6 +2,7 @@ package pullrequest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -35,6 +36,27 @@ func OpenHost(p *project.Checkout, set config.CodeHost, store *git.Store) (host.
 		return local.New(local.Config{Store: store, Dir: filepath.Join(p.State, "pulls")}), nil
 	}
 	return nil, fmt.Errorf("%q is no kind of code host", set.Kind)
+}
+
+// OpenRemote opens the code host of a project, with its settings and the place that it
+// has there; nil where there is none.
+func OpenRemote(ctx context.Context, p *project.Checkout) (h host.Host, set config.CodeHost, place work.PullSettings, err error) {
+	at, err := Settings(p)
+	if err != nil || !at.Remote() {
+		return nil, set, place, err
+	}
+	if set, err = HostSettings(p); err != nil {
+		return nil, set, place, err
+	}
+	// Not every host tells a conflict from a merge that it computes: git does.
+	store, err := git.Open(ctx, git.Config{StateDir: p.State, Root: p.Base.RepoRoot, Environ: p.Environ})
+	if err != nil {
+		return nil, set, place, err
+	}
+	if h, err = OpenHost(p, set, store); err != nil {
+		return nil, set, place, HostRefused(err)
+	}
+	return h, set, at.Place(), nil
 }
 
 // HostSettings is [host], with its tokens there.
