@@ -75,7 +75,7 @@ func TestReconcilingFindsBugs(t *testing.T) {
 		{"only what is told is looked at", simBug{once: func(w *simWorld) error {
 			numbers, next, err := w.Changed(w.ctx, w.store.mark)
 			if err == nil {
-				err = w.sync.takeAll(w.ctx, numbers)
+				_, _, err = w.sync.takeAll(w.ctx, numbers)
 			}
 			if err == nil {
 				err = w.store.SetTrackerMark(w.ctx, w.Name(), next)
@@ -96,13 +96,13 @@ func TestReconcilingFindsBugs(t *testing.T) {
 		{"calls are forgotten", simBug{sync: func(w *simWorld, s *Sync) { s.Store = forgetful{w.store} }}, "was acted on"},
 	} {
 		found := ""
-		for seed := uint64(0); seed < schedules() && found == ""; seed++ {
+		for seed := uint64(0); seed < 4*schedules() && found == ""; seed++ {
 			if wrong := strings.Join(play(seed, c.bug, map[string]int{}), "\n"); strings.Contains(wrong, c.want) {
 				found = wrong
 			}
 		}
 		if found == "" {
-			t.Errorf("%s: no world of %d says %q", c.name, schedules(), c.want)
+			t.Errorf("%s: no world of %d says %q", c.name, 4*schedules(), c.want)
 		}
 	}
 }

@@ -94,6 +94,7 @@ type Sync struct {
 	Ends func(ctx context.Context, i work.Issue, by factory.By) error
 
 	untold untold
+	ahead  progress
 	served int
 	calls  callCounts
 	coming gate
@@ -109,34 +110,60 @@ func (s *Sync) Served() int { return s.served }
 
 // Once reads what changed on the tracker and how the issues stand that are
 // worked on, then tells it what changed here. An issue that cannot be read stops
-// neither the others nor the telling, but how far was read is then not
-// remembered.
+// neither the others nor the telling. It is read again by the next round; how far was
+// read is stored when none is left, so that whoever comes after a crash reads all of
+// them.
 func (s *Sync) Once(ctx context.Context) error {
 	name := s.Host.Name()
 	mark, err := s.Store.TrackerMark(ctx, name)
 	if err != nil {
 		return err
 	}
-	numbers, next, err := s.Host.Changed(ctx, mark)
+	if s.ahead.of != mark { // at first, or since another process read on
+		s.ahead = progress{of: mark, mark: mark}
+	}
+	numbers, next, err := s.Host.Changed(ctx, s.ahead.mark)
 	if err != nil {
 		return errors.Join(err, s.tell(ctx))
 	}
-	failed := s.takeAll(ctx, numbers)
-	if failed == nil && next != mark {
-		failed = s.Store.SetTrackerMark(ctx, name, next)
+	for _, n := range s.ahead.left {
+		if !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
 	}
-	if !over(ctx, failed) {
+	left, gone, failed := s.takeAll(ctx, numbers)
+	s.ahead.mark, s.ahead.left = next, left
+	if failed == nil && next != mark {
+		if failed = s.Store.SetTrackerMark(ctx, name, next); failed == nil {
+			s.ahead.of = next
+		}
+	}
+	if !gone {
 		failed = errors.Join(failed, s.sweep(ctx, numbers))
 	}
 	return errors.Join(failed, s.tell(ctx))
 }
 
+// progress is how far this process read on from the mark that is stored, but for the
+// issues that are left.
+type progress struct {
+	of, mark work.TrackerMark
+	left     []int64
+}
+
 // takeAll looks at issues of the tracker, one after the other. Those that may come up
-// for work are put onto the board when all were read.
-func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
-	wrong := func(n int64, err error) error { return fmt.Errorf("issue %d of %s: %w", n, s.Host.Name(), err) }
+// for work are put onto the board when all were read. It returns those that were not
+// taken, and whether the tracker is gone.
+func (s *Sync) takeAll(ctx context.Context, numbers []int64) (left []int64, gone bool, failed error) {
+	var row inARow
+	wrong := func(n int64, err error, rest []int64) {
+		failed = errors.Join(failed, fmt.Errorf("issue %d of %s: %w", n, s.Host.Name(), err))
+		if left = append(left, n); row.over(ctx, err) {
+			left, gone = append(left, rest...), true
+		}
+	}
 	var coming []read
-	for _, n := range numbers {
+	for at, n := range numbers {
 		r, err := s.Host.Read(ctx, n)
 		later := false
 		if err == nil {
@@ -149,28 +176,34 @@ func (s *Sync) takeAll(ctx context.Context, numbers []int64) (failed error) {
 		case err == nil:
 			_, _, err = s.judged(ctx, n, r)
 		}
-		if err != nil {
-			failed = errors.Join(failed, wrong(n, err))
-			if over(ctx, err) {
-				break
-			}
+		if err == nil {
+			row = 0
+		} else if wrong(n, err, numbers[at+1:]); gone {
+			break
 		}
 	}
 	if len(coming) == 0 {
-		return failed
+		return left, gone, failed
 	}
 
 	defer s.coming.close()()
 	byUrgency(coming)
-	for _, c := range coming {
-		if _, _, err := s.judged(ctx, c.number, c.of); err != nil {
-			failed = errors.Join(failed, wrong(c.number, err))
-			if over(ctx, err) {
-				break
-			}
+	row = 0
+	for at, c := range coming {
+		if _, _, err := s.judged(ctx, c.number, c.of); err == nil {
+			row = 0
+		} else if wrong(c.number, err, numbersOf(coming[at+1:])); row.is(ctx) {
+			break
 		}
 	}
-	return failed
+	return left, gone, failed
+}
+
+func numbersOf(all []read) (out []int64) {
+	for _, r := range all {
+		out = append(out, r.number)
+	}
+	return out
 }
 
 // sweep looks at the issues that are in progress or wait for others, but for those that were looked
@@ -202,7 +235,8 @@ func (s *Sync) sweep(ctx context.Context, but []int64) error {
 			return err
 		}
 	}
-	return s.takeAll(ctx, numbers)
+	_, _, err := s.takeAll(ctx, numbers)
+	return err
 }
 
 // Ask reads one issue that the board has, and puts onto the board what follows.
@@ -219,11 +253,29 @@ func (s *Sync) Ask(ctx context.Context, row work.TrackerIssue) (wanted bool, why
 	return false, bound.Line(i), err
 }
 
-// over says that there is no use in asking for the next issue.
-func over(ctx context.Context, err error) bool {
+// inARow is how many issues the tracker failed of in a row, for a reason that is not
+// theirs: a network that loses a request now and then holds up no other issue.
+type inARow int
+
+// goneAfter is after how many there is no use in asking for the next one.
+const goneAfter = 3
+
+// over counts an error, and says that there is no use in asking for the next issue.
+func (n *inARow) over(ctx context.Context, err error) bool {
 	var t *work.HostTrouble
-	return ctx.Err() != nil || errors.As(err, &t) && !OfIssue(err)
+	switch errors.As(err, &t); {
+	case t == nil:
+	case OfIssue(err):
+		*n = 0
+	case t.After > 0: // it asks for silence
+		*n = goneAfter
+	default:
+		*n++
+	}
+	return n.is(ctx)
 }
+
+func (n *inARow) is(ctx context.Context) bool { return ctx.Err() != nil || *n >= goneAfter }
 
 // take looks at one issue of the tracker, and says what of it counts.
 func (s *Sync) take(ctx context.Context, number int64) (bound Bound, ours bool, err error) {

@@ -41,6 +41,7 @@ func (s *Sync) tell(ctx context.Context) error {
 		return err
 	}
 	var failed error
+	var lost inARow
 	for _, row := range rows {
 		i, err := s.Store.Issue(ctx, row.Project, row.Issue)
 		if err != nil {
@@ -53,17 +54,19 @@ func (s *Sync) tell(ctx context.Context) error {
 		err = s.tellOne(ctx, row, i)
 		switch {
 		case err == nil:
+			lost = 0
 			delete(s.untold.issues, i.ID)
 			delete(s.untold.later, i.ID)
 			failed = errors.Join(failed, s.untoldOn(ctx, row, i, ""))
 			continue
 		case !OfIssue(err):
 			failed = errors.Join(failed, err)
-			if over(ctx, err) {
+			if lost.over(ctx, err) {
 				return failed
 			}
 			continue
 		}
+		lost = 0
 		if later.failures++; later.failures == 1 {
 			s.say(i.ID, err.Error())
 		}
