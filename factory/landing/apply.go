@@ -77,7 +77,7 @@ func (s *State) finished(d FinishedData) {
 	case d.Proof != nil && c.Step == StepProve:
 		s.Proof = d.Proof
 		if p := d.Proof; p.Verdict == Green && len(p.With) == 0 {
-			s.probed(Probe{Onto: p.Onto, Commit: p.Commit, Tree: p.Tree, Verdict: Green})
+			s.probed(Probe{Onto: p.Onto, Commit: p.Commit, Tree: p.Tree, Verdict: Green, Trusted: p.Trusted})
 		}
 	case d.Made != nil && c.Step == StepLand:
 		s.Made = d.Made

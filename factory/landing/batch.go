@@ -40,6 +40,8 @@ type Member struct {
 	// Like is all that its proof rests on beside the tree: one proof stands for those
 	// alone that are alike. "" = it goes alone.
 	Like string
+	// Trusted is the state whose evidence its work is held against.
+	Trusted string
 	// Commit is the target with all up to this one, and Tree what it holds.
 	Commit string
 	Tree   string
@@ -63,9 +65,11 @@ type Probe struct {
 	// Mixed says that it is red for more than what the tree itself holds: on another
 	// target it may be green.
 	Mixed bool `json:"mixed,omitempty"`
-	// Before are the issues whose results it holds as well.
-	Before []int64          `json:"before,omitempty"`
-	Pages  []work.PageShown `json:"pages,omitempty"`
+	// Before are the issues whose results it holds as well, and Trusted the states whose
+	// evidence it was held against: that of each of them, and of its own.
+	Before  []int64          `json:"before,omitempty"`
+	Trusted []string         `json:"trusted,omitempty"`
+	Pages   []work.PageShown `json:"pages,omitempty"`
 }
 
 // Aboard are the places of those that go together now, in the order in which they are
@@ -122,6 +126,17 @@ func (b Batch) Next() (m Member, before []int64, ok bool) {
 		before = append(before, one.Issue)
 	}
 	return b.Members[at-1], before, true
+}
+
+// Trusted are the states whose evidence the tree is held against that is proven next:
+// that of its last result first, and of all that it holds.
+func (b Batch) Trusted() (all []string) {
+	for _, one := range slices.Backward(b.Members[:b.Span.Probe()]) {
+		if !slices.Contains(all, one.Trusted) {
+			all = append(all, one.Trusted)
+		}
+	}
+	return all
 }
 
 // Saw is the batch once the tree was proven that is next, or was not. What is neither
@@ -188,7 +203,7 @@ func (s *State) awaits(c Command) bool {
 
 // probed remembers what a tree came to, each once.
 func (s *State) probed(p Probe) {
-	if _, known := Known(s.Probes, p.Onto, p.Tree); known || p.Tree == "" || p.Verdict == "" {
+	if _, known := Known(s.Probes, p.Onto, p.Tree, p.Trusted); known || p.Tree == "" || p.Verdict == "" {
 		return
 	}
 	p.Pages = nil // which stay in the event
@@ -202,11 +217,12 @@ func green(probes []Probe) []Probe {
 	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return p.Verdict == Red })
 }
 
-// Known is what a tree came to before: on the same commit, or, where it is red by
-// itself, on any.
-func Known(probes []Probe, onto, tree string) (Probe, bool) {
+// Known is what a tree came to before: on the same commit, held against all the trusted
+// states that are asked about, or, where it is red by itself, on any.
+func Known(probes []Probe, onto, tree string, trusted []string) (Probe, bool) {
 	at := slices.IndexFunc(probes, func(p Probe) bool {
-		return p.Tree == tree && (p.Onto == onto || p.Verdict == Red && !p.Mixed)
+		held := !slices.ContainsFunc(trusted, func(state string) bool { return !slices.Contains(p.Trusted, state) })
+		return p.Tree == tree && (p.Onto == onto && held || p.Verdict == Red && !p.Mixed)
 	})
 	if at < 0 {
 		return Probe{}, false

@@ -102,6 +102,9 @@ type Proof struct {
 	Problem   string   `json:"problem,omitempty"`
 	InTheWay  string   `json:"in_the_way,omitempty"` // of what people have checked out
 	With      []int64  `json:"with,omitempty"`       // issues that land in the same move
+	// Trusted is the state whose evidence it was held against, of a result that was proven
+	// alone.
+	Trusted []string `json:"trusted,omitempty"`
 	// Pages are those that the owner has shown for a proof, where they were shown for
 	// this one.
 	Pages []work.PageShown `json:"pages,omitempty"`

@@ -24,11 +24,12 @@ type batchWorld struct {
 	moves  int
 	past   map[content]bool
 	runs   []*batchRun
-	red    map[string]string // two that are red beside each other
-	clash  map[string]string // two that conflict in git
-	tested map[string]int    // verdicts on record, by target and tree
-	spent  map[string]int    // verifies of the last batch, by who was named by it
-	whole  int               // verifies of all batches that named nobody
+	red    map[string]string   // two that are red beside each other
+	clash  map[string]string   // two that conflict in git
+	tested map[string]int      // verdicts on record, by target and tree
+	held   map[string][]string // trusted states that trees were held against, by tree
+	spent  map[string]int      // verifies of the last batch, by who was named by it
+	whole  int                 // verifies of all batches that named nobody
 	bug    batchBug
 	wrong  []string
 }
@@ -40,14 +41,16 @@ type batchBug struct {
 	forget bool
 	head   bool // it moves the target from wherever it is
 	still  bool // it says that it moved the target, and did not
+	lone   bool // only the last one's trusted state is asked about
 }
 
 type batchRun struct {
-	name  string
-	own   content
-	issue int64
-	evs   []work.Event
-	s     *State
+	name    string
+	own     content
+	issue   int64
+	trusted string
+	evs     []work.Event
+	s       *State
 }
 
 // died is how a process ends in the middle.
@@ -96,6 +99,9 @@ func (w *batchWorld) feed(r *batchRun, f Fact) {
 		if e.Kind == work.LandingDecided && json.Unmarshal(e.Data, &d) == nil && d.Decision == DecideLanded && !w.target.holds(r.own) {
 			w.complain("%s is said to have landed, and the target is %q", r.name, w.target)
 		}
+		if p := r.s.Proof; p != nil && p.Verdict == Green && !slices.Contains(w.held[p.Tree], r.trusted) {
+			w.complain("%s is proven by a tree that was not held against its evidence", r.name)
+		}
 	}
 	if w.bug.forget {
 		r.s.Probes = nil
@@ -105,7 +111,7 @@ func (w *batchWorld) feed(r *batchRun, f Fact) {
 
 // proves has the commands judge a tree, and says whose it is: no verdict on record is
 // ever sought again.
-func (w *batchWorld) proves(onto, tree string) Verdict {
+func (w *batchWorld) proves(onto, tree string, trusted []string) Verdict {
 	key := onto + "|" + tree
 	if w.tested[key]++; w.tested[key] > 1 {
 		w.complain("tree %q is proven again on %q", tree, onto)
@@ -118,6 +124,7 @@ func (w *batchWorld) proves(onto, tree string) Verdict {
 	}()
 	w.mayDie()
 	died = false
+	w.held[tree] = append(w.held[tree], trusted...)
 	if w.pair(w.red, content(tree)) {
 		return Red
 	}
@@ -144,13 +151,13 @@ func (w *batchWorld) alone(r *batchRun) {
 			w.feed(r, Looked{c, Look{Target: "main", Head: string(w.target), Onto: string(w.target), There: w.target.holds(r.own)}})
 		case ProveEffect:
 			both := content(e.Onto).with(content(e.At))
-			p := Proof{Onto: e.Onto, At: e.At, Commit: string(both), Tree: string(both)}
+			p := Proof{Onto: e.Onto, At: e.At, Commit: string(both), Tree: string(both), Trusted: []string{r.trusted}}
 			if w.pair(w.clash, both) {
 				p = Proof{Onto: e.Onto, At: e.At, Conflicts: []string{"out.txt"}}
-			} else if known, ok := Known(e.Known, e.Onto, p.Tree); ok {
+			} else if known, ok := Known(e.Known, e.Onto, p.Tree, p.Trusted); ok {
 				p.Verdict, p.Problem = known.Verdict, known.Problem
 			} else {
-				p.Verdict = w.proves(e.Onto, p.Tree)
+				p.Verdict = w.proves(e.Onto, p.Tree, p.Trusted)
 			}
 			w.feed(r, Proved{c, p})
 		case LandEffect:
@@ -204,7 +211,7 @@ func (w *batchWorld) round() bool {
 		}
 		w.begin(r)
 		if r.s.Stage == StageProve && r.s.Look.Onto == string(w.target) {
-			waiting = append(waiting, Member{Run: r.name, Issue: r.issue, At: string(r.own), Like: "all"})
+			waiting = append(waiting, Member{Run: r.name, Issue: r.issue, At: string(r.own), Like: "all", Trusted: r.trusted})
 			of[r.name] = r
 		}
 	}
@@ -237,11 +244,15 @@ func (w *batchWorld) round() bool {
 	verifies := 0
 	for m, before, ok := b.Next(); ok; m, before, ok = b.Next() {
 		r := of[m.Run]
-		known, is := Known(r.s.Probes, b.Onto, m.Tree)
+		trusted := b.Trusted()
+		if w.bug.lone {
+			trusted = trusted[:1]
+		}
+		known, is := Known(r.s.Probes, b.Onto, m.Tree, trusted)
 		if !is {
 			c := ProbeOf(r.s, m.Commit)
 			w.feed(r, Started{c})
-			known.Verdict = w.proves(b.Onto, m.Tree)
+			known.Verdict = w.proves(b.Onto, m.Tree, trusted)
 			verifies++
 			w.tested[b.Onto+"|"+m.Tree]-- // until it is on record
 			evs := len(r.evs)
@@ -251,7 +262,7 @@ func (w *batchWorld) round() bool {
 						w.tested[b.Onto+"|"+m.Tree]++
 					}
 				}()
-				w.feed(r, Probed{c, Probe{Onto: b.Onto, Commit: m.Commit, Tree: m.Tree, Verdict: known.Verdict, Problem: "it is red", Before: before}})
+				w.feed(r, Probed{c, Probe{Onto: b.Onto, Commit: m.Commit, Tree: m.Tree, Verdict: known.Verdict, Problem: "it is red", Before: before, Trusted: trusted}})
 			}()
 		}
 		if w.bug.saw != nil {
@@ -296,12 +307,12 @@ func (w *batchWorld) round() bool {
 func newBatchWorld(seed uint64, n int) *batchWorld {
 	w := &batchWorld{
 		rand: rand.New(rand.NewPCG(seed, 3)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), deadly: true, past: map[content]bool{},
-		red: map[string]string{}, clash: map[string]string{}, tested: map[string]int{}, spent: map[string]int{},
+		red: map[string]string{}, clash: map[string]string{}, tested: map[string]int{}, held: map[string][]string{}, spent: map[string]int{},
 	}
 	w.becomes(of("base"))
 	for i := range n {
 		name := fmt.Sprintf("r%02d", i)
-		w.runs = append(w.runs, &batchRun{name: name, own: of("base", name), issue: int64(i + 1)})
+		w.runs = append(w.runs, &batchRun{name: name, own: of("base", name), issue: int64(i + 1), trusted: fmt.Sprint("evidence ", w.rand.IntN(3))})
 		if i > 0 && w.rand.IntN(4) == 0 {
 			in := w.red
 			if w.rand.IntN(3) == 0 {
@@ -359,6 +370,7 @@ func TestSeededBugsOfBatches(t *testing.T) {
 		"what trees came to is forgotten": {batchBug{forget: true}, "is proven again"},
 		"the target is moved blindly":     {batchBug{head: true}, "lacks some of it"},
 		"nothing is moved":                {batchBug{still: true}, "is said to have landed"},
+		"one state speaks for all":        {batchBug{lone: true}, "not held against its evidence"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(400) {
@@ -409,7 +421,7 @@ func TestRedIsBelievedOnce(t *testing.T) {
 	if r.s.Landed != nil || !r.s.Again() || w.spent["r01"] != 2 {
 		t.Fatalf("%+v after %v verifies", r.s.Last, w.spent)
 	}
-	if _, known := Known(r.s.Probes, string(w.target), string(w.target.with(r.own))); known {
+	if _, known := Known(r.s.Probes, string(w.target), string(w.target.with(r.own)), nil); known {
 		t.Error("it is believed to be red for ever")
 	}
 }
