@@ -2,8 +2,10 @@ package git
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,13 +116,35 @@ func (s *Store) bring(ctx context.Context, commit string) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.inUser(ctx, call{args: []string{"index-pack", "--stdin"}, stdin: f})
+		args := []string{"index-pack", "--stdin"}
+		if small, err := isSmall(f); err != nil {
+			return errors.Join(err, f.Close())
+		} else if small {
+			args = []string{"-c", "core.fsync=loose-object", "-c", "core.fsyncMethod=batch", "unpack-objects", "-q"}
+		}
+		_, err = s.inUser(ctx, call{args: args, stdin: f})
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
 	_, err = s.inUser(ctx, whole)
 	return err
+}
+
+// smallPack is how many objects git itself does not keep as a pack, where it fetches them
+// (transfer.unpackLimit). Each pack is looked through by every git from then on, and
+// those of results, of which each has a few, become many.
+const smallPack = 100
+
+// isSmall says that a pack has fewer objects than that. It is read from the beginning
+// afterwards.
+func isSmall(pack io.ReadSeeker) (bool, error) {
+	var head [12]byte // "PACK", version, number of objects
+	if _, err := io.ReadFull(pack, head[:]); err != nil {
+		return false, fmt.Errorf("read a pack: %w", err)
+	}
+	_, err := pack.Seek(0, io.SeekStart)
+	return binary.BigEndian.Uint32(head[8:]) < smallPack, err
 }
 
 // worktree is one checkout of the user's repository.

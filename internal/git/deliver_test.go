@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -74,6 +75,36 @@ func TestDeliver(t *testing.T) {
 	if got := b.run("for-each-ref", "--format=%(refname)"); got != "refs/heads/forge/run-1\nrefs/heads/main" {
 		t.Errorf("references = %q", got)
 	}
+}
+
+// Results do not leave a pack each in the user's repository, which every git there looks
+// through; a large one is kept as a pack.
+func TestDeliverAsGitWouldFetch(t *testing.T) {
+	b := newBed(t, nil)
+	packs := func() int {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(b.user, ".git/objects/pack/*.pack"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	b.mustDeliver("forge/small", b.result("01", files{"one": "1"}))
+	if n := packs(); n != 0 {
+		t.Errorf("%d packs after a small result", n)
+	}
+	many := files{}
+	for i := range smallPack {
+		many[fmt.Sprint("many/", i)] = fmt.Sprintln("file", i)
+	}
+	b.mustDeliver("forge/large", b.result("02", many))
+	if n := packs(); n != 1 {
+		t.Errorf("%d packs after a large result", n)
+	}
+	if got := b.run("show", "forge/small:one") + b.run("show", "forge/large:many/7"); got != "1file 7" {
+		t.Errorf("the results hold %q", got)
+	}
+	b.run("fsck", "--strict", "--no-dangling")
 }
 
 func TestDeliverLeavesForeignBranches(t *testing.T) {

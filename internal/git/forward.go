@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,9 @@ func (s *Store) fastForward(ctx context.Context, base work.Base, commit string) 
 	switch err := s.forward(ctx, base, commit); {
 	case err == nil:
 		d.FastForwarded = true
-		d.Undo = "git reset --keep " + base.Commit[:12]
+		if d.Undo = "git reset --keep " + base.Commit[:12]; base.Apart {
+			d.Undo = "git branch --force " + base.Branch + " " + cmp.Or(base.Was, base.Commit)[:12]
+		}
 		return d, nil
 	case !errors.As(err, &why):
 		return d, err
@@ -57,6 +60,10 @@ func (s *Store) fastForward(ctx context.Context, base work.Base, commit string) 
 func (s *Store) InTheWay(ctx context.Context, base work.Base, commit string) (why string, err error) {
 	if err := checkIDs(base.Commit, commit); err != nil {
 		return "", fmt.Errorf("look at the checkout: %w", err)
+	}
+	if base.Apart {
+		_, why, err := s.whyNotApart(ctx, base, commit)
+		return why, err
 	}
 	head, here, err := s.headOut(ctx)
 	if err == nil {
@@ -91,6 +98,9 @@ func (s *Store) headOut(ctx context.Context) (ref, commit string, err error) {
 
 // forward is FastForward with the reason as an error: *notMoved.
 func (s *Store) forward(ctx context.Context, base work.Base, commit string) error {
+	if base.Apart {
+		return s.forwardApart(ctx, base, commit)
+	}
 	held, err := s.holdMoves(ctx, settleWait)
 	if err != nil {
 		return err

@@ -45,16 +45,33 @@ func (s *Store) Pack(ctx context.Context, always bool) (bool, error) {
 		return false, fmt.Errorf("pack: lock: %w", err)
 	}
 	s.removeHalfPacks()
-	for _, args := range [][]string{
-		{"pack-refs", "--all"},
-		// One thread: agents work beside it. What the user's repository has stays there.
-		{"-c", "pack.threads=1", "repack", "--geometric=2", "-d", "-l", "-q"},
+	for _, c := range []call{
+		{args: []string{"pack-refs", "--all"}},
+		// One thread: agents work beside it. All that lies here by itself, since git would
+		// leave what lies by itself in the user's repository as well.
+		{args: []string{"-c", "pack.threads=1", "pack-objects", "-q", "--non-empty", filepath.Join(s.repo, "objects", "pack", "pack")}, stdin: strings.NewReader(s.loose())},
+		{args: []string{"prune-packed", "-q"}},
+		// What the user's repository has stays there.
+		{args: []string{"-c", "pack.threads=1", "repack", "--geometric=2", "-d", "-l", "-q"}},
 	} {
-		if _, err := s.git(ctx, call{args: args, held: lock}); err != nil {
+		c.held = lock
+		if _, err := s.git(ctx, c); err != nil {
 			return false, fmt.Errorf("pack: %w", err)
 		}
 	}
 	return true, nil
+}
+
+// loose are the names of the objects that lie by themselves, a line each.
+func (s *Store) loose() string {
+	found, _ := fs.Glob(os.DirFS(filepath.Join(s.repo, "objects")), "[0-9a-f][0-9a-f]/*")
+	var b strings.Builder
+	for _, path := range found {
+		if id := strings.Replace(path, "/", "", 1); checkIDs(id) == nil {
+			b.WriteString(id + "\n")
+		}
+	}
+	return b.String()
 }
 
 // untidy says that there is enough to pack. Objects are spread evenly by their names,

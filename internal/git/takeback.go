@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,14 +37,17 @@ func (s *Store) takeBackMoved(ctx context.Context, base work.Base, commit string
 		return err
 	}
 
+	back := cmp.Or(base.Was, base.Commit)
 	at, err := readRef(ctx, s.user, s.root, "refs/heads/"+base.Branch)
 	switch {
 	case err != nil:
 		return err
-	case at == base.Commit:
+	case at == back:
 		return nil // done before a crash, or by somebody else
 	case at != commit:
 		return &notMoved{why: "somebody has built on branch " + base.Branch + " since"}
+	case base.Apart:
+		return s.landApart(ctx, base.Branch, back, commit)
 	}
 	head, here, err := s.headOut(ctx)
 	if err != nil {
@@ -61,6 +65,24 @@ func (s *Store) takeBackMoved(ctx context.Context, base work.Base, commit string
 		return err
 	}
 	return s.moveCheckout(ctx, held, was, base.Commit)
+}
+
+// WentOn is where a branch of the user's repository is that has grown out of base, and
+// does not hold commit; "" = it is at base, was set back, is gone, or holds it.
+func (s *Store) WentOn(ctx context.Context, base work.Base, commit string) (string, error) {
+	at, err := s.BranchHead(ctx, base.Branch)
+	if err != nil || at == "" || at == base.Commit || at == base.Was {
+		return "", err
+	}
+	grown, err := s.Holds(ctx, at, base.Commit)
+	if err != nil || !grown {
+		return "", err
+	}
+	there, err := s.Holds(ctx, at, commit)
+	if err != nil || there {
+		return "", err
+	}
+	return at, nil
 }
 
 // Stands says that a branch of the user's repository is at commit, or has grown out
