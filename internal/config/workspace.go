@@ -64,6 +64,9 @@ func (c *Config) checkWorkspace(col *collector) {
 
 func matches(r *regexp.Regexp, s string) bool { return r.MatchString(s) }
 
+// Besides are the names of the other repositories that phases may work in.
+func (c *Config) Besides() []string { return sortedKeys(c.File.Workspace.Repositories) }
+
 // Beside is the repository that a phase calls by a name.
 func (c *Config) Beside(name string) (Beside, bool) {
 	of, ok := c.File.Workspace.Repositories[name]

@@ -25,14 +25,23 @@ import (
 // Plan has the plan written by the agent, as the text of its file: one that
 // extends existing, where that is not nil. model is the agent's, "" = its own.
 func Plan(ctx context.Context, p *project.Checkout, model, spec string, existing *work.Plan) ([]byte, error) {
+	return planIn(ctx, p, model, spec, existing, p.Config.Besides())
+}
+
+// OneRepository is Plan for work in the home alone.
+func OneRepository(ctx context.Context, p *project.Checkout, spec string) ([]byte, error) {
+	return planIn(ctx, p, "", spec, nil, nil)
+}
+
+func planIn(ctx context.Context, p *project.Checkout, model, spec string, existing *work.Plan, beside []string) ([]byte, error) {
 	by, err := newAuthor(ctx, p, model, "plan", planner.FileName)
 	if err != nil {
 		return nil, err
 	}
 	defer by.close()
 	p.Log.Info("drafting a plan", "agent", by.set.Phases["0"].Agent)
-	text, err := planner.Draft(ctx, by, planner.Request{Spec: spec, Existing: existing, Verify: by.set.Verify.Commands}, func(text []byte) []string {
-		return problemsOf(p, text, existing, spec)
+	text, err := planner.Draft(ctx, by, planner.Request{Spec: spec, Existing: existing, Verify: by.set.Verify.Commands, Beside: beside}, func(text []byte) []string {
+		return problemsOf(p, text, existing, spec, beside)
 	})
 	var bad *planner.DraftError
 	switch {
@@ -67,7 +76,7 @@ func newAuthor(ctx context.Context, p *project.Checkout, model, what, file strin
 
 // problemsOf is everything wrong with a draft: of the file, and of what
 // would become of the plan with it.
-func problemsOf(p *project.Checkout, text []byte, existing *work.Plan, spec string) []string {
+func problemsOf(p *project.Checkout, text []byte, existing *work.Plan, spec string, beside []string) []string {
 	graph := project.CheckGraph
 	if existing != nil {
 		graph = nil
@@ -80,6 +89,11 @@ func problemsOf(p *project.Checkout, text []byte, existing *work.Plan, spec stri
 		return []string{fmt.Sprintf("the plan has %d phases; at most %d are taken", n, planner.MaxPhases)}
 	}
 	var missing []string
+	for _, ph := range plan.Phases {
+		if ph.Repository != "" && !slices.Contains(beside, ph.Repository) {
+			missing = append(missing, fmt.Sprintf("phase %s works in the repository %q, which it may not: there are %q beside this one", ph.Number, ph.Repository, beside))
+		}
+	}
 	for _, c := range interview.Unclaimed(spec, plan.Plan) {
 		missing = append(missing, fmt.Sprintf("no phase is held against %q: give it to the phase that reaches it, word for word", c))
 	}
@@ -198,7 +212,7 @@ func Tame(plan work.Plan) work.Plan {
 	for n, ph := range plan.Phases {
 		shown := slices.DeleteFunc(slices.Clone(ph.Criteria), func(a work.Acceptance) bool { return a.Test == "" })
 		plan.Phases[n] = work.Phase{
-			Criteria: shown, Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType,
+			Criteria: shown, Number: ph.Number, Name: ph.Name, Promise: ph.Promise, Budget: ph.Budget, Reasoning: ph.Reasoning, DependsOn: ph.DependsOn, PhaseType: ph.PhaseType, Repository: ph.Repository,
 		}
 	}
 	return plan

@@ -68,6 +68,8 @@ type Request struct {
 	Existing *work.Plan
 	// Verify are the project's verify commands, for the author to know.
 	Verify []string
+	// Beside are the names of the other repositories that phases may work in.
+	Beside []string
 }
 
 // Draft asks a for a plan and has it repaired once. It returns the text of a
@@ -107,6 +109,9 @@ func prompt(r Request) string {
 
 A phase is a piece of work that one agent finishes in one sitting and that leaves the project in working order. Phases that do not need each other do not depend on each other: they run at the same time. `)
 	fmt.Fprintf(&b, "Use as few phases as serve the work, never more than %d.\n", MaxPhases)
+	if len(r.Beside) > 0 {
+		fmt.Fprintf(&b, "\nA phase may work in another repository than this one: it says so by \"repository\", which is one of %s, and sees the files of that one alone. Work that needs both is a phase in each, the one that depends on the other's second; what both have to agree about stands in the reasoning of each.\n", strings.Join(r.Beside, ", "))
+	}
 	if len(r.Verify) > 0 {
 		fence(&b, "The commands that prove every phase that has none of its own", strings.Join(r.Verify, "\n"))
 	}
