@@ -142,6 +142,9 @@ type Activity struct {
 // BasePhase stands in the place of a phase where the base of a run is proven.
 const BasePhase = "base"
 
+// LandingPhase stands there where a result is proven as what a target would hold.
+const LandingPhase = "landing"
+
 // ActivityCold is the kind of an activity that says why the next one takes long:
 // its proof begins with empty caches, and fills them.
 const ActivityCold = "cold"

@@ -34,6 +34,12 @@ type Base struct {
 	Branch   string `json:"branch,omitempty"` // "" = detached HEAD
 	Shallow  bool   `json:"shallow,omitempty"`
 	RepoRoot string `json:"repo_root"`
+	// Apart says that Branch is not what the checkout has out, and may not be there yet: no
+	// file of a checkout is touched where it is moved.
+	Apart bool `json:"apart,omitempty"`
+	// Was is where a branch apart was, which Commit has grown out of; "" = at Commit, or
+	// not there yet.
+	Was string `json:"was,omitempty"`
 }
 
 // Delivery says what became of a finished run in the user's repository.
