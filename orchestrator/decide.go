@@ -266,7 +266,7 @@ func (d *decision) began(c Command) {
 		d.hookBegan(c)
 	case StepDeliver:
 		d.emit(work.DeliverStarted, c, EffectData{Command: c.ID})
-	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+	case StepPrepare, StepUpdate, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
 		d.emit(work.TogetherStarted, c, TogetherStartedData{Command: c.ID, Step: c.Step, Repository: Called(c.Repository), Commit: c.Commit})
 	}
 }

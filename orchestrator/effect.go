@@ -123,7 +123,7 @@ func EffectOf(s *State, c Command, k Known) (Effect, error) {
 	}
 	c.Repository = s.repositoryOf(c)
 	switch c.Step {
-	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+	case StepPrepare, StepUpdate, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
 		return s.togetherEffect(c)
 	case StepFolder:
 		return FolderEffect{Command: c, Opening: s.opening(p)}, nil

@@ -148,6 +148,8 @@ type TogetherDone struct {
 	Command Command
 	Why     string // it did not come to it; "" = it did
 	Undo    string // command that takes a move back, for a person
+	// Made is the merge of the result with its target, and Tree what that holds.
+	Made, Tree string
 	ResultPulled
 }
 
@@ -259,8 +261,10 @@ const (
 	StepHook    Step = "hook"
 	StepWait    Step = "wait"
 	// Of a run of several repositories, in place of deliver: the result of one is
-	// put beside its target, its target is moved, or moved back.
+	// put beside its target, is merged with a target that went on, and proven so, its
+	// target is moved, or moved back.
 	StepPrepare  Step = "prepare"
+	StepUpdate   Step = "update"
 	StepMove     Step = "move"
 	StepTakeBack Step = "take-back"
 	// And where it is proposed on a code host: its pull request is opened, names the

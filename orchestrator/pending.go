@@ -248,7 +248,7 @@ func (s *State) expects(c Command) bool {
 		return s.Baseline.Stage == BaselineDue && c.ID == s.baseCommand().ID
 	case StepDeliver:
 		return s.Final.Stage == FinalDeliver && s.Together == nil && c.ID == s.deliverCommand().ID
-	case StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
+	case StepPrepare, StepUpdate, StepPropose, StepLink, StepLook, StepMove, StepTakeBack:
 		together, due := s.pendingTogether()
 		return due && c.ID == together.ID
 	}

@@ -147,8 +147,8 @@ func (p *Phase) evidenceOf() []string {
 	return slices.Compact(all)
 }
 
-// trusted is the commit that the run's proofs are held against.
-func (s *State) trusted() string { return cmp.Or(s.Spec.Trusted, s.Spec.Base.Commit) }
+// Trusted is the commit whose evidence the run's proofs are held against.
+func (s *State) Trusted() string { return cmp.Or(s.Spec.Trusted, s.Spec.Base.Commit) }
 
 // controlled says that test runners are asked about the proofs of a repository.
 func (s *State) controlled(repository string) bool {

@@ -47,11 +47,9 @@ func (spec Spec) OneRepository() string {
 	switch {
 	case spec.Job != nil:
 		return "a job works in one"
-	case spec.Issue != nil:
-		return "an issue of the board is worked on in one"
 	case spec.Pulls != nil:
 		return "its pull requests would land one by one"
-	case spec.Fork != nil:
+	case spec.Fork != nil, spec.Issue != nil && (spec.Issue.Pushed != nil || spec.Issue.Clash != nil):
 		return "what it goes on from knows one"
 	case len(spec.Settings.Hooks) > 0:
 		return "hooks are asked in one"
@@ -129,7 +127,7 @@ func (s *State) trustedIn(repository string) string {
 	r := s.repository(repository)
 	switch {
 	case r == nil:
-		return s.trusted()
+		return s.Trusted()
 	case r.Trusted == "":
 		return r.Base.Commit
 	}

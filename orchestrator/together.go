@@ -15,7 +15,8 @@ import (
 // which is recorded before it is begun and after it:
 //
 //  1. Prepare, in each: the result is put on a branch of its own, and it is looked
-//     whether the target could be moved to it now. No target moves.
+//     whether the target could be moved to it now. No target moves. One that went on
+//     since the run began is merged into the result first (together_update.go).
 //  2. The decision: move, in this order; or keep everything where it is.
 //  3. Move, one by one, each by compare-and-set. Whoever goes on after a crash goes
 //     on forward.
@@ -27,17 +28,21 @@ import (
 type Together struct {
 	Of    []TogetherOne
 	Stage TogetherStage
-	Tries int    // results so far, for the ids of commands
-	Why   string `json:",omitempty"` // why the targets stay, or the run is held
+	Tries int // results so far, for the ids of commands
+	// Updates counts how often in a row results were merged with targets that went on.
+	Updates int    `json:",omitempty"`
+	Why     string `json:",omitempty"` // why the targets stay, or the run is held
 }
 
 // TogetherOne is one repository of a hand-over, in its order.
 type TogetherOne struct {
 	Repository string `json:",omitempty"`
-	From, To   string
+	From, To   string // what the target is moved from, and to
 	State      TogetherState
 	Why        string `json:",omitempty"` // it was not to be moved, or not back
 	Undo       string `json:",omitempty"`
+	// Tree is what its target holds once a host has merged it; "" = what To holds.
+	Tree string `json:",omitempty"`
 	ResultPulled
 	// Asked says that a host was asked to merge it, and nobody knows what came of it.
 	Asked bool `json:",omitempty"`
@@ -47,26 +52,28 @@ type TogetherOne struct {
 type TogetherStage string
 
 const (
-	TogetherPrepare TogetherStage = "prepare"
-	TogetherPropose TogetherStage = "propose"
-	TogetherLink    TogetherStage = "link"
-	TogetherLook    TogetherStage = "look"
-	TogetherMove    TogetherStage = "move"
-	TogetherBack    TogetherStage = "back"
-	TogetherHeld    TogetherStage = "held"
-	TogetherOver    TogetherStage = "over"
+	TogetherPrepare  TogetherStage = "prepare"
+	TogetherUpdating TogetherStage = "update"
+	TogetherPropose  TogetherStage = "propose"
+	TogetherLink     TogetherStage = "link"
+	TogetherLook     TogetherStage = "look"
+	TogetherMove     TogetherStage = "move"
+	TogetherBack     TogetherStage = "back"
+	TogetherHeld     TogetherStage = "held"
+	TogetherOver     TogetherStage = "over"
 )
 
 // TogetherState is where one repository of it stands.
 type TogetherState string
 
 const (
-	TogetherDue   TogetherState = ""
-	TogetherReady TogetherState = "ready"
-	TogetherKept  TogetherState = "kept" // it cannot be moved
-	TogetherMoved TogetherState = "moved"
-	TogetherTaken TogetherState = "back"
-	TogetherStuck TogetherState = "stuck" // moved, and not to be moved back, or to something that nobody proved
+	TogetherDue    TogetherState = ""
+	TogetherReady  TogetherState = "ready"
+	TogetherBehind TogetherState = "behind" // its target went on, and nothing else is in the way
+	TogetherKept   TogetherState = "kept"   // it cannot be moved
+	TogetherMoved  TogetherState = "moved"
+	TogetherTaken  TogetherState = "back"
+	TogetherStuck  TogetherState = "stuck" // moved, and not to be moved back, or to something that nobody proved
 )
 
 // TogetherEffect is one step of a hand-over in one repository. Its fact is
@@ -82,6 +89,8 @@ type TogetherEffect struct {
 	Before []TogetherPlace `json:",omitempty"`
 	// Pull is the pull request by which the target is moved; nil = it is moved here.
 	Pull *ResultPull `json:",omitempty"`
+	// Update is how the result is merged with its target; nil = it is not now.
+	Update *TogetherUpdate `json:",omitempty"`
 }
 
 // TogetherPlace is a target that was moved.
@@ -100,6 +109,8 @@ type TogetherFinishedData struct {
 	OK         bool           `json:"ok"`
 	Why        string         `json:"why,omitempty"`
 	Undo       string         `json:"undo,omitempty"`
+	Made       string         `json:"made,omitempty"` // the merge with its target
+	Tree       string         `json:"tree,omitempty"` // what that holds
 	ResultPulled
 }
 
@@ -142,11 +153,16 @@ func (t *Together) next() (at int, step Step, due bool) {
 	case TogetherPrepare:
 		at = slices.IndexFunc(t.Of, func(o TogetherOne) bool { return o.State == TogetherDue })
 		step = StepPrepare
+	case TogetherUpdating:
+		at = slices.IndexFunc(t.Of, func(o TogetherOne) bool { return o.State == TogetherBehind })
+		if step = StepUpdate; t.count(TogetherKept) > 0 {
+			at = -1
+		}
 	case TogetherPropose, TogetherLink, TogetherLook:
 		return t.nextPull()
 	case TogetherMove:
 		at = slices.IndexFunc(t.Of, func(o TogetherOne) bool { return o.State != TogetherMoved })
-		if step = StepMove; t.count(TogetherKept, TogetherStuck) > 0 {
+		if step = StepMove; t.count(TogetherBehind, TogetherKept, TogetherStuck) > 0 {
 			at = -1
 		}
 	case TogetherBack:
@@ -231,7 +247,14 @@ func (s *State) togetherEffect(c Command) (Effect, error) {
 	if !due || want.ID != c.ID {
 		return nil, fmt.Errorf("carry out %s: it is not its turn", c.ID)
 	}
+	at, _, _ := s.Together.next()
 	e := TogetherEffect{Command: want, Run: s.Run, Branch: s.Spec.Branch, Base: s.BaseOf(want.Repository), Pull: s.resultPull(want)}
+	if from := s.Together.Of[at].From; from != e.Base.Commit {
+		e.Base.Commit, e.Base.Was = from, ""
+	}
+	if c.Step == StepUpdate {
+		e.Update = s.updateOf(want, s.Together.Of[at])
+	}
 	if c.Step != StepMove {
 		return e, nil
 	}
@@ -266,19 +289,27 @@ func (d *decision) together() {
 			d.togetherDecided(TogetherOver, why)
 			return
 		}
+		if d.update(TogetherOver) {
+			return
+		}
 		if d.s.proposes() {
 			d.togetherDecided(TogetherPropose, "")
 			return
 		}
 		d.togetherDecided(TogetherMove, "")
+	case TogetherUpdating:
+		d.provenOnTargets(why)
 	case TogetherPropose, TogetherLink, TogetherLook:
 		d.proposed()
 	case TogetherMove:
+		if (d.s.proposes() || t.count(TogetherMoved) == 0) && t.count(TogetherKept, TogetherStuck) == 0 && d.update(d.s.keeps()) {
+			return
+		}
 		if d.s.proposes() && t.count(TogetherKept, TogetherStuck) > 0 {
 			d.togetherDecided(TogetherHeld, t.tell()) // no host takes a merge back
 			return
 		}
-		if t.count(TogetherKept) > 0 && t.count(TogetherMoved) > 0 {
+		if t.count(TogetherBehind, TogetherKept) > 0 && t.count(TogetherMoved) > 0 {
 			d.togetherDecided(TogetherBack, why)
 			return
 		}
@@ -286,6 +317,9 @@ func (d *decision) together() {
 	case TogetherBack:
 		if t.count(TogetherStuck) > 0 {
 			d.togetherDecided(TogetherHeld, t.tell())
+			return
+		}
+		if t.count(TogetherKept) == 0 && d.update(TogetherOver) {
 			return
 		}
 		d.togetherDecided(TogetherOver, why)
@@ -311,7 +345,7 @@ func (d *decision) togetherDone(f TogetherDone) {
 	c := f.Command
 	d.emit(work.TogetherFinished, c, TogetherFinishedData{
 		Command: c.ID, Step: c.Step, Repository: Called(c.Repository), Commit: c.Commit, OK: f.Why == "",
-		Why: text.ClipJSON(f.Why, 300), Undo: text.ClipJSON(f.Undo, 300), ResultPulled: f.clipped(),
+		Why: f.why(), Undo: text.ClipJSON(f.Undo, 300), Made: text.ClipJSON(f.Made, 100), Tree: text.ClipJSON(f.Tree, 100), ResultPulled: f.clipped(),
 	})
 }
 
@@ -327,6 +361,9 @@ func (s *State) delivered() work.Delivery {
 		out.Next = "git pull in each repository"
 	}
 	for _, o := range t.Of {
+		if o.Repository == "" {
+			out.Commit = o.To
+		}
 		out.Repositories = append(out.Repositories, work.RepositoryDelivery{
 			Repository: Called(o.Repository), Target: s.BaseOf(o.Repository).Branch, From: o.From, To: o.To,
 			Moved: o.State == TogetherMoved, Why: o.Why, Undo: o.Undo, Pull: o.URL, Merged: o.Merged,
@@ -354,7 +391,7 @@ func (s *State) notHalf(stop Stop) RunStoppingData {
 
 // together says that it is a step of a hand-over.
 func (s Step) together() bool {
-	return slices.Contains([]Step{StepPrepare, StepPropose, StepLink, StepLook, StepMove, StepTakeBack}, s)
+	return slices.Contains([]Step{StepPrepare, StepUpdate, StepPropose, StepLink, StepLook, StepMove, StepTakeBack}, s)
 }
 
 func (e TogetherEffect) Of() Command { return e.Command }

@@ -9,8 +9,11 @@ func applyTogetherDecided(s *State, _ *Phase, _ work.Event, d TogetherDecidedDat
 	if t == nil {
 		return
 	}
-	if t.Stage, t.Why = d.To, d.Why; d.To == TogetherPropose || d.To == TogetherLook {
+	switch t.Stage, t.Why = d.To, d.Why; d.To {
+	case TogetherPrepare, TogetherPropose, TogetherLook:
 		t.lookAgain()
+	case TogetherUpdating:
+		t.Updates++
 	}
 }
 
@@ -26,11 +29,16 @@ func applyTogetherFinished(s *State, _ *Phase, _ work.Event, d TogetherFinishedD
 	t.Tries++
 	one := &t.Of[at]
 	one.Why, one.Undo = d.Why, d.Undo
+	if step == StepUpdate {
+		one.updated(d, s.proposes())
+		return
+	}
 	if s.proposes() && step != StepPrepare {
 		one.pulled(d)
 		return
 	}
 	one.State = togetherStates[step][d.OK]
+	one.behind(d)
 }
 
 // togetherStates is where a step leaves a repository, by whether it came to it. A
@@ -48,7 +56,10 @@ func (s *State) togetherAgain() {
 		t.pullsAgain()
 		return
 	}
-	if t == nil || t.Stage != TogetherHeld {
+	if t == nil {
+		return
+	}
+	if t.Updates = 0; t.Stage != TogetherHeld {
 		return
 	}
 	t.Stage, t.Why = TogetherMove, ""

@@ -30,6 +30,8 @@ type ResultPulled struct {
 	Merged string `json:"merged,omitempty"` // the commit that the host made of it; "" = it is not merged
 	Linked bool   `json:"linked,omitempty"` // its text names all others
 	Closed bool   `json:"closed,omitempty"` // people closed it without a merge
+	// Onto is where the target is that went on, and nothing else is in the way.
+	Onto string `json:"onto,omitempty"`
 }
 
 // ResultPull is the pull request of one part of a result.
@@ -40,7 +42,9 @@ type ResultPull struct {
 	Branch     string
 	Commit     string
 	Target     string
-	From       string // where the target has to be, and what the change is told from
+	Began      string // what the change is told from
+	From       string // where the target has to be
+	Tree       string // what the target then holds; "" = what Commit holds
 	Number     int64  // 0 = not known yet
 	Title      string
 	Paper      PullPaper
@@ -69,7 +73,7 @@ func (s *State) resultPull(c Command) *ResultPull {
 	base := s.BaseOf(c.Repository)
 	out := &ResultPull{
 		Run: s.Run, Repository: Called(c.Repository), Marker: s.Run + " " + s.Spec.Branch, Branch: s.Spec.Branch, Commit: c.Commit,
-		Target: base.Branch, From: base.Commit, Approved: s.Final.Approved, Keep: Ref(s.Run, "result/"+Called(c.Repository)),
+		Target: base.Branch, Began: base.Commit, From: base.Commit, Approved: s.Final.Approved, Keep: Ref(s.Run, "result/"+Called(c.Repository)),
 		Paper: PullPaper{Run: s.Run},
 	}
 	var names, why, doubts []string
@@ -98,7 +102,7 @@ func (s *State) resultPull(c Command) *ResultPull {
 	out.Paper.Doubts = text.ClipJSON(strings.Join(doubts, ""), 4<<10)
 	for i, o := range s.Together.Of {
 		if o.Repository == c.Repository {
-			out.Number, out.At = o.Number, i
+			out.Number, out.At, out.From, out.Tree = o.Number, i, o.From, o.Tree
 			continue
 		}
 		out.Others = append(out.Others, ResultOther{Called(o.Repository), o.ResultPulled})
@@ -135,6 +139,7 @@ func (d *decision) proposed() {
 		d.togetherDecided(TogetherOver, "every pull request of it was closed")
 	case t.count(TogetherKept, TogetherStuck) > 0:
 		d.togetherDecided(TogetherHeld, t.tell())
+	case d.update(TogetherHeld):
 	case t.Stage == TogetherPropose:
 		d.togetherDecided(TogetherLink, "")
 	case t.Stage == TogetherLink:
@@ -166,6 +171,7 @@ func (o *TogetherOne) pulled(d TogetherFinishedData) {
 	case d.Step == StepLink:
 		o.Linked = true
 	}
+	o.behind(d)
 }
 
 func applyTogetherStarted(s *State, _ *Phase, _ work.Event, d TogetherStartedData) {
@@ -181,7 +187,7 @@ func applyTogetherStarted(s *State, _ *Phase, _ work.Event, d TogetherStartedDat
 func (t *Together) lookAgain() {
 	for i := range t.Of {
 		if o := &t.Of[i]; o.State != TogetherMoved {
-			o.State, o.Why = TogetherDue, ""
+			o.State, o.Why, o.Onto = TogetherDue, "", ""
 		}
 	}
 }
@@ -189,7 +195,7 @@ func (t *Together) lookAgain() {
 // pullsAgain goes on with pull requests after a process is gone: what is not opened
 // is opened, and all are looked at before anything is merged.
 func (t *Together) pullsAgain() {
-	if t.Stage == TogetherPrepare || t.Stage == TogetherOver {
+	if t.Updates = 0; t.Stage == TogetherPrepare || t.Stage == TogetherOver {
 		return
 	}
 	t.lookAgain()
@@ -197,6 +203,8 @@ func (t *Together) pullsAgain() {
 		return slices.ContainsFunc(t.Of, func(o TogetherOne) bool { return o.State != TogetherMoved && lacks(o) })
 	}
 	switch t.Why = ""; {
+	case t.Stage == TogetherUpdating && !slices.ContainsFunc(t.Of, func(o TogetherOne) bool { return o.Number != 0 }):
+		t.Stage = TogetherPrepare // none is opened before all could be
 	case missing(func(o TogetherOne) bool { return o.Number == 0 }):
 		t.Stage = TogetherPropose
 	case missing(func(o TogetherOne) bool { return !o.Linked }):
@@ -215,6 +223,15 @@ func (t *Together) held() RunStoppingData {
 	return RunStoppingData{Outcome: work.RunFrozen, Reason: text.ClipJSON("it waits for its pull requests: "+t.tell(), 500)}
 }
 
+// keeps is where a hand-over stands that comes to nothing now: held where people look at
+// pull requests, and over else.
+func (s *State) keeps() TogetherStage {
+	if s.proposes() {
+		return TogetherHeld
+	}
+	return TogetherOver
+}
+
 // leaveResults gives the pull requests of a result up that will not land any more. One
 // may be there whose number nobody heard.
 func (s *State) leaveResults(why string) {
@@ -229,10 +246,49 @@ func (s *State) leaveResults(why string) {
 
 // clipped is what is kept of a fact about a pull request.
 func (f TogetherDone) clipped() ResultPulled {
-	return ResultPulled{Number: max(f.Number, 0), URL: text.ClipJSON(f.URL, 500), Merged: text.ClipJSON(f.Merged, 100), Closed: f.Closed}
+	return ResultPulled{Number: max(f.Number, 0), URL: text.ClipJSON(f.URL, 500), Merged: text.ClipJSON(f.Merged, 100), Closed: f.Closed, Onto: text.ClipJSON(f.Onto, 100)}
 }
 
 // ResultTitle is what the pull request of one part is called.
 func (r ResultPull) ResultTitle() text.Title {
 	return text.Titled("%s", cmp.Or(r.Title, fmt.Sprintf("Forge run %s", r.Run)))
 }
+
+// HeldPull is a pull request that a hand-over waits for, and how it stood when that was
+// looked at last.
+type HeldPull struct {
+	Repository string // "" = the home
+	Pull       ResultPull
+	was        TogetherOne
+}
+
+// HeldPulls are those of a run that is held for them, but for the ones that are merged.
+func (s *State) HeldPulls() []HeldPull {
+	t := s.Together
+	if t == nil || !s.proposes() || t.Stage != TogetherHeld || s.Outcome.Final() {
+		return nil
+	}
+	var out []HeldPull
+	for _, o := range t.Of {
+		if o.Number != 0 && o.State != TogetherMoved {
+			out = append(out, HeldPull{o.Repository, *s.resultPull(Command{Repository: o.Repository, Commit: o.To}), o})
+		}
+	}
+	return out
+}
+
+// Moved says that another look came to something else. One that found no pull request
+// says nothing; of a target that went on, only where it is counts, since what it came to
+// there, red or not tried yet, comes to the same again.
+func (p HeldPull) Moved(is ResultPulled, why string) bool {
+	now := TogetherDone{Why: why, ResultPulled: is}
+	seen := now.clipped()
+	other := now.why() != p.was.Why
+	if seen.Onto != "" {
+		other = seen.Onto != p.was.Onto
+	}
+	return seen.Number != 0 && (other || seen.Merged != p.was.Merged || seen.Closed != p.was.Closed)
+}
+
+// why is what is kept of what is in the way.
+func (f TogetherDone) why() string { return text.ClipJSON(f.Why, 300) }

@@ -61,12 +61,12 @@ func (m *Machine) Do(ctx context.Context, e orchestrator.Effect, a Attending) or
 			return orchestrator.Broke{Command: e.Of(), Problem: "this machine does not have the repository " + name}
 		}
 		if t, of := e.(orchestrator.TogetherEffect); of {
-			return other.together(ctx, t, m)
+			return other.together(ctx, t, m, a)
 		}
 		return other.do(ctx, e, a)
 	}
 	if t, of := e.(orchestrator.TogetherEffect); of {
-		return m.together(ctx, t, m)
+		return m.together(ctx, t, m, a)
 	}
 	return m.do(ctx, e, a)
 }

@@ -50,6 +50,11 @@ type Repo interface {
 type Targets interface {
 	// InTheWay is why the target could not be moved now; "" = it could.
 	InTheWay(ctx context.Context, base work.Base, commit string) (why string, err error)
+	// WentOn is where the target is that has grown out of base since, and does not hold
+	// commit; "" = it is there, was set back, or holds it.
+	WentOn(ctx context.Context, base work.Base, commit string) (onto string, err error)
+	// MergeCommit is a merge in the user's name, kept by ref.
+	MergeCommit(ctx context.Context, tree string, parents []string, message, ref string) (string, error)
 	// Stands says that a branch holds a commit.
 	Stands(ctx context.Context, branch, commit string) (bool, error)
 	// TakeBack moves the target back, or says why it stays.
@@ -141,8 +146,8 @@ type Host interface {
 // Forge could not do its own part. Every method may be repeated after a crash.
 type Results interface {
 	// Aims is why the result cannot be proposed as it is: the target there is not where
-	// the run began. "" = it can.
-	Aims(ctx context.Context, req orchestrator.ResultPull) (why string, err error)
+	// it was proven; onto is where it went on to. "" = it can.
+	Aims(ctx context.Context, req orchestrator.ResultPull) (onto, why string, err error)
 	// Propose sees to it that there is one pull request, which names the others that
 	// are known.
 	Propose(ctx context.Context, req orchestrator.ResultPull) (is orchestrator.ResultPulled, why string, err error)

@@ -10,7 +10,10 @@ import (
 
 // together carries out one step of handing several repositories over, in that of m;
 // home has the others. What cannot be told is no answer: the step is done again.
-func (m *Machine) together(ctx context.Context, e orchestrator.TogetherEffect, home *Machine) orchestrator.Fact {
+func (m *Machine) together(ctx context.Context, e orchestrator.TogetherEffect, home *Machine, a Attending) orchestrator.Fact {
+	if e.Update != nil {
+		return m.update(ctx, e, a)
+	}
 	ctx, c := context.WithoutCancel(ctx), e.Command
 	if e.Pull != nil {
 		return m.pullTogether(ctx, e, home)
@@ -25,8 +28,13 @@ func (m *Machine) together(ctx context.Context, e orchestrator.TogetherEffect, h
 		if err = m.Repo.Deliver(ctx, e.Branch, c.Commit); err == nil {
 			done.Why, err = m.Targets.InTheWay(ctx, e.Base, c.Commit)
 		}
+		if err == nil && done.Why != "" {
+			done.Onto, err = m.Targets.WentOn(ctx, e.Base, c.Commit)
+		}
 	case orchestrator.StepMove:
-		done.Why, done.Undo, err = m.moveTarget(ctx, e, home)
+		if done.Why, done.Undo, err = m.moveTarget(ctx, e, home); err == nil && done.Why != "" {
+			done.Onto, err = m.Targets.WentOn(ctx, e.Base, c.Commit)
+		}
 	case orchestrator.StepTakeBack:
 		done.Why, err = m.Targets.TakeBack(ctx, e.Base, c.Commit)
 	default:

@@ -20,7 +20,7 @@ func (m *Machine) pullTogether(ctx context.Context, e orchestrator.TogetherEffec
 	switch c.Step {
 	case orchestrator.StepPrepare:
 		if err = m.Repo.Deliver(ctx, e.Branch, c.Commit); err == nil {
-			done.Why, err = m.Results.Aims(ctx, req)
+			done.Onto, done.Why, err = m.Results.Aims(ctx, req)
 		}
 	case orchestrator.StepPropose, orchestrator.StepLink:
 		done.ResultPulled, done.Why, err = m.Results.Propose(ctx, req)

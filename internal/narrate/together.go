@@ -28,6 +28,10 @@ func togetherWords(d orchestrator.TogetherDecidedData) string {
 	switch {
 	case d.To == orchestrator.TogetherMove:
 		return "the result is ready in every repository: all are moved"
+	case d.To == orchestrator.TogetherUpdating:
+		return "a target went on since the run began: the result is merged with it, and proven so"
+	case d.To == orchestrator.TogetherPrepare:
+		return "the result is proven with what its targets hold by now: each is prepared again"
 	case d.To == orchestrator.TogetherPropose:
 		return "the result can be proposed in every repository: a pull request is opened in each"
 	case d.To == orchestrator.TogetherLink:
@@ -47,6 +51,7 @@ func togetherWords(d orchestrator.TogetherDecidedData) string {
 func stepWords(d orchestrator.TogetherFinishedData) string {
 	words := map[orchestrator.Step][2]string{
 		orchestrator.StepPrepare:  {"could not be moved to the result", "is ready to be moved to the result"},
+		orchestrator.StepUpdate:   {"has a target that the result does not go together with", "has the result merged with its target, proven"},
 		orchestrator.StepPropose:  {"has no pull request of its part", "has a pull request of its part"},
 		orchestrator.StepLink:     {"has a pull request that could not be told of the others", "has a pull request that names the others"},
 		orchestrator.StepLook:     {"has a pull request that cannot be merged yet", "has a pull request that can be merged"},
