@@ -15,7 +15,8 @@ import (
 type hosts struct {
 	*rand.Rand
 	pulls  map[string]*partPull // by repository
-	moved  map[string]bool      // people moved the target elsewhere
+	target map[string]string    // where it is
+	proven map[string]bool      // the result merged with that: true = green, false = red
 	ready  map[string]bool      // as it was looked at last
 	opened int
 	faults map[string]int
@@ -29,12 +30,13 @@ type partPull struct {
 	pushed                  bool // its branch holds what nobody proved
 	linked                  int  // how many others its text names
 	merged                  string
-	other                   bool // and what was merged is something else
-	byForge, given          bool // Forge merged it, or closed it for good
+	other                   bool   // and what was merged is something else
+	onto                    string // what its target was at by then
+	byForge, given          bool   // Forge merged it, or closed it for good
 }
 
 func newHosts(seed uint64, faults map[string]int) *hosts {
-	return &hosts{Rand: rand.New(rand.NewPCG(seed, 0x7075)), pulls: map[string]*partPull{}, moved: map[string]bool{}, ready: map[string]bool{}, faults: faults}
+	return &hosts{Rand: rand.New(rand.NewPCG(seed, 0x7075)), pulls: map[string]*partPull{}, target: map[string]string{"": "c0", "api": "a0", "lib": "l0"}, proven: map[string]bool{}, ready: map[string]bool{}, faults: faults}
 }
 
 func (w *hosts) chance(percent int) bool { return w.IntN(100) < percent }
@@ -54,8 +56,8 @@ func (w *hosts) people(s *State) {
 	repo := []string{"", "api", "lib"}[w.IntN(3)]
 	p := w.pulls[repo]
 	if p == nil || p.merged != "" || p.given {
-		if w.IntN(1000) < 4 && p == nil {
-			w.moved[repo] = true
+		if w.IntN(1000) < 8 && p == nil {
+			w.moves(repo)
 		}
 		return
 	}
@@ -75,12 +77,17 @@ func (w *hosts) people(s *State) {
 		}
 	case x < 690:
 		p.pushed = true
-	case x < 700 && !p.closed && !w.moved[repo]:
+	case x < 700 && !p.closed:
 		w.faults["merged by hand"]++
-		p.merged, p.other = "hand-"+Called(repo), p.pushed
-	case x < 702:
-		w.moved[repo] = true
+		p.merged, p.other, p.onto = "hand-"+Called(repo), p.pushed, w.target[repo]
+	case x < 710:
+		w.moves(repo)
 	}
+}
+
+// moves has people move a target on.
+func (w *hosts) moves(repo string) {
+	w.target[repo] = fmt.Sprintf("%s-%d", Called(repo), w.IntN(1000))
 }
 
 func (w *hosts) anyMerged() bool {
@@ -93,14 +100,14 @@ func (w *hosts) anyMerged() bool {
 }
 
 // see is how a pull request stands, as a host tells it.
-func (w *hosts) see(repo string) (is ResultPulled, why string) {
+func (w *hosts) see(repo, from string) (is ResultPulled, why string) {
 	p := w.pulls[repo]
 	if p == nil {
 		return is, "there is none"
 	}
 	is.Number = p.number
 	switch {
-	case p.merged != "" && p.other:
+	case p.merged != "" && (p.other || p.onto != from):
 		is.Merged, why = p.merged, "it is not what was proven"
 	case p.merged != "":
 		is.Merged = p.merged
@@ -108,12 +115,12 @@ func (w *hosts) see(repo string) (is ResultPulled, why string) {
 		why, is.Closed = "closed", true
 	case p.pushed:
 		why = "pushed to"
-	case w.moved[repo]:
-		why = "the target moved"
 	case !p.green:
 		why = "its checks fail"
 	case !p.approved:
 		why = "nobody has approved it"
+	case w.target[repo] != from:
+		why, is.Onto = "the target moved", w.target[repo]
 	}
 	if why != "" {
 		w.faults["not to be merged: "+why]++
@@ -127,8 +134,19 @@ func (w *hosts) carry(e TogetherEffect) TogetherDone {
 	p := w.pulls[c.Repository]
 	switch c.Step {
 	case StepPrepare:
-		if w.moved[c.Repository] {
-			done.Why = "the target moved"
+		if at := w.target[c.Repository]; at != e.Pull.From {
+			done.Why, done.Onto = "the target moved", at
+		}
+	case StepUpdate:
+		at := Called(c.Repository) + " on " + e.Update.Onto
+		green, known := w.proven[at]
+		if !known {
+			green = !w.chance(15)
+			w.proven[at] = green
+		}
+		if done.Made, done.Tree = "merge", "tree"; !green {
+			w.faults["red with what its target holds"]++
+			done.Why = "it is red"
 		}
 	case StepPropose:
 		if p == nil && w.chance(6) {
@@ -155,11 +173,11 @@ func (w *hosts) carry(e TogetherEffect) TogetherDone {
 		}
 		done.Number = p.number
 	case StepLook:
-		done.ResultPulled, done.Why = w.see(c.Repository)
+		done.ResultPulled, done.Why = w.see(c.Repository, e.Pull.From)
 		w.ready[c.Repository] = done.Why == ""
 	case StepMove:
-		if done.ResultPulled, done.Why = w.see(c.Repository); done.Why == "" && done.Merged == "" {
-			w.merge(c.Repository, &done)
+		if done.ResultPulled, done.Why = w.see(c.Repository, e.Pull.From); done.Why == "" && done.Merged == "" {
+			w.merge(e, &done)
 		}
 	}
 	return done
@@ -167,8 +185,16 @@ func (w *hosts) carry(e TogetherEffect) TogetherDone {
 
 // merge is Forge's merge, which only is while all others can be merged too, as far as
 // anybody has seen.
-func (w *hosts) merge(repo string, done *TogetherDone) {
+func (w *hosts) merge(e TogetherEffect, done *TogetherDone) {
+	repo := e.Command.Repository
 	p := w.pulls[repo]
+	if began := map[string]string{"": "c0", "api": "a0", "lib": "l0"}[repo]; e.Pull.From != began {
+		w.faults["merged with a target that went on"]++
+		if !w.proven[Called(repo)+" on "+e.Pull.From] || e.Pull.Tree != "tree" {
+			w.wrong = fmt.Errorf("%s is merged onto %s, which is not proven in truth", Called(repo), e.Pull.From)
+		}
+	}
+	p.onto = e.Pull.From
 	for name, other := range w.pulls {
 		switch {
 		case other.linked != 2:
@@ -207,7 +233,7 @@ func (w *hosts) check(s *State, e work.Event) error {
 		if p.merged != "" {
 			some++
 		}
-		if p.merged != "" && !p.other {
+		if p.merged != "" && !p.other && p.onto == s.Together.from(repo) {
 			merged++
 		}
 		mine = mine || p.byForge
@@ -223,6 +249,19 @@ func (w *hosts) check(s *State, e work.Event) error {
 	}
 	w.faults[fmt.Sprintf("over: %s, %d merged", s.Outcome, merged)]++
 	return nil
+}
+
+// from is what the target of a repository is moved from.
+func (t *Together) from(repo string) string {
+	if t == nil {
+		return ""
+	}
+	for _, o := range t.Of {
+		if o.Repository == repo {
+			return o.From
+		}
+	}
+	return ""
 }
 
 // onHosts lets the parts of a result become pull requests.
@@ -246,7 +285,7 @@ func TestSimulationOfProposals(t *testing.T) {
 	t.Logf("faults %v", faults)
 	for _, f := range []string{
 		"a pull request refused", "merged by hand", "the target moved in the moment of the merge", "not to be merged: closed", "not to be merged: pushed to", "not to be merged: its checks fail",
-		"not to be merged: nobody has approved it", "not to be merged: the target moved", "crash", "crash before the write", "stop", "broke", "a result twice", "closed at the end",
+		"not to be merged: nobody has approved it", "not to be merged: the target moved", "crash", "crash before the write", "stop", "broke", "a result twice", "closed at the end", "red with what its target holds", "merged with a target that went on",
 		"over: completed, 3 merged", "over: completed, 0 merged", "over: cancelled, 0 merged",
 	} {
 		if faults[f] == 0 {
@@ -280,6 +319,9 @@ func TestSeededBugsOfProposals(t *testing.T) {
 		})},
 		"something else that was merged taken for the result": {"the run ", rewrite(work.TogetherFinished, func(_ *State, _ *work.Event, d *TogetherFinishedData) {
 			d.OK = d.OK || d.Merged != ""
+		})},
+		"what is red with its target taken for proven": {"not proven in truth", rewrite(work.TogetherFinished, func(_ *State, _ *work.Event, d *TogetherFinishedData) {
+			d.OK = d.OK || d.Step == StepUpdate
 		})},
 		"nobody is told of the others":                       {"names 0 others", decided(TogetherLink, TogetherLook)},
 		"merged without a look":                              {"was not ready", decided(TogetherLook, TogetherMove)},

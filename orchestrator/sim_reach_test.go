@@ -23,7 +23,7 @@ const sampled = 5
 // reach plays schedules that have to reach everything that missing names, nil: nothing. It is
 // a sample of most schedules, the first of them and those that are remembered for
 // what these do not reach; where something is missing still, all are played.
-// FORGE_SCHEDULES=all (make check) plays all at once, a number that many. With
+// FORGE_SCHEDULES=all (make soak) plays all at once, a number that many. With
 // -update the file is written anew.
 func reach(t *testing.T, l *lab, most int, missing func(*coverage) []string) *coverage {
 	t.Helper()

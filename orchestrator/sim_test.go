@@ -16,6 +16,8 @@ import (
 	"forge/internal/work"
 )
 
+var _ = pace.OnlyBeside("the core begins nothing")
+
 // coverage is what the schedules of a test reached.
 type coverage struct {
 	kinds, faults, outcomes, gates map[string]int
@@ -99,6 +101,16 @@ func simulate(t testing.TB, l *lab, n int) *coverage {
 		c.plays(t, l, seed+1)
 	}
 	return c
+}
+
+// The first schedules of each kind, of which TestSimulation and those beside it play
+// thousands.
+func TestFirstSchedules(t *testing.T) {
+	for _, l := range []*lab{newLab(t), councilLab(t), pagesLab(t)} {
+		if c := simulate(t, l, 50); c.events == 0 {
+			t.Error("nothing happened in any schedule")
+		}
+	}
 }
 
 func TestSimulation(t *testing.T) {
