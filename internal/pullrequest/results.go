@@ -38,13 +38,38 @@ func (h *Port) heads(ctx context.Context, branches ...string) (at map[string]str
 	return at, err
 }
 
-// Aims is why the result cannot be proposed: its target is not where the run began.
-func (h *Port) Aims(ctx context.Context, req orchestrator.ResultPull) (string, error) {
+// Aims is why the result cannot be proposed: its target is not where it was proven. onto
+// is where it went on to.
+func (h *Port) Aims(ctx context.Context, req orchestrator.ResultPull) (onto, why string, err error) {
 	at, err := h.heads(ctx, req.Target)
-	if err != nil {
-		return whyOf(err)
+	if err == nil {
+		if why = aims(at[req.Target], req); why == "" {
+			return "", "", nil
+		}
+		if onto, err = h.wentOn(ctx, req); err == nil {
+			return onto, why, nil
+		}
 	}
-	return aims(at[req.Target], req), nil
+	why, err = whyOf(err)
+	return "", why, err
+}
+
+// wentOn is where the target is that has grown out of where the result was proven, and
+// does not hold the result; "" = it was set back, is gone, or holds it.
+func (h *Port) wentOn(ctx context.Context, req orchestrator.ResultPull) (string, error) {
+	at, err := h.fetch(ctx, req.Target, req.Keep)
+	if err != nil || at == "" || at == req.From {
+		return "", err
+	}
+	grown, err := h.Repo.Holds(ctx, at, req.From)
+	if err != nil || !grown {
+		return "", err
+	}
+	there, err := h.Repo.Holds(ctx, at, req.Commit)
+	if err != nil || there {
+		return "", err
+	}
+	return at, nil
 }
 
 func aims(at string, req orchestrator.ResultPull) string {
@@ -54,7 +79,7 @@ func aims(at string, req orchestrator.ResultPull) string {
 	case "":
 		return "the host has no branch " + req.Target + ": push it"
 	}
-	return fmt.Sprintf("%s is at %s on the host, and the run began at %s: what was proven is not what would come of a merge", req.Target, text.Short(at), text.Short(req.From))
+	return fmt.Sprintf("%s is at %s on the host, and it was proven at %s: what was proven is not what would come of a merge", req.Target, text.Short(at), text.Short(req.From))
 }
 
 // Propose sees to it that there is one pull request of the result. One that people
@@ -90,7 +115,15 @@ func (h *Port) See(ctx context.Context, req orchestrator.ResultPull) (is orchest
 	}
 	is.Number, is.URL, is.Closed = look.Number, look.URL, look.State == work.PullClosed
 	if look.State != work.PullMerged || look.Base != req.Target {
-		return is, inTheWay(look, at, req), nil
+		if why = inTheWay(look, req); why == "" {
+			if why = aims(at, req); why != "" {
+				is.Onto, err = h.wentOn(ctx, req)
+			}
+		}
+		if err != nil {
+			why, err = whyOf(err)
+		}
+		return is, why, err
 	}
 	is.Merged, why, err = h.cameTo(ctx, req, look.MergeCommit)
 	return is, why, err
@@ -112,9 +145,9 @@ func (h *Port) seen(ctx context.Context, req orchestrator.ResultPull) (look work
 	return look, heads[req.Target], err
 }
 
-// inTheWay is why a pull request cannot be merged as it stands. Nothing that is not
-// known to be in order passes.
-func inTheWay(look work.PullLook, target string, req orchestrator.ResultPull) string {
+// inTheWay is why a pull request cannot be merged as it stands, wherever its target is.
+// Nothing that is not known to be in order passes.
+func inTheWay(look work.PullLook, req orchestrator.ResultPull) string {
 	stand := host.Stand(look.Reviews, req.Commit)
 	switch {
 	case look.State == work.PullMerged:
@@ -127,8 +160,6 @@ func inTheWay(look work.PullLook, target string, req orchestrator.ResultPull) st
 		return "it was pointed at another branch: set its target back to " + req.Target
 	case look.BranchGone || look.Head != req.Commit:
 		return "its branch is not at what was proven: set it back to " + text.Short(req.Commit)
-	case aims(target, req) != "":
-		return aims(target, req)
 	case stand.Verdict == work.PullChangesRequested:
 		return "somebody asks for changes there"
 	case look.Checks == work.ChecksFailed:
@@ -166,9 +197,11 @@ func (h *Port) cameTo(ctx context.Context, req orchestrator.ResultPull, commit s
 	if !there {
 		return "", "the host says that it is merged, and " + req.Target + " does not hold what came of it: look there where it went", nil
 	}
-	proven, err := h.Tree(ctx, req.Commit)
-	if err != nil {
-		return "", "", err
+	proven := req.Tree
+	if proven == "" {
+		if proven, err = h.Tree(ctx, req.Commit); err != nil {
+			return "", "", err
+		}
 	}
 	tree, err := h.Tree(ctx, commit)
 	if err != nil {
@@ -225,7 +258,7 @@ func (h *Port) Holds(ctx context.Context, branch, commit string) (bool, error) {
 
 // resultPaper is the text of the pull request of one part of a result.
 func (h *Port) resultPaper(ctx context.Context, req orchestrator.ResultPull) (text.Markdown, error) {
-	changes, err := h.Repo.Changes(ctx, req.From, req.Commit)
+	changes, err := h.Repo.Changes(ctx, req.Began, req.Commit)
 	if err != nil {
 		return text.Markdown{}, err
 	}

@@ -19,41 +19,49 @@ func TestWhatIsInTheWayOfAPart(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*work.PullLook, *orchestrator.ResultPull)
-		target string
 		want   string
 	}{
-		"ready":                      {target: "c0"},
-		"no checks at all":           {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksNone }, target: "c0"},
-		"approved here":              {change: func(l *work.PullLook, r *orchestrator.ResultPull) { l.Reviews, r.Approved = nil, "ann" }, target: "c0"},
-		"not approved":               {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews = nil }, target: "c0", want: "nobody has approved"},
-		"an earlier commit approved": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews[0].Commit = "c9" }, target: "c0", want: "nobody has approved"},
-		"a reader approved":          {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews[0].MayDecide = false }, target: "c0", want: "nobody has approved"},
+		"ready":                      {},
+		"no checks at all":           {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksNone }},
+		"approved here":              {change: func(l *work.PullLook, r *orchestrator.ResultPull) { l.Reviews, r.Approved = nil, "ann" }},
+		"not approved":               {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews = nil }, want: "nobody has approved"},
+		"an earlier commit approved": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews[0].Commit = "c9" }, want: "nobody has approved"},
+		"a reader approved":          {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Reviews[0].MayDecide = false }, want: "nobody has approved"},
 		"sent back, approved here": {change: func(l *work.PullLook, r *orchestrator.ResultPull) {
 			l.Reviews[0].Verdict, r.Approved = work.PullChangesRequested, "ann"
-		}, target: "c0", want: "asks for changes"},
-		"red":              {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksFailed }, target: "c0", want: "checks fail"},
-		"checks under way": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksPending }, target: "c0", want: "not over"},
-		"checks unknown":   {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksUnknown }, target: "c0", want: "nobody knows"},
-		"checks not said":  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = "" }, target: "c0", want: "nobody knows"},
-		"merge not known":  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Mergeable = "" }, target: "c0", want: "does not let it"},
+		}, want: "asks for changes"},
+		"red":              {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksFailed }, want: "checks fail"},
+		"checks under way": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksPending }, want: "not over"},
+		"checks unknown":   {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = work.ChecksUnknown }, want: "nobody knows"},
+		"checks not said":  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Checks = "" }, want: "nobody knows"},
+		"merge not known":  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Mergeable = "" }, want: "does not let it"},
 		"blocked": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) {
 			l.Mergeable, l.Why = work.MergeBlocked, "two are wanted"
-		}, target: "c0", want: "two are wanted"},
-		"closed":                  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State = work.PullClosed }, target: "c0", want: "closed"},
-		"merged elsewhere":        {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State, l.Base = work.PullMerged, "other" }, target: "c0", want: "merged into other"},
-		"another state":           {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State = "draft" }, target: "c0", want: "does not know"},
-		"pointed elsewhere":       {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Base = "other" }, target: "c0", want: "set its target back"},
-		"pushed to":               {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Head = "c9" }, target: "c0", want: "not at what was proven"},
-		"its branch is gone":      {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.BranchGone = true }, target: "c0", want: "not at what was proven"},
-		"the target moved":        {target: "c7", want: "the run began at c0"},
-		"the target is not there": {want: "the host has no branch main"},
+		}, want: "two are wanted"},
+		"closed":             {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State = work.PullClosed }, want: "closed"},
+		"merged elsewhere":   {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State, l.Base = work.PullMerged, "other" }, want: "merged into other"},
+		"another state":      {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.State = "draft" }, want: "does not know"},
+		"pointed elsewhere":  {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Base = "other" }, want: "set its target back"},
+		"pushed to":          {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.Head = "c9" }, want: "not at what was proven"},
+		"its branch is gone": {change: func(l *work.PullLook, _ *orchestrator.ResultPull) { l.BranchGone = true }, want: "not at what was proven"},
 	} {
 		look, r := ready(), req
 		if c.change != nil {
 			c.change(&look, &r)
 		}
-		if got := inTheWay(look, c.target, r); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+		if got := inTheWay(look, r); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Where its target is, is asked when nothing else is in the way.
+func TestWhereAPartAims(t *testing.T) {
+	t.Parallel()
+	req := orchestrator.ResultPull{Commit: "c1", Target: "main", From: "c0"}
+	for at, want := range map[string]string{"c0": "", "c7": "it was proven at c0", "": "the host has no branch main"} {
+		if got := aims(at, req); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("at %q: %q, want %q", at, got, want)
 		}
 	}
 }
