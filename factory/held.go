@@ -62,6 +62,7 @@ func heldWords() map[string]string {
 		HoldPullBlocked:                "the code host does not let it be merged",
 		HoldLandingConflict:            "it conflicts with its target branch",
 		HoldTargetOut:                  "its target branch is checked out, and something of yours is in the way",
+		HoldTogether:                   "its result could not be moved in each of its repositories",
 		HoldLandingMoves:               "its target branch moved each time it was to land",
 		HoldShort:                      "this machine ran out of something, a full disk say",
 		HoldLandingRed:                 "your checks fail on the merged result",

@@ -66,6 +66,7 @@ const (
 	HoldLandingConflict = "landing_conflict"
 	HoldLandingRed      = "landing_red"
 	HoldTargetOut       = "target_checked_out" // and something of a person's is in the way
+	HoldTogether        = "not_together"       // it lands in several repositories or in none, and could not in all
 	HoldLandingMoves    = "landing_moves"      // in each of many tries
 	HoldShort           = "ran_out"            // of room on the disk, or what else the machine has
 )

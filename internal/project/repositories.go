@@ -241,7 +241,7 @@ func (a Among) LayoutOf(home *Checkout, name string) effect.Layout {
 func CheckOne(spec orchestrator.Spec) error {
 	for _, ph := range spec.Plan.Phases {
 		if ph.Repository != "" && len(spec.Repositories) == 0 {
-			return refusal.New("start it with forge run, at a terminal or in CI", "phase %s works in the repository %s, and several repositories are worked in by forge run alone", ph.Number, ph.Repository)
+			return refusal.New("start it with forge run, or put it on the board as an issue", "phase %s works in the repository %s, and several repositories are worked in by forge run and by issues alone", ph.Number, ph.Repository)
 		}
 	}
 	return nil

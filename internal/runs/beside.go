@@ -69,6 +69,34 @@ func addPorts(m *effect.Machine, ports map[string]*pullrequest.Port) {
 	}
 }
 
+// PullsMoved looks at the pull requests that a run of several repositories is held for,
+// and says whether one stands otherwise than when that was looked at last.
+func PullsMoved(ctx context.Context, home *project.Checkout, e *project.Machine, s *orchestrator.State) (bool, error) {
+	held := s.HeldPulls()
+	if len(held) == 0 {
+		return false, nil
+	}
+	among, err := home.OpenAmong(ctx, s.Spec.Repositories)
+	if err != nil {
+		return false, err
+	}
+	ports, err := resultPorts(ctx, home, e.Repo, s, among)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range held {
+		port := ports[one.Repository]
+		if port == nil {
+			continue // goes on is what says why
+		}
+		is, why, err := port.See(ctx, one.Pull)
+		if err != nil || one.Moved(is, why) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // openBeside makes the other repositories of a run ready for it, as Open does the
 // home: what their proofs are held against, and what keeps their bases.
 func openBeside(ctx context.Context, p *project.Checkout, run string, spec *orchestrator.Spec) error {

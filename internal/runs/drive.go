@@ -77,31 +77,25 @@ func Drive(ctx context.Context, p *project.Checkout, e *project.Machine, lease *
 	if err := CheckEngine(p); err != nil {
 		return work.RunFinishedData{}, err
 	}
-	var err error
-	if o.among, err = p.OpenAmong(ctx, s.Spec.Repositories); err != nil {
-		return work.RunFinishedData{}, err
-	}
-	if o.ports, err = resultPorts(ctx, p, e.Repo, s, o.among); err != nil {
-		return work.RunFinishedData{}, err
-	}
-	d, done, err := Driver(p, e, lease, s, o)
+	d, done, err := Driver(ctx, p, e, lease, s, o)
 	if err != nil {
 		return work.RunFinishedData{}, err
 	}
 	defer done()
-	end, err := d.Run(ctx, s, first)
-	if end.Outcome.Final() {
-		for name, m := range o.among.Machines {
-			if err := m.Repo.DropBase(context.WithoutCancel(ctx), s.Run); err != nil {
-				p.Log.Warn("drop the ref that kept the base", "repository", name, "err", err)
-			}
-		}
-	}
-	return end, err
+	return d.Run(ctx, s, first)
 }
 
-// Driver is what drives s under lease; done gives back what it holds.
-func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *orchestrator.State, o Options) (d *embedded.Engine, done func(), err error) {
+// Driver is what drives s under lease, in all of its repositories; done gives back what it
+// holds, and lets go of what kept their bases where the run is over.
+func Driver(ctx context.Context, p *project.Checkout, e *project.Machine, lease *journal.Lease, s *orchestrator.State, o Options) (d *embedded.Engine, done func(), err error) {
+	among, err := p.OpenAmong(ctx, s.Spec.Repositories)
+	if err != nil {
+		return nil, nil, err
+	}
+	ports, err := resultPorts(ctx, p, e.Repo, s, among)
+	if err != nil {
+		return nil, nil, err
+	}
 	desk, err := ReviewersOf(p, e, s.Spec.Settings.Reviews)
 	if err != nil {
 		return nil, nil, err
@@ -112,17 +106,26 @@ func Driver(p *project.Checkout, e *project.Machine, lease *journal.Lease, s *or
 			return nil, nil, err
 		}
 	}
-	done = func() {}
-	if hooks.Model != nil {
-		done = hooks.Model.Close // it is the reviewers' one, too, where they have one
+	done = func() {
+		if hooks.Model != nil {
+			hooks.Model.Close() // it is the reviewers' one, too, where they have one
+		}
+		for name, m := range among.Machines {
+			if !s.Outcome.Final() {
+				break
+			}
+			if err := m.Repo.DropBase(context.WithoutCancel(ctx), s.Run); err != nil {
+				p.Log.Warn("drop the ref that kept the base", "repository", name, "err", err)
+			}
+		}
 	}
 	machine := &effect.Machine{
 		Agents: e.Agents, Listeners: e.Agents, Repo: e.Repo, Targets: e.Repo, Checks: e.Bench, Evidence: e.Evidence, Proofs: ProofsOf(p, e), Reviewers: desk, Council: desk, Todos: Todos{e.Repo},
 		Host: pullrequest.PortOf(p, s.Spec, e.Repo, o.Judged), Layout: layoutOf(p, s), Now: p.Now,
 		Hooks: hooks, Pages: e.Pages(p.Journal.PutBlob),
 	}
-	addBeside(p, machine, o.among)
-	addPorts(machine, o.ports)
+	addBeside(p, machine, among)
+	addPorts(machine, ports)
 	return &embedded.Engine{
 		Journal: &Held{Store: p.Journal, Lease: lease, Now: p.Now}, Processes: Processes{Kill: proc.KillMarked, Log: p.Log},
 		Watch: o.Watch, Now: p.Now, NewMark: NewMark, Answers: o.Answers, Deadline: o.Deadline,
@@ -170,9 +173,6 @@ type Options struct {
 	// Beside ends the run cleanly by stop, or the process at once, when the
 	// process is to end; it returns when over is closed. nil = nothing does.
 	Beside func(run string, stop func(), over <-chan struct{})
-
-	among project.Among                // the other repositories of the run
-	ports map[string]*pullrequest.Port // where the parts of its result are proposed
 }
 
 // leastRoom and leastFiles have to be free where runs are worked on, or nothing

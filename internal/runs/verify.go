@@ -17,10 +17,11 @@ import (
 // events there are.
 func Verify(ctx context.Context, p *project.Checkout, repo *git.Store, run string) (count int64, err error) {
 	var evs []work.Event
+	var s *orchestrator.State
 	if triage.IsThread(run) {
 		_, evs, err = p.TriageEvents(ctx, run)
 	} else {
-		_, evs, err = p.LoadRun(ctx, run)
+		s, evs, err = p.LoadRun(ctx, run)
 	}
 	if err != nil {
 		return 0, err
@@ -32,6 +33,12 @@ func Verify(ctx context.Context, p *project.Checkout, repo *git.Store, run strin
 	if err != nil {
 		return 0, err
 	}
+	var among project.Among
+	if s != nil {
+		if among, err = p.OpenAmong(ctx, s.Spec.Repositories); err != nil {
+			return 0, err
+		}
+	}
 	for _, e := range evs {
 		var d orchestrator.PhaseMergedData
 		if e.Kind != work.PhaseMerged {
@@ -40,7 +47,11 @@ func Verify(ctx context.Context, p *project.Checkout, repo *git.Store, run strin
 		if err := work.Decode(e, &d); err != nil {
 			return 0, err
 		}
-		if there, err := repo.Exists(ctx, d.Commit); err != nil || !there {
+		of := repo
+		if s != nil && among.Machines[s.RepositoryOf(e.Phase)] != nil {
+			of = among.Machines[s.RepositoryOf(e.Phase)].Repo
+		}
+		if there, err := of.Exists(ctx, d.Commit); err != nil || !there {
 			return 0, errors.Join(err, fmt.Errorf("the commit %s of phase %s is missing", d.Commit, e.Phase))
 		}
 	}
