@@ -10,7 +10,9 @@ import (
 	"forge/internal/hostwatch"
 	"forge/internal/pullrequest"
 	"forge/internal/refusal"
+	"forge/internal/runs"
 	"forge/internal/server"
+	"forge/orchestrator"
 )
 
 func (a *App) hostWatchCommand() *cli.Command {
@@ -86,11 +88,15 @@ func (a *App) resumer(ctx context.Context, p *checkout, w *hostwatch.Watch) (*ho
 	}
 	own := *a
 	own.Stdin = strings.NewReader("")
-	return hostwatch.NewResumer(w, func(ctx context.Context, run string) error {
+	r := hostwatch.NewResumer(w, func(ctx context.Context, run string) error {
 		err := own.resume(ctx, runOptions{run: run, output: "text", with: e})
 		if errors.As(err, new(codeError)) {
 			return nil // it has said how it ended
 		}
 		return err
-	}), nil
+	})
+	r.Moved = func(ctx context.Context, s *orchestrator.State) (bool, error) {
+		return runs.PullsMoved(ctx, p.Checkout, e, s)
+	}
+	return r, nil
 }
