@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -38,6 +39,8 @@ type fakeTracker struct {
 	tried                map[int64]int // tellings of an issue, in vain or not
 	reads                int
 	signs                []int64 // comments that were acknowledged
+	// loses says of each request about an issue whether the network loses it; nil = none.
+	loses func() bool
 }
 
 func (f *fakeTracker) Name() string { return "fake:owner/work" }
@@ -62,6 +65,9 @@ func (f *fakeTracker) Read(_ context.Context, number int64) (tracker.Reading, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
+	if f.loses != nil && f.loses() {
+		return tracker.Reading{}, &work.HostTrouble{Kind: work.HostUnreachable, What: "it is lost"}
+	}
 	if err := f.refusesRead[number]; err != nil {
 		return tracker.Reading{}, err
 	}
@@ -76,6 +82,9 @@ func (f *fakeTracker) Post(_ context.Context, number int64, r tracker.Report) er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tried[number]++
+	if f.loses != nil && f.loses() {
+		return &work.HostTrouble{Kind: work.HostUnreachable, What: "it is lost"}
+	}
 	if err := cmp.Or(f.broken, f.refuses[number]); err != nil {
 		return err
 	}
@@ -198,6 +207,36 @@ func TestTrackerImports(t *testing.T) {
 }
 
 // Eight at once, two of them onto another board: each issue is bound once.
+// A network that loses one request in six delays each issue alone: what was read is not
+// read again, and few rounds bring all of them. Whoever begins anew in between reads
+// them all, and brings none twice.
+func TestALossyNetworkDelaysNoOtherIssue(t *testing.T) {
+	w := newTrackerWorld(t)
+	const issues = 200
+	for n := range int64(issues) {
+		w.on.put(n+1, nil)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	w.on.loses = func() bool { return random.IntN(6) == 0 }
+	rounds := 0
+	for ; w.sync.Once(t.Context()) != nil; rounds++ {
+		if rounds == 1 { // another process
+			w.sync, w.on.reads = w.onto("p"), 0
+		}
+		if rounds > 30 {
+			t.Fatalf("after %d rounds and %d reads, %d of %d issues are on the board", rounds, w.on.reads, w.count("p"), issues)
+		}
+	}
+	if got := w.count("p"); got != issues {
+		t.Errorf("%d of %d issues are on the board", got, issues)
+	}
+	// Each is read twice where it may come up for work and is on the board.
+	if w.on.reads > 4*issues {
+		t.Errorf("%d reads in %d rounds", w.on.reads, rounds)
+	}
+	t.Logf("%d issues came in %d rounds with %d reads", issues, rounds, w.on.reads)
+}
+
 func TestTrackerImportsOnce(t *testing.T) {
 	w := newTrackerWorld(t)
 	for n := range int64(10) {

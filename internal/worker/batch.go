@@ -67,22 +67,19 @@ func (s *Worker) inLine() (all []*waiting, as []landing.Member) {
 	return all, as
 }
 
-// like is all that the proof of a result rests on beside its tree; "" = it goes alone.
+// like is all that the proof of a result rests on beside its tree and the evidence that
+// it is held against; "" = it goes alone.
 // That is so on a code host that merges one by one, where the owner has hidden checks,
 // and where a person accepted evidence in the run itself.
 func (w *waiting) like() string {
-	set, spec := w.State.Spec.Settings, w.State.Spec
+	set := w.State.Spec.Settings
 	switch {
 	case w.begin.For != landing.ForLand, w.begin.Unwanted != "", w.begin.Retry, w.away != nil, (w.h != nil || w.issue.Pull != nil) && !w.pushed:
 		return ""
 	case len(set.Verify.Commands) == 0, len(set.Proof.Hidden) > 0, len(w.State.Moves) > 0, set.MergeBatch < 2:
 		return ""
 	}
-	trusted := spec.Trusted
-	if trusted == "" {
-		trusted = spec.Base.Commit
-	}
-	said, err := json.Marshal([]any{target(w.p), trusted, w.State.Final.Approved != "", set.Verify, set.Worktree, set.Sandbox, set.Proof})
+	said, err := json.Marshal([]any{target(w.p), w.State.Final.Approved != "", set.Verify, set.Worktree, set.Sandbox, set.Proof})
 	if err != nil {
 		return ""
 	}
@@ -226,7 +223,7 @@ func (s *Worker) chained(ctx context.Context, aboard []*waiting) (landing.Batch,
 	head := onto
 	for _, w := range aboard {
 		at := w.proposedAt()
-		members = append(members, landing.Member{Run: w.Run, Issue: w.issue.ID, At: at, Priority: w.issue.Priority})
+		members = append(members, landing.Member{Run: w.Run, Issue: w.issue.ID, At: at, Priority: w.issue.Priority, Trusted: w.State.Trusted()})
 		m, err := repo.Merge(ctx, head, at)
 		if err != nil {
 			return landing.Batch{}, err
@@ -293,7 +290,7 @@ func (l *pass) mergedOnto(ctx context.Context, onto, at, tree string) (string, e
 // probe has the tree judged that holds the result and all before it, as one change of
 // the target. What it came to before is not asked again.
 func (l *pass) probe(ctx context.Context, b landing.Batch, m landing.Member, before []int64) (landing.Verdict, error) {
-	if known, ok := landing.Known(l.s.Probes, b.Onto, m.Tree); ok {
+	if known, ok := landing.Known(l.s.Probes, b.Onto, m.Tree, b.Trusted()); ok {
 		return known.Verdict, nil
 	}
 	c := landing.ProbeOf(l.s, m.Commit)
@@ -302,14 +299,14 @@ func (l *pass) probe(ctx context.Context, b landing.Batch, m landing.Member, bef
 	if err := l.feed(after, landing.Started{Command: c}, journal.Append{Begin: []journal.AttemptRow{note}}); err != nil {
 		return "", err
 	}
-	came, err := l.verified(ctx, l.p, l.State, note.Mark, toLand{commit: m.Commit, onto: b.Onto, before: b.Onto})
+	came, err := l.verified(ctx, l.p, l.State, note.Mark, toLand{commit: m.Commit, onto: b.Onto, before: b.Onto, trusted: b.Trusted()})
 	if err == nil {
 		err = ctx.Err() // what is cut off proves nothing
 	}
 	if err != nil {
 		return "", errors.Join(err, l.Journal.DropAttempt(after, l.lease, c.ID))
 	}
-	p := landing.Probe{Onto: b.Onto, Commit: m.Commit, Tree: m.Tree, Verdict: came.verdict, Problem: came.problem, Mixed: came.mixed, Before: before, Pages: came.pages}
+	p := landing.Probe{Onto: b.Onto, Commit: m.Commit, Tree: m.Tree, Verdict: came.verdict, Problem: came.problem, Mixed: came.mixed, Before: before, Trusted: b.Trusted(), Pages: came.pages}
 	return came.verdict, l.feed(after, landing.Probed{Command: c, Probe: p}, journal.Append{End: []work.CommandID{c.ID}})
 }
 

@@ -41,7 +41,7 @@ func lineEnv(t *testing.T, more string) project.Env {
 	top := filepath.Dir(env.Dir)
 	for name, text := range map[string]string{
 		filepath.Join(top, "agent.sh"): "echo \"$FORGE_PHASE_NAME\" >\"$FORGE_PHASE_NAME.txt\"\necho \"<promise>ISSUE $(echo $FORGE_PHASE_NAME | tr abcde 12345) DONE</promise>\"\n",
-		filepath.Join(top, "verify.sh"): "case \"$PWD\" in *landing*)\n  echo $(ls *.txt) >>" + top + "/proven\n  while [ -e " + top + "/hold ]; do sleep 0.05; done ;;\nesac\n" +
+		filepath.Join(top, "verify.sh"): "case \"$PWD\" in *landing*)\n  echo $(ls *.txt) $(cat tests/want_test.sh 2>/dev/null) >>" + top + "/proven\n  while [ -e " + top + "/hold ]; do sleep 0.05; done ;;\nesac\n" +
 			"! { [ -e b.txt ] && [ -e d.txt ]; }\n",
 		filepath.Join(env.Dir, ".forge/forge.toml"): "[project]\nname = \"demo\"\n[agent]\nuse = \"mine\"\n[agents.mine]\nkind = \"exec\"\ncommand = [\"sh\", \"" + top + "/agent.sh\"]\n" +
 			"[factory]\ntriage = \"off\"\ndefault_policy = \"full\"\n[verify]\ncommands = [\"sh " + top + "/verify.sh\"]\n[proof]\ncontrols = false\nproduct = [\"*.txt\"]\n" + more,
@@ -53,7 +53,7 @@ func lineEnv(t *testing.T, more string) project.Env {
 	return env
 }
 
-// openLineWorld has the issues of a project done, one after the other.
+// openLineWorld opens a project, and has its issues done.
 func openLineWorld(t *testing.T, env project.Env, titles ...string) *lineWorld {
 	t.Helper()
 	s, err := Open(context.Background(), env, env.Dir, factory.NewConcurrency(9))
@@ -62,6 +62,14 @@ func openLineWorld(t *testing.T, env project.Env, titles ...string) *lineWorld {
 	}
 	t.Cleanup(s.Close)
 	w := &lineWorld{t: t, env: env, worker: s, of: map[string]work.Issue{}}
+	w.done(titles...)
+	return w
+}
+
+// done has issues done, one after the other.
+func (w *lineWorld) done(titles ...string) {
+	t, s := w.t, w.worker
+	t.Helper()
 	for _, title := range titles {
 		i, err := s.Add(t.Context(), work.Issue{Title: title, Priority: work.PriorityNormal, Column: work.ColumnReady}, factory.Place{At: factory.Bottom}, factory.By{Name: "ann", Door: "test"})
 		if err != nil {
@@ -74,7 +82,6 @@ func openLineWorld(t *testing.T, env project.Env, titles ...string) *lineWorld {
 		}
 		w.of[title] = i
 	}
-	return w
 }
 
 // outcome is what came of a call of Land.
@@ -225,4 +232,47 @@ func TestResultsLandWithoutTheOneThatWasCutOff(t *testing.T) {
 	if files := fmt.Sprint(w.git("ls-tree", "--name-only", "forge/landed", "a.txt", "b.txt", "c.txt")); files != "[a.txt b.txt c.txt]" {
 		t.Errorf("the target holds %v", files)
 	}
+}
+
+// Results that began at different commits land together, and what they are proven by is
+// held against the evidence that each of them began with.
+func TestResultsOfDifferentBasesLandTogether(t *testing.T) {
+	pace.Slow(t, "three runs, and their landings")
+	t.Parallel()
+	env := lineEnv(t, "")
+	w := openLineWorld(t, env)
+	w.person("exit 1", "a test")
+	w.done("a", "b")
+	if a := <-w.line(nil, "a")["a"]; a.err != nil || a.landed.Commit == "" {
+		t.Fatalf("a: %+v", a)
+	}
+	w.person("exit 2", "another test")
+	w.done("c")
+	for title, done := range w.line(nil, "b", "c") {
+		if o := <-done; o.err != nil || o.landed.Commit == "" || !strings.Contains(o.landed.Reason, "together with 1 other issue") {
+			t.Errorf("%s: %+v", title, o)
+		}
+	}
+	if trees := w.proven(); !slices.Equal(trees, []string{"a.txt b.txt c.txt exit 2", "a.txt b.txt c.txt exit 1"}) {
+		t.Errorf("proven were %q", trees)
+	}
+}
+
+// person commits a test to the target.
+func (w *lineWorld) person(content, why string) {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "target")
+	if len(w.git("branch", "--list", "forge/landed")) == 0 {
+		w.git("branch", "forge/landed")
+	}
+	w.git("worktree", "add", "-q", dir, "forge/landed")
+	if err := os.MkdirAll(filepath.Join(dir, "tests"), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tests", "want_test.sh"), []byte(content+"\n"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.git("-C", dir, "add", "-A")
+	w.git("-C", dir, "commit", "-qm", why)
+	w.git("worktree", "remove", dir)
 }

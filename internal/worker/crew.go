@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
+
+	"forge/internal/shortage"
 )
 
 // Crew works on the boards of a factory's projects. More of them may join until
@@ -33,16 +36,35 @@ func NewCrew(ctx context.Context, once bool) *Crew {
 	c.under = func(do func(context.Context)) { do(ctx) }
 	c.work = func(w *Worker) error {
 		w.Log.Info("works on the board", "project", w.Project, "checkout", w.Base.RepoRoot)
-		loop := w.Loop()
-		loop.Once = once
-		_, err := loop.Run(ctx)
-		if err != nil {
-			err = fmt.Errorf("work on the board of %s: %w", w.Project, err)
-			stop() // one broken journal is reason to look at all of it
+		for {
+			loop := w.Loop()
+			loop.Once = once
+			_, err := loop.Run(ctx)
+			if why := shortage.Of(err); why != "" && !once && ctx.Err() == nil {
+				w.Log.Warn("stopped for now, and goes on once there is room: "+why, "project", w.Project)
+				c.waits(ctx)
+				continue
+			}
+			if err != nil {
+				err = fmt.Errorf("work on the board of %s: %w", w.Project, err)
+				stop() // one broken journal is reason to look at all of it
+			}
+			return err
 		}
-		return err
 	}
 	return c
+}
+
+// shortEvery is how often a board is tried again that could not be written for lack of
+// room, memory or open files.
+const shortEvery = 5 * time.Second
+
+// waits lets that time pass, or the crew end.
+func (c *Crew) waits(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(shortEvery):
+	}
 }
 
 // Stop ends the crew; Serve returns when all runs have stopped.

@@ -80,7 +80,11 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 		return factory.Ended{Outcome: work.RunLimit, Reason: err.Error(), Until: s.Now().Add(bringAgain)}, nil
 	}
 	left := s.endedOf(state)
-	if left.Promote && !o.Again {
+	if len(state.HeldPulls()) > 0 && !o.Again {
+		if moved, err := runs.PullsMoved(ctx, p, s.Machine, state); err != nil || !moved {
+			return left, err
+		}
+	} else if left.Promote && !o.Again {
 		if quiet, err := s.quiet(ctx, state); err != nil || quiet {
 			return left, err
 		}
@@ -89,7 +93,7 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 		return left, nil
 	}
 	again := false
-	if left.Promoted {
+	if left.Promoted && len(state.Spec.Repositories) == 0 {
 		if again, err = s.again(ctx, o, resultIn(state, o.Issue)); errors.Is(err, factory.ErrHeld) {
 			return factory.Ended{}, err
 		}
@@ -105,7 +109,7 @@ func (s *Worker) Drive(ctx context.Context, o factory.Order) (factory.Ended, err
 	case o.Again && redBase(state) && o.Issue.After != "":
 		// What it went on from is as good as before.
 		return open(s.newRun(o), o.Issue.After)
-	case o.Again && !left.Promoted:
+	case o.Again && (!left.Promoted || notMoved(state)):
 		o.Issue.Pull = nil
 		return open(s.newRun(o), "")
 	default:
@@ -143,6 +147,9 @@ func (s *Worker) openIssue(ctx context.Context, read trackers.ForIssue, o factor
 	}
 	if err != nil {
 		return factory.Ended{}, pullrequest.HostRefused(err)
+	}
+	if len(spec.Repositories) > 0 {
+		spec.Branch = "forge/run-" + run // the branch of the card may stand from an earlier run
 	}
 	opened, err := runs.Open(ctx, p, s.Machine, run, spec, target(p), func(ctx context.Context, run string, owner journal.Owner) (*journal.Lease, error) {
 		if run != o.Issue.Run {
@@ -236,7 +243,7 @@ func (s *Worker) endedOf(state *orchestrator.State) factory.Ended {
 		end.Hold = append(end.Hold, string(h))
 	}
 	end.Promoted = pr.Standing == orchestrator.StandsDone
-	end.Promote = pr.Standing == orchestrator.StandsInReview && !state.Outcome.Final()
+	end.Promote = pr.Standing == orchestrator.StandsInReview && !state.Outcome.Final() || len(state.HeldPulls()) > 0
 	// Whether promote or final was said no to, the work is finished and stays
 	// where it is looked at.
 	if end.Rejected = state.Outcome.Final() && pr.Rejected != ""; end.Rejected {

@@ -42,6 +42,9 @@ type toLand struct {
 	commit string
 	onto   string // that it is held against; "" = people merged it themselves
 	before string // that its pages are compared with
+	// trusted are the states whose evidence it is held against, where it holds more than
+	// the result of this run.
+	trusted []string
 }
 
 // judged is what a commit came to that would land.
@@ -66,9 +69,9 @@ func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orche
 		return judged{verdict: landing.NoCommands}, nil
 	}
 	out, err := s.proveLanding(ctx, p, state, work.VerifyRequest{
-		Phase: "landing", Checkout: p.Base.RepoRoot, Commit: at.commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
+		Phase: work.LandingPhase, Checkout: p.Base.RepoRoot, Commit: at.commit, Commands: slices.Concat(set.Verify.Commands, set.Proof.Also), TimeoutSecs: set.Verify.TimeoutSecs,
 		Worktree: set.Worktree, Sandbox: set.Sandbox, Hide: []string{p.State}, Mark: mark, OneHome: set.Verify.OneHome, MayWrite: set.Verify.MayWrite, Caches: set.Verify.Caches,
-		Dir: p.Layout().VerifyDir(state.Run, "landing"), LogPath: p.Layout().Log(state.Run, "landing-verify"),
+		Dir: p.Layout().VerifyDir(state.Run, work.LandingPhase), LogPath: p.Layout().Log(state.Run, "landing-verify"),
 	}, at)
 	if err != nil {
 		return judged{}, err
@@ -87,17 +90,24 @@ func (s *Worker) verified(ctx context.Context, p *project.Checkout, state *orche
 // that a person last accepted on the target. What a person approved with the result is
 // accepted by that, and so is what people merged themselves.
 func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, at toLand) (out judged, err error) {
-	held := project.EvidenceSettings(state.Spec.Settings)
-	held.Trusted, held.Moves, held.Base, held.Commit = cmp.Or(state.Spec.Trusted, state.Spec.Base.Commit), state.Moves, at.onto, req.Commit
+	var held []work.EvidenceRequest // for each trusted state
+	for _, trusted := range slices.Concat(at.trusted, []string{state.Trusted()}) {
+		if slices.ContainsFunc(held, func(h work.EvidenceRequest) bool { return h.Trusted == trusted }) {
+			continue
+		}
+		h := project.EvidenceSettings(state.Spec.Settings)
+		h.Trusted, h.Moves, h.Base, h.Commit = trusted, state.Moves, at.onto, req.Commit
+		held = append(held, h)
+	}
 	req.Base = state.Spec.Base.Commit
-	if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
+	if req.Evidence, req.Earlier, err = s.fixed(ctx, held, req.Commit); err != nil {
 		return out, err
 	}
 	problem, stood, err := s.proveOnce(ctx, p, state, req)
 	if err != nil || problem != "" {
 		return judged{problem: problem}, err
 	}
-	if problem, err := s.askHidden(ctx, req, held); err != nil || problem != "" {
+	if problem, err := s.askHidden(ctx, req, held[0]); err != nil || problem != "" {
 		return judged{problem: problem}, err
 	}
 	if out, err = s.showPages(ctx, p, state, req, at, stood); err != nil || out.problem != "" {
@@ -106,27 +116,69 @@ func (s *Worker) proveLanding(ctx context.Context, p *project.Checkout, state *o
 	if state.Final.Approved != "" || at.onto == "" {
 		return out, nil
 	}
-	seen, err := s.Machine.Evidence.Judge(ctx, held)
-	if err != nil {
-		return out, err
-	}
-	for _, floor := range seen.Floors {
-		if req.Commit, err = s.Machine.Evidence.Mix(ctx, held, floor); err != nil {
+	proven := map[string]bool{} // trees that were
+	for _, h := range held {
+		if out.problem, err = s.proveFloors(ctx, p, state, req, held, h, proven); err != nil || out.problem != "" {
+			out.mixed = err == nil
 			return out, err
-		}
-		if req.Evidence, req.Earlier, err = s.Machine.Evidence.Fixed(ctx, held, req.Commit); err != nil {
-			return out, err
-		}
-		problem, _, err := s.proveOnce(ctx, p, state, req)
-		if err != nil {
-			return out, err
-		}
-		if problem != "" {
-			out.problem, out.mixed = withTheEvidence+string(floor)+" evidence: "+problem, true
-			return out, nil
 		}
 	}
 	return out, nil
+}
+
+// proveFloors proves what would land with the evidence of one trusted state, and of the
+// target, as far as that makes trees that were not proven yet.
+func (s *Worker) proveFloors(ctx context.Context, p *project.Checkout, state *orchestrator.State, req work.VerifyRequest, all []work.EvidenceRequest, held work.EvidenceRequest, proven map[string]bool) (problem string, err error) {
+	seen, err := s.Machine.Evidence.Judge(ctx, held)
+	if err != nil {
+		return "", err
+	}
+	for _, floor := range seen.Floors {
+		if req.Commit, err = s.Machine.Evidence.Mix(ctx, held, floor); err != nil {
+			return "", err
+		}
+		tree, err := s.Machine.Repo.TreeOf(ctx, req.Commit)
+		if err != nil {
+			return "", err
+		}
+		if proven[tree] {
+			continue
+		}
+		proven[tree] = true
+		if req.Evidence, req.Earlier, err = s.fixed(ctx, all, req.Commit); err != nil {
+			return "", err
+		}
+		problem, _, err := s.proveOnce(ctx, p, state, req)
+		if err != nil {
+			return "", err
+		}
+		if problem != "" {
+			return withTheEvidence + string(floor) + " evidence: " + problem, nil
+		}
+	}
+	return "", nil
+}
+
+// fixed are the files of a commit that are evidence to any of these states and that its
+// proof may not change: those that stand there as in the state, and earlier ones.
+func (s *Worker) fixed(ctx context.Context, held []work.EvidenceRequest, commit string) (evidence, earlier []string, err error) {
+	for _, h := range held {
+		its, before, err := s.Machine.Evidence.Fixed(ctx, h, commit)
+		if err != nil {
+			return nil, nil, err
+		}
+		evidence, earlier = append(evidence, its...), append(earlier, before...)
+	}
+	if len(held) > 1 {
+		slices.Sort(evidence)
+		evidence = slices.Compact(evidence)
+		slices.Sort(earlier)
+		earlier = slices.DeleteFunc(slices.Compact(earlier), func(path string) bool {
+			_, is := slices.BinarySearch(evidence, path)
+			return is
+		})
+	}
+	return evidence, earlier, nil
 }
 
 // showPages shows the pages of the project on what would land, beside the target as it

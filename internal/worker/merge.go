@@ -137,7 +137,7 @@ func (l *pass) nothingNew(ctx context.Context, out landing.Look, why error) (lan
 // prove merges what is to land with its target, and has the project's commands
 // judge just that.
 func (l *pass) prove(ctx context.Context, e landing.ProveEffect, mark string) (landing.Proof, error) {
-	repo, out := l.Machine.Repo, landing.Proof{Onto: e.Onto, At: e.At}
+	repo, out := l.Machine.Repo, landing.Proof{Onto: e.Onto, At: e.At, Trusted: []string{l.State.Trusted()}}
 	m, err := repo.Merge(ctx, e.Onto, e.At)
 	if err != nil {
 		return out, err
@@ -167,7 +167,7 @@ func (l *pass) prove(ctx context.Context, e landing.ProveEffect, mark string) (l
 			return out, err
 		}
 	}
-	if known, ok := landing.Known(e.Known, e.Onto, out.Tree); ok {
+	if known, ok := landing.Known(e.Known, e.Onto, out.Tree, out.Trusted); ok {
 		out.Verdict, out.Problem = known.Verdict, known.Problem // as a batch found it
 		return out, l.tellRed(ctx, e, out, "")
 	}

@@ -68,14 +68,18 @@ func draftsIssues(p *project.Checkout, set work.Settings) bool {
 	return kind != "script" && kind != "exec"
 }
 
-// planIssue makes the plan of an issue's run.
-func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []string) (*config.Plan, error) {
+// planIssue makes the plan of an issue's run, in this repository alone where that is said.
+func planIssue(ctx context.Context, p *project.Checkout, i work.Issue, hints []string, alone bool) (*config.Plan, error) {
 	plan := onePhase(i.Title, i.ID)
 	set, err := config.Resolve(p.Config, plan, config.Facts{Kinds: project.AgentKinds()})
 	if err != nil || !draftsIssues(p, set) {
 		return plan, err
 	}
-	text, err := draft.Plan(ctx, p, "", issueText(i, hints), nil)
+	drafts := func() ([]byte, error) { return draft.Plan(ctx, p, "", issueText(i, hints), nil) }
+	if alone {
+		drafts = func() ([]byte, error) { return draft.OneRepository(ctx, p, issueText(i, hints)) }
+	}
+	text, err := drafts()
 	var refused *refusal.Error
 	if errors.As(err, &refused) {
 		return nil, refusal.New(fmt.Sprintf("%s: forge issue retry %d; with [factory] plan = \"single\" nobody drafts one", refused.Fix, i.ID), "%s", refused.What)
@@ -106,7 +110,7 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 	plan := onePhase(i.Title, i.ID)
 	if from.clash == nil && (from.pushed == nil || from.pushed.Approved == "") {
 		// Else nobody is to do anything, but to resolve what conflicts.
-		if plan, err = planIssue(ctx, p, i, hints); err != nil {
+		if plan, err = planIssue(ctx, p, i, hints, s.alone(f, i, after)); err != nil {
 			return orchestrator.Spec{}, err
 		}
 	}
@@ -132,7 +136,8 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 			plan.Phases[n].Budget = tries
 		}
 	}
-	spec, _, err := p.Resolve(plan, config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)})
+	flags := config.PolicyFlags{Level: i.Level, Job: config.ValueOf(p.Config.File.Factory.DefaultPolicy)}
+	spec, _, err := p.Resolve(plan, flags)
 	if err != nil {
 		return spec, err
 	}
@@ -158,6 +163,9 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: f.External(), LookAfter: said.Post,
 		ByLabel: p.Config.LabelsSay(p.Config.Labels()),
 		Heard:   from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash, Workspace: flow.Workspace,
+	}
+	if err := s.inSeveral(ctx, p, &spec, flags); err != nil {
+		return spec, err
 	}
 	if err := p.CheckStart(spec); err != nil {
 		return spec, err

@@ -59,7 +59,7 @@ func (s *Worker) driveHere(ctx context.Context, p *project.Checkout, t Turn, o r
 	if err := runs.CheckEngine(p); err != nil {
 		return end, errors.Join(err, t.Lease.Release(after))
 	}
-	d, done, err := runs.Driver(p, s.Machine, t.Lease, t.State, o)
+	d, done, err := runs.Driver(ctx, p, s.Machine, t.Lease, t.State, o)
 	if err != nil {
 		return end, errors.Join(err, t.Lease.Release(after))
 	}

@@ -56,6 +56,9 @@ func (s *Worker) tried(ctx context.Context, i work.Issue, begin landing.Begin, s
 	if err != nil {
 		return factory.Landed{}, err
 	}
+	if len(r.Spec.Repositories) > 0 {
+		return s.handedOver(p, r)
+	}
 	l := &pass{Worker: s, p: p, result: r, shown: shown, away: away}
 	if l.away == nil {
 		l.h, l.away = s.resultHost(p)
