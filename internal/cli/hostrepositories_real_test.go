@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"forge/internal/host/hosttest"
 	"forge/internal/work"
@@ -21,8 +22,8 @@ func TestRealGiteaRepositories(t *testing.T) {
 	g := hosttest.StartCrowd(t)
 	t.Run("Beside", func(t *testing.T) {
 		for name, test := range map[string]func(*partsWorld){
-			"Story": (*partsWorld).story, "Closed": (*partsWorld).closedOne, "TargetMoved": (*partsWorld).targetMoved,
-			"MergedByHand": (*partsWorld).mergedByHand, "Killed": (*partsWorld).killedOften, "ApprovedHere": (*partsWorld).approvedHere,
+			"Story": (*partsWorld).story, "Closed": (*partsWorld).closedOne, "ClosedAll": (*partsWorld).closedAll, "TargetMoved": (*partsWorld).targetMoved,
+			"MergedByHand": (*partsWorld).mergedByHand, "Killed": (*partsWorld).killedOften, "ApprovedHere": (*partsWorld).approvedHere, "Watched": (*partsWorld).watched, "Issue": (*partsWorld).issue,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -172,6 +173,74 @@ func (w *partsWorld) story() {
 	}
 }
 
+// watched: whoever watches the host of the home goes on with the run as soon as a pull
+// request stands otherwise, in whichever repository, and leaves it alone else.
+func (w *partsWorld) watched() {
+	w.forge("run").want(exitFrozen)
+	events := func() int64 { return w.one("select count(*) from events") }
+	before := events()
+	for range 2 {
+		w.forge("host", "watch", "--once").want(exitDone)
+	}
+	if now := events(); now != before {
+		w.t.Errorf("it is gone on with where nothing changed: %d events, then %d", before, now)
+	}
+	w.says("api", work.PullApproved)
+	w.forge("host", "watch", "--once", "--answer-only").want(exitDone)
+	if now := events(); now != before {
+		w.t.Error("it is gone on with by who only answers")
+	}
+	w.forge("host", "watch", "--once").want(exitDone)
+	w.unmerged()
+	between := events()
+	if between == before {
+		w.t.Error("an approval is not seen")
+	}
+	w.forge("host", "watch", "--once").want(exitDone)
+	if now := events(); now != between {
+		w.t.Errorf("what was seen is news again: %d events, then %d", between, now)
+	}
+	w.says("home", work.PullApproved)
+	w.forge("host", "watch", "--once").want(exitDone)
+	w.together()
+}
+
+// issue: what an issue of the board came to is proposed in both, waits in review until both
+// can be merged, and lands in both.
+func (w *partsWorld) issue() {
+	one := w.read(".forge/phases.json")
+	w.write("draft.json", one)
+	w.write("agent.sh", `cat >/dev/null
+if [ "$FORGE_RUN" = plan ]; then cp draft.json forge-plan.json; exit 0; fi
+echo "$FORGE_PHASE" >"work$FORGE_PHASE.txt"
+echo "<promise>PHASE $FORGE_PHASE DONE</promise>"
+`)
+	w.git("-C", w.root, "add", "draft.json", "agent.sh")
+	w.git("-C", w.root, "commit", "--quiet", "-m", "an agent")
+	w.git("-C", w.root, "push", "--quiet", strings.Replace(w.g.URL, "://", "://forge:"+w.g.Tokens["forge"]+"@", 1)+"/owner/"+w.repos["home"]+".git", "main")
+	w.first["home"] = w.git("-C", w.root, "rev-parse", "HEAD")
+	w.write(".forge/forge.toml", strings.ReplaceAll(w.read(".forge/forge.toml"), "[host]\n", "[host]\npoll_secs = 1\n")+
+		fmt.Sprintf("[agents.drafter]\nkind = \"exec\"\ncommand = [\"sh\", %q]\n[factory]\ntriage = \"off\"\ndefault_policy = \"full\"\nplan = \"draft\"\n", filepath.Join(w.root, "agent.sh")))
+	w.write(".forge/forge.toml", strings.Replace(w.read(".forge/forge.toml"), "use = \"dry\"", "use = \"drafter\"", 1))
+	w.forge("issue", "add", "both", "--column", "ready").want(exitDone)
+	w.forge("factory", "--once")
+	w.forge("issue", "show", "1").want(exitDone).says("in_review", "pull_blocked", "nobody has approved it yet")
+	w.unmerged()
+	w.says("api", work.PullApproved)
+	time.Sleep(2 * time.Second) // as long as the host is not asked
+	w.forge("factory", "--once")
+	w.unmerged()
+	w.says("home", work.PullApproved)
+	time.Sleep(2 * time.Second)
+	w.forge("factory", "--once").want(exitDone)
+	w.forge("issue", "show", "1").want(exitDone).says("Column     done", "landed together in api (main), home (main)")
+	for repo, first := range w.first {
+		if at := w.target(repo); len(at) < 2 || at[1] != first || !w.pull(repo).Merged {
+			w.t.Errorf("%s is at %v, and began at %s", repo, at, first)
+		}
+	}
+}
+
 // closedOne: one that is closed holds both, until it is open again.
 func (w *partsWorld) closedOne() {
 	w.forge("run").want(exitFrozen)
@@ -185,17 +254,42 @@ func (w *partsWorld) closedOne() {
 	w.together()
 }
 
-// targetMoved: what was proven is not what would come of a merge. Nothing lands, and who
-// closes all gives the result up.
+// targetMoved: the result is proven with what a target holds by now, before anything is
+// merged. What is red with that holds all.
 func (w *partsWorld) targetMoved() {
 	w.forge("run").want(exitFrozen)
 	w.says("home", work.PullApproved)
 	w.says("api", work.PullApproved)
-	w.g.Do(w.t, w.g.Tokens["owner"], http.MethodPost, "/repos/owner/"+w.repos["api"]+"/contents/other.txt", map[string]any{"content": "b25lCg==", "message": "other", "branch": "main"}, nil)
-	w.waits(w.forge("resume"), "what was proven is not what would come of a merge")
+	files := "/repos/owner/" + w.repos["api"] + "/contents/"
+	change := func(method, file, sha string) {
+		w.t.Helper()
+		w.g.Do(w.t, w.g.Tokens["owner"], method, files+file, map[string]any{"content": "b25lCg==", "message": "other", "branch": "main", "sha": sha}, nil)
+	}
+	var readme struct{ Sha string }
+	w.g.Do(w.t, w.g.Tokens["owner"], http.MethodGet, files+"README.md", nil, &readme)
+	change(http.MethodDelete, "README.md", readme.Sha)
+	w.waits(w.forge("resume"), "merged with what main holds by now, it is not proven")
 	if at := w.target("home"); at[0] != w.first["home"] {
 		w.t.Errorf("home is at %s", at[0])
 	}
+	before := w.one("select count(*) from events")
+	w.forge("host", "watch", "--once").want(exitDone)
+	if now := w.one("select count(*) from events"); now != before {
+		w.t.Errorf("what is red with a target that stays is tried at each look: %d events, then %d", before, now)
+	}
+	change(http.MethodPost, "README.md", "")
+	other := w.target("api")
+	w.forge("resume").want(exitDone).says("the pull request of each repository was merged")
+	for repo, before := range map[string]string{"home": w.first["home"], "api": other[0]} {
+		if at := w.target(repo); len(at) < 2 || at[1] != before || !w.pull(repo).Merged {
+			w.t.Errorf("%s is at %v, and was at %s", repo, at, before)
+		}
+	}
+}
+
+// closedAll: who closes all gives the result up.
+func (w *partsWorld) closedAll() {
+	w.forge("run").want(exitFrozen)
 	w.g.People(w.repos["home"]).Close(w.t, w.pull("home").Number)
 	w.g.People(w.repos["api"]).Close(w.t, w.pull("api").Number)
 	w.forge("resume").want(exitDone).says("no repository was moved: every pull request of it was closed")
