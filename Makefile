@@ -1,7 +1,7 @@
 # make forge-temporal   forge with Postgres, for several machines
 # make demo    see Forge work, in a repository made for it
-# make test    the tests, offline, about ten minutes on two cores
-# make check   vet, format, linters, race detector, the macOS build
+# make test    the tests that take no more than seconds, offline
+# make check   vet, format, linters, every other test, the race detector, the macOS build
 # make test-real   against real programs: bubblewrap, every agent at a pinned version
 # make bench   what Forge costs, beside the floor measured in the same run
 # make bench-proof   cheats and honest changes against Forge's proof, into docs/proof.md
@@ -10,14 +10,14 @@
 # make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
 # make load    a day of a factory in fast motion, half an hour: 2,000 issues, 64 at once, into docs/load.md
-# make soak    hundreds of kills and full disks: FORGE_KILLS of each; every schedule for each seeded bug
+# make soak    hours: FORGE_KILLS kills of each sort, all of what others sample, races in everything, make load
 
 GO       ?= go
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules race rooms darwin test-real bench bench-proof pictures recording release fuzz load soak clean
+.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules long race rooms darwin test-real bench bench-proof pictures recording release fuzz load soak clean
 
 all: build
 
@@ -43,18 +43,22 @@ demo: build
 # where nobody else works, and writes the table of the times.
 TESTING = -ldflags="-s -w" -p 3 -parallel 4
 # A python3 that starts four shells to find python is passed over.
-test times race: export TMPDIR := $(shell scripts/tmp.sh)
-test times race: export PATH := $(shell scripts/path.sh)
-test times race: export GOGC = 400
-test times race: export GOMEMLIMIT = 2GiB
+test times long race: export TMPDIR := $(shell scripts/tmp.sh)
+test times long race: export PATH := $(shell scripts/path.sh)
+test times long race: export GOGC = 400
+test times long race: export GOMEMLIMIT = 2GiB
+# Slow ones are left to make race and make long, and what goes on at once to make race:
+# see internal/pace.
+test: export FORGE_PACE = short
 test:
-	$(GO) test -json $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times
+	quick=$$($(GO) run ./internal/pace/pick quick) && \
+		$(GO) test -json $(TESTING) -timeout 30m $$quick | $(GO) run ./internal/pace/times
 
 times:
 	$(GO) test -json -count=1 $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
 
 # The cheap ones first.
-check: vet fmt rooms darwin lint schedules race
+check: vet fmt rooms darwin long lint schedules race
 
 vet:
 	$(GO) vet -tags real ./...
@@ -77,20 +81,31 @@ darwin:
 lint:
 	scripts/lint.sh
 
-# All the schedules of which make test plays a sample.
+# A fifth of the schedules of each world, and those that go where these do not: make
+# soak plays all.
 schedules: export GOGC = 400
 schedules:
-	FORGE_SCHEDULES=all $(GO) test -count=1 -ldflags="-s -w" -timeout 30m -run 'Simulation' ./orchestrator
+	$(GO) test -count=1 -ldflags="-s -w" -timeout 30m -run 'Simulation' ./orchestrator
+
+# The slow tests in which the race detector has nothing to find, without simulations,
+# which make schedules plays.
+long: export FORGE_PACE = long
+long:
+	left=$$($(GO) run ./internal/pace/pick long) && \
+		$(GO) test -json -vet=off -skip Simulation $(TESTING) -timeout 30m $$left | $(GO) run ./internal/pace/times
 
 # By itself the detector holds each process for a second when it ends. SQLite's
 # translated C is not watched, which would take most of the time; no more is left
 # out, since the linker may take the unwatched instance of a generic type for all.
 # A test or script in which nothing happens at the same time says so, and is
-# skipped: see pace.Sequential, and "# at once:" in scripts.
-RACE = -race -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
+# skipped: see pace.Sequential, and "# at once:" in scripts. Of some packages only those
+# are watched that begin something beside themselves: see pace.OnlyBeside. Vet has a
+# target of its own.
+RACE = -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test $(RACE) $(TESTING) ./...
+	others=$$($(GO) run ./internal/pace/pick others) && $(GO) test $(RACE) $(TESTING) $$others
+	beside=$$($(GO) run ./internal/pace/pick beside) && $(GO) test $(RACE) $(TESTING) $$beside
 
 test-real:
 	scripts/real.sh
@@ -121,12 +136,13 @@ load:
 
 soak: export FORGE_KILLS := $(FORGE_KILLS)
 soak:
+	env -u FORGE_KILLS GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(TESTING) -timeout 120m ./...
+	FORGE_SCHEDULES=all $(GO) test -count=1 -timeout 90m -run 'Simulation' ./orchestrator
 	FORGE_SCHEDULES=5000 $(GO) test -count=1 -timeout 90m -run '^TestSeeded' ./orchestrator
 	FORGE_SCHEDULES=10000 $(GO) test -count=1 -timeout 90m -run '^TestReconciling' ./factory/tracker
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
-	FORGE_OUTAGE=10m scripts/real.sh -run '^TestRealTemporalOutage$$' ./cmd/forge-temporal/internal/machine
-	scripts/real.sh -run '^TestReal(TemporalKills|Postgres(Client|Server)Killed)$$' ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres
+	FORGE_PACE=soak FORGE_OUTAGE=10m scripts/real.sh
 	$(MAKE) load
 
 clean:

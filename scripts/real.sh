@@ -102,7 +102,9 @@ for arg in "$@"; do
 	esac
 done
 failed=0
-real() { go test -count=1 -timeout 60m -p 1 -parallel 4 -tags real "${flags[@]}" "$@" || failed=1; }
+limit=60m
+if [ "${FORGE_PACE:-}" = soak ]; then limit=600m; fi
+real() { go test -vet=off -count=1 -timeout $limit -p 1 -parallel 4 -tags real "${flags[@]}" "$@" || failed=1; }
 if [ ${#here[@]} -gt 0 ]; then real "${here[@]}"; fi
 if [ ${#there[@]} -gt 0 ]; then (cd cmd/forge-temporal && real "${there[@]}" && exit $failed) || failed=1; fi
 if [ ${#here[@]} = 0 ] && [ ${#there[@]} = 0 ]; then real; fi

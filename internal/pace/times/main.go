@@ -44,6 +44,9 @@ func main() {
 			os.Exit(2)
 		}
 	}
+	if left := r.left(); left > 0 {
+		fmt.Printf("%d slow tests were left to make check\n", left)
+	}
 	failed, slow := r.problems()
 	for _, p := range append(slow, failed...) {
 		fmt.Fprintln(os.Stderr, p)
@@ -187,6 +190,16 @@ func (r *report) problems() (failed, slow []string) {
 		failed = append(failed, "failed: no package was tested")
 	}
 	return failed, slow
+}
+
+// left is how many slow tests were skipped.
+func (r *report) left() (n int) {
+	for _, t := range r.tests {
+		if t.result == "skip" && t.why != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // reason is why a test or one that it is a part of may be slow.
