@@ -109,7 +109,7 @@ func (t *tree) terminate(open bool) int {
 // killed beside the root, and how many of those it still sees.
 func (t *tree) kill(open, gone func() bool, patience time.Duration) (killed, alive int) {
 	seen := map[identity]bool{}
-	deadline := time.Now().Add(patience)
+	deadline, over := time.Now().Add(patience), false
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		last := gone() // before the search, or the root could fork behind it
 		t.signalRoot(syscall.SIGSTOP)
@@ -119,8 +119,11 @@ func (t *tree) kill(open, gone func() bool, patience time.Duration) (killed, ali
 			seen[m] = true
 			m.signal(syscall.SIGKILL)
 		}
-		if len(members) == 0 && last || time.Now().After(deadline) {
+		if len(members) == 0 && last || over {
 			return len(seen), len(members)
+		}
+		if over = time.Now().After(deadline); over { // a machine may take all that time for one round, whose processes die just now
+			wait = patience / 4
 		}
 		time.Sleep(wait)
 	}
