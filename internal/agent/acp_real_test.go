@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/agent/agenttest"
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -114,6 +115,9 @@ func eachRealACP(t *testing.T, test func(*testing.T, *realACP)) {
 		}
 		found = true
 		t.Run(name, func(t *testing.T) {
+			if !strings.HasSuffix(name, "-acp") {
+				pace.Soak(t, "its own adapter is played, and this one with a server that does nothing else")
+			}
 			t.Parallel()
 			server, err := fakemodel.Start()
 			if err != nil {

@@ -20,7 +20,7 @@ func acpHears(t *testing.T, s acpScript) (work.IterationReport, work.TellReport,
 	a := newAgents(t)
 	req := work.IterationRequest{
 		Run: "r1", Phase: "01", Iteration: 1, Attempt: 1, Prompt: "Do the work.", Permission: work.PermissionStandard, Dir: t.TempDir(),
-		Agent: serving(t, s), Mark: "hears-" + filepath.Base(filepath.Dir(s.State)), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
+		Agent: serving(t, s), Mark: "hears-" + strings.ReplaceAll(s.State[1:], "/", "-"), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 	req.Agent.SkipPermission = true
 	said := make(chan work.TellReport, 1)

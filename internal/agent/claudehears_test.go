@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func hears(t *testing.T, does string, ids ...string) (work.IterationReport, []wo
 	req := work.IterationRequest{
 		Run: "r1", Phase: "01", Iteration: 3, Attempt: 2, Prompt: "Do the work.", Permission: work.PermissionStandard, Dir: t.TempDir(),
 		Agent: work.AgentSettings{Name: "c", Kind: "claude", Command: []string{"./claude.sh"}, Checkout: checkout},
-		Mark:  "hears-" + filepath.Base(checkout), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
+		Mark:  "hears-" + strings.ReplaceAll(checkout[1:], "/", "-"), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 	said := make(chan []work.TellReport, 1)
 	go func() {

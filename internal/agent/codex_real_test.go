@@ -14,6 +14,7 @@ import (
 
 	"forge/internal/agent/agenttest"
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -156,6 +157,9 @@ func TestRealCodexProviderTrouble(t *testing.T) {
 		"cut":         {Cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "429" {
+				pace.Soak(t, "its limit is played, and the rest with Claude Code")
+			}
 			t.Parallel()
 			r := c.run(t, c.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: fault}))
 			if r.Outcome != work.OutcomeRateLimited || len(r.Claims) > 0 || r.Detail == "" {

@@ -39,7 +39,7 @@ func servedBy(t *testing.T, serve string, change func(*work.IterationRequest), i
 	req := work.IterationRequest{
 		Run: "r1", Phase: "01", Iteration: 1, Attempt: 1, Prompt: "Do the work.", Permission: work.PermissionStandard, Dir: t.TempDir(),
 		Agent: work.AgentSettings{Name: "c", Kind: "codex", Command: []string{"./codex.sh"}, Checkout: checkout},
-		Mark:  "served-" + filepath.Base(checkout), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
+		Mark:  "served-" + strings.ReplaceAll(checkout[1:], "/", "-"), Limits: agenttest.Patient(), Sandbox: work.SandboxSettings{Mode: "off"},
 	}
 	if change != nil {
 		change(&req)

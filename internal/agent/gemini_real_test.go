@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/agent/agenttest"
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -144,6 +145,9 @@ func TestRealGeminiProviderTrouble(t *testing.T) {
 		"no such model": {fakemodel.Fault{Status: 404, Kind: "not_found_error", Message: "The model none does not exist."}, 1, work.OutcomeAgentFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "429" {
+				pace.Soak(t, "its limit is played, and the rest with Claude Code")
+			}
 			t.Parallel()
 			r := g.run(t, g.request(t, fakemodel.Turn{Text: "half <promise>DONE</promise>", Repeat: -1, Fault: c.fault}))
 			if r.Outcome != c.want || len(r.Claims) > 0 || r.Detail == "" {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // recorder notes what a reader of lines is told, in a form that two of them
@@ -138,6 +140,7 @@ func TestJSONLinesLikeItsTwin(t *testing.T) {
 
 // What is not asked for, and lines of any length, take no memory.
 func TestJSONLinesMemory(t *testing.T) {
+	pace.Sequential(t, "one text is read")
 	fill := bytes.Repeat([]byte(`filler \" \u00e9 \n `), 64<<10)
 	r := &counter{}
 	j := newJSONLines(testFields, r)

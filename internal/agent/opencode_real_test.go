@@ -13,6 +13,7 @@ import (
 
 	"forge/internal/agent/agenttest"
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -183,6 +184,7 @@ func opencodeTrouble(t *testing.T, fault fakemodel.Fault, want work.Outcome) {
 // nothing. This and the next one wait, and begin before the tests that are
 // parts of others.
 func TestRealOpencodeProviderHangsUp(t *testing.T) {
+	pace.Soak(t, "TestRealOpencodeProviderTrouble is cut once, and goes on")
 	t.Parallel()
 	opencodeTrouble(t, fakemodel.Fault{Cut: true}, work.OutcomeRateLimited)
 }
