@@ -75,7 +75,7 @@ func TestRealBoardInABrowser(t *testing.T) {
 		two.Until(inColumn("1", "ready"))
 		// Escape changes nothing.
 		one.Keys("Space", "ArrowLeft", "Escape")
-		one.Until(inColumn("1", "ready"))
+		one.Until(inColumn("1", "ready") + ` && document.activeElement.id === "card-1"`)
 		// Arrows alone walk.
 		one.Keys("ArrowDown")
 		one.Until(`document.activeElement.id === "card-2"`)

@@ -254,8 +254,8 @@ func (b *Tab) Until(expression string) {
 	again := time.Now().Add(Patience / 4)
 	for {
 		if time.Now().After(again) {
-			var loading bool
-			if err := chromedp.Run(ctx, chromedp.Evaluate(`document.readyState === "loading"`, &loading)); err == nil && loading {
+			var nothing bool
+			if err := chromedp.Run(ctx, chromedp.Evaluate(`document.readyState === "loading" || !document.body?.childElementCount`, &nothing)); err == nil && nothing {
 				b.w.TB.Logf("a page does not come, and is asked for again: %s", b.loaded())
 				_ = chromedp.Run(ctx, page.Reload())
 			}
