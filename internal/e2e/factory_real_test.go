@@ -2,8 +2,18 @@
 
 package e2e
 
-import "testing"
+import (
+	"testing"
 
-func TestRealKillFactoryWithTwentyInFlight(t *testing.T) { killFactory(t, 20, 4) }
+	"forge/internal/pace"
+)
 
-func TestRealKillFactoryAfterEveryGitCommand(t *testing.T) { killFactoryBetween(t, 1) }
+func TestRealKillFactoryWithTwentyInFlight(t *testing.T) {
+	pace.Soak(t, "TestKillFactory has five in flight")
+	killFactory(t, 20, 4)
+}
+
+func TestRealKillFactoryAfterEveryGitCommand(t *testing.T) {
+	pace.Soak(t, sampled)
+	killFactoryBetween(t, 1)
+}

@@ -275,7 +275,7 @@ func killFreezing(t *testing.T, n int, seed uint64) {
 	}
 }
 
-// A few, always the same; make test-real has twenty by chance.
+// A few, always the same; make soak has twenty by chance.
 func TestKillInAFreeze(t *testing.T) {
 	pace.Slow(t, "a cycle of freezing and answering for each kill")
 	pace.Sequential(t, processesAlone)

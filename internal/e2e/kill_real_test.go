@@ -7,17 +7,36 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"forge/internal/pace"
 )
 
-func TestRealKillAtEveryJournalOffset(t *testing.T) { killEvery(t, 1) }
+const sampled = "a sample of it is played by make test or make check"
 
-func TestRealPowerCut(t *testing.T) { cutEvery(t, 3) }
+func TestRealKillAtEveryJournalOffset(t *testing.T) {
+	pace.Soak(t, sampled)
+	killEvery(t, 1)
+}
 
-func TestRealReviewersMisbehave(t *testing.T) { misbehave(t, 1) }
+func TestRealPowerCut(t *testing.T) {
+	pace.Soak(t, sampled)
+	cutEvery(t, 3)
+}
 
-func TestRealKillAfterEveryGitCommand(t *testing.T) { killBetween(t, 1) }
+func TestRealReviewersMisbehave(t *testing.T) {
+	pace.Soak(t, sampled)
+	misbehave(t, 1)
+}
 
-func TestRealKillInAFreeze(t *testing.T) { killFreezing(t, 20, killSeed(t)) }
+func TestRealKillAfterEveryGitCommand(t *testing.T) {
+	pace.Soak(t, sampled)
+	killBetween(t, 1)
+}
+
+func TestRealKillInAFreeze(t *testing.T) {
+	pace.Soak(t, sampled)
+	killFreezing(t, 20, killSeed(t))
+}
 
 // killSeed is FORGE_SEED, else another one each time.
 func killSeed(t *testing.T) uint64 {

@@ -40,7 +40,7 @@ func cuts() []cut {
 	}
 }
 
-// Each way to lose something comes once; make test-real has three times as many.
+// Each way to lose something comes once; make soak has three times as many.
 func TestPowerCut(t *testing.T) {
 	pace.Slow(t, "a run, a cut and the run again")
 	pace.Sequential(t, processesAlone)

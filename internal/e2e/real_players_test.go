@@ -4,11 +4,14 @@ package e2e
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 )
 
 // player is a real agent as a project of these tests has it: in an empty home,
@@ -34,7 +37,6 @@ type player struct {
 	cost     bool   // reports money for each iteration
 	tokens   bool   // reports tokens
 	lingers  bool   // may be slow to leave after its last word, and is ended then
-	attached bool   // leaves by itself once nobody writes to it
 	later    bool   // hears nothing while it works: what is said stands in its next prompt
 	soon     int    // about how many seconds it takes to its first tool
 }
@@ -84,7 +86,7 @@ func players() []player {
 			settle:  settleOpencode,
 		},
 		{
-			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, lingers: true, attached: true, soon: 6,
+			name: "served", variable: "FORGE_REAL_CLAUDE_ACP", process: "claude-agent-acp", store: ".claude/projects", homeless: true, tokens: true, lingers: true, soon: 6,
 			shell: bash, write: writes, refused: bash("go version > ran.txt"), denied: "go version > ran.txt",
 			settle: settleServed,
 		},
@@ -92,13 +94,24 @@ func players() []player {
 }
 
 // eachPlayer runs a test with every agent whose program is named, at the same
-// time as other tests: the slow ones keep none of them waiting.
+// time as other tests: the slow ones keep none of them waiting. Before a change is taken
+// each test is played with one of them, chosen by its name: that each agent does what
+// Forge asks of one is held by their suite in internal/agent.
 func eachPlayer(t *testing.T, test func(t *testing.T, p player)) {
 	t.Helper()
 	t.Parallel()
-	for _, p := range players() {
+	all := slices.DeleteFunc(players(), func(p player) bool { return os.Getenv(p.variable) == "" })
+	if len(all) == 0 {
+		t.Skip("no variable names an agent's program")
+	}
+	first := int(crc32.ChecksumIEEE([]byte(t.Name())) % uint32(len(all)))
+	few := pace.Few(1, len(all))
+	for i, p := range all {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
+			if (i-first+len(all))%len(all) >= few {
+				pace.Soak(t, "another agent plays it")
+			}
 			test(t, p)
 		})
 	}

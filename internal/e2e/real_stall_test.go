@@ -163,8 +163,9 @@ func TestRealOutlivesForge(t *testing.T) {
 		if code != -1 {
 			t.Fatalf("forge was not killed: exit code %d", code)
 		}
-		if running("97542", c.root) == "" || running(p.process, c.root) == "" && !p.attached {
-			t.Fatalf("nothing of the agent outlived Forge, so that nothing is shown: %q, %q", running("97542", c.root), running(p.process, c.root))
+		// The agent itself may leave when nobody reads what it says; its command goes on.
+		if running("97542", c.root) == "" {
+			t.Fatalf("nothing that the agent began outlived Forge, so that nothing is shown; of itself there is %q", running(p.process, c.root))
 		}
 		// The agent itself looks what is left of its earlier attempt.
 		c.answer(says("I look.", p.shell(`for p in /proc/[0-9]*/cmdline; do

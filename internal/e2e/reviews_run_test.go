@@ -186,7 +186,7 @@ func misbehave(t *testing.T, step int) {
 }
 
 // Every third of them: errors, broken answers and wrong findings are all among
-// those. make test-real plays each.
+// those. make soak plays each.
 func TestReviewersMisbehave(t *testing.T) {
 	pace.Slow(t, "each way is asked for three times, with pauses")
 	pace.Sequential(t, processesAlone)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"forge/internal/pace"
 )
@@ -200,5 +201,66 @@ func TestFullStateDisk(t *testing.T) {
 	}
 	if struck == 0 {
 		t.Error("the disk was never full in time")
+	}
+}
+
+// A factory whose disk is full stays, and goes on with all that it worked on once there
+// is room.
+func TestFactoryOnAFullDisk(t *testing.T) {
+	pace.Slow(t, "issues before, on and after a full disk")
+	pace.Sequential(t, processesAlone)
+	if !smallWorld(t) {
+		return
+	}
+	c := newCheckout(t, "off", map[string]string{
+		"agent.sh":          "echo \"$FORGE_PHASE_NAME\" >\"$FORGE_PHASE_NAME.txt\"\nsleep 1\necho \"<promise>ISSUE $(echo $FORGE_PHASE_NAME | tr -dc 0-9) DONE</promise>\"\n",
+		".forge/forge.toml": "[agent]\nuse = \"mine\"\n[agents.mine]\nkind = \"exec\"\ncommand = [\"sh\", \"agent.sh\"]\n[factory]\ntriage = \"off\"\ndefault_policy = \"full\"\n[verify]\ncommands = [\"true\"]\n[proof]\ncontrols = false\n",
+	})
+	if err := os.MkdirAll(c.at("state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.must("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", c.at("state"))
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", c.at("state")).Run() })
+	for n := range 4 {
+		if _, stderr, code := c.forge("issue", "add", fmt.Sprintf("thing%d", n+1), "--column", "ready", "--level", "full"); code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+	}
+	cmd := c.command(os.Args[0], "factory", "--listen", "off", "--max-runs", "2")
+	log, err := os.Create(c.at("factory.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd.Stderr = log
+	said := func() string {
+		body, _ := os.ReadFile(log.Name())
+		return string(body)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	heard := func(what string) {
+		t.Helper()
+		for end := time.Now().Add(patience); !strings.Contains(said(), what); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%q is not said:\n%s", what, said())
+			}
+		}
+	}
+	heard("works on: thing2")
+	ballast := c.at("state/ballast")
+	c.fill(ballast, 0)
+	heard("stopped for now, and goes on once there is room")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		if board, _, _ := c.forge("issue", "list", "--column", "done"); strings.Count(board, "thing") == 4 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("not all is done:\n%s\n%s", board, said())
+		}
 	}
 }

@@ -58,9 +58,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scripts are those of testdata; under the race detector, which takes several
-// times as long, those in which something happens at the same time. They say in
-// a comment what that is.
+// scripts are those of testdata that are played now (see pace.Left). Those in which
+// something happens at the same time say in a comment what that is, and those that are
+// slow why. The former are left to make race, as the slow ones are.
 func scripts(t *testing.T) []string {
 	all, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(all) == 0 {
@@ -76,7 +76,8 @@ func scripts(t *testing.T) []string {
 		if !atOnce && background.Match(text) {
 			t.Errorf("%s has something in the background, and says nowhere \"# at once: why\"", name)
 		}
-		return pace.Race && !atOnce
+		slow := strings.Contains("\n"+string(text), "\n# slow: ")
+		return pace.LeftButLong(slow || atOnce, !atOnce)
 	})
 }
 

@@ -313,7 +313,7 @@ func TestRealTemporalKills(t *testing.T) {
 	if !strings.HasPrefix(want, "completed") {
 		t.Fatalf("undisturbed the run ended\n%s", want)
 	}
-	kills, all := 10, t
+	kills, all := 3, t
 	if n, err := strconv.Atoi(os.Getenv("FORGE_KILLS")); err == nil && n > 0 {
 		kills = n
 	}

@@ -142,7 +142,7 @@ func (e *effects) parts(ctx context.Context, first []work.Event) (*embedded.Engi
 	if err != nil {
 		return nil, err
 	}
-	e.driver.engine, e.driver.done, err = runs.Driver(p, m, nil, s, runs.Options{Judged: approval.JudgedIn(p)})
+	e.driver.engine, e.driver.done, err = runs.Driver(ctx, p, m, nil, s, runs.Options{Judged: approval.JudgedIn(p)})
 	if err != nil {
 		return nil, err
 	}

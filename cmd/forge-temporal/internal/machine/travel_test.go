@@ -174,7 +174,7 @@ func (o *office) drive(plan work.Plan, machines ...*Places) (*orchestrator.State
 	if err := o.t.sent(ctx, o.p, e.Repo, s); err != nil {
 		o.Fatal(err)
 	}
-	d, done, err := runs.Driver(o.p, e, opened.Lease, s, runs.Options{})
+	d, done, err := runs.Driver(ctx, o.p, e, opened.Lease, s, runs.Options{})
 	if err != nil {
 		o.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestRealPostgresClientKilled(t *testing.T) {
 	url := pgtest.Start(t).Schema(t)
 	s := open(t, url)
 	stored, late := int64(0), int64(0)
-	for round := range kills(8) {
+	for round := range kills(3) {
 		cmd, lines := start(t, "append", url)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -206,7 +206,7 @@ func TestRealPostgresServerKilled(t *testing.T) {
 	var last atomic.Int64
 	ended := make(chan error, 1)
 	go func() { ended <- appendWithoutEnd(ctx, s, func(seq int64) { last.Store(seq) }) }()
-	for range kills(8) {
+	for range kills(3) {
 		// Where it is killed is counted in appends, and then any moment of one.
 		for until := last.Load() + 1 + rand.Int64N(30); last.Load() < until; time.Sleep(time.Millisecond) {
 			select {
