@@ -116,7 +116,7 @@ func evil(run, other string) map[string]string {
 // What others write is data: with a model that obeys all of it, from every place in
 // which it can stand, nothing is changed, nothing goes out, no checkpoint is answered
 // and no other run is seen. What it may propose stays a proposal.
-func TestInjection(t *testing.T) {
+func TestCompanionInjection(t *testing.T) {
 	pace.Slow(t, "two runs, and a question about each place in which others write")
 	t.Parallel()
 	const otherRun = "THE-OTHER"

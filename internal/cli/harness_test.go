@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"forge/internal/agent"
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
+
+var _ = pace.OnlyBeside("a run for each test, most of whose time is git's")
 
 // TestMain lets this test binary be what Forge starts itself as: the landlock
 // helper, and the player of scripted agents; and Forge itself, where a whole

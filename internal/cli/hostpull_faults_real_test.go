@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -53,7 +54,7 @@ func badWeather(seed uint64) func(*http.Request) hosttest.Fault {
 // fails after it has done what it was asked to, a run ends as on a good day.
 func faulty(t *testing.T, g *hosttest.GiteaCrowd) {
 	seed := pullSeed(t)
-	for n := range uint64(3) {
+	for n := range uint64(pace.Few(1, 3)) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			proxy := hosttest.StartProxy(t, g.URL)

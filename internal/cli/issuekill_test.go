@@ -25,7 +25,7 @@ import (
 // run that resolves how it conflicts with the target, once each,
 // Forge goes on to the same end: one pull request, each comment told and
 // answered once, and nothing merged but what was approved. Here at every third
-// step; make test-real has each.
+// step; make soak has each.
 func TestIssueKilledAtEveryStep(t *testing.T) {
 	pace.Slow(t, "a process for each kill")
 	pace.Sequential(t, "processes that are killed one after the other")

@@ -323,7 +323,7 @@ func (d *openAPI) odd(sample any, value, where string) map[string][]byte {
 }
 
 // Pages take the same values in their addresses and forms, here a quarter of
-// them at each; make test-real has all.
+// them at each; make soak has all.
 func TestOddValuesAtThePages(t *testing.T) {
 	pace.Slow(t, "hundreds of requests")
 	pace.Sequential(t, "one request after the other")

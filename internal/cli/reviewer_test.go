@@ -289,9 +289,9 @@ func TestReviewByAgentSaysMuch(t *testing.T) {
 	}
 }
 
-// TestReviewCancelled: a run that is stopped ends its reviewer and everything
+// TestReviewIsCancelled: a run that is stopped ends its reviewer and everything
 // that it started.
-func TestReviewCancelled(t *testing.T) {
+func TestReviewIsCancelled(t *testing.T) {
 	d := newReviewBed(t, twoLines())
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(d.home, "started")

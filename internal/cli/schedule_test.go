@@ -26,7 +26,7 @@ column = "backlog"
 
 // A schedule is seen, run and paused at the command line; when it is due there is
 // one issue, whoever looks how often, on how many servers.
-func TestSchedules(t *testing.T) {
+func TestSchedulesOfTwoServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	w.forge("schedule", "list").want(exitDone).says("No schedules")
