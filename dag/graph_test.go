@@ -6,7 +6,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("the core begins nothing")
 
 // nodes reads "03: 01 02", one node per argument, each of weight 1.
 func nodes(lines ...string) []Node[string] {

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("the core begins nothing")
 
 func TestDecideLine(t *testing.T) {
 	tests := []struct{ kind, in, want string }{

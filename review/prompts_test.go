@@ -9,8 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
+
+var _ = pace.OnlyBeside("the core begins nothing")
 
 func TestPrompts(t *testing.T) {
 	rules := promptFile("rules")

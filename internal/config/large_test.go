@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("files are read, one after the other")
 
 // Files just below the limits must not take time that grows with the square of
 // their size; the test would not end within its time if they did.
 func TestLargeFilesStayLinear(t *testing.T) {
+	pace.Sequential(t, "files are read, one after the other")
 	var toml, plan strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&toml, "[phases.overrides.\"p%d-*\"]\nbudget = %d\n", i, i+1)

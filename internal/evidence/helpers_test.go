@@ -11,8 +11,11 @@ import (
 	"testing"
 
 	"forge/internal/git"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
+
+var _ = pace.OnlyBeside("a repository for each test, and git's time")
 
 // TestMain gives every git of the tests an empty home and no identity.
 func TestMain(m *testing.M) {

@@ -9,7 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("files are read, one after the other")
 
 var (
 	citedPage    = regexp.MustCompile(`\bdocs/[a-z-]+\.md\b`)

@@ -13,10 +13,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/redact"
 	"forge/internal/work"
 )
+
+var _ = pace.OnlyBeside("test runners, and git's time")
 
 func TestMain(m *testing.M) {
 	proc.SandboxChild()

@@ -8,7 +8,10 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/github"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("the suite of hosts, and git's time")
 
 func TestGitHub(t *testing.T) {
 	hosttest.Run(t, true, func(t testing.TB) *hosttest.World {

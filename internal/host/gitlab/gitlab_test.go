@@ -7,7 +7,10 @@ import (
 	"forge/internal/host"
 	"forge/internal/host/gitlab"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 )
+
+var _ = pace.OnlyBeside("the suite of hosts, and git's time")
 
 func TestGitLab(t *testing.T) {
 	hosttest.Run(t, true, func(t testing.TB) *hosttest.World {
