@@ -31,6 +31,46 @@ func TestTheCoresAreAlone(t *testing.T) {
 	}
 }
 
+// TestWhatTheCoreIsMadeOfBeginsNothing holds what is not watched by the race detector,
+// since it begins nothing beside itself, to that.
+func TestWhatTheCoreIsMadeOfBeginsNothing(t *testing.T) {
+	for _, room := range []string{"gates", "dag", "review"} {
+		files, err := filepath.Glob(filepath.Join(root, room, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files: %v", room, len(files), err)
+		}
+		for _, name := range files {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(name, "_test.go") && beginsSomething(t, string(src)) {
+				t.Errorf("%s/%s begins something beside itself: its package may not say pace.OnlyBeside then", room, filepath.Base(name))
+			}
+		}
+	}
+	for src, want := range map[string]bool{"func f() { go f() }": true, "func f() { each.Go(f) }": true, "func f() { f() }": false} {
+		if got := beginsSomething(t, "package x; "+src); got != want {
+			t.Errorf("%s: %v", src, got)
+		}
+	}
+}
+
+func beginsSomething(t *testing.T, src string) (is bool) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, calls := n.(*ast.SelectorExpr)
+		_, goes := n.(*ast.GoStmt)
+		is = is || goes || calls && call.Sel.Name == "Go"
+		return true
+	})
+	return is
+}
+
 func alone(t *testing.T, core string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, core, "*.go"))
