@@ -22,7 +22,7 @@ func TestRealRunInAContainer(t *testing.T) {
 		"agent.sh":           "#!/bin/sh\ncommand -v git && exit 1\necho \"$OF_THE_IMAGE\" > out.txt\necho '<promise>ALL DONE</promise>'\n",
 	})
 	user := func(image string) {
-		c.write("config/forge/config.toml", "[sandbox]\nkind = \"container\"\nimage = \""+image+"\"\nruntime = \"podman\"\n")
+		c.write("config/forge/config.toml", "[sandbox]\nkind = \"container\"\nimage = \""+image+"\"\nruntime = \""+containertest.Runtime()+"\"\n")
 	}
 
 	user("localhost/none:1")
@@ -30,7 +30,7 @@ func TestRealRunInAContainer(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "localhost/none:1") || !strings.Contains(stderr, "docs/containers.md") {
 		t.Errorf("an image that is not there: exit code %d\n%s", code, stderr)
 	}
-	if said, _, code := c.forge("doctor"); code == 0 || !strings.Contains(said, "✗ sandbox: podman cannot run the image localhost/none:1") {
+	if said, _, code := c.forge("doctor"); code == 0 || !strings.Contains(said, "✗ sandbox: "+containertest.Runtime()+" cannot run the image localhost/none:1") {
 		t.Errorf("doctor: exit code %d\n%s", code, said)
 	}
 

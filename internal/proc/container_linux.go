@@ -23,6 +23,9 @@ const (
 	containerTryLimit = 2 * time.Minute
 	// containerEndLimit bounds the removal of a container.
 	containerEndLimit = 20 * time.Second
+
+	// containerLate is how long after the death of its client a daemon may make a container.
+	containerLate = time.Second
 	// containerWall is the end of the name of a file that nobody may read. It stands
 	// for those that are hidden: a device could be read in a container.
 	containerWall = ".hidden"
@@ -117,7 +120,15 @@ func prepareContainer(s Spec, exe string) (_ launching, err error) {
 	if b.serve != nil {
 		b.order.Env = throughProxy(b.order.Env)
 	}
-	b.remove = func(ctx context.Context) error { return removeNamed(ctx, path, run.name) }
+	b.remove = func(ctx context.Context) error {
+		was, err := removeNamed(ctx, path, run.name)
+		if name == docker && b.conn.Load() == nil { // the daemon may go on for a while with what its client asked for
+			for late := time.Now().Add(containerLate); !was && err == nil && time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
+				was, err = removeNamed(ctx, path, run.name)
+			}
+		}
+		return err
+	}
 	if err := os.WriteFile(b.note, []byte(name+" "+run.name), 0o600); err != nil {
 		return launching{}, fmt.Errorf("note the container: %w", err)
 	}
@@ -316,13 +327,26 @@ func (b *containment) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// removeNamed ends and removes a container. One that is not there is no error.
-func removeNamed(ctx context.Context, path, name string) error {
-	said, err := exec.CommandContext(ctx, path, "rm", "--force", name).CombinedOutput()
-	if err != nil && !strings.Contains(strings.ToLower(string(said)), "no such container") && !strings.Contains(string(said), "no container with name") {
-		return fmt.Errorf("remove %s: %w: %s", name, err, strings.Join(strings.Fields(string(said)), " "))
+// removeNamed ends and removes a container, and says whether it was there. Of one that the
+// daemon removes already, it is waited until that has been done.
+func removeNamed(ctx context.Context, path, name string) (was bool, err error) {
+	for {
+		said, err := exec.CommandContext(ctx, path, "rm", "--force", name).CombinedOutput()
+		none := strings.Contains(strings.ToLower(string(said)), "no such container") || strings.Contains(string(said), "no container with name")
+		if err == nil || none {
+			return was || !none, nil
+		}
+		was = true
+		err = fmt.Errorf("remove %s: %w: %s", name, err, strings.Join(strings.Fields(string(said)), " "))
+		if !strings.Contains(string(said), "is already in progress") {
+			return was, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return was, err
+		}
 	}
-	return nil
 }
 
 // removeContainer removes the container that a note of a dead Forge names. A note of
@@ -349,7 +373,7 @@ func removeContainer(note string) {
 	if path, err := exec.LookPath(runtime); err == nil {
 		ctx, end := context.WithTimeout(context.Background(), containerEndLimit)
 		defer end()
-		_ = removeNamed(ctx, path, name)
+		_, _ = removeNamed(ctx, path, name)
 	}
 }
 

@@ -118,9 +118,22 @@ func TestRemovedContainers(t *testing.T) {
 	}
 	removeContainer(link)
 	wantContent(t, log, "rm --force forge-1\n")
-	if path, err := exec.LookPath(podman); err != nil || removeNamed(t.Context(), path, "forge-1") != nil {
-		t.Errorf("one that is not there: %v", err)
+	path, err := exec.LookPath(podman)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if was, err := removeNamed(t.Context(), path, "forge-1"); was || err != nil {
+		t.Errorf("one that is not there: %v, %v", was, err)
+	}
+	// A daemon says so of one that it removes just now.
+	twice := "#!/bin/sh\necho \"$@\" >>" + log + "\n[ $(wc -l <" + log + ") -gt 2 ] || { echo Error: removal of container forge-1 is already in progress >&2; exit 1; }\n"
+	if err := errors.Join(os.WriteFile(log, nil, 0o600), os.WriteFile(path, []byte(twice), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := removeNamed(t.Context(), path, "forge-1"); !was || err != nil {
+		t.Errorf("one that is removed already: %v, %v", was, err)
+	}
+	wantContent(t, log, strings.Repeat("rm --force forge-1\n", 3))
 }
 
 // What is left of the order's line is no end of the connection.

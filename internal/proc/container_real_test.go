@@ -126,7 +126,7 @@ func TestRealContainerCancelledEarly(t *testing.T) {
 
 func containersOf(t *testing.T, mark string) string {
 	t.Helper()
-	said, err := exec.Command(podman, "ps", "--all", "--format", "{{.Names}}", "--filter", "name="+scratchName(mark)).CombinedOutput()
+	said, err := exec.Command(tested().Runtime, "ps", "--all", "--format", "{{.Names}}", "--filter", "name="+scratchName(mark)).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, said)
 	}
@@ -139,11 +139,11 @@ func TestRealContainerOfTheDead(t *testing.T) {
 	need(t, LevelContainer)
 	mark := randomMark()
 	name := scratchName(mark) + "1"
-	if said, err := exec.Command(podman, "create", "--name", name, tested().Image).CombinedOutput(); err != nil {
+	if said, err := exec.Command(tested().Runtime, "create", "--name", name, tested().Image).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	note := filepath.Join(os.TempDir(), name+containerNote)
-	if err := os.WriteFile(note, []byte(podman+" "+name), 0o600); err != nil {
+	if err := os.WriteFile(note, []byte(tested().Runtime+" "+name), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := KillMarked(mark, time.Second); err != nil {

@@ -32,4 +32,6 @@ func setUpContainers() (done func() int) {
 
 func containers() []Level { return []Level{LevelContainer} }
 
-func tested() Container { return Container{Runtime: podman, Image: containertest.Image} }
+func tested() Container {
+	return Container{Runtime: containertest.Runtime(), Image: containertest.Image}
+}

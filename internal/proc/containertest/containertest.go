@@ -1,11 +1,13 @@
 // Package containertest gives tests a podman that works on the machine that they run
 // on, with one small image in a store of its own, made of the machine's own files: no
-// registry is asked.
+// registry is asked. With FORGE_TEST_CONTAINERS=docker it is the daemon that docker
+// reaches here, in whose store the image is for as long as the tests take.
 package containertest
 
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +27,31 @@ const Image = "localhost/forge-test:1"
 // they are linked to.
 var programs = [...]string{"sh", "cat", "ls", "grep", "wc", "sleep", "env", "mkdir", "touch", "chmod"}
 
-// Setup makes the store below dir and puts podman, as the tests are to call it, in
-// front of the PATH of this process. more are further programs of the image.
+// Runtime is the program that runs containers in tests.
+func Runtime() string { return cmp.Or(os.Getenv("FORGE_TEST_CONTAINERS"), "podman") }
+
+// Setup makes the image, which has further programs beside its own.
 func Setup(dir string, more ...string) error {
+	if Runtime() == "podman" {
+		if err := ownStore(dir); err != nil {
+			return err
+		}
+	}
+	root, err := rootFolder(append(programs[:], more...))
+	if err != nil {
+		return err
+	}
+	load := exec.Command(Runtime(), "import", "--change", "ENV PATH=/usr/bin", "--change", "ENV OF_THE_IMAGE=1", "--change", `ENTRYPOINT ["/usr/bin/false"]`, "-", Image)
+	load.Stdin = bytes.NewReader(root)
+	if said, err := load.CombinedOutput(); err != nil {
+		return fmt.Errorf("import the image: %w: %s", err, said)
+	}
+	return nil
+}
+
+// ownStore makes a store below dir and puts podman, as the tests are to call it, in
+// front of the PATH of this process.
+func ownStore(dir string) error {
 	real, err := exec.LookPath("podman")
 	if err != nil {
 		return fmt.Errorf("find podman: %w", err)
@@ -48,26 +72,17 @@ func Setup(dir string, more ...string) error {
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "podman"), []byte(script), 0o755)); err != nil {
 		return err
 	}
-	if err := errors.Join(os.Setenv("CONTAINERS_CONF", conf), os.Setenv("PATH", bin+":"+os.Getenv("PATH"))); err != nil {
-		return err
-	}
-	root, err := rootFolder(append(programs[:], more...))
-	if err != nil {
-		return err
-	}
-	load := exec.Command("podman", "import", "--change", "ENV PATH=/usr/bin", "--change", "ENV OF_THE_IMAGE=1", "--change", `ENTRYPOINT ["/usr/bin/false"]`, "-", Image)
-	load.Stdin = bytes.NewReader(root)
-	if said, err := load.CombinedOutput(); err != nil {
-		return fmt.Errorf("import the image: %w: %s", err, said)
-	}
-	return nil
+	return errors.Join(os.Setenv("CONTAINERS_CONF", conf), os.Setenv("PATH", bin+":"+os.Getenv("PATH")))
 }
 
 // Remove ends what Setup made; containers that still run are an error, and ended.
 func Remove(dir string) error {
-	said, err := exec.Command("podman", "ps", "--all", "--quiet").Output()
+	said, err := exec.Command(Runtime(), "ps", "--all", "--quiet", "--filter", "ancestor="+Image).Output()
 	if left := strings.Fields(string(said)); len(left) > 0 {
-		err = errors.Join(fmt.Errorf("%d containers are left", len(left)), exec.Command("podman", "rm", "--all", "--force").Run())
+		err = errors.Join(fmt.Errorf("%d containers are left", len(left)), exec.Command(Runtime(), append([]string{"rm", "--force"}, left...)...).Run())
+	}
+	if Runtime() != "podman" { // there the store goes with the folder
+		err = errors.Join(err, exec.Command(Runtime(), "rmi", Image).Run())
 	}
 	return errors.Join(err, os.RemoveAll(dir))
 }
