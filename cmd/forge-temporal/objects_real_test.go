@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
@@ -69,7 +70,7 @@ func newCompany(t *testing.T, s *testsuite.DevServer, cluster *pgtest.Cluster) *
 }
 
 // worker is one on a machine of its own: another home, another state folder, no checkout.
-func (c *company) worker() *process {
+func (c *company) worker(more ...string) *process {
 	c.Helper()
 	dir := c.TempDir()
 	home := filepath.Join(dir, "home")
@@ -81,7 +82,7 @@ func (c *company) worker() *process {
 	}
 	other := c.with("HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "FORGE_STATE_DIR="+filepath.Join(dir, "state"))
 	other.root = dir
-	p := other.start("forge-temporal", "worker", "--mirror", c.at)
+	p := other.start("forge-temporal", append([]string{"worker", "--mirror", c.at}, more...)...)
 	p.until("it serves", func() bool { return strings.Contains(p.said(), "serves") })
 	c.workers = append(c.workers, p)
 	return p
@@ -187,19 +188,67 @@ func TestRealObjectsTravel(t *testing.T) {
 	}
 }
 
+// A run is worked on by workers each of which ends after one effect, as a pod for each
+// effect does, and decided by another: what comes of it is the same, and none does two. One that is told to stop
+// has no longer than any other.
+func TestRealWorkersOfOneEffect(t *testing.T) {
+	pace.Slow(t, "real servers, and a worker for each effect")
+	s, cluster := temporalServer(t), pgtest.Start(t)
+	c := newCompany(t, s, cluster)
+	pod := func() *process { return c.worker("--effects", "1") }
+	c.worker("--decide")
+	pods, ended := []*process{pod(), pod()}, 0
+	run := c.start("forge", "run", "--autonomous", "--output", "json")
+	for going := true; going; {
+		for i, p := range pods {
+			select {
+			case <-run.over:
+				going = false
+			case <-p.over:
+				if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+					t.Errorf("exit code %d\n%s", code, p.said())
+				}
+				ended++
+				pods[i] = pod()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	c.came(run)
+	if left2 := c.git("show", "HEAD:left2.txt"); left2 != "l\n" {
+		t.Errorf("an iteration counts twice: %q", left2)
+	}
+	if n := strings.Count(run.said(), `"kind":"iteration.finished"`); n != 4 || ended < n {
+		t.Errorf("%d workers ended, and there were %d iterations; want 4 of them, each by another worker", ended, n)
+	}
+	for _, p := range c.workers {
+		if logs, _ := filepath.Glob(filepath.Join(p.root, "state", "runs", "*", "logs", "*.log")); len(logs) > 1 {
+			t.Errorf("a worker of one effect did %q", logs)
+		}
+	}
+
+	long := strings.Replace(travelScript, "500ms", "10m", 1)
+	if err := os.WriteFile(filepath.Join(c.root, "script.toml"), []byte(long), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.git("commit", "-qam", "it takes long")
+	run = c.start("forge", "run", "--autonomous", "--new", "--output", "json")
+	at := c.has(run, "phases/01/one.txt")
+	began := time.Now()
+	at.end(syscall.SIGTERM)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("told to stop, it took %s; worker.drain_secs is 5", took)
+	}
+	c.refused("--effects is -1", "worker", "--effects", "-1")
+	c.refused("--effects is 1", "worker", "--effects", "1", "--decide")
+}
+
 // What keeps a worker without a checkout, or a run, from beginning is one error.
 func TestRealObjectsRefused(t *testing.T) {
 	pace.Slow(t, "two real servers")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	c := newCompany(t, s, cluster)
-	refused := func(want string, args ...string) {
-		t.Helper()
-		p := c.start("forge-temporal", args...)
-		<-p.over
-		if code := p.cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(p.said(), want) || strings.Contains(p.said(), "hunter2") {
-			t.Errorf("forge-temporal %v: exit code %d, want 2 and %q\n%s", args, code, want, p.said())
-		}
-	}
+	refused := c.refused
 	refused("holds a user or a password", "worker", "--mirror", "https://robot:hunter2@127.0.0.1:1/x.git")
 	refused("cannot be asked", "worker", "--mirror", c.at+".none")
 	refused("there is no run", "bring", "none")
@@ -212,6 +261,16 @@ func TestRealObjectsRefused(t *testing.T) {
 		c.forge(2, "the repository for git objects is not reached", "run", "--autonomous")
 	}
 	refused("not reached", "worker")
+}
+
+// refused is a command of forge-temporal that does not begin, and says why.
+func (c *company) refused(want string, args ...string) {
+	c.Helper()
+	p := c.start("forge-temporal", args...)
+	<-p.over
+	if code := p.cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(p.said(), want) || strings.Contains(p.said(), "hunter2") {
+		c.Errorf("forge-temporal %v: exit code %d, want 2 and %q\n%s", args, code, want, p.said())
+	}
 }
 
 // A factory has its issues driven by a worker that has no checkout, and lands what it

@@ -77,14 +77,20 @@ func run(ctx context.Context, core string, stores project.Stores, args []string,
 	dir := flags.String("C", ".", "the checkout")
 	level := flags.String("log-level", "warn", "debug, info, warn or error")
 	from := ""
+	var part part
 	if args[0] == "worker" {
 		flags.StringVar(&from, "mirror", "", "the repository of engine.objects: work without a checkout, from a mirror of it")
+		flags.IntVar(&part.effects, "effects", 0, "end after so many effects, and decide nothing, as a pod of one does; 0 = work until it is stopped")
+		flags.BoolVar(&part.decides, "decide", false, "decide and write, and carry no effect out")
 	}
 	if err := flags.Parse(args[1:]); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
 		return refusal.New("forge-temporal "+args[0]+" --help shows them", "%v", err)
+	}
+	if part.effects < 0 || part.effects > 0 && part.decides {
+		return refusal.New("name how many effects it carries out, or --decide, or neither", "--effects is %d", part.effects)
 	}
 	logger := charm.NewWithOptions(stderr, charm.Options{ReportTimestamp: true})
 	if l, err := charm.ParseLevel(*level); err == nil {
@@ -114,7 +120,7 @@ func run(ctx context.Context, core string, stores project.Stores, args []string,
 		if m != nil {
 			set.Objects = from
 		}
-		return serve(ctx, core, p, m, set, stdout)
+		return serve(ctx, core, p, m, set, part, stdout)
 	case "bring":
 		return bring(ctx, p, set, flags.Args(), stdout)
 	case "release":
@@ -133,9 +139,15 @@ func surroundings(stores project.Stores, logger *charm.Logger, dir string) proje
 	return project.Env{Log: logger, Now: time.Now, Environ: os.Environ(), Dir: dir, Stores: stores, Tools: site.AgentTools}
 }
 
+// part is what of the work a worker takes; zero = all.
+type part struct {
+	effects int // it ends after so many, and decides nothing
+	decides bool
+}
+
 // serve serves the checkout's queues until the process is asked to stop; then what is
 // under way may end within its time.
-func serve(ctx context.Context, core string, p *project.Checkout, m *mirror, set config.EngineSettings, stdout io.Writer) error {
+func serve(ctx context.Context, core string, p *project.Checkout, m *mirror, set config.EngineSettings, part part, stdout io.Writer) error {
 	if m != nil && p.Server == "" {
 		return refusal.New("name the project's database as store.url_env in your own configuration", "a worker without a checkout has no journal of its own")
 	}
@@ -161,13 +173,12 @@ func serve(ctx context.Context, core string, p *project.Checkout, m *mirror, set
 	}
 	own := p.Config.Worker()
 	w := &temporal.Worker{
-		Client: c, Queues: places.team.queues, Core: core, Places: places, Host: host, Has: own.Has, Slots: own.Slots,
+		Client: c, Queues: places.team.queues, Core: core, Places: places, Host: host, Has: own.Has, Slots: own.Slots, Most: part.effects, Decides: part.decides,
 		Drain: time.Duration(own.DrainSecs) * time.Second,
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	served := append([]string{w.Queues.Core(core)}, w.Queues.Served(host, own.Has)...)
-	fmt.Fprintf(stdout, "worker %s serves %s\n", host, strings.Join(served, ", "))
+	fmt.Fprintf(stdout, "worker %s serves %s\n", host, strings.Join(w.Serves(), ", "))
 	go Carry(ctx, p, c)
 	go places.sweeping(ctx)
 	return w.Run(ctx)

@@ -37,6 +37,8 @@ type Activities struct {
 	Beats Beats
 	// Slots bounds the effects that are carried out at once; nil = nothing does.
 	Slots chan struct{}
+	// Most bounds the effects that are carried out at all; nil = nothing does.
+	Most *Quota
 
 	under underway
 }
@@ -255,11 +257,13 @@ func (a *Activities) carryOut(ctx context.Context, d *doing, in DoInput, e orche
 			err = fmt.Errorf("it panicked: %v\n%s", why, debug.Stack())
 		}
 	}()
-	done.Host = a.Host
 	if !a.slot(ctx, e) {
 		return done, nil
 	}
 	defer a.free(e)
+	if a.Most == nil {
+		done.Host = a.Host // one that goes when it has done its part has no folder to come back to
+	}
 	p, err := a.Places.Open(ctx, in.Project, in.Run)
 	if err != nil {
 		return done, err
@@ -295,10 +299,16 @@ func (a *Activities) slot(ctx context.Context, e orchestrator.Effect) bool {
 	}
 	select {
 	case a.Slots <- struct{}{}:
-		return true
+	case <-a.Most.Full():
+		return false
 	case <-ctx.Done():
 		return false
 	}
+	if a.Most.take() {
+		return true
+	}
+	<-a.Slots
+	return false
 }
 
 func (a *Activities) free(e orchestrator.Effect) {

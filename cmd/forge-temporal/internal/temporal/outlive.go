@@ -85,6 +85,15 @@ func (u *underway) find(mark string) *doing {
 	return u.of[mark]
 }
 
+// endAll ends every effect that goes on, without a cause.
+func (u *underway) endAll() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, d := range u.of {
+		d.end(nil)
+	}
+}
+
 // attend makes the caller the one that answers for the effect, until replaced.
 func (d *doing) attend() (replaced <-chan struct{}) {
 	d.mu.Lock()
