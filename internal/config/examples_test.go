@@ -43,5 +43,8 @@ func TestExamplesOfManyMachinesAreConfigured(t *testing.T) {
 		if kind := cfg.File.Engine.Kind; kind == nil || *kind != "temporal" {
 			t.Errorf("%s: the engine is not temporal", name)
 		}
+		if objects := cfg.File.Engine.Objects; objects == nil || *objects != "origin" {
+			t.Errorf("%s: commits do not come to the other machines", name)
+		}
 	}
 }

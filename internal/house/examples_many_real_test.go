@@ -29,9 +29,13 @@ func TestRealExamplesOfManyMachines(t *testing.T) {
 	if got := strings.Join(strings.Split(strings.TrimSpace(out), "\n"), ","); err != nil || got != want {
 		t.Errorf("%v\n%s\nwant %s", err, got, want)
 	}
+	if out, err := check(many+"compose.yaml", many+"kubernetes-effects.yaml"); err != nil || !strings.HasSuffix(out, "\nJob\n") {
+		t.Errorf("a pod for each effect: %v\n%s", err, out)
+	}
 	for file, change := range map[string][2]string{
-		"compose.yaml":    {"stop_grace_period", "stop_grace"},
-		"kubernetes.yaml": {"terminationGracePeriodSeconds", "terminationGraceSeconds"},
+		"compose.yaml":            {"stop_grace_period", "stop_grace"},
+		"kubernetes.yaml":         {"terminationGracePeriodSeconds", "terminationGraceSeconds"},
+		"kubernetes-effects.yaml": {"ttlSecondsAfterFinished", "ttlSeconds"},
 	} {
 		wrong := filepath.Join(dir, file)
 		text := strings.Replace(example(t, file), change[0], change[1], 1)
@@ -39,7 +43,11 @@ func TestRealExamplesOfManyMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := map[string]string{"compose.yaml": many + "compose.yaml", "kubernetes.yaml": many + "kubernetes.yaml", file: wrong}
-		if out, err := check(files["compose.yaml"], files["kubernetes.yaml"]); err == nil || !strings.Contains(out, change[1]) {
+		manifest := files["kubernetes.yaml"]
+		if strings.HasPrefix(file, "kubernetes") {
+			manifest = wrong
+		}
+		if out, err := check(files["compose.yaml"], manifest); err == nil || !strings.Contains(out, change[1]) {
 			t.Errorf("%s: an unknown word is let pass: %v\n%s", file, err, out)
 		}
 	}

@@ -25,12 +25,12 @@ func example(t *testing.T, name string) string {
 // name it.
 func TestExamplesOfManyMachinesStartWhatIsThere(t *testing.T) {
 	words := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z]+)\) exec forge`).FindAllStringSubmatch(example(t, "work.sh"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z]+)\) .*exec forge`).FindAllStringSubmatch(example(t, "work.sh"), -1) {
 		words[m[1]] = true
 	}
-	for file, key := range map[string]string{"compose.yaml": "command", "kubernetes.yaml": "args"} {
+	for file, key := range map[string]string{"compose.yaml": "command", "kubernetes.yaml": "args", "kubernetes-effects.yaml": "args"} {
 		all := regexp.MustCompile(`(?m)^ +`+key+`: \[([a-z]+)\]$`).FindAllStringSubmatch(example(t, file), -1)
-		if len(all) < 3 {
+		if want := map[bool]int{true: 1, false: 3}[strings.Contains(file, "effects")]; len(all) < want {
 			t.Errorf("%s starts %d things", file, len(all))
 		}
 		for _, m := range all {
@@ -69,7 +69,9 @@ func TestExampleOfWorkInAContainer(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for word, want := range map[string]string{
-		"worker": "forge-temporal worker in " + at("shop"), "setup": "forge-temporal setup in " + at("shop"),
+		"worker": "forge-temporal worker --mirror " + at("remote") + " in " + dir, "setup": "forge-temporal setup in " + at("shop"),
+		"decide":  "forge-temporal worker --mirror " + at("remote") + " --decide in " + dir,
+		"effect":  "forge-temporal worker --mirror " + at("remote") + " --effects 1 in " + dir,
 		"factory": "forge factory --listen 127.0.0.1:7433 in " + at("shop"),
 	} {
 		if out, err := run(script, word); err != nil || !strings.HasSuffix(strings.TrimSpace(out), want) {
@@ -82,7 +84,7 @@ func TestExampleOfWorkInAContainer(t *testing.T) {
 	if err := os.RemoveAll(at("remote")); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(script, "worker"); err != nil {
+	if out, err := run(script, "factory"); err != nil {
 		t.Errorf("a clone that is there is not made again: %v: %s", err, out)
 	}
 }
