@@ -18,7 +18,10 @@ case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-packages='./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal ./factory/web ./internal/agent ./internal/browser ./internal/cli ./internal/e2e ./internal/host/gitea ./internal/house ./internal/proc ./internal/release ./internal/tracker/gitea ./internal/verify ./internal/worker'
+# Two streams of about the same length, side by side: much of each is waiting. All that
+# starts agents is in the first, so that no more of them start at the same time.
+agents='./internal/agent ./internal/cli ./internal/e2e ./cmd/forge-temporal'
+others='./internal/verify ./factory/web ./internal/browser ./internal/host/gitea ./internal/house ./internal/proc ./internal/release ./internal/tracker/gitea ./internal/worker ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal'
 
 if [ "$(uname -s)" = Linux ]; then
 	apt bwrap bubblewrap
@@ -88,24 +91,37 @@ export FORGE_SARIF_SCHEMA
 # A test that finds no sandbox fails instead of saying that it was skipped.
 export FORGE_TEST_REQUIRE_SANDBOX=1
 
-# shellcheck disable=SC2086 # packages are several words
-[ $# -gt 0 ] || set -- -run "$selection" $packages
-# More at once than there are cores, since some wait for limits. One package
-# after the other: two would have twice as many agents start at the same time.
-# forge-temporal is a module of its own, and its packages are tested in it.
-flags=() here=() there=()
-for arg in "$@"; do
-	case $arg in
-	./cmd/forge-temporal*) there+=(".${arg#./cmd/forge-temporal}") ;;
-	./*) here+=("$arg") ;;
-	*) flags+=("$arg") ;;
-	esac
-done
-failed=0
 limit=60m
 if [ "${FORGE_PACE:-}" = soak ]; then limit=600m; fi
-real() { go test -vet=off -count=1 -timeout $limit -p 1 -parallel 4 -tags real "${flags[@]}" "$@" || failed=1; }
-if [ ${#here[@]} -gt 0 ]; then real "${here[@]}"; fi
-if [ ${#there[@]} -gt 0 ]; then (cd cmd/forge-temporal && real "${there[@]}" && exit $failed) || failed=1; fi
-if [ ${#here[@]} = 0 ] && [ ${#there[@]} = 0 ]; then real; fi
+real() { go test -vet=off -count=1 -timeout $limit -p 1 -parallel 4 -tags real "$@"; }
+# stream tests packages one after the other. More tests are at it at once than there are
+# cores, since some wait for limits. forge-temporal is a module of its own, and its
+# packages are tested in it.
+stream() {
+	local failed=0 flags=() here=() there=()
+	for arg in "$@"; do
+		case $arg in
+		./cmd/forge-temporal*) there+=(".${arg#./cmd/forge-temporal}") ;;
+		./*) here+=("$arg") ;;
+		*) flags+=("$arg") ;;
+		esac
+	done
+	if [ ${#here[@]} -gt 0 ] || [ ${#there[@]} = 0 ]; then real "${flags[@]}" "${here[@]}" || failed=1; fi
+	if [ ${#there[@]} -gt 0 ]; then (cd cmd/forge-temporal && real "${flags[@]}" "${there[@]}") || failed=1; fi
+	return $failed
+}
+if [ $# -gt 0 ]; then
+	stream "$@"
+	exit
+fi
+set -m # a group of its own: who interrupts this interrupts both
+# shellcheck disable=SC2086 # packages are several words
+stream -run "$selection" $others &
+beside=$!
+set +m
+trap 'kill -INT -- -$beside 2>/dev/null || true' INT TERM
+failed=0
+# shellcheck disable=SC2086
+stream -run "$selection" $agents || failed=1
+wait $beside || failed=1
 exit $failed

@@ -27,7 +27,7 @@ func TestSelectionOfRealTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	selected := regexp.MustCompile(assigned(t, string(script), "selection"))
-	packages := strings.Fields(assigned(t, string(script), "packages"))
+	packages := strings.Fields(assigned(t, string(script), "agents") + " " + assigned(t, string(script), "others"))
 	found := 0
 	for dir, need := range needReal(t, root) {
 		for _, name := range need {

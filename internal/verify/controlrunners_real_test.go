@@ -18,6 +18,7 @@ func TestRealControlRunners(t *testing.T) {
 	t.Parallel()
 	for name, c := range realRunnerClaims(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if slow[name] && os.Getenv("FORGE_REAL_RUNNERS") != "all" {
 				t.Skip("each of its runs takes seconds: FORGE_REAL_RUNNERS=all tries it too")
 			}
@@ -38,6 +39,7 @@ func TestRealOwnCalls(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if slow[name] && os.Getenv("FORGE_REAL_RUNNERS") != "all" {
 				t.Skip("each of its runs takes seconds: FORGE_REAL_RUNNERS=all tries it too")
 			}

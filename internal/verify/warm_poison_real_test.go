@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // registry serves one package, dep 1.0.0, as the registries of npm, PyPI,
@@ -417,12 +420,16 @@ func poisoned(t *testing.T, b warmBench, r *registry, e ecosystem) {
 
 	b.wantGreen("the base", b.proves(true, e.tree, e.online))
 	r.evil.Store(true)
-	for _, p := range []string{
+	poisons := []string{
 		"rm -rf ~/" + e.cache + " && " + e.online,
 		e.edit,
 		"chmod -R u+w ~/" + e.cache + " && rm -rf ~/" + e.cache,
 		"rm -rf ~/" + e.cache + " && ln -s /etc ~/" + e.cache,
-	} {
+	}
+	// Each tool with each way to lend has another one of them.
+	first := crc32.ChecksumIEEE([]byte(t.Name()))
+	for n := range pace.Few(1, len(poisons)) {
+		p := poisons[(int(first%4)+n)%len(poisons)]
 		// Beside the tree, where what is installed stays by itself.
 		p = "cp -r . ~/beside && cd ~/beside && " + p
 		b.wantGreen("poison "+p, b.proves(false, wrong, p))
