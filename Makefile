@@ -10,6 +10,7 @@
 # make release VERSION=0.1.0 [KEY=FILE] BASE=URL   archives, packages, sums, installer into dist
 # make fuzz    each fuzz target for FUZZTIME
 # make load    a day of a factory in fast motion, half an hour: 2,000 issues, 64 at once, into docs/load.md
+# make scale   10 to 1,000 runs at once on a Temporal server, into docs/scale.md
 # make soak    hours: FORGE_KILLS kills of each sort, all of what others sample, races in everything, make load
 
 GO       ?= go
@@ -17,7 +18,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules long race rooms darwin test-real bench bench-proof pictures recording release fuzz load soak clean
+.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules long race rooms darwin test-real bench bench-proof pictures recording release fuzz load scale soak clean
 
 all: build
 
@@ -134,6 +135,9 @@ load: export FORGE_DAY_AT_ONCE ?= 64
 load:
 	FORGE_DAY_WRITE=1 $(GO) test -tags real -count=1 -timeout 120m -run '^TestRealFactoryDay$$' ./internal/e2e
 
+scale:
+	FORGE_PACE=soak FORGE_SCALE_WRITE=1 scripts/real.sh -run '^TestRealTemporalScale$$' ./cmd/forge-temporal/internal/temporal
+
 soak: export FORGE_KILLS := $(FORGE_KILLS)
 soak:
 	env -u FORGE_KILLS GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(TESTING) -timeout 120m ./...
@@ -142,7 +146,7 @@ soak:
 	FORGE_SCHEDULES=10000 $(GO) test -count=1 -timeout 90m -run '^TestReconciling' ./factory/tracker
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
-	FORGE_PACE=soak FORGE_OUTAGE=10m scripts/real.sh
+	FORGE_PACE=soak FORGE_OUTAGE=10m FORGE_SCALE_WRITE=1 scripts/real.sh
 	$(MAKE) load
 
 clean:

@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -34,27 +36,20 @@ func bareActivity(context.Context) error { return nil }
 // measured is a server on which runs of no-op effects and bare workflows are held
 // against each other.
 type measured struct {
-	*testing.B
+	testing.TB
 	c     client.Client
 	of    enginetest.Candidate
 	queue string
-	names chan string // of workflows that ended
+	last  atomic.Value // the name of the last workflow that began
 }
 
 // run drives a run with two phases and returns how long that took, and how many
 // activities and events are in its history.
 func (m *measured) run() (took time.Duration, activities, events int) {
-	w, err := enginetest.NewWorld([]string{"01", "02"})
-	if err != nil {
-		m.Error(err)
-		return 0, 0, 0
-	}
 	began := time.Now()
-	if err := w.Completes(m.Context(), m.of); err != nil {
-		m.Error(err)
-	}
+	m.drive()
 	took = time.Since(began)
-	history := m.c.GetWorkflowHistory(m.Context(), <-m.names, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := m.c.GetWorkflowHistory(m.Context(), m.last.Load().(string), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		e, err := history.Next()
 		if err != nil {
@@ -66,6 +61,17 @@ func (m *measured) run() (took time.Duration, activities, events int) {
 		}
 	}
 	return took, activities, events
+}
+
+// drive drives such a run.
+func (m *measured) drive() {
+	w, err := enginetest.NewWorld([]string{"01", "02"})
+	if err == nil {
+		err = w.Completes(m.Context(), m.of)
+	}
+	if err != nil {
+		m.Error(err)
+	}
 }
 
 func (m *measured) bare(activities int) time.Duration {
@@ -80,27 +86,36 @@ func (m *measured) bare(activities int) time.Duration {
 	return time.Since(began)
 }
 
+// measure begins it with a worker of runs on each of the hosts, and as many bare ones.
+func measure(t testing.TB, s *testsuite.DevServer, hosts ...string) *measured {
+	t.Helper()
+	m := &measured{TB: t, c: dial(t, s), queue: "bare-" + newSeed()}
+	m.of = candidatesOn(t, m.c, hosts, func(e *Engine) {
+		name := e.Name
+		e.Times = Usual()
+		e.Name = func(run string) string {
+			n := name(run)
+			m.last.Store(n)
+			return n
+		}
+	})
+	for range hosts {
+		w := worker.New(m.c, m.queue, worker.Options{})
+		w.RegisterWorkflow(bareRun)
+		w.RegisterActivity(bareActivity)
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+	}
+	return m
+}
+
 // BenchmarkRealTemporalOverhead holds runs whose effects do nothing against bare
 // workflows with as many activities, on the same server: alone, as time for an
 // activity, and many at once, as runs in a time.
 func BenchmarkRealTemporalOverhead(b *testing.B) {
-	s := server(b)
-	m := &measured{B: b, c: dial(b, s), queue: "bare-" + newSeed(), names: make(chan string, 1000)}
-	m.of = candidates(b, m.c, func(e *Engine) {
-		name := e.Name
-		e.Name = func(run string) string {
-			n := name(run)
-			m.names <- n
-			return n
-		}
-	})
-	w := worker.New(m.c, m.queue, worker.Options{})
-	w.RegisterWorkflow(bareRun)
-	w.RegisterActivity(bareActivity)
-	if err := w.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(w.Stop)
+	m := measure(b, server(b), "here")
 	_, activities, events := m.run() // what is made once is made
 	m.bare(activities)
 
@@ -118,7 +133,7 @@ func BenchmarkRealTemporalOverhead(b *testing.B) {
 		b.Run(fmt.Sprint(runs, " at once"), func(b *testing.B) {
 			var run, bare time.Duration
 			for range b.N {
-				run += atOnce(runs, func() { m.run() })
+				run += atOnce(runs, m.drive)
 				bare += atOnce(runs, func() { m.bare(activities) })
 			}
 			b.ReportMetric(bare.Seconds()/run.Seconds(), "×bare-throughput")

@@ -125,14 +125,22 @@ func swift() Times {
 // candidates are engines on one server with one worker that serves all worlds.
 func candidates(t testing.TB, c client.Client, change ...func(*Engine)) enginetest.Candidate {
 	t.Helper()
+	return candidatesOn(t, c, []string{"here"}, change...)
+}
+
+// candidatesOn are candidates with a worker on each of the hosts.
+func candidatesOn(t testing.TB, c client.Client, hosts []string, change ...func(*Engine)) enginetest.Candidate {
+	t.Helper()
 	places := &worlds{of: map[string]*enginetest.World{}}
 	q := Queues{Prefix: "test-" + newSeed()}
-	w := &Worker{Client: c, Queues: q, Places: places, Host: "here", Slots: 40, Drain: time.Second}
-	stop, err := w.Start()
-	if err != nil {
-		t.Fatal(err)
+	for _, host := range hosts {
+		w := &Worker{Client: c, Queues: q, Places: places, Host: host, Slots: 40, Drain: time.Second}
+		stop, err := w.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(stop)
 	}
-	t.Cleanup(stop)
 	var n atomic.Int64
 	return enginetest.Candidate{Engine: func(w *enginetest.World) engine.Engine {
 		project := places.add(w)
