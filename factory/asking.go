@@ -59,9 +59,15 @@ func (m *loopRun) taken(now time.Time, but int64) []int64 {
 	return ids
 }
 
-// hear takes an answer; the look that follows goes by it.
+// hear takes an answer; the look that follows goes by it. Who said when it is worth
+// asking again is not asked before.
 func (m *loopRun) hear(h heard) {
 	delete(m.asking, h.issue)
+	now := m.Now()
+	maps.DeleteFunc(m.silent, func(_ int64, until time.Time) bool { return !until.After(now) })
+	if h.asked.Until.After(now) {
+		m.silent[h.issue] = h.asked.Until
+	}
 	if m.answers == nil {
 		m.answers = map[int64]Asked{}
 	}
@@ -77,6 +83,9 @@ func (m *loopRun) origin(ctx context.Context, s *view, i work.Issue, news News) 
 		return "", err
 	}
 	asked, answered := s.asked[i.ID]
+	if !answered && m.silent[i.ID].After(s.project.Now) {
+		return NoClaimOrigin, nil // its card says so
+	}
 	if !answered {
 		m.ask(ctx, s, i, from)
 		return NoClaimAsking, nil

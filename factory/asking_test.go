@@ -167,6 +167,35 @@ func TestLoopHoldsWhatNobodyCanTell(t *testing.T) {
 	})
 }
 
+// A place that says when it is worth asking again is not asked before, however many
+// issues wait for it and whatever else happens on the board; then it is, and they go on.
+func TestLoopLeavesAloneWhoSaysUntilWhen(t *testing.T) {
+	inElsewhere(t, func(h *hall, e *elsewhere) {
+		const many = 50
+		h.w.terms.MaxRunning = many
+		until := time.Now().Add(10 * time.Minute)
+		for range many {
+			e.tell(h.add("theirs"), Asked{Says: WantedUnknown, Why: "no answer", Until: until})
+		}
+		stop := h.start(h.loop("one"))
+		for range 20 {
+			time.Sleep(20 * time.Second)
+			h.add("ours")
+		}
+		for id := range int64(many) {
+			if n := e.times(id + 1); n != 1 {
+				h.Errorf("issue %d was asked about %d times", id+1, n)
+			}
+			e.tell(id+1, Asked{Says: WantedYes})
+		}
+		time.Sleep(10 * time.Minute)
+		for id := range int64(many) {
+			h.stands(id+1, "done")
+		}
+		stop()
+	})
+}
+
 // While a tracker takes its time to answer, an issue keeps its turn before those
 // below it, for as long as is bearable.
 func TestLoopKeepsTheTurnOfWhatIsAskedAbout(t *testing.T) {

@@ -103,8 +103,9 @@ type loopRun struct {
 	asking  map[int64]question
 	heard   chan heard
 	answers map[int64]Asked
-	again   bool // something could not be begun for lack of a place
-	idle    bool // the last look found nothing to begin
+	silent  map[int64]time.Time // until when an issue is not asked about again
+	again   bool                // something could not be begun for lack of a place
+	idle    bool                // the last look found nothing to begin
 }
 
 type ending struct {
@@ -117,7 +118,7 @@ type ending struct {
 // Every run it began has stopped then, and can be resumed. An error means that
 // the board could not be read or written.
 func (l *Loop) Run(ctx context.Context) (note string, err error) {
-	m := &loopRun{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now(), asking: map[int64]question{}, heard: make(chan heard)}
+	m := &loopRun{Loop: l, jobs: map[int64]*job{}, over: make(chan ending), since: l.Now(), asking: map[int64]question{}, heard: make(chan heard), silent: map[int64]time.Time{}}
 	asked, cancel := context.WithCancel(ctx)
 	err = m.serve(asked)
 	cancel()
@@ -161,9 +162,8 @@ func (m *loopRun) serve(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case e := <-m.over:
-			delete(m.jobs, e.issue)
-			if e.err != nil {
-				return e.err
+			if err := m.ended(e); err != nil {
+				return err
 			}
 			due = true
 		case h := <-m.heard:
@@ -183,6 +183,33 @@ func (m *loopRun) serve(ctx context.Context) error {
 			}
 			// What was silent too long, and what was put off, changes no row.
 			due = true
+		}
+		more, err := m.catchUp()
+		if err != nil {
+			return err
+		}
+		due = due || more
+	}
+}
+
+// ended takes note that the work on an issue is over.
+func (m *loopRun) ended(e ending) error {
+	delete(m.jobs, e.issue)
+	return e.err
+}
+
+// catchUp takes all that came meanwhile, if anything did: one look goes by all of it.
+func (m *loopRun) catchUp() (more bool, err error) {
+	for ; ; more = true {
+		select {
+		case e := <-m.over:
+			if err := m.ended(e); err != nil {
+				return true, err
+			}
+		case h := <-m.heard:
+			m.hear(h)
+		default:
+			return more, nil
 		}
 	}
 }

@@ -128,13 +128,18 @@ type pauses struct {
 
 type pause struct {
 	failures int
+	since    time.Time // the last failure that counted
 	until    time.Time
 	err      error
 }
 
-// failed is the pause after one more failure.
-func (p pause) failed(now time.Time, err error) pause {
-	p.failures, p.err = p.failures+1, err
+// failed is the pause after one more failure. Questions that were under way together
+// fail together, which counts once.
+func (p pause) failed(began, now time.Time, err error) pause {
+	if p.failures > 0 && !began.After(p.since) {
+		return p
+	}
+	p.failures, p.since, p.err = p.failures+1, now, err
 	p.until = now.Add(tracker.Wait(askPause, p.failures-1, err))
 	return p
 }
@@ -150,15 +155,16 @@ func (t *followed) ask(ctx context.Context, clock func() time.Time, row work.Tra
 	}
 	t.pauses.mu.Unlock()
 
+	began := clock()
 	wanted, why, err = t.sync.Ask(ctx, row)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return false, "", until, ctx.Err() // who asked has gone, that says nothing of the tracker
 	}
-	return wanted, why, t.asked(clock(), row.Remote, err), err
+	return wanted, why, t.asked(began, clock(), row.Remote, err), err
 }
 
 // asked takes note of how asking went, and says when it is worth doing again.
-func (t *followed) asked(now time.Time, remote int64, err error) (until time.Time) {
+func (t *followed) asked(began, now time.Time, remote int64, err error) (until time.Time) {
 	t.pauses.mu.Lock()
 	defer t.pauses.mu.Unlock()
 	switch {
@@ -169,10 +175,10 @@ func (t *followed) asked(now time.Time, remote int64, err error) (until time.Tim
 		if t.pauses.one == nil {
 			t.pauses.one = map[int64]pause{}
 		}
-		t.pauses.one[remote] = t.pauses.one[remote].failed(now, err)
+		t.pauses.one[remote] = t.pauses.one[remote].failed(began, now, err)
 		return t.pauses.one[remote].until
 	default:
-		t.pauses.all = t.pauses.all.failed(now, err)
+		t.pauses.all = t.pauses.all.failed(began, now, err)
 		return t.pauses.all.until
 	}
 	return until

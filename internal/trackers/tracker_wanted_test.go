@@ -377,3 +377,21 @@ func TestOriginsAsk(t *testing.T) {
 		t.Errorf("after somebody gave up: %+v", a)
 	}
 }
+
+// Questions that are under way together and all fail are one failure: a tracker that was
+// away for a moment is not left alone for a quarter of an hour.
+func TestQuestionsThatFailTogether(t *testing.T) {
+	t.Parallel()
+	began, why := time.Unix(1000, 0), &work.HostTrouble{Kind: work.HostUnreachable}
+	var p pause
+	for n := range 64 {
+		p = p.failed(began, began.Add(time.Duration(n)*time.Millisecond), why)
+	}
+	if got := p.until.Sub(began); got != askPause {
+		t.Errorf("64 questions at once leave it alone for %s, want %s", got, askPause)
+	}
+	next := p.until
+	if p = p.failed(next, next, why); p.until.Sub(next) != 2*askPause {
+		t.Errorf("the next one leaves it alone for %s, want %s", p.until.Sub(next), 2*askPause)
+	}
+}

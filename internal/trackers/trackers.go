@@ -285,7 +285,7 @@ func (t *All) watch(ctx context.Context, one *followed) {
 		}
 		if failures = inARow(failures, one.sync.Served() > served, err); err == nil {
 			said = ""
-			one.asked(t.env.Now(), 0, nil)
+			one.asked(t.env.Now(), t.env.Now(), 0, nil)
 		} else if body := err.Error(); body != said {
 			said = body
 			t.env.Log.Warn("the tracker cannot be read or told", "tracker", one.set.Name, "err", text.Harmless(body), "fix", wayOut(one.set, err))
