@@ -21,6 +21,9 @@ const (
 	// that, others are begun in its place, and nothing more is asked there until
 	// there is an answer.
 	askReserve = 3 * time.Second
+	// askAtOnce is how many questions are under way at one place: that they wait for each
+	// other is no sign that it does not answer.
+	askAtOnce = 8
 	// askAgain is after how long a result is tried again to land where nobody
 	// said when it is worth it.
 	askAgain = time.Minute
@@ -123,10 +126,17 @@ func claimMoment(news News, looked bool) Moment {
 // ask asks about an issue in a goroutine, which Run waits for.
 func (m *loopRun) ask(ctx context.Context, s *view, i work.Issue, from string) {
 	m.again = true
+	there := 0
 	for id, q := range m.asking {
 		if id == i.ID || q.from == from && s.project.Now.Sub(q.since) >= askReserve {
 			return
 		}
+		if q.from == from {
+			there++
+		}
+	}
+	if there >= askAtOnce {
+		return
 	}
 	m.asking[i.ID] = question{from, s.project.Now}
 	if i.Column == work.ColumnReady {

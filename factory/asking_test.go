@@ -18,6 +18,8 @@ type elsewhere struct {
 	says  map[int64]Asked // none is yes
 	takes map[int64]time.Duration
 	asked map[int64]int
+	now   int                      // questions that are under way
+	most  int                      // at once
 	ask   func(i work.Issue) Asked // instead of says, nil = none
 }
 
@@ -34,8 +36,15 @@ func (e *elsewhere) From(_ context.Context, i work.Issue) (string, error) {
 func (e *elsewhere) Ask(ctx context.Context, i work.Issue) Asked {
 	e.mu.Lock()
 	e.asked[i.ID]++
+	e.now++
+	e.most = max(e.most, e.now)
 	takes := e.takes[i.ID]
 	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		e.now--
+		e.mu.Unlock()
+	}()
 	select {
 	case <-ctx.Done():
 		return Asked{Says: WantedUnknown, Why: "no answer"}
@@ -175,12 +184,17 @@ func TestLoopLeavesAloneWhoSaysUntilWhen(t *testing.T) {
 		h.w.terms.MaxRunning = many
 		until := time.Now().Add(10 * time.Minute)
 		for range many {
-			e.tell(h.add("theirs"), Asked{Says: WantedUnknown, Why: "no answer", Until: until})
+			id := h.add("theirs")
+			e.takes[id] = time.Second
+			e.tell(id, Asked{Says: WantedUnknown, Why: "no answer", Until: until})
 		}
 		stop := h.start(h.loop("one"))
 		for range 20 {
 			time.Sleep(20 * time.Second)
 			h.add("ours")
+		}
+		if e.most != askAtOnce {
+			h.Errorf("%d questions were under way at once, want %d", e.most, askAtOnce)
 		}
 		for id := range int64(many) {
 			if n := e.times(id + 1); n != 1 {
