@@ -171,6 +171,7 @@ func (m *team) came() (came string, events int64) {
 // twice, and no result lands twice.
 func TestRealFactoryKilledAtEveryEvent(t *testing.T) {
 	pace.Slow(t, "days of a factory with real servers; a worker's death is noticed after 30 seconds")
+	pace.Soak(t, "each kill takes a day of its own with six programs")
 	if os.Getenv("FORGE_REAL_TEMPORAL") == "" {
 		t.Skip("FORGE_REAL_TEMPORAL names no server: scripts/real.sh does")
 	}
