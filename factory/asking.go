@@ -25,7 +25,7 @@ const (
 	// other is no sign that it does not answer.
 	askAtOnce = 8
 	// askAgain is after how long a result is tried again to land where nobody
-	// said when it is worth it.
+	// said when it is worth it, and an issue is asked about again at the latest.
 	askAgain = time.Minute
 )
 
@@ -63,13 +63,16 @@ func (m *loopRun) taken(now time.Time, but int64) []int64 {
 }
 
 // hear takes an answer; the look that follows goes by it. Who said when it is worth
-// asking again is not asked before.
+// asking again is not asked before, or for askAgain: the place may be back sooner.
 func (m *loopRun) hear(h heard) {
 	delete(m.asking, h.issue)
 	now := m.Now()
 	maps.DeleteFunc(m.silent, func(_ int64, until time.Time) bool { return !until.After(now) })
-	if h.asked.Until.After(now) {
-		m.silent[h.issue] = h.asked.Until
+	if until := h.asked.Until; until.After(now) {
+		if soon := now.Add(askAgain); soon.Before(until) {
+			until = soon
+		}
+		m.silent[h.issue] = until
 	}
 	if m.answers == nil {
 		m.answers = map[int64]Asked{}

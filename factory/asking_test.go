@@ -176,13 +176,14 @@ func TestLoopHoldsWhatNobodyCanTell(t *testing.T) {
 	})
 }
 
-// A place that says when it is worth asking again is not asked before, however many
-// issues wait for it and whatever else happens on the board; then it is, and they go on.
+// A place that says when it is worth asking again is asked once in a minute at most,
+// however many issues wait for it and whatever else happens on the board. When it is back,
+// they go on, although it said that it would take longer.
 func TestLoopLeavesAloneWhoSaysUntilWhen(t *testing.T) {
 	inElsewhere(t, func(h *hall, e *elsewhere) {
 		const many = 50
 		h.w.terms.MaxRunning = many
-		until := time.Now().Add(10 * time.Minute)
+		until := time.Now().Add(time.Hour)
 		for range many {
 			id := h.add("theirs")
 			e.takes[id] = time.Second
@@ -197,12 +198,12 @@ func TestLoopLeavesAloneWhoSaysUntilWhen(t *testing.T) {
 			h.Errorf("%d questions were under way at once, want %d", e.most, askAtOnce)
 		}
 		for id := range int64(many) {
-			if n := e.times(id + 1); n != 1 {
+			if n := e.times(id + 1); n < 1 || n > 8 { // in 400 seconds
 				h.Errorf("issue %d was asked about %d times", id+1, n)
 			}
 			e.tell(id+1, Asked{Says: WantedYes})
 		}
-		time.Sleep(10 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		for id := range int64(many) {
 			h.stands(id+1, "done")
 		}

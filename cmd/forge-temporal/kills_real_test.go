@@ -179,7 +179,7 @@ func TestRealFactoryKilledAtEveryEvent(t *testing.T) {
 	want, events := whole.came()
 	whole.over()
 	const each = 2 // victims at each event
-	kills := pace.Few(3, int(events)*each)
+	kills := int(events) * each
 	t.Logf("%d events, %d kills", events, kills)
 	slots := make(chan struct{}, 6)
 	for n := range kills {

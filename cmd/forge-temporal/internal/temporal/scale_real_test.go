@@ -102,20 +102,6 @@ work of all of them that bounds it.
 	for _, s := range all {
 		fmt.Fprintf(&b, "| %d | %.1f | %.1f | %.2f | %d MB | %d MB |\n", s.runs, float64(s.runs)/s.took.Seconds(), float64(s.runs)/s.bare.Seconds(), s.ratio(), s.worker, s.server)
 	}
-	fmt.Fprintf(&b, `
-## What to take
-
-An iteration of a real agent takes minutes, and Forge's part of it is a fraction of a second: how many agents a machine bears
-is what bounds a team, not the server. A worker with `+"`slots = N`"+` wants what N agents and N verifies at once want, and 200 MB beside.
-
-| team | Temporal | Postgres | workers |
-|---|---|---|---|
-| up to 10 agents at once | the development server, with a file | 1 core, 1 GB | 2 machines, 5 slots each |
-| up to 100 | a server of its own, 4 cores, 4 GB | 2 cores, 4 GB | 10 machines, 10 slots each |
-| more | Temporal's own charts or its cloud | 4 cores, 8 GB, and a copy | as many as agents need |
-
-The two last rows are drawn from the table above and [what Postgres takes](many-machines.md#the-journal-in-postgres); nobody ran them.
-`)
 	docs := filepath.Join("..", "..", "..", "..", "docs")
 	if err := os.WriteFile(filepath.Join(docs, "scale.md"), []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
