@@ -92,7 +92,9 @@ func (s *Store) deliver(ctx context.Context, branch, commit string) error {
 // bring puts what commit takes and the user's repository lacks into it, and
 // checks that nothing is missing then.
 func (s *Store) bring(ctx context.Context, commit string) error {
-	whole := call{args: []string{"rev-list", "--objects", "--quiet", commit, "--not", "--all"}}
+	// Not by the heads of other worktrees: one that is being made, or was left half
+	// made, has one that names nothing, and git stops at it.
+	whole := call{args: []string{"rev-list", "--objects", "--quiet", commit, "--not", "--single-worktree", "--all"}}
 	there := whole
 	there.ok = []int{1, 128}
 	if res, err := s.inUser(ctx, there); err != nil || res.code == 0 {

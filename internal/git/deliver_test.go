@@ -107,6 +107,19 @@ func TestDeliverAsGitWouldFetch(t *testing.T) {
 	b.run("fsck", "--strict", "--no-dangling")
 }
 
+// TestKeepBaseBesideAWorktreeInTheMaking: between two steps of "git worktree add", and
+// for good where it was killed there, a worktree's head names nothing.
+func TestKeepBaseBesideAWorktreeInTheMaking(t *testing.T) {
+	b := newBed(t, nil)
+	one := b.result("01", files{"one": "1"})
+	b.run("worktree", "add", "--quiet", "--detach", filepath.Join(t.TempDir(), "half"), b.base)
+	write(t, filepath.Join(b.user, ".git/worktrees/half/HEAD"), ZeroID+"\n")
+	if err := b.KeepBase(b.ctx, "r1", one); err != nil {
+		t.Error(err)
+	}
+	b.mustDeliver("forge/run-1", one)
+}
+
 func TestDeliverLeavesForeignBranches(t *testing.T) {
 	b := newBed(t, nil)
 	one := b.result("01", files{"one": "1"})
