@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"forge/internal/config"
+	"forge/internal/git"
 	"forge/internal/proof"
 	"forge/internal/work"
 )
@@ -224,17 +225,15 @@ func (s *Store) mix(ctx context.Context, floor work.VerifyOn, at string, all []s
 
 // trusted is the trusted state of a request, with what was accepted in the run.
 func (s *Store) trusted(ctx context.Context, req work.EvidenceRequest) (string, error) {
-	at := req.Trusted
+	var moved []git.Part
 	for _, move := range req.Moves {
 		paths, err := s.movedBy(ctx, move)
 		if err != nil {
 			return "", err
 		}
-		if at, err = s.repo.WithFilesFrom(ctx, at, move.To, paths); err != nil {
-			return "", err
-		}
+		moved = append(moved, git.Part{Commit: move.To, Paths: paths})
 	}
-	return at, nil
+	return s.repo.WithParts(ctx, req.Trusted, moved)
 }
 
 // movedBy are the paths that a move is about.

@@ -12,16 +12,10 @@ import (
 	"forge/internal/work"
 )
 
-// change is content that somebody who may accepted.
-type change struct {
-	commit string
-	paths  []string
-}
-
 // moved are the changes since a head that move the trusted state: people's own
 // commits, and results that a person approved. Each path is in one of them, the
 // last one that moved it.
-func (s *Store) moved(ctx context.Context, from, to string) ([]change, error) {
+func (s *Store) moved(ctx context.Context, from, to string) ([]git.Part, error) {
 	commits, err := s.repo.History(ctx, from, to)
 	if err != nil {
 		return nil, err
@@ -64,7 +58,7 @@ func (s *Store) moved(ctx context.Context, from, to string) ([]change, error) {
 // changesOf gathers paths by the commit that their content is taken from. A
 // path that people alone changed stands in the last commit, to, as all of them
 // left it, however their branches came together.
-func changesOf(last map[string]string, others map[string]bool, to string) []change {
+func changesOf(last map[string]string, others map[string]bool, to string) []git.Part {
 	by := map[string][]string{}
 	for path, commit := range last {
 		if !others[path] {
@@ -72,10 +66,10 @@ func changesOf(last map[string]string, others map[string]bool, to string) []chan
 		}
 		by[commit] = append(by[commit], path)
 	}
-	var out []change
+	var out []git.Part
 	for _, commit := range slices.Sorted(maps.Keys(by)) {
 		slices.Sort(by[commit])
-		out = append(out, change{commit, by[commit]})
+		out = append(out, git.Part{Commit: commit, Paths: by[commit]})
 	}
 	return out
 }
@@ -107,19 +101,42 @@ func (s *Store) accepted(ctx context.Context, commits []git.Commit) (map[string]
 		if !slices.ContainsFunc(tip.Parents, func(id string) bool { return among[id] }) {
 			continue
 		}
-		files, _, err := s.repo.ReadRecord(ctx, tip.Commit)
+		moves, err := s.recorded(ctx, tip)
 		if err != nil {
 			return nil, err
-		}
-		var moves []work.TrustMove
-		if err := json.Unmarshal(files[movesFile], &moves); err != nil {
-			return nil, fmt.Errorf("read %s: %w", tip.Ref, err)
 		}
 		for _, m := range moves {
 			out[m.To] = append(out[m.To], m)
 		}
 	}
 	return out, nil
+}
+
+// mostMoves is how many records are remembered.
+const mostMoves = 10_000
+
+// recorded are the moves of a record.
+func (s *Store) recorded(ctx context.Context, tip git.Tip) (moves []work.TrustMove, err error) {
+	s.mu.Lock()
+	known, ok := s.moves[tip.Commit]
+	s.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	files, _, err := s.repo.ReadRecord(ctx, tip.Commit)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(files[movesFile], &moves); err != nil {
+		return nil, fmt.Errorf("read %s: %w", tip.Ref, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.moves) >= mostMoves {
+		clear(s.moves)
+	}
+	s.moves[tip.Commit] = moves
+	return moves, nil
 }
 
 // Accept implements effect.Evidence.

@@ -25,13 +25,18 @@ type Store struct {
 	dir  string // maps of trusted states, by content; may be removed at any time
 	seen opened.Store
 
-	mu   sync.Mutex
-	maps map[string]*proof.Map
+	// turn is whose it is to bring a trusted state up: runs that begin together would each
+	// do what the first one does for all of them.
+	turn chan struct{}
+
+	mu    sync.Mutex
+	maps  map[string]*proof.Map
+	moves map[string][]work.TrustMove // by their record
 }
 
 // New returns a store that keeps what it learns of trusted states in dir.
 func New(repo *git.Store, dir string) *Store {
-	return &Store{repo: repo, dir: dir, maps: map[string]*proof.Map{}}
+	return &Store{repo: repo, dir: dir, turn: make(chan struct{}, 1), maps: map[string]*proof.Map{}, moves: map[string][]work.TrustMove{}}
 }
 
 // Traced returns a store that knows from dir which files the proofs of trees

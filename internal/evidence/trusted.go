@@ -33,8 +33,14 @@ func (s *Store) refOf(target string) string {
 // run begins, and returns it. settings are those of the run: which paths are
 // evidence is seen with them.
 func (s *Store) Trusted(ctx context.Context, target, base string, settings work.EvidenceRequest) (string, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("find the trusted state of %q: %w", target, context.Cause(ctx))
+	}
 	id, err := s.bringUp(ctx, target, base, settings)
-	// Another run may have brought it up meanwhile.
+	// Another process may have brought it up meanwhile.
 	for moved := (*git.MovedError)(nil); errors.As(err, &moved) && ctx.Err() == nil; {
 		id, err = s.bringUp(ctx, target, base, settings)
 	}
@@ -140,10 +146,8 @@ func (s *Store) grow(ctx context.Context, old, base string, req work.EvidenceReq
 	if err != nil {
 		return from, "", err
 	}
-	for _, m := range moved {
-		if content, err = s.repo.WithFilesFrom(ctx, content, m.commit, m.paths); err != nil {
-			return from, "", err
-		}
+	if content, err = s.repo.WithParts(ctx, content, moved); err != nil {
+		return from, "", err
 	}
 	req.Trusted, req.Moves, req.Base, req.Commit, req.MayChange = content, nil, base, base, nil
 	content, err = s.Mix(ctx, req, work.OnTrusted)

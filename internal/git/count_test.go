@@ -129,6 +129,48 @@ func TestATreeIsListedOnce(t *testing.T) {
 	}
 }
 
+// What was accepted of many results is taken at once: after a day of them each would cost
+// five gits, at every run that begins and every one that lands.
+func TestFilesOfManyCommitsAreTakenAtOnce(t *testing.T) {
+	b, bin := counted(t, `exec '%s' "$@"`)
+	var parts []Part
+	want := files{"late.txt": "no folder any more\n"}
+	for i := range 4 {
+		at := fmt.Sprintf("late%d.txt", i)
+		commit := b.result(fmt.Sprint("0", i), files{at: "n\n", "same.txt": fmt.Sprint(i), "late.txt/x": "x\n"})
+		parts = append(parts, Part{commit, []string{at, "same.txt", "late.txt/x", "never"}})
+		want[at], want["same.txt"] = "n\n", fmt.Sprint(i)
+	}
+	last := b.result("last", files{"late.txt": want["late.txt"]})
+	parts = append(parts, Part{}, Part{last, []string{"late.txt"}})
+	one := b.base
+	for _, p := range parts {
+		if p.Commit == "" {
+			continue
+		}
+		var err error
+		if one, err = b.WithFilesFrom(b.ctx, one, p.Commit, p.Paths); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls(t, bin)
+	all, err := b.WithParts(b.ctx, b.base, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := calls(t, bin); len(got) != 4 {
+		t.Errorf("%d gits for files of %d known commits, want 4: %q", len(got), len(parts)-1, got)
+	}
+	if got, want := b.tree(all), b.tree(one); !maps.Equal(got, want) {
+		t.Errorf("at once %q, one after the other %q", got, want)
+	}
+	for path, content := range want {
+		if got := b.tree(all)[path]; got != content {
+			t.Errorf("%s is %q, want %q", path, got, content)
+		}
+	}
+}
+
 // What a file holds is read once, in whichever commit it stands, and read again is
 // what git says.
 func TestAFileIsReadOnce(t *testing.T) {

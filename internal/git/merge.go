@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"forge/internal/work"
@@ -107,31 +108,49 @@ func (s *Store) checkedCommit(ctx context.Context, tree string, parents []string
 // as they are in base; a path that base does not have is removed. It returns
 // commit itself when nothing differs.
 func (s *Store) WithFilesFrom(ctx context.Context, commit, base string, paths []string) (string, error) {
-	id, err := s.withFilesFrom(ctx, commit, base, paths)
+	return s.WithParts(ctx, commit, []Part{{base, paths}})
+}
+
+// Part is some of the files of a commit.
+type Part struct {
+	Commit string
+	Paths  []string
+}
+
+// WithParts is WithFilesFrom of one part after the other, at the cost of a single one.
+func (s *Store) WithParts(ctx context.Context, commit string, parts []Part) (string, error) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return len(p.Paths) == 0 })
+	id, err := s.withParts(ctx, commit, parts)
 	if err != nil {
-		return "", fmt.Errorf("take files of %s into %s: %w", base, commit, err)
+		var from []string
+		for _, p := range parts {
+			from = append(from, p.Commit)
+		}
+		return "", fmt.Errorf("take files of %s into %s: %w", strings.Join(from, ", "), commit, err)
 	}
 	return id, nil
 }
 
-func (s *Store) withFilesFrom(ctx context.Context, commit, base string, paths []string) (string, error) {
-	if err := checkIDs(commit); err != nil || len(paths) == 0 {
+func (s *Store) withParts(ctx context.Context, commit string, parts []Part) (string, error) {
+	if err := checkIDs(commit); err != nil || len(parts) == 0 {
 		return commit, err
 	}
-	entries, err := s.entries(ctx, base)
-	if err != nil {
-		return "", err
-	}
 	var info strings.Builder
-	for _, path := range paths { // removals first: a file may make room for a folder
-		if _, ok := entries[path]; !ok {
-			info.WriteString("0 " + ZeroID + "\t" + path + "\x00")
+	for _, p := range parts {
+		entries, err := s.entries(ctx, p.Commit)
+		if err != nil {
+			return "", err
+		}
+		for _, path := range p.Paths { // removals first: a file may make room for a folder
+			if _, ok := entries[path]; !ok {
+				info.WriteString("0 " + ZeroID + "\t" + path + "\x00")
+			}
+		}
+		for _, path := range p.Paths {
+			if e, ok := entries[path]; ok {
+				info.WriteString(e + "\t" + path + "\x00")
+			}
 		}
 	}
-	for _, path := range paths {
-		if e, ok := entries[path]; ok {
-			info.WriteString(e + "\t" + path + "\x00")
-		}
-	}
-	return s.withEntries(ctx, commit, info.String(), "files of "+base+"\n")
+	return s.withEntries(ctx, commit, info.String(), "files of "+parts[len(parts)-1].Commit+"\n")
 }
