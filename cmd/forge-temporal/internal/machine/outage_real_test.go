@@ -98,6 +98,68 @@ func TestRealTemporalOutage(t *testing.T) {
 	}
 }
 
+// A worker that is told to stop while the server is away ends within its time all the
+// same, and leaves nobody at work; whoever comes next goes on with the run.
+func TestRealTemporalStopWhileAway(t *testing.T) {
+	pace.Slow(t, "a worker is stopped while its server is away, and the next one has to notice")
+	t.Parallel()
+	s := server(t)
+	f := newFactory(t, s, "")
+	if out, code := f.says("setup"); code != 0 {
+		t.Fatalf("setup: exit code %d\n%s", code, out)
+	}
+	tries := filepath.Join(t.TempDir(), "tries")
+	f.script(strings.Replace(script, `{ write = "one.txt", content = "1\n" }, { sleep = 0.5 }`,
+		`{ write = "one.txt", content = "1\n" }, { run = "echo $$ >> `+tries+`; [ $(wc -l <`+tries+`) -gt 1 ] || exec sleep 600" }`, 1))
+	way := newWire(t, s.FrontendHostPort())
+	f.configure("address = \"" + way.at + "\"\n")
+	stopped := f.worker()
+	began := false
+	p, state, end, err := f.run(func(e work.Event) {
+		if e.Kind != work.IterationStarted || began {
+			return
+		}
+		began = true
+		var pid int
+		for until := time.Now().Add(20 * time.Second); pid == 0 && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+			text, _ := os.ReadFile(tries)
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		if pid == 0 {
+			t.Error("the agent never began")
+			return
+		}
+		way.cut()
+		if err := stopped.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		at := time.Now()
+		over := make(chan error, 1)
+		go func() { over <- stopped.Wait() }()
+		select {
+		case err := <-over:
+			t.Logf("it ended after %.1f s: %v", time.Since(at).Seconds(), err)
+		case <-time.After(30 * time.Second): // five of them to end its work
+			t.Error("the worker does not end while its server is away")
+		}
+		if err := syscall.Kill(pid, 0); err == nil {
+			t.Error("its agent works on")
+		}
+		way.mend()
+		f.worker()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := phases(state, end); !strings.HasPrefix(got, "completed, 01 done ") {
+		t.Errorf("the run ended as %s", got)
+	}
+	once(t, p, state.Run)
+	if text, err := os.ReadFile(tries); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("the iteration was begun %d times (%v), want once more", strings.Count(string(text), "\n"), err)
+	}
+}
+
 // serverAt is a real server that keeps what it knows in a file.
 func serverAt(t *testing.T, db, port string) *testsuite.DevServer {
 	t.Helper()
