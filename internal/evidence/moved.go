@@ -123,11 +123,11 @@ func (s *Store) recorded(ctx context.Context, tip git.Tip) (moves []work.TrustMo
 	if ok {
 		return known, nil
 	}
-	files, _, err := s.repo.ReadRecord(ctx, tip.Commit)
-	if err != nil {
-		return nil, err
+	data, err := s.repo.Show(ctx, tip.Commit, movesFile)
+	if err == nil {
+		err = json.Unmarshal(data, &moves)
 	}
-	if err := json.Unmarshal(files[movesFile], &moves); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", tip.Ref, err)
 	}
 	s.mu.Lock()

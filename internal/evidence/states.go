@@ -12,7 +12,10 @@ import (
 // state is a trusted state: a commit whose first parent is the head of the
 // target that it was made for, and whose second one, where it has one, is the
 // state before it. The zero state is none.
-type state struct{ id, head, before string }
+type state struct {
+	id, head, before string
+	held             bool // the base that it was looked for has its head
+}
 
 // state returns a state on record; that of "" is none.
 func (s *Store) state(ctx context.Context, id string) (state, error) {
@@ -112,7 +115,7 @@ func (s *Store) unforged(ctx context.Context, base string) (state, error) {
 // which was trusted as a whole.
 func (s *Store) within(ctx context.Context, last state, base string) (one state, older bool, err error) {
 	for one = last; one.id != ""; {
-		if held, err := s.holds(ctx, base, one.head); err != nil || held {
+		if one.held, err = s.holds(ctx, base, one.head); err != nil || one.held {
 			return one, false, err
 		}
 		if one.before == "" {
@@ -165,10 +168,14 @@ func (s *Store) behind(ctx context.Context, old, base string) (bool, error) {
 
 // holds is git's word, and no for a commit that the user's git has dropped.
 func (s *Store) holds(ctx context.Context, commit, ancestor string) (bool, error) {
+	held, err := s.repo.Holds(ctx, commit, ancestor)
+	if err == nil {
+		return held, nil
+	}
 	for _, id := range []string{commit, ancestor} {
-		if there, err := s.repo.Exists(ctx, id); err != nil || !there {
-			return false, err
+		if there, gone := s.repo.Exists(ctx, id); gone != nil || !there {
+			return false, gone
 		}
 	}
-	return s.repo.Holds(ctx, commit, ancestor)
+	return false, err
 }

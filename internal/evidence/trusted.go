@@ -59,9 +59,11 @@ func (s *Store) bringUp(ctx context.Context, target, base string, req work.Evide
 	if err != nil || from.id == old && from.head == base && old != "" {
 		return old, err
 	}
-	behind, err := s.behind(ctx, old, base)
-	if err != nil {
-		return "", err
+	behind := false
+	if from.id != old || !from.held {
+		if behind, err = s.behind(ctx, old, base); err != nil {
+			return "", err
+		}
 	}
 	id, err := s.commit(ctx, content, base, cmp.Or(old, from.id), target)
 	if err != nil || behind {
