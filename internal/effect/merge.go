@@ -2,7 +2,6 @@ package effect
 
 import (
 	"context"
-	"fmt"
 
 	"forge/internal/shortage"
 	"forge/internal/work"
@@ -109,7 +108,7 @@ func (m *Machine) deliver(ctx context.Context, e orchestrator.DeliverEffect) orc
 		// Before the delivery: what was accepted is not forgotten when the
 		// process dies in between.
 		if err := m.Evidence.Accept(ctx, e.Run, e.Accepts); err != nil {
-			return orchestrator.Broke{Command: c, Problem: fmt.Sprintf("record the accepted evidence: %v", err)}
+			return broke(c, "record the accepted evidence", err)
 		}
 	}
 	if err := m.Repo.Deliver(ctx, e.Branch, d.Commit); err != nil {

@@ -83,6 +83,9 @@ func (s *Store) removeEmptyObjects() error {
 	for _, name := range names {
 		folder := filepath.Join(objects, name)
 		entries, err := os.ReadDir(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // packed meanwhile: git removes a folder with its last object
+		}
 		if err != nil {
 			return err
 		}

@@ -71,3 +71,19 @@ func TestCheckWhole(t *testing.T) {
 	none := strings.Repeat("1", 40)
 	missing("commit "+none, none)
 }
+
+// A folder of objects goes with its last one when git packs beside it.
+func TestCheckWholeBesideGitThatPacks(t *testing.T) {
+	b := newBed(t, nil)
+	// Listed, and gone by the time that it is read.
+	gone := filepath.Join(b.repo, "objects", "0f")
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CheckWhole(b.ctx, b.base, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// settleWait is how long a git of a dead Forge may take to end by itself, before
-// a result is put into the checkout; lockWait where nothing waits for that.
-const settleWait = 10 * time.Second
+// settleWait is how long it may take until it is somebody's turn with the user's
+// references and checkout: a factory has dozens that wait, each for a few gits, and a
+// git of a dead Forge has to end by itself. lockWait is it where nothing waits for that.
+const settleWait = time.Minute
 
 // SettleMove ends what a Forge that died had begun in the user's checkout: a
 // move of it (FastForward) is finished when the branch was moved already, else

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"forge/internal/pace"
 )
 
 func TestUpdateRef(t *testing.T) {
@@ -114,4 +116,38 @@ func FuzzParsers(f *testing.F) {
 			t.Error("settings from nothing")
 		}
 	})
+}
+
+// Dozens of runs that begin and land wait for each other's references: that a turn is
+// long in coming is no reason to give a run up.
+func TestAReferenceWaitsForItsTurn(t *testing.T) {
+	pace.Slow(t, "others hold the lock for longer than one of them should")
+	t.Parallel()
+	b := newBed(t, nil)
+	held, err := b.holdMoves(b.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(12*time.Second, func() { _ = held.Close() })
+	if err := b.KeepBase(b.ctx, "r1", b.base); err != nil {
+		t.Error(err)
+	}
+}
+
+// What git says when a disk is full, in the places where it does not say why.
+func TestWhatCouldNotBeWritten(t *testing.T) {
+	for said, want := range map[string]bool{
+		"fatal: update_ref failed for ref 'refs/forge/x': cannot update ref 'refs/forge/x': couldn't write '/s/refs/forge/x.lock'": true,
+		"error: unable to write file a.txt":                                     true,
+		"fatal: unable to create '/s/packed-refs.lock': no words":               true,
+		"error: failed to write object":                                         true,
+		"fatal: Could not write new index file.":                                true,
+		"fatal: bad object worktrees/half/HEAD":                                 false,
+		"fatal: cannot lock ref 'refs/forge/x': is at 1 but expected 2":         false,
+		"error: Your local changes to the following files would be overwritten": false,
+	} {
+		if got := couldNotWrite.MatchString(said); got != want {
+			t.Errorf("%q: %v", said, got)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -139,11 +140,14 @@ func (r *runner) run(ctx context.Context, c call) (result, error) {
 	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr, Short: short(res.stderr, c.dir)}
 }
 
+// couldNotWrite is how git says that, of objects, references, packs and the index.
+var couldNotWrite = regexp.MustCompile(`(?i)(unable to|could not|couldn't|cannot|failed to) (write|create|close|append|fsync)`)
+
 // short is the shortage for which git failed, nil = none is known. Git does not always
 // say why it could not write a file: then the disk tells.
 func short(said, dir string) error {
 	err := shortage.In(said, dir)
-	if err == nil && dir != "" && strings.Contains(said, "unable to write") {
+	if err == nil && dir != "" && couldNotWrite.MatchString(said) {
 		err = shortage.Lacks(dir, 1<<20, 16)
 	}
 	return err
