@@ -67,6 +67,25 @@ func TestOldFoldersGoByThemselves(t *testing.T) {
 	}
 }
 
+// A folder whose run nobody knows may be of one that begins at this moment: its work was
+// removed under its agent, now and then, where a factory had begun hundreds.
+func TestFolderOfARunThatIsAboutToBeginStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, done("01"), "test -f README.md")
+	w.plan(phase("01", "first", 1))
+	w.forge("run", "--autonomous").want(exitDone)
+	w.write(filepath.Join(w.state, "runs", "begins", "phases", "01", "new.go"), "package work\n")
+	w.forge("gc", "--keep", "0s").want(exitDone)
+	w.later(23*time.Hour, "gc", "--keep", "0s").want(exitDone)
+	if left := w.folders(); !slices.Equal(left, []string{"begins"}) {
+		t.Errorf("%q are left, want the one that may begin", left)
+	}
+	w.later(25*time.Hour, "gc").want(exitDone)
+	if left := w.folders(); len(left) > 0 {
+		t.Errorf("%q are left after a day", left)
+	}
+}
+
 // gc knows the caches that proofs are lent: it names them, and removes those that
 // nobody was lent for the time.
 func TestGCRemovesCachesOfProofs(t *testing.T) {

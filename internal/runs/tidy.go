@@ -38,9 +38,19 @@ func Sweep(p *project.Checkout, run string) {
 // KeepRuns is how long the folders and logs of finished runs are kept.
 const KeepRuns = 30 * 24 * time.Hour
 
+// strayFor is how long a folder of no run stays: a run may just be about to begin, and
+// its row may be younger than the list that was read.
+const strayFor = 24 * time.Hour
+
 // Collect removes the folders of runs that ended before keep ago, and those of
-// no run at all. Runs that can be resumed keep theirs.
+// no run at all that nobody wrote to for a day. Runs that can be resumed keep theirs.
 func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry bool, say func(dir string, bytes int64)) (freed int64, err error) {
+	runs := filepath.Join(p.State, "runs")
+	// Before the runs are listed: what begins meanwhile is not among them.
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("list the folders of runs: %w", err)
+	}
 	rows, err := p.Journal.Runs(ctx)
 	if err != nil {
 		return 0, err
@@ -49,19 +59,27 @@ func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry b
 	for _, r := range rows {
 		known[r.ID] = r
 	}
-	runs := filepath.Join(p.State, "runs")
-	entries, err := os.ReadDir(runs)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("list the folders of runs: %w", err)
+	over := func(r journal.RunRow) bool {
+		return !r.Unfinished() && !r.Alive && p.Now().Sub(r.Updated) >= keep
 	}
 	for _, entry := range entries {
 		dir := filepath.Join(runs, entry.Name())
 		r, ok := known[entry.Name()]
-		if ok && (r.Unfinished() || r.Alive || p.Now().Sub(r.Updated) < keep) {
+		switch {
+		case !ok && p.Now().Sub(changedAt(dir)) < strayFor:
+			continue
+		case ok && !over(r):
 			if !dry && r.Outcome == work.RunCompleted && !r.Alive {
 				sweepLeft(ctx, p, r.ID)
 			}
 			continue
+		}
+		// It may have begun, or have been taken up again, since it was listed.
+		switch now, err := p.Journal.RunOf(ctx, entry.Name()); {
+		case err == nil && !over(now):
+			continue
+		case err != nil && !errors.Is(err, journal.ErrNoRun):
+			return freed, err
 		}
 		size := sizeOf(dir)
 		if !dry {
