@@ -223,13 +223,20 @@ func (s *Worker) driveIssue(ctx context.Context, p *project.Checkout, lease *jou
 	return s.endedOf(state), nil
 }
 
+// tidyEvery is how often it is tidied up at most: it goes by all runs that there ever
+// were, and hundreds may end in an hour.
+const tidyEvery = time.Minute
+
 // tidyUp removes the folders of old runs, one call at a time.
 func (s *Worker) tidyUp(ctx context.Context, p *project.Checkout) {
 	if !s.tidying.TryLock() {
 		return
 	}
 	defer s.tidying.Unlock()
-	runs.TidyOld(ctx, p, s.Machine.Repo)
+	if now := s.Now(); now.Sub(s.tidied) >= tidyEvery {
+		s.tidied = now
+		runs.TidyOld(ctx, p, s.Machine.Repo)
+	}
 }
 
 // endedOf is how a run was left, as the board needs to know it.

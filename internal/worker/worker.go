@@ -59,6 +59,7 @@ type Worker struct {
 	}
 
 	tidying   sync.Mutex
+	tidied    time.Time // when it was last; with tidying
 	admission struct {
 		sync.Mutex
 		at  time.Time
