@@ -146,7 +146,7 @@ func TestWhatCouldNotBeWritten(t *testing.T) {
 		"fatal: cannot lock ref 'refs/forge/x': is at 1 but expected 2":         false,
 		"error: Your local changes to the following files would be overwritten": false,
 	} {
-		if got := couldNotWrite.MatchString(said); got != want {
+		if got := couldNotWrite(said); got != want {
 			t.Errorf("%q: %v", said, got)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -140,14 +139,25 @@ func (r *runner) run(ctx context.Context, c call) (result, error) {
 	return res, &CommandError{Verb: c.args[0], Code: res.code, Stderr: res.stderr, Short: short(res.stderr, c.dir)}
 }
 
-// couldNotWrite is how git says that, of objects, references, packs and the index.
-var couldNotWrite = regexp.MustCompile(`(?i)(unable to|could not|couldn't|cannot|failed to) (write|create|close|append|fsync)`)
+// couldNotWrite says that git's words are of that: of objects, references, packs and
+// the index.
+func couldNotWrite(said string) bool {
+	said = strings.ToLower(said)
+	for _, failed := range []string{"unable to ", "could not ", "couldn't ", "cannot ", "failed to "} {
+		for _, doing := range []string{"write", "create", "close", "append", "fsync"} {
+			if strings.Contains(said, failed+doing) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // short is the shortage for which git failed, nil = none is known. Git does not always
 // say why it could not write a file: then the disk tells.
 func short(said, dir string) error {
 	err := shortage.In(said, dir)
-	if err == nil && dir != "" && couldNotWrite.MatchString(said) {
+	if err == nil && dir != "" && couldNotWrite(said) {
 		err = shortage.Lacks(dir, 1<<20, 16)
 	}
 	return err
