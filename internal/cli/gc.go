@@ -13,8 +13,9 @@ import (
 func (a *App) gcCommand() *cli.Command {
 	return &cli.Command{
 		Name: "gc", Usage: "remove folders and logs of finished runs, caches that proofs were lent, and old drafts; journals stay",
-		Description: "It also runs by itself after each run, with the default age; then drafts and interviews that wait\n" +
-			"for you stay (forge inbox lists them). Drafts of the last day always stay.",
+		Description: "It also runs by itself after each run (in the factory once a minute at most), with the default age;\n" +
+			"then drafts and interviews that wait for you stay (forge inbox lists them). Drafts of the last day,\n" +
+			"and folders of no run that are younger, always stay.",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "keep", Value: runs.KeepRuns, Usage: "keep what is younger than `TIME`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be removed"},

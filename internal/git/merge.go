@@ -122,11 +122,7 @@ func (s *Store) WithParts(ctx context.Context, commit string, parts []Part) (str
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return len(p.Paths) == 0 })
 	id, err := s.withParts(ctx, commit, parts)
 	if err != nil {
-		var from []string
-		for _, p := range parts {
-			from = append(from, p.Commit)
-		}
-		return "", fmt.Errorf("take files of %s into %s: %w", strings.Join(from, ", "), commit, err)
+		return "", fmt.Errorf("take files of other commits into %s: %w", commit, err)
 	}
 	return id, nil
 }
@@ -139,7 +135,7 @@ func (s *Store) withParts(ctx context.Context, commit string, parts []Part) (str
 	for _, p := range parts {
 		entries, err := s.entries(ctx, p.Commit)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("list the files of %s: %w", p.Commit, err)
 		}
 		for _, path := range p.Paths { // removals first: a file may make room for a folder
 			if _, ok := entries[path]; !ok {

@@ -129,7 +129,7 @@ func TestAReferenceWaitsForItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(12*time.Second, func() { _ = held.Close() })
-	if err := b.KeepBase(b.ctx, "r1", b.base); err != nil {
+	if err := b.setUserRef(b.ctx, "refs/forge/keep/r1", b.base, "", "forge: base of a run"); err != nil {
 		t.Error(err)
 	}
 }
