@@ -14,6 +14,7 @@ import (
 	"forge/internal/egress"
 	"forge/internal/proc"
 	"forge/internal/redact"
+	"forge/internal/shortage"
 	"forge/internal/work"
 )
 
@@ -98,8 +99,11 @@ func (a *Agents) Iterate(ctx context.Context, req work.IterationRequest, watch f
 	a.running.end(of, told)
 	tools.report(&report)
 	report.Heard = told.end()
-	if cerr := log.close(); cerr != nil && err == nil && report.Detail == "" {
-		report.Detail = oneLine(cerr.Error(), a.config.Redact)
+	if cerr := log.close(); cerr != nil && err == nil {
+		report.Short = oneLine(shortage.Of(cerr), a.config.Redact)
+		if report.Detail == "" {
+			report.Detail = oneLine(cerr.Error(), a.config.Redact)
+		}
 	}
 	return report, err
 }

@@ -37,6 +37,22 @@ func iterate(t *testing.T, a *Agents, req work.IterationRequest) work.IterationR
 	return r
 }
 
+// A log that could not be written is told, and for want of what.
+func TestExecOnAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	req := shell(t, "echo '<promise>DONE</promise>'")
+	req.LogPath = "/dev/full"
+	if r := iterate(t, newAgents(t), req); !strings.Contains(r.Short, "is full") || !strings.Contains(r.Detail, "write the agent's log") {
+		t.Errorf("short of %q (%s)", r.Short, r.Detail)
+	}
+	req = shell(t, "true")
+	if r := iterate(t, newAgents(t), req); r.Short != "" {
+		t.Errorf("short of %q with room", r.Short)
+	}
+}
+
 func TestExecUsage(t *testing.T) {
 	in, out := 3.0, 15.0
 	a := newAgents(t)

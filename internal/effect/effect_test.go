@@ -3,10 +3,12 @@ package effect
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"forge/internal/shortage"
 	"forge/internal/work"
 	"forge/orchestrator"
 )
@@ -32,6 +34,29 @@ func TestDiffers(t *testing.T) {
 	got, err := m.differs(t.Context(), "head", "last", "merged")
 	if err != nil || !slices.Equal(got, []string{"b"}) {
 		t.Errorf("%q differ, %v; want b alone", got, err)
+	}
+}
+
+// What an agent says of its work on a full disk does not count, whoever noticed that it
+// was full; an outcome that claims nothing stays what it is.
+func TestOnAFullDiskNothingIsClaimed(t *testing.T) {
+	said := work.IterationReport{Outcome: work.OutcomeOK, Claims: []string{"DONE"}}
+	if got := believed(said, nil); got.Outcome != work.OutcomeOK || !slices.Equal(got.Claims, said.Claims) {
+		t.Errorf("with room %q, %q", got.Outcome, got.Claims)
+	}
+	logged := said
+	logged.Short = "the disk is full"
+	for name, got := range map[string]work.IterationReport{
+		"its log":    believed(logged, nil),
+		"its folder": believed(said, &shortage.NoRoom{Path: "/work", Need: 2, Have: 1}),
+	} {
+		if got.Outcome != work.OutcomeAgentFailed || len(got.Claims) > 0 || !strings.Contains(got.Detail, "is full while it worked") {
+			t.Errorf("%s was full: %q, %q, %q", name, got.Outcome, got.Claims, got.Detail)
+		}
+	}
+	logged.Outcome = work.OutcomeRateLimited
+	if got := believed(logged, nil); got.Outcome != work.OutcomeRateLimited {
+		t.Errorf("refused by its provider: %q", got.Outcome)
 	}
 }
 

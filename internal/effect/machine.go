@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,6 +228,7 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 	case err != nil:
 		return failed(ctx, c, "run the agent", err)
 	}
+	rep = believed(rep, shortage.AtWork(req.Dir))
 	rep.Whole = "" // it is never recorded
 	done := orchestrator.IterationDone{Command: c, Report: rep}
 	if rep.Outcome == work.OutcomeInterrupted || rep.Outcome == work.OutcomeRateLimited {
@@ -307,6 +309,18 @@ func (m *Machine) readTodos(ctx context.Context, e orchestrator.IterateEffect, d
 	}
 	done.Snapshot.Commit, err = m.Repo.CommitTree(ctx, done.Snapshot.Tree, []string{e.Parent}, b.String(), e.Ref)
 	return err
+}
+
+// believed is a report whose claims count. Where the machine ran out of something while
+// the agent worked, what it wrote may be missing without it noticing.
+func believed(rep work.IterationReport, lacks error) work.IterationReport {
+	short := cmp.Or(rep.Short, shortage.Of(lacks))
+	if short == "" || !rep.Outcome.KeepsClaim() {
+		return rep
+	}
+	rep.Outcome, rep.Claims = work.OutcomeAgentFailed, nil
+	rep.Detail = short + " while it worked: what it wrote may be missing, and what it says of that does not count"
+	return rep
 }
 
 // PromptOf is the file beside an iteration's log that holds its prompt.

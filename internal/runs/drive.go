@@ -175,15 +175,8 @@ type Options struct {
 	Beside func(run string, stop func(), over <-chan struct{})
 }
 
-// leastRoom and leastFiles have to be free where runs are worked on, or nothing
-// new is begun.
-const (
-	leastRoom  = 1 << 20
-	leastFiles = 50
-)
-
-// Room is a shortage where less is free than that.
-func Room(p *project.Checkout) error { return shortage.Lacks(p.State, leastRoom, leastFiles) }
+// Room is a shortage where too little is free for anything new to begin.
+func Room(p *project.Checkout) error { return shortage.AtWork(p.State) }
 
 // NewMark names the processes of one effect; nobody can guess it.
 func NewMark() string {

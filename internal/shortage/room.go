@@ -43,6 +43,9 @@ func Lacks(path string, bytes, files uint64) error {
 	return &NoRoom{Path: path, Need: bytes, Have: r.Bytes, OutOfNames: r.Bytes >= bytes}
 }
 
+// AtWork is a shortage where less is free than what work begins with: 1 MB in 50 files.
+func AtWork(path string) error { return Lacks(path, 1<<20, 50) }
+
 // NoRoom is a disk with less room than is needed.
 type NoRoom struct {
 	Path       string

@@ -125,6 +125,8 @@ type IterationReport struct {
 	Heard       []string   `json:"heard,omitempty"`       // messages that its model was given midway, by their ids
 	// Trace is what the agent did, by digests; nil where its kind does not tell.
 	Trace *stuck.Trace `json:"trace,omitempty"`
+	// Short is what the machine ran out of while the agent worked. It is never recorded.
+	Short string `json:"-"`
 	// Whole is the last assistant message, up to 256 KB from its end. It is
 	// never recorded.
 	Whole string `json:"-"`
