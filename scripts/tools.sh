@@ -35,30 +35,60 @@ die() {
 	exit 1
 }
 
-# apt PROGRAM PACKAGE: installs PACKAGE when PROGRAM is missing and this is
-# root on a system with apt. Whether it is there afterwards is the caller's
-# question.
+# apt PROGRAM PACKAGE...: installs the PACKAGEs whose PROGRAM is missing, at once, when
+# this is root on a system with apt; the packages of the system are looked through after
+# each installation, which takes longer than one of them. Whether a program is there
+# afterwards is the caller's question. With $apt_ahead they are only fetched.
 apt() {
-	if command -v "$1" >/dev/null || [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	local missing=()
+	while [ $# -gt 0 ]; do
+		command -v "$1" >/dev/null || missing+=("$2")
+		shift 2
+	done
+	if [ ${#missing[@]} = 0 ] || [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 		return 0
 	fi
-	say "installing $2"
+	say "${apt_ahead:-installing} ${missing[*]}"
 	if [ -z "${apt_updated:-}" ]; then
 		apt-get update -qq </dev/null >&2 || say "apt-get update failed: trying with the lists that are there"
 		apt_updated=1
 	fi
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "$2" </dev/null >&2 ||
-		say "$2 could not be installed"
+	apt_install "${missing[@]}" && return 0
+	local package # one that is not to be had keeps no other
+	for package in "${missing[@]}"; do
+		[ ${#missing[@]} -gt 1 ] && apt_install "$package" || say "$package could not be installed"
+	done
+}
+
+apt_install() {
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
+		${apt_ahead:+--download-only} "$@" </dev/null >&2
+}
+
+# alone NAME COMMAND...: runs COMMAND while nobody else does so for NAME, where the
+# system can see to that: who comes second finds what the first has built.
+alone() {
+	local name=$1
+	shift
+	mkdir -p "$tools"
+	if ! command -v flock >/dev/null; then
+		"$@"
+		return
+	fi
+	(
+		flock 9
+		"$@"
+	) 9>"$tools/.lock-${name//\//-}"
 }
 
 # go_program NAME VERSION PACKAGE prints the path of a program that the Go
 # toolchain builds when it is missing.
-go_program() {
+go_program() { alone "$1" build_go_program "$@"; }
+build_go_program() {
 	local name=$1 version=$2 package=$3
 	local dir=$tools/$name-$version
 	if [ ! -x "$dir/$name" ]; then
-		say "building $name $version, about a minute"
-		mkdir -p "$tools"
+		say "building $name $version, some minutes"
 		local new
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		GOFLAGS= GOBIN=$new go install "$package@$version" >&2 ||
@@ -94,14 +124,14 @@ gotask() { go_program task "$TASK_VERSION" github.com/go-task/task/v3/cmd/task; 
 
 # npm_program PACKAGE VERSION PROGRAM prints the path of a pinned program of an
 # npm package, which it installs when it is missing.
-npm_program() {
+npm_program() { alone "$3" install_npm_program "$@"; }
+install_npm_program() {
 	local package=$1 version=$2 program=$3
 	local dir=$tools/$program-$version
 	local bin=$dir/node_modules/.bin/$program
 	if [ ! -x "$bin" ]; then
 		command -v npm >/dev/null || die "$program is installed by npm, which is not in PATH: install Node and npm"
 		say "installing $package $version"
-		mkdir -p "$tools"
 		local new
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		# The version is named because npm otherwise takes an older one that
@@ -126,7 +156,8 @@ npm_program() {
 
 # npm_modules NAME PACKAGE@VERSION... prints a node_modules folder that holds the
 # packages, which are installed when it is missing.
-npm_modules() {
+npm_modules() { alone "modules-$1" install_npm_modules "$@"; }
+install_npm_modules() {
 	local name=$1
 	shift
 	local dir
@@ -134,7 +165,6 @@ npm_modules() {
 	if [ ! -d "$dir/node_modules" ]; then
 		command -v npm >/dev/null || { say "npm is not in PATH: install Node and npm"; return 1; }
 		say "installing $*"
-		mkdir -p "$tools"
 		local new
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		if ! npm install --prefix "$new" --no-audit --no-fund --no-save --no-update-notifier --loglevel=error "$@" </dev/null >&2; then
@@ -156,14 +186,14 @@ claude-acp() { npm_program @agentclientprotocol/claude-agent-acp "$CLAUDE_ACP_VE
 # gitea prints the path of a Gitea server, which the Go toolchain builds from
 # its module when it is missing. Templates and translations are not in the
 # program: gitea_src prints the folder that it reads them from.
-gitea() {
+gitea() { alone gitea build_gitea; }
+build_gitea() {
 	local dir=$tools/gitea-$GITEA_VERSION
 	if [ ! -x "$dir/gitea" ]; then
 		apt gcc gcc
 		apt cc libc6-dev
 		command -v gcc >/dev/null || die "gitea is built with a C compiler: install gcc"
 		say "building gitea $GITEA_VERSION, three to five minutes"
-		mkdir -p "$tools"
 		local new module
 		new=$(mktemp -d "$tools/.new-XXXXXX")
 		module=$(cd "$new" && GOFLAGS=-mod=mod go mod download -json "code.gitea.io/gitea@v$GITEA_VERSION" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
