@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"forge/internal/cron"
+	"forge/internal/pace"
 )
 
 func TestNextOfSchedule(t *testing.T) {
@@ -45,6 +46,7 @@ func TestNextOfSchedule(t *testing.T) {
 // are away for days: of each due time there is one issue at most, of the last one
 // that passed there is one, and none is for a time that is not due.
 func TestSchedulesOfManyServers(t *testing.T) {
+	pace.Sequential(t, "a pure rule, in one goroutine")
 	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		times, err := cron.Parse([]string{"*/20 * * * *", "30 2 * * *", "0 6 * * mon"}[rnd.IntN(3)])

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // A vector that is turned keeps its length and its angles to others, whatever its
@@ -177,6 +179,7 @@ func oldFile(t *testing.T, path string, version, dims int, list []madeVector) {
 // same are found, and the file gives its room back. Those of version 2 become what is
 // made of the numbers themselves.
 func TestVectorsOfVersionsBefore(t *testing.T) {
+	pace.Sequential(t, "one file, read by one")
 	const count = 2500
 	for _, dims := range []int{96, 600} {
 		r := rand.New(rand.NewPCG(9, 10))

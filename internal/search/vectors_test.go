@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 )
 
 // embedder makes vectors as the model server of the tests does, and counts.
@@ -227,6 +228,7 @@ func TestTwoDoNotFillAtOnce(t *testing.T) {
 // Two or three bits a number, and the signs first, find nearly what comparing everything
 // whole would: of those that are nearest most come first, and the others soon.
 func TestNearestBesideAll(t *testing.T) {
+	pace.Sequential(t, "arithmetic, in one goroutine")
 	for dims, least := range map[int]nearness{256: {0.75, 0.98, 0.9}, 768: {0.6, 0.97, 0.75}} {
 		t.Run(fmt.Sprint(dims), func(t *testing.T) { nearestBesideAll(t, dims, least) })
 	}

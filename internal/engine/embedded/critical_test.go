@@ -147,6 +147,7 @@ func wall(t *testing.T, lines []string, secs map[string]int64, places int, told 
 // the lengths they take longer.
 func TestDrawnPlansTakeAsLongAsTheirLongestChain(t *testing.T) {
 	pace.Slow(t, "real engines on nine plans of up to 47 phases")
+	pace.Sequential(t, "the same engine as in the tests beside it, at length")
 	const plans = 3
 	for _, places := range []int{4, 64} {
 		sum, most, roomy, blind := 0.0, 0.0, 0, 0.0

@@ -1,7 +1,7 @@
 // Pick prints the arguments with which go test plays a part of the tests:
 //
 //	pick long       the slow tests that neither make test nor make race plays
-//	pick others     the packages that do not say pace.OnlyBeside
+//	pick others     the packages that do not say pace.OnlyBeside, where something is begun
 //	pick beside     of those that do, the tests that begin something beside themselves
 //	pick quick      all packages, without these tests
 package main
@@ -43,6 +43,7 @@ func fail(err error) {
 type pkg struct {
 	path       string // as go test takes it
 	onlyBeside bool   // says pace.OnlyBeside
+	begins     bool   // something goes on beside, in its tests or in what they test
 	tests      map[string]reached
 }
 
@@ -55,7 +56,7 @@ const beside = "go"
 
 // unwatched says of a test that make race does not play it.
 func (p pkg) unwatched(r reached) bool {
-	return r["pace.Sequential"] || p.onlyBeside && !r[beside]
+	return r["pace.Sequential"] || !p.begins || p.onlyBeside && !r[beside]
 }
 
 // long says of a test that neither make test nor make race plays it.
@@ -84,7 +85,7 @@ func pick(part string, all []pkg) ([]string, error) {
 			add(p, p.long)
 		case part == "beside" && p.onlyBeside:
 			add(p, func(r reached) bool { return !p.unwatched(r) })
-		case part == "others" && !p.onlyBeside:
+		case part == "others" && !p.onlyBeside && p.begins:
 			packages = append(packages, p.path)
 		}
 	}
@@ -157,6 +158,9 @@ func readPackage(dir string) (*pkg, error) {
 		return nil, err
 	}
 	p := &pkg{path: "./" + filepath.ToSlash(dir), tests: map[string]reached{}}
+	if p.begins, err = begins(dir); err != nil {
+		return nil, err
+	}
 	calls := map[string]reached{} // of each function
 	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -185,6 +189,31 @@ func readPackage(dir string) (*pkg, error) {
 		}
 	}
 	return p, nil
+}
+
+// begins says that in a folder's files, or in a test of them, something goes on beside: a go
+// statement, a method Go, tests beside each other, or a server, which begins one for each
+// request. What goes on in other packages is watched there.
+func begins(dir string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return false, err
+		}
+		for _, i := range f.Imports {
+			if strings.HasPrefix(i.Path.Value, `"net/http`) {
+				return true, nil
+			}
+		}
+		if calls := callsOf(f); calls[beside] || calls["Parallel"] {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // isReal says that a file is of the tests against real programs, which are of neither

@@ -9,7 +9,8 @@ import (
 )
 
 // Whatever both other targets leave is long, by whichever way it says so; what one of them
-// plays is not. Of some packages the race detector watches what begins something beside.
+// plays is not. Of some packages the race detector watches what begins something beside, and
+// none in which nothing does.
 func TestPick(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -31,7 +32,10 @@ func TestSequential(t *testing.T) { pace.Sequential(t, "y") }
 func TestNeither(t *testing.T) { t.Parallel() }
 `)
 	write("a/world_test.go", "package a\nfunc world(t *testing.T) { pace.Sequential(t, \"y\"); slowly(t) }\nfunc slowly(t *testing.T) { pace.Slow(t, \"x\") }\n")
-	write("a/b/b_test.go", "package b\nfunc TestOfMany(t *testing.T) { run(t, pace.LeftButLong(true, false)) }\n")
+	write("a/b/b_test.go", "package b\nfunc TestOfMany(t *testing.T) { run(t, pace.LeftButLong(true, false)) }\nfunc TestSlowQuiet(t *testing.T) { pace.Slow(t, \"x\") }\n")
+	write("c/c.go", "package c\nimport _ \"net/http/httptest\"\n")
+	write("g/g.go", "package g\nfunc f() { go f() }\n")
+	write("g/g_test.go", "package g\nfunc TestWhatBegins(t *testing.T) { f() }\n")
 	write("c/c_test.go", "package c\nfunc TestFast(t *testing.T) {}\n")
 	write("c/real_test.go", "//go:build real\n\npackage c\nfunc TestRealBoth(t *testing.T) { pace.Slow(t, \"x\"); pace.Sequential(t, \"y\") }\n")
 	write("d/testdata/x_test.go", "package x\nfunc TestOfData(t *testing.T) { pace.Slow(t, \"x\"); pace.Sequential(t, \"y\") }\n")
@@ -52,9 +56,9 @@ func TestSequentialBeside(t *testing.T) { pace.Sequential(t, "x"); w.begin("run"
 		t.Fatal(err)
 	}
 	for part, want := range map[string][]string{
-		"long":   {"-run=^(TestBoth|TestByAnother|TestOfMany|TestSlowStory|TestWithin)$", "./a", "./a/b", "./f"},
+		"long":   {"-run=^(TestBoth|TestByAnother|TestOfMany|TestSlowQuiet|TestSlowStory|TestWithin)$", "./a", "./a/b", "./f"},
 		"beside": {"-run=^(TestSlowStoryBeside|TestStoryBeside)$", "./f"},
-		"others": {"./a", "./a/b", "./c"},
+		"others": {"./a", "./c", "./g"},
 		"quick":  {"-skip=^(TestSlowStoryBeside|TestStoryBeside)$", "./..."},
 	} {
 		if got, err := pick(part, all); err != nil || !slices.Equal(got, want) {
