@@ -116,7 +116,7 @@ func TestRealGeminiConforms(t *testing.T) {
 		},
 	}
 	agenttest.Run(t, agenttest.Harness{
-		Agent: g.agents, Soon: 5, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: g.agents, Soon: 5, Half: 2, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			settings := g.settings(t, tools.turns(t, dir, steps)...)
 			settings.SkipPermission = !slices.ContainsFunc(steps, func(s agenttest.Step) bool { return s.Refused })

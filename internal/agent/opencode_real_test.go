@@ -118,7 +118,7 @@ func TestRealOpencodeConforms(t *testing.T) {
 		},
 	}
 	agenttest.Run(t, agenttest.Harness{
-		Agent: o.agents, Soon: 8, Alone: true, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
+		Agent: o.agents, Soon: 8, Half: 1, Alone: true, Messages: true, Continues: true, Reports: true, Outages: true, Refuses: true,
 		Prepare: func(t *testing.T, dir string, steps ...agenttest.Step) work.AgentSettings {
 			turns := tools.turns(t, dir, steps)
 			if last := len(turns) - 1; steps[len(steps)-1].Outage > 0 {
@@ -139,14 +139,18 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fakemodel.Fault
 		want  work.Outcome
+		left  bool // another one of this outcome is played
 	}{
-		"500":           {fakemodel.Fault{Status: 500, Headers: soon}, work.OutcomeRateLimited},
-		"401":           {fakemodel.Fault{Status: 401}, work.OutcomeRateLimited},
-		"no credit":     {fakemodel.Fault{Status: 402}, work.OutcomeRateLimited},
-		"bad request":   {fakemodel.Fault{Status: 400, Message: "no, and connection refused", Headers: soon}, work.OutcomeAgentFailed},
-		"unknown model": {fakemodel.Fault{Status: 404}, work.OutcomeAgentFailed},
+		"500":           {fakemodel.Fault{Status: 500, Headers: soon}, work.OutcomeRateLimited, false},
+		"401":           {fakemodel.Fault{Status: 401}, work.OutcomeRateLimited, true},
+		"no credit":     {fakemodel.Fault{Status: 402}, work.OutcomeRateLimited, true},
+		"bad request":   {fakemodel.Fault{Status: 400, Message: "no, and connection refused", Headers: soon}, work.OutcomeAgentFailed, false},
+		"unknown model": {fakemodel.Fault{Status: 404}, work.OutcomeAgentFailed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.left {
+				pace.Soak(t, "another fault of this outcome is played")
+			}
 			t.Parallel()
 			opencodeTrouble(t, c.fault, c.want)
 		})
@@ -160,6 +164,7 @@ func TestRealOpencodeProviderTrouble(t *testing.T) {
 		}
 	})
 	t.Run("no such model", func(t *testing.T) {
+		pace.Soak(t, "a bad request is played")
 		t.Parallel()
 		o := newRealOpencode(t)
 		req := o.request(t)
@@ -191,6 +196,7 @@ func TestRealOpencodeProviderHangsUp(t *testing.T) {
 
 // It would wait by itself, and print nothing.
 func TestRealOpencodeToldToWaitLong(t *testing.T) {
+	pace.Soak(t, "TestRealOpencodeWaitingIsNotIdle is told to wait")
 	t.Parallel()
 	opencodeTrouble(t, fakemodel.Fault{Status: 429, Headers: map[string]string{"Retry-After": "3000"}}, work.OutcomeRateLimited)
 }

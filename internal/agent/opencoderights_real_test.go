@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"forge/internal/fakemodel"
+	"forge/internal/pace"
 	"forge/internal/proc"
 	"forge/internal/work"
 )
@@ -74,6 +75,9 @@ func TestRealOpencodeSandboxed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if !caps.Bubblewrap && !caps.Landlock {
 				t.Skip("not on this machine")
+			}
+			if caps.Landlock && o.agents.config.Caps.Bubblewrap {
+				pace.Soak(t, "it is played in bubblewrap, and other agents in this one")
 			}
 			t.Parallel()
 			o := newRealOpencode(t)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -59,6 +60,10 @@ type Harness struct {
 	Reports   bool // it reports usage by itself
 	Outages   bool // it tells an outage from its own failure
 	Refuses   bool // it has a permission mode, and says what was refused
+
+	// Half is for an agent whose start takes seconds: of the cases it plays the even (1)
+	// or the odd (2) ones, and all in make soak.
+	Half int
 }
 
 const promise = "<promise>THE WORK IS DONE</promise>"
@@ -93,6 +98,9 @@ func Run(t *testing.T, h Harness) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.skip {
 				t.Skip("not a trait of this kind")
+			}
+			if h.Half > 0 && i%2 != h.Half-1 {
+				pace.Soak(t, "it is played with the agents that start at once")
 			}
 			if i > 0 || !h.Alone {
 				t.Parallel()
