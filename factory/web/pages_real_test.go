@@ -122,6 +122,11 @@ func TestRealPagesInABrowser(t *testing.T) {
 	b.Until(shown("in_progress"))
 	b.Click(`#column-tabs [data-shows="ready"]`)
 	b.Until(shown("ready"))
+	// A tap may begin before the board changes and end after it.
+	b.JS(`const tab = document.querySelector('#column-tabs [data-shows="ready"]'), card = document.querySelector(".card-title");
+		card.append("!"); setTimeout(() => { window.tapped = tab.isConnected ? "the same" : "another"; card.lastChild.remove(); }, 50)`, nil)
+	b.Until(`window.tapped`)
+	b.Until(`window.tapped === "the same"`)
 	b.Until(`document.querySelector("header.bar").getBoundingClientRect().height < 60`)
 	// What a filter leaves is on show, wherever it stands.
 	b.GoTo("/p/demo?label=parser&q=line")

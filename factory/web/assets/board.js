@@ -349,23 +349,28 @@
     const room = columns();
     room.scrollLeft += column.getBoundingClientRect().left - room.getBoundingClientRect().left;
   };
+  // A tab stays the same one while the board changes: a tap that ends on another than it
+  // began on is none.
   const columnTabs = () => {
     const room = document.getElementById("column-tabs");
     if (!room || !small.matches) return;
-    const all = [...columns().querySelectorAll(".column")];
-    room.replaceChildren(...all.map((column) => {
-      const tab = document.createElement("button");
-      const name = column.querySelector("h2").firstChild.textContent.trim();
-      tab.type = "button";
-      tab.dataset.shows = column.dataset.column;
-      tab.textContent = name + " " + column.querySelector(".count").textContent;
-      if (needsSomebody(column)) {
-        tab.classList.add("asks");
-        tab.setAttribute("aria-label", tab.textContent + ", needs you");
-      }
-      tab.addEventListener("click", () => bring(columns().querySelector(`[data-column="${tab.dataset.shows}"]`)));
+    const tabs = [...columns().querySelectorAll(".column")].map((column) => {
+      const shows = column.dataset.column;
+      const tab = room.querySelector(`[data-shows="${shows}"]`) ?? newTab(shows);
+      const text = `${column.querySelector("h2").firstChild.textContent.trim()} ${column.querySelector(".count").textContent}`;
+      if (tab.textContent !== text) tab.textContent = text;
+      if (tab.classList.toggle("asks", needsSomebody(column))) tab.setAttribute("aria-label", `${text}, needs you`);
+      else tab.removeAttribute("aria-label");
       return tab;
-    }));
+    });
+    if (tabs.length !== room.children.length || tabs.some((tab, i) => tab !== room.children[i])) room.replaceChildren(...tabs);
+  };
+  const newTab = (shows) => {
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.dataset.shows = shows;
+    tab.addEventListener("click", () => bring(columns().querySelector(`[data-column="${shows}"]`)));
+    return tab;
   };
   const fit = () => {
     columnTabs();
