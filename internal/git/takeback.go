@@ -71,18 +71,27 @@ func (s *Store) takeBackMoved(ctx context.Context, base work.Base, commit string
 // does not hold commit; "" = it is at base, was set back, is gone, or holds it.
 func (s *Store) WentOn(ctx context.Context, base work.Base, commit string) (string, error) {
 	at, err := s.BranchHead(ctx, base.Branch)
-	if err != nil || at == "" || at == base.Commit || at == base.Was {
+	if err != nil || at == "" || at == base.Was {
 		return "", err
 	}
-	grown, err := s.Holds(ctx, at, base.Commit)
-	if err != nil || !grown {
-		return "", err
-	}
-	there, err := s.Holds(ctx, at, commit)
-	if err != nil || there {
+	if grown, err := s.Outgrown(ctx, base.Commit, at, commit); err != nil || !grown {
 		return "", err
 	}
 	return at, nil
+}
+
+// Outgrown says that a branch which was at from when commit was made of it, and is at at
+// now, grew out of it and does not hold commit.
+func (s *Store) Outgrown(ctx context.Context, from, at, commit string) (bool, error) {
+	if at == from {
+		return false, nil
+	}
+	grown, err := s.Holds(ctx, at, from)
+	if err != nil || !grown {
+		return false, err
+	}
+	there, err := s.Holds(ctx, at, commit)
+	return err == nil && !there, err
 }
 
 // Stands says that a branch of the user's repository is at commit, or has grown out

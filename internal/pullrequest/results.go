@@ -58,15 +58,10 @@ func (h *Port) Aims(ctx context.Context, req orchestrator.ResultPull) (onto, why
 // does not hold the result; "" = it was set back, is gone, or holds it.
 func (h *Port) wentOn(ctx context.Context, req orchestrator.ResultPull) (string, error) {
 	at, err := h.fetch(ctx, req.Target, req.Keep)
-	if err != nil || at == "" || at == req.From {
+	if err != nil || at == "" {
 		return "", err
 	}
-	grown, err := h.Repo.Holds(ctx, at, req.From)
-	if err != nil || !grown {
-		return "", err
-	}
-	there, err := h.Repo.Holds(ctx, at, req.Commit)
-	if err != nil || there {
+	if grown, err := h.Repo.Outgrown(ctx, req.From, at, req.Commit); err != nil || !grown {
 		return "", err
 	}
 	return at, nil
