@@ -615,6 +615,9 @@ func TestSeededBugs(t *testing.T) {
 			}
 			return f
 		}}, []string{"for want of room"}},
+		{"the core that began a run taken for the one that goes on with it", bug{events: rewrite(work.RunStarted, func(_ *State, _ *work.Event, d *RunStartedData) {
+			d.Core = Version
+		})}, []string{"says that it was core"}},
 		{"a merge turn that nobody gives back", bug{apply: afterApply(func(s *State, e work.Event) {
 			if e.Kind == work.PhaseFinished && s.Merger == "" {
 				s.Merger = e.Phase

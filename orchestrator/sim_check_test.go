@@ -13,6 +13,10 @@ import (
 	"forge/internal/work"
 )
 
+// simCore is the version of who opens the runs: another one than that of who takes
+// them up.
+const simCore = "41"
+
 // invariants are what must hold after every event, whatever happens. They keep
 // their own books, beside those of the state. What they note about events that
 // are not written yet is taken back when the process dies.
@@ -216,6 +220,14 @@ func (c *invariants) before(s *State, e work.Event) error {
 		return err
 	}
 	switch e.Kind {
+	case work.RunStarted:
+		var d RunStartedData
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if d.Core != simCore {
+			return fmt.Errorf("a run that core %s began says that it was core %q", simCore, d.Core)
+		}
 	case work.RunResumed:
 		if c.outcome == work.RunCompleted || c.outcome == work.RunCancelled {
 			return fmt.Errorf("a run that is %s goes on", c.outcome)

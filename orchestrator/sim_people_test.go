@@ -175,7 +175,7 @@ func (w *world) takeAnswers() error {
 
 // run plays one schedule to its end.
 func (w *world) run() error {
-	if err := w.tell(Opened{Inline: &w.spec}); err != nil {
+	if err := w.tell(Opened{Inline: &w.spec, Core: simCore}); err != nil {
 		return err
 	}
 	for range 6000 {
