@@ -66,6 +66,7 @@ func TestRealOpencodePermissions(t *testing.T) {
 }
 
 func TestRealOpencodeSandboxed(t *testing.T) {
+	pace.Soak(t, "each of its starts takes seconds, and four other agents are played sandboxed")
 	t.Parallel()
 	o := newRealOpencode(t)
 	for name, caps := range map[string]proc.Capabilities{
@@ -75,9 +76,6 @@ func TestRealOpencodeSandboxed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if !caps.Bubblewrap && !caps.Landlock {
 				t.Skip("not on this machine")
-			}
-			if caps.Landlock && o.agents.config.Caps.Bubblewrap {
-				pace.Soak(t, "it is played in bubblewrap, and other agents in this one")
 			}
 			t.Parallel()
 			o := newRealOpencode(t)

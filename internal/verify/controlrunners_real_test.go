@@ -58,6 +58,9 @@ func TestRealOwnCalls(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "cargo test" {
+				pace.Soak(t, "each of its runs compiles, and TestRealControlRunners tries it")
+			}
 			if slow[name] && os.Getenv("FORGE_REAL_RUNNERS") != "all" {
 				t.Skip("each of its runs takes seconds: FORGE_REAL_RUNNERS=all tries it too")
 			}
@@ -318,6 +321,7 @@ func junitClaim(jar string) runnerClaim {
 // TestRealAVerifySaysWhichTestsPassed: the same of the runners that a package
 // brings, called by npx.
 func TestRealAVerifySaysWhichTestsPassed(t *testing.T) {
+	pace.Soak(t, "TestRealOwnCalls asks vitest, and make long other runners, in the same way")
 	t.Parallel()
 	for name, command := range map[string]string{"vitest": "npx vitest run", "jest": "npx jest"} {
 		t.Run(name, func(t *testing.T) {

@@ -246,7 +246,7 @@ func (b *Tab) JS(expression string, v any) {
 
 // Until waits until a JavaScript expression is true; one that cannot be worked
 // out is not, nor is any while the page gives way to another. A page that does not
-// come, as happens to a browser on a busy machine, is asked for once more.
+// come, as happens to a browser on a busy machine, is asked for again.
 func (b *Tab) Until(expression string) {
 	b.w.TB.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, Patience)
@@ -259,7 +259,7 @@ func (b *Tab) Until(expression string) {
 				b.w.TB.Logf("a page does not come, and is asked for again: %s", b.loaded())
 				_ = chromedp.Run(ctx, page.Reload())
 			}
-			again = again.Add(Patience)
+			again = again.Add(Patience / 4)
 		}
 		var ok bool
 		err := chromedp.Run(ctx, chromedp.Evaluate("(() => { try { return !!("+expression+") } catch { return false } })()", &ok))
