@@ -229,7 +229,7 @@ func (m *Machine) iterate(ctx context.Context, e orchestrator.IterateEffect, a A
 		return failed(ctx, c, "run the agent", err)
 	}
 	rep = believed(rep, shortage.AtWork(req.Dir))
-	rep.Whole = "" // it is never recorded
+	rep.Whole, rep.Short = "", "" // they are never recorded
 	done := orchestrator.IterationDone{Command: c, Report: rep}
 	if rep.Outcome == work.OutcomeInterrupted || rep.Outcome == work.OutcomeRateLimited {
 		return done
