@@ -146,7 +146,7 @@ soak:
 	FORGE_SCHEDULES=10000 $(GO) test -count=1 -timeout 90m -run '^TestReconciling' ./factory/tracker
 	$(GO) test -count=1 -timeout 90m -run '^TestMove' ./internal/git
 	$(GO) test -count=1 -timeout 90m -run '^Test(KillAtDelivery|FullStateDisk|LimitsOfTheProcess)$$' ./internal/e2e
-	FORGE_PACE=soak FORGE_OUTAGE=10m FORGE_SCALE_WRITE=1 scripts/real.sh
+	FORGE_PACE=soak FORGE_REAL_RUNNERS=all FORGE_OUTAGE=10m FORGE_SCALE_WRITE=1 scripts/real.sh
 	$(MAKE) load
 
 clean:

@@ -18,7 +18,7 @@ case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
 # Three streams of about the same length, side by side: much of each is waiting, most of
-# all of that of servers. All that starts agents is in the first, so that no more of
+# all of that of servers. Most that starts agents is in the first, so that few more of
 # them start at the same time.
 agents='./internal/agent ./internal/e2e ./internal/release ./cmd/forge-temporal'
 pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc'

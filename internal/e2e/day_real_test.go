@@ -406,7 +406,7 @@ func TestRealFactoryDay(t *testing.T) {
 	}
 	d.holds(issues)
 	d.flat()
-	if os.Getenv("FORGE_DAY_WRITE") != "" {
+	if os.Getenv("FORGE_DAY_WRITE") != "" && !t.Failed() { // the page says that it held
 		d.report(issues, atOnce)
 	}
 }

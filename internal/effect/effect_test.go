@@ -60,6 +60,34 @@ func TestOnAFullDiskNothingIsClaimed(t *testing.T) {
 	}
 }
 
+// short is an agent whose machine ran out of room while it worked, and the rest of what
+// an iteration needs.
+type short struct {
+	Repo
+	Checks
+}
+
+func (short) Iterate(context.Context, work.IterationRequest, func(work.Activity)) (work.IterationReport, error) {
+	return work.IterationReport{Outcome: work.OutcomeOK, Claims: []string{"DONE"}, Short: "the disk is full"}, nil
+}
+
+func (short) Links(context.Context, string, work.Worktree) ([]string, error) { return nil, nil }
+func (short) ObjectPaths() []string                                          { return nil }
+func (short) Snapshot(context.Context, string, string, string, string) (work.Snapshot, error) {
+	return work.Snapshot{Commit: "kept"}, nil
+}
+
+// What such an agent made is kept, and its claim is not.
+func TestAnIterationOnAFullDisk(t *testing.T) {
+	var s short
+	m := &Machine{Agents: s, Repo: s, Checks: s, Layout: Layout{State: t.TempDir()}}
+	request := work.IterationRequest{Run: "r", Phase: "01", Iteration: 1, Attempt: 1}
+	done, ok := m.iterate(t.Context(), orchestrator.IterateEffect{Request: request}, Attending{}).(orchestrator.IterationDone)
+	if !ok || done.Report.Outcome != work.OutcomeAgentFailed || len(done.Report.Claims) > 0 || done.Report.Short != "" || done.Snapshot.Commit != "kept" {
+		t.Errorf("%+v", done)
+	}
+}
+
 // TestDependenciesAreFetchedByTheBase: where the dependencies are new, the base
 // runs for what it leaves in the caches of tools.
 func TestDependenciesAreFetchedByTheBase(t *testing.T) {

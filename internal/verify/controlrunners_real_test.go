@@ -321,7 +321,7 @@ func junitClaim(jar string) runnerClaim {
 // TestRealAVerifySaysWhichTestsPassed: the same of the runners that a package
 // brings, called by npx.
 func TestRealAVerifySaysWhichTestsPassed(t *testing.T) {
-	pace.Soak(t, "TestRealOwnCalls asks vitest, and make long other runners, in the same way")
+	pace.Soak(t, "TestRealOwnCalls holds vitest to the same, and make long other runners")
 	t.Parallel()
 	for name, command := range map[string]string{"vitest": "npx vitest run", "jest": "npx jest"} {
 		t.Run(name, func(t *testing.T) {

@@ -192,8 +192,9 @@ func readPackage(dir string) (*pkg, error) {
 }
 
 // begins says that in a folder's files, or in a test of them, something goes on beside: a go
-// statement, a method Go, tests beside each other, or a server, which begins one for each
-// request. What goes on in other packages is watched there.
+// statement, a method Go, an AfterFunc, tests beside each other, a server, which begins one
+// for each request, or a program whose output is read. What goes on in other packages is
+// watched there.
 func begins(dir string) (bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -205,11 +206,11 @@ func begins(dir string) (bool, error) {
 			return false, err
 		}
 		for _, i := range f.Imports {
-			if strings.HasPrefix(i.Path.Value, `"net/http`) {
+			if strings.HasPrefix(i.Path.Value, `"net/http`) || i.Path.Value == `"os/exec"` {
 				return true, nil
 			}
 		}
-		if calls := callsOf(f); calls[beside] || calls["Parallel"] {
+		if calls := callsOf(f); calls[beside] || calls["Parallel"] || calls["AfterFunc"] {
 			return true, nil
 		}
 	}
