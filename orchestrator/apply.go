@@ -75,7 +75,7 @@ func NewState(run string, spec Spec) (*State, error) {
 }
 
 func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *Phase {
-	p := &Phase{
+	p := &Phase{View: View{
 		Number:   ph.Number,
 		Parent:   parent,
 		Plan:     ph,
@@ -83,7 +83,7 @@ func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *
 		Stage:    StageWaiting,
 		Counting: Counting{Budget: set.Budget, Tries: map[int]int{}, Kind: IterationWork},
 		Merging:  Merging{Files: -1},
-	}
+	}}
 	p.Stale = gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.policyOf(p).StaleResponse()}
 	return p
 }

@@ -26,7 +26,7 @@ func TestConflictsThatCannotBeNamed(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	s := &State{Phases: map[string]*Phase{"01": {Number: "01", Workspace: Workspace{Last: "c1"}}}}
+	s := &State{Phases: map[string]*Phase{"01": {View: View{Number: "01", Workspace: Workspace{Last: "c1"}}}}}
 	d := &decision{s: s}
 	cp := &work.Checkpoint{ID: "r.1", Phase: "01", Kind: "ckpt.phase_transition"}
 	d.edited(cp, work.Edited{Base: "c1", Commit: "c2", Conflicts: slices.Repeat([]string{"a.txt"}, 31)}, "person:ann")

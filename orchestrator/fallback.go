@@ -43,7 +43,7 @@ type Switch struct {
 }
 
 // AgentAt is the agent that an iteration was given to.
-func (p *Phase) AgentAt(iteration, attempt int) string {
+func (p *View) AgentAt(iteration, attempt int) string {
 	for _, s := range p.Switches {
 		if iteration < s.Iteration || iteration == s.Iteration && attempt < s.Attempt {
 			return s.From
@@ -64,7 +64,7 @@ func (s *State) wanted(p *Phase, now time.Time) string {
 
 // Model is what p's agent is asked for, "" for its own: what the phase says is
 // about the first of its agents.
-func (p *Phase) Model() string {
+func (p *View) Model() string {
 	if len(p.Set.Agents) > 0 && p.Set.Agent != p.Set.Agents[0] {
 		return ""
 	}

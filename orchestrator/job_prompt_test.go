@@ -21,7 +21,7 @@ func TestWhoPlansIsToldWhoReads(t *testing.T) {
 		s := st.s
 		later := *st.phase("1")
 		later.Number = "3"
-		s.Phases["2"], s.Phases["3"] = &Phase{Number: "2"}, &later
+		s.Phases["2"], s.Phases["3"] = &Phase{View: View{Number: "2"}}, &later
 		s.Order = append(s.Order, "2", "3")
 		if got := s.whoReads(&later); !strings.HasPrefix(got, test.later) {
 			t.Errorf("level %s: a later plan is told %q, want %q", test.level, got, test.later)

@@ -20,18 +20,19 @@ func TestForeignTextStandsInFences(t *testing.T) {
 			},
 		}}
 		phase := func(change func(*Phase)) *Phase {
-			p := &Phase{
+			p := &Phase{View: View{
 				Number:   "1",
 				Plan:     work.Phase{Number: "1", Name: hostile, Promise: hostile, Reasoning: hostile},
 				Set:      work.PhaseSettings{Agent: "a", Verify: foreign},
 				Counting: Counting{Kind: IterationWork},
-				Briefing: Briefing{Notes: foreign, Comments: foreign, Strategy: foreign, History: foreign, Verified: hostile, Messages: []Message{
+				Merging:  Merging{Merge: &MergeFinishedData{Conflicts: foreign}},
+				Telling: Telling{History: foreign, Messages: []Message{
 					{ID: "m1", Text: hostile, Attached: []work.Attached{{Path: hostile, Text: hostile}}},
 					{ID: "m2", Text: hostile, Read: true, Attached: []work.Attached{{Path: hostile, From: 1, Text: hostile}, {Path: hostile, Commit: "c", Text: hostile}}},
 				}},
-				Watching: Watching{Blockers: foreign},
-				Merging:  Merging{Merge: &MergeFinishedData{Conflicts: foreign}},
-			}
+			}}
+			p.Briefing = Briefing{Notes: foreign, Comments: foreign, Strategy: foreign, Verified: hostile}
+			p.Watching = Watching{Blockers: foreign}
 			if change != nil {
 				change(p)
 			}

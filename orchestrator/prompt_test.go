@@ -36,15 +36,16 @@ func drawPhase(t *rapid.T) (*State, *Phase) {
 		Agents:  map[string]work.AgentSettings{"a": {Continues: true}},
 		Lessons: []work.Lesson{{Text: text.Draw(t, "lesson"), File: text.Draw(t, "lesson's file")}},
 	}}}
-	p := &Phase{
+	p := &Phase{View: View{
 		Number:   "01",
 		Plan:     work.Phase{Number: "01", Name: text.Draw(t, "name"), Promise: text.Draw(t, "promise"), Reasoning: text.Draw(t, "reasoning")},
 		Set:      work.PhaseSettings{Agent: "a", Verify: texts.Draw(t, "verify"), Permission: work.PermissionReadonly},
 		Counting: Counting{Kind: rapid.SampledFrom([]IterationKind{IterationWork, IterationResolve, IterationRework}).Draw(t, "kind")},
-		Briefing: Briefing{Notes: texts.Draw(t, "notes"), Comments: texts.Draw(t, "comments"), Strategy: texts.Draw(t, "strategy"), History: texts.Draw(t, "history"), Verified: text.Draw(t, "verified"), Pivot: text.Draw(t, "pivot")},
-		Watching: Watching{Blockers: texts.Draw(t, "blockers")},
 		Merging:  Merging{Merge: &MergeFinishedData{Conflicts: texts.Draw(t, "conflicts")}},
-	}
+		Telling:  Telling{History: texts.Draw(t, "history")},
+	}}
+	p.Briefing = Briefing{Notes: texts.Draw(t, "notes"), Comments: texts.Draw(t, "comments"), Strategy: texts.Draw(t, "strategy"), Verified: text.Draw(t, "verified"), Pivot: text.Draw(t, "pivot")}
+	p.Watching = Watching{Blockers: texts.Draw(t, "blockers")}
 	for name := range s.Spec.Settings.Skills {
 		p.Set.Skills = append(p.Set.Skills, name)
 	}

@@ -45,7 +45,7 @@ type PhaseStanding struct {
 }
 
 // Standing is where the phase stands.
-func (p *Phase) Standing() PhaseStanding {
+func (p *View) Standing() PhaseStanding {
 	out := PhaseStanding{
 		Number: p.Number, Name: p.Plan.Name, Repository: p.Plan.Repository, State: p.Stage, Outcome: p.Outcome, Reason: p.Reason, Cause: p.Cause,
 		Iterations: p.Iteration, Budget: p.Budget, Sensitive: p.Set.Sensitive != "", Proof: p.Proof, CostUSD: p.Usage.Cost(),
@@ -92,7 +92,7 @@ func (s *State) JobStanding() *JobStanding {
 
 // Word is the phase's outcome, or in words where it stands. driven says that a
 // process drives the run: without one, what was under way has stopped.
-func (p *Phase) Word(driven bool) string {
+func (p *View) Word(driven bool) string {
 	if p.Outcome != "" {
 		return string(p.Outcome)
 	}
@@ -132,10 +132,10 @@ func (p *Phase) Word(driven bool) string {
 
 // Kept says that there is work of the phase in Forge's repository: its last
 // snapshot is not what it began with.
-func (p *Phase) Kept() bool { return p.Last != "" && p.Last != p.Base }
+func (p *View) Kept() bool { return p.Last != "" && p.Last != p.Base }
 
 // WhyNot is why a phase that ended is not done, in one line.
-func (p *Phase) WhyNot() string {
+func (p *View) WhyNot() string {
 	said := string(cmp.Or(p.Reason, work.Reason(p.Outcome)))
 	if p.Cause != "" {
 		said += " of " + p.Cause
@@ -148,7 +148,7 @@ func (p *Phase) WhyNot() string {
 
 // NotRun says of a phase that its run takes as done without working on it what
 // is known of it, "" for every other.
-func (p *Phase) NotRun() string {
+func (p *View) NotRun() string {
 	switch {
 	case p.Outcome != work.PhaseDone || p.Reason != work.ReasonUser:
 		return ""

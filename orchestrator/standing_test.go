@@ -13,11 +13,11 @@ func TestNotRun(t *testing.T) {
 		phase Phase
 		want  string
 	}{
-		{Phase{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofWaived}}, "left out of this run: taken as done, unproven"},
-		{Phase{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofVerified}}, "done before, in the run that this one goes on from"},
-		{Phase{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofClaim}}, "done before by its word alone, in the run that this one goes on from"},
-		{Phase{Ending: Ending{Outcome: work.PhaseSkipped, Reason: work.ReasonUser}}, ""},
-		{Phase{Ending: Ending{Outcome: work.PhaseDone, Proof: work.ProofVerified}}, ""},
+		{Phase{View: View{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofWaived}}}, "left out of this run: taken as done, unproven"},
+		{Phase{View: View{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofVerified}}}, "done before, in the run that this one goes on from"},
+		{Phase{View: View{Ending: Ending{Outcome: work.PhaseDone, Reason: work.ReasonUser, Proof: work.ProofClaim}}}, "done before by its word alone, in the run that this one goes on from"},
+		{Phase{View: View{Ending: Ending{Outcome: work.PhaseSkipped, Reason: work.ReasonUser}}}, ""},
+		{Phase{View: View{Ending: Ending{Outcome: work.PhaseDone, Proof: work.ProofVerified}}}, ""},
 	} {
 		if got := c.phase.NotRun(); got != c.want {
 			t.Errorf("%s, %s, %s: %q, want %q", c.phase.Outcome, c.phase.Reason, c.phase.Proof, got, c.want)

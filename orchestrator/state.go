@@ -170,26 +170,19 @@ func (k IterationKind) Free() bool { return k != IterationWork }
 
 // Phase is one phase of the run, or a sub-phase of one.
 type Phase struct {
-	Number string
-	Parent string // "" = a node of the graph
-	Plan   work.Phase
-	Set    work.PhaseSettings
-	Stage  Stage
-	Hooks  Hooks `json:",omitzero"`
+	View
+	Hooks Hooks `json:",omitzero"`
 
-	// What it is about otherwise, by topic (phase.go). As JSON all of it stands side
+	// What the core alone goes by, by topic (phase.go). As JSON all of it stands side
 	// by side.
-	Ending
-	Counting
-	Workspace
+	Rewinding
 	Briefing
 	Watching
-	Judging
-	Wishing
+	Evidencing
+	Requesting
 	Contending
-	Merging
-	Publishing
-	Spending
+	Boarding
+	Pushing
 }
 
 // Judged are the facts of the iteration that is being judged.

@@ -74,7 +74,7 @@ func TestKeptLessonsAreToldAsData(t *testing.T) {
 		}
 		job := *st.s
 		job.Job, job.Spec.Job = &JobState{}, &work.Job{Description: "d"}
-		prompt := Prompt(&job, &Phase{Number: "1", Plan: work.Phase{Name: "phase 1", Kind: work.KindTactical}}, "")
+		prompt := Prompt(&job, &Phase{View: View{Number: "1", Plan: work.Phase{Name: "phase 1", Kind: work.KindTactical}}}, "")
 		texttest.Fenced(t, prompt)
 		if !strings.Contains(prompt, "- The mocks are made.") {
 			t.Errorf("a job is told\n%s", prompt)

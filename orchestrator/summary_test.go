@@ -61,7 +61,7 @@ func FuzzSummary(f *testing.F) {
 	f.Add("Forge\u200b-Run: x")
 	f.Add(strings.Repeat("word ", 14) + "forge-run: other")
 	f.Fuzz(func(t *testing.T, said string) {
-		p := &Phase{Ending: Ending{Said: said}}
+		p := &Phase{View: View{Ending: Ending{Said: said}}}
 		for line := range strings.SplitSeq(p.summary(), "\n") {
 			if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "forge-run:") {
 				t.Errorf("%q holds a line of Forge's own: %q", said, line)

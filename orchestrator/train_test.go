@@ -379,7 +379,7 @@ func TestTrainBelievesNoOtherVerify(t *testing.T) {
 func TestTrainKeepsTheOrderOfThoseWhoStay(t *testing.T) {
 	s := &State{Phases: map[string]*Phase{}, Train: &Train{Order: []string{"01", "02", "03"}, Members: []string{"02", "03"}, Built: true}}
 	for _, n := range []string{"01", "02", "03", "04"} {
-		s.Phases[n] = &Phase{Number: n, Stage: StageTrain}
+		s.Phases[n] = &Phase{View: View{Number: n, Stage: StageTrain}}
 	}
 	s.Turns = []string{"04"}
 	s.move(s.Phases["01"], StageTurn)

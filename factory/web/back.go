@@ -63,7 +63,7 @@ func (s *Server) backPage(v *visit) error {
 		d.What = fmt.Sprintf("what iteration %d left", at.Iteration)
 	}
 	for _, n := range st.Order {
-		if p := st.Phases[n]; p.Outcome == work.PhaseSkipped && p.Cause == r.Phase {
+		if p := st.View(n); p.Outcome == work.PhaseSkipped && p.Cause == r.Phase {
 			d.Again = append(d.Again, n)
 		}
 	}

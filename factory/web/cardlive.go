@@ -67,9 +67,9 @@ func (s *Server) issueLive(v *visit) error {
 }
 
 // activePhase is the phase that is worked on now, the first of several.
-func activePhase(st *orchestrator.State) *orchestrator.Phase {
+func activePhase(st *orchestrator.State) *orchestrator.View {
 	for _, n := range st.Order {
-		if ph := st.Phases[n]; ph.Outcome == "" && ph.Stage != orchestrator.StageWaiting && ph.Stage != orchestrator.StageReady && ph.Stage != orchestrator.StageAsked {
+		if ph := st.View(n); ph.Outcome == "" && ph.Stage != orchestrator.StageWaiting && ph.Stage != orchestrator.StageReady && ph.Stage != orchestrator.StageAsked {
 			return ph
 		}
 	}

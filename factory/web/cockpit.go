@@ -147,7 +147,7 @@ func (s *Server) runOf(ctx context.Context, p Project, d *cockpitData) error {
 		return err
 	}
 	d.TakesEdits = mayEdit(ctx, p, st, d.Checkpoint)
-	if ph := st.Phases[d.Checkpoint.Phase]; ph != nil {
+	if ph := st.View(d.Checkpoint.Phase); ph != nil {
 		d.Name, d.Findings = ph.Plan.Name, FindingsOf(ph)
 		d.Cost, d.Iterations = usd(ph.Usage.Cost()), fmt.Sprintf("%d of %d iterations", ph.Spent, ph.Budget)
 		if pull := pullOf(ph, p.HostURL); pull != nil {
@@ -156,7 +156,7 @@ func (s *Server) runOf(ctx context.Context, p Project, d *cockpitData) error {
 	} else {
 		d.Cost = usd(st.Ledger.Cost())
 		for _, n := range st.Order {
-			d.Findings = append(d.Findings, FindingsOf(st.Phases[n])...)
+			d.Findings = append(d.Findings, FindingsOf(st.View(n))...)
 		}
 	}
 	if i := st.Spec.Issue; i != nil {

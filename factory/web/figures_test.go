@@ -98,28 +98,28 @@ func TestMetrics(t *testing.T) {
 
 func TestPhasesAreDrawnAsTheyStand(t *testing.T) {
 	for _, tt := range []struct {
-		p    orchestrator.Phase
+		p    orchestrator.View
 		want picture.State
 		word string
 	}{
-		{orchestrator.Phase{Stage: orchestrator.StageWaiting}, picture.Waiting, "waiting"},
-		{orchestrator.Phase{Stage: orchestrator.StageAsked}, picture.Asked, "waits for you"},
-		{orchestrator.Phase{Stage: orchestrator.StageIterate}, picture.Running, "at work"},
-		{orchestrator.Phase{Stage: orchestrator.StageControl}, picture.Running, "asking the tests"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseDone}}, picture.Done, "done"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed}}, picture.Failed, "failed"},
-		{orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseSkipped}}, picture.Skipped, "skipped"},
+		{orchestrator.View{Stage: orchestrator.StageWaiting}, picture.Waiting, "waiting"},
+		{orchestrator.View{Stage: orchestrator.StageAsked}, picture.Asked, "waits for you"},
+		{orchestrator.View{Stage: orchestrator.StageIterate}, picture.Running, "at work"},
+		{orchestrator.View{Stage: orchestrator.StageControl}, picture.Running, "asking the tests"},
+		{orchestrator.View{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseDone}}, picture.Done, "done"},
+		{orchestrator.View{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed}}, picture.Failed, "failed"},
+		{orchestrator.View{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseSkipped}}, picture.Skipped, "skipped"},
 	} {
 		if got := lookOf(&tt.p, true); got != tt.want || tt.p.Word(true) != tt.word {
 			t.Errorf("%s %s is drawn as %s, %q", tt.p.Stage, tt.p.Outcome, got, tt.p.Word(true))
 		}
 	}
-	dead := orchestrator.Phase{Stage: orchestrator.StageGate}
+	dead := orchestrator.View{Stage: orchestrator.StageGate}
 	if got := lookOf(&dead, false); got != picture.Waiting || dead.Word(false) != "stopped" {
 		t.Errorf("a phase that no process is in is drawn as %s, %q", got, dead.Word(false))
 	}
 	phase := func(n, parent string, needs ...string) *orchestrator.Phase {
-		return &orchestrator.Phase{Number: n, Parent: parent, Plan: work.Phase{Number: n, DependsOn: needs}}
+		return &orchestrator.Phase{View: orchestrator.View{Number: n, Parent: parent, Plan: work.Phase{Number: n, DependsOn: needs}}}
 	}
 	s := &orchestrator.State{Order: []string{"01", "02", "02.1", "03"}, Phases: map[string]*orchestrator.Phase{
 		"01": phase("01", ""), "02": phase("02", "", "01"), "02.1": phase("02.1", "02"), "03": phase("03", "", "01", "02"),

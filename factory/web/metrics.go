@@ -36,7 +36,7 @@ func figuresOf(st *orchestrator.State, evs []work.Event) runFigures {
 		f.Issue = st.Spec.Issue.ID
 	}
 	for _, n := range st.Order {
-		p := st.Phases[n]
+		p := st.View(n)
 		if p.Parent != "" || p.Outcome == "" {
 			continue
 		}

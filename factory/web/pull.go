@@ -29,7 +29,7 @@ func viewPull(number int64, address, host string) *pullView {
 	return out
 }
 
-func pullOf(p *orchestrator.Phase, host string) *pullView {
+func pullOf(p *orchestrator.View, host string) *pullView {
 	if p.Pull == nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestPullRequestsAreLinkedToTheirHostAlone(t *testing.T) {
 	if got := viewPull(7, "https://git.example.com/forge/7", ""); got.URL != "" {
 		t.Error("linked without a host")
 	}
-	p := &orchestrator.Phase{Number: "01", Publishing: orchestrator.Publishing{Pull: &orchestrator.Pull{Number: 7, URL: "http://localhost:3000/o/r/pulls/7"}}}
+	p := &orchestrator.View{Number: "01", Publishing: orchestrator.Publishing{Pull: &orchestrator.Pull{Number: 7, URL: "http://localhost:3000/o/r/pulls/7"}}}
 	if v := viewPhase(p, "http://localhost:3000", true); v.Pull == nil || v.Pull.URL == "" {
 		t.Errorf("the phase shows %+v", v.Pull)
 	}

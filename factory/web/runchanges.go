@@ -43,7 +43,7 @@ func ChangeOf(st *orchestrator.State) (from, to string) {
 		return from, to
 	}
 	for _, n := range st.Order {
-		if ph := st.Phases[n]; ph.Last != "" && ph.Last != ph.Base {
+		if ph := st.View(n); ph.Last != "" && ph.Last != ph.Base {
 			return ph.Base, ph.Last
 		}
 	}
@@ -53,7 +53,7 @@ func ChangeOf(st *orchestrator.State) (from, to string) {
 // lastOf is the phase whose last snapshot a commit is; "" = of none.
 func lastOf(st *orchestrator.State, commit string) string {
 	for _, n := range st.Order {
-		if st.Phases[n].Last == commit {
+		if st.View(n).Last == commit {
 			return n
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Server) runFile(v *visit) error {
 			break
 		}
 	}
-	if try := st.Phases[v.URL.Query().Get("try")]; try != nil && try.Try > 0 {
+	if try := st.View(v.URL.Query().Get("try")); try != nil && try.Try > 0 {
 		from, to, d.Try = try.Base, try.Last, try.Number
 	}
 	if err := s.showFile(v, &d, from, to); err != nil {

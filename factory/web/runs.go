@@ -314,7 +314,7 @@ func (s *Server) runOutput(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := st.Phases[d.Phase]
+	p := st.View(d.Phase)
 	if p == nil {
 		return &Complaint{http.StatusNotFound, "This run has no such phase.", ""}
 	}

@@ -128,7 +128,7 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 		}
 	}
 	for _, n := range s.Order {
-		ph := s.Phases[n]
+		ph := s.View(n)
 		view := viewPhase(ph, p.HostURL, driven)
 		view.Took, view.Told = ph.Time.At(now), toldOf(s, n, driven)
 		if s.Resting() == n {
@@ -146,7 +146,7 @@ func viewRun(s *orchestrator.State, row Run, p Project, now time.Time) runView {
 	return out
 }
 
-func viewPhase(p *orchestrator.Phase, host string, driven bool) phaseView {
+func viewPhase(p *orchestrator.View, host string, driven bool) phaseView {
 	said := ""
 	if n := len(p.History); n > 0 && p.Outcome == work.PhaseFailed {
 		said = texts.OneLine(p.History[n-1], 300)
@@ -160,7 +160,7 @@ func viewPhase(p *orchestrator.Phase, host string, driven bool) phaseView {
 }
 
 // ReviewsOf are the verdicts on a phase that there are by now, by specialist.
-func ReviewsOf(p *orchestrator.Phase) []Review {
+func ReviewsOf(p *orchestrator.View) []Review {
 	var out []Review
 	gating := map[string]bool{}
 	for _, r := range p.Set.Reviewers {
@@ -176,7 +176,7 @@ func ReviewsOf(p *orchestrator.Phase) []Review {
 }
 
 // FindingsOf are what the reviews of a phase found, by specialist.
-func FindingsOf(p *orchestrator.Phase) []work.Finding {
+func FindingsOf(p *orchestrator.View) []work.Finding {
 	var out []work.Finding
 	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
 		for _, f := range p.Review.Of[name].Findings {
@@ -191,7 +191,7 @@ func FindingsOf(p *orchestrator.Phase) []work.Finding {
 
 // lookOf is how a phase is drawn, see Phase.Word. What is not known looks like
 // waiting.
-func lookOf(p *orchestrator.Phase, driven bool) picture.State {
+func lookOf(p *orchestrator.View, driven bool) picture.State {
 	switch p.Outcome {
 	case work.PhaseDone:
 		return picture.Done
@@ -212,7 +212,7 @@ func lookOf(p *orchestrator.Phase, driven bool) picture.State {
 	return picture.Running
 }
 
-func whyOf(p *orchestrator.Phase) string {
+func whyOf(p *orchestrator.View) string {
 	if said := p.NotRun(); said != "" {
 		return said
 	}
@@ -257,7 +257,7 @@ func graphNodes(s *orchestrator.State, driven bool, chain []string) []picture.No
 	var out []picture.Node
 	last := ""
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		node := picture.Node{
 			ID: n, Label: p.Plan.Name, State: lookOf(p, driven), Word: p.Word(driven), Href: "#phase-" + n, Needs: p.Plan.DependsOn,
 			Note: fmt.Sprintf("%d of %d iterations", p.Spent, p.Budget), Long: slices.Contains(chain, n),

@@ -38,8 +38,8 @@ func (p Project) ShowsPicture(ctx context.Context, st *orchestrator.State, name 
 	if err != nil {
 		return false, err
 	}
-	for _, phase := range st.Phases {
-		shown = append(shown, phase.Record.Pages...)
+	for _, n := range st.Order {
+		shown = append(shown, st.View(n).Record.Pages...)
 	}
 	return slices.ContainsFunc(shown, func(page work.PageShown) bool { return slices.Contains(page.Pictures(), name) }), nil
 }

@@ -42,13 +42,13 @@ func (s *Server) compare(ctx context.Context, p Project, d *cockpitData) error {
 		if i == best {
 			one.Line += " (proposed)"
 		}
-		s.changeOfTry(ctx, p, st.Phases[f.Number], &one)
+		s.changeOfTry(ctx, p, st.View(f.Number), &one)
 		d.Compared = append(d.Compared, one)
 	}
 	return nil
 }
 
-func (s *Server) changeOfTry(ctx context.Context, p Project, try *orchestrator.Phase, one *comparedTry) {
+func (s *Server) changeOfTry(ctx context.Context, p Project, try *orchestrator.View, one *comparedTry) {
 	change, err := s.changes.change(ctx, p, try.Base, try.Last)
 	if err != nil {
 		s.Log.Debug("the change of a try is not shown", "try", try.Number, "err", err)

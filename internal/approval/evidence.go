@@ -21,7 +21,7 @@ type Evidence struct {
 }
 
 // prove takes what is known of the proof of p, whose number is n.
-func (e *Evidence) prove(n string, p *orchestrator.Phase) {
+func (e *Evidence) prove(n string, p *orchestrator.View) {
 	if !p.Record.Known() {
 		return
 	}

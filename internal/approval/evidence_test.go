@@ -13,7 +13,7 @@ import (
 func TestEvidenceOfAProof(t *testing.T) {
 	t.Parallel()
 	e := Evidence{Protected: []string{"ci.yml"}, Gone: []string{"gone_test.go"}}
-	e.prove("01", &orchestrator.Phase{})
+	e.prove("01", &orchestrator.View{})
 	if e.Records != nil || len(e.Protected) != 1 {
 		t.Errorf("without a record: %+v", e)
 	}
@@ -21,7 +21,7 @@ func TestEvidenceOfAProof(t *testing.T) {
 	if !record.Known() {
 		t.Fatalf("%+v is no record", record)
 	}
-	e.prove("02", &orchestrator.Phase{Judging: orchestrator.Judging{Record: record}})
+	e.prove("02", &orchestrator.View{Judging: orchestrator.Judging{Record: record}})
 	if want := []string{"ci.yml", "calc_test.go"}; !slices.Equal(e.Protected, want) {
 		t.Errorf("protected files that it touched: %q, want %q", e.Protected, want)
 	}

@@ -72,7 +72,7 @@ func judgedAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (str
 	if err != nil {
 		return "", err
 	}
-	if ph := s.Phases[cp.Phase]; ph != nil {
+	if ph := s.View(cp.Phase); ph != nil {
 		return JudgedCommit(ph, cp), nil
 	}
 	if cp.Kind == orchestrator.PointBaseline {

@@ -65,7 +65,7 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 		}
 	}
 	out.Level, out.Who = s.Spec.Policy.Preset, gates.WhoAnswers(cp)
-	switch ph := s.Phases[cp.Phase]; {
+	switch ph := s.View(cp.Phase); {
 	case ph != nil:
 		out.Name, out.From, out.Judged = ph.Plan.Name, ph.Base, JudgedCommit(ph, cp)
 		out.Evidence.Protected = append(out.Evidence.Protected, ph.Evidence...)
@@ -80,7 +80,7 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 		out.From, out.Judged = s.Spec.Base.Commit, s.Head
 		out.Evidence.Proofs = map[string]work.Proof{}
 		for _, n := range s.Order {
-			ph := s.Phases[n]
+			ph := s.View(n)
 			if ph.Outcome == work.PhaseDone {
 				out.Evidence.Proofs[n] = ph.Proof
 			}
@@ -99,7 +99,7 @@ func ReadRecord(ctx context.Context, p *project.Checkout, cp work.Checkpoint, st
 	if err != nil {
 		return out, err
 	}
-	if s.Job != nil && s.Phases[cp.Phase] != nil {
+	if s.Job != nil && s.View(cp.Phase) != nil {
 		read, err := jobs.ReadFolder(ctx, repo, out.Judged)
 		if err != nil {
 			return out, fmt.Errorf("read the job's documents: %w", err)

@@ -60,7 +60,7 @@ func SetBack(ctx context.Context, p *project.Checkout, run string, r work.Rewoun
 	if err != nil {
 		return r, "", fmt.Errorf("look how far the phase is set back: %w", err)
 	}
-	if ph := s.Phases[r.Phase]; ph != nil && slices.Contains(ph.Rewinds, r.ID) {
+	if ph := s.View(r.Phase); ph != nil && slices.Contains(ph.Rewinds, r.ID) {
 		r.State = work.RewindDone
 	}
 	return r, s.WhyRefused(r.ID), nil
@@ -73,7 +73,7 @@ func rewound(s *orchestrator.State, r work.Rewind) work.Rewound {
 		out.Commit = at.Commit
 	}
 	for _, n := range s.Order {
-		if ph := s.Phases[n]; ph.Outcome == work.PhaseSkipped && ph.Cause == r.Phase {
+		if ph := s.View(n); ph.Outcome == work.PhaseSkipped && ph.Cause == r.Phase {
 			out.Again = append(out.Again, n)
 		}
 	}

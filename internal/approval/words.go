@@ -74,7 +74,7 @@ const maxSaidInAll = 8 << 10
 func saidInAll(s *orchestrator.State, said map[string]string) string {
 	var parts []string
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		text := strings.TrimSpace(said[n])
 		if p.Outcome != work.PhaseDone || p.Parent != "" || text == "" {
 			continue
@@ -91,7 +91,7 @@ func saidInAll(s *orchestrator.State, said map[string]string) string {
 }
 
 // stand takes the findings as they stand.
-func (w *Words) stand(p *orchestrator.Phase) {
+func (w *Words) stand(p *orchestrator.View) {
 	for _, name := range slices.Sorted(maps.Keys(p.Review.Of)) {
 		for _, f := range p.Review.Of[name].Findings {
 			if f.Specialist == "" {

@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("after %s: %q, doubts %q", step.event.Data, w.Summary, w.Doubts)
 		}
 	}
-	w.stand(&orchestrator.Phase{
+	w.stand(&orchestrator.View{
 		Judging: orchestrator.Judging{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{
 			"security": {Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 3, Issue: "unchecked", Suggestion: "check it"}}},
 		}}},

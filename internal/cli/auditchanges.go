@@ -36,7 +36,7 @@ func (p *checkout) auditChanges(ctx context.Context, run, phase, output string) 
 	if err != nil {
 		return err
 	}
-	if phase != "" && s.Phases[phase] == nil {
+	if phase != "" && s.View(phase) == nil {
 		return runs.NoPhase(s, phase)
 	}
 	repo, err := p.Repo(ctx)

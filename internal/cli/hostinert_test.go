@@ -116,7 +116,7 @@ func postedOf(t *testing.T, words string) []text.Markdown {
 // saying is a run that says words wherever it can, and how it ended.
 func saying(words string) (*orchestrator.State, work.RunFinishedData) {
 	s := &orchestrator.State{Run: "r", Order: []string{"1"}, Phases: map[string]*orchestrator.Phase{
-		"1": {Number: "1", Plan: work.Phase{Name: words}, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.Reason(words), Detail: words, Cause: words}},
+		"1": {View: orchestrator.View{Number: "1", Plan: work.Phase{Name: words}, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.Reason(words), Detail: words, Cause: words}}},
 	}, Open: map[string]*work.Checkpoint{"r.1": {ID: "r.1", Kind: "final", Question: words}}, Delivery: &work.Delivery{Branch: words}}
 	s.Spec.Settings.Project = words
 	return s, work.RunFinishedData{Outcome: work.RunFrozen, Reason: words}

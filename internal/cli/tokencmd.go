@@ -93,7 +93,7 @@ func (a *App) scope(ctx context.Context, g *token.Grant) error {
 	if err != nil {
 		return err
 	}
-	if g.Phase != "" && s.Phases[g.Phase] == nil {
+	if g.Phase != "" && s.View(g.Phase) == nil {
 		return refusal.New("forge status shows them", "run %s has no phase %q", row.ID, g.Phase)
 	}
 	g.Run = row.ID

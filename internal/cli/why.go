@@ -52,7 +52,7 @@ func (p *checkout) why(ctx context.Context, run, phase, output string, all bool)
 	if err != nil {
 		return err
 	}
-	if phase != "" && s.Phases[phase] == nil {
+	if phase != "" && s.View(phase) == nil {
 		return runs.NoPhase(s, phase)
 	}
 	out, err := report.WhyOf(row, s, spec, evs, phase)

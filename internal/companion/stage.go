@@ -93,7 +93,7 @@ func stageOf(st *orchestrator.State, waits []work.Checkpoint) Stage {
 	}
 	stage := Planning
 	for _, n := range st.Order {
-		if p := st.Phases[n]; p.Iteration > 0 {
+		if p := st.View(n); p.Iteration > 0 {
 			stage = Working
 			if st.Job != nil && p.Plan.Kind == work.KindStrategic {
 				stage = Planning

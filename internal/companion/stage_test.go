@@ -43,7 +43,7 @@ func TestStageOfAPieceOfWork(t *testing.T) {
 		for i, k := range kinds {
 			n := fmt.Sprintf("%02d", i+1)
 			st.Order = append(st.Order, n)
-			st.Phases[n] = &orchestrator.Phase{Number: n, Plan: work.Phase{Kind: k}, Counting: orchestrator.Counting{Iteration: 1}}
+			st.Phases[n] = &orchestrator.Phase{View: orchestrator.View{Number: n, Plan: work.Phase{Kind: k}, Counting: orchestrator.Counting{Iteration: 1}}}
 		}
 		return st
 	}

@@ -20,8 +20,8 @@ func Forecast(ctx context.Context, p *project.Checkout, spec orchestrator.Spec) 
 	var past []planner.Sample
 	err := runs.Recent(ctx, p, recentRuns, func(run string, s *orchestrator.State, evs []work.Event) {
 		had := map[string]int{}
-		for n, ph := range s.Phases {
-			had[n] = ph.Budget
+		for _, n := range s.Order {
+			had[n] = s.View(n).Budget
 		}
 		past = append(planner.Samples(run, had, evs, work.Decode), past...) // the oldest run first
 	})

@@ -89,7 +89,7 @@ func Learn(ctx context.Context, p *project.Checkout, s *orchestrator.State, evs 
 func record(s *orchestrator.State, evs []work.Event) string {
 	var b strings.Builder
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		fmt.Fprintf(&b, "Phase %s, %s: %s %s %s\n", n, text.OneLine(p.Plan.Name, 100), p.Outcome, p.Reason, text.OneLine(p.Detail, 300))
 		for _, line := range p.History {
 			b.WriteString("  " + text.OneLine(line, 300) + "\n")

@@ -59,8 +59,8 @@ func commitsOf(rec *journal.Record, s *orchestrator.State) []string {
 		add(s.Spec.Job.Start)
 	}
 	for _, number := range s.Order {
-		add(s.Phases[number].Base)
-		add(s.Phases[number].Last)
+		add(s.View(number).Base)
+		add(s.View(number).Last)
 	}
 	for _, id := range rec.Refs {
 		add(id)

@@ -117,7 +117,7 @@ func (w *Watch) waiting(ctx context.Context, run string) ([]Question, error) {
 				out = append(out, q...)
 				continue
 			}
-			if ph := s.Phases[cp.Phase]; ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
+			if ph := s.View(cp.Phase); ph != nil && ph.Pull != nil && ph.Pull.Number != 0 && (ph.Pull.Checkpoint == cp.ID || putBack(ph)) {
 				out = append(out, Question{Checkpoint: cp, Pull: *ph.Pull, Base: s.Spec.Branch, Fixes: s.Spec.Pulls.Fixes})
 			}
 		}
@@ -138,7 +138,7 @@ func (w *Watch) waiting(ctx context.Context, run string) ([]Question, error) {
 
 // putBack says that a phase whose pull request was lost is asked about again, and
 // that it shows just what is asked about: reopened by hand, it answers as before.
-func putBack(p *orchestrator.Phase) bool {
+func putBack(p *orchestrator.View) bool {
 	return p.Pull.Lost != "" && p.AskedAt == orchestrator.StageProven && p.Pull.Commit == p.Last
 }
 

@@ -82,10 +82,10 @@ func FolderCommit(s *orchestrator.State) string {
 }
 
 // LastPhase is the phase of a job that was added last, nil = none.
-func LastPhase(s *orchestrator.State) *orchestrator.Phase {
-	var last *orchestrator.Phase
+func LastPhase(s *orchestrator.State) *orchestrator.View {
+	var last *orchestrator.View
 	for _, n := range s.Order {
-		if ph := s.Phases[n]; ph.Parent == "" {
+		if ph := s.View(n); ph.Parent == "" {
 			last = ph
 		}
 	}

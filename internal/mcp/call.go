@@ -224,7 +224,7 @@ func (c *call) phase(st *orchestrator.State, number string) (string, error) {
 		}
 		number = mine
 	}
-	if number != "" && st.Phases[number] == nil {
+	if number != "" && st.View(number) == nil {
 		fix := "leave the phase out"
 		if c.Grant.Phase == "" {
 			if near := gates.Nearest(number, st.Order); near != "" {
@@ -239,7 +239,7 @@ func (c *call) phase(st *orchestrator.State, number string) (string, error) {
 }
 
 // onePhase is phase where one has to be named.
-func (c *call) onePhase(st *orchestrator.State, number string) (*orchestrator.Phase, error) {
+func (c *call) onePhase(st *orchestrator.State, number string) (*orchestrator.View, error) {
 	number, err := c.phase(st, number)
 	if err != nil {
 		return nil, err
@@ -250,13 +250,13 @@ func (c *call) onePhase(st *orchestrator.State, number string) (*orchestrator.Ph
 	if number == "" {
 		return nil, refusal.New("the tool plan names the phases", "no phase of run %s has begun", st.Run)
 	}
-	return st.Phases[number], nil
+	return st.View(number), nil
 }
 
 // latest is the phase that is worked on, else the last one that began.
 func latest(st *orchestrator.State) (number string) {
 	for _, n := range st.Order {
-		switch ph := st.Phases[n]; {
+		switch ph := st.View(n); {
 		case ph.Begun:
 			return n
 		case ph.Iteration > 0:

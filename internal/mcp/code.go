@@ -50,7 +50,7 @@ func codeTools() []tool {
 }
 
 // findingsOf are what the reviews of a phase found.
-func findingsOf(p *orchestrator.Phase) []work.Finding { return web.FindingsOf(p) }
+func findingsOf(p *orchestrator.View) []work.Finding { return web.FindingsOf(p) }
 
 // landed is what a run of several repositories changed in each, or in the one that is
 // named; nil = it is of one, or home is as it was.

@@ -138,7 +138,7 @@ func (f fakeRuns) State(_ context.Context, run string) (*orchestrator.State, err
 	}
 	for _, n := range phases {
 		m := mark(f.id, run, n)
-		st.Phases[n] = &orchestrator.Phase{
+		st.Phases[n] = &orchestrator.Phase{View: orchestrator.View{
 			Number:    n,
 			Plan:      work.Phase{Number: n, Name: fmt.Sprintf("plan:%s/%s;", f.id, run)},
 			Stage:     orchestrator.StageIterate,
@@ -146,7 +146,7 @@ func (f fakeRuns) State(_ context.Context, run string) (*orchestrator.State, err
 			Counting:  orchestrator.Counting{Iteration: 1, Begun: n == "1"},
 			Workspace: orchestrator.Workspace{Base: "base", Last: f.last[run+n]},
 			Judging:   orchestrator.Judging{Review: orchestrator.Review{Of: map[string]*orchestrator.Opinion{"security": {Verdict: work.VerdictFail, Why: m, Findings: []work.Finding{{Severity: work.SeverityMajor, File: "a.go", Line: 1, Issue: m}}}}}},
-		}
+		}}
 	}
 	return st, nil
 }

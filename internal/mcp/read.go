@@ -157,9 +157,9 @@ func showPlan(c *call, in inRunPaged) (answer, error) {
 		if only != "" && n != only {
 			continue
 		}
-		one := planned{Phase: st.Phases[n].Plan}
+		one := planned{Phase: st.View(n).Plan}
 		if c.Grant.Phase == "" {
-			done := st.Phases[n].Outcome == work.PhaseDone
+			done := st.View(n).Outcome == work.PhaseDone
 			one.Done = &done
 		}
 		phases = append(phases, one)
@@ -312,7 +312,7 @@ func showFindings(c *call, in inRunPaged) (answer, error) {
 		if only != "" && n != only {
 			continue
 		}
-		for _, f := range findingsOf(st.Phases[n]) {
+		for _, f := range findingsOf(st.View(n)) {
 			count++
 			fmt.Fprintf(&b, "phase %s, %s, %s: %s\n\n", n, f.Specialist, f.Severity, narrate.SayFinding(f))
 		}

@@ -125,7 +125,7 @@ func (c *call) mark(r resource) (string, error) {
 		return "", err
 	}
 	if r.path != "" {
-		ph := st.Phases[r.phase]
+		ph := st.View(r.phase)
 		if ph == nil {
 			return "", nil
 		}
@@ -136,7 +136,7 @@ func (c *call) mark(r resource) (string, error) {
 		return fmt.Sprint(end), err
 	}
 	// When others go on is not the agent's to hear.
-	ph := st.Phases[c.Grant.Phase]
+	ph := st.View(c.Grant.Phase)
 	if ph == nil {
 		return "", nil
 	}

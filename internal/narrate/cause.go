@@ -13,7 +13,7 @@ const mostOfCause = 300
 
 // Cause is why a phase ended as it did, in one line that begins with what a
 // person can mend: of a budget that was used up, what stood in the way last.
-func Cause(p *orchestrator.Phase) string {
+func Cause(p *orchestrator.View) string {
 	detail := text.FirstLine(p.Detail, mostOfCause)
 	if p.Reason == work.ReasonBudgetExhausted {
 		if used, last, found := strings.Cut(detail, "; "); found {

@@ -29,6 +29,6 @@ func Belongs(s *orchestrator.State, phase string, e work.Event) bool {
 	if phase == "" || e.Phase == phase {
 		return true
 	}
-	ph := s.Phases[e.Phase]
+	ph := s.View(e.Phase)
 	return ph != nil && ph.Parent == phase
 }

@@ -184,7 +184,7 @@ const MostProofs = 20
 func ProofsText(s *orchestrator.State) string {
 	var rows [][]string
 	for _, n := range s.Order {
-		if line := s.Phases[n].Record.Line(); line != "" {
+		if line := s.View(n).Record.Line(); line != "" {
 			rows = append(rows, []string{"  " + n, line})
 		}
 	}

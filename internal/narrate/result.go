@@ -116,7 +116,7 @@ func DiffCommand(s *orchestrator.State) string {
 func KeptText(s *orchestrator.State, phase string) string {
 	var b strings.Builder
 	for _, n := range s.Order {
-		if p := s.Phases[n]; p.Outcome == work.PhaseFailed && p.Kept() && (phase == "" || phase == n) {
+		if p := s.View(n); p.Outcome == work.PhaseFailed && p.Kept() && (phase == "" || phase == n) {
 			fmt.Fprintf(&b, "Kept:   the work of phase %s: %s\n", n, takeCommand(s, n))
 		}
 	}
@@ -125,7 +125,7 @@ func KeptText(s *orchestrator.State, phase string) string {
 
 // WithKept is why a phase of a run failed, with how its work can be had where it
 // left any: together not longer than a card shows.
-func WithKept(why string, s *orchestrator.State, p *orchestrator.Phase) string {
+func WithKept(why string, s *orchestrator.State, p *orchestrator.View) string {
 	if !p.Kept() {
 		return why
 	}
@@ -150,7 +150,7 @@ func TookText(s *orchestrator.State, now time.Time) string {
 	line := text.Took(whole)
 	var parts []string
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		if took := p.Time.At(now); took > 0 {
 			part := "phase " + n + " " + text.Took(took)
 			if usd := p.Usage.Cost(); usd != nil && *usd > 0 {

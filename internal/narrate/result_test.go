@@ -9,21 +9,21 @@ import (
 )
 
 func TestWorkThatIsKeptIsSaid(t *testing.T) {
-	failed := func(last string) *orchestrator.Phase {
-		return &orchestrator.Phase{Number: "01", Ending: orchestrator.Ending{Outcome: work.PhaseFailed}, Workspace: orchestrator.Workspace{Base: "aaa", Last: last}}
+	failed := func(last string) *orchestrator.View {
+		return &orchestrator.View{Number: "01", Ending: orchestrator.Ending{Outcome: work.PhaseFailed}, Workspace: orchestrator.Workspace{Base: "aaa", Last: last}}
 	}
 	for name, in := range map[string]struct {
-		phase *orchestrator.Phase
+		phase *orchestrator.View
 		want  bool
 	}{
 		"with work":         {failed("bbb"), true},
 		"without a change":  {failed("aaa"), false},
 		"without a commit":  {failed(""), false},
-		"done, with work":   {&orchestrator.Phase{Number: "01", Ending: orchestrator.Ending{Outcome: work.PhaseDone}, Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}, false},
-		"going on, as well": {&orchestrator.Phase{Number: "01", Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}, false},
+		"done, with work":   {&orchestrator.View{Number: "01", Ending: orchestrator.Ending{Outcome: work.PhaseDone}, Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}, false},
+		"going on, as well": {&orchestrator.View{Number: "01", Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &orchestrator.State{Run: "r1", Order: []string{"01"}, Phases: map[string]*orchestrator.Phase{"01": in.phase}}
+			s := &orchestrator.State{Run: "r1", Order: []string{"01"}, Phases: map[string]*orchestrator.Phase{"01": {View: *in.phase}}}
 			if got := strings.Contains(KeptText(s, ""), "forge take r1 01"); got != in.want {
 				t.Errorf("KeptText names the command: %v, want %v", got, in.want)
 			}
@@ -56,7 +56,7 @@ func TestMoneyThatNobodyKnowsIsNotNothing(t *testing.T) {
 
 func TestWithKeptFitsACard(t *testing.T) {
 	s := &orchestrator.State{Run: "r1"}
-	p := &orchestrator.Phase{Number: "01", Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}
+	p := &orchestrator.View{Number: "01", Workspace: orchestrator.Workspace{Base: "aaa", Last: "bbb"}}
 	if got, want := WithKept("red", s, p), "red; its work is kept: forge take r1 01"; got != want {
 		t.Errorf("WithKept = %q, want %q", got, want)
 	}

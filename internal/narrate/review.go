@@ -161,7 +161,7 @@ func describeReview(e work.Event) (log.Level, string, []any) {
 }
 
 // Reviewing is what the reviews of p are at, in a few words.
-func Reviewing(p *orchestrator.Phase) string {
+func Reviewing(p *orchestrator.View) string {
 	var open []string
 	for _, sp := range p.Set.Reviewers {
 		if o := p.Review.Of[sp.Name]; o != nil && o.Due {

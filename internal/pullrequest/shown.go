@@ -33,7 +33,7 @@ func ShownAt(ctx context.Context, p *project.Checkout, cp work.Checkpoint) (*Sho
 	if cp.Phase == "" {
 		return resultShown(ctx, p, s, cp)
 	}
-	ph := s.Phases[cp.Phase]
+	ph := s.View(cp.Phase)
 	switch {
 	case ph == nil || ph.Pull == nil:
 	case ph.Pull.Checkpoint == cp.ID:
@@ -66,7 +66,7 @@ func Shows(i work.Issue, s *orchestrator.State) bool {
 
 // ShownOf is where people see a phase on the code host, or why they do not; nil
 // where nothing of it is to be seen there.
-func ShownOf(p *orchestrator.Phase) *Shown {
+func ShownOf(p *orchestrator.View) *Shown {
 	switch {
 	case p.Pull == nil || p.Stage == orchestrator.StageFinished:
 		return nil

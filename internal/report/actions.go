@@ -18,7 +18,7 @@ import (
 func Annotations(s *orchestrator.State, end work.RunFinishedData) string {
 	var b strings.Builder
 	for _, n := range s.Order {
-		ph := s.Phases[n]
+		ph := s.View(n)
 		level := ""
 		switch ph.Outcome {
 		case work.PhaseFailed:
@@ -64,7 +64,7 @@ func escapeCommand(words string) string {
 }
 
 // whyIn is why a phase stands as it does, in the job's summary.
-func whyIn(p *orchestrator.Phase) string {
+func whyIn(p *orchestrator.View) string {
 	if p.Outcome == work.PhaseFailed {
 		return narrate.Cause(p)
 	}
@@ -79,7 +79,7 @@ func Summary(s *orchestrator.State, end work.RunFinishedData) text.Markdown {
 	}
 	all = append(all, text.Own("| phase | name | state | iterations | why |\n|---|---|---|---|---|\n"))
 	for _, n := range s.Order {
-		ph := s.Phases[n]
+		ph := s.View(n)
 		all = append(all, text.Format("| %s | %s | %s | %d/%d | %s |\n", n, ph.Plan.Name, ph.Word(s.Live), ph.Spent, ph.Budget, whyIn(ph)))
 	}
 	all = append(all, text.Format("\nCost: %s\n", narrate.MoneyText(s.Ledger)))

@@ -13,7 +13,7 @@ import (
 func Pulls(s *orchestrator.State) string {
 	out := ""
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		if is := pullrequest.ShownOf(p); is != nil && is.Trouble != nil {
 			out += fmt.Sprintf("Phase %s: %s\n", n, text.OneLine(pullLine(is), 600))
 		} else if is != nil {

@@ -37,7 +37,7 @@ func StatusOf(r journal.RunRow, s *orchestrator.State, asked []work.Checkpoint) 
 	}
 	out.Stalled = r.Stalled
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		out.Phases = append(out.Phases, PhaseStatus{PhaseStanding: p.Standing(), Pull: pullrequest.ShownOf(p)})
 	}
 	for _, cp := range asked {
@@ -188,7 +188,7 @@ func PhaseTable(s *orchestrator.State, driven bool) string { return tableOf(s, s
 func tableOf(s *orchestrator.State, phases []string, driven bool) string {
 	var rows [][]string
 	for _, n := range phases {
-		ph := s.Phases[n]
+		ph := s.View(n)
 		name := ph.Plan.Name
 		if ph.Plan.Repository != "" {
 			name += " (in " + ph.Plan.Repository + ")"
@@ -204,7 +204,7 @@ func BusyTable(s *orchestrator.State, driven bool) string {
 	var busy []string
 	done, waiting := 0, 0
 	for _, n := range s.Order {
-		switch ph := s.Phases[n]; {
+		switch ph := s.View(n); {
 		case ph.Outcome == work.PhaseDone:
 			done++
 		case ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting:
@@ -217,7 +217,7 @@ func BusyTable(s *orchestrator.State, driven bool) string {
 }
 
 // Reason says why a phase stands as it does, "" where there is nothing to say.
-func Reason(p *orchestrator.Phase) string {
+func Reason(p *orchestrator.View) string {
 	if said := p.NotRun(); said != "" {
 		return said
 	}

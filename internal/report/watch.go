@@ -62,7 +62,7 @@ func (c *Changes) Of(v Sight, now time.Time) string {
 		run()
 	}
 	for _, n := range v.State.Order {
-		ph := v.State.Phases[n]
+		ph := v.State.View(n)
 		if ph.Outcome == "" && ph.Stage == orchestrator.StageWaiting {
 			continue
 		}

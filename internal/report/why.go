@@ -64,7 +64,7 @@ func (out Why) Write(to io.Writer, r journal.RunRow, s *orchestrator.State, land
 			return err
 		}
 	}
-	if phase := s.Phases[out.Phase]; phase != nil {
+	if phase := s.View(out.Phase); phase != nil {
 		t.Wrap("", "")
 		t.Wrap("", "Phase "+phase.Number+" "+phase.Plan.Name+": "+strings.TrimSpace(phase.Word(project.Driven(r))+" "+Reason(phase)))
 	}

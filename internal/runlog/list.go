@@ -62,7 +62,7 @@ func listOf(ctx context.Context, p *project.Checkout, run string, f Filter) (*li
 	if err != nil {
 		return nil, 0, err
 	}
-	if f.Phase != "" && s.Phases[f.Phase] == nil {
+	if f.Phase != "" && s.View(f.Phase) == nil {
 		return nil, 0, runs.NoPhase(s, f.Phase)
 	}
 	l := &list{filter: f, layout: p.Layout(), agents: s.Spec.Settings.Agents}

@@ -36,7 +36,7 @@ func CheckWork(ctx context.Context, p *project.Checkout, e *project.Machine, s *
 func goesOnFrom(s *orchestrator.State, repository string) []string {
 	commits := []string{s.HeadOf(repository)}
 	for _, number := range s.Order {
-		if ph := s.Phases[number]; ph.Outcome != work.PhaseDone && ph.Plan.Repository == repository {
+		if ph := s.View(number); ph.Outcome != work.PhaseDone && ph.Plan.Repository == repository {
 			commits = append(commits, ph.Base, ph.Last)
 		}
 	}

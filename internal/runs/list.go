@@ -19,7 +19,7 @@ func WithoutTriage(rows []journal.RunRow, err error) ([]journal.RunRow, error) {
 
 // FinishedWhole says that every phase of the run is done.
 func FinishedWhole(s *orchestrator.State) bool {
-	return !slices.ContainsFunc(s.Order, func(n string) bool { return s.Phases[n].Outcome != work.PhaseDone })
+	return !slices.ContainsFunc(s.Order, func(n string) bool { return s.View(n).Outcome != work.PhaseDone })
 }
 
 // PickAll are the runs that are named, each once; all of them when none is.

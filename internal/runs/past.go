@@ -42,7 +42,7 @@ func Past(ctx context.Context, p *project.Checkout, most int) ([]patterns.Phase,
 	var out []patterns.Phase
 	err := Recent(ctx, p, most, func(run string, s *orchestrator.State, _ []work.Event) {
 		for _, n := range s.Order {
-			if ph := s.Phases[n]; ph.Parent == "" && patterns.Ended(ph.Outcome) {
+			if ph := s.View(n); ph.Parent == "" && patterns.Ended(ph.Outcome) {
 				out = append(out, pastOf(run, ph))
 			}
 		}
@@ -50,7 +50,7 @@ func Past(ctx context.Context, p *project.Checkout, most int) ([]patterns.Phase,
 	return out, err
 }
 
-func pastOf(run string, ph *orchestrator.Phase) patterns.Phase {
+func pastOf(run string, ph *orchestrator.View) patterns.Phase {
 	return patterns.Phase{
 		Run: run, Number: ph.Number, Name: ph.Plan.Name, Type: ph.Plan.PhaseType, About: ph.Plan.Reasoning,
 		Agent: ph.Set.Agent, Done: ph.Outcome == work.PhaseDone, Iterations: ph.Spent, Budget: ph.Budget,

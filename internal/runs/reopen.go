@@ -12,7 +12,7 @@ import (
 
 // NotDone are the phases that a resumed run may work on.
 func NotDone(s *orchestrator.State) []string {
-	return slices.DeleteFunc(slices.Clone(s.Order), func(n string) bool { return s.Phases[n].Outcome == work.PhaseDone })
+	return slices.DeleteFunc(slices.Clone(s.Order), func(n string) bool { return s.View(n).Outcome == work.PhaseDone })
 }
 
 // Widening is what a person gives a run that goes on beyond what it had.
@@ -40,7 +40,7 @@ func Reopen(p *project.Checkout, s *orchestrator.State, w Widening) (orchestrato
 	}
 	r.By, r.AcceptUnknown, r.Fresh = p.User(), true, w.Fresh
 	for n := range w.Budgets {
-		if s.Phases[n] == nil {
+		if s.View(n) == nil {
 			return r, refusal.New("forge status shows its phases", "--budget %s: run %s has no such phase", n, s.Run)
 		}
 	}

@@ -44,7 +44,7 @@ func Spans(ctx context.Context, p *project.Checkout, run string, of Part) ([]Spa
 	var iterations, merges []Span
 	ended := "" // how the iteration ended that has no snapshot
 	for _, e := range evs {
-		ph := s.Phases[e.Phase]
+		ph := s.View(e.Phase)
 		switch {
 		case ph == nil || of.Phase != e.Phase:
 		case e.Kind == work.IterationFinished && e.Iteration == of.Iteration && (of.Attempt == 0 || of.Attempt == e.Attempt):
@@ -78,7 +78,7 @@ func Spans(ctx context.Context, p *project.Checkout, run string, of Part) ([]Spa
 	if of.Phase == "" {
 		return []Span{{From: s.Spec.Base.Commit, To: s.Head, Title: "run " + run}}, nil
 	}
-	ph := s.Phases[of.Phase]
+	ph := s.View(of.Phase)
 	switch {
 	case ph == nil:
 		return nil, NoPhase(s, of.Phase)
@@ -97,7 +97,7 @@ func Spans(ctx context.Context, p *project.Checkout, run string, of Part) ([]Spa
 }
 
 // before is the content that the current iteration of p started from.
-func before(p *orchestrator.Phase) string {
+func before(p *orchestrator.View) string {
 	if p.Kind == orchestrator.IterationResolve && p.Merge != nil {
 		return p.Merge.Commit
 	}

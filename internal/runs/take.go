@@ -116,7 +116,7 @@ func branchThere(branch string) error {
 }
 
 // takeOnto puts the work onto what is checked out, which has to be clean.
-func takeOnto(ctx context.Context, p *project.Checkout, repo *git.Store, s *orchestrator.State, ph *orchestrator.Phase, took Taken) (Taken, error) {
+func takeOnto(ctx context.Context, p *project.Checkout, repo *git.Store, s *orchestrator.State, ph *orchestrator.View, took Taken) (Taken, error) {
 	branchInstead := fmt.Sprintf("forge take %s %s makes a branch of it and leaves your files alone", s.Run, ph.Number)
 	if p.Base.Branch == "" {
 		return Taken{}, refusal.New(branchInstead, "no branch is checked out")
@@ -151,19 +151,19 @@ func takeOnto(ctx context.Context, p *project.Checkout, repo *git.Store, s *orch
 }
 
 // takeMessage is the message of the one commit that holds the work.
-func takeMessage(s *orchestrator.State, ph *orchestrator.Phase) string {
+func takeMessage(s *orchestrator.State, ph *orchestrator.View) string {
 	return fmt.Sprintf("%s (not proven)\n\nForge-Run: %s\nForge-Phase: %s\n", strings.TrimSpace(ph.Plan.Name), s.Run, ph.Number)
 }
 
 // takeable is the phase whose work can be taken, and why that is not proven.
-func takeable(s *orchestrator.State, number string, driven bool) (*orchestrator.Phase, string, error) {
+func takeable(s *orchestrator.State, number string, driven bool) (*orchestrator.View, string, error) {
 	if number == "" {
 		var err error
 		if number, err = onlyTakeable(s, driven); err != nil {
 			return nil, "", err
 		}
 	}
-	ph := s.Phases[number]
+	ph := s.View(number)
 	switch {
 	case ph == nil:
 		return nil, "", refusal.New("it has "+strings.Join(s.Order, ", "), "run %s has no phase %q", s.Run, number)
@@ -187,7 +187,7 @@ func takeable(s *orchestrator.State, number string, driven bool) (*orchestrator.
 func onlyTakeable(s *orchestrator.State, driven bool) (string, error) {
 	var all []string
 	for _, n := range s.Order {
-		if ph := s.Phases[n]; ph.Kept() && ph.Outcome != work.PhaseDone && (!driven || ph.Outcome != "") {
+		if ph := s.View(n); ph.Kept() && ph.Outcome != work.PhaseDone && (!driven || ph.Outcome != "") {
 			all = append(all, n)
 		}
 	}
@@ -201,7 +201,7 @@ func onlyTakeable(s *orchestrator.State, driven bool) (string, error) {
 	return "", refusal.New(fmt.Sprintf("name one: forge take %s %s", s.Run, all[0]), "the phases %s left work", strings.Join(all, ", "))
 }
 
-func madeNothing(s *orchestrator.State, ph *orchestrator.Phase) error {
+func madeNothing(s *orchestrator.State, ph *orchestrator.View) error {
 	return refusal.New(fmt.Sprintf("forge logs %s --run %s shows what its agent did", ph.Number, s.Run), "phase %s changed nothing: there is nothing to take", ph.Number)
 }
 

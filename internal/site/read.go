@@ -234,7 +234,7 @@ func (s runViews) Conversation(ctx context.Context, run, phase string, iteration
 		return nil, err
 	}
 	kind := ""
-	if ph := st.Phases[phase]; ph != nil {
+	if ph := st.View(phase); ph != nil {
 		kind = st.Spec.Settings.Agents[ph.AgentAt(iteration, attempt)].Kind
 	}
 	talk := agent.NewTranscript("", kind)

@@ -86,18 +86,18 @@ func BoardOf(s *orchestrator.State) board {
 		b.rows = append(b.rows, phaseRow{name: "baseline", doing: "the project's own checks, before any work"})
 	}
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		if p.Parent == "" {
 			b.count.add(p)
 		}
 		if underWay(p) && p.Parent == "" {
 			b.rows = append(b.rows, rowOf(s, p))
 		}
-		if c := s.Phases[p.Child]; c != nil && c.Parent == n && underWay(c) {
+		if c := s.View(p.Child); c != nil && c.Parent == n && underWay(c) {
 			b.rows = append(b.rows, rowOf(s, c))
 		}
 	}
-	if p := s.Phases[s.Resting()]; p != nil {
+	if p := s.View(s.Resting()); p != nil {
 		row := rowOf(s, p)
 		row.doing = "asking the tests what there was no time for"
 		b.rows = append(b.rows, row)
@@ -117,7 +117,7 @@ func BoardOf(s *orchestrator.State) board {
 	return b
 }
 
-func (c *phaseCount) add(p *orchestrator.Phase) {
+func (c *phaseCount) add(p *orchestrator.View) {
 	switch p.Outcome {
 	case work.PhaseDone:
 		c.done++
@@ -144,7 +144,7 @@ func (c *phaseCount) add(p *orchestrator.Phase) {
 
 // underWay says that p has begun and is not over. A phase that is only asked
 // about has not begun.
-func underWay(p *orchestrator.Phase) bool {
+func underWay(p *orchestrator.View) bool {
 	switch p.Stage {
 	case orchestrator.StageWaiting, orchestrator.StageReady, orchestrator.StageFinished:
 		return false
@@ -154,7 +154,7 @@ func underWay(p *orchestrator.Phase) bool {
 	return true
 }
 
-func rowOf(s *orchestrator.State, p *orchestrator.Phase) phaseRow {
+func rowOf(s *orchestrator.State, p *orchestrator.View) phaseRow {
 	r := phaseRow{number: p.Number, name: p.Plan.Name, child: p.Parent != "", spent: spentOf(p.Usage)}
 	spent := p.Spent
 	if p.Begun && !p.Kind.Free() {
@@ -174,7 +174,7 @@ func rowOf(s *orchestrator.State, p *orchestrator.Phase) phaseRow {
 	return r
 }
 
-func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
+func doingOf(s *orchestrator.State, p *orchestrator.View) string {
 	switch p.Stage {
 	case orchestrator.StageAsked:
 		return "waits for you"
@@ -221,9 +221,9 @@ func doingOf(s *orchestrator.State, p *orchestrator.Phase) string {
 
 func questionOf(s *orchestrator.State, cp work.Checkpoint) question {
 	q := question{Checkpoint: cp, from: s.Spec.Base.Commit, to: s.Head, About: "the run so far"}
-	p := s.Phases[cp.Phase]
+	p := s.View(cp.Phase)
 	if p != nil && p.Last == "" && p.Parent != "" {
-		p = s.Phases[p.Parent]
+		p = s.View(p.Parent)
 	}
 	if p != nil && p.Last != "" {
 		q.from, q.to, q.About = p.Base, approval.JudgedCommit(p, cp), "phase "+p.Number

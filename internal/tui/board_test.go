@@ -26,7 +26,7 @@ func staged(t *testing.T) *orchestrator.State {
 	s.Spec.Base.Commit = "base"
 	for i, stage := range orchestrator.Stages() {
 		n := fmt.Sprintf("%02d", i+1)
-		p := &orchestrator.Phase{Number: n, Stage: stage, Plan: work.Phase{Number: n, Name: string(stage)}, Counting: orchestrator.Counting{Kind: orchestrator.IterationWork, Budget: 4, Spent: 1}}
+		p := &orchestrator.Phase{View: orchestrator.View{Number: n, Stage: stage, Plan: work.Phase{Number: n, Name: string(stage)}, Counting: orchestrator.Counting{Kind: orchestrator.IterationWork, Budget: 4, Spent: 1}}}
 		if stage == orchestrator.StageFinished {
 			p.Outcome = work.PhaseDone
 		}
@@ -35,10 +35,10 @@ func staged(t *testing.T) *orchestrator.State {
 	return s
 }
 
-func at(s *orchestrator.State, stage orchestrator.Stage) *orchestrator.Phase {
+func at(s *orchestrator.State, stage orchestrator.Stage) *orchestrator.View {
 	for _, p := range s.Phases {
 		if p.Stage == stage {
-			return p
+			return &p.View
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func TestBoardKnowsEveryStage(t *testing.T) {
 		work.PhaseFailed: {failed: 1}, work.PhaseSkipped: {skipped: 1}, work.PhaseCancelled: {cancelled: 1},
 	} {
 		var c phaseCount
-		if c.add(&orchestrator.Phase{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: outcome}}); c != count {
+		if c.add(&orchestrator.View{Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: outcome}}); c != count {
 			t.Errorf("%s: counted %+v", outcome, c)
 		}
 	}
@@ -105,7 +105,7 @@ func TestBoardOfSubPhase(t *testing.T) {
 	s := staged(t)
 	parent := at(s, orchestrator.StageSub)
 	parent.Child = parent.Number + ".1"
-	s.Phases[parent.Child] = &orchestrator.Phase{Number: parent.Child, Parent: parent.Number, Stage: orchestrator.StageIterate, Plan: work.Phase{Name: "child"}}
+	s.Phases[parent.Child] = &orchestrator.Phase{View: orchestrator.View{Number: parent.Child, Parent: parent.Number, Stage: orchestrator.StageIterate, Plan: work.Phase{Name: "child"}}}
 	before := BoardOf(staged(t)).count
 	s.Order = append(s.Order, parent.Child)
 	b := BoardOf(s)
@@ -129,7 +129,7 @@ func TestQuestionsKnowTheirChange(t *testing.T) {
 	t.Parallel()
 	s := staged(t)
 	s.Phases["05"].Base, s.Phases["05"].Last = "p0", "p1"
-	s.Phases["05.1"] = &orchestrator.Phase{Number: "05.1", Parent: "05"}
+	s.Phases["05.1"] = &orchestrator.Phase{View: orchestrator.View{Number: "05.1", Parent: "05"}}
 	for i, c := range []struct{ phase, kind, from, to, about string }{
 		{"01", "phase.start", "base", "head", "the run so far"},
 		{"05", "stale", "p0", "p1", "phase 05"},

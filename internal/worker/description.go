@@ -55,7 +55,7 @@ func (h *resultHost) resultPaper(ctx context.Context, r result, pictures text.Ma
 // lastPages are the pages as the last phase that landed shows them: as they are with
 // the result.
 func lastPages(s *orchestrator.State) []work.PageShown {
-	if p := s.Phases[s.LastMerged]; p != nil {
+	if p := s.View(s.LastMerged); p != nil {
 		return p.Record.Pages
 	}
 	return nil
@@ -65,7 +65,7 @@ func lastPages(s *orchestrator.State) []work.PageShown {
 func TellRecords(s *orchestrator.State) text.Markdown {
 	var all []text.Markdown
 	for _, n := range s.Order {
-		if record := s.Phases[n].Record; record.Known() && s.Phases[n].Landed {
+		if record := s.View(n).Record; record.Known() && s.View(n).Landed {
 			all = append(all, text.Format("Phase %s. %s", n, narrate.TellRecord(record)))
 		}
 	}
@@ -85,7 +85,7 @@ func TellHold(s *orchestrator.State, hold []review.HoldReason) text.Markdown {
 		all = append(all, text.Item(text.Format("left for later: %s", f.String())))
 	}
 	for _, n := range s.Order {
-		if let := s.Phases[n].Review.Let; let != "" {
+		if let := s.View(n).Review.Let; let != "" {
 			all = append(all, text.Item(text.Format("in phase %s findings were let pass by %s", n, let)))
 		}
 	}

@@ -277,7 +277,7 @@ func redBase(state *orchestrator.State) bool {
 func (s *Worker) untilLimit(state *orchestrator.State) time.Time {
 	now := s.Now()
 	for _, n := range state.Order {
-		p := state.Phases[n]
+		p := state.View(n)
 		if p.Outage == nil {
 			continue
 		}
@@ -302,7 +302,7 @@ func reasonOfRun(state *orchestrator.State) string {
 		}
 	case work.RunFailed:
 		for _, n := range state.Order {
-			if p := state.Phases[n]; p.Outcome == work.PhaseFailed {
+			if p := state.View(n); p.Outcome == work.PhaseFailed {
 				return narrate.WithKept(fmt.Sprintf("phase %s: %s", n, narrate.Cause(p)), state, p)
 			}
 		}
@@ -320,7 +320,7 @@ func reasonOfRun(state *orchestrator.State) string {
 // that are done.
 func agentsOf(state *orchestrator.State) (broken, worked []string) {
 	for _, n := range state.Order {
-		p := state.Phases[n]
+		p := state.View(n)
 		switch {
 		case p.Outcome == work.PhaseFailed && (p.Reason == work.ReasonAgentFailed || p.Reason == work.ReasonAgentHung):
 			broken = append(broken, p.Set.Agent)

@@ -18,8 +18,8 @@ func (s *Worker) estimates(ctx context.Context, p *project.Checkout, state *orch
 	if !config.ValueOf(p.Config.File.Factory.Estimate) {
 		return
 	}
-	for _, ph := range state.Phases {
-		if ph.Begun || ph.Iteration > 1 {
+	for _, n := range state.Order {
+		if ph := state.View(n); ph.Begun || ph.Iteration > 1 {
 			return
 		}
 	}

@@ -79,7 +79,8 @@ func (s *Worker) inWorkspace(ctx context.Context, state *orchestrator.State, dri
 // else.
 func exhausted(state *orchestrator.State) bool {
 	used := false
-	for _, p := range state.Phases {
+	for _, n := range state.Order {
+		p := state.View(n)
 		if p.Outcome != work.PhaseFailed {
 			continue
 		}

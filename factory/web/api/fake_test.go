@@ -86,7 +86,7 @@ func (f *fakePorts) State(_ context.Context, run string) (*orchestrator.State, e
 	if f.state != nil {
 		return f.state, nil
 	}
-	return &orchestrator.State{Run: run, Spec: orchestrator.Spec{Policy: gates.Policy{Preset: "review"}, Branch: "forge/run-" + run, Job: &work.Job{Description: "x"}}, Phases: map[string]*orchestrator.Phase{"1": {Number: "1", Stage: orchestrator.StageIterate}}, Order: []string{"1"}}, nil
+	return &orchestrator.State{Run: run, Spec: orchestrator.Spec{Policy: gates.Policy{Preset: "review"}, Branch: "forge/run-" + run, Job: &work.Job{Description: "x"}}, Phases: map[string]*orchestrator.Phase{"1": {View: orchestrator.View{Number: "1", Stage: orchestrator.StageIterate}}}, Order: []string{"1"}}, nil
 }
 
 func (f *fakePorts) Events(_ context.Context, run string, after int64, limit int) ([]work.Event, error) {

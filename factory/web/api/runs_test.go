@@ -103,7 +103,7 @@ func TestARunTellsWhatItsPageShows(t *testing.T) {
 	w := newWorld(t)
 	ports := w.site.ports["p"]
 	ports.addRun("r1", false)
-	p := &orchestrator.Phase{Number: "1", Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.ReasonReviewFailed, Detail: "<i>two</i> findings"}, Merging: orchestrator.Merging{Files: 3}}
+	p := &orchestrator.View{Number: "1", Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: work.PhaseFailed, Reason: work.ReasonReviewFailed, Detail: "<i>two</i> findings"}, Merging: orchestrator.Merging{Files: 3}}
 	p.Plan.Name, p.Set.Agent, p.Set.Model = "build", "claude", "m"
 	p.Set.Reviewers = []work.Specialist{{Name: "security", Gating: true}, {Name: "taste"}, {Name: "late"}}
 	p.Usage = orchestrator.Ledger{USD: 0.5, Tokens: 700}
@@ -114,7 +114,7 @@ func TestARunTellsWhatItsPageShows(t *testing.T) {
 		"late":     {}, // has not answered yet
 	}
 	ports.state = &orchestrator.State{
-		Run: "r1", Spec: orchestrator.Spec{Issue: &work.IssueBrief{ID: 12}}, Phases: map[string]*orchestrator.Phase{"1": p}, Order: []string{"1"},
+		Run: "r1", Spec: orchestrator.Spec{Issue: &work.IssueBrief{ID: 12}}, Phases: map[string]*orchestrator.Phase{"1": {View: *p}}, Order: []string{"1"},
 		Reason: "phase 1", Sandbox: "bubblewrap", Ledger: orchestrator.Ledger{USD: 1.5, Tokens: 900, UnknownUSD: 1, UnknownTokens: 2},
 		Delivery: &work.Delivery{Branch: "forge/run-r1", Commit: "abc", Next: "git merge forge/run-r1"},
 	}

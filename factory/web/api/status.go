@@ -71,7 +71,7 @@ func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, er
 		out.State = "finished"
 	}
 	for _, n := range s.Order {
-		p := s.Phases[n]
+		p := s.View(n)
 		out.Phases = append(out.Phases, PhaseStatus{
 			PhaseStanding: p.Standing(), Spent: spent(p.Usage), Detail: p.Detail, Agent: p.Set.Agent, Model: p.Model(), Files: p.Files, Fixes: p.Review.Attempts,
 			Reviews: append([]web.Review{}, web.ReviewsOf(p)...), Findings: append([]work.Finding{}, web.FindingsOf(p)...),

@@ -1,0 +1,150 @@
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// core is the package whose phases are seen outside in views.
+const core = "forge/orchestrator"
+
+// TestPhasesAreSeenInViews holds that outside the core nobody has a phase: who reads one
+// asks the state for a View, a copy that has nothing of what the core decides by.
+func TestPhasesAreSeenInViews(t *testing.T) {
+	packages := listed(t)
+	load := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(packages[path].Export)
+	})
+	for _, p := range packages {
+		if p.ImportPath == core || !strings.HasPrefix(p.ImportPath, "forge/") || !slices.Contains(p.Deps, core) {
+			continue
+		}
+		sources := map[string][]byte{}
+		for _, name := range p.GoFiles {
+			file := filepath.Join(p.Dir, name)
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[file] = src
+		}
+		for _, problem := range phasesHeld(t, p.ImportPath, sources, load) {
+			t.Error(problem)
+		}
+	}
+}
+
+// TestPhasesHeld breaks the rule in each way.
+func TestPhasesHeld(t *testing.T) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "core.go", `package orchestrator
+type View struct{ Number string }
+type Phase struct { View; Clash string }
+type State struct { Phases map[string]*Phase }
+func (s *State) View(n string) *View { v := s.Phases[n].View; return &v }
+type Plan struct { Phases []View }
+`, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := new(types.Config).Check(core, set, []*ast.File{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for src, want := range map[string]string{
+		`func f(s *orchestrator.State) string { return s.View("1").Number }`:               "",
+		`func f(p orchestrator.Plan) string { return p.Phases[0].Number }`:                 "",
+		`func f(s *orchestrator.State) string { return s.Phases["1"].Number }`:             "x.go:3:49",
+		`func f(s orchestrator.State) { for _, p := range s.Phases { p.Number = "2" } }`:   "x.go:3:52",
+		`func f(p *orchestrator.Phase) {}`:                                                 "x.go:3:24",
+		`type S struct { *orchestrator.State }; func f(s S) bool { return s.Phases==nil }`: "x.go:3:68",
+	} {
+		sources := map[string][]byte{"x.go": []byte("package x\nimport \"forge/orchestrator\"\n" + src)}
+		got := strings.Join(phasesHeld(t, "x", sources, only{checked}), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
+
+// only imports one package.
+type only struct{ *types.Package }
+
+func (o only) Import(path string) (*types.Package, error) {
+	if path != o.Path() {
+		return nil, errors.New("no package " + path)
+	}
+	return o.Package, nil
+}
+
+// phasesHeld is where a package has a phase of the core in hand.
+func phasesHeld(t *testing.T, path string, sources map[string][]byte, load types.Importer) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	var files []*ast.File
+	for name, src := range sources {
+		file, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	if _, err := (&types.Config{Importer: load}).Check(path, set, files, &info); err != nil {
+		t.Fatal(err)
+	}
+	var held []string
+	for id, of := range info.Uses {
+		if of.Pkg() == nil || of.Pkg().Path() != core {
+			continue
+		}
+		_, field := of.(*types.Var)
+		if of.Name() == "Phase" && !field || field && strings.HasSuffix(of.Type().String(), "*"+core+".Phase") {
+			held = append(held, fmt.Sprintf("%s: a phase of the core: ask the state for its View", set.Position(id.Pos())))
+		}
+	}
+	slices.Sort(held)
+	return held
+}
+
+// listedPackage is what go list says of a package.
+type listedPackage struct {
+	ImportPath, Dir, Export string
+	GoFiles, Deps           []string
+}
+
+// listed are the packages of the module and all that they import, built.
+func listed(t *testing.T) map[string]listedPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Deps", "./...")
+	cmd.Dir = root
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, complaint.String())
+	}
+	packages := map[string]listedPackage{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p listedPackage
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		packages[p.ImportPath] = p
+	}
+	return packages
+}
