@@ -47,13 +47,7 @@ var victims = []struct {
 
 func newTeam(t *testing.T) *team {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
-	m := &team{cluster: pgtest.Start(t), port: port, company: &company{station: newMachine(t, ""), at: filepath.Join(t.TempDir(), "team.git")}}
+	m := &team{cluster: pgtest.Start(t), port: pgtest.FreePort(t), company: &company{station: newMachine(t, ""), at: filepath.Join(t.TempDir(), "team.git")}}
 	m.install("forge-temporal")
 	if err := os.Symlink(os.Getenv("FORGE_REAL_TEMPORAL"), filepath.Join(m.bin, "temporal")); err != nil {
 		t.Fatal(err)
@@ -71,13 +65,14 @@ func newTeam(t *testing.T) *team {
 	m.git("commit", "-qam", "factory")
 	m.git("init", "-q", "--bare", "-b", "main", m.at)
 	m.station = m.with("TEAM_DB=" + url)
-	m.engine = inPostgres + "[sandbox]\nmode = \"off\"\n[worker]\nslots = 2\ndrain_secs = 5\n[engine]\nkind = \"temporal\"\ntakeover_secs = 2\naddress = \"127.0.0.1:" + port + "\"\n"
+	m.engine = inPostgres + "[sandbox]\nmode = \"off\"\n[worker]\nslots = 2\ndrain_secs = 5\n[engine]\nkind = \"temporal\"\ntakeover_secs = 2\naddress = \"127.0.0.1:" + m.port + "\"\n"
 	m.configure(m.engine + "objects = \"" + m.at + "\"\n")
 	setup := m.start("forge-temporal", "setup")
 	<-setup.over
 	for n := range teamIssues {
 		m.forge(0, "", "issue", "add", fmt.Sprint("thing", n+1), "--column", "ready")
 	}
+	var err error
 	if m.db, err = pgx.Connect(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}

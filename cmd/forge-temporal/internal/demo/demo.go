@@ -102,7 +102,7 @@ func newDay(o Options, temporal, path string) (*day, error) {
 		"FORGE_STATE_DIR=" + d.at("state"), "GIT_CONFIG_NOSYSTEM=1", "TMPDIR=" + os.TempDir(),
 		"GIT_AUTHOR_NAME=Forge", "GIT_AUTHOR_EMAIL=demo@example.invalid", "GIT_COMMITTER_NAME=Forge", "GIT_COMMITTER_EMAIL=demo@example.invalid",
 	}
-	d.port, err = freePort()
+	d.port, err = cluster.FreePort()
 	return d, err
 }
 
@@ -377,14 +377,4 @@ func find(path, name string) (string, error) {
 		}
 	}
 	return "", exec.ErrNotFound
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }

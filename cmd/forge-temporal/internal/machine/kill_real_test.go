@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 
+	"forge/cmd/forge-temporal/internal/postgres/pgtest"
 	"forge/cmd/forge-temporal/internal/temporal"
 	"forge/internal/agent"
 	"forge/internal/config"
@@ -297,7 +298,7 @@ func once(t *testing.T, p *project.Checkout, run string) int {
 // nothing of what comes of it. FORGE_KILLS says at how many moments.
 func TestRealTemporalKills(t *testing.T) {
 	pace.Slow(t, "workers and servers die, and that has to be noticed each time")
-	db, port := filepath.Join(t.TempDir(), "temporal.db"), freePort(t)
+	db, port := filepath.Join(t.TempDir(), "temporal.db"), pgtest.FreePort(t)
 	s := serverAt(t, db, port)
 	whole := newFactory(t, s, "")
 	if out, code := whole.says("setup"); code != 0 {

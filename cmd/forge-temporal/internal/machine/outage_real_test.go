@@ -5,7 +5,6 @@ package machine
 import (
 	"context"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 
+	"forge/cmd/forge-temporal/internal/postgres/pgtest"
 	"forge/internal/pace"
 	"forge/internal/work"
 )
@@ -41,7 +41,7 @@ func TestRealTemporalOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, port := filepath.Join(t.TempDir(), "temporal.db"), freePort(t)
+			db, port := filepath.Join(t.TempDir(), "temporal.db"), pgtest.FreePort(t)
 			s := serverAt(t, db, port)
 			f := newFactory(t, s, "")
 			if out, code := f.says("setup"); code != 0 {
@@ -209,18 +209,4 @@ func killServer(t *testing.T, db string) {
 	if killed != 1 {
 		t.Errorf("%d servers were killed, want one", killed)
 	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

@@ -79,3 +79,13 @@ func (c *Cluster) Schema(tb testing.TB) string {
 	c.Exec(tb, "CREATE SCHEMA "+name)
 	return c.URL("postgres", name)
 }
+
+// FreePort is a port of a server that is killed and comes back.
+func FreePort(tb testing.TB) string {
+	tb.Helper()
+	port, err := cluster.FreePort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return port
+}
