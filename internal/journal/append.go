@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,10 +126,8 @@ func (s *Store) Append(ctx context.Context, l *Lease, a Append) error {
 				e.Data = json.RawMessage("null")
 			}
 			prev, s.encoding = link(s.encoding, prev, e)
-			if _, err := w.exec(ctx, insertEvent, eventID(l.number, e.Seq), e.Time.UnixNano(), string(e.Kind), e.V,
-				e.Phase, e.Iteration, e.Attempt, string(e.Data), prev[:]); err != nil {
-				return err
-			}
+			w.last(insertEvent, eventID(l.number, e.Seq), e.Time.UnixNano(), string(e.Kind), e.V,
+				e.Phase, e.Iteration, e.Attempt, string(e.Data), bytes.Clone(prev[:]))
 		}
 		return a.rows(ctx, w, l)
 	})

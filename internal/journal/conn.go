@@ -49,6 +49,13 @@ type writer struct {
 	db       *sql.DB
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	closing  []Statement // of the transaction that is under way
+}
+
+// Statement is SQL of this package, with what its places take.
+type Statement struct {
+	Query string
+	Args  []any
 }
 
 func (s *Store) newWriter(ctx context.Context, synchronous string) (*writer, error) {
@@ -100,6 +107,22 @@ func (w *writer) exec(ctx context.Context, query string, args ...any) (int64, er
 	return result.RowsAffected()
 }
 
+// last has query carried out when nothing else of the transaction is left: nothing in it
+// asks what came of that. A server is told of it together with the end.
+func (w *writer) last(query string, args ...any) {
+	w.closing = append(w.closing, Statement{query, args})
+}
+
+// commit ends a transaction of a file.
+func (w *writer) commit(ctx context.Context) error {
+	for _, s := range append(w.closing, Statement{Query: `COMMIT`}) {
+		if _, err := w.exec(ctx, s.Query, s.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // row reads one row; sql.ErrNoRows when there is none.
 func (w *writer) row(ctx context.Context, query string, args []any, dest ...any) error {
 	stmt, err := w.stmt(ctx, query)
@@ -142,9 +165,10 @@ func (s *Store) writeTo(ctx context.Context, w *writer, verb string, about int64
 	if _, err := w.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return s.explain(verb, err)
 	}
+	w.closing = nil
 	err := do(ctx, w)
 	if err == nil {
-		_, err = w.exec(ctx, `COMMIT`)
+		err = w.commit(ctx)
 	}
 	if err != nil {
 		// Some errors make SQLite roll back by itself; then this one has

@@ -27,6 +27,9 @@ type Server interface {
 	// are about the same: a run's number, a blob, or everything. Whoever listens
 	// is told when it is committed.
 	Begin(ctx context.Context, conn *sql.Conn, about int64) (Begun, error)
+	// Commit carries statements out, one after the other, and commits; the first that
+	// cannot be is its error, and nothing is committed then.
+	Commit(ctx context.Context, conn *sql.Conn, last []Statement) error
 	// Committed says what became of a transaction whose connection was lost while
 	// it was committed. It waits until the server knows.
 	Committed(ctx context.Context, id string) (bool, error)
@@ -168,8 +171,9 @@ func (s *Store) tryThere(waiting context.Context, w *writer, about int64, do fun
 	if s.clock.Load() != nil {
 		s.clock.Store(&reading{server: begun.Now, here: time.Now(), up: begun.Up})
 	}
+	w.closing = nil
 	if err = do(ctx, w); err == nil {
-		_, err = w.conn.ExecContext(ctx, `COMMIT`)
+		err = s.server.Commit(ctx, w.conn, w.closing)
 		if err == nil || !s.away(err) {
 			return w.undone(ctx, err)
 		}

@@ -87,16 +87,8 @@ func (c *connection) PrepareContext(_ context.Context, query string) (driver.Stm
 	return &statement{connection: c, query: query}, nil
 }
 
-// ExecContext is as of driver.ExecerContext. A commit that the server turned
-// into a rollback is an error.
+// ExecContext is as of driver.ExecerContext.
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if query == `COMMIT` {
-		tag, err := c.Conn.Conn().Exec(ctx, query)
-		if err == nil && tag.String() != query {
-			err = fmt.Errorf("the server answered a commit with %s", tag)
-		}
-		return driver.RowsAffected(0), c.lost(err)
-	}
 	result, err := c.Conn.ExecContext(ctx, c.server.translated(query), args)
 	return result, c.lost(err)
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -244,7 +245,12 @@ func TestRealPostgresServerKilled(t *testing.T) {
 type cutter struct {
 	after atomic.Bool  // cut when the server has it, else before
 	cuts  atomic.Int64 // how many are still to be cut
+	// commit is the name under which commits are prepared, a string, once it is known.
+	commit atomic.Value
 }
+
+// prepared is a commit that is prepared, which pgx does once on each connection.
+var prepared = regexp.MustCompile(`(stmtcache_[0-9a-f]+)\x00COMMIT\x00`)
 
 func (c *cutter) listen(t *testing.T, to string) (url string) {
 	t.Helper()
@@ -299,7 +305,11 @@ func (c *cutter) pass(client, server net.Conn) {
 		if err != nil {
 			return
 		}
-		if bytes.Contains(buffer[:n], []byte("COMMIT")) && c.cuts.Add(-1) >= 0 {
+		if named := prepared.FindSubmatch(buffer[:n]); named != nil {
+			c.commit.Store(string(named[1]))
+		}
+		// The name of what is carried out follows that of its portal, which is empty.
+		if name, known := c.commit.Load().(string); known && bytes.Contains(buffer[:n], []byte("\x00"+name+"\x00")) && c.cuts.Add(-1) >= 0 {
 			silent.Store(true)
 			if c.after.Load() {
 				_, _ = server.Write(buffer[:n])

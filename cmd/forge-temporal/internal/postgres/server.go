@@ -7,9 +7,11 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -201,11 +203,38 @@ func (s *Server) Begin(ctx context.Context, conn *sql.Conn, about int64) (begun 
 		ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at
 		RETURNING at, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, pg_notify($3, '')`, s.writer, number, s.channel()).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&now, &up, nil) })
-	err = conn.Raw(func(driver any) error {
-		c := driver.(*connection)
+	err = conn.Raw(func(held any) error {
+		c := held.(*connection)
 		return c.lost(c.Conn.Conn().SendBatch(ctx, &batch).Close())
 	})
 	return journal.Begun{ID: strconv.FormatInt(number, 10), Now: time.UnixMicro(now).UTC(), Up: time.UnixMicro(up).UTC()}, err
+}
+
+// Commit is as of journal.Server. All of it is one message to the server and one back. A
+// commit that the server turned into a rollback is an error.
+func (s *Server) Commit(ctx context.Context, conn *sql.Conn, last []journal.Statement) error {
+	return conn.Raw(func(held any) error {
+		c := held.(*connection)
+		var batch pgx.Batch
+		for _, statement := range last {
+			args := slices.Clone(statement.Args)
+			for i := range args {
+				value := driver.NamedValue{Value: args[i]}
+				if err := c.CheckNamedValue(&value); err != nil {
+					return err
+				}
+				args[i] = value.Value
+			}
+			batch.Queue(s.translated(statement.Query), args...)
+		}
+		batch.Queue(`COMMIT`).Exec(func(tag pgconn.CommandTag) error {
+			if tag.String() != `COMMIT` {
+				return fmt.Errorf("the server answered a commit with %s", tag)
+			}
+			return nil
+		})
+		return c.lost(c.Conn.Conn().SendBatch(ctx, &batch).Close())
+	})
 }
 
 // Committed is as of journal.Server: each transaction writes its number into the
