@@ -9,9 +9,6 @@ const (
 	RoleOwner    = "owner"
 )
 
-// Roles lists the roles, rising.
-func Roles() []string { return []string{RoleReviewer, RoleOwner} }
-
 // WhoAnswers is the least role that may answer a checkpoint. A word that is
 // none leaves it to the owner.
 func WhoAnswers(cp work.Checkpoint) string {

@@ -84,7 +84,7 @@ func (s *State) newPhase(ph work.Phase, set work.PhaseSettings, parent string) *
 		Counting: Counting{Budget: set.Budget, Tries: map[int]int{}, Kind: IterationWork},
 		Merging:  Merging{Files: -1},
 	}}
-	p.Stale = gates.StaleHandler{Threshold: s.Spec.Settings.Stale.Threshold, OnStale: s.policyOf(p).StaleResponse()}
+	p.Stale = gates.NewStaleHandler(s.policyOf(p), s.Spec.Settings.Stale.Threshold)
 	return p
 }
 

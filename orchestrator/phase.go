@@ -5,8 +5,8 @@ import (
 	"forge/internal/work"
 )
 
-// View is what readers outside the core see of a phase, by topic. None of it is theirs to
-// change: they are given copies.
+// View is what readers outside the core see of a phase, by topic. It is a copy, whose lists
+// and maps are the phase's own: to be read.
 type View struct {
 	Number string
 	Parent string // "" = a node of the graph

@@ -59,9 +59,6 @@ func (t *Transcript) End() []work.Turn {
 	return append(out, t.talk.End()...)
 }
 
-// Pending lists the tools that the agent waits for.
-func (t *Transcript) Pending() []work.Turn { return t.talk.Pending() }
-
 // line takes the end of a line, whose beginning is held.
 func (t *Transcript) line(end []byte) []work.Turn {
 	line := end

@@ -223,14 +223,18 @@ func orWords(what, otherwise string) string {
 }
 
 // nameGlob compiles a glob over phase names, which have no separators.
-func nameGlob(text string) (*glob.Pattern, error) {
+func nameGlob(one string) (*glob.Pattern, error) {
 	switch {
-	case text == "":
+	case one == "":
 		return nil, fmt.Errorf("it is empty")
-	case len(text) > maxGlobBytes:
+	case len(one) > maxGlobBytes:
 		return nil, fmt.Errorf("it is longer than %d bytes", maxGlobBytes)
 	}
-	return compileGlob(text)
+	g, err := glob.Compile(one)
+	if err != nil {
+		return nil, fmt.Errorf("compile %q: %s", text.Clip(one, mostQuoted), strings.TrimPrefix(err.Error(), "glob: "))
+	}
+	return g, nil
 }
 
 // contextWindow is the window that a share is taken of: what the models in use

@@ -22,14 +22,6 @@ type Going struct {
 // is replayed has to end things in the same order each time.
 type Underway []*Going
 
-// Of is the effect of a command, nil when it is not under way.
-func (u Underway) Of(id work.CommandID) *Going {
-	if at := u.index(id); at >= 0 {
-		return u[at]
-	}
-	return nil
-}
-
 // Drop takes a command out, whose effect has ended.
 func (u *Underway) Drop(id work.CommandID) {
 	if at := u.index(id); at >= 0 {

@@ -255,11 +255,6 @@ func (p *Place) look(ctx context.Context, run string) (kept, error) {
 	return k, nil
 }
 
-// Drop forgets here what was brought of a run that is over; at the place it stays.
-func (p *Place) Drop(ctx context.Context, run string) error {
-	return p.Repo.UpdateRef(ctx, RefOf(run), "", "")
-}
-
 func moved(err error) bool {
 	var moved *git.MovedError
 	return errors.As(err, &moved)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"forge/internal/pathglob"
 )
 
 // Tree is one state of a project's files.
@@ -71,7 +73,7 @@ type Seen struct {
 // nothing changes once it is made.
 type Map struct {
 	facts
-	product, evidence, patterns matcher
+	product, evidence, patterns pathglob.Matcher
 	expressions                 []*regexp.Regexp
 }
 
@@ -132,13 +134,13 @@ func ReadMap(data []byte) (*Map, error) {
 
 func (m *Map) compile() error {
 	var err error
-	if m.product, err = newMatcher(m.facts.Product); err != nil {
+	if m.product, err = pathglob.New(m.facts.Product); err != nil {
 		return fmt.Errorf("[proof] product: %w", err)
 	}
-	if m.evidence, err = newMatcher(m.facts.Evidence); err != nil {
+	if m.evidence, err = pathglob.New(m.facts.Evidence); err != nil {
 		return fmt.Errorf("[proof] evidence: %w", err)
 	}
-	if m.patterns, err = newMatcher(m.Patterns); err != nil {
+	if m.patterns, err = pathglob.New(m.Patterns); err != nil {
 		return err
 	}
 	m.expressions = nil
@@ -176,7 +178,7 @@ func (m *Map) is(class Class, rule, format string, args ...any) Seen {
 // seeNew sees a path that the trusted state does not have: by its place and
 // name, and by its content where that makes it evidence.
 func (m *Map) seeNew(file string, content []byte) Seen {
-	if name, ok := m.newVendored(file); ok && !m.evidence.match(file) {
+	if name, ok := m.newVendored(file); ok && !m.evidence.Match(file) {
 		return m.is(Product, RuleSource, "%s is new among the vendored modules, and no test imports it", name)
 	}
 	if seen, ok := m.byName(file); ok {
@@ -236,9 +238,9 @@ func (m *Map) newSource(file string, content []byte) Seen {
 func (m *Map) byName(file string) (Seen, bool) {
 	base := path.Base(file)
 	switch {
-	case m.evidence.match(file):
+	case m.evidence.Match(file):
 		return m.is(Evidence, RuleOwner, "[proof] evidence names it"), true
-	case m.product.match(file):
+	case m.product.Match(file):
 		return m.is(Product, RuleOwner, "[proof] product names it"), true
 	}
 	if what, ok := loadable(file); ok {
@@ -266,7 +268,7 @@ func (m *Map) byName(file string) (Seen, bool) {
 
 // collected asks the patterns of the runners' own settings.
 func (m *Map) collected(file string) bool {
-	if m.patterns.match(file) {
+	if m.patterns.Match(file) {
 		return true
 	}
 	return slices.ContainsFunc(m.expressions, func(e *regexp.Regexp) bool { return e.MatchString("/" + file) })

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"forge/internal/pathglob"
 )
 
 // Survey reads a trusted state once. It fails when a file cannot be read, or a
@@ -137,7 +139,7 @@ func (sv *survey) patternsDone() {
 	slices.Sort(sv.collect)
 	slices.Sort(sv.expr)
 	for _, one := range slices.Compact(sv.collect) {
-		if _, err := newMatcher([]string{one}); err == nil {
+		if _, err := pathglob.New([]string{one}); err == nil {
 			sv.Patterns = append(sv.Patterns, one)
 		}
 	}

@@ -144,15 +144,6 @@ func (c *Conversation) End() []Turn {
 	return c.turns()
 }
 
-// Pending lists the calls that wait for their results.
-func (c *Conversation) Pending() []Turn {
-	var out []Turn
-	for _, call := range c.open {
-		out = append(out, call.turn)
-	}
-	return out
-}
-
 func (c *Conversation) turns() []Turn {
 	out := c.ready
 	c.ready = nil
