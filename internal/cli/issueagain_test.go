@@ -13,6 +13,7 @@ import (
 	"forge/factory"
 	"forge/internal/fakemodel"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 	"forge/internal/worker"
 	"forge/orchestrator"
@@ -51,6 +52,7 @@ func reviewedHub(t *testing.T, level string, turns ...fakemodel.Turn) (*issueWor
 // Commits of people, approved as they are, are looked at by the specialists
 // before they land, and nobody is asked again.
 func TestIssueReviewsWhatPeoplePush(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s, asked := reviewedHub(t, "plan_then_review")
 	s.forge("factory", "--once").want(exitFrozen)
@@ -124,6 +126,7 @@ func (s *issueWorld) worker() (*worker.Worker, work.Issue) {
 
 // What specialists object to is mended on the same branch, and shown again.
 func TestIssueMendsWhatPeoplePush(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s, _ := reviewedHub(t, "plan_then_review", fakemodel.Turn{When: "by ann", Text: pushedBug})
 	s.forge("factory", "--once").want(exitFrozen)

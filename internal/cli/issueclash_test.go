@@ -178,6 +178,7 @@ func TestIssueThatPeoplePushAgainst(t *testing.T) {
 
 // Sent back, the rework begins with both.
 func TestIssueSentBackBesidePushes(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
 	by := s.parted()
