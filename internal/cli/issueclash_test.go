@@ -26,6 +26,7 @@ do = [{run = "if grep -q '<<<<<<<' out.txt; then printf '%s' >out.txt; fi"}, {pr
 // run of its own: the same pull request grows by what came of it, and is asked
 // about again.
 func TestIssueThatConflictsWithTheTarget(t *testing.T) {
+	pace.Slow(t, "an issue is worked on until its conflict is solved")
 	t.Parallel()
 	issueHub(t, "plan_then_review").conflicts()
 }
@@ -82,6 +83,7 @@ func TestIssueWhoseConflictStays(t *testing.T) {
 // A target that is red is for people to mend: nothing is spent on the conflict
 // before, and the result that conflicts is gone on from afterwards.
 func TestIssueConflictWithRedTarget(t *testing.T) {
+	pace.Slow(t, "an issue is worked on until its conflict is solved")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
 	s.forge("factory", "--once").want(exitFrozen)

@@ -151,6 +151,7 @@ func (s *issueWorld) merged() {
 // What is held is looked at there: comments reach the agent, the same pull
 // request shows the rework, an approval lands it.
 func TestIssueIsReviewedOnTheHost(t *testing.T) {
+	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	issueHub(t, "plan_then_review").reviewed()
 }

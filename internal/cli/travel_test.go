@@ -10,6 +10,7 @@ import (
 
 	"forge/internal/handoff"
 	"forge/internal/journal"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -109,6 +110,7 @@ func (f *fleet) rewrite(run, file string, change func(string) string, mode strin
 // Whoever may push to the remote may write what he likes there. What is not a
 // run that Forge wrote is refused, and nothing of it is taken over.
 func TestForgedRecordIsRefused(t *testing.T) {
+	pace.Slow(t, "a record is forged in each way, and refused on another machine")
 	t.Parallel()
 	f := newFleet(t)
 	run := f.frozen()
