@@ -11,7 +11,7 @@ import (
 // with, bind what follows in the same phase.
 func TestProvenPartsOfAPhase(t *testing.T) {
 	s := &State{Phases: map[string]*Phase{"01.1": {View: View{Number: "01.1", Workspace: Workspace{Base: "b1"}}}}}
-	p := &Phase{View: View{Number: "01", Workspace: Workspace{Base: "b0", Last: "b1"}, Wishing: Wishing{Child: "01.1"}}}
+	p := &Phase{View: View{Number: "01", Workspace: Workspace{Base: "b0", Last: "b1"}, Awaiting: Awaiting{Child: "01.1"}}}
 	applyFolded(s, p, work.Event{}, SubPhaseFoldedData{Number: "01.1", Outcome: work.PhaseDone, Commit: "c1"})
 	p.Stage = StageTurn
 	applyMergeFinished(s, p, work.Event{}, MergeFinishedData{Conflicts: []string{"a"}})
@@ -22,7 +22,7 @@ func TestProvenPartsOfAPhase(t *testing.T) {
 		t.Errorf("parts %+v, want %+v", p.Parts, want)
 	}
 
-	other := &Phase{View: View{Number: "02", Workspace: Workspace{Base: "b0", Last: "b0"}, Wishing: Wishing{Child: "01.1"}}}
+	other := &Phase{View: View{Number: "02", Workspace: Workspace{Base: "b0", Last: "b0"}, Awaiting: Awaiting{Child: "01.1"}}}
 	applyFolded(s, other, work.Event{}, SubPhaseFoldedData{Number: "01.1", Outcome: work.PhaseFailed, Commit: "c1"})
 	other.Stage = StageTurn
 	applyMergeFinished(s, other, work.Event{}, MergeFinishedData{})

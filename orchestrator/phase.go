@@ -10,6 +10,7 @@ import (
 type View struct {
 	Number string
 	Parent string // "" = a node of the graph
+	Try    int    `json:",omitempty"` // of Parent's tries it is this one, from 1; 0 = it is none
 	Plan   work.Phase
 	Set    work.PhaseSettings
 	Stage  Stage
@@ -20,7 +21,7 @@ type View struct {
 	Telling
 	Staffing
 	Judging
-	Wishing
+	Awaiting
 	Merging
 	Publishing
 	Spending
@@ -92,12 +93,12 @@ type Judging struct {
 	Review Review
 }
 
-// Wishing is what a phase waits for.
-type Wishing struct {
+// Awaiting is what a phase waits for: a person, a decision on the end of its job, its
+// sub-phase.
+type Awaiting struct {
 	AskedAt  Stage            // where it stood when a person was asked
 	Complete *work.Completion // the agent says that the job is complete
-	Child    string
-	Try      int `json:",omitempty"` // of a try: which of its phase it is, from 1
+	Child    string           // the sub-phase, "" = none
 }
 
 // Merging is what of a phase is in the result.
@@ -176,7 +177,8 @@ type Contending struct {
 	Size    *TrySize `json:",omitempty"`
 }
 
-// Boarding is the way of a phase into the result.
+// Boarding is the way of a phase into the result: in trains with others or alone, again
+// after a conflict or a rework.
 type Boarding struct {
 	// Boarded is the last train that it was in, and Alone why it goes alone since
 	// then. Red is what is known of its merged tree, Rode says that the train has

@@ -189,7 +189,7 @@ func FindingsOf(p *orchestrator.View) []work.Finding {
 	return out
 }
 
-// lookOf is how a phase is drawn, see Phase.Word. What is not known looks like
+// lookOf is how a phase is drawn, see View.Word. What is not known looks like
 // waiting.
 func lookOf(p *orchestrator.View, driven bool) picture.State {
 	switch p.Outcome {

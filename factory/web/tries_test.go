@@ -39,7 +39,7 @@ func TestTriesInTheCockpit(t *testing.T) {
 	p := st.Phases["01"]
 	p.Base, p.Last, p.Stage, p.Contest = "base", "base", orchestrator.StageAsked, &orchestrator.Contest{}
 	for n, outcome := range map[string]work.PhaseOutcome{"01.1": work.PhaseDone, "01.2": work.PhaseDone, "01.3": work.PhaseFailed} {
-		try := &orchestrator.Phase{View: orchestrator.View{Number: n, Parent: "01", Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: outcome, Proof: work.ProofVerified}, Workspace: orchestrator.Workspace{Base: "base", Last: "at" + n}, Wishing: orchestrator.Wishing{Try: 1}}}
+		try := &orchestrator.Phase{View: orchestrator.View{Number: n, Parent: "01", Try: 1, Stage: orchestrator.StageFinished, Ending: orchestrator.Ending{Outcome: outcome, Proof: work.ProofVerified}, Workspace: orchestrator.Workspace{Base: "base", Last: "at" + n}}}
 		try.Set.Agent = "<b>" + n
 		st.Phases[n] = try
 	}

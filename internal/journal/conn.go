@@ -107,8 +107,8 @@ func (w *writer) exec(ctx context.Context, query string, args ...any) (int64, er
 	return result.RowsAffected()
 }
 
-// last has query carried out when nothing else of the transaction is left: nothing in it
-// asks what came of that. A server is told of it together with the end.
+// last leaves query to the end of the transaction: what else is in it may not read what
+// query writes. A server is sent it in one message with the commit.
 func (w *writer) last(query string, args ...any) {
 	w.closing = append(w.closing, Statement{query, args})
 }

@@ -25,7 +25,7 @@ func New(globs []string) (Matcher, error) {
 	var m Matcher
 	for _, one := range globs {
 		if strings.Trim(one, "/") == "" {
-			return Matcher{}, fmt.Errorf("compile %q: it is empty", one)
+			return Matcher{}, fmt.Errorf("compile %q: it is empty", text.Clip(one, mostQuoted))
 		}
 		for _, form := range forms(one) {
 			g, err := glob.Compile(form, '/')
