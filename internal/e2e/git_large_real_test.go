@@ -16,7 +16,7 @@ import (
 // line: it arrives whole, and Forge's own memory stays within bounds. Git's is
 // its own affair.
 func TestRealLargeFile(t *testing.T) {
-	const most = 128 << 10 // KiB
+	const most = 96 << 10 // KiB
 	k := newCorner(t, `
 head -c 100000000 /dev/zero | tr '\0' x >line.txt; head -c 100000000 /dev/urandom >data.bin; sha256sum line.txt data.bin >sums`+claims, "sha256sum -c sums")
 	var stdout, stderr bytes.Buffer

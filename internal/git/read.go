@@ -257,31 +257,61 @@ func (s *Store) DiffPaths(ctx context.Context, from, to string, paths []string) 
 		}
 		return "", fmt.Errorf("diff %s %s: %w", from, to, err)
 	}
-	if out.cut {
-		i := bytes.LastIndexByte(out.buf.Bytes(), '\n')
-		return out.buf.String()[:i+1] + fmt.Sprintf("[diff cut after %d bytes]\n", i+1), nil
-	}
-	return out.buf.String(), nil
+	return out.text(), nil
 }
 
 var errDiffCut = errors.New("diff is cut")
 
-// cutWriter keeps the first max bytes, then calls over once and drops the rest.
+// cutWriter keeps the first max bytes, then calls over once and drops the rest. It
+// keeps them in the pieces that came: a diff is large, and what grows is copied.
 type cutWriter struct {
-	buf  bytes.Buffer
-	max  int
-	cut  bool
-	over func()
+	pieces [][]byte
+	size   int // bytes in pieces
+	max    int
+	cut    bool
+	over   func()
 }
 
 func (w *cutWriter) Write(p []byte) (int, error) {
-	if room := w.max - w.buf.Len(); len(p) > room {
-		w.buf.Write(p[:room])
-		if !w.cut {
-			w.cut = true
-			w.over()
-		}
-		return len(p), nil
+	kept := p[:min(len(p), w.max-w.size)]
+	if len(kept) > 0 {
+		w.pieces = append(w.pieces, bytes.Clone(kept))
+		w.size += len(kept)
 	}
-	return w.buf.Write(p)
+	if len(kept) < len(p) && !w.cut {
+		w.cut = true
+		w.over()
+	}
+	return len(p), nil
+}
+
+// text is what was kept; of what was cut its whole lines, and a last one that says
+// so. It ends the writer.
+func (w *cutWriter) text() string {
+	var all strings.Builder
+	const note = 64 // bytes for the last line
+	if w.cut {
+		w.dropTail()
+	}
+	all.Grow(w.size + note)
+	for _, piece := range w.pieces {
+		all.Write(piece)
+	}
+	if w.cut {
+		fmt.Fprintf(&all, "[diff cut after %d bytes]\n", w.size)
+	}
+	return all.String()
+}
+
+// dropTail drops what follows the last line's end.
+func (w *cutWriter) dropTail() {
+	for last := len(w.pieces) - 1; last >= 0; last-- {
+		piece := w.pieces[last]
+		kept := bytes.LastIndexByte(piece, '\n') + 1
+		w.size -= len(piece) - kept
+		if w.pieces[last] = piece[:kept]; kept > 0 {
+			return
+		}
+		w.pieces = w.pieces[:last]
+	}
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (s *Store) ReviewDiff(ctx context.Context, from, to string) (text []byte, c
 	if err != nil && !errors.Is(err, errDiffCut) {
 		return nil, false, fmt.Errorf("diff %s %s for review: %w", from, to, err)
 	}
-	return out.buf.Bytes(), out.cut, nil
+	return bytes.Join(out.pieces, nil), out.cut, nil
 }
 
 // noAttributes adds settings to those that env gives to git already. Those of

@@ -20,6 +20,6 @@ func (s *Store) shape(ctx context.Context, from, to string) (digest string, bare
 	if out.cut {
 		return "", false, nil
 	}
-	digest, bare = stuck.Shape(out.buf.String())
+	digest, bare = stuck.Shape(out.text())
 	return digest, bare, nil
 }
