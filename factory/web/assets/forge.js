@@ -156,18 +156,14 @@
     }
   });
 
-  // --- The companion: what was opened of a conversation stays open while it goes on,
-  // and its end stays in sight.
-  const opened = new Set();
+  // --- The companion: its room is filled when it is opened, and the end of a
+  // conversation stays in sight.
   let atEnd = true;
   document.addEventListener("toggle", (e) => {
     const t = e.target;
-    if (t.matches?.("[data-companion]")) {
-      if (t.open) t.querySelector("[hx-get]").dispatchEvent(new Event("opened"));
-      else t.querySelector("summary").focus();
-    }
-    if (!t.id || !t.closest?.(".companion-talk")) return;
-    if (t.open) opened.add(t.id); else opened.delete(t.id);
+    if (!t.matches?.("[data-companion]")) return;
+    if (t.open) t.querySelector("[hx-get]").dispatchEvent(new Event("opened"));
+    else t.querySelector("summary").focus();
   }, true);
   document.addEventListener("scroll", (e) => {
     const t = e.target;
@@ -175,12 +171,7 @@
   }, true);
   document.addEventListener("htmx:after:swap", () => {
     const talk = document.getElementById("companion-talk");
-    if (!talk) return;
-    for (const id of opened) {
-      const one = document.getElementById(id);
-      if (one) one.open = true;
-    }
-    if (atEnd) talk.scrollTop = talk.scrollHeight;
+    if (talk && atEnd) talk.scrollTop = talk.scrollHeight;
   });
   document.addEventListener("click", (e) => {
     if (e.target.closest("[data-companion-close]")) e.target.closest("[data-companion]").open = false;
