@@ -110,6 +110,9 @@ type resolver struct {
 	facts Facts
 	out   work.Settings
 	root  *os.Root // nil: the checkout cannot be opened
+
+	judged []work.Phase        // those that name what shows that they are done
+	needs  map[string][]string // what each phase comes right after, by number
 }
 
 func (r *resolver) openRoot() {
@@ -158,6 +161,13 @@ func (c *Config) homePaths(paths []string) []string {
 // phases resolves each phase: its own fields, then the overrides that match
 // its name, the last one winning, then the defaults.
 func (r *resolver) phases() {
+	r.needs = map[string][]string{}
+	for _, ph := range r.plan.Phases {
+		r.needs[ph.Number] = ph.DependsOn
+		if len(ph.Criteria) > 0 {
+			r.judged = append(r.judged, ph)
+		}
+	}
 	for i, ph := range r.plan.Phases {
 		where := func(field string) (string, place) {
 			return r.plan.File, r.plan.where(fmt.Sprintf("phases[%d].%s", i, field))
@@ -224,11 +234,7 @@ func (r *resolver) warm(ps work.PhaseSettings) {
 }
 
 // before are the phases that ph comes after, whatever is wrong with the graph.
-func (p *Plan) before(ph work.Phase) map[string]bool {
-	needs := map[string][]string{}
-	for _, one := range p.Phases {
-		needs[one.Number] = one.DependsOn
-	}
+func before(ph work.Phase, needs map[string][]string) map[string]bool {
 	found, due := map[string]bool{}, slices.Clone(ph.DependsOn)
 	for len(due) > 0 {
 		n := due[0]
@@ -240,23 +246,18 @@ func (p *Plan) before(ph work.Phase) map[string]bool {
 	return found
 }
 
-// hasCriteria says that a phase names what shows that it is done.
-func (p *Plan) hasCriteria() bool {
-	return slices.ContainsFunc(p.Phases, func(ph work.Phase) bool { return len(ph.Criteria) > 0 })
-}
-
 // contract makes the criteria of a phase, and of all that it comes after, part of
 // its proof: what was reached stays so. What shows them is
 // evidence for every phase, so that none can change it unasked; the page of a
 // phase's own criterion is what the phase is to write.
 func (r *resolver) contract(ph work.Phase, ps *work.PhaseSettings) {
-	if !r.plan.hasCriteria() {
+	if len(r.judged) == 0 {
 		return
 	}
-	before := r.plan.before(ph)
+	earlier := before(ph, r.needs)
 	var commands, files []string
-	for _, other := range r.plan.Phases {
-		if other.Number != ph.Number && !before[other.Number] {
+	for _, other := range r.judged {
+		if other.Number != ph.Number && !earlier[other.Number] {
 			continue
 		}
 		for _, a := range other.Criteria {
