@@ -167,6 +167,12 @@ func TestConfirmAgainstOracle(t *testing.T) {
 		if rapid.Bool().Draw(t, "usual") { // policies at random rarely let anything pass
 			p, _ = Preset(rapid.SampledFrom(Catalogue{}.Names()).Draw(t, "preset"))
 		}
+		switch rapid.SampledFrom([]string{"any", "sound", "question"}).Draw(t, "proposed") { // nor do proposals
+		case "sound":
+			pr = sound()
+		case "question":
+			pr.Kind = KindClarification
+		}
 		target := rapid.SampledFrom(Targets()).Draw(t, "target")
 		c := p.Confirm(target, pr)
 		verdict, failed := confirmOracle(p, target, pr)
