@@ -1,7 +1,9 @@
 // Times reads what go test -json prints, says of each package how it went, and
 // holds the time of each test against the budget: whoever takes longer says why.
+// Beside others a test takes longer than it would by itself: where it counts (-strict),
+// those over the budget are played again, each alone.
 //
-//	go test -json ./... | go run ./internal/pace/times [-write docs/test-times.md]
+//	go test -json ./... | go run ./internal/pace/times [-strict] [-write docs/test-times.md]
 package main
 
 import (
@@ -47,11 +49,17 @@ func main() {
 	if left := r.left(); left > 0 {
 		fmt.Printf("%d slow tests were left to make check\n", left)
 	}
+	if *strict {
+		if err := r.again(alone()); err != nil {
+			fmt.Fprintln(os.Stderr, "times:", err)
+			os.Exit(2)
+		}
+	}
 	failed, slow := r.problems()
 	for _, p := range append(slow, failed...) {
 		fmt.Fprintln(os.Stderr, p)
 	}
-	if r.crowd > tooCrowded && len(slow) > 0 {
+	if r.crowd > tooCrowded && len(slow) > 0 && !*strict {
 		fmt.Fprintf(os.Stderr, "times: %.0f programs wanted each core, so nobody is blamed for being slow\n", r.crowd)
 		slow = nil
 	}
@@ -76,6 +84,7 @@ type test struct {
 	pkg, name string
 	seconds   float64
 	why       string // it may be slow
+	alone     bool   // seconds are those by itself
 	result    string
 	output    strings.Builder
 }
@@ -171,6 +180,8 @@ func crowded() float64 {
 	return load / float64(runtime.NumCPU())
 }
 
+const wayOut = `make it faster, or say why it is slow with pace.Slow, in a script with "# slow: why"`
+
 // problems are what failed, and who was slow without a reason.
 func (r *report) problems() (failed, slow []string) {
 	packages := 0
@@ -181,9 +192,10 @@ func (r *report) problems() (failed, slow []string) {
 			if t.result != "pass" && t.result != "skip" {
 				failed = append(failed, "failed: "+t.pkg)
 			}
-		case t.seconds > budget*r.crowd && r.reason(t) == "":
-			slow = append(slow, fmt.Sprintf("%s %s took %.1f s, the budget of a test is %.0f s (%.1f s while so much else runs here): make it faster, or say why it is slow with pace.Slow, in a script with \"# slow: why\"",
-				t.pkg, t.name, t.seconds, budget, budget*r.crowd))
+		case t.alone && t.seconds > budget:
+			slow = append(slow, fmt.Sprintf("%s %s took %.1f s by itself, the budget of a test is %.0f s: %s", t.pkg, t.name, t.seconds, budget, wayOut))
+		case !t.alone && t.seconds > budget*r.crowd && r.reason(t) == "":
+			slow = append(slow, fmt.Sprintf("%s %s took %.1f s, the budget of a test is %.0f s (%.1f s while so much else runs here): %s", t.pkg, t.name, t.seconds, budget, budget*r.crowd, wayOut))
 		}
 	}
 	if packages == 0 {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // Each line is what go test -json prints; crowd is how many programs want a core.
@@ -35,6 +38,55 @@ func TestProblems(t *testing.T) {
 		if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// plays is a player that knows what each test takes by itself.
+type plays map[string]float64
+
+func (p plays) play(pkg, name string) (float64, error) {
+	seconds, ok := p[pkg+" "+name]
+	if !ok {
+		return 0, fmt.Errorf("nobody was to play %s %s", pkg, name)
+	}
+	return seconds, nil
+}
+
+func (plays) Close() error { return nil }
+
+// Who is over the budget in a crowd, however large, is judged by what it takes by
+// itself; who is below it, or says why, is not played again.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	r := newReport()
+	if err := r.read(strings.NewReader(`{"Action":"pass","Package":"p","Test":"TestCrowded","Elapsed":5}
+{"Action":"pass","Package":"p","Test":"TestWaits","Elapsed":5}
+{"Action":"pass","Package":"p","Test":"TestFast","Elapsed":1}
+{"Action":"attr","Package":"p","Test":"TestSaid","Key":"slow","Value":"why"}
+{"Action":"pass","Package":"p","Test":"TestSaid","Elapsed":9}
+{"Action":"pass","Package":"p","Elapsed":9}
+`), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	r.crowd = 6
+	if err := r.again(plays{"p TestCrowded": 0.8, "p TestWaits": 4.9}); err != nil {
+		t.Fatal(err)
+	}
+	if failed, slow := r.problems(); len(failed) != 0 || len(slow) != 1 || !strings.Contains(slow[0], "p TestWaits took 4.9 s by itself") {
+		t.Errorf("failed %q, slow %q", failed, slow)
+	}
+}
+
+// A test is played by itself where it stands, by its name alone.
+func TestPlayed(t *testing.T) {
+	pace.Slow(t, "a test program is built")
+	with := alone()
+	defer with.Close()
+	if seconds, err := with.play("forge/internal/pace", "TestLeft"); err != nil || seconds > budget {
+		t.Errorf("%v s, %v", seconds, err)
+	}
+	if got := pattern("TestA/b(1)/c"); got != `^TestA$/^b\(1\)$/^c$` {
+		t.Errorf("pattern is %s", got)
 	}
 }
 
