@@ -172,12 +172,15 @@ func TestLook(t *testing.T) {
 func TestLookEndsInTime(t *testing.T) {
 	t.Parallel()
 	for method, doing := range map[string]string{"Page.navigate": "reach http://localhost:1/", "Runtime.evaluate": "click #a", "Page.captureScreenshot": "be drawn"} {
-		f := newFake(t).answering(method, "-")
-		began := time.Now()
-		seen := f.look(work.PageSettings{URL: "http://localhost:1/", Secs: 1, Steps: []work.PageStep{{Do: work.PageClick, On: "#a"}}})
-		if method == "Page.captureScreenshot" && seen.Problem == "" || method != "Page.captureScreenshot" && !strings.Contains(seen.Problem, "while it was to "+doing) && !strings.Contains(seen.Problem, "be drawn") {
-			t.Errorf("%s: %q after %s", method, seen.Problem, time.Since(began))
-		}
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t).answering(method, "-")
+			began := time.Now()
+			seen := f.look(work.PageSettings{URL: "http://localhost:1/", Secs: 1, Steps: []work.PageStep{{Do: work.PageClick, On: "#a"}}})
+			if method == "Page.captureScreenshot" && seen.Problem == "" || method != "Page.captureScreenshot" && !strings.Contains(seen.Problem, "while it was to "+doing) && !strings.Contains(seen.Problem, "be drawn") {
+				t.Errorf("%q after %s", seen.Problem, time.Since(began))
+			}
+		})
 	}
 }
 

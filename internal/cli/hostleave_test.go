@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -46,6 +47,7 @@ func TestEndingClosesPullRequests(t *testing.T) {
 		w.forge("job", "cancel", id).want(exitUsage)
 	})
 	t.Run("JobAndTheHostIsAway", func(t *testing.T) {
+		pace.Slow(t, "a host that fails is asked again, with pauses")
 		t.Parallel()
 		w, leave := away(t)
 		id := job(t, w)
@@ -55,6 +57,7 @@ func TestEndingClosesPullRequests(t *testing.T) {
 		w.forge("status", id).want(exitDone).says("left a pull request that may be open still")
 	})
 	t.Run("RunAndTheHostIsAway", func(t *testing.T) {
+		pace.Slow(t, "a host that fails is asked again, with pauses")
 		t.Parallel()
 		w, leave := away(t)
 		w.forge("run").want(exitFrozen)

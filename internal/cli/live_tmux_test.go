@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/tui"
 )
 
@@ -137,6 +138,7 @@ func slow(number, sleep string) string {
 // A person answers on the terminal: with a comment, from elsewhere, after a
 // look at the change; the result lands and the terminal is as it was.
 func TestAnsweringOnATerminal(t *testing.T) {
+	pace.Slow(t, "answers are given at a person's pace")
 	t.Parallel()
 	w := newWorld(t, slow("01", "0.3s")+slow("02", "0.3s"), "test -f README.md")
 	w.plan(phase("01", "first", 2), phase("02", "second", 2))

@@ -6,6 +6,7 @@ import (
 
 	"forge/internal/fakemodel"
 	"forge/internal/llm"
+	"forge/internal/pace"
 	"forge/internal/report"
 	"forge/review"
 )
@@ -49,9 +50,17 @@ func missing(t *testing.T) map[string]struct{ toml, key, says, fix string } {
 	}
 }
 
+// unheard says why one of the ways takes longer than the others.
+func unheard(t *testing.T, name string) {
+	if name == "nobody there" {
+		pace.Slow(t, "a service that does not listen is asked again, with pauses")
+	}
+}
+
 func TestDoctorAsksTheModel(t *testing.T) {
 	for name, tc := range missing(t) {
 		t.Run(name, func(t *testing.T) {
+			unheard(t, name)
 			t.Parallel()
 			w := newWorld(t, done("01"))
 			w.configure(tc.toml)
@@ -78,6 +87,7 @@ func TestDoctorAsksTheModel(t *testing.T) {
 func TestRunAsksTheReviewerFirst(t *testing.T) {
 	for name, tc := range missing(t) {
 		t.Run(name, func(t *testing.T) {
+			unheard(t, name)
 			t.Parallel()
 			w := newWorld(t, done("01"))
 			w.configure(tc.toml)

@@ -25,6 +25,7 @@ import (
 	pages "forge/factory/web"
 	"forge/factory/web/api"
 	"forge/internal/config"
+	"forge/internal/pace"
 	"forge/internal/server"
 	"forge/internal/work"
 	"forge/internal/worker"
@@ -213,20 +214,23 @@ func TestSilentConnectionsEnd(t *testing.T) {
 		"no next one":     "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 		"a head for ever": "GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 2*server.MostHeader) + "\r\n\r\n",
 	} {
-		c, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-		_, _ = io.WriteString(c, words) // it may be let go meanwhile
-		answer, err := io.ReadAll(c)
-		if nerr, ok := errors.AsType[net.Error](err); ok && nerr.Timeout() {
-			t.Errorf("%s: the connection is still open", name)
-		}
-		if name == "a head for ever" && !strings.Contains(string(answer), "431") {
-			t.Errorf("%s: %s", name, answer)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", s.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+			_, _ = io.WriteString(c, words) // it may be let go meanwhile
+			answer, err := io.ReadAll(c)
+			if nerr, ok := errors.AsType[net.Error](err); ok && nerr.Timeout() {
+				t.Error("the connection is still open")
+			}
+			if name == "a head for ever" && !strings.Contains(string(answer), "431") {
+				t.Errorf("it says %s", answer)
+			}
+		})
 	}
 }
 
@@ -271,6 +275,7 @@ const streamLimit = 300 * time.Millisecond
 // A stream lives on for as long as somebody listens, whatever the limits on
 // answers that end; by either kind of HTTP.
 func TestStreamsOutliveTheLimits(t *testing.T) {
+	pace.Slow(t, "streams are open for longer than the limits of what is no stream")
 	t.Parallel()
 	w := newWorld(t, "", "true")
 	cert, key, trust := w.pems()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"forge/internal/pace"
 )
 
 // hostile makes the repository at path run a command wherever git lets it.
@@ -68,6 +70,9 @@ func TestHostileFolder(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "pipes" {
+				pace.Slow(t, "git waits for a pipe until it is seen to be stuck")
+			}
 			t.Parallel()
 			dir := filepath.Join(b.state, "hostile", strings.ReplaceAll(name, " ", "-"))
 			marker := dir + ".marker"

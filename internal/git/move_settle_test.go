@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -124,6 +125,7 @@ func TestMoveSettled(t *testing.T) {
 		m.clean("afterwards")
 	})
 	t.Run("the lock of a living git", func(t *testing.T) {
+		pace.Slow(t, "a lock is waited for before it counts as held")
 		m, mv := halfMoved(t)
 		remove(t, mv.indexLock())
 		write(t, mv.indexLock(), "")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUpdateRef(t *testing.T) {
+	pace.Slow(t, "a fresh lock is waited for")
 	b := newBed(t, nil)
 	one, two := b.result("01", files{"x": "1"}), b.result("02", files{"x": "2"})
 	const ref = "refs/forge/x/y"

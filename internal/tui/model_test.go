@@ -153,23 +153,26 @@ func (d *desk) want(statuses ...work.CheckpointStatus) {
 func TestEnterDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for _, at := range everyPoint() {
-		d := newDesk(t, asked("r.1", at))
-		d.untilShown("What about r.1?")
-		d.press("y", "c", "p", "enter", "enter")
-		d.untilShown(keysWork)
-		if d.m.asking == nil || d.m.asking.step != stepChoose || len(d.m.sent) > 0 {
-			t.Fatalf("%s: keys counted before the question could be read", at)
-		}
-		d.press("enter")
-		d.until("the page", func() bool { return d.full })
-		if !strings.Contains(d.screen, "these are the facts") {
-			t.Errorf("%s: the page does not show what is judged:\n%s", at, d.screen)
-		}
-		d.press("enter", "y", "q")
-		d.untilShown(keysWork)
-		if d.full || len(d.m.sent) > 0 {
-			t.Errorf("%s: the page answered", at)
-		}
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, asked("r.1", at))
+			d.untilShown("What about r.1?")
+			d.press("y", "c", "p", "enter", "enter")
+			d.untilShown(keysWork)
+			if d.m.asking == nil || d.m.asking.step != stepChoose || len(d.m.sent) > 0 {
+				t.Fatalf("%s: keys counted before the question could be read", at)
+			}
+			d.press("enter")
+			d.until("the page", func() bool { return d.full })
+			if !strings.Contains(d.screen, "these are the facts") {
+				t.Errorf("%s: the page does not show what is judged:\n%s", at, d.screen)
+			}
+			d.press("enter", "y", "q")
+			d.untilShown(keysWork)
+			if d.full || len(d.m.sent) > 0 {
+				t.Errorf("%s: the page answered", at)
+			}
+		})
 	}
 }
 

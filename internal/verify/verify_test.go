@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -53,6 +54,9 @@ func TestVerifyJudges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "ignores the end" {
+				pace.Slow(t, "who ignores the end is given time before it is killed")
+			}
 			t.Parallel()
 			b := newBench(t, files{"data": "text"})
 			req := b.req(tt.command)
@@ -82,6 +86,9 @@ func TestVerifyEndsTheWholeTree(t *testing.T) {
 		{"left behind after a timeout", "; sleep 300", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if !tt.ok {
+				pace.Slow(t, "a timeout, and the time that who ignores the end is given")
+			}
 			t.Parallel()
 			b := newBench(t, files{})
 			pids := filepath.Join(b.outside, "pid")

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +58,10 @@ func TestWhatIsAnotherHost(t *testing.T) {
 // than the one that is named by now, and asks none of them.
 func TestNothingIsTakenAlongFromElsewhere(t *testing.T) {
 	t.Parallel()
-	w := newTriageWorld(t, "[host]\nkind = \"github\"\nurl = \"http://127.0.0.1:1\"\nrepo = \"octo/other\"\ntoken_env = \"HOST_TOKEN\"\n")
-	for place, asks := range map[string]bool{"github http://127.0.0.1:1/octo/repo": false, "": false, pullrequest.HostPlace(w.worker.host).String(): true} {
+	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer locked.Close()
+	w := newTriageWorld(t, "[host]\nkind = \"github\"\nurl = \""+locked.URL+"\"\nrepo = \"octo/other\"\ntoken_env = \"HOST_TOKEN\"\n")
+	for place, asks := range map[string]bool{"github " + locked.URL + "/octo/repo": false, "": false, pullrequest.HostPlace(w.worker.host).String(): true} {
 		i := w.issue("It is shown", "full", 0)
 		i, err := w.worker.Edit(t.Context(), i.ID, i.Version, func(i *work.Issue) error {
 			i.Run, i.Pull = "i-run", &work.IssuePull{Number: 1, Host: place}

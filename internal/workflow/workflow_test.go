@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"charm.land/log/v2"
@@ -376,23 +377,25 @@ func TestAFileIsReadAgainAndTheLastGoodIsKept(t *testing.T) {
 }
 
 func TestWatchSaysWhatIsWrong(t *testing.T) {
-	w := newWorld(t, "")
-	reloads := 0
-	ctx, cancel := context.WithCancel(t.Context())
-	w.write("x: [\n", "")
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		w.Kept.Watch(ctx, func() { reloads++; cancel() })
-	}()
-	for w.Kept.Wrong() == "" {
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.write("", "")
-	<-over
-	if reloads != 1 || !strings.Contains(w.said.String(), "workflow_parse_error") || !strings.Contains(w.said.String(), "read again") {
-		t.Errorf("%d reloads:\n%s", reloads, w.said.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		reloads := 0
+		ctx, cancel := context.WithCancel(t.Context())
+		w.write("x: [\n", "")
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			w.Kept.Watch(ctx, func() { reloads++; cancel() })
+		}()
+		for w.Kept.Wrong() == "" {
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.write("", "")
+		<-over
+		if reloads != 1 || !strings.Contains(w.said.String(), "workflow_parse_error") || !strings.Contains(w.said.String(), "read again") {
+			t.Errorf("%d reloads:\n%s", reloads, w.said.String())
+		}
+	})
 }
 
 func TestWhichFileIsRead(t *testing.T) {
