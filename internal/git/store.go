@@ -107,10 +107,11 @@ func (s *Store) ObjectPaths() []string { return append([]string(nil), s.objects.
 
 func (s *Store) readUser(ctx context.Context) error {
 	// In one process, since each command of Forge begins with it. HEAD and the kept
-	// bases bound what is walked when objects are handed on.
+	// bases bound what is walked when objects are handed on. Where HEAD ends and they
+	// begin is told by what stands between them.
 	res, err := s.user.run(ctx, call{dir: s.root, args: []string{
 		"rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--git-path", "objects",
-		"--revs-only", "HEAD", "--glob=refs/forge/keep/*",
+		"--revs-only", "HEAD", "HEAD^{tree}", "--is-inside-work-tree", "--glob=refs/forge/keep/*",
 	}})
 	if err != nil {
 		return err
@@ -121,7 +122,12 @@ func (s *Store) readUser(ctx context.Context) error {
 		return fmt.Errorf("ask git for the folders of %s: it says %q", s.root, said)
 	}
 	s.commonDir, s.gitDir, s.objects = said[0], said[1], objectDirs(said[2])
-	for _, id := range said[3:] {
+	if at := said[3:]; len(at) > 2 && isID(at[0]) && isID(at[1]) && !isID(at[2]) {
+		s.remember(at[0], at[1])
+		s.bases[at[0]] = true
+		said = at[3:]
+	}
+	for _, id := range said {
 		if isID(id) {
 			s.bases[id] = true
 		}
