@@ -181,3 +181,22 @@ func TestRealCheckFindsFaultsInABrowser(t *testing.T) {
 		}
 	}
 }
+
+// What a page takes away under the mouse is clicked again, and what was clicked is not,
+// whatever the click has made of it.
+func TestRealClicksAreMadeOnceInABrowser(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t)
+	b := w.Browser()
+	b.SignIn()
+	b.JS(`window.clicks = 0; window.downs = 0;
+		document.querySelector("main").innerHTML = '<button id="aim">Aim</button>';
+		const anew = () => document.querySelector("#aim").replaceWith(document.querySelector("#aim").cloneNode(true));
+		addEventListener("pointerdown", () => { if (++downs === 1) anew(); });
+		addEventListener("click", (e) => { if (e.target.id === "aim") { clicks++; anew(); } })`, nil)
+	b.Click("#aim")
+	b.Until(`clicks === 1 && downs === 2`)
+	b.Click("#aim")
+	b.Until(`clicks === 2 && downs === 3`)
+	b.Quiet()
+}

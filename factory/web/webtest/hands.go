@@ -3,6 +3,7 @@
 package webtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -11,11 +12,36 @@ import (
 )
 
 // Click clicks on the middle of what a selector names, as soon as it is there
-// and nothing covers it.
+// and nothing covers it. Where the page moves under the mouse meanwhile, it is clicked
+// again, as a person would.
 func (b *Tab) Click(selector string) {
 	b.w.TB.Helper()
-	x, y := b.inSight(selector)
-	b.Run(chromedp.MouseClickXY(x, y))
+	for try := 0; ; try++ {
+		x, y := b.inSight(selector)
+		b.JS(fmt.Sprintf(`(() => {
+			const selector = %s;
+			window.clicking?.abort();
+			window.clicking = new AbortController();
+			const once = { capture: true, once: true, signal: window.clicking.signal };
+			window.missed = false;
+			addEventListener("pointerdown", (down) => {
+				addEventListener("pointerup", (up) => {
+					const what = document.querySelector(selector);
+					const met = up.target.closest(selector) || what && (what.contains(up.target) || up.target.contains(what));
+					window.missed = down.target !== up.target || !met;
+				}, once);
+			}, once);
+		})()`, quoted(selector)), nil)
+		b.Run(chromedp.MouseClickXY(x, y))
+		var missed bool
+		ctx, cancel := context.WithTimeout(b.ctx, Patience)
+		err := chromedp.Run(ctx, chromedp.Evaluate(`window.missed === true`, &missed))
+		cancel()
+		if err != nil || !missed || try == 2 { // the page may have given way to another
+			return
+		}
+		b.w.TB.Logf("the page moved under the mouse: %s is clicked again", selector)
+	}
 }
 
 // inSight brings what a selector names to where it can be clicked on.
