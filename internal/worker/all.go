@@ -144,14 +144,20 @@ func (o *Outside) Add(ctx context.Context, w *Worker) (err error) {
 // it; one alone posts there.
 func (s *Worker) outside(ctx context.Context, o *Outside, looks []func(context.Context)) {
 	looks = append(looks, s.schedules)
-	if look := s.watchHost(ctx, o.Hosts); look != nil {
-		looks = append(looks, look)
-	}
-	if look := s.watchCalls(ctx, o); look != nil {
-		looks = append(looks, look)
+	p, err := s.Fresh(ctx)
+	if err != nil {
+		s.Log.Warn("the code host is not watched, and nobody is asked in Slack", "project", s.Project, "err", err)
+	} else {
+		for _, look := range []func(context.Context){s.watchHost(ctx, p, o.Hosts), s.watchCalls(ctx, p, o)} {
+			if look != nil {
+				looks = append(looks, look)
+			}
+		}
 	}
 	s.beside = []func(context.Context){s.byOne("watch", "watching what is outside", looks...)}
-	s.openDoors(ctx, o.Doors)
+	if err == nil {
+		s.openDoors(p, o.Doors)
+	}
 }
 
 // byOne is what one process of all does for as long as it leads.
@@ -188,12 +194,7 @@ func (s *Worker) goal() trackers.Goal {
 }
 
 // watchHost is what watches the project's code host, nil = nothing does.
-func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) func(context.Context) {
-	p, err := s.Fresh(ctx)
-	if err != nil {
-		s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
-		return nil
-	}
+func (s *Worker) watchHost(ctx context.Context, p *project.Checkout, watches *hostwatch.Watches) func(context.Context) {
 	w, look, err := watches.Add(ctx, p, hostwatch.Results{Project: s.Project, Stands: s.StandsNow})
 	if err != nil {
 		s.Log.Warn("the code host is not watched", "project", s.Project, "err", err)
@@ -206,12 +207,8 @@ func (s *Worker) watchHost(ctx context.Context, watches *hostwatch.Watches) func
 
 // watchCalls is what hears calls on the pull requests of people, nil = nobody does. Where
 // projects share a repository on the host, the first of them does.
-func (s *Worker) watchCalls(ctx context.Context, o *Outside) func(context.Context) {
-	p, err := s.Fresh(ctx)
-	var w *pullcalls.Watch
-	if err == nil {
-		w, err = pullcalls.Open(ctx, p, s.goal())
-	}
+func (s *Worker) watchCalls(ctx context.Context, p *project.Checkout, o *Outside) func(context.Context) {
+	w, err := pullcalls.Open(ctx, p, s.goal())
 	if err != nil {
 		s.Log.Warn("calls on pull requests are not heard", "project", s.Project, "err", err)
 	}

@@ -57,13 +57,8 @@ func (d *Doors) people(id string) (web.Person, bool, error) {
 
 // openDoors lets people be asked about the project for as long as its board is
 // worked on.
-func (s *Worker) openDoors(ctx context.Context, d *Doors) {
+func (s *Worker) openDoors(p *project.Checkout, d *Doors) {
 	if d.app == nil {
-		return
-	}
-	p, err := s.Fresh(ctx)
-	if err != nil {
-		s.Log.Warn("nobody is asked in Slack", "project", s.Project, "err", err)
 		return
 	}
 	one := door.New(p, door.Config{Name: "slack", Project: s.Project, Place: d.app.Place, People: d.people, Pages: d.pages})
