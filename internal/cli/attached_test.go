@@ -86,6 +86,7 @@ func TestFilesAndLinesFromEveryDoor(t *testing.T) {
 	w.write("main.go", "changed since\n")
 	w.write("docs/notes.txt", "the colour is ultramarine\n")
 	s := withPages(t, w)
+	s.stopTending() // or it goes on with the run before what was said is read here
 	rita := s.User("rita", pages.RoleReviewer, "demo")
 	c := w.mcp("--tier", "comment", "--name", "editor")
 
@@ -111,7 +112,6 @@ func TestFilesAndLinesFromEveryDoor(t *testing.T) {
 	}
 
 	// They are in the prompt, on record, and shown.
-	s.stopTending() // or it goes on with the approved run before the command does
 	w.forge("approve", run+".1", "--resume").want(exitFrozen)
 	for _, want := range []string{"main.go:3-4\n\nfunc main() {\n\tprintln(1)", "docs/notes.txt\n\nthe colour is ultramarine", "README.md\n\na project"} {
 		w.forge("logs", "01", "--prompt").want(exitDone).says(want)

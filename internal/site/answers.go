@@ -17,8 +17,8 @@ import (
 )
 
 // answers is where the pages' answers go: the same way as those of the
-// command line: both give an answer by approval.Give. Taken is called after what may
-// let a run go on.
+// command line: both give an answer by approval.Give. Taken is called after what lets
+// a run go on.
 type answers struct {
 	*view
 	taken func()
@@ -62,7 +62,9 @@ func (s answers) Answer(ctx context.Context, a work.Answer, level string) (work.
 		return work.Checkpoint{}, err
 	}
 	cp, _, err := approval.Give(ctx, s.p, a, approval.Options{Level: level, Away: handoff.AnswerAway})
-	s.taken()
+	if err == nil {
+		s.taken()
+	}
 	return cp, forPages(err)
 }
 
@@ -106,7 +108,6 @@ func (s answers) Tell(ctx context.Context, run string, m work.Message, by, door 
 		return work.Told{}, err
 	}
 	told, _, err := approval.Tell(ctx, s.p, run, m, by, door)
-	s.taken()
 	return told, forPages(err)
 }
 
@@ -115,6 +116,8 @@ func (s answers) Rewind(ctx context.Context, run string, r work.Rewind, by, door
 		return work.Rewound{}, err
 	}
 	back, _, err := approval.Rewind(ctx, s.p, run, r, by, door)
-	s.taken()
+	if err == nil {
+		s.taken()
+	}
 	return back, forPages(err)
 }

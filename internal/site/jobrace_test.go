@@ -13,15 +13,16 @@ import (
 	"forge/internal/worker"
 )
 
-// sleepingJob is a job that is driven and does not end by itself.
-func sleepingJob(t *testing.T) (jobs *Jobs, run string) {
+// tended are the jobs of a project whose agent does as script says, looked after
+// until the test ends.
+func tended(t *testing.T, script string) *Jobs {
 	t.Helper()
-	env := projecttest.New(t, "[[step]]\ndo = [{run = \"exec sleep 300\"}]\n", "")
+	env := projecttest.New(t, script, "")
 	w, err := worker.Open(t.Context(), env, env.Dir, factory.NewConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs = newJobs(newView(w.Checkout), w)
+	jobs := newJobs(newView(w.Checkout), w)
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -33,7 +34,15 @@ func sleepingJob(t *testing.T) (jobs *Jobs, run string) {
 		<-over
 		w.Close()
 	})
-	if run, err = jobs.Start(t.Context(), pages.JobOrder{Description: "Work for ever."}); err != nil {
+	return jobs
+}
+
+// sleepingJob is a job that is driven and does not end by itself.
+func sleepingJob(t *testing.T) (jobs *Jobs, run string) {
+	t.Helper()
+	jobs = tended(t, "[[step]]\ndo = [{run = \"exec sleep 300\"}]\n")
+	run, err := jobs.Start(t.Context(), pages.JobOrder{Description: "Work for ever."})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return jobs, run

@@ -172,8 +172,8 @@ func (j *Jobs) wake() {
 	}
 }
 
-// tendEvery is how often it is asked whether another process wrote something.
-const tendEvery = 500 * time.Millisecond
+// tendEvery is how often jobs are looked after when nothing is answered on a page.
+const tendEvery = 2 * time.Second
 
 // Tend goes on with jobs whose answer has come, and with those of this kind of
 // server that a dead one left. It returns when ctx is cancelled and every job
