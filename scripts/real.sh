@@ -20,9 +20,9 @@ selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAft
 # Three streams of about the same length, side by side: much of each is waiting, most of
 # all of that of servers. Most that starts agents is in the first, so that few more of
 # them start at the same time.
-agents='./internal/agent ./internal/e2e ./internal/release ./cmd/forge-temporal'
-pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc'
-servers='./internal/cli ./internal/host/gitea ./internal/tracker/gitea ./internal/worker ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal'
+agents='./internal/agent ./internal/e2e ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal'
+pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./cmd/forge-temporal'
+servers='./internal/cli ./internal/host/gitea ./internal/tracker/gitea ./internal/worker ./cmd/forge-temporal/internal/machine'
 
 # shellcheck source=scripts/programs.sh
 . scripts/programs.sh
