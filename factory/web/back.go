@@ -88,7 +88,7 @@ func (s *Server) runRewind(v *visit) error {
 		return err
 	}
 	run := v.PathValue("run")
-	if _, err := v.Project.Desk.Rewind(v.Context(), run, r, v.Who.Name, "web"); err != nil {
+	if _, err := v.Project.Questions.Rewind(v.Context(), run, r, v.Who.Name, "web"); err != nil {
 		return err
 	}
 	s.feeds.poked(v.Project.ID)

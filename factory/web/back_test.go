@@ -12,7 +12,7 @@ import (
 
 // setting keeps what was to be set back.
 type setting struct {
-	web.Desk
+	web.Questions
 	back []work.Rewind
 	by   string
 }
@@ -27,7 +27,7 @@ func TestGoOnFromAnIterationOnPages(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t)
 	d, s := &setting{}, &starts{}
-	w.Site.Change("demo", func(p *web.Project) { d.Desk, p.Desk, p.Starts = p.Desk, d, s })
+	w.Site.Change("demo", func(p *web.Project) { d.Questions, p.Questions, p.Starts = p.Questions, d, s })
 	otto, rita, vera := w.User("otto", web.RoleOperator, "demo"), w.User("rita", web.RoleReviewer, "demo"), w.User("vera", web.RoleViewer, "demo")
 	form := url.Values{"phase": {"01"}, "iteration": {"2"}, "attempt": {"1"}, "text": {"not so"}}
 

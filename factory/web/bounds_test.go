@@ -65,7 +65,7 @@ func TestWhatTakesAnAdmin(t *testing.T) {
 	w := webtest.New(t)
 	said := &talk{}
 	w.Site.Change("demo", func(p *web.Project) { p.Cockpit = said })
-	w.Desk().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
+	w.Questions().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 	otto, anna := w.User("otto", web.RoleOperator, "demo"), w.User("anna", web.RoleAdmin, "demo")
 	level := func(form url.Values) url.Values {
 		form.Set("level", "full")
@@ -81,7 +81,7 @@ func TestWhatTakesAnAdmin(t *testing.T) {
 	if a := otto.Send("/p/demo/checkpoints/cp1/answer", level(answer)); a.Status != http.StatusForbidden {
 		t.Errorf("an operator changes the level with an answer: %d", a.Status)
 	}
-	if j, _ := w.Desk().Judged(t.Context(), "cp1"); j.Checkpoint.Status != work.CheckpointPending {
+	if j, _ := w.Questions().Judged(t.Context(), "cp1"); j.Checkpoint.Status != work.CheckpointPending {
 		t.Errorf("it was answered: %s", j.Checkpoint.Status)
 	}
 	if a := anna.Send("/p/demo/checkpoints/cp1/answer", level(answer)); a.Status != http.StatusSeeOther {

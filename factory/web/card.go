@@ -146,10 +146,10 @@ func waiting(ctx context.Context, p Project) (map[string]work.Checkpoint, error)
 
 // pending are the open checkpoints of a project.
 func pending(ctx context.Context, p Project) ([]work.Checkpoint, error) {
-	if p.Desk == nil {
+	if p.Questions == nil {
 		return nil, nil
 	}
-	list, err := p.Desk.Checkpoints(ctx, "", work.CheckpointPending, mostWaiting, "")
+	list, err := p.Questions.Checkpoints(ctx, "", work.CheckpointPending, mostWaiting, "")
 	if err != nil {
 		return nil, fmt.Errorf("read what waits: %w", err)
 	}

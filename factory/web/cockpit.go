@@ -114,7 +114,7 @@ func (s *Server) cockpitNow(v *visit) error {
 func (s *Server) cockpitData(v *visit) (cockpitData, error) {
 	d := cockpitData{Base: "/p/" + v.Project.ID, Token: s.token(v.Who), Who: v.Who.Name}
 	var err error
-	if d.Judged, err = v.Project.Desk.Judged(v.Context(), v.PathValue("checkpoint")); err != nil {
+	if d.Judged, err = v.Project.Questions.Judged(v.Context(), v.PathValue("checkpoint")); err != nil {
 		return d, err
 	}
 	cp := d.Checkpoint
@@ -270,7 +270,7 @@ func (f fileData) On(side string, c *diff.Cell) []work.LineComment {
 }
 
 func (s *Server) cockpitFile(v *visit) error {
-	j, err := v.Project.Desk.Judged(v.Context(), v.PathValue("checkpoint"))
+	j, err := v.Project.Questions.Judged(v.Context(), v.PathValue("checkpoint"))
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ type treeData struct {
 const treeMost = 1000
 
 func (s *Server) cockpitTree(v *visit) error {
-	j, err := v.Project.Desk.Judged(v.Context(), v.PathValue("checkpoint"))
+	j, err := v.Project.Questions.Judged(v.Context(), v.PathValue("checkpoint"))
 	if err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ type blobData struct {
 }
 
 func (s *Server) cockpitBlob(v *visit) error {
-	j, err := v.Project.Desk.Judged(v.Context(), v.PathValue("checkpoint"))
+	j, err := v.Project.Questions.Judged(v.Context(), v.PathValue("checkpoint"))
 	if err != nil {
 		return err
 	}

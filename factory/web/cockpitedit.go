@@ -62,7 +62,7 @@ func (s *Server) editFilePage(v *visit) error {
 func (s *Server) editForm(v *visit, path string) (editData, error) {
 	id := v.PathValue("checkpoint")
 	d := editData{At: v.url("/checkpoints/" + url.PathEscape(id)), Token: s.token(v.Who), Path: path, Name: review.Name(path)}
-	j, err := v.Project.Desk.Judged(v.Context(), id)
+	j, err := v.Project.Questions.Judged(v.Context(), id)
 	if err != nil {
 		return d, err
 	}
@@ -164,6 +164,6 @@ func (s *Server) overtaken(v *visit, w FileWish, revision int, o *work.Overtaken
 
 func (s *Server) afterEdit(v *visit, id string) error {
 	s.feeds.poked(v.Project.ID)
-	s.hub.Publish(DeskTopic(v.Project.ID), `{"checkpoint":true}`)
+	s.hub.Publish(QuestionsTopic(v.Project.ID), `{"checkpoint":true}`)
 	return v.seeOther(v.url("/checkpoints/" + url.PathEscape(id) + "#files"))
 }

@@ -60,7 +60,7 @@ func (s *Server) commentForm(v *visit) error {
 // lineOf finds the line that is spoken of: it has to be one that the change
 // shows.
 func (s *Server) lineOf(v *visit, path, side string, line int) (Judged, string, error) {
-	j, err := v.Project.Desk.Judged(v.Context(), v.PathValue("checkpoint"))
+	j, err := v.Project.Questions.Judged(v.Context(), v.PathValue("checkpoint"))
 	if err != nil {
 		return j, "", err
 	}
@@ -116,7 +116,7 @@ func (s *Server) uncomment(v *visit) error {
 	if err != nil {
 		return said(err)
 	}
-	j, err := v.Project.Desk.Judged(v.Context(), cp.ID)
+	j, err := v.Project.Questions.Judged(v.Context(), cp.ID)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (s *Server) uncomment(v *visit) error {
 // afterWord shows the file again, with what is now said of it.
 func (s *Server) afterWord(v *visit, j Judged, path string) error {
 	s.feeds.poked(v.Project.ID)
-	s.hub.Publish(DeskTopic(v.Project.ID), `{"checkpoint":true}`)
+	s.hub.Publish(QuestionsTopic(v.Project.ID), `{"checkpoint":true}`)
 	if !v.htmx() {
 		return v.seeOther(v.url("/checkpoints/" + url.PathEscape(j.Checkpoint.ID) + "#files"))
 	}
-	j, err := v.Project.Desk.Judged(v.Context(), j.Checkpoint.ID)
+	j, err := v.Project.Questions.Judged(v.Context(), j.Checkpoint.ID)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *Server) judge(v *visit) error {
 		return &Complaint{http.StatusBadRequest, "That is no verdict on a file.", ""}
 	}
 	id, path := v.PathValue("checkpoint"), v.PostFormValue("path")
-	j, err := v.Project.Desk.Judged(v.Context(), id)
+	j, err := v.Project.Questions.Judged(v.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Server) judge(v *visit) error {
 	if fileOf(change, path) == nil {
 		return errNoFile
 	}
-	_, err = v.Project.Desk.JudgeFiles(v.Context(), id, revision, []work.FileVerdict{{Path: path, Status: status, Comment: v.form("comment"), By: v.Who.Name, At: s.Now()}})
+	_, err = v.Project.Questions.JudgeFiles(v.Context(), id, revision, []work.FileVerdict{{Path: path, Status: status, Comment: v.form("comment"), By: v.Who.Name, At: s.Now()}})
 	if err != nil {
 		return said(err)
 	}
@@ -191,7 +191,7 @@ func (s *Server) answer(v *visit) error {
 		return &Complaint{http.StatusForbidden, "The level is an admin's to change.", "Leave it as it is."}
 	}
 	id := v.PathValue("checkpoint")
-	cp, err := v.Project.Desk.Answer(v.Context(), work.Answer{
+	cp, err := v.Project.Questions.Answer(v.Context(), work.Answer{
 		Checkpoint: id, Revision: revision, Status: status, Choice: choice, Comment: v.form("comment"),
 		By: v.Who.Name, Role: v.Who.Role(v.Project.ID).Gate(), Door: "web", At: s.Now(),
 	}, level)

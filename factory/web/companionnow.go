@@ -131,9 +131,9 @@ func (t *talks) links(ctx context.Context, s *Server, p Project, run string) lin
 // look finds that out. An answer without links is better than none.
 func (t *talks) look(ctx context.Context, s *Server, p Project, run string) lineLinks {
 	out := lineLinks{files: map[string]bool{}}
-	list, err := p.Desk.Checkpoints(ctx, run, "", 100, "")
+	list, err := p.Questions.Checkpoints(ctx, run, "", 100, "")
 	for n := len(list) - 1; err == nil && n >= 0; n-- {
-		j, err := p.Desk.Judged(ctx, list[n].ID)
+		j, err := p.Questions.Judged(ctx, list[n].ID)
 		if err != nil || j.To == "" {
 			continue
 		}

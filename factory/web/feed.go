@@ -301,10 +301,10 @@ func (f *feed) lookAtRuns(ctx context.Context) error {
 
 // lookAtDesk tells that something else waits than before.
 func (f *feed) lookAtDesk(ctx context.Context) error {
-	if f.project.Desk == nil {
+	if f.project.Questions == nil {
 		return nil
 	}
-	list, err := f.project.Desk.Checkpoints(ctx, "", work.CheckpointPending, mostWaiting, "")
+	list, err := f.project.Questions.Checkpoints(ctx, "", work.CheckpointPending, mostWaiting, "")
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (f *feed) lookAtDesk(ctx context.Context) error {
 		return nil
 	}
 	f.desk = &now
-	f.server.hub.Publish(DeskTopic(f.project.ID), fmt.Sprintf(`{"waiting":%d}`, len(list)+f.stuckCount+len(drafts)))
+	f.server.hub.Publish(QuestionsTopic(f.project.ID), fmt.Sprintf(`{"waiting":%d}`, len(list)+f.stuckCount+len(drafts)))
 	if first {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 // BoardTopic is the issues of a project.
 func BoardTopic(project string) string { return project + "/board" }
 
-// DeskTopic is what waits for a person in a project.
-func DeskTopic(project string) string { return project + "/desk" }
+// QuestionsTopic is what waits for a person in a project.
+func QuestionsTopic(project string) string { return project + "/desk" }
 
 // FloorTopic is how the loop that works on a project's board stands.
 func FloorTopic(project string) string { return project + "/floor" }

@@ -87,7 +87,7 @@ func draftLine(p Project, d Draft) inboxLine {
 // cannot be read is left out: the question waits all the same.
 func sizeAndCost(ctx context.Context, p Project, cp work.Checkpoint) []string {
 	var out []string
-	if j, err := p.Desk.Judged(ctx, cp.ID); err == nil && len(j.Files) > 0 {
+	if j, err := p.Questions.Judged(ctx, cp.ID); err == nil && len(j.Files) > 0 {
 		out = append(out, plural(len(j.Files), "file", "files")+" changed")
 	}
 	if p.Runs == nil {
@@ -188,7 +188,7 @@ func (s *Server) inboxPage(v *visit) error {
 		return err
 	}
 	for _, p := range projects[:min(len(projects), mostTopics)] {
-		v.Live = append(v.Live, DeskTopic(p.ID))
+		v.Live = append(v.Live, QuestionsTopic(p.ID))
 		if err := s.feeds.begin(p); err != nil {
 			return err
 		}

@@ -15,12 +15,12 @@ import (
 
 // changing is a desk where two files are judged.
 type changing struct {
-	web.Desk
+	web.Questions
 	err error
 }
 
 func (c changing) Judged(ctx context.Context, id string) (web.Judged, error) {
-	j, err := c.Desk.Judged(ctx, id)
+	j, err := c.Questions.Judged(ctx, id)
 	j.Files = []work.FileChange{{Path: "a.go", Status: "M"}, {Path: "b.go", Status: "A"}}
 	return j, errors.Join(err, c.err)
 }
@@ -43,8 +43,8 @@ func (paid) Run(_ context.Context, id string) (web.Run, error) {
 // program's own; what cannot be read is left out, and the line stays.
 func TestInboxSaysSizeAndCost(t *testing.T) {
 	w := webtest.New(t)
-	desk := w.Desk()
-	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Desk = paid{p.Runs}, changing{p.Desk, nil} })
+	desk := w.Questions()
+	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Questions = paid{p.Runs}, changing{p.Questions, nil} })
 	for _, run := range []string{"i1-261122-kcnw", "gone"} {
 		desk.Put(work.Checkpoint{
 			ID: run + ".1", Run: run, Kind: "ckpt.phase_transition", Phase: "02", Question: "Merge " + run + "?", Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now(),
@@ -60,7 +60,9 @@ func TestInboxSaysSizeAndCost(t *testing.T) {
 		t.Errorf("the inbox says a word of the program's own:\n%s", body)
 	}
 
-	w.Site.Change("demo", func(p *web.Project) { p.Desk = changing{p.Desk.(changing).Desk, errors.New("no repository")} })
+	w.Site.Change("demo", func(p *web.Project) {
+		p.Questions = changing{p.Questions.(changing).Questions, errors.New("no repository")}
+	})
 	if body := w.Owner().Get("/inbox").Body; !strings.Contains(body, "Merge gone?") || strings.Contains(body, "files changed") {
 		t.Errorf("the inbox without the repository:\n%s", body)
 	}

@@ -127,7 +127,7 @@ func (s *Server) issueRun(v *visit, d *issueData) error {
 	for _, c := range st.Promotion().Criteria {
 		d.Evidence[c.ID] = c
 	}
-	d.Waits, err = v.Project.Desk.Checkpoints(v.Context(), st.Run, work.CheckpointPending, 100, "")
+	d.Waits, err = v.Project.Questions.Checkpoints(v.Context(), st.Run, work.CheckpointPending, 100, "")
 	return err
 }
 

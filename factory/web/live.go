@@ -27,8 +27,8 @@ func (s *Server) liveRoutes() {
 // live is the address of the stream for the topics of a page; "" = none.
 func (v *visit) live() string {
 	topics := v.Live
-	if v.Project.ID != "" && !slices.Contains(topics, DeskTopic(v.Project.ID)) {
-		topics = append(slices.Clip(topics), DeskTopic(v.Project.ID))
+	if v.Project.ID != "" && !slices.Contains(topics, QuestionsTopic(v.Project.ID)) {
+		topics = append(slices.Clip(topics), QuestionsTopic(v.Project.ID))
 	}
 	if len(topics) == 0 {
 		return ""

@@ -147,8 +147,8 @@ func TestEveryPageHears(t *testing.T) {
 		}
 	}
 	// What waits is heard of with the next thing that is written.
-	desk := listen(t, w, owner, "", web.DeskTopic("demo"))
-	w.Desk().Put(work.Checkpoint{ID: "cp1", Run: "r", Kind: "final", Question: "Go on?", Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
+	desk := listen(t, w, owner, "", web.QuestionsTopic("demo"))
+	w.Questions().Put(work.Checkpoint{ID: "cp1", Run: "r", Kind: "final", Question: "Go on?", Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 	w.Issue("Three", work.ColumnBacklog)
 	for got := ""; got != `{"waiting":1}`; {
 		got = desk.next("desk")

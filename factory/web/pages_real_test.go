@@ -49,7 +49,7 @@ func fill(w *webtest.World) {
 	}
 	hour := time.Now().Add(-time.Hour)
 	for n, q := range []string{"Approve the plan of job ledger?", "2 findings are left. Go on?"} {
-		w.Desk().Put(work.Checkpoint{ID: "cp-" + string(rune('1'+n)), Run: "r-0123456789abcdef", Kind: "plan.initial", Phase: "02", Question: q, Revision: 1, Who: []string{"", "reviewer"}[n], Status: work.CheckpointPending, OpenedAt: hour})
+		w.Questions().Put(work.Checkpoint{ID: "cp-" + string(rune('1'+n)), Run: "r-0123456789abcdef", Kind: "plan.initial", Phase: "02", Question: q, Revision: 1, Who: []string{"", "reviewer"}[n], Status: work.CheckpointPending, OpenedAt: hour})
 	}
 	w.Floor().Set(web.Standing{Serving: true, Running: []int64{5}, Since: hour})
 }

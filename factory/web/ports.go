@@ -33,12 +33,12 @@ type Project struct {
 	// to a pull request elsewhere. "" = there is none.
 	HostURL string
 	// Board carries changes out; Cards reads.
-	Board factory.Board
-	Cards Cards
-	Runs  Runs
-	Desk  Desk
-	Code  Code
-	Jobs  Jobs
+	Board     factory.Board
+	Cards     Cards
+	Runs      Runs
+	Questions Questions
+	Code      Code
+	Jobs      Jobs
 	// Starts is nil where no run is begun here.
 	Starts  Starts
 	Floor   Floor
@@ -177,8 +177,8 @@ type Judged struct {
 	InDoubt []work.Doubt                `json:"in_doubt,omitempty" doc:"Why a proof that is green is worth less than it looks."`
 }
 
-// Desk is where what waits for a person is looked at and answered.
-type Desk interface {
+// Questions is where what waits for a person is looked at and answered.
+type Questions interface {
 	Checkpoints(ctx context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error)
 	Judged(ctx context.Context, id string) (Judged, error)
 	// Answer gives an answer, with a change of level unless level is "". A

@@ -7,7 +7,7 @@ import (
 	"forge/review"
 )
 
-// Cockpit is what pages need beside Desk and Code to show what was done and to
+// Cockpit is what pages need beside Questions and Code to show what was done and to
 // speak about it line by line.
 type Cockpit interface {
 	// Change is the change from one commit to another, line by line. No file of
@@ -19,7 +19,7 @@ type Cockpit interface {
 	// Papers are the documents of a job as they stand now.
 	Papers(ctx context.Context, run string) (Papers, error)
 	// CommentLine keeps a comment with a checkpoint until that is answered. It
-	// refuses as Desk.JudgeFiles does, and with work.ErrTooLong.
+	// refuses as Questions.JudgeFiles does, and with work.ErrTooLong.
 	CommentLine(ctx context.Context, id string, revision int, l work.LineComment) (work.Checkpoint, error)
 	// DropComment takes one back; by "" is everybody's.
 	DropComment(ctx context.Context, id string, revision, comment int, by string) (work.Checkpoint, error)

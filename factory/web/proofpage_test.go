@@ -14,12 +14,12 @@ import (
 
 // provenDesk says of every checkpoint what it was proven with.
 type provenDesk struct {
-	web.Desk
+	web.Questions
 	record work.ProofRecord
 }
 
 func (d provenDesk) Judged(ctx context.Context, id string) (web.Judged, error) {
-	j, err := d.Desk.Judged(ctx, id)
+	j, err := d.Questions.Judged(ctx, id)
 	j.From, j.To = "aaa", "bbb"
 	j.Records, j.InDoubt = map[string]work.ProofRecord{"01": d.record}, d.record.Doubts
 	return j, err
@@ -53,12 +53,12 @@ func TestProofStandsOnPages(t *testing.T) {
 	}
 	st.Phases["01"].Record, st.Doubts = record, record.Doubts
 	w.Site.Change("demo", func(p *web.Project) {
-		p.Runs, p.Cockpit, p.Desk = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Desk, record}
+		p.Runs, p.Cockpit, p.Questions = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Questions, record}
 	})
 	w.Put(w.Issue("Wish", work.ColumnReady), func(i *work.Issue) { i.Column, i.Run = work.ColumnInReview, "r-1" })
 	// The desk that the pages ask is the one that was wrapped.
-	var desk *webtest.Desk
-	w.Site.Change("demo", func(p *web.Project) { desk = p.Desk.(provenDesk).Desk.(*webtest.Desk) })
+	var desk *webtest.Questions
+	w.Site.Change("demo", func(p *web.Project) { desk = p.Questions.(provenDesk).Questions.(*webtest.Questions) })
 	desk.Put(work.Checkpoint{ID: "r-1.1", Run: "r-1", Kind: "evidence", Points: []string{"evidence"}, Question: "Land it?", Revision: 1, Status: work.CheckpointPending})
 
 	owner := w.Owner()

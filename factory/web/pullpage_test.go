@@ -66,7 +66,7 @@ func TestPullRequestsStandOnPages(t *testing.T) {
 	w.Put(i, func(i *work.Issue) {
 		i.Column, i.Run, i.Pull = work.ColumnInReview, "r-1", &work.IssuePull{Number: 9, URL: "https://git.example.com/o/r/pulls/9"}
 	})
-	w.Desk().Put(work.Checkpoint{ID: "r-1.1", Run: "r-1", Kind: "ckpt.phase_transition", Phase: "01", Question: "Merge?", Revision: 1, Status: work.CheckpointPending})
+	w.Questions().Put(work.Checkpoint{ID: "r-1.1", Run: "r-1", Kind: "ckpt.phase_transition", Phase: "01", Question: "Merge?", Revision: 1, Status: work.CheckpointPending})
 	owner := w.Owner()
 	const phase, issue = `<a href="https://git.example.com/o/r/pulls/7" rel="noreferrer">pull request #7</a>`, `<a href="https://git.example.com/o/r/pulls/9" rel="noreferrer">pull request #9</a>`
 	for path, want := range map[string][]string{"/p/demo/runs/r-1": {phase, issue}, "/p/demo/runs/r-1/now": {phase, issue}, "/p/demo/issues/1": {issue}, "/p/demo/checkpoints/r-1.1": {phase, issue}} {

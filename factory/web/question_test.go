@@ -27,14 +27,14 @@ func TestQuestionsInTheCockpit(t *testing.T) {
 	st.Assumed = []orchestrator.Assumption{{Phase: "01", Text: "the <b>port</b> is 80"}}
 	st.FollowUps = []orchestrator.FollowUp{{Phase: "01", By: "ann", Text: "a.go:7: a <b>better</b> name"}}
 	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Cockpit = oneRun{st}, oneChange{p.Cockpit} })
-	w.Desk().Put(work.Checkpoint{
+	w.Questions().Put(work.Checkpoint{
 		ID: "r-1.1", Run: "r-1", Kind: string(gates.PointQuestion), Phase: "01", Question: "Which port?", Facts: "Which port?\nWhy it asks: <i>both</i> are free",
 		Revision: 1, Status: work.CheckpointPending, AnswerDue: true, Choices: []work.Choice{
 			{Name: "1", Answer: work.CheckpointApproved, Label: "port <80>"}, {Name: "other", Answer: work.CheckpointChangesRequested, Label: "answer in your own words"},
 			{Name: "decide", Answer: work.CheckpointRejected, Label: "let the agent decide"},
 		},
 	})
-	w.Desk().Put(work.Checkpoint{ID: "r-1.2", Run: "r-1", Kind: string(gates.PointBlocker), Phase: "01", Question: "It needs access.", Revision: 1, Status: work.CheckpointPending, AnswerDue: true})
+	w.Questions().Put(work.Checkpoint{ID: "r-1.2", Run: "r-1", Kind: string(gates.PointBlocker), Phase: "01", Question: "It needs access.", Revision: 1, Status: work.CheckpointPending, AnswerDue: true})
 
 	owner := w.Owner()
 	page := owner.Get("/p/demo/checkpoints/r-1.1").Body

@@ -200,7 +200,7 @@ func (s *Server) runData(v *visit) (runData, error) {
 	if d.Pull, err = issuePull(v.Context(), v.Project, d.Run.Issue); err != nil {
 		return d, err
 	}
-	d.Waits, err = v.Project.Desk.Checkpoints(v.Context(), st.Run, work.CheckpointPending, 100, "")
+	d.Waits, err = v.Project.Questions.Checkpoints(v.Context(), st.Run, work.CheckpointPending, 100, "")
 	return d, err
 }
 
@@ -366,7 +366,7 @@ func (s *Server) runTell(v *visit) error {
 	if m.Attached, err = attachedIn(v.form("with")); err != nil {
 		return err
 	}
-	if _, err := v.Project.Desk.Tell(v.Context(), run, m, v.Who.Name, "web"); err != nil {
+	if _, err := v.Project.Questions.Tell(v.Context(), run, m, v.Who.Name, "web"); err != nil {
 		return err
 	}
 	s.feeds.poked(v.Project.ID)
@@ -378,7 +378,7 @@ func (s *Server) runLevel(v *visit) error {
 	if v.form("level") == "" {
 		return &Complaint{http.StatusUnprocessableEntity, "No level was chosen.", ""}
 	}
-	if err := v.Project.Desk.SetLevel(v.Context(), run, v.form("level"), v.Who.Name, "web"); err != nil {
+	if err := v.Project.Questions.SetLevel(v.Context(), run, v.form("level"), v.Who.Name, "web"); err != nil {
 		return err
 	}
 	s.feeds.poked(v.Project.ID)

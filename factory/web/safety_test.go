@@ -305,7 +305,7 @@ func TestNothingWrittenRuns(t *testing.T) {
 		i.Labels = []string{`a"><script>`}
 		i.Criteria = []work.Criterion{{ID: "c1", Text: script}}
 	})
-	w.Desk().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Question: script, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
+	w.Questions().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Question: script, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 	owner := w.Owner()
 	for _, path := range []string{"/p/demo", "/p/demo/issues/1/edit", "/inbox", "/search?q=" + url.QueryEscape(script), "/p/demo?q=" + url.QueryEscape(script), "/p/demo?label=" + url.QueryEscape(script),
 		"/p/demo/issues/new?title=" + url.QueryEscape(script), "/p/" + url.PathEscape(script), "/sign-in?link=" + url.QueryEscape(script)} {

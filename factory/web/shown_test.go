@@ -50,10 +50,10 @@ func TestPagesOfAProofAreShown(t *testing.T) {
 	st.Phases["01"].Record = record
 	pictures := kept{name("a1"): "before", name("b2"): "after", name("c3"): "marked", name("d4"): "moving", name("e5"): "new", name("07"): "lands", name("f6"): "a prompt"}
 	w.Site.Change("demo", func(p *web.Project) {
-		p.Runs, p.Cockpit, p.Desk, p.Pictures = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Desk, record}, landed{pictures, []work.PageShown{{URL: "http://localhost:1/last", After: name("07"), Width: 390, Height: 844}}}
+		p.Runs, p.Cockpit, p.Questions, p.Pictures = oneRun{st}, oneChange{p.Cockpit}, provenDesk{p.Questions, record}, landed{pictures, []work.PageShown{{URL: "http://localhost:1/last", After: name("07"), Width: 390, Height: 844}}}
 	})
-	var desk *webtest.Desk
-	w.Site.Change("demo", func(p *web.Project) { desk = p.Desk.(provenDesk).Desk.(*webtest.Desk) })
+	var desk *webtest.Questions
+	w.Site.Change("demo", func(p *web.Project) { desk = p.Questions.(provenDesk).Questions.(*webtest.Questions) })
 	desk.Put(work.Checkpoint{ID: "r-1.1", Run: "r-1", Kind: "evidence", Points: []string{"evidence"}, Question: "Land it?", Revision: 1, Status: work.CheckpointPending})
 
 	owner := w.Owner()

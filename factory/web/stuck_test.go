@@ -29,7 +29,7 @@ func TestInboxShowsWhatStandsStill(t *testing.T) {
 	put("Cancelled one", func(i *work.Issue) { i.State = work.IssueCancelled })
 	put("Goes on", func(*work.Issue) {})
 	open := func(id, run string) {
-		w.Desk().Put(work.Checkpoint{ID: id, Run: run, Kind: "final", Question: "Question " + id, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
+		w.Questions().Put(work.Checkpoint{ID: id, Run: run, Kind: "final", Question: "Question " + id, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 	}
 	open("cp1", "r-1")
 	open("cp2", "triage-4-1")
@@ -55,7 +55,7 @@ func TestInboxShowsWhatStandsStill(t *testing.T) {
 		t.Errorf("the board does not lead to what triage asks:\n%s", board)
 	}
 	// It is heard of without a checkpoint, too.
-	desk := listen(t, w, owner, "", web.DeskTopic("demo"))
+	desk := listen(t, w, owner, "", web.QuestionsTopic("demo"))
 	w.Put(w.Issue("Fails later", work.ColumnReady), func(i *work.Issue) { i.Column, i.State = work.ColumnInProgress, work.IssueFailed })
 	for got := ""; got != `{"waiting":7}`; { // two checkpoints, five issues that stand still
 		got = desk.next("desk")
@@ -95,7 +95,7 @@ func TestInboxShowsDrafts(t *testing.T) {
 			t.Errorf("the page of an interview lacks %q, or begins a run:\n%s", want, page)
 		}
 	}
-	desk := listen(t, w, otto, "", web.DeskTopic("demo"))
+	desk := listen(t, w, otto, "", web.QuestionsTopic("demo"))
 	s.become(0, func(d *web.Draft) { d.State = web.DraftReady })
 	w.Issue("Something is written", work.ColumnReady)
 	for got := ""; got != `{"waiting":4}`; {

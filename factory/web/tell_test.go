@@ -14,7 +14,7 @@ import (
 
 // telling keeps what it was told.
 type telling struct {
-	web.Desk
+	web.Questions
 	said []work.Message
 	by   string
 	door string
@@ -33,7 +33,7 @@ func TestTellAnAgentOnPages(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t)
 	d := &telling{}
-	w.Site.Change("demo", func(p *web.Project) { d.Desk, p.Desk = p.Desk, d })
+	w.Site.Change("demo", func(p *web.Project) { d.Questions, p.Questions = p.Questions, d })
 	rita, vera := w.User("rita", web.RoleReviewer, "demo"), w.User("vera", web.RoleViewer, "demo")
 	say := url.Values{"phase": {"01"}, "text": {"use tabs"}, "now": {"1"}}
 	if a := vera.Send("/p/demo/runs/r1/tell", say); a.Status != 403 || len(d.said) != 0 {

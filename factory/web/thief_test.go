@@ -26,13 +26,13 @@ const (
 // withSomethingToTake puts an issue and a question into the world.
 func withSomethingToTake(w *webtest.World) {
 	w.Issue(keptTitle, work.ColumnReady)
-	w.Desk().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Question: keptQuestion, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
+	w.Questions().Put(work.Checkpoint{ID: "cp1", Run: "r1", Kind: "final", Question: keptQuestion, Status: work.CheckpointPending, Revision: 1, OpenedAt: time.Now()})
 }
 
 // isUnanswered fails when somebody answered the question or moved the issue.
 func isUnanswered(t *testing.T, w *webtest.World) {
 	t.Helper()
-	if j, err := w.Desk().Judged(t.Context(), "cp1"); err != nil || j.Checkpoint.Status != work.CheckpointPending {
+	if j, err := w.Questions().Judged(t.Context(), "cp1"); err != nil || j.Checkpoint.Status != work.CheckpointPending {
 		t.Errorf("the question is %s, answered by %q (%v)", j.Checkpoint.Status, j.Checkpoint.AnsweredBy, err)
 	}
 	if got := w.Column(work.ColumnReady); len(got) != 1 {

@@ -45,7 +45,7 @@ func TestTriesInTheCockpit(t *testing.T) {
 	}
 	p.Contest.Tries = []string{"01.1", "01.2", "01.3"}
 	w.Site.Change("demo", func(p *web.Project) { p.Runs, p.Cockpit, p.Code = oneRun{st}, changesBetween{p.Cockpit}, noCode{} })
-	w.Desk().Put(work.Checkpoint{
+	w.Questions().Put(work.Checkpoint{
 		ID: "r-1.1", Run: "r-1", Kind: string(gates.PointTries), Phase: "01", Question: "Which try?", Facts: "try 01.1: proven", Revision: 1, Status: work.CheckpointPending,
 		Choices: []work.Choice{
 			{Name: "try-01.1", Answer: work.CheckpointApproved, Label: "take try 01.1"}, {Name: "try-01.2", Answer: work.CheckpointApproved, Label: "take try 01.2"},

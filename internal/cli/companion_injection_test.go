@@ -183,7 +183,7 @@ func TestCompanionInjection(t *testing.T) {
 			}
 			fmt.Fprintln(&b, run, end, len(record.Events), len(record.Inbox))
 		}
-		points, err := p.Desk.Checkpoints(t.Context(), "", "", 100, "")
+		points, err := p.Questions.Checkpoints(t.Context(), "", "", 100, "")
 		if err != nil {
 			t.Fatal(err)
 		}

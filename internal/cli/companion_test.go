@@ -327,7 +327,7 @@ func TestAConfirmationOfWhichNobodyKnowsWhatCame(t *testing.T) {
 // point is the question of the run as it is now.
 func (w *talker) point(t *testing.T, p pages.Project) work.Checkpoint {
 	t.Helper()
-	all, err := p.Desk.Checkpoints(t.Context(), w.run, "", 10, "")
+	all, err := p.Questions.Checkpoints(t.Context(), w.run, "", 10, "")
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d questions, %v", len(all), err)
 	}

@@ -74,7 +74,7 @@ func newOddWorld(t *testing.T) *oddWorld {
 	if err != nil || len(runs) != 1 {
 		t.Fatal(runs, err)
 	}
-	points, err := p.Desk.Checkpoints(t.Context(), "", work.CheckpointPending, 1, "")
+	points, err := p.Questions.Checkpoints(t.Context(), "", work.CheckpointPending, 1, "")
 	if err != nil || len(points) != 1 {
 		t.Fatal(points, err)
 	}

@@ -26,7 +26,7 @@ func (t *turn) checkpoint(ctx context.Context, id string) (web.Judged, error) {
 	}
 	for _, cp := range t.waits {
 		if cp.ID == id {
-			return t.room.Project.Desk.Judged(ctx, id)
+			return t.room.Project.Questions.Judged(ctx, id)
 		}
 	}
 	return web.Judged{}, refusal.New("the tool questions lists what waits", "no such question of this run waits for a person")

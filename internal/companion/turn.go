@@ -142,7 +142,7 @@ func (t *turn) look(ctx context.Context) (err error) {
 	if t.st, err = p.Runs.State(ctx, t.run); err != nil {
 		return err
 	}
-	if t.waits, err = p.Desk.Checkpoints(ctx, t.run, work.CheckpointPending, 100, ""); err != nil {
+	if t.waits, err = p.Questions.Checkpoints(ctx, t.run, work.CheckpointPending, 100, ""); err != nil {
 		return err
 	}
 	t.stage = stageOf(t.st, t.waits)

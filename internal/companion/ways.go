@@ -24,7 +24,7 @@ func tellWay() way {
 	return define(way{
 		kind: work.ProposeTell, least: web.RoleReviewer, run: true, about: "Say something to the agent of a phase.",
 		do: func(ctx context.Context, r *Room, p work.Proposal, by web.Asker) (string, error) {
-			told, err := r.Project.Desk.Tell(ctx, p.Run, work.Message{Phase: p.Phase, Text: p.Text}, by.Name, by.Door)
+			told, err := r.Project.Questions.Tell(ctx, p.Run, work.Message{Phase: p.Phase, Text: p.Text}, by.Name, by.Door)
 			if err != nil {
 				return "", err
 			}
@@ -116,7 +116,7 @@ func levelWay() way {
 	return define(way{
 		kind: work.ProposeLevel, least: web.RoleAdmin, run: true, about: "Change who decides in this run, from its next boundary on.",
 		do: func(ctx context.Context, r *Room, p work.Proposal, by web.Asker) (string, error) {
-			return "the run is on level " + p.Level + " from its next boundary on", r.Project.Desk.SetLevel(ctx, p.Run, p.Level, by.Name, by.Door)
+			return "the run is on level " + p.Level + " from its next boundary on", r.Project.Questions.SetLevel(ctx, p.Run, p.Level, by.Name, by.Door)
 		},
 	}, func(_ context.Context, t *turn, in inLevel) (work.Proposal, error) {
 		policy, ok := t.set.Levels.Preset(in.Level)

@@ -73,7 +73,7 @@ func listQuestions(c *call, in inQuestions) (answer, error) {
 	const page = 50
 	var l list
 	for after := in.After; ; {
-		found, err := c.project.Desk.Checkpoints(c, run, status, page, after)
+		found, err := c.project.Questions.Checkpoints(c, run, status, page, after)
 		if err != nil {
 			return answer{}, err
 		}
@@ -136,7 +136,7 @@ func tellAgent(c *call, in inTell) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	told, err := c.project.Desk.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now, Anew: in.Anew, Attached: in.With}, c.Grant.Who(), c.Door)
+	told, err := c.project.Questions.Tell(c, row.ID, work.Message{Phase: phase, Text: strings.ToValidUTF8(in.Text, "\uFFFD"), Now: in.Now, Anew: in.Anew, Attached: in.With}, c.Grant.Who(), c.Door)
 	if err != nil {
 		return answer{}, err
 	}
@@ -157,7 +157,7 @@ func rewindPhase(c *call, in inRewind) (answer, error) {
 		return answer{}, err
 	}
 	back := work.Rewind{Phase: phase.Number, Iteration: in.Iteration, Attempt: in.Attempt, Text: strings.ToValidUTF8(in.Text, "\uFFFD")}
-	rewound, err := c.project.Desk.Rewind(c, row.ID, back, c.Grant.Who(), c.Door)
+	rewound, err := c.project.Questions.Rewind(c, row.ID, back, c.Grant.Who(), c.Door)
 	if err != nil {
 		return answer{}, err
 	}
@@ -187,7 +187,7 @@ func giveAnswer(c *call, in inAnswer) (answer, error) {
 	if _, err := c.question(in.ID); err != nil {
 		return answer{}, err
 	}
-	cp, err := c.project.Desk.Answer(c, work.Answer{
+	cp, err := c.project.Questions.Answer(c, work.Answer{
 		Checkpoint: in.ID, Revision: in.Revision, Status: status, Comment: strings.ToValidUTF8(in.Comment, "\uFFFD"), Choice: in.Choice,
 		By: c.Grant.Who(), Role: gates.RoleOwner, Door: c.Door, At: c.Now().UTC(),
 	}, "")

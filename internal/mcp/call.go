@@ -276,7 +276,7 @@ func (c *call) sees(cp work.Checkpoint) bool {
 func (c *call) question(id string) (web.Judged, error) {
 	c.name("checkpoint", id)
 	unknown := refusal.New("the tool questions lists what waits", "there is no question %s here", label(id))
-	j, err := c.project.Desk.Judged(c, id)
+	j, err := c.project.Questions.Judged(c, id)
 	if errors.Is(err, work.ErrUnknown) || err == nil && (!c.sees(j.Checkpoint) || j.Checkpoint.ID != id) {
 		return web.Judged{}, unknown
 	}

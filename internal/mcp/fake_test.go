@@ -74,7 +74,7 @@ func newFake(t *testing.T, id string) (*fake, web.Project) {
 	}
 	p := web.Project{
 		ID: id, Root: "/" + id, Board: factory.Board{Store: board, Project: id, Now: clock}, Cards: fakeCards{nil, board},
-		Runs: fakeRuns{nil, f}, Desk: fakeDesk{nil, f}, Code: fakeCode{f}, Cockpit: fakeCockpit{nil, f}, Jobs: fakeJobs{nil, f}, Watch: fakeWatch{nil, f}, Spans: fakeSpans{f},
+		Runs: fakeRuns{nil, f}, Questions: fakeDesk{nil, f}, Code: fakeCode{f}, Cockpit: fakeCockpit{nil, f}, Jobs: fakeJobs{nil, f}, Watch: fakeWatch{nil, f}, Spans: fakeSpans{f},
 		Search: fakeSearch{f},
 	}
 	if _, err := p.Board.Add(t.Context(), work.Issue{Title: mark(id, "", ""), Priority: work.PriorityNormal, Column: work.ColumnBacklog}, factory.Place{At: factory.Bottom}, factory.By{Name: "olga", Door: "cli"}); err != nil {
@@ -93,7 +93,7 @@ func (f *fake) change(what string) {
 // The ports by other names, so that a fake may leave out what nobody calls.
 type (
 	anyRuns    interface{ web.Runs }
-	anyDesk    interface{ web.Desk }
+	anyDesk    interface{ web.Questions }
 	anyCockpit interface{ web.Cockpit }
 	anyJobs    interface{ web.Jobs }
 	anyWatch   interface{ web.Watch }

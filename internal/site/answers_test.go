@@ -50,7 +50,7 @@ func TestAnswersOnPagesWakeTheJobs(t *testing.T) {
 	}
 	defer w.Close()
 	s := Open(t.Context(), []*worker.Worker{w})
-	s.list[0].Desk.(answers).taken()
+	s.list[0].Questions.(answers).taken()
 	select {
 	case <-s.Jobs[0].poke:
 	default:

@@ -52,7 +52,7 @@ func (s *Site) add(ctx context.Context, w *worker.Worker) (id string, jobs *Jobs
 	jobs = newJobs(one, w)
 	s.workers[id] = w
 	p := one.project(w.Opened)
-	p.ID, p.HostURL, p.Jobs, p.Desk = id, host, jobs, answers{one, jobs.wake}
+	p.ID, p.HostURL, p.Jobs, p.Questions = id, host, jobs, answers{one, jobs.wake}
 	p.Starts = Starts{Fresh: w.Fresh, Machine: w.Machine, Drive: jobs.begin, Jobs: jobs}
 	p.Floor = worker.Control{Board: w.Opened, Poke: w.Poke}
 	p.Settings = &Settings{Env: w.Env, Root: w.Base.RepoRoot}
@@ -72,7 +72,7 @@ func Alone(b *board.Opened) pages.Project { return newView(b.Checkout).project(b
 func (s *view) project(b *board.Opened) pages.Project {
 	return pages.Project{
 		ID: b.Project, Root: b.Base.RepoRoot, Board: b.Board, Cards: b.Journal, Watch: watch{b.Journal, b.State},
-		Runs: runViews{s}, Desk: answers{s, func() {}}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Pictures: gallery{s}, Schedules: clock{b}, Lessons: teaching{s.p, &s.lessons},
+		Runs: runViews{s}, Questions: answers{s, func() {}}, Code: code{s}, Cockpit: cockpit{s}, Edits: edits{s}, Spans: spans{s}, Search: finds{s}, Pictures: gallery{s}, Schedules: clock{b}, Lessons: teaching{s.p, &s.lessons},
 		LabelsSay: func(_ context.Context, labels []string) ([]string, error) {
 			cfg, err := project.ConfigNow(b.Env, b.Base.RepoRoot)
 			if err != nil {

@@ -71,7 +71,7 @@ func (a *API) give(c call, in *GiveAnswer, status work.CheckpointStatus) (*Answe
 			return nil, err
 		}
 	}
-	cp, err := c.project.Desk.Answer(c, work.Answer{
+	cp, err := c.project.Questions.Answer(c, work.Answer{
 		Checkpoint: in.Checkpoint, Revision: b.Revision, Status: status, Comment: strings.ToValidUTF8(b.Comment, "\uFFFD"), Choice: b.Choice,
 		By: c.who.Name, Role: c.who.Role(c.project.ID).Gate(), Door: "api", At: a.Now().UTC(),
 	}, b.Level)
@@ -82,7 +82,7 @@ func (a *API) give(c call, in *GiveAnswer, status work.CheckpointStatus) (*Answe
 }
 
 func (a *API) judgeFiles(c call, in *JudgeFiles) (*Answer[work.Checkpoint], error) {
-	j, err := c.project.Desk.Judged(c, in.Checkpoint)
+	j, err := c.project.Questions.Judged(c, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (a *API) judgeFiles(c call, in *JudgeFiles) (*Answer[work.Checkpoint], erro
 		}
 		verdicts = append(verdicts, work.FileVerdict{Path: f.Path, Status: f.Status, Comment: strings.ToValidUTF8(f.Comment, "\uFFFD"), By: c.who.Name, At: a.Now().UTC()})
 	}
-	cp, err := c.project.Desk.JudgeFiles(c, in.Checkpoint, in.Body.Revision, verdicts)
+	cp, err := c.project.Questions.JudgeFiles(c, in.Checkpoint, in.Body.Revision, verdicts)
 	if err != nil {
 		return nil, c.refused(err, cp)
 	}

@@ -89,7 +89,7 @@ func (a *API) checkpointRoutes() {
 					return nil, err
 				}
 			}
-			list, err := c.project.Desk.Checkpoints(c, in.Run, in.Status, in.Limit+1, in.After)
+			list, err := c.project.Questions.Checkpoints(c, in.Run, in.Status, in.Limit+1, in.After)
 			out := checkpointPage{Checkpoints: []checkpointLine{}}
 			if len(list) > in.Limit {
 				list = list[:in.Limit]
@@ -102,7 +102,7 @@ func (a *API) checkpointRoutes() {
 		})
 	add(a, Route{ID: "show-checkpoint", Method: http.MethodGet, Path: path + "/{checkpoint}", Role: web.RoleViewer, Summary: "What a checkpoint asks about, as it was when it was opened", Tag: "checkpoints"},
 		func(c call, in *ShowCheckpoint) (*Answer[checkpointShown], error) {
-			j, err := c.project.Desk.Judged(c, in.Checkpoint)
+			j, err := c.project.Questions.Judged(c, in.Checkpoint)
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +117,7 @@ func (a *API) checkpointRoutes() {
 }
 
 func listFiles(c call, in *TreeQuery) (*Answer[treePage], error) {
-	j, err := c.project.Desk.Judged(c, in.Checkpoint)
+	j, err := c.project.Questions.Judged(c, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func listFiles(c call, in *TreeQuery) (*Answer[treePage], error) {
 // readFile reads a file of the commits that a checkpoint compares: nothing else
 // of the repository, and nothing of the server's disk.
 func readFile(c call, in *FileQuery) (*Answer[fileShown], error) {
-	j, err := c.project.Desk.Judged(c, in.Checkpoint)
+	j, err := c.project.Questions.Judged(c, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}

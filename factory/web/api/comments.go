@@ -47,7 +47,7 @@ func (a *API) commentRoutes() {
 
 func (a *API) commentLine(c call, in *CommentLine) (*Answer[work.Checkpoint], error) {
 	b := in.Body
-	j, err := c.project.Desk.Judged(c, in.Checkpoint)
+	j, err := c.project.Questions.Judged(c, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}

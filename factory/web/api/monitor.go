@@ -124,7 +124,7 @@ func (a *API) projectFigures(ctx context.Context, p web.Project, f figures) erro
 	f.tell("forge_issues_running", float64(len(s.Running)), "project", p.ID)
 	f.tell("forge_floor_serving", truth(s.Serving), "project", p.ID)
 	f.tell("forge_floor_paused", truth(s.Paused || s.Drain), "project", p.ID)
-	waits, err := p.Desk.Checkpoints(ctx, "", work.CheckpointPending, 500, "")
+	waits, err := p.Questions.Checkpoints(ctx, "", work.CheckpointPending, 500, "")
 	if err != nil {
 		return err
 	}

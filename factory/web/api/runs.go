@@ -173,14 +173,14 @@ func (a *API) runRoutes() {
 				return nil, err
 			}
 			b := in.Body
-			return answer(c.project.Desk.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now, Anew: b.Anew, Attached: b.With}, c.who.Name, "api"))
+			return answer(c.project.Questions.Tell(c, in.Run, work.Message{Phase: b.Phase, Text: b.Text, Now: b.Now, Anew: b.Anew, Attached: b.With}, c.who.Name, "api"))
 		})
 	add(a, Route{ID: "rewind-phase", Method: http.MethodPost, Path: path + "/{run}/rewind", Role: web.RoleReviewer, Summary: "Let a phase go on from what one of its iterations left", Tag: "runs"},
 		func(c call, in *GoBack) (*Answer[work.Rewound], error) {
 			if _, err := findRun(c, in.Run); err != nil {
 				return nil, err
 			}
-			return answer(c.project.Desk.Rewind(c, in.Run, in.rewind(), c.who.Name, "api"))
+			return answer(c.project.Questions.Rewind(c, in.Run, in.rewind(), c.who.Name, "api"))
 		})
 	add(a, Route{ID: "set-level", Method: http.MethodPost, Path: path + "/{run}/level", Role: web.RoleAdmin, Summary: "Change a run's policy from its next boundary on", Tag: "runs"},
 		func(c call, in *SetLevel) (*Answer[Status], error) {
@@ -191,7 +191,7 @@ func (a *API) runRoutes() {
 			if err := a.checkLevel(c, "body.level", in.Body.Level); err != nil {
 				return nil, err
 			}
-			if err := c.project.Desk.SetLevel(c, in.Run, in.Body.Level, c.who.Name, "api"); err != nil {
+			if err := c.project.Questions.SetLevel(c, in.Run, in.Body.Level, c.who.Name, "api"); err != nil {
 				return nil, err
 			}
 			return answer(status(c, row))

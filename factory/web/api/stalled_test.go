@@ -22,7 +22,7 @@ type runs interface{ web.Runs }
 func (r stalledRuns) State(context.Context, string) (*orchestrator.State, error) { return r.st, nil }
 
 // noQuestions is a desk on which nothing waits.
-type noQuestions struct{ web.Desk }
+type noQuestions struct{ web.Questions }
 
 func (noQuestions) Checkpoints(context.Context, string, work.CheckpointStatus, int, string) ([]work.Checkpoint, error) {
 	return nil, nil
@@ -41,7 +41,7 @@ func TestStatusOfShownLanding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Desk: noQuestions{}, Pictures: shown{}}, web.Run{ID: "r-1"})
+	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Questions: noQuestions{}, Pictures: shown{}}, web.Run{ID: "r-1"})
 	if err != nil || len(got.Landing) != 1 || got.Landing[0].URL != "http://localhost:1/r-1" {
 		t.Errorf("it is told %+v, %v", got.Landing, err)
 	}
@@ -53,7 +53,7 @@ func TestStatusOfStalledRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Desk: noQuestions{}}, web.Run{ID: "r-1", State: "running", Stalled: "no worker"})
+	got, err := api.StatusOf(t.Context(), web.Project{Runs: stalledRuns{st: st}, Questions: noQuestions{}}, web.Run{ID: "r-1", State: "running", Stalled: "no worker"})
 	if err != nil || got.Stalled != "no worker" || got.State != "running" {
 		t.Errorf("it is told %+v, %v", got, err)
 	}

@@ -79,7 +79,7 @@ func StatusOf(ctx context.Context, project web.Project, row web.Run) (Status, er
 	}
 	for after := ""; ; {
 		const page = 500
-		asked, err := project.Desk.Checkpoints(ctx, row.ID, "", page, after)
+		asked, err := project.Questions.Checkpoints(ctx, row.ID, "", page, after)
 		if err != nil {
 			return out, err
 		}

@@ -162,7 +162,7 @@ func (s *fakeSite) add(t testing.TB, id string) {
 		s.ports = map[string]*fakePorts{}
 	}
 	s.ports[id] = p
-	s.list = append(s.list, web.Project{ID: id, Root: "/" + id, Board: p.board, Cards: cards{&s.board}, Runs: p, Desk: p, Code: p, Jobs: p, Floor: p, Schedules: &nightly{}, Lessons: &school{}, Cockpit: cockpit{p}, Edits: edits{p}, Watch: &watch{s, id}})
+	s.list = append(s.list, web.Project{ID: id, Root: "/" + id, Board: p.board, Cards: cards{&s.board}, Runs: p, Questions: p, Code: p, Jobs: p, Floor: p, Schedules: &nightly{}, Lessons: &school{}, Cockpit: cockpit{p}, Edits: edits{p}, Watch: &watch{s, id}})
 }
 
 func (s *fakeSite) Projects(context.Context) ([]web.Project, error) { return s.list, nil }

@@ -58,14 +58,14 @@ func (w Watch) RunEnd(ctx context.Context, run string) (int64, error) {
 	return n, err
 }
 
-// Desk is checkpoints in memory.
-type Desk struct {
+// Questions is checkpoints in memory.
+type Questions struct {
 	mu   sync.Mutex
 	list []work.Checkpoint
 }
 
 // Put adds a checkpoint, or replaces the one of its id.
-func (d *Desk) Put(cp work.Checkpoint) {
+func (d *Questions) Put(cp work.Checkpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.list {
@@ -78,7 +78,7 @@ func (d *Desk) Put(cp work.Checkpoint) {
 }
 
 // Checkpoints are those of a run and status.
-func (d *Desk) Checkpoints(_ context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error) {
+func (d *Questions) Checkpoints(_ context.Context, run string, status work.CheckpointStatus, limit int, after string) ([]work.Checkpoint, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []work.Checkpoint
@@ -93,7 +93,7 @@ func (d *Desk) Checkpoints(_ context.Context, run string, status work.Checkpoint
 }
 
 // Judged is the checkpoint with nothing to judge.
-func (d *Desk) Judged(_ context.Context, id string) (web.Judged, error) {
+func (d *Questions) Judged(_ context.Context, id string) (web.Judged, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, cp := range d.list {
@@ -105,7 +105,7 @@ func (d *Desk) Judged(_ context.Context, id string) (web.Judged, error) {
 }
 
 // Answer answers once.
-func (d *Desk) Answer(_ context.Context, a work.Answer, _ string) (work.Checkpoint, error) {
+func (d *Questions) Answer(_ context.Context, a work.Answer, _ string) (work.Checkpoint, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.list {
@@ -125,7 +125,7 @@ func (d *Desk) Answer(_ context.Context, a work.Answer, _ string) (work.Checkpoi
 }
 
 // JudgeFiles keeps the verdicts.
-func (d *Desk) JudgeFiles(_ context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error) {
+func (d *Questions) JudgeFiles(_ context.Context, id string, revision int, verdicts []work.FileVerdict) (work.Checkpoint, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.list {
@@ -141,15 +141,15 @@ func (d *Desk) JudgeFiles(_ context.Context, id string, revision int, verdicts [
 }
 
 // SetLevel does nothing.
-func (d *Desk) SetLevel(context.Context, string, string, string, string) error { return nil }
+func (d *Questions) SetLevel(context.Context, string, string, string, string) error { return nil }
 
 // Tell says that it is queued.
-func (d *Desk) Tell(_ context.Context, run string, m work.Message, _, _ string) (work.Told, error) {
+func (d *Questions) Tell(_ context.Context, run string, m work.Message, _, _ string) (work.Told, error) {
 	return work.Told{Run: run, Phase: m.Phase, State: work.MessageQueued, Iteration: 1}, nil
 }
 
 // Rewind says that it is queued.
-func (d *Desk) Rewind(_ context.Context, run string, r work.Rewind, _, _ string) (work.Rewound, error) {
+func (d *Questions) Rewind(_ context.Context, run string, r work.Rewind, _, _ string) (work.Rewound, error) {
 	return work.Rewound{Run: run, Phase: r.Phase, Iteration: r.Iteration, State: work.RewindQueued}, nil
 }
 

@@ -103,7 +103,7 @@ func (w *World) AddProject(id string) web.Project {
 	}
 	out := web.Project{
 		ID: id, Root: p.Root, Board: factory.Board{Store: w.Store, Project: id, Now: time.Now},
-		Cards: w.Store, Watch: Watch{w.Store}, Desk: &Desk{}, Floor: &Floor{}, Jobs: Jobs{},
+		Cards: w.Store, Watch: Watch{w.Store}, Questions: &Questions{}, Floor: &Floor{}, Jobs: Jobs{},
 	}
 	w.Site.mu.Lock()
 	defer w.Site.mu.Unlock()
@@ -140,12 +140,12 @@ func (w *World) Column(column work.Column) []int64 {
 	return out
 }
 
-// Desk is the desk of demo.
-func (w *World) Desk() *Desk { return w.desk("demo") }
+// Questions are the questions of demo.
+func (w *World) Questions() *Questions { return w.questions("demo") }
 
-func (w *World) desk(project string) *Desk {
+func (w *World) questions(project string) *Questions {
 	p, _ := w.Site.Project(context.Background(), project)
-	return p.Desk.(*Desk)
+	return p.Questions.(*Questions)
 }
 
 // Person is somebody with a browser.
