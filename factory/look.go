@@ -233,7 +233,7 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 	if paused && !wanted {
 		return NoClaimLater, nil
 	}
-	shop := s.project
+	project := s.project
 	news := s.news[i.ID]
 	if news.Held {
 		return NoClaimHeld, nil
@@ -242,10 +242,10 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 	// is what is not wanted any more.
 	over := news.Over && (i.Column != work.ColumnInReview || i.Pull == nil) && !slices.Contains(i.Hold, HoldUnwanted)
 	due := stored && claim.Owner == "" && !claim.Later.IsZero()
-	shop.Answered = wanted || len(news.Answers) > 0 || over || due || news.Pull || news.Overdue || news.Updated.After(i.Changed)
+	project.Answered = wanted || len(news.Answers) > 0 || over || due || news.Pull || news.Overdue || news.Updated.After(i.Changed)
 	if i.Run == "" && i.State == work.IssueWaits {
 		var err error
-		if shop.Answered, err = m.Triage.Answered(ctx, i); err != nil {
+		if project.Answered, err = m.Triage.Answered(ctx, i); err != nil {
 			return "", err
 		}
 	}
@@ -256,7 +256,7 @@ func (m *loopRun) may(ctx context.Context, s *view, i work.Issue, blocked []int6
 	for _, need := range blocked {
 		delete(needs, need)
 	}
-	if no := MayClaim(i, lease(claim), needs, shop); no != "" {
+	if no := MayClaim(i, lease(claim), needs, project); no != "" {
 		return no, nil
 	}
 	// What was begun goes on, whoever it waits for: its run knows its agents.

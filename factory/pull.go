@@ -14,11 +14,11 @@ import (
 type PullHead string
 
 const (
-	HeadResult PullHead = "result" // what the run proved
-	HeadPeople PullHead = "people" // that, and commits of people on top
-	HeadGone   PullHead = "gone"   // there is no such branch
-	HeadOther  PullHead = "other"  // it was forced to something else
-	HeadParted PullHead = "parted" // commits of people that conflict with a newer result
+	HeadResult    PullHead = "result" // what the run proved
+	HeadPeople    PullHead = "people" // that, and commits of people on top
+	HeadGone      PullHead = "gone"   // there is no such branch
+	HeadOther     PullHead = "other"  // it was forced to something else
+	HeadConflicts PullHead = "parted" // commits of people that conflict with a newer result
 )
 
 // PullSeen is how the pull request of a finished result stands. The zero value
@@ -86,7 +86,7 @@ func NextOfPull(p PullSeen) (step PullStep, hold, reason string) {
 		return wait(HoldPullBlocked, "is in a state that Forge does not know")
 	case p.Head == HeadGone:
 		return wait(HoldPullBranch, "has lost its branch: restore it there")
-	case p.Head == HeadParted:
+	case p.Head == HeadConflicts:
 		_, hold, reason = wait(HoldPullPushed, "has commits of people that conflict with what the agent did meanwhile: once that is approved or sent back, the agent takes both together")
 		return PullAgain, hold, reason
 	case p.Head != HeadResult && p.Head != HeadPeople:

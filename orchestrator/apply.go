@@ -26,7 +26,7 @@ func NewState(run string, spec Spec) (*State, error) {
 		if w := spec.Issue.Pushed; w != nil {
 			s.Final.Taken = []string{w.Commit}
 		}
-		if c := spec.Issue.Clash; c != nil {
+		if c := spec.Issue.Conflict; c != nil {
 			s.Final.Taken = []string{c.Result}
 		}
 	}

@@ -216,8 +216,8 @@ func (s *State) iterateEffect(c Command, p *Phase, day Day) IterateEffect {
 	if p.Kind == IterationResolve {
 		e.Head, e.Theirs, e.Parent = p.Merge.Head, p.Last, p.Merge.Commit
 	}
-	if clash := p.Clash; clash != nil {
-		e.Head, e.Theirs, e.Parent = clash.Head, p.Last, clash.Commit
+	if conflict := p.Conflict; conflict != nil {
+		e.Head, e.Theirs, e.Parent = conflict.Head, p.Last, conflict.Commit
 	}
 	return e
 }

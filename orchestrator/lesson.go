@@ -57,7 +57,7 @@ func (s *State) learn(p *Phase, d work.IterationFinishedData) {
 
 // Outside says that the words that the run is about came from outside, so that
 // its agents may have been told what to propose.
-func (s *State) Outside() bool { return s.Spec.Issue != nil && s.Spec.Issue.Stranger }
+func (s *State) Outside() bool { return s.Spec.Issue != nil && s.Spec.Issue.External }
 
 // lessonsTold names the lessons that the prompt of an iteration holds: all, in a
 // new session.

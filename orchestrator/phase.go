@@ -182,18 +182,18 @@ type Contending struct {
 type Boarding struct {
 	// Boarded is the last train that it was in, and Alone why it goes alone since
 	// then. Red is what is known of its merged tree, Rode says that the train has
-	// asked what it is asked about its own change, and Ashore is its proof before.
-	Boarded   int       `json:",omitempty"`
-	Alone     string    `json:",omitempty"`
-	Red       *RedMerge `json:",omitempty"`
-	Rode      bool      `json:",omitempty"`
-	Ashore    *Ashore   `json:",omitempty"`
-	Unseen    bool      `json:",omitempty"` // it went on, and no person has looked at it or a later one
-	Reworking bool      // asked for at the final gate
-	// Clash is a conflict that the next iteration begins with. Marked are the
+	// asked what it is asked about its own change, and BeforeTrain is its proof before.
+	Boarded     int          `json:",omitempty"`
+	Alone       string       `json:",omitempty"`
+	Red         *RedMerge    `json:",omitempty"`
+	Rode        bool         `json:",omitempty"`
+	BeforeTrain *BeforeTrain `json:"Ashore,omitempty"`
+	Unseen      bool         `json:",omitempty"` // it went on, and no person has looked at it or a later one
+	Reworking   bool         // asked for at the final gate
+	// Conflict is a conflict that the next iteration begins with. Marked are the
 	// files that held a conflict's markers last.
-	Clash  *Clash   `json:",omitempty"`
-	Marked []string `json:",omitempty"`
+	Conflict *Conflict `json:"Clash,omitempty"`
+	Marked   []string  `json:",omitempty"`
 }
 
 // Pushing is what was done about its pull request.

@@ -12,15 +12,15 @@ import (
 // IssueState is what a run keeps for its issue's sake. What it says of reviews,
 // fixes and proofs is about the whole run, attempts that failed included.
 type IssueState struct {
-	Stranger  bool // somebody wrote it elsewhere: no protected file is changed without a person
+	External  bool `json:"Stranger"` // somebody wrote it elsewhere: no protected file is changed without a person
 	Reviewed  bool // somebody reviewed what is in the result
 	Warned    bool // and did not say pass
 	Proceeded bool // the arbiter let findings stand
-	Excused   bool // protected files were changed with leave
+	Allowed   bool `json:"Excused"` // protected files were changed with leave
 	Fixes     int  // of what reviews found
 
-	Green map[string]string // phase → tree that its verify commands passed on last
-	Lax   map[string]bool   // phase → that tree holds protected files that the plan lets it change
+	Green     map[string]string // phase → tree that its verify commands passed on last
+	AllowedIn map[string]bool   `json:"Lax"` // phase → that tree holds protected files that the plan lets it change
 
 	Tree     string   // of the run's head
 	Passed   []string // verify commands that passed on it
@@ -115,7 +115,7 @@ func (s *State) result(evidence []work.Evidence) review.RunResult {
 		Pipeline: review.RunCompleted, Reviews: review.ReviewsNone, Proceeded: i.Proceeded, Fixes: i.Fixes,
 		Autonomy: p.Promote == gates.PromoteOnClean && p.At(gates.PointPromote) == gates.Auto,
 		Auto:     set.Enabled, OnClean: set.OnClean,
-		Unverified: i.Excused || s.inDoubt(), Assumed: len(s.Assumed) > 0,
+		Unverified: i.Allowed || s.inDoubt(), Assumed: len(s.Assumed) > 0,
 	}
 	switch {
 	case i.Warned:

@@ -15,7 +15,7 @@ func newIssue(sp Spec) *IssueState {
 	if sp.Issue == nil {
 		return nil
 	}
-	return &IssueState{Stranger: sp.Issue.Stranger, Green: map[string]string{}, Lax: map[string]bool{}}
+	return &IssueState{External: sp.Issue.External, Green: map[string]string{}, AllowedIn: map[string]bool{}}
 }
 
 // verified notes the tree that a phase's commands passed on.
@@ -30,7 +30,7 @@ func (i *IssueState) verified(p *Phase, d work.VerifyFinishedData) {
 	if d.Rides == "" {
 		i.Green[p.Number] = tree
 	}
-	i.Lax[p.Number] = len(d.Excused) > 0 || i.Stranger && len(d.Touched) > 0
+	i.AllowedIn[p.Number] = len(d.Allowed) > 0 || i.External && len(d.Touched) > 0
 }
 
 func (i *IssueState) fixed() {
@@ -63,7 +63,7 @@ func (i *IssueState) landed(p *Phase, reviewed, same bool) {
 		i.heard(p, &l)
 	}
 	i.Landings = land(i.Landings, l, same, p.Reworking)
-	i.Excused = i.Excused || i.Lax[p.Number] || p.Review.Evidence != "" || len(p.Review.LetFiles) > 0
+	i.Allowed = i.Allowed || i.AllowedIn[p.Number] || p.Review.Evidence != "" || len(p.Review.LetFiles) > 0
 }
 
 // heard takes over what reviewers said of the very content that lands.

@@ -133,12 +133,12 @@ func (s *State) pushed(p *Phase) *work.Pushed {
 // first says that p is the phase that begins with what an earlier run left.
 func (s *State) first(p *Phase) bool { return len(s.topo) > 0 && p.Number == s.topo[0] }
 
-// clashed is the earlier result whose conflict p resolves.
-func (s *State) clashed(p *Phase) *work.Clash {
+// conflicting is the earlier result whose conflict p resolves.
+func (s *State) conflicting(p *Phase) *work.Conflict {
 	if s.Spec.Issue == nil || !s.first(p) {
 		return nil
 	}
-	return s.Spec.Issue.Clash
+	return s.Spec.Issue.Conflict
 }
 
 // begin lets p begin with what people pushed, or with an earlier result
@@ -148,7 +148,7 @@ func (s *State) begin(p *Phase) {
 		p.Last, p.Tree = w.Commit, w.Tree
 		p.note("Somebody pushed to the branch. Their changes are in your folder, they stay: %s", strings.Join(w.Files, ", "))
 	}
-	if c := s.clashed(p); c != nil {
+	if c := s.conflicting(p); c != nil {
 		p.Last, p.Tree, p.Marked = c.Commit, c.Tree, c.Files
 		p.note("This was done already, and does not go together with %s. In your folder is both, with markers where they conflict. Mend that so that what is there now stays and the work still does what it is for, and change nothing else.", c.With)
 	}

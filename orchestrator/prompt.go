@@ -30,7 +30,7 @@ func (s *State) sessionOf(p *Phase) string {
 
 func promptKind(s *State, p *Phase) string {
 	switch {
-	case p.Kind == IterationResolve, p.Clash != nil:
+	case p.Kind == IterationResolve, p.Conflict != nil:
 		return promptResolve
 	case p.Kind == IterationRework:
 		return promptRework
@@ -131,7 +131,7 @@ func writeFeedback(b *strings.Builder, p *Phase) {
 	case IterationWork:
 	}
 	switch marked := p.marked(); {
-	case p.Clash != nil:
+	case p.Conflict != nil:
 		b.WriteString("\n## Conflict with what people pushed\n\nPeople pushed commits to your branch that conflict with your work; in your folder is both. Resolve each conflict so that their changes stay and your work still does what it is for, and remove every marker.\n")
 		section(b, "Conflict markers stand in these files; the first side of each is theirs", strings.Join(marked, "\n"))
 	case len(marked) > 0:

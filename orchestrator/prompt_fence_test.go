@@ -43,7 +43,7 @@ func TestForeignTextStandsInFences(t *testing.T) {
 				texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Kind = kind }), session))
 			}
 		}
-		texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Clash = &Clash{Files: foreign} }), ""))
+		texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Conflict = &Conflict{Files: foreign} }), ""))
 		texttest.Fenced(t, Prompt(s, phase(func(p *Phase) { p.Marked = foreign }), "s1"))
 
 		job := *s

@@ -46,7 +46,7 @@ type PriorProof struct {
 	Finding  string   `json:",omitempty"` // Forge's own objection to it
 	Proving  Proving
 	Record   work.ProofRecord
-	Lax      bool `json:",omitempty"` // of an issue: may_change let it pass
+	Allowed  bool `json:"Lax,omitempty"` // of an issue: may_change let it pass
 }
 
 // keepProof remembers what is known of the tree that a fix began with.
@@ -57,7 +57,7 @@ func (s *State) keepProof(p *Phase) {
 	}
 	p.Prior = &PriorProof{Evidence: p.Evidence, Gone: p.Gone, Finding: p.Review.Evidence, Proving: p.Proving, Record: p.Record}
 	if s.Issue != nil {
-		p.Prior.Lax = s.Issue.Lax[p.Number]
+		p.Prior.Allowed = s.Issue.AllowedIn[p.Number]
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *State) restoreProof(p *Phase) {
 	p.Evidence, p.Gone, p.Review.Evidence, p.Proving, p.Record = was.Evidence, was.Gone, was.Finding, was.Proving, was.Record
 	p.Proving.Red, p.Proving.RedOutput = red, output
 	if s.Issue != nil {
-		s.Issue.Lax[p.Number] = was.Lax
+		s.Issue.AllowedIn[p.Number] = was.Allowed
 	}
 }
 

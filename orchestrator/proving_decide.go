@@ -67,7 +67,7 @@ func (d *decision) verifyDone(f VerifyDone) {
 		data.OK, data.Problem = false, text.ClipJSON("a proof is due that this release does not know: "+unknownFloor(e.Floors), 500)
 	default:
 		data.Held = true
-		data.Touched, data.Excused = clipList(e.Touched, 20, 150), clipList(e.Excused, 10, 80)
+		data.Touched, data.Allowed = clipList(e.Touched, 20, 150), clipList(e.Allowed, 10, 80)
 		data.Differs, data.Notes = clipList(e.Trusted, 20, 100), clipList(e.Notes, 6, 100)
 		data.New, data.Parts = clipList(e.New, 10, 100), clipList(e.Parts, 10, 100)
 		data.Floors, data.Doubts = inOrder(e.Floors), clipDoubts(slices.Concat(e.Doubts, d.s.ciEdited(f.Command.Phase, slices.Concat(e.Trusted, e.New))), mostDoubts)

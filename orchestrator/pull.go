@@ -158,9 +158,9 @@ type Pull struct {
 	Answers    map[string]string `json:",omitempty"` // that it gave in single threads of Owed
 }
 
-// Clash is a conflict between people's commits and the phase's own work, which
+// Conflict is a conflict between people's commits and the phase's own work, which
 // its next iteration begins with.
-type Clash struct {
+type Conflict struct {
 	Head   string // people's
 	Commit string // holds both, with markers
 	Files  []string
@@ -178,8 +178,8 @@ func (u *Pull) knows(commit string) {
 
 // marked are the files of p in which a conflict's markers stood last.
 func (p *Phase) marked() []string {
-	if p.Clash != nil {
-		return p.Clash.Files
+	if p.Conflict != nil {
+		return p.Conflict.Files
 	}
 	return p.Marked
 }

@@ -129,7 +129,7 @@ func (s *State) take(p *Phase, r *PullReading, d PullDecidedData) {
 		p.happened("%s pushed to the branch, which is part of it now: %s", orSomebody(r.By), text.ClipJSON(strings.Join(r.Files, ", "), 200))
 		p.note("%s pushed to your branch. Their changes are in your folder, they stay: %s", orSomebody(r.By), strings.Join(r.Files, ", "))
 		if len(r.Conflicts) > 0 {
-			p.Clash = &Clash{Head: r.Head, Commit: commit, Files: r.Conflicts}
+			p.Conflict = &Conflict{Head: r.Head, Commit: commit, Files: r.Conflicts}
 			u.Approved = ""
 			if !d.Rework {
 				u.Due, p.Kind, p.Stage = nil, IterationRework, StageGate
@@ -165,11 +165,11 @@ func (p *Phase) resolves(d work.IterationFinishedData) {
 	if d.Snapshot == "" {
 		return
 	}
-	if c := p.Clash; c != nil {
+	if c := p.Conflict; c != nil {
 		if p.Pull != nil {
 			p.Pull.Told = "what people pushed conflicted with the agent's work; the agent resolved that, and nobody has looked at it"
 		}
-		p.Marked, p.Clash = c.Files, nil
+		p.Marked, p.Conflict = c.Files, nil
 	}
 	if len(d.Conflicts) == 0 {
 		p.Marked = nil

@@ -49,7 +49,7 @@ func (spec Spec) OneRepository() string {
 		return "a job works in one"
 	case spec.Pulls != nil:
 		return "its pull requests would land one by one"
-	case spec.Fork != nil, spec.Issue != nil && (spec.Issue.Pushed != nil || spec.Issue.Clash != nil):
+	case spec.Fork != nil, spec.Issue != nil && (spec.Issue.Pushed != nil || spec.Issue.Conflict != nil):
 		return "what it goes on from knows one"
 	case len(spec.Settings.Hooks) > 0:
 		return "hooks are asked in one"

@@ -214,17 +214,17 @@ func (st *story) moved(repo string)    { st.t.Helper(); st.step(StepMove, repo, 
 // What is not made for several repositories is refused, whatever let it in.
 func TestWhatIsOfOneRepositoryIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
-		"a clash": func(sp *Spec) { sp.Issue = &work.IssueBrief{Clash: &work.Clash{}} },
-		"pushed":  func(sp *Spec) { sp.Issue = &work.IssueBrief{Pushed: &work.Pushed{}} },
-		"a job":   func(sp *Spec) { sp.Job = &work.Job{} },
-		"pulls":   func(sp *Spec) { sp.Pulls = &work.PullSettings{} },
-		"a host":  func(sp *Spec) { sp.Host = &work.PullSettings{URL: "http://host"} },
-		"a fork":  func(sp *Spec) { sp.Fork = &Fork{} },
-		"hooks":   func(sp *Spec) { sp.Settings.Hooks = []work.Hook{{}} },
-		"tries":   ofPhaseN("02", func(ps *work.PhaseSettings) { ps.Tries = 2 }),
-		"unknown": func(sp *Spec) { sp.Plan.Phases[1].Repository = "web" },
-		"home":    func(sp *Spec) { sp.Repositories[0].Name = "home" },
-		"twice":   func(sp *Spec) { sp.Repositories = append(sp.Repositories, sp.Repositories[0]) },
+		"a conflict": func(sp *Spec) { sp.Issue = &work.IssueBrief{Conflict: &work.Conflict{}} },
+		"pushed":     func(sp *Spec) { sp.Issue = &work.IssueBrief{Pushed: &work.Pushed{}} },
+		"a job":      func(sp *Spec) { sp.Job = &work.Job{} },
+		"pulls":      func(sp *Spec) { sp.Pulls = &work.PullSettings{} },
+		"a host":     func(sp *Spec) { sp.Host = &work.PullSettings{URL: "http://host"} },
+		"a fork":     func(sp *Spec) { sp.Fork = &Fork{} },
+		"hooks":      func(sp *Spec) { sp.Settings.Hooks = []work.Hook{{}} },
+		"tries":      ofPhaseN("02", func(ps *work.PhaseSettings) { ps.Tries = 2 }),
+		"unknown":    func(sp *Spec) { sp.Plan.Phases[1].Repository = "web" },
+		"home":       func(sp *Spec) { sp.Repositories[0].Name = "home" },
+		"twice":      func(sp *Spec) { sp.Repositories = append(sp.Repositories, sp.Repositories[0]) },
 	} {
 		st := open(t, inSeveral)
 		sp := st.spec

@@ -281,7 +281,7 @@ func applyRewound(s *State, p *Phase, _ work.Event, d PhaseRewoundData) {
 	for q := s.Phases[p.Parent]; q != nil; q = s.Phases[q.Parent] {
 		q.Budget = max(q.Budget, q.Spent+p.Spent+1)
 	}
-	p.Kind, p.Judged, p.Clash, p.Complete, p.Said = IterationWork, Judged{}, nil, nil, ""
+	p.Kind, p.Judged, p.Conflict, p.Complete, p.Said = IterationWork, Judged{}, nil, nil, ""
 	if p.Reworking {
 		p.Kind = IterationRework // what is merged stays done as it was, whatever comes of this
 	} else {

@@ -64,7 +64,7 @@ func (w *world) goesOn() {
 	if w.trees[name].marked = w.chance(70); !w.trees[name].marked {
 		files = nil // they are red together
 	}
-	i.Clash = &work.Clash{Result: "r1", Commit: commit, Tree: name, Files: files, With: "main"}
+	i.Conflict = &work.Conflict{Result: "r1", Commit: commit, Tree: name, Files: files, With: "main"}
 }
 
 // paths are the files that a change touches, of four that there are.

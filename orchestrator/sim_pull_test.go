@@ -197,7 +197,7 @@ func (c *invariants) ofPulls(s *State, p *Phase, e work.Event) error {
 			note(c, b.yes, d.Merged, true)
 		}
 	case work.IterationStarted:
-		if p.Last != "" && b.red[e.Phase] == p.Last && p.Clash == nil { // a conflict with what they pushed since is the agent's
+		if p.Last != "" && b.red[e.Phase] == p.Last && p.Conflict == nil { // a conflict with what they pushed since is the agent's
 			return fmt.Errorf("phase %s sets an agent on %s, which people pushed and is red, and nobody asked for that", e.Phase, p.Last)
 		}
 		for _, p := range s.Phases {

@@ -321,16 +321,16 @@ func (w *world) iterate(e effect, p *Phase) Fact {
 	if p.Kind == IterationResolve {
 		parent = p.Merge.Commit
 	}
-	clash := p.Clash
-	if clash != nil {
+	conflict := p.Conflict
+	if conflict != nil {
 		w.fault("a conflict with people begins an iteration")
-		parent = clash.Commit
+		parent = conflict.Commit
 	}
 	name := w.commits[parent]
 	done.Snapshot = work.Snapshot{Commit: parent, Tree: name, Dropped: w.texts(w.IntN(20)/19, ".forge/x")}
 	if (w.chance(60) || plain) && !stuck && (p.Set.Permission != work.PermissionReadonly || w.chance(20)) {
 		name = w.newTree()
-		w.trees[name].marked = (p.Kind == IterationResolve || clash != nil || w.treeOf(parent).marked) && w.chance(20)
+		w.trees[name].marked = (p.Kind == IterationResolve || conflict != nil || w.treeOf(parent).marked) && w.chance(20)
 		done.Snapshot.Commit, done.Snapshot.Tree, done.Snapshot.Changed = w.commit(name), name, true
 		done.Snapshot.Files = []work.FileChange{{Path: "a.txt", Status: "M"}}
 	}

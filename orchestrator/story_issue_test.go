@@ -121,7 +121,7 @@ func TestHeldIssues(t *testing.T) {
 		{"a phase by its word alone", with(unproven(), func(sp *Spec) { sp.Issue.Criteria = nil }), done, "unverified"},
 		{"protected files that the plan lets it change", with(), func(st *story) {
 			st.work("01", says("P01"))
-			st.verify("01", true, func(v *VerifyDone) { v.Evidence.Excused = []string{"Makefile"} })
+			st.verify("01", true, func(v *VerifyDone) { v.Evidence.Allowed = []string{"Makefile"} })
 			st.merge("01")
 			st.land("01")
 		}, "unverified"},

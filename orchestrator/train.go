@@ -119,9 +119,9 @@ type Landed struct {
 	Empty         bool
 }
 
-// Ashore is what is known of a member's proof before it boards: it stands again when
+// BeforeTrain is what is known of a member's proof before it boards: it stands again when
 // the member leaves.
-type Ashore struct {
+type BeforeTrain struct {
 	PriorProof
 	Prior *PriorProof `json:",omitempty"`
 	Proof work.Proof

@@ -33,11 +33,11 @@ func (s *State) boarded(p *Phase, d MergeFinishedData) {
 	case s.reviews(p) && len(d.Differs) > 0:
 		s.wait(p, "the merge changed what was reviewed")
 	default:
-		p.Ashore = &Ashore{Prior: p.Prior, Proof: p.Proof, PriorProof: PriorProof{
+		p.BeforeTrain = &BeforeTrain{Prior: p.Prior, Proof: p.Proof, PriorProof: PriorProof{
 			Evidence: p.Evidence, Gone: p.Gone, Finding: p.Review.Evidence, Proving: p.Proving, Record: p.Record,
 		}}
 		if s.Issue != nil {
-			p.Ashore.Lax = s.Issue.Lax[p.Number]
+			p.BeforeTrain.Allowed = s.Issue.AllowedIn[p.Number]
 		}
 		p.Merge, p.Files, p.Stage, p.Rode = &d, d.Files, StageTrain, false
 	}
@@ -196,21 +196,21 @@ func (s *State) leaveTrain(p *Phase, why string) {
 func (s *State) getOff(p *Phase, why string) {
 	s.wait(p, why)
 	s.Train.ended(p.Number)
-	s.ashore(p)
+	s.asBeforeTrain(p)
 }
 
-// ashore takes a member's proof back to what it was before it boarded.
-func (s *State) ashore(p *Phase) {
+// asBeforeTrain takes a member's proof back to what it was before it boarded.
+func (s *State) asBeforeTrain(p *Phase) {
 	p.Merge, p.Red, p.Rode = nil, nil, false
-	was := p.Ashore
+	was := p.BeforeTrain
 	if was == nil {
 		return
 	}
-	p.Ashore = nil
+	p.BeforeTrain = nil
 	p.Evidence, p.Gone, p.Review.Evidence, p.Proving, p.Record = was.Evidence, was.Gone, was.Finding, was.Proving, was.Record
 	p.Prior, p.Proof = was.Prior, was.Proof
 	if s.Issue != nil {
-		s.Issue.Lax[p.Number] = was.Lax
+		s.Issue.AllowedIn[p.Number] = was.Allowed
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *State) alights(p *Phase) {
 	t.Members = slices.DeleteFunc(slices.Clone(t.Members), func(n string) bool { return n == p.Number })
 	t.ended(p.Number)
 	t.Broken = "phase " + p.Number + " left"
-	p.Ashore, p.Red, p.Rode = nil, nil, false
+	p.BeforeTrain, p.Red, p.Rode = nil, nil, false
 }
 
 // arrives takes a member out of the train that has landed; the last one ends it.
@@ -263,7 +263,7 @@ func (s *State) arrives(p *Phase) {
 		return
 	}
 	t.Members = slices.DeleteFunc(slices.Clone(t.Members), func(n string) bool { return n == p.Number })
-	p.Ashore, p.Red, p.Rode = nil, nil, false
+	p.BeforeTrain, p.Red, p.Rode = nil, nil, false
 	if len(t.Members) == 0 {
 		s.Train = nil
 	}
@@ -271,7 +271,7 @@ func (s *State) arrives(p *Phase) {
 
 // goneAlone forgets why a phase was not to be merged with others: it is another
 // work now.
-func (p *Phase) goneAlone() { p.Alone, p.Red, p.Ashore, p.Rode = "", nil, nil, false }
+func (p *Phase) goneAlone() { p.Alone, p.Red, p.BeforeTrain, p.Rode = "", nil, nil, false }
 
 // rideOn keeps a member that the test runners were asked about on its way: nothing
 // but landing follows in a train.

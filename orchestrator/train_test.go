@@ -18,22 +18,22 @@ import (
 // of the changes in it; it is red where it holds two that do not go together.
 type yard struct {
 	*story
-	start   time.Time
-	ends    func(n int) time.Duration // when the n-th phase is proven
-	clash   map[string]string         // change → the one that it does not go with
-	text    map[string]string         // change → the one that it conflicts with in git
-	needs   map[string]string         // change → the evidence question that holds it, "deaf" or "floor"
-	trees   map[string]string         // commit → tree
-	under   []arrival
-	busy    map[work.CommandID]bool
-	proven  map[string]bool // trees that verify was green on
-	ran     map[string]int  // tree → verifies of it, as a merged one
-	verify  int
-	landed  []string
-	asked   map[string]bool // phases that were asked about their own change in a batch
-	named   []string
-	perName map[string]int
-	moved   time.Duration // when the branch moved last
+	start    time.Time
+	ends     func(n int) time.Duration // when the n-th phase is proven
+	conflict map[string]string         // change → the one that it does not go with
+	text     map[string]string         // change → the one that it conflicts with in git
+	needs    map[string]string         // change → the evidence question that holds it, "deaf" or "floor"
+	trees    map[string]string         // commit → tree
+	under    []arrival
+	busy     map[work.CommandID]bool
+	proven   map[string]bool // trees that verify was green on
+	ran      map[string]int  // tree → verifies of it, as a merged one
+	verify   int
+	landed   []string
+	asked    map[string]bool // phases that were asked about their own change in a batch
+	named    []string
+	perName  map[string]int
+	moved    time.Duration // when the branch moved last
 }
 
 type arrival struct {
@@ -50,7 +50,7 @@ func newYard(t *testing.T, n int, change ...func(*Spec)) *yard {
 	base := []func(*Spec){phases(names...), setting(func(s *work.Settings) { s.MaxParallel, s.MergeBatch = n+1, 50 })}
 	y := &yard{
 		story: tell(t, append(base, change...)...), ends: func(n int) time.Duration { return time.Duration(n) * 10 * time.Millisecond },
-		clash: map[string]string{}, text: map[string]string{}, needs: map[string]string{}, trees: map[string]string{"c0": ""}, busy: map[work.CommandID]bool{},
+		conflict: map[string]string{}, text: map[string]string{}, needs: map[string]string{}, trees: map[string]string{"c0": ""}, busy: map[work.CommandID]bool{},
 		proven: map[string]bool{}, ran: map[string]int{}, asked: map[string]bool{}, perName: map[string]int{},
 	}
 	y.start = y.now
@@ -68,7 +68,7 @@ func join(sets ...string) string {
 
 func (y *yard) red(tree string) bool {
 	in := holds(tree)
-	return slices.ContainsFunc(in, func(c string) bool { return y.clash[c] != "" && slices.Contains(in, y.clash[c]) })
+	return slices.ContainsFunc(in, func(c string) bool { return y.conflict[c] != "" && slices.Contains(in, y.conflict[c]) })
 }
 
 const halfAMinute = 30 * time.Second
@@ -233,7 +233,7 @@ func (y *yard) take(f Fact) {
 func TestTrainOfFiftyWithThreeThatDoNotFit(t *testing.T) {
 	const n = 50
 	y := newYard(t, n+2) // the first two keep the seat while the others come
-	y.clash = map[string]string{"010": "004", "029": "013", "047": "046"}
+	y.conflict = map[string]string{"010": "004", "029": "013", "047": "046"}
 	y.run(30 * time.Minute)
 	if want := []string{"010", "029", "047"}; !slices.Equal(y.named, want) {
 		t.Fatalf("named are %v, want %v", y.named, want)

@@ -66,7 +66,7 @@ type TryChosenData struct {
 // contests says that p begins with tries: it is new work, and nobody else's.
 func (s *State) contests(p *Phase) bool {
 	return p.Set.Tries > 1 && p.Parent == "" && s.Job == nil && p.Contest == nil && !p.Reworking &&
-		p.Iteration == 0 && p.Last == p.Base && p.Clash == nil && s.pushed(p) == nil && s.clashed(p) == nil
+		p.Iteration == 0 && p.Last == p.Base && p.Conflict == nil && s.pushed(p) == nil && s.conflicting(p) == nil
 }
 
 // place is the phase whose place of max_parallel p works in: a try has its own, a

@@ -17,21 +17,21 @@ import (
 // batchWorld is a target and the journals of many results that land on it in batches,
 // by a process that may die after each step. Commits are what they hold.
 type batchWorld struct {
-	rand   *rand.Rand
-	now    time.Time
-	deadly bool
-	target content
-	moves  int
-	past   map[content]bool
-	runs   []*batchRun
-	red    map[string]string   // two that are red beside each other
-	clash  map[string]string   // two that conflict in git
-	tested map[string]int      // verdicts on record, by target and tree
-	held   map[string][]string // trusted states that trees were held against, by tree
-	spent  map[string]int      // verifies of the last batch, by who was named by it
-	whole  int                 // verifies of all batches that named nobody
-	bug    batchBug
-	wrong  []string
+	rand     *rand.Rand
+	now      time.Time
+	deadly   bool
+	target   content
+	moves    int
+	past     map[content]bool
+	runs     []*batchRun
+	red      map[string]string   // two that are red beside each other
+	conflict map[string]string   // two that conflict in git
+	tested   map[string]int      // verdicts on record, by target and tree
+	held     map[string][]string // trusted states that trees were held against, by tree
+	spent    map[string]int      // verifies of the last batch, by who was named by it
+	whole    int                 // verifies of all batches that named nobody
+	bug      batchBug
+	wrong    []string
 }
 
 // batchBug breaks one thing.
@@ -152,7 +152,7 @@ func (w *batchWorld) alone(r *batchRun) {
 		case ProveEffect:
 			both := content(e.Onto).with(content(e.At))
 			p := Proof{Onto: e.Onto, At: e.At, Commit: string(both), Tree: string(both), Trusted: []string{r.trusted}}
-			if w.pair(w.clash, both) {
+			if w.pair(w.conflict, both) {
 				p = Proof{Onto: e.Onto, At: e.At, Conflicts: []string{"out.txt"}}
 			} else if known, ok := Known(e.Known, e.Onto, p.Tree, p.Trusted); ok {
 				p.Verdict, p.Problem = known.Verdict, known.Problem
@@ -229,7 +229,7 @@ func (w *batchWorld) round() bool {
 	for head, i := onto, 0; i < len(places); i++ {
 		m, both := waiting[places[i]], head.with(content(waiting[places[i]].At))
 		members = append(members, m)
-		if w.pair(w.clash, both) {
+		if w.pair(w.conflict, both) {
 			links = append(links, Link{Conflicts: []string{"out.txt"}})
 			continue
 		}
@@ -307,7 +307,7 @@ func (w *batchWorld) round() bool {
 func newBatchWorld(seed uint64, n int) *batchWorld {
 	w := &batchWorld{
 		rand: rand.New(rand.NewPCG(seed, 3)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), deadly: true, past: map[content]bool{},
-		red: map[string]string{}, clash: map[string]string{}, tested: map[string]int{}, held: map[string][]string{}, spent: map[string]int{},
+		red: map[string]string{}, conflict: map[string]string{}, tested: map[string]int{}, held: map[string][]string{}, spent: map[string]int{},
 	}
 	w.becomes(of("base"))
 	for i := range n {
@@ -316,7 +316,7 @@ func newBatchWorld(seed uint64, n int) *batchWorld {
 		if i > 0 && w.rand.IntN(4) == 0 {
 			in := w.red
 			if w.rand.IntN(3) == 0 {
-				in = w.clash
+				in = w.conflict
 			}
 			in[name] = fmt.Sprintf("r%02d", w.rand.IntN(i))
 		}
@@ -338,7 +338,7 @@ func playBatches(seed uint64, bug batchBug) []string {
 		rest := w.target.with(r.own)
 		switch {
 		case r.s.Landed != nil && w.target.holds(r.own):
-		case r.s.Landed == nil && r.s.Again() && (w.pair(w.red, rest) || w.pair(w.clash, rest)):
+		case r.s.Landed == nil && r.s.Again() && (w.pair(w.red, rest) || w.pair(w.conflict, rest)):
 		default:
 			w.complain("%s: neither there nor in the way of anything: %+v, the target is %q", r.name, r.s.Last, w.target)
 		}
@@ -388,9 +388,9 @@ func TestSeededBugsOfBatches(t *testing.T) {
 
 // Fifty results with three that do not go with others: see docs/trains.md for what it
 // prints.
-func TestFiftyResultsWithThreeThatClash(t *testing.T) {
+func TestFiftyResultsWithThreeThatConflict(t *testing.T) {
 	w := newBatchWorld(1, 50)
-	w.deadly, w.clash = false, map[string]string{}
+	w.deadly, w.conflict = false, map[string]string{}
 	w.red = map[string]string{"r17": "r03", "r31": "r30", "r44": "r08"}
 	w.pass()
 	var named []string
@@ -405,7 +405,7 @@ func TestFiftyResultsWithThreeThatClash(t *testing.T) {
 			t.Errorf("%d verifies for one that was named", n)
 		}
 	}
-	t.Logf("50 results, 3 that clash: named %v after %v verifies; %d verifies for the rest; the target moved %d times", named, w.spent, rest, len(w.past)-1)
+	t.Logf("50 results, 3 that conflict: named %v after %v verifies; %d verifies for the rest; the target moved %d times", named, w.spent, rest, len(w.past)-1)
 	if !slices.Equal(named, []string{"r17", "r31", "r44"}) || len(w.spent) != 3 || rest > 12 || len(w.wrong) > 0 {
 		t.Errorf("%v are named, %v verifies, %d for the rest; %v", named, w.spent, rest, w.wrong)
 	}
@@ -415,7 +415,7 @@ func TestFiftyResultsWithThreeThatClash(t *testing.T) {
 // and is when a person has it tried again.
 func TestRedIsBelievedOnce(t *testing.T) {
 	w := newBatchWorld(1, 2)
-	w.deadly, w.clash, w.red = false, map[string]string{}, map[string]string{"r01": "r00"}
+	w.deadly, w.conflict, w.red = false, map[string]string{}, map[string]string{"r01": "r00"}
 	w.pass()
 	r := w.runs[1]
 	if r.s.Landed != nil || !r.s.Again() || w.spent["r01"] != 2 {

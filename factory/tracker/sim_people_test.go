@@ -16,10 +16,10 @@ type simIssue struct {
 	Reading
 	gone    bool
 	changed int // when the tracker last told that it changed
-	// When, by the count of what happened, it stopped being wanted, a stranger
+	// When, by the count of what happened, it stopped being wanted, an external author
 	// reopened it, or something came to block it; 0 = it is not so.
 	unwanted, reopened, blocked int
-	spoiled                     bool              // a stranger wrote into it since it was labelled
+	spoiled                     bool              // an external author wrote into it since it was labelled
 	vouched                     string            // its texts as they were labelled
 	said                        map[string]string // Forge's own comments by their keys
 	calls                       map[string]bool   // of ann's that have to be heard

@@ -159,7 +159,7 @@ func schedules() uint64 {
 
 // Whatever people do on the tracker and on the board, whichever webhooks are lost,
 // late or come twice, and whenever the factory dies: nothing is begun, gone on
-// with or landed that the tracker did not want when it was asked, no stranger's
+// with or landed that the tracker did not want when it was asked, no external author's
 // word gets in, no issue is lost, and in the end board and tracker say the same.
 func TestReconcilingOfManyWorlds(t *testing.T) {
 	pace.Sequential(t, "worlds of one goroutine")

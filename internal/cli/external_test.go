@@ -49,8 +49,8 @@ func TestStrangersIssueIsSandboxed(t *testing.T) {
 		if err != nil {
 			return "refused: " + err.Error()
 		}
-		p, stranger := f.Project(), i.Source != "" || i.Parent != 0
-		if got := slices.Contains(p.Config.File.Verify.Protected, "CLAUDE.md"); got != stranger || f.External() != stranger {
+		p, external := f.Project(), i.Source != "" || i.Parent != 0
+		if got := slices.Contains(p.Config.File.Verify.Protected, "CLAUDE.md"); got != external || f.External() != external {
 			t.Errorf("issue %d: it is an outsider's: %v; the agents' settings are protected: %v", i.ID, f.External(), got)
 		}
 		// Nor do flags that come later, as those of a resume, take it back.

@@ -15,7 +15,7 @@ import (
 // A person pushes while the agent works, and both change the same line: the
 // agent gets the conflict, nothing of the person is lost, and the same pull
 // request shows what came of it. One that is rejected is closed, with the reason.
-func TestPullClash(t *testing.T) {
+func TestPullConflict(t *testing.T) {
 	t.Parallel()
 	w := fakeHub(t)
 	begun, pushed := filepath.Join(w.home, "begun"), filepath.Join(w.home, "pushed")

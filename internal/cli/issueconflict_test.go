@@ -13,9 +13,9 @@ import (
 	"forge/internal/work"
 )
 
-// clashScript resolves what stands with markers in out.txt so that it holds
+// conflictScript resolves what stands with markers in out.txt so that it holds
 // text; what holds none stays.
-func clashScript(text string) string {
+func conflictScript(text string) string {
 	return fmt.Sprintf(`[[step]]
 phase = "1"
 do = [{run = "if grep -q '<<<<<<<' out.txt; then printf '%s' >out.txt; fi"}, {print = "I kept both. <promise>ISSUE 1 DONE</promise>"}]
@@ -37,7 +37,7 @@ func (s *issueWorld) conflicts() {
 	first, run := s.pull(), s.run()
 	s.push("main", map[string]string{"out.txt": "of main\n"})
 	s.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
-	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
+	s.write(".forge/agent.toml", conflictScript("of main\none\ntwo\n"))
 	s.forge("factory", "--once").want(exitFrozen)
 	s.card("in_review (pull request 1 waits for you", "it conflicts with its target branch” → nothing", "After      "+run)
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "1").want(exitDone).says("does not go together with main", "Conflict markers are left in these files", "out.txt")
@@ -74,7 +74,7 @@ func TestIssueWhoseConflictStays(t *testing.T) {
 		t.Errorf("the pull request: %+v", look.PullRequest)
 	}
 	// Tried again, the agent does it.
-	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
+	s.write(".forge/agent.toml", conflictScript("of main\none\ntwo\n"))
 	s.forge("issue", "retry", "1").want(exitDone)
 	s.forge("factory", "--once").want(exitDone)
 	s.landed("of main\none\ntwo\n", 3)
@@ -90,7 +90,7 @@ func TestIssueConflictWithRedTarget(t *testing.T) {
 	first, run := s.pull(), s.run()
 	s.push("main", map[string]string{"out.txt": "of main\n", "red.txt": "x\n"})
 	s.people.Review(t, "ann", 1, first.Head, work.PullApproved, "fine")
-	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
+	s.write(".forge/agent.toml", conflictScript("of main\none\ntwo\n"))
 	s.forge("factory", "--once").want(exitFailed)
 	s.card("in_progress, failed (the project's setup or verify commands fail before any work")
 	red, err := s.host.Fetch(t.Context(), "main", "refs/forge/at")
@@ -122,7 +122,7 @@ func TestIssueConflictOutlivesItsCard(t *testing.T) {
 	s.forge("factory", "--once").want(exitFrozen)
 	s.push("main", map[string]string{"out.txt": "of main\n"})
 	s.people.Review(t, "ann", 1, s.pull().Head, work.PullApproved, "fine")
-	s.write(".forge/agent.toml", clashScript("of main\none\ntwo\n"))
+	s.write(".forge/agent.toml", conflictScript("of main\none\ntwo\n"))
 	sh, i := s.worker()
 	i.After = i.Run
 	// Also where the card's pull request is none of this host's: what it conflicts
@@ -139,9 +139,9 @@ func TestIssueConflictOutlivesItsCard(t *testing.T) {
 	}
 }
 
-// parted lets a person push what conflicts with what the agent does at the same
+// pushesConflict lets a person push what conflicts with what the agent does at the same
 // time, and returns that commit. Both stand beside each other then.
-func (s *issueWorld) parted() string {
+func (s *issueWorld) pushesConflict() string {
 	t := s.t
 	s.forge("factory", "--once").want(exitFrozen)
 	look := s.pull()
@@ -170,8 +170,8 @@ func TestIssueThatPeoplePushAgainst(t *testing.T) {
 	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
-	by := s.parted()
-	s.write(".forge/agent.toml", clashScript("one\nTWO by ann\n"))
+	by := s.pushesConflict()
+	s.write(".forge/agent.toml", conflictScript("one\nTWO by ann\n"))
 	s.forge("approve", s.question(), "-m", "good enough").want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.both(by)
@@ -183,8 +183,8 @@ func TestIssueSentBackBesidePushes(t *testing.T) {
 	pace.Slow(t, "round after round of a pull request, each with a run")
 	t.Parallel()
 	s := issueHub(t, "plan_then_review")
-	by := s.parted()
-	s.write(".forge/agent.toml", clashScript("one\nTWO by ann\n"))
+	by := s.pushesConflict()
+	s.write(".forge/agent.toml", conflictScript("one\nTWO by ann\n"))
 	s.forge("request-changes", s.question(), "-m", "take both").want(exitDone)
 	s.forge("factory", "--once").want(exitFrozen)
 	s.both(by)

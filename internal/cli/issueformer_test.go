@@ -51,7 +51,7 @@ func TestIssueWhoseLandingAFormerProgramLeft(t *testing.T) {
 			}
 			if c.conflict {
 				s.push("main", map[string]string{"out.txt": "of main\n"})
-				s.write(".forge/agent.toml", clashScript(c.text))
+				s.write(".forge/agent.toml", conflictScript(c.text))
 				if _, err := sh.Edit(ctx, i.ID, i.Version, func(i *work.Issue) error { i.Hold = []string{factory.HoldLandingConflict}; return nil }, factory.By{Name: "factory", Door: "test"}); err != nil {
 					t.Fatal(err)
 				}

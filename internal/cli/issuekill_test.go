@@ -52,7 +52,7 @@ func killedIssue(t *testing.T, every int) {
 	s.forge("logs", "1", "--run", s.run(), "--prompt", "--iteration", "2").want(exitDone).says("louder", "and why this")
 	s.people.Review(t, "ann", 1, next.Head, work.PullApproved, "thanks")
 	s.push("main", map[string]string{"out.txt": "of main\n"})
-	s.write(".forge/agent.toml", clashScript("of main\none\nTWO\n"))
+	s.write(".forge/agent.toml", conflictScript("of main\none\nTWO\n"))
 	k.until("conflict", exitFrozen)
 	s.answered("I wrote it in capitals.", "I wrote it in capitals.")
 	last := s.pull()

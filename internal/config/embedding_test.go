@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A checkout of a stranger has nothing sent out: where the project alone names the
+// A checkout of somebody else has nothing sent out: where the project alone names the
 // service, it has to be on this machine or at a host that the user trusts.
 func TestEmbedding(t *testing.T) {
 	const role = "roles = { embedding = \"vectors\" }\n"

@@ -74,7 +74,7 @@ type Embedding struct {
 
 // Embedding is what makes vectors for the search. Where the project alone
 // names the service, that has to be on this machine or at a host that the user
-// trusts: whoever looks for a word in a stranger's checkout sends nothing out.
+// trusts: whoever looks for a word in somebody else's checkout sends nothing out.
 func (c *Config) Embedding() (Embedding, error) {
 	model := c.File.LLM.Roles["embedding"]
 	address := said(c.File.LLM.BaseURL)

@@ -20,9 +20,9 @@ import (
 	"forge/internal/work"
 )
 
-// strangerSubject is under which is remembered that somebody was told that nobody
+// unknownSubject is under which is remembered that somebody was told that nobody
 // knows them.
-const strangerSubject = "stranger "
+const unknownSubject = "stranger "
 
 // mostTold bounds the messages of which is remembered that their senders know what
 // became of them. Who is forgotten is told twice at worst.
@@ -51,7 +51,7 @@ func (d *Door) hear(ctx context.Context, s Said) (Reply, error) {
 		return Reply{}, err
 	}
 	if !ok {
-		return d.stranger(ctx, s.By)
+		return d.unknown(ctx, s.By)
 	}
 	if s.Press != nil {
 		return d.pressed(ctx, who, s)
@@ -113,9 +113,9 @@ func (d *Door) postAt(ctx context.Context, ref string) (post work.Post, ok bool,
 	return d.p.Journal.PostAt(ctx, d.Place.Key(), ref)
 }
 
-// stranger tells somebody whom nobody named, once, that their word does not count.
-func (d *Door) stranger(ctx context.Context, id string) (Reply, error) {
-	post, first, err := d.p.Journal.BeginPost(ctx, d.Place.Key(), strangerSubject+text.Clip(id, 60))
+// unknown tells somebody whom nobody named, once, that their word does not count.
+func (d *Door) unknown(ctx context.Context, id string) (Reply, error) {
+	post, first, err := d.p.Journal.BeginPost(ctx, d.Place.Key(), unknownSubject+text.Clip(id, 60))
 	if err != nil || !first {
 		return Reply{}, err
 	}

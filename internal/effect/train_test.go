@@ -15,9 +15,9 @@ import (
 // chain is a repository in which a tree is the list of the commits in it.
 type chain struct {
 	Repo
-	refs  map[string]string
-	trees map[string]string
-	clash string // conflicts with whatever is there
+	refs     map[string]string
+	trees    map[string]string
+	conflict string // conflicts with whatever is there
 }
 
 func (r *chain) Changes(context.Context, string, string) ([]work.FileChange, error) {
@@ -26,7 +26,7 @@ func (r *chain) Changes(context.Context, string, string) ([]work.FileChange, err
 
 func (r *chain) Merge(_ context.Context, ours, theirs string) (work.Merged, error) {
 	m := work.Merged{Tree: r.trees[ours] + "+" + theirs}
-	if theirs == r.clash {
+	if theirs == r.conflict {
 		m.Conflicts = []string{"a"}
 	}
 	return m, nil
@@ -60,7 +60,7 @@ func (r *chain) Anchor(context.Context, string, int64, string) error { return ni
 // Each member is merged onto those before it, without the one that conflicts, and
 // the branch stays where it is.
 func TestTrainEffect(t *testing.T) {
-	r := &chain{refs: map[string]string{}, trees: map[string]string{"head": "h"}, clash: "b"}
+	r := &chain{refs: map[string]string{}, trees: map[string]string{"head": "h"}, conflict: "b"}
 	e := orchestrator.TrainEffect{Command: orchestrator.Command{ID: "t"}, Head: "head", Keep: "refs/keep"}
 	for _, n := range []string{"a", "b", "c", "d"} {
 		e.Members = append(e.Members, orchestrator.MergeEffect{Command: orchestrator.Command{Phase: n}, Base: "base", Last: n, Ref: "refs/" + n, Reviewed: n == "c"})

@@ -47,8 +47,8 @@ func (s *Store) judge(ctx context.Context, req work.EvidenceRequest) (work.Evide
 	}
 	for _, one := range own {
 		switch {
-		case one.excused && one.changed():
-			rep.Excused = append(rep.Excused, one.path)
+		case one.allowed && one.changed():
+			rep.Allowed = append(rep.Allowed, one.path)
 		case one.mixed.How == "grew":
 			rep.Notes = append(rep.Notes, one.path+" is new evidence")
 		}
@@ -114,7 +114,7 @@ func addNew(said, more []work.Doubt) []work.Doubt {
 func differing(all []seen) []string {
 	var out []string
 	for _, one := range all {
-		if !one.excused && (one.changed() || one.mixed.How == "grew" && decides(one.mixed.Seen.Rule)) {
+		if !one.allowed && (one.changed() || one.mixed.How == "grew" && decides(one.mixed.Seen.Rule)) {
 			out = append(out, one.path)
 		}
 	}
@@ -125,7 +125,7 @@ func differing(all []seen) []string {
 func otherNow(all ...[]seen) []string {
 	var out []string
 	for _, one := range slices.Concat(all...) {
-		if one.was != nil && one.now != nil && (one.back || one.content || one.excused) {
+		if one.was != nil && one.now != nil && (one.back || one.content || one.allowed) {
 			out = append(out, one.path)
 		}
 	}
@@ -138,7 +138,7 @@ func otherNow(all ...[]seen) []string {
 func leftOut(all ...[]seen) []string {
 	var out []string
 	for _, one := range slices.Concat(all...) {
-		if one.added && one.back && !one.excused && !decides(one.mixed.Seen.Rule) {
+		if one.added && one.back && !one.allowed && !decides(one.mixed.Seen.Rule) {
 			out = append(out, one.path)
 		}
 	}
@@ -233,7 +233,7 @@ func doubts(m *proof.Map, of, own []seen) []work.Doubt {
 // names may differ, so that other expectations alone are no loss there.
 func weaker(m *proof.Map, all []seen) []proof.Weakness {
 	was, now := map[string][]byte{}, map[string][]byte{}
-	excused := map[string]bool{}
+	allowed := map[string]bool{}
 	var unread []proof.Weakness
 	for _, one := range all {
 		if one.mixed.How == proof.Same {
@@ -243,12 +243,12 @@ func weaker(m *proof.Map, all []seen) []proof.Weakness {
 			unread = append(unread, proof.Weakness{Kind: "unread", Path: one.path, What: "nobody can compare it: it is too large, or no file"})
 			continue
 		}
-		was[one.path], now[one.path], excused[one.path] = one.was, one.now, one.excused
+		was[one.path], now[one.path], allowed[one.path] = one.was, one.now, one.allowed
 	}
 	found := append(unread, m.Weaker(was, now)...)
 	found = append(found, goneWhole(all)...)
 	return slices.DeleteFunc(found, func(w proof.Weakness) bool {
-		return excused[w.Path] && strings.HasPrefix(w.Kind, "expectation")
+		return allowed[w.Path] && strings.HasPrefix(w.Kind, "expectation")
 	})
 }
 
@@ -257,7 +257,7 @@ func weaker(m *proof.Map, all []seen) []proof.Weakness {
 func goneWhole(all []seen) []proof.Weakness {
 	var out []proof.Weakness
 	for _, one := range all {
-		if one.was == nil || one.now != nil || one.excused || !one.changed() || one.unread {
+		if one.was == nil || one.now != nil || one.allowed || !one.changed() || one.unread {
 			continue
 		}
 		moved := slices.ContainsFunc(all, func(other seen) bool {

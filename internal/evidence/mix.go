@@ -19,7 +19,7 @@ type seen struct {
 	unread   bool   // one of them is too large, or no file
 	added    bool   // the floor does not have it
 	mixed    proof.Mixed
-	excused  bool // may_change lets the phase change it
+	allowed  bool // may_change lets the phase change it
 	back     bool // the floor's file stands in the mixed tree
 	content  bool // a content of its own does
 }
@@ -85,7 +85,7 @@ func (s *Store) compare(ctx context.Context, m *proof.Map, floor string, req wor
 	for i := range all {
 		one := &all[i]
 		asked := one.added && demanded(one.mixed.Seen, req.Commands, files)
-		one.excused = (one.back || one.content) && (asked || may.Match(one.path))
+		one.allowed = (one.back || one.content) && (asked || may.Match(one.path))
 	}
 	return all, nil
 }
@@ -144,7 +144,7 @@ func (s *Store) readByProduct(ctx context.Context, m *proof.Map, all []seen, com
 // nothing reaches a changed one, or tests alone, which may run it. It may judge the product as well, so that
 // there is a floor without it too.
 func (c seen) stays(floor work.VerifyOn) bool {
-	if c.excused {
+	if c.allowed {
 		return true
 	}
 	switch floor {

@@ -209,7 +209,7 @@ func TestMayChange(t *testing.T) {
 	req.Commands, req.MayChange = []string{"pytest"}, []string{"tests/test_calc.py"}
 	rep := b.judgeOf(req)
 	equal(t, "touched", rep.Touched, []string{"tests/test_else.py"})
-	equal(t, "excused", rep.Excused, []string{"tests/test_calc.py"})
+	equal(t, "allowed", rep.Allowed, []string{"tests/test_calc.py"})
 	if !strings.Contains(lines(rep.Doubts), "test_more") {
 		t.Errorf("got doubts %s, want the test that is gone", lines(rep.Doubts))
 	}

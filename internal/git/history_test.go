@@ -44,13 +44,13 @@ func TestHistory(t *testing.T) {
 	third := b.run("rev-parse", "HEAD")
 	b.run("checkout", "-q", "-b", "fourth", first)
 	fourth := change("fourth", files{"a.txt": "4\n"})
-	clash := b.run("commit-tree", b.run("rev-parse", merge+"^{tree}"), "-p", third, "-p", fourth, "-m", "clash")
+	conflict := b.run("commit-tree", b.run("rev-parse", merge+"^{tree}"), "-p", third, "-p", fourth, "-m", "clash")
 	b.run("checkout", "-q", "main")
-	touched, err := b.TouchedBy(b.ctx, []string{b.base, first, third, merge, clash})
+	touched, err := b.TouchedBy(b.ctx, []string{b.base, first, third, merge, conflict})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for commit, want := range map[string]string{b.base: "[a]*.txt a.txt sub/b.txt", first: "a.txt", merge: "", third: first + " :x a.txt", clash: "a.txt sub/b.txt"} {
+	for commit, want := range map[string]string{b.base: "[a]*.txt a.txt sub/b.txt", first: "a.txt", merge: "", third: first + " :x a.txt", conflict: "a.txt sub/b.txt"} {
 		got := slices.Clone(touched[commit])
 		slices.Sort(got)
 		words := strings.Fields(want)

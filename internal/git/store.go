@@ -49,7 +49,7 @@ type Store struct {
 	settings  []setting
 	name      string // the user's identity for squash commits
 	email     string
-	stranger  bool // the user has no identity configured
+	nameless  bool // the user has no identity configured
 	started   time.Time
 
 	mu      sync.Mutex
@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // Identity is who squash commits are by. ok is false when the user has no
 // user.name and user.email; then it is Forge <forge@localhost>.
-func (s *Store) Identity() (name, email string, ok bool) { return s.name, s.email, !s.stranger }
+func (s *Store) Identity() (name, email string, ok bool) { return s.name, s.email, !s.nameless }
 
 // ObjectPaths are the folders with the user's git objects, which the git of a
 // phase folder reads: a sandbox shows them read-only.
@@ -142,7 +142,7 @@ func (s *Store) readUser(ctx context.Context) error {
 	}
 	s.name, s.email = last(s.settings, "author.name", "user.name"), last(s.settings, "author.email", "user.email")
 	if !usableIdent(s.name) || !usableIdent(s.email) {
-		s.name, s.email, s.stranger = "Forge", "forge@localhost", true
+		s.name, s.email, s.nameless = "Forge", "forge@localhost", true
 	}
 	s.excludes, err = readSmall(filepath.Join(s.commonDir, "info", "exclude"))
 	return err

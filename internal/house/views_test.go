@@ -110,7 +110,7 @@ func TestPhasesHeld(t *testing.T) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "core.go", `package orchestrator
 type View struct{ Number string }
-type Phase struct { View; Clash string }
+type Phase struct { View; Conflict string }
 type State struct { Phases map[string]*Phase }
 func (s *State) View(n string) *View { v := s.Phases[n].View; return &v }
 func (s *State) First() *Phase { return nil }

@@ -25,7 +25,7 @@ func sayVerify(d work.VerifyFinishedData) (string, facts) {
 	if len(d.Ran) == 0 && d.Rides == "" { // as earlier releases wrote it
 		f = append(f, [2]string{"command", d.Command})
 	}
-	f = append(f, facts{{"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Excused, ", ")}}...)
+	f = append(f, facts{{"touched", strings.Join(d.Touched, ", ")}, {"gone", strings.Join(d.Gone, ", ")}, {"allowed", strings.Join(d.Allowed, ", ")}}...)
 	f = append(f, [2]string{"differs", strings.Join(d.Differs, ", ")})
 	for _, on := range d.Floors {
 		f = append(f, [2]string{"then", "verify of " + on.Tree()})

@@ -100,7 +100,7 @@ func (l Learned) String() string {
 		fmt.Fprintf(&b, "Run %s taught nothing that anybody named.\n", l.Run)
 	}
 	if l.Outside {
-		b.WriteString("The issue is from outside: what its agents propose may be what a stranger wants told. Read each.\n")
+		b.WriteString("The issue is from outside: what its agents propose may be what an external author wants told. Read each.\n")
 	}
 	if len(l.Due()) > 0 {
 		b.WriteString("Keep:   forge learn " + l.Run + " --keep N,…\n")

@@ -307,8 +307,8 @@ type VerifyFinishedData struct {
 	// may_change glob covers; Gone the test files of the base that it removed.
 	Touched []string `json:"touched,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	// Excused, in an issue's run, are those that a may_change glob covers.
-	Excused []string `json:"excused,omitempty"`
+	// Allowed, in an issue's run, are those that a may_change glob covers.
+	Allowed []string `json:"excused,omitempty"`
 	// Held says that the change was held against the trusted state as well;
 	// without it the event is of an earlier release. Then Floors are the proofs
 	// that are due beside this one, and Differs is the evidence that is not the

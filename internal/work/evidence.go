@@ -12,9 +12,9 @@ type IssueBrief struct {
 	Version  int64       `json:"version,omitempty"` // of the issue, that this was read from
 	Title    string      `json:"title"`
 	Criteria []Criterion `json:"criteria,omitempty"`
-	// Stranger says that somebody wrote it elsewhere: a change of protected
+	// External says that somebody wrote it elsewhere: a change of protected
 	// files, even a proven one, is shown to a person before it lands.
-	Stranger bool `json:"stranger,omitempty"`
+	External bool `json:"stranger,omitempty"`
 	// LookAfter says that triage wants a person to look at what was done, after
 	// it was (requires_post_review). It holds nothing.
 	LookAfter bool `json:"look_after,omitempty"`
@@ -27,16 +27,16 @@ type IssueBrief struct {
 	Threads []string `json:"threads,omitempty"`
 	// Pushed is what people put on top of that result: the run begins with it.
 	Pushed *Pushed `json:"pushed,omitempty"`
-	// Clash is the earlier result where it does not go together with what the run
+	// Conflict is the earlier result where it does not go together with what the run
 	// begins at: the first phase mends that.
-	Clash *Clash `json:"clash,omitempty"`
+	Conflict *Conflict `json:"clash,omitempty"`
 	// Workspace is the folder in which the agent works, where a WORKFLOW.md says so.
 	Workspace string `json:"workspace,omitempty"`
 }
 
-// Clash is an earlier result of an issue that does not go together with what came
+// Conflict is an earlier result of an issue that does not go together with what came
 // to be meanwhile: they conflict, or are red together.
-type Clash struct {
+type Conflict struct {
 	Result string   `json:"result"` // its commit
 	Commit string   `json:"commit"` // grew out of the run's base and of Result; holds both sides
 	Tree   string   `json:"tree"`   // of Commit

@@ -111,10 +111,10 @@ type ProvenPart struct {
 type EvidenceReport struct {
 	// Touched is evidence that differs from the phase's base, Trusted evidence
 	// that differs from the trusted state; what may_change allows is in
-	// neither, and of Touched in Excused.
+	// neither, and of Touched in Allowed.
 	Touched []string
 	Trusted []string
-	Excused []string
+	Allowed []string `json:"Excused"`
 	// New is evidence that only grew: a proof with other evidence leaves it out.
 	New []string
 	// Parts is evidence that parts of the work were proven with, and that is

@@ -54,7 +54,7 @@ func (r ProofRecord) Known() bool { return len(r.Ran) > 0 }
 
 // Of is the record that an own proof begins: that of the work itself.
 func (d VerifyFinishedData) Of(commands []string) ProofRecord {
-	r := ProofRecord{Commands: commands, Allowed: d.Excused, Notes: d.Notes}
+	r := ProofRecord{Commands: commands, Allowed: d.Allowed, Notes: d.Notes}
 	r.PutBack = slices.Concat(d.Touched, d.Gone, d.Differs, d.Parts)
 	slices.Sort(r.PutBack)
 	r.PutBack = slices.Compact(r.PutBack)

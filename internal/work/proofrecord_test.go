@@ -62,7 +62,7 @@ func TestProofRecordOfWhatIsNotProven(t *testing.T) {
 }
 
 func TestProofRecordPartByPart(t *testing.T) {
-	own := VerifyFinishedData{On: OnSnapshot, OK: true, Millis: 1500, Touched: []string{"a_test.go"}, Excused: []string{"Makefile"}, Notes: []string{"new evidence b_test.go"}}
+	own := VerifyFinishedData{On: OnSnapshot, OK: true, Millis: 1500, Touched: []string{"a_test.go"}, Allowed: []string{"Makefile"}, Notes: []string{"new evidence b_test.go"}}
 	r := own.Of([]string{"make test"}).With(VerifyFinishedData{On: OnTrusted, OK: true})
 	r.Control = &ControlReport{
 		Runners: []RunnerReport{{Name: "pytest", Dir: "py", Accounted: true, Passed: 1, Skipped: 2, Wrong: 1}}, Red: Sampled{1, 4}, Green: Sampled{1, 1},

@@ -46,24 +46,24 @@ func conflicts(ctx context.Context, repo *git.Store, onto, result string) (bool,
 	return err == nil && len(m.Conflicts) > 0, err
 }
 
-// clashOf is a result beside a commit that others went on from. What holds both
+// conflictOf is a result beside a commit that others went on from. What holds both
 // is kept by ref.
-func clashOf(ctx context.Context, repo *git.Store, onto, result, with, ref string) (*work.Clash, error) {
+func conflictOf(ctx context.Context, repo *git.Store, onto, result, with, ref string) (*work.Conflict, error) {
 	m, err := repo.Merge(ctx, onto, result)
 	if err != nil {
 		return nil, err
 	}
 	both, err := repo.CommitTree(ctx, m.Tree, []string{onto, result}, "beside "+with+"\n", ref)
-	return &work.Clash{Result: result, Commit: both, Tree: m.Tree, Files: m.Conflicts, With: with}, err
+	return &work.Conflict{Result: result, Commit: both, Tree: m.Tree, Files: m.Conflicts, With: with}, err
 }
 
 // begun is what a run goes on from: an earlier result, and what people said of
 // it and pushed on top, or what it conflicts with.
 type begun struct {
-	base   string
-	told   orchestrator.PullReading
-	pushed *work.Pushed
-	clash  *work.Clash
+	base     string
+	told     orchestrator.PullReading
+	pushed   *work.Pushed
+	conflict *work.Conflict
 }
 
 // landsOn is what a result is merged with where there is no code host.
@@ -91,7 +91,7 @@ func (s *Worker) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, 
 			out.base, err = s.landsOn(ctx, p)
 		}
 		if err == nil {
-			out.clash, err = clashOf(ctx, s.Machine.Repo, out.base, r.commit, with, r.ref("clash"))
+			out.conflict, err = conflictOf(ctx, s.Machine.Repo, out.base, r.commit, with, r.ref("clash"))
 		}
 		return out, err
 	}
@@ -114,12 +114,12 @@ func (s *Worker) goesOn(ctx context.Context, p *project.Checkout, i work.Issue, 
 	pullrequest.WithLogs(ctx, h.Host, &at.look, h.Warn)
 	out.told = pullrequest.Unheard(at.look, r.Final.Heard)
 	switch {
-	case at.is.holds == factory.HeadParted:
-		out.clash, err = clashOf(ctx, h.Repo, out.base, at.want, "what people pushed to its branch", r.ref("clash"))
+	case at.is.holds == factory.HeadConflicts:
+		out.conflict, err = conflictOf(ctx, h.Repo, out.base, at.want, "what people pushed to its branch", r.ref("clash"))
 	case at.step == factory.PullMerge:
 		var name string
 		if name, out.base, err = h.target(ctx, r.ref("target")); err == nil {
-			out.clash, err = clashOf(ctx, h.Repo, out.base, at.is.at, name, r.ref("clash"))
+			out.conflict, err = conflictOf(ctx, h.Repo, out.base, at.is.at, name, r.ref("clash"))
 		}
 	default:
 		err = h.onResult(ctx, &out, r.commit, at.look)
@@ -177,8 +177,8 @@ func (b begun) hints() []string {
 	if b.pushed != nil {
 		out = append(out, "People pushed to the first result; that is there already, and stays: "+strings.Join(b.pushed.Files, ", "))
 	}
-	if b.clash != nil {
-		out = append(out, "All of it was done before, and does not go together with "+b.clash.With+": it conflicts, or the project's commands fail on both together. What is left is to mend that.")
+	if b.conflict != nil {
+		out = append(out, "All of it was done before, and does not go together with "+b.conflict.With+": it conflicts, or the project's commands fail on both together. What is left is to mend that.")
 	}
 	return out
 }
@@ -197,13 +197,13 @@ func (h *resultHost) withPushed(ctx context.Context, a *work.Answer, r result) e
 	edited := &work.Edited{Base: r.commit, Commit: at}
 	switch holds {
 	case factory.HeadPeople:
-	case factory.HeadParted:
-		clash, err := clashOf(ctx, h.Repo, at, want, "what people pushed", r.ref("clash"))
-		if err != nil || !orchestrator.NamesConflicts(clash.Files) {
+	case factory.HeadConflicts:
+		conflict, err := conflictOf(ctx, h.Repo, at, want, "what people pushed", r.ref("clash"))
+		if err != nil || !orchestrator.NamesConflicts(conflict.Files) {
 			return err
 		}
 		from, stays = r.issue.Pull.Shown, "Their changes are in your folder beside yours, with markers where they conflict; resolve that so that theirs stay: "
-		edited.Commit, edited.Conflicts = clash.Commit, clash.Files
+		edited.Commit, edited.Conflicts = conflict.Commit, conflict.Files
 	default:
 		return nil
 	}

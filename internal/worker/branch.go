@@ -34,8 +34,8 @@ func (h *resultHost) onBranch(ctx context.Context, r result) (at, want string, h
 	if err != nil || grown {
 		return at, want, factory.HeadResult, err
 	}
-	if parted, err := h.parted(ctx, r, at, want); err != nil || parted {
-		return at, want, factory.HeadParted, err
+	if conflict, err := h.conflicts(ctx, r, at, want); err != nil || conflict {
+		return at, want, factory.HeadConflicts, err
 	}
 	return at, want, factory.HeadOther, nil
 }
@@ -54,8 +54,8 @@ func (h *resultHost) besides(ctx context.Context, r result, commits ...string) (
 	return true, nil
 }
 
-// parted says that they do, and conflict.
-func (h *resultHost) parted(ctx context.Context, r result, at, want string) (bool, error) {
+// conflicts says that they do, and conflict.
+func (h *resultHost) conflicts(ctx context.Context, r result, at, want string) (bool, error) {
 	if grown, err := h.besides(ctx, r, at, want); err != nil || !grown {
 		return false, err
 	}
@@ -113,7 +113,7 @@ func (h *resultHost) bring(ctx context.Context, r result) (string, factory.PullH
 	at, want, holds, err := h.onBranch(ctx, r)
 	shown := r.issue.Pull != nil
 	switch {
-	case err != nil || holds == factory.HeadPeople || holds == factory.HeadParted || at == want || holds == factory.HeadGone && shown:
+	case err != nil || holds == factory.HeadPeople || holds == factory.HeadConflicts || at == want || holds == factory.HeadGone && shown:
 		return at, holds, err
 	case holds == factory.HeadGone || holds == factory.HeadResult:
 		return want, factory.HeadResult, h.Host.Push(ctx, r.Spec.Branch, want, at)
@@ -133,7 +133,7 @@ func (h *resultHost) beside(ctx context.Context, r result, at, want string) (str
 		return at, "", err
 	}
 	if len(m.Conflicts) > 0 {
-		return at, factory.HeadParted, nil
+		return at, factory.HeadConflicts, nil
 	}
 	both, err := h.Repo.CommitTree(ctx, m.Tree, []string{want, at}, "merge of what people pushed\n", r.ref("both"))
 	if err != nil {

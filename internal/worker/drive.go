@@ -169,7 +169,7 @@ func (s *Worker) openIssue(ctx context.Context, read trackers.ForIssue, o factor
 	if w := spec.Issue.Pushed; w != nil {
 		err = s.Machine.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/pushed"), w.Commit, "")
 	}
-	if c := spec.Issue.Clash; err == nil && c != nil {
+	if c := spec.Issue.Conflict; err == nil && c != nil {
 		err = s.Machine.Repo.UpdateRef(ctx, orchestrator.Ref(run, "result/clash"), c.Commit, "")
 	}
 	if err != nil {

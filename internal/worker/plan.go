@@ -108,7 +108,7 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 	}
 	p.Base = base
 	plan := onePhase(i.Title, i.ID)
-	if from.clash == nil && (from.pushed == nil || from.pushed.Approved == "") {
+	if from.conflict == nil && (from.pushed == nil || from.pushed.Approved == "") {
 		// Else nobody is to do anything, but to resolve what conflicts.
 		if plan, err = planIssue(ctx, p, i, hints, s.alone(f, i, after)); err != nil {
 			return orchestrator.Spec{}, err
@@ -160,9 +160,9 @@ func (s *Worker) Spec(ctx context.Context, f trackers.ForIssue, o factory.Order,
 		return spec, err
 	}
 	spec.Issue = &work.IssueBrief{
-		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, Stranger: f.External(), LookAfter: said.Post,
+		Project: s.Project, ID: i.ID, Version: i.Version, Title: i.Title, Criteria: i.Criteria, External: f.External(), LookAfter: said.Post,
 		ByLabel: p.Config.LabelsSay(p.Config.Labels()),
-		Heard:   from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Clash: from.clash, Workspace: flow.Workspace,
+		Heard:   from.told.Heard, Threads: from.told.Threads, Pushed: from.pushed, Conflict: from.conflict, Workspace: flow.Workspace,
 	}
 	if err := s.inSeveral(ctx, p, &spec, flags); err != nil {
 		return spec, err

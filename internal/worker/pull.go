@@ -25,7 +25,7 @@ type proposal struct {
 // that conflicts with it.
 func (is proposal) shows(r result) work.IssuePull {
 	out := work.IssuePull{Number: is.Number, URL: is.URL, Host: is.host, Shown: r.commit}
-	if is.holds == factory.HeadParted {
+	if is.holds == factory.HeadConflicts {
 		out.Shown = r.issue.Pull.Shown
 	}
 	return out
@@ -47,7 +47,7 @@ func (h *resultHost) propose(ctx context.Context, r result, base string) (propos
 		out.at, out.holds, err = h.bring(ctx, r)
 		return err
 	})
-	if err != nil || out.holds == factory.HeadGone || out.holds == factory.HeadOther || out.holds == factory.HeadParted {
+	if err != nil || out.holds == factory.HeadGone || out.holds == factory.HeadOther || out.holds == factory.HeadConflicts {
 		return out, err
 	}
 	h.Picture = pullrequest.PicturesOf(h.p, r.Spec.Settings.Worktree)

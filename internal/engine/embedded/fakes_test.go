@@ -225,7 +225,7 @@ func (j judge) Judge(ctx context.Context, req work.EvidenceRequest) (work.Eviden
 		case !strings.HasPrefix(c.Path, "Makefile"):
 			out.Product = append(out.Product, c.Path)
 		case slices.Contains(req.MayChange, c.Path):
-			out.Excused = append(out.Excused, c.Path)
+			out.Allowed = append(out.Allowed, c.Path)
 		default:
 			out.Touched = append(out.Touched, c.Path)
 			out.Floors = []work.VerifyOn{work.OnProtected}

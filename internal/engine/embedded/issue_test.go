@@ -102,7 +102,7 @@ func TestIssueRun(t *testing.T) {
 }
 
 // What the plan lets a phase change still makes a person look.
-func TestExcusedEvidence(t *testing.T) {
+func TestAllowedEvidence(t *testing.T) {
 	for _, ofAnIssue := range []bool{true, false} {
 		r := newRig(t, nil, ofPhase01(func(ps *work.PhaseSettings) { ps.MayChange = []string{"Makefile"} }), ofIssue())
 		if !ofAnIssue {
