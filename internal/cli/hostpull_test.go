@@ -112,8 +112,8 @@ func hubAt(t *testing.T, g *hosttest.GitHub, address string) *pullWorld {
 }
 
 func TestPullRequests(t *testing.T) {
-	t.Run("Story", func(t *testing.T) { fakeHub(t).story() })
-	t.Run("ByHand", func(t *testing.T) { fakeHub(t).byHand() })
+	t.Run("Story", func(t *testing.T) { t.Parallel(); fakeHub(t).story() })
+	t.Run("ByHand", func(t *testing.T) { t.Parallel(); fakeHub(t).byHand() })
 }
 
 // story: frozen with one pull request; a comment and a review that asks for

@@ -154,6 +154,7 @@ func (c *checkout) resumeToEnd(evs []event, want string) {
 }
 
 func TestKillAtJournalOffsets(t *testing.T) {
+	pace.Slow(t, "each kill is followed by the rest of a run")
 	pace.Sequential(t, processesAlone)
 	killEvery(t, 14)
 }
@@ -210,6 +211,7 @@ func killBetween(t *testing.T, step int) {
 }
 
 func TestKillBetweenEffectAndEvent(t *testing.T) {
+	pace.Slow(t, "each kill is followed by the rest of a run")
 	pace.Sequential(t, processesAlone)
 	killBetween(t, 40)
 }

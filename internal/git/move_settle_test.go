@@ -124,20 +124,6 @@ func TestMoveSettled(t *testing.T) {
 		}
 		m.clean("afterwards")
 	})
-	t.Run("the lock of a living git", func(t *testing.T) {
-		pace.Slow(t, "a lock is waited for before it counts as held")
-		m, mv := halfMoved(t)
-		remove(t, mv.indexLock())
-		write(t, mv.indexLock(), "")
-		if _, err := m.SettleMove(m.ctx); err == nil || !strings.Contains(err.Error(), "another git holds") {
-			t.Errorf("settled: %v", err)
-		}
-		remove(t, mv.indexLock())
-		if _, err := m.SettleMove(m.ctx); err != nil {
-			t.Error(err)
-		}
-		same(t, "checkout", list(t, m.user), m.before)
-	})
 	t.Run("an unreadable record", func(t *testing.T) {
 		m, _ := halfMoved(t)
 		write(t, m.notes("move.json"), "{")
@@ -235,4 +221,20 @@ func TestOldTempFolders(t *testing.T) {
 	if _, err := os.Lstat(used); err == nil {
 		t.Error("the folder outlived its operation")
 	}
+}
+
+// A lock that a living git may hold is not taken away.
+func TestMoveWaitsForTheLockOfALivingGit(t *testing.T) {
+	pace.Slow(t, "a lock is waited for before it counts as held")
+	m, mv := halfMoved(t)
+	remove(t, mv.indexLock())
+	write(t, mv.indexLock(), "")
+	if _, err := m.SettleMove(m.ctx); err == nil || !strings.Contains(err.Error(), "another git holds") {
+		t.Errorf("settled: %v", err)
+	}
+	remove(t, mv.indexLock())
+	if _, err := m.SettleMove(m.ctx); err != nil {
+		t.Error(err)
+	}
+	same(t, "checkout", list(t, m.user), m.before)
 }

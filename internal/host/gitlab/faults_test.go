@@ -7,12 +7,14 @@ import (
 
 	"forge/internal/host/gitlab"
 	"forge/internal/host/hosttest"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
 // A host that fails before or after its work, at each request in turn: asked again,
 // there is one merge request, one comment and one merge.
 func TestGitLabFaults(t *testing.T) {
+	pace.Slow(t, "a host that fails is asked again, with pauses")
 	g := hosttest.StartGitLab(t)
 	proxy := hosttest.StartProxy(t, g.URL)
 	store, start := hosttest.NewStore(t)

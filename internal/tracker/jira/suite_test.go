@@ -57,6 +57,7 @@ func TestSuite(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	each(t, func(t *testing.T, cloud bool) {
+		t.Parallel()
 		w, j := world(t, cloud)
 		token, project := config(j), config(j)
 		token.Token, project.Project = "another", "NONE"
