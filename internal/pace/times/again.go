@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +35,7 @@ func (r *report) again(with player) error {
 	for _, t := range over {
 		seconds, err := with.play(t.pkg, t.name)
 		if err != nil {
-			return fmt.Errorf("play %s %s by itself: %w", t.pkg, t.name, err)
+			return errors.Join(fmt.Errorf("play %s %s by itself: %w", t.pkg, t.name, err), with.Close())
 		}
 		t.seconds, t.alone = seconds, true
 	}
@@ -82,17 +83,20 @@ func (p *programs) build(pkg string) error {
 func (p *programs) program() string { return filepath.Join(p.at, "one.test") }
 
 // play counts from the program's start: that is a few hundredths of a second more
-// than the test.
+// than the test. A test that did not run has no time.
 func (p *programs) play(pkg, name string) (float64, error) {
 	if err := p.build(pkg); err != nil {
 		return 0, err
 	}
-	cmd := exec.Command(p.program(), "-test.run", pattern(name))
+	cmd := exec.Command(p.program(), "-test.v", "-test.run", pattern(name))
 	cmd.Dir = p.dir
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "--- PASS: "+name+" (") {
+		return 0, fmt.Errorf("it was not played:\n%s", out)
 	}
 	return time.Since(began).Seconds(), nil
 }

@@ -85,6 +85,11 @@ func TestPlayed(t *testing.T) {
 	if seconds, err := with.play("forge/internal/pace", "TestLeft"); err != nil || seconds > budget {
 		t.Errorf("%v s, %v", seconds, err)
 	}
+	for _, name := range []string{"TestNobody", "TestLeft/nobody"} {
+		if seconds, err := with.play("forge/internal/pace", name); err == nil {
+			t.Errorf("%s, which is no test, took %v s", name, seconds)
+		}
+	}
 	if got := pattern("TestA/b(1)/c"); got != `^TestA$/^b\(1\)$/^c$` {
 		t.Errorf("pattern is %s", got)
 	}
