@@ -74,17 +74,14 @@ func Collect(ctx context.Context, p *project.Checkout, keep time.Duration, dry b
 			}
 			continue
 		}
-		// It may have begun, or have been taken up again, since it was listed.
-		switch now, err := p.Journal.RunOf(ctx, entry.Name()); {
-		case err == nil && !over(now):
-			continue
-		case err != nil && !errors.Is(err, journal.ErrNoRun):
-			return freed, err
-		}
 		size := sizeOf(dir)
 		if !dry {
-			if err := os.RemoveAll(dir); err != nil {
+			removed, err := whileOver(ctx, p, entry.Name(), over, func() error { return os.RemoveAll(dir) })
+			if err != nil {
 				return freed, fmt.Errorf("remove %s: %w", dir, err)
+			}
+			if !removed {
+				continue
 			}
 		}
 		freed += size
@@ -256,17 +253,39 @@ func sweepLeft(ctx context.Context, p *project.Checkout, run string) {
 	if !left {
 		return
 	}
+	completed := func(r journal.RunRow) bool { return r.Outcome == work.RunCompleted && !r.Alive }
+	_, err := whileOver(ctx, p, run, completed, func() error {
+		Sweep(p, run)
+		return nil
+	})
+	if err != nil {
+		p.Log.Warn("remove the folders of a completed run", "run", run, "err", err)
+	}
+}
+
+// whileOver does what may be done to a run that is over, unless somebody has it: it may have
+// begun, or have been taken up again, since it was listed. Nobody takes it up meanwhile.
+func whileOver(ctx context.Context, p *project.Checkout, run string, over func(journal.RunRow) bool, do func() error) (done bool, err error) {
+	switch r, err := p.Journal.RunOf(ctx, run); {
+	case errors.Is(err, journal.ErrNoRun):
+		return true, do()
+	case err != nil || !over(r):
+		return false, err
+	}
 	lease, err := p.Journal.AcquireRun(ctx, run, journal.Self())
 	if err != nil {
-		return // somebody is at it
+		if errors.Is(err, journal.ErrLease) || errors.Is(err, journal.ErrAway) {
+			err = nil // somebody has it
+		}
+		return false, err
 	}
-	// It may have been taken up again since it was listed.
-	if r, err := p.Journal.RunOf(ctx, run); err == nil && r.Outcome == work.RunCompleted {
-		Sweep(p, run)
+	defer func() { err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))) }()
+	r, err := p.Journal.RunOf(ctx, run)
+	r.Alive = false // by this lease
+	if err != nil || !over(r) {
+		return false, err
 	}
-	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-		p.Log.Warn("give the run back", "run", run, "err", err)
-	}
+	return true, do()
 }
 
 // sizeOf counts the bytes of the files below dir; what cannot be read counts
