@@ -233,9 +233,10 @@ func DropBases(ctx context.Context, p *project.Checkout, repo *git.Store) error 
 	if err != nil {
 		return err
 	}
+	over := func(r journal.RunRow) bool { return !r.Unfinished() && !r.Alive }
 	for _, r := range rows {
-		if r.Outcome.Final() && !r.Alive && slices.Contains(kept, r.ID) {
-			if err := repo.DropBase(ctx, r.ID); err != nil {
+		if over(r) && slices.Contains(kept, r.ID) {
+			if _, err := whileOver(ctx, p, r.ID, over, func() error { return repo.DropBase(ctx, r.ID) }); err != nil {
 				return err
 			}
 		}
