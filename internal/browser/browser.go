@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,13 +51,25 @@ func Find(environ []string) string {
 // Fix is what there is to do where none is found.
 const Fix = "install Chromium or Google Chrome, such as the package chromium"
 
-// Script runs in a sandbox, with the page's command as its first argument and the
-// browser with its flags as the others: the server in the background, the browser
-// with the pipes of its protocol in place of input and output. What both print goes
-// to standard error.
-const Script = `start=$1; shift
-sh -c "$start" </dev/null >&2 &
+// Script runs in a sandbox, with the page's command as its first argument, a file that
+// is not there as its second, and the browser with its flags as the others: the server in
+// the background, the browser with the pipes of its protocol in place of input and output.
+// What both print goes to standard error. Where the command ends, the file becomes a link
+// to its exit code: see Ended.
+const Script = `start=$1 ended=$2; shift 2
+{ sh -c "$start"; ln -s $? "$ended"; } </dev/null >&2 &
 exec "$@" 3<&0 4>&1 </dev/null >&2`
+
+// Ended is the exit code of a page's command, which Script leaves in a file; ok says that
+// it ended. What else could be there the sandbox made of it, and it counts as nothing.
+func Ended(file string) (code int, ok bool) {
+	to, err := os.Readlink(file) // opens nothing
+	if err != nil {
+		return 0, false
+	}
+	code, err = strconv.Atoi(to)
+	return code, err == nil && code >= 0 && code <= 255
+}
 
 // Command is a browser with flags that keep it quiet, and make it draw the same
 // picture twice. Its own sandbox is off: it is in one, and two do not go into each
@@ -94,8 +107,9 @@ const (
 const starting = 2 * time.Minute
 
 // Look has the browser behind the pipes show a page, until ctx is done. Both pipes
-// are closed then, or at the end.
-func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.PageSettings) Seen {
+// are closed then, or at the end. A page whose command ended with a failure before it
+// could be reached is not waited for; ended says so.
+func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.PageSettings, ended func() (code int, ok bool)) Seen {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,7 +127,7 @@ func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.Page
 		}
 	}()
 
-	v := &visit{conn: open(ctx, in, out), page: p, loading: map[string]bool{}, sought: map[string]bool{}}
+	v := &visit{conn: open(ctx, in, out), page: p, ended: ended, loading: map[string]bool{}, sought: map[string]bool{}}
 	v.event = v.heard
 	v.started = func() {
 		limit = time.Duration(cmp.Or(p.Secs, 60)) * time.Second
@@ -138,9 +152,11 @@ func Look(ctx context.Context, in io.ReadCloser, out io.WriteCloser, p work.Page
 type visit struct {
 	*conn
 	page    work.PageSettings
-	started func() // the browser can be asked
-	doing   string // what is waited for
-	reached bool   // its server answered
+	started func()                     // the browser can be asked
+	ended   func() (code int, ok bool) // the page's command
+	doing   string                     // what is waited for
+	frameID string                     // of the page itself, which holds the others
+	reached bool                       // its server answered
 	loaded  bool
 	status  int             // what the server said of the page itself
 	loading map[string]bool // requests under way

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,6 +28,7 @@ type fake struct {
 	before  map[string][]string      // events by method, raw
 	answers map[string]string        // results by method; "-" = none ever
 	slow    map[string]time.Duration // before an answer
+	ended   string                   // the exit code of the page's command; "" = it goes on
 	asked   []string
 }
 
@@ -40,7 +43,10 @@ func (f *fake) look(p work.PageSettings) Seen {
 		defer saying.Close()
 		f.serve(asking, saying)
 	}()
-	seen := Look(f.t.Context(), said, ask, p)
+	seen := Look(f.t.Context(), said, ask, p, func() (int, bool) {
+		code, err := strconv.Atoi(f.ended)
+		return code, err == nil
+	})
 	<-over
 	return seen
 }
@@ -209,6 +215,59 @@ func TestABrowserMayBeSlowToStart(t *testing.T) {
 			t.Errorf("%q after %s", seen.Problem, seen.Took)
 		}
 	})
+}
+
+// A page whose command ended with a failure is not waited for until the time is over; one
+// that goes on, or left a server behind itself, is.
+func TestACommandThatFailedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	page := work.PageSettings{URL: "http://localhost:1/", Secs: 30}
+	for ended, c := range map[string]struct {
+		problem string
+		took    time.Duration
+	}{
+		"127": {"ended with exit code 127, and nothing listens at http://localhost:1/", 0},
+		"0":   {"within 30s, which ended while it was to reach http://localhost:1/, where nothing listens", 30 * time.Second},
+		"":    {"within 30s, which ended while it was to reach http://localhost:1/, where nothing listens", 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(t).answering("Page.navigate", `"result":{"errorText":"net::ERR_CONNECTION_REFUSED"}`)
+			f.ended = ended
+			if seen := f.look(page); !strings.Contains(seen.Problem, c.problem) || seen.Took != c.took {
+				t.Errorf("ended %q: %q after %s", ended, seen.Problem, seen.Took)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // what it left listens
+		f := newFake(t)
+		f.ended = "1"
+		if seen := f.look(page); seen.Problem != "" {
+			t.Errorf("a page that is there: %q", seen.Problem)
+		}
+	})
+}
+
+// What a command's end is read from belongs to the sandbox.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ended")
+	if _, ok := Ended(file); ok {
+		t.Error("a command that goes on ended")
+	}
+	if err := os.WriteFile(file, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Ended(file); ok {
+		t.Error("a file was read")
+	}
+	for to, want := range map[string]int{"0": 0, "127": 127, "255": 255, "256": -1, "-1": -1, "/etc/passwd": -1, "1\n": -1} {
+		if err := errors.Join(os.Remove(file), os.Symlink(to, file)); err != nil {
+			t.Fatal(err)
+		}
+		if code, ok := Ended(file); ok != (want >= 0) || ok && code != want {
+			t.Errorf("%q: %d, %t", to, code, ok)
+		}
+	}
 }
 
 // What is said at the moment at which a pause ends is heard: nothing comes twice.

@@ -83,12 +83,12 @@ func (v *visit) begin(ctx context.Context) error {
 	if err := v.call(ctx, "Browser.setDownloadBehavior", values{"behavior": "deny"}, nil); err != nil {
 		return err
 	}
-	v.session = session.ID
+	v.session, v.frameID = session.ID, target.ID
 	for _, one := range []struct {
 		method string
 		params values
 	}{
-		{"Page.enable", values{}}, {"Runtime.enable", values{}}, {"Network.enable", values{"maxTotalBufferSize": 1 << 20}}, {"Log.enable", values{}},
+		{"Page.enable", values{}}, {"Runtime.enable", values{}}, {"Network.enable", values{"maxTotalBufferSize": 1 << 20}}, {"Log.enable", values{}}, {"DOM.enable", values{}}, {"CSS.enable", values{}},
 		{"Emulation.setDeviceMetricsOverride", values{"width": size.X, "height": size.Y, "deviceScaleFactor": 1, "mobile": false}},
 	} {
 		if err := v.call(ctx, one.method, one.params, nil); err != nil {
@@ -99,10 +99,12 @@ func (v *visit) begin(ctx context.Context) error {
 	return nil
 }
 
-// reach goes to the page, as often as its server is not there yet.
+// reach goes to the page, as often as its server is not there yet. A command that ended
+// well may have left a server that is not there yet either.
 func (v *visit) reach(ctx context.Context) error {
 	v.doing = "reach " + v.page.URL
 	for {
+		code, ended := v.ended() // before it is tried once more
 		var to struct {
 			Loader string `json:"loaderId"`
 			Error  string `json:"errorText"`
@@ -115,6 +117,9 @@ func (v *visit) reach(ctx context.Context) error {
 		}
 		if to.Error != "net::ERR_CONNECTION_REFUSED" {
 			return fmt.Errorf("it could not be loaded: %s", to.Error)
+		}
+		if ended && code != 0 {
+			return fmt.Errorf("the command that starts its server ended with exit code %d, and nothing listens at %s", code, v.page.URL)
 		}
 		v.sought[to.Loader], v.doing = true, "reach "+v.page.URL+", where nothing listens"
 		if err := v.pause(ctx, again); err != nil {
@@ -320,6 +325,7 @@ func (v *visit) frame(ctx context.Context) error {
 // drawn is how the page looks now.
 func (v *visit) drawn(ctx context.Context) ([]byte, error) {
 	v.doing = "be drawn"
+	v.hideCaret(ctx)
 	var shot struct {
 		Data []byte `json:"data"`
 	}
@@ -330,6 +336,17 @@ func (v *visit) drawn(ctx context.Context) ([]byte, error) {
 		return nil, errors.New(v.left)
 	}
 	return shot.Data, nil
+}
+
+// hideCaret takes the caret off the page, which is there at one moment and not at the next.
+// Where that cannot be, the page is drawn as it is.
+func (v *visit) hideCaret(ctx context.Context) {
+	var sheet struct {
+		ID string `json:"styleSheetId"`
+	}
+	if v.call(ctx, "CSS.createStyleSheet", values{"frameId": v.frameID}, &sheet) == nil {
+		_ = v.call(ctx, "CSS.setStyleSheetText", values{"styleSheetId": sheet.ID, "text": "* { caret-color: transparent !important }"}, nil)
+	}
 }
 
 func firstLine(said string) string {

@@ -230,7 +230,11 @@ func (s *shell) look(ctx context.Context, program string, page work.PageSettings
 	if real, err := filepath.EvalSymlinks(program); err == nil && !strings.HasPrefix(real, "/usr/") && !strings.HasPrefix(real, "/opt/") {
 		box.Read = append(box.Read, filepath.Dir(real))
 	}
-	profile := filepath.Join(variable(s.env, "HOME"), ".page-browser")
+	inside, name := variable(s.env, "HOME"), ".page-ended"
+	ended := filepath.Join(s.home, name)
+	if err := filetree.RemoveAll(ended); err != nil { // of the page before
+		return browser.Seen{}, err
+	}
 
 	said, saying := io.Pipe()
 	asking, ask := io.Pipe()
@@ -238,7 +242,7 @@ func (s *shell) look(ctx context.Context, program string, page work.PageSettings
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p, err := proc.Start(ctx, proc.Spec{
-		Path: "sh", Args: append([]string{"-c", browser.Script, "sh", page.Start}, browser.Command(program, profile)...),
+		Path: "sh", Args: append([]string{"-c", browser.Script, "sh", page.Start, filepath.Join(inside, name)}, browser.Command(program, filepath.Join(inside, ".page-browser"))...),
 		Dir: s.dir, Env: s.env, Mark: s.mark, Quiet: true,
 		Stdin: asking, Stdout: saying, Stderr: printed,
 		Sandbox: &box,
@@ -254,7 +258,7 @@ func (s *shell) look(ctx context.Context, program string, page work.PageSettings
 		p.Wait()
 		_ = saying.Close()
 	}()
-	seen := browser.Look(ctx, said, ask, page)
+	seen := browser.Look(ctx, said, ask, page, func() (int, bool) { return browser.Ended(ended) })
 	p.Stop()
 	<-over
 	if err := ctx.Err(); err != nil {

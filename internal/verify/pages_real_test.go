@@ -165,7 +165,11 @@ func TestRealPagesOfAHostileServer(t *testing.T) {
 		"speak.sh": "for p in /proc/[0-9]*/fd/1 /proc/[0-9]*/fd/4; do printf '{\"id\":1,\"result\":{\"targetId\":\"x\"}}\\0' > $p; done 2>/dev/null; " + serve,
 	}})
 	page := func(start string) work.PageSettings {
-		return work.PageSettings{URL: "http://localhost:8017/", Start: start, Width: 300, Height: 200, Secs: 20}
+		p := work.PageSettings{URL: "http://localhost:8017/", Start: start, Width: 300, Height: 200, Secs: 20}
+		if start == "sleep 100" {
+			p.Secs = 3 // nothing is ever there
+		}
+		return p
 	}
 	for _, start := range []string{serve, "sh out.sh", "sh noise.sh", "sh kill.sh", "sh stay.sh", "sh write.sh", "sh speak.sh", "exit 1", "no-such-program", "sleep 100"} {
 		got := b.show(g, "evil", "", page(start))[0]
@@ -173,8 +177,10 @@ func TestRealPagesOfAHostileServer(t *testing.T) {
 		if got.Problem == "" && got.After == "" || got.Problem != "" && got.After != "" {
 			t.Errorf("%s: %+v", start, got)
 		}
-		if strings.Contains("exit 1 no-such-program sleep 100", start) && got.Problem == "" {
-			t.Errorf("%s: shown, %+v", start, got)
+		for never, why := range map[string]string{"exit 1": "exit code 1,", "no-such-program": "exit code 127,", "sleep 100": "within 3s"} {
+			if start == never && !strings.Contains(got.Problem, why) {
+				t.Errorf("%s: %+v", start, got)
+			}
 		}
 	}
 	if n := heard.Load(); n > 0 {
