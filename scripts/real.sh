@@ -17,12 +17,13 @@ case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-# Three streams of about the same length, side by side: much of each is waiting, most of
-# all of that of servers. Most that starts agents is in the first, so that few more of
-# them start at the same time.
-agents='./internal/agent ./internal/e2e ./cmd/forge-temporal/internal/postgres ./cmd/forge-temporal/internal/temporal'
-pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./cmd/forge-temporal'
-servers='./internal/cli ./internal/host/gitea ./internal/tracker/gitea ./internal/worker ./cmd/forge-temporal/internal/machine'
+# Four streams of about the same length, side by side. What waits more than it works, for
+# the timeouts of servers, is in the last, and so goes on beside all others; most that
+# starts agents is in the first, so that few of them start at the same time.
+agents='./internal/agent ./internal/e2e'
+pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release'
+servers='./internal/cli ./internal/host/gitea ./internal/tracker/gitea ./internal/worker'
+machines='./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/temporal ./cmd/forge-temporal/internal/postgres'
 
 # shellcheck source=scripts/programs.sh
 . scripts/programs.sh
@@ -53,17 +54,18 @@ if [ $# -gt 0 ]; then
 	exit
 fi
 set -m # groups of their own: who interrupts this interrupts all
-# shellcheck disable=SC2086 # packages are several words
-stream -run "$selection" $pages &
-first=$!
-# shellcheck disable=SC2086
-stream -run "$selection" $servers &
-second=$!
+streams=()
+for packages in "$machines" "$servers" "$pages"; do
+	# shellcheck disable=SC2086 # packages are several words
+	stream -run "$selection" $packages &
+	streams+=($!)
+done
 set +m
-trap 'kill -INT -- -$first -$second 2>/dev/null || true' INT TERM
+trap 'kill -INT -- "${streams[@]/#/-}" 2>/dev/null || true' INT TERM
 failed=0
 # shellcheck disable=SC2086
 stream -run "$selection" $agents || failed=1
-wait $first || failed=1
-wait $second || failed=1
+for one in "${streams[@]}"; do
+	wait "$one" || failed=1
+done
 exit $failed
