@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func Laws() []Law {
 }
 
 // patience is how long a law waits for what has to come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 var errImpatient = errors.New("it did not come")
 
@@ -140,14 +141,36 @@ func each(c Candidate, written bool, play func(w *World, at int) error) error {
 	if _, err := whole.ends(context.Background(), c, work.RunCompleted); err != nil {
 		return err
 	}
-	for at := 1; at <= whole.Journal.Appends; at++ {
+	return beside(whole.Journal.Appends, func(at int) error {
 		w, err := diamond()
 		if err != nil {
 			return err
 		}
-		w.Journal.FailAt, w.Journal.Written = at, written
-		if err := play(w, at); err != nil {
-			return fmt.Errorf("append %d of %d: %w", at, whole.Journal.Appends, err)
+		w.Journal.FailAt, w.Journal.Written = at+1, written
+		if err := play(w, at+1); err != nil {
+			return fmt.Errorf("append %d of %d: %w", at+1, whole.Journal.Appends, err)
+		}
+		return nil
+	})
+}
+
+// beside plays worlds that have nothing to do with each other, some at a time, and returns
+// what went wrong in the first of those where something did.
+func beside(worlds int, play func(at int) error) error {
+	wrong := make([]error, worlds)
+	some := make(chan struct{}, 4)
+	var all sync.WaitGroup
+	for at := range worlds {
+		some <- struct{}{}
+		all.Go(func() {
+			wrong[at] = play(at)
+			<-some
+		})
+	}
+	all.Wait()
+	for _, err := range wrong {
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -283,12 +306,12 @@ func stopped(c Candidate) error {
 	if _, err := whole.ends(context.Background(), c, work.RunCompleted); err != nil {
 		return err
 	}
-	for at := range whole.did {
+	return beside(len(whole.did), func(at int) error {
 		if err := stoppedAt(c, at); err != nil {
 			return fmt.Errorf("effect %d: %w", at+1, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func stoppedAt(c Candidate, at int) error {

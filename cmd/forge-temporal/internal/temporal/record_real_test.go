@@ -72,6 +72,7 @@ func TestRealTemporalRecord(t *testing.T) {
 				continue // who boards depends on what begins while a history is left
 			}
 			t.Run(fmt.Sprintf("%s, at most %d events", kind, long), func(t *testing.T) {
+				t.Parallel()
 				n := &names{}
 				cand := candidates(t, c, func(e *Engine) { e.Times.MaxEvents = long }, n.note)
 				if err := law(t, words).Holds(cand); err != nil {
