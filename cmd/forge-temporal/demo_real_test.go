@@ -15,6 +15,7 @@ import (
 // A day on several machines is played, and one of each is killed in it; without the
 // programs that it takes it says which.
 func TestRealForgeDemoMachines(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "six issues; a worker's death is noticed after 30 seconds")
 	m := newMachine(t, "")
 	m.forge(2, "make forge-temporal builds it", "demo", "--machines")

@@ -97,6 +97,7 @@ func (p *process) until(what string, is func() bool) {
 // killed while an agent works, and while a result is brought in, each issue is landed
 // once, with what its agent made once. A factory that is stopped leaves its runs going.
 func TestRealFactoryOnTemporal(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "a real server; a worker's death is noticed after 30 seconds")
 	s := temporalServer(t)
 	m := newMachine(t, "")
@@ -181,6 +182,7 @@ func (m *station) git(args ...string) string {
 // Postgres is away while a worker's agent works, and for longer than the agent takes:
 // what it did is kept, it is called once, and both who watches and the worker say so.
 func TestRealTemporalWaitsForPostgres(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "two real servers, one of which is away for longer than an agent works")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	m := newMachine(t, `{ sleep = "2s" }, `)
@@ -214,6 +216,7 @@ func TestRealTemporalWaitsForPostgres(t *testing.T) {
 // What a project requires goes to workers that have it. That none does is said within
 // a minute, by who watches and on the board; then one comes, and the issue is done.
 func TestRealRequires(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "a real server, which is asked now and then who takes from a queue")
 	s := temporalServer(t)
 	m := newMachine(t, "")

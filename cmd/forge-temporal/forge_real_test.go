@@ -158,6 +158,7 @@ const inPostgres = "[store]\nurl_env = \"TEAM_DB\"\n"
 // Forge goes on as forge-temporal where the journal is in Postgres, and says what
 // is missing before anything begins.
 func TestRealForgeWithPostgres(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Start(t)
 	m := newMachine(t, "")
 	m.configure(inPostgres)
@@ -182,6 +183,7 @@ func TestRealForgeWithPostgres(t *testing.T) {
 // A server that goes away while an agent works, and comes back, costs nothing
 // but the wait, and it is said.
 func TestRealForgeWaitsForPostgres(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Start(t)
 	m := newMachine(t, `{ sleep = "4s" }, `)
 	m.configure(inPostgres)
@@ -221,6 +223,7 @@ func TestRealForgeWaitsForPostgres(t *testing.T) {
 // A journal moves into Postgres and back; nobody goes on with the one that was
 // left.
 func TestRealForgeStoreMove(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Start(t)
 	m := newMachine(t, "")
 	m.install("forge-temporal")

@@ -124,6 +124,7 @@ func (c *company) came(run *process) string {
 // comes of it; nor does one that stands still, is taken over and goes on: its push is
 // refused, and said. A repository that is away is waited for, and said.
 func TestRealObjectsTravel(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "real servers; that a worker is silent is noticed after 30 seconds")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	trees := make(chan string, 4)
@@ -192,6 +193,7 @@ func TestRealObjectsTravel(t *testing.T) {
 // effect does, and decided by another: what comes of it is the same, and none does two. One that is told to stop
 // has no longer than any other.
 func TestRealWorkersOfOneEffect(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "real servers, and a worker for each effect")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	c := newCompany(t, s, cluster)
@@ -245,6 +247,7 @@ func TestRealWorkersOfOneEffect(t *testing.T) {
 
 // What keeps a worker without a checkout, or a run, from beginning is one error.
 func TestRealObjectsRefused(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "two real servers")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	c := newCompany(t, s, cluster)
@@ -276,6 +279,7 @@ func (c *company) refused(want string, args ...string) {
 // A factory has its issues driven by a worker that has no checkout, and lands what it
 // made: also of a run that came to its end while no factory was there.
 func TestRealFactoryWithObjects(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "two real servers, a factory and a worker")
 	s, cluster := temporalServer(t), pgtest.Start(t)
 	c := newCompany(t, s, cluster)

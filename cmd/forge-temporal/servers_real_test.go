@@ -184,6 +184,7 @@ column = "ready"
 // polls. When that one is killed, the other polls within the lease, and who looked at
 // it goes on there.
 func TestRealServersOverOneDatabase(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "two servers, a dead one, and the pause after which another polls")
 	hub := &polls{seen: map[string]int{}}
 	tracker := httptest.NewServer(hub)
