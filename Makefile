@@ -18,7 +18,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 FORGE_KILLS ?= 200
 
-.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules long race rooms darwin test-real bench bench-proof pictures recording release fuzz load scale soak clean
+.PHONY: all help build forge-temporal demo test times check vet fmt lint schedules long race beside others rooms darwin test-real bench bench-proof pictures recording release fuzz load scale soak clean
 
 all: build
 
@@ -44,10 +44,10 @@ demo: build
 # where nobody else works, and writes the table of the times.
 TESTING = -ldflags="-s -w" -p 3 -parallel 4
 # A python3 that starts four shells to find python is passed over.
-test times long race: export TMPDIR := $(shell scripts/tmp.sh)
-test times long race: export PATH := $(shell scripts/path.sh)
-test times long race: export GOGC = 400
-test times long race: export GOMEMLIMIT = 2GiB
+test times long beside others: export TMPDIR := $(shell scripts/tmp.sh)
+test times long beside others: export PATH := $(shell scripts/path.sh)
+test times long beside others: export GOGC = 400
+test times long beside others: export GOMEMLIMIT = 2GiB
 # Slow ones are left to make race and make long, and what goes on at once to make race:
 # see internal/pace.
 test: export FORGE_PACE = short
@@ -58,8 +58,9 @@ test:
 times:
 	$(GO) test -json -count=1 $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
 
-# The cheap ones first.
-check: vet fmt rooms darwin long lint schedules race
+# The cheap ones first; then those of which the last test takes longest, which others
+# go on beside where several targets do (-j2).
+check: vet fmt rooms darwin lint beside long others schedules
 
 vet:
 	$(GO) vet -tags real ./...
@@ -103,10 +104,11 @@ long:
 # are watched that begin something beside themselves: see pace.OnlyBeside. Vet has a
 # target of its own.
 RACE = -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false' -timeout 30m
-race: export GORACE = atexit_sleep_ms=0
-race:
-	others=$$($(GO) run ./internal/pace/pick others) && $(GO) test $(RACE) $(TESTING) $$others
-	beside=$$($(GO) run ./internal/pace/pick beside) && $(GO) test $(RACE) $(TESTING) $$beside
+beside others: export GORACE = atexit_sleep_ms=0
+beside others:
+	part=$$($(GO) run ./internal/pace/pick $@) && $(GO) test $(RACE) $(TESTING) $$part
+
+race: beside others
 
 test-real:
 	scripts/real.sh

@@ -21,8 +21,8 @@ selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAft
 # the timeouts of servers, is in the last, and so goes on beside all others; most that
 # starts agents is in the first, so that few of them start at the same time.
 agents='./internal/agent ./internal/e2e'
-pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release'
-servers='./internal/cli ./internal/host/gitea ./internal/tracker/gitea ./internal/worker'
+pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./internal/worker ./internal/host/gitea ./internal/tracker/gitea'
+commands='./internal/cli'
 machines='./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/temporal ./cmd/forge-temporal/internal/postgres'
 
 # shellcheck source=scripts/programs.sh
@@ -55,7 +55,7 @@ if [ $# -gt 0 ]; then
 fi
 set -m # groups of their own: who interrupts this interrupts all
 streams=()
-for packages in "$machines" "$servers" "$pages"; do
+for packages in "$machines" "$commands" "$pages"; do
 	# shellcheck disable=SC2086 # packages are several words
 	stream -run "$selection" $packages &
 	streams+=($!)

@@ -95,6 +95,7 @@ const (
 // TestRealPages: a change is shown beside what was there, and one that breaks the
 // script of a page is found, although nothing else would notice.
 func TestRealPages(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "starts browsers")
 	b, g := shop(t, map[string]files{
 		"base":   {"index.html": index, "shop.js": script},
@@ -148,6 +149,7 @@ func TestRealPages(t *testing.T) {
 // TestRealPagesOfAHostileServer: whatever a server does in there, it comes to
 // nothing outside, and the page is not shown for it.
 func TestRealPagesOfAHostileServer(t *testing.T) {
+	t.Parallel()
 	pace.Slow(t, "starts browsers")
 	var heard atomic.Int64
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
