@@ -17,13 +17,15 @@ case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
 selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-# Four streams of about the same length, side by side. What waits more than it works, for
-# the timeouts of servers, is in the last, and so goes on beside all others; most that
-# starts agents is in the first, so that few of them start at the same time.
-agents='./internal/agent ./internal/e2e'
-pages='./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./internal/worker ./internal/host/gitea ./internal/tracker/gitea'
-commands='./internal/cli'
-machines='./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/temporal ./cmd/forge-temporal/internal/postgres'
+# Streams of about the same length, side by side, a line each. Most that starts agents is in
+# the first, so that few of them start at the same time; what waits more than it works, for
+# timeouts of servers, is in the last, and so goes on beside all others.
+streams='
+./internal/agent ./internal/e2e
+./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./internal/worker ./internal/host/gitea ./internal/tracker/gitea
+./internal/cli
+./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/temporal ./cmd/forge-temporal/internal/postgres
+'
 
 # shellcheck source=scripts/programs.sh
 . scripts/programs.sh
@@ -54,18 +56,17 @@ if [ $# -gt 0 ]; then
 	exit
 fi
 set -m # groups of their own: who interrupts this interrupts all
-streams=()
-for packages in "$machines" "$commands" "$pages"; do
+under_way=()
+while read -r packages; do
+	[ -n "$packages" ] || continue
 	# shellcheck disable=SC2086 # packages are several words
-	stream -run "$selection" $packages &
-	streams+=($!)
-done
+	stream -run "$selection" $packages </dev/null &
+	under_way+=($!)
+done <<<"$streams"
 set +m
-trap 'kill -INT -- "${streams[@]/#/-}" 2>/dev/null || true' INT TERM
+trap 'kill -INT -- "${under_way[@]/#/-}" 2>/dev/null || true' INT TERM
 failed=0
-# shellcheck disable=SC2086
-stream -run "$selection" $agents || failed=1
-for one in "${streams[@]}"; do
+for one in "${under_way[@]}"; do
 	wait "$one" || failed=1
 done
 exit $failed

@@ -27,10 +27,7 @@ func TestSelectionOfRealTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	selected := regexp.MustCompile(assigned(t, string(script), "selection"))
-	var packages []string
-	for _, stream := range []string{"agents", "pages", "servers"} {
-		packages = append(packages, strings.Fields(assigned(t, string(script), stream))...)
-	}
+	packages := strings.Fields(assigned(t, string(script), "streams"))
 	found := 0
 	for dir, need := range needReal(t, root) {
 		for _, name := range need {
