@@ -46,7 +46,7 @@ func newGitHost(t testing.TB) *gitHost {
 		Path: path, Args: []string{"http-backend"}, Dir: root, Stderr: &bytes.Buffer{},
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root, "REMOTE_USER=x"},
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.asked++
@@ -61,7 +61,10 @@ func newGitHost(t testing.TB) *gitHost {
 		}
 	}))
 	t.Cleanup(server.Close)
-	g.Remote = Remote{URL: server.URL + "/r.git", Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+remoteToken))}
+	// Whoever had the port before may still be asked there: what is told of the host stands
+	// before its first request.
+	g.Remote = Remote{URL: "http://" + server.Listener.Addr().String() + "/r.git", Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+remoteToken))}
+	server.Start()
 	return g
 }
 
