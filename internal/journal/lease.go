@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -130,6 +131,29 @@ func (l *Lease) Heartbeat(ctx context.Context) error {
 	return l.store.quickly(ctx, "keep run "+l.run, l.number, func(ctx context.Context, w *writer) error {
 		return l.update(ctx, w, `UPDATE runs SET heartbeat = ? WHERE n = ? AND epoch = ? AND owner IS NOT NULL`, l.store.now().UnixNano())
 	})
+}
+
+// Keep says that the owner lives, until stop is called, while it does something that
+// takes its time. A lease that is lost shows at the next write, or at its release.
+func (l *Lease) Keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var over sync.WaitGroup
+	over.Go(func() {
+		tick := time.NewTicker(HeartbeatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = l.Heartbeat(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		over.Wait()
+	}
 }
 
 // Release gives the run back, so that the next process need not wait. A

@@ -281,6 +281,7 @@ func whileOver(ctx context.Context, p *project.Checkout, run string, over func(j
 		return false, err
 	}
 	defer func() { err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))) }()
+	defer lease.Keep(ctx)() // a large folder takes longer to remove than a lease holds by itself
 	r, err := p.Journal.RunOf(ctx, run)
 	r.Alive = false // by this lease
 	if err != nil || !over(r) {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"forge/factory/landing"
 	"forge/internal/journal"
@@ -288,29 +286,6 @@ func appendLine(path, line string) error {
 	}
 	_, err = fmt.Fprintln(f, line)
 	return errors.Join(err, f.Close())
-}
-
-// keepLease says that this process lives while it does something that takes its
-// time. One that is lost shows at the next write.
-func keepLease(ctx context.Context, lease *journal.Lease) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var over sync.WaitGroup
-	over.Go(func() {
-		tick := time.NewTicker(journal.HeartbeatEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				_ = lease.Heartbeat(ctx)
-			}
-		}
-	})
-	return func() {
-		cancel()
-		over.Wait()
-	}
 }
 
 // LandingSaid is what the log of a landing says of a proof that was not run; "" =

@@ -86,7 +86,7 @@ func (l *pass) open(ctx context.Context) (give func(), err error) {
 	if l.lease, err = l.acquire(ctx, l.Run); err != nil {
 		return nil, err
 	}
-	stop := keepLease(ctx, l.lease)
+	stop := l.lease.Keep(ctx)
 	give = func() {
 		stop()
 		after := context.WithoutCancel(ctx)
