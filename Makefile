@@ -58,8 +58,8 @@ test:
 times:
 	$(GO) test -json -count=1 $(TESTING) -timeout 30m ./... | $(GO) run ./internal/pace/times -strict -write docs/test-times.md
 
-# The cheap ones first; then those of which the last test takes longest, which others
-# go on beside where several targets do (-j2).
+# The cheap ones first, then the longest, so that with -j2 short ones go on beside their
+# last tests.
 check: vet fmt rooms darwin lint beside long others schedules
 
 vet:

@@ -11,10 +11,11 @@ cd "$(dirname "$0")/.."
 # Codex's own sandbox has a /dev of its own, in which it does not find itself.
 case ${TMPDIR:-} in /dev/*) unset TMPDIR ;; esac
 
-# A third of what servers and repositories do is the disk's, and nothing here asks what
-# a disk keeps when its power is cut. Codex does not find itself in /dev/shm, so that /tmp
-# is in memory, for what is started here alone: where this may be done, there is enough of
-# it, and nothing that is needed lies in /tmp. FORGE_TEST_DISK=1 asks for the disk.
+# A seventh of the work of servers and repositories is the disk's. Codex does not find
+# itself in /dev/shm, so that /tmp is in memory, for what is started here alone: where this
+# may be done, there is enough of it, and nothing that is needed lies in /tmp. With
+# arguments, which may name files there, and in make soak it is on the disk;
+# FORGE_TEST_DISK=1 asks for that.
 mount='mount -t tmpfs -o mode=1777,size=10g tmpfs /tmp'
 tmp_may_be_in_memory() {
 	[ -z "${FORGE_TEST_DISK:-}" ] && [ "${TMPDIR:-/tmp}" = /tmp ] && [ "$(id -u)" = 0 ] || return 1
@@ -22,8 +23,8 @@ tmp_may_be_in_memory() {
 	[ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((14 << 20)) ] || return 1
 	unshare --mount --propagation private sh -c "$mount" 2>/dev/null
 }
-if tmp_may_be_in_memory; then
-	FORGE_TEST_DISK=1 exec unshare --mount --propagation private sh -c "$mount && exec \"\$@\"" sh "$PWD/scripts/real.sh" "$@"
+if [ $# = 0 ] && [ "${FORGE_PACE:-}" != soak ] && tmp_may_be_in_memory; then
+	FORGE_TEST_DISK=1 exec unshare --mount --propagation private sh -c "$mount && exec \"\$@\"" sh "$PWD/scripts/real.sh"
 fi
 
 # What needs no real program has been run by make test, and is not run again.

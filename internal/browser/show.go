@@ -339,7 +339,7 @@ func (v *visit) drawn(ctx context.Context) ([]byte, error) {
 }
 
 // hideCaret takes the caret off the page, which is there at one moment and not at the next.
-// Where that cannot be, the page is drawn as it is.
+// Those in frames of the page stay; where it cannot be, the page is drawn as it is.
 func (v *visit) hideCaret(ctx context.Context) {
 	var sheet struct {
 		ID string `json:"styleSheetId"`

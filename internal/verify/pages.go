@@ -230,8 +230,8 @@ func (s *shell) look(ctx context.Context, program string, page work.PageSettings
 	if real, err := filepath.EvalSymlinks(program); err == nil && !strings.HasPrefix(real, "/usr/") && !strings.HasPrefix(real, "/opt/") {
 		box.Read = append(box.Read, filepath.Dir(real))
 	}
-	inside, name := variable(s.env, "HOME"), ".page-ended"
-	ended := filepath.Join(s.home, name)
+	home, end := variable(s.env, "HOME"), ".page-ended" // as the page's command sees it; s.home is the same folder
+	ended := filepath.Join(s.home, end)
 	if err := filetree.RemoveAll(ended); err != nil { // of the page before
 		return browser.Seen{}, err
 	}
@@ -242,7 +242,7 @@ func (s *shell) look(ctx context.Context, program string, page work.PageSettings
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p, err := proc.Start(ctx, proc.Spec{
-		Path: "sh", Args: append([]string{"-c", browser.Script, "sh", page.Start, filepath.Join(inside, name)}, browser.Command(program, filepath.Join(inside, ".page-browser"))...),
+		Path: "sh", Args: append([]string{"-c", browser.Script, "sh", page.Start, filepath.Join(home, end)}, browser.Command(program, filepath.Join(home, ".page-browser"))...),
 		Dir: s.dir, Env: s.env, Mark: s.mark, Quiet: true,
 		Stdin: asking, Stdout: saying, Stderr: printed,
 		Sandbox: &box,

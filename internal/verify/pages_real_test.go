@@ -173,16 +173,15 @@ func TestRealPagesOfAHostileServer(t *testing.T) {
 		}
 		return p
 	}
+	never := map[string]string{"exit 1": "exit code 1,", "no-such-program": "exit code 127,", "sleep 100": "within 3s"} // shown, and why
 	for _, start := range []string{serve, "sh out.sh", "sh noise.sh", "sh kill.sh", "sh stay.sh", "sh write.sh", "sh speak.sh", "exit 1", "no-such-program", "sleep 100"} {
 		got := b.show(g, "evil", "", page(start))[0]
 		t.Logf("%s: %s %v", start, got.Problem, got.New)
 		if got.Problem == "" && got.After == "" || got.Problem != "" && got.After != "" {
 			t.Errorf("%s: %+v", start, got)
 		}
-		for never, why := range map[string]string{"exit 1": "exit code 1,", "no-such-program": "exit code 127,", "sleep 100": "within 3s"} {
-			if start == never && !strings.Contains(got.Problem, why) {
-				t.Errorf("%s: %+v", start, got)
-			}
+		if why := never[start]; !strings.Contains(got.Problem, why) {
+			t.Errorf("%s: %+v, want %q", start, got, why)
 		}
 	}
 	if n := heard.Load(); n > 0 {
