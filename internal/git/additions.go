@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +22,11 @@ func (s *Store) WithFiles(ctx context.Context, commit string, files map[string][
 		if !fs.ValidPath(path) || strings.Contains(path, "\x00") {
 			return "", fmt.Errorf("add files to %s: not a path: %q", commit, path)
 		}
-		res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--no-filters", "--stdin"}, stdin: bytes.NewReader(files[path])})
+		id, err := s.writeHere(object{"blob", files[path]})
 		if err != nil {
 			return "", fmt.Errorf("add files to %s: %w", commit, err)
 		}
-		info.WriteString("100644 blob " + res.line() + "\t" + path + "\x00")
+		info.WriteString("100644 blob " + id + "\t" + path + "\x00")
 	}
 	made, err := s.withEntries(ctx, commit, info.String(), message)
 	if err == nil && ref != "" {
@@ -66,19 +65,30 @@ func (s *Store) File(ctx context.Context, commit, path string) ([]byte, error) {
 	if strings.Contains(path, "\x00") || path == "" {
 		return nil, fmt.Errorf("%q is no path: %w", path, fs.ErrNotExist)
 	}
-	res, err := s.git(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", commit, "--", path}, env: []string{"GIT_LITERAL_PATHSPECS=1"}})
-	if err != nil {
-		return nil, fmt.Errorf("read %q of %s: %w", path, commit, err)
-	}
-	entry, _, _ := strings.Cut(string(res.out), "\x00")
-	how, name, ok := strings.Cut(entry, "\t")
+	how, err := s.entry(ctx, commit, path)
 	switch {
-	case !ok || name != path:
+	case err != nil:
+		return nil, fmt.Errorf("read %q of %s: %w", path, commit, err)
+	case how == "":
 		return nil, fmt.Errorf("read %q of %s: %w", path, commit, fs.ErrNotExist)
 	case !strings.HasPrefix(how, "100"):
 		return nil, fmt.Errorf("read %q of %s: %w", path, commit, ErrNotText)
 	}
 	return s.Show(ctx, commit, path)
+}
+
+// entry is what a commit has at a path, as "mode type id"; "" = nothing.
+func (s *Store) entry(ctx context.Context, commit, path string) (string, error) {
+	if all, ok := s.known(commit); ok && all[path] != "" {
+		return all[path], nil
+	}
+	res, err := s.git(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", commit, "--", path}, env: []string{"GIT_LITERAL_PATHSPECS=1"}})
+	entry, _, _ := strings.Cut(string(res.out), "\x00")
+	how, name, ok := strings.Cut(entry, "\t")
+	if err != nil || !ok || name != path {
+		return "", err
+	}
+	return how, nil
 }
 
 // Ignored are those of paths, relative to the user's checkout, that its ignore

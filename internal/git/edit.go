@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +79,7 @@ func (s *Store) edited(ctx context.Context, commit string, edits []FileEdit) (st
 		for dir := range above(e.Path) {
 			folders[oneCase(dir)] = dir
 		}
-		res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--no-filters", "--stdin"}, stdin: bytes.NewReader(e.Content)})
+		id, err := s.writeHere(object{"blob", e.Content})
 		if err != nil {
 			return "", err
 		}
@@ -88,7 +87,7 @@ func (s *Store) edited(ctx context.Context, commit string, edits []FileEdit) (st
 		if !ok {
 			mode = "100644"
 		}
-		there.WriteString(mode + " blob " + res.line() + "\t" + e.Path + "\x00")
+		there.WriteString(mode + " blob " + id + "\t" + e.Path + "\x00")
 	}
 	if gone.Len()+there.Len() == 0 {
 		return commit, nil

@@ -29,7 +29,7 @@ func (s *Store) entries(ctx context.Context, commit string) (map[string]string, 
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	if all, ok := s.listed(commit); ok {
+	if all, ok := s.known(commit); ok {
 		return all, nil
 	}
 	res, err := s.git(ctx, call{args: []string{"ls-tree", "-r", "-z", "--full-tree", commit}})
@@ -51,7 +51,7 @@ func (s *Store) entries(ctx context.Context, commit string) (map[string]string, 
 // staged is entries of a commit that the index of f holds and nothing else: git
 // reads an index faster than trees.
 func (s *Store) staged(ctx context.Context, f *folder, commit string) (map[string]string, error) {
-	if all, ok := s.listed(commit); ok {
+	if all, ok := s.known(commit); ok {
 		return all, nil
 	}
 	res, err := s.inFolder(ctx, f, call{args: []string{"ls-files", "--stage", "-z"}})
@@ -77,6 +77,18 @@ func (s *Store) staged(ctx context.Context, f *folder, commit string) (map[strin
 
 // submoduleMode is the mode of an entry that is a commit of another repository.
 const submoduleMode = "160000"
+
+// known is entries without git: they are remembered, or read here.
+func (s *Store) known(id string) (map[string]string, bool) {
+	if all, ok := s.listed(id); ok {
+		return all, true
+	}
+	all, ok := s.looseEntries(id)
+	if ok {
+		s.list(id, all)
+	}
+	return all, ok
+}
 
 func (s *Store) listed(id string) (map[string]string, bool) {
 	s.mu.Lock()
@@ -119,16 +131,12 @@ const (
 func (s *Store) compare(ctx context.Context, from, to string) (comparison, error) {
 	s.mu.Lock()
 	pair := [2]string{s.sameTree(from), s.sameTree(to)}
-	known, ok := s.lists.diffs[pair]
+	remembered, ok := s.lists.diffs[pair]
 	s.mu.Unlock()
 	if ok {
-		return known, nil
+		return remembered, nil
 	}
-	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}})
-	if err != nil {
-		return comparison{}, err
-	}
-	diff, err := parseRaw(res.out)
+	diff, err := s.differ(ctx, from, to)
 	if err != nil || len(diff.files) > mostDiffered {
 		return diff, err
 	}
@@ -139,6 +147,26 @@ func (s *Store) compare(ctx context.Context, from, to string) (comparison, error
 	}
 	s.lists.diffs[pair] = diff
 	return diff, nil
+}
+
+// differ compares what is known of both. Where that is too little git does, and what
+// to holds is known afterwards.
+func (s *Store) differ(ctx context.Context, from, to string) (comparison, error) {
+	before, ok := s.known(from)
+	if ok {
+		if after, ok := s.known(to); ok {
+			return differences(before, after), nil
+		}
+	}
+	res, err := s.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}})
+	if err != nil {
+		return comparison{}, err
+	}
+	diff, err := parseRaw(res.out)
+	if err == nil && ok {
+		s.list(to, diff.on(before))
+	}
+	return diff, err
 }
 
 // mostBlob is how large a file may be that is remembered, and mostBlobs how many

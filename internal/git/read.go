@@ -64,6 +64,9 @@ func (s *Store) Exists(ctx context.Context, commit string) (bool, error) {
 	if err := checkIDs(commit); err != nil {
 		return false, err
 	}
+	if s.isCommit(commit) {
+		return true, nil
+	}
 	res, err := s.git(ctx, call{args: []string{"cat-file", "-e", commit + "^{commit}"}, ok: []int{1, 128}})
 	return err == nil && res.code == 0, err
 }
@@ -148,6 +151,19 @@ func marker(line []byte) bool {
 func (s *Store) readBlobs(ctx context.Context, commit string, paths []string, fn func(path string, size int64, r io.Reader) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for len(paths) > 0 {
+		size, data, ok := s.blobHere(commit, paths[0])
+		if !ok {
+			break
+		}
+		if err := fn(paths[0], size, bytes.NewReader(data)); err != nil {
+			return err
+		}
+		paths = paths[1:]
+	}
+	if len(paths) == 0 {
+		return nil
+	}
 	var ask strings.Builder
 	for _, path := range paths {
 		if strings.Contains(path, "\x00") || path == "" {
@@ -170,6 +186,20 @@ func (s *Store) readBlobs(ctx context.Context, commit string, paths []string, fn
 		return gitErr
 	}
 	return err
+}
+
+// blobHere is what readBlobs says of a path, where that can be said without git.
+func (s *Store) blobHere(commit, path string) (size int64, data []byte, ok bool) {
+	entries, ok := s.known(commit)
+	if !ok || !relative(path) {
+		return 0, nil, false
+	}
+	id, isBlob := blobID(entries[path])
+	if !isBlob {
+		return -1, nil, true // a folder, a submodule, or nothing
+	}
+	o, ok := s.readHere(id)
+	return int64(len(o.data)), o.data, ok && o.kind == "blob"
 }
 
 func firstError(errs ...error) error {

@@ -1,13 +1,14 @@
 // Package git keeps a project's snapshots in a bare repository of Forge's own,
 // gives agents folders that are made from it, and hands results to the user's
-// repository; it works through the git command line and trusts nothing that an
-// agent can write to.
+// repository; it works through the git command line, but for objects and references
+// that lie in files of their own, and trusts nothing that an agent can write to.
 package git
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,7 +46,8 @@ type Store struct {
 	commonDir string // the .git folder that the user's worktrees share
 	gitDir    string // the one of this worktree
 	objects   []string
-	excludes  []byte // the user's info/exclude
+	also      []string // Config.Also
+	excludes  []byte   // the user's info/exclude
 	settings  []setting
 	name      string // the user's identity for squash commits
 	email     string
@@ -78,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		user: r, push: pick(environ, letThroughPush), root: cfg.Root,
+		user: r, push: pick(environ, letThroughPush), root: cfg.Root, also: cfg.Also,
 		repo:  filepath.Join(cfg.StateDir, "repo.git"),
 		trees: map[string]string{}, folders: map[string]*folder{}, bases: map[string]bool{}, started: time.Now(),
 	}
@@ -230,10 +232,32 @@ func (s *Store) removeOldTemp() {
 	}
 }
 
-// git runs a command in Forge's own repository.
+// git runs a command in Forge's own repository. A git that packs removes folders of
+// objects that are empty, also one that another git has just made for an object: what
+// ends by that is done again.
 func (s *Store) git(ctx context.Context, c call) (result, error) {
 	c.dir = s.repo
-	return s.own.run(ctx, c)
+	for tries := 0; ; tries++ {
+		res, err := s.own.run(ctx, c)
+		if err == nil || c.stdout != nil || tries == 3 || !lostFolder(err) {
+			return res, err
+		}
+		if c.stdin != nil {
+			again, ok := c.stdin.(io.Seeker)
+			if !ok {
+				return res, err
+			}
+			if _, seek := again.Seek(0, io.SeekStart); seek != nil {
+				return res, err
+			}
+		}
+	}
+}
+
+// lostFolder recognises a git whose folder for an object went before it had a file in it.
+func lostFolder(err error) bool {
+	var said *CommandError
+	return errors.As(err, &said) && strings.Contains(said.Stderr, "unable to create temporary file: No such file or directory")
 }
 
 // Objects is the folder with the objects of Forge's own repository, and the way to
@@ -255,6 +279,10 @@ func (s *Store) treeOf(ctx context.Context, id string) (string, error) {
 	tree, ok := s.trees[id]
 	s.mu.Unlock()
 	if ok {
+		return tree, nil
+	}
+	if tree, ok := s.looseTree(id); ok {
+		s.remember(id, tree)
 		return tree, nil
 	}
 	res, err := s.git(ctx, call{args: []string{"rev-parse", "--quiet", "--verify", id + "^{tree}"}})
