@@ -45,10 +45,64 @@ func calls(t testing.TB, bin string) []string {
 }
 
 // Each command of Forge begins with it.
-func TestOpeningAsksTwice(t *testing.T) {
-	_, bin := counted(t, `exec '%s' "$@"`)
-	if got := calls(t, bin); len(got) != 2 {
-		t.Errorf("to open takes %d gits, want 2: where the repository is, and its settings: %q", len(got), got)
+func TestOpeningAsksOnce(t *testing.T) {
+	b, bin := counted(t, `exec '%s' "$@"`)
+	if got := calls(t, bin); len(got) != 1 {
+		t.Errorf("to open takes %d gits, want 1, for the settings: %q", len(got), got)
+	}
+	for _, how := range [][]string{{"pack-refs", "--all"}, {"checkout", "-q", "--detach"}} {
+		if err := b.KeepBase(b.ctx, "r1", b.base); err != nil {
+			t.Fatal(err)
+		}
+		b.run(how...)
+		samePlaces(t, b)
+	}
+	b.run("gc", "-q")
+	samePlaces(t, b)
+}
+
+// samePlaces holds what is read of a repository against what git says.
+func samePlaces(t *testing.T, b *bed) {
+	t.Helper()
+	unread := func() *Store {
+		return &Store{user: b.Store.user, root: b.root, repo: b.repo, settings: b.settings, trees: map[string]string{}, bases: map[string]bool{}}
+	}
+	here, asked := unread(), unread()
+	if err := asked.places(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !here.placesHere() {
+		t.Fatal("git has to be asked")
+	}
+	if here.commonDir != asked.commonDir || here.gitDir != asked.gitDir || !slices.Equal(here.objects, asked.objects) || !maps.Equal(here.bases, asked.bases) {
+		t.Errorf("read as %q %q %q %v, by git as %q %q %q %v", here.commonDir, here.gitDir, here.objects, here.bases, asked.commonDir, asked.gitDir, asked.objects, asked.bases)
+	}
+}
+
+// A worktree, a repository elsewhere and one that is laid out otherwise are git's to find.
+func TestPlacesThatGitFinds(t *testing.T) {
+	b := newBed(t, nil)
+	beside := filepath.Join(filepath.Dir(b.user), "beside")
+	b.run("worktree", "add", "-q", "--detach", beside)
+	for name, change := range map[string]func() string{
+		"worktree": func() string { return beside },
+		"extension": func() string {
+			b.run("config", "core.repositoryformatversion", "1")
+			b.run("config", "extensions.worktreeConfig", "true")
+			return b.user
+		},
+	} {
+		root := change()
+		s, err := Open(b.ctx, Config{StateDir: filepath.Join(t.TempDir(), "state"), Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.placesHere() {
+			t.Errorf("%s: read without git", name)
+		}
+		if s.commonDir != filepath.Join(b.user, ".git") || !s.bases[b.base] {
+			t.Errorf("%s: taken for %q, %v", name, s.commonDir, s.bases)
+		}
 	}
 }
 
@@ -77,8 +131,8 @@ func TestSnapshotProcesses(t *testing.T) {
 	for i := range 3 {
 		b.write(dir, files{"a.txt": fmt.Sprint(i), fmt.Sprint("new", i): "n"})
 		parent = b.snap(dir, parent).Commit
-		if got := calls(t, bin); len(got) != 6 { // the last one for its shape
-			t.Errorf("changed: %d gits, want 6: %q", len(got), got)
+		if got := calls(t, bin); len(got) != 3 { // the last one for its shape
+			t.Errorf("changed: %d gits, want 3: %q", len(got), got)
 		}
 	}
 }
@@ -158,8 +212,8 @@ func TestFilesOfManyCommitsAreTakenAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := calls(t, bin); len(got) != 4 {
-		t.Errorf("%d gits for files of %d known commits, want 4: %q", len(got), len(parts)-1, got)
+	if got := noted(bin); got != "" {
+		t.Errorf("gits for files of %d known commits: %q", len(parts)-1, got)
 	}
 	if got, want := b.tree(all), b.tree(one); !maps.Equal(got, want) {
 		t.Errorf("at once %q, one after the other %q", got, want)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,7 +177,7 @@ func parseWorktrees(out []byte) []worktree {
 // KeepBase keeps commit, where a run starts, from being pruned out of the
 // user's repository while the run lives.
 func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
-	ref := "refs/forge/keep/" + run
+	ref := keptBases + run
 	if err := errors.Join(checkRef(ref), checkIDs(commit)); err != nil {
 		return fmt.Errorf("keep base of run %s: %w", run, err)
 	}
@@ -196,10 +197,20 @@ func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
 	return nil
 }
 
+// keptBases is what the names of their references begin with; the run follows.
+const keptBases = "refs/forge/keep/"
+
 // KeptBases are the runs whose base is kept: of this project, and of others that
 // share the user's repository.
 func (s *Store) KeptBases(ctx context.Context) ([]string, error) {
-	res, err := s.inUser(ctx, call{args: []string{"for-each-ref", "--format=%(refname:lstrip=3)", "refs/forge/keep/"}})
+	if kept, ok := refsIn(s.commonDir, keptBases); ok {
+		runs := slices.Sorted(maps.Keys(kept))
+		for i := range runs {
+			runs[i] = strings.TrimPrefix(runs[i], keptBases)
+		}
+		return runs, nil
+	}
+	res, err := s.inUser(ctx, call{args: []string{"for-each-ref", "--format=%(refname:lstrip=3)", keptBases}})
 	if err != nil {
 		return nil, fmt.Errorf("list the bases that are kept: %w", err)
 	}
@@ -208,7 +219,7 @@ func (s *Store) KeptBases(ctx context.Context) ([]string, error) {
 
 // DropBase ends KeepBase. A base that is not kept is no error.
 func (s *Store) DropBase(ctx context.Context, run string) error {
-	ref := "refs/forge/keep/" + run
+	ref := keptBases + run
 	if err := checkRef(ref); err != nil {
 		return fmt.Errorf("drop base of run %s: %w", run, err)
 	}

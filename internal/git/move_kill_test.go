@@ -23,11 +23,19 @@ import (
 // else: "STATE USER BASE COMMIT", by line breaks.
 const moveChild = "FORGE_TEST_MOVE"
 
+// anchorOrder before "STATE USER" has the child write an anchor instead.
+const anchorOrder = "anchor "
+
 // playMove is such a child.
 func playMove(order string) int {
+	order, anchors := strings.CutPrefix(order, anchorOrder)
 	part := strings.Split(order, "\n")
 	s, err := Open(context.Background(), Config{StateDir: part[0], Root: part[1]})
-	if err == nil {
+	switch {
+	case err != nil:
+	case anchors:
+		err = s.Anchor(context.Background(), "r", 7, "head")
+	default:
 		_, err = s.FastForward(context.Background(), work.Base{Commit: part[2], Branch: "main", RepoRoot: part[1]}, part[3])
 	}
 	if err != nil {

@@ -57,10 +57,11 @@ func (e *MovedError) Error() string {
 // old "" sets it whatever it was, ZeroID demands that it does not exist; id ""
 // removes it. Errors: *MovedError.
 func (s *Store) UpdateRef(ctx context.Context, ref, id, old string) error {
-	return s.updateRef(ctx, ref, id, old, nil)
+	return s.updateRef(ctx, ref, id, old, false)
 }
 
-func (s *Store) updateRef(ctx context.Context, ref, id, old string, env []string) error {
+// updateRef is UpdateRef; a durable reference is on disk afterwards.
+func (s *Store) updateRef(ctx context.Context, ref, id, old string, durable bool) error {
 	if err := checkRef(ref); err != nil {
 		return err
 	}
@@ -75,6 +76,16 @@ func (s *Store) updateRef(ctx context.Context, ref, id, old string, env []string
 			return err
 		}
 		args = append(args, old)
+	}
+	if id != "" {
+		if done, err := s.updateHere(ref, id, old, durable); done || err != nil {
+			return err
+		}
+	}
+	var env []string
+	if durable { // beside the forced settings, of this reference alone
+		n := strconv.Itoa(len(forced))
+		env = []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(forced)+1), "GIT_CONFIG_KEY_" + n + "=core.fsync", "GIT_CONFIG_VALUE_" + n + "=loose-object,reference"}
 	}
 	var err error
 	for range 6 {
@@ -142,6 +153,9 @@ func (s *Store) ReadRef(ctx context.Context, ref string) (string, error) {
 	if err := checkRef(ref); err != nil {
 		return "", err
 	}
+	if id, ok := s.refHere(ref); ok {
+		return id, nil
+	}
 	return readRef(ctx, s.own, s.repo, ref)
 }
 
@@ -164,14 +178,11 @@ func (s *Store) Anchor(ctx context.Context, run string, count int64, head string
 		return fmt.Errorf("anchor run %s: bad head %d %q", run, count, head)
 	}
 	data := strconv.FormatInt(count, 10) + " " + head + "\n"
-	res, err := s.git(ctx, call{args: []string{"hash-object", "-w", "--stdin"}, stdin: strings.NewReader(data)})
+	id, err := s.writeHere(object{"blob", []byte(data)})
 	if err != nil {
 		return fmt.Errorf("anchor run %s: %w", run, err)
 	}
-	// Beside the forced settings, this reference alone is synced to disk.
-	n := strconv.Itoa(len(forced))
-	durable := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(forced)+1), "GIT_CONFIG_KEY_" + n + "=core.fsync", "GIT_CONFIG_VALUE_" + n + "=loose-object,reference"}
-	return s.updateRef(ctx, ref, res.line(), "", durable)
+	return s.updateRef(ctx, ref, id, "", true)
 }
 
 // ReadAnchor returns what Anchor last wrote; ok is false when it never did.
@@ -181,14 +192,22 @@ func (s *Store) ReadAnchor(ctx context.Context, run string) (count int64, head s
 	if err != nil || id == "" {
 		return 0, "", false, err
 	}
-	res, err := s.git(ctx, call{args: []string{"cat-file", "blob", id}})
+	line, err := s.anchorLine(ctx, id)
 	if err != nil {
 		return 0, "", false, fmt.Errorf("read anchor of run %s: %w", run, err)
 	}
-	number, head, found := strings.Cut(res.line(), " ")
+	number, head, found := strings.Cut(line, " ")
 	count, err = strconv.ParseInt(number, 10, 64)
 	if err != nil || !found {
-		return 0, "", false, fmt.Errorf("read anchor of run %s: unreadable: %q", run, res.line())
+		return 0, "", false, fmt.Errorf("read anchor of run %s: unreadable: %q", run, line)
 	}
 	return count, head, true, nil
+}
+
+func (s *Store) anchorLine(ctx context.Context, id string) (string, error) {
+	if o, ok := s.readHere(id); ok && o.kind == "blob" {
+		return strings.TrimSuffix(string(o.data), "\n"), nil
+	}
+	res, err := s.git(ctx, call{args: []string{"cat-file", "blob", id}})
+	return res.line(), err
 }

@@ -108,12 +108,35 @@ func (s *Store) Identity() (name, email string, ok bool) { return s.name, s.emai
 func (s *Store) ObjectPaths() []string { return append([]string(nil), s.objects...) }
 
 func (s *Store) readUser(ctx context.Context) error {
-	// In one process, since each command of Forge begins with it. HEAD and the kept
-	// bases bound what is walked when objects are handed on. Where HEAD ends and they
-	// begin is told by what stands between them.
+	res, err := s.user.run(ctx, call{dir: s.root, args: []string{"config", "--list", "-z", "--includes"}})
+	if err != nil {
+		return err
+	}
+	s.settings = parseConfig(res.out)
+	if err := checkCommands(s.root, s.settings); err != nil {
+		return err
+	}
+	if !s.placesHere() {
+		if err := s.places(ctx); err != nil {
+			return err
+		}
+	}
+	s.name, s.email = last(s.settings, "author.name", "user.name"), last(s.settings, "author.email", "user.email")
+	if !usableIdent(s.name) || !usableIdent(s.email) {
+		s.name, s.email, s.nameless = "Forge", "forge@localhost", true
+	}
+	s.excludes, err = readSmall(filepath.Join(s.commonDir, "info", "exclude"))
+	return err
+}
+
+// places asks git where the user's repository is, where it stands and which bases are
+// kept: HEAD and these bound what is walked when objects are handed on.
+func (s *Store) places(ctx context.Context) error {
+	// In one process. Where HEAD ends and the bases begin is told by what stands between
+	// them.
 	res, err := s.user.run(ctx, call{dir: s.root, args: []string{
 		"rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--git-path", "objects",
-		"--revs-only", "HEAD", "HEAD^{tree}", "--is-inside-work-tree", "--glob=refs/forge/keep/*",
+		"--revs-only", "HEAD", "HEAD^{tree}", "--is-inside-work-tree", "--glob=" + keptBases + "*",
 	}})
 	if err != nil {
 		return err
@@ -134,20 +157,36 @@ func (s *Store) readUser(ctx context.Context) error {
 			s.bases[id] = true
 		}
 	}
-	res, err = s.user.run(ctx, call{dir: s.root, args: []string{"config", "--list", "-z", "--includes"}})
+	return nil
+}
+
+// placesHere is places without git, of a repository that lies in its checkout and is
+// laid out as git has done since ever. It is false where git has to be asked.
+func (s *Store) placesHere() bool {
+	dir := filepath.Join(s.root, ".git")
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || slices.ContainsFunc(s.settings, func(set setting) bool {
+		return set.key == "core.worktree" || strings.HasPrefix(set.key, "extensions.")
+	}) {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return err
+		return false
 	}
-	s.settings = parseConfig(res.out)
-	if err := checkCommands(s.root, s.settings); err != nil {
-		return err
+	kept, ok := refsIn(dir, keptBases)
+	_, head, there := headIn(dir)
+	if !ok || !there {
+		return false
 	}
-	s.name, s.email = last(s.settings, "author.name", "user.name"), last(s.settings, "author.email", "user.email")
-	if !usableIdent(s.name) || !usableIdent(s.email) {
-		s.name, s.email, s.nameless = "Forge", "forge@localhost", true
+	s.commonDir, s.gitDir, s.objects = dir, dir, objectDirs(filepath.Join(dir, "objects"))
+	for _, id := range kept {
+		s.bases[id] = true
 	}
-	s.excludes, err = readSmall(filepath.Join(s.commonDir, "info", "exclude"))
-	return err
+	s.bases[head] = true
+	if tree, ok := s.looseTree(head); ok {
+		s.remember(head, tree)
+	}
+	return true
 }
 
 // makeRepo writes repo.git by hand, not by git init: every file is complete

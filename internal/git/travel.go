@@ -319,6 +319,9 @@ func (s *Store) readRecord(ctx context.Context, commit string) (map[string][]byt
 
 // RefsBelow are Forge's own references below prefixes, with their commits.
 func (s *Store) RefsBelow(ctx context.Context, prefixes ...string) (map[string]string, error) {
+	if refs, ok := s.refsBelowHere(prefixes); ok {
+		return refs, nil
+	}
 	res, err := s.git(ctx, call{args: append([]string{"for-each-ref", "--format=%(objectname) %(objecttype) %(refname)"}, prefixes...)})
 	if err != nil {
 		return nil, fmt.Errorf("list references: %w", err)
@@ -330,6 +333,27 @@ func (s *Store) RefsBelow(ctx context.Context, prefixes ...string) (map[string]s
 		}
 	}
 	return refs, nil
+}
+
+// refsBelowHere is RefsBelow where all of them can be read here.
+func (s *Store) refsBelowHere(prefixes []string) (map[string]string, bool) {
+	all := map[string]string{}
+	for _, prefix := range prefixes {
+		refs, ok := refsIn(s.repo, prefix)
+		if !ok || !strings.HasSuffix(prefix, "/") {
+			return nil, false
+		}
+		for ref, id := range refs {
+			o, ok := s.readHere(id)
+			if !ok {
+				return nil, false
+			}
+			if o.kind == "commit" {
+				all[ref] = id
+			}
+		}
+	}
+	return all, true
 }
 
 // Tip is the commit of a reference of Forge's own.

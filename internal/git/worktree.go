@@ -12,6 +12,9 @@ import (
 // FindCommit returns the commit that a revision names in the user's
 // repository, "" when there is none.
 func (s *Store) FindCommit(ctx context.Context, rev string) (string, error) {
+	if id, ok := s.userCommit(rev); ok {
+		return id, nil
+	}
 	res, err := s.user.run(ctx, call{dir: s.root, args: []string{"rev-parse", "--quiet", "--verify", "--end-of-options", rev + "^{commit}"}, ok: []int{1, 128}})
 	if err != nil {
 		return "", fmt.Errorf("find %q: %w", rev, err)
