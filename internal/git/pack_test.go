@@ -162,3 +162,19 @@ func TestPackBesideWork(t *testing.T) {
 		t.Errorf("fsck: %s, %v", res.out, err)
 	}
 }
+
+// A folder of objects that a git which packs removes at the wrong moment is made again.
+func TestAFolderThatWasEmptied(t *testing.T) {
+	b, bin := counted(t, `if [ "$1" = hash-object ] && [ ! -e "$0.once" ]; then
+	: >"$0.once"; cat >"$0.read"
+	echo 'error: unable to create temporary file: No such file or directory' >&2; exit 128
+fi
+exec '%s' "$@"`)
+	res, err := b.git(b.ctx, call{args: []string{"hash-object", "-w", "--stdin"}, stdin: strings.NewReader("all of it")})
+	if want := idOf(object{"blob", []byte("all of it")}.whole()); err != nil || res.line() != want {
+		t.Errorf("written as %q, %v, want %s", res.line(), err, want)
+	}
+	if got := strings.Count(noted(bin), "hash-object"); got != 2 {
+		t.Errorf("asked %d times, want 2", got)
+	}
+}
