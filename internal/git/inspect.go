@@ -40,7 +40,10 @@ func inspect(ctx context.Context, environ []string, dir string) (work.Base, erro
 	if err != nil {
 		return work.Base{}, err
 	}
-	base, gitDir, ok := r.inspectAtOnce(ctx, dir)
+	base, gitDir, ok := inspectHere(dir)
+	if !ok {
+		base, gitDir, ok = r.inspectAtOnce(ctx, dir)
+	}
 	if !ok {
 		if base, gitDir, err = r.inspectStepByStep(ctx, dir); err != nil {
 			return work.Base{}, err
