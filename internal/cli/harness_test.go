@@ -16,6 +16,7 @@ import (
 	"forge/internal/agent"
 	"forge/internal/pace"
 	"forge/internal/proc"
+	"forge/internal/project/projecttest"
 	"forge/internal/work"
 )
 
@@ -70,10 +71,7 @@ func newWorld(t *testing.T, script string, verify ...string) *world {
 	}
 	w.write(filepath.Join(w.home, ".config/forge/config.toml"), "[sandbox]\nmode = \"off\"\n")
 	w.write(filepath.Join(w.home, ".gitconfig"), "[user]\nname = Test\nemail = test@example.invalid\n[init]\ndefaultBranch = main\n[maintenance]\nauto = false\n")
-	w.write("README.md", "a project\n")
-	w.git("init", "--quiet", ".")
-	w.git("add", "README.md")
-	w.git("commit", "--quiet", "-m", "first")
+	projecttest.Repository(t, w.root, w.env)
 	w.write(".forge/spec.md", "Write the files that the phases name.\n")
 	w.write(".forge/agent.toml", script)
 	w.configure("", verify...)

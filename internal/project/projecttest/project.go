@@ -5,7 +5,6 @@ package projecttest
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,7 +27,6 @@ func New(t testing.TB, script, more string) project.Env {
 	for name, text := range map[string]string{
 		filepath.Join(home, ".config/forge/config.toml"): "[sandbox]\nmode = \"off\"\n",
 		filepath.Join(home, ".gitconfig"):                "[user]\nname = Test\nemail = test@example.invalid\n[init]\ndefaultBranch = main\n",
-		filepath.Join(root, "README.md"):                 "a project\n",
 		filepath.Join(root, ".forge/agent.toml"):         script,
 		filepath.Join(root, ".forge/forge.toml"): "[project]\nname = \"demo\"\n[agent]\nuse = \"dry\"\n[agents.dry]\nkind = \"script\"\nfile = \".forge/agent.toml\"\n" +
 			"[verify]\ncommands = [\"true\"]\n" + more,
@@ -45,12 +43,6 @@ func New(t testing.TB, script, more string) project.Env {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=tester", "TMPDIR=" + os.TempDir(), "FORGE_STATE_DIR=" + filepath.Join(top, "state"),
 		"GIT_CONFIG_NOSYSTEM=1", "LANG=C", "HOST_TOKEN=of the test",
 	}}
-	for _, args := range [][]string{{"init", "--quiet", "."}, {"add", "README.md"}, {"commit", "--quiet", "-m", "first"}} {
-		cmd := exec.CommandContext(t.Context(), "git", args...)
-		cmd.Dir, cmd.Env = root, env.Environ
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args[0], err, out)
-		}
-	}
+	Repository(t, root, env.Environ)
 	return env
 }
