@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	pages "forge/factory/web"
+	"forge/gates"
 	"forge/internal/journal"
 	"forge/internal/work"
+	"forge/orchestrator"
 )
 
 // withLines is a project with a run that asks before its first phase: what is there is
@@ -67,14 +69,62 @@ func (w *world) inbox(run string) (all []work.Answer) {
 	return all
 }
 
-// saidTo are the messages among that.
+// saidTo are the messages to a run, and levelsOf the levels it is to have: those that
+// its process took, and those that wait for it.
 func (w *world) saidTo(run string) (all []work.Message) {
-	for _, a := range w.inbox(run) {
-		if a.Message != nil {
-			all = append(all, *a.Message)
+	all, _ = w.leftFor(run)
+	return all
+}
+
+func (w *world) levelsOf(run string) (all []string) {
+	_, all = w.leftFor(run)
+	return all
+}
+
+// leftFor reads both again where a process took something between them: it would be
+// missing, or there twice.
+func (w *world) leftFor(run string) (said []work.Message, levels []string) {
+	w.t.Helper()
+	store, err := journal.Open(w.t.Context(), w.state)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer store.Close()
+	events := func() []work.Event {
+		all, err := store.Events(w.t.Context(), run, 0)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return all
+	}
+	taken := events()
+	waits := w.inbox(run)
+	for now := events(); len(now) > len(taken); now = events() {
+		taken, waits = now, w.inbox(run)
+	}
+	for _, e := range taken {
+		var m orchestrator.ToldData
+		var l orchestrator.PolicyChangedData
+		switch {
+		case e.Kind == work.PhaseTold && work.Decode(e, &m) == nil:
+			said = append(said, work.Message{Text: m.Text, Attached: m.Attached})
+		case e.Kind == work.PolicyChanged && work.Decode(e, &l) == nil:
+			levels = append(levels, l.Level)
 		}
 	}
-	return all
+	for _, a := range waits {
+		switch {
+		case a.Message != nil:
+			said = append(said, work.Message{Text: a.Message.Text, Attached: a.Message.Attached})
+		case a.Policy != nil:
+			policy, err := gates.ReadPolicy(a.Policy)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			levels = append(levels, policy.Preset)
+		}
+	}
+	return said, levels
 }
 
 // Files and lines go with a message from every door, and are the same whichever it

@@ -244,14 +244,3 @@ func (k aKind) world(t *testing.T, svc fakemodel.Service) *talker {
 	w.forge(start...).want(exitFrozen)
 	return &talker{world: w, model: s, run: w.runs()[0]}
 }
-
-// levelsOf are the policies that a run has, and those that it was told to take.
-func (w *talker) levelsOf(run string) (out []string) {
-	w.t.Helper()
-	for _, a := range w.inbox(run) {
-		if a.Policy != nil {
-			out = append(out, string(a.Policy))
-		}
-	}
-	return out
-}
