@@ -185,6 +185,13 @@ func (c *checkout) snapshot(t *testing.T, journal string) (store, commit string)
 	return filepath.Dir(heads[0]), all[len(all)-1][1]
 }
 
+func absent(t *testing.T, path string) {
+	t.Helper()
+	if _, err := os.Lstat(path); err == nil {
+		t.Errorf("%s exists", filepath.Base(path))
+	}
+}
+
 func freePort(t *testing.T) string {
 	t.Helper()
 	on, err := net.Listen("tcp", "127.0.0.1:0")

@@ -195,6 +195,16 @@ func (c *checkout) streamTo(dies func(event) bool, args ...string) (evs []event,
 	return evs, false, cmd.ProcessState.ExitCode()
 }
 
+// find is the first event of a kind, of a phase where one is given.
+func find(evs []event, kind, phase string) event {
+	for _, e := range evs {
+		if e.Kind == kind && (phase == "" || e.Phase == phase) {
+			return e
+		}
+	}
+	return event{}
+}
+
 // ended is how a phase ended, by the events: "outcome reason".
 func ended(evs []event, phase string) string {
 	got := "never"

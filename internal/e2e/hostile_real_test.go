@@ -1,10 +1,11 @@
+//go:build real
+
 package e2e
 
 import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,20 +121,11 @@ echo ok > out.txt` + claimed, want: "done", check: func(t *testing.T, c *checkou
 	}
 }
 
-func TestHostileAgents(t *testing.T) {
+func TestRealHostileAgents(t *testing.T) {
 	pace.Slow(t, "limits have to run out")
-	pace.Sequential(t, processesAlone)
-	modes := []string{"off"}
-	if _, err := exec.LookPath("bwrap"); err == nil {
-		modes = append(modes, "required")
-	} else if os.Getenv("FORGE_TEST_REQUIRE_SANDBOX") != "" {
-		t.Fatal("bubblewrap is required and not installed")
-	}
-	// Each in one of the modes; make test-real lets each loose in both.
-	every := os.Getenv("FORGE_TEST_REQUIRE_SANDBOX") != ""
-	for m, mode := range modes {
-		for i, h := range hostiles() {
-			if h.confined && mode == "off" || !every && !h.confined && i%len(modes) != m {
+	for _, mode := range []string{"off", "required"} {
+		for _, h := range hostiles() {
+			if h.confined && mode == "off" {
 				continue
 			}
 			t.Run(mode+"/"+h.name, func(t *testing.T) {
@@ -198,15 +190,6 @@ func sameBut(before, after string) bool {
 	return keep(before) == keep(after)
 }
 
-func find(evs []event, kind, phase string) event {
-	for _, e := range evs {
-		if e.Kind == kind && (phase == "" || e.Phase == phase) {
-			return e
-		}
-	}
-	return event{}
-}
-
 func story(evs []event) string {
 	var b strings.Builder
 	for _, e := range evs {
@@ -217,13 +200,6 @@ func story(evs []event) string {
 		fmt.Fprintf(&b, "%d %s %s %s\n", e.Seq, e.Kind, e.Phase, text)
 	}
 	return b.String()
-}
-
-func absent(t *testing.T, path string) {
-	t.Helper()
-	if _, err := os.Lstat(path); err == nil {
-		t.Errorf("%s exists", filepath.Base(path))
-	}
 }
 
 // noneLeft finds no process with a word in its command line. What was killed
