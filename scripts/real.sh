@@ -32,15 +32,13 @@ fi
 # all are called TestReal…, and those that are skipped where there is no
 # sandbox, which have it in their name or are named here. internal/house
 # fails when one of either sort is missing.
-selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestHostileAgents$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
-# Streams of about the same length, side by side, a line each. Most that starts agents is in
-# the first, so that few of them start at the same time; what waits more than it works, for
-# timeouts of servers, is in the last, and so goes on beside all others.
-streams='
-./internal/agent ./internal/e2e
-./internal/verify ./factory/web ./internal/browser ./internal/house ./internal/proc ./internal/release ./internal/worker ./internal/host/gitea ./internal/tracker/gitea
-./internal/cli
-./cmd/forge-temporal ./cmd/forge-temporal/internal/machine ./cmd/forge-temporal/internal/temporal ./cmd/forge-temporal/internal/postgres
+selection='^TestReal|Sandbox|^TestBubblewrap|^TestLandlock|^TestDetect$|^TestAfterTheDeathOfForge$|^TestVerifyNetworkAsConfigured$|^TestOverlay'
+# Four at a time, the next one when one has ended: the longest first, so that the last
+# ones end at about the same time on every machine.
+packages='
+./internal/cli ./internal/agent ./internal/verify ./cmd/forge-temporal/internal/machine ./internal/e2e
+./cmd/forge-temporal ./cmd/forge-temporal/internal/temporal ./internal/release ./factory/web ./internal/worker
+./internal/host/gitea ./internal/browser ./cmd/forge-temporal/internal/postgres ./internal/proc ./internal/tracker/gitea ./internal/house
 '
 
 # shellcheck source=scripts/programs.sh
@@ -51,10 +49,10 @@ export FORGE_TEST_REQUIRE_SANDBOX=1
 limit=60m
 if [ "${FORGE_PACE:-}" = soak ]; then limit=600m; fi
 real() { go test -vet=off -ldflags="-s -w" -count=1 -timeout $limit -p 1 -parallel 4 -tags real "$@"; }
-# stream tests packages one after the other. More tests are at it at once than there are
-# cores, since some wait for limits. forge-temporal is a module of its own, and its
-# packages are tested in it.
-stream() {
+# tested plays the tests of packages. More of them are at it at once than there are cores,
+# since some wait for limits. forge-temporal is a module of its own, and its packages are
+# tested in it.
+tested() {
 	local failed=0 flags=() here=() there=()
 	for arg in "$@"; do
 		case $arg in
@@ -68,21 +66,34 @@ stream() {
 	return $failed
 }
 if [ $# -gt 0 ]; then
-	stream "$@"
+	tested "$@"
 	exit
 fi
+claimed=$(mktemp -d)
+# worker tests one package after the other of those that nobody has claimed.
+worker() {
+	trap 'exit 1' INT TERM
+	local failed=0 package
+	for package in $packages; do
+		mkdir "$claimed/${package//[.\/]/,}" 2>/dev/null || continue
+		tested -run "$selection" "$package" || failed=1
+	done
+	return $failed
+}
 set -m # groups of their own: who interrupts this interrupts all
 under_way=()
-while read -r packages; do
-	[ -n "$packages" ] || continue
-	# shellcheck disable=SC2086 # packages are several words
-	stream -run "$selection" $packages </dev/null &
+for _ in 1 2 3 4; do
+	worker </dev/null &
 	under_way+=($!)
-done <<<"$streams"
+done
 set +m
 trap 'kill -INT -- "${under_way[@]/#/-}" 2>/dev/null || true' INT TERM
 failed=0
 for one in "${under_way[@]}"; do
 	wait "$one" || failed=1
 done
+claims=$(ls "$claimed" | wc -l)
+rm -r "$claimed"
+# shellcheck disable=SC2086 # packages are several words
+[ "$claims" = "$(printf '%s\n' $packages | wc -l)" ] || die "not every package was tested"
 exit $failed

@@ -27,7 +27,7 @@ func TestSelectionOfRealTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	selected := regexp.MustCompile(assigned(t, string(script), "selection"))
-	packages := strings.Fields(assigned(t, string(script), "streams"))
+	packages := strings.Fields(assigned(t, string(script), "packages"))
 	found := 0
 	for dir, need := range needReal(t, root) {
 		for _, name := range need {
