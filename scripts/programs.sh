@@ -10,12 +10,19 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/tools.sh
 
+# Chromium without the parts that a window needs. Tests of Forge's own pages use it where
+# the system has it, since it costs half as much; pages of a user's project are tested in the
+# whole browser, which users have. The script of that name on Debian's path is not used: the
+# browser is its child, and goes on when the script is killed.
+headless_shell=/usr/lib/chromium/chromium-headless-shell
+
 # system_packages installs what the system has packages of.
 system_packages() {
 	local packages=(
 		bwrap bubblewrap
 		podman podman # runs the containers of internal/proc/containertest
 		chromium chromium
+		"$headless_shell" chromium-headless-shell
 		ssh-keygen openssh-client # the releaser signs with it
 		# The test runners that controls of a proof are tried with.
 		pytest python3-pytest cargo cargo ruby ruby-minitest rspec ruby-rspec phpunit phpunit
@@ -66,6 +73,7 @@ fi
 FORGE_REAL_CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 	die "chromium is missing: install the package chromium"
 export FORGE_REAL_CHROMIUM
+if [ -x "$headless_shell" ]; then export FORGE_REAL_HEADLESS_SHELL=$headless_shell; fi
 for name in $groups; do
 	path=$(modules "$name")
 	export "FORGE_REAL_MODULES_$(echo "$name" | tr a-z A-Z)=$path"

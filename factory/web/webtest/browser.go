@@ -3,6 +3,7 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the check
 	"net/http/httptest"
@@ -43,11 +44,11 @@ type Tab struct {
 	errors []string // what the page said to its console
 }
 
-// Browser starts Chromium, FORGE_REAL_CHROMIUM or the one on the path, and is
-// its first window. Nobody is signed in.
+// Browser starts Chromium, FORGE_REAL_HEADLESS_SHELL, FORGE_REAL_CHROMIUM or the one on the
+// path, and is its first window. Nobody is signed in.
 func (w *World) Browser() *Tab {
 	w.TB.Helper()
-	path := os.Getenv("FORGE_REAL_CHROMIUM")
+	path := cmp.Or(os.Getenv("FORGE_REAL_HEADLESS_SHELL"), os.Getenv("FORGE_REAL_CHROMIUM"))
 	if path == "" {
 		var err error
 		if path, err = exec.LookPath("chromium"); err != nil {
