@@ -161,6 +161,7 @@ func BenchmarkListeners(b *testing.B) {
 	w := webtest.New(b)
 	i := w.Issue("Moved to and fro", work.ColumnBacklog)
 	owner := w.Owner()
+	token := owner.FormToken()
 	owner.Client.Transport = &http.Transport{MaxIdleConnsPerHost: 1100}
 	const pages = 1000
 	type heard struct {
@@ -174,6 +175,7 @@ func BenchmarkListeners(b *testing.B) {
 	for range pages {
 		ready.Add(1)
 		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, w.HTTP.URL+"/live?topic=demo/board", nil)
+		r.Header.Set("X-Forge-Token", token)
 		res, err := owner.Client.Do(r) //nolint:bodyclose // the reader below closes it
 		if err != nil {
 			b.Fatal(err)

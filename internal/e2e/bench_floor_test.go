@@ -93,7 +93,7 @@ func BenchmarkVersion(b *testing.B) {
 		c := newCheckout(t, "off", map[string]string{"a.txt": "a\n"})
 		// The program itself: the test binary holds the tests as well.
 		c.root = t.TempDir()
-		build := exec.Command("go", "build", "-o", c.at("forge"), ".")
+		build := exec.Command("go", "build", "-o", c.at("forge"), "forge")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build: %v\n%s", err, out)
 		}
