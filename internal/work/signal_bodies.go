@@ -84,6 +84,9 @@ func matchSignalTag(p []byte) (tag *signalTag, more bool) {
 	}
 	for i := range signalTags {
 		t := &signalTags[i]
+		if len(p) > 2 && (t.text[1] != p[1] || t.text[2] != p[2]) {
+			continue // every tag is longer, and most of them end here
+		}
 		if len(p) >= len(t.text) {
 			if string(p[:len(t.text)]) == t.text {
 				return t, false
