@@ -81,6 +81,120 @@ func TestRealBoardInABrowser(t *testing.T) {
 		one.Until(`document.activeElement.id === "card-2"`)
 		column(work.ColumnReady, 1, 2)
 	})
+	t.Run("an answer that is late takes nobody from where they went", func(t *testing.T) {
+		one.JS(`(() => {
+			const send = window.forgeSend;
+			window.forgeSend = async (...all) => {
+				window.forgeSend = send;
+				const now = await send(...all);
+				await new Promise((on) => { window.answer = on; });
+				return now;
+			};
+		})()`, nil)
+		one.Focus("#card-1")
+		one.Keys("Space", "ArrowDown", "Enter")
+		column(work.ColumnReady, 2, 1)
+		one.Until(`window.answer`)
+		one.Keys("ArrowUp", "Space")
+		one.Until(`document.activeElement.id === "card-2" && document.activeElement.matches(".picked")`)
+		one.JS(`window.answer()`, nil)
+		one.Until(`document.getElementById("said").textContent === "Issue 1 is in Ready now."`)
+		var at string
+		one.JS(`document.activeElement.id + " " + (document.querySelector(".picked")?.id ?? "nothing picked up")`, &at)
+		if at != "card-2 card-2" {
+			t.Errorf("the answer came while card-2 was picked up; now the focus is at, and picked up is: %s", at)
+		}
+		one.Keys("Escape")
+	})
+	t.Run("what came for a card in somebody's hand is shown when it is let go", func(t *testing.T) {
+		one.Focus("#card-2")
+		one.Keys("Space")
+		one.Until(`document.querySelector("#card-2.picked")`)
+		p, _ := w.Site.Project(context.Background(), "demo")
+		if _, err := p.Board.Move(context.Background(), 2, work.ColumnBacklog, factory.Place{At: factory.Top}, factory.By{Name: "somebody", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+		two.Until(inColumn("2", "backlog"))
+		one.Until(`document.querySelector('[data-column="backlog"] .count').textContent === "3"`)
+		one.Keys("Escape")
+		one.Until(inColumn("2", "backlog") + ` && document.activeElement.id === "card-2"`)
+		one.Focus("#card-1")
+		one.JS(`document.getElementById("columns").dataset.shown = "before"`, nil)
+		one.JS(`document.dispatchEvent(new Event("forge:behind", { cancelable: true }))`, nil)
+		one.Until(`!document.getElementById("columns").dataset.shown && document.activeElement.id === "card-1"`)
+		if _, err := p.Board.Move(context.Background(), 2, work.ColumnReady, factory.Place{At: factory.Bottom}, factory.By{Name: "somebody", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+		one.Until(inColumn("2", "ready"))
+	})
+	// The next drawing of the columns is answered when the test says so.
+	holdDrawing := func() {
+		t.Helper()
+		one.JS(`(() => {
+			document.getElementById("columns").dataset.shown = "before";
+			window.drawn = null;
+			const get = window.fetch;
+			window.fetch = async (...all) => {
+				if (!String(all[0]).includes("/columns")) return get(...all);
+				window.fetch = get;
+				const now = await get(...all);
+				await new Promise((on) => { window.drawn = on; });
+				return now;
+			};
+			document.dispatchEvent(new Event("forge:behind", { cancelable: true }));
+		})()`, nil)
+		one.Until(`window.drawn`)
+	}
+	anew := `!document.getElementById("columns").dataset.shown`
+	t.Run("a new drawing leaves the focus where it is", func(t *testing.T) {
+		one.Focus("#card-2")
+		holdDrawing()
+		// What a key that comes at once would meet.
+		one.JS(`new MutationObserver((_, o) => {
+			if (document.getElementById("columns").dataset.shown) return;
+			o.disconnect();
+			window.met = document.activeElement.id;
+		}).observe(document.getElementById("board"), { subtree: true, childList: true })`, nil)
+		one.JS(`window.drawn()`, nil)
+		one.Until(anew + ` && window.met`)
+		var met string
+		one.JS(`window.met`, &met)
+		if met != "card-2" {
+			t.Errorf("where the columns had just been drawn anew, the focus was at %q, want card-2", met)
+		}
+	})
+	t.Run("a new drawing takes no card out of somebody's hand", func(t *testing.T) {
+		one.Focus("#card-2")
+		holdDrawing()
+		one.Keys("Space")
+		one.Until(`document.querySelector("#card-2.picked")`)
+		one.JS(`document.addEventListener("htmx:finally:request", (e) => {
+			window.answered ||= e.detail.ctx.request.action.includes("/columns");
+		})`, nil)
+		one.JS(`window.drawn()`, nil)
+		one.Until(`window.answered`)
+		var at string
+		one.JS(`document.activeElement.id + " " + (document.querySelector(".picked")?.id ?? "nothing picked up")`, &at)
+		if at != "card-2 card-2" {
+			t.Errorf("the columns were to be drawn anew while card-2 was picked up; now the focus is at, and picked up is: %s", at)
+		}
+		one.Keys("Escape")
+		one.Until(anew + ` && document.activeElement.id === "card-2"`)
+	})
+	t.Run("a drawing that is older than what came since is drawn once more", func(t *testing.T) {
+		holdDrawing()
+		p, _ := w.Site.Project(context.Background(), "demo")
+		if _, err := p.Board.Move(context.Background(), 2, work.ColumnBacklog, factory.Place{At: factory.Top}, factory.By{Name: "somebody", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+		one.Until(inColumn("2", "backlog"))
+		one.JS(`window.drawn()`, nil)
+		one.Until(anew + " && " + inColumn("2", "backlog"))
+		if _, err := p.Board.Move(context.Background(), 2, work.ColumnReady, factory.Place{At: factory.Bottom}, factory.By{Name: "somebody", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+		one.Until(inColumn("2", "ready"))
+	})
 	t.Run("refused", func(t *testing.T) {
 		x, y := one.Middle(`[data-column="in_progress"] .stack-of-cards`)
 		one.Drag("#card-3", x, y)

@@ -18,6 +18,7 @@
 
   // --- Walking: one card takes part in the order of tabs; arrows go on.
   let current = null; // number of the issue that was walked to last
+  const nothingHasFocus = () => !document.activeElement || document.activeElement === document.body;
   const dress = () => {
     const all = lists().flatMap(cardsOf);
     const here = (current && cardOf(current)) || all[0];
@@ -121,15 +122,17 @@
   };
 
   // --- By keyboard.
-  let held = null; // { card, origin }
+  let held = null; // { card, origin, missed: something came for it meanwhile }
   const pickUp = (card) => {
     held = { card, origin: placeNow(card) };
     card.classList.add("picked");
     say(`Picked up issue ${card.dataset.issue}, ${titleOf(card)}. Arrows move it, Enter drops it, Escape puts it back.`);
   };
   const letGo = () => {
-    held?.card.classList.remove("picked");
+    const was = held;
     held = null;
+    was?.card.classList.remove("picked");
+    if (was?.missed) again();
   };
   const carry = (key) => {
     const { card } = held;
@@ -156,7 +159,10 @@
       say(`Issue ${card.dataset.issue} stays where it was.`);
       return;
     }
-    send(card, origin).then(() => walkTo(cardOf(card.dataset.issue)));
+    send(card, origin).then(() => {
+      const now = cardOf(card.dataset.issue);
+      if (nothingHasFocus() || document.activeElement === now) walkTo(now); // not from where one went meanwhile
+    });
   };
   board.addEventListener("keydown", (e) => {
     const card = e.target.closest(".card");
@@ -190,7 +196,8 @@
   });
 
   // --- By pointer. A mouse drags at once, a finger after a long press.
-  let drag = null;
+  let drag = null; // like held; on: it has left its place
+  const inHand = () => held ?? (drag?.on ? drag : null);
   const begin = (d, x, y) => {
     const box = d.card.getBoundingClientRect();
     d.ghost = d.card.cloneNode(true);
@@ -243,6 +250,7 @@
     const there = d.line.isConnected;
     if (dropped && there) d.line.replaceWith(d.card);
     d.line.remove();
+    if (d.missed) again();
     if (dropped && there && (d.card.parentElement !== origin.list || d.card.nextElementSibling !== origin.next)) send(d.card, origin);
     // The click that follows a drag opens nothing.
     const swallow = (e) => { e.preventDefault(); e.stopPropagation(); };
@@ -274,30 +282,50 @@
     board.addEventListener("dragstart", (e) => e.preventDefault());
   }
 
-  // --- What arrives. Each message is a card as it is now, so that a message
-  // too many changes nothing.
+  // --- The columns are drawn anew: one drawing at a time, none under somebody's
+  // hands. Who has the focus in them has it again before the next key can come.
   let behind = 0;
-  const again = () => {
+  let wanted = null; // what the filter asks for, until it is drawn
+  let drawing = null; // { had: the focus, refused: for a card in hand, missed: what came since it was asked for }
+  const again = (wait = 300) => {
     clearTimeout(behind);
     behind = setTimeout(async () => {
-      if (held || drag?.on) { again(); return; } // not under somebody's hands
-      await htmx.ajax("GET", columns().dataset.again, { source: columns(), target: "#columns", swap: "outerHTML" });
-      refresh();
-    }, 300);
+      if (drawing || inHand()) { again(); return; }
+      const address = wanted;
+      wanted = null;
+      const mine = drawing = {};
+      try {
+        await htmx.ajax("GET", address ?? columns().dataset.again, { source: columns(), target: "#columns", swap: "outerHTML" });
+      } finally { drawing = null; }
+      if (mine.refused || mine.missed) again();
+      if (mine.refused) wanted ??= address;
+      else if (address && small.matches) bring(withCards());
+    }, wait);
   };
-  const refresh = () => {
-    const focused = document.activeElement === document.body || !document.activeElement;
+  document.addEventListener("htmx:before:swap", (e) => {
+    if (!drawing || e.detail.ctx.target !== columns()) return;
+    drawing.had = columns().contains(document.activeElement);
+    drawing.refused = inHand() !== null;
+    if (drawing.refused) e.preventDefault();
+  });
+  document.addEventListener("htmx:before:settle", (e) => {
+    if (e.target !== columns()) return;
+    for (const settle of e.detail.settleTasks.splice(0)) settle(); // later it would undress the cards
     dress();
-    if (focused && current && refresh.had) cardOf(current)?.focus();
-    refresh.had = false;
-  };
+    if (drawing?.had && current && nothingHasFocus()) cardOf(current)?.focus();
+  });
+
+  // --- What arrives. Each message is a card as it is now, so that a message
+  // too many changes nothing.
   const apply = (m) => {
+    if (drawing) drawing.missed = true;
     if (m.from === "none") recount(m.column, 1);
     else if (m.from) { recount(m.from, -1); recount(m.column, 1); }
     if (!m.issue || columns().dataset.filtered === "true") { again(); return; }
     const old = cardOf(m.issue);
     if (old && Number(old.dataset.version) > m.version) return;
-    if (held?.card === old && old) return; // it comes again when it is dropped
+    const hand = inHand();
+    if (old && hand?.card === old) { hand.missed = true; return; } // all of them come again when it is let go
     const list = listOf(m.column);
     const box = document.createElement("template");
     box.innerHTML = m.html;
@@ -329,12 +357,11 @@
   let wait = 0;
   filter?.addEventListener("input", () => {
     clearTimeout(wait);
-    wait = setTimeout(async () => {
+    wait = setTimeout(() => {
       const query = new URLSearchParams([...new FormData(filter)].filter(([, v]) => v !== ""));
       history.replaceState(null, "", `${location.pathname}${query.size ? "?" + query : ""}`);
-      await htmx.ajax("GET", `/p/${project()}/columns?${query}`, { source: columns(), target: "#columns", swap: "outerHTML" });
-      dress();
-      if (small.matches) bring(withCards());
+      wanted = `/p/${project()}/columns?${query}`;
+      again(0);
     }, 250);
   });
 
