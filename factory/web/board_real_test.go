@@ -195,6 +195,14 @@ func TestRealBoardInABrowser(t *testing.T) {
 		}
 		one.Until(inColumn("2", "ready"))
 	})
+	t.Run("what comes without a pause does not put a drawing off", func(t *testing.T) {
+		one.JS(`(() => {
+			document.getElementById("columns").dataset.shown = "before";
+			window.again = setInterval(() => document.dispatchEvent(new Event("forge:behind", { cancelable: true })), 50);
+		})()`, nil)
+		one.Until(anew)
+		one.JS(`clearInterval(window.again)`, nil)
+	})
 	t.Run("refused", func(t *testing.T) {
 		x, y := one.Middle(`[data-column="in_progress"] .stack-of-cards`)
 		one.Drag("#card-3", x, y)

@@ -284,12 +284,14 @@
 
   // --- The columns are drawn anew: one drawing at a time, none under somebody's
   // hands. Who has the focus in them has it again before the next key can come.
-  let behind = 0;
+  let behind = 0; // the timer
   let wanted = null; // what the filter asks for, until it is drawn
   let drawing = null; // { had: the focus, refused: for a card in hand, missed: what came since it was asked for }
   const again = (wait = 300) => {
+    if (behind && wait) return; // whoever asks again and again puts it off no further
     clearTimeout(behind);
     behind = setTimeout(async () => {
+      behind = 0;
       if (drawing || inHand()) { again(); return; }
       const address = wanted;
       wanted = null;
