@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -194,6 +195,35 @@ func TestRealBoardInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		one.Until(inColumn("2", "ready"))
+	})
+	t.Run("a card that is dragged is there once, whatever comes for it", func(t *testing.T) {
+		pointer := func(kind, at string, dy int) {
+			t.Helper()
+			one.JS(fmt.Sprintf(`(() => {
+				const box = document.querySelector(%q).getBoundingClientRect();
+				document.getElementById("card-3").dispatchEvent(new PointerEvent(%q, {
+					bubbles: true, pointerId: 1, pointerType: "mouse", clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 + %d,
+				}));
+			})()`, at, kind, dy), nil)
+		}
+		pointer("pointerdown", "#card-3", 0)
+		pointer("pointermove", "#card-4", 12)
+		one.Until(`document.querySelector("#card-3.moving")`)
+		p, _ := w.Site.Project(context.Background(), "demo")
+		if _, err := p.Board.Move(context.Background(), 3, work.ColumnDone, factory.Place{At: factory.Top}, factory.By{Name: "somebody", Door: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+		one.Until(`document.querySelector('[data-column="done"] .count').textContent === "1"`)
+		pointer("pointermove", "#card-4", 13)
+		pointer("pointerup", "#card-4", 13)
+		var there int
+		one.JS(`document.querySelectorAll("[id=card-3]").length`, &there)
+		if there != 1 {
+			t.Errorf("card-3 is there %d times", there)
+		}
+		column(work.ColumnBacklog, 4, 3)
+		one.Until(inColumn("3", "backlog") + ` && document.querySelector('[data-column="done"] .count').textContent === "0"`)
+		two.Until(inColumn("3", "backlog"))
 	})
 	t.Run("what comes without a pause does not put a drawing off", func(t *testing.T) {
 		one.JS(`(() => {
