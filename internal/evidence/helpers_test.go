@@ -3,6 +3,7 @@ package evidence
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,8 +101,8 @@ func (b *bed) git(args ...string) string {
 func (b *bed) commit(message string, content files) string {
 	b.t.Helper()
 	var links []string
-	for path, text := range content {
-		links = append(links, b.write(path, text)...)
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(content))) { // a folder after what is in it: it may become a link
+		links = append(links, b.write(path, content[path])...)
 	}
 	b.git("add", "-A")
 	for _, info := range links {
@@ -115,6 +116,9 @@ func (b *bed) commit(message string, content files) string {
 func (b *bed) write(path, text string) (links []string) {
 	b.t.Helper()
 	file := filepath.Join(b.dir, path)
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && dir != filepath.Dir(file) {
+		b.t.Fatalf("%s is in %s by now", path, dir)
+	}
 	err := os.RemoveAll(file)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o755)
