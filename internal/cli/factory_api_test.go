@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"forge/factory/web/api"
+	"forge/internal/pace"
 	"forge/internal/work"
 )
 
@@ -181,6 +182,7 @@ do = [{write = "out.txt", content = "made\n"}, {print = "<promise>ISSUE 1 DONE</
 // server; the events of it once and whole, also for who was cut off.
 func TestTheAPITakesAnIssueToDone(t *testing.T) {
 	t.Parallel()
+	pace.Slow(t, "a factory looks for what is new twice a second, before each step")
 	w := newWorld(t, issueScript, "test -f out.txt || test -f README.md")
 	w.configure("[factory]\ntriage = \"off\"\n", "true")
 	s := w.serve("bot")
