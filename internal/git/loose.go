@@ -96,7 +96,7 @@ var deflaters = sync.Pool{New: func() any { return newDeflater() }}
 func newDeflater() *zlib.Writer {
 	z, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
 	if err != nil {
-		panic(err) // the level is one
+		panic(err) // there is no such level
 	}
 	return z
 }

@@ -139,7 +139,8 @@ func (s *Store) commit(ctx context.Context, tree string, parents []string, messa
 
 // commitHere writes a commit without git. Where git would ask for more or say otherwise,
 // here is false: at a tree or parent that is not seen here, at a parent that is named
-// twice, and at the name of a person of which it would leave something out.
+// twice, at the name of a person of which it would leave something out, and at a text
+// that it refuses or writes otherwise.
 func (s *Store) commitHere(tree string, parents []string, message string, env []string) (id string, here bool, err error) {
 	who := map[string]string{"GIT_AUTHOR_NAME": "Forge", "GIT_AUTHOR_EMAIL": forgeEmail, "GIT_COMMITTER_NAME": "Forge", "GIT_COMMITTER_EMAIL": forgeEmail}
 	for _, v := range env {
@@ -148,6 +149,9 @@ func (s *Store) commitHere(tree string, parents []string, message string, env []
 			return "", false, nil
 		}
 		who[key] = value
+	}
+	if !plainText(message) {
+		return "", false, nil
 	}
 	if o, ok := s.readHere(tree); !ok || o.kind != "tree" {
 		return "", false, nil
@@ -172,8 +176,16 @@ func (s *Store) commitHere(tree string, parents []string, message string, env []
 // plainName is a name or address that git puts into a commit as it is.
 func plainName(name string) bool {
 	const left = " .,:;<>\"\\'" // what git strips from the ends, beside what nobody sees
-	return name != "" && utf8.ValidString(name) && strings.Trim(name, left) == name && !strings.ContainsFunc(name, func(r rune) bool {
+	return name != "" && plainText(name) && strings.Trim(name, left) == name && !strings.ContainsFunc(name, func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == '<' || r == '>'
+	})
+}
+
+// plainText is a text that git puts into a commit as it is: it refuses a NUL, and takes
+// what is no UTF-8, or no character of Unicode, for Latin-1.
+func plainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r == 0 || r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef
 	})
 }
 

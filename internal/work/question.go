@@ -88,11 +88,11 @@ func NeedWords() []string { return []string{"person", "credential", "access", "d
 
 // parseLack reads the JSON form of a blocker; ok is false for plain words,
 // which is the other form.
-func parseLack(body string) (lack Lack, ok bool, err error) {
+func parseLack(body string) (_ Lack, ok bool, err error) {
 	if !strings.HasPrefix(body, "{") || !json.Valid([]byte(body)) {
 		return Lack{}, false, nil
 	}
-	var l Lack
+	var l Lack // not before: it is on the heap, and most blockers are plain words
 	if err := readFields(body, map[string]any{"text": &l.Text, "needs": &l.Needs}); err != nil {
 		return Lack{}, true, err
 	}

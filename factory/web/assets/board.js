@@ -286,7 +286,7 @@
   // hands. Who has the focus in them has it again before the next key can come.
   let behind = 0; // the timer
   let wanted = null; // what the filter asks for, until it is drawn
-  let drawing = null; // { had: the focus, refused: for a card in hand, missed: what came since it was asked for }
+  let drawing = null; // { had: the focus was in them, refused: a card is in hand, missed: something came since it was asked for }
   const again = (wait = 300) => {
     if (behind && wait) return; // whoever asks again and again puts it off no further
     clearTimeout(behind);
@@ -312,7 +312,7 @@
   });
   document.addEventListener("htmx:before:settle", (e) => {
     if (e.target !== columns()) return;
-    for (const settle of e.detail.settleTasks.splice(0)) settle(); // later it would undress the cards
+    for (const settle of e.detail.settleTasks.splice(0)) settle(); // htmx would do it after dress, and take back what that sets
     dress();
     if (drawing?.had && current && nothingHasFocus()) cardOf(current)?.focus();
   });
