@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"forge/internal/text"
 	"forge/internal/work"
 )
 
@@ -176,16 +177,14 @@ func (s *Store) commitHere(tree string, parents []string, message string, env []
 // plainName is a name or address that git puts into a commit as it is.
 func plainName(name string) bool {
 	const left = " .,:;<>\"\\'" // what git strips from the ends, beside what nobody sees
-	return name != "" && plainText(name) && strings.Trim(name, left) == name && !strings.ContainsFunc(name, func(r rune) bool {
-		return r < ' ' || r == 0x7f || r == '<' || r == '>'
-	})
+	return name != "" && plainText(name) && strings.Trim(name, left) == name && !strings.ContainsAny(name, "<>\n\t")
 }
 
-// plainText is a text that git puts into a commit as it is: it refuses a NUL, and takes
-// what is no UTF-8, or no character of Unicode, for Latin-1.
+// plainText is a text that git puts into a commit as it is. It refuses a NUL, and takes
+// what is no UTF-8, or no character of Unicode, for Latin-1: what can be seen is neither.
 func plainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return r == 0 || r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef
+		return text.Invisible(r) && r != '\n' && r != '\t'
 	})
 }
 
